@@ -55,10 +55,10 @@ fuzz: ## fuzz every target with libFuzzer and sanitizers, for TIME seconds or RU
 	@tools/setup build fuzz
 	@TIME=$(TIME) RUNS=$(RUNS) tools/fuzz
 
-campaign: ## managers under random faults: COUNT seeded runs from seed FIRST on
+campaign: ## managers under random faults: COUNT seeded runs from seed FIRST on; HARD=hard adds mute agents and duplicate GUIDs
 	@tools/setup build check
 	@$(MAKE) --no-print-directory build
-	@$(BUILD)/tests/campaign/campaign $(FIRST) $(COUNT)
+	@$(BUILD)/tests/campaign/campaign $(FIRST) $(COUNT) $(HARD)
 
 campaign-machines: ## 10,200 random operations on virtual machines, under traffic, from seed FIRST
 	@tools/setup build check

@@ -4,6 +4,7 @@
 #include "cli/routing.h"
 #include "cli/workers.h"
 #include "host/daemon/daemon.h"
+#include "host/manager/key_file.h"
 
 static const char help[] =
     "usage: weft sm [OPTION ...]\n"
@@ -13,7 +14,8 @@ static const char help[] =
     "libibumad, so it runs on hardware, on ibsim ('ibsim-run weft sm') and on a weft\n"
     "fabric ('weft fabric NET -- weft sm').\n"
     "\n"
-    "  --once           end when the subnet is up: 0 if it is, 1 if it could not be\n"
+    "  --once           end when the subnet is up: 0 if it is, 1 if it could not be,\n"
+    "                   3 if nodes do not answer or refuse their settings\n"
     "                   brought up, or a file of --dump or --state not be written\n"
     "  --engine E[,E ...]\n"
     "                   routing engine (default: updn); of several engines, the\n"
@@ -38,6 +40,8 @@ static const char help[] =
     "                   opensm.fdbs, opensm-sl2vl.dump and opensm.mcfdbs to DIR\n"
     "  --log FILE       append the log to this file (default: standard output)\n"
     "  --json           log one JSON object per line\n"
+    "  --make-key FILE  write new random keys to FILE, for 'key_file' in the\n"
+    "                   configuration of all managers of the subnet, and end\n"
     "\n"
     "signals: SIGTERM and SIGINT hand over and end, SIGHUP reads the configuration\n"
     "again, SIGUSR1 discovers the whole subnet again.\n"
@@ -61,7 +65,8 @@ static int run_sm(int argc, char **argv)
         {.key = "engine"},   {.key = "guid"}, {.key = "ca"},    {.key = "port"},
         {.key = "priority"}, {.key = "lmc"},  {.key = "sweep"}, {.key = "state"},
         {.key = "control"},  {.key = "dump"}, {.key = "log"},   {.key = "partitions"}};
-    struct option_spec specs[SETTING_COUNT + 4] = {{0}};
+    struct option_spec specs[SETTING_COUNT + 5] = {{0}};
+    const char *key_file = NULL;
     struct daemon_options options = {.settings = settings, .make_workers = workers_of_threads};
     struct err err = {0};
     bool json = false;
@@ -70,11 +75,14 @@ static int run_sm(int argc, char **argv)
     specs[SETTING_COUNT] = (struct option_spec){.name = "config", .value = &options.config};
     specs[SETTING_COUNT + 1] = (struct option_spec){.name = "once", .flag = &options.once};
     specs[SETTING_COUNT + 2] = (struct option_spec){.name = "json", .flag = &json};
+    specs[SETTING_COUNT + 3] = (struct option_spec){.name = "make-key", .value = &key_file};
     argc = command_options("sm", argc, argv, specs);
     if (argc < 0)
         return EXIT_USAGE;
     if (argc > 1)
         return command_usage("sm", "'%s' is one argument too many", argv[1]);
+    if (key_file)
+        return key_file_make(key_file, &err) < 0 ? command_error("sm", &err) : 0;
     for (int i = 0; i < SETTING_COUNT; i++)
         if (settings[i].value)
             settings[options.setting_count++] = settings[i];

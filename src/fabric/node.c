@@ -387,7 +387,8 @@ static void answer_request(struct fabric *fabric, struct node *node, uint32_t nu
     unsigned attribute = (unsigned)wire_get(packet->mad, MAD_ATTRIBUTE_ID);
     if (!mad_is_smp(packet->mad))
         counters_fold(fabric, (uint32_t)(node - fabric->nodes));
-    if (sma_receive(&node->sma, des_now(fabric->timers), packet->arrival, packet->mad) == SMA_REPLY)
+    if (sma_receive(&node->sma, des_now(fabric->timers), packet->arrival, packet->header.slid,
+                    packet->mad) == SMA_REPLY)
         send_reply(fabric, number);
     else
         packet_drop(fabric, number);

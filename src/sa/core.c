@@ -4,6 +4,7 @@
  * records for a Get, or a method that the attribute does not support. A query from an unknown LID,
  * or with a wrong SM_Key, is dropped. */
 #include "sa/internal.h"
+#include "subnet/trust.h"
 
 #include <assert.h>
 
@@ -69,7 +70,9 @@ void sa_set_limits(struct sa *sa, const struct sa_config *config)
 void sa_config_init(struct sa_config *config)
 {
     *config = (struct sa_config){
-        .key = 1,
+        .key = KEY_WELL_KNOWN,
+        .sm_key = KEY_WELL_KNOWN,
+        .check_sgid_spoofing = true,
         .prefix = GID_PREFIX_LOCAL,
         .subnet_timeout = 18,
         .response_time = 16,
@@ -532,6 +535,16 @@ static bool next_busy_answer(struct sa *sa, struct sa_message *message)
     return true;
 }
 
+/* The GRH of a local port has a GID of that port. */
+static bool is_spoofed(const struct sa *sa, const struct sa_address *address)
+{
+    if (!sa->config.check_sgid_spoofing || !address->has_gid ||
+        !sa_is_local_prefix(sa, gid_prefix(address->gid)))
+        return false;
+    uint32_t owner = map_get(&sa->index.by_guid, gid_guid(address->gid));
+    return owner == MAP_NONE || owner != sa_end_point_at(sa, address->lid);
+}
+
 void sa_receive(struct sa *sa, uint64_t now, const struct sa_message *message)
 {
     sa->now = now;
@@ -556,7 +569,10 @@ void sa_receive(struct sa *sa, uint64_t now, const struct sa_message *message)
         reports_receive(sa, message);
     } else if (!question || (key && key != sa->config.key)) {
         sa->counts.dropped++;
-    } else if (own && method == METHOD_GET_TABLE && key && !sa->redirection.lid) {
+    } else if (is_spoofed(sa, &message->address)) {
+        sa->counts.spoofed++;
+        sa->counts.dropped++;
+    } else if (own && method == METHOD_GET_TABLE && !sa->redirection.lid) {
         sync_receive_request(sa, message);
     } else {
         uint64_t guid = port_guid_at(sa, message->address.lid);
@@ -584,6 +600,7 @@ void sa_notice(struct sa *sa, uint64_t now, const uint8_t *notice)
 void sa_expire(struct sa *sa, uint64_t now)
 {
     sa->now = now;
+    sync_expire(sa);
     sa->budget = sa->config.turn_work;
     /* BUSY answers that do not fit into a turn are dropped. A client without an answer waits longer
      * before it repeats its query. */

@@ -5,13 +5,16 @@
  * it reports saves with sa_registrations_saved()) and at every standby in sync, which confirms them
  * by its next poll (sync.c). One save and one poll serve all waiting answers.
  *
- * A standby that does not poll within `patience` is not in sync until it does. No answer waits for
- * longer than `patience`, so a disk that hangs does not stop the SA. Queries never wait. */
+ * A standby that does not poll within `patience` is not in sync until it does. One that
+ * polls but does not confirm is late: for a second, and twice as long each time, no answer waits
+ * for it, so that a slow or a false standby does not slow the clients. No answer waits for longer
+ * than `patience`, so a disk that hangs does not stop the SA. Queries never wait. */
 #include "sa/internal.h"
 
 #include <assert.h>
 
-static const uint64_t patience = 100 * NS_PER_MS;
+static const uint64_t patience = 100 * NS_PER_MS, late_least = 1 * NS_PER_S;
+enum { LATE_MOST = 6 }; /* doublings */
 
 static bool covers(const struct sa_generations *known, const struct sa_generations *needed)
 {
@@ -20,8 +23,20 @@ static bool covers(const struct sa_generations *known, const struct sa_generatio
 
 static bool is_in_sync(const struct sa *sa, const struct standby *standby)
 {
-    return standby->instance == sa->config.instance &&
+    return standby->instance == sa->config.instance && sa->now >= standby->late_until &&
            (standby->polling || sa->now < standby->answered_at + patience);
+}
+
+/* The standbys that an answer has waited for in vain are not waited for any more for a while. */
+static void note_late_standbys(struct sa *sa, const struct sa_generations *needed)
+{
+    for (unsigned i = 0; i < STANDBYS; i++) {
+        struct standby *standby = &sa->standbys[i];
+        if (!is_in_sync(sa, standby) || covers(&standby->since, needed))
+            continue;
+        standby->late_until = sa->now + (late_least << standby->lateness);
+        standby->lateness += standby->lateness < LATE_MOST;
+    }
 }
 
 static bool is_durable(const struct sa *sa, const struct sa_generations *needed)
@@ -66,6 +81,8 @@ bool deferred_next(struct sa *sa, struct sa_message *message)
     if (deferred->taken == deferred->answers.count)
         return false;
     const struct deferred_answer *answer = &deferred->answers.items[deferred->taken];
+    if (sa->now >= answer->until)
+        note_late_standbys(sa, &answer->after);
     if (sa->now < answer->until && !is_durable(sa, &answer->after))
         return false;
     memcpy(deferred->mad, answer->mad, MAD_BYTES);

@@ -305,12 +305,19 @@ void groups_remove_if_unused(struct sa *sa, struct group *group)
 
 /* ---- joining and leaving ---- */
 
+static bool may_act_for_others(const struct sa *sa, const struct query *query)
+{
+    return !sa->config.enhanced_trust || query_is_trusted(query);
+}
+
 /* A port changes its own membership. Any port of the partition may change that of a proxy member
  * (o15-0.2.1). */
 static bool may_change_member(const struct sa *sa, const struct query *query,
                               const struct group *group, const struct group_member *member)
 {
     uint64_t requester = sa_requester_guid(sa, query);
+    if (member->guid != requester && !may_act_for_others(sa, query))
+        return false;
     return member->proxy ? access_has_key(sa, requester, group->p_key) : requester == member->guid;
 }
 
@@ -343,6 +350,8 @@ static uint16_t join_group(struct sa *sa, const struct query *query, struct answ
     uint16_t status = STATUS_OK;
     if (map_get(&sa->index.by_guid, guid) == MAP_NONE || !access_may_see(sa, requester, guid))
         return STATUS_SA_BAD_REQUEST;
+    if (guid != requester && !may_act_for_others(sa, query))
+        return STATUS_SA_DENIED;
     if (!group)
         status = create_group(sa, query, guid, &group);
     if (status)

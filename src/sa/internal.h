@@ -273,8 +273,11 @@ struct standby {
     bool polling; /* a poll is to be answered */
     uint64_t polled_at, answered_at, not_before;
     struct sa_address address;
+    uint64_t guid; /* of its port */
     uint64_t instance;
     struct sa_generations since;
+    uint64_t late_until; /* no answer waits for it before */
+    uint8_t lateness;    /* how often it was late, for the length of that */
     uint8_t mad[MAD_BYTES];
 };
 enum { STANDBYS = 8 };
@@ -289,6 +292,9 @@ struct sync_client {
     struct sa_generations have;
     uint64_t next_at; /* time of the next poll */
     uint32_t tid, polls;
+    uint64_t nonce, challenge; /* of the last poll; of the master */
+    uint64_t polled_at;        /* time of the last poll */
+    uint64_t beat_at;          /* the owner calls sa_expire() at this time, unless it is stopped */
 };
 
 /* An answer that waits until its registration is durable (deferred_replies.c). */
@@ -353,6 +359,7 @@ struct sa {
     struct answer out;          /* the last output */
     uint8_t report_mad[MAD_BYTES];
     struct standby standbys[STANDBYS];
+    struct standby challenged; /* the last poll without a proof; it gets a challenge */
     struct sync_client sync;
     struct deferred_answers deferred;
     uint16_t registry_source_lid; /* LID of the master whose registrations these are; 0: none */
@@ -449,6 +456,7 @@ void registry_clear(struct sa *sa);
 enum { SA_ATTRIBUTE_REGISTRATIONS = 0xFF57 };
 void sync_receive_request(struct sa *sa, const struct sa_message *message);
 void sync_receive(struct sa *sa, const struct sa_message *message);
+void sync_expire(struct sa *sa);
 uint64_t sync_deadline(const struct sa *sa);
 bool sync_next(struct sa *sa, struct sa_message *message);
 

@@ -6,6 +6,7 @@
  * have confirmed them, multicast tables up to the last block with a group. SL-to-VL and arbitration
  * tables that the manager does not write are returned as zeros, as OpenSM does. */
 #include "sa/internal.h"
+#include "subnet/trust.h"
 
 #include <assert.h>
 
@@ -78,6 +79,12 @@ static bool has_capabilities(const struct query *query, const uint8_t *info)
               ~wire_get(info, PORT_INFO_CAPABILITY_MASK2)));
 }
 
+/* The well-known sa_key is no secret, so it opens nothing that protects the subnet. */
+static bool may_see_m_keys(const struct lookup *lookup)
+{
+    return query_is_trusted(lookup->query) && key_is_secret(lookup->sa->config.key);
+}
+
 static void add_port_info(const struct lookup *lookup, uint32_t end, uint32_t port)
 {
     const struct subnet_port *p = &lookup->sa->view.subnet->ports.items[port];
@@ -87,8 +94,9 @@ static void add_port_info(const struct lookup *lookup, uint32_t end, uint32_t po
     uint8_t *record = add_record(lookup, end), *info = record + PORT_INFO_RECORD_AT_PORT_INFO;
     wire_set(record, PORT_INFO_RECORD_PORT, p->number);
     memcpy(info, p->info, WIRE_BYTES_PORT_INFO);
-    if (answer_match(lookup->answer, &lookup->matcher) && !query_is_trusted(lookup->query))
+    if (!may_see_m_keys(lookup)) /* before the match, which else would tell a guess from the key */
         wire_set(info, PORT_INFO_M_KEY, 0);
+    answer_match(lookup->answer, &lookup->matcher);
 }
 
 static void add_switch_info(const struct lookup *lookup, uint32_t end, uint32_t port)

@@ -44,10 +44,14 @@
 #include "wire/redirect.h"
 
 struct sa_config {
-    uint64_t key;           /* SM_Key of trusted queries */
-    uint64_t prefix;        /* of GIDs */
-    uint8_t subnet_timeout; /* packet life time of paths: 4.096 us * 2^n */
-    uint8_t response_time;  /* of ClassPortInfo */
+    uint64_t key;    /* SM_Key field of trusted queries: sa_key, not the manager's SM_Key */
+    uint64_t sm_key; /* which standbys prove to have (subnet/trust.h) */
+    uint64_t salt;   /* random in each run: makes challenges unpredictable */
+    bool check_sgid_spoofing; /* drop a query whose GRH has the GID of another port */
+    bool enhanced_trust;      /* only trusted clients join groups for other ports */
+    uint64_t prefix;          /* of GIDs */
+    uint8_t subnet_timeout;   /* packet life time of paths: 4.096 us * 2^n */
+    uint8_t response_time;    /* of ClassPortInfo */
     uint32_t queue_limit, client_limit;
     uint32_t turn_work;  /* records per turn */
     size_t answer_limit; /* bytes of one answer; beyond it, the status is NO_RESOURCES */
@@ -85,6 +89,8 @@ struct sa_address {
     uint8_t sl, path_bits;
     uint16_t p_key_index;
     uint32_t qp, q_key;
+    bool has_gid; /* the message has a GRH */
+    uint8_t gid[16];
 };
 struct sa_message {
     struct sa_address address;
@@ -174,6 +180,7 @@ bool sa_next_reregistration(struct sa *sa, uint64_t *guid);
 
 struct sa_counts {
     uint64_t queries, answers, refusals, busy, dropped, reports, reports_lost;
+    uint64_t spoofed; /* queries with the GID of another port; `dropped` includes them */
     uint32_t waiting, groups, services, subscriptions;
 };
 void sa_counts(const struct sa *sa, struct sa_counts *counts);

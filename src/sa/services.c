@@ -1,10 +1,13 @@
 /* ServiceRecord: hosts register and look up services (15.2.5.14), with leases.
  *
  * ServiceID, ServiceGID and ServiceP_Key identify a service. Set creates it or renews its lease; at
- * the end of the lease the service is removed. Only clients with the SM_Key see service keys.
+ * the end of the lease the service is removed. A service that was registered with a key is changed
+ * only with that key. Only clients with the sa_key see service keys, and register services of other
+ * ports.
  *
  * Services are sorted by number, and indexed by what clients look for: the identity, the ID, the
  * GID or the name. A query for none of them reads all services and is charged for that. */
+#include "base/sha256.h"
 #include "sa/internal.h"
 
 #include <assert.h>
@@ -14,6 +17,7 @@ enum service_component {
     SERVICE_GID = 1,
     SERVICE_P_KEY = 2,
     SERVICE_LEASE = 4,
+    SERVICE_KEY = 5,
     SERVICE_NAME = 6,
     SERVICE_DATA8 = 7,
     SERVICE_DATA16 = 23,
@@ -171,6 +175,29 @@ void services_remove_if(struct sa *sa, bool (*unwanted)(void *context, const str
 
 /* ---- registering ---- */
 
+/* A port registers its own GIDs, with any prefix. Only a client with the sa_key registers for
+ * others.
+ */
+static bool owns_gid(const struct sa *sa, const struct query *query)
+{
+    const uint8_t *gid = wire_bytes_const(query_data(query), SERVICE_RECORD_GID);
+    uint32_t owner = map_get(&sa->index.by_guid, gid_guid(gid));
+    return query_is_trusted(query) ||
+           (owner != MAP_NONE && owner == sa_end_point_at(sa, query->address.lid));
+}
+
+/* A service that has a key is changed only by a client that shows it, or by a trusted one. Its port
+ * may delete it without the key, as clients of OpenSM do, but not with a wrong one. */
+static bool may_change(const struct query *query, const struct service *service)
+{
+    static const uint8_t no_key[16];
+    const uint8_t *key = wire_bytes_const(service->record, SERVICE_RECORD_KEY);
+    const uint8_t *shown = wire_bytes_const(query_data(query), SERVICE_RECORD_KEY);
+    return query_is_trusted(query) || secret_equal(key, no_key, sizeof no_key) ||
+           (query_has(query, SERVICE_KEY) ? secret_equal(key, shown, sizeof no_key)
+                                          : query_method(query) == METHOD_DELETE);
+}
+
 static bool may_register(const struct sa *sa, const struct query *query)
 {
     const uint8_t *data = query_data(query);
@@ -194,13 +221,20 @@ static uint16_t register_service(struct sa *sa, const struct query *query, struc
     const uint8_t *data = query_data(query);
     if (!query_has(query, SERVICE_ID) || !query_has(query, SERVICE_GID) || !may_register(sa, query))
         return STATUS_SA_BAD_REQUEST;
+    if (!owns_gid(sa, query))
+        return STATUS_SA_DENIED;
     const struct service *known = find_service(sa, data);
+    if (known && !may_change(query, known))
+        return STATUS_SA_DENIED;
     struct service service = {.owner = sa_requester_guid(sa, query), .expires = TIME_NEVER};
     if (!known && (sa->registry.services.count >= sa->config.service_limit ||
                    sa_port_limit_reached(query, &sa->registry.service_index[SERVICE_BY_OWNER],
                                          service.owner, sa->config.port_services)))
         return STATUS_SA_NO_RESOURCES;
     memcpy(service.record, data, WIRE_BYTES_SERVICE_RECORD);
+    if (!query_has(query, SERVICE_KEY))
+        memset(wire_bytes(service.record, SERVICE_RECORD_KEY), 0,
+               wire_fields[SERVICE_RECORD_KEY].count);
     if (!query_has(query, SERVICE_LEASE))
         wire_set(service.record, SERVICE_RECORD_LEASE, LEASE_FOREVER);
     service.expires = service_lease_end(sa, wire_get(service.record, SERVICE_RECORD_LEASE));
@@ -269,6 +303,8 @@ uint16_t service_records(struct sa *sa, const struct query *query, struct answer
         struct service *service = find_service(sa, query_data(query));
         if (!service || !may_register(sa, query))
             return STATUS_SA_NO_RECORDS;
+        if (!owns_gid(sa, query) || !may_change(query, service))
+            return STATUS_SA_DENIED;
         add_service(query, service, answer);
         answer->considered += (uint32_t)(sa->registry.services.count / RECORDS_MOVED);
         service_drop(sa, service);

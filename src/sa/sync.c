@@ -1,28 +1,44 @@
 /* Replication of registrations from the master to its standbys by long polling.
  *
  * A standby sends a GetTable of a private attribute in the SA class to the master's port. The query
- * carries the SM_Key, the instance of the master and the generations that the standby has. The
- * master answers as soon as something has changed, at the latest after `poll_limit`, with the text
- * of persist.c: the changes since those generations, or everything if the instance is not its own.
- * The standby applies the answer and polls again. Without changes that is two MADs every half
- * second.
+ * carries the instance of the master and the generations that the standby has. The master answers
+ * as soon as something has changed, at the latest after `poll_limit`, with the text of persist.c:
+ * the changes since those generations, or everything if the instance is not its own. The standby
+ * applies the answer and polls again. Without changes that is two MADs every half second.
  *
  * Answers to one standby are at least `gap` apart, so that many joins make one large answer. While
  * clients wait (deferred_replies.c), `short_gap` applies. A master that steps down answers at once,
  * so that the last changes are not lost. There are STANDBYS slots; a further standby replaces the
  * one that was answered first.
  *
+ * The registrations go to managers only, and only to one that holds the SM_Key: the manager has
+ * accepted the port as that of a peer, and each poll carries an HMAC of a challenge, of the port
+ * and of the contents. A poll without it is answered with the challenge alone. The challenge is
+ * random for each port and each run of a master. The answer carries an HMAC of a nonce of the poll,
+ * so that nobody else can feed a standby. The key itself is never sent.
+ *
  * A master whose SA is elsewhere redirects its standbys like any client, and they follow.
  *
- * Clients hold no registration that a standby in sync lacks: their answers wait for it. */
+ * Clients hold no registration that a standby in sync lacks: their answers wait for it. But they do
+ * not wait for long (deferred_replies.c). So a standby that was stopped for a moment, or whose poll
+ * is not answered in time, does not know whether its registrations are complete; it says so
+ * (sa_registry_master()) until a poll that it sent afterwards is answered. */
+#include "base/sha256.h"
 #include "sa/internal.h"
+#include "subnet/trust.h"
 
 #include <assert.h>
 
 static const uint64_t gap = 20 * NS_PER_MS, short_gap = 50 * NS_PER_US,
-                      poll_limit = 500 * NS_PER_MS, patience = 2 * NS_PER_S;
-enum { AT_INSTANCE = 0, AT_GROUPS = 64, AT_OTHERS = 128 }; /* bit offsets in the data of a poll */
-#define TID_MARK UINT32_C(0x80000000) /* transaction IDs of reports are below */
+                      poll_limit = 500 * NS_PER_MS, patience = 2 * NS_PER_S, beat = 50 * NS_PER_MS,
+                      late = 50 * NS_PER_MS, overdue = 1 * NS_PER_S;
+/* Bit offsets in the data of a poll; the proof follows the nonce. */
+enum { AT_INSTANCE = 0, AT_GROUPS = 64, AT_OTHERS = 128, AT_NONCE = 192, AT_POLL_PROOF = 256 };
+/* The same in an answer, whose text follows the proof. */
+enum { AT_MARK = 0, AT_CHALLENGE = 64, AT_ANSWER_PROOF = 128, ANSWER_HEADER_BYTES = 32 };
+#define ANSWER_MARK UINT64_C(0x7765667473796e63) /* "weftsync" */
+#define LATE_MARK   UINT64_C(0x776566746c617465) /* "weftlate": no answer waits for this standby */
+#define TID_MARK    UINT32_C(0x80000000)         /* transaction IDs of reports are below */
 
 /* ---- master ---- */
 
@@ -39,12 +55,57 @@ static uint64_t due_at(const struct sa *sa, const struct standby *standby)
     return deferred_awaits(sa, standby) ? standby->answered_at + short_gap : standby->not_before;
 }
 
+static uint64_t challenge_for(const struct sa *sa, uint64_t guid)
+{
+    uint8_t proof[TRUST_PROOF_BYTES];
+    trust_prove(sa->config.salt, "challenge", sa->config.sm_key, &guid, sizeof guid, proof);
+    return wire_get_bits(proof, 0, 64);
+}
+
+/* Of a poll by the standby at the port with this GUID. */
+static void prove_poll(const struct sa *sa, uint64_t challenge, uint64_t guid, const uint8_t *data,
+                       uint8_t proof[TRUST_PROOF_BYTES])
+{
+    uint8_t bytes[AT_POLL_PROOF / 8 + 8];
+    memcpy(bytes, data, AT_POLL_PROOF / 8);
+    wire_set_bits(bytes, AT_POLL_PROOF, 64, guid);
+    trust_prove(sa->config.sm_key, "poll", challenge, bytes, sizeof bytes, proof);
+}
+
+static bool is_peer(const struct sa *sa, const struct sa_message *message)
+{
+    uint32_t port = sa_port_at(sa, message->address.lid);
+    const struct subnet_port *p = port == SUBNET_NONE ? NULL : &sa->view.subnet->ports.items[port];
+    return p && p->manager && p->peer_manager;
+}
+
+static void receive_poll(struct standby *slot, uint64_t now, uint64_t guid,
+                         const struct sa_message *message)
+{
+    const uint8_t *data = message->data + SA_DATA_OFFSET;
+    slot->polling = true;
+    slot->guid = guid;
+    slot->polled_at = now;
+    slot->address = message->address;
+    slot->instance = wire_get_bits(data, AT_INSTANCE, 64);
+    slot->since = (struct sa_generations){wire_get_bits(data, AT_GROUPS, 64),
+                                          wire_get_bits(data, AT_OTHERS, 64)};
+    memcpy(slot->mad, message->data, MAD_BYTES);
+}
+
 void sync_receive_request(struct sa *sa, const struct sa_message *message)
 {
     const uint8_t *data = message->data + SA_DATA_OFFSET;
+    uint8_t proof[TRUST_PROOF_BYTES];
     struct standby *slot = &sa->standbys[0];
-    if (message->bytes < MAD_BYTES || !sa->serves || !wire_get(message->data, SA_SM_KEY)) {
+    if (message->bytes < MAD_BYTES || !sa->serves || !is_peer(sa, message)) {
         sa->counts.dropped++;
+        return;
+    }
+    uint64_t guid = sa->view.subnet->ports.items[sa_port_at(sa, message->address.lid)].guid;
+    prove_poll(sa, challenge_for(sa, guid), guid, data, proof);
+    if (!secret_equal(proof, data + AT_POLL_PROOF / 8, sizeof proof)) {
+        receive_poll(&sa->challenged, sa->now, guid, message);
         return;
     }
     for (unsigned i = 0; i < STANDBYS; i++) {
@@ -57,25 +118,44 @@ void sync_receive_request(struct sa *sa, const struct sa_message *message)
             slot = standby;
     }
     if (slot->address.lid != message->address.lid)
-        slot->not_before = 0;
-    slot->polling = true;
-    slot->polled_at = sa->now;
-    slot->address = message->address;
-    slot->instance = wire_get_bits(data, AT_INSTANCE, 64);
-    slot->since = (struct sa_generations){wire_get_bits(data, AT_GROUPS, 64),
-                                          wire_get_bits(data, AT_OTHERS, 64)};
-    memcpy(slot->mad, message->data, MAD_BYTES);
+        *slot = (struct standby){0};
+    receive_poll(slot, sa->now, guid, message);
 }
 
-static void send_registrations(struct sa *sa, struct standby *standby, struct sa_message *message)
+/* Of an answer: its header without the proof, and its text. */
+static void prove_answer(const struct sa *sa, uint64_t nonce, const uint8_t *data, size_t bytes,
+                         uint8_t proof[TRUST_PROOF_BYTES])
+{
+    struct sha256 hash;
+    uint8_t digest[SHA256_BYTES];
+    assert(bytes >= ANSWER_HEADER_BYTES);
+    sha256_init(&hash);
+    sha256_add(&hash, data, AT_ANSWER_PROOF / 8);
+    sha256_add(&hash, data + ANSWER_HEADER_BYTES, bytes - ANSWER_HEADER_BYTES);
+    sha256_end(&hash, digest);
+    trust_prove(sa->config.sm_key, "registrations", nonce, digest, sizeof digest, proof);
+}
+
+/* An answer to a standby that has not proved that it holds the key has no text. */
+static void send_registrations(struct sa *sa, struct standby *standby, bool proved,
+                               struct sa_message *message)
 {
     assert(standby->polling);
     struct query query = {.address = standby->address, .bytes = MAD_BYTES};
     struct text text = {0};
     bool ours = standby->instance == sa->config.instance;
-    sa_registry_print_changes(sa, 0, ours ? &standby->since : &(struct sa_generations){0}, &text);
+    uint64_t nonce = wire_get_bits(standby->mad + SA_DATA_OFFSET, AT_NONCE, 64);
+    for (unsigned i = 0; i < ANSWER_HEADER_BYTES; i++)
+        text_putc(&text, 0);
+    if (proved)
+        sa_registry_print_changes(sa, 0, ours ? &standby->since : &(struct sa_generations){0},
+                                  &text);
     while (text.length % 8)
         text_putc(&text, '\n');
+    uint8_t *data = (uint8_t *)text.data;
+    wire_set_bits(data, AT_MARK, 64, sa->now < standby->late_until ? LATE_MARK : ANSWER_MARK);
+    wire_set_bits(data, AT_CHALLENGE, 64, challenge_for(sa, standby->guid));
+    prove_answer(sa, nonce, data, text.length, data + AT_ANSWER_PROOF / 8);
     memcpy(query.mad, standby->mad, MAD_BYTES);
     answer_text(sa, &query, &text);
     *message = (struct sa_message){
@@ -106,8 +186,11 @@ void sa_follow(struct sa *sa, uint64_t now, const struct sa_master *master)
     if (same)
         return;
     sa->registry_source_lid = 0;
-    *client = (struct sync_client){
-        .active = true, .master = master->lid, .next_at = now, .polls = client->polls};
+    *client = (struct sync_client){.active = true,
+                                   .master = master->lid,
+                                   .next_at = now,
+                                   .polls = client->polls,
+                                   .beat_at = now + beat};
     redirect_begin(&client->trail, &(struct redirect){.lid = master->lid,
                                                       .p_key = 0xFFFF,
                                                       .sl = master->sl,
@@ -119,7 +202,26 @@ uint16_t sa_registry_master(const struct sa *sa)
 {
     if (sa->serves)
         return sa->view.subnet->ports.items[sa->view.subnet->own_port].lid;
-    return sa->registry_source_lid;
+    return sa->sync.tid && sa->now > sa->sync.polled_at + overdue ? 0 : sa->registry_source_lid;
+}
+
+/* The master may have answered clients without this standby while it was stopped. A new poll, which
+ * misses the last change, is answered at once; the answer to an older one does not count. */
+void sync_expire(struct sa *sa)
+{
+    struct sync_client *client = &sa->sync;
+    if (!client->active || sa->serves || sa->now < client->beat_at)
+        return;
+    if (sa->now > client->beat_at + late && client->instance) {
+        sa->registry_source_lid = 0;
+        client->tid = 0;
+        client->next_at = sa->now;
+        if (client->have.others)
+            client->have.others--;
+        else
+            client->instance = 0;
+    }
+    client->beat_at = sa->now + beat;
 }
 
 static bool is_expected(const struct sa *sa, const struct registry_header *header)
@@ -164,6 +266,23 @@ bool sa_next_sync_error(struct sa *sa, struct err *err)
     return true;
 }
 
+/* Takes the challenge of the answer. False: it is not from a holder of the key. */
+static bool open_answer(struct sa *sa, const struct sa_message *message)
+{
+    const uint8_t *data = message->data + SA_DATA_OFFSET;
+    uint8_t proof[TRUST_PROOF_BYTES];
+    if (wire_get(message->data, MAD_STATUS) ||
+        message->bytes < (size_t)SA_DATA_OFFSET + ANSWER_HEADER_BYTES ||
+        (wire_get_bits(data, AT_MARK, 64) != ANSWER_MARK &&
+         wire_get_bits(data, AT_MARK, 64) != LATE_MARK))
+        return false;
+    prove_answer(sa, sa->sync.nonce, data, message->bytes - SA_DATA_OFFSET, proof);
+    if (!secret_equal(proof, data + AT_ANSWER_PROOF / 8, sizeof proof))
+        return false;
+    sa->sync.challenge = wire_get_bits(data, AT_CHALLENGE, 64);
+    return true;
+}
+
 void sync_receive(struct sa *sa, const struct sa_message *message)
 {
     struct sync_client *client = &sa->sync;
@@ -172,40 +291,55 @@ void sync_receive(struct sa *sa, const struct sa_message *message)
         message->address.lid != redirect_target(&client->trail)->lid ||
         (uint32_t)wire_get(message->data, MAD_TID) != client->tid)
         return;
-    struct sa_registry_file file = {.content = (const char *)message->data + SA_DATA_OFFSET,
-                                    .bytes = message->bytes - SA_DATA_OFFSET,
-                                    .path = "the master's registrations"};
     client->tid = 0; /* ignore a duplicate */
     if (wire_get(message->data, MAD_STATUS) == STATUS_REDIRECT) {
         follow_redirection(sa, message);
         return;
     }
-    if (wire_get(message->data, MAD_STATUS) ||
-        registry_read(sa, &file, is_expected, &header, NULL) < 0) {
+    uint64_t challenge = client->challenge;
+    if (!open_answer(sa, message)) {
+        restart_replication(sa);
+        return;
+    }
+    struct sa_registry_file file = {.content = (const char *)message->data + SA_DATA_OFFSET +
+                                               ANSWER_HEADER_BYTES,
+                                    .bytes = message->bytes - SA_DATA_OFFSET - ANSWER_HEADER_BYTES,
+                                    .path = "the master's registrations"};
+    if (file.bytes == 0 && client->challenge != challenge) {
+        client->next_at = sa->now; /* with the proof */
+        return;
+    }
+    if (registry_read(sa, &file, is_expected, &header, NULL) < 0) {
         restart_replication(sa);
         return;
     }
     client->instance = header.instance;
     client->have = header.generations;
     client->next_at = sa->now;
-    sa->registry_source_lid = client->master;
+    /* The master may have answered clients meanwhile. */
+    bool unawaited = wire_get_bits(message->data + SA_DATA_OFFSET, AT_MARK, 64) == LATE_MARK;
+    sa->registry_source_lid = unawaited ? 0 : client->master;
 }
 
 static void send_poll(struct sa *sa, struct sa_message *message)
 {
     struct sync_client *client = &sa->sync;
     assert(client->active && !sa->serves && client->trail.count > 0);
-    uint8_t *mad = sa->report_mad, *data = mad + SA_DATA_OFFSET;
+    uint8_t *mad = sa->report_mad, *data = mad + SA_DATA_OFFSET, proof[TRUST_PROOF_BYTES];
     if (client->tid) /* no answer: the redirection may be obsolete */
         client->trail.count = 1;
     const struct redirect *to = redirect_target(&client->trail);
     client->tid = TID_MARK | ++client->polls;
+    client->polled_at = sa->now;
     client->next_at = sa->now + patience;
     request_begin(mad, METHOD_GET_TABLE, client->tid, SA_ATTRIBUTE_REGISTRATIONS);
-    wire_set(mad, SA_SM_KEY, sa->config.key);
+    trust_prove(sa->config.salt, "nonce", sa->now, &client->tid, sizeof client->tid, proof);
+    client->nonce = wire_get_bits(proof, 0, 64);
     wire_set_bits(data, AT_INSTANCE, 64, client->instance);
     wire_set_bits(data, AT_GROUPS, 64, client->have.groups);
     wire_set_bits(data, AT_OTHERS, 64, client->have.others);
+    wire_set_bits(data, AT_NONCE, 64, client->nonce);
+    prove_poll(sa, client->challenge, sa->guid, data, data + AT_POLL_PROOF / 8);
     *message = (struct sa_message){
         .address = {.lid = to->lid, .sl = to->sl, .qp = to->qp, .q_key = to->q_key},
         .data = mad,
@@ -217,7 +351,11 @@ static void send_poll(struct sa *sa, struct sa_message *message)
 
 uint64_t sync_deadline(const struct sa *sa)
 {
-    uint64_t deadline = sa->sync.active && !sa->serves ? sa->sync.next_at : TIME_NEVER;
+    uint64_t deadline = TIME_NEVER;
+    if (sa->sync.active && !sa->serves)
+        deadline = sa->sync.next_at < sa->sync.beat_at ? sa->sync.next_at : sa->sync.beat_at;
+    if (sa->challenged.polling && sa->serves)
+        return 0;
     for (unsigned i = 0; i < STANDBYS; i++) {
         uint64_t due = due_at(sa, &sa->standbys[i]);
         deadline = due < deadline ? due : deadline;
@@ -227,9 +365,13 @@ uint64_t sync_deadline(const struct sa *sa)
 
 bool sync_next(struct sa *sa, struct sa_message *message)
 {
+    if (sa->challenged.polling && sa->serves) {
+        send_registrations(sa, &sa->challenged, false, message);
+        return true;
+    }
     for (unsigned i = 0; i < STANDBYS; i++)
         if (due_at(sa, &sa->standbys[i]) <= sa->now) {
-            send_registrations(sa, &sa->standbys[i], message);
+            send_registrations(sa, &sa->standbys[i], true, message);
             return true;
         }
     if (!sa->sync.active || sa->serves || sa->now < sa->sync.next_at)

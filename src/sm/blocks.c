@@ -4,6 +4,7 @@
  * for each block that differs from the last confirmed one. Blocks are not read first: a manager
  * that takes over writes the same contents once more. */
 #include "sm/internal.h"
+#include "subnet/names.h"
 
 #include <string.h>
 
@@ -92,6 +93,8 @@ static void block_refused(struct sm *sm, const struct request *request)
     sm_log(sm, SM_EVENT_WARNING, "port %u of 0x%016llx refuses its %s (status 0x%x)", port->number,
            (unsigned long long)node_at(sm, port->node)->guid, request->kind->name, request->status);
     blocks_refuse(&sm->subnet.blocks, row);
+    if (request->tries > 1) /* the node may have executed an earlier try */
+        blocks_set_actual(&sm->subnet.blocks, row, NULL);
     block_done(sm, row);
 }
 
@@ -112,6 +115,20 @@ static void block_unanswered(struct sm *sm, const struct request *request)
            port->number, (unsigned long long)node_at(sm, port->node)->guid, request->kind->name);
     blocks_refuse(&sm->subnet.blocks, row);
     block_done(sm, row);
+}
+
+void blocks_list_problems(struct sm *sm, struct problems *problems)
+{
+    const struct blocks *blocks = &sm->subnet.blocks;
+    for (uint32_t row = 0; row < blocks->rows.count; row++) {
+        const struct block *block = &blocks->rows.items[row];
+        uint32_t last = row ? blocks->rows.items[row - 1].port : SUBNET_NONE;
+        if (block->refused && is_reachable(sm, block->port) && port_at(sm, block->port)->known &&
+            block->port != last)
+            problems_add(problems, PROBLEM_REFUSED_TABLE,
+                         subnet_port_name(&sm->subnet, block->port).text,
+                         "the port refuses partition, service level or multicast tables");
+    }
 }
 
 bool blocks_are_written(const struct sm *sm)

@@ -155,6 +155,7 @@ void change_sweep(struct sm *sm)
         if (p->manager)
             mastership_query_in_sweep(sm, port);
     }
+    faults_verify_links(sm);
     /* No trap and no switch reports a change of the manager's own port. */
     uint32_t own = sm->subnet.own_port;
     if (own == SUBNET_NONE || !node_at(sm, port_at(sm, own)->node)->present)
@@ -260,48 +261,21 @@ static const char *attribute_name(unsigned id)
     return "attribute";
 }
 
-/* The sender of the SMP that trap 256 reports: " from host7 port 1 <-> leaf2 port 5". A directed
- * route is followed back. Some agents write their own LID instead of the sender's. */
-static struct subnet_name bad_key_sender(const struct sm *sm, const uint8_t *notice, uint32_t node)
-{
-    const uint8_t *details = notice_details(notice);
-    unsigned hops = (unsigned)wire_get(details, TRAP_BAD_M_KEY_HOP_COUNT);
-    uint64_t lid = wire_get(details, TRAP_BAD_M_KEY_LID);
-    struct subnet_name name = {""};
-    uint32_t sender = SUBNET_NONE;
-    if (!wire_get(details, TRAP_BAD_M_KEY_DIRECTED)) {
-        if (lid != wire_get(notice, NOTICE_ISSUER_LID))
-            snprintf(name.text, sizeof name.text, " from %.200s", lid_name(sm, lid).text);
-        return name;
-    }
-    bool complete = !wire_get(details, TRAP_BAD_M_KEY_PATH_TRUNCATED) &&
-                    hops < wire_fields[TRAP_BAD_M_KEY_RETURN_PATH].count;
-    for (unsigned hop = hops; complete && hop > 0; hop--) {
-        unsigned number = (unsigned)wire_get_at(details, TRAP_BAD_M_KEY_RETURN_PATH, hop);
-        const struct subnet_node *n = node_at(sm, node);
-        sender = number <= n->port_count ? port_at(sm, n->first_port + number)->peer : SUBNET_NONE;
-        if (sender == SUBNET_NONE)
-            break;
-        node = port_at(sm, sender)->node;
-    }
-    snprintf(name.text, sizeof name.text, " from %.200s",
-             sender == SUBNET_NONE ? "a directed route"
-                                   : subnet_link_name(&sm->subnet, sender).text);
-    return name;
-}
-
-static void print_bad_m_key(const struct sm *sm, const uint8_t *notice, uint32_t node, char *text,
+/* The M_Key of the SMP is not logged: it may be that of another port. */
+static void print_bad_m_key(const struct sm *sm, const uint8_t *notice, uint32_t port, char *text,
                             size_t size)
 {
     const uint8_t *details = notice_details(notice);
     unsigned method = (unsigned)wire_get(details, TRAP_BAD_M_KEY_METHOD);
     unsigned attribute = (unsigned)wire_get(details, TRAP_BAD_M_KEY_ATTRIBUTE_ID);
-    snprintf(text, size, ": M_Key 0x%016llx in %s(%s 0x%x)%s",
-             (unsigned long long)wire_get(details, TRAP_BAD_M_KEY_M_KEY),
+    uint32_t sender = port_keys_offender(sm, port, details);
+    snprintf(text, size, ": %s(%s 0x%x) from %s",
              method == METHOD_SET   ? "Set"
              : method == METHOD_GET ? "Get"
                                     : "another method",
-             attribute_name(attribute), attribute, bad_key_sender(sm, notice, node).text);
+             attribute_name(attribute), attribute,
+             sender == SUBNET_NONE ? "an unknown port"
+                                   : subnet_link_name(&sm->subnet, sender).text);
 }
 
 /* What the notice says beyond its number and its sender. */
@@ -330,7 +304,7 @@ static void print_details(const struct sm *sm, const uint8_t *notice, unsigned t
         snprintf(text, size, ": SystemImageGUID 0x%016llx",
                  (unsigned long long)wire_get(details, TRAP_SYSTEM_IMAGE_GUID_GUID));
         break;
-    case 256: print_bad_m_key(sm, notice, node, text, size); break;
+    case 256: print_bad_m_key(sm, notice, port, text, size); break;
     case 257:
     case 258:
         snprintf(text, size, ": key 0x%x, from %.120s to %.120s, SL %u",
@@ -373,7 +347,13 @@ static void repress_trap(struct sm *sm, const struct sm_message *message)
     struct sm_message repress = *message;
     wire_set(repress.mad, MAD_METHOD, METHOD_TRAP_REPRESS);
     wire_set(repress.mad, MAD_STATUS, 0);
-    wire_set(repress.mad, SMP_M_KEY, sm->config.m_key);
+    /* A key is sent to its own port only: anybody can send a trap that claims to be from another.
+     */
+    unsigned lid = (unsigned)wire_get(message->mad + SMP_DATA_OFFSET, NOTICE_ISSUER_LID);
+    uint32_t port = lid < LFT_ENTRIES ? sm->subnet.by_lid[lid] : SUBNET_NONE;
+    bool own = port != SUBNET_NONE && message->lid < LFT_ENTRIES &&
+               sm->subnet.by_lid[message->lid] == port;
+    wire_set(repress.mad, SMP_M_KEY, own ? port_keys_of(sm, port) : 0);
     sm_reply(sm, &repress);
 }
 
@@ -415,6 +395,8 @@ static void handle_trap(struct sm *sm, const uint8_t *notice, unsigned trap, uin
             discovery_forget_description(sm, node);
             discovery_read_description(sm, node, port);
         }
+    } else if (trap == 256) {
+        port_keys_violated(sm, port, notice_details(notice));
     }
 }
 
@@ -524,8 +506,12 @@ void own_link_was_down(struct sm *sm)
         sm_begin_change(sm, "the link of the manager's own port was down");
         reconfigure_request(sm, REASON_TOPOLOGY);
     }
-    if (sm_state(sm) == SM_MASTER || sm_state(sm) == SM_DISCOVERING)
-        discovery_restart(sm); /* a standby polls its master again */
+    if (sm_state(sm) == SM_STANDBY) {
+        standby_copy_watch(sm, 0); /* other nodes may answer by the old paths */
+        mastership_handle(sm, ON_LINK_RESTORED);
+    } else if (sm_state(sm) != SM_NOT_ACTIVE) {
+        discovery_restart(sm);
+    }
 }
 
 bool own_link_changes(struct sm *sm, unsigned state)

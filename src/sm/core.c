@@ -56,7 +56,7 @@ void sm_config_init(struct sm_config *config)
         .life_time = 10,
         .link_poll_ns = TIME_NEVER,
         .poll_ns = 100 * NS_PER_MS,
-        .poll_retries = 2,
+        .poll_retries = 24,
         .copy_rate = 10000,
         .hold = true,
         .repair = true,
@@ -124,11 +124,11 @@ static bool is_waiting(size_t *count, size_t *taken)
 /* ---- creation and release ---- */
 
 static const struct sm_part *const parts[] = {
-    &outbox_part,       &transactions_part, &mastership_part, &discovery_part,   &reads_part,
-    &faults_part,       &sweeps_part,       &report_part,     &admission_part,   &lids_part,
-    &plan_part,         &distribution_part, &program_part,    &port_writer_part, &reregister_part,
-    &partitioning_part, &service_part,      &quiesce_part,    &multicast_part,   &standby_copy_part,
-    &reconfigure_part,
+    &outbox_part,  &transactions_part, &mastership_part,   &peers_part,        &port_keys_part,
+    &watch_part,   &discovery_part,    &reads_part,        &faults_part,       &sweeps_part,
+    &report_part,  &admission_part,    &lids_part,         &plan_part,         &distribution_part,
+    &program_part, &port_writer_part,  &reregister_part,   &partitioning_part, &service_part,
+    &quiesce_part, &multicast_part,    &standby_copy_part, &reconfigure_part,
 };
 enum { PART_COUNT = sizeof parts / sizeof *parts };
 
@@ -200,11 +200,17 @@ static void advance(struct sm *sm)
 {
     if (sm_own_link_is_down(sm))
         return;
+    if (sm_state(sm) != SM_NOT_ACTIVE && faults_take_restart(sm)) {
+        if (sm_state(sm) == SM_MASTER)
+            reconfigure_request(sm, REASON_TOPOLOGY);
+        sm_begin_change(sm, "nodes with the same GUID were mixed up");
+        discovery_restart(sm);
+    }
     discovery_update_paths(sm);
     if (discovery_is_complete(sm) && discovery_continue(sm))
         return;
-    if (discovery_is_complete(sm) && sm->subnet.own_port != SUBNET_NONE)
-        mastership_handle(sm, ON_DISCOVERED);
+    if (sm_state(sm) == SM_DISCOVERING && discovery_is_complete(sm) && discovery_knows_itself(sm))
+        mastership_complete_discovery(sm);
     if (sm_state(sm) == SM_STANDBY)
         standby_copy_advance(sm);
     if (sm_state(sm) != SM_MASTER || !discovery_is_complete(sm))
@@ -285,6 +291,7 @@ void sm_expire(struct sm *sm, uint64_t now)
         change_sweep(sm);
     }
     distribute_expire(sm);
+    watch_expire(sm);
     advance(sm);
 }
 
@@ -297,10 +304,12 @@ uint64_t sm_deadline(const struct sm *sm)
         mastership_deadline(sm),
         standby_copy_deadline(sm),
         discovery_deadline(sm),
+        sm_state(sm) == SM_NOT_ACTIVE ? TIME_NEVER : faults_restart_deadline(sm),
         distribute_deadline(sm),
         admission_deadline(sm),
         master ? storm_deadline(sm) : TIME_NEVER,
         master ? sweep_deadline(sm) : TIME_NEVER,
+        master ? watch_deadline(sm) : TIME_NEVER,
         master ? multicast_deadline(sm) : TIME_NEVER,
         master ? audit_deadline(sm) : TIME_NEVER,
     };
@@ -421,10 +430,12 @@ void sm_reroute(struct sm *sm, uint64_t now)
 void sm_rediscover(struct sm *sm, uint64_t now)
 {
     sm->now = now;
-    if (sm_state(sm) != SM_MASTER || sm_own_link_is_down(sm))
+    bool master = sm_state(sm) == SM_MASTER;
+    if ((!master && sm_state(sm) != SM_DISCOVERING) || sm_own_link_is_down(sm))
         return;
     sm_begin_change(sm, "asked to look again");
-    reconfigure_request(sm, REASON_TOPOLOGY);
+    if (master)
+        reconfigure_request(sm, REASON_TOPOLOGY);
     discovery_restart(sm);
 }
 
@@ -432,10 +443,29 @@ void sm_problems(struct sm *sm, uint64_t now, struct problems *problems)
 {
     sm->now = now;
     mastership_list_problems(sm, problems);
+    peers_list_problems(sm, problems);
+    port_keys_list_problems(sm, problems);
     if (sm_state(sm) != SM_MASTER)
         return;
     faults_list_problems(sm, problems);
     program_list_problems(sm, problems);
+}
+
+unsigned sm_exceptions(struct sm *sm, uint64_t now, struct problem *first)
+{
+    struct problems problems = {0};
+    unsigned count = 0;
+    sm_problems(sm, now, &problems);
+    for (size_t i = 0; i < problems.items.count; i++) {
+        const struct problem *problem = &problems.items.items[i];
+        bool incomplete = problem->kind == PROBLEM_DUPLICATE_GUID ||
+                          problem->kind == PROBLEM_DEAD_AGENT ||
+                          problem->kind == PROBLEM_REFUSED_TABLE;
+        if (incomplete && count++ == 0 && first)
+            *first = *problem;
+    }
+    problems_release(&problems);
+    return count;
 }
 
 static bool same_routes(const struct sm_config *a, const struct sm_config *b)

@@ -13,6 +13,8 @@ struct discovery {
     VEC(uint32_t) frontier; /* ports to be probed, in breadth- and depth-first order */
     bool paths_lost;        /* a link or node was lost since directed routes were computed */
     uint64_t explore_at;    /* latest time of a restart; TIME_NEVER: none is scheduled */
+    uint64_t retry_at;      /* no restart before; see discovery_knows_itself() */
+    bool unknown_logged;    /* the own port does not answer; logged */
     VEC(bool) probing;      /* by port: a probe is queued or under way */
     VEC(bool) avoided;      /* by port: see sm_is_avoiding_port() */
     VEC(bool) stuck_change; /* by node: it does not clear PortStateChange; logged */
@@ -108,6 +110,29 @@ void discovery_update_paths(struct sm *sm)
     transactions_follow_paths(sm);
 }
 
+bool discovery_knows_itself(struct sm *sm)
+{
+    struct discovery *discovery = sm->discovery;
+    uint32_t own = sm->subnet.own_port;
+    if (own != SUBNET_NONE && port_at(sm, own)->known) {
+        discovery->unknown_logged = false;
+        return true;
+    }
+    if (sm->now < discovery->retry_at)
+        return false;
+    discovery->retry_at = sm->now + sm->config.timeout_ns;
+    if (!discovery->unknown_logged)
+        sm_log(sm, SM_EVENT_WARNING, "the manager's own port does not answer: it is asked again");
+    discovery->unknown_logged = true;
+    discovery_restart(sm);
+    return false;
+}
+
+bool sm_own_port_is_silent(const struct sm *sm)
+{
+    return sm_state(sm) == SM_DISCOVERING && sm->discovery->unknown_logged;
+}
+
 void discovery_explore_all(struct sm *sm)
 {
     if (!discovery_explores_all(sm))
@@ -121,8 +146,11 @@ bool discovery_explores_all(const struct sm *sm)
 
 uint64_t discovery_deadline(const struct sm *sm)
 {
-    bool waits = discovery_is_complete(sm) && sm_state(sm) == SM_MASTER;
-    return waits ? sm->discovery->explore_at : TIME_NEVER;
+    if (!discovery_is_complete(sm))
+        return TIME_NEVER;
+    if (sm_state(sm) == SM_DISCOVERING) /* else it would be master or standby */
+        return sm->discovery->retry_at;
+    return sm_state(sm) == SM_MASTER ? sm->discovery->explore_at : TIME_NEVER;
 }
 
 /* The place in the frontier of the port to be probed next; depth first, it is the first port of the

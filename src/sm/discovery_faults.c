@@ -51,6 +51,10 @@ struct node_faults {
 };
 
 struct faults {
+    unsigned doubtful_sweeps;      /* that verify links: see faults_verify_links() */
+    unsigned shared;               /* reports of shared GUIDs since the last sweep or restart */
+    unsigned restarts;             /* because of them, in a row */
+    uint64_t restart_at;           /* TIME_NEVER: none is scheduled */
     VEC(struct port_faults) ports; /* by port of the subnet */
     VEC(struct node_faults) nodes; /* by node */
 };
@@ -61,7 +65,12 @@ static void release_faults(struct sm *sm)
     vec_release(&sm->faults->nodes);
 }
 
-SM_PART(faults, NULL, release_faults, NULL);
+static void init_faults(struct sm *sm)
+{
+    sm->faults->restart_at = TIME_NEVER;
+}
+
+SM_PART(faults, init_faults, release_faults, NULL);
 
 static struct port_faults *faults_at(struct sm *sm, uint32_t port)
 {
@@ -113,6 +122,13 @@ void faults_forget_claims(struct sm *sm)
 {
     for (size_t port = 0; port < sm->faults->ports.count; port++)
         sm->faults->ports.items[port].claimant = 0;
+    if (sm_state(sm) != SM_MASTER)
+        sm->faults->doubtful_sweeps = 0; /* everything is read again */
+}
+
+bool faults_doubt_links(const struct sm *sm)
+{
+    return sm->faults->doubtful_sweeps != 0;
 }
 
 /* ---- time-outs ---- */
@@ -497,9 +513,112 @@ static struct subnet_name place_of_guid(const struct sm *sm, uint64_t guid)
     return subnet_node_name(&sm->subnet, index);
 }
 
+/* Nodes with the same GUID are mixed up easily: an answer of one of them may have been taken for
+ * one of the other, also when the GUID was corrected meanwhile. While there is a doubt, every sweep
+ * probes all links and compares the node at the other end with the known one. */
+static void doubt_links(struct sm *sm)
+{
+    enum { SWEEPS = 8 };
+    sm->faults->doubtful_sweeps = SWEEPS;
+}
+
+static request_outcome link_verified;
+static const struct request_kind verify_link = {
+    .attribute = ATTRIBUTE_NODE_INFO,
+    .group = GROUP_SWEEP,
+    .answered = link_verified,
+};
+
+void faults_verify_links(struct sm *sm)
+{
+    if (sm->faults->restart_at == TIME_NEVER)
+        sm->faults->shared = 0; /* of one sweep only: nodes that are mixed up claim links fast */
+    for (uint32_t port = 0; port < sm->faults->ports.count; port++)
+        if (sm->faults->ports.items[port].excluded)
+            doubt_links(sm);
+    if (!sm->faults->doubtful_sweeps || !sm->config.policy->reads_whole_nodes)
+        return;
+    sm->faults->doubtful_sweeps--;
+    if (sm->faults->doubtful_sweeps == 0)
+        sm->faults->restarts = 0;
+    for (uint32_t port = 0; port < sm->subnet.ports.count; port++) {
+        const struct subnet_port *p = port_at(sm, port);
+        const struct subnet_node *node = node_at(sm, p->node);
+        bool leads = node->kind == SUBNET_SWITCH ? p->number != 0 && !node->vswitch
+                                                 : port == sm->subnet.own_port;
+        if (!node->present || p->peer == SUBNET_NONE || !leads || sm_is_avoiding_port(sm, port))
+            continue;
+        struct request *request =
+            sm_request(sm, &verify_link, (union request_subject){.port = port},
+                       subnet_end_port(&sm->subnet, port));
+        request->through = port;
+        sm_submit(sm, request, PRIORITY_NONE);
+    }
+}
+
+/* Nodes were mixed up: what is known of one of them may be true of another, also their tables. So
+ * discovery starts from scratch, after a time that doubles. */
+static void schedule_restart(struct sm *sm)
+{
+    enum { MOST_STEPS = 6, FIRST_MS = 100 };
+    struct faults *faults = sm->faults;
+    unsigned steps = faults->restarts < MOST_STEPS ? faults->restarts : MOST_STEPS;
+    doubt_links(sm);
+    if (faults->restart_at == TIME_NEVER)
+        faults->restart_at = sm->now + (FIRST_MS * NS_PER_MS << steps);
+}
+
+/* Such nodes may claim each other's links again and again. */
+enum { SHARED_ALLOWED = 20 };
+
+static void count_shared_guid(struct sm *sm)
+{
+    struct faults *faults = sm->faults;
+    doubt_links(sm);
+    if (++faults->shared == SHARED_ALLOWED)
+        schedule_restart(sm);
+}
+
+static void link_verified(struct sm *sm, const struct request *request)
+{
+    uint32_t port = request->about.port, peer = port_at(sm, port)->peer;
+    if (!node_at(sm, port_at(sm, port)->node)->present || peer == SUBNET_NONE)
+        return; /* lost meanwhile */
+    uint64_t guid = wire_get(request->answer, NODE_INFO_NODE_GUID);
+    unsigned number = (unsigned)wire_get(request->answer, NODE_INFO_LOCAL_PORT_NUM);
+    if (node_at(sm, port_at(sm, peer)->node)->guid == guid && port_at(sm, peer)->number == number)
+        return;
+    report_loss(sm, "the link at %.80s leads to 0x%016llx port %u",
+                subnet_port_name(&sm->subnet, port).text, (unsigned long long)guid, number);
+    schedule_restart(sm);
+}
+
+uint64_t faults_restart_deadline(const struct sm *sm)
+{
+    return sm->faults->restart_at;
+}
+
+bool faults_take_restart(struct sm *sm)
+{
+    struct faults *faults = sm->faults;
+    if (sm->now < faults->restart_at)
+        return false;
+    faults->restart_at = TIME_NEVER;
+    faults->shared = 0;
+    faults->restarts++;
+    for (size_t port = 0; port < faults->ports.count; port++) { /* these links did not flap */
+        faults->ports.items[port].damped_until = 0;
+        faults->ports.items[port].flaps = 0;
+    }
+    return true;
+}
+
 /* `second`: the port that leads to the second node, or SUBNET_NONE. */
 static void report_shared_guid(struct sm *sm, uint64_t guid, uint32_t second)
 {
+    count_shared_guid(sm);
+    if (sm->faults->shared > SHARED_ALLOWED)
+        return;
     sm_log(sm, SM_EVENT_ERROR,
            "two nodes share the GUID 0x%016llx: one is at %.150s, the second at %.150s; the second "
            "is ignored",
@@ -513,6 +632,7 @@ void faults_guid_changed(struct sm *sm, uint32_t index, uint64_t guid)
 {
     const struct subnet_node *node = node_at(sm, index);
     VEC(uint32_t) neighbors = {0};
+    schedule_restart(sm);
     report_loss(sm, "GUID change: %s has the GUID 0x%016llx now; it had 0x%016llx",
                 place_of_guid(sm, node->guid).text, (unsigned long long)guid,
                 (unsigned long long)node->guid);
@@ -532,11 +652,14 @@ void faults_guid_changed(struct sm *sm, uint32_t index, uint64_t guid)
  * other node may vanish. Logged once. */
 void faults_exclude(struct sm *sm, uint32_t through, uint64_t guid)
 {
+    doubt_links(sm);
     if (through != SUBNET_NONE) {
         struct port_faults *work = faults_at(sm, through);
         discovery_avoid_port(sm, through, true);
-        if (work->excluded == guid)
+        if (work->excluded == guid) {
+            count_shared_guid(sm);
             return;
+        }
         work->excluded = guid;
     }
     report_shared_guid(sm, guid, through);

@@ -57,6 +57,10 @@ void discovery_learn_node(struct sm *sm, const struct request *request)
         return;
     }
     uint32_t arrival = node_at(sm, node)->first_port + local;
+    if (arrival == through) { /* the node behind this port has the GUID of the one before it */
+        faults_exclude(sm, through, guid);
+        return;
+    }
     if (through == SUBNET_NONE)
         sm->subnet.own_port = subnet_end_port(&sm->subnet, arrival);
     else if (local && faults_check_claim(sm, through, arrival))
@@ -87,6 +91,8 @@ void discovery_learn_node(struct sm *sm, const struct request *request)
         port_at(sm, end)->hops =
             (uint8_t)(port_at(sm, subnet_end_port(&sm->subnet, through))->hops + 1);
     }
+    if (through != SUBNET_NONE)
+        port_keys_learn_link(sm, through);
     if (!present && known != MAP_NONE)
         sm_begin_change(sm, "%s %s is back", subnet_kind_name(node_at(sm, node)),
                         subnet_node_name(&sm->subnet, node).text);

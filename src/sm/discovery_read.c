@@ -207,9 +207,22 @@ void discovery_read_port(struct sm *sm, uint32_t port)
               subnet_end_port(&sm->subnet, port), modifier);
 }
 
+/* Whether a port of a node that is present was never read: the request or its answer was dropped.
+ * An adapter has ports in other subnets, too; those have no link here. */
+bool discovery_has_unread_port(const struct sm *sm, uint32_t port)
+{
+    const struct subnet_port *p = port_at(sm, port);
+    const struct subnet_node *node = node_at(sm, p->node);
+    bool reachable =
+        node->kind == SUBNET_SWITCH || p->peer != SUBNET_NONE || port == sm->subnet.own_port;
+    return node->present && !p->known && reachable &&
+           subnet_socket_of(&sm->subnet, port) == SUBNET_NONE &&
+           (p->number != 0 || node->kind == SUBNET_SWITCH);
+}
+
 void discovery_retry_port(struct sm *sm, uint32_t port)
 {
-    if (!sm_is_avoiding_port(sm, port))
+    if (!sm_is_avoiding_port(sm, port) && !discovery_has_unread_port(sm, port))
         return;
     discovery_avoid_port(sm, port, false);
     discovery_read_port(sm, port);

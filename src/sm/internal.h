@@ -20,6 +20,9 @@ struct sm {
     struct outbox *outbox; /* core.c */
     struct transactions *transactions;
     struct mastership *mastership;
+    struct peers *peers;         /* guard/peers.c */
+    struct port_keys *port_keys; /* guard/port_keys.c */
+    struct watch *watch;         /* guard/watch.c */
     struct discovery *discovery;
     struct reads *reads;   /* discovery_read.c */
     struct faults *faults; /* discovery_faults.c */
@@ -50,10 +53,11 @@ struct sm_part {
 #define SM_PART(name, init, release, requests_dropped)                                             \
     const struct sm_part name##_part = {offsetof(struct sm, name), sizeof(struct name), init,      \
                                         release, requests_dropped}
-extern const struct sm_part transactions_part, mastership_part, discovery_part, reads_part,
-    faults_part, sweeps_part, admission_part, reconfigure_part, report_part, lids_part, plan_part,
-    distribution_part, program_part, port_writer_part, reregister_part, partitioning_part,
-    service_part, quiesce_part, multicast_part, standby_copy_part;
+extern const struct sm_part transactions_part, mastership_part, peers_part, port_keys_part,
+    watch_part, discovery_part, reads_part, faults_part, sweeps_part, admission_part,
+    reconfigure_part, report_part, lids_part, plan_part, distribution_part, program_part,
+    port_writer_part, reregister_part, partitioning_part, service_part, quiesce_part,
+    multicast_part, standby_copy_part;
 
 static inline struct subnet_port *port_at(const struct sm *sm, uint32_t port)
 {
@@ -77,6 +81,9 @@ void sm_drop_requests(struct sm *sm); /* forgets all requests, outstanding ones 
 /* discovery.c and its files (discovery.h) */
 bool discovery_is_complete(const struct sm *sm); /* no request of discovery is under way */
 void discovery_start(struct sm *sm);
+/* Whether the manager's own port was read. If it was not, discovery restarts after a while: without
+ * it the manager knows nothing of the subnet. */
+bool discovery_knows_itself(struct sm *sm);
 void discovery_restart(struct sm *sm); /* from scratch; LIDs are kept */
 /* Sends the next probe or restarts; false: there is nothing to continue with or to wait for. */
 bool discovery_continue(struct sm *sm);
@@ -85,7 +92,9 @@ void discovery_explore_all(struct sm *sm);  /* restart soon */
 uint64_t discovery_deadline(const struct sm *sm);
 /* Whether the manager leaves this port alone until the next sweep; see sm_is_avoiding_port(). */
 void discovery_avoid_port(struct sm *sm, uint32_t port, bool avoid);
-void discovery_retry_port(struct sm *sm, uint32_t port); /* reads a port that is avoided */
+void discovery_retry_port(struct sm *sm,
+                          uint32_t port); /* reads a port that is avoided or unread */
+bool discovery_has_unread_port(const struct sm *sm, uint32_t port);
 /* A switch does not clear PortStateChange; true for the first time. */
 bool discovery_note_stuck_change(struct sm *sm, uint32_t node);
 void discovery_lost_contact(struct sm *sm, uint32_t end_port);
@@ -111,6 +120,10 @@ void faults_isolate_babbling(struct sm *sm, uint32_t port); /* an adapter's, if 
 void faults_guid_changed(struct sm *sm, uint32_t node, uint64_t guid);
 void faults_retry_disabled(struct sm *sm); /* enables ports whose time is over */
 void faults_list_problems(struct sm *sm, struct problems *problems);
+bool faults_doubt_links(const struct sm *sm); /* nodes with the same GUID may be mixed up */
+uint64_t faults_restart_deadline(const struct sm *sm);
+bool faults_take_restart(struct sm *sm); /* discovery is to start from scratch now */
+void faults_verify_links(struct sm *sm); /* in a sweep, if GUIDs are in doubt */
 void faults_change_ended(struct sm *sm); /* all nodes that are present have answered */
 
 /* lids.c */
@@ -176,8 +189,9 @@ uint32_t quiesce_count(const struct sm *sm); /* begins and ends so far */
 void quiesce_assume_none(struct sm *sm);     /* the previous master left no source quiesced */
 void quiesce_forget(struct sm *sm);          /* no longer master; the next one ends the quiesce */
 bool quiesce_was_refused(struct sm *sm);     /* by at least one source */
-void quiesce_find_inherited(
-    struct sm *sm); /* looks for sources that the last master left quiesced */
+/* Looks for sources that the last master left quiesced. */
+void quiesce_find_inherited(struct sm *sm);
+void quiesce_audit(struct sm *sm); /* the same, although a copy showed none */
 
 /* report.c */
 enum { REPORT_CAUSE_BYTES = 288 };
@@ -194,6 +208,7 @@ void reregister_set_port(struct sm *sm, uint32_t port, uint8_t *info); /* Client
 void reregister_sent(struct sm *sm, uint32_t port); /* the port accepted ClientReregister */
 bool reregister_all(struct sm *sm);                 /* false: done in this mastership */
 void reregister_port(struct sm *sm, uint64_t guid);
+void reregister_doubt(struct sm *sm); /* another master was in the subnet */
 
 /* program.c */
 uint32_t program_blocks_sent(const struct sm *sm); /* Sets since the manager started */
@@ -219,6 +234,7 @@ void program_list_problems(struct sm *sm, struct problems *problems);
 /* program_ports.c */
 uint32_t program_ports_sent(const struct sm *sm); /* Sets since the manager started */
 void program_port(struct sm *sm, uint32_t port);
+void program_ports_list_problems(struct sm *sm, struct problems *problems);
 void program_link(struct sm *sm, uint32_t port);       /* both ends */
 void program_node_ports(struct sm *sm, uint32_t node); /* all links of a node */
 /* Disables or enables a port of a switch. An isolated port gets a mark in PortInfo, which the other
@@ -233,6 +249,7 @@ void program_end_port_once(struct sm *sm, uint32_t port);
 /* blocks.c */
 void blocks_program(struct sm *sm);
 void blocks_requests_dropped(struct sm *sm);
+void blocks_list_problems(struct sm *sm, struct problems *problems);
 bool blocks_are_written(const struct sm *sm); /* none is queued or under way */
 
 /* Planners of blocks. They are called after every input and return at once if nothing changed. */
@@ -309,6 +326,7 @@ void own_link_was_down(struct sm *sm); /* and is up now */
 
 /* mastership.c */
 bool mastership_handle(struct sm *sm, enum mastership_event event); /* false: it is ignored */
+void mastership_complete_discovery(struct sm *sm);                  /* of a discovering manager */
 bool mastership_yield(struct sm *sm); /* hand over; false: there is no other manager */
 void mastership_end(struct sm *sm);   /* hand over if possible, and become inactive */
 void mastership_receive(struct sm *sm, const struct sm_message *message);
@@ -323,6 +341,32 @@ void mastership_rival_gone(struct sm *sm, uint32_t port);     /* it is not maste
 void mastership_forget_rival(struct sm *sm, uint32_t port);
 void mastership_list_problems(struct sm *sm, struct problems *problems);
 uint32_t mastership_number(const struct sm *sm); /* counts the masterships of this manager */
+
+/* guard/peers.c */
+void peers_seal_request(struct sm *sm, struct request *request); /* of SMInfo */
+bool peers_accept(struct sm *sm, const struct request *request); /* an answer of a peer */
+void peers_seal_answer(struct sm *sm, const uint8_t *request, uint8_t *answer);
+/* The sender of this Get(SMInfo) is a peer. */
+bool peers_believe_request(const struct sm *sm, const uint8_t *info);
+/* The sender of this Set(SMInfo) may send it. */
+bool peers_may_control(struct sm *sm, enum mastership_event event, const uint8_t *info);
+void peers_list_problems(struct sm *sm, struct problems *problems);
+
+/* guard/port_keys.c */
+uint64_t port_keys_of(const struct sm *sm, uint32_t end_port); /* the wanted M_Key */
+uint64_t port_keys_for_request(const struct sm *sm, const struct request *request);
+/* Of the port that is or was behind this one. */
+uint64_t port_keys_behind(const struct sm *sm, uint32_t port);
+void port_keys_learn_link(struct sm *sm, uint32_t port);
+/* The sender of the SMP that trap 256 of this port reports; SUBNET_NONE: unknown. */
+uint32_t port_keys_offender(const struct sm *sm, uint32_t reporter, const uint8_t *details);
+/* A port reports an SMP without its key (trap 256). */
+void port_keys_violated(struct sm *sm, uint32_t reporter, const uint8_t *details);
+void port_keys_list_problems(struct sm *sm, struct problems *problems);
+
+/* guard/watch.c */
+uint64_t watch_deadline(const struct sm *sm);
+void watch_expire(struct sm *sm);
 
 /* standby_copy.c */
 void standby_copy_start(struct sm *sm);

@@ -19,50 +19,74 @@ enum sm_control { /* attribute modifiers of Set(SMInfo) */
                   CONTROL_COUNT,
 };
 
+struct other {
+    uint8_t unanswered; /* queries in a row */
+    uint8_t skipped;    /* polls by a master */
+    bool polled;        /* by a master; the answer is outstanding */
+    uint64_t no_hint_before;
+};
+
 enum {
     UNANSWERED_LIMIT = 2, /* queries of a manager before sweeps skip it */
+    DENIED_LIMIT = 2,     /* polls that a standby repeats if its master is not master any more */
+    AWAITED_LIMIT = 15,   /* the same if it never was */
+    POLLS_SKIPPED = 9,    /* polls of a manager that does not answer, by a master */
     SWEEPS_SKIPPED = 3,   /* sweeps without a query of such a manager */
     SYNC_LIMIT_S = 2, /* longest time for which a standby refuses a handover: sm_set_syncing() */
 };
 
 struct mastership {
-    enum sm_state state;
-    uint32_t master_port;  /* of the master of a standby; SUBNET_NONE: unknown */
-    uint32_t given_up;     /* port of a master that stopped answering polls; SUBNET_NONE: none */
-    unsigned polls_failed; /* in a row */
-    uint64_t next_poll;
-    uint64_t entered_at;     /* when the state was entered */
-    bool syncing;            /* see sm_set_syncing() */
-    bool handing_over;       /* HANDOVER was sent; its outcome is not known */
-    bool yielding;           /* hand over to any standby */
-    bool has_yielded;        /* the manager yielded once: its priority is 0 */
-    bool ending;             /* sm_stop() was called */
-    uint32_t successor;      /* port of the manager that got the last HANDOVER, or SUBNET_NONE */
-    bool refused;            /* it did not take over; `refusal` is the status of its answer */
-    unsigned refusal;        /* 0: it did not answer */
-    bool has_candidates;     /* other managers were queried for a handover */
-    uint32_t smps;           /* SMPs received */
-    uint32_t number;         /* of masterships of this manager */
-    VEC(uint8_t) unanswered; /* by port of another manager: unanswered queries in a row */
+    struct mastership_core core; /* managers are known by their ports */
+    uint32_t given_up;           /* port of a master that was given up; SUBNET_NONE: none */
+    uint64_t next_poll;          /* of its master by a standby, of other managers by a master */
+    uint64_t entered_at;         /* when the state was entered */
+    bool syncing;                /* see sm_set_syncing() */
+    bool has_yielded;            /* the manager yielded once: its priority is 0 */
+    uint32_t last_successor;     /* port that got the last HANDOVER, or SUBNET_NONE */
+    bool refused;                /* it did not take over; `refusal` is the status of its answer */
+    unsigned refusal;            /* 0: it did not answer */
+    bool has_candidates;         /* other managers were queried for a handover */
+    bool reading_port;           /* of the master */
+    uint32_t smps;               /* SMPs received */
+    uint32_t number;             /* of masterships of this manager */
+    VEC(struct other) others;    /* by port of another manager */
+    VEC(uint32_t) known;         /* ports at which another manager was found */
 };
 
 static void init_mastership(struct sm *sm)
 {
-    sm->mastership->master_port = sm->mastership->given_up = SUBNET_NONE;
-    sm->mastership->successor = SUBNET_NONE;
+    mastership_core_init(&sm->mastership->core);
+    sm->mastership->given_up = sm->mastership->last_successor = SUBNET_NONE;
     sm->mastership->next_poll = TIME_NEVER;
 }
 
 static void release_mastership(struct sm *sm)
 {
-    vec_release(&sm->mastership->unanswered);
+    vec_release(&sm->mastership->others);
+    vec_release(&sm->mastership->known);
 }
 
-SM_PART(mastership, init_mastership, release_mastership, NULL);
-
-static uint8_t *unanswered_at(struct sm *sm, uint32_t port)
+/* The outcome of a handover will not be known; it may be repeated. */
+static void drop_mastership(struct sm *sm)
 {
-    return vec_at(&sm->mastership->unanswered, port);
+    struct mastership *m = sm->mastership;
+    m->core.successor = MASTERSHIP_NOBODY;
+    m->reading_port = false;
+    for (size_t i = 0; i < m->others.count; i++)
+        m->others.items[i].polled = false;
+}
+
+SM_PART(mastership, init_mastership, release_mastership, drop_mastership);
+
+static struct other *other_at(struct sm *sm, uint32_t port)
+{
+    return vec_at(&sm->mastership->others, port);
+}
+
+static struct mastership_limits limits_of(const struct sm *sm)
+{
+    return (struct mastership_limits){
+        .unanswered = sm->config.poll_retries, .denied = DENIED_LIMIT, .awaited = AWAITED_LIMIT};
 }
 
 /* ---- SMInfo ---- */
@@ -83,8 +107,8 @@ static struct mastership_peer own_rank(const struct sm *sm)
     return (struct mastership_peer){
         .guid = sm->guid,
         .priority = sm->mastership->has_yielded ? 0 : sm->config.priority,
-        .state = sm->mastership->state,
-        .yielded = sm->mastership->has_yielded && sm->mastership->state == SM_STANDBY,
+        .state = sm->mastership->core.state,
+        .yielded = sm->mastership->has_yielded && sm->mastership->core.state == SM_STANDBY,
     };
 }
 
@@ -106,7 +130,6 @@ static void fill_info(const struct sm *sm, uint8_t *data)
     uint32_t mark = us.yielded ? yielded_mark(us.guid) : 0;
     memset(data, 0, SMP_DATA_BYTES);
     wire_set(data, SM_INFO_GUID, us.guid);
-    wire_set(data, SM_INFO_SM_KEY, sm->config.sm_key);
     wire_set(data, SM_INFO_ACT_COUNT, sm_act_count(sm) | mark);
     wire_set(data, SM_INFO_PRIORITY, us.priority);
     wire_set(data, SM_INFO_STATE, us.state);
@@ -116,7 +139,9 @@ static void fill_info(const struct sm *sm, uint8_t *data)
 
 static request_outcome manager_is_alive, manager_answered, poll_answered, handover_accepted;
 static request_outcome manager_unanswered, poll_unanswered, handover_unanswered;
-static request_adjust_effort manager_effort, poll_effort;
+static request_outcome master_port_ended, master_port_read, master_port_unanswered;
+static request_outcome other_ended, other_answered;
+static request_adjust_effort manager_effort, poll_effort, master_port_effort;
 #define QUERY_MANAGER(of)                                                                          \
     {                                                                                              \
         .attribute = ATTRIBUTE_SM_INFO, .group = (of), .answered = manager_answered,               \
@@ -128,6 +153,22 @@ static const struct request_kind poll_master = {
     .attribute = ATTRIBUTE_SM_INFO,
     .answered = poll_answered,
     .unanswered = poll_unanswered,
+    .effort = poll_effort,
+};
+/* After a poll without answer: whether IsSM is still set, and whether the port answers at all. */
+static const struct request_kind read_master_port = {
+    .attribute = ATTRIBUTE_PORT_INFO,
+    .ended = master_port_ended,
+    .answered = master_port_read,
+    .unanswered = master_port_unanswered,
+    .effort = master_port_effort,
+};
+/* A master polls other managers, so that it notices another master soon. */
+static const struct request_kind poll_other = {
+    .attribute = ATTRIBUTE_SM_INFO,
+    .ended = other_ended,
+    .answered = other_answered,
+    .unanswered = manager_unanswered,
     .effort = poll_effort,
 };
 /* Announces a change: Get(SMInfo) carries the SMInfo of its sender. */
@@ -151,8 +192,18 @@ static void send_info(struct sm *sm, const struct request_kind *kind, uint32_t p
     sm_submit(sm, request, priority);
 }
 
+/* The manager at this port is polled from now on. */
+static void note_manager(struct sm *sm, uint32_t port)
+{
+    for (size_t i = 0; i < sm->mastership->known.count; i++)
+        if (sm->mastership->known.items[i] == port)
+            return;
+    vec_push(&sm->mastership->known, port);
+}
+
 void mastership_query(struct sm *sm, uint32_t port)
 {
+    note_manager(sm, port);
     send_info(sm, &query_manager, port, 0, PRIORITY_URGENT);
 }
 
@@ -160,7 +211,7 @@ void mastership_query(struct sm *sm, uint32_t port)
  * every sweep under way. */
 void mastership_query_in_sweep(struct sm *sm, uint32_t port)
 {
-    uint8_t *unanswered = unanswered_at(sm, port);
+    uint8_t *unanswered = &other_at(sm, port)->unanswered;
     if (*unanswered >= UNANSWERED_LIMIT && *unanswered < UNANSWERED_LIMIT + SWEEPS_SKIPPED)
         (*unanswered)++;
     else
@@ -169,8 +220,40 @@ void mastership_query_in_sweep(struct sm *sm, uint32_t port)
 
 void mastership_notify(struct sm *sm, uint32_t port)
 {
-    if (port != sm->mastership->given_up && *unanswered_at(sm, port) < UNANSWERED_LIMIT)
+    if (port != sm->mastership->given_up && other_at(sm, port)->unanswered < UNANSWERED_LIMIT)
         send_info(sm, &notify_manager, port, 0, PRIORITY_IMMEDIATE);
+}
+
+static bool has_manager(const struct sm *sm, uint32_t port)
+{
+    return port_at(sm, port)->manager && node_at(sm, port_at(sm, port)->node)->present;
+}
+
+static void poll_other_manager(struct sm *sm, uint32_t port)
+{
+    struct other *other = other_at(sm, port);
+    if (other->polled)
+        return;
+    other->polled = true;
+    send_info(sm, &poll_other, port, 0, PRIORITY_IMMEDIATE);
+}
+
+/* Of a master. */
+static void poll_other_managers(struct sm *sm)
+{
+    struct mastership *m = sm->mastership;
+    m->next_poll = sm->now + sm->config.poll_ns;
+    for (size_t i = 0; i < m->known.count; i++) {
+        struct other *other = other_at(sm, m->known.items[i]);
+        if (!has_manager(sm, m->known.items[i]))
+            continue;
+        if (other->unanswered >= UNANSWERED_LIMIT && other->skipped < POLLS_SKIPPED) {
+            other->skipped++;
+            continue;
+        }
+        other->skipped = 0;
+        poll_other_manager(sm, m->known.items[i]);
+    }
 }
 
 /* ---- actions ---- */
@@ -197,8 +280,7 @@ static void send_handover(struct sm *sm, const struct event_details *details)
 {
     assert(sm_state(sm) == SM_MASTER && details->info && details->port != SUBNET_NONE);
     struct mastership_peer us = own_rank(sm), them = read_info(details->info);
-    sm->mastership->handing_over = true;
-    sm->mastership->successor = details->port;
+    sm->mastership->last_successor = details->port;
     sm->mastership->refused = false;
     sm_log(sm, SM_EVENT_STATE, "handing over to 0x%016llx%s", (unsigned long long)them.guid,
            mastership_outranks(&them, &us) ? ", which has a higher rank" : "");
@@ -219,7 +301,7 @@ static void acknowledge_handover(struct sm *sm, const struct event_details *deta
     wire_set(mad, MAD_METHOD, METHOD_SET);
     wire_set(mad, MAD_TID, UINT32_MAX); /* matches no request: the answer is ignored */
     wire_set(mad, MAD_ATTRIBUTE_MODIFIER, CONTROL_ACKNOWLEDGE);
-    wire_set(mad, SMP_M_KEY, sm->config.m_key);
+    wire_set(mad, SMP_M_KEY, 0); /* its receiver is a manager, which needs none */
     if (mad_is_directed(mad)) {
         wire_set(mad, SMP_HOP_POINTER, 0);
         wire_set(mad, SMP_HOP_COUNT, hops);
@@ -229,16 +311,51 @@ static void acknowledge_handover(struct sm *sm, const struct event_details *deta
         memset(wire_bytes(mad, SMP_RETURN_PATH), 0, 64);
     }
     fill_info(sm, mad + SMP_DATA_OFFSET);
+    wire_set(mad + SMP_DATA_OFFSET, SM_INFO_SM_KEY, sm->config.sm_key);
     sm_reply(sm, &message);
 }
 
+/* Another master may have written anything. */
+static void forget_settings_written(struct sm *sm)
+{
+    partitions_forget(sm);
+    multicast_forget(sm);
+    for (uint32_t port = 0; port < sm->subnet.ports.count; port++)
+        blocks_forget(&sm->subnet.blocks, port);
+}
+
+/* Another master was in the subnet: it has changed settings and registered clients. */
 static void start_discovery_again(struct sm *sm, const char *why)
 {
     sm_begin_change(sm, "%s", why);
+    forget_settings_written(sm);
+    reregister_doubt(sm);
     discovery_restart(sm);
     reconfigure_request(sm, REASON_TOPOLOGY);
 }
 
+static void poll_master_now(struct sm *sm)
+{
+    struct mastership *m = sm->mastership;
+    assert(m->core.master != SUBNET_NONE);
+    m->next_poll = sm->now + sm->config.poll_ns;
+    sm_submit(sm, sm_request(sm, &poll_master, (union request_subject){0}, m->core.master),
+              PRIORITY_IMMEDIATE);
+}
+
+static void read_port_of_master(struct sm *sm)
+{
+    struct mastership *m = sm->mastership;
+    if (m->reading_port)
+        return;
+    m->reading_port = true;
+    struct request *request =
+        sm_request(sm, &read_master_port, (union request_subject){0}, m->core.master);
+    request->modifier = sm_port_info_modifier(sm, m->core.master);
+    sm_submit(sm, request, PRIORITY_IMMEDIATE);
+}
+
+/* Sends the messages of an action, before the core takes it. */
 static void perform(struct sm *sm, enum mastership_action action,
                     const struct event_details *details)
 {
@@ -247,35 +364,20 @@ static void perform(struct sm *sm, enum mastership_action action,
     case DO_SEEK_SUCCESSOR: seek_successor(sm); break;
     case DO_SEEK_SUCCESSOR_AND_YIELD:
         seek_successor(sm);
-        m->yielding = m->has_candidates;
         m->has_yielded |= m->has_candidates; /* else the new master would hand back at once */
         break;
     case DO_SEND_HANDOVER: send_handover(sm, details); break;
-    case DO_FORGET_HANDOVER: m->handing_over = false; break;
     case DO_ACKNOWLEDGE_HANDOVER: acknowledge_handover(sm, details); break;
     case DO_MERGE_SUBNETS:
         acknowledge_handover(sm, details);
         start_discovery_again(sm, "another master handed over: two subnets become one");
         break;
     case DO_REDISCOVER: start_discovery_again(sm, "the other master is gone"); break;
-    case DO_WATCH: m->master_port = details->port; break;
-    case DO_SEND_POLL:
-        assert(m->master_port != SUBNET_NONE);
-        m->next_poll = sm->now + sm->config.poll_ns;
-        sm_submit(sm, sm_request(sm, &poll_master, (union request_subject){0}, m->master_port),
-                  PRIORITY_IMMEDIATE);
-        break;
-    case DO_RECORD_MASTER:
-        m->polls_failed = 0;
-        standby_copy_receive_info(sm, details->info);
-        break;
-    case DO_COUNT_FAILED_POLL: m->polls_failed++; break;
-    case DO_COUNT_FAILED_POLL_AND_REPEAT:
-        m->polls_failed++;
-        m->next_poll = sm->now + sm->config.poll_ns / 8;
-        break;
-    case DO_GIVE_UP_MASTER: m->given_up = m->master_port; break;
-    default: assert(action == DO_MOVE);
+    case DO_SEND_POLL: poll_master_now(sm); break;
+    case DO_RECORD_MASTER: standby_copy_receive_info(sm, details->info); break;
+    case DO_COUNT_UNANSWERED_POLL: read_port_of_master(sm); break;
+    case DO_GIVE_UP_MASTER: m->given_up = m->core.master; break;
+    default: break; /* only the core changes */
     }
 }
 
@@ -285,45 +387,40 @@ static void enter_master(struct sm *sm, const char *why)
 {
     sm->mastership->number++;
     reconfigure_request(sm, REASON_START);
-    partitions_forget(sm);
-    multicast_forget(sm);
-    for (uint32_t port = 0; port < sm->subnet.ports.count; port++)
-        blocks_forget(&sm->subnet.blocks, port); /* another master may have written them */
+    forget_settings_written(sm);
     sm_begin_change(sm, "%s", why);
     sweep_schedule(sm);
 }
 
-static void enter(struct sm *sm, enum sm_state state, const char *why)
+/* The core has entered a state. `has_copy`: a standby's copy is of the last master. */
+static void enter(struct sm *sm, enum sm_state before, const char *why, bool has_copy)
 {
     static const char *const names[] = {"not active", "discovering", "standby", "master"};
     struct mastership *m = sm->mastership;
-    enum sm_state before = m->state;
+    enum sm_state state = m->core.state;
+    bool polls = state == SM_STANDBY || (state == SM_MASTER && !sm->config.policy->alone);
     assert(state != before && state <= SM_MASTER);
     sm_log(sm, SM_EVENT_STATE, "%s (%s)", names[state], why);
-    m->state = state;
-    m->handing_over = m->yielding = false;
-    m->polls_failed = 0;
-    m->next_poll = state == SM_STANDBY ? sm->now + sm->config.poll_ns : TIME_NEVER;
+    m->next_poll = polls ? sm->now + sm->config.poll_ns : TIME_NEVER;
     m->entered_at = sm->now;
     sweep_stop(sm);
     switch (state) {
-    case SM_NOT_ACTIVE: reconfigure_stop(sm); break;
-    case SM_DISCOVERING:
-        m->master_port = SUBNET_NONE;
-        sm_begin_change(sm, "%s", why);
+    case SM_NOT_ACTIVE:
+        reconfigure_stop(sm);
+        sm_drop_requests(sm);
         break;
+    case SM_DISCOVERING: sm_begin_change(sm, "%s", why); break;
     case SM_STANDBY:
         reconfigure_stand_by(sm);
         sm_drop_requests(sm);
         standby_copy_watch(sm,
-                           m->master_port == SUBNET_NONE ? 0 : port_at(sm, m->master_port)->guid);
+                           m->core.master == SUBNET_NONE ? 0 : port_at(sm, m->core.master)->guid);
         break;
     case SM_MASTER: enter_master(sm, why); break;
     }
     /* The subnet may have changed under another master. */
     bool discovers = state == SM_DISCOVERING || state == SM_MASTER;
-    if (discovers && before != SM_DISCOVERING &&
-        !(before == SM_STANDBY && standby_copy_take_over(sm)))
+    if (discovers && before != SM_DISCOVERING && !(has_copy && standby_copy_take_over(sm)))
         discovery_restart(sm);
 }
 
@@ -333,21 +430,18 @@ static void enter(struct sm *sm, enum sm_state state, const char *why)
 static bool handle_event(struct sm *sm, enum mastership_event event,
                          const struct event_details *details)
 {
-    const struct mastership *m = sm->mastership;
-    struct mastership_facts facts = {
-        .syncing = m->syncing && sm->now < m->entered_at + SYNC_LIMIT_S * NS_PER_S,
-        .ending = m->ending,
-        .yielding = m->yielding,
-        .handing_over = m->handing_over,
-    };
-    enum sm_state before = m->state;
-    struct mastership_transition step = mastership_step(before, event, facts);
+    struct mastership *m = sm->mastership;
+    m->core.syncing = m->syncing && sm->now < m->entered_at + SYNC_LIMIT_S * NS_PER_S;
+    enum sm_state before = m->core.state;
+    struct mastership_transition step = mastership_step(&m->core, event, details->port);
     if (step.action == DO_NOTHING)
         return false;
     perform(sm, step.action, details);
-    assert(m->state == before);
-    if (step.next != before)
-        enter(sm, step.next, step.why);
+    assert(m->core.state == before);
+    mastership_take(&m->core, step, details->port);
+    if (m->core.state != before)
+        enter(sm, before, step.why,
+              step.action == DO_GIVE_UP_MASTER || step.action == DO_ACKNOWLEDGE_HANDOVER);
     return true;
 }
 
@@ -356,16 +450,24 @@ bool mastership_handle(struct sm *sm, enum mastership_event event)
     return handle_event(sm, event, &(struct event_details){.port = SUBNET_NONE});
 }
 
+void mastership_complete_discovery(struct sm *sm)
+{
+    mastership_handle(sm, mastership_discovered(&sm->mastership->core));
+}
+
 bool mastership_yield(struct sm *sm)
 {
-    return mastership_handle(sm, ON_YIELD) && sm->mastership->yielding;
+    struct mastership *m = sm->mastership;
+    mastership_handle(sm, ON_YIELD);
+    m->core.yielding &= m->has_candidates;
+    return m->core.yielding;
 }
 
 /* Queries other managers for a handover; without one the manager becomes inactive at once. */
 void mastership_end(struct sm *sm)
 {
     struct mastership *m = sm->mastership;
-    m->ending = true;
+    m->core.ending = true;
     m->has_candidates = false;
     mastership_handle(sm, ON_END);
     if (!m->has_candidates || sm_own_link_is_down(sm))
@@ -380,15 +482,21 @@ void mastership_rival_gone(struct sm *sm, uint32_t port)
 
 void mastership_expire(struct sm *sm)
 {
-    const struct mastership *m = sm->mastership;
-    if (sm->now < m->next_poll)
+    if (sm->now < sm->mastership->next_poll)
         return;
-    mastership_handle(sm, m->master_port == SUBNET_NONE ? ON_MASTER_UNKNOWN : ON_POLL_DUE);
+    if (sm_state(sm) == SM_MASTER)
+        poll_other_managers(sm);
+    else
+        mastership_handle(sm, mastership_poll(&sm->mastership->core));
 }
 
 uint64_t mastership_deadline(const struct sm *sm)
 {
-    return sm->mastership->next_poll;
+    const struct mastership *m = sm->mastership;
+    bool polls = sm_state(sm) != SM_MASTER;
+    for (size_t i = 0; i < m->known.count && !polls; i++)
+        polls = has_manager(sm, m->known.items[i]);
+    return polls ? m->next_poll : TIME_NEVER;
 }
 
 /* ---- other managers' answers ---- */
@@ -397,7 +505,7 @@ static void manager_is_alive(struct sm *sm, const struct request *request)
 {
     if (request->target == sm->mastership->given_up)
         sm->mastership->given_up = SUBNET_NONE;
-    *unanswered_at(sm, request->target) = 0;
+    other_at(sm, request->target)->unanswered = 0;
 }
 
 static void manager_answered(struct sm *sm, const struct request *request)
@@ -419,7 +527,7 @@ static void manager_answered(struct sm *sm, const struct request *request)
 
 static void manager_unanswered(struct sm *sm, const struct request *request)
 {
-    uint8_t *unanswered = unanswered_at(sm, request->target);
+    uint8_t *unanswered = &other_at(sm, request->target)->unanswered;
     *unanswered = *unanswered < UNANSWERED_LIMIT ? *unanswered + 1 : UNANSWERED_LIMIT;
 }
 
@@ -445,9 +553,35 @@ static void manager_effort(const struct sm *sm, const struct request *request,
     }
 }
 
-static bool master_is_lost(const struct sm *sm)
+/* ---- a master's polls of other managers ---- */
+
+static void other_ended(struct sm *sm, const struct request *request)
 {
-    return sm->mastership->polls_failed > sm->config.poll_retries;
+    other_at(sm, request->target)->polled = false;
+}
+
+/* Only another master, or the end of one, matters; handovers to standbys wait for a sweep, since a
+ * standby that has just started has no copy of the subnet yet. */
+static void other_answered(struct sm *sm, const struct request *request)
+{
+    bool master = read_info(request->answer).state == SM_MASTER;
+    if (sm_state(sm) == SM_MASTER && (master || port_at(sm, request->target)->rival))
+        manager_answered(sm, request);
+    else
+        manager_is_alive(sm, request);
+}
+
+/* ---- a standby's polls of its master ---- */
+
+static void check_polls(struct sm *sm, const struct event_details *details)
+{
+    struct mastership_limits limits = limits_of(sm);
+    handle_event(sm, mastership_polled(&sm->mastership->core, &limits), details);
+}
+
+static bool is_polled(const struct sm *sm, const struct request *request)
+{
+    return sm_state(sm) == SM_STANDBY && request->target == sm->mastership->core.master;
 }
 
 static void poll_answered(struct sm *sm, const struct request *request)
@@ -455,17 +589,50 @@ static void poll_answered(struct sm *sm, const struct request *request)
     struct event_details details = {.port = request->target, .info = request->answer};
     bool master = read_info(request->answer).state == SM_MASTER;
     manager_is_alive(sm, request);
+    if (!is_polled(sm, request))
+        return;
     handle_event(sm, master ? ON_POLL_ANSWERED : ON_POLL_DENIED, &details);
-    if (master_is_lost(sm))
-        handle_event(sm, ON_MASTER_RESIGNED, &details);
+    check_polls(sm, &details);
 }
 
 static void poll_unanswered(struct sm *sm, const struct request *request)
 {
+    struct event_details details = {.port = request->target};
+    if (!is_polled(sm, request))
+        return;
+    handle_event(sm, ON_POLL_UNANSWERED, &details);
+    check_polls(sm, &details);
+}
+
+static void master_port_ended(struct sm *sm, const struct request *request)
+{
     (void)request;
-    mastership_handle(sm, ON_POLL_UNANSWERED);
-    if (master_is_lost(sm))
+    sm->mastership->reading_port = false;
+}
+
+static void master_port_read(struct sm *sm, const struct request *request)
+{
+    enum { IS_SM = 1 << 1 };
+    if (!is_polled(sm, request) ||
+        (wire_get(request->answer, PORT_INFO_CAPABILITY_MASK) & IS_SM) != 0)
+        return;                                    /* it may have been stopped for a while */
+    port_at(sm, request->target)->manager = false; /* nothing is to be asked there any more */
+    mastership_handle(sm, ON_MASTER_ENDED);
+}
+
+static void master_port_unanswered(struct sm *sm, const struct request *request)
+{
+    if (is_polled(sm, request))
         mastership_handle(sm, ON_MASTER_LOST);
+}
+
+static void master_port_effort(const struct sm *sm, const struct request *request,
+                               struct request_effort *effort)
+{
+    (void)request;
+    limit_to_half_poll(sm, effort);
+    effort->retries = 2;
+    effort->ignores_loss = true;
 }
 
 static void poll_effort(const struct sm *sm, const struct request *request,
@@ -514,21 +681,43 @@ static bool handle_control(struct sm *sm, const struct sm_message *message)
     unsigned control = (unsigned)wire_get(message->mad, MAD_ATTRIBUTE_MODIFIER);
     struct event_details details = {
         .port = find_manager(sm, wire_get(info, SM_INFO_GUID)), .info = info, .message = message};
-    return control < CONTROL_COUNT &&
+    return control < CONTROL_COUNT && events[control] &&
+           peers_may_control(sm, (enum mastership_event)events[control], info) &&
            handle_event(sm, (enum mastership_event)events[control], &details);
+}
+
+/* The SMInfo in a Get of another weft SM. It is only a hint, and only from a peer: another master
+ * is polled at once, but not for each of its own polls. */
+static void receive_hint(struct sm *sm, const uint8_t *info)
+{
+    uint32_t port = SUBNET_NONE;
+    uint32_t master = sm->mastership->core.master;
+    if (!peers_believe_request(sm, info))
+        return;
+    if (master != SUBNET_NONE && port_at(sm, master)->guid == wire_get(info, SM_INFO_GUID))
+        standby_copy_receive_info(sm, info);
+    if (sm_state(sm) == SM_MASTER && read_info(info).state == SM_MASTER)
+        port = find_manager(sm, wire_get(info, SM_INFO_GUID));
+    if (port == SUBNET_NONE || port == sm->subnet.own_port || !has_manager(sm, port) ||
+        sm->now < other_at(sm, port)->no_hint_before)
+        return;
+    other_at(sm, port)->no_hint_before = sm->now + sm->config.poll_ns;
+    poll_other_manager(sm, port);
 }
 
 /* Get and Set of this manager's SMInfo. */
 void mastership_receive(struct sm *sm, const struct sm_message *message)
 {
     struct sm_message answer = *message;
+    const uint8_t *request = message->mad + SMP_DATA_OFFSET;
     uint8_t *data = answer.mad + SMP_DATA_OFFSET;
     unsigned status = STATUS_OK;
     if (wire_get(answer.mad, MAD_METHOD) == METHOD_SET && !handle_control(sm, message))
         status = STATUS_BAD_VALUE;
     if (wire_get(answer.mad, MAD_METHOD) == METHOD_GET)
-        standby_copy_receive_info(sm, data);
+        receive_hint(sm, request);
     fill_info(sm, data);
+    peers_seal_answer(sm, request, data);
     wire_set(answer.mad, MAD_METHOD, METHOD_GET_RESP);
     wire_set(answer.mad, MAD_STATUS, status);
     if (mad_is_directed(answer.mad))
@@ -550,7 +739,7 @@ void sm_set_syncing(struct sm *sm, bool syncing)
 
 enum sm_state sm_state(const struct sm *sm)
 {
-    return sm->mastership->state;
+    return sm->mastership->core.state;
 }
 
 void mastership_forget_rival(struct sm *sm, uint32_t port)
@@ -562,18 +751,18 @@ enum sm_handover sm_handover_state(const struct sm *sm, char *text, size_t size)
 {
     const struct mastership *m = sm->mastership;
     struct subnet_name who = {"a standby"};
-    if (m->successor != SUBNET_NONE)
-        who = subnet_link_name(&sm->subnet, m->successor);
-    if (m->has_yielded && m->state != SM_MASTER) {
+    if (m->last_successor != SUBNET_NONE)
+        who = subnet_link_name(&sm->subnet, m->last_successor);
+    if (m->has_yielded && m->core.state != SM_MASTER) {
         snprintf(text, size, "handed over to the manager at %s; this manager is %s", who.text,
-                 m->state == SM_STANDBY ? "standby" : "not master");
+                 m->core.state == SM_STANDBY ? "standby" : "not master");
         return SM_HANDOVER_DONE;
     }
-    if (!m->yielding) {
+    if (!m->core.yielding) {
         snprintf(text, size, "no handover is under way");
         return SM_HANDOVER_NONE;
     }
-    if (m->successor == SUBNET_NONE)
+    if (m->last_successor == SUBNET_NONE)
         snprintf(text, size, "no standby has answered; every sweep asks again");
     else if (!m->refused)
         snprintf(text, size, "waiting for the manager at %s", who.text);
@@ -588,7 +777,7 @@ enum sm_handover sm_handover_state(const struct sm *sm, char *text, size_t size)
 /* Another master in the subnet of a master, or a master that is no weft SM. */
 void mastership_list_problems(struct sm *sm, struct problems *problems)
 {
-    uint32_t master = sm->mastership->master_port;
+    uint32_t master = sm->mastership->core.master;
     bool weft = false;
     if (sm_state(sm) == SM_STANDBY && master != SUBNET_NONE &&
         standby_copy_master_answered(sm, &weft) && !weft)
@@ -615,7 +804,7 @@ uint32_t mastership_number(const struct sm *sm)
 
 bool sm_master(const struct sm *sm, struct sm_master *master)
 {
-    uint32_t at = sm->mastership->master_port;
+    uint32_t at = sm->mastership->core.master;
     if (sm_state(sm) != SM_STANDBY || at == SUBNET_NONE)
         return false;
     const struct subnet_port *port = port_at(sm, at);

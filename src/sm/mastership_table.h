@@ -1,5 +1,6 @@
-/* The SMInfo state machine (14.4.1) as a table, independent of subnet, clock and messages.
- * mastership.c generates the events and performs the actions. */
+/* The SMInfo state machine (14.4.1) as a table and a small core, independent of subnet, clock and
+ * messages. mastership.c generates the events and sends the messages of the actions. The core has
+ * no pointers: tests copy it and explore all its states. */
 #ifndef WEFT_SM_MASTERSHIP_TABLE_H
 #define WEFT_SM_MASTERSHIP_TABLE_H
 
@@ -29,25 +30,31 @@ enum mastership_event {
     ON_MET_HIGHER_STANDBY,
     ON_MET_HIGHER_DISCOVERING,
     ON_RIVAL_GONE, /* another master became standby or vanished */
-    /* Discovery found no manager to stand by for. */
+    /* Discovery is complete and found no master. */
     ON_DISCOVERED,
+    ON_OUTRANKED, /* instead of it: a manager of higher rank is awaited */
     /* A standby's polls of its master. */
     ON_POLL_DUE,
     ON_MASTER_UNKNOWN, /* a poll is due, and no master is known */
     ON_POLL_ANSWERED,
     ON_POLL_DENIED, /* the polled manager is not master */
     ON_POLL_UNANSWERED,
-    ON_MASTER_RESIGNED, /* too many polls failed, the last one denied */
-    ON_MASTER_LOST,     /* too many polls failed, the last one unanswered */
+    ON_MASTER_RESIGNED, /* too many polls were denied */
+    ON_AWAITED_IN_VAIN, /* the same; the polled manager never was master */
+    ON_MASTER_STALLED,  /* too many polls were unanswered */
+    ON_MASTER_ENDED,    /* IsSM of its port is clear: its process has ended */
+    ON_MASTER_LOST,     /* its port does not answer */
     /* A master's Set(SMInfo, HANDOVER). */
     ON_HANDOVER_ACCEPTED,
     ON_HANDOVER_FAILED, /* refused or unanswered */
     ON_SWEEP_BEGINS,
+    ON_LINK_RESTORED, /* of the manager's own port: other nodes may be behind it */
     MASTERSHIP_EVENTS
 };
 
 enum mastership_action {
     DO_NOTHING, /* a Set is refused */
+    DO_ACCEPT,  /* a Set has no effect */
     DO_MOVE,    /* to the next state, and nothing else */
     DO_SEEK_SUCCESSOR,
     DO_SEEK_SUCCESSOR_AND_YIELD,
@@ -57,11 +64,14 @@ enum mastership_action {
     DO_MERGE_SUBNETS, /* acknowledge a handover and discover everything again */
     DO_REDISCOVER,    /* another master may have overwritten settings */
     DO_WATCH,         /* the other manager is the master from now on */
+    DO_AWAIT,         /* the other manager should become master */
+    DO_WATCH_AWAITED, /* poll it until it does */
     DO_SEND_POLL,
     DO_RECORD_MASTER,
-    DO_COUNT_FAILED_POLL,
-    DO_COUNT_FAILED_POLL_AND_REPEAT, /* the next poll is due soon */
+    DO_COUNT_DENIED_POLL,
+    DO_COUNT_UNANSWERED_POLL, /* and read the port of the master */
     DO_GIVE_UP_MASTER,
+    DO_GIVE_UP_AWAITING,
     MASTERSHIP_ACTIONS
 };
 
@@ -70,9 +80,11 @@ enum mastership_guard {
     ALWAYS,
     UNLESS_SYNCING,
     UNLESS_ENDING,
-    IF_HANDING_OVER,
     UNLESS_HANDING_OVER,
-    IF_LEAVING, /* ending or yielding, and not handing over yet */
+    IF_LEAVING,        /* ending or yielding, and not handing over yet */
+    IF_FROM_SUCCESSOR, /* the manager that was sent HANDOVER */
+    IF_FROM_MASTER,    /* the manager that this standby polls */
+    UNLESS_IMPATIENT,
 };
 
 struct mastership_transition {
@@ -83,17 +95,43 @@ struct mastership_transition {
 };
 extern const struct mastership_transition mastership_table[MASTERSHIP_STATES][MASTERSHIP_EVENTS];
 
-/* The conditions that guards test. */
-struct mastership_facts {
-    bool syncing;      /* registrations of clients are being copied from the master */
-    bool ending;       /* the owner ends this manager */
-    bool yielding;     /* the owner requested a handover */
-    bool handing_over; /* Set(SMInfo, HANDOVER) was sent; its outcome is not known */
+#define MASTERSHIP_NOBODY UINT32_MAX
+
+/* Other managers are numbers, which mean nothing here: mastership.c uses their ports. */
+struct mastership_core {
+    enum sm_state state;
+    uint32_t master;    /* that a standby polls */
+    uint32_t awaited;   /* that a discovering manager found: not master, but of higher rank */
+    uint32_t successor; /* that was sent HANDOVER; the outcome is not known */
+    uint8_t unanswered; /* polls in a row */
+    uint8_t denied;     /* polls in a row */
+    bool unconfirmed;   /* `master` has not been master since it is polled */
+    bool impatient;     /* a manager of higher rank was awaited in vain: await none */
+    bool syncing;       /* registrations of clients are being copied from the master */
+    bool ending;        /* the owner ends this manager */
+    bool yielding;      /* the owner requested a handover */
+};
+void mastership_core_init(struct mastership_core *core);
+
+/* The number of polls after which a standby gives its master up. */
+struct mastership_limits {
+    unsigned unanswered; /* one more than this number, although IsSM is set */
+    unsigned denied;     /* by a manager that was master */
+    unsigned awaited;    /* by a manager that was not */
 };
 
-/* The transition of an event: DO_NOTHING and the same state if there is none. */
-struct mastership_transition mastership_step(enum sm_state state, enum mastership_event event,
-                                             struct mastership_facts facts);
+/* The transition of an event: DO_NOTHING and the same state if there is none. `who`: the other
+ * manager, or MASTERSHIP_NOBODY. */
+struct mastership_transition mastership_step(const struct mastership_core *core,
+                                             enum mastership_event event, uint32_t who);
+/* Takes a transition, without its messages. */
+void mastership_take(struct mastership_core *core, struct mastership_transition step, uint32_t who);
+/* The events that follow from the state of the core: when discovery is complete, when a poll is due
+ * and after a poll. ON_NO_EVENT: none. */
+enum mastership_event mastership_discovered(const struct mastership_core *core);
+enum mastership_event mastership_poll(const struct mastership_core *core);
+enum mastership_event mastership_polled(const struct mastership_core *core,
+                                        const struct mastership_limits *limits);
 
 /* Rank and state of a manager, from its SMInfo. */
 struct mastership_peer {

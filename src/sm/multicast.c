@@ -58,6 +58,7 @@ struct multicast {
     struct multicast_check *check;
     VEC(struct group_tree) trees; /* by MLID - MLID_FIRST */
     uint64_t used[BITSET_WORDS(MLID_BLOCKS)];
+    bool inherited;      /* see inherit_blocks() */
     bool moving, drains; /* a tree is moving; one of them gains arms as well */
     uint64_t drained_at;
     VEC(struct edit) edits;
@@ -244,18 +245,37 @@ static void clear_elsewhere(struct sm *sm, unsigned block)
     }
 }
 
+/* Earlier masters may have written blocks up to the top MLID of a switch: those without a tree are
+ * cleared. Once in each mastership. */
+static void inherit_blocks(struct sm *sm)
+{
+    struct multicast *m = sm->multicast;
+    for (uint32_t i = 0; i < sm->subnet.nodes.count && !m->inherited; i++) {
+        const struct subnet_node *node = node_at(sm, i);
+        unsigned top = (unsigned)wire_get(node->switch_info, SWITCH_INFO_MULTICAST_FDB_TOP);
+        if (!node->present || node->kind != SUBNET_SWITCH || top < MLID_FIRST || top > MLID_LAST)
+            continue;
+        unsigned mlids = top - MLID_FIRST + 1;
+        if (mlids > capacity_of(sm, i))
+            mlids = capacity_of(sm, i);
+        for (unsigned block = 0; block * BLOCK_MLIDS < mlids; block++)
+            bitset_add(m->used, block);
+    }
+    m->inherited = true;
+}
+
 /* Raises the top MLID of switches before blocks above it are written. */
 static void use_blocks(struct sm *sm, bool everywhere)
 {
     struct multicast *m = sm->multicast;
-    unsigned blocks = 0; /* number of the highest block with a first group, plus 1 */
+    unsigned blocks = 0; /* number of the highest block with a group, plus 1 */
     for (unsigned block = 0; block < MLID_BLOCKS; block++) {
         bool used = false;
         for (uint32_t i = block * BLOCK_MLIDS;
              i < (block + 1) * BLOCK_MLIDS && i < m->trees.count && !used; i++)
             used = m->trees.items[i].goal.items.count > 0;
         bool before = bitset_has(m->used, block);
-        if (used && !before) {
+        if (used) {
             bitset_add(m->used, block);
             blocks = block + 1;
         }
@@ -593,5 +613,6 @@ void multicast_plan(struct sm *sm)
     m->job = plan_current(sm)->number;
     m->paths = plan_paths_generation(sm);
     m->groups = m->owned_groups->generation;
+    inherit_blocks(sm);
     update_trees(sm, all);
 }

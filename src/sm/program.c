@@ -389,6 +389,8 @@ static void block_refused(struct sm *sm, const struct request *request)
     const uint8_t *wanted = node_at(sm, node)->tables->wanted + block * LFT_BLOCK;
     struct refusal *refusal = &switch_settings(sm, node)->refusal;
     program_report_refused_block(sm, request, "; sweeps try again");
+    if (request->tries > 1)
+        program_block_unanswered(sm, request); /* the switch may have executed an earlier try */
     if (memcmp(wanted, request->data, LFT_BLOCK) == 0) { /* still wanted */
         review_refusals(sm, node);
         bitset_add(refusal->blocks, block);
@@ -467,4 +469,6 @@ void program_list_problems(struct sm *sm, struct problems *problems)
                          (unsigned)wire_get(node->switch_info, SWITCH_INFO_LINEAR_FDB_CAP),
                          node->tables->wanted_top);
     }
+    blocks_list_problems(sm, problems);
+    program_ports_list_problems(sm, problems);
 }

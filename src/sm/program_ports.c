@@ -67,15 +67,16 @@ static uint64_t smaller(const uint8_t *a, const uint8_t *b, enum wire_field fiel
     return x < y ? x : y;
 }
 
-static void want_end_port(struct sm *sm, const struct subnet_port *port, uint8_t *info)
+static void want_end_port(struct sm *sm, uint32_t end_port, uint8_t *info)
 {
+    const struct subnet_port *port = port_at(sm, end_port);
     assert(port->lid && port->lid <= LID_UNICAST_LAST);
     wire_set(info, PORT_INFO_GID_PREFIX, sm->config.subnet_prefix);
     wire_set(info, PORT_INFO_LID, port->lid);
     wire_set(info, PORT_INFO_LMC, port->lmc);
     wire_set(info, PORT_INFO_MASTER_SM_LID, port_at(sm, sm->subnet.own_port)->lid);
     wire_set(info, PORT_INFO_MASTER_SM_SL, qos_master_sl(sm, port));
-    wire_set(info, PORT_INFO_M_KEY, sm->config.m_key);
+    wire_set(info, PORT_INFO_M_KEY, port_keys_of(sm, end_port));
     wire_set(info, PORT_INFO_M_KEY_LEASE_PERIOD, sm->config.m_key_lease_s);
     wire_set(info, PORT_INFO_M_KEY_PROTECT_BITS, sm->config.m_key_protect);
     wire_set(info, PORT_INFO_SUBNET_TIME_OUT, sm->config.subnet_timeout);
@@ -228,7 +229,7 @@ void program_end_port_once(struct sm *sm, uint32_t port)
     if (!p->lid || port_settings(sm, port)->writing)
         return;
     memcpy(wanted, p->info, sizeof wanted);
-    want_end_port(sm, p, wanted);
+    want_end_port(sm, port, wanted);
     send_settings(sm, port, wanted, p->number ? PORT_STATE_ACTIVE : PORT_STATE_NO_CHANGE);
 }
 
@@ -255,7 +256,7 @@ void program_port(struct sm *sm, uint32_t port)
     memcpy(wanted, p->info, sizeof wanted);
     if (end) {
         reregister_set_port(sm, port, wanted);
-        want_end_port(sm, p, wanted);
+        want_end_port(sm, port, wanted);
     }
     unsigned state = PORT_STATE_NO_CHANGE;
     if (!management) {
@@ -355,4 +356,20 @@ static void port_accepted(struct sm *sm, const struct request *request)
 static void port_unanswered(struct sm *sm, const struct request *request)
 {
     discovery_avoid_port(sm, request->about.port, true);
+}
+
+/* Ports that were not read, or do not take their settings. */
+void program_ports_list_problems(struct sm *sm, struct problems *problems)
+{
+    for (uint32_t port = 0; port < sm->subnet.ports.count; port++) {
+        const struct subnet_port *p = port_at(sm, port);
+        if (!node_at(sm, p->node)->present)
+            continue;
+        if (discovery_has_unread_port(sm, port))
+            problems_add(problems, PROBLEM_DEAD_AGENT, subnet_port_name(&sm->subnet, port).text,
+                         "the port was not read; sweeps try again");
+        else if (p->known && port_settings(sm, port)->refusals >= TRIES)
+            problems_add(problems, PROBLEM_REFUSED_TABLE, subnet_port_name(&sm->subnet, port).text,
+                         "the port does not take its settings; sweeps try again");
+    }
 }

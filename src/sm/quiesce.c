@@ -118,6 +118,13 @@ void quiesce_find_inherited(struct sm *sm)
     }
 }
 
+/* The previous master may have begun a quiesce right before it failed. */
+void quiesce_audit(struct sm *sm)
+{
+    sm->quiesce->none_inherited = false;
+    quiesce_find_inherited(sm);
+}
+
 static void source_arbitration_read(struct sm *sm, const struct request *request)
 {
     if (qos_writes_sources(sm) ||

@@ -114,7 +114,10 @@ static enum reconfigure_event take_tables(struct sm *sm)
 {
     assert(sm->reconfigure->phase == PHASE_COMPUTE);
     sm->reconfigure->refused = false;
+    bool first = !plan_current(sm);
     plan_take_routes(sm);
+    if (first && (plan_current(sm)->has_before || plan_current(sm)->adopt))
+        quiesce_find_inherited(sm);
     return distribute_begin(sm);
 }
 
@@ -330,11 +333,8 @@ bool reconfigure_computed(struct sm *sm, struct sm_job *job, const struct err *r
         sm_job_free(job);
         handle(sm, EVENT_TABLES_NOT_BETTER);
     } else {
-        bool first = !plan_current(sm) && (job->has_before || job->adopt);
         plan_receive(sm, job);
         handle(sm, EVENT_TABLES_COMPUTED);
-        if (first)
-            quiesce_find_inherited(sm);
     }
     return true;
 }

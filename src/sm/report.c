@@ -79,10 +79,17 @@ void report_end(struct sm *sm, bool up)
     }
     uint64_t discovered = report->discovered ? report->discovered : sm->now;
     uint64_t computed = report->computed ? report->computed : discovered;
+    struct problem first;
+    char except[256] = "";
+    unsigned exceptions = sm_exceptions(sm, sm->now, &first);
+    if (exceptions)
+        snprintf(except, sizeof except, ", except for %u problem%s (%.80s: %.120s)", exceptions,
+                 exceptions == 1 ? "" : "s", first.place, first.text);
     sm_log(sm, SM_EVENT_UP,
-           "subnet up: %u switches, %u adapters; %s; %.3f ms (discovery %.3f, routes %.3f, "
+           "subnet up%s: %u switches, %u adapters; %s; %.3f ms (discovery %.3f, routes %.3f, "
            "distribution %.3f), %llu SMPs, %u blocks, %u port settings",
-           switches, adapters, report->cause, (double)(sm->now - report->since) / (double)NS_PER_MS,
+           except, switches, adapters, report->cause,
+           (double)(sm->now - report->since) / (double)NS_PER_MS,
            (double)(discovered - report->since) / (double)NS_PER_MS,
            (double)(computed - discovered) / (double)NS_PER_MS,
            (double)(sm->now - computed) / (double)NS_PER_MS,

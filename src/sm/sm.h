@@ -10,6 +10,7 @@
  *   mastership.c      SMInfo, polls, handover; mastership_table.c has the state machine
  *   discovery.c       nodes and links (discovery.h lists its files)
  *   change_detection.c          sweeps and traps
+ *   guard/            peers, M_Keys of ports, settings that somebody else changed
  *   admission.c       budgets of traps and of requests from other ports
  *   reconfigure.c     the phases from a change to tables in force, as one table
  *   report.c          log lines and figures of a change
@@ -71,8 +72,13 @@ struct sm_config {
     uint8_t priority; /* 0 … 15 */
     uint8_t lmc;      /* of adapter ports */
     uint64_t m_key, sm_key;
+    const uint64_t
+        *allowed_sm_guids; /* ports of other managers; all are allowed if there is none */
+    size_t allowed_sm_guid_count;
+    uint64_t salt;          /* random in each run: see subnet/trust.h */
     uint64_t subnet_prefix; /* of GIDs, written to every end port */
     uint16_t m_key_lease_s;
+    bool m_key_per_port; /* m_key is the secret from which keys of ports are derived */
     uint8_t m_key_protect;
     uint8_t subnet_timeout; /* 4.096 us * 2^n, written to every port */
     uint32_t window;        /* most SMPs outstanding at once */
@@ -82,6 +88,7 @@ struct sm_config {
     unsigned full_every;   /* each sweep with this number reads every port; 0: none does */
     uint64_t link_poll_ns; /* between reads of the manager's own port; TIME_NEVER: only sweeps do */
     uint64_t poll_ns;      /* between polls of a standby */
+    uint32_t watch_ports;  /* end ports read in each poll interval by a master; 0: none */
     unsigned poll_retries;
     uint32_t copy_rate; /* SMPs a second that a standby sends for its copy; 0: no copy */
     enum sm_order order;
@@ -180,6 +187,11 @@ struct sm_lid_fact { /* the LID of a port, to be stored for the next run */
     uint8_t lmc;
 };
 
+struct sm_neighbour { /* a link, to be stored for the next run if each port has its own M_Key */
+    uint64_t guid, peer_guid; /* of the end ports */
+    uint8_t number, peer_number;
+};
+
 struct sm_output {
     enum { SM_SEND, SM_COMPUTE, SM_EVENT, SM_PERSIST } kind;
     struct sm_message message;
@@ -194,6 +206,7 @@ struct sm *sm_new(const struct sm_config *config, uint64_t port_guid);
 void sm_free(struct sm *sm);
 /* A fact of an earlier run; before sm_start(). */
 void sm_restore_lid(struct sm *sm, const struct sm_lid_fact *fact);
+void sm_restore_neighbour(struct sm *sm, const struct sm_neighbour *neighbour); /* the same */
 void sm_start(struct sm *sm, uint64_t now);
 void sm_stop(struct sm *sm, uint64_t now); /* hand over and become inactive */
 
@@ -229,6 +242,12 @@ struct sm_master {
     bool weft; /* it is a weft SM */
 };
 bool sm_master(const struct sm *sm, struct sm_master *master); /* false: none is known */
+
+/* The links seen so far; valid until the next call with a non-const manager. Returns their number.
+ */
+size_t sm_neighbours(const struct sm *sm, const struct sm_neighbour **neighbours);
+uint64_t sm_port_key(const struct sm *sm, uint32_t end_port); /* its M_Key: a secret */
+uint64_t sm_m_key_violations(const struct sm *sm);            /* SMPs without the M_Key, reported */
 
 enum sm_state sm_state(const struct sm *sm);
 uint32_t sm_act_count(const struct sm *sm); /* as in SMInfo */
@@ -315,5 +334,10 @@ void sm_note_error_rate(struct sm *sm, uint64_t now, uint32_t port, const char *
 
 /* Appends what the manager knows to be wrong now (subnet/problems.h). */
 void sm_problems(struct sm *sm, uint64_t now, struct problems *problems);
+/* The number of problems because of which the subnet is not up completely: nodes that do not answer
+ * or are ignored, ports that were not read, tables and settings that are refused. */
+unsigned sm_exceptions(struct sm *sm, uint64_t now, struct problem *first);
+/* The manager's own port did not answer since the manager started. */
+bool sm_own_port_is_silent(const struct sm *sm);
 
 #endif

@@ -15,7 +15,8 @@
  * If a master fails during a change whose notice was lost, before the next poll, the copy is wrong
  * although its token is even. So the new master audits the copy: it reads all tables, one switch
  * after the other, at the rate of the copy. If a block differs, routes are planned from the tables
- * in the switches. The full sweep that belongs to the audit reads the ports.
+ * in the switches. The full sweep that belongs to the audit reads the ports. The audit also finds
+ * sources that the failed master left quiesced.
  *
  * ActCount has 12 bits derived from the GUID, never 0, that identify a token; 12 bits of token; and
  * 8 bits that count SMPs, as the specification requires. */
@@ -188,7 +189,7 @@ static void read_whole(struct sm *sm, uint32_t node)
 
 void standby_copy_node_reading(struct sm *sm, uint32_t node)
 {
-    node_copy_at(sm, node)->reading_token = sm->standby_copy->watched.round;
+    *node_copy_at(sm, node) = (struct node_copy){.reading_token = sm->standby_copy->watched.round};
 }
 
 void standby_copy_node_unread(struct sm *sm, uint32_t node)
@@ -304,15 +305,17 @@ void standby_copy_expire(struct sm *sm)
 
 /* ---- takeover ---- */
 
-/* Whether a port with a link has no known peer: its probe was dropped with all requests. */
-static bool has_unknown_neighbor(struct sm *sm, uint32_t node)
+/* Whether a port was not read, or has a link but no known peer: the request was dropped with all
+ * others. */
+static bool has_gap(struct sm *sm, uint32_t node)
 {
     const struct subnet_node *n = node_at(sm, node);
     bool misses = false;
     for (unsigned number = 1; number <= n->port_count && n->present; number++) {
         const struct subnet_port *p = port_at(sm, n->first_port + number);
-        misses |= p->known && p->peer == SUBNET_NONE && n->kind == SUBNET_SWITCH &&
-                  wire_get(p->info, PORT_INFO_PORT_STATE) > PORT_STATE_DOWN;
+        misses |= discovery_has_unread_port(sm, n->first_port + number) ||
+                  (p->known && p->peer == SUBNET_NONE && n->kind == SUBNET_SWITCH &&
+                   wire_get(p->info, PORT_INFO_PORT_STATE) > PORT_STATE_DOWN);
     }
     return misses;
 }
@@ -320,11 +323,12 @@ static bool has_unknown_neighbor(struct sm *sm, uint32_t node)
 bool standby_copy_take_over(struct sm *sm)
 {
     struct watched *watched = &sm->standby_copy->watched;
-    if (!token_is_even(watched->token) || watched->round != watched->token)
+    if (!token_is_even(watched->token) || watched->round != watched->token ||
+        faults_doubt_links(sm))
         return false;
     sm_drop_requests(sm);
     for (uint32_t node = 0; node < sm->subnet.nodes.count; node++) {
-        if (is_behind(sm, node) || has_unknown_neighbor(sm, node))
+        if (is_behind(sm, node) || has_gap(sm, node))
             read_whole(sm, node);
         else if (node_at(sm, node)->present && node_at(sm, node)->kind == SUBNET_SWITCH)
             discovery_read_switch(sm, node);
@@ -342,7 +346,7 @@ bool standby_copy_take_over(struct sm *sm)
     }
     discovery_read_port(sm, sm->subnet.own_port);
     sm->standby_copy->audit.due = true;
-    quiesce_assume_none(sm);
+    quiesce_assume_none(sm); /* the audit looks for sources that were left quiesced */
     return true;
 }
 
@@ -372,6 +376,8 @@ bool audit_begin(struct sm *sm)
         return false;
     assert(sm_state(sm) == SM_MASTER && !transactions_under_way(sm, GROUP_AUDIT));
     sm->standby_copy->audit = (struct audit){.running = true, .next_at = sm->now};
+    if (plan_current(sm))
+        quiesce_audit(sm);
     return true;
 }
 

@@ -93,6 +93,8 @@ void sm_submit(struct sm *sm, struct request *request, enum request_priority pri
     uint32_t slot = (uint32_t)(request - t->requests.items);
     assert(slot < t->requests.count && !request->outstanding && priority < PRIORITY_COUNT);
     request->priority = (uint8_t)priority;
+    if (request->kind->attribute == ATTRIBUTE_SM_INFO)
+        peers_seal_request(sm, request);
     if (request->kind->writes && request->kind->attribute != ATTRIBUTE_SM_INFO)
         standby_copy_begin_change(sm); /* may reallocate `requests` */
     enqueue(t, &t->queues[priority], slot);
@@ -136,16 +138,6 @@ static void count_sent(struct sm *sm, const struct request_kind *kind)
     case ATTRIBUTE_VIRTUAL_FUNCTION: counts->functions++; break;
     default: counts->other++;
     }
-}
-
-/* The M_Key that a port accepts: the one in its PortInfo if it is readable (it may be that of
- * another manager whose lease has expired), else the configured one. */
-static uint64_t key_for(const struct sm *sm, uint32_t target)
-{
-    if (target == SUBNET_NONE || !port_at(sm, target)->known)
-        return sm->config.m_key;
-    uint64_t shown = wire_get(port_at(sm, target)->info, PORT_INFO_M_KEY);
-    return shown ? shown : sm->config.m_key;
 }
 
 /* Routes by LID to the last switch before the target, which then needs one directed hop. Retries
@@ -194,7 +186,7 @@ static bool build_mad(struct sm *sm, const struct request *request, uint32_t id,
     wire_set(mad, MAD_TID, id); /* the kernel uses the upper half */
     wire_set(mad, MAD_ATTRIBUTE_ID, request->kind->attribute);
     wire_set(mad, MAD_ATTRIBUTE_MODIFIER, request->modifier);
-    wire_set(mad, SMP_M_KEY, key_for(sm, request->target));
+    wire_set(mad, SMP_M_KEY, port_keys_for_request(sm, request));
     wire_set(mad, SMP_DR_SLID, LID_PERMISSIVE);
     wire_set(mad, SMP_DR_DLID, LID_PERMISSIVE);
     memcpy(mad + SMP_DATA_OFFSET, request->data, SMP_DATA_BYTES);
@@ -344,7 +336,10 @@ void transactions_receive(struct sm *sm, const struct sm_message *message)
     struct request answered = end(sm, slot);
     answered.answer = message->mad + SMP_DATA_OFFSET;
     answered.status = (uint16_t)wire_get(message->mad, SMP_STATUS);
-    if (!answered.status)
+    if (!answered.status && answered.kind->attribute == ATTRIBUTE_SM_INFO &&
+        !peers_accept(sm, &answered))
+        transactions_fail(sm, &answered);
+    else if (!answered.status)
         answered.kind->answered(sm, &answered);
     else if (answered.kind->refused)
         answered.kind->refused(sm, &answered);

@@ -97,7 +97,8 @@ static const struct attribute *find_attribute(const struct sma *sma, unsigned id
 /* 14.2.4: M_Key 0 admits everyone; otherwise Set and TrapRepress always need it, Get from
  * protection level 2 on. A wrong key counts, raises trap 256 and starts the lease; a right one
  * stops it. */
-static bool check_m_key(struct sma *sma, uint64_t now, unsigned in_port, const uint8_t *mad)
+static bool check_m_key(struct sma *sma, uint64_t now, unsigned in_port, uint16_t slid,
+                        const uint8_t *mad)
 {
     unsigned port = sma_end_port(sma, in_port);
     uint8_t *info = sma->ports[port].info;
@@ -116,7 +117,7 @@ static bool check_m_key(struct sma *sma, uint64_t now, unsigned in_port, const u
     uint64_t lease_s = wire_get(info, PORT_INFO_M_KEY_LEASE_PERIOD);
     if (lease_s && sma->ports[port].lease_end == TIME_NEVER)
         sma->ports[port].lease_end = now + lease_s * TIME_S;
-    sma_report_m_key(sma, port, mad);
+    sma_report_m_key(sma, port, slid, mad);
     return false;
 }
 
@@ -151,14 +152,15 @@ static void hide_m_key(uint8_t *mad)
         wire_set(info, PORT_INFO_M_KEY, 0);
 }
 
-static enum sma_verdict answer_smp(struct sma *sma, uint64_t now, unsigned port, uint8_t *mad)
+static enum sma_verdict answer_smp(struct sma *sma, uint64_t now, unsigned port, uint16_t slid,
+                                   uint8_t *mad)
 {
     uint64_t method = wire_get(mad, MAD_METHOD);
     uint16_t status;
     if (wire_get(mad, MAD_BASE_VERSION) != 1 || wire_get(mad, MAD_CLASS_VERSION) != 1) {
         status = STATUS_BAD_VERSION;
     } else {
-        if (!check_m_key(sma, now, port, mad))
+        if (!check_m_key(sma, now, port, slid, mad))
             return SMA_DROP;
         if (method == METHOD_TRAP_REPRESS) {
             sma_repress_trap(sma, mad);
@@ -188,12 +190,13 @@ bool sma_handles(const uint8_t mad[MAD_BYTES])
     return wire_get(mad, MAD_CLASS) == CLASS_PERFORMANCE;
 }
 
-enum sma_verdict sma_receive(struct sma *sma, uint64_t now, unsigned port, uint8_t mad[MAD_BYTES])
+enum sma_verdict sma_receive(struct sma *sma, uint64_t now, unsigned port, uint16_t slid,
+                             uint8_t mad[MAD_BYTES])
 {
     if (!sma_handles(mad))
         return SMA_PASS;
     assert(port <= sma->port_count);
-    return mad_is_smp(mad) ? answer_smp(sma, now, port, mad)
+    return mad_is_smp(mad) ? answer_smp(sma, now, port, slid, mad)
                            : sma_answer_performance(sma, port, mad);
 }
 

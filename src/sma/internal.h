@@ -74,7 +74,8 @@ enum sma_verdict sma_answer_performance(struct sma *sma, unsigned port, uint8_t 
 void sma_repress_trap(struct sma *sma, const uint8_t *mad);
 bool sma_next_trap(struct sma *sma, uint64_t now, struct sma_output *output);
 uint64_t sma_trap_deadline(const struct sma *sma);
-void sma_report_m_key(struct sma *sma, unsigned port, const uint8_t *mad);
+/* `slid`: the sender of the MAD without the M_Key. */
+void sma_report_m_key(struct sma *sma, unsigned port, uint16_t slid, const uint8_t *mad);
 void sma_report_link_state(struct sma *sma);
 
 /* The port whose PortInfo holds the end-port fields: 0 in switches, else the port itself. */

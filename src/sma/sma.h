@@ -136,7 +136,8 @@ enum sma_verdict {
 };
 /* True if this MAD is for an agent: all requests except SMInfo, which is for the manager. */
 bool sma_handles(const uint8_t mad[MAD_BYTES]);
-enum sma_verdict sma_receive(struct sma *sma, uint64_t now, unsigned port, uint8_t mad[MAD_BYTES]);
+enum sma_verdict sma_receive(struct sma *sma, uint64_t now, unsigned port, uint16_t slid,
+                             uint8_t mad[MAD_BYTES]);
 uint64_t sma_deadline(const struct sma *sma); /* TIME_NEVER if there is none */
 void sma_expire(struct sma *sma, uint64_t now);
 

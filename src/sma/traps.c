@@ -132,10 +132,10 @@ void sma_report_capability(struct sma *sma, unsigned port, uint32_t set, uint32_
     sma_raise_trap(sma, port, 144, TYPE_INFORMATION, details, sizeof details);
 }
 
-void sma_report_m_key(struct sma *sma, unsigned port, const uint8_t *mad)
+void sma_report_m_key(struct sma *sma, unsigned port, uint16_t slid, const uint8_t *mad)
 {
     uint8_t details[54] = {0};
-    wire_set(details, TRAP_BAD_M_KEY_LID, port_lid(sma, port));
+    wire_set(details, TRAP_BAD_M_KEY_LID, slid);
     wire_set(details, TRAP_BAD_M_KEY_METHOD, wire_get(mad, MAD_METHOD));
     wire_set(details, TRAP_BAD_M_KEY_ATTRIBUTE_ID, wire_get(mad, MAD_ATTRIBUTE_ID));
     wire_set(details, TRAP_BAD_M_KEY_ATTRIBUTE_MODIFIER, wire_get(mad, MAD_ATTRIBUTE_MODIFIER));

@@ -27,8 +27,9 @@ const char *problem_kind_name(enum problem_kind kind)
         [PROBLEM_DUPLICATE_GUID] = "duplicate GUID", [PROBLEM_SLOW_LINK] = "slow link",
         [PROBLEM_WRONG_CABLE] = "wrong cable",       [PROBLEM_DEAD_AGENT] = "dead agent",
         [PROBLEM_NODE_GONE] = "node gone",           [PROBLEM_FOREIGN_MANAGER] = "foreign manager",
-        [PROBLEM_REFUSED_TABLE] = "refused table",   [PROBLEM_NO_ROUTES] = "no routes",
-        [PROBLEM_DISABLED_PORT] = "disabled port",   [PROBLEM_FILES] = "file not written",
+        [PROBLEM_KEY_VIOLATION] = "key violation",   [PROBLEM_REFUSED_TABLE] = "refused table",
+        [PROBLEM_NO_ROUTES] = "no routes",           [PROBLEM_DISABLED_PORT] = "disabled port",
+        [PROBLEM_FILES] = "file not written",
     };
     return names[kind];
 }

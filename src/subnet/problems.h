@@ -16,6 +16,7 @@ enum problem_kind {
     PROBLEM_DEAD_AGENT,     /* the link is up, but the node behind it does not answer SMPs */
     PROBLEM_NODE_GONE,      /* a node that was in the subnet is not reachable */
     PROBLEM_FOREIGN_MANAGER,
+    PROBLEM_KEY_VIOLATION, /* a port sends SMPs without the M_Key */
     PROBLEM_REFUSED_TABLE, /* a node refuses what the manager writes */
     PROBLEM_NO_ROUTES,     /* no engine computes routes for this network */
     PROBLEM_DISABLED_PORT, /* the manager disabled it */

@@ -27,6 +27,7 @@ struct subnet_port {
     uint8_t number, hops;                    /* hops: links from the manager */
     bool known;                              /* info was read since the node appeared */
     bool manager;                            /* another manager is at this port */
+    bool peer_manager;                       /* that manager is a peer (subnet/trust.h) */
     bool rival;                              /* that manager was master in its last SMInfo */
     uint8_t manager_priority, manager_state; /* of its last SMInfo, as is manager_act_count */
     uint32_t manager_act_count;

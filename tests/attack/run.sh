@@ -10,6 +10,8 @@
 # other took over; the honest client got every answer, within LIMIT_MS; neither the manager nor the fabric's
 # server grew by more than LIMIT_MIB. Exit status 1: there were breaches.
 #
+# A function prepare_ATTACK writes sm.conf before the managers start.
+#
 # New rows: add a line to `rows`, a mode to attacker.c or an attack_* function, and a check_* function.
 # shellcheck source=../interop/fabrics.sh
 . "$(dirname "$0")/../interop/fabrics.sh"
@@ -42,6 +44,8 @@ loss            attack_loss             check_loss
 trap-and-loss   attack_trap_and_loss    check_loss
 sminfo          sminfo                  check_nothing
 babbling        attack_babbling         check_babbling
+rogue-manager   attack_rogue            check_ports
+sets            attack_sets             check_ports
 '
 
 # ---- the managers ----
@@ -50,7 +54,7 @@ start_weft() { # MASTER-LOG STANDBY-LOG
     WEFT_ATTACH=H0 background env LD_PRELOAD="$PRELOAD" "$WEFT" sm --config "$work/sm.conf" --priority 9 --log "$work/$1" >"$1.out" 2>&1
     master_id=$background_id
     serving "$master_id" 60 grep -q ' up  *subnet up' "$1" || return
-    WEFT_ATTACH=H1 background env LD_PRELOAD="$PRELOAD" "$WEFT" sm --priority 3 --log "$work/$2" >"$2.out" 2>&1
+    WEFT_ATTACH=H1 background env LD_PRELOAD="$PRELOAD" "$WEFT" sm --config "$work/sm.conf" --priority 3 --log "$work/$2" >"$2.out" 2>&1
     standby_id=$background_id
     serving "$standby_id" 30 grep -qE 'state +standby' "$2"
 }
@@ -98,6 +102,24 @@ attack_trap_and_loss() {
     wait "$id"
 }
 
+# Random keys in both managers; OpenSM has its own defaults.
+with_keys() { rm -f keys && "$WEFT" sm --make-key keys && echo "key_file $work/keys" >sm.conf; }
+prepare_attack_rogue() { with_keys; }
+prepare_attack_sets() { with_keys; }
+attack_rogue() { # a manager of the highest priority
+    WEFT_ATTACH=H30 LD_PRELOAD=$PRELOAD timeout "$seconds" opensm -d2 -p 15 -f "$work/rogue.log" >rogue.out 2>&1
+    echo "attempts 1 granted 0"
+}
+attack_sets() { # disable the port of the honest client, at its switch and at the host
+    local end=$((SECONDS + seconds)) attempts=0
+    while [ "$SECONDS" -lt "$end" ]; do
+        WEFT_ATTACH=H30 LD_PRELOAD=$PRELOAD timeout 1 ibportstate -t 50 -G "$(printf 0x%x $((0x100001 + 2 * 20)))" 1 reset
+        WEFT_ATTACH=H30 LD_PRELOAD=$PRELOAD timeout 1 ibportstate -t 50 -D 0,1 1 disable
+        attempts=$((attempts + 2))
+    done >/dev/null 2>&1
+    echo "attempts $attempts granted 0"
+}
+
 # ---- checks: print one line for each breach ----
 
 check_nothing() { :; }
@@ -105,6 +127,15 @@ check_granted() { [ "$granted" -eq 0 ] || echo "$granted granted beyond the limi
 check_babbling() {
     [ "$manager" != weft ] || grep -qE 'isolated: .*H30 port 1.* sends too many traps' master.log ||
         echo "the port of the attacker is not disabled"
+}
+check_ports() { # neither the honest client nor the attacker has another master or a port that is not active
+    local host
+    for host in 20 30; do
+        WEFT_ATTACH=H$host LD_PRELOAD=$PRELOAD timeout 5 ibstat >"ibstat.$host" 2>&1
+        grep -q 'State: Active' "ibstat.$host" || echo "the port of H$host is not active"
+        [ "$(sed -nE 's/.*SM lid: ([0-9]+)/\1/p' "ibstat.$host")" = "$(WEFT_ATTACH=H0 LD_PRELOAD=$PRELOAD ibstat | sed -nE 's/.*Base lid: ([0-9]+)/\1/p')" ] ||
+            echo "H$host has another master"
+    done
 }
 check_loss() { # the subnet is rerouted within a second of the loss, as without an attack
     local ms
@@ -131,6 +162,7 @@ run_row() { # NAME ATTACK CHECK
     local attack=$2 check=$3 honest_id master_size server_size
     rm -f ./*.log ./*.out loss_ms
     : >sm.conf
+    if [ "$(type -t "prepare_$attack")" = function ]; then "prepare_$attack"; fi
     weft_start fattree.net && "start_$manager" master.log standby.log || return 2
     master_size=$(resident "$master_id") server_size=$(resident "$weft_id")
     WEFT_ATTACH=H20 background env LD_PRELOAD="$PRELOAD" "$SA_CLIENT" watch "$seconds" >honest.out 2>&1

@@ -1,12 +1,12 @@
-/* campaign [FIRST [COUNT]]: managers under random faults, seed by seed, all in virtual time.
+/* campaign [FIRST [COUNT [hard]]]: managers under random faults, seed by seed, all in virtual time.
  *
  * Each run makes a network, starts one to three managers, and lets things go wrong for a while:
  * SMPs are lost, links and switches go and come back, managers die. Then the faults stop, and after
  * a while every part of the fabric that still has a manager must be in order
- * (src/experiment/check/checks.h): one master, everything that is connected known and configured,
- * LIDs unique, all pairs reachable through the tables that are really in the switches, and no cycle
- * of dependencies. A run that fails prints its seed; `campaign SEED 1` replays it with the
- * managers' events. */
+ * (src/experiment/check/checks.h): one master, whose standbys stay standbys, everything that is
+ * connected known and configured, LIDs unique, all pairs reachable through the tables that are
+ * really in the switches, and no cycle of dependencies. A run that fails prints its seed; `campaign
+ * SEED 1` replays it with the managers' events. */
 #include "base/rng.h"
 #include "base/time.h"
 #include "experiment/check/checks.h"
@@ -14,6 +14,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { MANAGERS_MOST = 3 };
 
@@ -25,13 +26,19 @@ struct run {
     struct sim *sim;
     struct manager_instance seats[MANAGERS_MOST];
     unsigned managers, alive;
-    bool verbose;
+    enum sm_state states[64]; /* by number of a manager; restarted ones have new numbers */
+    unsigned state_changes;
+    bool verbose, hard;
+    struct sm_config config; /* of the last manager */
 };
 
 static void listen(void *context, uint64_t now, unsigned manager, const struct sm_event *event)
 {
-    const struct run *run = context;
+    struct run *run = context;
     char time[TIME_TEXT_BYTES];
+    enum sm_state state = sm_state(sim_manager(run->sim, manager));
+    run->state_changes += state != run->states[manager % 64];
+    run->states[manager % 64] = state;
     if (run->verbose)
         printf("%12s  [%u] %s\n", time_text(now, time), manager, event->text);
 }
@@ -82,6 +89,7 @@ static void start_managers(struct run *run)
         run->managers++;
     }
     run->alive = run->managers;
+    run->config = config;
 }
 
 static bool hosts_manager(const struct run *run, uint32_t node)
@@ -97,14 +105,54 @@ static void kill_one(struct run *run)
     if (run->alive < 2 || rng_below(&run->rng, 4) != 0)
         return;
     unsigned victim = (unsigned)rng_below(&run->rng, run->managers);
+    victim = run->seats[victim].manager;
     run->alive -= sim_manager(run->sim, victim) != NULL;
     sim_kill_manager(run->sim, victim);
+}
+
+static void restart_one(struct run *run)
+{
+    unsigned victim = (unsigned)rng_below(&run->rng, run->managers);
+    run->alive += sim_manager(run->sim, run->seats[victim].manager) == NULL;
+    sim_kill_manager(run->sim, run->seats[victim].manager);
+    run->seats[victim].manager = sim_add_manager(run->sim, run->seats[victim].port, &run->config);
+}
+
+static uint64_t own_guid(const struct run *run, uint32_t node)
+{
+    return run->topology.nodes.items[node].guid;
+}
+
+static void one_hard_fault(struct run *run, uint32_t node)
+{
+    uint32_t other = (uint32_t)rng_below(&run->rng, run->topology.nodes.count);
+    switch (rng_below(&run->rng, 4)) {
+    case 0: fabric_set_agent_delay(run->fabric, node, TIME_NEVER, NULL); break;
+    case 1: fabric_set_agent_delay(run->fabric, node, 0, NULL); break;
+    case 2:
+        if (!hosts_manager(run, node) && is_switch(run, node) == is_switch(run, other))
+            fabric_set_guid(run->fabric, node, own_guid(run, other), NULL);
+        break;
+    default: restart_one(run);
+    }
+}
+
+static void end_hard_faults(struct run *run)
+{
+    for (uint32_t node = 0; node < run->topology.nodes.count; node++) {
+        fabric_set_agent_delay(run->fabric, node, 0, NULL);
+        fabric_set_guid(run->fabric, node, own_guid(run, node), NULL);
+    }
 }
 
 static void one_fault(struct run *run)
 {
     uint32_t port = (uint32_t)rng_below(&run->rng, run->topology.ports.count);
     uint32_t node = (uint32_t)rng_below(&run->rng, run->topology.nodes.count);
+    if (run->hard && rng_below(&run->rng, 3) == 0) {
+        one_hard_fault(run, node);
+        return;
+    }
     switch (rng_below(&run->rng, 8)) {
     case 0:
     case 1: fabric_set_link(run->fabric, port, false, NULL); break;
@@ -130,6 +178,8 @@ static void let_things_go_wrong(struct run *run)
         one_fault(run);
     }
     fabric_set_loss(run->fabric, TOPOLOGY_NONE, 0, 0, NULL);
+    if (run->hard)
+        end_hard_faults(run);
     for (uint32_t port = 0; port < run->topology.ports.count; port++)
         if (rng_below(&run->rng, 4) != 0 && run->topology.ports.items[port].peer != TOPOLOGY_NONE)
             fabric_set_link(run->fabric, port, true, NULL);
@@ -138,17 +188,27 @@ static void let_things_go_wrong(struct run *run)
 /* A sweep may be under way at the very moment of the check: it gets the time to end. */
 static bool comes_to_order(struct run *run, struct complaint *complaint)
 {
-    const struct check_view view = {run->fabric, run->sim, run->seats, run->managers, NULL};
-    sim_run(run->sim, sim_now(run->sim) + 30 * TIME_S);
-    for (unsigned i = 0; i < run->managers; i++)
-        if (sim_manager(run->sim, i) && sm_state(sim_manager(run->sim, i)) == SM_MASTER)
-            sim_run_until_settled(run->sim, i, sim_now(run->sim) + 2 * TIME_S);
+    const struct check_view view = {.fabric = run->fabric,
+                                    .sim = run->sim,
+                                    .instances = run->seats,
+                                    .instance_count = run->managers,
+                                    .may_wait = true};
+    sim_run(run->sim, sim_now(run->sim) + (run->hard ? 60 : 20) * TIME_S);
+    run->state_changes = 0;
+    sim_run(run->sim, sim_now(run->sim) + 10 * TIME_S);
+    if (run->state_changes)
+        return complain(complaint, "managers change their states for ever");
+    for (unsigned i = 0; i < run->managers; i++) {
+        const struct sm *sm = sim_manager(run->sim, run->seats[i].manager);
+        if (sm && sm_state(sm) == SM_MASTER)
+            sim_run_until_settled(run->sim, run->seats[i].manager, sim_now(run->sim) + 2 * TIME_S);
+    }
     return check_in_order(&view, complaint);
 }
 
-static bool run_seed(uint64_t seed, bool verbose)
+static bool run_seed(uint64_t seed, bool verbose, bool hard)
 {
-    struct run run = {.seed = seed, .verbose = verbose};
+    struct run run = {.seed = seed, .verbose = verbose, .hard = hard};
     struct complaint complaint;
     char time[TIME_TEXT_BYTES];
     rng_seed(&run.rng, seed, 0);
@@ -172,9 +232,10 @@ int main(int argc, char **argv)
 {
     uint64_t first = argc > 1 ? strtoull(argv[1], NULL, 10) : 1;
     uint64_t count = argc > 2 ? strtoull(argv[2], NULL, 10) : 1000;
+    bool hard = argc > 3 && strcmp(argv[3], "hard") == 0;
     unsigned failed = 0;
     for (uint64_t seed = first; seed < first + count; seed++) {
-        failed += !run_seed(seed, count == 1);
+        failed += !run_seed(seed, count == 1, hard);
         fflush(stdout);
     }
     printf("%llu runs, %u failed\n", (unsigned long long)count, failed);

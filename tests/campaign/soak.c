@@ -181,7 +181,8 @@ static size_t allocated_bytes(void)
 
 static bool in_order(struct soak *soak, struct complaint *complaint)
 {
-    const struct check_view view = {soak->fabric, soak->sim, soak->seats, MANAGERS, soak->silent};
+    const struct check_view view = {soak->fabric, soak->sim,    soak->seats,
+                                    MANAGERS,     soak->silent, false};
     for (unsigned tries = 0; tries < 10; tries++) { /* a sweep may be under way */
         if (check_in_order(&view, complaint))
             return true;

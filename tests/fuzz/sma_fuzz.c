@@ -128,7 +128,7 @@ static void step_agent(struct sma *sma, uint64_t now, struct input *input)
         port = 1;
     take_mad(input, mad);
     memcpy(before, mad, sizeof before);
-    switch (sma_receive(sma, now, port, mad)) {
+    switch (sma_receive(sma, now, port, 1, mad)) {
     case SMA_PASS: promise(memcmp(mad, before, sizeof mad) == 0); break;
     case SMA_DROP: break;
     case SMA_REPLY:

@@ -174,6 +174,8 @@ static void register_service(struct client *client, unsigned number, uint64_t gu
     enum { ID, GID, LEASE = 4, NAME = 6 };
     uint8_t *record = make_request(client, METHOD_SET, ATTRIBUTE_SERVICE_RECORD,
                                    1 << ID | 1 << GID | 1 << LEASE | 1 << NAME);
+    wire_set(umad_get_mad(client->out), SA_SM_KEY,
+             1); /* OpenSM's default sa_key: it registers for all hosts */
     wire_set(record, SERVICE_RECORD_ID, 0x1000 + number);
     set_gid(wire_bytes(record, SERVICE_RECORD_GID), PREFIX, guid);
     wire_set(record, SERVICE_RECORD_LEASE, number % 2 ? 3600 : UINT32_MAX);

@@ -6,7 +6,7 @@
 # logs when it requests reregistration (tests/unit/host/sim/sa_clients_test.c counts packets).
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
-need saquery opensm
+need saquery opensm ibroute ibswitches
 : "${SA_CLIENT:?the path of sa_client}"
 # shellcheck source=sm_lib.sh
 . "$(dirname "$0")/sm_lib.sh"
@@ -122,3 +122,27 @@ WEFT_ATTACH=H4 on_running_weft timeout 60 opensm -o -f "$work/osm.log" >osm.out 
 first_starts || exit
 claim "after another master, the SM requests reregistration from all ports" requests_reregistration_once manager.log
 stop "$manager_id"
+
+# Two masters, because the first was stopped for long. The second one acknowledges registrations; the first, of
+# higher priority, does not have them.
+stopped() { kill -STOP "$manager_id" && wait_until 10 grep -qE 'state +master' second.log && wait_until 10 grep -qE ' up +subnet up' second.log; }
+joins() { WEFT_ATTACH=H2 on_running_weft "$SA_CLIENT" groups 2 1 >late && [ -s late ]; }
+continued() { : >manager.log && kill -CONT "$manager_id" && requests_reregistration_once manager.log; }
+first_starts && second_starts || exit
+claim "the standby replaces a master that is stopped" stopped
+claim "the new master accepts joins" joins
+claim "the stopped master becomes master again and requests reregistration from all ports" continued
+# Every MLID in the tables of three switches is that of a group of the SA.
+tables_agree() {
+    saq -g --smkey 1 >groups.out
+    grep -oE 'Mlid\.+0x[0-9A-Fa-f]+' groups.out | grep -oE '0x.*' | tr a-f A-F | sort -u >groups.mlids
+    # The first SM has no group, if nobody has registered again.
+    WEFT_ATTACH=H5 on_running_weft ibswitches 2>/dev/null | sed -nE 's/.* lid ([0-9]+) .*/\1/p' | head -n 3 >lids
+    [ "$(wc -l <lids)" -eq 3 ] || return
+    while read -r lid; do
+        WEFT_ATTACH=H5 on_running_weft ibroute -M "$lid" </dev/null 2>/dev/null | sed -nE 's/^(0x[cC][0-9a-fA-F]{3}) .*x.*/\1/p'
+    done <lids | tr a-f A-F | sort -u >table.mlids
+    ! comm -13 groups.mlids table.mlids | grep .
+}
+claim "multicast tables and the SA agree" wait_until 5 tables_agree
+stop "$manager_id" "$second_id"

@@ -115,3 +115,26 @@ claim "a second weft becomes standby beside the first" wait_until 10 grep -qE 's
 claim "the second weft becomes master after the first is killed" second_becomes_master
 claim "the new master writes no LFT block" contains ' up +subnet up.* 0 blocks' second.log
 stop "$second_id"
+
+# A master that is stopped. It keeps the port, and IsSM stays set.
+short_stop() {
+    kill -STOP "$manager_id" && sleep 2 && kill -CONT "$manager_id" && sleep 1 && master_is "$weft_guid" &&
+        ! grep -qE 'state +discovering .the' second.log
+}
+long_stop() {
+    kill -STOP "$manager_id" && wait_until 6 grep -qE 'state +master' second.log && sleep 1 && kill -CONT "$manager_id"
+}
+# The first has the lower GUID.
+one_master() { master_is "$weft_guid" && [ "$(tail -n 1 <(grep -oE 'state +(master|standby)' second.log))" = 'state    standby' ]; }
+replaced() { kill -KILL "$manager_id" && wait_until 1 grep -qE 'IsSM of its port is clear' second.log && wait_until 5 master_is "$second_guid"; }
+if [ "$where" = weft ]; then
+    weft_starts --priority 5 || exit
+    second_starts
+    wait_until 10 grep -qE 'standby, with a copy' second.log
+    claim "a master that is stopped for two seconds stays master" short_stop
+    claim "a master that is stopped for long is replaced" long_stop
+    claim "two masters become one within two seconds" wait_until 2 one_master
+    : >second.log
+    claim "a master that is killed is replaced within a second" replaced
+    stop "$second_id"
+fi

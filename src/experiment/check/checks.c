@@ -213,6 +213,15 @@ static bool has_discovered_link(struct part *part, const struct subnet *subnet, 
                     part_node_name(part, port), topology_port_number(part->topology, port));
 }
 
+/* An end port without PortInfo was never configured. */
+static bool has_read_port(struct part *part, const struct subnet *subnet, uint32_t port)
+{
+    const struct subnet_port *found = discovered_port(part, subnet, port);
+    return !is_end_port(part, port) || (found && found->known) ||
+           complain(part->complaint, "the master has not read port %u of '%s'",
+                    topology_port_number(part->topology, port), part_node_name(part, port));
+}
+
 static bool part_is_discovered(struct part *part)
 {
     uint32_t at = TOPOLOGY_NONE;
@@ -226,7 +235,8 @@ static bool part_is_discovered(struct part *part)
             continue;
         nodes += part->topology->ports.items[port].node != last;
         last = part->topology->ports.items[port].node;
-        if (!has_discovered_link(part, subnet, port, part_peer(part, port)))
+        if (!has_discovered_link(part, subnet, port, part_peer(part, port)) ||
+            !has_read_port(part, subnet, port))
             return false;
     }
     for (size_t i = 0; i < subnet->nodes.count; i++)
@@ -300,11 +310,14 @@ bool check_holds(const struct check_view *view, enum check_kind kind, struct com
         uint32_t port = view->instances[i].port;
         if (!manager_at(view, i) || seen[port])
             continue;
+        struct part part = {view, topology, port, has, complaint};
         if (sm_own_link_is_down(manager_at(view, i))) { /* it manages nothing now */
             waiting = true;
+            if (fabric_link_is_up(view->fabric, port))
+                holds = complain(complaint, "the manager at '%s' waits for its link, which is up",
+                                 part_node_name(&part, port));
             continue;
         }
-        struct part part = {view, topology, port, has, complaint};
         memset(has, 0, topology->ports.count * sizeof *has);
         mark_part(&part);
         for (size_t j = 0; j < topology->ports.count; j++)
@@ -314,10 +327,10 @@ bool check_holds(const struct check_view *view, enum check_kind kind, struct com
     }
     mem_free(seen);
     mem_free(has);
-    if (!any)
-        complain(complaint,
-                 waiting ? "every manager waits for its own link" : "no manager is running");
-    return any && holds;
+    if (!any && holds && !(waiting && view->may_wait))
+        holds = complain(complaint, waiting ? "every manager waits for its own link"
+                                            : "no manager is running");
+    return holds;
 }
 
 struct cut_off check_cut_off(const struct check_view *view)

@@ -25,6 +25,7 @@ struct check_view {
     const struct manager_instance *instances;
     size_t instance_count;
     const bool *silent; /* by node: its agent does not answer; NULL: all do */
+    bool may_wait;      /* all links of managers may be down */
 };
 
 struct complaint {

@@ -265,8 +265,8 @@ void setup_kill_manager(struct setup *setup, size_t instance)
 
 struct check_view setup_view(const struct setup *setup)
 {
-    return (struct check_view){setup->fabric, setup->sim, setup->places.items, setup->places.count,
-                               setup->silent};
+    return (struct check_view){setup->fabric,       setup->sim,    setup->places.items,
+                               setup->places.count, setup->silent, false};
 }
 
 /* ---- setup ---- */

@@ -19,12 +19,14 @@
 #include "host/daemon/file_task.h"
 #include "host/daemon/link_errors.h"
 #include "host/daemon/manager_control.h"
+#include "host/daemon/port_key_files.h"
 #include "host/daemon/readiness.h"
 #include "host/daemon/registrations.h"
 #include "host/daemon/store.h"
 #include "host/daemon/worker.h"
 #include "host/manager/administration.h"
 #include "host/manager/config.h"
+#include "host/manager/key_file.h"
 #include "host/socket/listener.h"
 #include "host/socket/protocol.h"
 
@@ -45,6 +47,7 @@ enum {
     SMP_BATCH = 256,    /* SMPs received before outputs are executed */
     QUERY_BATCH = 2048, /* SA queries received before that, unless there are SMPs */
     SOME_QUERIES = 256, /* if there are */
+    WATCH_PORTS = 64,   /* default of watch_ports; simulations watch none */
     BUSY_TURNS = 256,   /* iterations of a busy loop between polls of the other descriptors */
 };
 static const uint64_t handover_timeout = 2 * NS_PER_S;
@@ -191,6 +194,10 @@ static void submit_file_task(struct daemon *daemon, uint64_t now)
     }
     if (lids)
         store_print(&daemon->store, &task->lids);
+    if (lids && daemon->config->sm.m_key_per_port) {
+        port_keys_print(daemon->sm, &task->port_keys);
+        neighbours_print(daemon->sm, &task->neighbours);
+    }
     if (daemon->ending || registrations_deadline(&daemon->registrations, daemon->sa) <= now)
         registrations_take(&daemon->registrations, now, daemon->sa, &task->registrations);
     if (daemon->config->state)
@@ -236,6 +243,7 @@ static void log_event(struct daemon *daemon, const struct sm_event *event)
     bool serving = event->kind == SM_EVENT_UP || sm_state(daemon->sm) == SM_STANDBY;
     if (sm_state(daemon->sm) == SM_STANDBY)
         sm_counts(daemon->sm, &daemon->counted); /* the SMPs of its copy do not count */
+    daemon->lids_due |= event->kind == SM_EVENT_UP && daemon->config->sm.m_key_per_port;
     if (event->kind == SM_EVENT_UP)
         log_up(daemon, event);
     else
@@ -312,6 +320,7 @@ static int make_config(const struct daemon_options *options, struct config **res
     struct config *config = mem_zalloc(1, sizeof *config);
     const char *directory = getenv("STATE_DIRECTORY"); /* systemd's */
     config_init(config);
+    config->sm.watch_ports = WATCH_PORTS;
     int status = directory && *directory ? config_set(config, "state", directory, err) : 0;
     if (status == 0 && options->config)
         status = config_read(config, options->config, err);
@@ -435,12 +444,26 @@ static int open_signal_fd(void)
 
 /* ---- the core ---- */
 
+/* With an M_Key for each port, a node answers only to who knows which one it is. */
+static void restore_neighbours(struct daemon *daemon)
+{
+    struct text content = {0};
+    if (daemon->config->sm.m_key_per_port && daemon->config->state &&
+        store_read(daemon->config->state, NEIGHBOURS_FILE, &content) == 0 && content.data)
+        neighbours_read(daemon->sm, content.data);
+    text_release(&content);
+}
+
 static void create_core(struct daemon *daemon)
 {
     struct config *config = daemon->config;
     struct sa_config administration = config->sa;
     assert(daemon->port && !daemon->sm && config->sm.engine);
-    administration.key = config->sm.sm_key;
+    administration.key = config->sa_key;
+    administration.sm_key = config->sm.sm_key;
+    administration.check_sgid_spoofing = config->check_sgid_spoofing;
+    administration.enhanced_trust = config->enhanced_trust;
+    config->sm.salt = administration.salt = key_random();
     administration.prefix = config->sm.subnet_prefix;
     administration.subnet_timeout = config->sm.subnet_timeout;
     administration.partitions = config->sm.partitions;
@@ -453,6 +476,7 @@ static void create_core(struct daemon *daemon)
     sm_set_groups(daemon->sm, sa_groups(daemon->sa));
     for (size_t i = 0; i < daemon->store.facts.count; i++)
         sm_restore_lid(daemon->sm, &daemon->store.facts.items[i]);
+    restore_neighbours(daemon);
 }
 
 /* ---- the loop ---- */
@@ -474,13 +498,14 @@ static void check_end(struct daemon *daemon, uint64_t now)
     if (!daemon->options->once)
         return;
     if (sm_is_settled(daemon->sm)) {
-        end_daemon(daemon, daemon->refused ? 1 : 0);
+        bool whole = sm_exceptions(daemon->sm, now, NULL) == 0;
+        end_daemon(daemon, daemon->refused ? 1 : whole ? 0 : DAEMON_INCOMPLETE);
     } else if (state == SM_STANDBY) {
         event_log_write(&daemon->log, "error", "another manager is master of this subnet");
         end_daemon(daemon, 1);
     } else if (sm_own_link_is_down(daemon->sm)) {
         end_daemon(daemon, 1); /* the core has logged it */
-    } else if (sm_deadline(daemon->sm) == TIME_NEVER && !worker_is_busy(daemon->router)) {
+    } else if (sm_own_port_is_silent(daemon->sm)) {
         event_log_write(&daemon->log, "error", "the port does not answer");
         end_daemon(daemon, 1);
     }

@@ -19,8 +19,11 @@ struct daemon_options {
     bool once;                                      /* ends when the subnet is up */
 };
 
+enum { DAEMON_INCOMPLETE = 3 }; /* once: the subnet is up, except for sm_exceptions() */
+
 /* Runs until SIGINT or SIGTERM, or once. Returns 0; 1 if the subnet could not be brought up, the
- * port disappeared or (once) a file could not be written; -errno if the start failed. */
+ * port disappeared or (once) a file could not be written; DAEMON_INCOMPLETE; -errno if the start
+ * failed. */
 int daemon_run(const struct daemon_options *options, struct err *err);
 
 #endif

@@ -292,7 +292,9 @@ static enum mad_arrival receive_from(struct device_port *port, int id, struct sm
                                                  .path_bits = address->path_bits,
                                                  .p_key_index = address->pkey_index,
                                                  .qp = be32toh(address->qpn),
-                                                 .q_key = Q_KEY_GSI};
+                                                 .q_key = Q_KEY_GSI,
+                                                 .has_gid = address->grh_present != 0};
+            memcpy(query->address.gid, address->gid, sizeof query->address.gid);
             return MAD_FOR_ADMINISTRATION;
         }
         if (length != MAD_BYTES)

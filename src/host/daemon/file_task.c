@@ -1,6 +1,7 @@
 #include "host/daemon/file_task.h"
 
 #include "base/mem.h"
+#include "host/daemon/port_key_files.h"
 #include "host/daemon/registrations.h"
 #include "host/daemon/store.h"
 
@@ -23,6 +24,8 @@ void file_task_run(void *argument)
     task->dump_failed =
         task->snapshot && dump_write(task->snapshot, task->dump_directory, &task->err) < 0;
     task->lids_failed = replace_state_file(task, STORE_LIDS_FILE, &task->lids, "addresses");
+    task->lids_failed |= replace_state_file(task, PORT_KEYS_FILE, &task->port_keys, "M_Keys");
+    task->lids_failed |= replace_state_file(task, NEIGHBOURS_FILE, &task->neighbours, "links");
     task->registrations_failed =
         replace_state_file(task, REGISTRATIONS_FILE, &task->registrations, "registrations");
 }
@@ -32,6 +35,10 @@ void file_task_free(struct file_task *task)
     dump_snapshot_free(task->snapshot);
     text_release(&task->lids);
     text_release(&task->registrations);
+    if (task->port_keys.data)
+        explicit_bzero(task->port_keys.data, task->port_keys.length);
+    text_release(&task->port_keys);
+    text_release(&task->neighbours);
     mem_free(task->dump_directory);
     mem_free(task->state_directory);
     mem_free(task);

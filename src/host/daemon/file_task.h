@@ -9,6 +9,7 @@
 struct file_task {
     struct dump_snapshot *snapshot;  /* or NULL */
     struct text lids, registrations; /* empty: do not write the file */
+    struct text port_keys, neighbours;
     char *dump_directory, *state_directory;
     struct err err; /* the last one */
     bool dump_failed, lids_failed, registrations_failed;

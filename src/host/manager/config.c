@@ -4,6 +4,8 @@
 #include "base/line_reader.h"
 #include "base/nearest.h"
 #include "base/time.h"
+#include "host/manager/key_file.h"
+#include "subnet/trust.h"
 #include "topology/virtual.h"
 
 #include <assert.h>
@@ -14,10 +16,11 @@
 #include <string.h>
 
 enum {
-    OPENSM_SM_KEY = 1, /* OpenSM's default; it ignores managers with another key */
     RENAMING_LMC = 2,
     WINDOW = 64, /* fills the link; a larger window only lengthens the queue */
-    VLS_MOST = 15
+    VLS_MOST = 15,
+    PROTECT_WITH_KEY = 2, /* defaults where ports have an M_Key */
+    LEASE_WITH_KEY_S = 60,
 };
 
 /* ---- values ---- */
@@ -92,6 +95,30 @@ static int set_engine(struct config *config, const char *value, struct err *err)
     return 0;
 }
 
+/* GUIDs, separated by blanks or commas. */
+static int parse_guids(struct config *config, const char *value, struct guid_list *guids,
+                       struct err *err)
+{
+    char *list = arena_strdup(&config->strings, value), *rest = NULL;
+    guids->items.count = 0;
+    for (char *word = strtok_r(list, " \t,", &rest); word; word = strtok_r(NULL, " \t,", &rest)) {
+        uint64_t guid = 0;
+        int status = parse_guid(word, &guid, err);
+        if (status < 0)
+            return status;
+        vec_push(&guids->items, guid);
+    }
+    return 0;
+}
+
+static int set_allowed_guids(struct config *config, const char *value, struct err *err)
+{
+    config->allowed_sm_guids.items.count = 0;
+    if (is_none(value) || strcmp(value, "(null)") == 0)
+        return 0;
+    return parse_guids(config, value, &config->allowed_sm_guids, err);
+}
+
 static int set_root(struct config *config, const char *value, struct err *err)
 {
     static const char *const words[] = {"default", "manager", "centre", "detect", NULL};
@@ -105,14 +132,9 @@ static int set_root(struct config *config, const char *value, struct err *err)
             config->root = choices[index];
         return status;
     }
-    char *list = arena_strdup(&config->strings, value), *rest = NULL;
-    for (char *word = strtok_r(list, " \t,", &rest); word; word = strtok_r(NULL, " \t,", &rest)) {
-        uint64_t guid = 0;
-        int status = parse_guid(word, &guid, err);
-        if (status < 0)
-            return status;
-        vec_push(&config->root_guids.items, guid);
-    }
+    int status = parse_guids(config, value, &config->root_guids, err);
+    if (status < 0)
+        return status;
     config->root = ROOT_LIST;
     return config->root_guids.items.count ? 0 : parse_word(value, words, &index, err);
 }
@@ -199,6 +221,23 @@ static int set_guid(struct config *config, const char *value, struct err *err)
     return parse_guid(value, &config->port.guid, err);
 }
 
+/* The file has lines of the configuration with secret keys. */
+static int set_key_file(struct config *config, const char *value, struct err *err)
+{
+    if (is_none(value))
+        return 0;
+    if (config->reading_keys)
+        return err_set(err, EINVAL, "a key file cannot name another one");
+    struct config_source source = config->source;
+    config->reading_keys = true;
+    int status = key_file_check(value, err);
+    if (status == 0)
+        status = config_read(config, value, err);
+    config->reading_keys = false;
+    config->source = source;
+    return status;
+}
+
 /* The type of a value. */
 enum key_kind { NUMBER, TIME, FLAG, PATH, WORD, QOS_OPTION, OTHER };
 struct key {
@@ -213,12 +252,15 @@ struct key {
     const char *instead;      /* a word that may replace a number or a time */
     uint64_t instead_value;   /* its meaning */
     int (*set)(struct config *config, const char *value, struct err *err); /* OTHER */
+    bool secret; /* its value is neither logged nor in errors; only these may be in a key file */
 };
 enum { FIXED = false, LIVE = true };
 
 #define FIELD(member) .field = FIELD_OF(struct config, member)
 #define NUMBER_KEY(name, field, least, most, live, standard)                                       \
     name, live, standard, NUMBER, FIELD(field), .low = (least), .high = (most)
+#define SECRET_KEY(name, field, standard)                                                          \
+    NUMBER_KEY(name, field, 0, UINT64_MAX, FIXED, standard), .secret = true
 #define TIME_KEY(name, field, standard, least, reason)                                             \
     name, LIVE, standard, TIME, FIELD(field), .low = (least), .low_reason = (reason)
 #define FLAG_KEY(name, field, standard)       name, LIVE, standard, FLAG, FIELD(field)
@@ -258,10 +300,16 @@ static const struct key keys[] = {
     {NUMBER_KEY("threads", threads, 0, 256, FIXED, "0")},
     {NUMBER_KEY("priority", sm.priority, 0, 15, LIVE, "0")},
     {OTHER_KEY("lmc", set_lmc, FIXED, "0")},
-    {NUMBER_KEY("m_key", sm.m_key, 0, UINT64_MAX, FIXED, "0")},
-    {NUMBER_KEY("sm_key", sm.sm_key, 0, UINT64_MAX, FIXED, "1")},
-    {NUMBER_KEY("m_key_lease", sm.m_key_lease_s, 0, UINT16_MAX, LIVE, "0")},
-    {NUMBER_KEY("m_key_protect", sm.m_key_protect, 0, 3, LIVE, "0")},
+    {OTHER_KEY("key_file", set_key_file, FIXED, "none")},
+    {SECRET_KEY("m_key", sm.m_key, "0")},
+    {SECRET_KEY("sm_key", sm.sm_key, "1")},
+    {SECRET_KEY("sa_key", sa_key, "1")},
+    {OTHER_KEY("allowed_sm_guids", set_allowed_guids, LIVE, "none")},
+    {NUMBER_KEY("m_key_lease", sm.m_key_lease_s, 0, UINT16_MAX, LIVE, "auto")},
+    {NUMBER_KEY("m_key_protect", sm.m_key_protect, 0, 3, LIVE, "auto")},
+    {"m_key_per_port", FIXED, "no", FLAG, FIELD(sm.m_key_per_port)},
+    {"sa_check_sgid_spoofing", FIXED, "yes", FLAG, FIELD(check_sgid_spoofing)},
+    {"sa_enhanced_trust_model", FIXED, "no", FLAG, FIELD(enhanced_trust)},
     {NUMBER_KEY("subnet_prefix", sm.subnet_prefix, 1, UINT64_MAX, FIXED, "0xfe80000000000000")},
     {NUMBER_KEY("subnet_timeout", sm.subnet_timeout, 0, 31, LIVE, "18")},
     {NUMBER_KEY("life_time", sm.life_time, 0, 18, LIVE, "10")},
@@ -297,7 +345,8 @@ static const struct key keys[] = {
     {TIME_KEY("sweep", sm.sweep_ns, "10s", 10 * NS_PER_MS, "a sweep queries every switch"),
      .instead = "never", .instead_value = TIME_NEVER},
     {TIME_KEY("poll", sm.poll_ns, "100ms", NS_PER_MS, "the master has to answer in that time")},
-    {NUMBER_KEY("poll_retries", sm.poll_retries, 0, 100, LIVE, "2")},
+    {NUMBER_KEY("watch_ports", sm.watch_ports, 0, 65536, LIVE, "64")},
+    {NUMBER_KEY("poll_retries", sm.poll_retries, 0, 100, LIVE, "24")},
     {NUMBER_KEY("mirror", sm.copy_rate, 0, 10000000, LIVE, "10000")},
     {NUMBER_KEY("full_sweep_every", sm.full_every, 0, 100000, LIVE, "6")},
     {WORD_KEY("mode", sm.mode, modes, LIVE, "ordered")},
@@ -356,7 +405,6 @@ static const struct {
     {"polling_retry_number", "poll_retries"},
     {"root_guid_file", "root_file"},
     {"routing_engine", "engine"},
-    {"sa_key", "sm_key"},
     {"scatter_ports", "scatter"},
     {"sm_priority", "priority"},
     {"sminfo_polling_timeout", "poll"},
@@ -379,8 +427,9 @@ void config_init(struct config *config)
     qos_init(&config->qos);
     topology_init(&config->plan);
     config->qos_wanted = -1;
+    config->sm.sm_key = config->sa_key = KEY_WELL_KNOWN;
+    config->check_sgid_spoofing = true;
     config->control = CONFIG_CONTROL_AUTO;
-    config->sm.sm_key = OPENSM_SM_KEY;
     config->sm.window = WINDOW;
     config->counters = (struct counter_config){
         .interval_ns = 10 * NS_PER_S,
@@ -392,6 +441,7 @@ void config_release(struct config *config)
 {
     guid_list_release(&config->root_guids);
     guid_list_release(&config->root_file);
+    guid_list_release(&config->allowed_sm_guids);
     guid_list_release(&config->first);
     port_weights_release(&config->weights);
     user_routes_release(&config->user_routes);
@@ -456,6 +506,8 @@ static int set_value(struct config *config, const struct key *key, const char *v
         else if (number < key->low)
             status = err_set(err, EINVAL, "'%s': expected at least %s: %s", value,
                              time_text(key->low * TIME_NS, least), key->low_reason);
+    } else if (!parse_bounded(value, key->low, key->high, &number) && key->secret) {
+        status = err_set(err, EINVAL, "expected a number of 64 bits such as 0x0123456789abcdef");
     } else if (!parse_bounded(value, key->low, key->high, &number)) {
         status = err_set(err, EINVAL, "'%s': expected a number from %llu to %llu", value,
                          (unsigned long long)key->low, (unsigned long long)key->high);
@@ -471,6 +523,8 @@ int config_set(struct config *config, const char *key, const char *value, struct
         if (strcmp(keys[i].name, key) != 0)
             continue;
         struct err reason = {0};
+        if (config->reading_keys && !keys[i].secret)
+            return err_set(err, EINVAL, "'%s' is not a key that belongs in a key file", key);
         config->source.key = keys[i].name;
         assert(keys[i].kind != OTHER || keys[i].set);
         int status = set_value(config, &keys[i], value, &reason);
@@ -516,6 +570,28 @@ int config_read(struct config *config, const char *path, struct err *err)
     return lines->status;
 }
 
+static bool is_given(const struct config *config, const char *name)
+{
+    for (int i = 0; i < KEY_COUNT; i++)
+        if (strcmp(keys[i].name, name) == 0)
+            return config->values[i] != NULL;
+    return false;
+}
+
+/* Protection that can be read and outlives its manager is none: both have defaults with a key. */
+static int finish_keys(struct config *config, struct err *err)
+{
+    if (config->sm.m_key_per_port && !config->sm.m_key)
+        return err_set(err, EINVAL, "m_key_per_port needs an m_key, from which it derives keys");
+    if (!is_given(config, "m_key_protect"))
+        config->sm.m_key_protect = config->sm.m_key ? PROTECT_WITH_KEY : 0;
+    if (!is_given(config, "m_key_lease"))
+        config->sm.m_key_lease_s = config->sm.m_key ? LEASE_WITH_KEY_S : 0;
+    config->sm.allowed_sm_guids = config->allowed_sm_guids.items.items;
+    config->sm.allowed_sm_guid_count = config->allowed_sm_guids.items.count;
+    return 0;
+}
+
 int config_finish(struct config *config, struct err *err)
 {
     struct engine_options *options = &config->sm.engine_options;
@@ -541,7 +617,8 @@ int config_finish(struct config *config, struct err *err)
     config->partitions.allow_both = config->allow_both_pkeys;
     config->sm.partitions = config->partitions.all.count ? &config->partitions : NULL;
     options->user = config->user_routes.entries.count ? &config->user_routes : NULL;
-    return qos_finish(&config->qos, err);
+    int status = finish_keys(config, err);
+    return status < 0 ? status : qos_finish(&config->qos, err);
 }
 
 /* ---- reloading ---- */
@@ -559,7 +636,8 @@ void config_compare(const struct config *before, const struct config *after,
 {
     for (int i = 0; i < KEY_COUNT; i++)
         if (strcmp(value_of(before, i), value_of(after, i)) != 0)
-            report(context, keys[i].name, value_of(before, i), value_of(after, i), keys[i].live);
+            report(context, keys[i].name, keys[i].secret ? "(secret)" : value_of(before, i),
+                   keys[i].secret ? "(another secret)" : value_of(after, i), keys[i].live);
 }
 
 static const char *copy_string(struct config *config, const char *value)
@@ -582,6 +660,7 @@ void config_keep_fixed(const struct config *before, struct config *after)
                    key->field.bytes);
     }
     after->port.guid = before->port.guid;
+    after->sm.salt = before->sm.salt;
     after->lmc_given = true; /* the LMC of ports in use must not change */
     after->sm.lmc = before->sm.lmc;
 }

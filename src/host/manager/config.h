@@ -35,6 +35,10 @@ struct config {
     struct topology plan; /* of topology_plan, if has_plan */
     bool has_plan;
     bool allow_both_pkeys;
+    uint64_t sa_key;
+    bool check_sgid_spoofing, enhanced_trust;
+    struct guid_list allowed_sm_guids;
+    bool reading_keys;               /* the lines are those of key_file */
     const char *values[CONFIG_KEYS]; /* as text, by key; NULL: default */
     struct config_source {
         const char *key, *file; /* file: NULL for the command line */

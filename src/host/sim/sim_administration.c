@@ -100,7 +100,9 @@ static void receive_query(struct service_point *service_point, uint64_t now)
                                           .path_bits = head->path_bits,
                                           .p_key_index = head->p_key_index,
                                           .qp = ntohl(head->qpn),
-                                          .q_key = Q_KEY_GSI};
+                                          .q_key = Q_KEY_GSI,
+                                          .has_gid = head->grh_present != 0};
+    memcpy(message.address.gid, head->gid, sizeof message.address.gid);
     if (head->status == 0) /* else our own request timed out */
         sa_receive(service_point->sa, now, &message);
     mad_file_taken(service_point->file);

@@ -23,8 +23,9 @@ static int close_world(void **state)
 static uint8_t *service(struct sa_world *world, unsigned method, uint64_t id, uint64_t mask)
 {
     uint8_t *record = world_query(world, method, ATTRIBUTE_SERVICE_RECORD, mask);
+    const char *host = world->from == world_lid(world, "H15") ? "H15" : "H4";
     wire_set(record, SERVICE_RECORD_ID, id);
-    set_gid(wire_bytes(record, SERVICE_RECORD_GID), PREFIX, world_guid(world, "H4"));
+    set_gid(wire_bytes(record, SERVICE_RECORD_GID), PREFIX, world_guid(world, host));
     return record;
 }
 

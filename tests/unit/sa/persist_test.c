@@ -1,6 +1,8 @@
 /* Registrations survive their manager: written to a file and read, and replicated to standbys. */
 #include "test.h"
 
+#include "subnet/trust.h"
+
 #include <errno.h>
 
 static bool in_sync; /* a standby is in sync */
@@ -121,12 +123,19 @@ static bool same_registrations(const struct sa *a, const struct sa *b)
     return same;
 }
 
-static struct sa *another(uint64_t instance)
+static struct sa *at_port(uint64_t instance, uint64_t guid, uint64_t sm_key)
 {
     struct sa_config config;
     sa_config_init(&config);
     config.instance = instance;
-    return sa_new(&config, 99);
+    config.sm_key = sm_key;
+    config.salt = instance * 3;
+    return sa_new(&config, guid);
+}
+
+static struct sa *another(uint64_t instance)
+{
+    return at_port(instance, 99, KEY_WELL_KNOWN);
 }
 
 static struct sa_counts counts_of(const struct sa *sa)
@@ -290,7 +299,8 @@ static void nul_bytes_are_an_error(void **state)
 
 /* ---- standbys ---- */
 
-enum { MASTER = 1, STANDBY = 3 }; /* LIDs */
+enum { MASTER = 1, STANDBY = 3 };    /* LIDs */
+static uint8_t last_poll[MAD_BYTES]; /* of the standby */
 
 /* Delivers messages until none is left. Returns the length of the longest to the standby. */
 static size_t talk(struct sa_world *world, struct sa *standby)
@@ -305,6 +315,7 @@ static size_t talk(struct sa_world *world, struct sa *standby)
         while (sa_deadline(standby) <= world->now &&
                sa_next_output(standby, world->now, &message)) {
             message.address.lid = STANDBY;
+            memcpy(last_poll, message.data, MAD_BYTES);
             sa_receive(world->sa, world->now, &message);
             any = true;
         }
@@ -320,11 +331,23 @@ static size_t talk(struct sa_world *world, struct sa *standby)
     return longest;
 }
 
-static struct sa *a_standby(struct sa_world *world)
+static struct subnet_port *standby_port(struct sa_world *world)
 {
-    struct sa *standby = another(5);
+    return &world->subnet->ports.items[world->subnet->by_lid[STANDBY]];
+}
+
+static struct sa *standby_with_key(struct sa_world *world, uint64_t sm_key)
+{
+    struct subnet_port *port = standby_port(world);
+    port->manager = port->peer_manager = true;
+    struct sa *standby = at_port(5, port->guid, sm_key);
     sa_follow(standby, world->now, &(struct sa_master){.lid = MASTER, .tells = true});
     return standby;
+}
+
+static struct sa *a_standby(struct sa_world *world)
+{
+    return standby_with_key(world, KEY_WELL_KNOWN);
 }
 
 static void a_standby_replicates_the_registrations_of_its_master(void **state)
@@ -367,8 +390,8 @@ static void without_changes_two_messages_are_sent_every_half_second(void **state
     talk(world, standby);
     struct sa_counts before = counts_of(world->sa);
     assert_int_equal(sa_deadline(world->sa), world->now + 500 * NS_PER_MS);
-    for (unsigned i = 0; i < 10; i++) {
-        world->now += 500 * NS_PER_MS;
+    for (unsigned i = 0; i < 10 * 20; i++) {
+        world->now += 25 * NS_PER_MS;
         assert_true(talk(world, standby) < 300);
     }
     assert_int_equal(counts_of(world->sa).answers - before.answers, 10);
@@ -390,6 +413,55 @@ static void a_poll_is_repeated_after_a_lost_answer(void **state)
     world->now += 2 * NS_PER_S;
     talk(world, standby);
     assert_true(same_registrations(world->sa, standby));
+    sa_free(standby);
+}
+
+/* Both run for a while. */
+static void talk_for(struct sa_world *world, struct sa *standby, uint64_t duration)
+{
+    for (uint64_t end = world->now + duration; world->now < end; world->now += 25 * NS_PER_MS)
+        talk(world, standby);
+}
+
+/* The master answers clients without it after 100 ms. */
+static void a_standby_that_was_stopped_is_not_sure_of_its_registrations(void **state)
+{
+    struct sa_world *world = *state;
+    struct sa_message message;
+    register_things(world);
+    struct sa *standby = a_standby(world);
+    talk_for(world, standby, NS_PER_S);
+    assert_int_equal(sa_registry_master(standby), MASTER);
+    join(world, 1, "H13");
+    world->now += 300 * NS_PER_MS;
+    sa_expire(world->sa, world->now);
+    while (sa_next_output(world->sa, world->now, &message)) { /* an answer to the last poll */
+        message.address.lid = MASTER;
+        sa_receive(standby, world->now, &message);
+    }
+    sa_expire(standby, world->now);
+    assert_int_equal(sa_registry_master(standby), 0);
+    talk_for(world, standby, 50 * NS_PER_MS);
+    assert_int_equal(sa_registry_master(standby), MASTER);
+    assert_true(same_registrations(world->sa, standby));
+    sa_free(standby);
+}
+
+static void a_standby_whose_master_does_not_answer_is_not_sure_of_its_registrations(void **state)
+{
+    struct sa_world *world = *state;
+    struct sa_message message;
+    register_things(world);
+    struct sa *standby = a_standby(world);
+    talk_for(world, standby, NS_PER_S);
+    for (unsigned i = 0; i < 24; i++, world->now += 50 * NS_PER_MS) {
+        sa_expire(standby, world->now);
+        while (sa_next_output(standby, world->now, &message))
+            continue; /* lost */
+        if (i == 0)
+            assert_int_equal(sa_registry_master(standby), MASTER);
+    }
+    assert_int_equal(sa_registry_master(standby), 0);
     sa_free(standby);
 }
 
@@ -425,14 +497,145 @@ static void a_master_that_steps_down_answers_at_once(void **state)
     sa_free(standby);
 }
 
-static void a_poll_without_the_sm_key_is_not_answered(void **state)
+static void a_poll_of_a_port_that_is_no_peer_is_not_answered(void **state)
 {
     struct sa_world *world = *state;
     register_things(world);
-    uint8_t *data = world_query(world, METHOD_GET_TABLE, 0xFF57, 0);
-    memset(data, 0, 24);
-    unsigned status = world_send(world);
-    assert_true(status == NO_ANSWER || status == STATUS_BAD_ATTRIBUTE);
+    for (unsigned i = 0; i < 3; i++) {
+        standby_port(world)->manager = i == 1;
+        standby_port(world)->peer_manager = i == 2;
+        world_query(world, METHOD_GET_TABLE, 0xFF57, 0);
+        wire_set(world->query, SA_SM_KEY, i ? KEY_WELL_KNOWN : 0);
+        world->from = STANDBY;
+        assert_int_equal(world_send(world), NO_ANSWER);
+    }
+}
+
+static void a_poll_without_a_proof_gets_only_a_challenge(void **state)
+{
+    struct sa_world *world = *state;
+    enum { HEADER = 32 };
+    register_things(world);
+    standby_port(world)->manager = standby_port(world)->peer_manager = true;
+    world_query(world, METHOD_GET_TABLE, 0xFF57, 0);
+    wire_set(world->query, SA_SM_KEY, KEY_WELL_KNOWN);
+    world->from = STANDBY;
+    assert_int_equal(world_send(world), STATUS_OK);
+    assert_int_equal(world->answer.bytes, SA_DATA_OFFSET + HEADER);
+    wire_set(world->query, SA_SM_KEY, 7);
+    assert_int_equal(world_send(world), NO_ANSWER);
+}
+
+static void a_standby_with_another_key_gets_no_registrations(void **state)
+{
+    struct sa_world *world = *state;
+    register_things(world);
+    struct sa *standby = standby_with_key(world, UINT64_C(0x1234567812345678));
+    for (unsigned i = 0; i < 10; i++) {
+        assert_true(talk(world, standby) <= MAD_BYTES);
+        world->now += 3 * NS_PER_S;
+    }
+    assert_int_equal(counts_of(standby).services, 0);
+    assert_int_equal(sa_registry_master(standby), 0);
+    sa_free(standby);
+}
+
+/* A standby with a wrong GUID has the proof of another port. */
+static void a_proof_is_worthless_at_another_port(void **state)
+{
+    struct sa_world *world = *state;
+    register_things(world);
+    struct sa *standby = a_standby(world);
+    standby_port(world)->guid++;
+    talk(world, standby);
+    standby_port(world)->guid--;
+    assert_int_equal(counts_of(standby).services, 0);
+    sa_free(standby);
+}
+
+static void an_answer_that_somebody_changed_is_not_used(void **state)
+{
+    struct sa_world *world = *state;
+    struct sa *standby = a_standby(world);
+    struct sa_message message;
+    talk(world, standby);
+    register_things(world);
+    world->now += NS_PER_S;
+    sa_expire(world->sa, world->now);
+    assert_true(sa_next_output(world->sa, world->now, &message));
+    uint8_t *copy = mem_alloc(message.bytes);
+    memcpy(copy, message.data, message.bytes);
+    copy[message.bytes - 1] ^= 1;
+    message.address.lid = MASTER;
+    message.data = copy;
+    sa_receive(standby, world->now, &message);
+    assert_int_equal(counts_of(standby).services, 0);
+    mem_free(copy);
+    sa_free(standby);
+}
+
+/* It polls at once after each answer and never confirms what it was sent. */
+static uint64_t register_with_a_false_standby(struct sa_world *world, const uint8_t *poll,
+                                              unsigned turn)
+{
+    struct sa_message message, old = {.address.lid = STANDBY, .data = poll, .bytes = MAD_BYTES};
+    uint64_t began = world->now;
+    sa_receive(world->sa, world->now, &old);
+    uint8_t *inform = world_query(world, METHOD_SET, ATTRIBUTE_INFORM_INFO, 0);
+    wire_set(inform, INFORM_INFO_LID_RANGE_BEGIN, LID_PERMISSIVE);
+    wire_set(inform, INFORM_INFO_IS_GENERIC, 1);
+    wire_set(inform, INFORM_INFO_SUBSCRIBE, turn % 2 == 0);
+    wire_set(inform, INFORM_INFO_TYPE, 0xFFFF);
+    wire_set(inform, INFORM_INFO_TRAP_NUMBER, 200);
+    struct sa_message query = {
+        .address.lid = world_lid(world, "H4"), .data = world->query, .bytes = MAD_BYTES};
+    sa_receive(world->sa, world->now, &query);
+    for (; world->now < began + NS_PER_S; world->now += NS_PER_MS / 4) {
+        sa_expire(world->sa, world->now);
+        while (sa_next_output(world->sa, world->now, &message)) {
+            if (message.address.lid != STANDBY)
+                return world->now - began;
+            sa_receive(world->sa, world->now, &old);
+        }
+    }
+    fail_msg("no answer");
+    return 0;
+}
+
+static void run_standby(struct sa_world *world, struct sa *standby, unsigned steps)
+{
+    for (unsigned i = 0; i < steps; i++) {
+        world->now += 40 * NS_PER_MS;
+        talk(world, standby);
+    }
+}
+
+static void a_false_standby_slows_nobody(void **state)
+{
+    struct sa_world *world = *state;
+    struct sa *standby = a_standby(world);
+    uint8_t poll[MAD_BYTES];
+    talk(world, standby);
+    run_standby(world, standby, 20);
+    memcpy(poll, last_poll, sizeof poll);
+    uint64_t waited = 0, longest = 0;
+    for (unsigned i = 0; i < 200; i++) {
+        world->now += NS_PER_S / 2;
+        uint64_t one = register_with_a_false_standby(world, poll, i);
+        waited += one;
+        longest = one > longest ? one : longest;
+    }
+    assert_in_range(longest, 90 * NS_PER_MS, 101 * NS_PER_MS);
+    assert_true(waited <= 10 * longest); /* it was late a few times in 100 s */
+    for (unsigned i = 0; i < 3; i++) {   /* it behaves, but the master does not wait for it yet */
+        world->now += 3 * NS_PER_S;
+        talk(world, standby);
+    }
+    assert_true(same_registrations(world->sa, standby));
+    assert_int_equal(sa_registry_master(standby), 0);
+    run_standby(world, standby, 2000);
+    assert_int_equal(sa_registry_master(standby), MASTER);
+    sa_free(standby);
 }
 
 static void a_standby_of_a_master_without_replication_has_no_registrations(void **state)
@@ -494,8 +697,15 @@ int main(void)
         TEST(without_changes_two_messages_are_sent_every_half_second),
         TEST(a_poll_is_repeated_after_a_lost_answer),
         TEST(a_restarted_master_is_polled_for_everything),
+        TEST(a_standby_that_was_stopped_is_not_sure_of_its_registrations),
+        TEST(a_standby_whose_master_does_not_answer_is_not_sure_of_its_registrations),
         TEST(a_master_that_steps_down_answers_at_once),
-        TEST(a_poll_without_the_sm_key_is_not_answered),
+        TEST(a_poll_of_a_port_that_is_no_peer_is_not_answered),
+        TEST(a_poll_without_a_proof_gets_only_a_challenge),
+        TEST(a_standby_with_another_key_gets_no_registrations),
+        TEST(a_proof_is_worthless_at_another_port),
+        TEST(an_answer_that_somebody_changed_is_not_used),
+        TEST(a_false_standby_slows_nobody),
         TEST(a_standby_of_a_master_without_replication_has_no_registrations),
         TEST(a_port_that_was_absent_for_too_long_must_reregister),
     };

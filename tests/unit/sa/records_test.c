@@ -131,7 +131,8 @@ static void get_needs_exactly_one_record(void **state)
     assert_int_equal(world_record_count(world), 0);
 }
 
-static void m_keys_are_visible_with_the_sm_key_only(void **state)
+/* Also if a query asks for ports with this M_Key. */
+static void m_keys_are_visible_with_a_secret_sa_key_only(void **state)
 {
     struct sa_world *world = *state;
     wire_set(world_query(world, METHOD_GET, ATTRIBUTE_PORT_INFO_RECORD, BIT(0)),
@@ -142,10 +143,35 @@ static void m_keys_are_visible_with_the_sm_key_only(void **state)
     wire_set(world->query, SA_SM_KEY, 1);
     assert_int_equal(world_send(world), STATUS_OK);
     info = world_record(world, 0) + PORT_INFO_RECORD_AT_PORT_INFO;
-    assert_int_equal(wire_get(info, PORT_INFO_M_KEY), 0x1234);
+    assert_int_equal(wire_get(info, PORT_INFO_M_KEY), 0); /* everybody knows this key */
     assert_int_equal(wire_get(world->answer.data, SA_SM_KEY), 0);
     world_query(world, METHOD_GET_TABLE, ATTRIBUTE_P_KEY_TABLE_RECORD, 0);
     assert_int_equal(world_send(world), STATUS_SA_BAD_REQUEST);
+    uint8_t *port = world_query(world, METHOD_GET_TABLE, ATTRIBUTE_PORT_INFO_RECORD, BIT(3));
+    wire_set(port + PORT_INFO_RECORD_AT_PORT_INFO, PORT_INFO_M_KEY, 0x1234);
+    assert_int_equal(world_send(world), STATUS_OK);
+    assert_int_equal(world_record_count(world), 0);
+}
+
+static void a_secret_sa_key_shows_m_keys(void **state)
+{
+    const uint64_t key = UINT64_C(0x5ec2e7a11ce0b0b5);
+    struct sa_world world = {0};
+    struct sa_config config;
+    (void)state;
+    sa_config_init(&config);
+    config.key = key;
+    world_open(&world, &(struct sa_world_shape){.kind = "figure1", .config = &config});
+    wire_set(world_query(&world, METHOD_GET, ATTRIBUTE_PORT_INFO_RECORD, BIT(0)),
+             PORT_INFO_RECORD_LID, world_lid(&world, "H4"));
+    wire_set(world.query, SA_SM_KEY, 1);
+    assert_int_equal(world_send(&world), NO_ANSWER);
+    wire_set(world.query, SA_SM_KEY, key);
+    assert_int_equal(world_send(&world), STATUS_OK);
+    const uint8_t *info = world_record(&world, 0) + PORT_INFO_RECORD_AT_PORT_INFO;
+    assert_int_equal(wire_get(info, PORT_INFO_M_KEY), 0x1234);
+    assert_int_equal(wire_get(world.answer.data, SA_SM_KEY), 0);
+    world_close(&world);
 }
 
 static void ports_are_found_by_capability_bits(void **state)
@@ -229,7 +255,8 @@ int main(void)
         TEST(multicast_tables_are_queried_by_switch_and_block),
         TEST(a_node_is_found_by_every_component),
         TEST(get_needs_exactly_one_record),
-        TEST(m_keys_are_visible_with_the_sm_key_only),
+        TEST(m_keys_are_visible_with_a_secret_sa_key_only),
+        TEST(a_secret_sa_key_shows_m_keys),
         TEST(ports_are_found_by_capability_bits),
         TEST(unknown_lids_and_wrong_keys_are_not_answered),
         TEST(unsupported_methods_and_attributes_are_refused),

@@ -29,6 +29,7 @@ static uint8_t *service(struct sa_world *world, unsigned method, uint64_t id, ui
     memset(wire_bytes(record, SERVICE_RECORD_KEY), 0x5A, 16);
     memcpy(wire_bytes(record, SERVICE_RECORD_NAME), "storage", 7);
     wire_set_at(record, SERVICE_RECORD_DATA8, 2, 99);
+    world->from = world_lid(world, "H4");
     return record;
 }
 
@@ -60,6 +61,57 @@ static void a_service_needs_an_id_and_a_gid(void **state)
         service(world, METHOD_SET, 42, BIT(SERVICE_ID) | BIT(SERVICE_GID) | BIT(SERVICE_P_KEY)),
         SERVICE_RECORD_P_KEY, 0x8001);
     assert_int_equal(world_send(world), STATUS_SA_BAD_REQUEST);
+}
+
+static void a_port_registers_and_deletes_its_own_services_only(void **state)
+{
+    struct sa_world *world = *state;
+    const uint64_t mask = BIT(SERVICE_ID) | BIT(SERVICE_GID);
+    service(world, METHOD_SET, 42, mask);
+    world->from = world_lid(world, "H7");
+    assert_int_equal(world_send(world), STATUS_SA_DENIED);
+    wire_set(world->query, SA_SM_KEY, 1); /* a trusted client registers for others */
+    assert_int_equal(world_send(world), STATUS_OK);
+    service(world, METHOD_DELETE, 42, mask);
+    world->from = world_lid(world, "H7");
+    assert_int_equal(world_send(world), STATUS_SA_DENIED);
+    world->from = world_lid(world, "H4");
+    assert_int_equal(world_send(world), STATUS_OK);
+}
+
+static void a_service_with_a_key_is_changed_with_that_key_only(void **state)
+{
+    struct sa_world *world = *state;
+    const uint64_t mask = BIT(SERVICE_ID) | BIT(SERVICE_GID), with_key = mask | BIT(SERVICE_KEY);
+    service(world, METHOD_SET, 42, with_key);
+    assert_int_equal(world_send(world), STATUS_OK);
+    for (unsigned i = 0; i < 2; i++) {
+        unsigned method = i ? METHOD_DELETE : METHOD_SET;
+        if (method == METHOD_SET) {
+            service(world, method, 42, mask);
+            assert_int_equal(world_send(world), STATUS_SA_DENIED);
+        }
+        wire_set_at(service(world, method, 42, with_key), SERVICE_RECORD_KEY, 15, 0x5B);
+        assert_int_equal(world_send(world), STATUS_SA_DENIED);
+        service(world, method, 42, with_key);
+        assert_int_equal(world_send(world), STATUS_OK);
+    }
+}
+
+static void a_query_with_the_gid_of_another_port_is_dropped(void **state)
+{
+    struct sa_world *world = *state;
+    struct sa_counts counts;
+    for (unsigned i = 0; i < 3; i++) {
+        world_query(world, METHOD_GET_TABLE, ATTRIBUTE_NODE_RECORD, 0);
+        struct sa_message message = {.address = {.lid = world_lid(world, "H4"), .has_gid = true},
+                                     .data = world->query,
+                                     .bytes = MAD_BYTES};
+        set_gid(message.address.gid, i == 2 ? 0x1234 : PREFIX, world_guid(world, i ? "H7" : "H4"));
+        sa_receive(world->sa, world->now, &message);
+        sa_counts(world->sa, &counts);
+        assert_int_equal(counts.spoofed, i > 0); /* the last one is from another subnet */
+    }
 }
 
 static void announce_for(struct sa_world *world, uint64_t id, uint32_t seconds)
@@ -300,6 +352,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_service_is_registered_found_and_removed),
         TEST(a_service_needs_an_id_and_a_gid),
+        TEST(a_port_registers_and_deletes_its_own_services_only),
+        TEST(a_service_with_a_key_is_changed_with_that_key_only),
+        TEST(a_query_with_the_gid_of_another_port_is_dropped),
         TEST(leases_end_unless_they_are_renewed),
         TEST(long_leases_end_in_time_and_the_longest_never),
         TEST(subscribers_get_the_notices_they_selected),

@@ -3,15 +3,22 @@
 
 #include "sm/mastership_table.h"
 
-enum { FACTS = 1 << 4 };
+enum { FACTS = 1 << 5 };
 
-static struct mastership_facts facts_of(unsigned bits)
+static struct mastership_core core_of(enum sm_state state, unsigned bits)
 {
-    return (struct mastership_facts){
-        .syncing = bits & 1, .ending = bits & 2, .yielding = bits & 4, .handing_over = bits & 8};
+    struct mastership_core core;
+    mastership_core_init(&core);
+    core.state = state;
+    core.syncing = bits & 1;
+    core.ending = bits & 2;
+    core.yielding = bits & 4;
+    core.successor = bits & 8 ? 1 : MASTERSHIP_NOBODY;
+    core.impatient = bits & 16;
+    return core;
 }
 
-typedef void check(enum sm_state state, enum mastership_event event, struct mastership_facts facts,
+typedef void check(const struct mastership_core *core, enum mastership_event event,
                    struct mastership_transition step);
 
 static void for_each_step(check *holds)
@@ -19,15 +26,19 @@ static void for_each_step(check *holds)
     for (unsigned state = SM_NOT_ACTIVE; state <= SM_MASTER; state++)
         for (unsigned event = 0; event < MASTERSHIP_EVENTS; event++)
             for (unsigned bits = 0; bits < FACTS; bits++)
-                holds(state, event, facts_of(bits), mastership_step(state, event, facts_of(bits)));
+                for (uint32_t who = 0; who < 3; who++) {
+                    struct mastership_core core = core_of((enum sm_state)state, bits);
+                    holds(&core, (enum mastership_event)event,
+                          mastership_step(&core, (enum mastership_event)event, who));
+                }
 }
 
-static void check_reason(enum sm_state state, enum mastership_event event,
-                         struct mastership_facts facts, struct mastership_transition step)
+static void check_reason(const struct mastership_core *core, enum mastership_event event,
+                         struct mastership_transition step)
 {
-    (void)event, (void)facts;
-    assert_int_equal(step.next != state, step.why != NULL);
-    assert_true(step.action != DO_NOTHING || step.next == state);
+    (void)event;
+    assert_int_equal(step.next != core->state, step.why != NULL);
+    assert_true(step.action != DO_NOTHING || step.next == core->state);
 }
 
 static void every_change_of_state_has_a_reason(void **state)
@@ -36,15 +47,14 @@ static void every_change_of_state_has_a_reason(void **state)
     for_each_step(check_reason);
 }
 
-static void check_becomes_master(enum sm_state state, enum mastership_event event,
-                                 struct mastership_facts facts, struct mastership_transition step)
+static void check_becomes_master(const struct mastership_core *core, enum mastership_event event,
+                                 struct mastership_transition step)
 {
-    (void)facts;
-    if (step.next != SM_MASTER || state == SM_MASTER)
+    if (step.next != SM_MASTER || core->state == SM_MASTER)
         return;
-    assert_true((state == SM_DISCOVERING && event == ON_DISCOVERED) ||
-                (state == SM_STANDBY && event == ON_HANDOVER) ||
-                (state == SM_NOT_ACTIVE && event == ON_START_AS_MASTER));
+    assert_true((core->state == SM_DISCOVERING && event == ON_DISCOVERED) ||
+                (core->state == SM_STANDBY && event == ON_HANDOVER) ||
+                (core->state == SM_NOT_ACTIVE && event == ON_START_AS_MASTER));
 }
 
 static void a_manager_becomes_master_only_after_discovery_or_a_handover(void **state)
@@ -53,11 +63,11 @@ static void a_manager_becomes_master_only_after_discovery_or_a_handover(void **s
     for_each_step(check_becomes_master);
 }
 
-static void check_end(enum sm_state state, enum mastership_event event,
-                      struct mastership_facts facts, struct mastership_transition step)
+static void check_end(const struct mastership_core *core, enum mastership_event event,
+                      struct mastership_transition step)
 {
     (void)event;
-    if (facts.ending && state != SM_STANDBY)
+    if (core->ending && core->state != SM_STANDBY)
         assert_int_not_equal(step.next, SM_STANDBY);
 }
 
@@ -67,16 +77,17 @@ static void a_manager_that_ends_does_not_become_standby(void **state)
     for_each_step(check_end);
 }
 
-static void check_handovers(enum sm_state state, enum mastership_event event,
-                            struct mastership_facts facts, struct mastership_transition step)
+static void check_handovers(const struct mastership_core *core, enum mastership_event event,
+                            struct mastership_transition step)
 {
+    (void)event;
     if (step.action != DO_SEND_HANDOVER)
         return;
-    assert_int_equal(state, SM_MASTER);
-    assert_true(!facts.handing_over || event == ON_MET_HIGHER_MASTER);
+    assert_int_equal(core->state, SM_MASTER);
+    assert_true(core->successor == MASTERSHIP_NOBODY);
 }
 
-static void only_a_master_hands_over(void **state)
+static void only_a_master_hands_over_and_to_one_at_a_time(void **state)
 {
     (void)state;
     for_each_step(check_handovers);
@@ -111,7 +122,7 @@ int main(void)
         cmocka_unit_test(every_change_of_state_has_a_reason),
         cmocka_unit_test(a_manager_becomes_master_only_after_discovery_or_a_handover),
         cmocka_unit_test(a_manager_that_ends_does_not_become_standby),
-        cmocka_unit_test(only_a_master_hands_over),
+        cmocka_unit_test(only_a_master_hands_over_and_to_one_at_a_time),
         cmocka_unit_test(one_of_two_managers_has_the_higher_rank),
         cmocka_unit_test(a_manager_that_yielded_has_no_higher_rank_by_its_guid),
     };

@@ -106,7 +106,7 @@ static void a_manager_that_does_not_answer_blocks_nothing(void **state)
     toy_assert_up(toy);
     toy_mark(toy);
     toy_run(toy, 100 * TOY_S);
-    assert_in_range(toy_count(toy, "H2", ATTRIBUTE_SM_INFO, 0), 2, 4); /* of ten sweeps */
+    assert_in_range(toy_count(toy, "H2", ATTRIBUTE_SM_INFO, 0), 10, 14); /* of 110 queries */
     toy_cut(toy, "S2", "H3");
     toy_settle(toy);
     toy_assert_up(toy);
@@ -115,14 +115,11 @@ static void a_manager_that_does_not_answer_blocks_nothing(void **state)
 static void a_get_of_sm_info_is_answered(void **state)
 {
     struct toy *toy = toy_open(state, star);
-    struct sm_config config = with_priority(7);
-    config.sm_key = 0x1234;
-    toy_start_manager(toy, "H1", &config);
+    start_with_priority(toy, "H1", 7);
     toy_settle(toy);
     uint8_t info[64] = {0}, again[64] = {0};
     assert_int_equal(toy_send_info(toy, "H2", 0, METHOD_GET, 0, info), STATUS_OK);
     assert_int_equal(wire_get(info, SM_INFO_GUID), toy_node(toy, "H1")->guid + 1);
-    assert_int_equal(wire_get(info, SM_INFO_SM_KEY), 0x1234);
     assert_int_equal(wire_get(info, SM_INFO_PRIORITY), 7);
     assert_int_equal(wire_get(info, SM_INFO_STATE), SM_MASTER);
     assert_int_equal(wire_get(info, SM_INFO_ACT_COUNT), sm_act_count(toy->sm));
@@ -131,6 +128,14 @@ static void a_get_of_sm_info_is_answered(void **state)
 }
 
 /* ---- the state machine ---- */
+
+/* SMInfo of a master at this node. */
+static void fill_master(struct toy *toy, const char *node, uint8_t info[64])
+{
+    memset(info, 0, 64);
+    wire_set(info, SM_INFO_GUID, toy_node(toy, node)->guid + 1);
+    wire_set(info, SM_INFO_STATE, SM_MASTER);
+}
 
 /* A manager in this state, and H2, which answers as master unless the manager is master. */
 static struct toy *in_state(void **state, enum sm_state wanted)
@@ -142,6 +147,7 @@ static struct toy *in_state(void **state, enum sm_state wanted)
     start_with_priority(toy, "H1", 0);
     if (wanted != SM_DISCOVERING)
         toy_run(toy, TOY_S / 2);
+    fill_master(toy, "H2", info);
     if (wanted == SM_NOT_ACTIVE)
         toy_send_info(toy, "H2", 0, METHOD_SET, DISABLE, info);
     assert_int_equal(state_of(toy, 0), wanted);
@@ -155,14 +161,15 @@ static void each_control_has_the_specified_effect_in_each_state(void **state)
         /* HANDOVER, ACKNOWLEDGE, DISABLE, STANDBY, DISCOVER */
         [SM_NOT_ACTIVE] = {REFUSED, REFUSED, REFUSED, REFUSED, SM_STANDBY, REFUSED},
         [SM_DISCOVERING] = {REFUSED, REFUSED, REFUSED, REFUSED, REFUSED, REFUSED},
-        [SM_STANDBY] = {REFUSED, SM_MASTER, REFUSED, SM_NOT_ACTIVE, REFUSED, SM_DISCOVERING},
+        [SM_STANDBY] = {REFUSED, SM_MASTER, SM_STANDBY, SM_NOT_ACTIVE, REFUSED, SM_DISCOVERING},
         [SM_MASTER] = {REFUSED, SM_MASTER, REFUSED, REFUSED, REFUSED, REFUSED},
     };
     for (unsigned from = SM_NOT_ACTIVE; from <= SM_MASTER; from++)
         for (unsigned control = 0; control <= DISCOVER + 1; control++) {
             struct toy *toy = in_state(state, (enum sm_state)from);
             int expected = control > DISCOVER ? REFUSED : next[from][control];
-            uint8_t info[64] = {0};
+            uint8_t info[64];
+            fill_master(toy, "H2", info);
             unsigned status = toy_send_info(toy, "H2", 0, METHOD_SET, control, info);
             assert_int_equal(status, expected == REFUSED ? STATUS_BAD_VALUE : STATUS_OK);
             assert_int_equal(state_of(toy, 0), expected == REFUSED ? (int)from : expected);
@@ -186,11 +193,13 @@ static void a_standby_acknowledges_a_handover_and_takes_over(void **state)
 static void a_standby_refuses_a_handover_while_it_synchronizes(void **state)
 {
     struct toy *toy = in_state(state, SM_STANDBY);
-    uint8_t info[64] = {0};
+    uint8_t info[64];
+    fill_master(toy, "H2", info);
     sm_set_syncing(toy->sm, true);
     assert_int_equal(toy_send_info(toy, "H2", 0, METHOD_SET, HANDOVER, info), STATUS_BAD_VALUE);
     assert_int_equal(state_of(toy, 0), SM_STANDBY);
     sm_set_syncing(toy->sm, false);
+    fill_master(toy, "H2", info);
     assert_int_equal(toy_send_info(toy, "H2", 0, METHOD_SET, HANDOVER, info), STATUS_OK);
     assert_int_equal(state_of(toy, 0), SM_MASTER);
 }
@@ -323,6 +332,20 @@ static void the_audit_finds_and_corrects_a_wrong_copy(void **state)
     assert_true(toy_delivers(toy));
 }
 
+/* The master failed after it had quiesced a source, before the standby read its token. */
+static void the_audit_finds_sources_that_were_left_quiesced(void **state)
+{
+    struct toy *toy = master_and_standby(state);
+    uint8_t *table = toy_node(toy, "H3")->ports[1].arbitration;
+    toy_kill(toy, 0);
+    memset(table, 0, 64);
+    wire_set_at(table, VL_ARBITRATION_TABLE_VL, 0, 14);
+    toy_settle(toy);
+    toy_run(toy, 30 * TOY_S);
+    assert_true(toy_logged(toy, "sources were left waiting"));
+    assert_true(wire_get_at(table, VL_ARBITRATION_TABLE_WEIGHT, 0) != 0);
+}
+
 /* A restart of discovery is scheduled. */
 static void a_master_that_yields_during_a_change_settles(void **state)
 {
@@ -344,6 +367,186 @@ static void a_master_that_yields_during_a_change_settles(void **state)
     assert_true(sm_deadline(toy->sm) > toy->now);
     toy_run(toy, 10 * TOY_S);
     assert_int_equal(state_of(toy, 0), SM_STANDBY);
+}
+
+/* ---- stalls and deaths ---- */
+
+/* A master at H1 and a standby at H2 with the default polls. */
+static struct toy *with_default_polls(void **state)
+{
+    static const char *const hosts[] = {"H1", "H2"};
+    struct toy *toy = toy_open(state, star);
+    struct sm_config config = with_priority(5), defaults;
+    sm_config_init(&defaults);
+    config.poll_ns = defaults.poll_ns;
+    config.poll_retries = defaults.poll_retries;
+    config.timeout_ns = defaults.timeout_ns;
+    for (unsigned i = 0; i < 2; i++) {
+        toy_start_manager(toy, hosts[i], &config);
+        toy_settle(toy);
+        toy_run(toy, TOY_S);
+    }
+    assert_int_equal(state_of(toy, 1), SM_STANDBY);
+    toy_mark(toy);
+    return toy;
+}
+
+static uint64_t time_to_take_over(struct toy *toy)
+{
+    uint64_t died = toy->now;
+    while (state_of(toy, 1) != SM_MASTER && toy->now < died + 20 * TOY_S)
+        toy_run(toy, TOY_MS);
+    return toy->now - died;
+}
+
+static void a_master_that_is_stopped_for_two_seconds_stays_master(void **state)
+{
+    struct toy *toy = with_default_polls(state);
+    toy->managers[0].stopped = true;
+    toy_run(toy, 2 * TOY_S);
+    toy->managers[0].stopped = false;
+    toy_run(toy, 20 * TOY_S);
+    assert_int_equal(state_of(toy, 0), SM_MASTER);
+    assert_false(toy_logged(toy, "discovering"));
+}
+
+static void a_master_whose_process_ended_is_replaced_at_once(void **state)
+{
+    struct toy *toy = with_default_polls(state);
+    toy_kill(toy, 0);
+    assert_in_range(time_to_take_over(toy), 0, 300 * TOY_MS);
+    assert_true(toy_logged(toy, "IsSM of its port is clear"));
+}
+
+static void a_master_whose_host_is_dead_is_replaced_within_a_second(void **state)
+{
+    struct toy *toy = with_default_polls(state);
+    toy_switch_off(toy, "H1");
+    toy->managers[0].stopped = true;
+    assert_in_range(time_to_take_over(toy), 0, TOY_S);
+}
+
+static void a_master_that_hangs_is_replaced_in_the_end(void **state)
+{
+    struct toy *toy = with_default_polls(state);
+    toy->managers[0].stopped = true;
+    assert_in_range(time_to_take_over(toy), 2 * TOY_S, 4 * TOY_S);
+    assert_true(toy_logged(toy, "it hangs, or this fabric does not clear IsSM"));
+}
+
+/* Two masters, since the first was stopped for long. */
+static void a_split_ends_within_two_poll_intervals(void **state)
+{
+    struct toy *toy = with_default_polls(state);
+    toy->managers[0].stopped = true;
+    toy_run(toy, 10 * TOY_S);
+    assert_int_equal(state_of(toy, 1), SM_MASTER);
+    toy->managers[0].stopped = false;
+    toy_run(toy, 200 * TOY_MS);
+    assert_int_equal(state_of(toy, 0), SM_MASTER); /* its GUID is lower */
+    assert_int_equal(state_of(toy, 1), SM_STANDBY);
+    toy_run(toy, 20 * TOY_S);
+    assert_true(toy_delivers(toy));
+}
+
+static void a_handover_is_not_sent_twice(void **state)
+{
+    struct toy *toy = with_other_manager(state, 1, 0, SM_STANDBY);
+    toy_claim_manager(toy, "H2", 2, SM_MASTER);
+    toy_add_rule(toy, (struct toy_rule){TOY_LOSE, "H2", ATTRIBUTE_SM_INFO, METHOD_SET, 1});
+    toy_run(toy, TOY_S); /* a poll of the other master */
+    toy_mark(toy);
+    toy_run(toy, 10 * TOY_S);
+    assert_int_equal(state_of(toy, 0), SM_STANDBY);
+    assert_in_range(toy_count(toy, "H2", ATTRIBUTE_SM_INFO, METHOD_SET), 0, 1);
+}
+
+/* ---- nobody waits for ever ---- */
+
+static void a_manager_whose_own_agent_was_mute_becomes_master(void **state)
+{
+    struct toy *toy = toy_open(state, star);
+    toy_node(toy, "H1")->mute = true;
+    start_with_priority(toy, "H1", 5);
+    toy_run(toy, 30 * TOY_S);
+    assert_int_equal(state_of(toy, 0), SM_DISCOVERING);
+    assert_true(sm_deadline(toy->sm) != TOY_NEVER);
+    toy_node(toy, "H1")->mute = false;
+    toy_run(toy, 5 * TOY_S);
+    assert_int_equal(state_of(toy, 0), SM_MASTER);
+    toy_settle(toy);
+    toy_assert_up(toy);
+}
+
+/* It answered NodeInfo, but not PortInfo. */
+static void a_manager_that_cannot_read_its_port_does_not_become_master(void **state)
+{
+    struct toy *toy = toy_open(state, star);
+    toy_add_rule(toy, (struct toy_rule){TOY_LOSE, "H1", ATTRIBUTE_PORT_INFO, METHOD_GET, 20});
+    start_with_priority(toy, "H1", 5);
+    toy_run(toy, 3 * TOY_S);
+    assert_int_equal(state_of(toy, 0), SM_DISCOVERING);
+    toy_run(toy, 30 * TOY_S);
+    toy_assert_up(toy);
+}
+
+static void a_request_to_look_again_wakes_a_discovering_manager(void **state)
+{
+    struct toy *toy = toy_open(state, star);
+    toy_node(toy, "H1")->mute = true;
+    start_with_priority(toy, "H1", 5);
+    toy_run(toy, TOY_S / 10);
+    toy_node(toy, "H1")->mute = false;
+    sm_rediscover(toy->sm, toy->now);
+    toy_run(toy, TOY_MS);
+    assert_int_equal(state_of(toy, 0), SM_MASTER);
+}
+
+/* Of three managers the second is master, and the first does not answer as master although its rank
+ * is the highest: the third one finds the second. */
+static void a_manager_stands_by_for_the_master_not_for_a_standby_of_higher_rank(void **state)
+{
+    struct toy *toy = toy_open(state, "S1-H1 S1-H2 S1-H3");
+    toy_claim_manager(toy, "H1", 9, SM_STANDBY);
+    toy_claim_manager(toy, "H2", 5, SM_MASTER);
+    start_with_priority(toy, "H3", 1);
+    toy_run(toy, 60 * TOY_S);
+    assert_int_equal(state_of(toy, 0), SM_STANDBY);
+    toy_mark(toy);
+    toy_run(toy, 60 * TOY_S);
+    assert_int_equal(state_of(toy, 0), SM_STANDBY);
+    assert_false(toy_logged(toy, "discovering"));
+    assert_in_range(toy_count(toy, "H2", ATTRIBUTE_SM_INFO, METHOD_GET), 50, 70);
+}
+
+static void a_manager_awaits_another_one_for_a_limited_time(void **state)
+{
+    static const enum sm_state claimed[] = {SM_DISCOVERING, SM_STANDBY};
+    for (unsigned i = 0; i < 2; i++) {
+        struct toy *toy = with_other_manager(state, 1, 2, claimed[i]);
+        assert_int_equal(state_of(toy, 0), SM_STANDBY);
+        toy_run(toy, 40 * TOY_S);
+        if (claimed[i] == SM_DISCOVERING)
+            toy_assert_up(toy);
+        else /* it is handed over to */
+            assert_int_equal(toy_node(toy, "H2")->last_control, HANDOVER);
+        if (i == 0)
+            toy_close(state);
+    }
+}
+
+static void a_disabled_manager_repeats_no_request(void **state)
+{
+    struct toy *toy = in_state(state, SM_STANDBY);
+    uint8_t info[64];
+    fill_master(toy, "H2", info);
+    toy_add_rule(toy, (struct toy_rule){TOY_LOSE, NULL, 0, 0, 100000});
+    toy_run(toy, TOY_S); /* a poll is outstanding */
+    toy_send_info(toy, "H2", 0, METHOD_SET, DISABLE, info);
+    assert_int_equal(state_of(toy, 0), SM_NOT_ACTIVE);
+    toy_mark(toy);
+    toy_run(toy, 10 * TOY_S);
+    assert_int_equal(toy_count(toy, NULL, 0, 0), 0);
 }
 
 /* ---- two masters ---- */
@@ -422,7 +625,8 @@ static void a_master_that_ends_hands_over(void **state)
     toy_run(toy, TOY_S);
     assert_int_equal(state_of(toy, 0), SM_NOT_ACTIVE);
     assert_int_equal(state_of(toy, 1), SM_MASTER);
-    uint8_t info[64] = {0};
+    uint8_t info[64];
+    fill_master(toy, "H2", info);
     assert_int_equal(toy_send_info(toy, "H2", 0, METHOD_SET, STANDBY, info), STATUS_BAD_VALUE);
 }
 
@@ -612,7 +816,20 @@ int main(void)
         TOY_TEST(a_standby_with_a_copy_takes_over_without_writing_tables),
         TOY_TEST(a_check_that_ends_after_the_takeover_is_used),
         TOY_TEST(the_audit_finds_and_corrects_a_wrong_copy),
+        TOY_TEST(the_audit_finds_sources_that_were_left_quiesced),
         TOY_TEST(a_master_that_yields_during_a_change_settles),
+        TOY_TEST(a_master_that_is_stopped_for_two_seconds_stays_master),
+        TOY_TEST(a_master_whose_process_ended_is_replaced_at_once),
+        TOY_TEST(a_master_whose_host_is_dead_is_replaced_within_a_second),
+        TOY_TEST(a_master_that_hangs_is_replaced_in_the_end),
+        TOY_TEST(a_split_ends_within_two_poll_intervals),
+        TOY_TEST(a_handover_is_not_sent_twice),
+        TOY_TEST(a_manager_whose_own_agent_was_mute_becomes_master),
+        TOY_TEST(a_manager_that_cannot_read_its_port_does_not_become_master),
+        TOY_TEST(a_request_to_look_again_wakes_a_discovering_manager),
+        TOY_TEST(a_manager_stands_by_for_the_master_not_for_a_standby_of_higher_rank),
+        TOY_TEST(a_manager_awaits_another_one_for_a_limited_time),
+        TOY_TEST(a_disabled_manager_repeats_no_request),
         TOY_TEST(the_master_of_lower_rank_hands_over),
         TOY_TEST(the_master_of_higher_rank_stays_and_rediscovers),
         TOY_TEST(merged_subnets_have_one_master),

@@ -386,6 +386,8 @@ static void routes_of_an_earlier_mastership_are_dropped(void **state)
     toy_run(toy, TOY_MS);
     toy_link(toy, "S1", "S2");
     toy_claim_manager(toy, "H4", 0, SM_STANDBY);
+    wire_set(info, SM_INFO_GUID, toy_node(toy, "H4")->guid + 1);
+    wire_set(info, SM_INFO_STATE, SM_MASTER);
     toy_send_info(toy, "H4", 0, METHOD_SET, 1, info); /* the other manager hands over */
     assert_int_equal(sm_state(toy->sm), SM_MASTER);
     toy_mark(toy);
@@ -460,6 +462,39 @@ static void old_paths_stay_in_force_during_a_distribution(void **state)
 }
 
 /* ---- refusals ---- */
+
+/* The switch has executed the first Set, although the manager sees only a refusal. */
+static void a_refusal_after_a_lost_answer_leaves_the_block_unknown(void **state)
+{
+    struct toy *toy = toy_up(state, "S1-S2 S2-S3 S3-S1 S1-H1 S2-H2 S3-H3");
+    toy_add_rule(toy, (struct toy_rule){TOY_LOSE_ANSWER, "S1", LFT, METHOD_SET, 1});
+    toy_add_rule(toy, (struct toy_rule){TOY_REFUSE, "S1", LFT, METHOD_SET, 1});
+    toy->traps = true;
+    toy_cut(toy, "S1", "S2");
+    toy_run(toy, 10 * TOY_S);
+    toy_link(toy, "S1", "S2"); /* the old block is wanted again */
+    toy_run(toy, 10 * TOY_S);
+    toy_settle(toy);
+    toy_assert_up(toy);
+}
+
+static void the_summary_of_a_change_names_what_is_missing(void **state)
+{
+    struct toy *toy = toy_open(state, "S1-S2 S1-H1 S2-H2 S2-H3");
+    struct sm_config config = toy_config_sweeping(10 * TOY_S);
+    struct problem first = {0};
+    toy_node(toy, "H3")->mute = true;
+    toy_start_manager(toy, "H1", &config);
+    toy_settle(toy);
+    assert_true(toy_logged(toy, "subnet up, except for 1 problem (S2 port 3"));
+    assert_int_equal(sm_exceptions(toy->sm, toy->now, &first), 1);
+    assert_int_equal(first.kind, PROBLEM_DEAD_AGENT);
+    toy_node(toy, "H3")->mute = false;
+    toy_run(toy, 30 * TOY_S);
+    toy_settle(toy);
+    assert_int_equal(sm_exceptions(toy->sm, toy->now, NULL), 0);
+    assert_true(toy_logged(toy, "subnet up: 2 switches, 3 adapters"));
+}
 
 static void a_refused_block_is_logged_once_and_retried_by_sweeps(void **state)
 {
@@ -848,6 +883,8 @@ int main(void)
         TOY_TEST(tables_of_an_aborted_distribution_are_never_in_force),
         TOY_TEST(a_change_during_a_distribution_leads_to_correct_tables),
         TOY_TEST(old_paths_stay_in_force_during_a_distribution),
+        TOY_TEST(a_refusal_after_a_lost_answer_leaves_the_block_unknown),
+        TOY_TEST(the_summary_of_a_change_names_what_is_missing),
         TOY_TEST(a_refused_block_is_logged_once_and_retried_by_sweeps),
         TOY_TEST(a_port_that_refuses_its_settings_delays_no_other_port),
         TOY_TEST(refused_settings_of_a_switch_are_logged_once_and_retried_by_sweeps),

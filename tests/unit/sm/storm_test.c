@@ -76,22 +76,30 @@ static void switch_a_node_off_or_on(struct storm *storm)
 static void mute_or_unmute_a_node(struct storm *storm)
 {
     struct toy_node *node = any_node(storm);
-    if (node != storm->off && !has_manager(storm, node))
+    if (node != storm->off)
         node->mute = !node->mute;
+}
+
+static void stop_or_continue_a_manager(struct storm *storm)
+{
+    bool *stopped = &storm->toy->managers[draw(storm, storm->managers)].stopped;
+    *stopped = !*stopped;
 }
 
 static void add_smp_fault(struct storm *storm)
 {
-    static const unsigned attributes[] = {0, ATTRIBUTE_NODE_INFO, ATTRIBUTE_PORT_INFO,
-                                          ATTRIBUTE_SWITCH_INFO, ATTRIBUTE_LINEAR_FORWARDING_TABLE};
+    static const unsigned attributes[] = {0,
+                                          ATTRIBUTE_NODE_INFO,
+                                          ATTRIBUTE_PORT_INFO,
+                                          ATTRIBUTE_SM_INFO,
+                                          ATTRIBUTE_SWITCH_INFO,
+                                          ATTRIBUTE_LINEAR_FORWARDING_TABLE};
     static const enum toy_fault faults[] = {TOY_LOSE, TOY_LOSE_ANSWER, TOY_DELAY, TOY_REPEAT};
     struct toy_rule rule = {.fault = storm->refuses ? TOY_REFUSE : faults[draw(storm, 4)],
                             .node = draw(storm, 2) ? any_node(storm)->name : NULL,
-                            .attribute = attributes[draw(storm, 5)],
+                            .attribute = attributes[draw(storm, 6)],
                             .method = draw(storm, 2) ? METHOD_SET : 0,
                             .times = 1 + (unsigned)draw(storm, 6)};
-    if (!rule.node || has_manager(storm, toy_node(storm->toy, rule.node)))
-        rule.method = METHOD_SET; /* discovery of the own node is not repeated before a sweep */
     storm->toy->rules[draw(storm, TOY_RULES)] = rule;
 }
 
@@ -99,7 +107,7 @@ static void inject_fault(struct storm *storm)
 {
     struct toy *toy = storm->toy;
     struct sm *sm = toy->managers[draw(storm, storm->managers)].sm;
-    switch (draw(storm, storm->managers > 1 ? 10 : 9)) {
+    switch (draw(storm, storm->managers > 1 ? 11 : 9)) {
     case 0:
     case 1: pull_or_restore_a_cable(storm); break;
     case 2: switch_a_node_off_or_on(storm); break;
@@ -110,6 +118,7 @@ static void inject_fault(struct storm *storm)
     case 7: sm_rediscover(sm, toy->now); break;
     case 8: mute_or_unmute_a_node(storm); break;
     case 9: sm_hand_over(sm, toy->now); break;
+    case 10: stop_or_continue_a_manager(storm); break;
     default: break;
     }
     /* Pauses of the order of an SMP, a drain, a time-out or a sweep. */
@@ -139,6 +148,8 @@ static void end_all_faults(struct storm *storm)
     struct toy *toy = storm->toy;
     memset(toy->rules, 0, sizeof toy->rules);
     toy->traps = true;
+    for (unsigned i = 0; i < TOY_MANAGERS; i++)
+        toy->managers[i].stopped = false;
     for (unsigned i = 0; i < toy->node_count; i++)
         toy->nodes[i]->mute &= toy->nodes[i] == storm->off;
     if (storm->off)

@@ -45,6 +45,13 @@ void toy_set_manager_bit(struct toy_node *node, unsigned port)
              wire_get(info, PORT_INFO_CAPABILITY_MASK) | CAPABILITY_IS_SM);
 }
 
+void toy_clear_manager_bit(struct toy_node *node, unsigned port)
+{
+    uint8_t *info = node->ports[port].info;
+    wire_set(info, PORT_INFO_CAPABILITY_MASK,
+             wire_get(info, PORT_INFO_CAPABILITY_MASK) & ~(uint64_t)CAPABILITY_IS_SM);
+}
+
 static struct toy_node *find_node(struct toy *toy, const char *name, size_t length)
 {
     for (unsigned i = 0; i < toy->node_count; i++)
@@ -343,6 +350,7 @@ void toy_agent_answer(struct toy_node *node, unsigned arrival, uint8_t *mad)
     case ATTRIBUTE_SM_INFO:
         if (set)
             node->last_control = modifier;
+        memcpy(node->received_info, data, sizeof node->received_info);
         memcpy(data, node->manager, sizeof node->manager);
         break;
     default: break; /* accepted and not stored */

@@ -44,13 +44,15 @@ struct toy_node {
     char name[8];
     uint64_t guid; /* that of a port is this plus its number */
     bool is_switch;
-    bool mute;             /* neither answers nor forwards SMPs */
-    bool strict_speeds;    /* shows extended speeds only to a Get or Set with bit 31 */
-    bool refuses_bit_31;   /* of PortInfo's modifier */
-    bool lenient;          /* a port accepts any state, as in the papers */
-    bool claims_manager;   /* answers SMInfo with `manager`, without a manager */
-    uint8_t manager[64];   /* SMInfo, set by a test */
-    unsigned last_control; /* modifier of the last Set(SMInfo) received */
+    bool mute;                 /* neither answers nor forwards SMPs */
+    bool strict_speeds;        /* shows extended speeds only to a Get or Set with bit 31 */
+    bool refuses_bit_31;       /* of PortInfo's modifier */
+    bool lenient;              /* a port accepts any state, as in the papers */
+    unsigned violations;       /* SMPs without the M_Key of the port, at protection level 2 */
+    bool claims_manager;       /* answers SMInfo with `manager`, without a manager */
+    uint8_t manager[64];       /* SMInfo, set by a test */
+    uint8_t received_info[64]; /* data of the last Get or Set of SMInfo */
+    unsigned last_control;     /* modifier of the last Set(SMInfo) received */
     unsigned port_count;
     struct toy_port ports[TOY_PORTS + 1];
     struct toy_port was[TOY_PORTS + 1]; /* before it was switched off */
@@ -90,6 +92,7 @@ struct toy {
         struct sm *sm; /* NULL: none, or killed */
         struct toy_node *node;
         unsigned port;
+        bool stopped; /* its process does not run; messages to it are lost */
     } managers[TOY_MANAGERS];
     struct sm *sm; /* of the first manager */
     struct toy_rule rules[TOY_RULES];
@@ -123,6 +126,8 @@ unsigned toy_start_manager(struct toy *toy, const char *node, const struct sm_co
 /* All links run at 4X NDR; before a manager starts. */
 void toy_make_ndr(struct toy *toy);
 void toy_kill(struct toy *toy, unsigned manager);
+/* A new process at the port of a killed one. */
+void toy_restart(struct toy *toy, unsigned manager, const struct sm_config *config);
 /* Opens a subnet with one manager at H1 and runs it until it is settled. */
 struct toy *toy_up(void **state, const char *links);
 

@@ -23,6 +23,7 @@ struct toy_flight {
 };
 
 void toy_set_manager_bit(struct toy_node *node, unsigned port);
+void toy_clear_manager_bit(struct toy_node *node, unsigned port);
 void toy_agent_answer(struct toy_node *node, unsigned arrival, uint8_t *mad);
 void toy_make_answer(uint8_t *mad, unsigned status);
 

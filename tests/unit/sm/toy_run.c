@@ -14,6 +14,7 @@ struct sm_config toy_config(void)
     config.timeout_ns = TOY_TIMEOUT;
     config.sweep_ns = TOY_SWEEP;
     config.poll_ns = TOY_POLL;
+    config.poll_retries = 2;
     config.drain_ns = TOY_DRAIN;
     config.full_every = 0;
     return config;
@@ -53,12 +54,25 @@ unsigned toy_start_manager(struct toy *toy, const char *name, const struct sm_co
     return manager;
 }
 
+/* The fabric clears IsSM when the process ends. */
 void toy_kill(struct toy *toy, unsigned manager)
 {
+    toy_clear_manager_bit(toy->managers[manager].node, toy->managers[manager].port);
     sm_free(toy->managers[manager].sm);
     toy->managers[manager].sm = NULL;
     if (manager == 0)
         toy->sm = NULL;
+}
+
+void toy_restart(struct toy *toy, unsigned manager, const struct sm_config *config)
+{
+    struct toy_node *node = toy->managers[manager].node;
+    struct sm *sm = sm_new(config, node->guid + toy->managers[manager].port);
+    toy->managers[manager].sm = sm;
+    toy_set_manager_bit(node, toy->managers[manager].port);
+    if (manager == 0)
+        toy->sm = sm;
+    sm_start(sm, toy->now);
 }
 
 struct toy *toy_up(void **state, const char *links)
@@ -217,7 +231,7 @@ static void lose(struct toy *toy, struct toy_flight flight)
 
 static void receive(struct toy *toy, unsigned manager, const struct sm_message *message)
 {
-    if (toy->managers[manager].sm)
+    if (toy->managers[manager].sm && !toy->managers[manager].stopped)
         sm_receive(toy->managers[manager].sm, toy->now, message);
 }
 
@@ -243,6 +257,17 @@ static void serve(struct toy *toy, struct toy_flight flight, struct toy_end end,
         receive(toy, flight.manager, &flight.message);
 }
 
+/* Protection level 2: nobody reads or writes without the M_Key. */
+static bool has_m_key(struct toy_end end, const uint8_t *mad)
+{
+    const uint8_t *info = end.node->ports[end.node->is_switch ? 0 : end.port].info;
+    uint64_t key = wire_get(info, PORT_INFO_M_KEY);
+    if (!key || wire_get(info, PORT_INFO_M_KEY_PROTECT_BITS) < 2 || wire_get(mad, SMP_M_KEY) == key)
+        return true;
+    end.node->violations++;
+    return false;
+}
+
 static void arrive(struct toy *toy, struct toy_flight flight)
 {
     uint8_t *mad = flight.message.mad;
@@ -256,8 +281,9 @@ static void arrive(struct toy *toy, struct toy_flight flight)
     bool matched = end.node && rule_applies(toy, &end, mad, &fault);
     bool for_agent = end.node && (wire_get(mad, MAD_ATTRIBUTE_ID) != ATTRIBUTE_SM_INFO ||
                                   end.node->claims_manager);
+    bool checked = for_agent && wire_get(mad, MAD_ATTRIBUTE_ID) != ATTRIBUTE_SM_INFO;
     if (!end.node || end.node->mute || (matched && fault == TOY_LOSE) ||
-        (!for_agent && other == TOY_MANAGERS))
+        (checked && !has_m_key(end, mad)) || (!for_agent && other == TOY_MANAGERS))
         lose(toy, flight);
     else if (for_agent)
         serve(toy, flight, end, matched ? &fault : NULL);
@@ -358,7 +384,8 @@ static uint64_t next_deadline(const struct toy *toy)
 {
     uint64_t deadline = TOY_NEVER;
     for (unsigned i = 0; i < TOY_MANAGERS; i++)
-        if (toy->managers[i].sm && sm_deadline(toy->managers[i].sm) < deadline)
+        if (toy->managers[i].sm && !toy->managers[i].stopped &&
+            sm_deadline(toy->managers[i].sm) < deadline)
             deadline = sm_deadline(toy->managers[i].sm);
     return deadline;
 }
@@ -383,7 +410,8 @@ static bool step(struct toy *toy, uint64_t until)
         return true;
     }
     for (unsigned i = 0; i < TOY_MANAGERS; i++)
-        if (toy->managers[i].sm && sm_deadline(toy->managers[i].sm) <= toy->now)
+        if (toy->managers[i].sm && !toy->managers[i].stopped &&
+            sm_deadline(toy->managers[i].sm) <= toy->now)
             sm_expire(toy->managers[i].sm, toy->now);
     return true;
 }

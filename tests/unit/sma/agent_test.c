@@ -110,11 +110,11 @@ static void other_versions_are_refused(void **state)
     uint8_t mad[MAD_BYTES];
     smp_fill(mad, METHOD_GET, ATTRIBUTE_NODE_INFO, 0);
     wire_set(mad, MAD_BASE_VERSION, 2);
-    assert_int_equal(sma_receive(&sma, 0, 1, mad), SMA_REPLY);
+    assert_int_equal(sma_receive(&sma, 0, 1, SENDER, mad), SMA_REPLY);
     assert_int_equal(wire_get(mad, MAD_STATUS), STATUS_BAD_VERSION);
     smp_fill(mad, METHOD_GET, ATTRIBUTE_NODE_INFO, 0);
     wire_set(mad, MAD_CLASS_VERSION, 2);
-    assert_int_equal(sma_receive(&sma, 0, 1, mad), SMA_REPLY);
+    assert_int_equal(sma_receive(&sma, 0, 1, SENDER, mad), SMA_REPLY);
     assert_int_equal(wire_get(mad, MAD_STATUS), STATUS_BAD_VERSION);
     sma_release(&sma);
 }
@@ -139,7 +139,7 @@ static void responses_and_sm_info_are_passed_on(void **state)
         smp_fill(mad, passed[i].method, passed[i].attribute, 0);
         wire_set(mad, MAD_CLASS, passed[i].class);
         memcpy(before, mad, sizeof mad);
-        assert_int_equal(sma_receive(&sma, 0, 1, mad), SMA_PASS);
+        assert_int_equal(sma_receive(&sma, 0, 1, SENDER, mad), SMA_PASS);
         assert_memory_equal(mad, before, sizeof mad);
     }
     sma_release(&sma);
@@ -152,7 +152,7 @@ static void responses_to_directed_requests_have_the_direction_bit(void **state)
     uint8_t mad[MAD_BYTES];
     smp_fill(mad, METHOD_GET, ATTRIBUTE_SWITCH_INFO, 0);
     wire_set(mad, MAD_CLASS, CLASS_SUBN_DIRECTED);
-    assert_int_equal(sma_receive(&sma, 0, 1, mad), SMA_REPLY);
+    assert_int_equal(sma_receive(&sma, 0, 1, SENDER, mad), SMA_REPLY);
     assert_int_equal(wire_get(mad, SMP_DIRECTION), 1);
     assert_int_equal(wire_get(mad, SMP_STATUS), STATUS_BAD_ATTRIBUTE);
     assert_int_equal(wire_get(mad, MAD_STATUS), 0x8000 | STATUS_BAD_ATTRIBUTE);

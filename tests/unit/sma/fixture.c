@@ -85,7 +85,7 @@ bool request(struct sma *sma, uint64_t now, unsigned port, uint64_t key, unsigne
     wire_set(mad, SMP_M_KEY, key);
     memcpy(mad + SMP_DATA_OFFSET, data, SMP_DATA_BYTES);
     uint64_t tid = wire_get(mad, MAD_TID);
-    enum sma_verdict verdict = sma_receive(sma, now, port, mad);
+    enum sma_verdict verdict = sma_receive(sma, now, port, SENDER, mad);
     assert_true(verdict == SMA_REPLY || verdict == SMA_DROP);
     if (verdict == SMA_DROP)
         return false;

@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+enum { SENDER = 77 }; /* source LID of requests */
 enum { ADAPTER = 1, SWITCH = 2 };
 enum { SWITCH_PORTS = 20, SWITCH_GUID = 0x1000, ADAPTER_GUID = 0x2000 };
 /* Link support of every port: 1X and 4X, SDR to QDR, FDR to NDR. */

@@ -165,6 +165,7 @@ static void a_wrong_m_key_raises_trap_256_with_the_request(void **state)
     assert_int_equal(wire_get(notice, NOTICE_TRAP_NUMBER), 256);
     assert_int_equal(wire_get(notice, NOTICE_TYPE), 2);
     assert_int_equal(wire_get(notice, NOTICE_ISSUER_LID), LID);
+    assert_int_equal(wire_get(details, TRAP_BAD_M_KEY_LID), SENDER);
     assert_int_equal(wire_get(details, TRAP_BAD_M_KEY_METHOD), METHOD_SET);
     assert_int_equal(wire_get(details, TRAP_BAD_M_KEY_ATTRIBUTE_ID), ATTRIBUTE_P_KEY_TABLE);
     assert_int_equal(wire_get(details, TRAP_BAD_M_KEY_ATTRIBUTE_MODIFIER), 0x10002);
@@ -186,7 +187,7 @@ static void a_wrong_key_on_a_directed_route_reports_the_return_path(void **state
         wire_set(mad, SMP_DR_SLID, LID_PERMISSIVE);
         for (unsigned i = 1; i <= hops; i++)
             wire_set_at(mad, SMP_RETURN_PATH, i, i + 100);
-        assert_int_equal(sma_receive(&sma, 0, 1, mad), SMA_DROP);
+        assert_int_equal(sma_receive(&sma, 0, 1, SENDER, mad), SMA_DROP);
         const uint8_t *details = next_trap(&sma, sma_deadline(&sma), &output) + NOTICE_AT_DETAILS;
         if (hops == 63) /* the pending traps alternate */
             details = next_trap(&sma, sma_deadline(&sma), &output) + NOTICE_AT_DETAILS;
@@ -235,7 +236,7 @@ static void pull_trap_256(struct sma *sma, uint64_t now)
     memcpy(mad + SMP_DATA_OFFSET, notice, SMP_DATA_BYTES);
     wire_set(mad, SMP_M_KEY, KEY);
     uint64_t lease = sma->ports[1].lease_end;
-    assert_int_equal(sma_receive(sma, now, 1, mad), SMA_DROP);
+    assert_int_equal(sma_receive(sma, now, 1, SENDER, mad), SMA_DROP);
     sma->ports[1].lease_end = lease; /* the repress was a valid access, too */
     assert_int_equal(sma->trap_count, 0);
 }
@@ -309,7 +310,7 @@ static void a_repress_without_the_key_is_a_violation_and_represses_nothing(void 
     const uint8_t *notice = next_trap(&sma, 0, &output);
     smp_fill(mad, METHOD_TRAP_REPRESS, ATTRIBUTE_NOTICE, 0);
     memcpy(mad + SMP_DATA_OFFSET, notice, SMP_DATA_BYTES);
-    assert_int_equal(sma_receive(&sma, 0, 1, mad), SMA_DROP);
+    assert_int_equal(sma_receive(&sma, 0, 1, SENDER, mad), SMA_DROP);
     assert_int_equal(violations(&sma), 2);
     assert_int_equal(sma.trap_count, 2); /* the first one and that of the repress */
     sma_release(&sma);

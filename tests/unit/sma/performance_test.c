@@ -12,7 +12,7 @@ static unsigned perform(struct sma *sma, unsigned method, unsigned attribute,
     wire_set(mad, MAD_CLASS, CLASS_PERFORMANCE);
     memcpy(mad + GMP_DATA_OFFSET, data, PERFORMANCE_BYTES);
     uint64_t tid = wire_get(mad, MAD_TID);
-    assert_int_equal(sma_receive(sma, 0, 1, mad), SMA_REPLY);
+    assert_int_equal(sma_receive(sma, 0, 1, SENDER, mad), SMA_REPLY);
     assert_int_equal(wire_get(mad, MAD_METHOD), METHOD_GET_RESP);
     assert_int_equal(wire_get(mad, MAD_TID), tid);
     memcpy(data, mad + GMP_DATA_OFFSET, PERFORMANCE_BYTES);
@@ -234,7 +234,7 @@ static void unknown_performance_attributes_are_refused(void **state)
     smp_fill(mad, METHOD_GET, ATTRIBUTE_PORT_COUNTERS, 0);
     wire_set(mad, MAD_CLASS, CLASS_PERFORMANCE);
     wire_set(mad, MAD_CLASS_VERSION, 2);
-    assert_int_equal(sma_receive(&sma, 0, 1, mad), SMA_REPLY);
+    assert_int_equal(sma_receive(&sma, 0, 1, SENDER, mad), SMA_REPLY);
     assert_int_equal(wire_get(mad, MAD_STATUS), STATUS_BAD_VERSION);
     sma_release(&sma);
 }

@@ -25,7 +25,7 @@ static enum sma_verdict repress(struct sma *sma, const uint8_t *notice)
     uint8_t mad[MAD_BYTES];
     smp_fill(mad, METHOD_TRAP_REPRESS, ATTRIBUTE_NOTICE, 0);
     memcpy(mad + SMP_DATA_OFFSET, notice, SMP_DATA_BYTES);
-    return sma_receive(sma, 0, 1, mad);
+    return sma_receive(sma, 0, 1, SENDER, mad);
 }
 
 /* Checks the header of the next trap and returns its details. */

@@ -336,7 +336,7 @@ static void a_repress_at_the_shared_lid_reaches_both_agents(void **state)
     next_trap(&device->functions[0], 0, &output);
     memcpy(mad, output.mad, sizeof mad);
     wire_set(mad, MAD_METHOD, METHOD_TRAP_REPRESS);
-    assert_int_equal(sma_receive(&device->vswitch, 0, 1, mad), SMA_DROP);
+    assert_int_equal(sma_receive(&device->vswitch, 0, 1, SENDER, mad), SMA_DROP);
     assert_int_equal(sma_deadline(&device->functions[0]), TIME_NEVER);
     release(device);
 }

@@ -82,8 +82,8 @@ static int tear_down(void **state)
 
 static bool holds(struct world *world, enum check_kind kind)
 {
-    struct check_view view = {world->fabric, world->sim, world->instances, world->instance_count,
-                              world->silent};
+    struct check_view view = {world->fabric,         world->sim,    world->instances,
+                              world->instance_count, world->silent, false};
     return check_holds(&view, kind, &world->complaint);
 }
 
@@ -119,8 +119,8 @@ static unsigned lid_of(struct world *world, const char *name, unsigned port)
 static void a_fabric_that_was_brought_up_is_in_order(void **state)
 {
     struct world *world = *state;
-    struct check_view view = {world->fabric, world->sim, world->instances, world->instance_count,
-                              NULL};
+    struct check_view view = {world->fabric,         world->sim, world->instances,
+                              world->instance_count, NULL,       false};
     assert_true(check_in_order(&view, &world->complaint));
 }
 
@@ -209,8 +209,8 @@ static struct world *rename_destinations(void **state, const char *kind, const c
     make(world, kind, words, strcmp(kind, "irregular") == 0 ? 2 : 1);
     add_manager(world, "S0", 0, &engine_dr);
     sim_run(world->sim, TIME_S);
-    struct check_view view = {world->fabric, world->sim, world->instances, world->instance_count,
-                              NULL};
+    struct check_view view = {world->fabric,         world->sim, world->instances,
+                              world->instance_count, NULL,       false};
     if (!check_in_order(&view, &world->complaint))
         fail_msg("it says: %s", world->complaint.text);
     return world;

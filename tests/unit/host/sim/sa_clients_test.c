@@ -422,6 +422,71 @@ static void a_restart_without_the_file_requests_one_reregistration(void **state)
     close_life(&life);
 }
 
+/* ---- two masters ---- */
+
+static void set_link(struct life *life, const char *name, bool up)
+{
+    assert_int_equal(fabric_set_link(life->world.fabric, host(&life->world, name), up, NULL), 0);
+}
+
+static unsigned masters(struct life *life, unsigned *master)
+{
+    unsigned count = 0;
+    for (unsigned i = 0; i < 2; i++)
+        if (sm_state(sim_manager(life->world.sim, i)) == SM_MASTER) {
+            *master = i;
+            count++;
+        }
+    return count;
+}
+
+/* Every client whose registration was acknowledged by the other master is asked to register again,
+ * and so are those whose registrations the new master has. */
+static void the_registrations_of_both_masters_are_asked_for(struct life *life, uint32_t number)
+{
+    unsigned master = 2;
+    assert_int_equal(masters(life, &master), 1);
+    assert_true(sim_run_until_settled(life->world.sim, master, sim_now(life->world.sim) + TIME_S));
+    run_for(&life->world, 5 * TIME_S);
+    const struct group *group = groups_find(sa_groups(sim_sa(life->world.sim, master)), mgid);
+    for (uint32_t i = 0; i < number; i++) {
+        const struct sim_query *query = sim_clients_query(life->clients, i);
+        uint64_t guid = fabric_port_guid(life->world.fabric, query->port, 0);
+        assert_int_equal(query->state, SIM_ANSWERED);
+        assert_true(life->asked[lid_of(life, query->port)] > 0 ||
+                    (group && group_find_member(group, guid)));
+    }
+}
+
+static void clients_of_a_master_that_was_cut_off_register_again(void **state)
+{
+    (void)state;
+    for (unsigned rank = 0; rank < 2; rank++) { /* the first or the second master stays */
+        struct life life;
+        open_life(&life, true, false);
+        struct sm_config config = life_config(rank ? 9 : 1);
+        unsigned second = sim_add_manager(life.world.sim, host(&life.world, "H7"), &config);
+        run_for(&life.world, 10 * TIME_S);
+        unsigned first = 2;
+        assert_int_equal(masters(&life, &first), 1);
+        assert_int_equal(first, rank ? second : 0);
+        set_link(&life, first ? "H7" : "H0", false);
+        run_for(&life.world, 4 * TIME_S);
+        assert_int_equal(sm_state(sim_manager(life.world.sim, !first)), SM_MASTER);
+        uint32_t number = 0;
+        for (; number < 3; number++) {
+            char name[8] = {'H', (char)('1' + number)};
+            client_join(&life.world, life.clients, host(&life.world, name), mgid);
+        }
+        answered_well(&life);
+        memset(life.asked, 0, (LID_UNICAST_LAST + 1) * sizeof *life.asked);
+        set_link(&life, first ? "H7" : "H0", true);
+        run_for(&life.world, 20 * TIME_S);
+        the_registrations_of_both_masters_are_asked_for(&life, number);
+        close_life(&life);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -437,6 +502,7 @@ int main(void)
         cmocka_unit_test(a_dead_standby_delays_answers_once),
         cmocka_unit_test(a_restart_with_the_file_requests_no_reregistration),
         cmocka_unit_test(a_restart_without_the_file_requests_one_reregistration),
+        cmocka_unit_test(clients_of_a_master_that_was_cut_off_register_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -343,7 +343,13 @@ static void lids_of_another_master_are_kept(void **state)
     assert_int_equal(wire_get(fabric_port_info(pair->world.fabric, b), PORT_INFO_LID), lid_a);
 }
 
-static unsigned has_logged(struct sm *sm, unsigned method, unsigned command)
+static uint64_t guid_of(const struct sm *sm)
+{
+    return sm_subnet(sm)->ports.items[sm_subnet(sm)->own_port].guid;
+}
+
+/* The state after a request of the manager with this GUID. */
+static unsigned state_after(struct sm *sm, uint64_t from, unsigned method, unsigned command)
 {
     struct sm_message message = {.lid = LID_PERMISSIVE};
     struct sm_output output;
@@ -353,6 +359,8 @@ static unsigned has_logged(struct sm *sm, unsigned method, unsigned command)
     wire_set(message.mad, MAD_METHOD, method);
     wire_set(message.mad, MAD_ATTRIBUTE_ID, ATTRIBUTE_SM_INFO);
     wire_set(message.mad, MAD_ATTRIBUTE_MODIFIER, command);
+    wire_set(message.mad + SMP_DATA_OFFSET, SM_INFO_GUID, from);
+    wire_set(message.mad + SMP_DATA_OFFSET, SM_INFO_STATE, SM_MASTER);
     sm_receive(sm, 0, &message);
     while (sm_next_output(sm, 0, &output))
         if (output.kind == SM_SEND && wire_get(output.message.mad, MAD_METHOD) == METHOD_GET_RESP)
@@ -365,12 +373,14 @@ static void a_manager_that_was_disabled_answers_and_can_be_enabled(void **state)
     enum { DISABLE = 3, STANDBY = 4 };
     struct pair *pair = open_copied_pair(state);
     struct sm *sm = sim_manager(pair->world.sim, pair->standby);
-    assert_int_equal(has_logged(sm, METHOD_SET, DISABLE), SM_NOT_ACTIVE);
-    assert_int_equal(has_logged(sm, METHOD_GET, 0), SM_NOT_ACTIVE);
+    uint64_t master = guid_of(sim_manager(pair->world.sim, pair->master));
+    assert_int_equal(state_after(sm, master + 1, METHOD_SET, DISABLE), SM_STANDBY);
+    assert_int_equal(state_after(sm, master, METHOD_SET, DISABLE), SM_NOT_ACTIVE);
+    assert_int_equal(state_after(sm, master, METHOD_GET, 0), SM_NOT_ACTIVE);
     kill_master(pair);
     run_for(&pair->world, 5 * TIME_S);
     assert_int_equal(sm_state(sm), SM_NOT_ACTIVE);
-    assert_int_equal(has_logged(sm, METHOD_SET, STANDBY), SM_STANDBY);
+    assert_int_equal(state_after(sm, master, METHOD_SET, STANDBY), SM_STANDBY);
     run_until_taken_over(pair, 5 * TIME_S);
     assert_int_equal(sm_state(sm), SM_MASTER);
 }

@@ -1,0 +1,121 @@
+/* Which other managers this one obeys, hands over to and polls (subnet/trust.h).
+ *
+ * transactions.c passes every Get and Set of SMInfo and every answer through this file. The answer
+ * of a manager that is not a peer counts as no answer: such a manager is not a master to stand by
+ * for, no successor and no rival. It is logged once. A Set(SMInfo) is obeyed only if its sender has
+ * the SM_Key and the state from which the specification (14.4.1) lets it send that Set;
+ * mastership_table.c has further conditions. */
+#include "sm/internal.h"
+#include "subnet/names.h"
+#include "subnet/trust.h"
+
+#include <string.h>
+
+enum { REFUSAL_LOG_S = 10 }; /* between log lines about refused Sets */
+
+struct peers {
+    uint64_t sealed;         /* requests so far: each has its own nonce */
+    VEC(uint8_t) verdicts;   /* enum trust_verdict of the last answer, by port */
+    uint32_t refused;        /* Sets, since the last log line */
+    uint64_t log_refused_at; /* not before this time */
+};
+
+static void release_peers(struct sm *sm)
+{
+    vec_release(&sm->peers->verdicts);
+}
+
+SM_PART(peers, NULL, release_peers, NULL);
+
+static struct trust trust_of(const struct sm *sm)
+{
+    return (struct trust){.sm_key = sm->config.sm_key,
+                          .salt = sm->config.salt,
+                          .allowed = sm->config.allowed_sm_guids,
+                          .allowed_count = sm->config.allowed_sm_guid_count};
+}
+
+void peers_seal_request(struct sm *sm, struct request *request)
+{
+    struct trust trust = trust_of(sm);
+    if (request->target == SUBNET_NONE)
+        return;
+    if (request->kind->writes)
+        wire_set(request->data, SM_INFO_SM_KEY, sm->config.sm_key); /* its target is a peer */
+    else
+        trust_seal_request(&trust, port_at(sm, request->target)->guid,
+                           hash_mix(sm->now) ^ ++sm->peers->sealed, request->data);
+}
+
+bool peers_accept(struct sm *sm, const struct request *request)
+{
+    struct trust trust = trust_of(sm);
+    struct subnet_port *port = port_at(sm, request->target);
+    uint8_t *last = vec_at(&sm->peers->verdicts, request->target);
+    if (request->kind->writes)
+        return true;
+    enum trust_verdict verdict =
+        trust_judge_answer(&trust, port->guid, request->data, request->answer);
+    port->peer_manager = verdict == TRUST_PEER;
+    if (verdict != *last && verdict != TRUST_PEER)
+        sm_log(sm, SM_EVENT_WARNING, "the manager at %s is ignored: %s",
+               subnet_link_name(&sm->subnet, request->target).text, trust_reason(verdict));
+    *last = (uint8_t)verdict;
+    return verdict == TRUST_PEER;
+}
+
+void peers_seal_answer(struct sm *sm, const uint8_t *request, uint8_t *answer)
+{
+    struct trust trust = trust_of(sm);
+    trust_seal_answer(&trust, sm->guid, request, answer);
+}
+
+bool peers_believe_request(const struct sm *sm, const uint8_t *info)
+{
+    struct trust trust = trust_of(sm);
+    return key_is_secret(trust.sm_key) ? trust_request_is_sealed(&trust, sm->guid, info)
+                                       : trust_judge_set(&trust, info) == TRUST_PEER;
+}
+
+static void log_refused_set(struct sm *sm, const uint8_t *info, const char *reason)
+{
+    struct peers *peers = sm->peers;
+    peers->refused++;
+    if (sm->now < peers->log_refused_at)
+        return;
+    sm_log(sm, SM_EVENT_WARNING,
+           "refused %u Set(SMInfo); the last one claims to be from the manager at 0x%016llx: %s",
+           peers->refused, (unsigned long long)wire_get(info, SM_INFO_GUID), reason);
+    peers->refused = 0;
+    peers->log_refused_at = sm->now + REFUSAL_LOG_S * NS_PER_S;
+}
+
+bool peers_may_control(struct sm *sm, enum mastership_event event, const uint8_t *info)
+{
+    struct trust trust = trust_of(sm);
+    enum trust_verdict verdict = trust_judge_set(&trust, info);
+    uint64_t guid = wire_get(info, SM_INFO_GUID);
+    const char *reason = NULL;
+    if (verdict != TRUST_PEER)
+        reason = trust_reason(verdict);
+    else if (guid == sm->guid)
+        reason = "that is this manager";
+    else if (event != ON_ACKNOWLEDGE && wire_get(info, SM_INFO_STATE) != SM_MASTER)
+        reason = "only a master may send it";
+    if (reason)
+        log_refused_set(sm, info, reason);
+    return !reason;
+}
+
+void peers_list_problems(struct sm *sm, struct problems *problems)
+{
+    for (uint32_t port = 0; port < sm->peers->verdicts.count; port++) {
+        enum trust_verdict verdict = (enum trust_verdict)sm->peers->verdicts.items[port];
+        const struct subnet_port *p = port_at(sm, port);
+        if (verdict != TRUST_PEER && p->manager && node_at(sm, p->node)->present)
+            problems_add(problems, PROBLEM_FOREIGN_MANAGER,
+                         subnet_link_name(&sm->subnet, port).text,
+                         "a manager at this port (GUID 0x%016llx) is ignored: %s",
+                         (unsigned long long)p->guid, trust_reason(verdict));
+    }
+}

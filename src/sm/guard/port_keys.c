@@ -1,0 +1,216 @@
+/* The M_Keys of ports (14.2.4), and attempts to use a port without its key.
+ *
+ * All ports have the configured key, or each port has its own one (m_key_per_port), which is
+ * derived from the configured key and the GUID of the port (subnet/trust.h). A port at protection
+ * level 2 answers nobody without its key, and the GUID of a node that is not discovered yet is not
+ * known. So the manager remembers which port was behind which: it probes with the key of the port
+ * that was there last. Ports without a key accept any. A port that has another key is reached when
+ * its lease has run out.
+ *
+ * A virtual function starts with the key of its physical function, and keeps it.
+ *
+ * A port that gets an SMP without its key sends trap 256. The notice names the sender by its LID,
+ * or by the way back if the SMP was routed by directions. The port is read with its key at once,
+ * which stops its lease. */
+#include "sm/internal.h"
+#include "subnet/names.h"
+#include "subnet/trust.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { LOG_INTERVAL_S = 10 }; /* of violations by one offender */
+
+struct offender {
+    uint64_t violations, logged; /* in all; when the last line was written */
+    uint64_t log_at;             /* not before this time */
+};
+
+struct port_keys {
+    VEC(struct sm_neighbour) neighbours;
+    struct map by_port;             /* hash of end port GUID and port number → neighbour */
+    VEC(struct offender) offenders; /* by port */
+    struct offender unknown;
+};
+
+static void release_port_keys(struct sm *sm)
+{
+    vec_release(&sm->port_keys->neighbours);
+    vec_release(&sm->port_keys->offenders);
+    map_release(&sm->port_keys->by_port);
+}
+
+SM_PART(port_keys, NULL, release_port_keys, NULL);
+
+/* ---- keys ---- */
+
+/* The port whose key a port has: that of the physical function for a virtual one. */
+static uint32_t key_owner(const struct sm *sm, uint32_t end_port)
+{
+    uint32_t socket = subnet_socket_of(&sm->subnet, end_port);
+    uint32_t pf =
+        socket == SUBNET_NONE ? SUBNET_NONE : subnet_pf_of(&sm->subnet, port_at(sm, socket)->node);
+    return pf == SUBNET_NONE ? end_port : pf;
+}
+
+static uint64_t key_of_guid(const struct sm *sm, uint64_t guid)
+{
+    if (!sm->config.m_key_per_port)
+        return sm->config.m_key;
+    return sm->config.m_key && guid ? m_key_of_port(sm->config.m_key, guid) : 0;
+}
+
+uint64_t port_keys_of(const struct sm *sm, uint32_t end_port)
+{
+    return key_of_guid(sm, port_at(sm, key_owner(sm, end_port))->guid);
+}
+
+uint64_t port_keys_for_request(const struct sm *sm, const struct request *request)
+{
+    if (request->through != SUBNET_NONE)
+        return port_keys_behind(sm, request->through);
+    if (request->target == SUBNET_NONE)
+        return key_of_guid(sm, sm->guid);
+    const struct subnet_port *target = port_at(sm, request->target);
+    /* It may be that of another manager whose lease has expired. */
+    uint64_t shown = target->known ? wire_get(target->info, PORT_INFO_M_KEY) : 0;
+    return shown ? shown : port_keys_of(sm, request->target);
+}
+
+uint64_t sm_port_key(const struct sm *sm, uint32_t end_port)
+{
+    return port_keys_of(sm, end_port);
+}
+
+/* ---- neighbours ---- */
+
+static uint64_t place_of(uint64_t end_port_guid, unsigned number)
+{
+    return hash_mix(end_port_guid ^ (uint64_t)number << 56);
+}
+
+static uint64_t place_of_port(const struct sm *sm, uint32_t port)
+{
+    return place_of(port_at(sm, subnet_end_port(&sm->subnet, port))->guid,
+                    port_at(sm, port)->number);
+}
+
+uint64_t port_keys_behind(const struct sm *sm, uint32_t port)
+{
+    if (!sm->config.m_key_per_port)
+        return sm->config.m_key;
+    uint32_t peer = port_at(sm, port)->peer;
+    if (peer != SUBNET_NONE)
+        return port_keys_of(sm, subnet_end_port(&sm->subnet, peer));
+    uint32_t last = map_get(&sm->port_keys->by_port, place_of_port(sm, port));
+    return last == MAP_NONE ? 0 : key_of_guid(sm, sm->port_keys->neighbours.items[last].peer_guid);
+}
+
+void sm_restore_neighbour(struct sm *sm, const struct sm_neighbour *neighbour)
+{
+    struct port_keys *keys = sm->port_keys;
+    uint64_t place = place_of(neighbour->guid, neighbour->number);
+    uint32_t known = map_get(&keys->by_port, place);
+    if (known != MAP_NONE) {
+        keys->neighbours.items[known] = *neighbour;
+        return;
+    }
+    map_set(&keys->by_port, place, (uint32_t)keys->neighbours.count);
+    vec_push(&keys->neighbours, *neighbour);
+}
+
+static void learn_neighbour(struct sm *sm, uint32_t port, uint32_t peer)
+{
+    sm_restore_neighbour(
+        sm, &(struct sm_neighbour){
+                .guid = port_at(sm, subnet_end_port(&sm->subnet, port))->guid,
+                .number = port_at(sm, port)->number,
+                .peer_guid = port_at(sm, key_owner(sm, subnet_end_port(&sm->subnet, peer)))->guid,
+                .peer_number = port_at(sm, peer)->number,
+            });
+}
+
+void port_keys_learn_link(struct sm *sm, uint32_t port)
+{
+    uint32_t peer = port_at(sm, port)->peer;
+    if (!sm->config.m_key_per_port || peer == SUBNET_NONE)
+        return;
+    learn_neighbour(sm, port, peer);
+    learn_neighbour(sm, peer, port);
+}
+
+size_t sm_neighbours(const struct sm *sm, const struct sm_neighbour **neighbours)
+{
+    *neighbours = sm->port_keys->neighbours.items;
+    return sm->port_keys->neighbours.count;
+}
+
+/* ---- violations ---- */
+
+/* Follows the way back of a directed SMP from the port that reports it. */
+static uint32_t follow_back(const struct sm *sm, uint32_t from, const uint8_t *details)
+{
+    unsigned hops = (unsigned)wire_get(details, TRAP_BAD_M_KEY_HOP_COUNT);
+    uint32_t at = from;
+    if (wire_get(details, TRAP_BAD_M_KEY_PATH_TRUNCATED) ||
+        hops >= wire_fields[TRAP_BAD_M_KEY_RETURN_PATH].count)
+        return SUBNET_NONE;
+    for (unsigned hop = hops; hop > 0; hop--) {
+        const struct subnet_node *node = node_at(sm, port_at(sm, at)->node);
+        unsigned out = (unsigned)wire_get_at(details, TRAP_BAD_M_KEY_RETURN_PATH, hop);
+        if (out == 0 || out > node->port_count ||
+            port_at(sm, node->first_port + out)->peer == SUBNET_NONE)
+            return SUBNET_NONE;
+        at = port_at(sm, node->first_port + out)->peer;
+    }
+    return subnet_end_port(&sm->subnet, at);
+}
+
+/* Some agents put their own LID into the notice. */
+uint32_t port_keys_offender(const struct sm *sm, uint32_t reporter, const uint8_t *details)
+{
+    uint64_t lid = wire_get(details, TRAP_BAD_M_KEY_LID);
+    if (wire_get(details, TRAP_BAD_M_KEY_DIRECTED))
+        return follow_back(sm, reporter, details);
+    uint32_t port = lid < LFT_ENTRIES ? sm->subnet.by_lid[lid] : SUBNET_NONE;
+    return port == reporter ? SUBNET_NONE : port;
+}
+
+void port_keys_violated(struct sm *sm, uint32_t reporter, const uint8_t *details)
+{
+    uint32_t port = port_keys_offender(sm, reporter, details);
+    struct offender *offender =
+        port == SUBNET_NONE ? &sm->port_keys->unknown : vec_at(&sm->port_keys->offenders, port);
+    offender->violations++;
+    discovery_read_port(sm, reporter); /* with its key: this stops the lease */
+    if (sm->now < offender->log_at)
+        return;
+    sm_log(sm, SM_EVENT_WARNING,
+           "%s sent an SMP without the M_Key of %s: %llu in all, %llu since the last line",
+           port == SUBNET_NONE ? "an unknown port" : subnet_link_name(&sm->subnet, port).text,
+           subnet_node_name(&sm->subnet, port_at(sm, reporter)->node).text,
+           (unsigned long long)offender->violations,
+           (unsigned long long)(offender->violations - offender->logged));
+    offender->logged = offender->violations;
+    offender->log_at = sm->now + LOG_INTERVAL_S * NS_PER_S;
+}
+
+uint64_t sm_m_key_violations(const struct sm *sm)
+{
+    uint64_t all = sm->port_keys->unknown.violations;
+    for (size_t i = 0; i < sm->port_keys->offenders.count; i++)
+        all += sm->port_keys->offenders.items[i].violations;
+    return all;
+}
+
+void port_keys_list_problems(struct sm *sm, struct problems *problems)
+{
+    enum { RECENT_S = 600 };
+    for (uint32_t port = 0; port < sm->port_keys->offenders.count; port++) {
+        const struct offender *offender = &sm->port_keys->offenders.items[port];
+        if (offender->violations && sm->now < offender->log_at + RECENT_S * NS_PER_S)
+            problems_add(problems, PROBLEM_KEY_VIOLATION, subnet_link_name(&sm->subnet, port).text,
+                         "this port sent %llu SMPs without the M_Key of their target",
+                         (unsigned long long)offender->violations);
+    }
+}

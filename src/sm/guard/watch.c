@@ -1,0 +1,102 @@
+/* Finds settings of end ports that somebody else has changed.
+ *
+ * A sweep reads SwitchInfo only, which does not show that another manager has written the LID, the
+ * master's LID or the M_Key of a port. While nothing else is under way, the master reads PortInfo
+ * of `watch_ports` end ports every poll interval, in turn. If a port differs from what is wanted,
+ * it is read again as any port, and so its settings are written again. The read carries the M_Key:
+ * it also stops a lease that a violation has started. */
+#include "sm/internal.h"
+#include "subnet/names.h"
+
+struct watch {
+    uint64_t next;   /* time of the next reads; 0: now */
+    uint32_t cursor; /* the port to be read next */
+};
+
+SM_PART(watch, NULL, NULL, NULL);
+
+static request_outcome watched_port_read;
+static request_adjust_effort watch_effort;
+static const struct request_kind watch_port = {
+    .attribute = ATTRIBUTE_PORT_INFO,
+    .answered = watched_port_read,
+    .effort = watch_effort,
+};
+
+uint64_t watch_deadline(const struct sm *sm)
+{
+    return sm->config.watch_ports ? sm->watch->next : TIME_NEVER;
+}
+
+/* The next turn repeats it. */
+static void watch_effort(const struct sm *sm, const struct request *request,
+                         struct request_effort *effort)
+{
+    (void)sm;
+    (void)request;
+    effort->retries = 0;
+    effort->ignores_loss = true;
+}
+
+static bool is_watched(const struct sm *sm, uint32_t port)
+{
+    const struct subnet_port *p = port_at(sm, port);
+    return p->known && p->lid && subnet_is_end_port(&sm->subnet, port) &&
+           node_at(sm, p->node)->present && !node_at(sm, p->node)->vswitch &&
+           !node_at(sm, p->node)->virtual_function && !sm_is_avoiding_port(sm, port);
+}
+
+void watch_expire(struct sm *sm)
+{
+    struct watch *watch = sm->watch;
+    uint32_t count = (uint32_t)sm->subnet.ports.count;
+    if (sm_state(sm) != SM_MASTER || !sm->config.watch_ports) {
+        watch->next = 0;
+        return;
+    }
+    if (sm->now < watch->next)
+        return;
+    watch->next = sm->now + sm->config.poll_ns;
+    if (!sm_is_settled(sm))
+        return;
+    for (uint32_t looked = 0, read = 0; looked < count && read < sm->config.watch_ports; looked++) {
+        uint32_t port = watch->cursor++ % count;
+        watch->cursor %= count;
+        if (!is_watched(sm, port))
+            continue;
+        read++;
+        sm_send(sm, &watch_port, (union request_subject){.port = port}, port,
+                sm_port_info_modifier(sm, port), NULL);
+    }
+}
+
+static void watched_port_read(struct sm *sm, const struct request *request)
+{
+    static const struct {
+        enum wire_field field;
+        const char *name;
+    } fields[] = {
+        {PORT_INFO_MASTER_SM_LID, "MasterSMLID"},
+        {PORT_INFO_LID, "LID"},
+        {PORT_INFO_LMC, "LMC"},
+        {PORT_INFO_GID_PREFIX, "GidPrefix"},
+        {PORT_INFO_MASTER_SM_SL, "MasterSMSL"},
+        {PORT_INFO_M_KEY_PROTECT_BITS, "M_KeyProtectBits"},
+        {PORT_INFO_M_KEY_LEASE_PERIOD, "M_KeyLeasePeriod"},
+        {PORT_INFO_M_KEY, "M_Key"},
+    };
+    uint32_t port = request->about.port;
+    if (!is_watched(sm, port) || sm_state(sm) != SM_MASTER || reconfigure_phase(sm) != PHASE_IDLE ||
+        sm_is_writing_port(sm, port))
+        return;
+    const uint8_t *known = port_at(sm, port)->info;
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+        if (wire_get(known, fields[i].field) == wire_get(request->answer, fields[i].field))
+            continue;
+        sm_log(sm, SM_EVENT_WARNING,
+               "somebody else changed %s of %s: this manager restores its settings", fields[i].name,
+               subnet_link_name(&sm->subnet, port).text);
+        discovery_read_port(sm, port);
+        return;
+    }
+}
