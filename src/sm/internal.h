@@ -11,6 +11,8 @@
 
 #include <assert.h>
 
+enum { CAPABILITY_IS_SM = 1 << 1 }; /* in PortInfo.CapabilityMask */
+
 /* Each part is private to one file: the one named beside it, or the one with its name. */
 struct sm {
     struct sm_config config;
