@@ -140,6 +140,8 @@ static void answer_status(struct call *call, struct text *out)
     record_begin(&record, NULL);
     record_string(&record, "state", "state     %s", state_names[sm_state(call->sm)]);
     record_flag(&record, "settled", ", idle", sm_is_settled(call->sm));
+    if (sm_state(call->sm) == SM_MASTER && !sm_is_settled(call->sm))
+        record_text(&record, ", a change is under way");
     record_flag(&record, "copy", ", its copy is up to date", sm_has_copy(call->sm));
     record_string(&record, "port", "\nport      %s", call->access->place);
     record_flag(&record, "link_down", ", its link is down", sm_own_link_is_down(call->sm));
