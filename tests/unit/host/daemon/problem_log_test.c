@@ -1,14 +1,8 @@
 /* Each problem is logged once when it appears and once when it is over, and keeps its time. */
 #include "host/daemon/problem_log.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static void write_line(void *context, const char *event, const char *text)
 {
