@@ -39,7 +39,7 @@ static const char help[] =
     "WEFT_SM_SOCKET, else the default of 'weft sm': WEFT_SOCKET with .sm appended if\n"
     "it is set, /run/weft/sm.sock, or in the user's runtime directory.\n"
     "\n"
-    "  status                           state, port, subnet, SMPs, problems\n"
+    "  status                           state, port, subnet, SMPs, number of problems\n"
     "  problems                         what is wrong in the subnet now, and where\n"
     "  topology | routes | events       end ports; acknowledged tables; recent events\n"
     "  reroute | sweep                  compute all routes again; discover the whole\n"

@@ -125,8 +125,9 @@ static void judge_reading(struct counter_reader *reader, uint32_t port,
         if (!limit || reading->errors[i] <= limit * (time / NS_PER_MS) / (minute / NS_PER_MS))
             continue;
         found = true;
-        vec_push(&reader->findings, ((struct counter_finding){port, (enum error_counter)i,
-                                                              reading->errors[i], elapsed}));
+        vec_push(&reader->findings,
+                 ((struct counter_finding){port, (enum error_counter)i, reading->errors[i], elapsed,
+                                           (uint32_t)limit}));
     }
     if (found || elapsed >= minute) {
         reading->since = now;

@@ -36,6 +36,7 @@ struct counter_finding {
     uint32_t port; /* of the subnet */
     enum error_counter counter;
     uint64_t count, period_ns; /* errors, and the time in which they were counted */
+    uint32_t limit;            /* in a minute */
 };
 
 struct counter_reader;

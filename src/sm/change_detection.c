@@ -278,6 +278,37 @@ static void print_bad_m_key(const struct sm *sm, const uint8_t *notice, uint32_t
                                    : subnet_link_name(&sm->subnet, sender).text);
 }
 
+/* The bits of CapabilityMask that differ from those that were read before. */
+static uint32_t changed_capabilities(const struct sm *sm, const uint8_t *details, uint32_t port)
+{
+    return (uint32_t)(wire_get(details, TRAP_LOCAL_CHANGES_CAPABILITY_MASK) ^
+                      wire_get(port_at(sm, port)->info, PORT_INFO_CAPABILITY_MASK));
+}
+
+static void print_local_changes(const struct sm *sm, const uint8_t *details, uint32_t port,
+                                char *text, size_t size)
+{
+    uint32_t mask = (uint32_t)wire_get(details, TRAP_LOCAL_CHANGES_CAPABILITY_MASK);
+    snprintf(text, size, ": CapabilityMask 0x%08x%s%s%s%s", mask,
+             !(changed_capabilities(sm, details, port) & CAPABILITY_IS_SM) ? ""
+             : mask & CAPABILITY_IS_SM ? ", now runs a subnet manager"
+                                       : ", no longer runs a subnet manager",
+             wire_get(details, TRAP_LOCAL_CHANGES_NODE_DESCRIPTION) ? ", new node description" : "",
+             wire_get(details, TRAP_LOCAL_CHANGES_LINK_WIDTH_ENABLED) ? ", LinkWidthEnabled" : "",
+             wire_get(details, TRAP_LOCAL_CHANGES_LINK_SPEED_ENABLED) ? ", LinkSpeedEnabled" : "");
+}
+
+/* Some adapters repeat trap 144 although nothing else has changed. */
+static bool is_repeated(const struct sm *sm, const uint8_t *notice, uint32_t port)
+{
+    const uint8_t *details = notice_details(notice);
+    return wire_get(notice, NOTICE_TRAP_NUMBER) == 144 &&
+           !changed_capabilities(sm, details, port) &&
+           !wire_get(details, TRAP_LOCAL_CHANGES_NODE_DESCRIPTION) &&
+           !wire_get(details, TRAP_LOCAL_CHANGES_LINK_WIDTH_ENABLED) &&
+           !wire_get(details, TRAP_LOCAL_CHANGES_LINK_SPEED_ENABLED);
+}
+
 /* What the notice says beyond its number and its sender. */
 static void print_details(const struct sm *sm, const uint8_t *notice, unsigned trap, uint32_t node,
                           uint32_t port, char *text, size_t size)
@@ -292,14 +323,7 @@ static void print_details(const struct sm *sm, const uint8_t *notice, unsigned t
         snprintf(text, size, " at %s",
                  subnet_link_name(&sm->subnet, trap_port(sm, notice, node, port)).text);
         break;
-    case 144:
-        snprintf(
-            text, size, ": CapabilityMask 0x%08x%s%s%s",
-            (unsigned)wire_get(details, TRAP_LOCAL_CHANGES_CAPABILITY_MASK),
-            wire_get(details, TRAP_LOCAL_CHANGES_NODE_DESCRIPTION) ? ", new node description" : "",
-            wire_get(details, TRAP_LOCAL_CHANGES_LINK_WIDTH_ENABLED) ? ", LinkWidthEnabled" : "",
-            wire_get(details, TRAP_LOCAL_CHANGES_LINK_SPEED_ENABLED) ? ", LinkSpeedEnabled" : "");
-        break;
+    case 144: print_local_changes(sm, details, port, text, size); break;
     case 145:
         snprintf(text, size, ": SystemImageGUID 0x%016llx",
                  (unsigned long long)wire_get(details, TRAP_SYSTEM_IMAGE_GUID_GUID));
@@ -378,7 +402,8 @@ static void handle_trap(struct sm *sm, const uint8_t *notice, unsigned trap, uin
                         uint32_t port)
 {
     const struct subnet_node *n = node_at(sm, node);
-    log_trap(sm, notice, node, port);
+    if (!is_repeated(sm, notice, port))
+        log_trap(sm, notice, node, port);
     if (!n->present)
         return;
     if (sm->config.policy->sequential && reconfigure_phase(sm) != PHASE_IDLE)

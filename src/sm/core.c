@@ -87,14 +87,26 @@ static void release_outbox(struct sm *sm)
 
 static SM_PART(outbox, NULL, release_outbox, NULL);
 
+static void add_event(struct sm *sm, struct sm_event event, const char *format, va_list arguments)
+{
+    vsnprintf(event.text, sizeof event.text, format, arguments);
+    vec_push(&sm->outbox->events, event);
+}
+
 void sm_log(struct sm *sm, enum sm_event_kind kind, const char *format, ...)
 {
-    struct sm_event event = {.kind = kind};
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(event.text, sizeof event.text, format, arguments);
+    add_event(sm, (struct sm_event){.kind = kind}, format, arguments);
     va_end(arguments);
-    vec_push(&sm->outbox->events, event);
+}
+
+void sm_log_listed(struct sm *sm, enum sm_event_kind kind, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    add_event(sm, (struct sm_event){.kind = kind, .listed = true}, format, arguments);
+    va_end(arguments);
 }
 
 /* Answers about mastership go before all else: a standby that waits for one takes over. */

@@ -1,7 +1,9 @@
 /* Faults: nodes that do not answer, ports that flap, link errors, duplicate GUIDs, slow links. A
  * fault must not delay the rest of the subnet or flood the log. faults_list_problems() lists those
  * that are present. */
+#include "base/text.h"
 #include "sm/discovery.h"
+#include "subnet/absent.h"
 #include "subnet/names.h"
 #include "wire/link_rate.h"
 
@@ -20,14 +22,6 @@ struct history {
     uint32_t count;
 };
 
-/* Errors that a port reported, by a trap or by its counters. */
-struct error_report {
-    uint8_t trap;      /* 129, 130 or 131; 0: counters */
-    uint32_t port;     /* that counted them */
-    const char *what;  /* "symbol errors" */
-    uint64_t count, s; /* errors, and in how many seconds */
-};
-
 struct port_faults {
     bool slow;                /* runs below the width or speed of both ends; logged */
     uint64_t suspected_until; /* it is not read again for a suspicion before */
@@ -37,7 +31,7 @@ struct port_faults {
     bool loss_seen;   /* the port at the other end has shown the last loss of the link */
     bool return_seen; /* the same for its return */
     struct history losses, errors; /* of the link; kept at the lower of its two ports */
-    struct error_report error;     /* of the link, the last one */
+    struct sm_link_errors error;   /* of the link, the last ones */
     uint64_t disabled_until;       /* this port; TIME_NEVER: by hand; 0: not disabled */
     struct history spared;         /* it was not isolated, and this was logged */
     uint64_t enabled_at;           /* the last time that the manager enabled it */
@@ -306,34 +300,43 @@ void faults_note_flap(struct sm *sm, uint32_t port, uint32_t peer)
     work->flaps_since = sm->now;
     faults_at(sm, port)->damped_until = sm->now + (NS_PER_S << steps);
     faults_at(sm, peer)->damped_until = sm->now + (NS_PER_S << steps);
-    sm_log(sm, SM_EVENT_WARNING, "link flaps: %s: ignored for %u s",
-           subnet_link_name(&sm->subnet, port).text, 1u << steps);
+    sm_log_listed(sm, SM_EVENT_WARNING, "link flaps: %s: ignored for %u s",
+                  subnet_link_name(&sm->subnet, port).text, 1u << steps);
 }
 
 void faults_note_errors(struct sm *sm, uint32_t port, unsigned trap)
 {
     enum { TRAPS_ALLOWED = 2 };
     struct port_faults *link = link_faults(sm, port);
-    link->error = (struct error_report){.trap = (uint8_t)trap};
+    link->error = (struct sm_link_errors){.trap = (uint8_t)trap};
     history_add(&link->errors, sm->now);
     if (link->errors.count > TRAPS_ALLOWED)
         isolate(sm, port, SM_ISOLATE_ERRORS);
 }
 
-void sm_note_error_rate(struct sm *sm, uint64_t now, uint32_t port, const char *errors,
-                        uint64_t count, uint64_t period_ns)
+/* "L3 port 2 counted 160 symbol errors in 10 s (limit: 60 a minute)" */
+static struct subnet_name describe_errors(const struct sm *sm, const struct sm_link_errors *errors)
+{
+    struct subnet_name text;
+    snprintf(text.text, sizeof text.text, "%.120s counted %llu %s in %llu s (limit: %u a minute)",
+             subnet_port_name(&sm->subnet, errors->port).text, (unsigned long long)errors->count,
+             errors->what, (unsigned long long)((errors->period_ns + NS_PER_S / 2) / NS_PER_S),
+             errors->limit);
+    return text;
+}
+
+void sm_note_error_rate(struct sm *sm, uint64_t now, const struct sm_link_errors *errors)
 {
     sm->now = now;
-    struct port_faults *link = link_faults(sm, port);
+    struct port_faults *link = link_faults(sm, errors->port);
     bool logged = history_is_recent(&link->errors, now) && !link->error.trap;
-    link->error = (struct error_report){
-        .port = port, .what = errors, .count = count, .s = (period_ns + NS_PER_S / 2) / NS_PER_S};
+    link->error = *errors;
     history_add(&link->errors, now);
     if (!logged)
-        sm_log(sm, SM_EVENT_WARNING, "bad cable: %.190s: %.120s counted %llu %s in %llu s",
-               subnet_link_name(&sm->subnet, port).text, subnet_port_name(&sm->subnet, port).text,
-               (unsigned long long)count, errors, (unsigned long long)link->error.s);
-    isolate(sm, port, SM_ISOLATE_ERRORS);
+        sm_log_listed(sm, SM_EVENT_WARNING, "bad cable: %.190s: %s",
+                      subnet_link_name(&sm->subnet, errors->port).text,
+                      describe_errors(sm, errors).text);
+    isolate(sm, errors->port, SM_ISOLATE_ERRORS);
 }
 
 /* ---- isolation ---- */
@@ -488,13 +491,12 @@ void faults_change_ended(struct sm *sm)
             continue;
         bool slow = is_slow(sm, port, text);
         if (slow && !faults_at(sm, port)->slow && found++ < LOGGED_MOST)
-            sm_log(sm, SM_EVENT_WARNING, "slow link: %s runs at %s",
-                   subnet_link_name(&sm->subnet, port).text, text);
+            sm_log_listed(sm, SM_EVENT_WARNING, "slow link: %s runs at %s",
+                          subnet_link_name(&sm->subnet, port).text, text);
         faults_at(sm, port)->slow = slow;
     }
     if (found > LOGGED_MOST)
-        sm_log(sm, SM_EVENT_WARNING, "%u more links are slow: 'weft ctl problems' lists them",
-               found - LOGGED_MOST);
+        sm_log_listed(sm, SM_EVENT_WARNING, "%u more links are slow", found - LOGGED_MOST);
 }
 
 /* ---- duplicate GUIDs ---- */
@@ -619,12 +621,12 @@ static void report_shared_guid(struct sm *sm, uint64_t guid, uint32_t second)
     count_shared_guid(sm);
     if (sm->faults->shared > SHARED_ALLOWED)
         return;
-    sm_log(sm, SM_EVENT_ERROR,
-           "two nodes share the GUID 0x%016llx: one is at %.150s, the second at %.150s; the second "
-           "is ignored",
-           (unsigned long long)guid, place_of_guid(sm, guid).text,
-           second == SUBNET_NONE ? "this manager's port"
-                                 : subnet_port_name(&sm->subnet, second).text);
+    sm_log_listed(
+        sm, SM_EVENT_ERROR,
+        "two nodes share the GUID 0x%016llx: one is at %.150s, the second at %.150s; the second "
+        "is ignored",
+        (unsigned long long)guid, place_of_guid(sm, guid).text,
+        second == SUBNET_NONE ? "this manager's port" : subnet_port_name(&sm->subnet, second).text);
 }
 
 /* A node has another GUID than when it was read. It is removed and found again as a new node. */
@@ -725,6 +727,13 @@ static bool is_open_end(const struct sm *sm, uint32_t port)
            p->peer == SUBNET_NONE && !node->vswitch;
 }
 
+static void explain_link(const struct sm *sm, uint32_t port, struct problems *problems)
+{
+    problems_explain(problems, port);
+    if (port_at(sm, port)->last_peer != SUBNET_NONE)
+        problems_explain(problems, port_at(sm, port)->last_peer);
+}
+
 /* A link is listed at the lower of its two ports. Names take a search, so they are made last. */
 static void list_link(struct sm *sm, uint32_t port, struct problems *problems)
 {
@@ -748,29 +757,12 @@ static void list_link(struct sm *sm, uint32_t port, struct problems *problems)
                      faults->errors.count, faults->errors.count == 1 ? "" : "s", HISTORY_MIN,
                      faults->error.trap);
     else if (errors)
-        problems_add(problems, PROBLEM_BAD_CABLE, place.text, "%.190s counted %llu %s in %llu s",
-                     subnet_port_name(&sm->subnet, faults->error.port).text,
-                     (unsigned long long)faults->error.count, faults->error.what,
-                     (unsigned long long)faults->error.s);
+        problems_add(problems, PROBLEM_BAD_CABLE, place.text, "%s",
+                     describe_errors(sm, &faults->error).text);
+    if (slow || (flaps && p->peer == SUBNET_NONE))
+        explain_link(sm, port, problems);
     if (slow)
         problems_add(problems, PROBLEM_SLOW_LINK, place.text, "the link runs at %s", text);
-}
-
-static void list_open_end(struct sm *sm, uint32_t port, struct problems *problems)
-{
-    const struct port_faults *faults = faults_at(sm, port);
-    if (!is_open_end(sm, port))
-        return;
-    if (faults->excluded)
-        problems_add(problems, PROBLEM_DUPLICATE_GUID, subnet_port_name(&sm->subnet, port).text,
-                     "the node behind this port has the GUID 0x%016llx, as has the one at %.150s; "
-                     "it is ignored",
-                     (unsigned long long)faults->excluded,
-                     place_of_guid(sm, faults->excluded).text);
-    else if (!faults_is_damped(sm, port))
-        problems_add(problems, PROBLEM_DEAD_AGENT, subnet_link_name(&sm->subnet, port).text,
-                     "the link is up, but the node behind %.180s does not answer SMPs",
-                     subnet_port_name(&sm->subnet, port).text);
 }
 
 /* A port may also have been disabled by another manager or by ibportstate. */
@@ -781,6 +773,7 @@ static void list_disabled_port(struct sm *sm, uint32_t port, struct problems *pr
     if (!node_at(sm, p->node)->present || !p->number || !is_disabled(p))
         return;
     struct subnet_name place = subnet_link_name(&sm->subnet, port);
+    explain_link(sm, port, problems);
     if (until && until != TIME_NEVER)
         problems_add(problems, PROBLEM_DISABLED_PORT, place.text,
                      "the manager isolated this link; it tries it again in %u s",
@@ -791,56 +784,127 @@ static void list_disabled_port(struct sm *sm, uint32_t port, struct problems *pr
                      until ? " on request" : "");
 }
 
-/* The port by which a node that is gone was reached: the first that leads to a present node, else
- * the first that had a link; SUBNET_NONE if none had. */
-static uint32_t last_way_in(const struct sm *sm, const struct subnet_node *node)
+/* The node behind this port has the GUID of another node. */
+static void list_duplicate(struct sm *sm, uint32_t port, const struct absent *absent,
+                           struct problems *problems)
 {
-    uint32_t found = SUBNET_NONE;
-    for (unsigned number = 1; number <= node->port_count; number++) {
-        uint32_t port = node->first_port + number, at = port_at(sm, port)->last_peer;
-        if (at == SUBNET_NONE || port_at(sm, at)->last_peer != port)
-            continue;
-        if (node_at(sm, port_at(sm, at)->node)->present)
-            return port;
-        if (found == SUBNET_NONE)
-            found = port;
+    uint64_t guid = faults_at(sm, port)->excluded;
+    uint32_t last = port_at(sm, port)->last_peer,
+             index = last == SUBNET_NONE ? SUBNET_NONE : port_at(sm, last)->node,
+             keeper = map_get(&sm->subnet.by_guid, guid);
+    bool known = index != SUBNET_NONE && absent->group_of.items[index] != SUBNET_NONE &&
+                 node_at(sm, index)->guid != guid;
+    struct subnet_name name = {"the node behind this port"}, keeper_name = {"another node"};
+    char change[96] = "";
+    if (keeper != MAP_NONE)
+        keeper_name = subnet_node_name(&sm->subnet, keeper);
+    if (known) {
+        name = subnet_node_name(&sm->subnet, index);
+        snprintf(change, sizeof change, ", and changed its GUID: it was 0x%016llx",
+                 (unsigned long long)node_at(sm, index)->guid);
     }
-    return found;
+    problems_add(problems, PROBLEM_DUPLICATE_GUID,
+                 known ? subnet_link_name(&sm->subnet, port).text
+                       : subnet_port_name(&sm->subnet, port).text,
+                 "%.100s has the GUID 0x%016llx of %.100s (%.220s)%s; %.100s is left out, %.100s "
+                 "keeps the GUID",
+                 name.text, (unsigned long long)guid, keeper_name.text,
+                 place_of_guid(sm, guid).text, change, name.text, keeper_name.text);
 }
 
-/* A node that was in the subnet, unless its place has another node now or is listed itself. */
-static void list_gone_node(struct sm *sm, uint32_t index, struct problems *problems)
+/* Links that are up, with a node behind them that is not in the subnet. */
+static void list_open_end(struct sm *sm, uint32_t port, const struct absent *absent,
+                          struct problems *problems)
+{
+    const struct port_faults *faults = faults_at(sm, port);
+    if (!is_open_end(sm, port))
+        return;
+    bool explained = problems_is_explained(problems, port);
+    explain_link(sm, port, problems);
+    if (faults->excluded)
+        list_duplicate(sm, port, absent, problems);
+    else if (!explained && !faults_is_damped(sm, port))
+        problems_add(problems, PROBLEM_DEAD_AGENT, subnet_port_name(&sm->subnet, port).text,
+                     "the link is up, but the node behind it does not answer SMPs");
+}
+
+/* Appends the names of ports or nodes: "leaf1, leaf2, …, and 3 more". */
+static void put_names(struct sm *sm, struct text *out, const uint32_t *items, size_t count,
+                      struct subnet_name (*name)(const struct subnet *, uint32_t))
+{
+    enum { NAMED_MOST = 8 };
+    for (size_t i = 0; i < count && i < NAMED_MOST; i++)
+        text_printf(out, "%s%s", i ? ", " : "", name(&sm->subnet, items[i]).text);
+    if (count > NAMED_MOST)
+        text_printf(out, " and %zu more", count - NAMED_MOST);
+}
+
+static void explain_node(const struct sm *sm, uint32_t index, struct problems *problems)
 {
     const struct subnet_node *node = node_at(sm, index);
-    uint32_t port = last_way_in(sm, node);
-    if (node->present || node->virtual_function || port == SUBNET_NONE ||
-        map_get(&sm->subnet.by_guid, node->guid) != index)
-        return;
-    uint32_t at = port_at(sm, port)->last_peer, before = port_at(sm, at)->node;
-    if (node->kind != SUBNET_SWITCH && (is_open_end(sm, at) || is_disabled(port_at(sm, at))))
-        return; /* the port is listed */
-    struct subnet_name place = subnet_link_name(&sm->subnet, port),
-                       name = subnet_node_name(&sm->subnet, index);
-    if (!node_at(sm, before)->present)
-        problems_add(problems, PROBLEM_NODE_GONE, place.text,
-                     "%s %.180s is cut off: %s %.180s, to which it is connected, is gone",
-                     subnet_kind_name(node), name.text, subnet_kind_name(node_at(sm, before)),
-                     subnet_node_name(&sm->subnet, before).text);
-    else
-        problems_add(problems, PROBLEM_NODE_GONE, place.text, "%s %.180s is gone: %s",
-                     subnet_kind_name(node), name.text,
-                     is_open_end(sm, at)           ? "its links are up, but it does not answer SMPs"
-                     : node->kind == SUBNET_SWITCH ? "no link to it is up"
-                                                   : "its link is down");
+    for (unsigned number = 1; number <= node->port_count; number++)
+        explain_link(sm, node->first_port + number, problems);
+}
+
+/* Whether all entries to a group are listed: disabled ports, flapping links, duplicate GUIDs. */
+static bool entries_are_listed(struct sm *sm, const struct absent_group *group,
+                               const struct problems *problems)
+{
+    for (size_t i = 0; i < group->entries.count; i++) {
+        uint32_t port = group->entries.items[i];
+        if (!problems_is_explained(problems, port) && !faults_at(sm, port)->excluded)
+            return false;
+    }
+    return group->entries.count > 0;
+}
+
+/* One line for a node that is gone or does not answer, and for all nodes that it cuts off. */
+static void list_group(struct sm *sm, const struct absent_group *group, struct problems *problems)
+{
+    VEC(uint32_t) up = {0};
+    struct text text = {0};
+    bool listed = entries_are_listed(sm, group, problems) && !group->cut_off.count;
+    for (size_t i = 0; i < group->entries.count; i++)
+        if (is_open_end(sm, group->entries.items[i]) &&
+            !faults_at(sm, group->entries.items[i])->excluded &&
+            !faults_is_damped(sm, group->entries.items[i]))
+            vec_push(&up, group->entries.items[i]);
+    explain_node(sm, group->root, problems);
+    for (size_t i = 0; i < group->cut_off.count; i++)
+        explain_node(sm, group->cut_off.items[i], problems);
+    size_t links = up.count ? up.count : group->entries.count;
+    text_printf(&text, "%s",
+                !links      ? "it cannot be reached"
+                : links > 1 ? "its links are "
+                            : "its link is ");
+    if (links) {
+        text_puts(&text, up.count ? "up (" : "down (");
+        put_names(sm, &text, up.count ? up.items : group->entries.items, links, subnet_port_name);
+        text_puts(&text, up.count ? "), but it does not answer SMPs" : ")");
+    }
+    if (group->cut_off.count) {
+        text_printf(&text, "; %zu node%s behind it %s cut off: ", group->cut_off.count,
+                    group->cut_off.count == 1 ? "" : "s", group->cut_off.count == 1 ? "is" : "are");
+        put_names(sm, &text, group->cut_off.items, group->cut_off.count, subnet_node_name);
+    }
+    if (!listed)
+        problems_add(problems, up.count ? PROBLEM_DEAD_AGENT : PROBLEM_NODE_GONE,
+                     subnet_node_name(&sm->subnet, group->root).text, "%s", text.data);
+    vec_release(&up);
+    text_release(&text);
 }
 
 void faults_list_problems(struct sm *sm, struct problems *problems)
 {
+    struct absent absent;
+    absent_find(&absent, &sm->subnet);
     for (uint32_t port = 0; port < sm->subnet.ports.count; port++) {
         list_link(sm, port, problems);
-        list_open_end(sm, port, problems);
         list_disabled_port(sm, port, problems);
     }
-    for (uint32_t node = 0; node < sm->subnet.nodes.count; node++)
-        list_gone_node(sm, node, problems);
+    for (size_t i = 0; i < absent.groups.count; i++)
+        list_group(sm, &absent.groups.items[i], problems);
+    for (uint32_t port = 0; port < sm->subnet.ports.count; port++)
+        list_open_end(sm, port, &absent, problems);
+    absent_release(&absent);
 }

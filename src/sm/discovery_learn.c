@@ -5,8 +5,6 @@
 
 #include <string.h>
 
-enum { IS_SM = 1 << 1 }; /* in PortInfo.CapabilityMask */
-
 static void read_new_node(struct sm *sm, uint32_t node, uint32_t arrival)
 {
     struct subnet_node *known = node_at(sm, node);
@@ -220,8 +218,8 @@ void discovery_learn_port(struct sm *sm, const struct request *request)
     else
         faults_forget_loss(sm, port);
     faults_resolve_claim(sm, port);
-    bool manager =
-        end && (wire_get(data, PORT_INFO_CAPABILITY_MASK) & IS_SM) && port != sm->subnet.own_port;
+    bool manager = end && (wire_get(data, PORT_INFO_CAPABILITY_MASK) & CAPABILITY_IS_SM) &&
+                   port != sm->subnet.own_port;
     if (manager && !p->manager)
         mastership_query(sm, port);
     p->manager = manager;

@@ -11,6 +11,8 @@
 
 #include <assert.h>
 
+enum { CAPABILITY_IS_SM = 1 << 1 }; /* in PortInfo.CapabilityMask */
+
 /* Each part is private to one file: the one named beside it, or the one with its name. */
 struct sm {
     struct sm_config config;
@@ -73,6 +75,9 @@ static inline struct subnet_node *node_at(const struct sm *sm, uint32_t node)
 
 /* core.c: output for the owner */
 void sm_log(struct sm *sm, enum sm_event_kind kind, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* The same, for a problem that sm_problems() lists. */
+void sm_log_listed(struct sm *sm, enum sm_event_kind kind, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 void sm_reply(struct sm *sm, const struct sm_message *message);
 void sm_persist(struct sm *sm, struct sm_lid_fact fact);

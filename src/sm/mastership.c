@@ -282,8 +282,9 @@ static void send_handover(struct sm *sm, const struct event_details *details)
     struct mastership_peer us = own_rank(sm), them = read_info(details->info);
     sm->mastership->last_successor = details->port;
     sm->mastership->refused = false;
-    sm_log(sm, SM_EVENT_STATE, "handing over to 0x%016llx%s", (unsigned long long)them.guid,
-           mastership_outranks(&them, &us) ? ", which has a higher rank" : "");
+    sm_log(sm, SM_EVENT_STATE, "handing over to the manager at %.220s (0x%016llx, priority %u)%s",
+           subnet_link_name(&sm->subnet, details->port).text, (unsigned long long)them.guid,
+           them.priority, mastership_outranks(&them, &us) ? ", which has a higher rank" : "");
     send_info(sm, &set_handover, details->port, CONTROL_HANDOVER, PRIORITY_URGENT);
 }
 
@@ -782,18 +783,16 @@ void mastership_list_problems(struct sm *sm, struct problems *problems)
     if (sm_state(sm) == SM_STANDBY && master != SUBNET_NONE &&
         standby_copy_master_answered(sm, &weft) && !weft)
         problems_add(problems, PROBLEM_FOREIGN_MANAGER, subnet_link_name(&sm->subnet, master).text,
-                     "the master at this port is no weft SM (priority %u, GUID 0x%016llx); this "
+                     "an SM that is not weft is master (priority %u; this manager's is %u); this "
                      "manager is standby",
-                     port_at(sm, master)->manager_priority,
-                     (unsigned long long)port_at(sm, master)->guid);
+                     port_at(sm, master)->manager_priority, own_rank(sm).priority);
     for (uint32_t port = 0; sm_state(sm) == SM_MASTER && port < sm->subnet.ports.count; port++) {
         const struct subnet_port *p = port_at(sm, port);
         if (p->manager && p->rival && node_at(sm, p->node)->present)
             problems_add(problems, PROBLEM_FOREIGN_MANAGER,
                          subnet_link_name(&sm->subnet, port).text,
-                         "a second manager at this port is master, too (priority %u, GUID "
-                         "0x%016llx)",
-                         p->manager_priority, (unsigned long long)p->guid);
+                         "a second SM is master, too (priority %u; this manager's is %u)",
+                         p->manager_priority, own_rank(sm).priority);
     }
 }
 

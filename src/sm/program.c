@@ -9,6 +9,7 @@
 
 #include "base/bitset.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static request_outcome switch_ended, switch_written, block_accepted, block_refused;
@@ -273,9 +274,9 @@ static unsigned last_block(struct sm *sm, uint32_t node)
     unsigned capacity = (unsigned)wire_get(n->switch_info, SWITCH_INFO_LINEAR_FDB_CAP);
     bool fits = !capacity || top < capacity;
     if (!fits && program_first_lacks_room(sm, node))
-        sm_log(sm, SM_EVENT_ERROR,
-               "the table of switch %s ends at LID %u: LIDs up to %u have no route there",
-               subnet_node_name(&sm->subnet, node).text, capacity - 1, top);
+        sm_log_listed(sm, SM_EVENT_ERROR,
+                      "the table of switch %s has %u entries: LIDs %u to %u have no route there",
+                      subnet_node_name(&sm->subnet, node).text, capacity, capacity, top);
     if (fits)
         switch_settings(sm, node)->too_small = false;
     return (fits ? top : capacity - 1) / LFT_BLOCK;
@@ -443,6 +444,24 @@ static unsigned count_refused_blocks(struct sm *sm, uint32_t node)
     return count;
 }
 
+static void list_small_table(struct sm *sm, uint32_t node, const char *name,
+                             struct problems *problems)
+{
+    const struct subnet_node *n = node_at(sm, node);
+    unsigned entries = (unsigned)wire_get(n->switch_info, SWITCH_INFO_LINEAR_FDB_CAP);
+    char lmc[32] = "";
+    if (sm->config.lmc)
+        snprintf(lmc, sizeof lmc, " (lmc is %u)", sm->config.lmc);
+    if (entries)
+        problems_add(problems, PROBLEM_SMALL_TABLE, name,
+                     "its forwarding table has %u entries; LIDs %u to %u have no route there%s",
+                     entries, entries, n->tables->wanted_top, lmc);
+    else
+        problems_add(problems, PROBLEM_SMALL_TABLE, name,
+                     "its random forwarding table has %u entries, too few: no route is written%s",
+                     (unsigned)wire_get(n->switch_info, SWITCH_INFO_RANDOM_FDB_CAP), lmc);
+}
+
 void program_list_problems(struct sm *sm, struct problems *problems)
 {
     for (uint32_t i = 0; i < sm->subnet.nodes.count; i++) {
@@ -464,10 +483,7 @@ void program_list_problems(struct sm *sm, struct problems *problems)
                          "the switch refuses its SwitchInfo: its top LID stays %u",
                          (unsigned)wire_get(node->switch_info, SWITCH_INFO_LINEAR_FDB_TOP));
         if (work->too_small)
-            problems_add(problems, PROBLEM_REFUSED_TABLE, name.text,
-                         "its forwarding table has %u entries; LIDs up to %u have no route there",
-                         (unsigned)wire_get(node->switch_info, SWITCH_INFO_LINEAR_FDB_CAP),
-                         node->tables->wanted_top);
+            list_small_table(sm, i, name.text, problems);
     }
     blocks_list_problems(sm, problems);
     program_ports_list_problems(sm, problems);

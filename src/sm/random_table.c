@@ -123,9 +123,9 @@ void random_table_program(struct sm *sm, uint32_t node)
     memcpy(wanted, tables->random, bytes);
     if (!build_blocks(tables, capacity, random_table_default(sm, node), wanted)) {
         if (program_first_lacks_room(sm, node))
-            sm_log(sm, SM_EVENT_ERROR,
-                   "the table of switch 0x%016llx holds only %u routes: none are written",
-                   (unsigned long long)n->guid, capacity);
+            sm_log_listed(sm, SM_EVENT_ERROR,
+                          "the table of switch 0x%016llx holds only %u routes: none are written",
+                          (unsigned long long)n->guid, capacity);
     } else {
         for (uint32_t block = 0; block < capacity / BLOCK_ENTRIES; block++) {
             const uint8_t *data = wanted + block * SMP_DATA_BYTES;

@@ -178,6 +178,7 @@ enum sm_event_kind {
 };
 struct sm_event {
     enum sm_event_kind kind;
+    bool listed; /* sm_problems() lists it, too */
     char text[512];
 };
 
@@ -327,10 +328,16 @@ void sm_counts(const struct sm *sm, struct sm_counts *counts);
 int sm_set_port(struct sm *sm, uint64_t now, const char *node, unsigned port, bool enable,
                 struct err *err);
 
-/* The owner has read counters of a port: it counted `count` errors (such as "symbol errors") in
- * this time, which is above the configured limit. */
-void sm_note_error_rate(struct sm *sm, uint64_t now, uint32_t port, const char *errors,
-                        uint64_t count, uint64_t period_ns);
+/* Errors that a port reported, by its counters or by a trap. */
+struct sm_link_errors {
+    uint8_t trap;     /* 129, 130 or 131; 0: counters */
+    uint32_t port;    /* that counted them */
+    const char *what; /* "symbol errors" */
+    uint64_t count, period_ns;
+    uint32_t limit; /* in a minute */
+};
+/* The owner has read counters of a port: its error rate is above the configured limit. */
+void sm_note_error_rate(struct sm *sm, uint64_t now, const struct sm_link_errors *errors);
 
 /* Appends what the manager knows to be wrong now (subnet/problems.h). */
 void sm_problems(struct sm *sm, uint64_t now, struct problems *problems);

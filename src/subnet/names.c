@@ -43,11 +43,15 @@ struct subnet_name subnet_link_name(const struct subnet *subnet, uint32_t port)
 {
     const struct subnet_port *p = &subnet->ports.items[port];
     uint32_t peer = p->peer != SUBNET_NONE ? p->peer : p->last_peer;
-    struct subnet_name near = subnet_port_name(subnet, port), name;
+    struct subnet_name near = subnet_port_name(subnet, port), far, name;
     if (peer == SUBNET_NONE)
         return near;
-    snprintf(name.text, sizeof name.text, "%.105s <-> %.105s", near.text,
-             subnet_port_name(subnet, peer).text);
+    far = subnet_port_name(subnet, peer);
+    bool near_switch = subnet->nodes.items[p->node].kind == SUBNET_SWITCH,
+         far_switch = subnet->nodes.items[subnet->ports.items[peer].node].kind == SUBNET_SWITCH,
+         near_first = near_switch != far_switch ? near_switch : strcmp(near.text, far.text) < 0;
+    snprintf(name.text, sizeof name.text, "%.105s <-> %.105s", near_first ? near.text : far.text,
+             near_first ? far.text : near.text);
     return name;
 }
 

@@ -13,7 +13,8 @@ struct subnet_name {
 
 struct subnet_name subnet_node_name(const struct subnet *subnet, uint32_t node);
 struct subnet_name subnet_port_name(const struct subnet *subnet, uint32_t port);
-/* The link at this port; if there is none, the last one that was there. */
+/* The link at this port; if there is none, the last one that was there. The end at a switch is
+ * first, else the end whose name is first. */
 struct subnet_name subnet_link_name(const struct subnet *subnet, uint32_t port);
 /* The node with this description or GUID (0x…), also one that is gone; SUBNET_NONE: there is none,
  * or several have the description. */

@@ -7,35 +7,45 @@
 
 #include "base/mem.h"
 
+#include <time.h>
+
+/* The most serious first. */
 enum problem_kind {
-    PROBLEM_FLAPPING_LINK,
-    PROBLEM_BAD_CABLE,      /* a port reports link errors */
-    PROBLEM_DUPLICATE_GUID, /* two nodes have the same GUID */
-    PROBLEM_SLOW_LINK,      /* it runs below the width or speed of both ends */
-    PROBLEM_WRONG_CABLE,    /* it differs from the plan */
-    PROBLEM_DEAD_AGENT,     /* the link is up, but the node behind it does not answer SMPs */
-    PROBLEM_NODE_GONE,      /* a node that was in the subnet is not reachable */
+    PROBLEM_NO_ROUTES, /* no engine computes routes for this network */
     PROBLEM_FOREIGN_MANAGER,
     PROBLEM_KEY_VIOLATION, /* a port sends SMPs without the M_Key */
-    PROBLEM_REFUSED_TABLE, /* a node refuses what the manager writes */
-    PROBLEM_NO_ROUTES,     /* no engine computes routes for this network */
-    PROBLEM_DISABLED_PORT, /* the manager disabled it */
+    PROBLEM_SMALL_TABLE,   /* a switch has fewer entries than the subnet has LIDs */
+    PROBLEM_REFUSED_TABLE, /* a switch refuses what the manager writes */
     PROBLEM_FILES,         /* a file cannot be written */
+    PROBLEM_DEAD_AGENT,    /* the link is up, but the node behind it does not answer SMPs */
+    PROBLEM_NODE_GONE,     /* a node that was in the subnet is not reachable */
+    PROBLEM_DUPLICATE_GUID,
+    PROBLEM_FLAPPING_LINK,
+    PROBLEM_BAD_CABLE,     /* a port reports link errors */
+    PROBLEM_SLOW_LINK,     /* it runs below the width or speed of both ends */
+    PROBLEM_WRONG_CABLE,   /* it differs from the plan */
+    PROBLEM_DISABLED_PORT, /* the manager disabled it */
     PROBLEM_KINDS,
 };
 
 struct problem {
     enum problem_kind kind;
+    time_t since;    /* set by the host; 0: not known */
     char place[256]; /* a node, port or link (names.h), or a file */
-    char text[640];
+    char text[1024];
 };
 
 struct problems {
     VEC(struct problem) items;
+    VEC(bool) explained; /* by port of the subnet */
 };
 
 void problems_add(struct problems *problems, enum problem_kind kind, const char *place,
                   const char *format, ...) __attribute__((format(printf, 4, 5)));
+/* A listed problem explains the state of this port: what follows from it is not listed. */
+void problems_explain(struct problems *problems, uint32_t port);
+bool problems_is_explained(const struct problems *problems, uint32_t port);
+void problems_sort(struct problems *problems); /* the most serious first */
 void problems_release(struct problems *problems);
 const char *problem_kind_name(enum problem_kind kind); /* "flapping link" */
 

@@ -324,10 +324,24 @@ static void put_node(const struct topology *topology, const struct name_map *nam
         text_printf(out, named ? " (0x%016llx)" : "0x%016llx", (unsigned long long)node->guid);
 }
 
+/* The order of the ends of a cable: a switch first, else by description. */
+static bool is_behind(const struct topology *topology, uint32_t a, uint32_t b)
+{
+    const struct topology_node *near = &topology->nodes.items[topology->ports.items[a].node];
+    const struct topology_node *far = &topology->nodes.items[topology->ports.items[b].node];
+    if ((near->kind == NODE_SWITCH) != (far->kind == NODE_SWITCH))
+        return far->kind == NODE_SWITCH;
+    return near->description && far->description && strcmp(near->description, far->description) > 0;
+}
+
 static void put_cable(const struct topology *topology, const struct name_map *names, uint32_t port,
                       struct text *out)
 {
     uint32_t ends[2] = {port, topology->ports.items[port].peer};
+    if (is_behind(topology, ends[0], ends[1])) {
+        ends[0] = ends[1];
+        ends[1] = port;
+    }
     for (unsigned i = 0; i < 2; i++) {
         put_node(topology, names, topology->ports.items[ends[i]].node, out);
         text_printf(out, " port %u%s", topology_port_number(topology, ends[i]), i ? "" : " <-> ");
@@ -375,8 +389,8 @@ void topology_diff_print(const struct topology_diff *diff,
         const struct topology_port *p = &plan->ports.items[planned[0]];
         const struct topology_port *a = &actual->ports.items[found[0]];
         put_cables(actual, &diff->actual_names, found, out);
-        text_printf(out, " runs at %s %s", link_width_name(a->width), link_speed_name(a->speed));
-        text_printf(out, "; the plan has %s %s", link_width_name(p->width),
+        text_printf(out, " runs at %uX %s; the plan has %uX %s", link_width_multiple(a->width),
+                    link_speed_name(a->speed), link_width_multiple(p->width),
                     link_speed_name(p->speed));
         break;
     }

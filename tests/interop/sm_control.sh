@@ -103,7 +103,7 @@ claim "weft sm does not replace a regular file by its socket" keeps_file
 background env WEFT_ATTACH=H5 LD_PRELOAD="$PRELOAD" "$WEFT" sm --control "$work/second.socket" --log "$work/second.log"
 wait_until 20 grep -q 'with a copy' second.log || { cat second.log && exit 1; }
 hands_over() {
-    control handover && contains 'handed over to the manager at H5 port 1 <-> S[0-9]+ port [0-9]+; this manager is standby' control.out &&
+    control handover && contains 'handed over to the manager at S[0-9]+ port [0-9]+ <-> H5 port 1; this manager is standby' control.out &&
         contains 'master \(the master handed over\)' second.log && prints 'state +standby' status
 }
 says_why_not() { # the only standby is stopped

@@ -29,7 +29,7 @@ has_problem() { problems && grep -qE -- "$1" problems.out; }
 lists() { wait_until 20 has_problem "$1" || { cat problems.out && tail -n 20 manager.log && return 1; }; }
 logs() { wait_until 20 grep -qE -- "$1" manager.log || { tail -n 20 manager.log && return 1; }; }
 ctl() { "$WEFT" ctl --socket "$work/sm.socket" "$@"; }
-is_settled() { ctl status | grep -q 'nothing to do'; }
+is_settled() { ctl status | grep -q 'master, idle'; }
 flaps_once() { # SWITCH PORT: its link is up again, and the manager has nothing left to do
     happens "link up: $1 port $2 <->" fault flap "$1" "$2" && wait_until 20 is_settled
 }
@@ -38,7 +38,7 @@ isolates() {
     flaps_once L12 1 && flaps_once L12 1 && flaps_once L12 1 && flaps_once L12 1 &&
         happens "isolated: $link flaps; it is disabled and tried again in 4 s" fault flap L12 1 &&
         lists "^disabled port: $link: the manager isolated this link" && logs "enabled: $link" &&
-        wait_until 20 lacks_problem "disabled port: $link" && lacks_problem 'node gone: H48'
+        wait_until 20 lacks_problem "disabled port: $link" && lacks_problem 'node gone: H48' && logs "solved +disabled port: $link"
 }
 lacks_problem() { problems && ! grep -q "$1" problems.out; }
 by_hand() {
@@ -62,40 +62,49 @@ slow_link() {
     on_running_weft ibportstate "$lid" 3 width 1 >width.out 2>&1 || { cat width.out && return 1; }
     happens 'link up: L4 port 3' fault flap L4 3 && lists '^slow link: L4 port 3 <-> H18 port 1: the link runs at 1X HDR; both ends support 4X HDR'
 }
-dead_agent() { fault agent mute H20 && lists '^dead agent: L5 port 1 <-> H20 port 1: .*does not answer SMPs'; }
+dead_agent() { fault agent mute H20 && lists '^dead agent: H20: its link is up \(L5 port 1\), but it does not answer SMPs'; }
+# A switch with four hosts, and two cables to other switches, is one problem: the plan lacks nothing that it does not explain.
+dead_switch() {
+    fault agent mute L14 &&
+        lists '^dead agent: L14: its links are up \(S0 port 15, S1 port 15\), but it does not answer SMPs; 4 nodes behind it are cut off: H56, H57, H58, H59 \(since [0-9:]+\)$' &&
+        lacks '(node gone|wrong cable: missing)' <(grep -v 'L9 port 2' problems.out) && logs 'warning +dead agent: L14: its links are up' &&
+        fault agent heal L14 && logs 'solved +dead agent: L14 \(after [0-9]+ s\)' && lacks 'missing node' manager.log
+}
 cut_host() {
-    fault link down L6 1 && lists '^node gone: H24 port 1 <-> L6 port 1: adapter H24 is gone: its link is down' &&
+    fault link down L6 1 && lists '^node gone: H24: its link is down \(L6 port 1\)' &&
         logs 'link down: L6 port 1 <-> H24 port 1'
 }
 duplicate() {
     fault guid H40 0x100002 &&
-        lists '^duplicate GUID: L10 port 1: .*0x0000000000100002, as has the one at H1 port 1 <-> L0 port 2' &&
-        logs 'GUID change: H40 port 1 <-> L10 port 1' && logs 'two nodes share the GUID 0x0000000000100002'
+        lists '^duplicate GUID: L10 port 1 <-> H40 port 1: H40 has the GUID 0x0000000000100002 of H1 \(L0 port 2 <-> H1 port 1\), and changed its GUID: it was 0x[0-9a-f]+; H40 is left out, H1 keeps the GUID' &&
+        logs 'GUID change: L10 port 1 <-> H40 port 1' && logs 'warning +duplicate GUID: L10 port 1 <-> H40 port 1'
 }
 full_disk() { # the new host's LID is to be stored, but a directory cannot be replaced by a file, not even by root
-    rm -f state/guid2lid && mkdir -p state/guid2lid/full && fault link up L9 2 && lists '^file not written: .*/state: addresses cannot be kept: '
+    rm -f state/guid2lid && mkdir -p state/guid2lid/full && fault link up L9 2 && lists '^file not written: .*/state: LIDs and registrations are not saved: .*; weft keeps trying'
 }
 as_json() {
     "$WEFT" ctl --socket "$work/sm.socket" --json problems |
-        python3 -c 'import json, sys; l = json.load(sys.stdin); assert {"problem", "place", "text"} == set(l[0]), l' &&
+        python3 -c 'import json, sys; l = json.load(sys.stdin); assert {"problem", "place", "text", "since"} == set(l[0]), l' &&
         "$WEFT" ctl --socket "$work/sm.socket" --json status |
-        python3 -c 'import json, sys; assert len(json.load(sys.stdin)["problems"]) > 5'
+        python3 -c 'import json, sys; assert len(json.load(sys.stdin)["problems"]) > 5' &&
+        ctl status >manager.status && contains "^problems  +[0-9]+: see 'weft ctl problems'" manager.status
 }
 foreign() {
     WEFT_ATTACH=H30 LD_PRELOAD=$PRELOAD "$WEFT" sm --priority 0 --log "$work/other.log" --once >other.out 2>&1
     background env WEFT_ATTACH=H30 LD_PRELOAD="$PRELOAD" opensm -p 15 -f "$work/osm.log" >osm.out 2>&1
-    lists '^foreign manager: H30 port 1 <-> L7 port 3: the master at this port is no weft SM \(priority 15'
+    lists '^foreign manager: L7 port 3 <-> H30 port 1: an SM that is not weft is master \(priority 15; this manager.s is 0\); this manager is standby'
 }
 
-claim "a switch without room for its table is listed" lists '^refused table: S1: '
+claim "a switch without room for its table is listed" lists '^table too small: S1: its forwarding table has 64 entries; LIDs 64 to [0-9]+ have no route there'
 claim "swapped cables are listed by name" lists '^wrong cable: swapped cables: L1 port 2 <-> H5 port 1 and .*; the plan has '
-claim "swapped cables are logged" logs 'warning +swapped cables: L1 port 2 <-> H5 port 1'
+claim "swapped cables are logged" logs 'warning +wrong cable: swapped cables: L1 port 2 <-> H5 port 1'
 claim "a flapping link is logged and listed" flaps
 claim "a link with errors is listed" bad_cable
 claim "a slow link is listed" slow_link
 claim "a link that flaps five times is isolated and tried again" isolates
 claim "a port is disabled and enabled by hand" by_hand
 claim "a dead agent is listed" dead_agent
+claim "a dead switch and the nodes behind it are one problem, until it answers" dead_switch
 claim "a host that is cut off is listed" cut_host
 claim "a duplicate GUID is listed with both places" duplicate
 claim "a state directory that cannot be written is listed" full_disk

@@ -1,12 +1,11 @@
 #include "host/daemon/cabling.h"
 
+#include "subnet/names.h"
 #include "topology/diff.h"
 #include "topology/virtual.h"
 #include "wire/link_rate.h"
 
 #include <string.h>
-
-enum { LOGGED_MOST = 20 };
 
 static uint8_t width_of(unsigned lanes)
 {
@@ -70,17 +69,59 @@ static void describe_subnet(struct topology *result, const struct subnet *subnet
     mem_free(place);
 }
 
+/* The port of the subnet that corresponds to a port of a topology, also of a node that is gone; by
+ * description, else by GUID. SUBNET_NONE: there is none. */
+static uint32_t port_in_subnet(const struct subnet *subnet, const struct topology *topology,
+                               uint32_t port)
+{
+    const struct topology_node *node = &topology->nodes.items[topology->ports.items[port].node];
+    unsigned number = topology_port_number(topology, port);
+    uint32_t found = node->description ? subnet_find_node(subnet, node->description) : SUBNET_NONE;
+    if (found == SUBNET_NONE)
+        found = map_get(&subnet->by_guid, node->guid);
+    return found < subnet->nodes.count && number <= subnet->nodes.items[found].port_count
+               ? subnet->nodes.items[found].first_port + number
+               : SUBNET_NONE;
+}
+
+/* Whether a listed problem explains a missing node or cable, or a wrong rate. */
+static bool is_explained(const struct topology_diff *diff,
+                         const struct topology_difference *difference, const struct subnet *subnet,
+                         const struct problems *problems)
+{
+    const struct topology *plan = diff->plan;
+    uint32_t port = difference->planned[0];
+    const struct topology_node *node = NULL;
+    switch (difference->kind) {
+    case DIFFERENCE_NODE_MISSING:
+        node = &plan->nodes.items[plan->ports.items[port].node];
+        for (unsigned number = 1; number <= node->port_count; number++)
+            if (problems_is_explained(problems,
+                                      port_in_subnet(subnet, plan, node->first_port + number)))
+                return true;
+        return false;
+    case DIFFERENCE_CABLE_MISSING:
+        return problems_is_explained(problems, port_in_subnet(subnet, plan, port)) ||
+               problems_is_explained(problems,
+                                     port_in_subnet(subnet, plan, plan->ports.items[port].peer));
+    case DIFFERENCE_RATE:
+        return problems_is_explained(problems,
+                                     port_in_subnet(subnet, diff->actual, difference->actual[0]));
+    default: return false;
+    }
+}
+
 void cabling_list_problems(const struct topology *plan, const struct subnet *subnet,
                            struct problems *problems)
 {
     struct topology actual;
     struct topology_diff diff;
-    if (!plan)
-        return;
     describe_subnet(&actual, subnet);
     topology_diff(&diff, plan, &actual);
     for (size_t i = 0; i < diff.items.count; i++) {
         struct text text = {0};
+        if (is_explained(&diff, &diff.items.items[i], subnet, problems))
+            continue;
         topology_diff_print(&diff, &diff.items.items[i], &text);
         problems_add(problems, PROBLEM_WRONG_CABLE, difference_kind_name(diff.items.items[i].kind),
                      "%s", text.data);
@@ -88,41 +129,4 @@ void cabling_list_problems(const struct topology *plan, const struct subnet *sub
     }
     topology_diff_release(&diff);
     topology_release(&actual);
-}
-
-static bool was_logged(const struct cabling *cabling, const char *text)
-{
-    for (size_t i = 0; i < cabling->logged.count; i++)
-        if (strcmp(cabling->logged.items[i], text) == 0)
-            return true;
-    return false;
-}
-
-void cabling_log(struct cabling *cabling, const struct topology *plan, const struct subnet *subnet,
-                 struct event_log *log)
-{
-    struct problems problems = {0};
-    struct cabling now = {0};
-    unsigned found = 0;
-    cabling_list_problems(plan, subnet, &problems);
-    for (size_t i = 0; i < problems.items.count; i++) {
-        const struct problem *problem = &problems.items.items[i];
-        if (found < LOGGED_MOST && !was_logged(cabling, problem->text)) {
-            event_log_write(log, "warning", "%s: %s", problem->place, problem->text);
-            found++;
-        }
-        vec_push(&now.logged, mem_strdup(problem->text));
-    }
-    if (cabling->logged.count && !now.logged.count)
-        event_log_write(log, "cables", "all cables are as planned");
-    cabling_release(cabling);
-    *cabling = now;
-    problems_release(&problems);
-}
-
-void cabling_release(struct cabling *cabling)
-{
-    for (size_t i = 0; i < cabling->logged.count; i++)
-        mem_free(cabling->logged.items[i]);
-    vec_release(&cabling->logged);
 }

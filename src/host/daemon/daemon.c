@@ -20,6 +20,7 @@
 #include "host/daemon/link_errors.h"
 #include "host/daemon/manager_control.h"
 #include "host/daemon/port_key_files.h"
+#include "host/daemon/problem_log.h"
 #include "host/daemon/readiness.h"
 #include "host/daemon/registrations.h"
 #include "host/daemon/store.h"
@@ -52,6 +53,9 @@ enum {
 };
 static const uint64_t handover_timeout = 2 * NS_PER_S;
 static const uint64_t file_retry_interval = 5 * NS_PER_S;
+static const uint64_t problems_interval = 10 * NS_PER_S; /* of comparisons, if nothing happens */
+static const uint64_t problems_delay = NS_PER_S;         /* between two of them, at least */
+static const uint64_t problems_patience = 5 * NS_PER_S;  /* a change may delay one */
 static const uint64_t link_poll_interval = 100 * NS_PER_MS;
 enum { PORT_RETRY_MS = 200 };
 
@@ -80,7 +84,8 @@ struct daemon {
     struct err files_error;  /* the reason of that failure */
     bool refused;            /* the last job computed no routes */
     struct err refusal;      /* the reason of that */
-    struct cabling cabling;
+    struct problem_log problems;
+    uint64_t problems_at, problems_last; /* the next and the last comparison */
     bool ending;
     int status; /* exit status */
     uint64_t stop_at;
@@ -101,6 +106,14 @@ static void end_daemon(struct daemon *daemon, int status)
 {
     daemon->ending = true;
     daemon->status = status;
+}
+
+/* Something happened: problems may be new or over. */
+static void expect_problems(struct daemon *daemon, uint64_t now)
+{
+    uint64_t at = daemon->problems_last + problems_delay;
+    at = at < now ? now : at;
+    daemon->problems_at = at < daemon->problems_at ? at : daemon->problems_at;
 }
 
 /* ---- routes ---- */
@@ -137,18 +150,16 @@ static void finish_jobs(struct daemon *daemon)
 
 /* ---- files ---- */
 
-/* Files that could not be written become due again. Logs the first failure and the first success
- * after it. */
+/* Files that could not be written become due again. */
 static void finish_file_tasks(struct daemon *daemon, uint64_t now)
 {
     char text[1024];
     for (struct file_task *task; (task = worker_take(daemon->writer)) != NULL;) {
         bool failed = task->dump_failed || task->lids_failed || task->registrations_failed;
-        if (failed && (!daemon->files_failed || daemon->ending))
-            event_log_write(&daemon->log, "error", "%s%s", err_text(&task->err, text, sizeof text),
-                            daemon->ending ? "" : "; it will be tried again");
-        else if (!failed && daemon->files_failed)
-            event_log_write(&daemon->log, "files", "all files are written again");
+        if (failed && daemon->ending)
+            event_log_write(&daemon->log, "error", "%s", err_text(&task->err, text, sizeof text));
+        if (failed != daemon->files_failed)
+            expect_problems(daemon, now);
         daemon->files_failed = failed;
         daemon->files_error = task->err;
         daemon->files_again_at = failed ? now + file_retry_interval : 0;
@@ -227,17 +238,18 @@ static void log_up(struct daemon *daemon, const struct sm_event *event)
                             sizeof figures / sizeof *figures);
     daemon->counted = now;
     daemon->dump_due = true;
-    if (daemon->config->has_plan)
-        cabling_log(&daemon->cabling, &daemon->config->plan, sm_subnet(daemon->sm), &daemon->log);
 }
 
-static void log_event(struct daemon *daemon, const struct sm_event *event)
+static void log_event(struct daemon *daemon, uint64_t now, const struct sm_event *event)
 {
     static const char *const words[] = {
         [SM_EVENT_STATE] = "state",   [SM_EVENT_NODE_IN] = "in",      [SM_EVENT_NODE_OUT] = "out",
         [SM_EVENT_CHANGE] = "change", [SM_EVENT_UP] = "up",           [SM_EVENT_TRAP] = "trap",
         [SM_EVENT_LINK] = "link",     [SM_EVENT_WARNING] = "warning", [SM_EVENT_ERROR] = "error",
     };
+    expect_problems(daemon, now);
+    if (event->listed)
+        return; /* watch_problems() logs it */
     if (daemon->control)
         manager_control_note(daemon->control, words[event->kind], event->text);
     bool serving = event->kind == SM_EVENT_UP || sm_state(daemon->sm) == SM_STANDBY;
@@ -273,13 +285,99 @@ static void execute_outputs(struct daemon *daemon, uint64_t now)
         switch (output.kind) {
         case SM_SEND: send_message(daemon, &output.message); break;
         case SM_COMPUTE: start_job(daemon, output.job); break;
-        case SM_EVENT: log_event(daemon, &output.event); break;
+        case SM_EVENT: log_event(daemon, now, &output.event); break;
         case SM_PERSIST:
             store_add(&daemon->store, &output.fact);
             daemon->lids_due = true;
             break;
         }
     }
+}
+
+/* ---- problems ---- */
+
+/* A directory or file of the daemon on a full or read-only file system: writing will fail. */
+static bool is_full(const char *path, const char **why)
+{
+    enum { LEAST_BYTES = 64 * 1024 };
+    struct statvfs status;
+    if (!path || statvfs(path, &status) < 0)
+        return false;
+    *why = status.f_flag & ST_RDONLY ? "the file system is read-only" : "the file system is full";
+    return status.f_flag & ST_RDONLY || (uint64_t)status.f_bavail * status.f_frsize < LEAST_BYTES;
+}
+
+static void list_files(struct daemon *daemon, struct problems *problems)
+{
+    const char *paths[] = {daemon->config->state, daemon->config->dump, daemon->config->log};
+    static const char *const meanings[] = {
+        "LIDs and registrations are not saved: after a restart hosts may get other LIDs",
+        "dumps are not written", "the log is incomplete"};
+    for (unsigned i = 0; i < sizeof paths / sizeof *paths; i++) {
+        const char *why = daemon->files_error.message;
+        bool failed = daemon->files_failed && paths[i] &&
+                      strncmp(paths[i], daemon->files_error.file, strlen(paths[i])) == 0;
+        if (failed || is_full(paths[i], &why))
+            problems_add(problems, PROBLEM_FILES, paths[i], "%s (%.300s); weft keeps trying",
+                         meanings[i], why);
+    }
+}
+
+/* What is wrong now, as the manager and the daemon know it. */
+static void list_problems(struct daemon *daemon, uint64_t now, struct problems *problems)
+{
+    sm_problems(daemon->sm, now, problems);
+    if (sm_state(daemon->sm) == SM_MASTER && daemon->config->has_plan)
+        cabling_list_problems(&daemon->config->plan, sm_subnet(daemon->sm), problems);
+    if (sm_state(daemon->sm) == SM_MASTER && daemon->refused)
+        problems_add(problems, PROBLEM_NO_ROUTES, "", "%.200s", daemon->refusal.message);
+    list_files(daemon, problems);
+}
+
+static void list_problems_for_client(void *context, uint64_t now, struct problems *problems)
+{
+    struct daemon *daemon = context;
+    list_problems(daemon, now, problems);
+    problem_log_set_times(&daemon->problems, problems);
+}
+
+static void write_problem(void *context, const char *event, const char *text)
+{
+    struct daemon *daemon = context;
+    event_log_write_figures(&daemon->log, event, text, NULL, 0);
+    if (daemon->control)
+        manager_control_note(daemon->control, event, text);
+}
+
+/* A standby does not see the other problems. */
+static bool is_over_for_standby(enum problem_kind kind)
+{
+    return kind == PROBLEM_FILES;
+}
+
+/* During a change the list would be incomplete. */
+static uint64_t problems_deadline(const struct daemon *daemon)
+{
+    enum sm_state state = sm_state(daemon->sm);
+    if (state != SM_MASTER && state != SM_STANDBY)
+        return TIME_NEVER;
+    bool wait = state == SM_MASTER && !sm_is_settled(daemon->sm);
+    return daemon->problems_at == TIME_NEVER ? TIME_NEVER
+                                             : daemon->problems_at + (wait ? problems_patience : 0);
+}
+
+/* Logs problems that are new or over. */
+static void watch_problems(struct daemon *daemon, uint64_t now)
+{
+    struct problems problems = {0};
+    if (problems_deadline(daemon) > now)
+        return;
+    list_problems(daemon, now, &problems);
+    problem_log_update(&daemon->problems, &problems,
+                       sm_state(daemon->sm) == SM_MASTER ? NULL : is_over_for_standby,
+                       write_problem, daemon);
+    daemon->problems_last = now;
+    daemon->problems_at = now + problems_interval;
 }
 
 /* ---- subnet administration ---- */
@@ -468,7 +566,7 @@ static void create_core(struct daemon *daemon)
     administration.subnet_timeout = config->sm.subnet_timeout;
     administration.partitions = config->sm.partitions;
     administration.instance = registrations_new_instance();
-    daemon->stop_at = TIME_NEVER;
+    daemon->stop_at = daemon->problems_at = TIME_NEVER;
     daemon->sm = sm_new(&config->sm, device_port_guid(daemon->port));
     daemon->machines = vswitch_new(daemon->sm);
     daemon->counters = counter_reader_new(&config->counters);
@@ -522,6 +620,8 @@ static void wait_for_input(struct daemon *daemon, uint64_t now)
         until = sa_deadline(daemon->sa);
     if (files_deadline(daemon) < until)
         until = files_deadline(daemon);
+    if (problems_deadline(daemon) < until)
+        until = problems_deadline(daemon);
     if (daemon->stop_at < until)
         until = daemon->stop_at;
     if (manager_control_deadline(daemon->control) < until)
@@ -572,36 +672,6 @@ static void feed_watchdog(struct daemon *daemon, uint64_t now)
     daemon->watchdog_at = now + daemon->watchdog_interval;
 }
 
-/* A directory or file of the daemon on a full or read-only file system: writing will fail. */
-static void list_full_disk(const char *path, struct problems *problems)
-{
-    enum { LEAST_BYTES = 64 * 1024 };
-    struct statvfs status;
-    if (!path || statvfs(path, &status) < 0)
-        return;
-    if (status.f_flag & ST_RDONLY)
-        problems_add(problems, PROBLEM_FILES, path, "the file system is read-only");
-    else if ((uint64_t)status.f_bavail * status.f_frsize < LEAST_BYTES)
-        problems_add(problems, PROBLEM_FILES, path, "the file system is full");
-}
-
-/* What is wrong now, as the manager and the daemon know it. */
-static void list_problems(void *context, uint64_t now, struct problems *problems)
-{
-    struct daemon *daemon = context;
-    sm_problems(daemon->sm, now, problems);
-    if (sm_state(daemon->sm) == SM_MASTER && daemon->config->has_plan)
-        cabling_list_problems(&daemon->config->plan, sm_subnet(daemon->sm), problems);
-    if (sm_state(daemon->sm) == SM_MASTER && daemon->refused)
-        problems_add(problems, PROBLEM_NO_ROUTES, "", "%.200s", daemon->refusal.message);
-    if (daemon->files_failed)
-        problems_add(problems, PROBLEM_FILES, daemon->files_error.file, "%s; it is tried again",
-                     daemon->files_error.message);
-    list_full_disk(daemon->config->state, problems);
-    list_full_disk(daemon->config->dump, problems);
-    list_full_disk(daemon->config->log, problems);
-}
-
 static void serve_control(struct daemon *daemon, uint64_t now)
 {
     const struct manager_access access = {
@@ -610,7 +680,7 @@ static void serve_control(struct daemon *daemon, uint64_t now)
         .engine = daemon->config->sm.engine->name,
         .place = device_port_name(daemon->port),
         .can_dump = daemon->config->dump != NULL,
-        .list_problems = list_problems,
+        .list_problems = list_problems_for_client,
         .daemon = daemon,
     };
     daemon->dump_due |= manager_control_serve(daemon->control, now, &access);
@@ -648,6 +718,7 @@ static void run_loop(struct daemon *daemon)
         if (received && turn % BUSY_TURNS)
             continue;
         submit_file_task(daemon, now);
+        watch_problems(daemon, now);
         check_end(daemon, now);
         if (daemon->retired.count && !worker_is_busy(daemon->router))
             free_retired(daemon);
@@ -810,7 +881,7 @@ static void close_all(struct daemon *daemon)
     device_port_close(daemon->port);
     store_close(&daemon->store);
     registrations_close(&daemon->registrations);
-    cabling_release(&daemon->cabling);
+    problem_log_release(&daemon->problems);
     mem_on_failure(NULL);
     event_log_close(&daemon->log);
     close(daemon->watched[WATCH_SIGNALS].fd);

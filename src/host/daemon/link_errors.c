@@ -29,8 +29,12 @@ void link_errors_run(struct counter_reader *reader, uint64_t now, struct sm *sm,
         return;
     }
     while (counter_reader_next_finding(reader, &finding))
-        sm_note_error_rate(sm, now, finding.port, error_counter_name(finding.counter),
-                           finding.count, finding.period_ns);
+        sm_note_error_rate(sm, now,
+                           &(struct sm_link_errors){.port = finding.port,
+                                                    .what = error_counter_name(finding.counter),
+                                                    .count = finding.count,
+                                                    .period_ns = finding.period_ns,
+                                                    .limit = finding.limit});
     /* A request that cannot be sent times out. */
     while (counter_reader_next_request(reader, now, sm_subnet(sm), &request)) {
         if (!request.redirected)

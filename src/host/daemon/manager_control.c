@@ -108,32 +108,46 @@ struct call {
 
 static const char *const state_names[] = {"not active", "discovering", "standby", "master"};
 
-/* A list with the problems, one line each; `first` and `next` precede the lines. */
-static void put_problems(struct record *record, const struct call *call, const char *first,
-                         const char *next)
+static const char *clock_text(time_t when, const char *format, char text[32])
 {
-    struct problems list = {0}, *problems = &list;
-    call->access->list_problems(call->access->daemon, call->now, problems);
-    record_begin_list(record, *first ? "problems" : NULL);
+    struct tm local;
+    strftime(text, 32, format, localtime_r(&when, &local));
+    return text;
+}
+
+/* "12:50:49", or with the date if it is older than a day */
+static const char *since_text(const struct call *call, time_t since, char text[32])
+{
+    enum { DAY_S = 24 * 60 * 60 };
+    return clock_text(since,
+                      call->json                   ? "%Y-%m-%dT%H:%M:%S%z"
+                      : time(NULL) - since < DAY_S ? "%H:%M:%S"
+                                                   : "%Y-%m-%d %H:%M:%S",
+                      text);
+}
+
+static void put_problems(struct record *record, const struct call *call,
+                         const struct problems *problems, const char *key)
+{
+    char when[32];
+    record_begin_list(record, key);
     for (size_t i = 0; i < problems->items.count; i++) {
         const struct problem *problem = &problems->items.items[i];
-        record_text(record, "%s", i ? next : first);
         record_begin(record, NULL);
         record_string(record, "problem", "%s", problem_kind_name(problem->kind));
         record_string(record, "place", *problem->place ? ": %s" : "", problem->place);
-        record_string(record, "text", ": %s\n", problem->text);
+        record_string(record, "text", ": %s", problem->text);
+        record_string(record, "since", " (since %s)\n", since_text(call, problem->since, when));
         record_end(record);
     }
     record_end_list(record);
-    if (!problems->items.count)
-        record_text(record, "%snone\n", *first ? first : "problems: ");
-    problems_release(problems);
 }
 
 static void answer_status(struct call *call, struct text *out)
 {
     const struct subnet *subnet = sm_subnet(call->sm);
     struct sm_counts counts;
+    struct problems problems = {0};
     unsigned switches = 0, adapters = 0, links = 0;
     sm_counts(call->sm, &counts);
     for (size_t i = 0; i < subnet->nodes.count; i++)
@@ -144,7 +158,9 @@ static void answer_status(struct call *call, struct text *out)
     struct record record = record_to(out, call->json, false);
     record_begin(&record, NULL);
     record_string(&record, "state", "state     %s", state_names[sm_state(call->sm)]);
-    record_flag(&record, "settled", ", nothing to do", sm_is_settled(call->sm));
+    record_flag(&record, "settled", ", idle", sm_is_settled(call->sm));
+    if (sm_state(call->sm) == SM_MASTER && !sm_is_settled(call->sm))
+        record_text(&record, ", a change is under way");
     record_flag(&record, "copy", ", its copy is up to date", sm_has_copy(call->sm));
     record_string(&record, "port", "\nport      %s", call->access->place);
     record_flag(&record, "link_down", ", its link is down", sm_own_link_is_down(call->sm));
@@ -156,14 +172,26 @@ static void answer_status(struct call *call, struct text *out)
     record_number(&record, "smps_answered", ", %llu answered", counts.answered);
     record_number(&record, "time_outs", ", %llu time-outs", counts.timeouts);
     record_number(&record, "given_up", ", %llu given up\n", counts.gave_up);
-    put_problems(&record, call, "problems  ", "          ");
+    call->access->list_problems(call->access->daemon, call->now, &problems);
+    if (call->json)
+        put_problems(&record, call, &problems, "problems");
+    else if (!problems.items.count)
+        text_puts(out, "problems  none\n");
+    else
+        text_printf(out, "problems  %zu: see 'weft ctl problems'\n", problems.items.count);
     record_end(&record);
+    problems_release(&problems);
 }
 
 static void answer_problems(struct call *call, struct text *out)
 {
     struct record record = record_to(out, call->json, false);
-    put_problems(&record, call, "", "");
+    struct problems problems = {0};
+    call->access->list_problems(call->access->daemon, call->now, &problems);
+    put_problems(&record, call, &problems, NULL);
+    if (!problems.items.count)
+        record_text(&record, "problems: none\n");
+    problems_release(&problems);
 }
 
 static void put_end_port(struct record *record, const struct subnet_node *node,
@@ -205,8 +233,7 @@ static void answer_events(struct call *call, struct text *out)
     for (uint64_t i = first; i < control->event_count; i++) {
         const struct past_event *past = &control->events[i % EVENTS_KEPT];
         char when[32];
-        struct tm local;
-        strftime(when, sizeof when, "%Y-%m-%d %H:%M:%S", localtime_r(&past->when, &local));
+        clock_text(past->when, "%Y-%m-%d %H:%M:%S", when);
         record_begin(&record, NULL);
         record_string(&record, "time", "%s", when);
         record_string(&record, "event", " %-8s", past->kind);

@@ -22,7 +22,7 @@ static struct toy *up_with_full_sweeps(void **state)
 /* The problem of this kind, as "place: text"; "" if there is none. */
 static const char *problem_of(struct toy *toy, enum problem_kind kind)
 {
-    static char text[1024];
+    static char text[1300];
     struct problems problems = {0};
     text[0] = 0;
     sm_problems(toy->sm, toy->now, &problems);
@@ -113,8 +113,7 @@ static void a_node_that_does_not_answer_is_listed_until_it_does(void **state)
     toy_run(toy, 7 * TOY_SWEEP);
     assert_true(toy_logged(toy, "adapter H3 does not answer behind S2 port 2"));
     assert_string_equal(problem_of(toy, PROBLEM_DEAD_AGENT),
-                        "S2 port 2 <-> H3 port 1: the link is up, but the node behind S2 port 2 "
-                        "does not answer SMPs");
+                        "H3: its link is up (S2 port 2), but it does not answer SMPs");
     assert_int_equal(count_problems(toy), 1);
     toy_node(toy, "H3")->mute = false;
     toy_run(toy, 7 * TOY_SWEEP);
@@ -127,12 +126,66 @@ static void a_host_that_is_cut_off_is_listed_with_its_port(void **state)
     toy_cut(toy, "S2", "H3");
     toy_settle(toy);
     assert_true(toy_logged(toy, "\"H3\" is gone (S2 port 2)"));
-    assert_string_equal(problem_of(toy, PROBLEM_NODE_GONE),
-                        "H3 port 1 <-> S2 port 2: adapter H3 is gone: its link is down");
+    assert_string_equal(problem_of(toy, PROBLEM_NODE_GONE), "H3: its link is down (S2 port 2)");
     assert_int_equal(count_problems(toy), 1);
     toy_link(toy, "S2", "H3");
     toy_settle(toy);
     assert_int_equal(count_problems(toy), 0);
+}
+
+/* S2 has three hosts, and links to S1 and S3. */
+static const char two_ways[] = "S1-S3 S1-H1 S2-S1 S2-S3 S2-H2 S2-H3 S2-H4 S3-H5";
+
+static struct toy *up_with_two_ways(void **state)
+{
+    struct sm_config config = toy_config();
+    struct toy *toy = toy_open(state, two_ways);
+    config.full_every = 3;
+    toy_start_manager(toy, "H1", &config);
+    toy_settle(toy);
+    assert_int_equal(count_problems(toy), 0);
+    return toy;
+}
+
+static void a_switch_that_does_not_answer_is_one_problem(void **state)
+{
+    struct toy *toy = up_with_two_ways(state);
+    toy_node(toy, "S2")->mute = true;
+    toy_run(toy, 7 * TOY_SWEEP);
+    assert_string_equal(problem_of(toy, PROBLEM_DEAD_AGENT),
+                        "S2: its links are up (S1 port 3, S3 port 2), but it does not answer SMPs; "
+                        "3 nodes behind it are cut off: H2, H3, H4");
+    assert_int_equal(count_problems(toy), 1);
+    toy_node(toy, "S2")->mute = false;
+    toy_run(toy, 7 * TOY_SWEEP);
+    assert_int_equal(count_problems(toy), 0);
+}
+
+static void a_switch_without_links_is_one_problem(void **state)
+{
+    struct toy *toy = up_with_two_ways(state);
+    toy_cut(toy, "S2", "S1");
+    toy_cut(toy, "S2", "S3");
+    toy_run(toy, 7 * TOY_SWEEP);
+    assert_string_equal(problem_of(toy, PROBLEM_NODE_GONE),
+                        "S2: its links are down (S1 port 3, S3 port 2); 3 nodes behind it are cut "
+                        "off: H2, H3, H4");
+    assert_int_equal(count_problems(toy), 1);
+}
+
+static void a_node_that_takes_the_guid_of_another_is_named(void **state)
+{
+    struct toy *toy = up_with_full_sweeps(state);
+    unsigned long long was = toy_node(toy, "H3")->guid, guid = toy_node(toy, "H2")->guid;
+    char expected[512];
+    toy_node(toy, "H3")->guid = guid;
+    toy_run(toy, 7 * TOY_SWEEP);
+    snprintf(expected, sizeof expected,
+             "S2 port 2 <-> H3 port 1: H3 has the GUID 0x%016llx of H2 (S1 port 3 <-> H2 port 1), "
+             "and changed its GUID: it was 0x%016llx; H3 is left out, H2 keeps the GUID",
+             guid, was);
+    assert_string_equal(problem_of(toy, PROBLEM_DUPLICATE_GUID), expected);
+    assert_int_equal(count_problems(toy), 1);
 }
 
 static void two_nodes_with_one_guid_are_named_with_both_places(void **state)
@@ -142,9 +195,9 @@ static void two_nodes_with_one_guid_are_named_with_both_places(void **state)
     toy_node(toy, "H3")->guid = toy_node(toy, "H2")->guid;
     toy_start_manager(toy, "H1", &config);
     toy_settle(toy);
-    assert_true(toy_logged(toy, "one is at H2 port 1 <-> S1 port 3, the second at S2 port 2"));
+    assert_true(toy_logged(toy, "one is at S1 port 3 <-> H2 port 1, the second at S2 port 2"));
     assert_non_null(strstr(problem_of(toy, PROBLEM_DUPLICATE_GUID), "S2 port 2: the node behind"));
-    assert_non_null(strstr(problem_of(toy, PROBLEM_DUPLICATE_GUID), "H2 port 1 <-> S1 port 3"));
+    assert_non_null(strstr(problem_of(toy, PROBLEM_DUPLICATE_GUID), "S1 port 3 <-> H2 port 1"));
 }
 
 static void a_full_sweep_finds_a_node_that_changed_its_guid(void **state)
@@ -152,7 +205,7 @@ static void a_full_sweep_finds_a_node_that_changed_its_guid(void **state)
     struct toy *toy = up_with_full_sweeps(state);
     toy_node(toy, "H3")->guid = 0x777700;
     toy_run(toy, 7 * TOY_SWEEP);
-    assert_true(toy_logged(toy, "GUID change: H3 port 1 <-> S2 port 2 has the GUID "
+    assert_true(toy_logged(toy, "GUID change: S2 port 2 <-> H3 port 1 has the GUID "
                                 "0x0000000000777700 now"));
     assert_false(toy_logged(toy, "<-> 0x")); /* a link to a node whose name is not read yet */
     assert_true(toy_has_node(toy, "H3"));
@@ -165,8 +218,8 @@ static void a_port_with_link_errors_is_listed(void **state)
     toy_trap(toy, "H3", 129);
     toy_settle(toy);
     assert_true(toy_logged(toy, "trap 129 from adapter H3"));
-    assert_true(toy_logged(toy, "Local link integrity threshold reached at H3 port 1 <-> S2 port "
-                                "2"));
+    assert_true(toy_logged(toy, "Local link integrity threshold reached at S2 port 2 <-> H3 port "
+                                "1"));
     assert_non_null(strstr(problem_of(toy, PROBLEM_BAD_CABLE), "H3 port 1"));
     toy_run(toy, 601 * TOY_S);
     assert_int_equal(count_problems(toy), 0);
@@ -186,8 +239,8 @@ static void the_sender_of_a_bad_m_key_is_found_by_its_directed_route(void **stat
     wire_set_at(details, TRAP_BAD_M_KEY_RETURN_PATH, 2, 1); /* arrival at S1 */
     toy_settle(toy);
     toy_run(toy, TOY_S);
-    assert_true(toy_logged(toy, "Set(PortInfo 0x15) from H3 port 1 <-> "
-                                "S2 port 2"));
+    assert_true(toy_logged(toy, "Set(PortInfo 0x15) from S2 port 2 <-> "
+                                "H3 port 1"));
 }
 
 static uint32_t port_of(struct toy *toy, const char *name, unsigned number)
@@ -195,6 +248,17 @@ static uint32_t port_of(struct toy *toy, const char *name, unsigned number)
     const struct subnet *subnet = sm_subnet(toy->sm);
     uint32_t node = map_get(&subnet->by_guid, toy_node(toy, name)->guid);
     return subnet->nodes.items[node].first_port + number;
+}
+
+/* The counters of this port rise fast. */
+static void report_errors(struct toy *toy, const char *name, unsigned number)
+{
+    const struct sm_link_errors errors = {.port = port_of(toy, name, number),
+                                          .what = "symbol errors",
+                                          .count = 70,
+                                          .period_ns = 30 * NS_PER_S,
+                                          .limit = 60};
+    sm_note_error_rate(toy->sm, toy->now, &errors);
 }
 
 static unsigned physical_state(struct toy *toy, const char *name, unsigned port)
@@ -205,12 +269,12 @@ static unsigned physical_state(struct toy *toy, const char *name, unsigned port)
 static void a_port_whose_counters_rise_fast_is_listed(void **state)
 {
     struct toy *toy = toy_up(state, line);
-    sm_note_error_rate(toy->sm, toy->now, port_of(toy, "H3", 1), "symbol errors", 70,
-                       30 * NS_PER_S);
+    report_errors(toy, "H3", 1);
     toy_settle(toy);
-    assert_true(toy_logged(toy, "bad cable: H3 port 1 <-> S2 port 2: H3 port 1 counted 70 symbol "
+    assert_true(toy_logged(toy, "bad cable: S2 port 2 <-> H3 port 1: H3 port 1 counted 70 symbol "
                                 "errors in 30 s"));
-    assert_non_null(strstr(problem_of(toy, PROBLEM_BAD_CABLE), "70 symbol errors in 30 s"));
+    assert_non_null(strstr(problem_of(toy, PROBLEM_BAD_CABLE),
+                           "70 symbol errors in 30 s (limit: 60 a minute)"));
     toy_run(toy, 601 * TOY_S);
     assert_int_equal(count_problems(toy), 0);
 }
@@ -232,8 +296,7 @@ static void a_port_whose_counters_rise_fast_is_isolated_and_tried_again(void **s
     toy_settle(toy);
     uint8_t before[64];
     memcpy(before, toy_node(toy, "S2")->ports[2].info, sizeof before);
-    sm_note_error_rate(toy->sm, toy->now, port_of(toy, "H3", 1), "symbol errors", 70,
-                       30 * NS_PER_S);
+    report_errors(toy, "H3", 1);
     toy_settle(toy);
     assert_int_equal(physical_state(toy, "S2", 2), PHYSICAL_DISABLED);
     toy_run(toy, 7 * TOY_SWEEP);
@@ -252,10 +315,9 @@ static void the_only_link_to_a_switch_is_not_isolated(void **state)
     toy_settle(toy);
     for (unsigned i = 0; i < 3; i++) {
         toy_mark(toy);
-        sm_note_error_rate(toy->sm, toy->now, port_of(toy, "S2", 1), "symbol errors", 70,
-                           30 * NS_PER_S);
+        report_errors(toy, "S2", 1);
         toy_run(toy, TOY_S);
-        assert_int_equal(toy_logged(toy, "not isolated: S2 port 1 <-> S1 port 1"), i == 0);
+        assert_int_equal(toy_logged(toy, "not isolated: S1 port 1 <-> S2 port 1"), i == 0);
     }
     assert_int_equal(physical_state(toy, "S2", 1), PHYSICAL_LINK_UP);
     assert_non_null(strstr(problem_of(toy, PROBLEM_BAD_CABLE), "S1 port 1 <-> S2 port 1"));
@@ -272,8 +334,7 @@ static void another_master_tries_an_isolated_port_again_but_not_one_disabled_by_
         wire_set(toy_node(toy, "S2")->ports[port].info, PORT_INFO_VL_STALL_COUNT, 7);
     }
     toy_run(toy, 2 * TOY_SWEEP); /* it reads them */
-    sm_note_error_rate(toy->sm, toy->now, port_of(toy, "S2", 2), "symbol errors", 70,
-                       30 * NS_PER_S);
+    report_errors(toy, "S2", 2);
     assert_int_equal(sm_set_port(toy->sm, toy->now, "S2", 3, false, NULL), 0);
     toy_settle(toy);
     assert_int_equal(physical_state(toy, "S2", 2), PHYSICAL_DISABLED);
@@ -337,7 +398,9 @@ static void a_second_master_is_listed(void **state)
     toy_claim_manager(toy, "H3", 0, SM_MASTER);
     toy_trap(toy, "H3", 144);
     toy_run(toy, 2 * TOY_SWEEP);
-    assert_non_null(strstr(problem_of(toy, PROBLEM_FOREIGN_MANAGER), "H3 port 1 <-> S2 port 2"));
+    assert_string_equal(problem_of(toy, PROBLEM_FOREIGN_MANAGER),
+                        "S2 port 2 <-> H3 port 1: a second SM is master, too (priority 0; this "
+                        "manager's is 0)");
 }
 
 int main(void)
@@ -349,6 +412,9 @@ int main(void)
         TOY_TEST(a_loss_that_both_ends_report_is_one_loss),
         TOY_TEST(a_node_that_does_not_answer_is_listed_until_it_does),
         TOY_TEST(a_host_that_is_cut_off_is_listed_with_its_port),
+        TOY_TEST(a_switch_that_does_not_answer_is_one_problem),
+        TOY_TEST(a_switch_without_links_is_one_problem),
+        TOY_TEST(a_node_that_takes_the_guid_of_another_is_named),
         TOY_TEST(two_nodes_with_one_guid_are_named_with_both_places),
         TOY_TEST(a_full_sweep_finds_a_node_that_changed_its_guid),
         TOY_TEST(a_port_with_link_errors_is_listed),

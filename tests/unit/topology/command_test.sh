@@ -30,7 +30,7 @@ part='vfs=x' claim 'vfs= needs a number' refused gen ring 6 vfs=x
 "$weft" topo gen clos 2 2 4 speed=HDR >plan
 sed '/lid/s/4xHDR/4xEDR/' plan >slow
 claim 'diff finds no difference between a network and itself' sh -c "'$weft' topo diff plan plan | grep -qx 'no difference'"
-differs() { "$weft" topo diff plan slow >out; [ $? = 1 ] && [ "$(grep -c '^wrong rate: .* port .* <-> .* port .* runs at 4x EDR; the plan has 4x HDR$' out)" = 16 ]; }
+differs() { "$weft" topo diff plan slow >out; [ $? = 1 ] && [ "$(grep -c '^wrong rate: .* port .* <-> .* port .* runs at 4X EDR; the plan has 4X HDR$' out)" = 16 ]; }
 claim 'diff names the cables that differ, with exit status 1' differs
 claim 'diff --json prints valid JSON' sh -c "'$weft' topo diff plan slow --json | python3 -c 'import json,sys; assert len(json.load(sys.stdin)) == 16'"
 part='two net files' claim 'diff needs two networks' refused diff plan

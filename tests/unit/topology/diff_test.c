@@ -309,7 +309,7 @@ static void a_plan_without_speeds_says_nothing_about_speeds(void **state)
                         "\"host\"\n[1] \"leaf\"[1]\n";
     assert_lines(plan, fast, "");
     assert_lines(fast, slow,
-                 "wrong rate: leaf port 1 <-> host port 1 runs at 1x HDR; the plan has 4x HDR\n");
+                 "wrong rate: leaf port 1 <-> host port 1 runs at 1X HDR; the plan has 4X HDR\n");
 }
 
 static void a_switch_that_is_missing_is_one_difference(void **state)
