@@ -640,6 +640,7 @@ static unsigned receive_mads(struct daemon *daemon, uint64_t now)
     struct sm_message message;
     struct sa_message query;
     unsigned ours = 0, queries = 0;
+    bool stale = true; /* the manager may have replaced the tables that the administration sees */
     /* The kernel has one queue for all clients; the administration has one for each. */
     while (ours < SMP_BATCH && queries < (ours ? SOME_QUERIES : QUERY_BATCH))
         switch (device_port_receive(daemon->port, &message, &query)) {
@@ -649,6 +650,7 @@ static unsigned receive_mads(struct daemon *daemon, uint64_t now)
                 update_sa_view(daemon, now);
                 sa_notice(daemon->sa, now, message.mad + SMP_DATA_OFFSET);
             }
+            stale = true;
             ours++;
             break;
         case MAD_FOR_COUNTERS:
@@ -656,6 +658,9 @@ static unsigned receive_mads(struct daemon *daemon, uint64_t now)
             ours++;
             break;
         case MAD_FOR_ADMINISTRATION:
+            if (stale)
+                update_sa_view(daemon, now);
+            stale = false;
             sa_receive(daemon->sa, now, &query);
             queries++;
             break;
