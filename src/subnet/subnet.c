@@ -199,13 +199,14 @@ bool subnet_is_bridge(const struct subnet *subnet, uint32_t port)
     const struct subnet_port *ports = subnet->ports.items;
     uint32_t peer = ports[port].peer, reached = 0, switches = 0;
     VEC(uint32_t) queue = {0};
-    VEC(bool) seen = {0};
     if (peer == SUBNET_NONE)
         return true;
     for (uint32_t i = 0; i < subnet->nodes.count; i++)
         switches += subnet->nodes.items[i].present && subnet->nodes.items[i].kind == SUBNET_SWITCH;
-    vec_push(&queue, ports[subnet->own_port].node);
-    *vec_at(&seen, queue.items[0]) = true;
+    uint32_t own = ports[subnet->own_port].node;
+    bool *seen = mem_zalloc(subnet->nodes.count, sizeof *seen);
+    seen[own] = true;
+    vec_push(&queue, own);
     for (size_t head = 0; head < queue.count; head++) {
         const struct subnet_node *node = &subnet->nodes.items[queue.items[head]];
         reached += node->kind == SUBNET_SWITCH;
@@ -214,14 +215,14 @@ bool subnet_is_bridge(const struct subnet *subnet, uint32_t port)
             if (far == SUBNET_NONE || at == port || at == peer)
                 continue;
             uint32_t next = ports[far].node;
-            if (subnet->nodes.items[next].kind != SUBNET_SWITCH || *vec_at(&seen, next))
+            if (subnet->nodes.items[next].kind != SUBNET_SWITCH || seen[next])
                 continue;
-            *vec_at(&seen, next) = true;
+            seen[next] = true;
             vec_push(&queue, next);
         }
     }
     vec_release(&queue);
-    vec_release(&seen);
+    mem_free(seen);
     return reached != switches;
 }
 

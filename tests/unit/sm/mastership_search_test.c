@@ -161,6 +161,7 @@ static void print_world(const struct search *s, const struct world *world)
 
 static unsigned choose(struct search *s, unsigned among)
 {
+    assert_true(among && s->choices);
     unsigned chosen = s->choice / s->choices % among;
     s->choices *= among;
     return chosen;
