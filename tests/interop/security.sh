@@ -160,7 +160,7 @@ rogue_is_ignored() {
     lacks 'handing over|standby' manager.log
 }
 settings_are_restored() {
-    wait_until 10 grep -q 'somebody else changed MasterSMLID of' manager.log && wait_until 10 right_master
+    wait_until 10 grep -q 'another manager or host changed MasterSMLID of' manager.log && wait_until 10 right_master
 }
 right_master() {
     local own
