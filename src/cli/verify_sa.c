@@ -20,7 +20,7 @@ static int check_owner(const struct network *network, unsigned lid, const uint8_
     if (owner == NETWORK_NONE)
         return err_set(err, EINVAL,
                        "the SA has LID %u (port 0x%016" PRIx64
-                       "), which the network does not have: its file is old, or of another fabric",
+                       "), which the network does not have: its file is old or of another fabric",
                        lid, guid);
     if (!(owner & NETWORK_SWITCH) && network->terminals.items[owner].guid != guid)
         return err_set(err, EINVAL,
