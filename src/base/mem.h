@@ -15,7 +15,7 @@
  * log and exit; it must not allocate. NULL: no handler. */
 void mem_on_failure(void (*handler)(void));
 
-/* Ends the program as a failed allocation does, for resources that others allocate (threads). */
+/* Ends the program as a failed allocation does; for resources of libraries (threads). */
 _Noreturn void mem_fail(const char *wanted);
 
 void *mem_alloc(size_t bytes);

@@ -1,5 +1,5 @@
-/* SHA-256 as FIPS 180-4, section 6.2, defines it, and HMAC as RFC 2104 does. weft authenticates a
- * few messages a second with it, so the code is the plain one. Names follow the standard. */
+/* SHA-256 as FIPS 180-4, section 6.2, defines it, and HMAC as RFC 2104 does. weft authenticates
+ * only a few messages a second, so the code is not optimized. Names follow the standard. */
 #include "base/sha256.h"
 
 #include <assert.h>

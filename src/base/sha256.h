@@ -26,7 +26,7 @@ void hmac_add(struct hmac *hmac, const void *data, size_t bytes);
 void hmac_add_u64(struct hmac *hmac, uint64_t value); /* big endian */
 void hmac_end(struct hmac *hmac, uint8_t digest[SHA256_BYTES]);
 
-/* Compares secrets: the time does not depend on their contents. */
+/* Compares secrets in constant time. */
 bool secret_equal(const void *a, const void *b, size_t bytes);
 
 #endif

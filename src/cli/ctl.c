@@ -40,7 +40,7 @@ static const char help[] =
     "it is set, /run/weft/sm.sock, or in the user's runtime directory.\n"
     "\n"
     "  status                           state, port, subnet, SMPs, number of problems\n"
-    "  problems                         what is wrong in the subnet now, and where\n"
+    "  problems                         present problems of the subnet, by location\n"
     "  topology | routes | events       end ports; acknowledged tables; recent events\n"
     "  reroute | sweep                  compute all routes again; discover the whole\n"
     "                                   subnet again\n"
@@ -88,8 +88,9 @@ static bool is_manager_command(const char *word)
     return false;
 }
 
-/* Commands of a manager go to its default socket, or to that of the system's manager; others to
- * the fabric's. Both know 'status': it goes to the fabric if there is one. */
+/* Commands of a manager go to its default socket, or to that of the system's manager; other
+ * commands go to the socket of the fabric. 'status' is a command of both: it goes to the fabric if
+ * there is one. */
 static void choose_sockets(struct sockets *sockets, const char *given, const char *command)
 {
     const char *fabric = getenv(WEFT_SOCKET_VARIABLE), *manager = getenv(WEFT_MANAGER_VARIABLE);
@@ -164,8 +165,8 @@ static int send_command(const struct sockets *sockets, const struct option_value
     return status;
 }
 
-/* Asks again until the work is done: a handover, or the ticket that the answer names, in text or
- * JSON. */
+/* Repeats the request until the work is done: a handover, or the ticket in the answer (text or
+ * JSON). */
 static int wait_for_end(const struct sockets *sockets, const char *command, bool json, double until,
                         struct text *out, int *result, struct err *err)
 {

@@ -176,7 +176,7 @@ static void block_signals(sigset_t *before)
     sigaddset(&signals, SIGCHLD);
     sigprocmask(SIG_BLOCK, &signals, before);
     signal(SIGPIPE, SIG_IGN);
-    signal(SIGXFSZ, SIG_IGN); /* a capture above the limit of a file */
+    signal(SIGXFSZ, SIG_IGN); /* a capture may exceed the file size limit */
 }
 
 /* ---- main ---- */

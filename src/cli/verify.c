@@ -132,7 +132,7 @@ static void put_links(struct record *record, const struct network *network,
     record_end_list(record);
 }
 
-/* What the check says beside the report. */
+/* Results of the check that are not in the report. */
 struct verdict {
     struct vl_map_gaps gaps;    /* of the path SLs */
     bool only_through_switches; /* without traffic of switches there is no credit loop */
@@ -143,7 +143,7 @@ static void put_levels(struct record *record, const struct verdict *verdict,
                        const struct options *options)
 {
     if (options->sa)
-        record_number(record, "sa_lid", "SL            of the SA at LID %llu\n", verdict->sm_lid);
+        record_number(record, "sa_lid", "SL            from the SA at LID %llu\n", verdict->sm_lid);
     else if (!options->path_sl)
         record_number(record, "assumed_sl",
                       "SL            %llu on every path, assumed without --path-sl or --sa\n", 0);
@@ -203,7 +203,7 @@ static void put_report(struct record *record, const struct network *network,
     record_end(record);
 }
 
-/* Refuses levels that do not cover the network: an assumed SL could hide a credit loop, or show one
+/* Refuses SLs that do not cover the network: an assumed SL could hide a credit loop, or show one
  * that does not exist. */
 static int check_coverage(const struct vl_map *lanes, const struct options *options,
                           struct verdict *verdict, struct err *err)
@@ -262,7 +262,7 @@ static int read_levels(struct vl_map *lanes, const struct options *options, stru
     return rc ? rc : check_coverage(lanes, options, verdict, err);
 }
 
-/* Whether a cycle needs packets from or to switches, which few managers keep apart. */
+/* Whether a cycle needs packets from or to switches, which few engines keep free of cycles. */
 static bool needs_switches(const struct network *network, const struct routes *routes,
                            struct verify_options wanted)
 {

@@ -9,8 +9,8 @@
 
 /* ---- path SLs ---- */
 
-/* The network must have this port at this LID: it may be older than the SA's. Not checked for
- * switches, whose ports may have another GUID than the node. */
+/* Checks that the network has this port at this LID, since its file may be out of date. Not checked
+ * for switches, whose ports may have another GUID than the node. */
 static int check_owner(const struct network *network, unsigned lid, const uint8_t *gid,
                        struct err *err)
 {
@@ -20,12 +20,12 @@ static int check_owner(const struct network *network, unsigned lid, const uint8_
     if (owner == NETWORK_NONE)
         return err_set(err, EINVAL,
                        "the SA has LID %u (port 0x%016" PRIx64
-                       "), which the network does not have: it is older, or of another fabric",
+                       "), which the network does not have: its file is old or of another fabric",
                        lid, guid);
     if (!(owner & NETWORK_SWITCH) && network->terminals.items[owner].guid != guid)
         return err_set(err, EINVAL,
                        "LID %u is port 0x%016" PRIx64
-                       " at the SA, but %s in the network: it is older, or of another fabric",
+                       " at the SA, but %s in the network, whose file is old or of another fabric",
                        lid, guid, network_label(network, owner, label));
     return 0;
 }
@@ -61,13 +61,13 @@ static int read_paths(struct subnet_client *client, struct vl_map *lanes, uint32
         rc = take_path(lanes, source, table.records + i * table.stride, err);
     if (!rc && !table.count)
         rc = err_set(err, EINVAL,
-                     "the SA has no path from %s (LID %u): the network is older or of another "
-                     "fabric, or this port must not see it",
+                     "the SA has no path from %s (LID %u): the file of the network is old or of "
+                     "another fabric, or this host may not query that port",
                      network_label(network, source, label), slid);
     return rc;
 }
 
-/* The SA has answered for this source: what is still unset has no path. */
+/* The SA has answered for this source: destinations that are still unset have no path. */
 static void close_gaps(struct vl_map *lanes, uint32_t source)
 {
     const struct network *network = lanes->network;
@@ -103,7 +103,8 @@ static bool has_link(const struct network *network, const struct network_switch 
     return port == 0 || network->ports.items[node->first_port + port].peer != NETWORK_NONE;
 }
 
-/* All inputs to the outputs that lead to switches: behind the others, no packet waits. */
+/* All inputs, to the outputs that lead to switches. Packets to adapters wait for no further
+ * channel. */
 static size_t list_reads(const struct network *network, uint32_t at, struct agent_read *reads)
 {
     const struct network_switch *node = &network->switches.items[at];
@@ -136,8 +137,8 @@ static int read_tables_of(struct subnet_client *client, struct vl_map *lanes, ui
             memset(reads[i].data, 0, sizeof reads[i].data);
         else if (reads[i].status)
             return err_set(err, EIO,
-                           "%s (LID %u) refuses its SL-to-VL tables: status 0x%04x; --sl2vl FILE "
-                           "gives them",
+                           "%s (LID %u) refuses to send its SL-to-VL tables: status 0x%04x; "
+                           "--sl2vl FILE gives them",
                            network_label(network, NETWORK_SWITCH | at, label), reads[i].lid,
                            (unsigned)reads[i].status);
         for (unsigned sl = 0; sl < VL_MAP_SLS; sl++)

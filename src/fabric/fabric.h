@@ -105,7 +105,7 @@ enum fabric_fault_kind {
     FABRIC_SMP_LOSS,    /* at a port, or TOPOLOGY_NONE for all links */
     FABRIC_BAD_CABLE,   /* at a port */
     FABRIC_AGENT_DELAY, /* of a node */
-    FABRIC_OTHER_GUID,  /* of a node: not that of its description */
+    FABRIC_OTHER_GUID,  /* of a node: it differs from the topology */
 };
 struct fabric_fault {
     enum fabric_fault_kind kind;

@@ -111,8 +111,8 @@ static uint64_t largest_value(enum wire_field field)
     return width == 64 ? UINT64_MAX : (UINT64_C(1) << width) - 1;
 }
 
-/* Adds what was counted since the last reading, and looks for findings. A limit holds for a minute:
- * a few errors in a shorter time are no high rate. */
+/* Adds what was counted since the last reading, and looks for findings. A limit is for one minute:
+ * a few errors in a shorter time are not a high rate. */
 static void judge_reading(struct counter_reader *reader, uint32_t port,
                           const uint64_t values[ERROR_COUNTERS], uint64_t now)
 {
@@ -149,7 +149,7 @@ static unsigned take_values(struct counter_reader *reader, const struct outstand
         values[i] = wire_get(data, field);
         full |= (unsigned)(!extended && values[i] == largest_value(field)) << i;
     }
-    /* Errors of a long time, in which the link may have been down, say nothing about the rate. */
+    /* After a long interval, in which the link may have been down, the difference is not a rate. */
     bool first =
         !reading->read_at || now - reading->read_at > ROUNDS_MISSED * reader->config.interval_ns;
     if (first)
@@ -238,8 +238,8 @@ static bool read_next_port(struct counter_reader *reader, uint64_t now, const st
     return false;
 }
 
-/* Removes requests that have timed out too often. A node that does not answer is left alone for a
- * while, so that it does not delay others. */
+/* Removes requests that have timed out too often. A node that does not answer is not read for
+ * SILENT_ROUNDS rounds, so that it does not delay others. */
 static void expire_requests(struct counter_reader *reader, uint64_t now,
                             const struct subnet *subnet)
 {

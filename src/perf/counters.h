@@ -5,11 +5,11 @@
  * interval each port with an active link is read once, with few requests outstanding: switch ports
  * and adapter ports, because each end of a link counts the errors that it receives.
  *
- * A reader clears no counter that others may want to read, with one exception: a counter of the
- * 32-bit set that has reached its largest value counts no further, and is cleared.
- * PortCountersExtended is used where ClassPortInfo says that it has error counters; these do not
- * saturate. A counter that is lower than before was cleared by somebody else, or its node
- * restarted. */
+ * The reader does not clear counters, because other programs may read them, with one exception: a
+ * counter of PortCounters that has reached its largest value does not count further, so the reader
+ * clears it. PortCountersExtended is used where ClassPortInfo says that it has error counters;
+ * these do not saturate. A counter that is lower than before was cleared by somebody else, or its
+ * node restarted. */
 #ifndef WEFT_PERF_COUNTERS_H
 #define WEFT_PERF_COUNTERS_H
 
@@ -22,7 +22,7 @@ const char *error_counter_name(enum error_counter counter); /* "symbol errors" *
 
 struct counter_config {
     uint64_t interval_ns;            /* between two readings of a port; TIME_NEVER: none is read */
-    uint32_t limits[ERROR_COUNTERS]; /* most errors a minute that are no finding; 0: any number */
+    uint32_t limits[ERROR_COUNTERS]; /* a finding is more errors a minute; 0: no limit */
 };
 
 struct counter_request {

@@ -5,9 +5,9 @@
  * it reports saves with sa_registrations_saved()) and at every standby in sync, which confirms them
  * by its next poll (sync.c). One save and one poll serve all waiting answers.
  *
- * A standby that does not poll within `patience` is not in sync until it does. One that
- * polls but does not confirm is late: for a second, and twice as long each time, no answer waits
- * for it, so that a slow or a false standby does not slow the clients. No answer waits for longer
+ * A standby that does not poll within `patience` is not in sync until it does. A standby that polls
+ * but does not confirm is late: no answer waits for it for one second, and for twice as long each
+ * further time, so that a slow or false standby does not delay clients. No answer waits for longer
  * than `patience`, so a disk that hangs does not stop the SA. Queries never wait. */
 #include "sa/internal.h"
 
@@ -27,7 +27,7 @@ static bool is_in_sync(const struct sa *sa, const struct standby *standby)
            (standby->polling || sa->now < standby->answered_at + patience);
 }
 
-/* The standbys that an answer has waited for in vain are not waited for any more for a while. */
+/* Marks the standbys that have not confirmed in time as late. */
 static void note_late_standbys(struct sa *sa, const struct sa_generations *needed)
 {
     for (unsigned i = 0; i < STANDBYS; i++) {

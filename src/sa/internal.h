@@ -90,13 +90,13 @@ bool queue_put(struct query_queue *queue, const struct sa_config *config, uint64
                const struct sa_message *message);
 /* Removes the next query. The caller frees its `more`. */
 bool queue_take(struct query_queue *queue, struct query *query);
-/* Charges the client for the work that a query of it caused. */
+/* Charges the client for the work that its query caused. */
 void queue_charge(struct query_queue *queue, uint32_t client, uint32_t work);
-/* Notes an answer of more than a MAD. False if answers of so many bytes to this port are probably
- * still on their way that it must wait. */
+/* Counts an answer of more than one MAD. False if too many bytes of answers are probably still
+ * outstanding to this port. */
 bool queue_may_answer(struct query_queue *queue, const struct sa_config *config, uint32_t client,
                       uint64_t now, size_t bytes);
-/* False if that is so for another answer like the last one: it need not be made. */
+/* False if another answer as long as the last one would be refused: the SA does not build it. */
 bool queue_has_room(struct query_queue *queue, const struct sa_config *config, uint32_t client,
                     uint64_t now);
 
@@ -277,7 +277,7 @@ struct standby {
     uint64_t instance;
     struct sa_generations since;
     uint64_t late_until; /* no answer waits for it before */
-    uint8_t lateness;    /* how often it was late, for the length of that */
+    uint8_t lateness;    /* how often it was late: doubles that time */
     uint8_t mad[MAD_BYTES];
 };
 enum { STANDBYS = 8 };
@@ -294,7 +294,7 @@ struct sync_client {
     uint32_t tid, polls;
     uint64_t nonce, challenge; /* of the last poll; of the master */
     uint64_t polled_at;        /* time of the last poll */
-    uint64_t beat_at;          /* the owner calls sa_expire() at this time, unless it is stopped */
+    uint64_t beat_at;          /* sa_expire() is due; if it is late, the process was stopped */
 };
 
 /* An answer that waits until its registration is durable (deferred_replies.c). */

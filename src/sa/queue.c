@@ -1,15 +1,16 @@
 /* The queue of queries: one FIFO per client; clients share the work of the SA equally.
  *
  * A client is a port. Each client has a clock of the work that its queries caused, in records; the
- * client whose clock is least is served next (start-time fair queueing, Goyal et al. 1996). The
- * clock of a client that had no queries is set forward to CREDIT before that of the client served
- * last. So a client that asks now and then is served next, and neither many queries nor expensive
- * ones of other clients delay it by more than one of them. Queries are in one pool that never
- * shrinks, so that hosts under load cause no allocation.
+ * client whose clock is least is served next (start-time fair queueing, Goyal et al. 1996). When a
+ * client without queries sends one, its clock is set forward to that of the client served last,
+ * minus CREDIT. So a client that sends few queries is served next, and other clients delay it by at
+ * most one query, however many or expensive their queries are. Queries are in one pool that never
+ * shrinks, so that no memory is allocated under load.
  *
  * The queue also bounds the bytes of long answers on their way to a client. The kernel keeps a copy
  * of such an answer until the client acknowledges its segments or all retries are over, and does
- * not report when that was. So an answer counts for ANSWER_TIME, and counts less as time passes. */
+ * not report when that was. So an answer counts for ANSWER_MS, with a share that decreases over
+ * time. */
 #include "sa/internal.h"
 
 #include <assert.h>

@@ -163,7 +163,7 @@ void report_notice(struct sa *sa, const uint8_t *notice)
     uint32_t port = sa_port_at(sa, (unsigned)wire_get(notice, NOTICE_ISSUER_LID));
     uint64_t guid = port == SUBNET_NONE ? 0 : sa->view.subnet->ports.items[port].guid;
     gid_set(wire_bytes(complete, NOTICE_ISSUER_GID), sa->config.prefix, guid);
-    if (wire_get(notice, NOTICE_TRAP_NUMBER) == ATTRIBUTE_TRAP_BAD_M_KEY) /* perhaps almost right */
+    if (wire_get(notice, NOTICE_TRAP_NUMBER) == ATTRIBUTE_TRAP_BAD_M_KEY) /* may help to guess it */
         wire_set(complete + NOTICE_AT_DETAILS, TRAP_BAD_M_KEY_M_KEY, 0);
     queue_reports(sa, complete, 0);
 }

@@ -25,12 +25,12 @@
  *   persist_read.c   reads them
  *   sync.c           replicates them to standbys
  *
- * Each client (port) has a queue of queries; clients are served round robin, and pay for the
- * records that their queries compare. At most `queue_limit` queries wait in all and `client_limit`
- * of one client; further ones are answered with BUSY. BUSY answers and reports take at most half of
- * a turn; BUSY answers beyond that are dropped. After one call of sa_expire(), sa_next_output()
- * works for about `turn_work` records before it returns false, so that the owner can do other work;
- * a large table of paths takes several turns. */
+ * Each client (port) has a queue of queries; the client whose queries have caused the least work is
+ * served next. A query is charged for the records that it is compared with. At most `queue_limit`
+ * queries wait in all and `client_limit` of one client; further ones are answered with BUSY. BUSY
+ * answers and reports take at most half of a turn; BUSY answers beyond that are dropped. After one
+ * call of sa_expire(), sa_next_output() works for about `turn_work` records before it returns
+ * false, so that the owner can do other work; a large table of paths takes several turns. */
 #ifndef WEFT_SA_SA_H
 #define WEFT_SA_SA_H
 

@@ -5,8 +5,8 @@
  * only with that key. Only clients with the sa_key see service keys, and register services of other
  * ports.
  *
- * Services are sorted by number, and indexed by what clients look for: the identity, the ID, the
- * GID or the name. A query for none of them reads all services and is charged for that. */
+ * Services are sorted by number, and indexed by the components that clients query: the identity,
+ * the ID, the GID or the name. A query for none of them reads all services and is charged so. */
 #include "base/sha256.h"
 #include "sa/internal.h"
 
@@ -186,8 +186,8 @@ static bool owns_gid(const struct sa *sa, const struct query *query)
            (owner != MAP_NONE && owner == sa_end_point_at(sa, query->address.lid));
 }
 
-/* A service that has a key is changed only by a client that shows it, or by a trusted one. Its port
- * may delete it without the key, as clients of OpenSM do, but not with a wrong one. */
+/* A service with a key can be changed only by a client that sends the key, or by a trusted client.
+ * Its port may delete it without the key, as clients of OpenSM do, but not with a wrong one. */
 static bool may_change(const struct query *query, const struct service *service)
 {
     static const uint8_t no_key[16];

@@ -11,18 +11,18 @@
  * so that the last changes are not lost. There are STANDBYS slots; a further standby replaces the
  * one that was answered first.
  *
- * The registrations go to managers only, and only to one that holds the SM_Key: the manager has
- * accepted the port as that of a peer, and each poll carries an HMAC of a challenge, of the port
- * and of the contents. A poll without it is answered with the challenge alone. The challenge is
- * random for each port and each run of a master. The answer carries an HMAC of a nonce of the poll,
- * so that nobody else can feed a standby. The key itself is never sent.
+ * The registrations are sent only to managers that hold the SM_Key: the manager has accepted the
+ * port as that of a peer, and each poll carries an HMAC of a challenge, of the port and of the
+ * contents. A poll without it is answered with the challenge alone. The challenge is random for
+ * each port and each run of a master. The answer carries an HMAC of a nonce of the poll, so that a
+ * standby accepts registrations only from its master. The key itself is never sent.
  *
  * A master whose SA is elsewhere redirects its standbys like any client, and they follow.
  *
  * Clients hold no registration that a standby in sync lacks: their answers wait for it. But they do
- * not wait for long (deferred_replies.c). So a standby that was stopped for a moment, or whose poll
- * is not answered in time, does not know whether its registrations are complete; it says so
- * (sa_registry_master()) until a poll that it sent afterwards is answered. */
+ * not wait for long (deferred_replies.c). So a standby that was stopped, or whose poll is not
+ * answered in time, does not know whether its registrations are complete. Until a
+ * later poll is answered, sa_registry_master() returns 0. */
 #include "base/sha256.h"
 #include "sa/internal.h"
 #include "subnet/trust.h"

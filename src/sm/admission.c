@@ -1,10 +1,10 @@
 /* Admission of SMPs that the manager did not ask for: traps, and requests for its SMInfo.
  *
- * Any host can send them, at any rate and with any content. So the manager counts them by the port
- * that they came from, and ignores what is beyond a budget. The port is the one with the SLID of
- * the packet, or the one at the end of the return path of a directed route, which the switches
- * wrote. It is not the one that a notice names. (A host that can also forge the SLID needs
- * privileged access to its adapter's firmware; only the adapter or its switch can prevent that.)
+ * Any host can send them, at any rate and with any content. So the manager counts them by their
+ * source port, and ignores those beyond a budget. The port is the one with the SLID of the packet,
+ * or the one at the end of the return path of a directed route, which the switches wrote. It is not
+ * the one that a notice names. (A host that can also forge the SLID needs privileged access to its
+ * adapter's firmware; only the adapter or its switch can prevent that.)
  *
  * A budget is a number of SMPs in a window of WINDOW_S seconds. The first SMP beyond it is logged,
  * and at the end of the window the number of all of them. The adapter's port can be disabled for
@@ -23,7 +23,7 @@ static const struct {
     bool babbling;
 } budgets[ADMIT_KINDS] = {
     [ADMIT_TRAP] = {"traps", 50, true},
-    [ADMIT_VIOLATION] = {"traps about violated keys", 50, false},
+    [ADMIT_VIOLATION] = {"reports of key violations", 50, false},
     [ADMIT_FORGED] = {"traps in the name of another port", 10, true},
     [ADMIT_SM_INFO] = {"requests for SMInfo", 2000, false},
 };
@@ -54,7 +54,7 @@ static void release_admission(struct sm *sm)
 SM_PART(admission, init_admission, release_admission, NULL);
 
 /* Follows the ports of arrival back from the manager. A directed route may also end in a part that
- * is routed by LID; then the LID tells. */
+ * is routed by LID; then the LID identifies the port. */
 static uint32_t origin_of_directed(const struct sm *sm, const uint8_t *mad)
 {
     unsigned hops = (unsigned)wire_get(mad, SMP_HOP_COUNT);
@@ -99,14 +99,14 @@ static const char *origin_name(const struct sm *sm, uint32_t origin, struct subn
     return name->text;
 }
 
-/* Ends a window: logs how much was ignored in it. */
+/* Ends a window: logs how many SMPs it ignored. */
 static void end_window(struct sm *sm, uint32_t origin, enum admission_kind kind,
                        struct admission_count *count)
 {
     struct subnet_name name;
     char text[16];
     if (count->count > budgets[kind].allowed + 1)
-        sm_log(sm, SM_EVENT_WARNING, "%s from %s: %s more like this in %d s", budgets[kind].name,
+        sm_log(sm, SM_EVENT_WARNING, "%s from %s: %s more were ignored in %d s", budgets[kind].name,
                origin_name(sm, origin, &name),
                print_count(text, count->count - budgets[kind].allowed - 1), WINDOW_S);
     *count = (struct admission_count){.since = sm->now};

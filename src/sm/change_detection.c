@@ -199,8 +199,9 @@ static void sweep_answered(struct sm *sm, const struct request *request)
 
 /* ---- traps ---- */
 
-/* While traps are ignored, a real one may be among them, or be lost where they queue. So the
- * manager reads SwitchInfo of all switches in short intervals, which depend on their number. */
+/* While traps are ignored, a trap about a real change may be among them, or be dropped from a full
+ * queue. So the manager reads SwitchInfo of all switches in short intervals, which depend on their
+ * number. */
 static uint64_t storm_interval(const struct sm *sm)
 {
     const uint64_t least = 50 * NS_PER_MS, per_node = 50 * NS_PER_US;
@@ -309,7 +310,7 @@ static bool is_repeated(const struct sm *sm, const uint8_t *notice, uint32_t por
            !wire_get(details, TRAP_LOCAL_CHANGES_LINK_SPEED_ENABLED);
 }
 
-/* What the notice says beyond its number and its sender. */
+/* Details of the notice besides its number and its sender. */
 static void print_details(const struct sm *sm, const uint8_t *notice, unsigned trap, uint32_t node,
                           uint32_t port, char *text, size_t size)
 {
@@ -371,8 +372,7 @@ static void repress_trap(struct sm *sm, const struct sm_message *message)
     struct sm_message repress = *message;
     wire_set(repress.mad, MAD_METHOD, METHOD_TRAP_REPRESS);
     wire_set(repress.mad, MAD_STATUS, 0);
-    /* A key is sent to its own port only: anybody can send a trap that claims to be from another.
-     */
+    /* A key is sent only to its own port: any host can send a trap that names another port. */
     unsigned lid = (unsigned)wire_get(message->mad + SMP_DATA_OFFSET, NOTICE_ISSUER_LID);
     uint32_t port = lid < LFT_ENTRIES ? sm->subnet.by_lid[lid] : SUBNET_NONE;
     bool own = port != SUBNET_NONE && message->lid < LFT_ENTRIES &&

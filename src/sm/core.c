@@ -109,7 +109,7 @@ void sm_log_listed(struct sm *sm, enum sm_event_kind kind, const char *format, .
     va_end(arguments);
 }
 
-/* Answers about mastership go before all else: a standby that waits for one takes over. */
+/* Answers to SMInfo requests are sent first: a standby that waits too long for one takes over. */
 void sm_reply(struct sm *sm, const struct sm_message *message)
 {
     if (wire_get(message->mad, MAD_ATTRIBUTE_ID) == ATTRIBUTE_SM_INFO)
@@ -215,7 +215,7 @@ static void advance(struct sm *sm)
     if (sm_state(sm) != SM_NOT_ACTIVE && faults_take_restart(sm)) {
         if (sm_state(sm) == SM_MASTER)
             reconfigure_request(sm, REASON_TOPOLOGY);
-        sm_begin_change(sm, "nodes with the same GUID were mixed up");
+        sm_begin_change(sm, "nodes with the same GUID were confused");
         discovery_restart(sm);
     }
     discovery_update_paths(sm);
@@ -280,7 +280,7 @@ bool sm_receive(struct sm *sm, uint64_t now, const struct sm_message *message)
     } else if (method == METHOD_TRAP && attribute == ATTRIBUTE_NOTICE) {
         reported = change_trap(sm, message);
         if (!reported)
-            return false; /* it changes nothing now */
+            return false; /* the trap was ignored */
     }
     advance(sm);
     return reported;

@@ -122,7 +122,8 @@ bool discovery_knows_itself(struct sm *sm)
         return false;
     discovery->retry_at = sm->now + sm->config.timeout_ns;
     if (!discovery->unknown_logged)
-        sm_log(sm, SM_EVENT_WARNING, "the manager's own port does not answer: it is asked again");
+        sm_log(sm, SM_EVENT_WARNING,
+               "the manager's own port does not answer; the query is repeated");
     discovery->unknown_logged = true;
     discovery_restart(sm);
     return false;

@@ -29,7 +29,7 @@ void discovery_forget_port(struct sm *sm, uint32_t port); /* of a node that stay
 request_outcome discovery_learn_node, discovery_learn_port, discovery_learn_switch_info;
 
 /* discovery_faults.c */
-bool faults_is_ignored(struct sm *sm, uint32_t node); /* it leaves requests unanswered */
+bool faults_is_ignored(struct sm *sm, uint32_t node); /* it does not answer some requests */
 bool faults_is_damped(struct sm *sm, uint32_t port);  /* it flaps */
 void faults_port_answered(struct sm *sm, uint32_t port);
 bool faults_report_link(struct sm *sm, uint32_t port, bool down); /* it went down */

@@ -177,7 +177,7 @@ void discovery_lost_contact(struct sm *sm, uint32_t end)
     if (faults->timeouts > TIMEOUTS_ALLOWED) {
         unsigned steps = faults->timeouts - (unsigned)TIMEOUTS_ALLOWED;
         faults->ignored_until = sm->now + (NS_PER_S << steps);
-        sm_log(sm, SM_EVENT_WARNING, "%s %s leaves requests unanswered: ignored for %u s",
+        sm_log(sm, SM_EVENT_WARNING, "%s %s does not answer some requests; it is ignored for %u s",
                subnet_kind_name(node), name.text, 1u << steps);
     }
     subnet_remove_node(&sm->subnet, index);
@@ -352,7 +352,7 @@ static uint32_t switch_side(const struct sm *sm, uint32_t port)
                : SUBNET_NONE;
 }
 
-/* Disables a link that went down or reported errors too often, if so configured. */
+/* Disables a link that went down or reported errors too often, if `isolate` says so. */
 static void isolate(struct sm *sm, uint32_t port, enum sm_isolate reason)
 {
     static const char *const causes[] = {[SM_ISOLATE_FLAPPING] = "flaps",
@@ -443,7 +443,7 @@ int sm_set_port(struct sm *sm, uint64_t now, const char *name, unsigned number, 
     sm->now = now;
     uint32_t node = subnet_find_node(&sm->subnet, name);
     if (node == SUBNET_NONE)
-        return err_set(err, EINVAL, "no single node of the subnet is called '%s'", name);
+        return err_set(err, EINVAL, "'%s' is not the name of exactly one node", name);
     if (!number || number > node_at(sm, node)->port_count)
         return err_set(err, EINVAL, "%s has ports 1 to %u", name, node_at(sm, node)->port_count);
     uint32_t at = switch_side(sm, node_at(sm, node)->first_port + number);
@@ -515,9 +515,9 @@ static struct subnet_name place_of_guid(const struct sm *sm, uint64_t guid)
     return subnet_node_name(&sm->subnet, index);
 }
 
-/* Nodes with the same GUID are mixed up easily: an answer of one of them may have been taken for
- * one of the other, also when the GUID was corrected meanwhile. While there is a doubt, every sweep
- * probes all links and compares the node at the other end with the known one. */
+/* The manager may confuse nodes with the same GUID: it may have taken an answer of one for an
+ * answer of the other, even if the GUID was corrected meanwhile. Until this is ruled out, every
+ * sweep probes all links and compares the node at the other end with the known one. */
 static void doubt_links(struct sm *sm)
 {
     enum { SWEEPS = 8 };
@@ -534,7 +534,7 @@ static const struct request_kind verify_link = {
 void faults_verify_links(struct sm *sm)
 {
     if (sm->faults->restart_at == TIME_NEVER)
-        sm->faults->shared = 0; /* of one sweep only: nodes that are mixed up claim links fast */
+        sm->faults->shared = 0; /* counted per sweep: confused nodes change links often */
     for (uint32_t port = 0; port < sm->faults->ports.count; port++)
         if (sm->faults->ports.items[port].excluded)
             doubt_links(sm);
@@ -558,8 +558,8 @@ void faults_verify_links(struct sm *sm)
     }
 }
 
-/* Nodes were mixed up: what is known of one of them may be true of another, also their tables. So
- * discovery starts from scratch, after a time that doubles. */
+/* Nodes were confused: data of one node, including its tables, may have been stored for another. So
+ * discovery starts from scratch, after a delay that doubles each time. */
 static void schedule_restart(struct sm *sm)
 {
     enum { MOST_STEPS = 6, FIRST_MS = 100 };
@@ -570,7 +570,7 @@ static void schedule_restart(struct sm *sm)
         faults->restart_at = sm->now + (FIRST_MS * NS_PER_MS << steps);
 }
 
-/* Such nodes may claim each other's links again and again. */
+/* Nodes with the same GUID may be found at each other's links alternately. */
 enum { SHARED_ALLOWED = 20 };
 
 static void count_shared_guid(struct sm *sm)

@@ -65,7 +65,7 @@ void discovery_learn_node(struct sm *sm, const struct request *request)
         return;
     bool new_link = local && through != SUBNET_NONE && port_at(sm, arrival)->peer != through;
     if (new_link) {
-        /* The log says of a node without a name that it is in, when the name is read. */
+        /* A node without a name is logged as present when its name has been read. */
         bool nameless = !node_at(sm, node)->description[0];
         bool returns = port_at(sm, through)->last_peer == arrival;
         faults_link_found(sm, through);

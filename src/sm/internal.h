@@ -86,8 +86,8 @@ void sm_drop_requests(struct sm *sm); /* forgets all requests, outstanding ones 
 /* discovery.c and its files (discovery.h) */
 bool discovery_is_complete(const struct sm *sm); /* no request of discovery is under way */
 void discovery_start(struct sm *sm);
-/* Whether the manager's own port was read. If it was not, discovery restarts after a while: without
- * it the manager knows nothing of the subnet. */
+/* Whether the manager's own port was read. If not, discovery restarts after a while: discovery of
+ * the subnet starts at that port. */
 bool discovery_knows_itself(struct sm *sm);
 void discovery_restart(struct sm *sm); /* from scratch; LIDs are kept */
 /* Sends the next probe or restarts; false: there is nothing to continue with or to wait for. */
@@ -308,7 +308,7 @@ uint64_t sweep_deadline(const struct sm *sm);
 void sweep_schedule(struct sm *sm);
 void sweep_stop(struct sm *sm);
 void change_sweep(struct sm *sm);
-/* True if subscribers should know of the trap. */
+/* True if the trap should be reported to subscribers. */
 bool change_trap(struct sm *sm, const struct sm_message *message);
 uint64_t storm_deadline(const struct sm *sm);
 void storm_expire(struct sm *sm); /* reads all switches during a storm of traps */

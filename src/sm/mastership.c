@@ -66,7 +66,7 @@ static void release_mastership(struct sm *sm)
     vec_release(&sm->mastership->known);
 }
 
-/* The outcome of a handover will not be known; it may be repeated. */
+/* The outcome of a handover stays unknown; it may be repeated. */
 static void drop_mastership(struct sm *sm)
 {
     struct mastership *m = sm->mastership;
@@ -561,8 +561,8 @@ static void other_ended(struct sm *sm, const struct request *request)
     other_at(sm, request->target)->polled = false;
 }
 
-/* Only another master, or the end of one, matters; handovers to standbys wait for a sweep, since a
- * standby that has just started has no copy of the subnet yet. */
+/* Only the start or end of another master matters here. Handovers to standbys wait for a sweep,
+ * since a standby that has just started has no copy of the subnet yet. */
 static void other_answered(struct sm *sm, const struct request *request)
 {
     bool master = read_info(request->answer).state == SM_MASTER;
@@ -617,7 +617,7 @@ static void master_port_read(struct sm *sm, const struct request *request)
     if (!is_polled(sm, request) ||
         (wire_get(request->answer, PORT_INFO_CAPABILITY_MASK) & IS_SM) != 0)
         return;                                    /* it may have been stopped for a while */
-    port_at(sm, request->target)->manager = false; /* nothing is to be asked there any more */
+    port_at(sm, request->target)->manager = false; /* it is not queried any more */
     mastership_handle(sm, ON_MASTER_ENDED);
 }
 

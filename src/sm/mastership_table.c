@@ -5,9 +5,9 @@
  * priority 0 from then on, and a master does not hand back to it for its GUID alone.
  *
  * A discovering manager that finds no master but a manager of higher rank polls that one until it
- * is master. It does so for a limited time and once: a standby may be the standby of a master that
- * is gone, and a discovering manager may not get any further. Then it becomes master itself, and
- * hands over later.
+ * is master. It does so for a limited time and once: a standby may wait for a master that is gone,
+ * and discovery of the other manager may never end. Then it becomes master itself, and hands over
+ * later.
  *
  * A standby whose polls are not answered reads PortInfo of the master's port. If IsSM is clear or
  * the port does not answer, it gives the master up at once; else the master may have been stopped

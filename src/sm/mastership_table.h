@@ -97,7 +97,7 @@ extern const struct mastership_transition mastership_table[MASTERSHIP_STATES][MA
 
 #define MASTERSHIP_NOBODY UINT32_MAX
 
-/* Other managers are numbers, which mean nothing here: mastership.c uses their ports. */
+/* Other managers are opaque numbers; mastership.c uses their ports. */
 struct mastership_core {
     enum sm_state state;
     uint32_t master;    /* that a standby polls */

@@ -320,8 +320,8 @@ static bool has_broken_routes(const struct sm_job *job)
 }
 
 /* During a drain packets on broken routes are lost, and also packets of intact routes that new
- * entries already lead to a broken one. So it is better to quiesce all sources, and to drain once:
- * their packets wait in the adapters. */
+ * entries already lead to a broken one. So all sources are quiesced, and one drain follows: their
+ * packets wait in the adapters and are not lost. */
 static void decide_urgency(struct sm_job *job)
 {
     unsigned drains = update_plan_drains(&job->plan) + (job->plan.first_levels != NULL);

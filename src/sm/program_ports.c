@@ -358,7 +358,7 @@ static void port_unanswered(struct sm *sm, const struct request *request)
     discovery_avoid_port(sm, request->about.port, true);
 }
 
-/* Ports that were not read, or do not take their settings. */
+/* Ports that were not read, or do not accept their settings. */
 void program_ports_list_problems(struct sm *sm, struct problems *problems)
 {
     for (uint32_t port = 0; port < sm->subnet.ports.count; port++) {
@@ -370,6 +370,6 @@ void program_ports_list_problems(struct sm *sm, struct problems *problems)
                          "the port was not read; sweeps try again");
         else if (p->known && port_settings(sm, port)->refusals >= TRIES)
             problems_add(problems, PROBLEM_REFUSED_TABLE, subnet_port_name(&sm->subnet, port).text,
-                         "the port does not take its settings; sweeps try again");
+                         "the port does not accept its settings; sweeps try again");
     }
 }

@@ -170,8 +170,8 @@ static void add_edited(const struct sm_job *last, struct sm_job *job)
     mem_free(all);
 }
 
-/* Whether packets are lost until the repair is written: routes that arrived do not, or the last
- * repair was not completely written. New nodes alone lose nothing. */
+/* Whether packets are lost until the repair is written: routes that delivered packets no longer do,
+ * or the last repair was not completely written. New nodes alone cause no loss. */
 static bool has_lost_routes(const struct repair *repair, size_t unwritten)
 {
     bool lost = unwritten > 0;
@@ -284,7 +284,7 @@ static void write_note(struct sm_job *job)
         text_printf(&text, "%llu wait for a drain or a full computation",
                     (unsigned long long)repair->left);
     else
-        text_puts(&text, "all others stay");
+        text_puts(&text, "other entries stay");
     if (repair->left && repair->cycle.count) {
         text_printf(&text, ": a route from %s to LID %u would close the cycle",
                     network_label(&job->network, NETWORK_SWITCH | repair->stuck.at, label),

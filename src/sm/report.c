@@ -34,7 +34,7 @@ void report_begin(struct sm *sm, const char *cause)
     sm_log(sm, SM_EVENT_CHANGE, "%s", report->cause);
 }
 
-/* Of many losses in one change only the first are logged one by one. */
+/* If a change has many losses, only the first ones are logged one by one. */
 enum { LOSSES_LOGGED = 20 };
 
 void report_loss(struct sm *sm, const char *format, ...)

@@ -10,7 +10,7 @@
  *   mastership.c      SMInfo, polls, handover; mastership_table.c has the state machine
  *   discovery.c       nodes and links (discovery.h lists its files)
  *   change_detection.c          sweeps and traps
- *   guard/            peers, M_Keys of ports, settings that somebody else changed
+ *   guard/            peers, M_Keys of ports, settings that others changed
  *   admission.c       budgets of traps and of requests from other ports
  *   reconfigure.c     the phases from a change to tables in force, as one table
  *   report.c          log lines and figures of a change
@@ -211,7 +211,7 @@ void sm_restore_neighbour(struct sm *sm, const struct sm_neighbour *neighbour); 
 void sm_start(struct sm *sm, uint64_t now);
 void sm_stop(struct sm *sm, uint64_t now); /* hand over and become inactive */
 
-/* True if it is a trap that subscribers should know of. */
+/* True if it is a trap that should be reported to subscribers. */
 bool sm_receive(struct sm *sm, uint64_t now, const struct sm_message *message);
 void sm_expire(struct sm *sm, uint64_t now);
 uint64_t sm_deadline(const struct sm *sm);

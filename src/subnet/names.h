@@ -1,5 +1,5 @@
-/* Names of nodes, ports and links for people: node descriptions, with GUIDs where several nodes
- * that are present have the same one, or none.
+/* Names of nodes, ports and links in logs and output: node descriptions, with GUIDs where several
+ * nodes that are present have the same one, or none.
  *
  *   leaf12        leaf12 port 7        leaf12 port 7 <-> spine3 port 31 */
 #ifndef WEFT_SUBNET_NAMES_H

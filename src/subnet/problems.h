@@ -1,7 +1,7 @@
-/* A list of what is wrong in a subnet now, each with its place.
+/* A list of the present problems of a subnet, each with its location.
  *
- * The list is made anew whenever somebody asks: its parts are derived from the state of the
- * manager and of its host, so that a problem that is over is in no list. */
+ * The list is derived from the state of the manager and of its host at each request, so that it
+ * never contains a problem that has ended. */
 #ifndef WEFT_SUBNET_PROBLEMS_H
 #define WEFT_SUBNET_PROBLEMS_H
 
@@ -24,7 +24,7 @@ enum problem_kind {
     PROBLEM_BAD_CABLE,     /* a port reports link errors */
     PROBLEM_SLOW_LINK,     /* it runs below the width or speed of both ends */
     PROBLEM_WRONG_CABLE,   /* it differs from the plan */
-    PROBLEM_DISABLED_PORT, /* the manager disabled it */
+    PROBLEM_DISABLED_PORT, /* by the manager or by hand */
     PROBLEM_KINDS,
 };
 
@@ -42,7 +42,7 @@ struct problems {
 
 void problems_add(struct problems *problems, enum problem_kind kind, const char *place,
                   const char *format, ...) __attribute__((format(printf, 4, 5)));
-/* A listed problem explains the state of this port: what follows from it is not listed. */
+/* Marks a port whose state a listed problem explains: consequences are not listed. */
 void problems_explain(struct problems *problems, uint32_t port);
 bool problems_is_explained(const struct problems *problems, uint32_t port);
 void problems_sort(struct problems *problems); /* the most serious first */

@@ -53,7 +53,7 @@ void trust_prove(uint64_t key, const char *label, uint64_t nonce, const void *by
     end_proof(&hmac, proof);
 }
 
-/* Covers SMInfo without its SM_Key, which may be shown or not. */
+/* Covers SMInfo without the SM_Key, which may be 0. */
 static void prove_info(const struct trust *trust, const char *label, const uint8_t *nonce,
                        uint64_t port_guid, const uint8_t *info, uint8_t *proof)
 {

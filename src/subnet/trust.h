@@ -2,13 +2,14 @@
  *
  * A manager is a peer if its port is allowed (allowed_sm_guids) and it holds the SM_Key. An SM_Key
  * of 0 or 1 (OpenSM's default) is no secret: it is shown to everybody, since OpenSM ignores
- * managers that show another key or none, and a manager that shows no key is a peer too. A secret
- * key is shown to nobody who does not show it. Each Get(SMInfo) carries a nonce in bytes that the
- * specification reserves, and a peer answers it with an HMAC of the nonce and its SMInfo. So the
- * key itself is sent only in Set(SMInfo), to a peer that has proved that it has it. SMInfo is the
- * carrier because adapters answer all other SMPs in firmware.
+ * managers that show another key or none, and a manager that shows no key is a peer too. A manager
+ * shows a secret key only to managers that hold it. Each Get(SMInfo) carries a nonce in bytes that
+ * the specification reserves, and a peer answers it with an HMAC of the nonce and its SMInfo. So
+ * the key itself is sent only in Set(SMInfo) to a peer that has proved that it holds the key, and
+ * in the answer to a request that contains the key. SMInfo is used because adapters answer all
+ * other SMPs in firmware.
  *
- * A proof covers the GUID of the port that it is for: it is worthless at another port. */
+ * A proof covers the GUID of the port that it is for: it is not valid for another port. */
 #ifndef WEFT_SUBNET_TRUST_H
 #define WEFT_SUBNET_TRUST_H
 

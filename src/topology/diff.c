@@ -35,7 +35,7 @@ static void index_names(struct name_map *names, const struct topology *topology)
         if (first != i)
             *vec_at(&repeated, first) = 1;
     }
-    /* A name map has no way to change a value: it is made again. */
+    /* A name map cannot change a value: it is built again. */
     struct name_map result = {0};
     for (uint32_t i = 0; i < topology->nodes.count; i++) {
         const char *name = topology->nodes.items[i].description;

@@ -61,7 +61,7 @@ claim 'wrong SLs: the credit loop is reported' judged 1 'credit loop on VL' --pa
 awk '!($1 == "0x100002" && $2 == 2)' levels >wrong
 claim 'SLs without those of a pair are refused' judged 2 'has no SL from .* 1 of 752 pairs are missing' --path-sl wrong
 awk '/^Unicast/ { for (i = 1; i < NF; i++) if ($i == "Lid") $(i + 1) += 256 } { sub(/^0x00/, "0x01"); print }' opensm-lfts.dump >lfts
-claim 'tables with other LIDs than those of the SA are refused' judged 2 'older' --sa
+claim 'tables with other LIDs than those of the SA are refused' judged 2 'old or of another fabric' --sa
 stop "$opensm_id"
 discover
 claim 'the manager has ended: one line that tells what to do' judged 2 'does not answer; run this' --sa

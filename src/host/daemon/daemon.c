@@ -81,7 +81,7 @@ struct daemon {
     bool lids_due, dump_due, ready;
     bool files_failed;       /* the last time; it was logged */
     uint64_t files_again_at; /* the time of the next attempt, after a failure */
-    struct err files_error;  /* the reason of that failure */
+    struct err files_error;  /* why files could not be written */
     bool refused;            /* the last job computed no routes */
     struct err refusal;      /* the reason of that */
     struct problem_log problems;
@@ -108,7 +108,7 @@ static void end_daemon(struct daemon *daemon, int status)
     daemon->status = status;
 }
 
-/* Something happened: problems may be new or over. */
+/* After an event: problems may have appeared or ended. */
 static void expect_problems(struct daemon *daemon, uint64_t now)
 {
     uint64_t at = daemon->problems_last + problems_delay;
@@ -323,7 +323,7 @@ static void list_files(struct daemon *daemon, struct problems *problems)
     }
 }
 
-/* What is wrong now, as the manager and the daemon know it. */
+/* The present problems that the manager and the daemon know. */
 static void list_problems(struct daemon *daemon, uint64_t now, struct problems *problems)
 {
     sm_problems(daemon->sm, now, problems);
@@ -366,7 +366,7 @@ static uint64_t problems_deadline(const struct daemon *daemon)
                                              : daemon->problems_at + (wait ? problems_patience : 0);
 }
 
-/* Logs problems that are new or over. */
+/* Logs problems that appeared or ended. */
 static void watch_problems(struct daemon *daemon, uint64_t now)
 {
     struct problems problems = {0};
@@ -530,7 +530,7 @@ static int open_signal_fd(void)
 {
     sigset_t signals;
     signal(SIGPIPE, SIG_IGN); /* a log may be a pipe */
-    signal(SIGXFSZ, SIG_IGN); /* a file above its limit is an error of write(2), as a full disk */
+    signal(SIGXFSZ, SIG_IGN); /* beyond the file size limit write(2) fails, as on a full disk */
     sigemptyset(&signals);
     sigaddset(&signals, SIGINT);
     sigaddset(&signals, SIGTERM);
@@ -542,7 +542,7 @@ static int open_signal_fd(void)
 
 /* ---- the core ---- */
 
-/* With an M_Key for each port, a node answers only to who knows which one it is. */
+/* If each port has its own M_Key, a manager must know which node is where to reach it. */
 static void restore_neighbours(struct daemon *daemon)
 {
     struct text content = {0};
@@ -668,7 +668,7 @@ static unsigned receive_mads(struct daemon *daemon, uint64_t now)
     return ours + queries;
 }
 
-/* Only the loop that serves the subnet does this: if it hangs, systemd restarts the manager. */
+/* Only the main loop notifies the watchdog: if the loop hangs, systemd restarts the manager. */
 static void feed_watchdog(struct daemon *daemon, uint64_t now)
 {
     if (!daemon->watchdog_interval || now < daemon->watchdog_at)
@@ -745,7 +745,7 @@ static void end_without_memory(void)
     _exit(2);
 }
 
-/* Without the default socket the manager runs as well: another manager may use it. */
+/* The manager also runs without the default socket, which another manager may be using. */
 static int open_control(struct daemon *daemon, struct err *err)
 {
     const char *path = daemon->config->control;
@@ -796,7 +796,8 @@ static int open_port(struct daemon *daemon, struct err *err)
     }
 }
 
-/* A state directory that cannot be written or read is logged; the subnet needs its manager. */
+/* A state directory that cannot be written or read is logged and does not prevent the start: the
+ * subnet needs a manager. */
 static int open_store(struct daemon *daemon, const char *directory, struct err *err)
 {
     struct store *store = &daemon->store;

@@ -9,10 +9,10 @@
  * does, and its poll() ignores all other descriptors if one of them is its own. Such a port is
  * polled in short intervals, alternating with the other descriptors.
  *
- * Traps and the queries of the administration have files of their own if possible, and thereby
- * queues of their own in the kernel: a flood of them neither delays the manager's other SMPs nor
- * takes their room. The manager's file is read first, and again after every OTHERS_IN_A_ROW MADs of
- * the other two, which take turns. */
+ * Traps and the queries of the administration have files of their own if possible, and therefore
+ * queues of their own in the kernel: a flood of traps or queries neither delays other SMPs nor
+ * fills their queue. The manager's file is read first, and again after every OTHERS_IN_A_ROW MADs
+ * of the other two, which take turns. */
 #undef _FILE_OFFSET_BITS /* ibsim's library replaces open(), but not open64() */
 
 #include "host/daemon/device_port.h"

@@ -2,8 +2,8 @@
  *
  * The first piece is the whole state, each further one has changes. A reader applies them in order,
  * up to the first piece that is incomplete or does not match its checksum. Data that was written
- * survives the process, but not surely a crash of the machine: there is no fsync(2), and any part
- * of the file may be missing afterwards. */
+ * survives the end of the process, but not always a crash of the machine: there is no fsync(2), and
+ * any part of the file may be missing afterwards. */
 #ifndef WEFT_HOST_DAEMON_JOURNAL_H
 #define WEFT_HOST_DAEMON_JOURNAL_H
 
@@ -20,7 +20,7 @@ int journal_begin(struct journal *journal, const struct text *whole);
 /* After an error the earlier pieces remain, and journal_begin() must follow. */
 int journal_append(struct journal *journal, const struct text *changes);
 void journal_close(struct journal *journal);
-/* Makes what the file has durable. */
+/* Synchronizes the file with the disk. */
 int journal_sync(const struct journal *journal);
 int journal_remove(struct journal *journal); /* 0 also if there is no file */
 

@@ -26,8 +26,8 @@ enum {
     REPLIES_MOST = 32, /* threads that send an answer */
     WORDS_MOST = 8,
     CHUNK = 32 * 1024,
-    SEND_SECONDS = 5,   /* a client reads a part of an answer in this time */
-    REPLY_SECONDS = 60, /* and the whole in this */
+    SEND_SECONDS = 5,   /* time limit for a client to read a part of an answer */
+    REPLY_SECONDS = 60, /* and the whole answer */
 };
 static const uint64_t request_timeout = 5 * NS_PER_S;
 
@@ -398,8 +398,8 @@ static void *send_reply(void *task)
     return NULL;
 }
 
-/* With as many threads as there may be, answers that fit into the socket's buffer are sent at once,
- * and tables are refused. */
+/* If REPLIES_MOST threads are running, an answer that fits into the socket's buffer is sent at
+ * once, and a longer one is refused. */
 static void start_reply(struct reply_task *task)
 {
     const struct timeval patience = {.tv_sec = SEND_SECONDS};
@@ -458,7 +458,7 @@ static void receive_command(struct call *call, int fd)
     while (at < control->client_count && control->clients[at].fd != fd)
         at++;
     if (at == control->client_count)
-        return; /* closed since, to make room */
+        return; /* closed meanwhile to make room */
     ssize_t got = recv(fd, &request, sizeof request, MSG_DONTWAIT);
     if (got < 0 && errno == EAGAIN)
         return;
@@ -477,7 +477,7 @@ static void receive_command(struct call *call, int fd)
     start_reply(task);
 }
 
-/* The mode of the socket admits only its owner; descriptors can be passed on, and modes changed. */
+/* Checked in addition to the mode of the socket, which somebody may have changed. */
 static bool is_owner_or_root(int fd)
 {
     struct ucred peer;

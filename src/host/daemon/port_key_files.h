@@ -2,8 +2,9 @@
  * read them.
  *
  *   guid2mkey   "0x0002c90300001234 0x0123456789abcdef": the M_Key of a port, for tools
- *   neighbors   "0x0002c90300001234:1 0x0002c90300005678:0": a port and the port behind it, by
- * which a restarted manager knows the key of a node before it has found it */
+ *   neighbors   "0x0002c90300001234:1 0x0002c90300005678:0": the two ports of a link
+ *
+ * With these links a restarted manager selects the key of a node that is not discovered yet. */
 #ifndef WEFT_HOST_DAEMON_PORT_KEY_FILES_H
 #define WEFT_HOST_DAEMON_PORT_KEY_FILES_H
 
@@ -15,7 +16,8 @@
 
 void port_keys_print(const struct sm *sm, struct text *out);
 void neighbours_print(const struct sm *sm, struct text *out);
-/* Passes the links of the file to the manager. Skips invalid lines, which cost a lease at most. */
+/* Passes the links of the file to the manager. Skips invalid lines: the manager then finds the node
+ * when its lease has expired. */
 void neighbours_read(struct sm *sm, const char *content);
 
 #endif

@@ -8,7 +8,7 @@ static const struct problem *find(const struct problems *problems, const struct 
 {
     for (size_t i = 0; i < problems->items.count; i++) {
         const struct problem *p = &problems->items.items[i];
-        /* The place of a wrong cable is how it differs from the plan. */
+        /* The place of a wrong cable already describes the difference from the plan. */
         if (p->kind == wanted->kind && strcmp(p->place, wanted->place) == 0 &&
             (p->kind != PROBLEM_WRONG_CABLE || strcmp(p->text, wanted->text) == 0))
             return p;

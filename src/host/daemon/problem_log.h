@@ -1,5 +1,5 @@
-/* Logs each problem once when it appears, and once when it is over, and knows since when each one
- * exists. A problem is the same as before if its kind and place are the same. */
+/* Logs each problem once when it appears and once when it ends, and records the time at which it
+ * appeared. A problem is the same as before if its kind and place are the same. */
 #ifndef WEFT_HOST_DAEMON_PROBLEM_LOG_H
 #define WEFT_HOST_DAEMON_PROBLEM_LOG_H
 
@@ -10,13 +10,14 @@ struct problem_log {
     struct problems known; /* at the last comparison */
 };
 
-/* Sets the time of each problem: since it is known, else now. Sorts the list. */
+/* Sets the time of each problem: that of the last list if it had the problem, else now. Sorts the
+ * list. */
 void problem_log_set_times(const struct problem_log *log, struct problems *problems);
 
 typedef void problem_log_writer(void *context, const char *event, const char *text);
 
-/* Compares the list with the last one, writes the differences and takes the list. `is_over`: NULL,
- * or whether a problem that is not listed any more is over. */
+/* Compares the list with the last one, logs the differences and keeps the list. `is_over`: NULL, or
+ * a function that returns whether a problem that is no longer listed has ended. */
 void problem_log_update(struct problem_log *log, struct problems *problems,
                         bool (*is_over)(enum problem_kind kind), problem_log_writer *write,
                         void *context);

@@ -8,8 +8,8 @@
 
 #include <stdint.h>
 
-/* The interval at which to send WATCHDOG=1: half of what systemd demands ($WATCHDOG_USEC). 0: none
- * is demanded of this process. */
+/* The interval at which to send WATCHDOG=1: half of the interval that systemd requires
+ * ($WATCHDOG_USEC). 0: systemd requires none of this process. */
 uint64_t readiness_watchdog_interval_ns(void);
 void readiness_notify(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

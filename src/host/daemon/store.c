@@ -30,8 +30,8 @@ static int read_lid_line(struct store *store, struct line_reader *lines)
     if (guid == 0 || first == 0 || last < first || last > LID_UNICAST_LAST || span > 128 ||
         (span & (span - 1)) != 0)
         return line_reader_error(lines,
-                                 "0x%x to 0x%x are no LIDs of one port: a power of two, up to 128, "
-                                 "within 0x1 to 0xbfff",
+                                 "0x%x to 0x%x are not LIDs of one port: expected a power of two, "
+                                 "up to 128, within 0x1 to 0xbfff",
                                  first, last);
     store_add(store, &(struct sm_lid_fact){guid, (uint16_t)first, (uint8_t)__builtin_ctz(span)});
     return 0;

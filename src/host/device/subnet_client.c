@@ -16,7 +16,7 @@ enum {
     RETRIES = 3, /* by the kernel */
     ANSWER_BYTES = 128 << 20,
     WINDOW = 32,     /* reads outstanding */
-    BUSY_TRIES = 50, /* queries that a busy SA is sent again */
+    BUSY_TRIES = 50, /* how often a query is sent to a busy SA */
     BUSY_MS = 20,
 };
 
@@ -185,8 +185,8 @@ int subnet_client_query(struct subnet_client *client, enum wire_attribute attrib
     uint64_t flags = wire_get(mad, RMPP_FLAGS);
     if (bytes <= MAD_BYTES && flags & RMPP_FLAG_ACTIVE && !(flags & RMPP_FLAG_LAST))
         return err_set(err, EOPNOTSUPP,
-                       "the port delivers only the beginning of long answers: it has no RMPP, as "
-                       "those of ibsim");
+                       "the port delivers only the first part of long answers: it has no RMPP, "
+                       "like the ports of ibsim");
     table->stride = 8 * (size_t)wire_get(mad, SA_ATTRIBUTE_OFFSET);
     table->records = mad + SA_DATA_OFFSET;
     if (table->stride >= wire_attributes[attribute].bytes && bytes > SA_DATA_OFFSET)
@@ -224,7 +224,7 @@ int subnet_client_read(struct subnet_client *client, enum wire_attribute attribu
             continue; /* an answer to an earlier call */
         done++;
         if (bytes != MAD_BYTES) {
-            count = sent; /* who does not answer is not asked again */
+            count = sent; /* after a time-out no more requests are sent */
             continue;
         }
         reads[index].status = (int)wire_get(mad, MAD_STATUS);

@@ -20,8 +20,8 @@ enum {
        messages are dropped, as the kernel drops beyond 200,000 MADs. Requests that timed out are
        always kept, and count as outstanding until the program takes them. */
     FILE_QUEUE_BYTES = 32 * 1024 * 1024,
-    /* Requests and traps from one LID that a file holds. The kernel has no such limit: there a host
-       that floods a manager faster than it reads fills the queue of all. */
+    /* Requests and traps from one LID that a file holds. The kernel has no such limit: a host that
+       floods a manager faster than it reads fills the queue of all hosts. */
     FILE_SOURCE_MESSAGES = 1024,
     /* Outstanding requests of a file, at most. */
     FILE_REQUESTS = 16384,

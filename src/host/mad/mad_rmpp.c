@@ -5,8 +5,8 @@
  * program. A message that answers a request is accepted only while the request is outstanding. A
  * finished receiver is kept for a while to acknowledge repeated segments; an agent keeps the latest
  * LINGERING_RECEIVERS, since each holds its message. An agent has at most SENDER_BYTES outstanding
- * to one LID, apart from a single longer message: further ones are lost, as if the peer were not
- * there. A peer that asks for tables and does not acknowledge them thus costs bounded memory. */
+ * to one LID, apart from a single longer message: further messages are dropped, as if the peer did
+ * not answer. So a peer that requests tables and does not acknowledge them uses bounded memory. */
 #include "host/mad/mad_internal.h"
 #include "wire/rmpp.h"
 

@@ -227,7 +227,7 @@ static int set_key_file(struct config *config, const char *value, struct err *er
     if (is_none(value))
         return 0;
     if (config->reading_keys)
-        return err_set(err, EINVAL, "a key file cannot name another one");
+        return err_set(err, EINVAL, "a key file cannot name another key file");
     struct config_source source = config->source;
     config->reading_keys = true;
     int status = key_file_check(value, err);
@@ -507,7 +507,7 @@ static int set_value(struct config *config, const struct key *key, const char *v
             status = err_set(err, EINVAL, "'%s': expected at least %s: %s", value,
                              time_text(key->low * TIME_NS, least), key->low_reason);
     } else if (!parse_bounded(value, key->low, key->high, &number) && key->secret) {
-        status = err_set(err, EINVAL, "expected a number of 64 bits such as 0x0123456789abcdef");
+        status = err_set(err, EINVAL, "expected a 64-bit number such as 0x0123456789abcdef");
     } else if (!parse_bounded(value, key->low, key->high, &number)) {
         status = err_set(err, EINVAL, "'%s': expected a number from %llu to %llu", value,
                          (unsigned long long)key->low, (unsigned long long)key->high);
@@ -524,7 +524,7 @@ int config_set(struct config *config, const char *key, const char *value, struct
             continue;
         struct err reason = {0};
         if (config->reading_keys && !keys[i].secret)
-            return err_set(err, EINVAL, "'%s' is not a key that belongs in a key file", key);
+            return err_set(err, EINVAL, "'%s' is not allowed in a key file", key);
         config->source.key = keys[i].name;
         assert(keys[i].kind != OTHER || keys[i].set);
         int status = set_value(config, &keys[i], value, &reason);
@@ -578,7 +578,8 @@ static bool is_given(const struct config *config, const char *name)
     return false;
 }
 
-/* Protection that can be read and outlives its manager is none: both have defaults with a key. */
+/* With an M_Key, by default ports hide it from readers, and another manager can take them over when
+ * their lease has expired. */
 static int finish_keys(struct config *config, struct err *err)
 {
     if (config->sm.m_key_per_port && !config->sm.m_key)

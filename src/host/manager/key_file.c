@@ -62,6 +62,6 @@ int key_file_check(const char *path, struct err *err)
         return err_at(err, errno, path, 0, "%s", strerror(errno));
     if (file.st_mode & (S_IRWXG | S_IRWXO))
         return err_at(err, EPERM, path, 0,
-                      "others than its owner may use this file of keys: chmod 600");
+                      "users other than its owner have access to this key file: chmod 600");
     return 0;
 }

@@ -186,7 +186,7 @@ static int control_errors(struct call *call)
     if (rate)
         *unit = 0;
     if (result == 0 && !parse_bounded(number, 0, UINT32_MAX, &count))
-        return err_set(call->err, EINVAL, "'%s' is no count or rate: write 100 or 5/s",
+        return err_set(call->err, EINVAL, "'%s': expected a count or a rate, such as 100 or 5/s",
                        call->words[3]);
     if (result < 0)
         return result;

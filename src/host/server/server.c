@@ -292,8 +292,8 @@ static void handle_connection(struct server *server, struct connection *connecti
 
 /* ---- the fabric ---- */
 
-/* Runs until the network is idle, or for so many deliveries that other clients have to be served:
- * the transfer of a long table causes tens of thousands. */
+/* Runs until the network is idle, but for at most DELIVERIES deliveries, so that other clients are
+ * served: the transfer of a long table causes tens of thousands. */
 static void run_network(struct server *server)
 {
     struct fabric_delivery delivery;
@@ -348,7 +348,7 @@ static uint64_t next_deadline(struct server *server)
         next = timer;
     uint64_t network = fabric_next_network_event(server->fabric);
     if (network != TIME_NEVER && server->pace_millionths == 0)
-        next = server->clients.now; /* run_network() had enough */
+        next = server->clients.now; /* run_network() stopped at its limit */
     if (network != TIME_NEVER && server->pace_millionths != 0) {
         unsigned __int128 wall = (unsigned __int128)network * 1000000 / server->pace_millionths + 1;
         if (wall < next)

@@ -64,7 +64,7 @@ static int put_sl(struct lanes_reader *reader, uint32_t end_point, uint64_t dlid
 {
     struct vl_map *lanes = reader->lanes;
     if (sl >= VL_MAP_SLS && sl != VL_MAP_NO_PATH)
-        return line_reader_error(reader->lines, "%" PRIu64 " is no service level: 0 to 15", sl);
+        return line_reader_error(reader->lines, "%" PRIu64 " is not an SL: expected 0 to 15", sl);
     if (network_owner(lanes->network, dlid > UINT16_MAX ? 0 : (uint32_t)dlid) == NETWORK_NONE)
         return line_reader_error(reader->lines, "the network has no LID %" PRIu64, dlid);
     vl_map_set_sl(lanes, end_point, (uint16_t)dlid, (uint8_t)sl);

@@ -468,7 +468,7 @@ static bool note_late(struct repair_column *column)
     return true;
 }
 
-/* Restores all entries of the column. Its dependencies stay in the graph, which does no harm. */
+/* Restores all entries of the column. Its dependencies stay in the graph, which is safe. */
 static bool leave_column(struct repair_column *column)
 {
     struct repair *repair = column->repair;

@@ -3,8 +3,8 @@
  * Entries wait only for entries of their own LID. An entry that needs no drain never waits for one:
  * packets of a broken route are lost until its entries are written, and a drain takes far longer
  * than one more write. So a block is written once between two drains, with all of its entries that
- * may be written there, after all entries that any of these waits for: a wait for a response is
- * short. If blocks wait for each other in a cycle, entries are ordered one by one. */
+ * may be written there, after all entries that any of these waits for. Waiting for these responses
+ * takes little time. If blocks wait for each other in a cycle, entries are ordered one by one. */
 #include "routing/repair/repair.h"
 
 #include "base/map.h"

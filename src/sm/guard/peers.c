@@ -1,10 +1,10 @@
 /* Which other managers this one obeys, hands over to and polls (subnet/trust.h).
  *
  * transactions.c passes every Get and Set of SMInfo and every answer through this file. The answer
- * of a manager that is not a peer counts as no answer: such a manager is not a master to stand by
- * for, no successor and no rival. It is logged once. A Set(SMInfo) is obeyed only if its sender has
- * the SM_Key and the state from which the specification (14.4.1) lets it send that Set;
- * mastership_table.c has further conditions. */
+ * of a manager that is not a peer counts as no answer: such a manager is neither obeyed as a
+ * master, nor handed over to, nor counted as a second master. It is logged once. A Set(SMInfo) is
+ * obeyed only if its sender has the SM_Key and the state from which the specification (14.4.1) lets
+ * it send that Set; mastership_table.c has further conditions. */
 #include "sm/internal.h"
 #include "subnet/names.h"
 #include "subnet/trust.h"
@@ -99,7 +99,7 @@ bool peers_may_control(struct sm *sm, enum mastership_event event, const uint8_t
     if (verdict != TRUST_PEER)
         reason = trust_reason(verdict);
     else if (guid == sm->guid)
-        reason = "that is this manager";
+        reason = "its GUID is that of this manager";
     else if (event != ON_ACKNOWLEDGE && wire_get(info, SM_INFO_STATE) != SM_MASTER)
         reason = "only a master may send it";
     if (reason)

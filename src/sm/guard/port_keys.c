@@ -2,16 +2,16 @@
  *
  * All ports have the configured key, or each port has its own one (m_key_per_port), which is
  * derived from the configured key and the GUID of the port (subnet/trust.h). A port at protection
- * level 2 answers nobody without its key, and the GUID of a node that is not discovered yet is not
- * known. So the manager remembers which port was behind which: it probes with the key of the port
- * that was there last. Ports without a key accept any. A port that has another key is reached when
- * its lease has run out.
+ * level 2 answers only requests with its key, and the manager does not know the GUID of a node
+ * before it is discovered. So the manager stores the links between ports: it probes a link with the
+ * key of the port that was last at its other end. Ports without a key accept any key. A port with a
+ * different key can be reached only after its lease has expired.
  *
  * A virtual function starts with the key of its physical function, and keeps it.
  *
  * A port that gets an SMP without its key sends trap 256. The notice names the sender by its LID,
- * or by the way back if the SMP was routed by directions. The port is read with its key at once,
- * which stops its lease. */
+ * or by the return path if the SMP had a directed route. The manager then reads the port with its
+ * key, which stops the lease. */
 #include "sm/internal.h"
 #include "subnet/names.h"
 #include "subnet/trust.h"
@@ -22,7 +22,7 @@
 enum { LOG_INTERVAL_S = 10 }; /* of violations by one offender */
 
 struct offender {
-    uint64_t violations, logged; /* in all; when the last line was written */
+    uint64_t violations, logged; /* in all; of these, up to the last log line */
     uint64_t log_at;             /* not before this time */
 };
 
@@ -72,7 +72,7 @@ uint64_t port_keys_for_request(const struct sm *sm, const struct request *reques
     if (request->target == SUBNET_NONE)
         return key_of_guid(sm, sm->guid);
     const struct subnet_port *target = port_at(sm, request->target);
-    /* It may be that of another manager whose lease has expired. */
+    /* The key may be that of another manager, whose lease has expired. */
     uint64_t shown = target->known ? wire_get(target->info, PORT_INFO_M_KEY) : 0;
     return shown ? shown : port_keys_of(sm, request->target);
 }
@@ -147,7 +147,7 @@ size_t sm_neighbours(const struct sm *sm, const struct sm_neighbour **neighbours
 
 /* ---- violations ---- */
 
-/* Follows the way back of a directed SMP from the port that reports it. */
+/* Follows the return path of a directed-route SMP from the port that reports it. */
 static uint32_t follow_back(const struct sm *sm, uint32_t from, const uint8_t *details)
 {
     unsigned hops = (unsigned)wire_get(details, TRAP_BAD_M_KEY_HOP_COUNT);

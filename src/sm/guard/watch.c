@@ -1,10 +1,10 @@
-/* Finds settings of end ports that somebody else has changed.
+/* Finds settings of end ports that another manager or a host has changed.
  *
  * A sweep reads SwitchInfo only, which does not show that another manager has written the LID, the
- * master's LID or the M_Key of a port. While nothing else is under way, the master reads PortInfo
- * of `watch_ports` end ports every poll interval, in turn. If a port differs from what is wanted,
- * it is read again as any port, and so its settings are written again. The read carries the M_Key:
- * it also stops a lease that a violation has started. */
+ * master's LID or the M_Key of a port. While no change is under way, the master reads PortInfo of
+ * `watch_ports` end ports every poll interval, in turn. If the settings of a port differ from the
+ * wanted ones, discovery reads the port again, and its settings are written again. The read carries
+ * the M_Key: it also stops a lease that a violation has started. */
 #include "sm/internal.h"
 #include "subnet/names.h"
 
@@ -94,7 +94,7 @@ static void watched_port_read(struct sm *sm, const struct request *request)
         if (wire_get(known, fields[i].field) == wire_get(request->answer, fields[i].field))
             continue;
         sm_log(sm, SM_EVENT_WARNING,
-               "somebody else changed %s of %s: this manager restores its settings", fields[i].name,
+               "another manager or host changed %s of %s; this manager restores it", fields[i].name,
                subnet_link_name(&sm->subnet, port).text);
         discovery_read_port(sm, port);
         return;

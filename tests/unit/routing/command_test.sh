@@ -143,7 +143,7 @@ claim 'verify refuses SLs that lack a pair' status 2 verify ring --lfts ring.lft
 part='short.psl:5: the network has no LID 99'
 sed '5s/ 0x[0-9a-f]* / 99 /' ring.psl >short.psl
 claim 'verify refuses SLs to an unknown LID' status 2 verify ring --lfts ring.lfts --path-sl short.psl
-part='short.psl:5: 16 is no service level'
+part='short.psl:5: 16 is not an SL'
 sed '5s/ [01]$/ 16/' ring.psl >short.psl
 claim 'verify refuses an SL above 15' status 2 verify ring --lfts ring.lfts --path-sl short.psl
 part='/dev/null: no path SLs'

@@ -193,7 +193,7 @@ static void a_foreign_set_is_undone_within_a_poll(void **state)
         wire_set(info, fields[i], right ^ 1);
         toy_run(toy, config.poll_ns + 100 * TOY_MS);
         assert_true(wire_get(info, fields[i]) == right);
-        assert_true(toy_logged(toy, "somebody else changed"));
+        assert_true(toy_logged(toy, "another manager or host changed"));
     }
     static const char *const all[] = {"H1", "H2", "H3"}; /* several ports in one poll interval */
     for (unsigned i = 0; i < 3; i++)

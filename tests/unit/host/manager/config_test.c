@@ -95,7 +95,7 @@ static void an_error_names_file_and_line(void **state)
         {"root 0x1 zzz\n", 1, "expected a GUID"},
         {"root ,\n", 1, "expected one of default, manager, centre, detect"},
         {"guid 0\n", 1, "expected a GUID"},
-        {"m_key 0x10000000000000000\n", 1, "expected a number"},
+        {"m_key 0x10000000000000000\n", 1, "expected a 64-bit number"},
         {"order sideways\n", 1, "expected one of propagation, breadth, depth"},
         {"max_vls 16\n", 1, "max_vls: '16': expected a number from 1 to 15"},
         {"scatter many\n", 1, "scatter: 'many': expected a number"},
