@@ -19,6 +19,7 @@ When the last fault has ceased, all of this must be true within the limit (10 s)
   - dump_fts reads the tables from the switches by SMPs, and `weft verify` finds no fault in them.
 Then every registration that was acknowledged is in the SA (saquery), or its client was asked to register again:
 the fabric's capture has an answered Set(PortInfo) with ClientReregister for its port, after the acknowledgement.
+A Set of Armed counts, too: the link was down, and the clients of a port register by themselves when it becomes active.
 Clients whose registrations are missing register again, and the SA must list these registrations then.
 
 A line has the seed, the network, the managers, the faults with their times, the time to heal and the verdict.
@@ -46,7 +47,7 @@ SA_CLIENT = os.path.realpath(os.environ.get("SA_CLIENT", "build/tests/interop/sa
 os.environ["PATH"] += ":/usr/sbin:/sbin"
 os.environ["LC_ALL"] = "C"
 
-FIRST_SERVICE = 0x1000  # sa_client adds its number
+ARMED = 3  # PortState
 UP_LIMIT_S = 30
 
 
@@ -122,7 +123,7 @@ def asked_after_acknowledgement(path, ports):
         status = struct.unpack_from(">H", mad, 4)[0] & 0x7FFF
         if mad_class in (0x01, 0x81) and attribute == 0x15:
             lid = struct.unpack_from(">H", mad, 64 + 16)[0]
-            if method == 2 and mad[64 + 51] & 0x80:
+            if method == 2 and (mad[64 + 51] & 0x80 or mad[64 + 32] & 0xF == ARMED):
                 outstanding[tid] = lid
             elif method == 0x81 and status == 0 and outstanding.get(tid) == lid:
                 asked |= {(kind, ports[lid]) for kind, _ in kinds.values() if lid in ports}
