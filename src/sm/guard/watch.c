@@ -4,7 +4,8 @@
  * master's LID or the M_Key of a port. While nothing else is under way, the master reads PortInfo
  * of `watch_ports` end ports every poll interval, in turn. If a port differs from what is wanted,
  * it is read again as any port, and so its settings are written again. The read carries the M_Key:
- * it also stops a lease that a violation has started. */
+ * it also stops a lease that a violation has started. If MasterSMLID differs, there may be another
+ * master, behind a link that this manager does not know: a full sweep looks for it. */
 #include "sm/internal.h"
 #include "subnet/names.h"
 
@@ -97,6 +98,8 @@ static void watched_port_read(struct sm *sm, const struct request *request)
                "somebody else changed %s of %s: this manager restores its settings", fields[i].name,
                subnet_link_name(&sm->subnet, port).text);
         discovery_read_port(sm, port);
+        if (fields[i].field == PORT_INFO_MASTER_SM_LID)
+            sweep_for_unknown_master(sm);
         return;
     }
 }
