@@ -155,7 +155,7 @@ weft_start irregular.net || exit
 printf 'sm_key %s\npriority 1\n' "$(key sm_key)" >open.conf
 at 0 manager_starts --config "$work/open.conf" || exit
 rogue_is_ignored() {
-    wait_until 15 grep -q 'the manager at H6 .*is ignored: it shows another SM_Key' manager.log || { tail manager.log && return 1; }
+    wait_until 15 grep -q 'foreign manager: .*H6 port 1: .*is ignored: it shows another SM_Key' manager.log || { tail manager.log && return 1; }
     wait_until 10 grep -q 'SUBNET UP' osm.log || return # it does not obey either
     lacks 'handing over|standby' manager.log
 }

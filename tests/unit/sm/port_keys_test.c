@@ -143,7 +143,7 @@ static void a_violation_is_counted_and_logged_with_its_sender(void **state)
     toy_mark(toy);
     report_violation(toy);
     toy_run(toy, TOY_S);
-    assert_true(toy_logged(toy, "H3 port 1 <-> S2 port 3 sent an SMP without the M_Key of H2"));
+    assert_true(toy_logged(toy, "S2 port 3 <-> H3 port 1 sent an SMP without the M_Key of H2"));
     assert_false(toy_logged(toy, "bad0bad0")); /* it may be a key of another port */
     assert_int_equal(sm_m_key_violations(toy->sm), 1);
     assert_true(toy_count(toy, "H2", ATTRIBUTE_PORT_INFO, METHOD_GET) > 0); /* stops the lease */
