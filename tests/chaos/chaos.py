@@ -16,7 +16,8 @@ When the last fault has ceased, all of this must be true within the limit (10 s)
   - exactly one manager answers SMInfo as master, it is a weft, and all others are standby;
   - ibnetdiscover finds every node; every end port has a LID of its own; every link is active;
   - the SMLid of every adapter is the LID of the master;
-  - dump_fts reads the tables from the switches by SMPs, and `weft verify` finds no fault in them.
+  - dump_fts reads the tables from the switches by SMPs, and `weft verify` finds no fault in them;
+  - the SA answers a query.
 Then every registration that was acknowledged is in the SA (saquery), or its client was asked to register again:
 the fabric's capture has an answered Set(PortInfo) with ClientReregister for its port, after the acknowledgement.
 A Set of Armed counts, too: the link was down, and the clients of a port register by themselves when it becomes active.
@@ -424,7 +425,9 @@ class Round:
         if 0 in lids.values() or len(set(lids.values())) < len(lids):
             return "end ports without a LID of their own"
         self.lids = lids
-        return self.managers_fault(lids) or self.links_fault() or self.tables_fault()
+        if fault := self.managers_fault(lids) or self.links_fault() or self.tables_fault():
+            return fault
+        return None if self.fabric.run("saquery", "NR") else "the SA does not answer"
 
     def managers_fault(self, lids):
         masters, others = [], []
@@ -470,13 +473,18 @@ class Round:
 
     # ---- registrations ----
 
+    def query(self, what):
+        """All records of a kind. saquery fails if there are none, and if its answer was lost."""
+        for _ in range(3):
+            if out := self.fabric.run("saquery", what, "--smkey", "1"):
+                return out
+            time.sleep(0.2)
+        return ""
+
     def listed(self):
-        services = self.fabric.run("saquery", "-S", "--smkey", "1")
-        members = self.fabric.run("saquery", "MCMR", "--smkey", "1")
-        if services is None and members is None:
-            raise Failure("saquery failed")
-        gids = [("service", gid) for gid in re.findall(r"ServiceGID\.+(\S+)", services or "")]
-        gids += [("group", gid) for gid in re.findall(r"MGID\.+ff12:a01c::1\s+PortGid\.+(\S+)", members or "")]
+        services, members = self.query("-S"), self.query("MCMR")
+        gids = [("service", gid) for gid in re.findall(r"ServiceGID\.+(\S+)", services)]
+        gids += [("group", gid) for gid in re.findall(r"MGID\.+ff12:a01c::1\s+PortGid\.+(\S+)", members)]
         return {(kind, int(ipaddress.IPv6Address(gid)) & (1 << 64) - 1) for kind, gid in gids}
 
     def check_registrations(self):
