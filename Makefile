@@ -11,9 +11,12 @@ HOURS ?= 24
 NETWORKS ?=
 MANAGER ?= weft
 ROWS ?=
+ROUNDS ?= 500
+SEED ?= 1
+JOBS ?= 2
 
 .DEFAULT_GOAL := build
-.PHONY: build demo check check-full format tidy bench bench-routing fuzz campaign campaign-machines attack soak install clean help
+.PHONY: build demo check check-full format tidy bench bench-routing fuzz campaign campaign-machines attack chaos soak install clean help
 
 build: $(BUILD)/build.ninja ## build build/weft (the default)
 	@ninja -C $(BUILD) --quiet
@@ -70,6 +73,12 @@ attack: ## attacks on a running manager: attempts, breaches, worst response time
 	@$(MAKE) --no-print-directory build
 	@WEFT=$(BUILD)/weft PRELOAD=$(BUILD)/preload/libweft-umad.so SA_CLIENT=$(abspath $(BUILD))/tests/interop/sa_client \
 		ATTACKER=$(abspath $(BUILD))/tests/attack/attacker bash tests/attack/run.sh -m $(MANAGER) $(ROWS)
+
+chaos: ## real managers under random faults, OpenSM among them: ROUNDS from seed SEED on, JOBS at a time
+	@tools/setup build check
+	@$(MAKE) --no-print-directory build
+	@WEFT=$(BUILD)/weft PRELOAD=$(BUILD)/preload/libweft-umad.so SA_CLIENT=$(BUILD)/tests/interop/sa_client \
+		python3 tests/chaos/chaos.py --rounds $(ROUNDS) --seed $(SEED) --jobs $(JOBS) --keep $(BUILD)/chaos
 
 soak: ## HOURS of virtual time with a fault every minute; memory stays flat
 	@tools/setup build check

@@ -177,6 +177,7 @@ void sa_update_view(struct sa *sa, uint64_t now, const struct sa_view *view)
             drop_queries(sa);
             path_index_release(&sa->index);
             sa->registry_source_lid = own_lid;
+            sa->registry_copied = false;
         }
         return;
     }

@@ -363,6 +363,7 @@ struct sa {
     struct sync_client sync;
     struct deferred_answers deferred;
     uint16_t registry_source_lid; /* LID of the master whose registrations these are; 0: none */
+    bool registry_copied;         /* from another master, which may acknowledge more at any time */
     struct map expired_ports;     /* GUIDs of absent ports whose registrations were removed */
     VEC(uint64_t) returned_ports; /* GUIDs of such ports that are present again */
     struct sa_counts counts;

@@ -185,12 +185,14 @@ void sa_registry_print_changes(const struct sa *sa, uint64_t wall_s,
                                const struct sa_generations *since, struct text *out)
 {
     const struct registry *registry = &sa->registry;
+    /* A copy may lack what its master has acknowledged since. */
+    unsigned master = sa->serves || !sa->registry_copied ? sa_registry_master(sa) : 0;
     text_printf(out,
                 "# weft: registrations of 0x%04x instance 0x%" PRIx64 " generations 0x%" PRIx64
                 " 0x%" PRIx64 " since 0x%" PRIx64 " 0x%" PRIx64 " next 0x%x 0x%x 0x%x\n",
-                sa_registry_master(sa), sa->config.instance, registry->groups.generation,
-                registry->generation, since->groups, since->others, registry->next_service,
-                registry->next_subscription, registry->next_mgid);
+                master, sa->config.instance, registry->groups.generation, registry->generation,
+                since->groups, since->others, registry->next_service, registry->next_subscription,
+                registry->next_mgid);
     if (since->groups || since->others)
         print_remaining(out, registry, since);
     print_groups(out, &registry->groups, since->groups);

@@ -319,6 +319,7 @@ void sync_receive(struct sa *sa, const struct sa_message *message)
     /* The master may have answered clients meanwhile. */
     bool unawaited = wire_get_bits(message->data + SA_DATA_OFFSET, AT_MARK, 64) == LATE_MARK;
     sa->registry_source_lid = unawaited ? 0 : client->master;
+    sa->registry_copied = true;
 }
 
 static void send_poll(struct sa *sa, struct sa_message *message)

@@ -22,6 +22,8 @@ struct swept_node {
 struct sweeps {
     uint64_t next;                 /* time of the next sweep */
     unsigned light;                /* light sweeps since the last full one */
+    bool full;                     /* the next one is full */
+    uint64_t suspected_at;         /* time of the last full sweep because of an unknown master */
     VEC(struct swept_node) nodes;  /* by node */
     uint64_t check_at, checked_at; /* of all switches, because of a storm of traps */
     bool own_link_down;
@@ -52,6 +54,15 @@ void sweep_schedule(struct sm *sm)
 {
     uint64_t period = sm->config.sweep_ns;
     sm->sweeps->next = period == TIME_NEVER ? TIME_NEVER : sm->now + period;
+}
+
+void sweep_for_unknown_master(struct sm *sm)
+{
+    struct sweeps *sweeps = sm->sweeps;
+    if (sweeps->suspected_at && sm->now < sweeps->suspected_at + NS_PER_S)
+        return;
+    sweeps->suspected_at = sweeps->next = sm->now;
+    sweeps->full = true;
 }
 
 void sweep_stop(struct sm *sm)
@@ -125,17 +136,21 @@ void change_sweep(struct sm *sm)
     sweep_schedule(sm);
     /* With many repetitions of a request, a switch that does not answer delays no other. */
     bool waits = !sm->config.policy->fixed_timeouts && transactions_under_way(sm, GROUP_SWEEP);
-    if (waits || !discovery_is_complete(sm))
-        return; /* the previous sweep is not complete */
+    if (waits || !discovery_is_complete(sm)) { /* the previous sweep is not complete */
+        if (sm->sweeps->full)
+            sm->sweeps->next = sm->now + 10 * NS_PER_MS;
+        return;
+    }
     if (sm->config.policy->sequential && reconfigure_phase(sm) != PHASE_IDLE)
         return;
     mastership_handle(sm, ON_SWEEP_BEGINS);
     faults_retry_disabled(sm);
     bool full = sm->config.full_every && ++sm->sweeps->light >= sm->config.full_every;
-    if (audit_begin(sm))
+    if (audit_begin(sm) || sm->sweeps->full)
         full = true;
     if (full)
         sm->sweeps->light = 0;
+    sm->sweeps->full = false;
     for (uint32_t i = 0; i < sm->subnet.nodes.count; i++) {
         const struct subnet_node *node = node_at(sm, i);
         if (!node->present)

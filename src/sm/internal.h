@@ -307,6 +307,9 @@ void random_table_program(struct sm *sm, uint32_t node);
 uint64_t sweep_deadline(const struct sm *sm);
 void sweep_schedule(struct sm *sm);
 void sweep_stop(struct sm *sm);
+/* Somebody else writes MasterSMLID. A full sweep finds the link of that master: it has read, and so
+ * cleared, the PortStateChange of the switch. */
+void sweep_for_unknown_master(struct sm *sm);
 void change_sweep(struct sm *sm);
 /* True if the trap should be reported to subscribers. */
 bool change_trap(struct sm *sm, const struct sm_message *message);

@@ -2,16 +2,19 @@
  *
  *     sa_client register GROUPS SERVICES SUBSCRIPTIONS
  *     sa_client groups GROUPS SEED
+ *     sa_client own NUMBER
  *     sa_client watch SECONDS
  *     sa_client load QUERIES WINDOW
  *
  * `register` registers that many groups, services and subscriptions, distributed over all hosts of
  * the subnet, and waits for each response. `groups` creates multicast groups of random hosts, of
- * which a fifth are send-only members, and prints the members as "MLID GUID STATE" lines. `watch`
- * queries paths to random hosts, one at a time. It repeats a query without a response, to the SM
- * that is master then. `load` keeps WINDOW queries outstanding and repeats queries with status
- * BUSY. `watch` and `load` print counts of queries and response times; SIGTERM ends them
- * early. Exit status 1: a request was refused. */
+ * which a fifth are send-only members, and prints the members as "MLID GUID STATE" lines. `own`
+ * registers the service with this number for its own port, joins a group that all clients share,
+ * and prints "service" and "group" when the SA has acknowledged each. `watch` queries paths to
+ * random hosts, one at a time. It repeats a query without a response, to the SM that is master
+ * then. `load` keeps WINDOW queries outstanding and repeats queries with status BUSY. `watch` and
+ * `load` print counts of queries and response times; SIGTERM ends them early. Exit status 1: a
+ * request was refused. */
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/time.h"
@@ -246,6 +249,25 @@ static int create_groups(struct client *client, unsigned groups)
     return status ? 1 : 0;
 }
 
+static int register_own(struct client *client, unsigned number)
+{
+    const uint8_t *mad;
+    int bytes;
+    register_service(client, number, client->own_guid);
+    int status = request(client, &mad, &bytes);
+    if (!status) {
+        puts("service");
+        fflush(stdout);
+        join(client, 0, client->own_guid);
+        status = request(client, &mad, &bytes);
+    }
+    if (!status)
+        puts("group");
+    else
+        fprintf(stderr, "sa_client: status 0x%x\n", (unsigned)status);
+    return status ? 1 : 0;
+}
+
 /* ---- path queries ---- */
 
 static void make_path_query(struct client *client)
@@ -385,14 +407,15 @@ static int run(struct client *client, int argc, char **argv)
         rng_seed(&client->rng, number(argv, 3), 0);
         return create_groups(client, number(argv, 2));
     }
+    if (strcmp(what, "own") == 0 && argc == 3)
+        return register_own(client, number(argv, 2));
     if (strcmp(what, "watch") == 0 && argc == 3)
         return watch(client, number(argv, 2));
     if (strcmp(what, "load") == 0 && argc == 4)
         return load(client, number(argv, 2), number(argv, 3));
     fprintf(stderr,
-            "usage: %s register GROUPS SERVICES SUBSCRIPTIONS | groups GROUPS SEED | watch SECONDS "
-            "| load "
-            "QUERIES WINDOW\n",
+            "usage: %s register GROUPS SERVICES SUBSCRIPTIONS | groups GROUPS SEED | own NUMBER | "
+            "watch SECONDS | load QUERIES WINDOW\n",
             argv[0]);
     return 2;
 }

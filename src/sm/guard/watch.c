@@ -4,7 +4,8 @@
  * master's LID or the M_Key of a port. While no change is under way, the master reads PortInfo of
  * `watch_ports` end ports every poll interval, in turn. If the settings of a port differ from the
  * wanted ones, discovery reads the port again, and its settings are written again. The read carries
- * the M_Key: it also stops a lease that a violation has started. */
+ * the M_Key: it also stops a lease that a violation has started. If MasterSMLID differs, there may be
+ * another master, behind a link that this manager does not know: a full sweep looks for it. */
 #include "sm/internal.h"
 #include "subnet/names.h"
 
@@ -97,6 +98,8 @@ static void watched_port_read(struct sm *sm, const struct request *request)
                "another manager or host changed %s of %s; this manager restores it", fields[i].name,
                subnet_link_name(&sm->subnet, port).text);
         discovery_read_port(sm, port);
+        if (fields[i].field == PORT_INFO_MASTER_SM_LID)
+            sweep_for_unknown_master(sm);
         return;
     }
 }

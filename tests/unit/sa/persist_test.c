@@ -350,6 +350,24 @@ static struct sa *a_standby(struct sa_world *world)
     return standby_with_key(world, KEY_WELL_KNOWN);
 }
 
+/* The master acknowledges more after the file is written. */
+static void the_file_of_a_standby_is_not_surely_complete(void **state)
+{
+    struct sa_world *world = *state;
+    register_things(world);
+    struct sa *standby = a_standby(world), *reader = another(1);
+    struct text text = {0};
+    talk(world, standby);
+    assert_int_equal(sa_registry_master(standby), MASTER);
+    sa_registry_print(standby, 1000, &text);
+    assert_int_equal(read_text(reader, world->now, text.data, 1000, NULL), 0);
+    assert_true(same_registrations(world->sa, reader));
+    assert_int_equal(sa_registry_master(reader), 0);
+    text_release(&text);
+    sa_free(reader);
+    sa_free(standby);
+}
+
 static void a_standby_replicates_the_registrations_of_its_master(void **state)
 {
     struct sa_world *world = *state;
@@ -693,6 +711,7 @@ int main(void)
         TEST(a_file_of_opensm_is_read),
         TEST(a_bad_line_is_an_error_and_changes_nothing),
         TEST(nul_bytes_are_an_error),
+        TEST(the_file_of_a_standby_is_not_surely_complete),
         TEST(a_standby_replicates_the_registrations_of_its_master),
         TEST(without_changes_two_messages_are_sent_every_half_second),
         TEST(a_poll_is_repeated_after_a_lost_answer),

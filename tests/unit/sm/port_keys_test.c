@@ -208,6 +208,25 @@ static void a_foreign_set_is_undone_within_a_poll(void **state)
     assert_int_equal(toy_count(toy, NULL, 0, METHOD_SET), 0);
 }
 
+/* The other master has cleared PortStateChange of the switch at its new link. */
+static void a_foreign_master_is_looked_for_behind_new_links(void **state)
+{
+    struct sm_config config = toy_config(); /* no sweep in this test */
+    config.watch_ports = 64;
+    struct toy *toy = up_with(state, &config);
+    toy->traps = true;
+    toy_cut(toy, "S2", "H3");
+    toy_settle(toy);
+    toy->traps = false;
+    toy_link(toy, "S2", "H3");
+    wire_set(toy_node(toy, "S2")->switch_info, SWITCH_INFO_PORT_STATE_CHANGE, 0);
+    toy_run(toy, 5 * TOY_S);
+    assert_false(toy_has_node(toy, "H3"));
+    wire_set(toy_node(toy, "H2")->ports[1].info, PORT_INFO_MASTER_SM_LID, 99);
+    toy_run(toy, config.poll_ns + 100 * TOY_MS);
+    assert_true(toy_has_node(toy, "H3"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -218,6 +237,7 @@ int main(void)
         TOY_TEST(a_violation_is_counted_and_logged_with_its_sender),
         TOY_TEST(a_directed_route_that_leads_nowhere_has_no_sender),
         TOY_TEST(a_foreign_set_is_undone_within_a_poll),
+        TOY_TEST(a_foreign_master_is_looked_for_behind_new_links),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
