@@ -4,8 +4,8 @@
  * master's LID or the M_Key of a port. While no change is under way, the master reads PortInfo of
  * `watch_ports` end ports every poll interval, in turn. If the settings of a port differ from the
  * wanted ones, discovery reads the port again, and its settings are written again. The read carries
- * the M_Key: it also stops a lease that a violation has started. If MasterSMLID differs, there may be
- * another master, behind a link that this manager does not know: a full sweep looks for it. */
+ * the M_Key: it also stops a lease that a violation has started. If MasterSMLID differs, there may
+ * be another master, behind a link that this manager does not know: a full sweep looks for it. */
 #include "sm/internal.h"
 #include "subnet/names.h"
 
