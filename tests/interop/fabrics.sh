@@ -16,9 +16,16 @@ cd "$work" || exit 2
 # OpenSM and osmtest write to these directories, which are below the working directory.
 export work OSM_TMP_DIR=$work OSM_CACHE_DIR=$work
 
+# Processes that a subshell started are not in `started`: their working directory tells.
 clean_up() {
+    local link left=()
     stop ${started[@]+"${started[@]}"}
-    cd / && rm -rf "$work"
+    cd / || return
+    for link in /proc/[0-9]*/cwd; do
+        [ "$link" -ef "$work" ] && link=${link#/proc/} && left+=("${link%/cwd}")
+    done
+    stop ${left[@]+"${left[@]}"}
+    rm -rf "$work"
 }
 trap clean_up EXIT
 trap 'exit 143' TERM
