@@ -344,10 +344,20 @@ class Round:
             self.check_registrations()
         except (Failure, OSError, subprocess.SubprocessError) as failure:
             self.reason = str(failure) or type(failure).__name__
+            self.write_states()
         finally:
             if self.fabric:
                 self.fabric.end()
         return self
+
+    def write_states(self):
+        """What the managers say of themselves, for the files of a failed round."""
+        for manager in self.managers:
+            base = f"{self.directory}/manager{manager.number}"
+            for what in ("status", "problems", "topology"):
+                command = [WEFT, "ctl", "--socket", f"{base}.socket", what]
+                with open(f"{base}.{what}", "w") as out:
+                    subprocess.run(command, stdout=out, stderr=out, timeout=10, check=False)
 
     def start_managers(self):
         count = self.rng.choice([2, 3, 3])
