@@ -475,8 +475,6 @@ bool deferred_awaits(const struct sa *sa, const struct standby *standby);
 /* Reports traps 64 to 67: a GID in or out of service, a group created or deleted. `p_key` is that
  * of the group, or 0. */
 void report_change(struct sa *sa, unsigned trap, const uint8_t gid[16], unsigned p_key);
-/* Fills in the header of a request that the SA sends. */
-void request_begin(uint8_t mad[MAD_BYTES], unsigned method, uint32_t tid, unsigned attribute);
 void report_notice(struct sa *sa, const uint8_t *notice);
 void reports_receive(struct sa *sa, const struct sa_message *message);
 void reports_expire(struct sa *sa);

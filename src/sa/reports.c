@@ -216,18 +216,6 @@ uint64_t reports_deadline(const struct sa *sa)
                : reports->pool.items[chains_item(&reports->in_flight, first)].deadline;
 }
 
-void request_begin(uint8_t mad[MAD_BYTES], unsigned method, uint32_t tid, unsigned attribute)
-{
-    memset(mad, 0, MAD_BYTES);
-    wire_set(mad, MAD_BASE_VERSION, 1);
-    wire_set(mad, MAD_CLASS, CLASS_SUBN_ADM);
-    wire_set(mad, MAD_CLASS_VERSION, 2);
-    wire_set(mad, MAD_METHOD, method);
-    wire_set(mad, MAD_TID, tid);
-    wire_set(mad, MAD_ATTRIBUTE_ID, attribute);
-    wire_set(mad, RMPP_VERSION, RMPP_THIS_VERSION);
-}
-
 /* Takes the next report: the first one of the next port, or one that has to be repeated. */
 static bool next_report(struct reports *reports, uint32_t *number)
 {
@@ -271,7 +259,8 @@ bool reports_next(struct sa *sa, struct sa_message *message)
             end_report(reports, number);
             continue;
         }
-        request_begin(sa->report_mad, METHOD_REPORT, report->tid, ATTRIBUTE_NOTICE);
+        sa_request_begin(sa->report_mad, METHOD_REPORT, ATTRIBUTE_NOTICE);
+        wire_set(sa->report_mad, MAD_TID, report->tid);
         memcpy(sa->report_mad + SA_DATA_OFFSET, report->notice, sizeof report->notice);
         *message = (struct sa_message){.address = subscription->address,
                                        .data = sa->report_mad,

@@ -333,7 +333,8 @@ static void send_poll(struct sa *sa, struct sa_message *message)
     client->tid = TID_MARK | ++client->polls;
     client->polled_at = sa->now;
     client->next_at = sa->now + patience;
-    request_begin(mad, METHOD_GET_TABLE, client->tid, SA_ATTRIBUTE_REGISTRATIONS);
+    sa_request_begin(mad, METHOD_GET_TABLE, SA_ATTRIBUTE_REGISTRATIONS);
+    wire_set(mad, MAD_TID, client->tid);
     trust_prove(sa->config.salt, "nonce", sa->now, &client->tid, sizeof client->tid, proof);
     client->nonce = wire_get_bits(proof, 0, 64);
     wire_set_bits(data, AT_INSTANCE, 64, client->instance);

@@ -1,5 +1,7 @@
 #include "wire/mad.h"
 
+#include <string.h>
+
 bool mad_class_has_rmpp(unsigned class)
 {
     return class == CLASS_SUBN_ADM || class == CLASS_DEVICE || class == CLASS_DEVICE_ADM ||
@@ -34,4 +36,15 @@ enum wire_attribute mad_attribute_find(unsigned class, unsigned id)
     case CLASS_PERFORMANCE: return wire_attribute_find(WIRE_CLASS_PERFORMANCE, id);
     default: return wire_attribute_find(WIRE_CLASS_COMMON, id);
     }
+}
+
+void sa_request_begin(uint8_t mad[MAD_BYTES], unsigned method, unsigned attribute)
+{
+    memset(mad, 0, MAD_BYTES);
+    wire_set(mad, MAD_BASE_VERSION, 1);
+    wire_set(mad, MAD_CLASS, CLASS_SUBN_ADM);
+    wire_set(mad, MAD_CLASS_VERSION, 2);
+    wire_set(mad, MAD_METHOD, method);
+    wire_set(mad, MAD_ATTRIBUTE_ID, attribute);
+    wire_set(mad, RMPP_VERSION, RMPP_THIS_VERSION);
 }

@@ -136,5 +136,7 @@ bool mad_class_has_rmpp(unsigned class);
 unsigned mad_data_offset(unsigned class);
 /* The attribute that a MAD of `class` with this AttributeID carries, or WIRE_ATTRIBUTE_COUNT. */
 enum wire_attribute mad_attribute_find(unsigned class, unsigned id);
+/* Makes a request of class SubnAdm, without transaction ID and component mask. */
+void sa_request_begin(uint8_t mad[MAD_BYTES], unsigned method, unsigned attribute);
 
 #endif

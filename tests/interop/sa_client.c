@@ -80,14 +80,8 @@ static uint8_t *make_request(struct client *client, unsigned method, unsigned at
                              uint64_t mask)
 {
     uint8_t *mad = umad_get_mad(client->out);
-    memset(mad, 0, MAD_BYTES);
-    wire_set(mad, MAD_BASE_VERSION, 1);
-    wire_set(mad, MAD_CLASS, CLASS_SUBN_ADM);
-    wire_set(mad, MAD_CLASS_VERSION, 2);
-    wire_set(mad, MAD_METHOD, method);
-    wire_set(mad, MAD_ATTRIBUTE_ID, attribute);
+    sa_request_begin(mad, method, attribute);
     wire_set(mad, SA_COMPONENT_MASK, mask);
-    wire_set(mad, RMPP_VERSION, RMPP_THIS_VERSION);
     return mad + SA_DATA_OFFSET;
 }
 
