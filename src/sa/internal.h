@@ -291,6 +291,7 @@ struct sync_client {
     uint64_t instance;           /* of the master whose generations `have` has; 0: none */
     struct sa_generations have;
     uint64_t next_at; /* time of the next poll */
+    uint64_t wait;    /* for the answer to it; longer after each poll */
     uint32_t tid, polls;
     uint64_t nonce, challenge; /* of the last poll; of the master */
     uint64_t polled_at;        /* time of the last poll */

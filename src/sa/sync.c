@@ -30,8 +30,9 @@
 #include <assert.h>
 
 static const uint64_t gap = 20 * NS_PER_MS, short_gap = 50 * NS_PER_US,
-                      poll_limit = 500 * NS_PER_MS, patience = 2 * NS_PER_S, beat = 50 * NS_PER_MS,
-                      late = 50 * NS_PER_MS, overdue = 1 * NS_PER_S;
+                      poll_limit = 500 * NS_PER_MS, patience = 2 * NS_PER_S,
+                      first_wait = 100 * NS_PER_MS, beat = 50 * NS_PER_MS, late = 50 * NS_PER_MS,
+                      overdue = 1 * NS_PER_S;
 /* Bit offsets in the data of a poll; the proof follows the nonce. */
 enum { AT_INSTANCE = 0, AT_GROUPS = 64, AT_OTHERS = 128, AT_NONCE = 192, AT_POLL_PROOF = 256 };
 /* The same in an answer, whose text follows the proof. */
@@ -189,6 +190,7 @@ void sa_follow(struct sa *sa, uint64_t now, const struct sa_master *master)
     *client = (struct sync_client){.active = true,
                                    .master = master->lid,
                                    .next_at = now,
+                                   .wait = first_wait,
                                    .polls = client->polls,
                                    .beat_at = now + beat};
     redirect_begin(&client->trail, &(struct redirect){.lid = master->lid,
@@ -329,10 +331,13 @@ static void send_poll(struct sa *sa, struct sa_message *message)
     uint8_t *mad = sa->report_mad, *data = mad + SA_DATA_OFFSET, proof[TRUST_PROOF_BYTES];
     if (client->tid) /* no answer: the redirection may be obsolete */
         client->trail.count = 1;
+    /* The first polls may arrive before the master has found this standby. */
+    uint64_t wait = client->challenge ? patience : client->wait;
+    client->wait = wait < patience / 2 ? 2 * wait : patience;
     const struct redirect *to = redirect_target(&client->trail);
     client->tid = TID_MARK | ++client->polls;
     client->polled_at = sa->now;
-    client->next_at = sa->now + patience;
+    client->next_at = sa->now + wait;
     sa_request_begin(mad, METHOD_GET_TABLE, SA_ATTRIBUTE_REGISTRATIONS);
     wire_set(mad, MAD_TID, client->tid);
     trust_prove(sa->config.salt, "nonce", sa->now, &client->tid, sizeof client->tid, proof);
@@ -346,7 +351,7 @@ static void send_poll(struct sa *sa, struct sa_message *message)
         .address = {.lid = to->lid, .sl = to->sl, .qp = to->qp, .q_key = to->q_key},
         .data = mad,
         .bytes = MAD_BYTES,
-        .request_timeout_ns = patience - 100 * NS_PER_MS};
+        .request_timeout_ns = wait - wait / 20};
 }
 
 /* ---- output ---- */

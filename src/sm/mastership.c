@@ -39,8 +39,8 @@ struct mastership {
     struct mastership_core core; /* managers are known by their ports */
     uint32_t given_up;           /* port of a master that was given up; SUBNET_NONE: none */
     uint64_t next_poll;          /* of its master by a standby, of other managers by a master */
-    uint64_t entered_at;         /* when the state was entered */
     bool syncing;                /* see sm_set_syncing() */
+    uint64_t refuses_until;      /* limit for that; 0: no handover was refused */
     bool has_yielded;            /* the manager yielded once: its priority is 0 */
     uint32_t last_successor;     /* port that got the last HANDOVER, or SUBNET_NONE */
     bool refused;                /* it did not take over; `refusal` is the status of its answer */
@@ -403,7 +403,7 @@ static void enter(struct sm *sm, enum sm_state before, const char *why, bool has
     assert(state != before && state <= SM_MASTER);
     sm_log(sm, SM_EVENT_STATE, "%s (%s)", names[state], why);
     m->next_poll = polls ? sm->now + sm->config.poll_ns : TIME_NEVER;
-    m->entered_at = sm->now;
+    m->refuses_until = 0;
     sweep_stop(sm);
     switch (state) {
     case SM_NOT_ACTIVE:
@@ -432,7 +432,9 @@ static bool handle_event(struct sm *sm, enum mastership_event event,
                          const struct event_details *details)
 {
     struct mastership *m = sm->mastership;
-    m->core.syncing = m->syncing && sm->now < m->entered_at + SYNC_LIMIT_S * NS_PER_S;
+    if (event == ON_HANDOVER && m->syncing && !m->refuses_until)
+        m->refuses_until = sm->now + SYNC_LIMIT_S * NS_PER_S;
+    m->core.syncing = m->syncing && sm->now < m->refuses_until;
     enum sm_state before = m->core.state;
     struct mastership_transition step = mastership_step(&m->core, event, details->port);
     if (step.action == DO_NOTHING)
@@ -736,6 +738,8 @@ void mastership_count_smp(struct sm *sm)
 void sm_set_syncing(struct sm *sm, bool syncing)
 {
     sm->mastership->syncing = syncing;
+    if (!syncing)
+        sm->mastership->refuses_until = 0;
 }
 
 enum sm_state sm_state(const struct sm *sm)

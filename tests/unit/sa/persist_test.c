@@ -558,6 +558,21 @@ static void a_standby_with_another_key_gets_no_registrations(void **state)
     sa_free(standby);
 }
 
+/* The first poll arrives before the master knows that there is a standby at this port. */
+static void a_standby_polls_again_soon_if_the_master_does_not_know_it_yet(void **state)
+{
+    struct sa_world *world = *state;
+    register_things(world);
+    struct sa *standby = a_standby(world);
+    standby_port(world)->peer_manager = false;
+    talk(world, standby);
+    standby_port(world)->peer_manager = true;
+    world->now += 150 * NS_PER_MS;
+    talk(world, standby);
+    assert_true(same_registrations(world->sa, standby));
+    sa_free(standby);
+}
+
 /* A standby with a wrong GUID has the proof of another port. */
 static void a_proof_is_worthless_at_another_port(void **state)
 {
@@ -721,6 +736,7 @@ int main(void)
         TEST(a_master_that_steps_down_answers_at_once),
         TEST(a_poll_of_a_port_that_is_no_peer_is_not_answered),
         TEST(a_poll_without_a_proof_gets_only_a_challenge),
+        TEST(a_standby_polls_again_soon_if_the_master_does_not_know_it_yet),
         TEST(a_standby_with_another_key_gets_no_registrations),
         TEST(a_proof_is_worthless_at_another_port),
         TEST(an_answer_that_somebody_changed_is_not_used),

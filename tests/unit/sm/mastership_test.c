@@ -195,6 +195,7 @@ static void a_standby_refuses_a_handover_while_it_synchronizes(void **state)
     struct toy *toy = in_state(state, SM_STANDBY);
     uint8_t info[64];
     fill_master(toy, "H2", info);
+    toy_run(toy, 3 * TOY_S); /* the master finds this standby late */
     sm_set_syncing(toy->sm, true);
     assert_int_equal(toy_send_info(toy, "H2", 0, METHOD_SET, HANDOVER, info), STATUS_BAD_VALUE);
     assert_int_equal(state_of(toy, 0), SM_STANDBY);
