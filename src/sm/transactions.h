@@ -86,7 +86,7 @@ struct request {
     uint64_t deadline;
     uint64_t path;       /* hash of the directed route of the last try; 0: routed by LID */
     uint32_t next;       /* in a queue or in the free list */
-    uint32_t generation; /* of this slot; part of the transaction id */
+    uint32_t id;         /* transaction ID, different in each request */
     uint8_t tries, priority;
     bool outstanding;
 };
