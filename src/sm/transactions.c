@@ -31,7 +31,7 @@ struct transactions {
     struct map by_id;                /* transaction ID → slot, of requests that were sent */
     uint64_t ids_made;
     uint8_t ids[TRUST_PROOF_BYTES]; /* the next IDs */
-    uint32_t window_256;             /* in 1/256 SMPs */
+    uint32_t window_256;            /* in 1/256 SMPs */
     uint64_t shrunk_at;
     uint32_t timeouts; /* time-outs since the last answer */
     bool dropped;      /* see transactions_have_dropped() */
@@ -65,10 +65,8 @@ struct request *sm_request(struct sm *sm, const struct request_kind *kind,
     struct request *request = &t->requests.items[slot];
     assert(!request->outstanding && kind->answered && kind->group < GROUP_COUNT);
     t->under_way[kind->group]++;
-    *request = (struct request){.kind = kind,
-                                .about = about,
-                                .target = target,
-                                .through = SUBNET_NONE};
+    *request =
+        (struct request){.kind = kind, .about = about, .target = target, .through = SUBNET_NONE};
     return request;
 }
 
@@ -348,7 +346,8 @@ void transactions_receive(struct sm *sm, const struct sm_message *message)
     if (slot == MAP_NONE)
         return;
     struct request *request = &t->requests.items[slot];
-    if (!request->outstanding || request->kind->attribute != wire_get(message->mad, MAD_ATTRIBUTE_ID) ||
+    if (!request->outstanding ||
+        request->kind->attribute != wire_get(message->mad, MAD_ATTRIBUTE_ID) ||
         request->modifier != wire_get(message->mad, MAD_ATTRIBUTE_MODIFIER))
         return; /* late, duplicate or unknown */
     remove_in_flight(t, slot);

@@ -104,8 +104,7 @@ static void log_refused_set(struct sm *sm, const uint8_t *info, const char *reas
     peers->log_refused_at = sm->now + REFUSAL_LOG_S * NS_PER_S;
 }
 
-bool peers_may_control(struct sm *sm, enum mastership_event event,
-                       const struct sm_message *message)
+bool peers_may_control(struct sm *sm, enum mastership_event event, const struct sm_message *message)
 {
     struct trust trust = trust_of(sm);
     const uint8_t *info = message->mad + SMP_DATA_OFFSET;

@@ -190,7 +190,8 @@ static void a_port_cannot_leave_for_another(void **state)
     assert_int_equal(world_send(world), STATUS_OK);
 }
 
-/* A port that joins itself is a member of its own, even if another port had joined for it before. */
+/* A port that joins itself is a member of its own, even if another port had joined for it before.
+ */
 static void a_port_that_joins_after_a_proxy_leaves_only_itself(void **state)
 {
     struct sa_world *world = *state;
