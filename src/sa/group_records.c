@@ -393,7 +393,7 @@ static uint16_t join_group(struct sa *sa, const struct query *query, struct answ
                     .prefix = sa->config.prefix,
                     .join_state = (uint8_t)wire_get(data, MC_MEMBER_RECORD_JOIN_STATE),
                     .proxy = guid != requester,
-                    .joined_by = payer,
+                    .joined_by = query_is_trusted(query) ? 0 : payer, /* it has no limits */
                 });
     fill_record(group, group_find_member(group, guid), answer_add(answer));
     return STATUS_OK;
