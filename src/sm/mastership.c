@@ -685,17 +685,18 @@ static bool handle_control(struct sm *sm, const struct sm_message *message)
     struct event_details details = {
         .port = find_manager(sm, wire_get(info, SM_INFO_GUID)), .info = info, .message = message};
     return control < CONTROL_COUNT && events[control] &&
-           peers_may_control(sm, (enum mastership_event)events[control], info) &&
+           peers_may_control(sm, (enum mastership_event)events[control], message) &&
            handle_event(sm, (enum mastership_event)events[control], &details);
 }
 
 /* The SMInfo in a Get of another weft SM. It is only a hint, and only from a peer: another master
  * is polled at once, but not for each of its own polls. */
-static void receive_hint(struct sm *sm, const uint8_t *info)
+static void receive_hint(struct sm *sm, const struct sm_message *message)
 {
+    const uint8_t *info = message->mad + SMP_DATA_OFFSET;
     uint32_t port = SUBNET_NONE;
     uint32_t master = sm->mastership->core.master;
-    if (!peers_believe_request(sm, info))
+    if (!peers_believe_request(sm, message))
         return;
     if (master != SUBNET_NONE && port_at(sm, master)->guid == wire_get(info, SM_INFO_GUID))
         standby_copy_receive_info(sm, info);
@@ -718,7 +719,7 @@ void mastership_receive(struct sm *sm, const struct sm_message *message)
     if (wire_get(answer.mad, MAD_METHOD) == METHOD_SET && !handle_control(sm, message))
         status = STATUS_BAD_VALUE;
     if (wire_get(answer.mad, MAD_METHOD) == METHOD_GET)
-        receive_hint(sm, request);
+        receive_hint(sm, message);
     fill_info(sm, data);
     peers_seal_answer(sm, request, data);
     wire_set(answer.mad, MAD_METHOD, METHOD_GET_RESP);

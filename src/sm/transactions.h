@@ -84,9 +84,9 @@ struct request {
     uint16_t status;       /* in outcomes: the status of the answer */
     /* Private to transactions.c. */
     uint64_t deadline;
-    uint64_t path;       /* hash of the directed route of the last try; 0: routed by LID */
-    uint32_t next;       /* in a queue or in the free list */
-    uint32_t generation; /* of this slot; part of the transaction id */
+    uint64_t path; /* hash of the directed route of the last try; 0: routed by LID */
+    uint32_t next; /* in a queue or in the free list */
+    uint32_t id;   /* transaction ID, different in each request */
     uint8_t tries, priority;
     bool outstanding;
 };

@@ -159,6 +159,8 @@ static void join(struct client *client, unsigned number, uint64_t guid)
     uint8_t *record = make_request(client, METHOD_SET, ATTRIBUTE_MC_MEMBER_RECORD,
                                    1 << MGID | 1 << PORT | 1 << Q_KEY | 1 << CLASS | 1 << P_KEY |
                                        1 << SL | 1 << FLOW | 1 << STATE);
+    if (guid != client->own_guid) /* joins for many hosts are beyond the limits of a port */
+        wire_set(umad_get_mad(client->out), SA_SM_KEY, 1);
     set_gid(wire_bytes(record, MC_MEMBER_RECORD_MGID), UINT64_C(0xFF12A01C00000000), number + 1);
     set_gid(wire_bytes(record, MC_MEMBER_RECORD_PORT_GID), PREFIX, guid);
     wire_set(record, MC_MEMBER_RECORD_P_KEY, 0xFFFF);

@@ -449,6 +449,21 @@ static void links_below_their_width_or_extended_speed_are_reported(void **state)
     *state = NULL;
 }
 
+/* A host chooses its node description: it must not begin lines of the log or control terminals. */
+static void control_characters_of_descriptions_do_not_reach_the_log(void **state)
+{
+    static const char bad[] = "\x1b[\nH\r\x7f";
+    struct toy *toy = toy_open(state, "S1-H1 S1-H2");
+    struct sm_config config = toy_config();
+    memcpy(toy_node(toy, "H2")->name, bad, sizeof bad);
+    toy_start_manager(toy, "H1", &config);
+    toy_settle(toy);
+    assert_true(toy_logged(toy, "?[?H??"));
+    for (size_t i = 0; i < toy->events.length; i++)
+        assert_true(toy->events.data[i] == '\n' || (uint8_t)toy->events.data[i] >= ' ');
+    assert_false(toy_logged(toy, "\nH"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -478,6 +493,7 @@ int main(void)
         TOY_TEST(discovery_of_the_papers_reads_only_node_info_and_port_info),
         TOY_TEST(discovery_of_the_papers_probes_one_node_at_a_time),
         TOY_TEST(phases_of_the_papers_manager_do_not_overlap),
+        TOY_TEST(control_characters_of_descriptions_do_not_reach_the_log),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
