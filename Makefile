@@ -16,7 +16,7 @@ SEED ?= 1
 JOBS ?= 2
 
 .DEFAULT_GOAL := build
-.PHONY: build demo check check-full format tidy bench bench-routing fuzz campaign campaign-machines attack chaos soak install clean help
+.PHONY: build demo check check-full format tidy bench bench-routing fuzz fuzz-long campaign campaign-machines attack chaos soak install clean help
 
 build: $(BUILD)/build.ninja ## build build/weft (the default)
 	@ninja -C $(BUILD) --quiet
@@ -57,6 +57,12 @@ bench-routing: ## routes of OpenSM on ibsim beside ours; NETWORKS="5832 11664" f
 fuzz: ## fuzz every target with libFuzzer and sanitizers, for TIME seconds or RUNS executions each
 	@tools/setup build fuzz
 	@TIME=$(TIME) RUNS=$(RUNS) tools/fuzz
+
+fuzz-long: ## fuzz every target, 10^8 executions in all: some hours of one core
+	@tools/setup build fuzz
+	@tools/fuzz mad=68000000 store=8000000 order=3000000 partitions=3000000 topology=3000000 \
+		config=2000000 user_routes=2000000 lfts=2000000 scenario=2000000 registry=1500000 \
+		lanes=1500000 server=1000000 qos=1000000 sma=1000000 sa=1000000
 
 campaign: ## managers under random faults: COUNT seeded runs from seed FIRST on; HARD=hard adds mute agents and duplicate GUIDs
 	@tools/setup build check

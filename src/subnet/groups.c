@@ -13,11 +13,13 @@ static void free_group(struct group *group)
 
 void groups_release(struct groups *groups)
 {
-    for (size_t i = 0; i < groups->all.count; i++)
+    for (size_t i = 0; i < groups->all.count; i++) {
+        groups->by_mlid[groups->all.items[i]->mlid - MLID_FIRST] = NULL;
         free_group(groups->all.items[i]);
+    }
     vec_release(&groups->all);
     map_release(&groups->memberships);
-    *groups = (struct groups){0};
+    groups->generation = groups->removed = 0;
 }
 
 /* The index of the first group whose MGID is not lower. */
