@@ -287,7 +287,6 @@ static uint16_t create_group(struct sa *sa, const struct query *query, uint64_t 
         return STATUS_SA_NO_RESOURCES;
     *result = groups_add(&sa->registry.groups, &group);
     assert(groups_find(&sa->registry.groups, group.mgid) == *result);
-    report_change(sa, ATTRIBUTE_TRAP_GROUP_CREATED, group.mgid, group.p_key);
     return STATUS_OK;
 }
 
@@ -374,7 +373,8 @@ static uint16_t join_group(struct sa *sa, const struct query *query, struct answ
     if (guid != requester && !may_act_for_others(sa, query))
         return STATUS_SA_DENIED;
     uint64_t payer = payer_of(sa, query, guid);
-    if (!group)
+    bool is_new = !group;
+    if (is_new)
         status = create_group(sa, query, guid, payer, &group);
     if (status)
         return status;
@@ -383,10 +383,12 @@ static uint16_t join_group(struct sa *sa, const struct query *query, struct answ
     else if (!can_join(sa, query, group, guid))
         status = STATUS_SA_BAD_REQUEST;
     if (status) {
-        if (!group->members.count)
-            groups_remove_if_unused(sa, group); /* it was just created */
+        if (is_new)
+            groups_remove(&sa->registry.groups, group);
         return status;
     }
+    if (is_new)
+        report_change(sa, ATTRIBUTE_TRAP_GROUP_CREATED, group->mgid, group->p_key);
     groups_join(&sa->registry.groups, group,
                 &(struct group_member){
                     .guid = guid,

@@ -242,6 +242,52 @@ static void a_port_that_may_join_more_groups_still_takes_its_share_of_mlids_only
     assert_int_equal(join(world, "H4", number), STATUS_OK); /* this one is not its own */
 }
 
+static uint64_t sent_reports(struct sa_world *world)
+{
+    struct sa_counts counts;
+    struct sa_message report;
+    while (sa_next_output(world->sa, world->now, &report))
+        continue;
+    sa_counts(world->sa, &counts);
+    return counts.reports;
+}
+
+static void a_join_that_is_refused_is_not_reported(void **state)
+{
+    struct sa_world *world = *state;
+    for (unsigned i = 0; i < 128; i++) { /* H4 is in as many as it may be, but took no MLID */
+        assert_int_equal(join(world, "H15", i), STATUS_OK);
+        assert_int_equal(join(world, "H4", i), STATUS_OK);
+    }
+    subscribe(world, "H12", 66, STATUS_OK);
+    subscribe(world, "H12", 67, STATUS_OK);
+    assert_int_equal(join(world, "H4", 128), STATUS_SA_NO_RESOURCES);
+    assert_int_equal(sent_reports(world), 0);
+    assert_int_equal(join(world, "H7", 128), STATUS_OK);
+    assert_int_equal(sent_reports(world), 1);
+}
+
+/* The disk does not answer. */
+static void answers_that_wait_for_a_save_are_limited_by_port(void **state)
+{
+    struct sa_world *world = *state;
+    sa_await_saves(world->sa, true);
+    unsigned accepted = 0;
+    world->from = world_lid(world, "H4");
+    while (announce(world, accepted, true) == NO_ANSWER)
+        assert_true(++accepted < 1000);
+    assert_int_equal(accepted, 256);
+    assert_int_equal(announce(world, accepted, true), STATUS_BUSY);
+    world->from = world_lid(world, "H15");
+    assert_int_equal(announce(world, accepted, true), NO_ANSWER);
+    world->now += NS_PER_S; /* nobody waits longer than that for a disk */
+    struct sa_message answer;
+    while (sa_next_output(world->sa, world->now, &answer))
+        assert_true(accepted-- > 0 || answer.address.lid == world_lid(world, "H15"));
+    world->from = world_lid(world, "H4");
+    assert_int_equal(announce(world, 1000, true), NO_ANSWER);
+}
+
 /* Otherwise one port takes all MLIDs, and others reach their limits without having joined. */
 static void joins_for_another_port_count_for_the_port_that_asks(void **state)
 {
@@ -311,6 +357,8 @@ int main(void)
         TEST(a_port_has_at_most_32_subscriptions),
         TEST(a_port_is_in_at_most_128_groups),
         TEST(a_port_that_may_join_more_groups_still_takes_its_share_of_mlids_only),
+        TEST(a_join_that_is_refused_is_not_reported),
+        TEST(answers_that_wait_for_a_save_are_limited_by_port),
         TEST(joins_for_another_port_count_for_the_port_that_asks),
         TEST(joins_for_other_ports_take_the_share_of_mlids_of_one_port),
         TEST(the_bytes_of_long_answers_to_a_port_are_limited),
