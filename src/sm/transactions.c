@@ -10,12 +10,12 @@
  * can send an answer, and nothing shows that an answer by a directed route comes from the port that
  * was asked. So the IDs are pseudo-random, with a key that no other process knows: a host that sees
  * the IDs of requests to its own port cannot guess those of others. */
+#include "base/sha256.h"
 #include "sm/internal.h"
-#include "subnet/trust.h"
 
 #include <string.h>
 
-enum { IDS_AT_ONCE = TRUST_PROOF_BYTES / 4 };
+enum { IDS_AT_ONCE = SHA256_BYTES / 4 };
 enum { WINDOW_UNIT = 256, WINDOW_START = 16 * WINDOW_UNIT, TIMEOUTS_SUSPECT = 4 };
 
 struct request_queue {
@@ -30,8 +30,8 @@ struct transactions {
     VEC(uint32_t) in_flight;         /* slots of outstanding requests */
     struct map by_id;                /* transaction ID → slot, of requests that were sent */
     uint64_t ids_made;
-    uint8_t ids[TRUST_PROOF_BYTES]; /* the next IDs */
-    uint32_t window_256;            /* in 1/256 SMPs */
+    uint8_t ids[SHA256_BYTES]; /* the next IDs */
+    uint32_t window_256;       /* in 1/256 SMPs */
     uint64_t shrunk_at;
     uint32_t timeouts; /* time-outs since the last answer */
     bool dropped;      /* see transactions_have_dropped() */
@@ -271,6 +271,19 @@ static void end_unanswered(struct sm *sm, uint32_t slot)
     transactions_fail(sm, &gone);
 }
 
+static void draw_ids(struct sm *sm)
+{
+    static const char label[] = "transactions";
+    uint8_t input[16];
+    struct sha256 hash;
+    wire_set_bits(input, 0, 64, sm->config.salt);
+    wire_set_bits(input, 64, 64, sm->transactions->ids_made);
+    sha256_init(&hash);
+    sha256_add(&hash, label, sizeof label);
+    sha256_add(&hash, input, sizeof input);
+    sha256_end(&hash, sm->transactions->ids);
+}
+
 /* An ID that no request has; neither 0 nor UINT32_MAX, which others use (mastership.c). */
 static uint32_t make_id(struct sm *sm)
 {
@@ -279,7 +292,7 @@ static uint32_t make_id(struct sm *sm)
     do {
         unsigned at = (unsigned)(t->ids_made % IDS_AT_ONCE);
         if (at == 0)
-            trust_prove(sm->config.salt, "transactions", t->ids_made, NULL, 0, t->ids);
+            draw_ids(sm);
         id = (uint32_t)wire_get_bits(t->ids, at * 32, 32);
         t->ids_made++;
     } while (!id || id == UINT32_MAX || map_get(&t->by_id, id) != MAP_NONE);
