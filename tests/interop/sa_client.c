@@ -331,11 +331,11 @@ static int watch(struct client *client, unsigned duration_s)
             if (again)
                 wait_before_retry(client);
         } while (again && clock_us() < sent + QUERY_LIMIT_S * UINT64_C(1000000));
+        record_latency(client, sent);
         if (again)
             break;
         figures.answered += status == 0;
         figures.refused += status != 0;
-        record_latency(client, sent);
         uint64_t now = clock_us();
         figures.longest_gap = now - last > figures.longest_gap ? now - last : figures.longest_gap;
         last = now;
