@@ -237,7 +237,7 @@ static struct path_quality quality_of_port(const struct sa *sa, uint64_t guid)
     return quality;
 }
 
-/* No port takes more than a quarter of the MLIDs. */
+/* No port takes more than a quarter of the MLIDs, also not with groups of others. */
 static bool port_has_too_many_mlids(const struct sa *sa, const struct query *query, uint64_t guid)
 {
     const struct groups *groups = &sa->registry.groups;
@@ -275,7 +275,7 @@ static uint16_t create_group(struct sa *sa, const struct query *query, uint64_t 
     if (!choose_values(sa, query, quality_of_port(sa, guid), &group) ||
         !access_has_key(sa, guid, group.p_key))
         return STATUS_SA_BAD_REQUEST;
-    if (port_has_too_many_mlids(sa, query, guid))
+    if (port_has_too_many_mlids(sa, query, sa_requester_guid(sa, query)))
         return STATUS_SA_NO_RESOURCES;
     group.scope = group.mgid[1] & 0xF;
     group.mlid = (uint16_t)groups_free_mlid(
@@ -356,7 +356,9 @@ static uint16_t join_group(struct sa *sa, const struct query *query, struct answ
         status = create_group(sa, query, guid, &group);
     if (status)
         return status;
-    if (!group_find_member(group, guid) && port_is_in_too_many(sa, query, guid))
+    const struct group_member *member = group_find_member(group, guid);
+    bool counts = !member || (member->proxy && guid == requester); /* becomes the requester's */
+    if (counts && port_is_in_too_many(sa, query, requester))
         status = STATUS_SA_NO_RESOURCES;
     else if (!can_join(sa, query, group, guid))
         status = STATUS_SA_BAD_REQUEST;
@@ -371,6 +373,7 @@ static uint16_t join_group(struct sa *sa, const struct query *query, struct answ
                     .prefix = sa->config.prefix,
                     .join_state = (uint8_t)wire_get(data, MC_MEMBER_RECORD_JOIN_STATE),
                     .proxy = guid != requester,
+                    .joiner = requester,
                 });
     fill_record(group, group_find_member(group, guid), answer_add(answer));
     return STATUS_OK;

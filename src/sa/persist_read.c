@@ -359,7 +359,9 @@ static void put_member(struct groups *groups, struct group *group,
     struct group_member *known = group_find_member(group, member->guid);
     if (known)
         groups_leave(groups, group, member->guid, known->join_state & ~member->join_state & 0xF);
-    groups_join(groups, group, member);
+    struct group_member joined = *member;
+    joined.joiner = member->proxy ? 0 : member->guid;
+    groups_join(groups, group, &joined);
 }
 
 static void put_items(struct reader *reader)

@@ -72,14 +72,22 @@ uint32_t groups_of_port(const struct groups *groups, uint64_t guid)
     return count == MAP_NONE ? 0 : count;
 }
 
-static void end_membership(struct groups *groups, uint64_t guid)
+static void begin_membership(struct groups *groups, uint64_t joiner)
 {
-    uint32_t count = groups_of_port(groups, guid);
+    if (joiner)
+        map_set(&groups->memberships, joiner, groups_of_port(groups, joiner) + 1);
+}
+
+static void end_membership(struct groups *groups, uint64_t joiner)
+{
+    uint32_t count = groups_of_port(groups, joiner);
+    if (!joiner)
+        return;
     assert(count > 0);
     if (count > 1)
-        map_set(&groups->memberships, guid, count - 1);
+        map_set(&groups->memberships, joiner, count - 1);
     else
-        map_remove(&groups->memberships, guid);
+        map_remove(&groups->memberships, joiner);
 }
 
 void groups_remove(struct groups *groups, struct group *group)
@@ -89,7 +97,7 @@ void groups_remove(struct groups *groups, struct group *group)
     groups->by_mlid[group->mlid - MLID_FIRST] = NULL;
     groups->removed = ++groups->generation;
     for (size_t i = 0; i < group->members.count; i++)
-        end_membership(groups, group->members.items[i].guid);
+        end_membership(groups, group->members.items[i].joiner);
     free_group(group);
 }
 
@@ -112,16 +120,23 @@ void groups_join(struct groups *groups, struct group *group, const struct group_
     assert(member->guid && member->join_state);
     struct group_member *known = group_find_member(group, member->guid);
     uint8_t before = known ? known->join_state : 0;
+    bool becomes_own = known && known->proxy && !member->proxy;
+    if (becomes_own) {
+        end_membership(groups, known->joiner);
+        begin_membership(groups, member->joiner);
+        known->joiner = member->joiner;
+        known->proxy = false;
+    }
     if (known) {
         known->join_state |= member->join_state;
         known->absent_since = TIME_NEVER;
     } else {
         size_t place = place_of_member(group, member->guid);
         vec_insert(&group->members, place, *member);
-        map_set(&groups->memberships, member->guid, groups_of_port(groups, member->guid) + 1);
+        begin_membership(groups, member->joiner);
         group->members.items[place].absent_since = TIME_NEVER;
     }
-    if (known && known->join_state == before)
+    if (known && known->join_state == before && !becomes_own)
         return;
     group->touched = ++groups->generation;
     group_find_member(group, member->guid)->changed = groups->generation;
@@ -137,7 +152,7 @@ void groups_leave(struct groups *groups, struct group *group, uint64_t guid, uns
     if (member->join_state)
         return;
     group->member_removed = groups->generation;
-    end_membership(groups, guid);
+    end_membership(groups, member->joiner);
     vec_remove(&group->members, (size_t)(member - group->members.items));
 }
 
@@ -154,16 +169,18 @@ bool group_has_full_member(const struct group *group)
     return false;
 }
 
+static bool is_kept_by(const struct group *group, uint64_t joiner)
+{
+    for (size_t i = 0; i < group->members.count; i++)
+        if (keeps_alive(&group->members.items[i]) && group->members.items[i].joiner != joiner)
+            return false;
+    return !group->permanent && group_has_full_member(group);
+}
+
 uint32_t groups_kept_by_port(const struct groups *groups, uint64_t guid)
 {
     uint32_t count = 0;
-    for (size_t i = 0; i < groups->all.count; i++) {
-        const struct group *group = groups->all.items[i];
-        const struct group_member *member = group_find_member(group, guid);
-        bool kept = member && keeps_alive(member) && !group->permanent;
-        for (size_t j = 0; kept && j < group->members.count; j++)
-            kept = &group->members.items[j] == member || !keeps_alive(&group->members.items[j]);
-        count += kept;
-    }
+    for (size_t i = 0; i < groups->all.count; i++)
+        count += is_kept_by(groups->all.items[i], guid);
     return count;
 }

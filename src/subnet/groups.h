@@ -30,6 +30,7 @@ struct group_member {
     uint64_t guid, prefix;
     uint8_t join_state;    /* bits of enum group_join */
     bool proxy;            /* another port joined for it */
+    uint64_t joiner;       /* GUID of the port that joined; 0: a proxy that is not known */
     uint64_t absent_since; /* TIME_NEVER: it is reachable */
     uint64_t changed;      /* generation at the last change */
 };
@@ -51,7 +52,7 @@ struct groups {
     struct group *by_mlid[MLID_COUNT]; /* NULL: free */
     uint64_t generation;               /* counts changes of groups and members */
     uint64_t removed;                  /* generation at the last removal of a group */
-    struct map memberships;            /* port GUID → number of its groups */
+    struct map memberships;            /* port GUID → number of members that it joined */
 };
 
 void groups_release(struct groups *groups);
@@ -68,8 +69,9 @@ struct group_member *group_find_member(const struct group *group, uint64_t guid)
 void groups_join(struct groups *groups, struct group *group, const struct group_member *member);
 /* Clears these bits of JoinState. Removes a member without any bit. */
 void groups_leave(struct groups *groups, struct group *group, uint64_t guid, unsigned join_state);
-uint32_t groups_of_port(const struct groups *groups, uint64_t guid); /* number of memberships */
-/* The number of groups that end when this port leaves them. */
+/* The number of memberships that this port made, for itself or for others. */
+uint32_t groups_of_port(const struct groups *groups, uint64_t guid);
+/* The number of groups that exist only by memberships that this port made. */
 uint32_t groups_kept_by_port(const struct groups *groups, uint64_t guid);
 bool group_has_full_member(const struct group *group);
 /* False for send-only members. */

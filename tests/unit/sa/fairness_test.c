@@ -189,18 +189,25 @@ static void a_port_has_at_most_32_subscriptions(void **state)
     subscribe(world, "H15", 1032, STATUS_OK);
 }
 
-static unsigned join(struct sa_world *world, const char *host, unsigned number)
+/* `host` joins for the port of `member`. */
+static unsigned join_for(struct sa_world *world, const char *host, const char *member,
+                         unsigned number)
 {
     enum { MGID, PORT, Q_KEY, CLASS = 6, P_KEY, SL = 12, FLOW, STATE = 16 };
     uint8_t *record = world_query(world, METHOD_SET, ATTRIBUTE_MC_MEMBER_RECORD,
                                   BIT(MGID) | BIT(PORT) | BIT(Q_KEY) | BIT(CLASS) | BIT(P_KEY) |
                                       BIT(SL) | BIT(FLOW) | BIT(STATE));
     set_gid(wire_bytes(record, MC_MEMBER_RECORD_MGID), UINT64_C(0xFF12A01C00000000), number + 1);
-    set_gid(wire_bytes(record, MC_MEMBER_RECORD_PORT_GID), PREFIX, world_guid(world, host));
+    set_gid(wire_bytes(record, MC_MEMBER_RECORD_PORT_GID), PREFIX, world_guid(world, member));
     wire_set(record, MC_MEMBER_RECORD_P_KEY, 0xFFFF);
     wire_set(record, MC_MEMBER_RECORD_JOIN_STATE, 1);
     world->from = world_lid(world, host);
     return world_send(world);
+}
+
+static unsigned join(struct sa_world *world, const char *host, unsigned number)
+{
+    return join_for(world, host, host, number);
 }
 
 static void a_port_is_in_at_most_128_groups(void **state)
@@ -215,6 +222,47 @@ static void a_port_is_in_at_most_128_groups(void **state)
     struct sa_counts counts;
     sa_counts(world->sa, &counts);
     assert_int_equal(counts.groups, 130); /* with the broadcast group */
+}
+
+static void joins_for_others_count_for_the_port_that_asked(void **state)
+{
+    struct sa_world *world = *state;
+    for (unsigned i = 0; i < 128; i++)
+        assert_int_equal(join_for(world, "H4", i % 2 ? "H15" : "H12", i), STATUS_OK);
+    assert_int_equal(join_for(world, "H4", "H12", 128), STATUS_SA_NO_RESOURCES);
+    assert_int_equal(join_for(world, "H4", "H13", 128), STATUS_SA_NO_RESOURCES);
+    assert_int_equal(join(world, "H4", 128), STATUS_SA_NO_RESOURCES);
+    for (unsigned i = 0; i < 128; i++)
+        assert_int_equal(join(world, "H15", 1000 + i), STATUS_OK);
+    assert_int_equal(join(world, "H15", 2000), STATUS_SA_NO_RESOURCES);
+}
+
+static void a_port_with_too_many_groups_does_not_take_over_what_others_joined_for_it(void **state)
+{
+    struct sa_world *world = *state;
+    assert_int_equal(join_for(world, "H4", "H15", 1), STATUS_OK);
+    assert_int_equal(join_for(world, "H4", "H15", 2), STATUS_OK);
+    assert_int_equal(join(world, "H15", 1), STATUS_OK);
+    for (unsigned i = 0; i < 127; i++)
+        assert_int_equal(join(world, "H15", 1000 + i), STATUS_OK);
+    assert_int_equal(join(world, "H15", 2), STATUS_SA_NO_RESOURCES);
+}
+
+static void a_port_takes_its_share_of_mlids_only_with_groups_of_others(void **state)
+{
+    struct sa_world *world = *state;
+    struct sa_config config;
+    sa_config_init(&config);
+    config.port_groups = 0;
+    sa_free(world->sa);
+    world->sa = sa_new(&config, world_guid(world, "H4"));
+    world_update_view(world);
+    for (unsigned i = 0; i < 128; i++) {
+        assert_int_equal(join_for(world, "H4", "H12", i), STATUS_OK);
+        assert_int_equal(join_for(world, "H4", "H13", i), STATUS_OK);
+    }
+    assert_int_equal(join_for(world, "H4", "H14", 128), STATUS_SA_NO_RESOURCES);
+    assert_int_equal(join(world, "H15", 128), STATUS_OK);
 }
 
 static void a_port_that_may_join_more_groups_still_takes_its_share_of_mlids_only(void **state)
@@ -269,6 +317,9 @@ int main(void)
         TEST(a_port_has_at_most_32_services),
         TEST(a_port_has_at_most_32_subscriptions),
         TEST(a_port_is_in_at_most_128_groups),
+        TEST(joins_for_others_count_for_the_port_that_asked),
+        TEST(a_port_with_too_many_groups_does_not_take_over_what_others_joined_for_it),
+        TEST(a_port_takes_its_share_of_mlids_only_with_groups_of_others),
         TEST(a_port_that_may_join_more_groups_still_takes_its_share_of_mlids_only),
         TEST(the_bytes_of_long_answers_to_a_port_are_limited),
     };

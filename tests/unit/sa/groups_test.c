@@ -190,6 +190,21 @@ static void a_port_cannot_leave_for_another(void **state)
     assert_int_equal(world_send(world), STATUS_OK);
 }
 
+static void a_port_that_joins_itself_is_no_longer_a_proxy_member(void **state)
+{
+    struct sa_world *world = *state;
+    make_group(world, "H4");
+    member(world, METHOD_SET, "H12", JOIN_FULL, TO_JOIN);
+    world->from = world_lid(world, "H15");
+    assert_int_equal(world_send(world), STATUS_OK);
+    member(world, METHOD_SET, "H12", JOIN_FULL, TO_JOIN);
+    assert_int_equal(world_send(world), STATUS_OK);
+    assert_false(wire_get(world_record(world, 0), MC_MEMBER_RECORD_PROXY_JOIN));
+    member(world, METHOD_DELETE, "H12", JOIN_FULL, TO_JOIN);
+    world->from = world_lid(world, "H15");
+    assert_int_equal(world_send(world), STATUS_SA_BAD_REQUEST);
+}
+
 static void members_are_visible_with_the_sm_key_only(void **state)
 {
     struct sa_world *world = *state;
@@ -285,6 +300,7 @@ int main(void)
         TEST(a_port_that_is_too_slow_cannot_join),
         TEST(join_states_are_left_one_by_one),
         TEST(a_port_cannot_leave_for_another),
+        TEST(a_port_that_joins_itself_is_no_longer_a_proxy_member),
         TEST(members_are_visible_with_the_sm_key_only),
         TEST(a_path_to_a_group_has_the_values_of_the_group),
         TEST(a_member_that_is_absent_briefly_stays_in_the_group),
