@@ -46,19 +46,28 @@ static void make_inform(struct attacker *attacker, bool subscribe)
     wire_set(inform, INFORM_INFO_QPN, 1);
 }
 
-/* The victim itself: registers what others then attack. */
+/* The victim itself: registers what others then attack. It repeats requests without a response. */
 void register_own(struct attacker *attacker)
 {
+    enum { TRIES = 20, KINDS = 3 };
     size_t bytes;
-    memset(wire_bytes(make_service_of(attacker, METHOD_SET, VICTIM_SERVICE, attacker->own_guid,
-                                      true),
-                      SERVICE_RECORD_KEY),
-           SERVICE_KEY_BYTE, wire_fields[SERVICE_RECORD_KEY].count);
-    attacker->granted += ask(attacker, &bytes) == 0;
-    make_membership(attacker, METHOD_SET, attacker->own_guid);
-    attacker->granted += ask(attacker, &bytes) == 0;
-    make_inform(attacker, true);
-    attacker->granted += ask(attacker, &bytes) == 0;
+    int status;
+    for (unsigned kind = 0; kind < KINDS; kind++) {
+        for (unsigned tries = 0; tries < TRIES; tries++) {
+            if (kind == 0)
+                memset(wire_bytes(make_service_of(attacker, METHOD_SET, VICTIM_SERVICE,
+                                                  attacker->own_guid, true),
+                                  SERVICE_RECORD_KEY),
+                       SERVICE_KEY_BYTE, wire_fields[SERVICE_RECORD_KEY].count);
+            else if (kind == 1)
+                make_membership(attacker, METHOD_SET, attacker->own_guid);
+            else
+                make_inform(attacker, true);
+            if ((status = ask(attacker, &bytes)) >= 0)
+                break;
+        }
+        attacker->granted += status == 0;
+    }
 }
 
 /* Sends the request in `out` without a key and with the sa_key that managers have by default. */
@@ -167,20 +176,24 @@ void query_with_grh(struct attacker *attacker)
     }
 }
 
-/* Polls as a standby, with a random proof, and again with the same nonce and proof. */
+/* Polls as a standby, with a random proof, and again with the same nonce and proof. A response with
+ * more than its header has registrations. */
 void poll_as_standby(struct attacker *attacker)
 {
+    enum { HEADER_BYTES = 32, ASKED = 64 };
     uint8_t poll[64];
-    unsigned outstanding = 0;
+    size_t bytes;
     for (unsigned i = 0; goes_on(attacker); i++) {
         uint8_t *data = make_query(attacker, METHOD_GET_TABLE, REGISTRATIONS, 0);
         for (size_t at = 0; i % 2 == 0 && at < sizeof poll; at++)
             poll[at] = (uint8_t)rng_below(&attacker->rng, 256);
         memcpy(data, poll, sizeof poll);
         wire_set(umad_get_mad(attacker->out), SA_SM_KEY, i / 2 % 2);
-        send_query(attacker, 50);
-        outstanding++;
-        attacker->granted += take_answers(attacker, &outstanding, WINDOW);
+        if (i % ASKED)
+            send_query(attacker, 0);
+        else
+            attacker->granted +=
+                ask(attacker, &bytes) == 0 && bytes > SA_DATA_OFFSET + HEADER_BYTES;
     }
 }
 
