@@ -217,8 +217,10 @@ check_proxy_groups() {
 }
 is_active() { at "$1" timeout 5 ibstat 2>/dev/null | grep -q 'State: Active'; } # HOST
 check_babbling() { is_active $ATTACKING && echo "the port of the attacker is not disabled"; }
-check_ports() { # neither the honest client nor the master has another master, or a port that is not active
+check_ports() { # neither the honest client nor the master has another LID, another master, or a port that is not active
     local host
+    [ "$(lid $VICTIM)" = "$victim_lid" ] || echo "H$VICTIM has another LID"
+    [ "$(lid $MASTER)" = "$master_lid" ] || echo "H$MASTER has another LID"
     for host in $VICTIM $MASTER; do
         is_active "$host" || echo "the port of H$host is not active"
         [ "$(at "$host" timeout 5 ibstat | sed -nE 's/.*SM lid: ([0-9]+)/\1/p')" = "$master_lid" ] || echo "H$host has another master"
@@ -251,7 +253,6 @@ check_always() {
     [ "$(state_of "$master_lid")" = MASTER ] || echo "the master is not master"
     [ "$(state_of "$standby_lid")" = STANDBY ] || echo "the standby is not standby"
     [ "$refused" -eq 0 ] || ! is_active $ATTACKING || echo "$refused queries of the honest client were refused"
-    [ "$unanswered" -eq 0 ] || echo "$unanswered queries of the honest client without an answer"
     [ "$worst_us" -le $((LIMIT_MS * 1000)) ] || echo "the honest client waited for $((worst_us / 1000)) ms"
     [ $((master_grew / 1024)) -le "$LIMIT_MIB" ] || echo "the master grew by $((master_grew / 1024)) MiB"
     [ $((server_grew / 1024)) -le "$LIMIT_MIB" ] || echo "the fabric's server grew by $((server_grew / 1024)) MiB"
@@ -262,12 +263,13 @@ check_always() {
 # Runs the row against $manager: sets attempts, breaches, worst_us; breaches.txt has one line for each breach.
 run_row() { # ATTACK CHECK
     local attack=$1 check=$2 honest_id master_size server_size
+    attempts='' granted='' refused='' worst_us=''
     rm -f ./*.log ./*.out loss_ms sm.conf
     ATTACK_M_KEY=0
     "configure_$manager"
     if [ "$(type -t "prepare_$attack")" = function ]; then "prepare_$attack"; fi
     weft_start fattree.net && "start_$manager" || return
-    master_lid=$(lid $MASTER) standby_lid=$(lid $STANDBY)
+    master_lid=$(lid $MASTER) standby_lid=$(lid $STANDBY) victim_lid=$(lid $VICTIM)
     [[ $attack == proxy-groups ]] || at $VICTIM "$ATTACKER" register 1 | grep -q 'granted 3' || return
     master_size=$(resident "$master_id") server_size=$(resident "$weft_id")
     WEFT_ATTACH=H$VICTIM background env LD_PRELOAD="$PRELOAD" "$SA_CLIENT" watch "$seconds" >honest.out 2>&1
@@ -280,8 +282,9 @@ run_row() { # ATTACK CHECK
     master_grew=$(($(resident "$master_id") - master_size)) server_grew=$(($(resident "$weft_id") - server_size))
     wait_until 25 has_ended "$honest_id"
     read -r attempts granted < <(sed -nE 's/^attempts ([0-9]+) granted ([0-9]+)$/\1 \2/p' attack.out)
-    read -r refused unanswered worst_us < <(awk '/^asked/ { print $6, $10, $18 }' honest.out)
-    : "${attempts:=0}" "${granted:=0}" "${refused:=0}" "${unanswered:=1}" "${worst_us:=0}"
+    read -r refused worst_us < <(awk '/^asked/ { print $6, $18 }' honest.out)
+    [ -n "$worst_us" ] || worst_us=25000000 # it still waits
+    : "${attempts:=0}" "${granted:=0}" "${refused:=0}"
     {
         check_always
         "$check"
