@@ -356,8 +356,9 @@ bool peers_accept(struct sm *sm, const struct request *request); /* an answer of
 void peers_seal_answer(struct sm *sm, const uint8_t *request, uint8_t *answer);
 /* The sender of this Get(SMInfo) is a peer. */
 bool peers_believe_request(const struct sm *sm, const uint8_t *info);
-/* The sender of this Set(SMInfo) may send it. */
-bool peers_may_control(struct sm *sm, enum mastership_event event, const uint8_t *info);
+/* The sender of this Set(SMInfo) may send it. `claimed` is the port that it names, if known. */
+bool peers_may_control(struct sm *sm, enum mastership_event event, const struct sm_message *message,
+                       uint32_t claimed);
 void peers_list_problems(struct sm *sm, struct problems *problems);
 
 /* guard/port_keys.c */

@@ -685,7 +685,7 @@ static bool handle_control(struct sm *sm, const struct sm_message *message)
     struct event_details details = {
         .port = find_manager(sm, wire_get(info, SM_INFO_GUID)), .info = info, .message = message};
     return control < CONTROL_COUNT && events[control] &&
-           peers_may_control(sm, (enum mastership_event)events[control], info) &&
+           peers_may_control(sm, (enum mastership_event)events[control], message, details.port) &&
            handle_event(sm, (enum mastership_event)events[control], &details);
 }
 

@@ -3,8 +3,9 @@
  * transactions.c passes every Get and Set of SMInfo and every answer through this file. The answer
  * of a manager that is not a peer counts as no answer: such a manager is neither obeyed as a
  * master, nor handed over to, nor counted as a second master. It is logged once. A Set(SMInfo) is
- * obeyed only if its sender has the SM_Key and the state from which the specification (14.4.1) lets
- * it send that Set; mastership_table.c has further conditions. */
+ * obeyed only if its sender has the SM_Key, sends from the port that it names, and has the state
+ * from which the specification (14.4.1) lets it send that Set; mastership_table.c has further
+ * conditions. */
 #include "sm/internal.h"
 #include "subnet/names.h"
 #include "subnet/trust.h"
@@ -90,9 +91,19 @@ static void log_refused_set(struct sm *sm, const uint8_t *info, const char *reas
     peers->log_refused_at = sm->now + REFUSAL_LOG_S * NS_PER_S;
 }
 
-bool peers_may_control(struct sm *sm, enum mastership_event event, const uint8_t *info)
+/* Any host can write the GUID of a manager into SMInfo, but not the source of its packets. */
+static bool is_from_another_port(const struct sm *sm, const struct sm_message *message,
+                                 uint32_t claimed)
+{
+    uint32_t origin = admission_origin(sm, message);
+    return origin != SUBNET_NONE && claimed != SUBNET_NONE && origin != claimed;
+}
+
+bool peers_may_control(struct sm *sm, enum mastership_event event, const struct sm_message *message,
+                       uint32_t claimed)
 {
     struct trust trust = trust_of(sm);
+    const uint8_t *info = message->mad + SMP_DATA_OFFSET;
     enum trust_verdict verdict = trust_judge_set(&trust, info);
     uint64_t guid = wire_get(info, SM_INFO_GUID);
     const char *reason = NULL;
@@ -100,6 +111,8 @@ bool peers_may_control(struct sm *sm, enum mastership_event event, const uint8_t
         reason = trust_reason(verdict);
     else if (guid == sm->guid)
         reason = "its GUID is that of this manager";
+    else if (is_from_another_port(sm, message, claimed))
+        reason = "it was sent from another port";
     else if (event != ON_ACKNOWLEDGE && wire_get(info, SM_INFO_STATE) != SM_MASTER)
         reason = "only a master may send it";
     if (reason)
