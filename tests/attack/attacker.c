@@ -81,8 +81,8 @@ unsigned take_answers(struct attacker *attacker, unsigned *outstanding, unsigned
     unsigned granted = 0;
     size_t bytes;
     int status;
-    while (*outstanding && (status = next_response(attacker, *outstanding >= most ? 1000 : 0,
-                                                   &bytes)) != -2) {
+    while (*outstanding &&
+           (status = next_response(attacker, *outstanding >= most ? 1000 : 0, &bytes)) != -2) {
         granted += status == 0;
         --*outstanding;
     }
@@ -188,8 +188,7 @@ static uint16_t find_lid(struct attacker *attacker, uint64_t guid)
     size_t bytes;
     if (!guid)
         return 0;
-    uint8_t *path =
-        make_query(attacker, METHOD_GET, ATTRIBUTE_PATH_RECORD, DGID | SGID | NUMBER);
+    uint8_t *path = make_query(attacker, METHOD_GET, ATTRIBUTE_PATH_RECORD, DGID | SGID | NUMBER);
     set_gid(wire_bytes(path, PATH_RECORD_SGID), PREFIX, attacker->own_guid);
     set_gid(wire_bytes(path, PATH_RECORD_DGID), PREFIX, guid);
     wire_set(path, PATH_RECORD_NUMB_PATH, 1);

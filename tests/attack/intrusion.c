@@ -206,8 +206,7 @@ void control_managers(struct attacker *attacker)
         unsigned modifier = HANDOVER + i % DISCOVER;
         unsigned outstanding = 1;
         uint8_t *info = make_smp(attacker, METHOD_SET, ATTRIBUTE_SM_INFO, modifier);
-        uint64_t guids[KINDS] = {attacker->own_guid, attacker->master_guid,
-                                 attacker->standby_guid};
+        uint64_t guids[KINDS] = {attacker->own_guid, attacker->master_guid, attacker->standby_guid};
         wire_set(info, SM_INFO_GUID, guids[i / DISCOVER % KINDS]);
         wire_set(info, SM_INFO_SM_KEY, keys[i / (DISCOVER * KINDS) % 2]);
         wire_set(info, SM_INFO_PRIORITY, 15);
