@@ -13,6 +13,9 @@
 # other took over; the honest client got every answer, within LIMIT_MS; neither the manager nor the fabric's
 # server grew by more than LIMIT_MIB. With -k, the logs are kept in this directory. Exit status 1: weft was breached.
 #
+# On a busy machine, PRIORITY=5 gives the managers, the fabric's server and the honest client this real-time priority
+# (chrt -f), but not the attacker: the figures then show their work and not the load of the machine.
+#
 # A function prepare_ATTACK changes the configuration before the managers start.
 #
 # New rows: add a line to `rows`, a mode to attacker.c or an attack_* function, and a check_* function.
@@ -125,6 +128,10 @@ start_opensm() {
 opensm_lost_mastership() { grep -F 'Entering MASTER' standby.log; }
 opensm_ups() { grep -cF 'SUBNET UP' master.log; }
 
+prioritize() { # ID...
+    local id
+    for id; do [ -z "${PRIORITY-}" ] || chrt -a -f -p "$PRIORITY" "$id" || return; done
+}
 resident() { sed -nE 's/^VmRSS:[^0-9]*([0-9]+) kB/\1/p' "/proc/$1/status"; }
 
 # ---- attacks: they end by themselves; their output is attack.out ----
@@ -268,12 +275,13 @@ run_row() { # ATTACK CHECK
     ATTACK_M_KEY=0
     "configure_$manager"
     if [ "$(type -t "prepare_$attack")" = function ]; then "prepare_$attack"; fi
-    weft_start fattree.net && "start_$manager" || return
+    weft_start fattree.net && "start_$manager" && prioritize "$weft_id" "$master_id" "$standby_id" || return
     master_lid=$(lid $MASTER) standby_lid=$(lid $STANDBY) victim_lid=$(lid $VICTIM)
     [[ $attack == proxy-groups ]] || at $VICTIM "$ATTACKER" register 1 | grep -q 'granted 3' || return
     master_size=$(resident "$master_id") server_size=$(resident "$weft_id")
     WEFT_ATTACH=H$VICTIM background env LD_PRELOAD="$PRELOAD" "$SA_CLIENT" watch "$seconds" >honest.out 2>&1
     honest_id=$background_id
+    prioritize "$honest_id" || return
     wait_until 10 grep -q watching honest.out || return
     case $attack in
     attack_*) "$attack" >attack.out 2>&1 ;;

@@ -64,10 +64,10 @@ succeeds_or_ended() {
 # stop ID...: TERM, then KILL after five seconds; waits for each. An ID that the system has given to a process of
 # another program meanwhile is ignored.
 stop() {
-    local id running=()
-    for id; do is_ours "$id" && running+=("$id"); done
-    for id in ${running[@]+"${running[@]}"}; do kill -TERM "$id" 2>/dev/null; done
-    for id in ${running[@]+"${running[@]}"}; do
+    local id stoppable=()
+    for id; do is_ours "$id" && stoppable+=("$id"); done
+    for id in ${stoppable[@]+"${stoppable[@]}"}; do kill -TERM "$id" 2>/dev/null; done
+    for id in ${stoppable[@]+"${stoppable[@]}"}; do
         wait_until 5 has_ended "$id" || kill -KILL "$id" 2>/dev/null
         wait "$id" 2>/dev/null
     done
