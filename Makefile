@@ -9,7 +9,7 @@ FIRST ?= 1
 COUNT ?= 1000
 HOURS ?= 24
 NETWORKS ?=
-MANAGER ?= weft
+MANAGERS ?= weft weft-open opensm
 ROWS ?=
 ROUNDS ?= 500
 SEED ?= 1
@@ -74,11 +74,11 @@ campaign-machines: ## 10,200 random operations on virtual machines, under traffi
 	@$(MAKE) --no-print-directory build
 	@$(BUILD)/tests/campaign/machines 1700 $(FIRST)
 
-attack: ## attacks on a running manager: attempts, breaches, worst response time; ROWS="traps sminfo" for some only
+attack: ## attacks on running managers (MANAGERS): attempts, breaches, worst response time; ROWS="sets sminfo" for some only, PRIORITY=5 on a busy machine
 	@tools/setup build check
 	@$(MAKE) --no-print-directory build
 	@WEFT=$(BUILD)/weft PRELOAD=$(BUILD)/preload/libweft-umad.so SA_CLIENT=$(abspath $(BUILD))/tests/interop/sa_client \
-		ATTACKER=$(abspath $(BUILD))/tests/attack/attacker bash tests/attack/run.sh -m $(MANAGER) $(ROWS)
+		ATTACKER=$(abspath $(BUILD))/tests/attack/attacker PRIORITY=$(PRIORITY) bash tests/attack/run.sh -k $(BUILD)/attack -m "$(MANAGERS)" $(ROWS)
 
 chaos: ## real managers under random faults, OpenSM among them: ROUNDS from seed SEED on, JOBS at a time
 	@tools/setup build check

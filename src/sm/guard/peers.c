@@ -76,10 +76,12 @@ void peers_seal_answer(struct sm *sm, const uint8_t *request, uint8_t *answer)
 static bool names_its_port(const struct sm *sm, const struct sm_message *message)
 {
     const uint8_t *info = message->mad + SMP_DATA_OFFSET;
-    if (key_is_secret(sm->config.sm_key) || !sm->config.allowed_sm_guid_count)
+    if (key_is_secret(sm->config.sm_key))
         return true;
     uint32_t origin = admission_origin(sm, message);
-    return origin != SUBNET_NONE && port_at(sm, origin)->guid == wire_get(info, SM_INFO_GUID);
+    if (origin == SUBNET_NONE)
+        return !sm->config.allowed_sm_guid_count;
+    return port_at(sm, origin)->guid == wire_get(info, SM_INFO_GUID);
 }
 
 bool peers_believe_request(const struct sm *sm, const struct sm_message *message)
