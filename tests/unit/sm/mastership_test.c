@@ -447,6 +447,7 @@ static void a_split_ends_within_two_poll_intervals(void **state)
     assert_int_equal(state_of(toy, 0), SM_MASTER); /* its GUID is lower */
     assert_int_equal(state_of(toy, 1), SM_STANDBY);
     toy_run(toy, 20 * TOY_S);
+    assert_int_equal(toy_count(toy, NULL, ATTRIBUTE_NOTICE, METHOD_TRAP), 0);
     assert_true(toy_delivers(toy));
 }
 
@@ -573,6 +574,24 @@ static void the_master_of_higher_rank_stays_and_rediscovers(void **state)
     toy_run(toy, 20 * TOY_S);
     assert_true(toy_logged(toy, "the other master is gone"));
     toy_assert_up(toy);
+}
+
+/* OpenSM looks for other masters only when it sweeps; trap 144 makes it sweep. */
+static void a_master_of_lower_rank_gets_a_trap_until_it_hands_over(void **state)
+{
+    struct toy *toy = with_other_manager(state, 2, 1, SM_STANDBY);
+    toy_mark(toy);
+    toy_run(toy, 20 * TOY_S);
+    assert_int_equal(toy_count(toy, NULL, ATTRIBUTE_NOTICE, METHOD_TRAP), 0);
+    toy_claim_manager(toy, "H2", 1, SM_MASTER);
+    toy_mark(toy);
+    toy_run(toy, 20 * TOY_S);
+    assert_in_range(toy_count(toy, "H2", ATTRIBUTE_NOTICE, METHOD_TRAP), 5, 20);
+    toy_claim_manager(toy, "H2", 1, SM_STANDBY);
+    toy_run(toy, 2 * TOY_S);
+    toy_mark(toy);
+    toy_run(toy, 20 * TOY_S);
+    assert_int_equal(toy_count(toy, NULL, ATTRIBUTE_NOTICE, METHOD_TRAP), 0);
 }
 
 static void merged_subnets_have_one_master(void **state)
@@ -833,6 +852,7 @@ int main(void)
         TOY_TEST(a_disabled_manager_repeats_no_request),
         TOY_TEST(the_master_of_lower_rank_hands_over),
         TOY_TEST(the_master_of_higher_rank_stays_and_rediscovers),
+        TOY_TEST(a_master_of_lower_rank_gets_a_trap_until_it_hands_over),
         TOY_TEST(merged_subnets_have_one_master),
         TOY_TEST(a_manager_that_yields_does_not_become_master_again),
         TOY_TEST(a_master_without_a_standby_does_not_yield),
