@@ -118,6 +118,7 @@ void discovery_forget_tables(struct sm *sm, uint32_t node);
 void discovery_store_block(struct sm *sm, uint32_t node, uint32_t block, const uint8_t *data);
 void discovery_store_random_table(struct sm *sm, uint32_t node);
 void discovery_store_port(struct sm *sm, uint32_t port, const uint8_t *info); /* PortInfo */
+void discovery_note_manager(struct sm *sm, uint32_t port); /* by IsSM of the stored PortInfo */
 void discovery_learn_switch(struct sm *sm, uint32_t node, const uint8_t *info);
 /* A port reported trap 129, 130 or 131. */
 void faults_note_errors(struct sm *sm, uint32_t port, unsigned trap);

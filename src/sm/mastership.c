@@ -753,11 +753,14 @@ static void receive_hint(struct sm *sm, const uint8_t *info)
         standby_copy_receive_info(sm, info);
     if (sm_state(sm) == SM_MASTER && read_info(info).state == SM_MASTER)
         port = find_manager(sm, wire_get(info, SM_INFO_GUID));
-    if (port == SUBNET_NONE || port == sm->subnet.own_port || !has_manager(sm, port) ||
+    if (port == SUBNET_NONE || port == sm->subnet.own_port ||
         sm->now < other_at(sm, port)->no_hint_before)
         return;
     other_at(sm, port)->no_hint_before = sm->now + sm->config.poll_ns;
-    poll_other_manager(sm, port);
+    if (has_manager(sm, port))
+        poll_other_manager(sm, port);
+    else /* it started after its port was read */
+        discovery_read_port(sm, port);
 }
 
 /* Get and Set of this manager's SMInfo. */

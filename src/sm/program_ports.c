@@ -351,6 +351,7 @@ static void port_accepted(struct sm *sm, const struct request *request)
         functions_program_all(sm, port_at(sm, p->peer)->node);
     if (p->peer != SUBNET_NONE)
         program_port(sm, p->peer);
+    discovery_note_manager(sm, port); /* the port may run a manager since it was read */
 }
 
 static void port_unanswered(struct sm *sm, const struct request *request)

@@ -142,6 +142,36 @@ static void a_link_lost_during_discovery_does_not_affect_the_rest(void **state)
     toy_assert_up(toy);
 }
 
+static void clear_changes(struct toy *toy)
+{
+    for (unsigned i = 0; i < toy->node_count; i++)
+        wire_set(toy->nodes[i]->switch_info, SWITCH_INFO_PORT_STATE_CHANGE, 0);
+}
+
+/* A new manager reads port 3 of S1 before the link comes up. Another one arms both ends meanwhile,
+ * and clears PortStateChange: nothing else tells the new manager that this port has changed. */
+static void a_link_found_from_its_far_end_becomes_active(void **state)
+{
+    struct toy *toy = toy_up(state, "S1-S2 S2-S3 S1-S3 S1-H1 S3-H2");
+    struct sm_config config = toy_config_sweeping(1000 * TOY_S);
+    toy_kill(toy, 0);
+    toy_cut(toy, "S1", "S3");
+    clear_changes(toy);
+    toy_restart(toy, 0, &config);
+    toy_run_until_sent(toy, "S3", ATTRIBUTE_NODE_INFO, METHOD_GET);
+    toy_link(toy, "S1", "S3");
+    clear_changes(toy);
+    for (unsigned i = 1; i <= TOY_PORTS; i++) {
+        struct toy_port *port = &toy_node(toy, "S1")->ports[i];
+        if (port->peer != toy_node(toy, "S3"))
+            continue;
+        wire_set(port->info, PORT_INFO_PORT_STATE, PORT_STATE_ARMED);
+        wire_set(port->peer->ports[port->peer_port].info, PORT_INFO_PORT_STATE, PORT_STATE_ARMED);
+    }
+    toy_run(toy, 10 * TOY_S);
+    toy_assert_up(toy);
+}
+
 static void an_adapter_keeps_its_lid_at_another_port(void **state)
 {
     struct toy *toy = toy_up(state, line);
@@ -460,6 +490,7 @@ int main(void)
         TOY_TEST(a_new_manager_keeps_existing_lids),
         TOY_TEST(a_stored_lid_is_assigned_again),
         TOY_TEST(a_link_lost_during_discovery_does_not_affect_the_rest),
+        TOY_TEST(a_link_found_from_its_far_end_becomes_active),
         TOY_TEST(an_adapter_keeps_its_lid_at_another_port),
         TOY_TEST(a_new_node_is_found_by_a_trap_of_its_neighbor),
         TOY_TEST(an_agent_that_does_not_answer_delays_no_other_node),
