@@ -441,6 +441,7 @@ static void enter_master(struct sm *sm, const char *why)
     forget_settings_written(sm);
     sm_begin_change(sm, "%s", why);
     sweep_schedule(sm);
+    recheck_resume(sm);
 }
 
 /* The core has entered a state. `has_copy`: a standby's copy is of the last master. */

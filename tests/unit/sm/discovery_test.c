@@ -213,6 +213,49 @@ static void an_agent_that_does_not_answer_delays_no_other_node(void **state)
     toy_assert_up(toy);
 }
 
+/* Sweeps are far apart. */
+static void a_node_that_answers_again_is_found_within_seconds(void **state)
+{
+    struct sm_config config = toy_config_sweeping(1000 * TOY_S);
+    struct toy *toy = start(state, "S1-S2 S2-S3 S1-H1 S3-H2", "H1", &config);
+    for (unsigned i = 0; i < 3; i++) {
+        static const char *const nodes[] = {"H2", "S3", "S1"};
+        toy_settle(toy);
+        toy_node(toy, nodes[i])->mute = true;
+        sm_rediscover(toy->sm, toy->now);
+        toy_run(toy, 30 * TOY_S);
+        assert_false(toy_has_node(toy, nodes[i]));
+        assert_true(sm_is_settled(toy->sm)); /* it does not wait for the node */
+        toy_mark(toy);
+        toy_run(toy, 30 * TOY_S);
+        assert_in_range(toy_count(toy, NULL, 0, 0), 10, 100);
+        toy_node(toy, nodes[i])->mute = false;
+        toy_run(toy, 3 * TOY_S);
+        toy_assert_up(toy);
+    }
+}
+
+static void a_corrected_duplicate_guid_is_noticed_within_seconds(void **state)
+{
+    for (unsigned i = 0; i < 2; i++) {
+        struct sm_config config = toy_config_sweeping(1000 * TOY_S);
+        struct toy *toy = start(state, "S1-S2 S1-H1 S1-H2 S2-H3", "H1", &config);
+        uint64_t guids[] = {toy_node(toy, "H2")->guid, toy_node(toy, "H3")->guid};
+        toy_node(toy, i ? "H3" : "H2")->guid = guids[!i];
+        toy_settle(toy);
+        assert_true(toy_logged(toy, "two nodes share the GUID"));
+        toy_run(toy, 30 * TOY_S);
+        assert_int_equal(toy_present(toy), 4);
+        toy_node(toy, "H2")->guid = guids[0];
+        toy_node(toy, "H3")->guid = guids[1];
+        toy_run(toy, 5 * TOY_S);
+        toy_assert_up(toy);
+        assert_int_equal(toy_present(toy), 5);
+        if (!i)
+            toy_close(state);
+    }
+}
+
 static void a_node_that_answers_node_info_only_is_ignored(void **state)
 {
     struct sm_config config = toy_config_sweeping(TOY_S);
@@ -494,6 +537,8 @@ int main(void)
         TOY_TEST(an_adapter_keeps_its_lid_at_another_port),
         TOY_TEST(a_new_node_is_found_by_a_trap_of_its_neighbor),
         TOY_TEST(an_agent_that_does_not_answer_delays_no_other_node),
+        TOY_TEST(a_node_that_answers_again_is_found_within_seconds),
+        TOY_TEST(a_corrected_duplicate_guid_is_noticed_within_seconds),
         TOY_TEST(a_node_that_answers_node_info_only_is_ignored),
         TOY_TEST(the_second_of_two_nodes_with_one_guid_is_ignored),
         TOY_TEST(the_first_of_a_switch_and_an_adapter_with_one_guid_is_used),
