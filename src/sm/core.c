@@ -136,11 +136,13 @@ static bool is_waiting(size_t *count, size_t *taken)
 /* ---- creation and release ---- */
 
 static const struct sm_part *const parts[] = {
-    &outbox_part,  &transactions_part, &mastership_part,   &peers_part,        &port_keys_part,
-    &watch_part,   &recheck_part, &discovery_part,    &reads_part,        &faults_part,       &sweeps_part,
-    &report_part,  &admission_part,    &lids_part,         &plan_part,         &distribution_part,
-    &program_part, &port_writer_part,  &reregister_part,   &partitioning_part, &service_part,
-    &quiesce_part, &multicast_part,    &standby_copy_part, &reconfigure_part,
+    &outbox_part,      &transactions_part, &mastership_part, &peers_part,
+    &port_keys_part,   &watch_part,        &recheck_part,    &discovery_part,
+    &reads_part,       &faults_part,       &sweeps_part,     &report_part,
+    &admission_part,   &lids_part,         &plan_part,       &distribution_part,
+    &program_part,     &port_writer_part,  &reregister_part, &partitioning_part,
+    &service_part,     &quiesce_part,      &multicast_part,  &standby_copy_part,
+    &reconfigure_part,
 };
 enum { PART_COUNT = sizeof parts / sizeof *parts };
 
