@@ -61,6 +61,12 @@ bool sm_is_writing_port(const struct sm *sm, uint32_t port)
     return port < sm->port_writer->ports.count && sm->port_writer->ports.items[port].writing;
 }
 
+bool program_port_is_refused(const struct sm *sm, uint32_t port)
+{
+    return port < sm->port_writer->ports.count &&
+           sm->port_writer->ports.items[port].refusals >= TRIES;
+}
+
 static uint64_t smaller(const uint8_t *a, const uint8_t *b, enum wire_field field)
 {
     uint64_t x = wire_get(a, field), y = wire_get(b, field);

@@ -76,11 +76,11 @@ static void recheck_port(struct sm *sm, uint32_t port)
     const struct subnet_port *p = port_at(sm, port);
     const struct subnet_node *node = node_at(sm, p->node);
     bool leads = node->kind == SUBNET_SWITCH ? p->number != 0 : port == sm->subnet.own_port;
-    bool is_open = leads && p->known && p->peer == SUBNET_NONE;
+    bool probes = leads && p->known && !program_port_is_refused(sm, port);
     struct request *request =
-        sm_request(sm, is_open ? &probe_absent_node : &read_avoided_port,
+        sm_request(sm, probes ? &probe_absent_node : &read_avoided_port,
                    (union request_subject){.port = port}, subnet_end_port(&sm->subnet, port));
-    if (is_open)
+    if (probes)
         request->through = port;
     else
         request->modifier = sm_port_info_modifier(sm, port);

@@ -235,6 +235,19 @@ static void a_node_that_answers_again_is_found_within_seconds(void **state)
     }
 }
 
+/* The link is found from S3; all probes from S1 are lost. */
+static void a_link_whose_probe_was_lost_becomes_active_within_seconds(void **state)
+{
+    struct sm_config config = toy_config_sweeping(1000 * TOY_S);
+    struct toy *toy = start(state, line, "H1", &config);
+    toy->traps = true;
+    toy_settle(toy);
+    toy_add_rule(toy, (struct toy_rule){TOY_LOSE, "S3", ATTRIBUTE_NODE_INFO, METHOD_GET, 4});
+    toy_link(toy, "S1", "S3");
+    toy_run(toy, 10 * TOY_S);
+    toy_assert_up(toy);
+}
+
 static void a_corrected_duplicate_guid_is_noticed_within_seconds(void **state)
 {
     for (unsigned i = 0; i < 2; i++) {
@@ -538,6 +551,7 @@ int main(void)
         TOY_TEST(a_new_node_is_found_by_a_trap_of_its_neighbor),
         TOY_TEST(an_agent_that_does_not_answer_delays_no_other_node),
         TOY_TEST(a_node_that_answers_again_is_found_within_seconds),
+        TOY_TEST(a_link_whose_probe_was_lost_becomes_active_within_seconds),
         TOY_TEST(a_corrected_duplicate_guid_is_noticed_within_seconds),
         TOY_TEST(a_node_that_answers_node_info_only_is_ignored),
         TOY_TEST(the_second_of_two_nodes_with_one_guid_is_ignored),
