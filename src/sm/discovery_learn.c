@@ -187,6 +187,18 @@ void discovery_forget_port(struct sm *sm, uint32_t port)
     p->via = SUBNET_NONE;
 }
 
+/* A link of this switch was down. A switch that was reset is recognized by its LID, unless a Set
+ * has just restored it: then its table is read again. */
+static void suspect_reset(struct sm *sm, uint32_t node)
+{
+    if (node_at(sm, node)->kind != SUBNET_SWITCH || sm_state(sm) != SM_MASTER ||
+        !program_port_was_written(sm, node_at(sm, node)->first_port))
+        return;
+    forget_settings(sm, node);
+    discovery_read_tables(sm, node);
+    reconfigure_request(sm, REASON_TOPOLOGY);
+}
+
 /* The link is down, or was down and may lead to another node now. */
 static void link_lost(struct sm *sm, uint32_t port, bool down)
 {
@@ -194,6 +206,10 @@ static void link_lost(struct sm *sm, uint32_t port, bool down)
     assert(p->peer != SUBNET_NONE && port_at(sm, p->peer)->peer == port);
     uint32_t peer = p->peer, far = port_at(sm, peer)->node;
     bool is_new = faults_report_link(sm, port, down);
+    if (!down) {
+        suspect_reset(sm, p->node);
+        suspect_reset(sm, far);
+    }
     subnet_unlink(&sm->subnet, port);
     discovery_lost_path(sm);
     if (is_new)

@@ -370,7 +370,7 @@ class Round:
         self.extra = random.Random(f"{seed} extra")  # later additions: other choices of a seed stay as they were
         self.words, self.faults, self.threads, self.registered = network_words(self.rng), [], [], set()
         self.managers, self.clients, self.heal_s, self.reason = [], [], 0.0, ""
-        self.rereg = 0
+        self.rereg = self.crashes = 0
         self.fabric = self.master = None
 
     def run(self):
@@ -484,6 +484,9 @@ class Round:
     def managers_fault(self, lids):
         masters, others = [], []
         for manager in self.managers:
+            if manager.process.poll() is not None and manager.is_opensm:  # OpenSM 3.3.23 crashes now and then
+                self.crashes += 1
+                manager.start()
             if manager.process.poll() is not None:
                 return f"{manager} ended with {manager.process.returncode}"
             lid = lids[next(iter(manager.host.lids))]
@@ -605,6 +608,7 @@ class Round:
         kept = [str(manager) for manager in self.managers]
         verdict = f"FAILED: {self.reason}" if self.reason else f"healed in {self.heal_s:.1f} s"
         again = f", {self.rereg} registered again" if self.rereg else ""
+        again += f", OpenSM crashed {self.crashes} times" if self.crashes else ""
         return f"seed {self.seed}: {' '.join(self.words)}; {' '.join(kept)}; {', '.join(self.faults)}: {verdict}{again}"
 
 

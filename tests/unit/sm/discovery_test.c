@@ -235,6 +235,29 @@ static void a_node_that_answers_again_is_found_within_seconds(void **state)
     }
 }
 
+/* A new master has read a switch, which is switched off and on before the first Sets arrive: these
+ * restore its LID and its top LID, so that it does not look like a switch that was reset. */
+static void a_switch_that_was_reset_before_it_was_written_gets_its_table(void **state)
+{
+    struct toy *toy = toy_up(state, "S1-S2 S2-S3 S1-S3 S1-H1 S2-H4 S3-H2 S3-H3");
+    struct sm_config config = toy_config_sweeping(1000 * TOY_S);
+    uint8_t info[20];
+    toy_kill(toy, 0);
+    toy_cut(toy, "S1", "S2"); /* this link is Init for the new master: it stays reachable */
+    toy_link(toy, "S1", "S2");
+    toy_start_manager(toy, "H2", &config);
+    toy_run_until_sent(toy, "S2", ATTRIBUTE_PORT_INFO, METHOD_SET);
+    memcpy(info, toy_node(toy, "S2")->switch_info, sizeof info);
+    toy_switch_off(toy, "S2");
+    toy_switch_on(toy, "S2");
+    memcpy(toy_node(toy, "S2")->switch_info, info, sizeof info);
+    toy_run(toy, TOY_MS);
+    assert_non_null(toy_trap(toy, "S3", 128));
+    toy_run(toy, 10 * TOY_S);
+    assert_true(toy_delivers(toy));
+    assert_true(toy_is_active(toy));
+}
+
 /* The link is found from S3; all probes from S1 are lost. */
 static void a_link_whose_probe_was_lost_becomes_active_within_seconds(void **state)
 {
@@ -552,6 +575,7 @@ int main(void)
         TOY_TEST(an_agent_that_does_not_answer_delays_no_other_node),
         TOY_TEST(a_node_that_answers_again_is_found_within_seconds),
         TOY_TEST(a_link_whose_probe_was_lost_becomes_active_within_seconds),
+        TOY_TEST(a_switch_that_was_reset_before_it_was_written_gets_its_table),
         TOY_TEST(a_corrected_duplicate_guid_is_noticed_within_seconds),
         TOY_TEST(a_node_that_answers_node_info_only_is_ignored),
         TOY_TEST(the_second_of_two_nodes_with_one_guid_is_ignored),
