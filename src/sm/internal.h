@@ -243,7 +243,7 @@ void program_list_problems(struct sm *sm, struct problems *problems);
 uint32_t program_ports_sent(const struct sm *sm); /* Sets since the manager started */
 void program_port(struct sm *sm, uint32_t port);
 bool program_port_was_written(const struct sm *sm, uint32_t port); /* in the last seconds */
-bool program_port_is_refused(const struct sm *sm, uint32_t port); /* its settings */
+bool program_port_is_refused(const struct sm *sm, uint32_t port);  /* its settings */
 void program_ports_list_problems(struct sm *sm, struct problems *problems);
 void program_link(struct sm *sm, uint32_t port);       /* both ends */
 void program_node_ports(struct sm *sm, uint32_t node); /* all links of a node */
