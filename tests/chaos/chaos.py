@@ -263,12 +263,13 @@ class Manager:
 
 
 def opensm_config(base, priority):
-    """OpenSM's own defaults, with polls that find a dead master within the limit of a round."""
+    """OpenSM's own defaults, with polls that find a dead master within the limit of a round, and sweeps within it:
+    after the loss of its own link OpenSM waits for its next sweep."""
     path = pathlib.Path(f"{base}.conf")
     if not path.exists():
         subprocess.run(["opensm", "-c", str(path)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=20)
         text = path.read_text()
-        changes = {"sminfo_polling_timeout": 300, "polling_retry_number": 3, "sm_priority": priority}
+        changes = {"sminfo_polling_timeout": 300, "polling_retry_number": 3, "sm_priority": priority, "sweep_interval": 5}
         for key, value in changes.items():
             text = re.sub(rf"(?m)^{key} .*", f"{key} {value}", text)
         path.write_text(text)
