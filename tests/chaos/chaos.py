@@ -269,7 +269,8 @@ def opensm_config(base, priority):
     if not path.exists():
         subprocess.run(["opensm", "-c", str(path)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=20)
         text = path.read_text()
-        changes = {"sminfo_polling_timeout": 300, "polling_retry_number": 3, "sm_priority": priority, "sweep_interval": 5}
+        changes = {"sminfo_polling_timeout": 300, "polling_retry_number": 3, "sweep_interval": 5}
+        changes["sm_priority"] = priority
         for key, value in changes.items():
             text = re.sub(rf"(?m)^{key} .*", f"{key} {value}", text)
         path.write_text(text)
