@@ -393,7 +393,7 @@ static void time_out(struct sm *sm, uint32_t slot)
     if (!effort.ignores_loss)
         shrink_window(sm);
     t->counts.timeouts++;
-    if (last || late.tries == 2 || ++t->timeouts >= TIMEOUTS_SUSPECT)
+    if (!effort.is_expected && (last || late.tries == 2 || ++t->timeouts >= TIMEOUTS_SUSPECT))
         discovery_suspect(sm, late.target, last ? SUBNET_NONE : late.through);
     if (last) {
         t->counts.gave_up++;

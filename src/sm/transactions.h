@@ -20,6 +20,7 @@ struct request_effort {
     unsigned retries;
     uint64_t timeout_ns;
     bool ignores_loss; /* a time-out does not shrink the window */
+    bool is_expected;  /* a time-out casts no suspicion on the path */
 };
 typedef void request_adjust_effort(const struct sm *sm, const struct request *request,
                                    struct request_effort *effort);
