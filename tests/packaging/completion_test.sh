@@ -2,7 +2,7 @@
 # completion_test.sh WEFT COMPLETIONS SRC: the completions of bash and zsh offer every command, every option of the
 # tables in SRC/cli, and no option that the program refuses.
 set -u
-weft=$1 completions=$2 src=$3 matches=$(realpath "$(dirname "$0")/zsh_matches.zsh")
+weft=$(realpath "$1") completions=$2 src=$3 matches=$(realpath "$(dirname "$0")/zsh_matches.zsh")
 failed=0
 work=$(mktemp -d) && trap 'rm -rf "$work"' EXIT
 cd "$work" || exit

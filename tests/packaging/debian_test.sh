@@ -2,7 +2,7 @@
 # debian_test.sh WEFT SOURCE VERSION: debian/ is valid and agrees with the rest of the tree. package_test.sh builds and
 # installs the packages, which takes minutes.
 set -u
-weft=$1 source=$2 version=$3
+weft=$(realpath "$1") source=$2 version=$3
 failed=0
 work=$(mktemp -d) && trap 'rm -rf "$work"' EXIT
 cd "$source" || exit
