@@ -87,7 +87,6 @@ touch a.net b.net
 claims_of() { # SHELL FUNCTION
     claim "$1 offers every command" offers "$2" "${commands[*]} help --help --version" ''
     claim "$1 offers every option of the tables" offers_all_tables "$2"
-    claim "$1 offers no option that weft does not know" offers_no_unknown "$2"
     claim "$1 offers the kinds of topologies" offers "$2" 'fattree torus dragonfly' topo gen ''
     claim "$1 offers the engines" offers "$2" 'updn ftree dfsssp' route a.net --engine ''
     claim "$1 offers the requests of weft ctl" offers "$2" 'status link vm problems' ctl ''
@@ -96,10 +95,17 @@ claims_of() { # SHELL FUNCTION
     claim "$1 offers files for an operand" offers "$2" 'a.net b.net' verify ''
     claim "$1 offers files for the value of an option" offers_only "$2" 'b.net' route a.net --lfts b
 }
+offers_same() {
+    local command status=0
+    for command in "${commands[@]}"; do offers_only zsh_offers "$(bash_offers "$command" --)" "$command" -- || status=1; done
+    return $status
+}
 claims_of bash bash_offers
+claim 'bash offers no option that weft does not know' offers_no_unknown bash_offers
 if command -v zsh >/dev/null; then
     ask_zsh | zsh -f "$matches" "$completions" >zsh.answers
     claims_of zsh zsh_offers
+    claim 'zsh offers the same options as bash' offers_same
 elif [ -n "${WEFT_TOOLS_REQUIRED-}" ]; then
     claim 'zsh is installed' false
 else
