@@ -16,7 +16,7 @@ SEED ?= 1
 JOBS ?= 2
 
 .DEFAULT_GOAL := build
-.PHONY: build demo check check-full format tidy bench bench-routing fuzz fuzz-long campaign campaign-machines attack chaos soak install clean help
+.PHONY: build demo check check-full format tidy bench bench-routing fuzz fuzz-long campaign campaign-machines attack chaos soak install uninstall deb clean help
 
 build: $(BUILD)/build.ninja ## build build/weft (the default)
 	@ninja -C $(BUILD) --quiet
@@ -35,7 +35,7 @@ check: ## all tests (release, then ASan + UBSan), layers, format, headers, clang
 	@tools/check
 
 check-full: ## the same with what is slow: large fabrics, long campaigns, all experiments, clang-tidy on everything
-	@tools/setup build check fuzz
+	@tools/setup build check fuzz deb package
 	@tools/check --full
 
 format: ## rewrite the sources with clang-format
@@ -93,7 +93,15 @@ soak: ## HOURS of virtual time with a fault every minute; memory stays flat
 
 install: build ## install below PREFIX (/usr/local), DESTDIR in front
 	meson configure $(BUILD) -Dprefix=$(abspath $(PREFIX))
-	DESTDIR=$(DESTDIR) meson install -C $(BUILD)
+	ninja -C $(BUILD) --quiet
+	DESTDIR=$(DESTDIR) tools/install install $(BUILD) $(abspath $(PREFIX))
+
+uninstall: ## remove what make install installed below PREFIX, DESTDIR in front
+	DESTDIR=$(DESTDIR) tools/install uninstall $(abspath $(PREFIX))
+
+deb: ## the Debian packages, from the last commit, into build/deb
+	@tools/setup build deb
+	@tools/package $(BUILD)/deb
 
 clean: ## remove everything that was built
 	rm -rf build build-asan build-fuzz
