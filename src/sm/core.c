@@ -65,6 +65,7 @@ void sm_config_init(struct sm_config *config)
         .part_enforce = SM_ENFORCE_BOTH,
         .policy = &sm_policy_default,
     };
+    link_settings_init(&config->links);
 }
 
 /* ---- output ---- */

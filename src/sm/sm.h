@@ -45,6 +45,7 @@
 #include "routing/repair/repair.h"
 #include "routing/update/make_plan.h"
 #include "subnet/groups.h"
+#include "subnet/link_settings.h"
 #include "subnet/partitions.h"
 #include "subnet/problems.h"
 #include "subnet/qos.h"
@@ -81,8 +82,9 @@ struct sm_config {
     bool m_key_per_port; /* m_key is the secret from which keys of ports are derived */
     uint8_t m_key_protect;
     uint8_t subnet_timeout; /* 4.096 us * 2^n, written to every port */
-    uint32_t window;        /* most SMPs outstanding at once */
-    uint64_t timeout_ns;    /* of one SMP */
+    struct link_settings links;
+    uint32_t window;     /* most SMPs outstanding at once */
+    uint64_t timeout_ns; /* of one SMP */
     unsigned retries;
     uint64_t sweep_ns;     /* between light sweeps; TIME_NEVER: none */
     unsigned full_every;   /* each sweep with this number reads every port; 0: none does */

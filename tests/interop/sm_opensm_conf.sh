@@ -151,3 +151,51 @@ errors_at_once() {
         exits_with 2 "$WEFT" sm --check-config wrong.conf >wrong.out 2>/dev/null && contains '^5 keys: 1 in force, .* 4 errors$' wrong.out
 }
 claim "all errors of a file are printed in one run" errors_at_once
+
+# ---- settings of links ----
+
+cat >links.conf <<END
+max_op_vls 2
+head_of_queue_lifetime 0x10
+leaf_head_of_queue_lifetime 0x0f
+vl_stall_count 5
+leaf_vl_stall_count 6
+force_link_speed_ext 1
+force_link_width 2
+local_phy_errors_threshold 6
+overrun_errors_threshold 5
+END
+port_has() { # GUID PORT FIELD VALUE...: in PortInfo, as smpquery prints it
+    local guid=$1 port=$2
+    shift 2
+    on_running_weft smpquery -G portinfo "$guid" "$port" >port.out || return
+    while [ $# -gt 0 ]; do
+        contains "^$1:\.+$2\$" port.out || { echo "port $port of $guid: $1 is not $2" && return 1; }
+        shift 2
+    done
+}
+leaf_is_set() {
+    port_has 0x200000 1 OperVLs VL0-1 HoqLife 15 VLStallCount 6 LinkWidthEnabled 4X LinkSpeedExtEnabled '14.0625 Gbps' \
+        LocalPhysErr 6 OverrunErr 5
+}
+trunk_is_set() { port_has 0x200003 1 OperVLs VL0-1 HoqLife 16 VLStallCount 5 LinkWidthEnabled 4X LinkSpeedExtEnabled '14.0625 Gbps'; }
+adapter_is_set() { port_has 0x100003 1 OperVLs VL0-1 LinkSpeedExtEnabled '14.0625 Gbps' LocalPhysErr 6 OverrunErr 5; }
+trained_again() {
+    on_running_weft ibportstate -G 0x200003 1 reset >reset.out 2>&1
+    wait_until 10 port_has 0x200003 1 LinkState Active LinkSpeedExtActive '14.0625 Gbps'
+}
+weft_start tree.net || exit
+manager_starts --config "$work/links.conf" || exit
+claim "a port to an adapter has the leaf's settings" leaf_is_set
+claim "a port between switches has the other ones" trunk_is_set
+claim "an adapter has VLs, extended speeds and thresholds" adapter_is_set
+claim "a link that trains again has the forced speed" trained_again
+stop "$manager_id"
+manager_starts --config "$work/opensm.conf" --control "$work/sm.socket" || exit
+defaults_are_set() {
+    port_has 0x200003 1 HoqLife 18 VLStallCount 7 LinkSpeedExtEnabled '14.0625 Gbps or 25.78125 Gbps' LocalPhysErr 8 &&
+        port_has 0x200000 1 HoqLife 16 OperVLs VL0-7
+}
+claim "OpenSM's defaults are in force with its own file" defaults_are_set
+stop "$manager_id"
+weft_stop

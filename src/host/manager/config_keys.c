@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-enum { VLS_MOST = 15, LIFE_TIME_MOST = 18 };
+enum { VLS_MOST = 15, LIFE_TIME_MOST = 18, LIFE_MOST = 31 };
 
 enum { FIXED = false, LIVE = true };
 
@@ -14,6 +14,8 @@ enum { FIXED = false, LIVE = true };
     name, live, standard, NUMBER, FIELD(field), .low = (least), .high = (most)
 #define SECRET_KEY(name, field, standard)                                                          \
     NUMBER_KEY(name, field, 0, UINT64_MAX, FIXED, standard), .secret = true
+#define KEPT_KEY(name, field, most)                                                                \
+    NUMBER_KEY(name, field, 0, most, LIVE, "keep"), .instead = "keep", .instead_value = LINK_KEEP
 #define TIME_KEY(name, field, standard, least, reason)                                             \
     name, LIVE, standard, TIME, FIELD(field), .low = (least), .low_reason = (reason)
 #define FLAG_KEY(name, field, standard)       name, LIVE, standard, FLAG, FIELD(field)
@@ -85,6 +87,17 @@ const struct key config_keys[] = {
     {NUMBER_KEY("subnet_prefix", sm.subnet_prefix, 1, UINT64_MAX, FIXED, "0xfe80000000000000")},
     {NUMBER_KEY("subnet_timeout", sm.subnet_timeout, 0, 31, LIVE, "18")},
     {NUMBER_KEY("life_time", sm.life_time, 0, LIFE_TIME_MOST, LIVE, "10")},
+    {NUMBER_KEY("max_op_vls", sm.links.vls, 1, LINK_VLS_MOST, FIXED, "5")},
+    {KEPT_KEY("head_of_queue_lifetime", sm.links.queue_life, LIFE_MOST)},
+    {KEPT_KEY("leaf_head_of_queue_lifetime", sm.links.leaf_queue_life, LIFE_MOST)},
+    {KEPT_KEY("vl_stall_count", sm.links.stall_count, 7)},
+    {KEPT_KEY("leaf_vl_stall_count", sm.links.leaf_stall_count, 7)},
+    {KEPT_KEY("local_phy_errors_threshold", sm.links.local_errors, 15)},
+    {KEPT_KEY("overrun_errors_threshold", sm.links.overrun_errors, 15)},
+    {NUMBER_KEY("force_link_speed", sm.links.speeds, 0, LINK_SPEEDS_SUPPORTED, LIVE, "0")},
+    {NUMBER_KEY("force_link_speed_ext", sm.links.speeds_ext, 0, LINK_SPEEDS_EXT_SUPPORTED, LIVE,
+                "0")},
+    {NUMBER_KEY("force_link_width", sm.links.widths, 0, LINK_WIDTHS_SUPPORTED, LIVE, "0")},
     {OTHER_KEY("engine", config_set_engine, LIVE, "updn")},
     {OTHER_KEY("root", config_set_root, LIVE, "default")},
     {OTHER_KEY("root_file", config_set_root_file, LIVE, "none")},
@@ -179,6 +192,7 @@ const struct key config_keys[] = {
     {TRANSLATE("routing_engine", opensm_set_engine, "(null)", "engine")},
     {TRANSLATE("sminfo_polling_timeout", opensm_set_polling, "10000", "poll, in ms")},
     /* The vendor's. */
+    {RENAME("max_operational_vls", "max_op_vls", NULL)},
     {RENAME("cache_files_dir", "state", NULL)},
     {RENAME("routing_threads_num", "threads", NULL), .high = 256},
 
@@ -223,13 +237,9 @@ const struct key config_keys[] = {
     {NONE("exit_on_fatal", "TRUE",
           "weft ends only if it cannot start; later it logs errors and tries again")},
     {NONE("fdr10", "1", "weft leaves FDR10 as ports have it")},
-    {NONE("force_link_speed", "15", "weft leaves enabled speeds as ports have them")},
-    {NONE("force_link_speed_ext", "31", "weft leaves enabled speeds as ports have them")},
-    {NONE("force_link_width", "255", "weft leaves enabled widths as ports have them")},
     {NONE("force_log_flush", "FALSE", "the log is flushed whenever the manager is idle")},
     {NONE("fsync_high_avail_files", "TRUE", "weft always syncs files of the state directory")},
     {NONE("guid_routing_order_no_scatter", "FALSE", "use 'first' without 'scatter'")},
-    {NONE("head_of_queue_lifetime", "0x12", "weft leaves HOQLife as ports have it")},
     {NONE("honor_guid2lid_file", "FALSE",
           "a new master keeps the LIDs that ports have; 'state' keeps them across restarts")},
     {NONE("ids_guid_file", "(null)", "updn orders switches by itself: use 'root' or 'root_file'")},
@@ -240,13 +250,10 @@ const struct key config_keys[] = {
     {NONE("ipoib_mcgroup_creation_validation", "TRUE", "weft always checks groups")},
     {NONE("keep_pkey_indexes", "TRUE", "a P_Key always keeps its index")},
     {NONE("lash_start_vl", "0", "routes begin with VL 0; a QoS policy can reserve VLs")},
-    {NONE("leaf_head_of_queue_lifetime", "0x10", "weft leaves HOQLife as ports have it")},
-    {NONE("leaf_vl_stall_count", "7", "weft leaves VLStallCount as ports have it")},
     {NONE("lfts_file", "(null)", "weft computes tables: use 'user_routes' for single entries")},
     {NONE("lid_matrix_dump_file", "(null)",
           "weft computes tables: use 'user_routes' for single entries")},
     {NONE("lmc_esp0", "FALSE", "switches have one LID")},
-    {NONE("local_phy_errors_threshold", "8", "weft leaves LocalPhyErrors as ports have it")},
     {NONE("log_flags", "0x03", "the log has all events")},
     {NONE("log_max_size", "0", "use logrotate; SIGHUP opens the log again")},
     {NONE("log_prefix", "(null)", "lines of the log have no prefix")},
@@ -254,7 +261,6 @@ const struct key config_keys[] = {
     {NONE("m_key_lookup", "TRUE", "weft knows the M_Key of each port from 'm_key'")},
     {NONE("max_msg_fifo_timeout", "10000",
           "each port has its own queue of queries: see 'sa_max_queries_per_port'")},
-    {NONE("max_op_vls", "5", "weft uses all VLs of a link: see 'max_vls'")},
     {NONE("max_reverse_hops", "0", "ftree refuses such networks: use engine updn")},
     {NONE("max_smps_timeout", "600000", "'window' limits all SMPs")},
     {NONE("max_wire_smps2", "4", "'window' limits all SMPs")},
@@ -263,7 +269,6 @@ const struct key config_keys[] = {
           "weft asks clients to register again only if it may lack their registrations")},
     {NONE("node_name_map_name", "(null)", "logs have node descriptions")},
     {NONE("nue_include_switches", "FALSE", "nue always includes switches")},
-    {NONE("overrun_errors_threshold", "8", "weft leaves OverrunErrors as ports have it")},
     {NONE("per_module_logging_file", "/etc/opensm/per-module-logging.conf",
           "the log has one level for all parts")},
     {NONE("perfmgr", "FALSE", "weft always reads error counters: see 'counter_interval'")},
@@ -297,7 +302,6 @@ const struct key config_keys[] = {
     {NONE("use_optimized_slvl", "FALSE", "weft writes only SL to VL tables that differ")},
     {NONE("use_original_extended_sa_rates_only", "FALSE", "paths have the rates of their links")},
     {NONE("use_ucast_cache", "FALSE", "'repair' always keeps routes that still work")},
-    {NONE("vl_stall_count", "7", "weft leaves VLStallCount as ports have it")},
 
     /* Keys of the vendor's manager without effect here. */
     {NONE("aguid_*", NULL, NO_ALIAS)},
@@ -348,6 +352,7 @@ const struct key config_keys[] = {
     {NONE("fast_recovery_*", NULL, "see 'isolate'")},
     {NONE("find_roots_color_algorithm", NULL, "use 'root detect' or 'root_file'")},
     {NONE("flid_compression", NULL, NO_ROUTERS)},
+    {NONE("force_link_speed_ext2", NULL, "weft leaves enabled XDR speeds as ports have them")},
     {NONE("force_heavy_sweep_window", NULL, "use 'full_sweep_every'")},
     {NONE("ftree_ca_order_dump_file", NULL, "use 'first'")},
     {NONE("get_mft_tables", NULL, "weft reads tables that it did not write")},
