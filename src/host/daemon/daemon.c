@@ -309,7 +309,7 @@ static bool is_full(const char *path, const char **why)
 
 static void list_files(struct daemon *daemon, struct problems *problems)
 {
-    const char *paths[] = {daemon->config->state, daemon->config->dump, daemon->config->log};
+    const char *paths[] = {daemon->config->state, daemon->config->dump, daemon->log.options.path};
     static const char *const meanings[] = {
         "LIDs and registrations are not saved: after a restart hosts may get other LIDs",
         "dumps are not written", "the log is incomplete"};
@@ -500,6 +500,21 @@ static void free_retired(struct daemon *daemon)
     daemon->retired.count = 0;
 }
 
+/* OpenSM's configuration may name a log file where weft may not write. */
+static int open_log(struct daemon *daemon, const struct config *config, struct err *err)
+{
+    struct log_options options = config->log;
+    char text[1024];
+    int status = event_log_open(&daemon->log, &options, err);
+    if (status == 0 || !config->log_optional)
+        return status;
+    options.path = NULL;
+    status = event_log_open(&daemon->log, &options, NULL);
+    event_log_write(&daemon->log, "warning", "%s; the log is standard output",
+                    err_text(err, text, sizeof text));
+    return status;
+}
+
 static void reload_config(struct daemon *daemon, uint64_t now)
 {
     struct err err = {0};
@@ -515,7 +530,7 @@ static void reload_config(struct daemon *daemon, uint64_t now)
         vec_push(&daemon->retired, fresh); /* swapped below if it is used */
     }
     if (status == 0)
-        status = event_log_open(&daemon->log, fresh->log, fresh->json, &err);
+        status = open_log(daemon, fresh, &err);
     if (status < 0) {
         event_log_write(&daemon->log, "error", "the configuration stays as it was: %s",
                         err_text(&err, text, sizeof text));
@@ -860,7 +875,7 @@ static int open_all(struct daemon *daemon, struct err *err)
 {
     struct config *config = daemon->config;
     daemon->watched[WATCH_SIGNALS].fd = open_signal_fd();
-    int status = event_log_open(&daemon->log, config->log, config->json, err);
+    int status = open_log(daemon, config, err);
     if (status == 0) {
         failure_log = &daemon->log;
         mem_on_failure(end_without_memory);

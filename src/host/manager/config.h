@@ -18,6 +18,17 @@
 enum { CONFIG_KEYS = 384 };        /* at least the length of the table of keys */
 #define CONFIG_CONTROL_AUTO "auto" /* value of `control`: the default path */
 
+struct log_options {
+    const char *path; /* NULL: standard output */
+    bool json;
+    bool errors_only; /* no other events than errors and warnings */
+    bool restart;     /* the file is emptied at the start */
+    bool flush;       /* after each line */
+    bool syslog;      /* lines also go to syslog(3) */
+    uint32_t most_mib; /* size of the file, which is then renamed; 0: no limit */
+    const char *prefix; /* of each line; NULL: none */
+};
+
 enum config_effect {
     CONFIG_IN_FORCE,
     CONFIG_DEFAULT,   /* OpenSM's default: nothing is set */
@@ -39,8 +50,9 @@ struct config {
     struct sa_config sa;
     struct counter_config counters;
     struct port_choice port;
-    const char *dump, *state, *log, *control; /* NULL: none */
-    bool json;
+    const char *dump, *state, *control; /* NULL: none */
+    struct log_options log;
+    bool log_optional; /* without the file, the log is standard output */
     unsigned threads; /* 0: one for each processor */
     bool lmc_given;
     enum root_choice root;

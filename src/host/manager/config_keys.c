@@ -66,6 +66,8 @@ static const char *const modes[] = {
     [SM_ORDERED] = "ordered", [SM_STATIC] = "static", [SM_NAIVE] = "naive", NULL};
 static const char *const lid_policies[] = {"prepopulated", "dynamic", NULL};
 
+static const char *const log_levels[] = {"info", "error", NULL};
+
 const struct key config_keys[] = {
     {OTHER_KEY("guid", config_set_guid, FIXED, "any")},
     {PATH_KEY("ca", port.ca, FIXED, "any")},
@@ -158,15 +160,20 @@ const struct key config_keys[] = {
     {WORD_KEY("vswitch_lids", sm.dynamic_lids, lid_policies, FIXED, "prepopulated")},
     {PATH_KEY("control", control, FIXED, CONFIG_CONTROL_AUTO)},
     {PATH_KEY("dump", dump, LIVE, "none")},
-    {PATH_KEY("log", log, LIVE, "none")},
-    {FLAG_KEY("json", json, "no")},
+    {PATH_KEY("log", log.path, LIVE, "none")},
+    {FLAG_KEY("json", log.json, "no")},
+    {WORD_KEY("log_level", log.errors_only, log_levels, LIVE, "info")},
+    {NUMBER_KEY("log_max_size", log.most_mib, 0, UINT32_MAX, LIVE, "0")},
+    {OTHER_KEY("accum_log_file", config_set_accumulation, LIVE, "yes")},
+    {FLAG_KEY("force_log_flush", log.flush, "no")},
+    {PATH_KEY("log_prefix", log.prefix, LIVE, "none")},
+    {FLAG_KEY("syslog", log.syslog, "no")},
 
     /* Keys of OpenSM with another name or unit. */
     {RENAME("cn_guid_file", "first", "(null)"), .optional_file = true},
     {RENAME("dump_files_dir", "dump", "/var/log/"), .own_default = true},
     {RENAME("guid_routing_order_file", "first", "(null)"), .optional_file = true},
     {RENAME("hop_weights_file", "weights", "(null)"), .optional_file = true},
-    {RENAME("log_file", "log", "/var/log/opensm.log")},
     {RENAME("m_key_lease_period", "m_key_lease", "0")},
     {RENAME("m_key_protection_level", "m_key_protect", "0")},
     {RENAME("max_wire_smps", "window", "4"), .own_default = true, .high = 65536,
@@ -186,18 +193,22 @@ const struct key config_keys[] = {
     {RENAME("transaction_retries", "retries", "3"), .high = 16},
     {RENAME("transaction_timeout", "timeout", "200"), .unit = "ms"},
     {TRANSLATE("force_heavy_sweep", opensm_set_heavy_sweep, "FALSE", "TRUE is full_sweep_every 1")},
+    {TRANSLATE("log_file", opensm_set_log_file, "/var/log/opensm.log",
+               "log; standard output if the file cannot be opened")},
+    {TRANSLATE("log_flags", opensm_set_log_flags, "0x03",
+               "without 0x02 log_level error; with 0x80 syslog yes; others add nothing")},
     {TRANSLATE("no_partition_enforcement", opensm_set_no_enforcement, "FALSE",
                "TRUE is part_enforce off")},
     {TRANSLATE("polling_retry_number", opensm_set_polling_retries, "4", "poll_retries")},
     {TRANSLATE("routing_engine", opensm_set_engine, "(null)", "engine")},
     {TRANSLATE("sminfo_polling_timeout", opensm_set_polling, "10000", "poll, in ms")},
     /* The vendor's. */
+    {TRANSLATE("syslog_log_flags", opensm_set_syslog_flags, NULL, "other values than 0: syslog yes")},
     {RENAME("max_operational_vls", "max_op_vls", NULL)},
     {RENAME("cache_files_dir", "state", NULL)},
     {RENAME("routing_threads_num", "threads", NULL), .high = 256},
 
     /* Keys of OpenSM without effect here. */
-    {NONE("accum_log_file", "TRUE", "the log is always appended to")},
     {NONE("avoid_throttled_links", "FALSE", "use 'weights' to use slow links less")},
     {NONE("congestion_control", "FALSE", NO_CC)},
     {NONE("cc_key", "0", NO_CC)},
@@ -237,7 +248,6 @@ const struct key config_keys[] = {
     {NONE("exit_on_fatal", "TRUE",
           "weft ends only if it cannot start; later it logs errors and tries again")},
     {NONE("fdr10", "1", "weft leaves FDR10 as ports have it")},
-    {NONE("force_log_flush", "FALSE", "the log is flushed whenever the manager is idle")},
     {NONE("fsync_high_avail_files", "TRUE", "weft always syncs files of the state directory")},
     {NONE("guid_routing_order_no_scatter", "FALSE", "use 'first' without 'scatter'")},
     {NONE("honor_guid2lid_file", "FALSE",
@@ -254,9 +264,6 @@ const struct key config_keys[] = {
     {NONE("lid_matrix_dump_file", "(null)",
           "weft computes tables: use 'user_routes' for single entries")},
     {NONE("lmc_esp0", "FALSE", "switches have one LID")},
-    {NONE("log_flags", "0x03", "the log has all events")},
-    {NONE("log_max_size", "0", "use logrotate; SIGHUP opens the log again")},
-    {NONE("log_prefix", "(null)", "lines of the log have no prefix")},
     {NONE("long_transaction_timeout", "500", "all requests have the same 'timeout'")},
     {NONE("m_key_lookup", "TRUE", "weft knows the M_Key of each port from 'm_key'")},
     {NONE("max_msg_fifo_timeout", "10000",
@@ -368,7 +375,7 @@ const struct key config_keys[] = {
     {NONE("light_sweep_spst", NULL, "each sweep asks every switch for its port states")},
     {NONE("load_inform_info_from_sadb", NULL, "'state' always keeps subscriptions")},
     {NONE("local_flid_*", NULL, NO_ROUTERS)},
-    {NONE("log_num_backlogs", NULL, "use logrotate; SIGHUP opens the log again")},
+    {NONE("log_num_backlogs", NULL, "one old log file is kept: see 'log_max_size'")},
     {NONE("master_sm_*", NULL, "a master keeps its 'priority'")},
     {NONE("max_alt_dr_path_retries", NULL, "weft finds other paths to a node by itself")},
     {NONE("max_cas_on_spine", NULL, "use 'root' or 'root_file'")},
@@ -434,7 +441,6 @@ const struct key config_keys[] = {
     {NONE("suppress_mc_pkey_traps", NULL, "weft limits the traps of each port")},
     {NONE("sweep_every_hup_signal", NULL, "SIGUSR1 discovers the subnet again")},
     {NONE("switch_name", NULL, VENDOR)},
-    {NONE("syslog_log_flags", NULL, "systemd keeps the log: use journalctl")},
     {NONE("tenants_policy_*", NULL, "use 'partitions'")},
     {NONE("topo_config_*", NULL, "use 'topology_plan': weft reports cables that differ from it")},
     {NONE("topo_policy_file", NULL, NO_TOPOLOGIES)},

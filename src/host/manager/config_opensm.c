@@ -180,6 +180,39 @@ int opensm_set_no_enforcement(struct config *config, const char *value, struct e
     return set_if_true(config, value, "part_enforce", "off", err);
 }
 
+/* OpenSM's default is a file that only root can write. */
+int opensm_set_log_file(struct config *config, const char *value, struct err *err)
+{
+    config->log_optional = true;
+    return config_put(config, "log", value, err);
+}
+
+static int parse_flags(struct config *config, const char *value, uint64_t *flags, struct err *err)
+{
+    if (parse_number(value, flags))
+        return 0;
+    return err_set(err, EINVAL, "%s: '%s': expected a number", config->source.key, value);
+}
+
+int opensm_set_log_flags(struct config *config, const char *value, struct err *err)
+{
+    enum { FLAG_INFO = 0x02, FLAG_SYSLOG = 0x80 };
+    uint64_t flags;
+    int status = parse_flags(config, value, &flags, err);
+    if (status == 0)
+        status = config_put(config, "log_level", flags & FLAG_INFO ? "info" : "error", err);
+    if (status == 0 && flags & FLAG_SYSLOG)
+        status = config_put(config, "syslog", "yes", err);
+    return status;
+}
+
+int opensm_set_syslog_flags(struct config *config, const char *value, struct err *err)
+{
+    uint64_t flags;
+    int status = parse_flags(config, value, &flags, err);
+    return status < 0 ? status : config_put(config, "syslog", flags ? "yes" : "no", err);
+}
+
 /* Polls: weft detects a lost master faster than OpenSM does. If the file changes one of OpenSM's
  * two values, both are in force, since together they are the time until a takeover. */
 static int set_poll_value(struct config *config, const char *value, const char **kept,

@@ -240,6 +240,21 @@ int config_set_key_file(struct config *config, const char *value, struct err *er
     return status;
 }
 
+static bool parse_flag(const char *value, bool *flag)
+{
+    *flag = strcasecmp(value, "yes") == 0 || strcasecmp(value, "true") == 0;
+    return *flag || strcasecmp(value, "no") == 0 || strcasecmp(value, "false") == 0;
+}
+
+int config_set_accumulation(struct config *config, const char *value, struct err *err)
+{
+    bool append;
+    if (!parse_flag(value, &append))
+        return err_set(err, EINVAL, "'%s': expected yes or no", value);
+    config->log.restart = !append;
+    return 0;
+}
+
 /* ---- types ---- */
 
 int config_set_value(struct config *config, const struct key *key, const char *value,
@@ -264,9 +279,10 @@ int config_set_value(struct config *config, const struct key *key, const char *v
     } else if (key->instead && strcmp(value, key->instead) == 0) {
         number = key->instead_value;
     } else if (key->kind == FLAG) { /* OpenSM writes "TRUE" and "FALSE" */
-        number = strcasecmp(value, "yes") == 0 || strcasecmp(value, "true") == 0;
-        if (!number && strcasecmp(value, "no") != 0 && strcasecmp(value, "false") != 0)
+        bool flag = false;
+        if (!parse_flag(value, &flag))
             status = err_set(err, EINVAL, "'%s': expected yes or no", value);
+        number = flag;
     } else if (key->kind == TIME) {
         if (!time_parse_ns(value, &number) || number == 0)
             status = err_set(err, EINVAL, "'%s': expected a time such as 200ms or 10s", value);

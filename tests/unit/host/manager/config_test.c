@@ -61,7 +61,7 @@ static void lines_set_keys(void **state)
     assert_true(f->config.sm.engine_options.root_guids[2] == 0x30);
     assert_true(f->config.port.guid == 0x0002c90300001234);
     assert_string_equal(f->config.dump, "/var/dump dir");
-    assert_true(f->config.json);
+    assert_true(f->config.log.json);
 }
 
 static void an_error_names_file_and_line(void **state)
@@ -174,7 +174,7 @@ static void flags_can_have_the_values_of_opensm(void **state)
 {
     struct fixture *f = *state;
     assert_int_equal(read_text(f, "json TRUE\nhold False\nrepair no\nreversible Yes\n"), 0);
-    assert_true(f->config.json);
+    assert_true(f->config.log.json);
     assert_false(f->config.sm.hold);
     assert_false(f->config.sm.repair);
     assert_true(f->config.sm.engine_options.reversible);
