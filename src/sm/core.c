@@ -156,6 +156,7 @@ struct sm *sm_new(const struct sm_config *config, uint64_t port_guid)
         sm->config.lmc = 2; /* engines that rename need several LIDs for each destination */
     sm->guid = port_guid;
     subnet_init(&sm->subnet);
+    sm->subnet.names = config->names;
     sm->subnet.functions.dynamic = sm->config.dynamic_lids;
     sm->subnet.functions.lmc = sm->config.lmc;
     for (size_t i = 0; i < PART_COUNT; i++) {
@@ -507,6 +508,7 @@ void sm_configure(struct sm *sm, uint64_t now, const struct sm_config *config)
     if (config->policy->limit)
         config->policy->limit(&sm->config);
     sm->config.qos = NULL; /* copied by qos_configure() */
+    sm->subnet.names = config->names;
     partitions_rules_changed(sm);
     if (sm_state(sm) != SM_MASTER)
         return;

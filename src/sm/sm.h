@@ -104,6 +104,7 @@ struct sm_config {
                            above which repaired tables are computed again; 0: never */
     bool scope_full;    /* explore everything after every change */
     bool lid_route;     /* send SMPs by LID as far as the tables are in force */
+    const struct node_names *names;      /* the owner's; NULL: none */
     const struct partitions *partitions; /* the owner's; NULL: do not write partition tables */
     enum sm_enforcement part_enforce;
     const struct qos *qos;          /* service levels; copied; NULL: none */

@@ -161,6 +161,7 @@ leaf_head_of_queue_lifetime 0x0f
 vl_stall_count 5
 leaf_vl_stall_count 6
 force_link_speed_ext 1
+node_name_map_name $work/names
 force_link_width 2
 local_phy_errors_threshold 6
 overrun_errors_threshold 5
@@ -179,6 +180,9 @@ leaf_is_set() {
         LocalPhysErr 6 OverrunErr 5
 }
 trunk_is_set() { port_has 0x200003 1 OperVLs VL0-1 HoqLife 16 VLStallCount 5 LinkWidthEnabled 4X LinkSpeedExtEnabled '14.0625 Gbps'; }
+names_are_used() {
+    contains 'switch 0x0000000000200000 "the first switch" is in' manager.log && contains 'is in \(the first switch port 1\)' manager.log
+}
 adapter_is_set() { port_has 0x100003 1 OperVLs VL0-1 LinkSpeedExtEnabled '14.0625 Gbps' LocalPhysErr 6 OverrunErr 5; }
 trained_again() {
     on_running_weft ibportstate -G 0x200003 1 reset >reset.out 2>&1
@@ -189,6 +193,7 @@ manager_starts --config "$work/links.conf" || exit
 claim "a port to an adapter has the leaf's settings" leaf_is_set
 claim "a port between switches has the other ones" trunk_is_set
 claim "an adapter has VLs, extended speeds and thresholds" adapter_is_set
+claim "the log has the names of the node name map" names_are_used
 claim "a link that trains again has the forced speed" trained_again
 stop "$manager_id"
 manager_starts --config "$work/opensm.conf" --control "$work/sm.socket" || exit

@@ -130,7 +130,7 @@ void event_log_write_last(struct event_log *log, const char *text)
     char when[48];
     fprintf(log->file,
             log->options.json ? "{\"time\":\"%s\",\"event\":\"error\",\"text\":\"%s\"}\n"
-                      : "%s error    %s\n",
+                              : "%s error    %s\n",
             clock_text(log->options.json, when), text);
     fflush(log->file);
 }

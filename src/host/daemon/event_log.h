@@ -3,8 +3,8 @@
  *   2026-03-01 09:12:44.103 up       subnet up: 36 switches, 324 adapters; …
  *   {"time":"2026-03-01T09:12:44.103+0100","event":"up","text":"subnet up: …"}
  *
- * Lines are buffered; the loop flushes the file when it is idle. A file that reaches its largest size
- * is renamed to FILE.1, which replaces an older one, and a new file begins. */
+ * Lines are buffered; the loop flushes the file when it is idle. A file that reaches its largest
+ * size is renamed to FILE.1, which replaces an older one, and a new file begins. */
 #ifndef WEFT_HOST_DAEMON_EVENT_LOG_H
 #define WEFT_HOST_DAEMON_EVENT_LOG_H
 

@@ -51,6 +51,7 @@ void config_release(struct config *config)
     port_weights_release(&config->weights);
     user_routes_release(&config->user_routes);
     partitions_release(&config->partitions);
+    node_names_release(&config->names);
     topology_release(&config->plan);
     qos_release(&config->qos);
     vec_release(&config->lines);
@@ -253,6 +254,7 @@ int config_finish(struct config *config, struct err *err)
     options->root_count = roots->items.count;
     config->partitions.allow_both = config->allow_both_pkeys;
     config->sm.partitions = config->partitions.all.count ? &config->partitions : NULL;
+    config->sm.names = config->names.items.count ? &config->names : NULL;
     options->user = config->user_routes.entries.count ? &config->user_routes : NULL;
     status = finish_keys(config, err);
     return status < 0 ? status : qos_finish(&config->qos, err);

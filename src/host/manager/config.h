@@ -21,11 +21,11 @@ enum { CONFIG_KEYS = 384 };        /* at least the length of the table of keys *
 struct log_options {
     const char *path; /* NULL: standard output */
     bool json;
-    bool errors_only; /* no other events than errors and warnings */
-    bool restart;     /* the file is emptied at the start */
-    bool flush;       /* after each line */
-    bool syslog;      /* lines also go to syslog(3) */
-    uint32_t most_mib; /* size of the file, which is then renamed; 0: no limit */
+    bool errors_only;   /* no other events than errors and warnings */
+    bool restart;       /* the file is emptied at the start */
+    bool flush;         /* after each line */
+    bool syslog;        /* lines also go to syslog(3) */
+    uint32_t most_mib;  /* size of the file, which is then renamed; 0: no limit */
     const char *prefix; /* of each line; NULL: none */
 };
 
@@ -53,7 +53,7 @@ struct config {
     const char *dump, *state, *control; /* NULL: none */
     struct log_options log;
     bool log_optional; /* without the file, the log is standard output */
-    unsigned threads; /* 0: one for each processor */
+    unsigned threads;  /* 0: one for each processor */
     bool lmc_given;
     enum root_choice root;
     struct guid_list root_guids, root_file, first;
@@ -63,6 +63,7 @@ struct config {
     int qos_wanted;           /* -1: on if there is a policy or option */
     struct err policy_absent; /* the policy file is missing: an error unless qos is off */
     struct partitions partitions;
+    struct node_names names;
     struct topology plan; /* of topology_plan, if has_plan */
     bool has_plan;
     bool allow_both_pkeys;

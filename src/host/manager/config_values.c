@@ -163,6 +163,12 @@ int config_set_user_routes(struct config *config, const char *value, struct err 
                : user_routes_read(&config->user_routes, from_file(value, err));
 }
 
+int config_set_node_names(struct config *config, const char *value, struct err *err)
+{
+    node_names_release(&config->names);
+    return config_value_is_none(value) ? 0 : node_names_read(&config->names, from_file(value, err));
+}
+
 int config_set_partitions(struct config *config, const char *value, struct err *err)
 {
     partitions_release(&config->partitions);
