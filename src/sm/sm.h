@@ -70,8 +70,9 @@ struct sm_config {
     struct engine_list others; /* tried in this order if `engine` refuses; if there are any, no
                                   engine may be a hybrid or rename destinations */
     struct engine_options engine_options;
-    uint8_t priority; /* 0 … 15 */
-    uint8_t lmc;      /* of adapter ports */
+    uint8_t priority;   /* 0 … 15 */
+    uint8_t lmc;        /* of adapter ports */
+    bool reassign_lids; /* at the start, ignore the LIDs that ports have or had */
     uint64_t m_key, sm_key;
     const uint64_t
         *allowed_sm_guids; /* ports of other managers; all are allowed if there is none */

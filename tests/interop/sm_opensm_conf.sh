@@ -152,6 +152,38 @@ errors_at_once() {
 }
 claim "all errors of a file are printed in one run" errors_at_once
 
+# ---- LIDs ----
+
+printf 'reassign_lids TRUE\n' >reassign.conf
+lid_of() { discovered_lids | awk -v guid=$(($1)) '$1 == guid { print $2 }'; }
+keeps_or_reassigns() { # the port of each manager has LID 1 if it assigns LIDs
+    local running=on_running_weft
+    weft_start tree.net || return
+    WEFT_ATTACH=H5 sm_once && [ "$(lid_of 0x10000b)" = 1 ] || return
+    WEFT_ATTACH=H0 sm_once && [ "$(lid_of 0x10000b)" = 1 ] && [ "$(lid_of 0x100001)" != 1 ] || return
+    WEFT_ATTACH=H0 sm_once --config reassign.conf && [ "$(lid_of 0x10000b)" != 1 ] && [ "$(lid_of 0x100001)" = 1 ] || return
+    weft_stop
+}
+claim "reassign_lids assigns new LIDs, and ports keep theirs without it" keeps_or_reassigns
+
+# ---- routes ----
+
+tables_with() { # NAME LINE...: forwarding tables as dumped by a manager with these lines
+    local name=$1 running=on_running_weft
+    shift
+    printf '%s\n' "$@" "dump $work/dump-$name" >"$name.conf" && mkdir "dump-$name" && weft_start wide.net || return
+    sm_once --config "$name.conf" || return
+    weft_stop
+    table_facts "dump-$name/opensm-lfts.dump" >"$name.tables"
+}
+"$WEFT" topo gen fattree m=4,4 w=1,4 ports=8 speed=EDR >wide.net || exit
+shifts() {
+    tables_with plain 'routing_engine updn' && tables_with shifted 'routing_engine updn' 'port_shifting TRUE' &&
+        [ -s plain.tables ] && ! diff plain.tables shifted.tables >/dev/null &&
+        [ "$(awk '{ print $1, $2 }' plain.tables)" = "$(awk '{ print $1, $2 }' shifted.tables)" ]
+}
+claim "port_shifting changes the ports of routes" shifts
+
 # ---- settings of links ----
 
 cat >links.conf <<END
