@@ -166,6 +166,19 @@ keeps_or_reassigns() { # the port of each manager has LID 1 if it assigns LIDs
 }
 claim "reassign_lids assigns new LIDs, and ports keep theirs without it" keeps_or_reassigns
 
+# ---- other managers ----
+
+printf 'ignore_other_sm TRUE\nsminfo_polling_timeout 100\n' >ignore.conf
+ignores_others() {
+    local running=on_running_weft status=0
+    weft_start tree.net && manager_starts || return
+    ! WEFT_ATTACH=H1 sm_once --control none && WEFT_ATTACH=H1 sm_once --control none --config ignore.conf || status=1
+    stop "$manager_id"
+    weft_stop
+    return $status
+}
+claim "with ignore_other_sm a manager is master beside another one" ignores_others
+
 # ---- routes ----
 
 tables_with() { # NAME LINE...: forwarding tables as dumped by a manager with these lines

@@ -73,6 +73,6 @@ config_setter config_set_engine, config_set_allowed_guids, config_set_root, conf
     config_set_key_file, config_set_accumulation, config_set_node_names;
 config_setter opensm_set_engine, opensm_set_heavy_sweep, opensm_set_no_enforcement,
     opensm_set_polling, opensm_set_polling_retries, opensm_set_log_file, opensm_set_log_flags,
-    opensm_set_syslog_flags;
+    opensm_set_syslog_flags, opensm_set_ignore_others;
 
 #endif

@@ -180,6 +180,12 @@ int opensm_set_no_enforcement(struct config *config, const char *value, struct e
     return set_if_true(config, value, "part_enforce", "off", err);
 }
 
+/* No port has this GUID, so no other manager is trusted. */
+int opensm_set_ignore_others(struct config *config, const char *value, struct err *err)
+{
+    return set_if_true(config, value, "allowed_sm_guids", "0xffffffffffffffff", err);
+}
+
 /* OpenSM's default is a file that only root can write. */
 int opensm_set_log_file(struct config *config, const char *value, struct err *err)
 {
