@@ -16,6 +16,7 @@ enum {
     WINDOW = 64,          /* fills the link; a larger window only lengthens the queue */
     PROTECT_WITH_KEY = 2, /* defaults where ports have an M_Key */
     LEASE_WITH_KEY_S = 60,
+    ERRORS_MOST = 100,
 };
 
 const char *config_key(size_t index)
@@ -187,6 +188,8 @@ int config_read(struct config *config, const char *path, struct err *err)
     while (line_reader_next_line(lines)) {
         struct err reason = {0};
         size_t before = config->errors.count;
+        if (before >= ERRORS_MOST)
+            continue; /* this is no configuration */
         int result = read_config_line(config, lines, &reason);
         if (result == 0)
             continue;

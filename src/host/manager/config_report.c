@@ -37,8 +37,10 @@ void config_print(const struct config *config, struct text *out)
 {
     for (size_t i = 0; config_key(i); i++) {
         const struct key *key = &config_keys[i];
-        if (config->values[i] && !config->from_key_file[i])
-            text_printf(out, "%s %s\n", key->name, config->values[i]);
+        const char *value = config->values[i];
+        const char *quote = value && strchr("\"'", value[0]) ? "\"" : "";
+        if (value && !config->from_key_file[i])
+            text_printf(out, "%s %s%s%s\n", key->name, quote, value, quote);
         else
             text_printf(out, "#%s %s\n", key->name,
                         config->from_key_file[i] ? "(from the key file)" : key->standard);
