@@ -196,6 +196,13 @@ shifts() {
         [ "$(awk '{ print $1, $2 }' plain.tables)" = "$(awk '{ print $1, $2 }' shifted.tables)" ]
 }
 claim "port_shifting changes the ports of routes" shifts
+printf '0x200000 5\n' >ignored
+uses_of_port() { awk '$1 == "200000" && $3 == 5' "$1" | wc -l; }
+prefers_ignored() {
+    tables_with ignoring 'routing_engine minhop' "port_prof_ignore_file $work/ignored" &&
+        [ "$(uses_of_port ignoring.tables)" -gt "$(uses_of_port plain.tables)" ]
+}
+claim "a port that is ignored by load balancing carries more routes" prefers_ignored
 
 # ---- settings of links ----
 

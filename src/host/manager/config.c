@@ -50,6 +50,8 @@ void config_release(struct config *config)
     guid_list_release(&config->allowed_sm_guids);
     guid_list_release(&config->first);
     port_weights_release(&config->weights);
+    port_weights_release(&config->ignored_ports);
+    port_weights_release(&config->all_weights);
     user_routes_release(&config->user_routes);
     partitions_release(&config->partitions);
     node_names_release(&config->names);
@@ -230,10 +232,22 @@ static int finish_keys(struct config *config, struct err *err)
     return 0;
 }
 
+static void finish_weights(struct config *config)
+{
+    struct port_weights *all = &config->all_weights;
+    all->items.count = 0;
+    for (size_t i = 0; i < config->weights.items.count; i++)
+        vec_push(&all->items, config->weights.items.items[i]);
+    for (size_t i = 0; i < config->ignored_ports.items.count; i++)
+        vec_push(&all->items, config->ignored_ports.items.items[i]);
+    config->sm.engine_options.weights = all->items.count ? all : NULL;
+}
+
 int config_finish(struct config *config, struct err *err)
 {
     struct engine_options *options = &config->sm.engine_options;
     assert(config->sm.engine && config->sm.lmc <= 7);
+    finish_weights(config);
     int status = config_finish_opensm(config, err);
     if (status < 0)
         return status;

@@ -57,7 +57,8 @@ struct config {
     bool lmc_given;
     enum root_choice root;
     struct guid_list root_guids, root_file, first;
-    struct port_weights weights;
+    struct port_weights weights, ignored_ports;
+    struct port_weights all_weights; /* of both files */
     struct user_routes user_routes;
     struct qos qos;
     int qos_wanted;           /* -1: on if there is a policy or option */

@@ -76,7 +76,11 @@ static int set_renamed(struct config *config, const struct key *key, const char 
         return 0;
     }
     int status = convert(key, value, text, sizeof text, err);
-    return status < 0 ? status : config_put(config, key->ours, text, err);
+    if (status == 0)
+        status = config_put(config, key->ours, text, err);
+    if (status == 0 && key->reason)
+        describe(config, CONFIG_PARTLY, key->reason);
+    return status;
 }
 
 int config_set_opensm(struct config *config, const struct key *key, const char *value,

@@ -86,8 +86,9 @@ void config_print_opensm_keys(struct text *out)
         if (key->kind < RENAMED || (key->kind == NO_EFFECT && is_in_family(key)))
             continue;
         if (key->kind == RENAMED)
-            snprintf(line, sizeof line, "%s: %s%s%s", key->name, key->ours,
-                     key->unit ? ", in " : "", key->unit ? key->unit : "");
+            snprintf(line, sizeof line, "%s: %s%s%s%s%s", key->name, key->ours,
+                     key->unit ? ", in " : "", key->unit ? key->unit : "", key->reason ? "; " : "",
+                     key->reason ? key->reason : "");
         else
             snprintf(line, sizeof line, "%s: %s%s", key->name,
                      key->kind == NO_EFFECT ? "no effect: " : "", key->reason);

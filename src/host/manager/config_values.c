@@ -149,9 +149,18 @@ int config_set_first(struct config *config, const char *value, struct err *err)
 int config_set_weights(struct config *config, const char *value, struct err *err)
 {
     port_weights_release(&config->weights);
-    config->sm.engine_options.weights = config_value_is_none(value) ? NULL : &config->weights;
+    config->weights = (struct port_weights){0};
     return config_value_is_none(value) ? 0
                                        : port_weights_read(&config->weights, from_file(value, err));
+}
+
+int config_set_ignored_ports(struct config *config, const char *value, struct err *err)
+{
+    port_weights_release(&config->ignored_ports);
+    config->ignored_ports = (struct port_weights){0};
+    return config_value_is_none(value)
+               ? 0
+               : port_weights_read_ignored(&config->ignored_ports, from_file(value, err));
 }
 
 int config_set_user_routes(struct config *config, const char *value, struct err *err)
