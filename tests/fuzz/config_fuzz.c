@@ -94,9 +94,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct config config;
     struct err err = {0};
-    static const char *const files[] = {"user_routes", "partitions", "root_file",
-                                        "first",       "weights",    "topology_plan",
-                                        "_file",       "qos_policy", "node_name", "ignore_ports"};
+    static const char *const files[] = {"user_routes", "partitions",    "root_file", "first",
+                                        "weights",     "topology_plan", "_file",     "qos_policy",
+                                        "node_name",   "ignore_ports"};
     for (size_t i = 0; i < sizeof files / sizeof *files; i++)
         if (names_file(data, size, files[i]))
             return 0;

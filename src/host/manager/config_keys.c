@@ -151,6 +151,7 @@ const struct key config_keys[] = {
     {NUMBER_KEY("sa_etm_max_num_mcgs", sa.port_groups, 0, UINT32_MAX, LIVE, "128")},
     {NUMBER_KEY("sa_etm_max_num_srvcs", sa.port_services, 0, UINT32_MAX, LIVE, "32")},
     {NUMBER_KEY("sa_etm_max_num_event_subs", sa.port_subscriptions, 0, UINT32_MAX, LIVE, "32")},
+    {"consolidate_ipv6_snm_req", FIXED, "no", FLAG, FIELD(sa.consolidate_snm)},
     {NUMBER_KEY("sa_max_mlids_per_port", sa.port_mlids, 0, UINT32_MAX, LIVE, "128")},
     {NUMBER_KEY("sa_max_queries_per_port", sa.client_limit, 1, 16384, LIVE, "256")},
     {TIME_KEY("counter_interval", counters.interval_ns, "10s", 10 * NS_PER_MS,
@@ -244,9 +245,6 @@ const struct key config_keys[] = {
     {NONE("connect_roots", "FALSE", "weft's engines always connect the roots, without cycles")},
     {NONE("console", "off", "weft has no console: use weft ctl")},
     {NONE("console_port", "10000", "weft has no console: use weft ctl")},
-    {NONE("consolidate_ipv6_snm_req", "FALSE",
-          "not supported: each group needs a multicast LID of its own; 'sa_max_mlids_per_port' "
-          "limits them")},
     {NONE("daemon", "FALSE",
           "weft sm stays in the foreground: let systemd start it (weft-sm.service)")},
     {NONE("disable_multicast", "FALSE", "weft always serves multicast groups")},
