@@ -131,6 +131,14 @@ all_rows_start() {
     return $failed
 }
 claim "weft sm starts with each of $(wc -l <rows) settings of sites" all_rows_start
+log_is_optional() {
+    weft_start tree.net || return
+    echo "log_file $work/nowhere/opensm.log" >log.conf
+    on_running_weft timeout 60 "$WEFT" sm --once --config log.conf >log.out || return
+    weft_stop
+    contains 'nowhere/opensm.log: No such file or directory; the log is standard output' log.out
+}
+claim "a log file that cannot be opened does not prevent the start" log_is_optional
 tr ';' '\n' <rows | awk '{ last[$1] = $0 } END { for (key in last) print last[key] }' | sort |
     grep -vE '^(m_key|subnet_prefix|sm_key)' >site.conf
 site_starts() { every_line_is_explained site.conf && starts site.conf; }

@@ -78,6 +78,12 @@ static int set_renamed(struct config *config, const struct key *key, const char 
     int status = convert(key, value, text, sizeof text, err);
     if (status == 0)
         status = config_put(config, key->ours, text, err);
+    if (status < 0 && key->hint) {
+        err_text(err, text, sizeof text);
+        describe(config, CONFIG_PARTLY, text);
+        describe(config, CONFIG_PARTLY, "weft runs without the file, as OpenSM does");
+        return 0;
+    }
     if (status == 0 && key->reason)
         describe(config, CONFIG_PARTLY, key->reason);
     return status;

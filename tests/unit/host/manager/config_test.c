@@ -470,6 +470,21 @@ static void keys_of_opensm_set_those_of_weft(void **state)
     assert_true(line_of(&f->config, 14)->standard);
 }
 
+static void hints_of_opensm_with_errors_do_not_prevent_the_start(void **state)
+{
+    struct fixture *f = *state;
+    char roots[64], text[160];
+    make_path(roots);
+    write_file(roots, "root_switches\n"); /* a port group of the vendor's manager */
+    snprintf(text, sizeof text, "root_guid_file %s\npartition_config_file %s\n", roots, roots);
+    assert_int_equal(read_text(f, text), -EINVAL); /* partitions protect ports */
+    assert_int_equal(f->config.errors.count, 1);
+    assert_int_equal(line_of(&f->config, 1)->effect, CONFIG_PARTLY);
+    assert_non_null(strstr(line_of(&f->config, 1)->text, "expected a GUID"));
+    assert_int_equal(line_of(&f->config, 2)->effect, CONFIG_ERROR);
+    unlink(roots);
+}
+
 static void defaults_of_opensm_stand_for_those_of_weft(void **state)
 {
     struct fixture *f = *state;
@@ -558,6 +573,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(all_errors_of_a_file_are_reported, make, end),
         cmocka_unit_test_setup_teardown(keys_of_opensm_set_those_of_weft, make, end),
         cmocka_unit_test_setup_teardown(defaults_of_opensm_stand_for_those_of_weft, make, end),
+        cmocka_unit_test_setup_teardown(hints_of_opensm_with_errors_do_not_prevent_the_start, make,
+                                        end),
         cmocka_unit_test_setup_teardown(routes_by_opensm_fall_back_to_updn, make, end),
         cmocka_unit_test_setup_teardown(a_printed_configuration_is_the_same_when_read, make, end),
     };
