@@ -38,6 +38,13 @@ void link_settings_apply(const struct link_settings *settings, enum link_place p
                     leaf ? settings->leaf_stall_count : settings->stall_count);
 }
 
+bool link_settings_limit_rates(const struct link_settings *settings)
+{
+    return (settings->speeds && settings->speeds != LINK_SPEEDS_SUPPORTED) ||
+           (settings->speeds_ext && settings->speeds_ext != LINK_SPEEDS_EXT_SUPPORTED) ||
+           (settings->widths && settings->widths != LINK_WIDTHS_SUPPORTED);
+}
+
 /* The value of an enabled field that differs from the present one; 0: none. */
 static uint64_t choose(uint8_t wanted, uint8_t all, uint64_t supported, uint64_t enabled)
 {

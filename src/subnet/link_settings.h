@@ -34,6 +34,8 @@ void link_settings_init(struct link_settings *settings); /* ports keep their val
 /* Writes all but widths and speeds into a PortInfo. */
 void link_settings_apply(const struct link_settings *settings, enum link_place place,
                          uint8_t *info);
+/* Whether links may run below the widths and speeds that their ports support. */
+bool link_settings_limit_rates(const struct link_settings *settings);
 /* Writes widths and speeds into a Set(PortInfo) of the port with this PortInfo, in which 0 means no
  * change. False: nothing differs. `set` may be NULL. */
 bool link_settings_force(const struct link_settings *settings, enum link_place place,

@@ -249,12 +249,14 @@ trained_again() {
     wait_until 10 port_has 0x200003 1 LinkState Active LinkSpeedExtActive '14.0625 Gbps'
 }
 weft_start tree.net || exit
-manager_starts --config "$work/links.conf" || exit
+manager_starts --config "$work/links.conf" --control "$work/sm.socket" || exit
 claim "a port to an adapter has the leaf's settings" leaf_is_set
 claim "a port between switches has the other ones" trunk_is_set
 claim "an adapter has VLs, extended speeds and thresholds" adapter_is_set
 claim "the log has the names of the node name map" names_are_used
 claim "a link that trains again has the forced speed" trained_again
+no_slow_link() { "$WEFT" ctl --socket "$work/sm.socket" problems >problems.out && lacks 'slow link' problems.out; }
+claim "such a link is no problem" no_slow_link
 stop "$manager_id"
 manager_starts --config "$work/opensm.conf" --control "$work/sm.socket" || exit
 defaults_are_set() {
