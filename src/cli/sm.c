@@ -4,6 +4,7 @@
 #include "cli/routing.h"
 #include "cli/workers.h"
 #include "host/daemon/daemon.h"
+#include "host/manager/config.h"
 #include "host/manager/key_file.h"
 
 static const char help[] =
@@ -20,7 +21,13 @@ static const char help[] =
     "  --engine E[,E ...]\n"
     "                   routing engine (default: updn); of several engines, the\n"
     "                   first that does not refuse: see below\n"
-    "  --config FILE    'key value' lines, see weft-sm.conf(5); options override it\n"
+    "  --config FILE    'key value' lines, see weft-sm.conf(5), or an opensm.conf of\n"
+    "                   OpenSM; options override it\n"
+    "  --check-config FILE\n"
+    "                   print what each line of FILE does, and end\n"
+    "  --print-config   print the configuration in weft's format, and end\n"
+    "  --list-opensm-keys\n"
+    "                   print the keys of OpenSM and what they do here, and end\n"
     "  --guid G         the port with this GUID\n"
     "  --ca NAME        a port of this adapter\n"
     "  --port N         the port with this number (default: the first InfiniBand port\n"
@@ -58,6 +65,35 @@ static void print_more(FILE *out)
 
 enum { SETTING_COUNT = 12 };
 
+static void print_error(const struct err *err)
+{
+    command_error("sm", err);
+}
+
+/* Reads a configuration and prints what its lines do, or (`path` NULL) that of the options. */
+static int show_config(const struct daemon_options *options, const char *path)
+{
+    struct config config;
+    struct err err = {0};
+    struct text out = {0};
+    const char *file = path ? path : options->config;
+    config_init(&config);
+    int status = file ? config_read(&config, file, &err) : 0;
+    for (size_t i = 0; !path && i < options->setting_count && status == 0; i++)
+        status = config_set(&config, options->settings[i].key, options->settings[i].value, &err);
+    if (status == 0)
+        status = config_finish(&config, &err);
+    if (path)
+        config_print_lines(&config, &out);
+    else if (status == 0)
+        config_print(&config, &out);
+    for (size_t i = 0; i + 1 < config.errors.count; i++)
+        print_error(&config.errors.items[i]);
+    config_release(&config);
+    int printed = command_print("sm", &out);
+    return status < 0 ? command_error("sm", &err) : printed;
+}
+
 static int run_sm(int argc, char **argv)
 {
     /* Options with the names of configuration keys. */
@@ -65,9 +101,11 @@ static int run_sm(int argc, char **argv)
         {.key = "engine"},   {.key = "guid"}, {.key = "ca"},    {.key = "port"},
         {.key = "priority"}, {.key = "lmc"},  {.key = "sweep"}, {.key = "state"},
         {.key = "control"},  {.key = "dump"}, {.key = "log"},   {.key = "partitions"}};
-    struct option_spec specs[SETTING_COUNT + 5] = {{0}};
-    const char *key_file = NULL;
-    struct daemon_options options = {.settings = settings, .make_workers = workers_of_threads};
+    struct option_spec specs[SETTING_COUNT + 8] = {{0}};
+    const char *key_file = NULL, *checked = NULL;
+    bool print = false, list = false;
+    struct daemon_options options = {
+        .settings = settings, .make_workers = workers_of_threads, .print_error = print_error};
     struct err err = {0};
     bool json = false;
     for (int i = 0; i < SETTING_COUNT; i++)
@@ -76,6 +114,9 @@ static int run_sm(int argc, char **argv)
     specs[SETTING_COUNT + 1] = (struct option_spec){.name = "once", .flag = &options.once};
     specs[SETTING_COUNT + 2] = (struct option_spec){.name = "json", .flag = &json};
     specs[SETTING_COUNT + 3] = (struct option_spec){.name = "make-key", .value = &key_file};
+    specs[SETTING_COUNT + 4] = (struct option_spec){.name = "check-config", .value = &checked};
+    specs[SETTING_COUNT + 5] = (struct option_spec){.name = "print-config", .flag = &print};
+    specs[SETTING_COUNT + 6] = (struct option_spec){.name = "list-opensm-keys", .flag = &list};
     argc = command_options("sm", argc, argv, specs);
     if (argc < 0)
         return EXIT_USAGE;
@@ -83,11 +124,18 @@ static int run_sm(int argc, char **argv)
         return command_usage("sm", "'%s' is one argument too many", argv[1]);
     if (key_file)
         return key_file_make(key_file, &err) < 0 ? command_error("sm", &err) : 0;
+    if (list) {
+        struct text out = {0};
+        config_print_opensm_keys(&out);
+        return command_print("sm", &out);
+    }
     for (int i = 0; i < SETTING_COUNT; i++)
         if (settings[i].value)
             settings[options.setting_count++] = settings[i];
     if (json)
         settings[options.setting_count++] = (struct daemon_setting){"json", "yes"};
+    if (checked || print)
+        return show_config(&options, checked);
     int status = daemon_run(&options, &err);
     return status < 0 ? command_error("sm", &err) : status;
 }

@@ -6,6 +6,7 @@
 #include "base/record.h"
 #include "cli/command.h"
 #include "experiment/chart/program.h"
+#include "subnet/node_names.h"
 #include "topology/diff.h"
 #include "topology/export.h"
 #include "topology/generate.h"
@@ -39,6 +40,9 @@ static const char help[] =
     "  --json       print JSON\n"
     "  -o FILE      output file (default: standard output; draw then writes dot)\n"
     "  --hosts N    draw single hosts if there are at most N (default 80)\n"
+    "  --node-names FILE\n"
+    "               info, draw, convert: names of nodes, from a node name map of\n"
+    "               OpenSM, instead of their descriptions\n"
     "  --to FORMAT  output format; slurm is topology.conf of the tree plugin\n"
     "  --vfs N      gen, convert: make every host a hypervisor with N virtual\n"
     "               functions\n"
@@ -64,7 +68,7 @@ static const char help[] =
     "  weft topo convert net --to ibnetdiscover --vfs 16 >cloud\n";
 
 struct options {
-    const char *out, *to;
+    const char *out, *to, *node_names;
     uint64_t seed, hosts, vfs, hypervisors;
     bool json, kinds;
 };
@@ -75,6 +79,20 @@ static int put_text(struct text *text, const char *path)
     struct err err;
     int status = command_write(path ? path : "-", text, &err);
     return status ? command_error("topo", &err) : EXIT_HOLDS;
+}
+
+/* Replaces descriptions by the names of --node-names. */
+static int name_nodes(struct topology *topology, const char *path, struct err *err)
+{
+    struct node_names names = {0};
+    int status = path ? node_names_read(&names, from_file(path, err)) : 0;
+    for (uint32_t i = 0; i < topology->nodes.count; i++) {
+        const char *name = node_names_find(&names, topology->nodes.items[i].guid);
+        if (name)
+            topology_set_description(topology, i, name, strlen(name));
+    }
+    node_names_release(&names);
+    return status;
 }
 
 /* Makes hosts hypervisors, with --vfs. */
@@ -335,7 +353,8 @@ static int run_on_net(const char *verb, int argc, char **argv, const struct opti
         if (argc != 1)
             return command_usage("topo", "%s: expected one net file", verb);
         topology_init(&topology);
-        if (topology_read(&topology, from_file(argv[0], &err)))
+        if (topology_read(&topology, from_file(argv[0], &err)) ||
+            name_nodes(&topology, options->node_names, &err))
             return command_error("topo", &err);
         int status = virtualise(&topology, options);
         if (status == EXIT_HOLDS)
@@ -352,6 +371,7 @@ static int run_topo(int argc, char **argv)
     const struct option_spec specs[] = {
         {.name = "seed", .number = &options.seed},
         {.name = "out", .letter = 'o', .value = &options.out},
+        {.name = "node-names", .value = &options.node_names},
         {.name = "to", .value = &options.to},
         {.name = "hosts", .number = &options.hosts, .high = TOPOLOGY_MAX_NODES},
         {.name = "vfs", .number = &options.vfs, .low = 1, .high = VSWITCH_VFS_LIMIT},

@@ -67,6 +67,43 @@ static void fill_record(const struct group *group, const struct group_member *me
     wire_set(record, MC_MEMBER_RECORD_PROXY_JOIN, member->proxy);
 }
 
+/* ---- solicited-node addresses ----
+ *
+ * Every IPv6 address of a port has a group of its own (RFC 4291 2.7.1, RFC 4391 4), which uses up
+ * the multicast LIDs of a large subnet. With consolidate_snm all such groups of a partition and
+ * scope are one group, whose MGID has zeros in place of the address; answers have the MGID of the
+ * query. Adapters drop packets with MGIDs that they have not joined. A port that leaves one address
+ * may use others, so it stays a member until it leaves the subnet. */
+
+static bool is_solicited_node(const uint8_t *mgid)
+{
+    static const uint8_t middle[] = {0, 0, 0, 0, 0, 1, 0xFF}; /* bytes 6 to 12 */
+    return mgid[0] == 0xFF && mgid[2] == 0x60 && mgid[3] == 0x1B &&
+           memcmp(mgid + 6, middle, sizeof middle) == 0;
+}
+
+/* The MGID of the group that serves this MGID. */
+static void find_shared_mgid(const struct sa *sa, const uint8_t *mgid, uint8_t shared[16])
+{
+    memcpy(shared, mgid, 16);
+    if (sa->config.consolidate_snm && is_solicited_node(mgid))
+        memset(shared + 13, 0, 3);
+}
+
+struct group *groups_find_requested(const struct sa *sa, const uint8_t *mgid)
+{
+    uint8_t shared[16];
+    struct group *own = groups_find(&sa->registry.groups, mgid);
+    find_shared_mgid(sa, mgid, shared);
+    return own ? own : groups_find(&sa->registry.groups, shared);
+}
+
+static bool is_shared(const struct group *group, const uint8_t *mgid)
+{
+    return memcmp(group->mgid, mgid, sizeof group->mgid) != 0 &&
+           memcmp(mgid, no_gid, sizeof no_gid) != 0;
+}
+
 /* ---- look-ups ---- */
 
 static const struct component group_components[] = {
@@ -134,11 +171,16 @@ static void look_up_groups(const struct sa *sa, const struct query *query, struc
     const struct group *one = NULL;
     bool by_mgid = query_has(query, GROUP_MGID);
     if (by_mgid)
-        one = groups_find(&sa->registry.groups,
-                          wire_bytes_const(query_data(query), MC_MEMBER_RECORD_MGID));
+        one = groups_find_requested(sa, wire_bytes_const(query_data(query), MC_MEMBER_RECORD_MGID));
+    struct group shown = {0}; /* with the MGID of the query */
+    if (one) {
+        shown = *one;
+        memcpy(shown.mgid, wire_bytes_const(query_data(query), MC_MEMBER_RECORD_MGID),
+               sizeof shown.mgid);
+    }
     size_t count = by_mgid ? one != NULL : sa->registry.groups.all.count;
     for (size_t i = 0; i < count; i++) {
-        const struct group *group = by_mgid ? one : sa->registry.groups.all.items[i];
+        const struct group *group = by_mgid ? &shown : sa->registry.groups.all.items[i];
         uint8_t record[WIRE_BYTES_MC_MEMBER_RECORD] = {0};
         answer->considered++;
         fill_record(group, &(struct group_member){0}, record);
@@ -266,7 +308,7 @@ static uint16_t create_group(struct sa *sa, const struct query *query, uint64_t 
         return STATUS_SA_BAD_REQUEST;
     if ((query_mask(query) & NEEDED_TO_CREATE) != NEEDED_TO_CREATE)
         return STATUS_SA_TOO_FEW_COMPONENTS;
-    memcpy(group.mgid, mgid, sizeof group.mgid);
+    find_shared_mgid(sa, mgid, group.mgid);
     if (memcmp(mgid, no_gid, sizeof no_gid) == 0) {
         if (!make_mgid(sa, query, group.mgid))
             return STATUS_SA_NO_RESOURCES;
@@ -365,8 +407,8 @@ static uint16_t join_group(struct sa *sa, const struct query *query, struct answ
     const uint8_t *data = query_data(query);
     uint64_t guid = gid_guid(wire_bytes_const(data, MC_MEMBER_RECORD_PORT_GID));
     uint64_t requester = sa_requester_guid(sa, query);
-    struct group *group =
-        groups_find(&sa->registry.groups, wire_bytes_const(data, MC_MEMBER_RECORD_MGID));
+    const uint8_t *mgid = wire_bytes_const(data, MC_MEMBER_RECORD_MGID);
+    struct group *group = groups_find_requested(sa, mgid);
     uint16_t status = STATUS_OK;
     if (map_get(&sa->index.by_guid, guid) == MAP_NONE || !access_may_see(sa, requester, guid))
         return STATUS_SA_BAD_REQUEST;
@@ -397,7 +439,10 @@ static uint16_t join_group(struct sa *sa, const struct query *query, struct answ
                     .proxy = guid != requester,
                     .joined_by = query_is_trusted(query) ? 0 : payer, /* it has no limits */
                 });
-    fill_record(group, group_find_member(group, guid), answer_add(answer));
+    uint8_t *record = answer_add(answer);
+    fill_record(group, group_find_member(group, guid), record);
+    if (is_shared(group, mgid))
+        memcpy(wire_bytes(record, MC_MEMBER_RECORD_MGID), mgid, sizeof group->mgid);
     return STATUS_OK;
 }
 
@@ -406,8 +451,8 @@ static uint16_t leave_group(struct sa *sa, const struct query *query, struct ans
     const uint8_t *data = query_data(query);
     uint64_t guid = gid_guid(wire_bytes_const(data, MC_MEMBER_RECORD_PORT_GID));
     unsigned states = (unsigned)wire_get(data, MC_MEMBER_RECORD_JOIN_STATE);
-    struct group *group =
-        groups_find(&sa->registry.groups, wire_bytes_const(data, MC_MEMBER_RECORD_MGID));
+    const uint8_t *mgid = wire_bytes_const(data, MC_MEMBER_RECORD_MGID);
+    struct group *group = groups_find_requested(sa, mgid);
     struct group_member *member = group ? group_find_member(group, guid) : NULL;
     if (!member || !states || (states & ~(unsigned)member->join_state) ||
         !may_change_member(sa, query, group, member))
@@ -415,6 +460,10 @@ static uint16_t leave_group(struct sa *sa, const struct query *query, struct ans
     uint8_t *record = answer_add(answer);
     fill_record(group, member, record);
     wire_set(record, MC_MEMBER_RECORD_JOIN_STATE, member->join_state & ~states);
+    if (is_shared(group, mgid)) {
+        memcpy(wire_bytes(record, MC_MEMBER_RECORD_MGID), mgid, sizeof group->mgid);
+        return STATUS_OK; /* it stays a member */
+    }
     groups_leave(&sa->registry.groups, group, guid, states);
     groups_remove_if_unused(sa, group);
     return STATUS_OK;

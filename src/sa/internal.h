@@ -423,6 +423,8 @@ void partition_groups_make(struct sa *sa);
 /* group_records.c */
 /* Removes a group without full members, or the members of a permanent one. */
 void groups_remove_if_unused(struct sa *sa, struct group *group);
+/* The group for this MGID: its own, or the one that solicited-node addresses share; NULL: none. */
+struct group *groups_find_requested(const struct sa *sa, const uint8_t *mgid);
 /* Removes members that are absent for too long, or those that left the group's partition. */
 void groups_remove_members(struct sa *sa, bool absent);
 

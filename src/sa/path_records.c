@@ -382,8 +382,7 @@ static uint16_t add_group_path(const struct sa *sa, const struct query *query,
                                struct answer *answer)
 {
     const uint8_t *data = query_data(query);
-    const struct group *group =
-        groups_find(&sa->registry.groups, wire_bytes_const(data, PATH_RECORD_DGID));
+    const struct group *group = groups_find_requested(sa, wire_bytes_const(data, PATH_RECORD_DGID));
     if (!group || !access_may_see_group(sa, query, group) || !matches_group(sa, query, group))
         return STATUS_OK; /* without a record */
     uint8_t *record = answer_add(answer);

@@ -48,6 +48,7 @@ struct sa_config {
     uint64_t sm_key; /* which standbys prove to have (subnet/trust.h) */
     uint64_t salt;   /* random in each run: makes challenges unpredictable */
     bool check_sgid_spoofing; /* drop a query whose GRH has the GID of another port */
+    bool consolidate_snm;     /* IPv6 solicited-node addresses of a partition share one group */
     bool enhanced_trust;      /* only trusted clients join groups for other ports */
     uint64_t prefix;          /* of GIDs */
     uint8_t subnet_timeout;   /* packet life time of paths: 4.096 us * 2^n */

@@ -65,6 +65,7 @@ void sm_config_init(struct sm_config *config)
         .part_enforce = SM_ENFORCE_BOTH,
         .policy = &sm_policy_default,
     };
+    link_settings_init(&config->links);
 }
 
 /* ---- output ---- */
@@ -157,6 +158,7 @@ struct sm *sm_new(const struct sm_config *config, uint64_t port_guid)
         sm->config.lmc = 2; /* engines that rename need several LIDs for each destination */
     sm->guid = port_guid;
     subnet_init(&sm->subnet);
+    sm->subnet.names = config->names;
     sm->subnet.functions.dynamic = sm->config.dynamic_lids;
     sm->subnet.functions.lmc = sm->config.lmc;
     for (size_t i = 0; i < PART_COUNT; i++) {
@@ -494,6 +496,7 @@ static bool same_routes(const struct sm_config *a, const struct sm_config *b)
            !a->engine_options.root_count && !a->engine_options.user && !b->engine_options.user &&
            !a->engine_options.first && !b->engine_options.first && !a->engine_options.weights &&
            !b->engine_options.weights && a->engine_options.scatter == b->engine_options.scatter &&
+           a->engine_options.port_shift == b->engine_options.port_shift &&
            a->engine_options.max_vls == b->engine_options.max_vls &&
            a->engine_options.seed_balance == b->engine_options.seed_balance &&
            a->engine_options.allow_cycles == b->engine_options.allow_cycles &&
@@ -510,6 +513,7 @@ void sm_configure(struct sm *sm, uint64_t now, const struct sm_config *config)
     if (config->policy->limit)
         config->policy->limit(&sm->config);
     sm->config.qos = NULL; /* copied by qos_configure() */
+    sm->subnet.names = config->names;
     partitions_rules_changed(sm);
     if (sm_state(sm) != SM_MASTER)
         return;

@@ -463,12 +463,13 @@ int sm_set_port(struct sm *sm, uint64_t now, const char *name, unsigned number, 
 
 /* ---- links ---- */
 
-/* Whether a link runs below the width or speed of both ends; `text`: "1X SDR; both ends support 4X
- * HDR". */
+/* Whether a link runs below the width or speed of both ends, unless the configuration limits those;
+ * `text`: "1X SDR; both ends support 4X HDR". */
 static bool is_slow(const struct sm *sm, uint32_t port, char text[64])
 {
     const struct subnet_port *p = port_at(sm, port);
-    if (p->peer == SUBNET_NONE || !p->known || !port_at(sm, p->peer)->known)
+    if (p->peer == SUBNET_NONE || !p->known || !port_at(sm, p->peer)->known ||
+        link_settings_limit_rates(&sm->config.links))
         return false;
     const uint8_t *far = port_at(sm, p->peer)->info;
     snprintf(text, 64, "%uX %s; both ends support %uX %s", link_lanes(p->info),

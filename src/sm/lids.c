@@ -3,7 +3,8 @@
  * A port keeps the LID that this manager assigned before. Else it gets the LID stored by an earlier
  * run, or the one in its PortInfo (assigned by another manager), if no other port has it; after
  * another master, PortInfo takes precedence. The manager's own port comes first. All other ports
- * get the lowest free LID, in the order of discovery. */
+ * get the lowest free LID, in the order of discovery. With reassign_lids, all ports do when a
+ * manager starts, unless it replaces another master. */
 #include "sm/internal.h"
 #include "vswitch/model/addresses.h"
 
@@ -13,6 +14,7 @@
 struct lids {
     struct map remembered; /* port GUID → lid << 3 | lmc */
     uint16_t next;         /* where the search for a free LID continues */
+    bool assigned;         /* this run has assigned LIDs */
 };
 
 static void init_lids(struct sm *sm)
@@ -64,6 +66,12 @@ static bool is_in_tables(const struct sm *sm, unsigned lid, unsigned span)
     return false;
 }
 
+/* The first assignment of a run with reassign_lids. */
+static bool is_reassigning(const struct sm *sm)
+{
+    return sm->config.reassign_lids && !sm->lids->assigned;
+}
+
 static bool find_free(struct sm *sm, uint32_t port, unsigned lmc, unsigned *lid, bool avoid_tables)
 {
     unsigned span = 1u << lmc;
@@ -77,7 +85,8 @@ static bool find_free(struct sm *sm, uint32_t port, unsigned lmc, unsigned *lid,
 
 static bool lowest_free(struct sm *sm, uint32_t port, unsigned lmc, unsigned *lid)
 {
-    if (!find_free(sm, port, lmc, lid, true) && !find_free(sm, port, lmc, lid, false))
+    bool avoid = !is_reassigning(sm);
+    if (!(avoid && find_free(sm, port, lmc, lid, true)) && !find_free(sm, port, lmc, lid, false))
         return false;
     if (lmc == 0)
         sm->lids->next = (uint16_t)*lid;
@@ -120,7 +129,7 @@ static void try_candidate(struct sm *sm, uint32_t port, candidate *choose)
     lids_remember(sm, port);
 }
 
-enum { PASSES = 3 };
+enum { PASSES = 3, LAST_PASS = PASSES - 1 };
 static candidate *const passes[PASSES] = {remembered, reported, lowest_free};
 static candidate *const passes_after_another[PASSES] = {reported, remembered, lowest_free};
 
@@ -147,11 +156,16 @@ void lids_assign(struct sm *sm, bool after_another)
     char names[128] = "";
     candidate *const *choices = after_another ? passes_after_another : passes;
     unsigned last = sm_state(sm) == SM_STANDBY ? 1 : PASSES; /* a standby assigns none */
+    unsigned first = 0;
+    if (after_another || sm_state(sm) == SM_STANDBY)
+        sm->lids->assigned = true; /* a new master keeps the LIDs of the former one */
+    else if (is_reassigning(sm))
+        first = LAST_PASS;
     sm->lids->next = 1;
     functions_prepare(sm);
     if (after_another)
         release_unconfirmed_lids(sm);
-    for (unsigned pass = 0; pass < last; pass++) {
+    for (unsigned pass = first; pass < last; pass++) {
         try_candidate(sm, sm->subnet.own_port, choices[pass]);
         for (uint32_t port = 0; port < sm->subnet.ports.count; port++)
             try_candidate(sm, port, choices[pass]);
@@ -159,6 +173,7 @@ void lids_assign(struct sm *sm, bool after_another)
     addresses_share(&sm->subnet);
     if (sm_state(sm) == SM_STANDBY)
         return;
+    sm->lids->assigned = true;
     for (uint32_t port = 0; port < sm->subnet.ports.count; port++)
         if (needs_lid(sm, port) && ++without <= 5) {
             size_t used = strlen(names);

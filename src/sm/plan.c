@@ -5,6 +5,7 @@
  * order of updates; distribute.c makes its tables wanted. */
 #include "routing/check/verify.h"
 #include "sm/internal.h"
+#include "subnet/names.h"
 
 #include "base/bitset.h"
 #include "vswitch/model/terminals.h"
@@ -75,7 +76,7 @@ static void add_switch(struct sm *sm, struct sm_job *job, uint32_t *index, uint3
         return;
     const struct subnet_port *end = port_at(sm, node->first_port);
     index[i] = network_add_switch(&job->network, node->guid, end->lid, end->lmc, node->port_count);
-    network_name(&job->network, index[i] | NETWORK_SWITCH, node->description);
+    network_name(&job->network, index[i] | NETWORK_SWITCH, subnet_node_label(&sm->subnet, node));
     vec_push(&job->nodes, i);
 }
 
@@ -101,7 +102,7 @@ static void add_terminal(struct sm *sm, struct sm_job *job, uint32_t at, unsigne
     uint32_t terminal =
         network_add_terminal(&job->network, end->guid, end->lid, end->lmc, at, number);
     job->network.terminals.items[terminal].node_guid = node_at(sm, end->node)->guid;
-    network_name(&job->network, terminal, node_at(sm, end->node)->description);
+    network_name(&job->network, terminal, subnet_node_label(&sm->subnet, node_at(sm, end->node)));
     if (port == sm->subnet.own_port)
         job->network.manager = at;
 }

@@ -109,6 +109,14 @@ static bool is_trunk(const struct sm *sm, uint32_t port)
            !far->vswitch;
 }
 
+static enum link_place place_of_port(struct sm *sm, uint32_t port)
+{
+    const struct subnet_port *p = port_at(sm, port);
+    if (node_at(sm, p->node)->kind != SUBNET_SWITCH)
+        return LINK_ADAPTER;
+    return node_at(sm, port_at(sm, p->peer)->node)->kind == SUBNET_SWITCH ? LINK_TRUNK : LINK_LEAF;
+}
+
 static unsigned next_state(struct sm *sm, uint32_t port, const struct subnet_port *peer)
 {
     struct subnet_port *p = port_at(sm, port);
@@ -157,9 +165,12 @@ static void request_states(uint8_t *wanted, unsigned state, unsigned physical)
 
 static void send_settings(struct sm *sm, uint32_t port, uint8_t *wanted, unsigned state)
 {
+    const struct subnet_port *p = port_at(sm, port);
     request_states(wanted, state, PHYSICAL_NO_CHANGE);
+    if (p->peer != SUBNET_NONE && !sm->config.policy->ports_once)
+        link_settings_force(&sm->config.links, place_of_port(sm, port), p->info, wanted);
     if (state == PORT_STATE_NO_CHANGE && !sm->config.policy->ports_once &&
-        port_settings(sm, port)->tried == fingerprint(wanted, port_at(sm, port)->info))
+        port_settings(sm, port)->tried == fingerprint(wanted, p->info))
         return; /* the agent ignores them */
     assert(!port_settings(sm, port)->writing && sm_state(sm) == SM_MASTER);
     port_settings(sm, port)->writing = true;
@@ -181,7 +192,7 @@ static const struct request_kind set_physical = {
  * disabled port, with VLStallCount 1 to 4. Both together encode the values before: HOQLife up to
  * 19, and a VLStallCount of 7 (OpenSM's) or less. Every later master recognizes the mark; a port
  * that was disabled by hand has none. */
-enum { MARK_LIFE = 20, MARK_LIVES = 10, MARK_STALLS = 4, STALL_COUNT = 7 };
+enum { MARK_LIFE = 20, MARK_LIVES = 10, MARK_STALLS = 4, STALL_COUNT = 7, UNLIMITED_LIFE = 31 };
 
 bool program_port_is_marked(const uint8_t *info)
 {
@@ -274,17 +285,23 @@ void program_port(struct sm *sm, uint32_t port)
         want_end_port(sm, port, wanted);
     }
     unsigned state = PORT_STATE_NO_CHANGE;
+    bool forced = false;
     if (!management) {
         const struct subnet_port *peer = port_at(sm, p->peer);
         if (!peer->known)
             return;
         wire_set(wanted, PORT_INFO_NEIGHBOR_MTU, smaller(p->info, peer->info, PORT_INFO_MTU_CAP));
         wire_set(wanted, PORT_INFO_OPERATIONAL_VLS, smaller(p->info, peer->info, PORT_INFO_VL_CAP));
+        if (!program_port_is_marked(p->info))
+            link_settings_apply(&sm->config.links, place_of_port(sm, port), wanted);
+        if (program_port_is_marked(wanted) && !program_port_is_marked(p->info))
+            wire_set(wanted, PORT_INFO_HOQ_LIFE, UNLIMITED_LIFE);
+        forced = link_settings_force(&sm->config.links, place_of_port(sm, port), p->info, NULL);
         qos_set_port(sm, port, wanted);
         partitions_enforce(sm, port, wanted);
         state = next_state(sm, port, peer);
     }
-    if (memcmp(wanted, p->info, sizeof wanted) == 0 && state == PORT_STATE_NO_CHANGE)
+    if (memcmp(wanted, p->info, sizeof wanted) == 0 && state == PORT_STATE_NO_CHANGE && !forced)
         return;
     send_settings(sm, port, wanted, state);
 }

@@ -41,6 +41,13 @@ static unsigned lanes_of_code(uint64_t code)
     return code >= CODE_15 ? 15 : code ? 1u << (code - 1) : 1;
 }
 
+/* The code of the data VLs that a port may use. */
+static uint64_t vls_of_port(const struct sm *sm, const struct subnet_port *port)
+{
+    uint64_t code = wire_get(port->info, PORT_INFO_VL_CAP);
+    return code < sm->config.links.vls ? code : sm->config.links.vls;
+}
+
 /* Stores what both ends of a link support; false: there is no known link. */
 static bool describe_port(struct sm *sm, uint32_t port, struct qos_port *described)
 {
@@ -49,8 +56,8 @@ static bool describe_port(struct sm *sm, uint32_t port, struct qos_port *describ
     if (p->peer == SUBNET_NONE || !p->known || !port_at(sm, p->peer)->known)
         return false;
     const uint8_t *other = port_at(sm, p->peer)->info;
-    unsigned lanes = lanes_of_code(wire_get(p->info, PORT_INFO_VL_CAP));
-    unsigned theirs = lanes_of_code(wire_get(other, PORT_INFO_VL_CAP));
+    unsigned lanes = lanes_of_code(vls_of_port(sm, p));
+    unsigned theirs = lanes_of_code(vls_of_port(sm, port_at(sm, p->peer)));
     uint64_t mtu = wire_get(p->info, PORT_INFO_MTU_CAP);
     uint64_t their_mtu = wire_get(other, PORT_INFO_MTU_CAP);
     static const enum qos_class classes[] = {
@@ -68,13 +75,13 @@ static bool describe_port(struct sm *sm, uint32_t port, struct qos_port *describ
     return true;
 }
 
-/* True if the other end of the link limits the number of VLs of this port. */
+/* True if the other end of the link, or the configuration, limits the number of VLs of this port.
+ */
 static bool has_fewer_vls(struct sm *sm, uint32_t port)
 {
     const struct subnet_port *p = port_at(sm, port);
     return p->peer != SUBNET_NONE && p->known && port_at(sm, p->peer)->known &&
-           wire_get(port_at(sm, p->peer)->info, PORT_INFO_VL_CAP) <
-               wire_get(p->info, PORT_INFO_VL_CAP);
+           vls_of_port(sm, port_at(sm, p->peer)) < wire_get(p->info, PORT_INFO_VL_CAP);
 }
 
 static bool link_has_mixed_vls(struct sm *sm, uint32_t port)

@@ -138,8 +138,9 @@ void report_nodes(struct sm *sm)
             discovery_forget_description(sm, i);
         if (counts[0][in] + counts[1][in] < MANY)
             sm_log(sm, in ? SM_EVENT_NODE_IN : SM_EVENT_NODE_OUT, "%s 0x%016llx \"%s\" %s%s",
-                   subnet_kind_name(node), (unsigned long long)node->guid, node->description,
-                   in ? "is in" : "is gone", place_of(sm, i).text);
+                   subnet_kind_name(node), (unsigned long long)node->guid,
+                   subnet_node_label(&sm->subnet, node), in ? "is in" : "is gone",
+                   place_of(sm, i).text);
     }
     for (unsigned in = 0; in < 2; in++)
         if (counts[0][in] + counts[1][in] >= MANY)

@@ -45,6 +45,7 @@
 #include "routing/repair/repair.h"
 #include "routing/update/make_plan.h"
 #include "subnet/groups.h"
+#include "subnet/link_settings.h"
 #include "subnet/partitions.h"
 #include "subnet/problems.h"
 #include "subnet/qos.h"
@@ -69,8 +70,9 @@ struct sm_config {
     struct engine_list others; /* tried in this order if `engine` refuses; if there are any, no
                                   engine may be a hybrid or rename destinations */
     struct engine_options engine_options;
-    uint8_t priority; /* 0 … 15 */
-    uint8_t lmc;      /* of adapter ports */
+    uint8_t priority;   /* 0 … 15 */
+    uint8_t lmc;        /* of adapter ports */
+    bool reassign_lids; /* at the start, ignore the LIDs that ports have or had */
     uint64_t m_key, sm_key;
     const uint64_t
         *allowed_sm_guids; /* ports of other managers; all are allowed if there is none */
@@ -81,8 +83,9 @@ struct sm_config {
     bool m_key_per_port; /* m_key is the secret from which keys of ports are derived */
     uint8_t m_key_protect;
     uint8_t subnet_timeout; /* 4.096 us * 2^n, written to every port */
-    uint32_t window;        /* most SMPs outstanding at once */
-    uint64_t timeout_ns;    /* of one SMP */
+    struct link_settings links;
+    uint32_t window;     /* most SMPs outstanding at once */
+    uint64_t timeout_ns; /* of one SMP */
     unsigned retries;
     uint64_t sweep_ns;     /* between light sweeps; TIME_NEVER: none */
     unsigned full_every;   /* each sweep with this number reads every port; 0: none does */
@@ -102,6 +105,7 @@ struct sm_config {
                            above which repaired tables are computed again; 0: never */
     bool scope_full;    /* explore everything after every change */
     bool lid_route;     /* send SMPs by LID as far as the tables are in force */
+    const struct node_names *names;      /* the owner's; NULL: none */
     const struct partitions *partitions; /* the owner's; NULL: do not write partition tables */
     enum sm_enforcement part_enforce;
     const struct qos *qos;          /* service levels; copied; NULL: none */

@@ -16,11 +16,20 @@ static bool is_unique(const struct subnet *subnet, uint32_t index)
     return true;
 }
 
+const char *subnet_node_label(const struct subnet *subnet, const struct subnet_node *node)
+{
+    const char *given = node_names_find(subnet->names, node->guid);
+    return given ? given : node->description;
+}
+
 struct subnet_name subnet_node_name(const struct subnet *subnet, uint32_t index)
 {
     const struct subnet_node *node = &subnet->nodes.items[index];
+    const char *given = node_names_find(subnet->names, node->guid);
     struct subnet_name name;
-    if (!node->description[0])
+    if (given)
+        snprintf(name.text, sizeof name.text, "%s", given);
+    else if (!node->description[0])
         snprintf(name.text, sizeof name.text, "0x%016llx", (unsigned long long)node->guid);
     else if (is_unique(subnet, index))
         snprintf(name.text, sizeof name.text, "%s", node->description);
@@ -61,6 +70,9 @@ uint32_t subnet_find_node(const struct subnet *subnet, const char *name)
     char *end;
     uint64_t guid = strtoull(name, &end, 16);
     if (strncmp(name, "0x", 2) == 0 && !*end)
+        return map_get(&subnet->by_guid, guid);
+    guid = node_names_guid(subnet->names, name);
+    if (guid && map_get(&subnet->by_guid, guid) != MAP_NONE)
         return map_get(&subnet->by_guid, guid);
     for (uint32_t i = 0; i < subnet->nodes.count; i++) {
         if (strcmp(subnet->nodes.items[i].description, name) != 0)

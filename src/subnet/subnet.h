@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "subnet/blocks.h"
 #include "subnet/functions.h"
+#include "subnet/node_names.h"
 #include "wire/mad.h"
 #include "wire/vswitch.h"
 
@@ -68,6 +69,7 @@ struct subnet {
     uint64_t generation;          /* counts changes of the topology */
     struct blocks blocks;         /* P_Key, SL-to-VL, arbitration and multicast tables */
     struct virtual_functions functions;
+    const struct node_names *names; /* the owner's; NULL: none */
 };
 
 void subnet_init(struct subnet *subnet);

@@ -1,5 +1,6 @@
 /* The manager's configuration file: what is accepted makes sense, and is the same when its keys are
- * set one by one. Keys that name files are left out: those would be read. */
+ * set one by one, and when it is printed and read again. Keys that name files are left out: those
+ * would be read. */
 #include "host/manager/config.h"
 
 #include <stdlib.h>
@@ -72,6 +73,16 @@ static void check_again(const struct config *config)
     require(config_finish(&again, &err) == 0);
     config_compare(config, &again, ignore, &told);
     require(told == 0);
+    config_release(&again);
+    struct text printed = {0};
+    config_print(config, &printed);
+    config_init(&again);
+    require(config_read(&again, put_file((const uint8_t *)printed.data, printed.length), &err) ==
+            0);
+    require(config_finish(&again, &err) == 0);
+    config_compare(config, &again, ignore, &told);
+    require(told == 0);
+    text_release(&printed);
     config_init(&fresh);
     config_keep_fixed(config, &fresh);
     require(fresh.sm.m_key == config->sm.m_key && fresh.threads == config->threads);
@@ -83,8 +94,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct config config;
     struct err err = {0};
-    static const char *const files[] = {"user_routes", "partitions", "root_file",
-                                        "first",       "weights",    "topology_plan"};
+    static const char *const files[] = {"user_routes", "partitions",    "root_file", "first",
+                                        "weights",     "topology_plan", "_file",     "qos_policy",
+                                        "node_name",   "ignore_ports"};
     for (size_t i = 0; i < sizeof files / sizeof *files; i++)
         if (names_file(data, size, files[i]))
             return 0;

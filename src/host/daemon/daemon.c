@@ -309,7 +309,7 @@ static bool is_full(const char *path, const char **why)
 
 static void list_files(struct daemon *daemon, struct problems *problems)
 {
-    const char *paths[] = {daemon->config->state, daemon->config->dump, daemon->config->log};
+    const char *paths[] = {daemon->config->state, daemon->config->dump, daemon->log.options.path};
     static const char *const meanings[] = {
         "LIDs and registrations are not saved: after a restart hosts may get other LIDs",
         "dumps are not written", "the log is incomplete"};
@@ -412,9 +412,25 @@ static void run_administration(struct daemon *daemon, uint64_t now)
 
 /* ---- configuration ---- */
 
-static int make_config(const struct daemon_options *options, struct config **result,
+/* Errors of a configuration, except for the last one, which the caller reports. */
+typedef void report_error(struct daemon *daemon, const struct err *err);
+
+static void print_config_error(struct daemon *daemon, const struct err *err)
+{
+    if (daemon->options->print_error)
+        daemon->options->print_error(err);
+}
+
+static void log_config_error(struct daemon *daemon, const struct err *err)
+{
+    char text[1024];
+    event_log_write(&daemon->log, "error", "%s", err_text(err, text, sizeof text));
+}
+
+static int make_config(struct daemon *daemon, report_error *report, struct config **result,
                        struct err *err)
 {
+    const struct daemon_options *options = daemon->options;
     struct config *config = mem_zalloc(1, sizeof *config);
     const char *directory = getenv("STATE_DIRECTORY"); /* systemd's */
     config_init(config);
@@ -427,6 +443,8 @@ static int make_config(const struct daemon_options *options, struct config **res
     if (status == 0)
         status = config_finish(config, err);
     config->sm.link_poll_ns = options->once ? TIME_NEVER : link_poll_interval;
+    for (size_t i = 0; i + 1 < config->errors.count; i++)
+        report(daemon, &config->errors.items[i]);
     if (status < 0) {
         config_release(config);
         mem_free(config);
@@ -454,6 +472,25 @@ static void log_qos_warnings(struct daemon *daemon)
         event_log_write(&daemon->log, "warning", "%s", daemon->config->qos.warnings.items[i].text);
 }
 
+/* Logs lines of the configuration that are not in force as they are written, once each. */
+static void log_config_lines(struct daemon *daemon)
+{
+    unsigned defaults = 0;
+    for (size_t i = 0; i < daemon->config->lines.count; i++) {
+        const struct config_line *line = &daemon->config->lines.items[i];
+        bool none = line->effect == CONFIG_NO_EFFECT;
+        defaults += none && line->standard;
+        if ((none && !line->standard) || line->effect == CONFIG_PARTLY)
+            event_log_write(&daemon->log, "config", "%s:%u: %s %s%s: %s", line->file, line->line,
+                            line->key, line->value, none ? " has no effect" : "", line->text);
+    }
+    if (defaults)
+        event_log_write(&daemon->log, "config",
+                        "%u keys have OpenSM's defaults and no effect here: weft sm --check-config "
+                        "lists them",
+                        defaults);
+}
+
 static void free_retired(struct daemon *daemon)
 {
     for (size_t i = 0; i < daemon->retired.count; i++) {
@@ -463,6 +500,21 @@ static void free_retired(struct daemon *daemon)
     daemon->retired.count = 0;
 }
 
+/* OpenSM's configuration may name a log file where weft may not write. */
+static int open_log(struct daemon *daemon, const struct config *config, struct err *err)
+{
+    struct log_options options = config->log;
+    char text[1024];
+    int status = event_log_open(&daemon->log, &options, err);
+    if (status == 0 || !config->log_optional)
+        return status;
+    options.path = NULL;
+    status = event_log_open(&daemon->log, &options, NULL);
+    event_log_write(&daemon->log, "warning", "%s; the log is standard output",
+                    err_text(err, text, sizeof text));
+    return status;
+}
+
 static void reload_config(struct daemon *daemon, uint64_t now)
 {
     struct err err = {0};
@@ -470,7 +522,7 @@ static void reload_config(struct daemon *daemon, uint64_t now)
     char text[1024];
     if (daemon->ready) /* READY=1 ends a reload, and must not come before the first one */
         readiness_notify("RELOADING=1\nMONOTONIC_USEC=%" PRIu64, clock_ns() / NS_PER_US);
-    int status = make_config(daemon->options, &fresh, &err);
+    int status = make_config(daemon, log_config_error, &fresh, &err);
     if (status == 0) {
         config_compare(daemon->config, fresh, log_difference, daemon);
         config_keep_fixed(daemon->config, fresh);
@@ -478,7 +530,7 @@ static void reload_config(struct daemon *daemon, uint64_t now)
         vec_push(&daemon->retired, fresh); /* swapped below if it is used */
     }
     if (status == 0)
-        status = event_log_open(&daemon->log, fresh->log, fresh->json, &err);
+        status = open_log(daemon, fresh, &err);
     if (status < 0) {
         event_log_write(&daemon->log, "error", "the configuration stays as it was: %s",
                         err_text(&err, text, sizeof text));
@@ -493,6 +545,7 @@ static void reload_config(struct daemon *daemon, uint64_t now)
         sa_set_limits(daemon->sa, &fresh->sa);
         daemon->dump_due |= fresh->dump != NULL;
         event_log_write(&daemon->log, "config", "read again");
+        log_config_lines(daemon);
         log_qos_warnings(daemon);
     }
     if (daemon->ready)
@@ -822,7 +875,7 @@ static int open_all(struct daemon *daemon, struct err *err)
 {
     struct config *config = daemon->config;
     daemon->watched[WATCH_SIGNALS].fd = open_signal_fd();
-    int status = event_log_open(&daemon->log, config->log, config->json, err);
+    int status = open_log(daemon, config, err);
     if (status == 0) {
         failure_log = &daemon->log;
         mem_on_failure(end_without_memory);
@@ -900,13 +953,14 @@ static void close_all(struct daemon *daemon)
 int daemon_run(const struct daemon_options *options, struct err *err)
 {
     struct daemon daemon = {.options = options, .store.lock = -1};
-    int status = make_config(options, &daemon.config, err);
+    int status = make_config(&daemon, print_config_error, &daemon.config, err);
     if (status < 0)
         return status;
     status = open_all(&daemon, err);
     if (status == 0 && daemon.port) {
         event_log_write(&daemon.log, "start", "engine %s at %s", daemon.config->sm.engine->name,
                         device_port_name(daemon.port));
+        log_config_lines(&daemon);
         log_qos_warnings(&daemon);
         run_loop(&daemon);
         status = daemon.status;

@@ -17,6 +17,7 @@ struct daemon_options {
     size_t setting_count;
     struct workers (*make_workers)(unsigned count); /* threads for the routing engines */
     bool once;                                      /* ends when the subnet is up */
+    void (*print_error)(const struct err *err); /* for all errors of a configuration but the last */
 };
 
 enum { DAEMON_INCOMPLETE = 3 }; /* once: the subnet is up, except for sm_exceptions() */

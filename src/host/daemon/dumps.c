@@ -1,6 +1,7 @@
 #include "host/daemon/dumps.h"
 
 #include "base/bitset.h"
+#include "subnet/names.h"
 #include "wire/link_rate.h"
 
 #include <assert.h>
@@ -56,7 +57,7 @@ struct dump_snapshot {
 /* ---- copying ---- */
 
 static void copy_node(struct dump_snapshot *snapshot, const struct subnet_node *from,
-                      uint32_t index)
+                      uint32_t index, const char *name)
 {
     struct snapshot_node *node = &snapshot->nodes[index];
     *node = (struct snapshot_node){.guid = from->guid,
@@ -68,8 +69,7 @@ static void copy_node(struct dump_snapshot *snapshot, const struct subnet_node *
                                    .kind = from->kind,
                                    .port_count = from->port_count,
                                    .present = from->present};
-    memcpy(node->name, from->description, sizeof node->name);
-    node->name[sizeof node->name - 1] = 0;
+    snprintf(node->name, sizeof node->name, "%s", name);
     if (!from->present || !from->tables)
         return;
     node->table = arena_alloc(&snapshot->memory, snapshot->top + 1);
@@ -159,7 +159,8 @@ struct dump_snapshot *dump_snapshot_take(const struct subnet *subnet)
             snapshot->top = lid;
     }
     for (uint32_t i = 0; i < snapshot->node_count; i++) {
-        copy_node(snapshot, &subnet->nodes.items[i], i);
+        copy_node(snapshot, &subnet->nodes.items[i], i,
+                  subnet_node_label(subnet, &subnet->nodes.items[i]));
         if (snapshot->nodes[i].table)
             copy_multicast(&snapshot->nodes[i], &subnet->blocks);
     }

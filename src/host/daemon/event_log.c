@@ -2,17 +2,24 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <syslog.h>
 #include <time.h>
 
-int event_log_open(struct event_log *log, const char *path, bool json, struct err *err)
+int event_log_open(struct event_log *log, const struct log_options *options, struct err *err)
 {
-    FILE *file = path ? fopen(path, "ae") : stdout;
+    bool restart = options->restart && !log->file; /* not when it is opened again */
+    FILE *file = options->path ? fopen(options->path, restart ? "we" : "ae") : stdout;
     if (!file)
-        return err_at(err, errno, path, 0, "%s", strerror(errno));
+        return err_at(err, errno, options->path, 0, "%s", strerror(errno));
     event_log_close(log);
-    *log = (struct event_log){path, file, json};
+    *log = (struct event_log){.options = *options, .file = file};
+    if (options->path && fseek(file, 0, SEEK_END) == 0 && ftell(file) > 0)
+        log->bytes = (uint64_t)ftell(file);
+    if (options->syslog)
+        openlog("weft-sm", LOG_PID, LOG_DAEMON);
     return 0;
 }
 
@@ -41,6 +48,46 @@ static const char *clock_text(bool json, char text[48])
     return text;
 }
 
+static bool is_error(const char *event)
+{
+    return strcmp(event, "error") == 0 || strcmp(event, "warning") == 0;
+}
+
+static void write_to_syslog(const char *event, const char *text)
+{
+    int level = strcmp(event, "error") == 0 ? LOG_ERR : is_error(event) ? LOG_WARNING : LOG_INFO;
+    syslog(level, "%s: %s", event, text);
+}
+
+/* Begins a new file; if the old one cannot be renamed, it is emptied. */
+static void limit_size(struct event_log *log)
+{
+    static const uint64_t mib = 1 << 20;
+    char old[PATH_MAX];
+    const char *path = log->options.path;
+    if (!path || !log->options.most_mib || log->bytes < log->options.most_mib * mib)
+        return;
+    snprintf(old, sizeof old, "%s.1", path);
+    int failed = rename(path, old);
+    FILE *file = fopen(path, failed ? "we" : "ae");
+    if (!file)
+        return; /* the old one stays in use */
+    fclose(log->file);
+    log->file = file;
+    log->bytes = 0;
+}
+
+static void put_line(struct event_log *log, const struct text *line)
+{
+    if (log->options.prefix && !log->options.json)
+        fprintf(log->file, "%s ", log->options.prefix);
+    fputs(line->data, log->file);
+    if (log->options.flush)
+        fflush(log->file);
+    log->bytes += line->length + (log->options.prefix ? strlen(log->options.prefix) + 1 : 0);
+    limit_size(log);
+}
+
 void event_log_write_figures(struct event_log *log, const char *event, const char *text,
                              const struct event_figure *figures, size_t count)
 {
@@ -48,11 +95,17 @@ void event_log_write_figures(struct event_log *log, const char *event, const cha
     struct text line = {0};
     struct json json = {.out = &line};
     assert(log->file);
-    clock_text(log->json, when);
-    if (log->json) {
+    if (log->options.errors_only && !is_error(event))
+        return;
+    clock_text(log->options.json, when);
+    if (log->options.syslog)
+        write_to_syslog(event, text);
+    if (log->options.json) {
         json_begin_object(&json, NULL);
         json_string(&json, "time", when);
         json_string(&json, "event", event);
+        if (log->options.prefix)
+            json_string(&json, "prefix", log->options.prefix);
         json_string(&json, "text", text);
         if (count) {
             json_begin_object(&json, "figures");
@@ -68,7 +121,7 @@ void event_log_write_figures(struct event_log *log, const char *event, const cha
                         (unsigned long long)figures[i].value);
         text_putc(&line, '\n');
     }
-    fputs(line.data, log->file);
+    put_line(log, &line);
     text_release(&line);
 }
 
@@ -76,9 +129,9 @@ void event_log_write_last(struct event_log *log, const char *text)
 {
     char when[48];
     fprintf(log->file,
-            log->json ? "{\"time\":\"%s\",\"event\":\"error\",\"text\":\"%s\"}\n"
-                      : "%s error    %s\n",
-            clock_text(log->json, when), text);
+            log->options.json ? "{\"time\":\"%s\",\"event\":\"error\",\"text\":\"%s\"}\n"
+                              : "%s error    %s\n",
+            clock_text(log->options.json, when), text);
     fflush(log->file);
 }
 

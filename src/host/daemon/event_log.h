@@ -3,24 +3,26 @@
  *   2026-03-01 09:12:44.103 up       subnet up: 36 switches, 324 adapters; …
  *   {"time":"2026-03-01T09:12:44.103+0100","event":"up","text":"subnet up: …"}
  *
- * Lines are buffered; the loop flushes the file when it is idle. */
+ * Lines are buffered; the loop flushes the file when it is idle. A file that reaches its largest
+ * size is renamed to FILE.1, which replaces an older one, and a new file begins. */
 #ifndef WEFT_HOST_DAEMON_EVENT_LOG_H
 #define WEFT_HOST_DAEMON_EVENT_LOG_H
 
 #include "base/err.h"
 #include "base/text.h"
+#include "host/manager/config.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
 struct event_log {
-    const char *path; /* NULL: standard output */
+    struct log_options options;
     FILE *file;
-    bool json;
+    uint64_t bytes; /* in the file */
 };
 
 /* Opens the file, again if it was rotated. On error the open file stays in use. */
-int event_log_open(struct event_log *log, const char *path, bool json, struct err *err);
+int event_log_open(struct event_log *log, const struct log_options *options, struct err *err);
 void event_log_close(struct event_log *log);
 
 void event_log_write(struct event_log *log, const char *event, const char *format, ...)

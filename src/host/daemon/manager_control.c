@@ -8,6 +8,7 @@
 #include "host/daemon/machine_control.h"
 #include "host/socket/listener.h"
 #include "host/socket/protocol.h"
+#include "subnet/names.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -194,8 +195,8 @@ static void answer_problems(struct call *call, struct text *out)
     problems_release(&problems);
 }
 
-static void put_end_port(struct record *record, const struct subnet_node *node,
-                         const struct subnet_port *port)
+static void put_end_port(struct record *record, const struct subnet *subnet,
+                         const struct subnet_node *node, const struct subnet_port *port)
 {
     if (!port->known)
         return;
@@ -205,7 +206,7 @@ static void put_end_port(struct record *record, const struct subnet_node *node,
     record_number(record, "port", " port %-3llu", port->number);
     record_number(record, "lid", " LID %5llu", port->lid);
     record_number(record, "hops", "  %2llu hops", port->hops);
-    record_string(record, "description", "  %s\n", node->description);
+    record_string(record, "description", "  %s\n", subnet_node_label(subnet, node));
     record_end(record);
 }
 
@@ -219,7 +220,7 @@ static void answer_topology(struct call *call, struct text *out)
         bool is_switch = node->kind == SUBNET_SWITCH;
         for (unsigned n = is_switch ? 0 : 1;
              node->present && n <= (is_switch ? 0 : node->port_count); n++)
-            put_end_port(&record, node, &subnet->ports.items[node->first_port + n]);
+            put_end_port(&record, subnet, node, &subnet->ports.items[node->first_port + n]);
     }
     record_end_list(&record);
 }

@@ -1,7 +1,10 @@
 /* The manager's configuration: lines of `key value`; '#' starts a comment.
  *
- * A table in config.c has all keys, their values and whether they can change in a running manager.
- * Command-line options use the same table. weft-sm.conf(5) explains each key. */
+ * The table in config_keys.c has all keys, their values and whether they can change in a running
+ * manager. Command-line options use the same table. weft-sm.conf(5) explains each key.
+ *
+ * Files of OpenSM (opensm.conf) are configurations, too: the table has OpenSM's keys, which set
+ * keys of weft or have no effect. The configuration records what each line does. */
 #ifndef WEFT_HOST_MANAGER_CONFIG_H
 #define WEFT_HOST_MANAGER_CONFIG_H
 
@@ -12,26 +15,56 @@
 #include "sm/sm.h"
 #include "topology/topology.h"
 
-enum { CONFIG_KEYS = 128 };        /* at least the length of the table of keys */
+enum { CONFIG_KEYS = 384 };        /* at least the length of the table of keys */
 #define CONFIG_CONTROL_AUTO "auto" /* value of `control`: the default path */
+
+struct log_options {
+    const char *path; /* NULL: standard output */
+    bool json;
+    bool errors_only;   /* no other events than errors and warnings */
+    bool restart;       /* the file is emptied at the start */
+    bool flush;         /* after each line */
+    bool syslog;        /* lines also go to syslog(3) */
+    uint32_t most_mib;  /* size of the file, which is then renamed; 0: no limit */
+    const char *prefix; /* of each line; NULL: none */
+};
+
+enum config_effect {
+    CONFIG_IN_FORCE,
+    CONFIG_DEFAULT,   /* OpenSM's default: nothing is set */
+    CONFIG_NO_EFFECT, /* the key has no effect here */
+    CONFIG_PARTLY,    /* in force, but not all of it */
+    CONFIG_ERROR,
+};
+struct config_line {
+    const char *file; /* NULL for the command line */
+    unsigned line;
+    const char *key, *value; /* not the value of a secret */
+    enum config_effect effect;
+    bool standard; /* no effect, but the value is OpenSM's default anyway */
+    const char *text;
+};
 
 struct config {
     struct sm_config sm;
     struct sa_config sa;
     struct counter_config counters;
     struct port_choice port;
-    const char *dump, *state, *log, *control; /* NULL: none */
-    bool json;
-    unsigned threads; /* 0: one for each processor */
+    const char *dump, *state, *control; /* NULL: none */
+    struct log_options log;
+    bool log_optional; /* without the file, the log is standard output */
+    unsigned threads;  /* 0: one for each processor */
     bool lmc_given;
     enum root_choice root;
     struct guid_list root_guids, root_file, first;
-    struct port_weights weights;
+    struct port_weights weights, ignored_ports;
+    struct port_weights all_weights; /* of both files */
     struct user_routes user_routes;
     struct qos qos;
     int qos_wanted;           /* -1: on if there is a policy or option */
     struct err policy_absent; /* the policy file is missing: an error unless qos is off */
     struct partitions partitions;
+    struct node_names names;
     struct topology plan; /* of topology_plan, if has_plan */
     bool has_plan;
     bool allow_both_pkeys;
@@ -44,16 +77,25 @@ struct config {
         const char *key, *file; /* file: NULL for the command line */
         unsigned line;
     } source; /* of the value that is being set */
+    struct {
+        enum config_effect kind;
+        bool standard;
+        char text[400];
+    } effect;                                 /* of that value */
+    VEC(struct config_line) lines;            /* all that were read */
+    VEC(struct err) errors;                   /* of all files */
+    bool from_key_file[CONFIG_KEYS];          /* the value is in the key file */
+    const char *opensm_poll, *opensm_retries; /* other values than OpenSM's defaults */
     struct arena strings;
 };
 
 void config_init(struct config *config);
 void config_release(struct config *config);
 
-const char *config_key(size_t index); /* NULL after the last one */
+const char *config_key(size_t index); /* the keys of weft; NULL after the last one */
 /* Sets one key. */
 int config_set(struct config *config, const char *key, const char *value, struct err *err);
-/* Reads a file. */
+/* Reads a file to its end. After errors `errors` has all of them, and *err is the last one. */
 int config_read(struct config *config, const char *path, struct err *err);
 /* Checks and completes the configuration after the last key. */
 int config_finish(struct config *config, struct err *err);
@@ -65,5 +107,12 @@ void config_compare(const struct config *before, const struct config *after,
                     void *context);
 /* Gives `after` the values of `before` for keys that cannot change in a running manager. */
 void config_keep_fixed(const struct config *before, struct config *after);
+
+/* Prints what each line that was read does. */
+void config_print_lines(const struct config *config, struct text *out);
+/* Prints the configuration in weft's format; keys that are not given are comments. */
+void config_print(const struct config *config, struct text *out);
+/* Prints all keys of OpenSM and what they do. */
+void config_print_opensm_keys(struct text *out);
 
 #endif

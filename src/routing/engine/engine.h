@@ -35,6 +35,7 @@ struct engine_options {
     const struct guid_list *first;      /* terminals that get routes (ftree: numbers) first */
     const struct port_weights *weights; /* not for ftree and dor; NULL: all ports are equal */
     uint64_t scatter;     /* seed: reorder equal paths (sssp, dfsssp, nue: destinations); 0: no */
+    bool port_shift;      /* begin with another port at each switch (minhop, updn, ftree) */
     bool caller_verifies; /* the caller verifies the tables before it uses them: see engine_judge()
                            */
     bool seed_balance;    /* user routes count as load before the engine balances its own */

@@ -80,6 +80,22 @@ int port_weights_read(struct port_weights *weights, struct line_reader *lines)
     return lines->status;
 }
 
+int port_weights_read_ignored(struct port_weights *weights, struct line_reader *lines)
+{
+    struct cursor line;
+    uint64_t guid, port;
+    *weights = (struct port_weights){0};
+    while (line_reader_next(lines, &line))
+        if (line.count == 2 && is_guid(&line.words[0], &guid) &&
+            parse_bounded(line.words[1].text, 1, NETWORK_TOP_PORT, &port))
+            vec_push(&weights->items, ((struct port_weight){guid, (uint8_t)port, 0}));
+        else
+            line_reader_error(lines, "expected SWITCH PORT: a GUID (0x...) and a port number");
+    if (lines->status)
+        port_weights_release(weights);
+    return lines->status;
+}
+
 void port_weights_release(struct port_weights *weights)
 {
     vec_release(&weights->items);

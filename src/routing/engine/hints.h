@@ -31,6 +31,8 @@ uint32_t *guid_list_terminals(const struct guid_list *list, const struct network
                               size_t *count);
 
 int port_weights_read(struct port_weights *weights, struct line_reader *lines);
+/* Ports whose load does not count (weight 0): lines "SWITCH PORT". */
+int port_weights_read_ignored(struct port_weights *weights, struct line_reader *lines);
 void port_weights_release(struct port_weights *weights);
 /* By edge of the network; the caller frees them. */
 uint16_t *port_weights_by_edge(const struct port_weights *weights, const struct network *network);

@@ -416,8 +416,9 @@ static void prepare_part(void *context, size_t part)
     if (part == 0) {
         number_lids(filling, preparation->options->first, preparation->order);
     } else if (part == 1) {
-        preparation->keys =
-            scatter ? next_hops_scatter(filling->network, scatter) : order_links(filling);
+        preparation->keys = scatter ? next_hops_scatter(filling->network, scatter)
+                            : preparation->options->port_shift ? next_hops_shift(filling->network)
+                                                               : order_links(filling);
     } else if (part == 2) {
         find_dividers(filling);
         for (uint32_t at = 0; at < filling->network->switches.count; at++) {

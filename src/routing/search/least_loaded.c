@@ -331,7 +331,9 @@ void least_loaded_tables(const struct network *network, const struct updown *upd
     size_t first_count = 0;
     uint32_t *first =
         options->first ? guid_list_terminals(options->first, network, &first_count) : NULL;
-    uint64_t *keys = options->scatter ? next_hops_scatter(network, options->scatter) : NULL;
+    uint64_t *keys = options->scatter      ? next_hops_scatter(network, options->scatter)
+                     : options->port_shift ? next_hops_shift(network)
+                                           : NULL;
     *gaps = (struct next_hops_gaps){0};
     next_hops_init(&balance.next_hops, network, updown, options->workers,
                    first_count ? ALL_NEXT_HOPS_BYTES : NEXT_HOPS_BYTES, keys);

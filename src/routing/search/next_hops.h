@@ -60,6 +60,8 @@ void next_hops_lay_slots(struct next_hops *next_hops, const struct workers *work
                          const uint64_t *keys);
 /* Keys for a pseudo-random order of slots at each switch; the caller frees them. */
 uint64_t *next_hops_scatter(const struct network *network, uint64_t seed);
+/* Keys for the order of ports, from another port on at each switch; the caller frees them. */
+uint64_t *next_hops_shift(const struct network *network);
 void next_hops_release(struct next_hops *next_hops);
 static inline uint32_t next_hops_tiles(const struct next_hops *next_hops) /* in all */
 {

@@ -76,6 +76,18 @@ void next_hops_lay_slots(struct next_hops *next_hops, const struct workers *work
                 &laying);
 }
 
+uint64_t *next_hops_shift(const struct network *network)
+{
+    uint32_t switches = (uint32_t)network->switches.count;
+    uint64_t *keys = mem_alloc(network->first_edge[switches] * sizeof *keys);
+    for (uint32_t at = 0; at < switches; at++) {
+        uint32_t first = network->first_edge[at], count = network->first_edge[at + 1] - first;
+        for (uint32_t i = 0; i < count; i++)
+            keys[first + i] = (i + at) % count;
+    }
+    return keys;
+}
+
 uint64_t *next_hops_scatter(const struct network *network, uint64_t seed)
 {
     uint32_t switches = (uint32_t)network->switches.count;

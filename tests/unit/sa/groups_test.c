@@ -297,6 +297,60 @@ static void mlids_run_out_and_are_reused(void **state)
     assert_int_equal(wire_get(world_record(world, 0), MC_MEMBER_RECORD_MLID), 0xC000 + 77);
 }
 
+/* A query for the group of an IPv6 address that ends in this number. */
+static unsigned ask_about_address(struct sa_world *world, unsigned method, const char *host,
+                                  unsigned address, uint64_t mask)
+{
+    uint8_t mgid[16] = {0xFF, 0x12, 0x60, 0x1B, 0xFF, 0xFF, [11] = 1, [12] = 0xFF};
+    uint8_t *record = member(world, method, host, JOIN_FULL, mask);
+    mgid[14] = (uint8_t)(address >> 8);
+    mgid[15] = (uint8_t)address;
+    memcpy(wire_bytes(record, MC_MEMBER_RECORD_MGID), mgid, sizeof mgid);
+    unsigned status = world_send(world);
+    if (status == STATUS_OK)
+        assert_memory_equal(wire_bytes_const(world_record(world, 0), MC_MEMBER_RECORD_MGID), mgid,
+                            sizeof mgid);
+    return status;
+}
+
+static void consolidated_solicited_node_addresses_share_a_multicast_lid(void **state)
+{
+    struct sa_world *world = *state;
+    struct sa_config config;
+    world_close(world);
+    sa_config_init(&config);
+    config.consolidate_snm = true;
+    world_open(world, &(struct sa_world_shape){.kind = "figure1", .config = &config});
+    size_t before = sa_groups(world->sa)->all.count;
+    assert_int_equal(ask_about_address(world, METHOD_SET, "H4", 0x1234, TO_CREATE), STATUS_OK);
+    uint64_t mlid = wire_get(world_record(world, 0), MC_MEMBER_RECORD_MLID);
+    assert_int_equal(ask_about_address(world, METHOD_SET, "H15", 0x5678, TO_CREATE), STATUS_OK);
+    assert_true(wire_get(world_record(world, 0), MC_MEMBER_RECORD_MLID) == mlid);
+    assert_int_equal(ask_about_address(world, METHOD_SET, "H4", 0x9abc, TO_JOIN), STATUS_OK);
+    assert_int_equal(sa_groups(world->sa)->all.count, before + 1);
+    const struct group *group = groups_at(sa_groups(world->sa), (unsigned)mlid);
+    assert_int_equal(group->members.count, 2);
+    /* H4 still uses another address. */
+    assert_int_equal(ask_about_address(world, METHOD_DELETE, "H4", 0x9abc, TO_JOIN), STATUS_OK);
+    assert_int_equal(group->members.count, 2);
+    assert_int_equal(ask_about_address(world, METHOD_GET, "H4", 0x5678, BIT(MGID)), STATUS_OK);
+    assert_true(wire_get(world_record(world, 0), MC_MEMBER_RECORD_MLID) == mlid);
+    /* Other groups have their own multicast LIDs. */
+    assert_int_equal(make_group(world, "H4"), STATUS_OK);
+    assert_true(wire_get(world_record(world, 0), MC_MEMBER_RECORD_MLID) != mlid);
+}
+
+static void solicited_node_addresses_have_their_own_groups_by_default(void **state)
+{
+    struct sa_world *world = *state;
+    size_t before = sa_groups(world->sa)->all.count;
+    assert_int_equal(ask_about_address(world, METHOD_SET, "H4", 0x1234, TO_CREATE), STATUS_OK);
+    assert_int_equal(ask_about_address(world, METHOD_SET, "H4", 0x5678, TO_CREATE), STATUS_OK);
+    assert_int_equal(sa_groups(world->sa)->all.count, before + 2);
+    assert_int_equal(ask_about_address(world, METHOD_DELETE, "H4", 0x1234, TO_JOIN), STATUS_OK);
+    assert_int_equal(sa_groups(world->sa)->all.count, before + 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -313,6 +367,8 @@ int main(void)
         TEST(a_path_to_a_group_has_the_values_of_the_group),
         TEST(a_member_that_is_absent_briefly_stays_in_the_group),
         TEST(mlids_run_out_and_are_reused),
+        TEST(consolidated_solicited_node_addresses_share_a_multicast_lid),
+        TEST(solicited_node_addresses_have_their_own_groups_by_default),
     };
     return RUN(tests);
 }

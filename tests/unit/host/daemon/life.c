@@ -17,7 +17,8 @@ void life_start(struct life *life, const char *directory, uint64_t instance)
     world_open(&life->world, &(struct sa_world_shape){.kind = "irregular",
                                                       .words = {words[0], words[1], words[2]},
                                                       .config = &config});
-    assert_int_equal(event_log_open(&life->log, "/dev/null", false, NULL), 0);
+    assert_int_equal(event_log_open(&life->log, &(struct log_options){.path = "/dev/null"}, NULL),
+                     0);
     life->registrations =
         (struct registrations){.directory = mem_strdup(directory), .log = &life->log};
     registrations_open(&life->registrations, life->world.sa, life->world.now);

@@ -61,7 +61,7 @@ static void lines_set_keys(void **state)
     assert_true(f->config.sm.engine_options.root_guids[2] == 0x30);
     assert_true(f->config.port.guid == 0x0002c90300001234);
     assert_string_equal(f->config.dump, "/var/dump dir");
-    assert_true(f->config.json);
+    assert_true(f->config.log.json);
 }
 
 static void an_error_names_file_and_line(void **state)
@@ -76,9 +76,10 @@ static void an_error_names_file_and_line(void **state)
         {"priority\n", 1, "'priority' has no value"},
         {"\n\nsweeep 1s\n", 3, "there is no key 'sweeep'; did you mean 'sweep'?"},
         {"colour red\n", 1, "there is no key 'colour'; weft-sm.conf(5) has them all"},
-        {"routing_engine updn\n", 1, "OpenSM's 'routing_engine' is 'engine' here"},
-        {"root_guid_file roots\n", 1, "OpenSM's 'root_guid_file' is 'root_file' here"},
-        {"max_op_vls 5\n", 1, "OpenSM's 'max_op_vls' is not supported: remove it"},
+        {"routing_engine fastest\n", 1, "there is no engine 'fastest'"},
+        {"sm_priority 16\n", 1, "priority: '16': expected a number from 0 to 15"},
+        {"sweep_interval soon\n", 1, "sweep_interval: 'soon': expected a number"},
+        {"force_heavy_sweep 2\n", 1, "force_heavy_sweep: '2': expected TRUE or FALSE"},
         {"sweep soon\n", 1, "expected a time"},
         {"sweep 0s\n", 1, "expected a time"},
         {"sweep 1ns\n", 1, "sweep: '1ns': expected at least 10ms: a sweep queries every switch"},
@@ -94,7 +95,7 @@ static void an_error_names_file_and_line(void **state)
         {"root middle\n", 1, "expected one of default, manager, centre, detect"},
         {"root 0x1 zzz\n", 1, "expected a GUID"},
         {"root ,\n", 1, "expected one of default, manager, centre, detect"},
-        {"guid 0\n", 1, "expected a GUID"},
+        {"guid zero\n", 1, "expected a GUID"},
         {"m_key 0x10000000000000000\n", 1, "expected a 64-bit number"},
         {"order sideways\n", 1, "expected one of propagation, breadth, depth"},
         {"max_vls 16\n", 1, "max_vls: '16': expected a number from 1 to 15"},
@@ -157,14 +158,14 @@ static void an_error_about_a_file_names_its_key(void **state)
 static void a_missing_policy_is_an_error_only_if_qos_is_on(void **state)
 {
     struct fixture *f = *state;
-    assert_int_equal(read_text(f, "qos_policy_file /nowhere/policy\nqos FALSE\n"), 0);
+    assert_int_equal(read_text(f, "qos_policy /nowhere/policy\nqos FALSE\n"), 0);
     assert_int_equal(config_finish(&f->config, &f->err), 0);
     assert_null(f->config.sm.qos);
-    assert_int_equal(read_text(f, "\nqos_policy_file /nowhere/policy\nqos TRUE\n"), 0);
+    assert_int_equal(read_text(f, "\nqos_policy /nowhere/policy\nqos TRUE\n"), 0);
     assert_int_equal(config_finish(&f->config, &f->err), -ENOENT);
     assert_string_equal(f->err.file, f->path);
     assert_int_equal(f->err.line, 2);
-    assert_non_null(strstr(f->err.message, "qos_policy_file: /nowhere/policy: No such file"));
+    assert_non_null(strstr(f->err.message, "qos_policy: /nowhere/policy: No such file"));
     assert_int_equal(config_set(&f->config, "qos_policy", "none", &f->err), 0);
     assert_int_equal(config_finish(&f->config, &f->err), 0);
 }
@@ -173,7 +174,7 @@ static void flags_can_have_the_values_of_opensm(void **state)
 {
     struct fixture *f = *state;
     assert_int_equal(read_text(f, "json TRUE\nhold False\nrepair no\nreversible Yes\n"), 0);
-    assert_true(f->config.json);
+    assert_true(f->config.log.json);
     assert_false(f->config.sm.hold);
     assert_false(f->config.sm.repair);
     assert_true(f->config.sm.engine_options.reversible);
@@ -387,26 +388,164 @@ static void the_manual_names_keys_that_take_a_restart(void **state)
     text_release(&page);
 }
 
-static void the_manual_has_the_names_of_opensm(void **state)
+/* The block of lines is the output of `weft sm --list-opensm-keys`, indented. */
+static void the_manual_has_the_keys_of_opensm(void **state)
 {
-    struct fixture *f = *state;
-    struct text page;
-    char theirs[64], ours[64], part[160];
-    unsigned seen = 0;
+    struct text page, keys = {0};
+    (void)state;
     read_manual(&page);
+    config_print_opensm_keys(&keys);
     char *line = strstr(page.data, "\n.SH COMING FROM OPENSM\n");
     assert_non_null(line);
     line = strstr(line, "\n.nf\n") + strlen("\n.nf\n");
-    for (; line[0] == ' '; line = strchr(line, '\n') + 1, seen++) {
-        assert_int_equal(sscanf(line, " %63s %63s", theirs, ours), 2);
-        assert_int_equal(config_set(&f->config, theirs, "1", &f->err), -EINVAL);
-        snprintf(part, sizeof part, "OpenSM's '%s' is '%s' here", theirs, ours);
-        if (!strstr(f->err.message, part))
-            fail_msg("'%s' is not in '%s'", part, f->err.message);
-        assert_non_null(in_manual(&page, ours));
+    for (char *key = keys.data; *key; key += strcspn(key, "\n") + 1) {
+        size_t length = strcspn(key, "\n");
+        if (strncmp(line, "  ", 2) != 0 || strncmp(line + 2, key, length + 1) != 0)
+            fail_msg("weft-sm.conf(5) lacks '%.*s': copy the output of --list-opensm-keys",
+                     (int)length, key);
+        line = strchr(line, '\n') + 1;
     }
-    assert_true(seen > 20);
+    assert_true(strncmp(line, ".fi\n", 4) == 0);
+    text_release(&keys);
     text_release(&page);
+}
+
+static void all_errors_of_a_file_are_reported(void **state)
+{
+    struct fixture *f = *state;
+    assert_int_equal(read_text(f, "colour red\npriority 5\npriority 16\nsm_priority x\n"), -EINVAL);
+    assert_int_equal(f->config.errors.count, 3);
+    assert_int_equal(f->config.errors.items[0].line, 1);
+    assert_int_equal(f->config.errors.items[1].line, 3);
+    assert_int_equal(f->config.errors.items[2].line, 4);
+    assert_int_equal(f->err.line, 4);
+    assert_int_equal(f->config.sm.priority, 5);
+}
+
+static const struct config_line *line_of(const struct config *config, unsigned number)
+{
+    for (size_t i = 0; i < config->lines.count; i++)
+        if (config->lines.items[i].line == number)
+            return &config->lines.items[i];
+    fail_msg("line %u was not recorded", number);
+    return NULL;
+}
+
+static void keys_of_opensm_set_those_of_weft(void **state)
+{
+    struct fixture *f = *state;
+    const struct sm_config *sm = &f->config.sm;
+    assert_int_equal(read_text(f, "sm_priority 0x0e\n"
+                                  "sweep_interval 3\n"
+                                  "transaction_timeout 500\n"
+                                  "routing_engine \"ftree, ar_updn\"\n"
+                                  "max_wire_smps 256\n"
+                                  "no_partition_enforcement TRUE\n"
+                                  "polling_retry_number 7\n"
+                                  "packet_life_time 0x14\n"
+                                  "force_heavy_sweep FALSE\n"
+                                  "root_guid_file\n"
+                                  "cn_guid_file /nowhere/at/all\n"
+                                  "virt_enabled 2\n"
+                                  "daemon TRUE\n"
+                                  "console off\n"),
+                     0);
+    assert_int_equal(config_finish(&f->config, &f->err), 0);
+    assert_int_equal(sm->priority, 14);
+    assert_true(sm->sweep_ns == 3 * NS_PER_S && sm->timeout_ns == 500 * NS_PER_MS);
+    assert_ptr_equal(sm->engine, &engine_ftree);
+    assert_int_equal(sm->others.count, 1);
+    assert_ptr_equal(sm->others.items[0], &engine_updn);
+    assert_int_equal(sm->window, 256);
+    assert_int_equal(sm->part_enforce, SM_ENFORCE_NOT);
+    assert_true(sm->poll_ns == 10 * NS_PER_S && sm->poll_retries == 7);
+    assert_int_equal(sm->life_time, 18);
+    assert_string_equal(line_of(&f->config, 1)->text, "sets priority 0x0e");
+    assert_int_equal(line_of(&f->config, 4)->effect, CONFIG_PARTLY);
+    assert_int_equal(line_of(&f->config, 9)->effect, CONFIG_DEFAULT);
+    assert_int_equal(line_of(&f->config, 10)->effect, CONFIG_DEFAULT);
+    assert_int_equal(line_of(&f->config, 11)->effect, CONFIG_PARTLY);
+    assert_int_equal(line_of(&f->config, 12)->effect, CONFIG_NO_EFFECT);
+    assert_false(line_of(&f->config, 13)->standard);
+    assert_true(line_of(&f->config, 14)->standard);
+}
+
+static void hints_of_opensm_with_errors_do_not_prevent_the_start(void **state)
+{
+    struct fixture *f = *state;
+    char roots[64], text[160];
+    make_path(roots);
+    write_file(roots, "root_switches\n"); /* a port group of the vendor's manager */
+    snprintf(text, sizeof text, "root_guid_file %s\npartition_config_file %s\n", roots, roots);
+    assert_int_equal(read_text(f, text), -EINVAL); /* partitions protect ports */
+    assert_int_equal(f->config.errors.count, 1);
+    assert_int_equal(line_of(&f->config, 1)->effect, CONFIG_PARTLY);
+    assert_non_null(strstr(line_of(&f->config, 1)->text, "expected a GUID"));
+    assert_int_equal(line_of(&f->config, 2)->effect, CONFIG_ERROR);
+    unlink(roots);
+}
+
+static void defaults_of_opensm_stand_for_those_of_weft(void **state)
+{
+    struct fixture *f = *state;
+    struct config fresh;
+    struct told told = {0};
+    assert_int_equal(read_text(f, "max_wire_smps 4\npacket_life_time 0x12\nrouting_engine (null)\n"
+                                  "sminfo_polling_timeout 10000\npolling_retry_number 4\n"
+                                  "dump_files_dir /var/log/\nguid 0x0000000000000000\n"),
+                     0);
+    assert_int_equal(config_finish(&f->config, &f->err), 0);
+    config_init(&fresh);
+    config_compare(&f->config, &fresh, note, &told);
+    assert_int_equal(told.live + told.fixed, 1); /* the text of guid */
+    assert_true(f->config.port.guid == 0);
+    config_release(&fresh);
+}
+
+static void routes_by_opensm_fall_back_to_updn(void **state)
+{
+    static const struct {
+        const char *theirs, *ours;
+    } lists[] = {
+        {"minhop", "minhop,updn"},
+        {"updn", "updn"},
+        {"ftree,no_fallback", "ftree"},
+        {"torus-2QoS", "dor,updn"},
+        {"dnup,updn", "updn"},
+        {"file", "updn"},
+        {"ar_ftree,ar_updn", "ftree,updn"},
+        {"dfsssp", "dfsssp,updn"},
+    };
+    struct fixture *f = *state;
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+        char expected[64];
+        assert_int_equal(config_set(&f->config, "routing_engine", lists[i].theirs, &f->err), 0);
+        snprintf(expected, sizeof expected, "sets engine %s", lists[i].ours);
+        assert_true(strncmp(f->config.effect.text, expected, strlen(expected)) == 0);
+    }
+}
+
+static void a_printed_configuration_is_the_same_when_read(void **state)
+{
+    struct fixture *f = *state;
+    struct config again;
+    struct text out = {0};
+    struct told told = {0};
+    assert_int_equal(read_text(f, "sm_priority 9\nrouting_engine ftree\nm_key 0x17\nlmc 1\n"
+                                  "sweep_interval 0\nqos_ca_max_vls 4\nallowed_sm_guids (null)\n"),
+                     0);
+    assert_int_equal(config_finish(&f->config, &f->err), 0);
+    config_print(&f->config, &out);
+    write_file(f->path, out.data);
+    config_init(&again);
+    assert_int_equal(config_read(&again, f->path, &f->err), 0);
+    assert_int_equal(config_finish(&again, &f->err), 0);
+    config_compare(&f->config, &again, note, &told);
+    assert_int_equal(told.live + told.fixed, 0);
+    assert_int_equal(again.sm.priority, 9);
+    assert_true(again.sm.sweep_ns == TIME_NEVER);
+    text_release(&out);
+    config_release(&again);
 }
 
 int main(void)
@@ -430,7 +569,14 @@ int main(void)
                                         end),
         cmocka_unit_test(every_key_is_in_the_manual),
         cmocka_unit_test_setup_teardown(the_manual_names_keys_that_take_a_restart, make, end),
-        cmocka_unit_test_setup_teardown(the_manual_has_the_names_of_opensm, make, end),
+        cmocka_unit_test(the_manual_has_the_keys_of_opensm),
+        cmocka_unit_test_setup_teardown(all_errors_of_a_file_are_reported, make, end),
+        cmocka_unit_test_setup_teardown(keys_of_opensm_set_those_of_weft, make, end),
+        cmocka_unit_test_setup_teardown(defaults_of_opensm_stand_for_those_of_weft, make, end),
+        cmocka_unit_test_setup_teardown(hints_of_opensm_with_errors_do_not_prevent_the_start, make,
+                                        end),
+        cmocka_unit_test_setup_teardown(routes_by_opensm_fall_back_to_updn, make, end),
+        cmocka_unit_test_setup_teardown(a_printed_configuration_is_the_same_when_read, make, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

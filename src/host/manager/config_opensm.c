@@ -1,0 +1,279 @@
+/* Values of OpenSM's keys: other units, other names of engines, defaults.
+ *
+ * `opensm -c` writes every key with its default. Where weft has chosen another default, the value
+ * of OpenSM's template stands for that of weft (`own_default`), and every other value is in force.
+ * A file that is missing is reported and is no error, since OpenSM starts without it. */
+#include "host/manager/config_key.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+static void describe(struct config *config, enum config_effect kind, const char *text)
+{
+    size_t used = strlen(config->effect.text);
+    config->effect.kind = kind;
+    snprintf(config->effect.text + used, sizeof config->effect.text - used, "%s%s",
+             used ? "; " : "", text);
+}
+
+/* Numbers are equal in any notation. */
+bool config_value_is_default(const struct key *key, const char *value)
+{
+    uint64_t ours, theirs;
+    if (!key->opensm)
+        return false;
+    if (parse_number(value, &ours) && parse_number(key->opensm, &theirs))
+        return ours == theirs;
+    return strcasecmp(value, key->opensm) == 0;
+}
+
+static const char *default_of(const char *ours)
+{
+    return config_key_find(ours)->standard;
+}
+
+/* The value of a renamed key in weft's notation. */
+static int convert(const struct key *key, const char *value, char *text, size_t size,
+                   struct err *err)
+{
+    uint64_t number = 0;
+    snprintf(text, size, "%s", value);
+    if (!key->unit && !key->high)
+        return 0;
+    if (!parse_number(value, &number))
+        return err_set(err, EINVAL, "%s: '%s': expected a number", key->name, value);
+    if (number == 0 && key->instead)
+        snprintf(text, size, "%s", key->instead);
+    else
+        snprintf(text, size, "%llu%s",
+                 (unsigned long long)(key->high && number > key->high ? key->high : number),
+                 key->unit ? key->unit : "");
+    return 0;
+}
+
+static int set_renamed(struct config *config, const struct key *key, const char *value,
+                       struct err *err)
+{
+    char text[4096];
+    bool is_default = config_value_is_default(key, value);
+    if (config_value_is_none(value)) {
+        describe(config, CONFIG_DEFAULT, "nothing is set");
+        return 0;
+    }
+    if (is_default && key->own_default) {
+        snprintf(text, sizeof text, "OpenSM's default; weft uses its own: %s %s", key->ours,
+                 default_of(key->ours));
+        describe(config, CONFIG_DEFAULT, text);
+        return 0;
+    }
+    if (key->optional_file && access(value, F_OK) != 0) {
+        describe(config, is_default ? CONFIG_DEFAULT : CONFIG_PARTLY,
+                 "there is no such file; weft runs without it, as OpenSM does");
+        return 0;
+    }
+    int status = convert(key, value, text, sizeof text, err);
+    if (status == 0)
+        status = config_put(config, key->ours, text, err);
+    if (status < 0 && key->hint) {
+        err_text(err, text, sizeof text);
+        describe(config, CONFIG_PARTLY, text);
+        describe(config, CONFIG_PARTLY, "weft runs without the file, as OpenSM does");
+        return 0;
+    }
+    if (status == 0 && key->reason)
+        describe(config, CONFIG_PARTLY, key->reason);
+    return status;
+}
+
+int config_set_opensm(struct config *config, const struct key *key, const char *value,
+                      struct err *err)
+{
+    if (key->kind == RENAMED)
+        return set_renamed(config, key, value, err);
+    if (key->kind == TRANSLATED)
+        return key->set(config, value, err);
+    assert(key->kind == NO_EFFECT);
+    describe(config, CONFIG_NO_EFFECT, key->reason);
+    config->effect.standard = config_value_is_default(key, value) || config_value_is_none(value);
+    return 0;
+}
+
+/* ---- engines ---- */
+
+/* The engine of weft for one of OpenSM's or the vendor's. */
+static const struct {
+    const char *theirs, *ours, *note;
+} engines[] = {
+    {"dnup", "updn", "dnup is not an engine of weft"},
+    {"torus-2QoS", "dor", NULL},
+    {"file", NULL, "weft computes all tables: use 'user_routes' for single entries"},
+    {"ar_updn", "updn", "routes are static: adaptive routing needs the vendor's manager"},
+    {"ar_ftree", "ftree", "routes are static: adaptive routing needs the vendor's manager"},
+    {"ar_minhop", "minhop", "routes are static: adaptive routing needs the vendor's manager"},
+    {"ar_dor", "dor", "routes are static: adaptive routing needs the vendor's manager"},
+    {"ar_torus", "dor", "routes are static: adaptive routing needs the vendor's manager"},
+    {"dfp", "auto", "routes are static: adaptive routing needs the vendor's manager"},
+    {"dfp2", "auto", "routes are static: adaptive routing needs the vendor's manager"},
+    {"pqft", "ftree", NULL},
+    {"chain", NULL, "routing chains are not supported"},
+    {"kdor-hc", "dor", NULL},
+    {"kdor-ghc", "dor", NULL},
+};
+enum { ENGINE_COUNT = sizeof engines / sizeof *engines };
+
+static void add_engine(char *list, size_t size, const char *name)
+{
+    char padded[512], searched[80];
+    size_t used = strlen(list);
+    snprintf(padded, sizeof padded, ",%s,", list);
+    snprintf(searched, sizeof searched, ",%.70s,", name);
+    if (!strstr(padded, searched))
+        snprintf(list + used, size - used, "%s%s", used ? "," : "", name);
+}
+
+/* OpenSM routes by minhop if no engine of its list succeeds, unless the list has "no_fallback".
+ * minhop can deadlock: weft uses updn then. */
+int opensm_set_engine(struct config *config, const char *value, struct err *err)
+{
+    char *words = arena_strdup(&config->strings, value), *rest = NULL, list[256] = "";
+    const char *note = NULL;
+    bool fallback = true;
+    if (config_value_is_none(value)) {
+        describe(config, CONFIG_DEFAULT, "OpenSM's default; weft uses its own: engine updn");
+        return 0;
+    }
+    for (char *word = strtok_r(words, ", \t", &rest); word; word = strtok_r(NULL, ", \t", &rest)) {
+        unsigned i = 0;
+        while (i < ENGINE_COUNT && strcmp(engines[i].theirs, word) != 0)
+            i++;
+        if (strcmp(word, "no_fallback") == 0)
+            fallback = false;
+        else if (i == ENGINE_COUNT)
+            add_engine(list, sizeof list, word);
+        else if (engines[i].ours)
+            add_engine(list, sizeof list, engines[i].ours);
+        note = i < ENGINE_COUNT && engines[i].note ? engines[i].note : note;
+    }
+    if (fallback || !list[0])
+        add_engine(list, sizeof list, "updn");
+    int status = config_put(config, "engine", list, err);
+    if (status == 0 && note)
+        describe(config, CONFIG_PARTLY, note);
+    return status;
+}
+
+/* ---- other keys ---- */
+
+/* "TRUE" sets a key of weft. */
+static int set_if_true(struct config *config, const char *value, const char *ours,
+                       const char *our_value, struct err *err)
+{
+    if (strcasecmp(value, "TRUE") == 0 || strcasecmp(value, "yes") == 0)
+        return config_put(config, ours, our_value, err);
+    if (strcasecmp(value, "FALSE") != 0 && strcasecmp(value, "no") != 0)
+        return err_set(err, EINVAL, "%s: '%s': expected TRUE or FALSE", config->source.key, value);
+    describe(config, CONFIG_DEFAULT, "nothing is set");
+    return 0;
+}
+
+int opensm_set_heavy_sweep(struct config *config, const char *value, struct err *err)
+{
+    return set_if_true(config, value, "full_sweep_every", "1", err);
+}
+
+int opensm_set_no_enforcement(struct config *config, const char *value, struct err *err)
+{
+    return set_if_true(config, value, "part_enforce", "off", err);
+}
+
+/* No port has this GUID, so no other manager is trusted. */
+int opensm_set_ignore_others(struct config *config, const char *value, struct err *err)
+{
+    return set_if_true(config, value, "allowed_sm_guids", "0xffffffffffffffff", err);
+}
+
+/* OpenSM's default is a file that only root can write. */
+int opensm_set_log_file(struct config *config, const char *value, struct err *err)
+{
+    config->log_optional = true;
+    return config_put(config, "log", value, err);
+}
+
+static int parse_flags(struct config *config, const char *value, uint64_t *flags, struct err *err)
+{
+    if (parse_number(value, flags))
+        return 0;
+    return err_set(err, EINVAL, "%s: '%s': expected a number", config->source.key, value);
+}
+
+int opensm_set_log_flags(struct config *config, const char *value, struct err *err)
+{
+    enum { FLAG_INFO = 0x02, FLAG_SYSLOG = 0x80 };
+    uint64_t flags;
+    int status = parse_flags(config, value, &flags, err);
+    if (status == 0)
+        status = config_put(config, "log_level", flags & FLAG_INFO ? "info" : "error", err);
+    if (status == 0 && flags & FLAG_SYSLOG)
+        status = config_put(config, "syslog", "yes", err);
+    return status;
+}
+
+int opensm_set_syslog_flags(struct config *config, const char *value, struct err *err)
+{
+    uint64_t flags;
+    int status = parse_flags(config, value, &flags, err);
+    return status < 0 ? status : config_put(config, "syslog", flags ? "yes" : "no", err);
+}
+
+/* Polls: weft detects a lost master faster than OpenSM does. If the file changes one of OpenSM's
+ * two values, both are in force, since together they are the time until a takeover. */
+static int set_poll_value(struct config *config, const char *value, const char **kept,
+                          const char *ours, struct err *err)
+{
+    uint64_t number;
+    char text[128];
+    if (!parse_bounded(value, 1, UINT32_MAX, &number))
+        return err_set(err, EINVAL, "%s: '%s': expected a number from 1", config->source.key,
+                       value);
+    *kept = NULL;
+    if (config_value_is_default(config_key_find(config->source.key), value)) {
+        snprintf(text, sizeof text, "OpenSM's default; weft uses its own: %s %s", ours,
+                 default_of(ours));
+        describe(config, CONFIG_DEFAULT, text);
+        return 0;
+    }
+    *kept = arena_strdup(&config->strings, value);
+    snprintf(text, sizeof text, "sets %s %s%s", ours, value, strcmp(ours, "poll") == 0 ? "ms" : "");
+    describe(config, CONFIG_IN_FORCE, text);
+    return 0;
+}
+
+int opensm_set_polling(struct config *config, const char *value, struct err *err)
+{
+    return set_poll_value(config, value, &config->opensm_poll, "poll", err);
+}
+
+int opensm_set_polling_retries(struct config *config, const char *value, struct err *err)
+{
+    return set_poll_value(config, value, &config->opensm_retries, "poll_retries", err);
+}
+
+int config_finish_opensm(struct config *config, struct err *err)
+{
+    enum { RETRIES_MOST = 100 };
+    char poll[64], retries[64];
+    if (!config->opensm_poll && !config->opensm_retries)
+        return 0;
+    uint64_t number = 4;
+    if (config->opensm_retries)
+        parse_number(config->opensm_retries, &number);
+    snprintf(poll, sizeof poll, "%sms", config->opensm_poll ? config->opensm_poll : "10000");
+    snprintf(retries, sizeof retries, "%llu",
+             (unsigned long long)(number < RETRIES_MOST ? number : RETRIES_MOST));
+    int status = config_put(config, "poll", poll, err);
+    return status < 0 ? status : config_put(config, "poll_retries", retries, err);
+}
