@@ -273,7 +273,7 @@ static int read_plain(struct topology *plain, const char *path, struct err *err)
     struct topology topology;
     struct virtual_counts counts;
     topology_init(&topology);
-    int status = topology_read(&topology, from_file(path, err));
+    int status = command_read_topology("topo", path, &topology, err);
     if (status == 0)
         topology_without_functions(plain, &topology, &counts);
     topology_release(&topology);
@@ -335,7 +335,7 @@ static int run_on_net(const char *verb, int argc, char **argv, const struct opti
         if (argc != 1)
             return command_usage("topo", "%s: expected one net file", verb);
         topology_init(&topology);
-        if (topology_read(&topology, from_file(argv[0], &err)))
+        if (command_read_topology("topo", argv[0], &topology, &err))
             return command_error("topo", &err);
         int status = virtualise(&topology, options);
         if (status == EXIT_HOLDS)
