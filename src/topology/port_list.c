@@ -47,12 +47,11 @@ void list_take_speed(struct list_line *line, const char *word, size_t length)
     static const struct {
         const char *text;
         enum link_speed speed;
-    } rates[] = {{"2.5", SPEED_SDR},       {"5", SPEED_DDR},      {"5.0", SPEED_DDR},
-                 {"10", SPEED_QDR},        {"10.0", SPEED_QDR},   {"10.3125", SPEED_FDR10},
-                 {"14", SPEED_FDR},        {"14.0625", SPEED_FDR}, {"25", SPEED_EDR},
-                 {"25.78125", SPEED_EDR},  {"50", SPEED_HDR},     {"53.125", SPEED_HDR},
-                 {"100", SPEED_NDR},       {"106.25", SPEED_NDR}, {"200", SPEED_XDR},
-                 {"212.5", SPEED_XDR}};
+    } rates[] = {
+        {"2.5", SPEED_SDR},  {"5", SPEED_DDR},         {"5.0", SPEED_DDR}, {"10", SPEED_QDR},
+        {"10.0", SPEED_QDR}, {"10.3125", SPEED_FDR10}, {"14", SPEED_FDR},  {"14.0625", SPEED_FDR},
+        {"25", SPEED_EDR},   {"25.78125", SPEED_EDR},  {"50", SPEED_HDR},  {"53.125", SPEED_HDR},
+        {"100", SPEED_NDR},  {"106.25", SPEED_NDR},    {"200", SPEED_XDR}, {"212.5", SPEED_XDR}};
     char name[16];
     enum link_speed speed = SPEED_COUNT;
     if (length < sizeof name && snprintf(name, sizeof name, "%.*s", (int)length, word) > 0 &&
@@ -127,7 +126,8 @@ static bool continues_adapter(const struct list_end *before, const struct list_e
            strcmp(end->description, before->description) == 0;
 }
 
-/* iblinkinfo --line does not tell the kind of a node: only switches have several lines of a GUID. */
+/* iblinkinfo --line does not tell the kind of a node: only switches have several lines of a GUID.
+ */
 static void guess_kinds(struct reader *reader)
 {
     struct map lines = {0};
@@ -293,10 +293,10 @@ static void set_link(struct topology *topology, const struct list_line *line, ui
 static int add_link(struct list *list, const struct list_line *line)
 {
     struct topology *topology = &list->reader->topology;
-    uint32_t own = topology_port_index(topology, list->nodes.items[line->own.node].index,
-                                       line->own.number);
-    uint32_t peer = topology_port_index(topology, list->nodes.items[line->peer.node].index,
-                                        line->peer.number);
+    uint32_t own =
+        topology_port_index(topology, list->nodes.items[line->own.node].index, line->own.number);
+    uint32_t peer =
+        topology_port_index(topology, list->nodes.items[line->peer.node].index, line->peer.number);
     struct err why;
     int error = check_peer(list, line);
     if (error)

@@ -395,7 +395,7 @@ static int skip_noise(struct reader *reader, const char *line)
 /* Takes a line of a list of ports; LINE_IS_FOREIGN if the file is none. */
 static int take_list_line(struct reader *reader, char *line)
 {
-    static int (*const takers[])(struct reader *reader, char *line) = {
+    static int (*const takers[])(struct reader * reader, char *line) = {
         ports_take_line, linkinfo_take_line, subnet_list_take_line};
     if (reader->take_list_line) {
         int error = reader->take_list_line(reader, line);

@@ -79,7 +79,8 @@ struct reader {
     struct name_map aliases;   /* "module@name" to port index */
 
     VEC(struct noise) noise;
-    int (*take_list_line)(struct reader *reader, char *line); /* NULL: the file is no list of ports */
+    int (*take_list_line)(struct reader *reader,
+                          char *line); /* NULL: the file is no list of ports */
     VEC(struct list_line) list_lines;
     struct list_end list_node; /* of the last heading of iblinkinfo */
     bool has_list_node;

@@ -4,8 +4,9 @@
  *              4    2[  ] ==( 4X          10.0 Gbps Active/  LinkUp)==>       8    1[  ] "h3" ( )
  *              4    4[  ] ==(                Down/ Polling)==>             [  ] "" ( )
  *   CA: h3:
- *         0x0000000000100005      8    1[  ] ==( 4X  10.0 Gbps Active/  LinkUp)==>  4  2[  ] "leaf2" ( )
- *   0x0000000000200002 "    leaf2"  4  2[  ] ==( 4X …)==>  0x0000000000100005  8  1[  ] "h3" ( )
+ *         0x0000000000100005      8    1[  ] ==( 4X  10.0 Gbps Active/  LinkUp)==>  4  2[  ]
+ * "leaf2" ( ) 0x0000000000200002 "    leaf2"  4  2[  ] ==( 4X …)==>  0x0000000000100005  8  1[  ]
+ * "h3" ( )
  *
  * The last form (--line) states the GUID of the peer; the others name it by LID. */
 #include "topology/read.h"
@@ -75,8 +76,8 @@ static bool scan_own_end(struct reader *reader, char *at, char *arrow, struct li
         char *name = at + 1;
         while (*name == ' ')
             name++;
-        *own = (struct list_end){
-            .description = arena_strndup(&reader->names, name, (size_t)(quote - name))};
+        *own = (struct list_end){.description =
+                                     arena_strndup(&reader->names, name, (size_t)(quote - name))};
         at = quote + 1;
     } else {
         if (!reader->has_list_node)

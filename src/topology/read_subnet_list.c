@@ -40,10 +40,10 @@ static bool scan_list_end(struct reader *reader, char **at, struct list_end *end
     char *c = *at;
     if (!scan_word(&c, "{ "))
         return false;
-    end->kind = strncmp(c, "SW", 2) == 0                                ? NODE_SWITCH
-                : strncmp(c, "CA", 2) == 0                              ? NODE_ADAPTER
+    end->kind = strncmp(c, "SW", 2) == 0                               ? NODE_SWITCH
+                : strncmp(c, "CA", 2) == 0                             ? NODE_ADAPTER
                 : strncmp(c, "Rt", 2) == 0 || strncmp(c, "RT", 2) == 0 ? NODE_ROUTER
-                                                                        : 0;
+                                                                       : 0;
     c += strcspn(c, " ");
     if (!end->kind || !scan_field(&c, "Ports:", TOPOLOGY_PORTS_PER_NODE, &ports) ||
         !scan_field(&c, "SystemGUID:", UINT64_MAX, &end->system_guid) ||
@@ -64,8 +64,7 @@ static bool scan_list_end(struct reader *reader, char **at, struct list_end *end
         char *description_end = c;
         if (!scan_description_end(&c, end))
             continue;
-        end->description =
-            arena_strndup(&reader->names, name, (size_t)(description_end - name));
+        end->description = arena_strndup(&reader->names, name, (size_t)(description_end - name));
         *at = c;
         return true;
     }
@@ -80,7 +79,8 @@ int subnet_list_take_line(struct reader *reader, char *at)
     if (!scan_list_end(reader, &at, &line.own))
         return reader_fail(reader, "expected '{ SW Ports:… {description} LID:… PN:… }'");
     if (!scan_list_end(reader, &at, &line.peer))
-        return reader_fail(reader, "expected the peer as '{ SW Ports:… {description} LID:… PN:… }'");
+        return reader_fail(reader,
+                           "expected the peer as '{ SW Ports:… {description} LID:… PN:… }'");
     line.has_peer = true;
     char *width = strstr(at, "PHY="), *speed = strstr(at, "SPD=");
     if (width)

@@ -36,8 +36,9 @@ static void assert_same(const struct topology *plan, const struct topology *actu
 static void every_list_of_ports_describes_the_same_fabric(void **state)
 {
     (void)state;
-    static const char *const files[] = {DATA "dump", DATA "ports", DATA "linkinfo",
-                                        DATA "linkinfo-line", DATA "linkinfo-switches", DATA "lst"};
+    static const char *const files[] = {
+        DATA "dump", DATA "ports", DATA "linkinfo", DATA "linkinfo-line", DATA "linkinfo-switches",
+        DATA "lst"};
     struct topology plan;
     must_read_file(&plan, DATA "net");
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
@@ -73,12 +74,13 @@ static void two_ports_of_an_adapter_are_one_node(void **state)
 {
     (void)state;
     struct topology t;
-    must_read(&t, "CA  5  2 0x0000000000000012 4x EDR - SW  1  2 0x00000000000000a0 ( 'h' - 's' )\n"
-                  "CA  4  1 0x0000000000000011 4x EDR - SW  1  1 0x00000000000000a0 ( 'h' - 's' )\n"
-                  "CA  6  1 0x0000000000000021 4x EDR - SW  1  3 0x00000000000000a0 ( 'h' - 's' )\n"
-                  "SW  1  3 0x00000000000000a0 4x EDR - CA  6  1 0x0000000000000021 ( 's' - 'h' )\n"
-                  "SW  1  2 0x00000000000000a0 4x EDR - CA  5  2 0x0000000000000012 ( 's' - 'h' )\n"
-                  "SW  1  1 0x00000000000000a0 4x EDR - CA  4  1 0x0000000000000011 ( 's' - 'h' )\n");
+    must_read(&t,
+              "CA  5  2 0x0000000000000012 4x EDR - SW  1  2 0x00000000000000a0 ( 'h' - 's' )\n"
+              "CA  4  1 0x0000000000000011 4x EDR - SW  1  1 0x00000000000000a0 ( 'h' - 's' )\n"
+              "CA  6  1 0x0000000000000021 4x EDR - SW  1  3 0x00000000000000a0 ( 'h' - 's' )\n"
+              "SW  1  3 0x00000000000000a0 4x EDR - CA  6  1 0x0000000000000021 ( 's' - 'h' )\n"
+              "SW  1  2 0x00000000000000a0 4x EDR - CA  5  2 0x0000000000000012 ( 's' - 'h' )\n"
+              "SW  1  1 0x00000000000000a0 4x EDR - CA  4  1 0x0000000000000011 ( 's' - 'h' )\n");
     assert_int_equal(t.nodes.count, 3);
     uint32_t first = topology_find(&t, "0x10"), second = topology_find(&t, "0x20");
     assert_true(first != TOPOLOGY_NONE && second != TOPOLOGY_NONE);
@@ -150,15 +152,17 @@ static void lists_that_were_cut_are_refused(void **state)
 
 #define DUMP_A "switchguid=0x1(1)\nSwitch 4 \"S-0000000000000001\"\n"
 #define DUMP_B "switchguid=0x2(2)\nSwitch 4 \"S-0000000000000002\"\n"
-#define NOISE  "ibwarn: [4711] mad_rpc: _do_madrpc failed; dport (DR path slid 65535; dlid 65535; 0,1)\n"
+#define NOISE                                                                                      \
+    "ibwarn: [4711] mad_rpc: _do_madrpc failed; dport (DR path slid 65535; dlid 65535; 0,1)\n"
 
 static void noise_in_a_dump_is_skipped_with_a_warning(void **state)
 {
     (void)state;
     struct topology t;
-    must_read(&t, "[root@n1 ~]# ibnetdiscover\n" DUMP_A NOISE "[1] \"S-0000000000000002\"[2]\n" NOISE
-                  "src/query_smp.c:228; umad (DR path slid 0; dlid 0; 0,1 Attr 0x11:0) bad status "
-                  "110; Connection timed out\n" DUMP_B "[2] \"S-0000000000000001\"[1]\n" NOISE);
+    must_read(&t,
+              "[root@n1 ~]# ibnetdiscover\n" DUMP_A NOISE "[1] \"S-0000000000000002\"[2]\n" NOISE
+              "src/query_smp.c:228; umad (DR path slid 0; dlid 0; 0,1 Attr 0x11:0) bad status "
+              "110; Connection timed out\n" DUMP_B "[2] \"S-0000000000000001\"[1]\n" NOISE);
     assert_linked(&t, "S-0000000000000001", 1, "S-0000000000000002", 2);
     assert_non_null(t.warning);
     assert_non_null(strstr(t.warning, "net: 5 lines"));
