@@ -67,6 +67,7 @@ struct arguments {
     uint64_t seed, seconds, top, threads;
     bool each_switch, each_link, exact, json;
     double load;
+    char joined_load[32]; /* "30" and "%" */
     struct text command; /* as it was typed */
     double begin;
 };
@@ -82,12 +83,18 @@ struct world {
 
 /* ---- arguments ---- */
 
-/* Takes the words behind each --fail, up to the next option. */
+/* Takes the words behind each --fail, up to the next option, and joins "30 %" of --load. */
 static int take_failures(struct arguments *arguments, int argc, char **argv)
 {
     int kept = 0;
     for (int i = 0; i < argc; i++) {
         bool is_fail = strcmp(argv[i], "--fail") == 0;
+        if (strcmp(argv[i], "--load") == 0 && i + 2 < argc && strcmp(argv[i + 2], "%") == 0) {
+            snprintf(arguments->joined_load, sizeof arguments->joined_load, "%s%%", argv[i + 1]);
+            argv[i + 2] = arguments->joined_load;
+            argv[kept++] = argv[i++];
+            continue;
+        }
         if (!is_fail && strncmp(argv[i], "--fail=", 7) != 0) {
             argv[kept++] = argv[i];
             continue;
@@ -404,7 +411,9 @@ static void run_case(void *context, size_t index)
     one->switches = (uint32_t)cut.switches.count;
     whatif_cut_release(&cut);
     one->status = whatif_react(&question, &one->reaction, &one->err);
-    one->lost_s = one->reaction.before.affected * (double)one->reaction.recovery_ps * 1e-12;
+    const struct whatif_loads *before = &one->reaction.before;
+    one->lost_bytes =
+        before->affected * before->rate / 8 * (double)one->reaction.recovery_ps * 1e-12;
     /* A ranking needs only the sums. */
     mem_free(one->reaction.before.share);
     mem_free(one->reaction.after.share);

@@ -9,12 +9,30 @@
 
 /* ---- names ---- */
 
+/* An error if several nodes have this description. */
+static int check_unique(const struct topology *topology, const char *name, struct err *err)
+{
+    uint32_t same[2];
+    size_t count = 0;
+    for (uint32_t i = 0; i < topology->nodes.count; i++)
+        if (strcmp(topology->nodes.items[i].description, name) == 0 && count++ < 2)
+            same[count - 1] = i;
+    if (count < 2 || topology_find(topology, name) != TOPOLOGY_NONE)
+        return 0;
+    return err_set(err, EINVAL,
+                   "%zu nodes are named '%.80s': use a GUID, such as 0x%016llx or 0x%016llx", count,
+                   name, (unsigned long long)topology->nodes.items[same[0]].guid,
+                   (unsigned long long)topology->nodes.items[same[1]].guid);
+}
+
 int whatif_find_node(const struct topology *topology, const char *name, uint32_t *node,
                      struct err *err)
 {
     struct word word = {name, 0, 0};
     struct err reason = {0};
     struct cursor cursor = {.file = "", .err = &reason};
+    if (check_unique(topology, name, err))
+        return -EINVAL;
     int status = bind_node(&word, topology, &cursor, node);
     return status ? err_set(err, -status, "%s", reason.message) : 0;
 }
@@ -76,6 +94,8 @@ static int take_link(struct whatif_failures *failures, const struct topology *to
     uint64_t number;
     if (!count)
         return err_set(err, EINVAL, "link: expected NODE PORT, NODE:PORT or two nodes");
+    if (check_unique(topology, words[0], err))
+        return -EINVAL;
     if (bind_place(&word, topology, &cursor, 1, &place))
         return err_set(err, EINVAL, "%s", reason.message);
     if (place.count) {
@@ -85,7 +105,8 @@ static int take_link(struct whatif_failures *failures, const struct topology *to
     if (count < 2 || is_kind(words[1]))
         return err_set(err, EINVAL, "link '%.80s': expected a port, or the node at the other end",
                        words[0]);
-    int status = parse_number(words[1], &number)
+    /* "0x20" is a GUID. */
+    int status = words[1][strspn(words[1], "0123456789")] == 0 && parse_number(words[1], &number)
                      ? add_link(failures, topology, place.node, number, err)
                      : add_links(failures, topology, place.node, words[1], err);
     return status ? status : 2;

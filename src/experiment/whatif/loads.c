@@ -153,6 +153,7 @@ static void summarise(struct walk *walk)
             loads->worst = port;
         }
     }
+    loads->rate = walk->total;
     loads->mean = loads->links ? sum / loads->links : 0;
     loads->hops = walk->delivered > 0 ? walk->hops / walk->delivered : 0;
     loads->unreachable = walk->total > 0 ? walk->lost / walk->total : 0;

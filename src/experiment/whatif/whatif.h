@@ -85,6 +85,7 @@ struct whatif_loads {
     uint32_t worst;    /* the port with the most; TOPOLOGY_NONE: none */
     uint32_t links, overloaded;
     double hops;        /* mean number of switches on a path */
+    double rate;        /* of all senders, bits/s */
     double unreachable; /* share of the traffic that has no path */
     double affected;    /* share of the traffic whose path uses what fails */
 };
@@ -123,6 +124,7 @@ struct whatif_traffic {
     double share; /* simulated share of the load; 1: all packets */
     struct whatif_times times;
     uint64_t made, lost, unroutable;
+    uint64_t window_ps; /* of the traffic */
     uint64_t outage_ps;   /* from the failures to the last lost packet, to the resolution of the
                              series "lost"; 0: none was lost */
     uint64_t recovery_ps; /* as in the reaction, with traffic */
@@ -171,8 +173,10 @@ struct whatif_answer {
     bool managers_chosen; /* the user did not name one */
     double took_s;
 };
-/* Whether nobody is cut off, the subnet recovers and no link is overloaded. */
+/* Whether nobody is cut off, the subnet recovers and no more links are overloaded than before. */
 bool whatif_is_good(const struct whatif_answer *answer);
+/* Packets at the full rate. */
+double whatif_scale(const struct whatif_traffic *traffic, uint64_t packets);
 /* The answer in one sentence. */
 void whatif_put_verdict(const struct whatif_answer *answer, struct text *out);
 void whatif_write_text(const struct whatif_answer *answer, struct text *out);
@@ -196,7 +200,7 @@ struct whatif_case {
     struct whatif_failure failure;
     struct whatif_reaction reaction;
     uint32_t adapters, switches; /* cut off */
-    double lost_s; /* traffic on broken paths times recovery, in seconds of the whole traffic */
+    double lost_bytes; /* the rate of traffic on broken paths times recovery */
     int status;    /* 0, or an error of the run */
     struct err err;
 };

@@ -22,7 +22,7 @@ static void put_tiles(const struct whatif_answer *answer, struct page *page)
     if (reaction->reacted)
         page_tile(page, quantity_text(time_seconds(reaction->recovery_ps), "s", text), "recovery");
     if (answer->has_traffic)
-        page_tile(page, quantity_text((double)traffic->lost / traffic->share, "", text),
+        page_tile(page, quantity_text(whatif_scale(traffic, traffic->lost), "", text),
                   traffic->share < 1 ? "packets lost (estimate)" : "packets lost");
     page_tile(page, quantity_text(reaction->before.most, "share", text), "busiest link before");
     page_tile(page, quantity_text(reaction->after.most, "share", text), "busiest link after");

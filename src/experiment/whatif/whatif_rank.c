@@ -27,7 +27,7 @@ static int compare_cases(const void *a, const void *b)
     if (!order)
         order = (int)recovers(one) - (int)recovers(two);
     if (!order)
-        order = compare_numbers(one->lost_s, two->lost_s);
+        order = compare_numbers(one->lost_bytes, two->lost_bytes);
     if (!order)
         order = compare_numbers(one->reaction.after.most, two->reaction.after.most);
     if (!order)
@@ -55,14 +55,14 @@ void whatif_write_ranking(const struct whatif_question *question, const struct w
                           size_t count, size_t shown, struct text *out)
 {
     char text[QUANTITY_BYTES];
-    text_puts(out, "  cut off  affected   recovery   lost for  busiest link  failure\n"
-                   " adapters   traffic              all links     after\n");
+    text_puts(out, " adapters  affected                         busiest link\n"
+                   "  cut off   traffic   recovery       lost         after  failure\n");
     for (size_t i = 0; i < count && i < shown; i++) {
         const struct whatif_case *one = &cases[i];
         text_printf(out, "%9u", one->adapters);
         text_put_padded(out, quantity_text(one->reaction.before.affected, "share", text), 10, true);
         text_put_padded(out, recovery_text(one, text), 11, true);
-        text_put_padded(out, quantity_text(one->lost_s, "s", text), 11, true);
+        text_put_padded(out, quantity_text(one->lost_bytes, "bytes", text), 11, true);
         text_put_padded(out, quantity_text(one->reaction.after.most, "share", text), 14, true);
         text_puts(out, "  ");
         whatif_put_failure(question->topology, &one->failure, out);
@@ -90,7 +90,7 @@ void whatif_write_ranking_json(const struct whatif_question *question,
         json_double(&json, "affected", one->reaction.before.affected);
         json_bool(&json, "recovered", recovers(one));
         json_unsigned(&json, "recovery_ps", one->reaction.recovery_ps);
-        json_double(&json, "lost_s", one->lost_s);
+        json_double(&json, "lost_bytes", one->lost_bytes);
         json_double(&json, "load_most_before", one->reaction.before.most);
         json_double(&json, "load_most_after", one->reaction.after.most);
         json_unsigned(&json, "overloaded", one->reaction.after.overloaded);
@@ -109,7 +109,7 @@ void whatif_make_ranking_page(const struct whatif_question *question,
 {
     static const char *const headings[] = {
         "failure",   ">adapters cut off",     ">switches cut off",    ">affected traffic",
-        ">recovery", ">lost, of all traffic", ">busiest link before", ">after"};
+        ">recovery", ">lost", ">busiest link before", ">after"};
     char text[QUANTITY_BYTES];
     page_begin(page, "The worst single failures", question->net);
     page_section(page, "Ranking");
@@ -123,7 +123,7 @@ void whatif_make_ranking_page(const struct whatif_question *question,
         page_cell(page, "%u", one->switches);
         page_cell(page, "%s", quantity_text(one->reaction.before.affected, "share", text));
         page_cell(page, "%s", recovery_text(one, text));
-        page_cell(page, "%s", quantity_text(one->lost_s, "s", text));
+        page_cell(page, "%s", quantity_text(one->lost_bytes, "bytes", text));
         page_cell(page, "%s", quantity_text(one->reaction.before.most, "share", text));
         page_cell(page, "%s", quantity_text(one->reaction.after.most, "share", text));
         text_release(&name);

@@ -244,6 +244,7 @@ static void take_traffic(struct whatif_traffic *traffic, const struct run_record
     traffic->made = count_of(results, "made");
     traffic->lost = count_of(results, "lost");
     traffic->unroutable = count_of(results, "unroutable");
+    traffic->window_ps = record->end - traffic->times.start;
     traffic->recovery_ps = recovery_time(record, fault);
     traffic->outage_ps = 0;
     for (size_t i = 1; lost && i < lost->points.count; i++)
@@ -274,16 +275,28 @@ static int run_with_traffic(const struct whatif_question *question, struct whati
 }
 
 /* Whether this estimate agrees with the one before, and both are precise enough. */
-static bool is_stable(const struct whatif_traffic *traffic, double lost_before, double share_before)
+static bool is_stable(const struct whatif_traffic *traffic, const struct whatif_traffic *before)
 {
-    double now = (double)traffic->lost / traffic->share, before = lost_before / share_before;
-    double error = sqrt((double)traffic->lost) / traffic->share + sqrt(lost_before) / share_before;
+    double change = (double)traffic->lost / traffic->share - (double)before->lost / before->share;
+    double error =
+        sqrt((double)traffic->lost) / traffic->share + sqrt((double)before->lost) / before->share;
     if (traffic->share >= 1)
         return true;
     if (traffic->runs < 2)
         return false;
-    return (traffic->lost >= ENOUGH_LOSSES && fabs(now - before) <= 2 * error) ||
-           (traffic->lost == 0 && lost_before == 0);
+    return (traffic->lost >= ENOUGH_LOSSES && fabs(change) <= 2 * error) ||
+           (traffic->lost == 0 && before->lost == 0);
+}
+
+/* What one more packet costs, from the last two runs; the rest of a run costs the same in all. */
+static double seconds_per_packet(const struct whatif_traffic *traffic,
+                                 const struct whatif_traffic *before)
+{
+    double cost = traffic->runs > 1 && traffic->made > before->made
+                      ? (traffic->took_s - before->took_s) /
+                            (double)(traffic->made - before->made)
+                      : 0;
+    return fmax(cost, 1.0 / PACKETS_PER_SECOND);
 }
 
 int whatif_lose(const struct whatif_question *question, const struct whatif_reaction *reaction,
@@ -291,24 +304,23 @@ int whatif_lose(const struct whatif_question *question, const struct whatif_reac
 {
     *traffic = (struct whatif_traffic){.times = choose_times(reaction)};
     double begin = budget->clock(), guess = guess_packets(question, reaction, &traffic->times);
-    double lost_before = 0, share_before = 1;
+    struct whatif_traffic before = {.share = 1};
     int status = 0;
     traffic->share = budget->exact || guess <= FIRST_PACKETS ? 1 : FIRST_PACKETS / guess;
     traffic->estimated_s = guess * traffic->share / PACKETS_PER_SECOND;
     while (status == 0) {
         status = run_with_traffic(question, traffic, budget, err);
         traffic->full_packets = (double)traffic->made / traffic->share;
-        traffic->stable = status == 0 && is_stable(traffic, lost_before, share_before);
+        traffic->stable = status == 0 && is_stable(traffic, &before);
         if (status || traffic->stable)
             break;
         double more = traffic->share * MORE < 1 ? MORE : 1 / traffic->share;
-        double next = traffic->took_s * more;
-        if (budget->clock() - begin + next > budget->seconds)
+        double extra = (double)traffic->made * (more - 1) * seconds_per_packet(traffic, &before);
+        if (budget->clock() - begin + traffic->took_s + extra > budget->seconds)
             break;
-        lost_before = (double)traffic->lost;
-        share_before = traffic->share;
+        before = *traffic;
         traffic->share *= more;
-        traffic->estimated_s = next;
+        traffic->estimated_s = before.took_s + extra;
     }
     return status;
 }

@@ -62,12 +62,18 @@ static void put_failures(const struct whatif_question *question, struct text *ou
 
 /* ---- the verdict ---- */
 
+double whatif_scale(const struct whatif_traffic *traffic, uint64_t packets)
+{
+    return round((double)packets / traffic->share);
+}
+
 bool whatif_is_good(const struct whatif_answer *answer)
 {
     const struct whatif_reaction *reaction = first_reaction(answer);
     return !answer->cut.adapters.count && !answer->cut.switches.count &&
            !answer->cut.manager_lost && reaction->up && reaction->recovered &&
-           !(answer->question->load > 0 && reaction->after.overloaded);
+           !(answer->question->load > 0 &&
+             reaction->after.overloaded > reaction->before.overloaded);
 }
 
 static void put_recovery(const struct whatif_answer *answer, struct text *out)
@@ -108,7 +114,9 @@ void whatif_put_verdict(const struct whatif_answer *answer, struct text *out)
             out, "; %s%s packets are lost", answer->traffic.share < 1 ? "about " : "",
             quantity_text((double)answer->traffic.lost / answer->traffic.share, "", number));
     if (answer->question->load > 0 && reaction->after.overloaded)
-        text_printf(out, "; %u links are overloaded afterwards", reaction->after.overloaded);
+        text_printf(out, "; %u link%s overloaded afterwards, %u before",
+                    reaction->after.overloaded, reaction->after.overloaded == 1 ? " is" : "s are",
+                    reaction->before.overloaded);
     text_putc(out, '.');
 }
 
@@ -189,22 +197,20 @@ static void put_traffic(const struct whatif_answer *answer, struct text *out)
         "%s%s packets of %s (%s) in a window of %s, at a load of %s; the last %s "
         "after the failure",
         traffic->share < 1 ? "about " : "",
-        quantity_text((double)traffic->lost / traffic->share, "", lost),
+        quantity_text(whatif_scale(traffic, traffic->lost), "", lost),
         quantity_text(traffic->full_packets, "", made), quantity_text(of, "share", share),
-        quantity_text(time_seconds(traffic->times.fault - traffic->times.start +
-                                   traffic->recovery_ps + traffic->times.after),
-                      "s", time),
+        quantity_text(time_seconds(traffic->window_ps), "s", time),
         quantity_text(answer->question->load, "share", load),
         traffic->lost ? quantity_text(time_seconds(traffic->outage_ps), "s", (char[64]){0}) : "-");
     for (size_t i = 0; i < traffic->cause_count; i++) {
         put_label("", out);
         text_printf(out, "%s: %s\n", traffic->causes[i].name,
-                    quantity_text((double)traffic->causes[i].packets / traffic->share, "", lost));
+                    quantity_text(whatif_scale(traffic, traffic->causes[i].packets), "", lost));
     }
     if (traffic->unroutable) {
         put_label("", out);
         text_printf(out, "%s packets more were not sent, for lack of a path\n",
-                    quantity_text((double)traffic->unroutable / traffic->share, "", lost));
+                    quantity_text(whatif_scale(traffic, traffic->unroutable), "", lost));
     }
     if (traffic->share < 1) {
         put_label("", out);
@@ -213,6 +219,12 @@ static void put_traffic(const struct whatif_answer *answer, struct text *out)
                          "--exact simulates all)",
                          (unsigned long long)traffic->lost, 1 / traffic->share,
                          traffic->stable ? "" : ", which is not yet stable");
+    }
+    if (traffic->share < 1 && first_reaction(answer)->before.overloaded +
+                                      first_reaction(answer)->after.overloaded >
+                                  0) {
+        put_label("", out);
+        text_put_wrapped(out, COLUMN, "(the estimate does not count effects of overloaded links)");
     }
 }
 
