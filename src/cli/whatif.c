@@ -68,7 +68,7 @@ struct arguments {
     bool each_switch, each_link, exact, json;
     double load;
     char joined_load[32]; /* "30" and "%" */
-    struct text command; /* as it was typed */
+    struct text command;  /* as it was typed */
     double begin;
 };
 

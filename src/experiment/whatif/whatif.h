@@ -124,7 +124,7 @@ struct whatif_traffic {
     double share; /* simulated share of the load; 1: all packets */
     struct whatif_times times;
     uint64_t made, lost, unroutable;
-    uint64_t window_ps; /* of the traffic */
+    uint64_t window_ps;   /* of the traffic */
     uint64_t outage_ps;   /* from the failures to the last lost packet, to the resolution of the
                              series "lost"; 0: none was lost */
     uint64_t recovery_ps; /* as in the reaction, with traffic */
@@ -132,6 +132,7 @@ struct whatif_traffic {
     double estimated_s, took_s; /* wall clock of the last run */
     unsigned runs;
     bool stable;
+    bool congested; /* a link has a load at which losses are not proportional to the rate */
     struct {
         const char *name;
         uint64_t packets;
@@ -200,8 +201,8 @@ struct whatif_case {
     struct whatif_failure failure;
     struct whatif_reaction reaction;
     uint32_t adapters, switches; /* cut off */
-    double lost_bytes; /* the rate of traffic on broken paths times recovery */
-    int status;    /* 0, or an error of the run */
+    double lost_bytes;           /* the rate of traffic on broken paths times recovery */
+    int status;                  /* 0, or an error of the run */
     struct err err;
 };
 /* Worst first: adapters cut off, no recovery, traffic lost, load of the worst link afterwards. */

@@ -107,9 +107,14 @@ void whatif_make_ranking_page(const struct whatif_question *question,
                               const struct whatif_case *cases, size_t count, size_t shown,
                               const char *command, struct page *page)
 {
-    static const char *const headings[] = {
-        "failure",   ">adapters cut off",     ">switches cut off",    ">affected traffic",
-        ">recovery", ">lost", ">busiest link before", ">after"};
+    static const char *const headings[] = {"failure",
+                                           ">adapters cut off",
+                                           ">switches cut off",
+                                           ">affected traffic",
+                                           ">recovery",
+                                           ">lost",
+                                           ">busiest link before",
+                                           ">after"};
     char text[QUANTITY_BYTES];
     page_begin(page, "The worst single failures", question->net);
     page_section(page, "Ranking");

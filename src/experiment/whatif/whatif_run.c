@@ -4,8 +4,10 @@
  * queue overflows, so it is estimated from a run in which all senders send at a smaller rate, and
  * divided by that share. The run is repeated with four times the packets until two estimates agree
  * and the last one counts at least 400 losses (a standard error of 5 %), all packets are simulated,
- * or the next run would exceed the time. Congestion does not show at a smaller rate: the loads of
- * links (loads.c) show where it would. */
+ * or the next run would exceed the time. Queues do not show at a smaller rate: if the load of a
+ * link (loads.c) is above 80 %, the runs do not stop early. (In a Clos network of 192 hosts the
+ * estimate was 0.2 % off at loads of 20 % and 30 %, and 6 % at 40 %, where a link has a load of 95
+ * %.) */
 #include "experiment/whatif/whatif.h"
 
 #include "base/time.h"
@@ -16,6 +18,7 @@
 #include <math.h>
 #include <string.h>
 
+#define CONGESTED 0.8 /* load of a link */
 enum { FIRST_PACKETS = 60000, MORE = 4, ENOUGH_LOSSES = 400 };
 enum { PACKETS_PER_SECOND = 400000, PACKET_BYTES = 4096 + 26 }; /* rough, before the first run */
 #define SHORTEST_MARGIN (100 * TIME_US)
@@ -282,7 +285,7 @@ static bool is_stable(const struct whatif_traffic *traffic, const struct whatif_
         sqrt((double)traffic->lost) / traffic->share + sqrt((double)before->lost) / before->share;
     if (traffic->share >= 1)
         return true;
-    if (traffic->runs < 2)
+    if (traffic->runs < 2 || traffic->congested)
         return false;
     return (traffic->lost >= ENOUGH_LOSSES && fabs(change) <= 2 * error) ||
            (traffic->lost == 0 && before->lost == 0);
@@ -293,8 +296,7 @@ static double seconds_per_packet(const struct whatif_traffic *traffic,
                                  const struct whatif_traffic *before)
 {
     double cost = traffic->runs > 1 && traffic->made > before->made
-                      ? (traffic->took_s - before->took_s) /
-                            (double)(traffic->made - before->made)
+                      ? (traffic->took_s - before->took_s) / (double)(traffic->made - before->made)
                       : 0;
     return fmax(cost, 1.0 / PACKETS_PER_SECOND);
 }
@@ -305,6 +307,7 @@ int whatif_lose(const struct whatif_question *question, const struct whatif_reac
     *traffic = (struct whatif_traffic){.times = choose_times(reaction)};
     double begin = budget->clock(), guess = guess_packets(question, reaction, &traffic->times);
     struct whatif_traffic before = {.share = 1};
+    traffic->congested = reaction->before.most > CONGESTED || reaction->after.most > CONGESTED;
     int status = 0;
     traffic->share = budget->exact || guess <= FIRST_PACKETS ? 1 : FIRST_PACKETS / guess;
     traffic->estimated_s = guess * traffic->share / PACKETS_PER_SECOND;

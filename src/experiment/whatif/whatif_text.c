@@ -114,9 +114,8 @@ void whatif_put_verdict(const struct whatif_answer *answer, struct text *out)
             out, "; %s%s packets are lost", answer->traffic.share < 1 ? "about " : "",
             quantity_text((double)answer->traffic.lost / answer->traffic.share, "", number));
     if (answer->question->load > 0 && reaction->after.overloaded)
-        text_printf(out, "; %u link%s overloaded afterwards, %u before",
-                    reaction->after.overloaded, reaction->after.overloaded == 1 ? " is" : "s are",
-                    reaction->before.overloaded);
+        text_printf(out, "; %u link%s overloaded afterwards, %u before", reaction->after.overloaded,
+                    reaction->after.overloaded == 1 ? " is" : "s are", reaction->before.overloaded);
     text_putc(out, '.');
 }
 
@@ -218,13 +217,9 @@ static void put_traffic(const struct whatif_answer *answer, struct text *out)
                          "(estimated from %llu lost packets of a run with 1 packet in %.3g%s; "
                          "--exact simulates all)",
                          (unsigned long long)traffic->lost, 1 / traffic->share,
-                         traffic->stable ? "" : ", which is not yet stable");
-    }
-    if (traffic->share < 1 && first_reaction(answer)->before.overloaded +
-                                      first_reaction(answer)->after.overloaded >
-                                  0) {
-        put_label("", out);
-        text_put_wrapped(out, COLUMN, "(the estimate does not count effects of overloaded links)");
+                         traffic->stable      ? ""
+                         : traffic->congested ? ", without the queues of links above 80 %"
+                                              : ", which is not yet stable");
     }
 }
 
@@ -367,6 +362,7 @@ static void put_json_traffic(struct json *json, const struct whatif_answer *answ
     json_double(json, "load", answer->question->load);
     json_double(json, "simulated_share", traffic->share);
     json_bool(json, "stable", traffic->stable);
+    json_bool(json, "congested", traffic->congested);
     json_unsigned(json, "runs", traffic->runs);
     json_unsigned(json, "made", traffic->made);
     json_unsigned(json, "lost", traffic->lost);
