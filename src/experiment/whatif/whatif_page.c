@@ -92,7 +92,8 @@ static void put_distribution(const struct whatif_answer *answer, struct page *pa
         for (uint32_t port = 0; port < topology->ports.count; port++) {
             const struct topology_port *p = &topology->ports.items[port];
             double share = loads[side]->share[port];
-            if (p->peer == TOPOLOGY_NONE || topology->nodes.items[p->node].kind != NODE_SWITCH)
+            if (p->peer == TOPOLOGY_NONE || topology->nodes.items[p->node].kind != NODE_SWITCH ||
+                share <= 0)
                 continue;
             int bucket = (int)(share / top * BUCKETS);
             counts[bucket < BUCKETS ? bucket : BUCKETS - 1]++;
@@ -100,7 +101,7 @@ static void put_distribution(const struct whatif_answer *answer, struct page *pa
         for (int i = 0; i <= BUCKETS; i++)
             chart_add_point(&chart, group, top * i / BUCKETS, i < BUCKETS ? counts[i] : 0);
     }
-    page_chart(page, &chart, 1, "");
+    page_chart(page, &chart, 1, "Links that carry nothing in a direction are left out.");
     chart_release(&chart);
 }
 
