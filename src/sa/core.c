@@ -601,7 +601,6 @@ void sa_notice(struct sa *sa, uint64_t now, const uint8_t *notice)
 void sa_expire(struct sa *sa, uint64_t now)
 {
     sa->now = now;
-    sync_expire(sa);
     sa->budget = sa->config.turn_work;
     /* BUSY answers that do not fit into a turn are dropped. A client without an answer waits longer
      * before it repeats its query. */

@@ -2,51 +2,65 @@
  *
  * A client whose registration was confirmed does not register again after a failover. So the answer
  * to a Set or Delete waits until all registrations so far are in the owner's file (if it keeps one;
- * it reports saves with sa_registrations_saved()) and at every standby in sync, which confirms them
- * by its next poll (sync.c). One save and one poll serve all waiting answers.
+ * it reports saves with sa_registrations_saved()) and at every standby with a lease, which confirms
+ * them by its next poll (sync.c). One save and one poll serve all waiting answers.
  *
- * A standby that does not poll within `patience` is not in sync until it does. A standby that polls
- * but does not confirm is late: no answer waits for it for one second, and for twice as long each
- * further time, so that a slow or false standby does not delay clients. No answer waits for longer
- * than `patience`, so a disk that hangs does not stop the SA. Queries never wait. */
+ * No answer waits for the file for longer than `patience`, so a disk that hangs does not stop the
+ * SA. A standby whose lease ends before it confirms is late: it gets no lease for ten seconds, and
+ * for twice as long each further time, so that a slow or false standby delays clients rarely. No
+ * answer waits for a standby whose port shows that its manager has ended. Queries never wait. */
 #include "sa/internal.h"
 
 #include <assert.h>
 
-static const uint64_t patience = 100 * NS_PER_MS, late_least = 1 * NS_PER_S;
+static const uint64_t patience = 100 * NS_PER_MS, late_least = 10 * NS_PER_S;
 enum { LATE_MOST = 6 }; /* doublings */
 
-static bool covers(const struct sa_generations *known, const struct sa_generations *needed)
+bool generations_cover(const struct sa_generations *known, const struct sa_generations *needed)
 {
     return known->groups >= needed->groups && known->others >= needed->others;
 }
 
-static bool is_in_sync(const struct sa *sa, const struct standby *standby)
+/* A standby that is not found may still run. */
+static bool has_ended(const struct sa *sa, const struct standby *standby)
 {
-    return standby->instance == sa->config.instance && sa->now >= standby->late_until &&
-           (standby->polling || sa->now < standby->answered_at + patience);
+    uint32_t port = sa_port_at(sa, standby->address.lid);
+    return port != SUBNET_NONE && !sa->view.subnet->ports.items[port].manager;
 }
 
-/* Marks the standbys that have not confirmed in time as late. */
+static bool lacks(const struct standby *standby, const struct sa_generations *needed)
+{
+    return standby->leased_until && !generations_cover(&standby->since, needed);
+}
+
+/* The time until which the answer waits; 0: its registration is durable. */
+static uint64_t waits_until(const struct sa *sa, const struct deferred_answer *answer)
+{
+    uint64_t until = 0;
+    if (sa->deferred.journaled && !generations_cover(&sa->deferred.kept, &answer->after))
+        until = answer->until;
+    for (unsigned i = 0; i < STANDBYS; i++) {
+        const struct standby *standby = &sa->standbys[i];
+        if (lacks(standby, &answer->after) && standby->leased_until > until &&
+            !has_ended(sa, standby))
+            until = standby->leased_until;
+    }
+    return until;
+}
+
+/* The first answer is sent. Standbys that lack its registration have no lease any more. */
 static void note_late_standbys(struct sa *sa, const struct sa_generations *needed)
 {
     for (unsigned i = 0; i < STANDBYS; i++) {
         struct standby *standby = &sa->standbys[i];
-        if (!is_in_sync(sa, standby) || covers(&standby->since, needed))
+        if (!lacks(standby, needed))
             continue;
+        if (sa->now > standby->late_until + (late_least << LATE_MOST))
+            standby->lateness = 0;
+        standby->leased_until = 0;
         standby->late_until = sa->now + (late_least << standby->lateness);
         standby->lateness += standby->lateness < LATE_MOST;
     }
-}
-
-static bool is_durable(const struct sa *sa, const struct sa_generations *needed)
-{
-    if (sa->deferred.journaled && !covers(&sa->deferred.kept, needed))
-        return false;
-    for (unsigned i = 0; i < STANDBYS; i++)
-        if (is_in_sync(sa, &sa->standbys[i]) && !covers(&sa->standbys[i].since, needed))
-            return false;
-    return true;
 }
 
 static bool changes_registry(const struct query *query)
@@ -67,7 +81,7 @@ bool deferred_keep(struct sa *sa, const struct query *query)
                                      .after = sa_registry_generations(sa),
                                      .until = sa->now + patience};
     if (!changes_registry(query) || wire_get(sa->out.bytes, MAD_STATUS) != STATUS_OK ||
-        (deferred->taken == deferred->answers.count && is_durable(sa, &answer.after)))
+        (deferred->taken == deferred->answers.count && sa->now >= waits_until(sa, &answer)))
         return false;
     memcpy(answer.mad, sa->out.bytes, MAD_BYTES);
     vec_push(&deferred->answers, answer);
@@ -81,10 +95,9 @@ bool deferred_next(struct sa *sa, struct sa_message *message)
     if (deferred->taken == deferred->answers.count)
         return false;
     const struct deferred_answer *answer = &deferred->answers.items[deferred->taken];
-    if (sa->now >= answer->until)
-        note_late_standbys(sa, &answer->after);
-    if (sa->now < answer->until && !is_durable(sa, &answer->after))
+    if (sa->now < waits_until(sa, answer))
         return false;
+    note_late_standbys(sa, &answer->after);
     memcpy(deferred->mad, answer->mad, MAD_BYTES);
     *message =
         (struct sa_message){.address = answer->address, .data = deferred->mad, .bytes = MAD_BYTES};
@@ -97,14 +110,13 @@ uint64_t deferred_deadline(const struct sa *sa)
     const struct deferred_answers *deferred = &sa->deferred;
     if (deferred->taken == deferred->answers.count)
         return TIME_NEVER;
-    const struct deferred_answer *answer = &deferred->answers.items[deferred->taken];
-    return is_durable(sa, &answer->after) ? 0 : answer->until;
+    return waits_until(sa, &deferred->answers.items[deferred->taken]);
 }
 
 bool deferred_awaits(const struct sa *sa, const struct standby *standby)
 {
     const struct deferred_answers *deferred = &sa->deferred;
-    return deferred->taken < deferred->answers.count && is_in_sync(sa, standby);
+    return deferred->taken < deferred->answers.count && sa->now < standby->leased_until;
 }
 
 void sa_await_saves(struct sa *sa, bool kept)
@@ -117,7 +129,8 @@ bool sa_waits_for_save(const struct sa *sa)
 {
     const struct deferred_answers *deferred = &sa->deferred;
     return deferred->journaled && deferred->taken < deferred->answers.count &&
-           !covers(&deferred->kept, &deferred->answers.items[deferred->answers.count - 1].after);
+           !generations_cover(&deferred->kept,
+                              &deferred->answers.items[deferred->answers.count - 1].after);
 }
 
 void sa_registrations_saved(struct sa *sa, const struct sa_generations *generations)

@@ -275,9 +275,10 @@ struct standby {
     struct sa_address address;
     uint64_t guid; /* of its port */
     uint64_t instance;
-    struct sa_generations since;
-    uint64_t late_until; /* no answer waits for it before */
-    uint8_t lateness;    /* how often it was late: doubles that time */
+    struct sa_generations since, sent; /* what it has; what it was last sent */
+    uint64_t leased_until;             /* answers to clients wait for it until then */
+    uint64_t late_until;               /* it gets no lease before */
+    uint8_t lateness;                  /* how often it was late: doubles that time */
     uint8_t mad[MAD_BYTES];
 };
 enum { STANDBYS = 8 };
@@ -295,7 +296,7 @@ struct sync_client {
     uint32_t tid, polls;
     uint64_t nonce, challenge; /* of the last poll; of the master */
     uint64_t polled_at;        /* time of the last poll */
-    uint64_t beat_at;          /* sa_expire() is due; if it is late, the process was stopped */
+    uint64_t leased_at;        /* time of the last poll whose answer has a lease */
 };
 
 /* An answer that waits until its registration is durable (deferred_replies.c). */
@@ -458,18 +459,18 @@ void registry_clear(struct sa *sa);
 enum { SA_ATTRIBUTE_REGISTRATIONS = 0xFF57 };
 void sync_receive_request(struct sa *sa, const struct sa_message *message);
 void sync_receive(struct sa *sa, const struct sa_message *message);
-void sync_expire(struct sa *sa);
 uint64_t sync_deadline(const struct sa *sa);
 bool sync_next(struct sa *sa, struct sa_message *message);
 
 /* deferred_replies.c */
+bool generations_cover(const struct sa_generations *known, const struct sa_generations *needed);
 /* True if the answer to this query would have to wait and no more answers can. */
 bool deferred_is_full(const struct sa *sa, const struct query *query);
 /* Defers the answer in sa->out unless its registration is durable. True if it is deferred. */
 bool deferred_keep(struct sa *sa, const struct query *query);
 bool deferred_next(struct sa *sa, struct sa_message *message);
 uint64_t deferred_deadline(const struct sa *sa);
-/* True if answers wait and this standby is in sync. */
+/* True if answers wait and this standby has a lease. */
 bool deferred_awaits(const struct sa *sa, const struct standby *standby);
 
 /* reports.c */

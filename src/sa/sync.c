@@ -4,7 +4,7 @@
  * carries the instance of the master and the generations that the standby has. The master answers
  * as soon as something has changed, at the latest after `poll_limit`, with the text of persist.c:
  * the changes since those generations, or everything if the instance is not its own. The standby
- * applies the answer and polls again. Without changes that is two MADs every half second.
+ * applies the answer and polls again. Without changes that is ten MADs a second.
  *
  * Answers to one standby are at least `gap` apart, so that many joins make one large answer. While
  * clients wait (deferred_replies.c), `short_gap` applies. A master that steps down answers at once,
@@ -19,10 +19,13 @@
  *
  * A master whose SA is elsewhere redirects its standbys like any client, and they follow.
  *
- * Clients hold no registration that a standby in sync lacks: their answers wait for it. But they do
- * not wait for long (deferred_replies.c). So a standby that was stopped, or whose poll is not
- * answered in time, does not know whether its registrations are complete. Until a
- * later poll is answered, sa_registry_master() returns 0. */
+ * A standby may claim to have all registrations (sa_registry_master()) while it has a lease. An
+ * answer gives a lease of `lease` from the time at which it is sent, and answers to clients wait
+ * until the standby has the registration or the lease has ended (deferred_replies.c). The standby
+ * counts `trust`, which is shorter, from the time at which it sent the poll. So whatever is lost or
+ * stopped in between, a standby that takes over within `trust` has every registration that a client
+ * was told of; after that time the clients are asked to register again. A standby that has not
+ * confirmed the last answer, or was late, is answered without a lease (LATE_MARK). */
 #include "base/sha256.h"
 #include "sa/internal.h"
 #include "subnet/trust.h"
@@ -30,15 +33,15 @@
 #include <assert.h>
 
 static const uint64_t gap = 20 * NS_PER_MS, short_gap = 50 * NS_PER_US,
-                      poll_limit = 500 * NS_PER_MS, patience = 2 * NS_PER_S,
-                      first_wait = 100 * NS_PER_MS, beat = 50 * NS_PER_MS, late = 50 * NS_PER_MS,
-                      overdue = 1 * NS_PER_S;
+                      poll_limit = 200 * NS_PER_MS, first_wait = 100 * NS_PER_MS,
+                      usual_wait = 400 * NS_PER_MS, longest_wait = 2 * NS_PER_S,
+                      trust = 1500 * NS_PER_MS, lease = 1600 * NS_PER_MS;
 /* Bit offsets in the data of a poll; the proof follows the nonce. */
 enum { AT_INSTANCE = 0, AT_GROUPS = 64, AT_OTHERS = 128, AT_NONCE = 192, AT_POLL_PROOF = 256 };
 /* The same in an answer, whose text follows the proof. */
 enum { AT_MARK = 0, AT_CHALLENGE = 64, AT_ANSWER_PROOF = 128, ANSWER_HEADER_BYTES = 32 };
 #define ANSWER_MARK UINT64_C(0x7765667473796e63) /* "weftsync" */
-#define LATE_MARK   UINT64_C(0x776566746c617465) /* "weftlate": no answer waits for this standby */
+#define LATE_MARK   UINT64_C(0x776566746c617465) /* "weftlate": an answer without a lease */
 #define TID_MARK    UINT32_C(0x80000000)         /* transaction IDs of reports are below */
 
 /* ---- master ---- */
@@ -80,17 +83,19 @@ static bool is_peer(const struct sa *sa, const struct sa_message *message)
     return p && p->manager && p->peer_manager;
 }
 
-static void receive_poll(struct standby *slot, uint64_t now, uint64_t guid,
+static void receive_poll(struct standby *slot, const struct sa *sa, uint64_t guid,
                          const struct sa_message *message)
 {
     const uint8_t *data = message->data + SA_DATA_OFFSET;
     slot->polling = true;
     slot->guid = guid;
-    slot->polled_at = now;
+    slot->polled_at = sa->now;
     slot->address = message->address;
     slot->instance = wire_get_bits(data, AT_INSTANCE, 64);
-    slot->since = (struct sa_generations){wire_get_bits(data, AT_GROUPS, 64),
-                                          wire_get_bits(data, AT_OTHERS, 64)};
+    slot->since = (struct sa_generations){0};
+    if (slot->instance == sa->config.instance)
+        slot->since = (struct sa_generations){wire_get_bits(data, AT_GROUPS, 64),
+                                              wire_get_bits(data, AT_OTHERS, 64)};
     memcpy(slot->mad, message->data, MAD_BYTES);
 }
 
@@ -106,7 +111,7 @@ void sync_receive_request(struct sa *sa, const struct sa_message *message)
     uint64_t guid = sa->view.subnet->ports.items[sa_port_at(sa, message->address.lid)].guid;
     prove_poll(sa, challenge_for(sa, guid), guid, data, proof);
     if (!secret_equal(proof, data + AT_POLL_PROOF / 8, sizeof proof)) {
-        receive_poll(&sa->challenged, sa->now, guid, message);
+        receive_poll(&sa->challenged, sa, guid, message);
         return;
     }
     for (unsigned i = 0; i < STANDBYS; i++) {
@@ -115,12 +120,17 @@ void sync_receive_request(struct sa *sa, const struct sa_message *message)
             slot = standby;
             break;
         }
-        if (standby->not_before < slot->not_before)
+        if (standby->leased_until < slot->leased_until)
             slot = standby;
     }
-    if (slot->address.lid != message->address.lid)
+    if (slot->address.lid != message->address.lid) {
+        if (sa->now < slot->leased_until) { /* it may claim to have all registrations */
+            sa->counts.dropped++;
+            return;
+        }
         *slot = (struct standby){0};
-    receive_poll(slot, sa->now, guid, message);
+    }
+    receive_poll(slot, sa, guid, message);
 }
 
 /* Of an answer: its header without the proof, and its text. */
@@ -137,6 +147,17 @@ static void prove_answer(const struct sa *sa, uint64_t nonce, const uint8_t *dat
     trust_prove(sa->config.sm_key, "registrations", nonce, digest, sizeof digest, proof);
 }
 
+/* Only to a standby that has confirmed what it was sent last. Returns false if there is none. */
+static bool renew_lease(struct sa *sa, struct standby *standby)
+{
+    bool renewed =
+        sa->now >= standby->late_until && generations_cover(&standby->since, &standby->sent);
+    standby->sent = sa_registry_generations(sa);
+    if (renewed)
+        standby->leased_until = sa->now + lease;
+    return renewed;
+}
+
 /* An answer to a standby that has not proved that it holds the key has no text. */
 static void send_registrations(struct sa *sa, struct standby *standby, bool proved,
                                struct sa_message *message)
@@ -144,17 +165,16 @@ static void send_registrations(struct sa *sa, struct standby *standby, bool prov
     assert(standby->polling);
     struct query query = {.address = standby->address, .bytes = MAD_BYTES};
     struct text text = {0};
-    bool ours = standby->instance == sa->config.instance;
+    bool leased = proved && renew_lease(sa, standby);
     uint64_t nonce = wire_get_bits(standby->mad + SA_DATA_OFFSET, AT_NONCE, 64);
     for (unsigned i = 0; i < ANSWER_HEADER_BYTES; i++)
         text_putc(&text, 0);
     if (proved)
-        sa_registry_print_changes(sa, 0, ours ? &standby->since : &(struct sa_generations){0},
-                                  &text);
+        sa_registry_print_changes(sa, 0, &standby->since, &text);
     while (text.length % 8)
         text_putc(&text, '\n');
     uint8_t *data = (uint8_t *)text.data;
-    wire_set_bits(data, AT_MARK, 64, sa->now < standby->late_until ? LATE_MARK : ANSWER_MARK);
+    wire_set_bits(data, AT_MARK, 64, leased ? ANSWER_MARK : LATE_MARK);
     wire_set_bits(data, AT_CHALLENGE, 64, challenge_for(sa, standby->guid));
     prove_answer(sa, nonce, data, text.length, data + AT_ANSWER_PROOF / 8);
     memcpy(query.mad, standby->mad, MAD_BYTES);
@@ -191,8 +211,7 @@ void sa_follow(struct sa *sa, uint64_t now, const struct sa_master *master)
                                    .master = master->lid,
                                    .next_at = now,
                                    .wait = first_wait,
-                                   .polls = client->polls,
-                                   .beat_at = now + beat};
+                                   .polls = client->polls};
     redirect_begin(&client->trail, &(struct redirect){.lid = master->lid,
                                                       .p_key = 0xFFFF,
                                                       .sl = master->sl,
@@ -204,26 +223,8 @@ uint16_t sa_registry_master(const struct sa *sa)
 {
     if (sa->serves)
         return sa->view.subnet->ports.items[sa->view.subnet->own_port].lid;
-    return sa->sync.tid && sa->now > sa->sync.polled_at + overdue ? 0 : sa->registry_source_lid;
-}
-
-/* The master may have answered clients without this standby while it was stopped. A new poll, which
- * misses the last change, is answered at once; the answer to an older one does not count. */
-void sync_expire(struct sa *sa)
-{
-    struct sync_client *client = &sa->sync;
-    if (!client->active || sa->serves || sa->now < client->beat_at)
-        return;
-    if (sa->now > client->beat_at + late && client->instance) {
-        sa->registry_source_lid = 0;
-        client->tid = 0;
-        client->next_at = sa->now;
-        if (client->have.others)
-            client->have.others--;
-        else
-            client->instance = 0;
-    }
-    client->beat_at = sa->now + beat;
+    return sa->registry_copied && sa->now >= sa->sync.leased_at + trust ? 0
+                                                                        : sa->registry_source_lid;
 }
 
 static bool is_expected(const struct sa *sa, const struct registry_header *header)
@@ -242,7 +243,7 @@ static void restart_replication(struct sa *sa)
     struct sync_client *client = &sa->sync;
     client->trail.count = 1;
     client->instance = 0;
-    client->next_at = sa->now + patience;
+    client->next_at = sa->now + longest_wait;
 }
 
 static void follow_redirection(struct sa *sa, const struct sa_message *message)
@@ -318,9 +319,10 @@ void sync_receive(struct sa *sa, const struct sa_message *message)
     client->instance = header.instance;
     client->have = header.generations;
     client->next_at = sa->now;
-    /* The master may have answered clients meanwhile. */
-    bool unawaited = wire_get_bits(message->data + SA_DATA_OFFSET, AT_MARK, 64) == LATE_MARK;
-    sa->registry_source_lid = unawaited ? 0 : client->master;
+    client->wait = usual_wait;
+    bool leased = wire_get_bits(message->data + SA_DATA_OFFSET, AT_MARK, 64) == ANSWER_MARK;
+    sa->registry_source_lid = leased ? client->master : 0;
+    client->leased_at = client->polled_at;
     sa->registry_copied = true;
 }
 
@@ -331,9 +333,10 @@ static void send_poll(struct sa *sa, struct sa_message *message)
     uint8_t *mad = sa->report_mad, *data = mad + SA_DATA_OFFSET, proof[TRUST_PROOF_BYTES];
     if (client->tid) /* no answer: the redirection may be obsolete */
         client->trail.count = 1;
-    /* The first polls may arrive before the master has found this standby. */
-    uint64_t wait = client->challenge ? patience : client->wait;
-    client->wait = wait < patience / 2 ? 2 * wait : patience;
+    /* The first polls may arrive before the master has found this standby; a large answer needs
+     * time. */
+    uint64_t wait = client->wait;
+    client->wait = 2 * wait < longest_wait ? 2 * wait : longest_wait;
     const struct redirect *to = redirect_target(&client->trail);
     client->tid = TID_MARK | ++client->polls;
     client->polled_at = sa->now;
@@ -360,7 +363,7 @@ uint64_t sync_deadline(const struct sa *sa)
 {
     uint64_t deadline = TIME_NEVER;
     if (sa->sync.active && !sa->serves)
-        deadline = sa->sync.next_at < sa->sync.beat_at ? sa->sync.next_at : sa->sync.beat_at;
+        deadline = sa->sync.next_at;
     if (sa->challenged.polling && sa->serves)
         return 0;
     for (unsigned i = 0; i < STANDBYS; i++) {

@@ -1,0 +1,140 @@
+#include "registering.h"
+
+#include "subnet/trust.h"
+
+bool registering_waits;
+
+int open_world(void **state)
+{
+    struct sa_world *world = mem_zalloc(1, sizeof *world);
+    struct sa_config config;
+    sa_config_init(&config);
+    config.instance = 77;
+    world_open(world, &(struct sa_world_shape){.kind = "figure1", .config = &config});
+    *state = world;
+    registering_waits = false;
+    return 0;
+}
+
+int close_world(void **state)
+{
+    world_close(*state);
+    mem_free(*state);
+    return 0;
+}
+
+/* With a standby in sync the answer waits until the standby has the registration. */
+static void register_now(struct sa_world *world)
+{
+    unsigned status = world_send(world);
+    if (!registering_waits || status != NO_ANSWER)
+        assert_int_equal(status, STATUS_OK);
+}
+
+void join(struct sa_world *world, unsigned group, const char *host)
+{
+    uint8_t *record =
+        world_query(world, METHOD_SET, ATTRIBUTE_MC_MEMBER_RECORD,
+                    BIT(0) | BIT(1) | BIT(2) | BIT(6) | BIT(7) | BIT(12) | BIT(13) | BIT(16));
+    set_gid(wire_bytes(record, MC_MEMBER_RECORD_MGID), UINT64_C(0xFF12A01C00000000), group);
+    set_gid(wire_bytes(record, MC_MEMBER_RECORD_PORT_GID), PREFIX, world_guid(world, host));
+    wire_set(record, MC_MEMBER_RECORD_P_KEY, 0xFFFF);
+    wire_set(record, MC_MEMBER_RECORD_Q_KEY, 0x1234);
+    wire_set(record, MC_MEMBER_RECORD_FLOW_LABEL, 0x54321);
+    wire_set(record, MC_MEMBER_RECORD_JOIN_STATE, JOIN_FULL);
+    world->from = world_lid(world, host);
+    register_now(world);
+}
+
+void leave(struct sa_world *world, unsigned group, const char *host)
+{
+    uint8_t *record =
+        world_query(world, METHOD_DELETE, ATTRIBUTE_MC_MEMBER_RECORD, BIT(0) | BIT(1) | BIT(16));
+    set_gid(wire_bytes(record, MC_MEMBER_RECORD_MGID), UINT64_C(0xFF12A01C00000000), group);
+    set_gid(wire_bytes(record, MC_MEMBER_RECORD_PORT_GID), PREFIX, world_guid(world, host));
+    wire_set(record, MC_MEMBER_RECORD_JOIN_STATE, JOIN_FULL);
+    world->from = world_lid(world, host);
+    register_now(world);
+}
+
+void service(struct sa_world *world, unsigned method, uint64_t id, uint32_t lease_s,
+             const char *name)
+{
+    uint8_t *record = world_query(world, method, ATTRIBUTE_SERVICE_RECORD,
+                                  BIT(0) | BIT(1) | BIT(4) | BIT(5) | BIT(6));
+    wire_set(record, SERVICE_RECORD_ID, id);
+    set_gid(wire_bytes(record, SERVICE_RECORD_GID), PREFIX, world_guid(world, "H4"));
+    wire_set(record, SERVICE_RECORD_LEASE, lease_s);
+    memset(wire_bytes(record, SERVICE_RECORD_KEY), 0x5A, 16);
+    memcpy(wire_bytes(record, SERVICE_RECORD_NAME), name, strlen(name));
+    for (unsigned i = 0; i < 16; i++)
+        wire_set_at(record, SERVICE_RECORD_DATA8, i, i + 1);
+    wire_set_at(record, SERVICE_RECORD_DATA64, 1, UINT64_C(0x0102030405060708));
+    register_now(world);
+}
+
+void inform(struct sa_world *world, const char *host, unsigned trap, bool subscribe)
+{
+    uint8_t *info = world_query(world, METHOD_SET, ATTRIBUTE_INFORM_INFO, 0);
+    wire_set(info, INFORM_INFO_LID_RANGE_BEGIN, 0xFFFF);
+    wire_set(info, INFORM_INFO_IS_GENERIC, 1);
+    wire_set(info, INFORM_INFO_SUBSCRIBE, subscribe);
+    wire_set(info, INFORM_INFO_TYPE, 0xFFFF);
+    wire_set(info, INFORM_INFO_TRAP_NUMBER, trap);
+    wire_set(info, INFORM_INFO_PRODUCER_TYPE, 0xFFFFFF);
+    world->from = world_lid(world, host);
+    register_now(world);
+}
+
+void register_things(struct sa_world *world)
+{
+    join(world, 1, "H11");
+    join(world, 1, "H12");
+    join(world, 2, "H4");
+    service(world, METHOD_SET, 10, UINT32_MAX, "for ever");
+    service(world, METHOD_SET, 11, 100, "with 'quotes'\n");
+    inform(world, "H11", 64, true);
+    inform(world, "H12", 128, true);
+}
+
+struct text printed(const struct sa *sa)
+{
+    struct text text = {0};
+    sa_registry_print(sa, 0, &text);
+    char *end = strchr(text.data, '\n');
+    assert_non_null(end);
+    memset(text.data, '-', (size_t)(end - text.data));
+    return text;
+}
+
+bool same_registrations(const struct sa *a, const struct sa *b)
+{
+    struct text one = printed(a), other = printed(b);
+    const char *from = strchr(one.data, '\n'), *to = strchr(other.data, '\n');
+    bool same = strcmp(from, to) == 0;
+    text_release(&one);
+    text_release(&other);
+    return same;
+}
+
+struct sa *at_port(uint64_t instance, uint64_t guid, uint64_t sm_key)
+{
+    struct sa_config config;
+    sa_config_init(&config);
+    config.instance = instance;
+    config.sm_key = sm_key;
+    config.salt = instance * 3;
+    return sa_new(&config, guid);
+}
+
+struct sa *another(uint64_t instance)
+{
+    return at_port(instance, 99, KEY_WELL_KNOWN);
+}
+
+struct sa_counts counts_of(const struct sa *sa)
+{
+    struct sa_counts counts;
+    sa_counts(sa, &counts);
+    return counts;
+}

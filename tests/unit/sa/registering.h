@@ -1,0 +1,31 @@
+/* Registrations of clients, for tests of what keeps them: files and standbys. */
+#ifndef WEFT_TESTS_SA_REGISTERING_H
+#define WEFT_TESTS_SA_REGISTERING_H
+
+#include "test.h"
+
+#include <stdbool.h>
+
+/* A standby is in sync: the answer to a client waits until the standby has the registration. */
+extern bool registering_waits;
+
+int open_world(void **state);
+int close_world(void **state);
+
+void join(struct sa_world *world, unsigned group, const char *host);
+void leave(struct sa_world *world, unsigned group, const char *host);
+void service(struct sa_world *world, unsigned method, uint64_t id, uint32_t lease_s,
+             const char *name);
+void inform(struct sa_world *world, const char *host, unsigned trap, bool subscribe);
+/* Two groups of clients, one of partitions; two services, two subscriptions. */
+void register_things(struct sa_world *world);
+
+/* An SA without registrations at the port with this GUID. */
+struct sa *at_port(uint64_t instance, uint64_t guid, uint64_t sm_key);
+struct sa *another(uint64_t instance);
+struct sa_counts counts_of(const struct sa *sa);
+/* The text of all registrations, without the line with the generations. */
+struct text printed(const struct sa *sa);
+bool same_registrations(const struct sa *a, const struct sa *b);
+
+#endif

@@ -1,0 +1,600 @@
+/* Registrations are replicated to standbys. A standby that claims to have all registrations of its
+ * master has every one that a client was told of. */
+#include "registering.h"
+
+#include "base/rng.h"
+#include "subnet/trust.h"
+
+#include <stdio.h>
+
+enum { MASTER = 1, STANDBY = 3 };    /* LIDs */
+static uint8_t last_poll[MAD_BYTES]; /* of the standby */
+
+/* Delivers messages until none is left. Returns the length of the longest to the standby. */
+static size_t talk(struct sa_world *world, struct sa *standby)
+{
+    struct sa_message message;
+    size_t longest = 0;
+    bool any = true;
+    registering_waits = true;
+    while (any) {
+        any = false;
+        sa_expire(standby, world->now);
+        while (sa_deadline(standby) <= world->now &&
+               sa_next_output(standby, world->now, &message)) {
+            message.address.lid = STANDBY;
+            memcpy(last_poll, message.data, MAD_BYTES);
+            sa_receive(world->sa, world->now, &message);
+            any = true;
+        }
+        sa_expire(world->sa, world->now);
+        while (sa_deadline(world->sa) <= world->now &&
+               sa_next_output(world->sa, world->now, &message)) {
+            longest = message.bytes > longest ? message.bytes : longest;
+            message.address.lid = MASTER;
+            sa_receive(standby, world->now, &message);
+            any = true;
+        }
+    }
+    return longest;
+}
+
+static struct subnet_port *standby_port(struct sa_world *world)
+{
+    return &world->subnet->ports.items[world->subnet->by_lid[STANDBY]];
+}
+
+static struct sa *standby_with_key(struct sa_world *world, uint64_t sm_key)
+{
+    struct subnet_port *port = standby_port(world);
+    port->manager = port->peer_manager = true;
+    struct sa *standby = at_port(5, port->guid, sm_key);
+    sa_follow(standby, world->now, &(struct sa_master){.lid = MASTER, .tells = true});
+    return standby;
+}
+
+static struct sa *a_standby(struct sa_world *world)
+{
+    return standby_with_key(world, KEY_WELL_KNOWN);
+}
+
+/* The master acknowledges more after the file is written. */
+static void the_file_of_a_standby_is_not_surely_complete(void **state)
+{
+    struct sa_world *world = *state;
+    register_things(world);
+    struct sa *standby = a_standby(world), *reader = another(1);
+    struct text text = {0};
+    talk(world, standby);
+    assert_int_equal(sa_registry_master(standby), MASTER);
+    sa_registry_print(standby, 1000, &text);
+    struct sa_registry_file file = {"FILE", text.data, text.length, 1000};
+    assert_int_equal(sa_registry_read(reader, world->now, &file, NULL), 0);
+    assert_true(same_registrations(world->sa, reader));
+    assert_int_equal(sa_registry_master(reader), 0);
+    text_release(&text);
+    sa_free(reader);
+    sa_free(standby);
+}
+
+static void a_standby_replicates_the_registrations_of_its_master(void **state)
+{
+    struct sa_world *world = *state;
+    register_things(world);
+    struct sa *standby = a_standby(world);
+    assert_int_equal(sa_registry_master(standby), 0);
+    size_t whole = talk(world, standby);
+    assert_true(same_registrations(world->sa, standby));
+    assert_int_equal(sa_registry_master(standby), MASTER);
+
+    /* Only the change is sent, as soon as the gap allows. */
+    join(world, 1, "H13");
+    inform(world, "H13", 66, true);
+    world->now += 20 * NS_PER_MS;
+    size_t news = talk(world, standby);
+    assert_true(news < whole / 2);
+    assert_true(same_registrations(world->sa, standby));
+
+    /* Removals are replicated, too. */
+    leave(world, 1, "H11");
+    leave(world, 2, "H4");
+    service(world, METHOD_DELETE, 10, 0, "for ever");
+    inform(world, "H11", 64, false);
+    world->now += 20 * NS_PER_MS;
+    talk(world, standby);
+    assert_true(same_registrations(world->sa, standby));
+    assert_int_equal(counts_of(standby).groups, 2);
+    assert_int_equal(counts_of(standby).services, 1);
+    assert_int_equal(counts_of(standby).subscriptions, 2);
+    sa_free(standby);
+}
+
+static void without_changes_ten_messages_are_sent_a_second(void **state)
+{
+    struct sa_world *world = *state;
+    register_things(world);
+    struct sa *standby = a_standby(world);
+    talk(world, standby);
+    struct sa_counts before = counts_of(world->sa);
+    assert_int_equal(sa_deadline(world->sa), world->now + 200 * NS_PER_MS);
+    for (unsigned i = 0; i < 40; i++) {
+        world->now += 25 * NS_PER_MS;
+        assert_true(talk(world, standby) < 300);
+    }
+    assert_int_equal(counts_of(world->sa).answers - before.answers, 5);
+    sa_free(standby);
+}
+
+static void a_poll_is_repeated_after_a_lost_answer(void **state)
+{
+    struct sa_world *world = *state;
+    struct sa_message message;
+    register_things(world);
+    struct sa *standby = a_standby(world);
+    talk(world, standby);
+    join(world, 1, "H13");
+    world->now += 20 * NS_PER_MS;
+    sa_expire(world->sa, world->now);
+    assert_true(sa_next_output(world->sa, world->now, &message)); /* lost */
+    assert_false(same_registrations(world->sa, standby));
+    world->now += 2 * NS_PER_S;
+    talk(world, standby);
+    assert_true(same_registrations(world->sa, standby));
+    sa_free(standby);
+}
+
+/* Both run for a while. */
+static void talk_for(struct sa_world *world, struct sa *standby, uint64_t duration)
+{
+    for (uint64_t end = world->now + duration; world->now < end; world->now += 25 * NS_PER_MS)
+        talk(world, standby);
+}
+
+/* The master answers clients without it after 1.6 s. */
+static void a_standby_that_was_stopped_is_not_sure_of_its_registrations(void **state)
+{
+    struct sa_world *world = *state;
+    struct sa_message message;
+    register_things(world);
+    struct sa *standby = a_standby(world);
+    talk_for(world, standby, NS_PER_S);
+    assert_int_equal(sa_registry_master(standby), MASTER);
+    world->now += 1700 * NS_PER_MS;
+    sa_expire(world->sa, world->now);
+    while (sa_next_output(world->sa, world->now, &message)) { /* an answer to the last poll */
+        message.address.lid = MASTER;
+        sa_receive(standby, world->now, &message);
+    }
+    assert_int_equal(sa_registry_master(standby), 0);
+    talk_for(world, standby, 300 * NS_PER_MS);
+    assert_int_equal(sa_registry_master(standby), MASTER);
+    assert_true(same_registrations(world->sa, standby));
+    sa_free(standby);
+}
+
+static void a_standby_whose_master_does_not_answer_is_not_sure_of_its_registrations(void **state)
+{
+    struct sa_world *world = *state;
+    struct sa_message message;
+    register_things(world);
+    struct sa *standby = a_standby(world);
+    talk_for(world, standby, NS_PER_S);
+    for (unsigned i = 0; i < 34; i++, world->now += 50 * NS_PER_MS) {
+        sa_expire(standby, world->now);
+        while (sa_next_output(standby, world->now, &message))
+            continue; /* lost */
+        if (i == 0)
+            assert_int_equal(sa_registry_master(standby), MASTER);
+    }
+    assert_int_equal(sa_registry_master(standby), 0);
+    sa_free(standby);
+}
+
+static void a_restarted_master_is_polled_for_everything(void **state)
+{
+    struct sa_world *world = *state;
+    register_things(world);
+    struct sa *standby = a_standby(world), *old = world->sa;
+    talk(world, standby);
+    world->sa = another(78);
+    world_update_view(world);
+    for (unsigned i = 0; i < 20; i++) /* more generations than the former instance */
+        inform(world, "H4", 100 + i, true);
+    world->now += 3 * NS_PER_S;
+    talk(world, standby);
+    assert_true(same_registrations(world->sa, standby));
+    assert_int_equal(counts_of(standby).subscriptions, 20);
+    sa_free(old);
+    sa_free(standby);
+}
+
+static void a_master_that_steps_down_answers_at_once(void **state)
+{
+    struct sa_world *world = *state;
+    struct sa_view none = {.subnet = world->subnet};
+    register_things(world);
+    struct sa *standby = a_standby(world);
+    talk(world, standby);
+    join(world, 1, "H13"); /* within the gap after the last answer */
+    sa_update_view(world->sa, world->now, &none);
+    talk(world, standby);
+    assert_true(same_registrations(world->sa, standby));
+    sa_free(standby);
+}
+
+static void a_poll_of_a_port_that_is_no_peer_is_not_answered(void **state)
+{
+    struct sa_world *world = *state;
+    register_things(world);
+    for (unsigned i = 0; i < 3; i++) {
+        standby_port(world)->manager = i == 1;
+        standby_port(world)->peer_manager = i == 2;
+        world_query(world, METHOD_GET_TABLE, 0xFF57, 0);
+        wire_set(world->query, SA_SM_KEY, i ? KEY_WELL_KNOWN : 0);
+        world->from = STANDBY;
+        assert_int_equal(world_send(world), NO_ANSWER);
+    }
+}
+
+static void a_poll_without_a_proof_gets_only_a_challenge(void **state)
+{
+    struct sa_world *world = *state;
+    enum { HEADER = 32 };
+    register_things(world);
+    standby_port(world)->manager = standby_port(world)->peer_manager = true;
+    world_query(world, METHOD_GET_TABLE, 0xFF57, 0);
+    wire_set(world->query, SA_SM_KEY, KEY_WELL_KNOWN);
+    world->from = STANDBY;
+    assert_int_equal(world_send(world), STATUS_OK);
+    assert_int_equal(world->answer.bytes, SA_DATA_OFFSET + HEADER);
+    wire_set(world->query, SA_SM_KEY, 7);
+    assert_int_equal(world_send(world), NO_ANSWER);
+}
+
+static void a_standby_with_another_key_gets_no_registrations(void **state)
+{
+    struct sa_world *world = *state;
+    register_things(world);
+    struct sa *standby = standby_with_key(world, UINT64_C(0x1234567812345678));
+    for (unsigned i = 0; i < 10; i++) {
+        assert_true(talk(world, standby) <= MAD_BYTES);
+        world->now += 3 * NS_PER_S;
+    }
+    assert_int_equal(counts_of(standby).services, 0);
+    assert_int_equal(sa_registry_master(standby), 0);
+    sa_free(standby);
+}
+
+/* The first poll arrives before the master knows that there is a standby at this port. */
+static void a_standby_polls_again_soon_if_the_master_does_not_know_it_yet(void **state)
+{
+    struct sa_world *world = *state;
+    register_things(world);
+    struct sa *standby = a_standby(world);
+    standby_port(world)->peer_manager = false;
+    talk(world, standby);
+    standby_port(world)->peer_manager = true;
+    world->now += 150 * NS_PER_MS;
+    talk(world, standby);
+    assert_true(same_registrations(world->sa, standby));
+    sa_free(standby);
+}
+
+/* A standby with a wrong GUID has the proof of another port. */
+static void a_proof_is_worthless_at_another_port(void **state)
+{
+    struct sa_world *world = *state;
+    register_things(world);
+    struct sa *standby = a_standby(world);
+    standby_port(world)->guid++;
+    talk(world, standby);
+    standby_port(world)->guid--;
+    assert_int_equal(counts_of(standby).services, 0);
+    sa_free(standby);
+}
+
+static void an_answer_that_somebody_changed_is_not_used(void **state)
+{
+    struct sa_world *world = *state;
+    struct sa *standby = a_standby(world);
+    struct sa_message message;
+    talk(world, standby);
+    register_things(world);
+    world->now += NS_PER_S;
+    sa_expire(world->sa, world->now);
+    assert_true(sa_next_output(world->sa, world->now, &message));
+    uint8_t *copy = mem_alloc(message.bytes);
+    memcpy(copy, message.data, message.bytes);
+    copy[message.bytes - 1] ^= 1;
+    message.address.lid = MASTER;
+    message.data = copy;
+    sa_receive(standby, world->now, &message);
+    assert_int_equal(counts_of(standby).services, 0);
+    mem_free(copy);
+    sa_free(standby);
+}
+
+/* It polls at once after each answer and never confirms what it was sent. */
+static uint64_t register_with_a_false_standby(struct sa_world *world, const uint8_t *poll,
+                                              unsigned turn)
+{
+    struct sa_message message, old = {.address.lid = STANDBY, .data = poll, .bytes = MAD_BYTES};
+    uint64_t began = world->now;
+    sa_receive(world->sa, world->now, &old);
+    uint8_t *inform = world_query(world, METHOD_SET, ATTRIBUTE_INFORM_INFO, 0);
+    wire_set(inform, INFORM_INFO_LID_RANGE_BEGIN, LID_PERMISSIVE);
+    wire_set(inform, INFORM_INFO_IS_GENERIC, 1);
+    wire_set(inform, INFORM_INFO_SUBSCRIBE, turn % 2 == 0);
+    wire_set(inform, INFORM_INFO_TYPE, 0xFFFF);
+    wire_set(inform, INFORM_INFO_TRAP_NUMBER, 200);
+    struct sa_message query = {
+        .address.lid = world_lid(world, "H4"), .data = world->query, .bytes = MAD_BYTES};
+    sa_receive(world->sa, world->now, &query);
+    for (; world->now < began + 2 * NS_PER_S; world->now += NS_PER_MS / 4) {
+        sa_expire(world->sa, world->now);
+        while (sa_next_output(world->sa, world->now, &message)) {
+            if (message.address.lid != STANDBY)
+                return world->now - began;
+            sa_receive(world->sa, world->now, &old);
+        }
+    }
+    fail_msg("no answer");
+    return 0;
+}
+
+static void run_standby(struct sa_world *world, struct sa *standby, unsigned steps)
+{
+    for (unsigned i = 0; i < steps; i++) {
+        world->now += 40 * NS_PER_MS;
+        talk(world, standby);
+    }
+}
+
+static void a_false_standby_delays_clients_rarely(void **state)
+{
+    struct sa_world *world = *state;
+    struct sa *standby = a_standby(world);
+    uint8_t poll[MAD_BYTES];
+    talk(world, standby);
+    run_standby(world, standby, 20);
+    memcpy(poll, last_poll, sizeof poll);
+    uint64_t waited = 0, longest = 0;
+    for (unsigned i = 0; i < 200; i++) {
+        world->now += NS_PER_S / 2;
+        uint64_t one = register_with_a_false_standby(world, poll, i);
+        waited += one;
+        longest = one > longest ? one : longest;
+    }
+    assert_in_range(longest, NS_PER_S, 1601 * NS_PER_MS);
+    assert_true(waited <= 5 * longest); /* it was late a few times in 100 s */
+    for (unsigned i = 0; i < 3; i++) {  /* it behaves, but the master does not wait for it yet */
+        world->now += 3 * NS_PER_S;
+        talk(world, standby);
+    }
+    assert_true(same_registrations(world->sa, standby));
+    assert_int_equal(sa_registry_master(standby), 0);
+    run_standby(world, standby, 20000);
+    assert_int_equal(sa_registry_master(standby), MASTER);
+    sa_free(standby);
+}
+
+static void a_standby_of_a_master_without_replication_has_no_registrations(void **state)
+{
+    struct sa_world *world = *state;
+    struct sa *standby = a_standby(world);
+    register_things(world);
+    talk(world, standby);
+    assert_int_equal(counts_of(standby).services, 2);
+    sa_follow(standby, world->now, &(struct sa_master){.lid = 9});
+    assert_int_equal(sa_registry_master(standby), 0);
+    assert_int_equal(counts_of(standby).services, 0);
+    assert_int_equal(counts_of(standby).groups, 0);
+    sa_free(standby);
+}
+
+/* ---- losses and stops ---- */
+
+enum { CLIENTS = 6, STEP_MS = 5, LONGEST_STOP_MS = 3000 };
+
+/* A master and its standby between which messages are lost and delayed, while clients register. */
+struct replication {
+    struct sa_world *world;
+    struct sa *standby;
+    struct rng rng;
+    uint64_t master_stopped_until, standby_stopped_until, cut_until;
+    VEC(struct delayed {
+        uint64_t at;
+        bool to_standby;
+        size_t bytes;
+        uint8_t *data;
+    })
+    flying;
+    bool acknowledged[CLIENTS]; /* the client has an answer to its last request */
+    bool subscribed[CLIENTS];
+    uint64_t claims; /* times at which the standby claimed to have all */
+    uint64_t longest_wait;
+    uint64_t asked_at[CLIENTS]; /* or the time at which a stopped master continues */
+};
+
+static bool happens(struct replication *r, unsigned per_mille)
+{
+    return rng_below(&r->rng, 1000) < per_mille;
+}
+
+static const char *client_name(unsigned client)
+{
+    static const char *const names[CLIENTS] = {"H4", "H7", "H12", "H13", "H14", "H15"};
+    return names[client];
+}
+
+static void send_subscription(struct replication *r, unsigned client)
+{
+    struct sa_world *world = r->world;
+    uint8_t *info = world_query(world, METHOD_SET, ATTRIBUTE_INFORM_INFO, 0);
+    r->subscribed[client] = !r->subscribed[client];
+    r->acknowledged[client] = false;
+    r->asked_at[client] = world->now;
+    wire_set(info, INFORM_INFO_LID_RANGE_BEGIN, 0xFFFF);
+    wire_set(info, INFORM_INFO_IS_GENERIC, 1);
+    wire_set(info, INFORM_INFO_SUBSCRIBE, r->subscribed[client]);
+    wire_set(info, INFORM_INFO_TYPE, 0xFFFF);
+    wire_set(info, INFORM_INFO_TRAP_NUMBER, 128);
+    wire_set(info, INFORM_INFO_PRODUCER_TYPE, 0xFFFFFF);
+    struct sa_message query = {.address.lid = world_lid(world, client_name(client)),
+                               .data = world->query,
+                               .bytes = MAD_BYTES};
+    sa_receive(world->sa, world->now, &query);
+}
+
+static void dispatch(struct replication *r, bool to_standby, const struct sa_message *message)
+{
+    uint64_t delay = rng_below(&r->rng, happens(r, 20) ? 400 : 10) * NS_PER_MS;
+    if (happens(r, 30) || r->world->now < r->cut_until)
+        return;
+    struct delayed one = {r->world->now + delay, to_standby, message->bytes,
+                          mem_alloc(message->bytes)};
+    memcpy(one.data, message->data, message->bytes);
+    vec_push(&r->flying, one);
+}
+
+static void deliver(struct replication *r)
+{
+    uint64_t now = r->world->now;
+    for (size_t i = 0; i < r->flying.count;) {
+        struct delayed one = r->flying.items[i];
+        if (now < one.at ||
+            now < (one.to_standby ? r->standby_stopped_until : r->master_stopped_until)) {
+            i++;
+            continue;
+        }
+        struct sa_message message = {
+            .address.lid = one.to_standby ? MASTER : STANDBY, .data = one.data, .bytes = one.bytes};
+        sa_receive(one.to_standby ? r->standby : r->world->sa, now, &message);
+        mem_free(one.data);
+        vec_remove(&r->flying, i);
+    }
+}
+
+static void run_sides(struct replication *r)
+{
+    struct sa_message message;
+    uint64_t now = r->world->now;
+    if (now >= r->standby_stopped_until) {
+        sa_expire(r->standby, now);
+        while (sa_deadline(r->standby) <= now && sa_next_output(r->standby, now, &message))
+            dispatch(r, false, &message);
+    }
+    if (now < r->master_stopped_until)
+        return;
+    sa_expire(r->world->sa, now);
+    while (sa_deadline(r->world->sa) <= now && sa_next_output(r->world->sa, now, &message)) {
+        if (message.address.lid == STANDBY) {
+            dispatch(r, true, &message);
+            continue;
+        }
+        for (unsigned i = 0; i < CLIENTS; i++)
+            if (world_lid(r->world, client_name(i)) == message.address.lid && !r->acknowledged[i]) {
+                r->acknowledged[i] = true;
+                uint64_t wait = now - r->asked_at[i];
+                r->longest_wait = wait > r->longest_wait ? wait : r->longest_wait;
+            }
+    }
+}
+
+static bool is_subscribed(const char *registrations, uint16_t lid)
+{
+    char line[64];
+    snprintf(line, sizeof line, "rep_addr: lid=0x%04x ", lid);
+    return strstr(registrations, line) != NULL;
+}
+
+/* The master may end now. */
+static void check_claim(struct replication *r)
+{
+    if (r->world->now < r->standby_stopped_until || sa_registry_master(r->standby) != MASTER)
+        return;
+    struct text text = {0};
+    sa_registry_print(r->standby, 0, &text);
+    r->claims++;
+    for (unsigned i = 0; i < CLIENTS; i++)
+        if (r->acknowledged[i] &&
+            is_subscribed(text.data, world_lid(r->world, client_name(i))) != r->subscribed[i])
+            fail_msg("after %llu ms the standby lacks what %s was told",
+                     (unsigned long long)(r->world->now / NS_PER_MS), client_name(i));
+    text_release(&text);
+}
+
+static void stop_and_cut(struct replication *r)
+{
+    uint64_t now = r->world->now, length = rng_below(&r->rng, LONGEST_STOP_MS) * NS_PER_MS;
+    if (rng_below(&r->rng, 10000) == 0)
+        r->standby_stopped_until = now + length;
+    if (rng_below(&r->rng, 10000) == 0) {
+        r->master_stopped_until = now + length;
+        for (unsigned i = 0; i < CLIENTS; i++)
+            r->asked_at[i] = r->master_stopped_until;
+    }
+    if (rng_below(&r->rng, 10000) == 0)
+        r->cut_until = now + length;
+}
+
+/* For 100 s. */
+static void run_replication(struct replication *r)
+{
+    for (unsigned i = 0; i < CLIENTS; i++)
+        r->acknowledged[i] = true;
+    for (unsigned step = 0; step < 20000; step++, r->world->now += STEP_MS * NS_PER_MS) {
+        unsigned client = (unsigned)rng_below(&r->rng, CLIENTS);
+        stop_and_cut(r);
+        deliver(r);
+        if (happens(r, 20) && r->acknowledged[client] && r->world->now >= r->master_stopped_until)
+            send_subscription(r, client);
+        run_sides(r);
+        check_claim(r);
+    }
+    for (size_t i = 0; i < r->flying.count; i++)
+        mem_free(r->flying.items[i].data);
+    vec_release(&r->flying);
+}
+
+static void a_standby_that_claims_to_have_all_has_every_acknowledged_registration(void **state)
+{
+    uint64_t claims = 0;
+    for (unsigned seed = 0; seed < 5; seed++) {
+        void *world = NULL;
+        open_world(&world);
+        struct replication r = {.world = world, .standby = a_standby(world)};
+        rng_seed(&r.rng, seed, 0);
+        run_replication(&r);
+        assert_true(r.longest_wait < 3 * NS_PER_S);
+        claims += r.claims;
+        sa_free(r.standby);
+        close_world(&world);
+    }
+    (void)state;
+    assert_in_range(claims, 20000, 80000);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(the_file_of_a_standby_is_not_surely_complete),
+        TEST(a_standby_replicates_the_registrations_of_its_master),
+        TEST(without_changes_ten_messages_are_sent_a_second),
+        TEST(a_poll_is_repeated_after_a_lost_answer),
+        TEST(a_restarted_master_is_polled_for_everything),
+        TEST(a_standby_that_was_stopped_is_not_sure_of_its_registrations),
+        TEST(a_standby_whose_master_does_not_answer_is_not_sure_of_its_registrations),
+        TEST(a_master_that_steps_down_answers_at_once),
+        TEST(a_poll_of_a_port_that_is_no_peer_is_not_answered),
+        TEST(a_poll_without_a_proof_gets_only_a_challenge),
+        TEST(a_standby_polls_again_soon_if_the_master_does_not_know_it_yet),
+        TEST(a_standby_with_another_key_gets_no_registrations),
+        TEST(a_proof_is_worthless_at_another_port),
+        TEST(an_answer_that_somebody_changed_is_not_used),
+        TEST(a_false_standby_delays_clients_rarely),
+        TEST(a_standby_of_a_master_without_replication_has_no_registrations),
+        cmocka_unit_test(a_standby_that_claims_to_have_all_has_every_acknowledged_registration),
+    };
+    return RUN(tests);
+}
