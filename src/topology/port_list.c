@@ -226,10 +226,10 @@ static int add_nodes(struct list *list, bool with_guid)
         if (topology_add_bare_node(topology, facts->kind, NULL, node->ports,
                                    choose_guid(list, facts), &node->index, &why))
             return fail_why(list, (struct place){0, 0}, &why);
+        if (facts->description[0])
+            topology_set_description(topology, node->index, facts->description,
+                                     strlen(facts->description));
         struct topology_node *made = &topology->nodes.items[node->index];
-        topology_set_description(topology, node->index, facts->description,
-                                 strlen(facts->description));
-        made = &topology->nodes.items[node->index];
         made->vendor_id = facts->vendor_id;
         made->device_id = facts->device_id;
         if (facts->system_guid)
