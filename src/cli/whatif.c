@@ -60,6 +60,8 @@ static const char help[] =
     "  weft whatif net --each-switch --load 40%\n"
     "  weft whatif net --fail switch spine3 --scenario s.weft && weft sim s.weft\n";
 
+enum { LONG_SECONDS = 10 };
+
 struct arguments {
     const char *net, *load_text, *engine, *compare, *scenario, *html;
     struct option_values managers;
@@ -288,9 +290,13 @@ static size_t name_engines(const struct arguments *arguments, const char *engine
     return count;
 }
 
+/* Says what takes long, also if standard error is no terminal. */
 static void tell_estimate(void *context, double share, double seconds)
 {
     (void)context;
+    if (seconds >= LONG_SECONDS)
+        fprintf(stderr, "weft whatif: simulating 1 packet in %.3g takes about %.0f s\n", 1 / share,
+                seconds);
     progress_show("simulating 1 packet in %.3g: about %.1f s", 1 / share, seconds);
 }
 
@@ -370,6 +376,7 @@ struct ranking {
     const struct whatif_question *question;
     bool managers_chosen;
     VEC(struct whatif_case) cases;
+    size_t first; /* of the present batch */
     atomic_size_t done;
     double begin;
     pthread_mutex_t progress;
@@ -396,7 +403,7 @@ static void list_cases(struct ranking *ranking, const struct arguments *argument
 static void run_case(void *context, size_t index)
 {
     struct ranking *ranking = context;
-    struct whatif_case *one = &ranking->cases.items[index];
+    struct whatif_case *one = &ranking->cases.items[ranking->first + index];
     struct whatif_question question = *ranking->question;
     struct whatif_cut cut;
     uint32_t manager = whatif_choose_manager(question.topology, &one->failure, 1);
@@ -427,6 +434,22 @@ static void run_case(void *context, size_t index)
     }
 }
 
+/* The time of the first one tells how long all will take. */
+static void run_cases(struct ranking *ranking, const struct workers *workers)
+{
+    size_t count = ranking->cases.count;
+    if (!count)
+        return;
+    run_case(ranking, 0);
+    double rest = (clock_seconds() - ranking->begin) * (double)(count - 1) / workers_count(workers);
+    if (rest >= LONG_SECONDS)
+        fprintf(stderr, "weft whatif: %zu failures take about %.0f s\n", count, rest);
+    ranking->first = 1;
+    workers->run(workers, count - 1, run_case, ranking);
+    progress_clear();
+    whatif_rank(ranking->cases.items, count);
+}
+
 static int answer_ranking(const struct arguments *arguments, const struct world *world)
 {
     struct ranking ranking = {.question = &world->question,
@@ -438,10 +461,7 @@ static int answer_ranking(const struct arguments *arguments, const struct world 
     struct page page = {0};
     list_cases(&ranking, arguments);
     size_t count = ranking.cases.count;
-    workers.run(&workers, count, run_case, &ranking);
-    progress_clear();
-    if (count)
-        whatif_rank(ranking.cases.items, count);
+    run_cases(&ranking, &workers);
     if (arguments->json) {
         whatif_write_ranking_json(&world->question, ranking.cases.items, count, &text);
     } else {

@@ -199,8 +199,8 @@ void whatif_put_failure(const struct topology *topology, const struct whatif_fai
 struct parts {
     const struct topology *topology;
     bool *dead_node, *dead_port;
-    uint32_t *part;     /* by node; TOPOLOGY_NONE: failed */
-    uint32_t *adapters; /* by part */
+    uint32_t *part;             /* by node; TOPOLOGY_NONE: failed */
+    uint32_t *adapters, *nodes; /* by part */
     uint32_t *queue;
     uint32_t count;
 };
@@ -215,6 +215,7 @@ static void find_part(struct parts *parts, uint32_t first)
     for (parts->queue[tail++] = first; head < tail; head++) {
         const struct topology_node *node = &topology->nodes.items[parts->queue[head]];
         bool forwards = node->kind == NODE_SWITCH || head == 0;
+        parts->nodes[part]++;
         parts->adapters[part] += node->kind != NODE_SWITCH;
         for (unsigned p = 1; forwards && p <= node->port_count; p++) {
             uint32_t port = node->first_port + p, peer = topology->ports.items[port].peer;
@@ -239,6 +240,7 @@ static void find_parts(struct parts *parts, const struct topology *topology,
     parts->part = mem_alloc((nodes + 1) * sizeof *parts->part);
     parts->queue = mem_alloc((nodes + 1) * sizeof *parts->queue);
     parts->adapters = mem_zalloc(nodes + 1, sizeof *parts->adapters);
+    parts->nodes = mem_zalloc(nodes + 1, sizeof *parts->nodes);
     for (size_t i = 0; i < count; i++) {
         uint32_t port = failures[i].port;
         if (port == TOPOLOGY_NONE)
@@ -261,6 +263,7 @@ static void release_parts(struct parts *parts)
     mem_free(parts->dead_port);
     mem_free(parts->part);
     mem_free(parts->adapters);
+    mem_free(parts->nodes);
     mem_free(parts->queue);
 }
 
@@ -295,7 +298,7 @@ static uint32_t main_part(const struct parts *parts, const struct whatif_questio
     *lost = false;
     for (size_t i = 0; i < question->manager_count; i++) {
         uint32_t part = parts->part[question->managers[i]];
-        if (part != TOPOLOGY_NONE && parts->adapters[part] > 1)
+        if (part != TOPOLOGY_NONE && parts->nodes[part] > 1)
             return part;
     }
     *lost = true;

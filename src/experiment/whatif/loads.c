@@ -12,11 +12,12 @@
 
 enum { HOPS_MOST = 64 };
 
-/* The senders at one switch. */
+/* Senders at one switch whose links are up. */
 struct sender_group {
     uint32_t at;         /* node */
     uint32_t senders[2]; /* two of them, or TOPOLOGY_NONE */
     double rate;         /* of all, bits/s */
+    bool fails;          /* their links are to fail */
 };
 
 struct walk {
@@ -36,6 +37,24 @@ static double port_rate(const struct topology *topology, uint32_t port)
     return (double)link_data_rate(p->width, p->speed);
 }
 
+static void add_sender(struct walk *walk, struct map *group_of, uint32_t port, uint32_t at)
+{
+    bool fails = walk->fails[port];
+    uint32_t index = map_add(group_of, (uint64_t)at << 1 | fails, (uint32_t)walk->groups.count);
+    if (index == walk->groups.count) {
+        struct sender_group group = {
+            .at = at, .senders = {TOPOLOGY_NONE, TOPOLOGY_NONE}, .fails = fails};
+        vec_push(&walk->groups, group);
+    }
+    struct sender_group *group = &walk->groups.items[index];
+    for (int i = 0; i < 2; i++)
+        if (group->senders[i] == TOPOLOGY_NONE) {
+            group->senders[i] = port;
+            break;
+        }
+    group->rate += walk->load * port_rate(walk->topology, port);
+}
+
 static void collect_senders(struct walk *walk)
 {
     const struct topology *topology = walk->topology;
@@ -47,16 +66,13 @@ static void collect_senders(struct walk *walk)
         uint32_t at = topology->ports.items[p->peer].node;
         if (topology->nodes.items[at].kind != NODE_SWITCH)
             continue;
-        uint32_t index = map_add(&group_of, at, (uint32_t)walk->groups.count);
-        if (index == walk->groups.count) {
-            struct sender_group group = {.at = at, .senders = {port, TOPOLOGY_NONE}};
-            vec_push(&walk->groups, group);
-        } else if (walk->groups.items[index].senders[1] == TOPOLOGY_NONE) {
-            walk->groups.items[index].senders[1] = port;
-        }
-        walk->groups.items[index].rate += walk->load * port_rate(topology, port);
-        walk->total += walk->load * port_rate(topology, port);
+        double rate = walk->load * port_rate(topology, port);
+        walk->total += rate;
         vec_push(&walk->ports, port);
+        if (fabric_link_is_up(walk->setup->fabric, port))
+            add_sender(walk, &group_of, port, at);
+        else
+            walk->lost += rate;
     }
     map_release(&group_of);
 }
@@ -80,12 +96,13 @@ static void mark_failures(struct walk *walk, const struct whatif_question *quest
 }
 
 /* Follows the tables; adds `rate` to the ports on the way if the packet arrives. */
-static void follow_path(struct walk *walk, uint32_t at, uint32_t to, unsigned dlid, double rate)
+static void follow_path(struct walk *walk, const struct sender_group *group, uint32_t to,
+                        unsigned dlid, double rate)
 {
     const struct topology *topology = walk->topology;
-    uint32_t path[HOPS_MOST];
+    uint32_t path[HOPS_MOST], at = group->at;
     unsigned hops = 0;
-    bool broken = false, arrived = false;
+    bool broken = group->fails, arrived = false;
     while (dlid && hops < HOPS_MOST && !arrived) {
         unsigned number = fabric_route(walk->setup->fabric, at, dlid);
         if (number == 0 || number > topology->nodes.items[at].port_count)
@@ -122,13 +139,13 @@ static void follow_all(struct walk *walk)
             const struct sender_group *group = &walk->groups.items[g];
             uint32_t from = group->senders[group->senders[0] == to];
             double rate = group->rate / others;
-            if (group->at == home)
+            if (group->at == home && group->fails == walk->fails[to] &&
+                fabric_link_is_up(walk->setup->fabric, to))
                 rate -= walk->load * port_rate(walk->topology, to) / others; /* not to itself */
             if (from == TOPOLOGY_NONE)
                 continue;
             struct data_path path = sim_paths_find(walk->setup->paths, from, to);
-            bool up = fabric_link_is_up(walk->setup->fabric, from);
-            follow_path(walk, group->at, to, up ? path.dlid : 0, rate);
+            follow_path(walk, group, to, path.dlid, rate);
         }
     }
 }
@@ -167,8 +184,8 @@ void whatif_find_loads(const struct setup *setup, const struct whatif_question *
     walk.load = question->load > 0 ? question->load : 1;
     *loads = (struct whatif_loads){
         .share = mem_zalloc(setup->topology.ports.count + 1, sizeof *loads->share)};
-    collect_senders(&walk);
     mark_failures(&walk, question);
+    collect_senders(&walk);
     follow_all(&walk);
     summarise(&walk);
     mem_free(walk.fails);

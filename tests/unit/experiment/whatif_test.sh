@@ -128,6 +128,10 @@ claim "a cut that splits the network" holds parts.json \
     "d['cut_off_adapters'] == ['c', 'd'] and d['cut_off_switches'] == ['right'] and d['cut_off_before'] == 3"
 whatif two-parts.net --fail switch left --sm a --json --compare none >lost.json
 claim "without its manager nothing is rerouted" holds lost.json "d['manager_lost'] and not d['good']"
+whatif clos.net --fail link H0 1 --json --compare none >host.json
+claim "losing the cable of one host leaves the traffic of its neighbours" holds host.json \
+    "d['cut_off_adapters'] == ['H0'] and 0.03 < d['engines'][0]['after']['unreachable'] < 0.05 and \
+     abs(d['engines'][0]['after']['unreachable'] - d['engines'][0]['before']['affected']) < 1e-9"
 whatif torus.net --fail switch S0_0 --sm H0 --sm H5 --json --compare none >standby.json
 claim "a standby takes over" holds standby.json \
     "not d['manager_lost'] and d['engines'][0]['recovered'] and d['engines'][0]['reacted']"
