@@ -5,6 +5,7 @@
 #include "experiment/whatif/whatif.h"
 #include "base/file.h"
 #include "base/line_reader.h"
+#include "base/time.h"
 #include "cli/command.h"
 #include "cli/workers.h"
 #include "experiment/report/page.h"
@@ -160,6 +161,8 @@ static int parse_arguments(struct arguments *arguments, int argc, char **argv)
     if (each && (arguments->words.count || arguments->scenario))
         return command_usage("whatif", "--each-switch and --each-link exclude --fail and "
                                        "--scenario");
+    if (arguments->scenario && strcmp(arguments->net, "-") == 0)
+        return command_usage("whatif", "--scenario needs a net file, not standard input");
     if (arguments->load_text && !parse_load(arguments->load_text, &arguments->load))
         return command_usage("whatif", "--load %s: expected a share such as 30%% or 0.3",
                              arguments->load_text);
@@ -307,7 +310,9 @@ static int write_scenario(const struct arguments *arguments, const struct whatif
     if (!arguments->scenario)
         return 0;
     text_printf(&text, "# %s\n", arguments->command.data);
-    whatif_write_scenario(answer->question, &answer->traffic.times, answer->traffic.share, &text);
+    struct whatif_times quiet = {.limit = 60 * TIME_S};
+    whatif_write_scenario(answer->question, answer->has_traffic ? &answer->traffic.times : &quiet,
+                          answer->has_traffic ? answer->traffic.share : 0, &text);
     return command_write(arguments->scenario, &text, &err) ? command_error("whatif", &err) : 0;
 }
 

@@ -48,4 +48,6 @@ torus torus dims=3x3x2 hosts=2 speed=QDR width=12x
 dragonfly dragonfly speed=FDR
 END
 
+claim "iblinkinfo's output answers what a failure costs" exits_with 1 \
+    "$WEFT" whatif torus.linkinfo --fail switch S1_1_0 --compare none
 claim "iblinkinfo's output is routed" "$WEFT" route torus.linkinfo --engine updn

@@ -165,11 +165,10 @@ static void put_repeat(const struct whatif_answer *answer, const char *command, 
 {
     const struct whatif_question *question = answer->question;
     struct text scenario = {0};
-    whatif_write_scenario(question, &answer->traffic.times,
-                          answer->has_traffic ? answer->traffic.share : 0, &scenario);
     page_section(page, "To repeat it");
     page_code(page, command);
     if (answer->has_traffic) {
+        whatif_write_scenario(question, &answer->traffic.times, answer->traffic.share, &scenario);
         page_paragraph(page, "The run with traffic is this scenario of weft sim:");
         page_code(page, scenario.data);
     }

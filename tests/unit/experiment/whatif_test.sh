@@ -115,6 +115,14 @@ claim "irregular, another engine: as weft sim" same_as_sim irregular.net --fail 
 claim "clos, a middle switch: as weft sim" same_as_sim clos.net --fail switch S5
 claim "mixed speeds and two parts: as weft sim" same_as_sim two-parts.net --fail link right d --load 10%
 
+whatif torus.net --fail switch S1_1 --load 0 --compare none --json --scenario quiet.weft >quiet.json
+"$weft" sim quiet.weft --json >sim.json
+claim "without traffic: as weft sim" python3 - <<'END'
+import json
+answer, run = json.load(open('quiet.json')), json.load(open('sim.json'))
+change = run['changes'][-1]
+assert answer['engines'][0]['recovery_ps'] == change['end_ps'] - change['fault_ps'] > 0
+END
 whatif clos.net --fail switch S5 --json --compare updn,ftree,minhop >clos.json
 claim "losing a middle switch cuts nobody off" holds clos.json "d['good'] and not d['cut_off_adapters']"
 claim "engines are compared" holds clos.json "[e['engine'] for e in d['engines']] == ['updn', 'ftree', 'minhop']"
