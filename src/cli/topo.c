@@ -2,7 +2,6 @@
  *
  * Topologies are written in the format of ibnetdiscover, which all commands and ibsim read.
  * Drawings are made by graphviz. */
-#include "base/line_reader.h"
 #include "base/record.h"
 #include "cli/command.h"
 #include "experiment/chart/program.h"

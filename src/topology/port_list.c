@@ -14,8 +14,6 @@
 #include <assert.h>
 #include <string.h>
 
-enum { AMBIGUOUS = UINT32_MAX - 1 };
-
 /* A node of the list; facts of the first line that states them. */
 struct list_node {
     struct list_end facts;
@@ -86,6 +84,7 @@ static uint64_t guid_of(const struct list_end *end)
 /* Notes what an end tells of its node. */
 static void learn(struct list *list, struct list_end *end, uint32_t node)
 {
+    assert(list->nodes.items && node < list->nodes.count);
     struct list_node *known = &list->nodes.items[node];
     struct list_end *facts = &known->facts;
     end->node = node;
@@ -176,6 +175,7 @@ static int find_peer_node(struct list *list, struct list_line *line)
         node = map_get(&list->by_lid, peer->lid);
     } else {
         node = name_map_get(&list->by_name, peer->description);
+        assert(node == MAP_NONE || list->repeated.items);
         if (node != MAP_NONE && list->repeated.items[node])
             return reader_fail_at(list->reader, line->place,
                                   "several nodes are named \"%s\", and the peer has no LID: "
@@ -242,6 +242,7 @@ static int add_nodes(struct list *list, bool with_guid)
 static int set_port(struct list *list, const struct list_end *end, struct place place)
 {
     struct topology *topology = &list->reader->topology;
+    assert(list->nodes.items && topology->ports.items);
     uint32_t node = list->nodes.items[end->node].index;
     bool is_switch = topology->nodes.items[node].kind == NODE_SWITCH;
     uint32_t at = topology_port_index(topology, node, is_switch ? 0 : end->number);

@@ -6,6 +6,7 @@
 #include "experiment/measure/run_record.h"
 #include "experiment/scenario/names.h"
 
+#include <assert.h>
 #include <math.h>
 
 enum { NAMES_SHOWN = 10, COLUMN = 14 };
@@ -242,6 +243,7 @@ static void put_loads(const struct whatif_answer *answer, struct text *out)
     }
     size_t count = whatif_most_changed(reaction, topology->ports.count, changed);
     for (size_t i = 0; i < count && i < 5; i++) {
+        assert(loads[0]->share && loads[1]->share);
         put_label("", out);
         text_printf(out, "%s -> %s  ", quantity_text(loads[0]->share[changed[i]], "share", mean),
                     quantity_text(loads[1]->share[changed[i]], "share", most));
