@@ -41,10 +41,14 @@ const char *nearest_word(const char *text, const char *const *words, size_t coun
 {
     assert(text && (words || !count));
     const char *best = NULL;
-    unsigned least = (unsigned)lesser((unsigned)strnlen(text, LONGEST), LONGEST) / 3 + 2;
+    size_t length = strlen(text);
+    unsigned least = (unsigned)(length < LONGEST ? length : LONGEST) / 3 + 2;
     for (size_t i = 0; i < count; i++) {
+        size_t other = strlen(words[i]);
+        if ((length < other ? other - length : length - other) >= least)
+            continue; /* at least that many edits */
         unsigned edits = edit_distance(text, words[i]);
-        if (edits < least && edits < strlen(words[i])) {
+        if (edits < least && edits < other) {
             best = words[i];
             least = edits;
         }
