@@ -1,8 +1,10 @@
 #include "cli/command.h"
 
 #include "base/file.h"
+#include "base/line_reader.h"
 #include "base/mem.h"
 #include "base/parse.h"
+#include "topology/topology.h"
 
 #include <assert.h>
 #include <sched.h>
@@ -111,6 +113,15 @@ int command_options(const char *command, int argc, char **argv, const struct opt
     }
     argv[kept] = NULL;
     return kept;
+}
+
+int command_read_topology(const char *command, const char *path, struct topology *topology,
+                          struct err *err)
+{
+    int status = topology_read(topology, from_file(path, err));
+    if (status == 0 && topology->warning)
+        fprintf(stderr, "weft %s: warning: %s\n", command, topology->warning);
+    return status;
 }
 
 int command_write(const char *path, struct text *text, struct err *err)

@@ -23,7 +23,7 @@ struct command {
 };
 
 extern const struct command command_topo, command_fabric, command_ctl, command_sm, command_route,
-    command_verify, command_report, command_reproduce, command_sim, command_sweep;
+    command_verify, command_report, command_reproduce, command_sim, command_sweep, command_whatif;
 
 /* "weft topo: message" on standard error, with a hint at --help; returns EXIT_USAGE. */
 int command_usage(const char *command, const char *format, ...)
@@ -49,6 +49,10 @@ struct option_spec {
 /* Removes the options from argv, but not "--". Returns the new argc, or -1 after a message. */
 int command_options(const char *command, int argc, char **argv, const struct option_spec *specs);
 
+/* Reads a fabric, and prints a warning if lines of the file were skipped. 0 or -errno. */
+struct topology;
+int command_read_topology(const char *command, const char *path, struct topology *topology,
+                          struct err *err);
 /* Writes a text to a file ("-": standard output) and releases it. 0 or -errno. */
 int command_write(const char *path, struct text *text, struct err *err);
 /* Writes a text to standard output and releases it. Returns an exit status. */

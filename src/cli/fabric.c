@@ -229,7 +229,7 @@ static int simulate_fabric(const struct fabric_arguments *arguments,
     struct topology topology;
     struct pcap *pcap = NULL;
     topology_init(&topology);
-    int result = topology_read(&topology, from_file(arguments->net, err));
+    int result = command_read_topology("fabric", arguments->net, &topology, err);
     if (result == 0 && arguments->pcap)
         result = pcap_open(&pcap, arguments->pcap, err);
     if (result == 0) {

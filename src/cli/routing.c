@@ -136,7 +136,7 @@ int load_network(const char *command, const char *path, const char *lmc, bool re
     if (lmc && !parse_bounded(lmc, 0, NETWORK_TOP_LMC, &wanted))
         return command_usage(command, "--lmc %s: expected 0 to %d", lmc, NETWORK_TOP_LMC);
     topology_init(&topology);
-    if (topology_read(&topology, from_file(path, &err)))
+    if (command_read_topology(command, path, &topology, &err))
         return command_error(command, &err);
     uint32_t changed = 0;
     if (lfts && read_lids(&topology, lfts, &changed, &err)) {

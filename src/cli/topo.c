@@ -2,7 +2,6 @@
  *
  * Topologies are written in the format of ibnetdiscover, which all commands and ibsim read.
  * Drawings are made by graphviz. */
-#include "base/line_reader.h"
 #include "base/record.h"
 #include "cli/command.h"
 #include "experiment/chart/program.h"
@@ -32,8 +31,8 @@ static const char help[] =
     "SVG, PNG, PDF or dot, by FILE's name; convert writes ibnetdiscover, dot, json or\n"
     "slurm.\n"
     "\n"
-    "NET is the output of ibnetdiscover or a net file of ibsim; '-' is standard\n"
-    "input.\n"
+    "NET is a dump of ibnetdiscover, iblinkinfo or OpenSM (opensm-subnet.lst), or a\n"
+    "net file of ibsim; '-' is standard input.\n"
     "\n"
     "  --seed N     seed of random kinds (default 1); the same seed gives the same\n"
     "               fabric\n"
@@ -291,7 +290,7 @@ static int read_plain(struct topology *plain, const char *path, struct err *err)
     struct topology topology;
     struct virtual_counts counts;
     topology_init(&topology);
-    int status = topology_read(&topology, from_file(path, err));
+    int status = command_read_topology("topo", path, &topology, err);
     if (status == 0)
         topology_without_functions(plain, &topology, &counts);
     topology_release(&topology);
@@ -353,7 +352,7 @@ static int run_on_net(const char *verb, int argc, char **argv, const struct opti
         if (argc != 1)
             return command_usage("topo", "%s: expected one net file", verb);
         topology_init(&topology);
-        if (topology_read(&topology, from_file(argv[0], &err)) ||
+        if (command_read_topology("topo", argv[0], &topology, &err) ||
             name_nodes(&topology, options->node_names, &err))
             return command_error("topo", &err);
         int status = virtualise(&topology, options);

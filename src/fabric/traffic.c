@@ -54,6 +54,7 @@ void traffic_copy(struct traffic *to, const struct traffic *from)
      to->vec.capacity = from->vec.count)
     DUPLICATE(senders);
     DUPLICATE(receivers);
+    DUPLICATE(intervals_ps);
     DUPLICATE(trace);
 #undef DUPLICATE
 }
@@ -62,6 +63,7 @@ void traffic_release(struct traffic *traffic)
 {
     vec_release(&traffic->senders);
     vec_release(&traffic->receivers);
+    vec_release(&traffic->intervals_ps);
     vec_release(&traffic->trace);
 }
 

@@ -59,7 +59,7 @@ struct traffic_trace_entry { /* sorted by sender, then time */
 struct traffic {
     enum traffic_pattern pattern;
     enum traffic_arrival arrival;
-    uint64_t interval_ps;       /* mean time between two packets of one sender */
+    uint64_t interval_ps;       /* mean time between two packets of one sender, the longest one */
     uint64_t start_ps, stop_ps; /* no packet is made before start_ps or from stop_ps on */
     uint32_t hot, shift, burst;
     uint64_t hot_parts; /* of 2^32 */
@@ -73,6 +73,7 @@ struct traffic {
     uint64_t retry_ps;
     uint32_t retries;
     VEC(uint32_t) senders, receivers; /* end ports, as the fabric numbers them */
+    VEC(uint64_t) intervals_ps;       /* by sender; empty: interval_ps for all */
     VEC(struct traffic_trace_entry) trace;
 };
 

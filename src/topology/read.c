@@ -7,8 +7,15 @@
  *
  * As in ibsim, vendid and sysimgguid apply to one node, devid to all following ones; GUIDs count on
  * from the last one given; the default description of a node is its name. Unlike in ibsim, unknown
- * lines are errors, and "do", which runs a command of its console, is refused. Dumps of
- * 'ibnetdiscover -p' and '-l' lack links, and are refused with a hint.
+ * lines of a net file are errors, and "do", which runs a command of its console, is refused.
+ * 'ibnetdiscover -l' has no links, and is refused with a hint.
+ *
+ * In a dump, unknown lines are skipped with a warning: tools print warnings about time-outs between
+ * its lines. This is safe because a dump lists both ends of every link: a line that is missing or
+ * damaged is an error of another line. A file is a dump if all its nodes have ibnetdiscover's keys.
+ *
+ * The first line that only a list of ports can have (read.h) selects the reader of that list for
+ * the rest of the file.
  *
  * One pass. Bytes, line length, nodes, ports and include depth are bounded. */
 #include "topology/read.h"
@@ -377,34 +384,58 @@ static const struct {
     {"Hca", NODE_ADAPTER},   {"Rt ", NODE_ROUTER},  {"Rt\t", NODE_ROUTER},
 };
 
+static int skip_noise(struct reader *reader, const char *line)
+{
+    struct noise noise = {.place = {reader->file, reader->lines->number},
+                          .text = arena_printf(&reader->names, "%.40s", line)};
+    vec_push(&reader->noise, noise);
+    return 0;
+}
+
+/* Takes a line of a list of ports; LINE_IS_FOREIGN if the file is none. */
+static int take_list_line(struct reader *reader, char *line)
+{
+    static int (*const takers[])(struct reader * reader, char *line) = {
+        ports_take_line, linkinfo_take_line, subnet_list_take_line};
+    if (reader->take_list_line) {
+        int error = reader->take_list_line(reader, line);
+        return error == LINE_IS_FOREIGN ? skip_noise(reader, line) : error;
+    }
+    int error = LINE_IS_FOREIGN;
+    for (size_t i = 0; error == LINE_IS_FOREIGN && i < sizeof takers / sizeof takers[0]; i++) {
+        error = reader->topology.nodes.count ? LINE_IS_FOREIGN : takers[i](reader, line);
+        if (error != LINE_IS_FOREIGN)
+            reader->take_list_line = takers[i];
+    }
+    return error;
+}
+
 static int take_line(struct reader *reader, char *at)
 {
     static const char *const headings[] = {"Chassis ", "Non-Chassis Nodes", "Hostname:", "pdebug"};
     scan_blanks(&at);
     if (*at == '\0' || *at == '#')
         return 0;
-    if (*at == '[' || *at == '@')
+    int error = take_list_line(reader, at);
+    if (error != LINE_IS_FOREIGN)
+        return error;
+    if ((at[0] == '[' && isdigit((unsigned char)at[1])) || (at[0] == '@' && at[1] == '['))
         return reader_take_port(reader, at);
     for (size_t i = 0; i < sizeof headers / sizeof headers[0]; i++)
         if (scan_word(&at, headers[i].word))
             return take_header(reader, at, headers[i].kind);
-    reader->node = TOPOLOGY_NONE;
     for (size_t i = 0; i < sizeof directives / sizeof *directives; i++)
-        if (scan_word(&at, directives[i].key))
+        if (scan_word(&at, directives[i].key)) {
+            reader->node = TOPOLOGY_NONE;
             return directives[i].take(reader, at, directives[i].key);
+        }
     for (size_t i = 0; i < sizeof headings / sizeof headings[0]; i++)
         if (strncmp(at, headings[i], strlen(headings[i])) == 0)
             return 0;
     if (scan_word(&at, "do "))
         return reader_fail(reader, "'do' runs a command of ibsim's console, which is not "
                                    "supported; leave the line out");
-    if (strncmp(at, "SW ", 3) == 0 || strncmp(at, "CA ", 3) == 0 || strncmp(at, "RT ", 3) == 0)
-        return reader_fail(reader, "this is a report of ports ('ibnetdiscover -p'); expected the "
-                                   "output of plain 'ibnetdiscover'");
-    return reader_fail(reader,
-                       "expected Switch, Ca, Hca, Rt, a port line or a setting such as "
-                       "'switchguid=', not '%.40s'",
-                       at);
+    return skip_noise(reader, at);
 }
 
 static int read_lines(struct reader *reader, struct line_reader *lines)
@@ -427,6 +458,56 @@ static int read_lines(struct reader *reader, struct line_reader *lines)
     return lines->status;
 }
 
+/* Whether the file comes from a tool that lists both ends of links. */
+static bool is_dump(const struct reader *reader)
+{
+    bool all_dumped = true;
+    for (uint32_t i = 0; all_dumped && i < reader->topology.nodes.count; i++)
+        all_dumped = reader_is_dumped(reader, i);
+    return all_dumped && reader->topology.nodes.count;
+}
+
+/* "3 lines that are no part of the dump were skipped: 2 'ibwarn: [71] …', 3, 9" */
+static void warn_of_noise(struct reader *reader)
+{
+    enum { NAMED = 10 };
+    struct text text = {0};
+    size_t count = reader->noise.count;
+    const struct noise *noise = reader->noise.items;
+    if (!count)
+        return;
+    text_printf(&text, "%s: %zu line%s no part of the dump and %s skipped: ",
+                reader->files.items[noise[0].place.file], count, count == 1 ? " is" : "s are",
+                count == 1 ? "is" : "are");
+    for (size_t i = 0; i < count && i < NAMED; i++)
+        text_printf(&text, "%s%u", i ? ", " : count == 1 ? "line " : "lines ", noise[i].place.line);
+    if (count > NAMED)
+        text_printf(&text, " and %zu more", count - NAMED);
+    text_printf(&text, "; the first is '%s'", noise[0].text);
+    reader->topology.warning = arena_strdup(&reader->topology.strings, text.data);
+    text_release(&text);
+}
+
+/* Makes links of what was read, and decides about unknown lines. */
+static int finish_topology(struct reader *reader)
+{
+    int error = reader->take_list_line ? list_resolve(reader) : 0;
+    if (!error && reader->noise.count && !is_dump(reader))
+        error = reader_fail_at(reader, reader->noise.items[0].place,
+                               "expected Switch, Ca, Hca, Rt, a port line or a setting such as "
+                               "'switchguid=', not '%s'",
+                               reader->noise.items[0].text);
+    else if (!error && !reader->topology.nodes.count)
+        error = err_at(reader->lines->err, EINVAL, reader->files.items[0], 0,
+                       "no fabric in it: expected output of ibnetdiscover or iblinkinfo, "
+                       "opensm-subnet.lst or an ibsim net file");
+    if (!error)
+        error = reader_resolve_links(reader);
+    if (!error)
+        warn_of_noise(reader);
+    return error;
+}
+
 int topology_read(struct topology *topology, struct line_reader *lines)
 {
     struct reader reader = {.may_include = lines->is_file, .module = "", .node = TOPOLOGY_NONE};
@@ -434,11 +515,8 @@ int topology_read(struct topology *topology, struct line_reader *lines)
     memcpy(reader.guid_base, reader.topology.next_guid, sizeof reader.guid_base);
     memcpy(reader.guid_next, reader.topology.next_guid, sizeof reader.guid_next);
     int error = read_lines(&reader, lines);
-    if (!error && !reader.topology.nodes.count)
-        error = err_at(lines->err, EINVAL, reader.files.items[0], 0,
-                       "no fabric in it: expected ibnetdiscover's output or an ibsim net file");
     if (!error)
-        error = reader_resolve_links(&reader);
+        error = finish_topology(&reader);
     if (!error) {
         topology_fill_port_guids(&reader.topology);
         topology_release(topology);
@@ -450,6 +528,8 @@ int topology_read(struct topology *topology, struct line_reader *lines)
     vec_release(&reader.files);
     vec_release(&reader.ends);
     vec_release(&reader.end_of_port);
+    vec_release(&reader.noise);
+    vec_release(&reader.list_lines);
     name_map_release(&reader.aliases);
     return error;
 }

@@ -1,5 +1,9 @@
-/* Private to the reader of fabric files: read.c (files, directives, node headers) and read_links.c
- * (port lines and links). */
+/* Private to the reader of fabric files: read.c (files, directives, node headers), read_links.c
+ * (port lines and links), and the readers of lists of ports.
+ *
+ * 'ibnetdiscover --ports', iblinkinfo and opensm-subnet.lst print one line for each port, with more
+ * or fewer facts of both ends. Each has a file that parses its lines (read_ports.c,
+ * read_linkinfo.c, read_subnet_list.c); port_list.c makes nodes and links of them. */
 #ifndef WEFT_TOPOLOGY_READ_H
 #define WEFT_TOPOLOGY_READ_H
 
@@ -24,6 +28,34 @@ struct link_end {
     uint32_t length_mm;    /* 0: not given */
 };
 
+/* One end of a link as a line names it; 0: the line does not state it. */
+struct list_end {
+    uint64_t node_guid, system_guid;
+    uint64_t port_guid; /* of a switch: of its port 0 */
+    uint32_t vendor_id;
+    uint16_t device_id;
+    uint16_t lid;
+    uint8_t kind;   /* enum node_kind */
+    uint8_t number; /* of the port */
+    uint8_t ports;  /* number of ports of the node */
+    const char *description;
+    uint32_t node; /* index of the node in the list, once resolved */
+};
+
+struct list_line {
+    struct list_end own, peer;
+    bool has_peer;
+    uint8_t width; /* enum link_width; 0: not stated */
+    uint8_t speed; /* enum link_speed; SPEED_COUNT: not stated */
+    struct place place;
+};
+
+/* A line that is no part of a dump. */
+struct noise {
+    struct place place;
+    const char *text;
+};
+
 struct reader {
     struct topology topology; /* under construction */
     struct line_reader *lines;
@@ -45,6 +77,13 @@ struct reader {
     VEC(struct link_end) ends;
     VEC(uint32_t) end_of_port; /* by port: index in `ends` or TOPOLOGY_NONE */
     struct name_map aliases;   /* "module@name" to port index */
+
+    VEC(struct noise) noise;
+    int (*take_list_line)(struct reader *reader,
+                          char *line); /* NULL: the file is no list of ports */
+    VEC(struct list_line) list_lines;
+    struct list_end list_node; /* of the last heading of iblinkinfo */
+    bool has_list_node;
 };
 
 /* Errors at the current line, and at another one. */
@@ -67,8 +106,29 @@ int reader_take_lid(struct reader *reader, char *at, struct topology_port *port)
 bool speeds_from_mask(uint64_t base, uint64_t extended, uint16_t *speeds);
 bool widths_from_mask(uint64_t value, uint8_t *widths);
 
+/* Whether the name of the node is a key of ibnetdiscover. */
+bool reader_is_dumped(const struct reader *reader, uint32_t node);
+
 /* `line` is NUL-terminated and writable. */
 int reader_take_port(struct reader *reader, char *line);
 int reader_resolve_links(struct reader *reader);
+
+/* ---- lists of ports ---- */
+
+/* A parser takes the current line. LINE_IS_FOREIGN: the line is not one of its format, and is
+ * unchanged. */
+enum { LINE_IS_FOREIGN = 1 };
+int ports_take_line(struct reader *reader, char *line);       /* ibnetdiscover --ports */
+int linkinfo_take_line(struct reader *reader, char *line);    /* iblinkinfo */
+int subnet_list_take_line(struct reader *reader, char *line); /* opensm-subnet.lst */
+
+/* Adds a line at the current place. */
+int list_add(struct reader *reader, struct list_line line);
+/* Makes nodes and links of all lines. */
+int list_resolve(struct reader *reader);
+
+/* "4x" or "4X" and "106.25", "25" or "NDR"; unknown words set "not stated". */
+void list_take_width(struct list_line *line, const char *word, size_t length);
+void list_take_speed(struct list_line *line, const char *word, size_t length);
 
 #endif

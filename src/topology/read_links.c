@@ -252,13 +252,11 @@ static int find_target(struct reader *reader, struct link_end *end)
     return 0;
 }
 
-/* Whether the name of the node is a key of ibnetdiscover. */
-static bool is_dumped(const struct topology *topology, uint32_t port)
+bool reader_is_dumped(const struct reader *reader, uint32_t node)
 {
-    const struct topology_node *node = &topology->nodes.items[topology->ports.items[port].node];
     char key[NODE_KEY_BYTES];
-    topology_node_key(node, key);
-    return strcmp(node->name, key) == 0;
+    topology_node_key(&reader->topology.nodes.items[node], key);
+    return strcmp(reader->topology.nodes.items[node].name, key) == 0;
 }
 
 /* Checks that both ends name each other. */
@@ -270,7 +268,8 @@ static int check_other_end(struct reader *reader, const struct link_end *end)
         &topology->nodes.items[topology->ports.items[end->target].node];
     unsigned number = topology_port_number(topology, end->target);
     if (index == TOPOLOGY_NONE) {
-        if (is_dumped(topology, end->port) && is_dumped(topology, end->target))
+        if (reader_is_dumped(reader, topology->ports.items[end->port].node) &&
+            reader_is_dumped(reader, topology->ports.items[end->target].node))
             return reader_fail_at(reader, end->place,
                                   "the link's other end, port %u of \"%s\", is not listed there",
                                   number, peer->name);

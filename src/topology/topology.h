@@ -78,6 +78,7 @@ struct topology {
     struct name_map by_name;
     struct map by_guid; /* node GUIDs and port GUIDs to node index */
     struct arena strings;
+    const char *warning;                 /* of topology_read(): lines that it skipped; NULL: none */
     uint64_t next_guid[NODE_ROUTER + 1]; /* by kind: start of the search for a free GUID */
 };
 
@@ -120,8 +121,9 @@ static inline unsigned topology_port_number(const struct topology *topology, uin
 /* A node by name, by description (if only one has it) or by GUID ("0x…"); TOPOLOGY_NONE if none. */
 uint32_t topology_find(const struct topology *topology, const char *text);
 
-/* Reads the output of ibnetdiscover or a net file of ibsim. A text in memory cannot include files.
- * Replaces the old contents; an error changes nothing. */
+/* Reads the output of ibnetdiscover, 'ibnetdiscover --ports' or iblinkinfo, an opensm-subnet.lst or
+ * a net file of ibsim. A text in memory cannot include files. Replaces the old contents; an error
+ * changes nothing. */
 struct line_reader;
 int topology_read(struct topology *topology, struct line_reader *lines);
 /* Appends the text of ibnetdiscover. Node keys become "S-<guid>" and so on; topology_read()

@@ -293,10 +293,15 @@ static int run_statement(struct run_state *state, const struct statement *statem
 static int execute_statement(struct run_state *state, const struct statement *statement)
 {
     struct complaint complaint;
+    int status;
     bool holds;
     switch (statement->kind) {
     case STATEMENT_ACTION: return schedule_action(state, statement);
-    case STATEMENT_RUN: return run_statement(state, statement);
+    case STATEMENT_RUN:
+        status = run_statement(state, statement);
+        if (status == 0 && state->options->inspect)
+            state->options->inspect(state->options->context, &state->setup);
+        return status;
     case STATEMENT_CHECK:
         holds = check_evaluate(&state->setup, &statement->check, &complaint);
         record_check(&state->setup, statement->line, statement->word.line, holds, complaint.text);

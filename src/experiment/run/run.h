@@ -14,6 +14,8 @@ struct run_options {
     /* Called at intervals; `until` is the end of the present `run` statement, or TIME_NEVER if
      * unknown. May be NULL. */
     void (*progress)(void *context, uint64_t now, uint64_t until);
+    /* Called after each `run` statement; must not change anything. May be NULL. */
+    void (*inspect)(void *context, const struct setup *setup);
     void *context;
 };
 

@@ -33,8 +33,15 @@ static int read_topology_file(struct setup *setup, const struct word *word)
         snprintf(path, sizeof path, "%s", word->text);
     else
         snprintf(path, sizeof path, "%s/%s", dirname(folder), word->text);
-    if (topology_read(&setup->topology, from_file(path, &reason)) == 0)
+    const char *network = setup->scenario->network;
+    int status = network ? topology_read(&setup->topology, from_text(path, network, &reason))
+                         : topology_read(&setup->topology, from_file(path, &reason));
+    if (status == 0) {
+        if (setup->topology.warning)
+            run_record_add_event(setup->record, RUN_RECORD_ALARM, 0, "topology", "%s",
+                                 setup->topology.warning);
         return 0;
+    }
     return word_error(&setup->cursor, word, "%.400s", err_text(&reason, text, sizeof text));
 }
 

@@ -56,6 +56,8 @@ struct statement {
 struct scenario {
     const char *file;
     const char *text; /* content of the file */
+    /* Content of the file that the `topology` statement names; NULL: that file is read. */
+    const char *network;
     VEC(struct statement) statements;
     struct arena arena;
 };

@@ -303,7 +303,7 @@ static uint64_t sender_rate(const struct topology *topology, uint32_t port)
     return own < other ? own : other;
 }
 
-/* All senders have the same rate, because patterns number their members. */
+/* Each sender makes packets at its share of its own link. */
 static int bind_load(const struct traffic_spec *spec, const struct topology *topology,
                      struct cursor *cursor, struct traffic *traffic)
 {
@@ -314,19 +314,20 @@ static int bind_load(const struct traffic_spec *spec, const struct topology *top
         if (senders[i] >= DATA_VM)
             return word_error(cursor, &spec->word,
                               "machines have no link of their own: use 'rate', not 'load'");
-    uint64_t rate = senders ? sender_rate(topology, senders[0]) : 0;
-    for (size_t i = 1; i < traffic->senders.count; i++)
-        if (sender_rate(topology, senders[i]) != rate)
-            return word_error(
-                cursor, &spec->word,
-                "a load needs links of equal rate: choose senders by 'from', or use 'rate'");
     for (unsigned i = 0; i < traffic->size_count; i++) {
         double weight = traffic->sizes[i].weight;
         bytes += weight * (traffic->sizes[i].payload_bytes + DATA_OVERHEAD_BYTES);
         weights += weight;
     }
-    double interval = bytes / weights * 8e12 / ((double)rate * spec->load);
-    traffic->interval_ps = interval < 1 ? 1 : (uint64_t)(interval + 0.5);
+    traffic->interval_ps = 0;
+    for (size_t i = 0; i < traffic->senders.count; i++) {
+        double rate = (double)sender_rate(topology, senders[i]);
+        double mean = bytes / weights * 8e12 / (rate * spec->load);
+        uint64_t interval = mean < 1 ? 1 : (uint64_t)(mean + 0.5);
+        if (interval > traffic->interval_ps)
+            traffic->interval_ps = interval;
+        vec_push(&traffic->intervals_ps, interval);
+    }
     return 0;
 }
 

@@ -77,6 +77,12 @@ int engine_list_compute(const struct engine_list *list, const struct network *ne
     struct err reason = {0};
     int rc = -EINVAL;
     *routes = (struct routes){0};
+    if (!network->switches.count && list->count) { /* two adapters, or none: nothing to route */
+        routes_init(routes, network, list->items[0]->name);
+        if (chosen)
+            *chosen = list->items[0];
+        return 0;
+    }
     for (size_t i = 0; i < list->count; i++) {
         tried.caller_verifies = options->caller_verifies && i + 1 == list->count;
         rc = list->items[i]->compute(network, &tried, routes, &reason);

@@ -1,0 +1,339 @@
+/* Failures by name, and the nodes that they cut off: a breadth-first search over all cables. */
+#include "experiment/whatif/whatif.h"
+
+#include "base/parse.h"
+#include "experiment/scenario/names.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* ---- names ---- */
+
+/* An error if several nodes have this description. */
+static int check_unique(const struct topology *topology, const char *name, struct err *err)
+{
+    uint32_t same[2];
+    size_t count = 0;
+    for (uint32_t i = 0; i < topology->nodes.count; i++)
+        if (strcmp(topology->nodes.items[i].description, name) == 0 && count++ < 2)
+            same[count - 1] = i;
+    if (count < 2 || topology_find(topology, name) != TOPOLOGY_NONE)
+        return 0;
+    return err_set(err, EINVAL,
+                   "%zu nodes are named '%.80s': use a GUID, such as 0x%016llx or 0x%016llx", count,
+                   name, (unsigned long long)topology->nodes.items[same[0]].guid,
+                   (unsigned long long)topology->nodes.items[same[1]].guid);
+}
+
+int whatif_find_node(const struct topology *topology, const char *name, uint32_t *node,
+                     struct err *err)
+{
+    struct word word = {name, 0, 0};
+    struct err reason = {0};
+    struct cursor cursor = {.file = "", .err = &reason};
+    if (check_unique(topology, name, err))
+        return -EINVAL;
+    int status = bind_node(&word, topology, &cursor, node);
+    return status ? err_set(err, -status, "%s", reason.message) : 0;
+}
+
+static bool is_kind(const char *word)
+{
+    static const char *const kinds[] = {"switch", "node", "host", "link"};
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+        if (strcmp(word, kinds[i]) == 0)
+            return true;
+    return false;
+}
+
+static int add_link(struct whatif_failures *failures, const struct topology *topology,
+                    uint32_t node, uint64_t number, struct err *err)
+{
+    const struct topology_node *n = &topology->nodes.items[node];
+    if (number < 1 || number > n->port_count)
+        return err_set(err, EINVAL, "'%.80s' has no port %llu, only 1 to %u",
+                       node_label(topology, node), (unsigned long long)number, n->port_count);
+    uint32_t port = topology_port_index(topology, node, (unsigned)number);
+    if (topology->ports.items[port].peer == TOPOLOGY_NONE)
+        return err_set(err, EINVAL, "port %llu of '%.80s' has no link", (unsigned long long)number,
+                       node_label(topology, node));
+    struct whatif_failure failure = {node, port};
+    vec_push(failures, failure);
+    return 0;
+}
+
+/* All links between two nodes. */
+static int add_links(struct whatif_failures *failures, const struct topology *topology,
+                     uint32_t node, const char *other_name, struct err *err)
+{
+    uint32_t other;
+    int status = whatif_find_node(topology, other_name, &other, err);
+    if (status)
+        return status;
+    const struct topology_node *n = &topology->nodes.items[node];
+    size_t before = failures->count;
+    for (unsigned i = 1; i <= n->port_count; i++) {
+        uint32_t peer = topology->ports.items[n->first_port + i].peer;
+        if (peer != TOPOLOGY_NONE && topology->ports.items[peer].node == other)
+            add_link(failures, topology, node, i, err);
+    }
+    return failures->count > before
+               ? 0
+               : err_set(err, EINVAL, "there is no link between '%.80s' and '%.80s'",
+                         node_label(topology, node), node_label(topology, other));
+}
+
+/* The words behind "link"; returns the number of words taken, or an error. */
+static int take_link(struct whatif_failures *failures, const struct topology *topology,
+                     const char *const *words, size_t count, struct err *err)
+{
+    struct err reason = {0};
+    struct cursor cursor = {.file = "", .err = &reason};
+    struct word word = {count ? words[0] : "", 0, 0};
+    struct place place;
+    uint64_t number;
+    if (!count)
+        return err_set(err, EINVAL, "link: expected NODE PORT, NODE:PORT or two nodes");
+    if (check_unique(topology, words[0], err))
+        return -EINVAL;
+    if (bind_place(&word, topology, &cursor, 1, &place))
+        return err_set(err, EINVAL, "%s", reason.message);
+    if (place.count) {
+        int status = add_link(failures, topology, place.node, place.numbers[0], err);
+        return status ? status : 1;
+    }
+    if (count < 2 || is_kind(words[1]))
+        return err_set(err, EINVAL, "link '%.80s': expected a port, or the node at the other end",
+                       words[0]);
+    /* "0x20" is a GUID. */
+    int status = words[1][strspn(words[1], "0123456789")] == 0 && parse_number(words[1], &number)
+                     ? add_link(failures, topology, place.node, number, err)
+                     : add_links(failures, topology, place.node, words[1], err);
+    return status ? status : 2;
+}
+
+static int take_node(struct whatif_failures *failures, const struct topology *topology,
+                     const char *kind, const char *name, struct err *err)
+{
+    struct whatif_failure failure = {.port = TOPOLOGY_NONE};
+    int status = whatif_find_node(topology, name, &failure.node, err);
+    if (status)
+        return status;
+    bool is_switch = topology->nodes.items[failure.node].kind == NODE_SWITCH;
+    if (strcmp(kind, "switch") == 0 && !is_switch)
+        return err_set(err, EINVAL, "'%.80s' is not a switch; for an adapter use 'host'", name);
+    if (strcmp(kind, "host") == 0 && is_switch)
+        return err_set(err, EINVAL, "'%.80s' is a switch", name);
+    vec_push(failures, failure);
+    return 0;
+}
+
+int whatif_read_failures(struct whatif_failures *failures, const struct topology *topology,
+                         const char *const *words, size_t count, struct err *err)
+{
+    const char *kind = NULL;
+    bool complete = false;
+    for (size_t i = 0; i < count;) {
+        if (is_kind(words[i]) && (complete || !kind)) {
+            kind = words[i++];
+            complete = false;
+            continue;
+        }
+        if (!kind)
+            return err_set(err, EINVAL, "'%.80s': expected switch, host or link, and its name",
+                           words[i]);
+        int taken = 1;
+        if (strcmp(kind, "link") == 0)
+            taken = take_link(failures, topology, words + i, count - i, err);
+        else if (take_node(failures, topology, kind, words[i], err))
+            return -EINVAL;
+        if (taken < 0)
+            return taken;
+        i += (size_t)taken;
+        complete = true;
+    }
+    return complete ? 0 : err_set(err, EINVAL, "expected the name of what fails");
+}
+
+/* Names with quotes cannot be written in a scenario: the GUID stands for them. */
+void whatif_write_word(const struct topology *topology, uint32_t node, struct text *out)
+{
+    const char *label = node_label(topology, node);
+    if (strpbrk(label, "\"") || !*label)
+        text_printf(out, "0x%016llx", (unsigned long long)topology->nodes.items[node].guid);
+    else
+        text_printf(out, "\"%s\"", label);
+}
+
+void whatif_write_failure(const struct topology *topology, const struct whatif_failure *failure,
+                          struct text *out)
+{
+    bool is_switch = topology->nodes.items[failure->node].kind == NODE_SWITCH;
+    text_printf(out, "fail %s ",
+                failure->port != TOPOLOGY_NONE ? "link"
+                : is_switch                    ? "switch"
+                                               : "node");
+    whatif_write_word(topology, failure->node, out);
+    if (failure->port != TOPOLOGY_NONE)
+        text_printf(out, " %u", topology_port_number(topology, failure->port));
+}
+
+void whatif_put_failure(const struct topology *topology, const struct whatif_failure *failure,
+                        struct text *out)
+{
+    const char *name = node_label(topology, failure->node);
+    if (failure->port == TOPOLOGY_NONE) {
+        bool is_switch = topology->nodes.items[failure->node].kind == NODE_SWITCH;
+        text_printf(out, "%s %s", is_switch ? "switch" : "host", name);
+        return;
+    }
+    uint32_t peer = topology->ports.items[failure->port].peer;
+    text_printf(out, "link %s port %u <-> %s port %u", name,
+                topology_port_number(topology, failure->port),
+                node_label(topology, topology->ports.items[peer].node),
+                topology_port_number(topology, peer));
+}
+
+/* ---- parts ---- */
+
+struct parts {
+    const struct topology *topology;
+    bool *dead_node, *dead_port;
+    uint32_t *part;             /* by node; TOPOLOGY_NONE: failed */
+    uint32_t *adapters, *nodes; /* by part */
+    uint32_t *queue;
+    uint32_t count;
+};
+
+/* Finds the part of a node. Adapters do not forward between their ports; the search starts at one
+ * only if it has no cable to a switch. */
+static void find_part(struct parts *parts, uint32_t first)
+{
+    const struct topology *topology = parts->topology;
+    uint32_t head = 0, tail = 0, part = parts->count++;
+    parts->part[first] = part;
+    for (parts->queue[tail++] = first; head < tail; head++) {
+        const struct topology_node *node = &topology->nodes.items[parts->queue[head]];
+        bool forwards = node->kind == NODE_SWITCH || head == 0;
+        parts->nodes[part]++;
+        parts->adapters[part] += node->kind != NODE_SWITCH;
+        for (unsigned p = 1; forwards && p <= node->port_count; p++) {
+            uint32_t port = node->first_port + p, peer = topology->ports.items[port].peer;
+            if (peer == TOPOLOGY_NONE || parts->dead_port[port])
+                continue;
+            uint32_t next = topology->ports.items[peer].node;
+            if (parts->dead_node[next] || parts->part[next] != TOPOLOGY_NONE)
+                continue;
+            parts->part[next] = part;
+            parts->queue[tail++] = next;
+        }
+    }
+}
+
+static void find_parts(struct parts *parts, const struct topology *topology,
+                       const struct whatif_failure *failures, size_t count)
+{
+    size_t nodes = topology->nodes.count;
+    *parts = (struct parts){.topology = topology};
+    parts->dead_node = mem_zalloc(nodes + 1, sizeof *parts->dead_node);
+    parts->dead_port = mem_zalloc(topology->ports.count + 1, sizeof *parts->dead_port);
+    parts->part = mem_alloc((nodes + 1) * sizeof *parts->part);
+    parts->queue = mem_alloc((nodes + 1) * sizeof *parts->queue);
+    parts->adapters = mem_zalloc(nodes + 1, sizeof *parts->adapters);
+    parts->nodes = mem_zalloc(nodes + 1, sizeof *parts->nodes);
+    for (size_t i = 0; i < count; i++) {
+        uint32_t port = failures[i].port;
+        if (port == TOPOLOGY_NONE)
+            parts->dead_node[failures[i].node] = true;
+        else
+            parts->dead_port[port] = parts->dead_port[topology->ports.items[port].peer] = true;
+    }
+    for (size_t i = 0; i < nodes; i++)
+        parts->part[i] = TOPOLOGY_NONE;
+    for (int pass = 0; pass < 2; pass++) /* switches first */
+        for (uint32_t i = 0; i < nodes; i++)
+            if (!parts->dead_node[i] && parts->part[i] == TOPOLOGY_NONE &&
+                (pass || topology->nodes.items[i].kind == NODE_SWITCH))
+                find_part(parts, i);
+}
+
+static void release_parts(struct parts *parts)
+{
+    mem_free(parts->dead_node);
+    mem_free(parts->dead_port);
+    mem_free(parts->part);
+    mem_free(parts->adapters);
+    mem_free(parts->nodes);
+    mem_free(parts->queue);
+}
+
+static uint32_t largest_part(const struct parts *parts)
+{
+    uint32_t best = TOPOLOGY_NONE;
+    for (uint32_t i = 0; i < parts->count; i++)
+        if (best == TOPOLOGY_NONE || parts->adapters[i] > parts->adapters[best])
+            best = i;
+    return best;
+}
+
+uint32_t whatif_choose_manager(const struct topology *topology,
+                               const struct whatif_failure *failures, size_t count)
+{
+    struct parts parts;
+    uint32_t found = TOPOLOGY_NONE;
+    find_parts(&parts, topology, failures, count);
+    uint32_t best = largest_part(&parts);
+    for (uint32_t i = 0; found == TOPOLOGY_NONE && i < topology->nodes.count; i++)
+        if (topology->nodes.items[i].kind == NODE_ADAPTER && parts.part[i] == best &&
+            best != TOPOLOGY_NONE)
+            found = i;
+    release_parts(&parts);
+    return found;
+}
+
+/* The part that counts: of the first manager that can still reach others; else the largest. */
+static uint32_t main_part(const struct parts *parts, const struct whatif_question *question,
+                          bool *lost)
+{
+    *lost = false;
+    for (size_t i = 0; i < question->manager_count; i++) {
+        uint32_t part = parts->part[question->managers[i]];
+        if (part != TOPOLOGY_NONE && parts->nodes[part] > 1)
+            return part;
+    }
+    *lost = true;
+    return largest_part(parts);
+}
+
+void whatif_find_cut(const struct whatif_question *question, struct whatif_cut *cut)
+{
+    const struct topology *topology = question->topology;
+    struct parts before, after;
+    bool lost;
+    *cut = (struct whatif_cut){0};
+    find_parts(&before, topology, NULL, 0);
+    find_parts(&after, topology, question->failures, question->failure_count);
+    uint32_t old = main_part(&before, question, &lost);
+    uint32_t new = main_part(&after, question, &cut->manager_lost);
+    for (uint32_t i = 0; i < topology->nodes.count; i++) {
+        bool is_switch = topology->nodes.items[i].kind == NODE_SWITCH;
+        if (before.part[i] != old) {
+            *(is_switch ? &cut->switches_before : &cut->adapters_before) += 1;
+        } else if (after.part[i] != new && !after.dead_node[i]) {
+            if (is_switch)
+                vec_push(&cut->switches, i);
+            else
+                vec_push(&cut->adapters, i);
+        }
+    }
+    for (uint32_t i = 0; i < after.count; i++)
+        cut->parts += after.adapters[i] > 0;
+    release_parts(&before);
+    release_parts(&after);
+}
+
+void whatif_cut_release(struct whatif_cut *cut)
+{
+    vec_release(&cut->adapters);
+    vec_release(&cut->switches);
+}

@@ -1,0 +1,218 @@
+/* What happens if switches or links of a fabric fail.
+ *
+ * A question names a fabric, failures, managers, an engine and a load. The answer comes from runs
+ * of an ordinary scenario (whatif_write_scenario()), so that `weft sim` gives the same numbers:
+ *
+ * - A run without traffic brings the subnet up, lets the components fail, and lets the manager
+ *   react. It gives the time of recovery and the forwarding tables before and after, of which
+ *   loads.c computes the load of each link. It takes milliseconds.
+ * - A run with traffic counts lost packets. At full rate it may take minutes, so it is repeated at
+ *   increasing rates until the estimate is stable (whatif_run.c).
+ *
+ * failures.c finds by a search of the cables which nodes are cut off. */
+#ifndef WEFT_EXPERIMENT_WHATIF_WHATIF_H
+#define WEFT_EXPERIMENT_WHATIF_WHATIF_H
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "topology/topology.h"
+
+struct page;
+struct setup;
+
+struct whatif_failure {
+    uint32_t node;
+    uint32_t port; /* of a link; TOPOLOGY_NONE: the whole node */
+};
+struct whatif_failures {
+    VEC(struct whatif_failure);
+};
+
+struct whatif_question {
+    const char *net;     /* the file of the fabric, as the scenario names it */
+    const char *network; /* its content if it was standard input, else NULL */
+    const struct topology *topology;
+    const struct whatif_failure *failures;
+    size_t failure_count;
+    const uint32_t *managers; /* nodes; the first one is the master */
+    size_t manager_count;
+    const char *engine;
+    double load; /* of each sender's link, as a share; 0: no traffic */
+    uint64_t seed;
+};
+
+/* ---- failures.c ---- */
+
+/* Reads "switch NODE …", "node NODE …", "link NODE PORT", "link NODE:PORT" and "link NODE NODE"
+ * (all links between the two), in any number. Names are those of scenarios. */
+int whatif_read_failures(struct whatif_failures *failures, const struct topology *topology,
+                         const char *const *words, size_t count, struct err *err);
+/* The node of a name, or an error with the nearest name. */
+int whatif_find_node(const struct topology *topology, const char *name, uint32_t *node,
+                     struct err *err);
+/* Appends a node as a word of a scenario. */
+void whatif_write_word(const struct topology *topology, uint32_t node, struct text *out);
+/* Appends "fail switch "S3"" as in a scenario. */
+void whatif_write_failure(const struct topology *topology, const struct whatif_failure *failure,
+                          struct text *out);
+/* Appends "switch S3" or "link S3 port 4 <-> L7 port 20", for people. */
+void whatif_put_failure(const struct topology *topology, const struct whatif_failure *failure,
+                        struct text *out);
+
+/* Nodes that the failures separate from the part of the first manager, or, if they kill or isolate
+ * it, from the largest part that is left. Failed nodes are not among them. */
+struct whatif_cut {
+    VEC(uint32_t) adapters, switches;
+    uint32_t adapters_before, switches_before; /* cut off before the failures */
+    uint32_t parts;                            /* parts with an adapter that are left */
+    bool manager_lost;                         /* no manager is left in the part that counts */
+};
+void whatif_find_cut(const struct whatif_question *question, struct whatif_cut *cut);
+void whatif_cut_release(struct whatif_cut *cut);
+/* An adapter for the manager: the first one of the largest part that the failures leave;
+ * TOPOLOGY_NONE if there is none. */
+uint32_t whatif_choose_manager(const struct topology *topology,
+                               const struct whatif_failure *failures, size_t count);
+
+/* ---- loads.c ---- */
+
+/* The load of links under uniform traffic: every adapter port sends the same share of its link's
+ * rate, to all others equally. Only ports of switches are counted. */
+struct whatif_loads {
+    double *share;     /* by port, of what leaves it: share of the link's rate */
+    double mean, most; /* of links that are up */
+    uint32_t worst;    /* the port with the most; TOPOLOGY_NONE: none */
+    uint32_t links, overloaded;
+    double hops;        /* mean number of switches on a path */
+    double rate;        /* of all senders, bits/s */
+    double unreachable; /* share of the traffic that has no path */
+    double affected;    /* share of the traffic whose path uses what fails */
+};
+/* Follows the tables that are in the switches. */
+void whatif_find_loads(const struct setup *setup, const struct whatif_question *question,
+                       struct whatif_loads *loads);
+void whatif_loads_release(struct whatif_loads *loads);
+
+/* ---- whatif_run.c ---- */
+
+struct whatif_times {
+    uint64_t start, fault; /* of traffic and of the failures, from the beginning */
+    uint64_t limit, after; /* at most, until settled; and then */
+};
+
+/* The result of a run without traffic. */
+struct whatif_reaction {
+    bool up;               /* the subnet came up before the failures */
+    bool recovered;        /* it was as wanted again afterwards */
+    const char *refusal;   /* why there are no routes; NULL: there are */
+    const char *complaint; /* why the subnet is not settled; NULL: it is */
+    uint64_t up_ps;        /* time of the bring-up */
+    uint64_t recovery_ps;  /* from the failures to the end of the last change */
+    uint64_t phases_ps[4]; /* of the first change after them (enum phase_kind) */
+    uint64_t smps, blocks; /* of all changes after them */
+    bool reacted;          /* there was a change after them */
+    struct whatif_loads before, after;
+    struct arena arena;
+};
+int whatif_react(const struct whatif_question *question, struct whatif_reaction *reaction,
+                 struct err *err);
+void whatif_reaction_release(struct whatif_reaction *reaction);
+
+/* The result of runs with traffic. Packets are those of the simulated rate. */
+struct whatif_traffic {
+    double share; /* simulated share of the load; 1: all packets */
+    struct whatif_times times;
+    uint64_t made, lost, unroutable;
+    uint64_t window_ps;   /* of the traffic */
+    uint64_t outage_ps;   /* from the failures to the last lost packet, to the resolution of the
+                             series "lost"; 0: none was lost */
+    uint64_t recovery_ps; /* as in the reaction, with traffic */
+    double full_packets;  /* expected at the full rate */
+    double estimated_s, took_s; /* wall clock of the last run */
+    unsigned runs;
+    bool stable;
+    bool congested; /* a link has a load at which losses are not proportional to the rate */
+    struct {
+        const char *name;
+        uint64_t packets;
+    } causes[16];
+    size_t cause_count;
+    struct arena arena;
+};
+struct whatif_budget {
+    double seconds;                                            /* of wall clock for all runs */
+    bool exact;                                                /* one run with all packets */
+    double (*clock)(void);                                     /* seconds */
+    void (*tell)(void *context, double share, double seconds); /* before a run; or NULL */
+    void *context;
+};
+int whatif_lose(const struct whatif_question *question, const struct whatif_reaction *reaction,
+                const struct whatif_budget *budget, struct whatif_traffic *traffic,
+                struct err *err);
+void whatif_traffic_release(struct whatif_traffic *traffic);
+
+/* The scenario of a run. `share` 0: without traffic. */
+void whatif_write_scenario(const struct whatif_question *question, const struct whatif_times *times,
+                           double share, struct text *out);
+
+/* ---- whatif_text.c, whatif_page.c ---- */
+
+/* One engine of a comparison. */
+struct whatif_engine {
+    const char *name;
+    struct whatif_reaction reaction;
+};
+
+struct whatif_answer {
+    const struct whatif_question *question;
+    struct whatif_cut cut;
+    struct whatif_engine *engines; /* the first one is that of the question */
+    size_t engine_count;
+    struct whatif_traffic traffic;
+    bool has_traffic;
+    bool managers_chosen; /* the user did not name one */
+    double took_s;
+};
+/* Whether nobody is cut off, the subnet recovers and no more links are overloaded than before. */
+bool whatif_is_good(const struct whatif_answer *answer);
+/* Packets at the full rate. */
+double whatif_scale(const struct whatif_traffic *traffic, uint64_t packets);
+/* The answer in one sentence. */
+void whatif_put_verdict(const struct whatif_answer *answer, struct text *out);
+void whatif_write_text(const struct whatif_answer *answer, struct text *out);
+void whatif_write_json(const struct whatif_answer *answer, struct text *out);
+void whatif_make_page(const struct whatif_answer *answer, const char *command, struct page *page);
+
+/* A port of a link for people: "L3 port 20 -> S1". */
+void whatif_put_channel(const struct topology *topology, uint32_t port, struct text *out);
+/* Up to `most` ports whose load increases most, largest increase first; returns their number. */
+enum { WHATIF_CHANNELS = 10 };
+size_t whatif_most_changed(const struct whatif_reaction *reaction, size_t ports,
+                           uint32_t found[WHATIF_CHANNELS]);
+/* Names of nodes, ten at most, then "and N more". */
+void whatif_put_nodes(const struct topology *topology, const uint32_t *nodes, size_t count,
+                      struct text *out);
+
+/* ---- whatif_rank.c ---- */
+
+/* One failure of a ranking. */
+struct whatif_case {
+    struct whatif_failure failure;
+    struct whatif_reaction reaction;
+    uint32_t adapters, switches; /* cut off */
+    double lost_bytes;           /* the rate of traffic on broken paths times recovery */
+    int status;                  /* 0, or an error of the run */
+    struct err err;
+};
+/* Worst first: adapters cut off, no recovery, traffic lost, load of the worst link afterwards. */
+void whatif_rank(struct whatif_case *cases, size_t count);
+void whatif_write_ranking(const struct whatif_question *question, const struct whatif_case *cases,
+                          size_t count, size_t shown, struct text *out);
+void whatif_write_ranking_json(const struct whatif_question *question,
+                               const struct whatif_case *cases, size_t count, struct text *out);
+void whatif_make_ranking_page(const struct whatif_question *question,
+                              const struct whatif_case *cases, size_t count, size_t shown,
+                              const char *command, struct page *page);
+
+#endif

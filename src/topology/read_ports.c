@@ -1,0 +1,84 @@
+/* Lines of 'ibnetdiscover --ports':
+ *
+ *   SW     4  3 0x0000000000200002 1x QDR - CA    11  1 0x0000000000100007 ( 'leaf2' - 'h4' )
+ *   SW     4  6 0x0000000000200002 1x SDR                                    'leaf2'
+ *
+ * Kind, LID, port, GUID (of a switch: of port 0), width, speed, then the peer, and both
+ * descriptions. A description that contains "' - '" cannot be told from two: the first place
+ * counts. */
+#include "topology/read.h"
+
+#include <string.h>
+
+/* "SW     4  3 0x0000000000200002" */
+static bool scan_end(char **at, struct list_end *end)
+{
+    static const struct {
+        const char *word;
+        enum node_kind kind;
+    } kinds[] = {{"SW ", NODE_SWITCH}, {"CA ", NODE_ADAPTER}, {"RT ", NODE_ROUTER}};
+    uint64_t lid, number;
+    char *c = *at;
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+        if (!end->kind && scan_word(&c, kinds[i].word))
+            end->kind = kinds[i].kind;
+    scan_blanks(&c);
+    if (!end->kind || !scan_digits(&c, 10, &lid) || lid > UINT16_MAX)
+        return false;
+    scan_blanks(&c);
+    if (!scan_digits(&c, 10, &number) || number > UINT8_MAX)
+        return false;
+    scan_blanks(&c);
+    if (strncmp(c, "0x", 2) != 0 || !scan_digits(&c, 16, &end->port_guid))
+        return false;
+    end->lid = (uint16_t)lid;
+    end->number = (uint8_t)number;
+    *at = c;
+    return true;
+}
+
+static const char *take_name(struct reader *reader, const char *start, const char *end)
+{
+    return arena_strndup(&reader->names, start, (size_t)(end - start));
+}
+
+/* "( 'leaf2' - 'h4' )" */
+static bool take_names(struct reader *reader, const char *at, struct list_line *line)
+{
+    const char *between = strstr(at, "' - '"), *end = strrchr(at, '\'');
+    if (strncmp(at, "( '", 3) != 0 || !between || end < between + 5)
+        return false;
+    line->own.description = take_name(reader, at + 3, between);
+    line->peer.description = take_name(reader, between + 5, end);
+    return true;
+}
+
+int ports_take_line(struct reader *reader, char *at)
+{
+    struct list_line line = {0};
+    if (!scan_end(&at, &line.own))
+        return LINE_IS_FOREIGN;
+    scan_blanks(&at);
+    size_t length = strcspn(at, " ");
+    list_take_width(&line, at, length);
+    at += length;
+    scan_blanks(&at);
+    length = strcspn(at, " ");
+    list_take_speed(&line, at, length);
+    at += length;
+    scan_blanks(&at);
+    const char *last = strrchr(at, '\'');
+    if (scan_word(&at, "- ")) {
+        line.has_peer = true;
+        if (!scan_end(&at, &line.peer))
+            return reader_fail(reader, "expected kind, LID, port and GUID of the peer");
+        scan_blanks(&at);
+        if (!take_names(reader, at, &line))
+            return reader_fail(reader, "expected ( 'description' - 'description' )");
+    } else if (*at == '\'' && last > at) {
+        line.own.description = take_name(reader, at + 1, last);
+    } else {
+        return reader_fail(reader, "expected a description in quotes, not '%.40s'", at);
+    }
+    return list_add(reader, line);
+}
