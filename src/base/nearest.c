@@ -4,6 +4,8 @@
 
 #include <assert.h>
 #include <ctype.h>
+#include <limits.h>
+#include <stdbool.h>
 #include <string.h>
 
 enum { LONGEST = 64, FAR = LONGEST * 2 };
@@ -37,14 +39,21 @@ static unsigned edit_distance(const char *a, const char *b)
     return rows[i % 3][columns];
 }
 
+/* One edit in three letters, and one in shorter words that have a letter in common. */
+static bool is_near(unsigned edits, size_t a, size_t b)
+{
+    size_t longer = a > b ? a : b, shorter = a < b ? a : b;
+    return edits <= (longer < 3 ? 1 : longer / 3) && edits < shorter;
+}
+
 const char *nearest_word(const char *text, const char *const *words, size_t count)
 {
     assert(text && (words || !count));
     const char *best = NULL;
-    unsigned least = (unsigned)lesser((unsigned)strnlen(text, LONGEST), LONGEST) / 3 + 2;
+    unsigned least = UINT_MAX;
     for (size_t i = 0; i < count; i++) {
         unsigned edits = edit_distance(text, words[i]);
-        if (edits < least && edits < strlen(words[i])) {
+        if (edits < least && is_near(edits, strlen(text), strlen(words[i]))) {
             best = words[i];
             least = edits;
         }

@@ -104,6 +104,7 @@ static void print_event(void *context, const struct run_record_event *event)
     progress_clear();
     run_record_write_event(event, &line);
     fwrite(line.data, 1, line.length, stdout);
+    fflush(stdout); /* a reader of a pipe gets each event as it happens */
     text_release(&line);
 }
 

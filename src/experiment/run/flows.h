@@ -19,6 +19,8 @@ struct flow {
 /* Whether it is a setting of the command line: traffic.KEY for all flows, traffic.N.KEY for one. */
 bool flows_is_setting(const struct statement *statement);
 int flows_bind(struct setup *setup);
+/* An error if no packet of a flow can ever have a path: no manager, or none that is connected. */
+int flows_check_managers(struct setup *setup);
 void flows_release(struct setup *setup);
 
 /* Starts the flows that no action starts. */

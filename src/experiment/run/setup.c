@@ -121,7 +121,9 @@ static int set_attribute(struct setup *setup, const struct word *words, struct c
              (int)sizeof key)
         return word_error(cursor, &words[0], "the pattern is too long");
     if (fabric_options_set(&setup->options, key, words[2].text, &reason) == 0)
-        return 0;
+        return fabric_options_check_pattern(key, &setup->topology, &reason) == 0
+                   ? 0
+                   : word_error(cursor, &words[0], "%.400s", reason.message);
     if (strncmp(reason.message, "no attribute", 12) == 0)
         return unknown_attribute(setup, &words[1], cursor);
     return word_error(cursor, &words[2], "%.400s", reason.message);
@@ -321,9 +323,9 @@ int setup_build(struct setup *setup, struct scenario *scenario, struct run_recor
     record->seed = seed ? seed->number : 1;
     int status = fabric_options_preset(&setup->options, preset, err);
     if (status == 0)
-        status = set_attributes(setup);
-    if (status == 0)
         status = make_topology(setup);
+    if (status == 0)
+        status = set_attributes(setup);
     if (status == 0 && setup->machines.is_shared)
         topology_share_ports(&setup->topology);
     if (status == 0)
@@ -334,6 +336,8 @@ int setup_build(struct setup *setup, struct scenario *scenario, struct run_recor
         status = flows_bind(setup);
     if (status == 0)
         status = bind_statements(setup);
+    if (status == 0)
+        status = flows_check_managers(setup);
     if (status == 0)
         status = measuring_check_names(setup);
     if (status) {

@@ -32,14 +32,24 @@ static int set_rate(struct traffic_spec *spec, struct cursor *value)
     return value->status;
 }
 
+/* Above 1 the senders are overloaded. A number above LOAD_MOST is a percentage without its sign. */
 static int set_load(struct traffic_spec *spec, struct cursor *value)
 {
+    enum { LOAD_MOST = 2 };
+    const struct word *word = &value->words[0];
     uint64_t parts;
+    double share;
+    const char *rest;
     spec->timed = true;
-    if (!parse_percent(value->words[0].text, &parts) || parts == 0)
-        return cursor_take_decimal(value, "a share of the link's rate", 100, &spec->load);
-    spec->load = (double)parts / (double)RNG_CERTAIN;
-    return 0;
+    if (parse_percent(word->text, &parts) && parts > 0) {
+        spec->load = (double)parts / (double)RNG_CERTAIN;
+        return 0;
+    }
+    if (parse_decimal(word->text, &share, &rest) && !*rest && share > LOAD_MOST && share <= 100)
+        return word_error(value, word,
+                          "'%.80s': 1 is the full rate of the link; did you mean '%.80s%%'?",
+                          word->text, word->text);
+    return cursor_take_decimal(value, "a share of the link's rate", LOAD_MOST, &spec->load);
 }
 
 static int set_size(struct traffic_spec *spec, struct cursor *value)

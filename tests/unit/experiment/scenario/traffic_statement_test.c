@@ -176,6 +176,8 @@ static void wrong_traffic_is_refused_with_line_and_column(void **state)
     assert_refused("traffic uniform rate nan", "x.weft:1:22: 'nan': expected packets");
     assert_refused("traffic uniform rate 1 rate 2", "x.weft:1:24: 'rate' is given twice");
     assert_refused("traffic uniform rate 1 load 2", "x.weft:1:24: either a rate or a load");
+    assert_refused("traffic uniform load 50",
+                   "x.weft:1:22: '50': 1 is the full rate of the link; did you mean '50%'?");
     assert_refused("traffic uniform load 101", "x.weft:1:22: '101': expected a share");
     assert_refused("traffic uniform size 5000", "x.weft:1:22: '5000': expected a payload in bytes");
     assert_refused("traffic uniform sizes 256:,1", "x.weft:1:23: '256:,1': expected sizes");
