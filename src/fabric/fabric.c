@@ -148,6 +148,16 @@ void fabric_set_pcap(struct fabric *fabric, struct pcap *pcap)
     fabric->pcap = pcap;
 }
 
+void fabric_set_interrupt(struct fabric *fabric, const volatile sig_atomic_t *interrupt)
+{
+    fabric->interrupt = interrupt;
+}
+
+bool fabric_is_interrupted(const struct fabric *fabric)
+{
+    return fabric->interrupt && *fabric->interrupt;
+}
+
 void fabric_attach(struct fabric *fabric, uint32_t port)
 {
     assert(port < fabric->port_count);
@@ -319,6 +329,8 @@ bool fabric_run(struct fabric *fabric, uint64_t until)
     uint64_t timer = des_next_time(fabric->timers);
     struct event event;
     while (!fabric->deliveries.count) {
+        if (fabric_is_interrupted(fabric))
+            return false;
         if (des_pop(fabric->network, until < timer ? until : timer, &event)) {
             if (event.kind >= EVENT_DATA_PACKET) { /* events of data packets set no timers */
                 prefetch_upcoming(fabric);

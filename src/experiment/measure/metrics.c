@@ -79,7 +79,7 @@ void metrics_report(struct metrics *metrics, uint64_t now, enum measure what, ui
 /* ---- life ---- */
 
 struct metrics *metrics_new(struct fabric *fabric, const struct fabric_options *options,
-                            struct run_record *record, uint64_t from, uint64_t to)
+                            struct run_record *record)
 {
     struct metrics *metrics = mem_zalloc(1, sizeof *metrics);
     const struct topology *topology = fabric_topology(fabric);
@@ -97,8 +97,23 @@ struct metrics *metrics_new(struct fabric *fabric, const struct fabric_options *
     metrics->open = mem_zalloc(ports + 1, sizeof *metrics->open);
     metrics->barred = mem_zalloc(ports + 1, sizeof *metrics->barred);
     metrics->start = metrics->next_watch = TIME_NEVER;
-    metrics->window = (struct metrics_window){.from = from, .to = to, .given = from != TIME_NEVER};
+    metrics->window = (struct metrics_window){.from = TIME_NEVER, .to = TIME_NEVER};
     return metrics;
+}
+
+static void set_windows_of_collectors(struct metrics *metrics)
+{
+    for (size_t i = 0; i < metrics->collectors.count; i++)
+        collector_set_window(&metrics->collectors.items[i], metrics->window.from,
+                             metrics->window.to);
+}
+
+void metrics_set_window(struct metrics *metrics, uint64_t from, uint64_t to)
+{
+    metrics->window.given = true;
+    metrics->window.from = from;
+    metrics->window.to = to;
+    set_windows_of_collectors(metrics);
 }
 
 void metrics_free(struct metrics *metrics)
@@ -154,9 +169,7 @@ void metrics_add_traffic(struct metrics *metrics, const struct traffic *traffic,
         buckets_init(&metrics->timeline, start, TIMELINE_WIDTH, TIMELINE_COLUMNS);
         if (!metrics->window.given && !metrics->window.begun)
             metrics->window.from = start; /* by default the window begins with the first traffic */
-        for (size_t i = 0; i < metrics->collectors.count; i++)
-            collector_set_window(&metrics->collectors.items[i], metrics->window.from,
-                                 metrics->window.to);
+        set_windows_of_collectors(metrics);
     }
     if (metrics->stoppage.counting)
         stoppage_begin(&metrics->stoppage, fabric_network_time(metrics->fabric), metrics->senders,

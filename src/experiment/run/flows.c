@@ -79,6 +79,10 @@ int flows_bind(struct setup *setup)
             status = apply_settings(&spec, setup->flows.count + 1, setup);
         if (status == 0)
             status = traffic_spec_bind(&spec, &world, &setup->cursor, &flow.traffic);
+        if (status == 0 && spec.start.settled) {
+            flow.settled_run = setup_settled_run(setup, statement);
+            status = flow.settled_run ? 0 : -EINVAL;
+        }
         if (status == 0)
             vec_push(&setup->flows, flow);
     }
@@ -184,8 +188,23 @@ static void start_flow(struct setup *setup, struct flow *flow)
 void flows_begin(struct setup *setup)
 {
     for (size_t i = 0; i < setup->flows.count; i++)
-        if (!setup->flows.items[i].stopped)
+        if (!setup->flows.items[i].stopped && !setup->flows.items[i].settled_run)
             start_flow(setup, &setup->flows.items[i]);
+}
+
+void flows_settled(struct setup *setup, const struct statement *run)
+{
+    uint64_t now = sim_now(setup->sim);
+    for (size_t i = 0; i < setup->flows.count; i++) {
+        struct flow *flow = &setup->flows.items[i];
+        if (flow->settled_run != run)
+            continue;
+        flow->settled_run = NULL;
+        flow->traffic.start_ps += now;
+        if (flow->traffic.stop_ps != TIME_NEVER)
+            flow->traffic.stop_ps += now;
+        start_flow(setup, flow);
+    }
 }
 
 int flows_start(struct setup *setup, uint64_t number, struct err *err)
@@ -195,6 +214,9 @@ int flows_start(struct setup *setup, uint64_t number, struct err *err)
     uint64_t now = sim_now(setup->sim);
     if (flow->running)
         return err_set(err, EALREADY, "traffic %u is running already", (unsigned)number);
+    if (flow->settled_run)
+        return err_set(err, EINVAL, "traffic %u starts by itself after 'run until settled'",
+                       (unsigned)number);
     if (flow->traffic.stop_ps <= now)
         return err_set(err, EINVAL, "the stop time of traffic %u has passed", (unsigned)number);
     flow->traffic.start_ps = now;

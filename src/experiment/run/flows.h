@@ -11,7 +11,8 @@ struct statement;
 /* Flows are numbered from 1 in the order of their statements. */
 struct flow {
     struct traffic traffic;
-    bool stopped; /* an action starts it */
+    bool stopped;                        /* an action starts it */
+    const struct statement *settled_run; /* the times count from its end; NULL: they are absolute */
     bool running;
     unsigned number; /* number of the traffic in the fabric */
 };
@@ -25,6 +26,8 @@ void flows_release(struct setup *setup);
 
 /* Starts the flows that no action starts. */
 void flows_begin(struct setup *setup);
+/* A `run until settled` has ended: starts the flows whose times count from its end. */
+void flows_settled(struct setup *setup, const struct statement *run);
 int flows_start(struct setup *setup, uint64_t flow, struct err *err);
 int flows_stop(struct setup *setup, uint64_t flow, struct err *err);
 

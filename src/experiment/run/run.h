@@ -6,6 +6,8 @@
 #include "experiment/run/setup.h"
 #include "experiment/scenario/scenario.h"
 
+#include <signal.h>
+
 struct pcap;
 
 struct run_options {
@@ -15,6 +17,9 @@ struct run_options {
      * unknown. May be NULL. */
     void (*progress)(void *context, uint64_t now, uint64_t until);
     void *context;
+    /* Set by a signal handler: the run stops after the present event and its results are partial.
+     * May be NULL. */
+    const volatile sig_atomic_t *interrupt;
 };
 
 /* Fills the record, also up to an error. Failed checks are no error; an error concerns the

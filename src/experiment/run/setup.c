@@ -290,11 +290,35 @@ static int bind_action(struct setup *setup, struct action *action)
     return status;
 }
 
+const struct statement *setup_settled_run(struct setup *setup, const struct statement *statement)
+{
+    const struct statement *run = scenario_settled_run(setup->scenario, statement);
+    bool in_order = statement->kind == STATEMENT_ACTION || statement->kind == STATEMENT_RUN;
+    if (!run)
+        word_error(&setup->cursor, &statement->word,
+                   "'settled' is the end of a 'run until settled', and there is none%s",
+                   in_order ? " before this line" : "");
+    return run;
+}
+
+/* Whether times of the statement count from `settled`; flows.c checks those of traffic. */
+static bool counts_from_settled(const struct statement *statement)
+{
+    switch (statement->kind) {
+    case STATEMENT_MEASURE: return statement->window.from.settled || statement->window.to.settled;
+    case STATEMENT_ACTION: return statement->action.time.settled;
+    case STATEMENT_RUN: return statement->run.time.settled;
+    default: return false;
+    }
+}
+
 static int bind_statements(struct setup *setup)
 {
     int status = 0;
     for (size_t i = 0; i < setup->scenario->statements.count && status == 0; i++) {
         struct statement *statement = &setup->scenario->statements.items[i];
+        if (counts_from_settled(statement) && !setup_settled_run(setup, statement))
+            return -EINVAL;
         struct check_statement *check = &statement->check;
         if (statement->kind == STATEMENT_CHECK && check->node_word.text)
             status = bind_node(&check->node_word, &setup->topology, &setup->cursor, &check->node);

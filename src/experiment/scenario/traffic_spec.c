@@ -117,6 +117,16 @@ static int set_retry(struct traffic_spec *spec, struct cursor *value)
     return cursor_take_time(value, &spec->traffic.retry_ps);
 }
 
+static int set_start(struct traffic_spec *spec, struct cursor *value)
+{
+    return moment_take(value, &spec->start);
+}
+
+static int set_stop(struct traffic_spec *spec, struct cursor *value)
+{
+    return moment_take(value, &spec->stop);
+}
+
 /* Gb/s, with or without the unit. */
 static int set_limit(struct traffic_spec *spec, struct cursor *value)
 {
@@ -146,7 +156,7 @@ static int set_pattern(struct traffic_spec *spec, struct cursor *value)
 static const struct key {
     const char *name;
     int (*set)(struct traffic_spec *spec, struct cursor *value); /* NULL: by kind */
-    enum { KEY_WORD, KEY_TIME, KEY_COUNT, KEY_P_KEY, KEY_SHARE } kind;
+    enum { KEY_WORD, KEY_COUNT, KEY_P_KEY, KEY_SHARE } kind;
     size_t member;
     const char *what; /* of a word */
 } keys[] = {
@@ -156,8 +166,8 @@ static const struct key {
     {.name = "sizes", .set = set_sizes},
     {.name = "sl", .set = set_sl},
     {.name = "arrivals", .set = set_arrivals},
-    {"start", NULL, KEY_TIME, AT(traffic.start_ps), NULL},
-    {"stop", NULL, KEY_TIME, AT(traffic.stop_ps), NULL},
+    {.name = "start", .set = set_start},
+    {.name = "stop", .set = set_stop},
     {"from", NULL, KEY_WORD, AT(from_word), "a pattern"},
     {"to", NULL, KEY_WORD, AT(to_word), "a pattern"},
     {"hot", NULL, KEY_WORD, AT(hot_word), "an adapter"},
@@ -198,7 +208,6 @@ int traffic_spec_set(struct traffic_spec *spec, const struct word *key, const st
     void *member = (char *)spec + keys[index].member;
     switch (keys[index].kind) {
     case KEY_WORD: return cursor_take(&one, keys[index].what, member);
-    case KEY_TIME: return cursor_take_time(&one, member);
     case KEY_SHARE: return cursor_take_percent(&one, member);
     case KEY_COUNT:
         cursor_take_number(&one, "a number", 1, UINT32_MAX, &number);
@@ -233,7 +242,7 @@ void traffic_spec_read(struct traffic_spec *spec, struct cursor *cursor)
 {
     bool given[KEYS] = {[PATTERN] = true}; /* the pattern comes first */
     struct word word;
-    *spec = (struct traffic_spec){.word = cursor->words[0]};
+    *spec = (struct traffic_spec){.word = cursor->words[0], .stop.ps = TIME_NEVER};
     traffic_init(&spec->traffic, PAYLOAD_OF_MTU);
     spec->traffic.hot_parts = RNG_CERTAIN / 10;
     set_pattern(spec, cursor);
@@ -413,13 +422,30 @@ static int bind_pattern(const struct traffic_spec *spec, const struct traffic_sp
     return spec->load > 0 ? bind_load(spec, world->topology, cursor, traffic) : 0;
 }
 
+/* Both times of a traffic have the same origin: the fabric gets them when that is known. */
+static int bind_times(const struct traffic_spec *spec, struct cursor *cursor,
+                      struct traffic *traffic)
+{
+    traffic->start_ps = spec->start.ps;
+    traffic->stop_ps = spec->stop.ps;
+    if (spec->stop.ps != TIME_NEVER && spec->start.settled != spec->stop.settled)
+        return word_error(cursor, &spec->word,
+                          "either both 'start' and 'stop' count from 'settled', or none");
+    if (spec->start.settled && spec->stopped)
+        return word_error(cursor, &spec->word,
+                          "either 'stopped', or a start that counts from 'settled'");
+    return 0;
+}
+
 int traffic_spec_bind(const struct traffic_spec *spec, const struct traffic_spec_world *world,
                       struct cursor *cursor, struct traffic *traffic)
 {
     struct err reason = {0};
     *traffic = spec->traffic;
     bind_size(world, traffic);
-    int status = bind_members(spec, world, cursor, traffic);
+    int status = bind_times(spec, cursor, traffic);
+    if (status == 0)
+        status = bind_members(spec, world, cursor, traffic);
     if (status == 0 && (!traffic->senders.items || !traffic->receivers.items))
         status = word_error(cursor, &spec->word, "no adapter has a cable");
     if (status == 0)
