@@ -43,7 +43,7 @@ static const char help[] =
     "                        may be repeated\n"
     "  --attributes          list all attributes with value, range and meaning\n"
     "  --seed N              seed of the random numbers (default: 1)\n"
-    "  --pcap FILE           write every packet on every link to FILE\n"
+    "  --pcap FILE           write every MAD on every link to FILE (pcapng)\n"
     "\n"
     "examples:\n"
     "  weft fabric cluster.net -- ibnetdiscover\n"

@@ -28,7 +28,7 @@ static const char help[] =
     "                   of traffic (traffic.rate=20e3, traffic.2.size=64), of a\n"
     "                   generated topology (topology.switches=64), or preset=paper;\n"
     "                   may be repeated\n"
-    "  --pcap FILE      write every packet on every link to FILE\n"
+    "  --pcap FILE      write every MAD on every link to FILE (pcapng)\n"
     "  --out DIR        also write report.html, run.json, CSV files and a result\n"
     "                   store to DIR\n"
     "  --json           print one JSON object instead of text\n"

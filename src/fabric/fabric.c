@@ -135,17 +135,13 @@ void fabric_free(struct fabric *fabric)
     vec_release(&fabric->losses);
     vec_release(&fabric->bad_cables);
     map_release(&fabric->proxied);
+    mem_free(fabric->pcap_interfaces);
     mem_free(fabric);
 }
 
 const struct topology *fabric_topology(const struct fabric *fabric)
 {
     return fabric->topology;
-}
-
-void fabric_set_pcap(struct fabric *fabric, struct pcap *pcap)
-{
-    fabric->pcap = pcap;
 }
 
 void fabric_set_interrupt(struct fabric *fabric, const volatile sig_atomic_t *interrupt)
@@ -289,6 +285,12 @@ bool fabric_run_network(struct fabric *fabric, uint64_t until)
     while (!fabric->deliveries.count && des_pop(fabric->network, until, &event))
         handle_event(fabric, &event);
     return fabric->deliveries.count > 0;
+}
+
+void fabric_advance_network(struct fabric *fabric, uint64_t time)
+{
+    if (des_next_time(fabric->network) == TIME_NEVER && des_now(fabric->network) < time)
+        des_advance(fabric->network, time);
 }
 
 void fabric_run_timers(struct fabric *fabric, uint64_t until)
