@@ -149,7 +149,7 @@ struct fabric {
     VEC(struct bad_cable) bad_cables;
     struct map proxied; /* transaction ID of a request from a VF at a shared port → its port */
     struct pcap *pcap;
-    uint32_t *pcap_interfaces; /* capture.c: by sending port */
+    uint32_t *pcap_interfaces;              /* capture.c: by sending port */
     const volatile sig_atomic_t *interrupt; /* or NULL */
     struct fabric_totals totals;
     uint64_t seed, trace, smi_ps, sma_ps, routing_ps;
