@@ -83,15 +83,16 @@ uint64_t traffic_exponential(struct rng *rng, uint64_t mean)
 
 static uint64_t draw_interval(const struct traffic *traffic, struct traffic_source *source)
 {
+    uint64_t mean = traffic->intervals_ps.count ? traffic->intervals_ps.items[source->sender]
+                                                : traffic->interval_ps;
     switch (traffic->arrival) {
-    case ARRIVAL_POISSON: return traffic_exponential(&source->rng, traffic->interval_ps);
-    case ARRIVAL_CONSTANT:
-        return source->begun ? traffic->interval_ps : rng_below(&source->rng, traffic->interval_ps);
-    case ARRIVAL_UNIFORM: return rng_below(&source->rng, 2 * traffic->interval_ps + 1);
+    case ARRIVAL_POISSON: return traffic_exponential(&source->rng, mean);
+    case ARRIVAL_CONSTANT: return source->begun ? mean : rng_below(&source->rng, mean);
+    case ARRIVAL_UNIFORM: return rng_below(&source->rng, 2 * mean + 1);
     case ARRIVAL_BURSTY:
         if (source->begun && draw_below(&source->rng, traffic->burst) != 0)
             return 0;
-        return traffic_exponential(&source->rng, traffic->interval_ps * traffic->burst);
+        return traffic_exponential(&source->rng, mean * traffic->burst);
     case ARRIVAL_SATURATED:
     case TRAFFIC_ARRIVALS: break;
     }

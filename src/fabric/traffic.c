@@ -54,7 +54,9 @@ void traffic_copy(struct traffic *to, const struct traffic *from)
      to->vec.capacity = from->vec.count)
     DUPLICATE(senders);
     DUPLICATE(receivers);
+    DUPLICATE(intervals_ps);
     DUPLICATE(trace);
+    DUPLICATE(pairs);
 #undef DUPLICATE
 }
 
@@ -62,7 +64,9 @@ void traffic_release(struct traffic *traffic)
 {
     vec_release(&traffic->senders);
     vec_release(&traffic->receivers);
+    vec_release(&traffic->intervals_ps);
     vec_release(&traffic->trace);
+    vec_release(&traffic->pairs);
 }
 
 static int check_distinct(const uint32_t *ports, size_t count, const char *what, struct err *err)
@@ -192,10 +196,35 @@ static int check_trace(const struct traffic *traffic, struct err *err)
     return 0;
 }
 
+static int check_pairs(const struct traffic *traffic, struct err *err)
+{
+    const struct traffic_pair *pairs = traffic->pairs.items;
+    if (traffic->pattern != PATTERN_PERMUTATION && traffic->pattern != PATTERN_MATRIX)
+        return 0;
+    if (traffic->pairs.count == 0 || traffic->pairs.count >= UINT32_MAX)
+        return err_set(err, EINVAL, "%s traffic with %zu pairs",
+                       traffic_pattern_names[traffic->pattern], traffic->pairs.count);
+    for (size_t i = 0; i < traffic->pairs.count; i++) {
+        bool first = i == 0 || pairs[i - 1].sender != pairs[i].sender;
+        if (pairs[i].sender >= traffic->senders.count ||
+            pairs[i].receiver >= traffic->receivers.count ||
+            traffic->senders.items[pairs[i].sender] == traffic->receivers.items[pairs[i].receiver])
+            return err_set(err, EINVAL, "pair %zu: no such members, or one port", i);
+        if ((i > 0 && pairs[i - 1].sender > pairs[i].sender) ||
+            (!first && pairs[i - 1].weight_until >= pairs[i].weight_until) ||
+            pairs[i].weight_until == 0)
+            return err_set(err, EINVAL, "pair %zu: not sorted, or without weight", i);
+        if (!first && traffic->pattern == PATTERN_PERMUTATION)
+            return err_set(err, EINVAL, "sender %u of a permutation has two receivers",
+                           pairs[i].sender);
+    }
+    return 0;
+}
+
 int traffic_check(const struct traffic *traffic, struct err *err)
 {
     static int (*const checks[])(const struct traffic *, struct err *) = {
-        check_pattern, check_times, check_sizes, check_service, check_trace,
+        check_pattern, check_times, check_sizes, check_service, check_trace, check_pairs,
     };
     int status = 0;
     for (unsigned i = 0; i < sizeof checks / sizeof checks[0] && !status; i++)

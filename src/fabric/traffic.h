@@ -31,6 +31,8 @@ enum traffic_pattern {
     PATTERN_RING,         /* the next one of a ring: shift by one */
     PATTERN_GATHER,       /* all to receiver `hot` */
     PATTERN_TRACE,        /* from a file */
+    PATTERN_PERMUTATION,  /* one receiver for each sender, from a file */
+    PATTERN_MATRIX,       /* receivers with the probabilities of a row of a matrix, from a file */
     TRAFFIC_PATTERNS,
 };
 enum traffic_arrival {
@@ -56,10 +58,15 @@ struct traffic_trace_entry { /* sorted by sender, then time */
     uint32_t order;                           /* position in the file, among equal times */
 };
 
+struct traffic_pair {          /* sorted by sender; of a permutation, one for each sender */
+    uint32_t sender, receiver; /* members */
+    uint64_t weight_until;     /* sum of the weights of this row up to and with this pair */
+};
+
 struct traffic {
     enum traffic_pattern pattern;
     enum traffic_arrival arrival;
-    uint64_t interval_ps;       /* mean time between two packets of one sender */
+    uint64_t interval_ps;       /* mean time between two packets of one sender, the longest one */
     uint64_t start_ps, stop_ps; /* no packet is made before start_ps or from stop_ps on */
     uint32_t hot, shift, burst;
     uint64_t hot_parts; /* of 2^32 */
@@ -73,7 +80,9 @@ struct traffic {
     uint64_t retry_ps;
     uint32_t retries;
     VEC(uint32_t) senders, receivers; /* end ports, as the fabric numbers them */
+    VEC(uint64_t) intervals_ps;       /* by sender; empty: interval_ps for all */
     VEC(struct traffic_trace_entry) trace;
+    VEC(struct traffic_pair) pairs; /* PATTERN_PERMUTATION, PATTERN_MATRIX */
 };
 
 /* Uniform, Poisson, packets of one size, SL 0, for ever. */
@@ -95,7 +104,8 @@ struct traffic_source {
     uint32_t sender;
     uint32_t self;    /* index of the sender among the receivers, or TRAFFIC_NONE */
     uint32_t partner; /* the only receiver, if the pattern gives one */
-    uint32_t turn;    /* next step of an all-to-all, next entry of a trace */
+    uint32_t turn;    /* next step of an all-to-all, next entry of a trace, first pair of a row */
+    uint32_t row_end; /* the pair behind the row of a matrix */
     bool begun;       /* the first packet was drawn */
 };
 struct traffic_packet {

@@ -2,6 +2,7 @@
 
 #include "base/time.h"
 #include "experiment/scenario/names.h"
+#include "experiment/scenario/traffic_pairs.h"
 #include "fabric/data.h"
 #include "topology/virtual.h"
 
@@ -140,6 +141,11 @@ static int set_limit(struct traffic_spec *spec, struct cursor *value)
     return 0;
 }
 
+static bool pattern_has_file(enum traffic_pattern pattern)
+{
+    return pattern == PATTERN_TRACE || pattern == PATTERN_PERMUTATION || pattern == PATTERN_MATRIX;
+}
+
 static int set_pattern(struct traffic_spec *spec, struct cursor *value)
 {
     unsigned index;
@@ -178,7 +184,7 @@ static const struct key {
     {.name = "retry", .set = set_retry},
     {"retries", NULL, KEY_COUNT, AT(traffic.retries), NULL},
     {"p_key", NULL, KEY_P_KEY, AT(traffic.p_key), NULL},
-    {"file", NULL, KEY_WORD, AT(file_word), "a trace file"},
+    {"file", NULL, KEY_WORD, AT(file_word), "a file"},
     {.name = "pattern", .set = set_pattern},
 };
 enum { KEYS = sizeof keys / sizeof keys[0], RATE = 0, LOAD = 1, PATTERN = KEYS - 1 };
@@ -246,8 +252,8 @@ void traffic_spec_read(struct traffic_spec *spec, struct cursor *cursor)
     traffic_init(&spec->traffic, PAYLOAD_OF_MTU);
     spec->traffic.hot_parts = RNG_CERTAIN / 10;
     set_pattern(spec, cursor);
-    if (spec->traffic.pattern == PATTERN_TRACE)
-        cursor_take(cursor, "a trace file", &spec->file_word);
+    if (pattern_has_file(spec->traffic.pattern))
+        cursor_take(cursor, "a file", &spec->file_word);
     while (!cursor_is_done(cursor)) {
         cursor_take(cursor, "a setting", &word);
         spec->stopped = strcmp(word.text, "stopped") == 0;
@@ -381,17 +387,23 @@ static int check_sizes(const struct traffic_spec *spec, const struct traffic_spe
     return 0;
 }
 
-static int read_trace(const struct traffic_spec *spec, const struct traffic_spec_world *world,
-                      struct cursor *cursor, struct traffic *traffic)
+/* Reads the trace, permutation or matrix. */
+static int read_pattern_file(const struct traffic_spec *spec,
+                             const struct traffic_spec_world *world, struct cursor *cursor,
+                             struct traffic *traffic)
 {
     char path[8192], text[1024];
     struct err reason = {0};
     if (!spec->file_word.text)
-        return word_error(cursor, &spec->word, "a trace needs a file");
+        return word_error(cursor, &spec->word, "%s traffic needs a file",
+                          traffic_pattern_names[traffic->pattern]);
     bool absolute = spec->file_word.text[0] == '/';
     snprintf(path, sizeof path, "%s%s%s", absolute ? "" : world->folder, absolute ? "" : "/",
              spec->file_word.text);
-    if (traffic_read_trace(traffic, path, &reason) == 0)
+    int status = traffic->pattern == PATTERN_TRACE
+                     ? traffic_read_trace(traffic, path, &reason)
+                     : traffic_pairs_read(traffic, world, path, &reason);
+    if (status == 0)
         return 0;
     return word_error(cursor, &spec->file_word, "%.400s", err_text(&reason, text, sizeof text));
 }
@@ -402,13 +414,14 @@ static int bind_pattern(const struct traffic_spec *spec, const struct traffic_sp
                         struct cursor *cursor, struct traffic *traffic)
 {
     enum traffic_pattern pattern = traffic->pattern;
-    if (pattern == PATTERN_TRACE)
-        return read_trace(spec, world, cursor, traffic);
+    int status = pattern_has_file(pattern) ? read_pattern_file(spec, world, cursor, traffic) : 0;
+    if (status || pattern == PATTERN_TRACE)
+        return status;
     if (pattern == PATTERN_HOT_SPOT || pattern == PATTERN_GATHER) {
         if (!spec->hot_word.text)
             return word_error(cursor, &spec->word, "%s traffic needs 'hot NODE'",
                               traffic_pattern_names[pattern]);
-        int status = bind_hot(&spec->hot_word, world->topology, cursor, traffic);
+        status = bind_hot(&spec->hot_word, world->topology, cursor, traffic);
         if (status)
             return status;
     }
@@ -419,7 +432,10 @@ static int bind_pattern(const struct traffic_spec *spec, const struct traffic_sp
             cursor, &spec->word,
             "no rate: expected 'rate N' (packets a second of each sender), 'load SHARE' (of "
             "its link) or 'arrivals saturated'");
-    return spec->load > 0 ? bind_load(spec, world->topology, cursor, traffic) : 0;
+    status = spec->load > 0 ? bind_load(spec, world->topology, cursor, traffic) : 0;
+    if (status == 0 && pattern == PATTERN_MATRIX)
+        traffic_pairs_scale(traffic);
+    return status;
 }
 
 /* Both times of a traffic have the same origin: the fabric gets them when that is known. */
