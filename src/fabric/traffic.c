@@ -153,6 +153,18 @@ static int check_sizes(const struct traffic *traffic, struct err *err)
     return 0;
 }
 
+static int check_messages(const struct traffic *traffic, struct err *err)
+{
+    if (traffic->message_bytes == 0)
+        return 0;
+    if (traffic->message_bytes > TRAFFIC_LARGEST_MESSAGE)
+        return err_set(err, EINVAL, "messages of %u bytes: at most %d are possible",
+                       traffic->message_bytes, TRAFFIC_LARGEST_MESSAGE);
+    if (traffic->size_count != 1 || traffic->pattern == PATTERN_TRACE)
+        return err_set(err, EINVAL, "messages need packets of one size, and no trace");
+    return 0;
+}
+
 static int check_service(const struct traffic *traffic, struct err *err)
 {
     if (traffic->sl > TRAFFIC_RANDOM_SL)
@@ -224,7 +236,8 @@ static int check_pairs(const struct traffic *traffic, struct err *err)
 int traffic_check(const struct traffic *traffic, struct err *err)
 {
     static int (*const checks[])(const struct traffic *, struct err *) = {
-        check_pattern, check_times, check_sizes, check_service, check_trace, check_pairs,
+        check_pattern, check_times, check_sizes, check_messages,
+        check_service, check_trace, check_pairs,
     };
     int status = 0;
     for (unsigned i = 0; i < sizeof checks / sizeof checks[0] && !status; i++)
@@ -286,19 +299,38 @@ static struct traffic_packet next_of_trace(const struct traffic *traffic,
     };
 }
 
+/* The next packet of a message that has bytes left. */
+static struct traffic_packet next_of_message(const struct traffic *traffic,
+                                             struct traffic_source *source)
+{
+    struct traffic_packet packet = source->message;
+    uint32_t size = traffic->sizes[0].payload_bytes;
+    packet.payload_bytes = source->message_left < size ? source->message_left : size;
+    source->message_left -= packet.payload_bytes;
+    source->message.continues = true;
+    return packet;
+}
+
 struct traffic_packet traffic_draw(const struct traffic *traffic, struct traffic_source *source)
 {
     if (source->time == TIME_NEVER)
         return end_of_packets(source);
     if (traffic->pattern == PATTERN_TRACE)
         return next_of_trace(traffic, source);
+    if (source->message_left)
+        return next_of_message(traffic, source);
     arrival_draw_time(traffic, source);
     if (source->time >= traffic->stop_ps)
         return end_of_packets(source);
-    return (struct traffic_packet){
+    struct traffic_packet packet = {
         .time = source->time,
         .receiver = pattern_draw_receiver(traffic, source),
         .payload_bytes = draw_size(traffic, &source->rng),
         .sl = draw_sl(traffic, &source->rng),
     };
+    if (!traffic->message_bytes)
+        return packet;
+    source->message = packet;
+    source->message_left = traffic->message_bytes;
+    return next_of_message(traffic, source);
 }

@@ -47,6 +47,7 @@ extern const char *const traffic_pattern_names[TRAFFIC_PATTERNS]; /* "bit-revers
 extern const char *const traffic_arrival_names[TRAFFIC_ARRIVALS];
 
 enum { TRAFFIC_RANDOM_SL = 16, TRAFFIC_SIZES = 8, TRAFFIC_LARGEST_PAYLOAD = 4096 };
+enum { TRAFFIC_LARGEST_MESSAGE = 1 << 30 };
 #define TRAFFIC_NONE UINT32_MAX
 
 struct traffic_size {
@@ -72,6 +73,9 @@ struct traffic {
     uint64_t hot_parts; /* of 2^32 */
     struct traffic_size sizes[TRAFFIC_SIZES];
     unsigned size_count;
+    /* A sender makes messages of this size, each in packets of sizes[0] bytes and one with the
+     * rest, all for one receiver and with the time of the message. 0: single packets. */
+    uint32_t message_bytes;
     uint8_t sl; /* or TRAFFIC_RANDOM_SL: 0 … 15 with equal probability */
     uint16_t p_key;
     uint64_t limit_ps_per_8_bytes; /* static rate control; 0: no limit */
@@ -97,6 +101,12 @@ uint32_t traffic_largest_payload(const struct traffic *traffic);
  * packets of one sender and time stay in the order of the file. '#' begins a comment. */
 int traffic_read_trace(struct traffic *traffic, const char *path, struct err *err);
 
+struct traffic_packet {
+    uint64_t time;                    /* TIME_NEVER: no more */
+    uint32_t receiver, payload_bytes; /* receiver: a member */
+    uint8_t sl;
+    bool continues; /* the message of the packet before it */
+};
 /* The state of one sender. */
 struct traffic_source {
     struct rng rng;
@@ -107,11 +117,8 @@ struct traffic_source {
     uint32_t turn;    /* next step of an all-to-all, next entry of a trace, first pair of a row */
     uint32_t row_end; /* the pair behind the row of a matrix */
     bool begun;       /* the first packet was drawn */
-};
-struct traffic_packet {
-    uint64_t time;                    /* TIME_NEVER: no more */
-    uint32_t receiver, payload_bytes; /* receiver: a member */
-    uint8_t sl;
+    uint32_t message_left;         /* bytes of the message that are still to be drawn */
+    struct traffic_packet message; /* the packet drawn last of this message */
 };
 void traffic_source_init(struct traffic_source *source, const struct traffic *traffic,
                          uint32_t sender, uint64_t seed, uint64_t stream);

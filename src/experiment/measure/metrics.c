@@ -22,6 +22,9 @@ void metrics_delivered(struct metrics *metrics, uint64_t now, const struct packe
         batches_add(&metrics->latency_batches, (double)latency);
         batches_add(&metrics->network_batches, (double)network);
     }
+    if (packet->message_bytes)
+        messages_ended(&metrics->messages, now, packet, false,
+                       metrics->window.begun && !metrics->window.ended);
     buckets_add(&metrics->timeline, now, TIMELINE_DELIVERED, 1);
     buckets_add(&metrics->timeline, now, TIMELINE_BITS, 8.0 * packet->bytes);
     buckets_add(&metrics->timeline, now, TIMELINE_LATENCY, (double)latency);
@@ -29,8 +32,11 @@ void metrics_delivered(struct metrics *metrics, uint64_t now, const struct packe
         collector_delivered(&metrics->collectors.items[i], now, packet);
 }
 
-void metrics_lost(struct metrics *metrics, uint64_t now, enum loss cause, uint32_t port)
+void metrics_lost(struct metrics *metrics, uint64_t now, const struct packet_view *packet,
+                  enum loss cause, uint32_t port)
 {
+    if (packet->message_bytes)
+        messages_ended(&metrics->messages, now, packet, true, false);
     buckets_add(&metrics->timeline, now, TIMELINE_LOST + cause, 1);
     for (size_t i = 0; i < metrics->collectors.count; i++)
         collector_lost(&metrics->collectors.items[i], now, cause, port);
@@ -126,6 +132,7 @@ void metrics_free(struct metrics *metrics)
     histogram_release(&metrics->latency_cells);
     histogram_release(&metrics->network_cells);
     buckets_release(&metrics->timeline);
+    messages_release(&metrics->messages);
     mem_free(metrics->data_vls);
     mem_free(metrics->sends);
     mem_free(metrics->open);

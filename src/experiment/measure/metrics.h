@@ -30,7 +30,8 @@ void metrics_update(struct metrics *metrics, uint64_t now);
 
 /* Reports of the data_observer of the fabric. */
 void metrics_delivered(struct metrics *metrics, uint64_t now, const struct packet_view *packet);
-void metrics_lost(struct metrics *metrics, uint64_t now, enum loss cause, uint32_t port);
+void metrics_lost(struct metrics *metrics, uint64_t now, const struct packet_view *packet,
+                  enum loss cause, uint32_t port);
 void metrics_port_changed(struct metrics *metrics, uint64_t now, uint32_t port, bool open);
 void metrics_sent_smp(struct metrics *metrics, uint64_t now, uint32_t node, unsigned method);
 /* Reports of machines.c: a new level, an increment of a counter, or one more value. */

@@ -231,6 +231,8 @@ static void write_traffic(const struct run_record *record, struct text *out)
                     "p99", "p99.9", "max");
         write_latency(record, "latency", "latency", out);
         write_latency(record, "in fabric", "network-latency", out);
+        if (!isnan(figure(record, "message-latency.mean")))
+            write_latency(record, "messages", "message-latency", out);
     }
     text_putc(out, '\n');
     write_count(record, "packets made", "made", true, out);

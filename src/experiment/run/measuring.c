@@ -56,7 +56,7 @@ static void observe_lost(void *context, uint64_t now, const struct packet_view *
                          enum loss cause, uint32_t port)
 {
     struct setup *setup = context;
-    metrics_lost(setup->metrics, now, cause, port);
+    metrics_lost(setup->metrics, now, packet, cause, port);
     unaffected_lost(setup->unaffected, now, packet, cause);
     machines_lost(setup, packet);
 }

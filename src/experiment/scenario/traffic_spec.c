@@ -62,6 +62,15 @@ static int set_size(struct traffic_spec *spec, struct cursor *value)
     return status;
 }
 
+static int set_message(struct traffic_spec *spec, struct cursor *value)
+{
+    uint64_t bytes;
+    int status =
+        cursor_take_number(value, "a message in bytes", 1, TRAFFIC_LARGEST_MESSAGE, &bytes);
+    spec->traffic.message_bytes = (uint32_t)bytes;
+    return status;
+}
+
 /* BYTES:WEIGHT,… */
 static int set_sizes(struct traffic_spec *spec, struct cursor *value)
 {
@@ -170,6 +179,7 @@ static const struct key {
     {.name = "load", .set = set_load},
     {.name = "size", .set = set_size},
     {.name = "sizes", .set = set_sizes},
+    {.name = "message", .set = set_message},
     {.name = "sl", .set = set_sl},
     {.name = "arrivals", .set = set_arrivals},
     {.name = "start", .set = set_start},
@@ -355,6 +365,19 @@ static int bind_load(const struct traffic_spec *spec, const struct topology *top
     return 0;
 }
 
+/* bind_load() gives the interval of packets: converts it to that of messages. */
+static void scale_to_messages(struct traffic *traffic)
+{
+    uint32_t payload = traffic->sizes[0].payload_bytes;
+    uint64_t packets = (traffic->message_bytes + payload - 1) / payload;
+    double message = (double)(traffic->message_bytes + packets * DATA_OVERHEAD_BYTES);
+    double ratio = message / (payload + DATA_OVERHEAD_BYTES);
+    traffic->interval_ps = (uint64_t)((double)traffic->interval_ps * ratio + 0.5);
+    for (size_t i = 0; i < traffic->intervals_ps.count; i++)
+        traffic->intervals_ps.items[i] =
+            (uint64_t)((double)traffic->intervals_ps.items[i] * ratio + 0.5);
+}
+
 static struct node_options node_options_at(const struct traffic_spec_world *world, size_t at)
 {
     const struct topology_node *node = &world->topology->nodes.items[at];
@@ -433,6 +456,8 @@ static int bind_pattern(const struct traffic_spec *spec, const struct traffic_sp
             "no rate: expected 'rate N' (packets a second of each sender), 'load SHARE' (of "
             "its link) or 'arrivals saturated'");
     status = spec->load > 0 ? bind_load(spec, world->topology, cursor, traffic) : 0;
+    if (status == 0 && spec->load > 0 && traffic->message_bytes)
+        scale_to_messages(traffic);
     if (status == 0 && pattern == PATTERN_MATRIX)
         traffic_pairs_scale(traffic);
     return status;
