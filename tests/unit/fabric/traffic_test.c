@@ -2,8 +2,8 @@
  * must lie within five standard deviations, derived beside each. */
 #include "fabric/traffic_internal.h"
 
-#include <math.h>
 #include <errno.h>
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
