@@ -9,14 +9,14 @@ FIRST ?= 1
 COUNT ?= 1000
 HOURS ?= 24
 NETWORKS ?=
-MANAGER ?= weft
+MANAGERS ?= weft weft-open opensm
 ROWS ?=
 ROUNDS ?= 500
 SEED ?= 1
 JOBS ?= 2
 
 .DEFAULT_GOAL := build
-.PHONY: build demo check check-full format tidy bench bench-routing fuzz campaign campaign-machines attack chaos soak install clean help
+.PHONY: build demo check check-full format tidy bench bench-routing fuzz fuzz-long campaign campaign-machines attack chaos soak install uninstall deb clean help
 
 build: $(BUILD)/build.ninja ## build build/weft (the default)
 	@ninja -C $(BUILD) --quiet
@@ -35,7 +35,7 @@ check: ## all tests (release, then ASan + UBSan), layers, format, headers, clang
 	@tools/check
 
 check-full: ## the same with what is slow: large fabrics, long campaigns, all experiments, clang-tidy on everything
-	@tools/setup build check fuzz
+	@tools/setup build check fuzz deb package
 	@tools/check --full
 
 format: ## rewrite the sources with clang-format
@@ -58,6 +58,12 @@ fuzz: ## fuzz every target with libFuzzer and sanitizers, for TIME seconds or RU
 	@tools/setup build fuzz
 	@TIME=$(TIME) RUNS=$(RUNS) tools/fuzz
 
+fuzz-long: ## fuzz every target, 10^8 executions in all: some hours of one core
+	@tools/setup build fuzz
+	@tools/fuzz mad=68000000 store=8000000 order=3000000 partitions=3000000 topology=3000000 \
+		config=2000000 user_routes=2000000 lfts=2000000 scenario=2000000 registry=1500000 \
+		lanes=1500000 server=1000000 qos=1000000 sma=1000000 sa=1000000
+
 campaign: ## managers under random faults: COUNT seeded runs from seed FIRST on; HARD=hard adds mute agents and duplicate GUIDs
 	@tools/setup build check
 	@$(MAKE) --no-print-directory build
@@ -68,11 +74,11 @@ campaign-machines: ## 10,200 random operations on virtual machines, under traffi
 	@$(MAKE) --no-print-directory build
 	@$(BUILD)/tests/campaign/machines 1700 $(FIRST)
 
-attack: ## attacks on a running manager: attempts, breaches, worst response time; ROWS="traps sminfo" for some only
+attack: ## attacks on running managers (MANAGERS): attempts, breaches, worst response time; ROWS="sets sminfo" for some only, PRIORITY=5 on a busy machine
 	@tools/setup build check
 	@$(MAKE) --no-print-directory build
 	@WEFT=$(BUILD)/weft PRELOAD=$(BUILD)/preload/libweft-umad.so SA_CLIENT=$(abspath $(BUILD))/tests/interop/sa_client \
-		ATTACKER=$(abspath $(BUILD))/tests/attack/attacker bash tests/attack/run.sh -m $(MANAGER) $(ROWS)
+		ATTACKER=$(abspath $(BUILD))/tests/attack/attacker PRIORITY=$(PRIORITY) bash tests/attack/run.sh -k $(BUILD)/attack -m "$(MANAGERS)" $(ROWS)
 
 chaos: ## real managers under random faults, OpenSM among them: ROUNDS from seed SEED on, JOBS at a time
 	@tools/setup build check
@@ -87,7 +93,15 @@ soak: ## HOURS of virtual time with a fault every minute; memory stays flat
 
 install: build ## install below PREFIX (/usr/local), DESTDIR in front
 	meson configure $(BUILD) -Dprefix=$(abspath $(PREFIX))
-	DESTDIR=$(DESTDIR) meson install -C $(BUILD)
+	ninja -C $(BUILD) --quiet
+	DESTDIR=$(DESTDIR) tools/install install $(BUILD) $(abspath $(PREFIX))
+
+uninstall: ## remove what make install installed below PREFIX, DESTDIR in front
+	DESTDIR=$(DESTDIR) tools/install uninstall $(abspath $(PREFIX))
+
+deb: ## the Debian packages, from the last commit, into build/deb
+	@tools/setup build deb
+	@tools/package $(BUILD)/deb
 
 clean: ## remove everything that was built
 	rm -rf build build-asan build-fuzz

@@ -4,7 +4,6 @@
 
 #include <assert.h>
 #include <ctype.h>
-#include <limits.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -50,10 +49,14 @@ const char *nearest_word(const char *text, const char *const *words, size_t coun
 {
     assert(text && (words || !count));
     const char *best = NULL;
-    unsigned least = UINT_MAX;
+    size_t length = strlen(text);
+    unsigned least = (unsigned)(length < LONGEST ? length : LONGEST) / 2 + 2;
     for (size_t i = 0; i < count; i++) {
+        size_t other = strlen(words[i]);
+        if ((length < other ? other - length : length - other) >= least)
+            continue; /* at least that many edits */
         unsigned edits = edit_distance(text, words[i]);
-        if (edits < least && is_near(edits, strlen(text), strlen(words[i]))) {
+        if (edits < least && is_near(edits, length, other)) {
             best = words[i];
             least = edits;
         }

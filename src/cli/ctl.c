@@ -47,7 +47,7 @@ static const char help[] =
     "  port disable|enable NODE PORT    disable a link at its switch, enable it again\n"
     "  handover                         hand mastership over to a standby, and wait\n"
     "                                   until it is done (at most --timeout, 60s)\n"
-    "  dump                             write the files of --dump now\n"
+    "  dump                             write the files of 'weft sm --dump' now\n"
     "  vm create NAME [--on HOST]       assign a function of a hypervisor's adapter\n"
     "                                   to a virtual machine\n"
     "  vm migrate NAME [--to HOST] [--mode balanced|minimal]\n"

@@ -1,5 +1,6 @@
 /* weft: the table of commands, and the help. */
 #include "cli/command.h"
+#include "cli/version.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -17,6 +18,14 @@ static void print_help(FILE *out)
     for (int i = 0; i < COMMAND_COUNT; i++)
         fprintf(out, "  %-9s %s\n", commands[i]->name, commands[i]->summary);
     fputs("\n'weft COMMAND --help' explains a command; see also weft(1).\n", out);
+}
+
+static void print_version(void)
+{
+    fputs("weft " WEFT_VERSION, stdout);
+    if (*weft_commit)
+        printf(" (commit %s)", weft_commit);
+    putchar('\n');
 }
 
 static bool has_help_option(int argc, char **argv)
@@ -39,7 +48,7 @@ int main(int argc, char **argv)
         return EXIT_HOLDS;
     }
     if (strcmp(argv[1], "--version") == 0) {
-        puts("weft " WEFT_VERSION);
+        print_version();
         return EXIT_HOLDS;
     }
     bool help = strcmp(argv[1], "help") == 0;

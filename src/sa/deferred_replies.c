@@ -71,13 +71,15 @@ static bool changes_registry(const struct query *query)
 bool deferred_is_full(const struct sa *sa, const struct query *query)
 {
     return changes_registry(query) &&
-           sa->deferred.answers.count - sa->deferred.taken >= sa->config.queue_limit;
+           (sa->deferred.answers.count - sa->deferred.taken >= sa->config.queue_limit ||
+            sa->queue.clients.items[query->client].deferred >= sa->config.client_limit);
 }
 
 bool deferred_keep(struct sa *sa, const struct query *query)
 {
     struct deferred_answers *deferred = &sa->deferred;
-    struct deferred_answer answer = {.address = query->address,
+    struct deferred_answer answer = {.client = query->client,
+                                     .address = query->address,
                                      .after = sa_registry_generations(sa),
                                      .until = sa->now + patience};
     if (!changes_registry(query) || wire_get(sa->out.bytes, MAD_STATUS) != STATUS_OK ||
@@ -85,6 +87,7 @@ bool deferred_keep(struct sa *sa, const struct query *query)
         return false;
     memcpy(answer.mad, sa->out.bytes, MAD_BYTES);
     vec_push(&deferred->answers, answer);
+    sa->queue.clients.items[answer.client].deferred++;
     return true;
 }
 
@@ -98,6 +101,7 @@ bool deferred_next(struct sa *sa, struct sa_message *message)
     if (sa->now < waits_until(sa, answer))
         return false;
     note_late_standbys(sa, &answer->after);
+    sa->queue.clients.items[answer->client].deferred--;
     memcpy(deferred->mad, answer->mad, MAD_BYTES);
     *message =
         (struct sa_message){.address = answer->address, .data = deferred->mad, .bytes = MAD_BYTES};

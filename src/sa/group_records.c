@@ -4,7 +4,7 @@
  * components; for an MGID of zero the SA chooses one. Delete leaves. A group is removed with its
  * last full member, unless it is permanent. Selectors and the capabilities of the joining port
  * determine MTU, rate and life time of a new group. Another port of the partition may join for a
- * port (proxy join).
+ * port (proxy join). The limits of a port count what it has joined itself and for others.
  *
  * An unreachable member stays in its groups for a while, because a host whose link fails briefly
  * does not join again. */
@@ -248,8 +248,9 @@ static bool port_has_too_many_mlids(const struct sa *sa, const struct query *que
     return groups_of_port(groups, guid) >= limit && groups_kept_by_port(groups, guid) >= limit;
 }
 
+/* For the port with this GUID; `payer` is the port whose limits it counts for. */
 static uint16_t create_group(struct sa *sa, const struct query *query, uint64_t guid,
-                             struct group **result)
+                             uint64_t payer, struct group **result)
 {
     const uint8_t *data = query_data(query);
     const uint8_t *mgid = wire_bytes_const(data, MC_MEMBER_RECORD_MGID);
@@ -275,7 +276,7 @@ static uint16_t create_group(struct sa *sa, const struct query *query, uint64_t 
     if (!choose_values(sa, query, quality_of_port(sa, guid), &group) ||
         !access_has_key(sa, guid, group.p_key))
         return STATUS_SA_BAD_REQUEST;
-    if (port_has_too_many_mlids(sa, query, guid))
+    if (port_has_too_many_mlids(sa, query, payer))
         return STATUS_SA_NO_RESOURCES;
     group.scope = group.mgid[1] & 0xF;
     group.mlid = (uint16_t)groups_free_mlid(
@@ -286,7 +287,6 @@ static uint16_t create_group(struct sa *sa, const struct query *query, uint64_t 
         return STATUS_SA_NO_RESOURCES;
     *result = groups_add(&sa->registry.groups, &group);
     assert(groups_find(&sa->registry.groups, group.mgid) == *result);
-    report_change(sa, ATTRIBUTE_TRAP_GROUP_CREATED, group.mgid, group.p_key);
     return STATUS_OK;
 }
 
@@ -340,6 +340,26 @@ static bool port_is_in_too_many(const struct sa *sa, const struct query *query, 
     return limit && !query_is_trusted(query) && groups_of_port(&sa->registry.groups, guid) >= limit;
 }
 
+/* The port whose limits a join counts for: the one that asks. A virtual function that shares the
+ * LID of the adapter has limits of its own. */
+static uint64_t payer_of(const struct sa *sa, const struct query *query, uint64_t guid)
+{
+    const struct network_terminal *terminals = sa->view.network->terminals.items;
+    uint32_t asks = sa_end_point_at(sa, query->address.lid);
+    uint32_t joins = map_get(&sa->index.by_guid, guid);
+    bool same = !(asks & NETWORK_SWITCH) && !(joins & NETWORK_SWITCH) &&
+                terminals[asks].at == terminals[joins].at &&
+                terminals[asks].port == terminals[joins].port;
+    return same ? guid : sa_requester_guid(sa, query);
+}
+
+/* Whether the join makes a membership that counts for this port. */
+static bool is_new_membership(const struct group *group, uint64_t guid, uint64_t payer)
+{
+    const struct group_member *member = group_find_member(group, guid);
+    return !member || (member->proxy && guid == payer && member->joined_by != payer);
+}
+
 static uint16_t join_group(struct sa *sa, const struct query *query, struct answer *answer)
 {
     const uint8_t *data = query_data(query);
@@ -352,25 +372,30 @@ static uint16_t join_group(struct sa *sa, const struct query *query, struct answ
         return STATUS_SA_BAD_REQUEST;
     if (guid != requester && !may_act_for_others(sa, query))
         return STATUS_SA_DENIED;
-    if (!group)
-        status = create_group(sa, query, guid, &group);
+    uint64_t payer = payer_of(sa, query, guid);
+    bool is_new = !group;
+    if (is_new)
+        status = create_group(sa, query, guid, payer, &group);
     if (status)
         return status;
-    if (!group_find_member(group, guid) && port_is_in_too_many(sa, query, guid))
+    if (is_new_membership(group, guid, payer) && port_is_in_too_many(sa, query, payer))
         status = STATUS_SA_NO_RESOURCES;
     else if (!can_join(sa, query, group, guid))
         status = STATUS_SA_BAD_REQUEST;
     if (status) {
-        if (!group->members.count)
-            groups_remove_if_unused(sa, group); /* it was just created */
+        if (is_new)
+            groups_remove(&sa->registry.groups, group);
         return status;
     }
+    if (is_new)
+        report_change(sa, ATTRIBUTE_TRAP_GROUP_CREATED, group->mgid, group->p_key);
     groups_join(&sa->registry.groups, group,
                 &(struct group_member){
                     .guid = guid,
                     .prefix = sa->config.prefix,
                     .join_state = (uint8_t)wire_get(data, MC_MEMBER_RECORD_JOIN_STATE),
                     .proxy = guid != requester,
+                    .joined_by = query_is_trusted(query) ? 0 : payer, /* it has no limits */
                 });
     fill_record(group, group_find_member(group, guid), answer_add(answer));
     return STATUS_OK;

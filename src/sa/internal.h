@@ -73,6 +73,7 @@ struct client {
     uint64_t order;             /* breaks ties: the first one is served first */
     uint64_t bytes, bytes_at;   /* of long answers, as of that time */
     uint64_t last_bytes;        /* of the last long answer */
+    uint32_t deferred;          /* answers that wait (deferred_replies.c) */
 };
 struct query_queue {
     POOL(struct query) queries;
@@ -301,6 +302,7 @@ struct sync_client {
 
 /* An answer that waits until its registration is durable (deferred_replies.c). */
 struct deferred_answer {
+    uint32_t client; /* in the queue */
     struct sa_address address;
     struct sa_generations after; /* must be durable before it is sent */
     uint64_t until;
@@ -464,7 +466,8 @@ bool sync_next(struct sa *sa, struct sa_message *message);
 
 /* deferred_replies.c */
 bool generations_cover(const struct sa_generations *known, const struct sa_generations *needed);
-/* True if the answer to this query would have to wait and no more answers can. */
+/* True if the answer to this query would have to wait, and no more answers, or no more of this
+ * client, can. */
 bool deferred_is_full(const struct sa *sa, const struct query *query);
 /* Defers the answer in sa->out unless its registration is durable. True if it is deferred. */
 bool deferred_keep(struct sa *sa, const struct query *query);

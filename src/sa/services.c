@@ -203,7 +203,8 @@ static bool may_register(const struct sa *sa, const struct query *query)
     const uint8_t *data = query_data(query);
     unsigned key = (unsigned)wire_get(data, SERVICE_RECORD_P_KEY);
     uint64_t guid = gid_guid(wire_bytes_const(data, SERVICE_RECORD_GID));
-    if (!query_has(query, SERVICE_P_KEY))
+    /* Look-ups compare the P_Key in the record, also that of a client that sets no mask bit. */
+    if (!query_has(query, SERVICE_P_KEY) && !(key & 0x7FFF))
         return true;
     if (!access_has_key(sa, sa_requester_guid(sa, query), key))
         return false;

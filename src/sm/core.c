@@ -136,11 +136,13 @@ static bool is_waiting(size_t *count, size_t *taken)
 /* ---- creation and release ---- */
 
 static const struct sm_part *const parts[] = {
-    &outbox_part,  &transactions_part, &mastership_part,   &peers_part,        &port_keys_part,
-    &watch_part,   &discovery_part,    &reads_part,        &faults_part,       &sweeps_part,
-    &report_part,  &admission_part,    &lids_part,         &plan_part,         &distribution_part,
-    &program_part, &port_writer_part,  &reregister_part,   &partitioning_part, &service_part,
-    &quiesce_part, &multicast_part,    &standby_copy_part, &reconfigure_part,
+    &outbox_part,      &transactions_part, &mastership_part, &peers_part,
+    &port_keys_part,   &watch_part,        &recheck_part,    &discovery_part,
+    &reads_part,       &faults_part,       &sweeps_part,     &report_part,
+    &admission_part,   &lids_part,         &plan_part,       &distribution_part,
+    &program_part,     &port_writer_part,  &reregister_part, &partitioning_part,
+    &service_part,     &quiesce_part,      &multicast_part,  &standby_copy_part,
+    &reconfigure_part,
 };
 enum { PART_COUNT = sizeof parts / sizeof *parts };
 
@@ -304,6 +306,7 @@ void sm_expire(struct sm *sm, uint64_t now)
     }
     distribute_expire(sm);
     watch_expire(sm);
+    recheck_expire(sm);
     advance(sm);
 }
 
@@ -318,6 +321,7 @@ uint64_t sm_deadline(const struct sm *sm)
         discovery_deadline(sm),
         sm_state(sm) == SM_NOT_ACTIVE ? TIME_NEVER : faults_restart_deadline(sm),
         distribute_deadline(sm),
+        recheck_deadline(sm),
         admission_deadline(sm),
         master ? storm_deadline(sm) : TIME_NEVER,
         master ? sweep_deadline(sm) : TIME_NEVER,

@@ -50,6 +50,8 @@ void discovery_avoid_port(struct sm *sm, uint32_t port, bool avoid)
 {
     assert(port < sm->subnet.ports.count);
     *vec_at(&sm->discovery->avoided, port) = avoid;
+    if (avoid)
+        recheck_schedule(sm);
 }
 
 bool sm_is_avoiding_port(const struct sm *sm, uint32_t port)

@@ -30,7 +30,8 @@ request_outcome discovery_learn_node, discovery_learn_port, discovery_learn_swit
 
 /* discovery_faults.c */
 bool faults_is_ignored(struct sm *sm, uint32_t node); /* it does not answer some requests */
-bool faults_is_damped(struct sm *sm, uint32_t port);  /* it flaps */
+bool faults_has_excluded(struct sm *sm, uint32_t port, uint64_t guid); /* the node behind it */
+bool faults_is_damped(struct sm *sm, uint32_t port);                   /* it flaps */
 void faults_port_answered(struct sm *sm, uint32_t port);
 bool faults_report_link(struct sm *sm, uint32_t port, bool down); /* it went down */
 void faults_report_return(struct sm *sm, uint32_t port);          /* it is up */

@@ -522,27 +522,31 @@ static void doubt_links(struct sm *sm)
 {
     enum { SWEEPS = 8 };
     sm->faults->doubtful_sweeps = SWEEPS;
+    recheck_schedule(sm);
 }
 
 static request_outcome link_verified;
+static request_adjust_effort verify_effort;
 static const struct request_kind verify_link = {
     .attribute = ATTRIBUTE_NODE_INFO,
-    .group = GROUP_SWEEP,
     .answered = link_verified,
+    .effort = verify_effort,
 };
 
-void faults_verify_links(struct sm *sm)
+/* It is repeated soon. */
+static void verify_effort(const struct sm *sm, const struct request *request,
+                          struct request_effort *effort)
 {
-    if (sm->faults->restart_at == TIME_NEVER)
-        sm->faults->shared = 0; /* counted per sweep: confused nodes change links often */
-    for (uint32_t port = 0; port < sm->faults->ports.count; port++)
-        if (sm->faults->ports.items[port].excluded)
-            doubt_links(sm);
+    (void)sm;
+    (void)request;
+    effort->retries = 0;
+    effort->ignores_loss = true;
+}
+
+bool faults_probe_links(struct sm *sm)
+{
     if (!sm->faults->doubtful_sweeps || !sm->config.policy->reads_whole_nodes)
-        return;
-    sm->faults->doubtful_sweeps--;
-    if (sm->faults->doubtful_sweeps == 0)
-        sm->faults->restarts = 0;
+        return false;
     for (uint32_t port = 0; port < sm->subnet.ports.count; port++) {
         const struct subnet_port *p = port_at(sm, port);
         const struct subnet_node *node = node_at(sm, p->node);
@@ -556,6 +560,26 @@ void faults_verify_links(struct sm *sm)
         request->through = port;
         sm_submit(sm, request, PRIORITY_NONE);
     }
+    return true;
+}
+
+void faults_verify_links(struct sm *sm)
+{
+    if (sm->faults->restart_at == TIME_NEVER)
+        sm->faults->shared = 0; /* counted per sweep: confused nodes change links often */
+    for (uint32_t port = 0; port < sm->faults->ports.count; port++)
+        if (sm->faults->ports.items[port].excluded)
+            doubt_links(sm);
+    if (!faults_probe_links(sm))
+        return;
+    sm->faults->doubtful_sweeps--;
+    if (sm->faults->doubtful_sweeps == 0)
+        sm->faults->restarts = 0;
+}
+
+bool faults_has_excluded(struct sm *sm, uint32_t port, uint64_t guid)
+{
+    return faults_at(sm, port)->excluded == guid;
 }
 
 /* Nodes were confused: data of one node, including its tables, may have been stored for another. So

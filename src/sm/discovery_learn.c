@@ -98,6 +98,9 @@ void discovery_learn_node(struct sm *sm, const struct request *request)
         read_new_node(sm, node, arrival);
     else if (new_link && sm_state(sm) == SM_MASTER && sm->config.policy->reads_whole_nodes)
         discovery_read_node(sm, node); /* it may have been reset */
+    else if (new_link &&
+             wire_get(port_at(sm, arrival)->info, PORT_INFO_PORT_STATE) < PORT_STATE_INIT)
+        discovery_read_port(sm, arrival); /* it was read before the link came up */
     if (new_link && present && kind == SUBNET_SWITCH && !sm->config.policy->probes_every_port)
         discovery_probe(sm, arrival); /* both ends must agree */
 }
@@ -165,11 +168,35 @@ void discovery_store_port(struct sm *sm, uint32_t port, const uint8_t *info)
     wire_set(port_at(sm, port)->info, PORT_INFO_CLIENT_REREGISTER, 0);
 }
 
+void discovery_note_manager(struct sm *sm, uint32_t port)
+{
+    struct subnet_port *p = port_at(sm, port);
+    bool manager = subnet_is_end_port(&sm->subnet, port) && port != sm->subnet.own_port &&
+                   (wire_get(p->info, PORT_INFO_CAPABILITY_MASK) & CAPABILITY_IS_SM);
+    if (manager && !p->manager)
+        mastership_query(sm, port);
+    p->manager = manager;
+    if (!manager && p->rival)
+        mastership_rival_gone(sm, port);
+}
+
 void discovery_forget_port(struct sm *sm, uint32_t port)
 {
     struct subnet_port *p = port_at(sm, port);
     p->known = p->manager = false;
     p->via = SUBNET_NONE;
+}
+
+/* A link of this switch was down. A switch that was reset is recognized by its LID, unless a Set
+ * has just restored it: then its table is read again. */
+static void suspect_reset(struct sm *sm, uint32_t node)
+{
+    if (node_at(sm, node)->kind != SUBNET_SWITCH || sm_state(sm) != SM_MASTER ||
+        !program_port_was_written(sm, node_at(sm, node)->first_port))
+        return;
+    forget_settings(sm, node);
+    discovery_read_tables(sm, node);
+    reconfigure_request(sm, REASON_TOPOLOGY);
 }
 
 /* The link is down, or was down and may lead to another node now. */
@@ -179,6 +206,10 @@ static void link_lost(struct sm *sm, uint32_t port, bool down)
     assert(p->peer != SUBNET_NONE && port_at(sm, p->peer)->peer == port);
     uint32_t peer = p->peer, far = port_at(sm, peer)->node;
     bool is_new = faults_report_link(sm, port, down);
+    if (!down) {
+        suspect_reset(sm, p->node);
+        suspect_reset(sm, far);
+    }
     subnet_unlink(&sm->subnet, port);
     discovery_lost_path(sm);
     if (is_new)
@@ -218,13 +249,7 @@ void discovery_learn_port(struct sm *sm, const struct request *request)
     else
         faults_forget_loss(sm, port);
     faults_resolve_claim(sm, port);
-    bool manager = end && (wire_get(data, PORT_INFO_CAPABILITY_MASK) & CAPABILITY_IS_SM) &&
-                   port != sm->subnet.own_port;
-    if (manager && !p->manager)
-        mastership_query(sm, port);
-    p->manager = manager;
-    if (!manager && p->rival)
-        mastership_rival_gone(sm, port);
+    discovery_note_manager(sm, port);
     if (end && sm->config.policy->ports_once) {
         lids_assign_port(sm, port);
         program_end_port_once(sm, port);

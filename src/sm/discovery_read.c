@@ -336,9 +336,14 @@ static void port_ended(struct sm *sm, const struct request *request)
     *port_reading_at(sm, request->about.port) = false;
 }
 
+/* A host chooses its description, which gets into logs, dumps and terminals. */
 static void description_read(struct sm *sm, const struct request *request)
 {
-    memcpy(node_at(sm, request->about.node)->description, request->answer, 64);
+    char *description = node_at(sm, request->about.node)->description;
+    memcpy(description, request->answer, 64);
+    for (unsigned i = 0; i < 64 && description[i]; i++)
+        if ((uint8_t)description[i] < ' ' || description[i] == 0x7f)
+            description[i] = '?';
 }
 
 static void table_block_read(struct sm *sm, const struct request *request)

@@ -25,6 +25,7 @@ struct sm {
     struct peers *peers;         /* guard/peers.c */
     struct port_keys *port_keys; /* guard/port_keys.c */
     struct watch *watch;         /* guard/watch.c */
+    struct recheck *recheck;     /* guard/recheck.c */
     struct discovery *discovery;
     struct reads *reads;   /* discovery_read.c */
     struct faults *faults; /* discovery_faults.c */
@@ -56,7 +57,7 @@ struct sm_part {
     const struct sm_part name##_part = {offsetof(struct sm, name), sizeof(struct name), init,      \
                                         release, requests_dropped}
 extern const struct sm_part transactions_part, mastership_part, peers_part, port_keys_part,
-    watch_part, discovery_part, reads_part, faults_part, sweeps_part, admission_part,
+    watch_part, recheck_part, discovery_part, reads_part, faults_part, sweeps_part, admission_part,
     reconfigure_part, report_part, lids_part, plan_part, distribution_part, program_part,
     port_writer_part, reregister_part, partitioning_part, service_part, quiesce_part,
     multicast_part, standby_copy_part;
@@ -118,6 +119,7 @@ void discovery_forget_tables(struct sm *sm, uint32_t node);
 void discovery_store_block(struct sm *sm, uint32_t node, uint32_t block, const uint8_t *data);
 void discovery_store_random_table(struct sm *sm, uint32_t node);
 void discovery_store_port(struct sm *sm, uint32_t port, const uint8_t *info); /* PortInfo */
+void discovery_note_manager(struct sm *sm, uint32_t port); /* by IsSM of the stored PortInfo */
 void discovery_learn_switch(struct sm *sm, uint32_t node, const uint8_t *info);
 /* A port reported trap 129, 130 or 131. */
 void faults_note_errors(struct sm *sm, uint32_t port, unsigned trap);
@@ -129,6 +131,7 @@ bool faults_doubt_links(const struct sm *sm); /* nodes with the same GUID may be
 uint64_t faults_restart_deadline(const struct sm *sm);
 bool faults_take_restart(struct sm *sm); /* discovery is to start from scratch now */
 void faults_verify_links(struct sm *sm); /* in a sweep, if GUIDs are in doubt */
+bool faults_probe_links(struct sm *sm);  /* the same, between sweeps; false: no doubt */
 void faults_change_ended(struct sm *sm); /* all nodes that are present have answered */
 
 /* lids.c */
@@ -239,6 +242,8 @@ void program_list_problems(struct sm *sm, struct problems *problems);
 /* program_ports.c */
 uint32_t program_ports_sent(const struct sm *sm); /* Sets since the manager started */
 void program_port(struct sm *sm, uint32_t port);
+bool program_port_was_written(const struct sm *sm, uint32_t port); /* in the last seconds */
+bool program_port_is_refused(const struct sm *sm, uint32_t port);  /* its settings */
 void program_ports_list_problems(struct sm *sm, struct problems *problems);
 void program_link(struct sm *sm, uint32_t port);       /* both ends */
 void program_node_ports(struct sm *sm, uint32_t node); /* all links of a node */
@@ -355,9 +360,10 @@ void peers_seal_request(struct sm *sm, struct request *request); /* of SMInfo */
 bool peers_accept(struct sm *sm, const struct request *request); /* an answer of a peer */
 void peers_seal_answer(struct sm *sm, const uint8_t *request, uint8_t *answer);
 /* The sender of this Get(SMInfo) is a peer. */
-bool peers_believe_request(const struct sm *sm, const uint8_t *info);
+bool peers_believe_request(const struct sm *sm, const struct sm_message *message);
 /* The sender of this Set(SMInfo) may send it. */
-bool peers_may_control(struct sm *sm, enum mastership_event event, const uint8_t *info);
+bool peers_may_control(struct sm *sm, enum mastership_event event,
+                       const struct sm_message *message);
 void peers_list_problems(struct sm *sm, struct problems *problems);
 
 /* guard/port_keys.c */
@@ -375,6 +381,12 @@ void port_keys_list_problems(struct sm *sm, struct problems *problems);
 /* guard/watch.c */
 uint64_t watch_deadline(const struct sm *sm);
 void watch_expire(struct sm *sm);
+
+/* guard/recheck.c */
+uint64_t recheck_deadline(const struct sm *sm);
+void recheck_schedule(struct sm *sm); /* a port is avoided, or GUIDs are in doubt */
+void recheck_resume(struct sm *sm);   /* a manager becomes master */
+void recheck_expire(struct sm *sm);
 
 /* standby_copy.c */
 void standby_copy_start(struct sm *sm);

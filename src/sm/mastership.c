@@ -24,6 +24,7 @@ struct other {
     uint8_t skipped;    /* polls by a master */
     bool polled;        /* by a master; the answer is outstanding */
     uint64_t no_hint_before;
+    uint64_t prompt_at; /* time of the next prompt_rival(); 0: it is not master */
 };
 
 enum {
@@ -335,6 +336,54 @@ static void start_discovery_again(struct sm *sm, const char *why)
     reconfigure_request(sm, REASON_TOPOLOGY);
 }
 
+/* A trap 144 that reports a changed rank, by a directed route: two masters have written LIDs and
+ * tables. Nobody waits for its TrapRepress. */
+static void send_rank_trap(struct sm *sm, uint32_t port)
+{
+    enum { TYPE_INFORMATION = 4, PRODUCER_ADAPTER = 1, PRODUCER_SWITCH = 2 };
+    const struct subnet_port *own = port_at(sm, sm->subnet.own_port);
+    bool is_switch = node_at(sm, own->node)->kind == SUBNET_SWITCH;
+    struct sm_message message = {.lid = LID_PERMISSIVE};
+    uint8_t *mad = message.mad, *notice = mad + SMP_DATA_OFFSET;
+    uint8_t *details = wire_bytes(notice, NOTICE_DATA);
+    int hops = subnet_route(&sm->subnet, port, wire_bytes(mad, SMP_INITIAL_PATH));
+    if (hops < 0)
+        return;
+    wire_set(mad, MAD_BASE_VERSION, 1);
+    wire_set(mad, MAD_CLASS, CLASS_SUBN_DIRECTED);
+    wire_set(mad, MAD_CLASS_VERSION, 1);
+    wire_set(mad, MAD_METHOD, METHOD_TRAP);
+    wire_set(mad, MAD_TID, UINT32_MAX); /* matches no request */
+    wire_set(mad, MAD_ATTRIBUTE_ID, ATTRIBUTE_NOTICE);
+    wire_set(mad, SMP_HOP_COUNT, (unsigned)hops);
+    wire_set(mad, SMP_DR_SLID, LID_PERMISSIVE);
+    wire_set(mad, SMP_DR_DLID, LID_PERMISSIVE);
+    wire_set(notice, NOTICE_IS_GENERIC, 1);
+    wire_set(notice, NOTICE_TYPE, TYPE_INFORMATION);
+    wire_set(notice, NOTICE_PRODUCER_TYPE, is_switch ? PRODUCER_SWITCH : PRODUCER_ADAPTER);
+    wire_set(notice, NOTICE_TRAP_NUMBER, 144);
+    wire_set(notice, NOTICE_ISSUER_LID, own->lid);
+    wire_set(details, TRAP_LOCAL_CHANGES_LID, own->lid);
+    wire_set(details, TRAP_LOCAL_CHANGES_OTHER, 1);
+    wire_set(details, TRAP_LOCAL_CHANGES_SM_PRIORITY, 1);
+    wire_set(details, TRAP_LOCAL_CHANGES_CAPABILITY_MASK,
+             wire_get(own->info, PORT_INFO_CAPABILITY_MASK));
+    sm_reply(sm, &message);
+}
+
+/* Makes a master of lower rank look for other masters. A weft SM does so because of the SMInfo in
+ * every poll, and gets time for that. OpenSM does so only when it sweeps the whole subnet, which it
+ * does after trap 144. The trap is repeated slowly: OpenSM ignores frequent ones. */
+static void prompt_rival(struct sm *sm, uint32_t port)
+{
+    struct other *other = other_at(sm, port);
+    bool due = other->prompt_at && sm->now >= other->prompt_at;
+    if (due)
+        send_rank_trap(sm, port);
+    if (due || !other->prompt_at)
+        other->prompt_at = sm->now + (due ? NS_PER_S : 2 * sm->config.poll_ns);
+}
+
 static void poll_master_now(struct sm *sm)
 {
     struct mastership *m = sm->mastership;
@@ -374,6 +423,7 @@ static void perform(struct sm *sm, enum mastership_action action,
         start_discovery_again(sm, "another master handed over: two subnets become one");
         break;
     case DO_REDISCOVER: start_discovery_again(sm, "the other master is gone"); break;
+    case DO_PROMPT_RIVAL: prompt_rival(sm, details->port); break;
     case DO_SEND_POLL: poll_master_now(sm); break;
     case DO_RECORD_MASTER: standby_copy_receive_info(sm, details->info); break;
     case DO_COUNT_UNANSWERED_POLL: read_port_of_master(sm); break;
@@ -391,6 +441,7 @@ static void enter_master(struct sm *sm, const char *why)
     forget_settings_written(sm);
     sm_begin_change(sm, "%s", why);
     sweep_schedule(sm);
+    recheck_resume(sm);
 }
 
 /* The core has entered a state. `has_copy`: a standby's copy is of the last master. */
@@ -525,6 +576,8 @@ static void manager_answered(struct sm *sm, const struct request *request)
         event = ON_RIVAL_GONE;
     if (us.state == SM_MASTER)
         peer->rival = them.state == SM_MASTER;
+    if (!peer->rival)
+        other_at(sm, port)->prompt_at = 0;
     handle_event(sm, event, &(struct event_details){.port = port, .info = request->answer});
 }
 
@@ -685,27 +738,31 @@ static bool handle_control(struct sm *sm, const struct sm_message *message)
     struct event_details details = {
         .port = find_manager(sm, wire_get(info, SM_INFO_GUID)), .info = info, .message = message};
     return control < CONTROL_COUNT && events[control] &&
-           peers_may_control(sm, (enum mastership_event)events[control], info) &&
+           peers_may_control(sm, (enum mastership_event)events[control], message) &&
            handle_event(sm, (enum mastership_event)events[control], &details);
 }
 
 /* The SMInfo in a Get of another weft SM. It is only a hint, and only from a peer: another master
  * is polled at once, but not for each of its own polls. */
-static void receive_hint(struct sm *sm, const uint8_t *info)
+static void receive_hint(struct sm *sm, const struct sm_message *message)
 {
+    const uint8_t *info = message->mad + SMP_DATA_OFFSET;
     uint32_t port = SUBNET_NONE;
     uint32_t master = sm->mastership->core.master;
-    if (!peers_believe_request(sm, info))
+    if (!peers_believe_request(sm, message))
         return;
     if (master != SUBNET_NONE && port_at(sm, master)->guid == wire_get(info, SM_INFO_GUID))
         standby_copy_receive_info(sm, info);
     if (sm_state(sm) == SM_MASTER && read_info(info).state == SM_MASTER)
         port = find_manager(sm, wire_get(info, SM_INFO_GUID));
-    if (port == SUBNET_NONE || port == sm->subnet.own_port || !has_manager(sm, port) ||
+    if (port == SUBNET_NONE || port == sm->subnet.own_port ||
         sm->now < other_at(sm, port)->no_hint_before)
         return;
     other_at(sm, port)->no_hint_before = sm->now + sm->config.poll_ns;
-    poll_other_manager(sm, port);
+    if (has_manager(sm, port))
+        poll_other_manager(sm, port);
+    else /* it started after its port was read */
+        discovery_read_port(sm, port);
 }
 
 /* Get and Set of this manager's SMInfo. */
@@ -718,7 +775,7 @@ void mastership_receive(struct sm *sm, const struct sm_message *message)
     if (wire_get(answer.mad, MAD_METHOD) == METHOD_SET && !handle_control(sm, message))
         status = STATUS_BAD_VALUE;
     if (wire_get(answer.mad, MAD_METHOD) == METHOD_GET)
-        receive_hint(sm, request);
+        receive_hint(sm, message);
     fill_info(sm, data);
     peers_seal_answer(sm, request, data);
     wire_set(answer.mad, MAD_METHOD, METHOD_GET_RESP);

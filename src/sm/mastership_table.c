@@ -79,6 +79,7 @@ const struct mastership_transition mastership_table[MASTERSHIP_STATES][MASTERSHI
                 [ON_HANDOVER] = {ALWAYS, DO_MERGE_SUBNETS, SM_MASTER, NULL},
                 [ON_ACKNOWLEDGE] = {IF_FROM_SUCCESSOR, DO_WATCH, SM_STANDBY,
                                     "the new master acknowledged"},
+                [ON_MET_LOWER_MASTER] = {ALWAYS, DO_PROMPT_RIVAL, SM_MASTER, NULL},
                 [ON_MET_HIGHER_MASTER] = {UNLESS_HANDING_OVER, DO_SEND_HANDOVER, SM_MASTER, NULL},
                 [ON_MET_LOWER_STANDBY] = {IF_LEAVING, DO_SEND_HANDOVER, SM_MASTER, NULL},
                 [ON_MET_YIELDED_STANDBY] = {IF_LEAVING, DO_SEND_HANDOVER, SM_MASTER, NULL},

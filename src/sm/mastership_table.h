@@ -63,6 +63,7 @@ enum mastership_action {
     DO_ACKNOWLEDGE_HANDOVER,
     DO_MERGE_SUBNETS, /* acknowledge a handover and discover everything again */
     DO_REDISCOVER,    /* another master may have overwritten settings */
+    DO_PROMPT_RIVAL,  /* to look for other masters: it has to hand over */
     DO_WATCH,         /* the other manager is the master from now on */
     DO_AWAIT,         /* the other manager should become master */
     DO_WATCH_AWAITED, /* poll it until it does */

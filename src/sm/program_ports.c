@@ -24,6 +24,7 @@ enum { TRIES = 3 }; /* of a Set that may have failed because of a concurrent cha
 struct port_settings {
     bool writing;     /* a Set is under way */
     uint64_t tried;   /* hash of the last Set and its answer */
+    uint64_t written; /* time of the last Set; 0: none */
     uint8_t refusals; /* Sets in a row that were refused or did not change the state */
 };
 
@@ -59,6 +60,20 @@ static struct port_settings *port_settings(struct sm *sm, uint32_t port)
 bool sm_is_writing_port(const struct sm *sm, uint32_t port)
 {
     return port < sm->port_writer->ports.count && sm->port_writer->ports.items[port].writing;
+}
+
+bool program_port_was_written(const struct sm *sm, uint32_t port)
+{
+    const uint64_t recent = 30 * NS_PER_S;
+    if (port >= sm->port_writer->ports.count || !sm->port_writer->ports.items[port].written)
+        return false;
+    return sm->now < sm->port_writer->ports.items[port].written + recent;
+}
+
+bool program_port_is_refused(const struct sm *sm, uint32_t port)
+{
+    return port < sm->port_writer->ports.count &&
+           sm->port_writer->ports.items[port].refusals >= TRIES;
 }
 
 static uint64_t smaller(const uint8_t *a, const uint8_t *b, enum wire_field field)
@@ -339,6 +354,7 @@ static void port_accepted(struct sm *sm, const struct request *request)
     struct subnet_port *p = port_at(sm, port);
     uint64_t state = wire_get(request->data, PORT_INFO_PORT_STATE);
     discovery_store_port(sm, port, request->answer);
+    port_settings(sm, port)->written = sm->now;
     if (wire_get(request->data, PORT_INFO_CLIENT_REREGISTER))
         reregister_sent(sm, port);
     port_settings(sm, port)->tried = fingerprint(request->data, request->answer);
@@ -351,6 +367,7 @@ static void port_accepted(struct sm *sm, const struct request *request)
         functions_program_all(sm, port_at(sm, p->peer)->node);
     if (p->peer != SUBNET_NONE)
         program_port(sm, p->peer);
+    discovery_note_manager(sm, port); /* the port may run a manager since it was read */
 }
 
 static void port_unanswered(struct sm *sm, const struct request *request)

@@ -6,14 +6,16 @@
  * up. When a link is found to be down, requests that were sent over it do not wait for their
  * time-out: they are sent by another path at once, or given up if there is none.
  *
- * The transaction ID contains the slot of the request and the generation of the slot, so that late
- * or duplicate answers are ignored. The slots suffice for all blocks of the full tables of 5,000
- * switches. */
+ * Each request has another transaction ID, so that late or duplicate answers are ignored. Any host
+ * can send an answer, and nothing shows that an answer by a directed route comes from the port that
+ * was asked. So the IDs are pseudo-random, with a key that no other process knows: a host that sees
+ * the IDs of requests to its own port cannot guess those of others. */
+#include "base/sha256.h"
 #include "sm/internal.h"
 
 #include <string.h>
 
-enum { SLOT_BITS = 22, GENERATIONS = 1 << (32 - SLOT_BITS) };
+enum { IDS_AT_ONCE = SHA256_BYTES / 4 };
 enum { WINDOW_UNIT = 256, WINDOW_START = 16 * WINDOW_UNIT, TIMEOUTS_SUSPECT = 4 };
 
 struct request_queue {
@@ -26,7 +28,10 @@ struct transactions {
     struct request_queue queues[PRIORITY_COUNT];
     uint32_t under_way[GROUP_COUNT]; /* queued or outstanding */
     VEC(uint32_t) in_flight;         /* slots of outstanding requests */
-    uint32_t window_256;             /* in 1/256 SMPs */
+    struct map by_id;                /* transaction ID → slot, of requests that were sent */
+    uint64_t ids_made;
+    uint8_t ids[SHA256_BYTES]; /* the next IDs */
+    uint32_t window_256;       /* in 1/256 SMPs */
     uint64_t shrunk_at;
     uint32_t timeouts; /* time-outs since the last answer */
     bool dropped;      /* see transactions_have_dropped() */
@@ -43,6 +48,7 @@ static void release_transactions(struct sm *sm)
 {
     vec_release(&sm->transactions->requests);
     vec_release(&sm->transactions->in_flight);
+    map_release(&sm->transactions->by_id);
 }
 
 struct request *sm_request(struct sm *sm, const struct request_kind *kind,
@@ -59,11 +65,8 @@ struct request *sm_request(struct sm *sm, const struct request_kind *kind,
     struct request *request = &t->requests.items[slot];
     assert(!request->outstanding && kind->answered && kind->group < GROUP_COUNT);
     t->under_way[kind->group]++;
-    *request = (struct request){.generation = request->generation + 1,
-                                .kind = kind,
-                                .about = about,
-                                .target = target,
-                                .through = SUBNET_NONE};
+    *request =
+        (struct request){.kind = kind, .about = about, .target = target, .through = SUBNET_NONE};
     return request;
 }
 
@@ -116,7 +119,9 @@ static void retire(struct transactions *t, uint32_t slot)
     assert(t->under_way[request->kind->group]);
     t->under_way[request->kind->group]--;
     request->outstanding = false;
-    request->generation++;
+    if (request->id)
+        map_remove(&t->by_id, request->id);
+    request->id = 0;
     request->next = t->free;
     t->free = slot;
 }
@@ -162,8 +167,7 @@ static void route_by_lid(const struct sm *sm, const struct request *request, uns
 }
 
 /* False: there is no path to the target. */
-static bool build_mad(struct sm *sm, const struct request *request, uint32_t id,
-                      struct sm_message *message)
+static bool build_mad(struct sm *sm, const struct request *request, struct sm_message *message)
 {
     uint8_t *mad = message->mad;
     memset(mad, 0, MAD_BYTES);
@@ -183,7 +187,7 @@ static bool build_mad(struct sm *sm, const struct request *request, uint32_t id,
     wire_set(mad, MAD_CLASS_VERSION, 1);
     wire_set(mad, MAD_METHOD, request->kind->writes ? METHOD_SET : METHOD_GET);
     wire_set(mad, SMP_HOP_COUNT, (unsigned)hops);
-    wire_set(mad, MAD_TID, id); /* the kernel uses the upper half */
+    wire_set(mad, MAD_TID, request->id); /* the kernel uses the upper half */
     wire_set(mad, MAD_ATTRIBUTE_ID, request->kind->attribute);
     wire_set(mad, MAD_ATTRIBUTE_MODIFIER, request->modifier);
     wire_set(mad, SMP_M_KEY, port_keys_for_request(sm, request));
@@ -267,13 +271,44 @@ static void end_unanswered(struct sm *sm, uint32_t slot)
     transactions_fail(sm, &gone);
 }
 
+static void draw_ids(struct sm *sm)
+{
+    static const char label[] = "transactions";
+    uint8_t input[16];
+    struct sha256 hash;
+    wire_set_bits(input, 0, 64, sm->config.salt);
+    wire_set_bits(input, 64, 64, sm->transactions->ids_made);
+    sha256_init(&hash);
+    sha256_add(&hash, label, sizeof label);
+    sha256_add(&hash, input, sizeof input);
+    sha256_end(&hash, sm->transactions->ids);
+}
+
+/* An ID that no request has; neither 0 nor UINT32_MAX, which others use (mastership.c). */
+static uint32_t make_id(struct sm *sm)
+{
+    struct transactions *t = sm->transactions;
+    uint32_t id;
+    do {
+        unsigned at = (unsigned)(t->ids_made % IDS_AT_ONCE);
+        if (at == 0)
+            draw_ids(sm);
+        id = (uint32_t)wire_get_bits(t->ids, at * 32, 32);
+        t->ids_made++;
+    } while (!id || id == UINT32_MAX || map_get(&t->by_id, id) != MAP_NONE);
+    return id;
+}
+
 bool transactions_next(struct sm *sm, struct sm_message *message)
 {
     struct transactions *t = sm->transactions;
     for (uint32_t slot; (slot = next_slot(sm)) != SUBNET_NONE;) {
         struct request *request = &t->requests.items[slot];
-        uint32_t id = (request->generation & (GENERATIONS - 1u)) << SLOT_BITS | slot;
-        if (!build_mad(sm, request, id, message)) {
+        if (!request->id) {
+            request->id = make_id(sm);
+            map_set(&t->by_id, request->id, slot);
+        }
+        if (!build_mad(sm, request, message)) {
             t->dropped = true;
             end_unanswered(sm, slot);
             continue;
@@ -320,12 +355,11 @@ static void shrink_window(struct sm *sm)
 void transactions_receive(struct sm *sm, const struct sm_message *message)
 {
     struct transactions *t = sm->transactions;
-    uint32_t id = (uint32_t)wire_get(message->mad, MAD_TID);
-    uint32_t slot = id & ((1u << SLOT_BITS) - 1);
-    if (slot >= t->requests.count)
+    uint32_t slot = map_get(&t->by_id, (uint32_t)wire_get(message->mad, MAD_TID));
+    if (slot == MAP_NONE)
         return;
     struct request *request = &t->requests.items[slot];
-    if (!request->outstanding || (request->generation & (GENERATIONS - 1u)) != id >> SLOT_BITS ||
+    if (!request->outstanding ||
         request->kind->attribute != wire_get(message->mad, MAD_ATTRIBUTE_ID) ||
         request->modifier != wire_get(message->mad, MAD_ATTRIBUTE_MODIFIER))
         return; /* late, duplicate or unknown */
@@ -359,7 +393,7 @@ static void time_out(struct sm *sm, uint32_t slot)
     if (!effort.ignores_loss)
         shrink_window(sm);
     t->counts.timeouts++;
-    if (last || late.tries == 2 || ++t->timeouts >= TIMEOUTS_SUSPECT)
+    if (!effort.is_expected && (last || late.tries == 2 || ++t->timeouts >= TIMEOUTS_SUSPECT))
         discovery_suspect(sm, late.target, last ? SUBNET_NONE : late.through);
     if (last) {
         t->counts.gave_up++;

@@ -20,6 +20,7 @@ struct request_effort {
     unsigned retries;
     uint64_t timeout_ns;
     bool ignores_loss; /* a time-out does not shrink the window */
+    bool is_expected;  /* a time-out casts no suspicion on the path */
 };
 typedef void request_adjust_effort(const struct sm *sm, const struct request *request,
                                    struct request_effort *effort);
@@ -84,9 +85,9 @@ struct request {
     uint16_t status;       /* in outcomes: the status of the answer */
     /* Private to transactions.c. */
     uint64_t deadline;
-    uint64_t path;       /* hash of the directed route of the last try; 0: routed by LID */
-    uint32_t next;       /* in a queue or in the free list */
-    uint32_t generation; /* of this slot; part of the transaction id */
+    uint64_t path; /* hash of the directed route of the last try; 0: routed by LID */
+    uint32_t next; /* in a queue or in the free list */
+    uint32_t id;   /* transaction ID, different in each request */
     uint8_t tries, priority;
     bool outstanding;
 };

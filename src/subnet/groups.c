@@ -13,11 +13,13 @@ static void free_group(struct group *group)
 
 void groups_release(struct groups *groups)
 {
-    for (size_t i = 0; i < groups->all.count; i++)
+    for (size_t i = 0; i < groups->all.count; i++) {
+        groups->by_mlid[groups->all.items[i]->mlid - MLID_FIRST] = NULL;
         free_group(groups->all.items[i]);
+    }
     vec_release(&groups->all);
     map_release(&groups->memberships);
-    *groups = (struct groups){0};
+    groups->generation = groups->removed = 0;
 }
 
 /* The index of the first group whose MGID is not lower. */
@@ -72,10 +74,24 @@ uint32_t groups_of_port(const struct groups *groups, uint64_t guid)
     return count == MAP_NONE ? 0 : count;
 }
 
-static void end_membership(struct groups *groups, uint64_t guid)
+/* The port whose limits the member counts for; 0: none. */
+static uint64_t port_charged(const struct group_member *member)
 {
+    return member->proxy ? member->joined_by : member->guid;
+}
+
+static void begin_membership(struct groups *groups, const struct group_member *member)
+{
+    uint64_t guid = port_charged(member);
+    if (guid)
+        map_set(&groups->memberships, guid, groups_of_port(groups, guid) + 1);
+}
+
+static void end_membership(struct groups *groups, const struct group_member *member)
+{
+    uint64_t guid = port_charged(member);
     uint32_t count = groups_of_port(groups, guid);
-    assert(count > 0);
+    assert(count > 0 || !guid);
     if (count > 1)
         map_set(&groups->memberships, guid, count - 1);
     else
@@ -89,7 +105,7 @@ void groups_remove(struct groups *groups, struct group *group)
     groups->by_mlid[group->mlid - MLID_FIRST] = NULL;
     groups->removed = ++groups->generation;
     for (size_t i = 0; i < group->members.count; i++)
-        end_membership(groups, group->members.items[i].guid);
+        end_membership(groups, &group->members.items[i]);
     free_group(group);
 }
 
@@ -111,17 +127,23 @@ void groups_join(struct groups *groups, struct group *group, const struct group_
 {
     assert(member->guid && member->join_state);
     struct group_member *known = group_find_member(group, member->guid);
+    bool owned = known && known->proxy && !member->proxy;
     uint8_t before = known ? known->join_state : 0;
+    if (owned) {
+        end_membership(groups, known);
+        known->proxy = false;
+        begin_membership(groups, known);
+    }
     if (known) {
         known->join_state |= member->join_state;
         known->absent_since = TIME_NEVER;
     } else {
         size_t place = place_of_member(group, member->guid);
         vec_insert(&group->members, place, *member);
-        map_set(&groups->memberships, member->guid, groups_of_port(groups, member->guid) + 1);
+        begin_membership(groups, member);
         group->members.items[place].absent_since = TIME_NEVER;
     }
-    if (known && known->join_state == before)
+    if (known && !owned && known->join_state == before)
         return;
     group->touched = ++groups->generation;
     group_find_member(group, member->guid)->changed = groups->generation;
@@ -137,7 +159,7 @@ void groups_leave(struct groups *groups, struct group *group, uint64_t guid, uns
     if (member->join_state)
         return;
     group->member_removed = groups->generation;
-    end_membership(groups, guid);
+    end_membership(groups, member);
     vec_remove(&group->members, (size_t)(member - group->members.items));
 }
 
@@ -159,10 +181,10 @@ uint32_t groups_kept_by_port(const struct groups *groups, uint64_t guid)
     uint32_t count = 0;
     for (size_t i = 0; i < groups->all.count; i++) {
         const struct group *group = groups->all.items[i];
-        const struct group_member *member = group_find_member(group, guid);
-        bool kept = member && keeps_alive(member) && !group->permanent;
+        bool kept = !group->permanent && group_has_full_member(group);
         for (size_t j = 0; kept && j < group->members.count; j++)
-            kept = &group->members.items[j] == member || !keeps_alive(&group->members.items[j]);
+            kept = port_charged(&group->members.items[j]) == guid ||
+                   !keeps_alive(&group->members.items[j]);
         count += kept;
     }
     return count;

@@ -30,6 +30,7 @@ struct group_member {
     uint64_t guid, prefix;
     uint8_t join_state;    /* bits of enum group_join */
     bool proxy;            /* another port joined for it */
+    uint64_t joined_by;    /* the GUID of that port; 0: unknown, or without limits */
     uint64_t absent_since; /* TIME_NEVER: it is reachable */
     uint64_t changed;      /* generation at the last change */
 };
@@ -51,7 +52,7 @@ struct groups {
     struct group *by_mlid[MLID_COUNT]; /* NULL: free */
     uint64_t generation;               /* counts changes of groups and members */
     uint64_t removed;                  /* generation at the last removal of a group */
-    struct map memberships;            /* port GUID → number of its groups */
+    struct map memberships;            /* port GUID → number of members that count for it */
 };
 
 void groups_release(struct groups *groups);
@@ -65,11 +66,13 @@ struct group *groups_add(struct groups *groups, const struct group *group);
 void groups_remove(struct groups *groups, struct group *group);
 
 struct group_member *group_find_member(const struct group *group, uint64_t guid); /* or NULL */
+/* A member that another port joined becomes a member of its own when it joins itself. */
 void groups_join(struct groups *groups, struct group *group, const struct group_member *member);
 /* Clears these bits of JoinState. Removes a member without any bit. */
 void groups_leave(struct groups *groups, struct group *group, uint64_t guid, unsigned join_state);
-uint32_t groups_of_port(const struct groups *groups, uint64_t guid); /* number of memberships */
-/* The number of groups that end when this port leaves them. */
+/* The number of members that this port joined: itself, and others for which it is the proxy. */
+uint32_t groups_of_port(const struct groups *groups, uint64_t guid);
+/* The number of groups that would end without those members. */
 uint32_t groups_kept_by_port(const struct groups *groups, uint64_t guid);
 bool group_has_full_member(const struct group *group);
 /* False for send-only members. */

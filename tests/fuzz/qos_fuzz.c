@@ -57,9 +57,10 @@ static void check_port(const struct qos *qos, const struct qos_layout *layout, u
     qos_high_limit(qos, layout, &port);
 }
 
-static void check_answers(const struct qos *qos, const struct qos_layout *layout)
+/* 13 of 64 questions, others for each of five numbers of VLs that follow one another. */
+static void check_answers(const struct qos *qos, const struct qos_layout *layout, unsigned lanes)
 {
-    for (unsigned i = 0; i < 64; i++) {
+    for (unsigned i = lanes % 5; i < 64; i += 5) {
         struct qos_endpoint party = {
             .port_guid = i, .type = (uint8_t)(i % 4), .self = i & 1, .description = "a"};
         struct qos_request question = {.source_groups = qos_groups_of(qos, &party),
@@ -79,22 +80,20 @@ static void check_answers(const struct qos *qos, const struct qos_layout *layout
     }
 }
 
+/* Routes can use any number of VLs; a link has one of five. */
 static void check_policy(const struct qos *qos)
 {
+    static const uint8_t links[] = {1, 2, 4, 8, 15};
+    static const uint8_t caps[][2] = {{0, 0}, {8, 8}, {8, 1}, {64, 0}, {64, 64}};
     check_data(qos);
     for (unsigned lanes = 1; lanes <= 15; lanes++) {
         struct qos_layout layout;
         struct err refusal;
         qos_make_layout(qos, lanes, &layout, &refusal);
         require(layout.lanes >= 1 && layout.lanes <= lanes);
-        check_answers(qos, &layout);
-        for (unsigned link = 1; link <= 15; link++) {
-            check_port(qos, &layout, link, 0, 0);
-            check_port(qos, &layout, link, 8, 8);
-            check_port(qos, &layout, link, 8, 1);
-            check_port(qos, &layout, link, 64, 0);
-            check_port(qos, &layout, link, 64, 64);
-        }
+        check_answers(qos, &layout, lanes);
+        for (unsigned i = 0; i < 25; i++)
+            check_port(qos, &layout, links[i / 5], caps[i % 5][0], caps[i % 5][1]);
     }
 }
 

@@ -27,38 +27,44 @@ enum step {
 };
 
 struct theatre {
-    struct topology topology;
     struct fabric *fabric;
     struct clients clients;
     struct session *sessions[SESSIONS];
     uint32_t handles;
 };
 
+enum { S, A, B };
+
+/* Made once: no input changes it. */
+static const struct topology *small_topology(void)
+{
+    static struct topology topology;
+    if (topology.nodes.count)
+        return &topology;
+    topology_init(&topology);
+    topology_add_node(&topology, NODE_SWITCH, "S", 4, 0, NULL, NULL);
+    topology_add_node(&topology, NODE_ADAPTER, "A", 2, 0, NULL, NULL);
+    topology_add_node(&topology, NODE_ADAPTER, "B", 1, 0, NULL, NULL);
+    topology_link(&topology, topology_port_index(&topology, A, 1),
+                  topology_port_index(&topology, S, 1), NULL);
+    topology_link(&topology, topology_port_index(&topology, B, 1),
+                  topology_port_index(&topology, S, 2), NULL);
+    return &topology;
+}
+
 static void open_theatre(struct theatre *theatre)
 {
     struct fabric_options options;
-    struct err err;
-    uint32_t nodes[3];
-    struct topology *topology = &theatre->topology;
     memset(theatre, 0, sizeof *theatre);
-    topology_init(topology);
-    topology_add_node(topology, NODE_SWITCH, "S", 4, 0, &nodes[0], &err);
-    topology_add_node(topology, NODE_ADAPTER, "A", 2, 0, &nodes[1], &err);
-    topology_add_node(topology, NODE_ADAPTER, "B", 1, 0, &nodes[2], &err);
-    topology_link(topology, topology_port_index(topology, nodes[1], 1),
-                  topology_port_index(topology, nodes[0], 1), &err);
-    topology_link(topology, topology_port_index(topology, nodes[2], 1),
-                  topology_port_index(topology, nodes[0], 2), &err);
-    fabric_options_preset(&options, "paper", &err);
-    theatre->fabric = fabric_new(topology, &options, 1);
-    clients_init(&theatre->clients, theatre->fabric, &(struct attachment){.node = nodes[1]});
+    fabric_options_preset(&options, "paper", NULL);
+    theatre->fabric = fabric_new(small_topology(), &options, 1);
+    clients_init(&theatre->clients, theatre->fabric, &(struct attachment){.node = A});
 }
 
 static void close_theatre(struct theatre *theatre)
 {
     clients_release(&theatre->clients);
     fabric_free(theatre->fabric);
-    topology_release(&theatre->topology);
 }
 
 static void end_session(struct theatre *theatre, unsigned which)

@@ -5,9 +5,12 @@
  * bytes of the input, or put together from a few of them, so that a short input gets beyond the
  * version and class checks. After every step the promises hold that a manager relies on: an answer
  * is a response with the question's TID, states and LIDs are in range, hop pointers stay within the
- * path, and the network comes to rest. */
+ * path, and the network comes to rest. Agents and fabric are made when a step first needs them;
+ * only the topology stays for the next input. */
+#include "base/map.h"
 #include "base/time.h"
 #include "fabric/fabric.h"
+#include "pure.h"
 #include "sma/sma.h"
 #include "wire/vswitch.h"
 
@@ -15,6 +18,10 @@
 #include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* No time passes after so many events: agents may be told to repeat their traps every 4 us. */
+enum { TIMED_EVENTS = 4000 };
+enum { STEPS_AT_MOST = 100, MULTICAST_ENTRIES = 64 };
 
 struct input {
     const uint8_t *bytes;
@@ -120,7 +127,7 @@ static void check_outputs(struct sma *sma, uint64_t now)
     promise(sma_deadline(sma) > now);
 }
 
-static void step_agent(struct sma *sma, uint64_t now, struct input *input)
+static void step_agent(struct sma *sma, uint64_t now, struct input *input, uint64_t *digest)
 {
     uint8_t mad[MAD_BYTES], before[MAD_BYTES];
     unsigned port = take(input) % (sma->port_count + 1u);
@@ -139,6 +146,7 @@ static void step_agent(struct sma *sma, uint64_t now, struct input *input)
         promise(!mad_is_directed(mad) || wire_get(mad, SMP_DIRECTION));
         break;
     }
+    *digest = hash_bytes(*digest, mad, sizeof mad);
     sma_expire(sma, now);
     check_outputs(sma, now);
     for (unsigned i = sma->kind == NODE_SWITCH ? 0 : 1; i <= sma->port_count; i++)
@@ -147,14 +155,20 @@ static void step_agent(struct sma *sma, uint64_t now, struct input *input)
         promise(sma_route_unicast(sma, lid) <= 0xFF);
 }
 
-static void make_agent(struct sma *sma, unsigned kind, unsigned ports, unsigned linear_entries)
+static void make_agent(struct sma *sma, unsigned which)
 {
+    static const struct {
+        uint8_t kind, ports;
+        uint16_t linear_entries;
+    } shapes[] = {{NODE_SWITCH, 20, 1000}, {NODE_SWITCH, 3, 0}, {NODE_ADAPTER, 2, 0}};
+    unsigned ports = shapes[which].ports;
     struct fabric_options options;
     fabric_options_preset(&options, "today", NULL);
-    options.node.agent.linear_entries = (uint16_t)linear_entries;
+    options.node.agent.linear_entries = shapes[which].linear_entries;
     options.node.agent.random_entries = 32;
+    options.node.agent.multicast_entries = MULTICAST_ENTRIES;
     sma_init(sma,
-             &(struct sma_identity){.kind = (uint8_t)kind,
+             &(struct sma_identity){.kind = shapes[which].kind,
                                     .port_count = (uint8_t)ports,
                                     .guid = 1,
                                     .description = "fuzzed"},
@@ -174,16 +188,15 @@ enum { LINKS = 11 };
 struct small_world {
     struct topology topology;
     struct fabric *fabric;
+    uint64_t digest;
 };
 
-static void world_begin(struct small_world *world, uint64_t seed)
+static void make_topology(struct topology *topology)
 {
     static const uint8_t links[][4] = {{H1, 1, S1, 1},  {H2, 1, S2, 1}, {H2, 2, S3, 1},
                                        {S1, 2, S2, 2},  {S2, 3, S3, 2}, {S3, 3, S1, 3},
                                        {S1, 4, S1, 5},  {S2, 4, VS, 1}, {PF, 1, VS, 2},
                                        {VF1, 1, VS, 3}, {VF2, 1, VS, 4}};
-    struct topology *topology = &world->topology;
-    struct fabric_options options;
     topology_init(topology);
     topology_add_node(topology, NODE_ADAPTER, "H1", 1, 0, NULL, NULL);
     topology_add_node(topology, NODE_ADAPTER, "H2", 2, 0, NULL, NULL);
@@ -198,8 +211,17 @@ static void world_begin(struct small_world *world, uint64_t seed)
     for (size_t i = 0; i < sizeof links / sizeof links[0]; i++)
         topology_link(topology, topology_port_index(topology, links[i][0], links[i][1]),
                       topology_port_index(topology, links[i][2], links[i][3]), NULL);
+}
+
+static void world_begin(struct small_world *world, uint64_t seed)
+{
+    struct topology *topology = &world->topology;
+    struct fabric_options options;
+    if (!topology->nodes.count)
+        make_topology(topology);
     fabric_options_preset(&options, "today", NULL);
     options.node.agent.linear_entries = 256;
+    options.node.agent.multicast_entries = MULTICAST_ENTRIES;
     options.node.vl15_buffer = 4;
     fabric_options_set(&options, "S3:linear_entries", "0", NULL);
     fabric_options_set(&options, "S3:random_entries", "32", NULL);
@@ -214,6 +236,7 @@ static void take_deliveries(struct small_world *world)
     struct fabric_delivery delivery;
     while (fabric_next_delivery(world->fabric, &delivery)) {
         promise(delivery.port < world->topology.ports.count);
+        world->digest = hash_bytes(world->digest, delivery.mad, MAD_BYTES);
         if (!mad_is_directed(delivery.mad))
             continue;
         promise(wire_get(delivery.mad, SMP_HOP_COUNT) <= SMP_MAX_HOPS);
@@ -285,9 +308,12 @@ static void step_send(struct small_world *world, struct input *input)
 
 static void step_time(struct small_world *world, struct input *input)
 {
-    /* At most 17 ms: agents may be told to repeat their traps every 4 us. */
+    /* At most 17 ms. */
     uint64_t span = (uint64_t)take(input) << take(input) % 27;
-    if (fabric_run(world->fabric, fabric_network_time(world->fabric) + span))
+    struct fabric_totals totals;
+    fabric_totals(world->fabric, &totals);
+    if (totals.events < TIMED_EVENTS &&
+        fabric_run(world->fabric, fabric_network_time(world->fabric) + span))
         take_deliveries(world);
 }
 
@@ -312,34 +338,49 @@ static void step_fault(struct small_world *world, struct input *input)
     }
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+static void step_fabric(struct small_world *world, unsigned what, struct input *input)
 {
-    enum { STEPS_AT_MOST = 400 };
+    switch (what) {
+    case 3: step_time(world, input); break;
+    case 4: step_fault(world, input); break;
+    case 5: settle(world); break;
+    default: step_send(world, input); break;
+    }
+}
+
+static uint64_t run(const uint8_t *data, size_t size)
+{
+    static struct small_world world;
     struct input input = {data, size};
-    struct small_world world;
-    struct sma agents[3];
+    struct sma agents[3] = {0};
     uint64_t now = 0;
-    make_agent(&agents[0], NODE_SWITCH, 20, 1000);
-    make_agent(&agents[1], NODE_SWITCH, 3, 0);
-    make_agent(&agents[2], NODE_ADAPTER, 2, 0);
-    world_begin(&world, size);
+    world.digest = 0;
     for (unsigned step = 0; step < STEPS_AT_MOST && input.left; step++) {
         unsigned what = take(&input);
         now += (uint64_t)what << 32;
-        switch (what % 8) {
-        case 0:
-        case 1:
-        case 2: step_agent(&agents[what % 8], now, &input); break;
-        case 3: step_time(&world, &input); break;
-        case 4: step_fault(&world, &input); break;
-        case 5: settle(&world); break;
-        default: step_send(&world, &input); break;
+        what %= 8;
+        if (what < 3 && !agents[what].ports)
+            make_agent(&agents[what], what);
+        if (what < 3) {
+            step_agent(&agents[what], now, &input, &world.digest);
+            continue;
         }
+        if (!world.fabric)
+            world_begin(&world, size);
+        step_fabric(&world, what, &input);
     }
-    settle(&world);
+    if (world.fabric)
+        settle(&world);
     for (unsigned i = 0; i < 3; i++)
-        sma_release(&agents[i]);
+        if (agents[i].ports)
+            sma_release(&agents[i]);
     fabric_free(world.fabric);
-    topology_release(&world.topology);
+    world.fabric = NULL;
+    return world.digest;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    run_pure(run, data, size);
     return 0;
 }

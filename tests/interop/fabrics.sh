@@ -61,15 +61,20 @@ succeeds_or_ended() {
     "$@" || has_ended "$id"
 }
 
-# stop ID...: TERM, then KILL after five seconds; waits for each.
+# stop ID...: TERM, then KILL after five seconds; waits for each. An ID that the system has given to a process of
+# another program meanwhile is ignored.
 stop() {
-    local id
-    for id; do kill -TERM "$id" 2>/dev/null; done
-    for id; do
+    local id stoppable=()
+    for id; do is_ours "$id" && stoppable+=("$id"); done
+    for id in ${stoppable[@]+"${stoppable[@]}"}; do kill -TERM "$id" 2>/dev/null; done
+    for id in ${stoppable[@]+"${stoppable[@]}"}; do
         wait_until 5 has_ended "$id" || kill -KILL "$id" 2>/dev/null
         wait "$id" 2>/dev/null
     done
     return 0
+}
+is_ours() {
+    [ "/proc/$1/cwd" -ef "$work" ] || [ "$(sed -n 's/^PPid:\t//p' "/proc/$1/status" 2>/dev/null)" = "$BASHPID" ]
 }
 has_ended() {
     local state

@@ -34,6 +34,8 @@
 #define PREFIX UINT64_C(0xFE80000000000000)
 /* The status that the kernel of a host without an SA returns: unsupported attribute. */
 enum { STATUS_NO_SA = 0x0C, QUERY_LIMIT_S = 20 };
+/* Of all managers: with it a client registers for all hosts, without the limits of one port. */
+enum { DEFAULT_SA_KEY = 1 };
 enum { TIMEOUT_MS = 250, TABLE_BYTES = 64 << 20, LATENCIES = 1 << 20, TRIES = 40 };
 
 struct host {
@@ -159,6 +161,8 @@ static void join(struct client *client, unsigned number, uint64_t guid)
     uint8_t *record = make_request(client, METHOD_SET, ATTRIBUTE_MC_MEMBER_RECORD,
                                    1 << MGID | 1 << PORT | 1 << Q_KEY | 1 << CLASS | 1 << P_KEY |
                                        1 << SL | 1 << FLOW | 1 << STATE);
+    if (guid != client->own_guid) /* joins for many hosts are beyond the limits of a port */
+        wire_set(umad_get_mad(client->out), SA_SM_KEY, DEFAULT_SA_KEY);
     set_gid(wire_bytes(record, MC_MEMBER_RECORD_MGID), UINT64_C(0xFF12A01C00000000), number + 1);
     set_gid(wire_bytes(record, MC_MEMBER_RECORD_PORT_GID), PREFIX, guid);
     wire_set(record, MC_MEMBER_RECORD_P_KEY, 0xFFFF);
@@ -171,8 +175,7 @@ static void register_service(struct client *client, unsigned number, uint64_t gu
     enum { ID, GID, LEASE = 4, NAME = 6 };
     uint8_t *record = make_request(client, METHOD_SET, ATTRIBUTE_SERVICE_RECORD,
                                    1 << ID | 1 << GID | 1 << LEASE | 1 << NAME);
-    wire_set(umad_get_mad(client->out), SA_SM_KEY,
-             1); /* OpenSM's default sa_key: it registers for all hosts */
+    wire_set(umad_get_mad(client->out), SA_SM_KEY, DEFAULT_SA_KEY);
     wire_set(record, SERVICE_RECORD_ID, 0x1000 + number);
     set_gid(wire_bytes(record, SERVICE_RECORD_GID), PREFIX, guid);
     wire_set(record, SERVICE_RECORD_LEASE, number % 2 ? 3600 : UINT32_MAX);
@@ -331,11 +334,11 @@ static int watch(struct client *client, unsigned duration_s)
             if (again)
                 wait_before_retry(client);
         } while (again && clock_us() < sent + QUERY_LIMIT_S * UINT64_C(1000000));
+        record_latency(client, sent);
         if (again)
             break;
         figures.answered += status == 0;
         figures.refused += status != 0;
-        record_latency(client, sent);
         uint64_t now = clock_us();
         figures.longest_gap = now - last > figures.longest_gap ? now - last : figures.longest_gap;
         last = now;

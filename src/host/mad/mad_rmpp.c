@@ -4,9 +4,12 @@
  * packets between it and the fabric, runs its timer and delivers messages and errors to the
  * program. A message that answers a request is accepted only while the request is outstanding. A
  * finished receiver is kept for a while to acknowledge repeated segments; an agent keeps the latest
- * LINGERING_RECEIVERS, since each holds its message. An agent has at most SENDER_BYTES outstanding
- * to one LID, apart from a single longer message: further messages are dropped, as if the peer did
- * not answer. So a peer that requests tables and does not acknowledge them uses bounded memory. */
+ * LINGERING_RECEIVERS, since each holds its message. A port has at most REQUEST_RECEIVERS requests
+ * of at most REQUEST_BYTES under way to an agent, so that a port that does not end its transfers
+ * neither uses much memory nor keeps others from sending. An agent has at most SENDER_BYTES
+ * outstanding to one LID, apart from a single longer message: further messages are dropped, as if
+ * the peer did not answer. So a peer that requests tables and does not acknowledge them uses
+ * bounded memory. */
 #include "host/mad/mad_internal.h"
 #include "wire/rmpp.h"
 
@@ -16,7 +19,9 @@
 
 enum {
     SENDER_BYTES = 32 << 20,
-    OPEN_RECEIVERS = 32,
+    OPEN_RECEIVERS = 32,   /* of responses: for an agent */
+    REQUEST_RECEIVERS = 4, /* of requests: for an agent and a source LID */
+    REQUEST_BYTES = 1 << 20,
     LINGERING_RECEIVERS = 4,
     ACKNOWLEDGE_MOST_MS = 2000
 };
@@ -269,20 +274,32 @@ static struct transfer *find_receiving(struct mad_agent *agent, uint64_t now,
     return NULL;
 }
 
+/* Whether the agent may begin to receive another message of this kind, from this port. */
+static bool may_begin_receiver(const struct mad_agent *agent,
+                               const struct fabric_delivery *delivery, bool solicited)
+{
+    unsigned open = 0;
+    for (const struct transfer *it = agent->file->layer->rmpp.first; it; it = it->after)
+        open += it->agent == agent && it->receiver && !it->delivered &&
+                mad_is_response(it->first.mad) == solicited &&
+                (solicited || it->lid == delivery->header.slid);
+    return open < (solicited ? OPEN_RECEIVERS : REQUEST_RECEIVERS);
+}
+
 static struct transfer *begin_receiver(struct mad_agent *agent, uint64_t now,
                                        const struct fabric_delivery *delivery)
 {
     struct mad_layer *layer = agent->file->layer;
     uint64_t tid = wire_get(delivery->mad, MAD_TID);
     unsigned class = (unsigned)wire_get(delivery->mad, MAD_CLASS);
-    if (mad_is_response(delivery->mad) && mad_request_find(layer, tid, class) == NONE)
+    bool solicited = mad_is_response(delivery->mad);
+    struct rmpp_options options = rmpp_defaults;
+    if ((solicited && mad_request_find(layer, tid, class) == NONE) ||
+        !may_begin_receiver(agent, delivery, solicited))
         return NULL;
-    unsigned open = 0;
-    for (const struct transfer *it = layer->rmpp.first; it; it = it->after)
-        open += it->agent == agent && it->receiver && !it->delivered;
-    if (open >= OPEN_RECEIVERS)
-        return NULL;
-    struct rmpp_receiver *receiver = rmpp_receiver_create(&rmpp_defaults);
+    if (!solicited)
+        options.message_max = REQUEST_BYTES;
+    struct rmpp_receiver *receiver = rmpp_receiver_create(&options);
     if (!rmpp_receiver_receive(receiver, now, delivery->mad)) {
         rmpp_receiver_free(receiver);
         return NULL;

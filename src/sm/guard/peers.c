@@ -70,11 +70,27 @@ void peers_seal_answer(struct sm *sm, const uint8_t *request, uint8_t *answer)
     trust_seal_answer(&trust, sm->guid, request, answer);
 }
 
-bool peers_believe_request(const struct sm *sm, const uint8_t *info)
+/* Whether the request comes from the port that it names. A secret key proves it; with a key that
+ * everybody knows, allowed_sm_guids is worth nothing without this. Without either, a manager may be
+ * at a port that is not known yet. */
+static bool names_its_port(const struct sm *sm, const struct sm_message *message)
+{
+    const uint8_t *info = message->mad + SMP_DATA_OFFSET;
+    if (key_is_secret(sm->config.sm_key))
+        return true;
+    uint32_t origin = admission_origin(sm, message);
+    if (origin == SUBNET_NONE)
+        return !sm->config.allowed_sm_guid_count;
+    return port_at(sm, origin)->guid == wire_get(info, SM_INFO_GUID);
+}
+
+bool peers_believe_request(const struct sm *sm, const struct sm_message *message)
 {
     struct trust trust = trust_of(sm);
-    return key_is_secret(trust.sm_key) ? trust_request_is_sealed(&trust, sm->guid, info)
-                                       : trust_judge_set(&trust, info) == TRUST_PEER;
+    const uint8_t *info = message->mad + SMP_DATA_OFFSET;
+    return key_is_secret(trust.sm_key)
+               ? trust_request_is_sealed(&trust, sm->guid, info)
+               : trust_judge_set(&trust, info) == TRUST_PEER && names_its_port(sm, message);
 }
 
 static void log_refused_set(struct sm *sm, const uint8_t *info, const char *reason)
@@ -90,9 +106,10 @@ static void log_refused_set(struct sm *sm, const uint8_t *info, const char *reas
     peers->log_refused_at = sm->now + REFUSAL_LOG_S * NS_PER_S;
 }
 
-bool peers_may_control(struct sm *sm, enum mastership_event event, const uint8_t *info)
+bool peers_may_control(struct sm *sm, enum mastership_event event, const struct sm_message *message)
 {
     struct trust trust = trust_of(sm);
+    const uint8_t *info = message->mad + SMP_DATA_OFFSET;
     enum trust_verdict verdict = trust_judge_set(&trust, info);
     uint64_t guid = wire_get(info, SM_INFO_GUID);
     const char *reason = NULL;
@@ -100,6 +117,8 @@ bool peers_may_control(struct sm *sm, enum mastership_event event, const uint8_t
         reason = trust_reason(verdict);
     else if (guid == sm->guid)
         reason = "its GUID is that of this manager";
+    else if (!names_its_port(sm, message))
+        reason = "it comes from another port";
     else if (event != ON_ACKNOWLEDGE && wire_get(info, SM_INFO_STATE) != SM_MASTER)
         reason = "only a master may send it";
     if (reason)

@@ -65,8 +65,18 @@ uint64_t port_keys_of(const struct sm *sm, uint32_t end_port)
     return key_of_guid(sm, port_at(sm, key_owner(sm, end_port))->guid);
 }
 
+/* Adapters give SMInfo to programs of their host, and answer other SMPs in firmware. So SMInfo has
+ * a key that all ports share only if a manager at the port has proved that it is a peer. */
+static bool would_show_key(const struct sm *sm, const struct request *request)
+{
+    return request->kind->attribute == ATTRIBUTE_SM_INFO && request->target != SUBNET_NONE &&
+           !sm->config.m_key_per_port && !port_at(sm, request->target)->peer_manager;
+}
+
 uint64_t port_keys_for_request(const struct sm *sm, const struct request *request)
 {
+    if (would_show_key(sm, request))
+        return 0;
     if (request->through != SUBNET_NONE)
         return port_keys_behind(sm, request->through);
     if (request->target == SUBNET_NONE)

@@ -5,7 +5,8 @@
  * `watch_ports` end ports every poll interval, in turn. If the settings of a port differ from the
  * wanted ones, discovery reads the port again, and its settings are written again. The read carries
  * the M_Key: it also stops a lease that a violation has started. If MasterSMLID differs, there may
- * be another master, behind a link that this manager does not know: a full sweep looks for it. */
+ * be another master, behind a link that this manager does not know: a full sweep looks for it. The
+ * port of a manager that started or ended is read again, too. */
 #include "sm/internal.h"
 #include "subnet/names.h"
 
@@ -91,6 +92,10 @@ static void watched_port_read(struct sm *sm, const struct request *request)
         sm_is_writing_port(sm, port))
         return;
     const uint8_t *known = port_at(sm, port)->info;
+    if ((wire_get(known, PORT_INFO_CAPABILITY_MASK) ^
+         wire_get(request->answer, PORT_INFO_CAPABILITY_MASK)) &
+        CAPABILITY_IS_SM)
+        discovery_read_port(sm, port); /* its trap went to another master, or was lost */
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
         if (wire_get(known, fields[i].field) == wire_get(request->answer, fields[i].field))
             continue;

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # `make install`: manual pages, systemd units that start the installed program, and a valid sample
-# configuration.
+# configuration. `make uninstall` removes exactly what was installed.
 set -u
-build=$1 man=$2 prefix=$3
+build=$1 man=$2 prefix=$3 install=$2/../../tools/install
 failed=0
 root=$(mktemp -d) && trap 'rm -rf "$root"' EXIT
 
@@ -49,7 +49,35 @@ runs_as_installed_user() { # UNIT
 }
 has_watchdog() { grep -q '^WatchdogSec=' "$1" && grep -q '^StartLimitIntervalSec=0$' "$1"; } # UNIT
 
-DESTDIR=$root meson install -C "$build" --no-rebuild --quiet || { echo 'not ok - install' && exit 1; }
+# Things of others, and a file of an older installation.
+mkdir -p "$root$prefix"/{bin,share/man/man1,share/weft} && touch "$root$prefix"/{bin/other,share/man/man1/other.1,bin/weft-old}
+before=$(cd "$root" && find . ! -path '*/weft*' | sort)
+printf '%s\n' "$prefix/bin/weft-old" "$prefix/share/weft" >"$root$prefix/share/weft/installed-files"
+removes_old_file() { [ ! -e "$root$prefix/bin/weft-old" ]; }
+leaves_only_other_files() {
+    diff <(echo "$before") <(cd "$root" && DESTDIR=$root "$install" uninstall "$prefix" && find . | sort)
+}
+keeps_added_file() { # somebody's file in a directory that the installation created, which is also kept
+    touch "$root$prefix/share/weft/added" && DESTDIR=$root "$install" uninstall "$prefix" &&
+        [ "$(find "$root$prefix/share/weft" -type f)" = "$root$prefix/share/weft/added" ]
+}
+DESTDIR=$root "$install" install "$build" "$prefix" || { echo 'not ok - install' && exit 1; }
+claim 'an installation removes files that only the older one had' removes_old_file
+# The package has the same files below /usr, and its own configuration.
+packages_every_file() { # and each line of debian/weft.install has a file
+    local list=$man/../../debian/weft.install package=$root/package pattern status=0
+    mkdir -p "$package/etc/weft" && touch "$package/etc/weft/sm.conf" && cp -r "$root$prefix" "$package/usr" || return
+    rm -f "$package"/usr/{bin/other,share/man/man1/other.1,share/weft/installed-files}
+    while read -r pattern _; do
+        compgen -G "$package/$pattern" >/dev/null || { echo "no file for $pattern" && status=1; }
+        # shellcheck disable=SC2086 # a pattern is meant
+        (cd "$package" && rm -rf ./$pattern)
+    done <"$list"
+    find "$package" -type f | grep . && status=1
+    rm -rf "$package"
+    return $status
+}
+claim 'debian/weft.install has exactly the files of make install' packages_every_file
 claim 'every manual page is installed' pages_are_installed
 for unit in weft-sm.service weft-sm@.service; do
     claim "$unit starts the installed program" starts_installed_program "$root$prefix/lib/systemd/system/$unit"
@@ -68,4 +96,9 @@ claim 'the sample configuration has only comments' has_only_comments "$sample"
 sed -E "s|/var/lib/weft\|/run/weft|$root|; s/^#([a-z])/\1/" "$sample" >"$root/sm.conf"
 claim 'weft sm accepts the sample configuration with all lines uncommented' is_read "$root/sm.conf"
 claim 'the sample configuration has at least twelve keys' [ "$(grep -c '^[a-z]' "$root/sm.conf")" -ge 12 ]
+find "$root" -maxdepth 1 -type f -delete
+DESTDIR=$root "$install" install "$build" "$prefix" || { echo 'not ok - the second installation' && exit 1; }
+claim 'make uninstall leaves what was there before two installations, and nothing else' leaves_only_other_files
+DESTDIR=$root "$install" install "$build" "$prefix" || { echo 'not ok - the third installation' && exit 1; }
+claim 'make uninstall keeps a file that somebody added' keeps_added_file
 exit $failed

@@ -310,6 +310,27 @@ static void members_stay_while_their_key_is_being_written(void **state)
     assert_true(is_in(world, mgid, "H4"));
 }
 
+/* Members of a partition find its services by the P_Key in the record, whether or not the client
+ * that registered it set the bit of the component mask. */
+static void a_service_of_a_partition_needs_its_key_with_and_without_the_component(void **state)
+{
+    struct sa_world *world = *state;
+    make_partitions(world);
+    for (unsigned given = 0; given < 2; given++) {
+        uint8_t *record = world_query(world, METHOD_SET, ATTRIBUTE_SERVICE_RECORD,
+                                      BIT(0) | BIT(1) | (given ? BIT(2) : 0));
+        wire_set(record, SERVICE_RECORD_ID, 42);
+        set_gid(wire_bytes(record, SERVICE_RECORD_GID), PREFIX, world_guid(world, "H15"));
+        wire_set(record, SERVICE_RECORD_P_KEY, 0x8001); /* of H4 and H7 */
+        world->from = world_lid(world, "H15");
+        assert_int_equal(world_send(world), STATUS_SA_BAD_REQUEST);
+    }
+    wire_set(world_query(world, METHOD_GET, ATTRIBUTE_SERVICE_RECORD, BIT(0)), SERVICE_RECORD_ID,
+             42);
+    world->from = world_lid(world, "H4");
+    assert_int_equal(world_send(world), STATUS_SA_NO_RECORDS);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -320,6 +341,7 @@ int main(void)
         TEST(records_are_of_ports_that_share_a_partition),
         TEST(tables_are_of_ports_that_share_a_partition),
         TEST(p_key_records_have_the_tables_of_ports),
+        TEST(a_service_of_a_partition_needs_its_key_with_and_without_the_component),
         TEST(partitions_create_their_groups),
         TEST(members_that_lose_the_partition_leave_the_group),
         TEST(members_stay_while_their_key_is_being_written),

@@ -189,7 +189,9 @@ static void a_port_has_at_most_32_subscriptions(void **state)
     subscribe(world, "H15", 1032, STATUS_OK);
 }
 
-static unsigned join(struct sa_world *world, const char *host, unsigned number)
+/* `asker` joins for `host`. */
+static unsigned join_for(struct sa_world *world, const char *asker, const char *host,
+                         unsigned number)
 {
     enum { MGID, PORT, Q_KEY, CLASS = 6, P_KEY, SL = 12, FLOW, STATE = 16 };
     uint8_t *record = world_query(world, METHOD_SET, ATTRIBUTE_MC_MEMBER_RECORD,
@@ -199,8 +201,13 @@ static unsigned join(struct sa_world *world, const char *host, unsigned number)
     set_gid(wire_bytes(record, MC_MEMBER_RECORD_PORT_GID), PREFIX, world_guid(world, host));
     wire_set(record, MC_MEMBER_RECORD_P_KEY, 0xFFFF);
     wire_set(record, MC_MEMBER_RECORD_JOIN_STATE, 1);
-    world->from = world_lid(world, host);
+    world->from = world_lid(world, asker);
     return world_send(world);
+}
+
+static unsigned join(struct sa_world *world, const char *host, unsigned number)
+{
+    return join_for(world, host, host, number);
 }
 
 static void a_port_is_in_at_most_128_groups(void **state)
@@ -233,6 +240,86 @@ static void a_port_that_may_join_more_groups_still_takes_its_share_of_mlids_only
     assert_int_equal(number, 256);
     assert_int_equal(join(world, "H15", number), STATUS_OK);
     assert_int_equal(join(world, "H4", number), STATUS_OK); /* this one is not its own */
+}
+
+static uint64_t sent_reports(struct sa_world *world)
+{
+    struct sa_counts counts;
+    struct sa_message report;
+    while (sa_next_output(world->sa, world->now, &report))
+        continue;
+    sa_counts(world->sa, &counts);
+    return counts.reports;
+}
+
+static void a_join_that_is_refused_is_not_reported(void **state)
+{
+    struct sa_world *world = *state;
+    for (unsigned i = 0; i < 128; i++) { /* H4 is in as many as it may be, but took no MLID */
+        assert_int_equal(join(world, "H15", i), STATUS_OK);
+        assert_int_equal(join(world, "H4", i), STATUS_OK);
+    }
+    subscribe(world, "H12", 66, STATUS_OK);
+    subscribe(world, "H12", 67, STATUS_OK);
+    assert_int_equal(join(world, "H4", 128), STATUS_SA_NO_RESOURCES);
+    assert_int_equal(sent_reports(world), 0);
+    assert_int_equal(join(world, "H7", 128), STATUS_OK);
+    assert_int_equal(sent_reports(world), 1);
+}
+
+/* The disk does not answer. */
+static void answers_that_wait_for_a_save_are_limited_by_port(void **state)
+{
+    struct sa_world *world = *state;
+    sa_await_saves(world->sa, true);
+    unsigned accepted = 0;
+    world->from = world_lid(world, "H4");
+    while (announce(world, accepted, true) == NO_ANSWER)
+        assert_true(++accepted < 1000);
+    assert_int_equal(accepted, 256);
+    assert_int_equal(announce(world, accepted, true), STATUS_BUSY);
+    world->from = world_lid(world, "H15");
+    assert_int_equal(announce(world, accepted, true), NO_ANSWER);
+    world->now += NS_PER_S; /* nobody waits longer than that for a disk */
+    struct sa_message answer;
+    while (sa_next_output(world->sa, world->now, &answer))
+        assert_true(accepted-- > 0 || answer.address.lid == world_lid(world, "H15"));
+    world->from = world_lid(world, "H4");
+    assert_int_equal(announce(world, 1000, true), NO_ANSWER);
+}
+
+/* Otherwise one port takes all MLIDs, and others reach their limits without having joined. */
+static void joins_for_another_port_count_for_the_port_that_asks(void **state)
+{
+    struct sa_world *world = *state;
+    for (unsigned i = 0; i < 128; i++)
+        assert_int_equal(join_for(world, "H15", i % 2 ? "H4" : "H7", i), STATUS_OK);
+    assert_int_equal(join_for(world, "H15", "H4", 128), STATUS_SA_NO_RESOURCES);
+    assert_int_equal(join_for(world, "H15", "H15", 128), STATUS_SA_NO_RESOURCES);
+    for (unsigned i = 0; i < 127; i++)
+        assert_int_equal(join(world, "H4", 200 + i), STATUS_OK);
+    assert_int_equal(join(world, "H4", 1), STATUS_OK); /* now it counts for H4 itself */
+    assert_int_equal(join(world, "H4", 128), STATUS_SA_NO_RESOURCES);
+    assert_int_equal(join_for(world, "H15", "H7", 128), STATUS_OK);
+    assert_int_equal(join_for(world, "H15", "H7", 129), STATUS_SA_NO_RESOURCES);
+}
+
+static void joins_for_other_ports_take_the_share_of_mlids_of_one_port(void **state)
+{
+    static const char *const others[] = {"H4", "H7", "H11", "H12"};
+    struct sa_world *world = *state;
+    struct sa_config config;
+    sa_config_init(&config);
+    config.port_groups = 0;
+    config.port_mlids = 10000; /* but the switches have 1,024 */
+    sa_free(world->sa);
+    world->sa = sa_new(&config, world_guid(world, "H4"));
+    world_update_view(world);
+    unsigned number = 0;
+    while (join_for(world, "H15", others[number % 4], number) == STATUS_OK)
+        assert_true(++number < 1024);
+    assert_int_equal(number, 256);
+    assert_int_equal(join(world, "H4", number), STATUS_OK);
 }
 
 /* ---- bytes ---- */
@@ -270,6 +357,10 @@ int main(void)
         TEST(a_port_has_at_most_32_subscriptions),
         TEST(a_port_is_in_at_most_128_groups),
         TEST(a_port_that_may_join_more_groups_still_takes_its_share_of_mlids_only),
+        TEST(a_join_that_is_refused_is_not_reported),
+        TEST(answers_that_wait_for_a_save_are_limited_by_port),
+        TEST(joins_for_another_port_count_for_the_port_that_asks),
+        TEST(joins_for_other_ports_take_the_share_of_mlids_of_one_port),
         TEST(the_bytes_of_long_answers_to_a_port_are_limited),
     };
     return RUN(tests);

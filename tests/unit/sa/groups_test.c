@@ -190,6 +190,29 @@ static void a_port_cannot_leave_for_another(void **state)
     assert_int_equal(world_send(world), STATUS_OK);
 }
 
+/* A port that joins itself is a member of its own, even if another port had joined for it before.
+ */
+static void a_port_that_joins_after_a_proxy_leaves_only_itself(void **state)
+{
+    struct sa_world *world = *state;
+    make_group(world, "H4");
+    member(world, METHOD_SET, "H12", JOIN_FULL, TO_JOIN);
+    world->from = world_lid(world, "H15");
+    assert_int_equal(world_send(world), STATUS_OK);
+    uint64_t before = sa_groups(world->sa)->generation;
+    member(world, METHOD_SET, "H12", JOIN_FULL, TO_JOIN);
+    assert_int_equal(world_send(world), STATUS_OK);
+    assert_false(wire_get(world_record(world, 0), MC_MEMBER_RECORD_PROXY_JOIN));
+    assert_true(sa_groups(world->sa)->generation > before); /* it is saved */
+    member(world, METHOD_DELETE, "H12", JOIN_FULL, TO_JOIN);
+    world->from = world_lid(world, "H15");
+    assert_int_equal(world_send(world), STATUS_SA_BAD_REQUEST);
+    member(world, METHOD_SET, "H12", JOIN_SEND_ONLY, TO_JOIN); /* nor does it join any more */
+    world->from = world_lid(world, "H15");
+    assert_int_equal(world_send(world), STATUS_SA_BAD_REQUEST);
+    assert_non_null(group_find_member(found(world), world_guid(world, "H12")));
+}
+
 static void members_are_visible_with_the_sm_key_only(void **state)
 {
     struct sa_world *world = *state;
@@ -285,6 +308,7 @@ int main(void)
         TEST(a_port_that_is_too_slow_cannot_join),
         TEST(join_states_are_left_one_by_one),
         TEST(a_port_cannot_leave_for_another),
+        TEST(a_port_that_joins_after_a_proxy_leaves_only_itself),
         TEST(members_are_visible_with_the_sm_key_only),
         TEST(a_path_to_a_group_has_the_values_of_the_group),
         TEST(a_member_that_is_absent_briefly_stays_in_the_group),

@@ -94,6 +94,28 @@ static void fill_subnet(struct sa_world *world)
     fill_addresses(world);
 }
 
+static void start_sa(struct sa_world *world, const struct sa_config *config)
+{
+    const struct subnet_port *own = &world->subnet->ports.items[world->subnet->own_port];
+    world->from = own->lid;
+    world->sa = sa_new(config, own->guid);
+    world->now = NS_PER_S;
+    world_update_view(world);
+}
+
+/* The first so many hosts are in the network. */
+static void link_hosts(struct sa_world *world, size_t count)
+{
+    struct network *network = &world->network;
+    network->terminals.count = count;
+    for (uint32_t i = 0; i < world->hosts; i++) {
+        const struct network_terminal *terminal = &network->terminals.items[i];
+        uint32_t row = network->switches.items[terminal->at].first_port;
+        network->ports.items[row + terminal->port].peer = i < count ? i : NETWORK_NONE;
+    }
+    network_finish(network);
+}
+
 void world_open(struct sa_world *world, const struct sa_world_shape *shape)
 {
     struct err err = {0};
@@ -113,11 +135,15 @@ void world_open(struct sa_world *world, const struct sa_world_shape *shape)
     world->subnet = mem_zalloc(1, sizeof *world->subnet);
     fill_subnet(world);
     sa_config_init(&config);
-    const struct subnet_port *own = &world->subnet->ports.items[world->subnet->own_port];
-    world->from = own->lid;
-    world->sa = sa_new(shape->config ? shape->config : &config, own->guid);
-    world->now = NS_PER_S;
-    world_update_view(world);
+    start_sa(world, shape->config ? shape->config : &config);
+}
+
+void world_reset(struct sa_world *world, const struct sa_config *config)
+{
+    sa_free(world->sa);
+    link_hosts(world, world->hosts);
+    world->view = (struct sa_view){0};
+    start_sa(world, config);
 }
 
 void world_close(struct sa_world *world)
@@ -143,15 +169,7 @@ void world_update_view(struct sa_world *world)
 
 void world_miss_hosts(struct sa_world *world, unsigned missing)
 {
-    struct network *network = &world->network;
-    network->terminals.count = world->hosts - missing;
-    for (uint32_t i = 0; i < world->hosts; i++) {
-        const struct network_terminal *terminal = &network->terminals.items[i];
-        uint32_t row = network->switches.items[terminal->at].first_port;
-        network->ports.items[row + terminal->port].peer =
-            i < network->terminals.count ? i : NETWORK_NONE;
-    }
-    network_finish(network);
+    link_hosts(world, world->hosts - missing);
     world_update_view(world);
 }
 

@@ -35,6 +35,8 @@ struct sa_world_shape {
 
 void world_open(struct sa_world *world, const struct sa_world_shape *shape);
 void world_close(struct sa_world *world);
+/* Restores all hosts and replaces the SA by a new one: the world is as world_open() made it. */
+void world_reset(struct sa_world *world, const struct sa_config *config);
 
 uint16_t world_lid(const struct sa_world *world, const char *name);  /* of a host's port 1 */
 uint64_t world_guid(const struct sa_world *world, const char *name); /* of a host's port 1 */

@@ -142,6 +142,36 @@ static void a_link_lost_during_discovery_does_not_affect_the_rest(void **state)
     toy_assert_up(toy);
 }
 
+static void clear_changes(struct toy *toy)
+{
+    for (unsigned i = 0; i < toy->node_count; i++)
+        wire_set(toy->nodes[i]->switch_info, SWITCH_INFO_PORT_STATE_CHANGE, 0);
+}
+
+/* A new manager reads port 3 of S1 before the link comes up. Another one arms both ends meanwhile,
+ * and clears PortStateChange: nothing else tells the new manager that this port has changed. */
+static void a_link_found_from_its_far_end_becomes_active(void **state)
+{
+    struct toy *toy = toy_up(state, "S1-S2 S2-S3 S1-S3 S1-H1 S3-H2");
+    struct sm_config config = toy_config_sweeping(1000 * TOY_S);
+    toy_kill(toy, 0);
+    toy_cut(toy, "S1", "S3");
+    clear_changes(toy);
+    toy_restart(toy, 0, &config);
+    toy_run_until_sent(toy, "S3", ATTRIBUTE_NODE_INFO, METHOD_GET);
+    toy_link(toy, "S1", "S3");
+    clear_changes(toy);
+    for (unsigned i = 1; i <= TOY_PORTS; i++) {
+        struct toy_port *port = &toy_node(toy, "S1")->ports[i];
+        if (port->peer != toy_node(toy, "S3"))
+            continue;
+        wire_set(port->info, PORT_INFO_PORT_STATE, PORT_STATE_ARMED);
+        wire_set(port->peer->ports[port->peer_port].info, PORT_INFO_PORT_STATE, PORT_STATE_ARMED);
+    }
+    toy_run(toy, 10 * TOY_S);
+    toy_assert_up(toy);
+}
+
 static void an_adapter_keeps_its_lid_at_another_port(void **state)
 {
     struct toy *toy = toy_up(state, line);
@@ -181,6 +211,85 @@ static void an_agent_that_does_not_answer_delays_no_other_node(void **state)
     toy_run(toy, TOY_SWEEP + TOY_S);
     assert_true(toy_has_node(toy, "H2"));
     toy_assert_up(toy);
+}
+
+/* Sweeps are far apart. */
+static void a_node_that_answers_again_is_found_within_seconds(void **state)
+{
+    struct sm_config config = toy_config_sweeping(1000 * TOY_S);
+    struct toy *toy = start(state, "S1-S2 S2-S3 S1-H1 S3-H2", "H1", &config);
+    for (unsigned i = 0; i < 3; i++) {
+        static const char *const nodes[] = {"H2", "S3", "S1"};
+        toy_settle(toy);
+        toy_node(toy, nodes[i])->mute = true;
+        sm_rediscover(toy->sm, toy->now);
+        toy_run(toy, 30 * TOY_S);
+        assert_false(toy_has_node(toy, nodes[i]));
+        assert_true(sm_is_settled(toy->sm)); /* it does not wait for the node */
+        toy_mark(toy);
+        toy_run(toy, 30 * TOY_S);
+        assert_in_range(toy_count(toy, NULL, 0, 0), 10, 100);
+        toy_node(toy, nodes[i])->mute = false;
+        toy_run(toy, 3 * TOY_S);
+        toy_assert_up(toy);
+    }
+}
+
+/* A new master has read a switch, which is switched off and on before the first Sets arrive: these
+ * restore its LID and its top LID, so that it does not look like a switch that was reset. */
+static void a_switch_that_was_reset_before_it_was_written_gets_its_table(void **state)
+{
+    struct toy *toy = toy_up(state, "S1-S2 S2-S3 S1-S3 S1-H1 S2-H4 S3-H2 S3-H3");
+    struct sm_config config = toy_config_sweeping(1000 * TOY_S);
+    uint8_t info[20];
+    toy_kill(toy, 0);
+    toy_cut(toy, "S1", "S2"); /* this link is Init for the new master: it stays reachable */
+    toy_link(toy, "S1", "S2");
+    toy_start_manager(toy, "H2", &config);
+    toy_run_until_sent(toy, "S2", ATTRIBUTE_PORT_INFO, METHOD_SET);
+    memcpy(info, toy_node(toy, "S2")->switch_info, sizeof info);
+    toy_switch_off(toy, "S2");
+    toy_switch_on(toy, "S2");
+    memcpy(toy_node(toy, "S2")->switch_info, info, sizeof info);
+    toy_run(toy, TOY_MS);
+    assert_non_null(toy_trap(toy, "S3", 128));
+    toy_run(toy, 10 * TOY_S);
+    assert_true(toy_delivers(toy));
+    assert_true(toy_is_active(toy));
+}
+
+/* The link is found from S3; all probes from S1 are lost. */
+static void a_link_whose_probe_was_lost_becomes_active_within_seconds(void **state)
+{
+    struct sm_config config = toy_config_sweeping(1000 * TOY_S);
+    struct toy *toy = start(state, line, "H1", &config);
+    toy->traps = true;
+    toy_settle(toy);
+    toy_add_rule(toy, (struct toy_rule){TOY_LOSE, "S3", ATTRIBUTE_NODE_INFO, METHOD_GET, 4});
+    toy_link(toy, "S1", "S3");
+    toy_run(toy, 10 * TOY_S);
+    toy_assert_up(toy);
+}
+
+static void a_corrected_duplicate_guid_is_noticed_within_seconds(void **state)
+{
+    for (unsigned i = 0; i < 2; i++) {
+        struct sm_config config = toy_config_sweeping(1000 * TOY_S);
+        struct toy *toy = start(state, "S1-S2 S1-H1 S1-H2 S2-H3", "H1", &config);
+        uint64_t guids[] = {toy_node(toy, "H2")->guid, toy_node(toy, "H3")->guid};
+        toy_node(toy, i ? "H3" : "H2")->guid = guids[!i];
+        toy_settle(toy);
+        assert_true(toy_logged(toy, "two nodes share the GUID"));
+        toy_run(toy, 30 * TOY_S);
+        assert_int_equal(toy_present(toy), 4);
+        toy_node(toy, "H2")->guid = guids[0];
+        toy_node(toy, "H3")->guid = guids[1];
+        toy_run(toy, 5 * TOY_S);
+        toy_assert_up(toy);
+        assert_int_equal(toy_present(toy), 5);
+        if (!i)
+            toy_close(state);
+    }
 }
 
 static void a_node_that_answers_node_info_only_is_ignored(void **state)
@@ -449,6 +558,21 @@ static void links_below_their_width_or_extended_speed_are_reported(void **state)
     *state = NULL;
 }
 
+/* A host chooses its node description: it must not begin lines of the log or control terminals. */
+static void control_characters_of_descriptions_do_not_reach_the_log(void **state)
+{
+    static const char bad[] = "\x1b[\nH\r\x7f";
+    struct toy *toy = toy_open(state, "S1-H1 S1-H2");
+    struct sm_config config = toy_config();
+    memcpy(toy_node(toy, "H2")->name, bad, sizeof bad);
+    toy_start_manager(toy, "H1", &config);
+    toy_settle(toy);
+    assert_true(toy_logged(toy, "?[?H??"));
+    for (size_t i = 0; i < toy->events.length; i++)
+        assert_true(toy->events.data[i] == '\n' || (uint8_t)toy->events.data[i] >= ' ');
+    assert_false(toy_logged(toy, "\nH"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -460,9 +584,14 @@ int main(void)
         TOY_TEST(a_new_manager_keeps_existing_lids),
         TOY_TEST(a_stored_lid_is_assigned_again),
         TOY_TEST(a_link_lost_during_discovery_does_not_affect_the_rest),
+        TOY_TEST(a_link_found_from_its_far_end_becomes_active),
         TOY_TEST(an_adapter_keeps_its_lid_at_another_port),
         TOY_TEST(a_new_node_is_found_by_a_trap_of_its_neighbor),
         TOY_TEST(an_agent_that_does_not_answer_delays_no_other_node),
+        TOY_TEST(a_node_that_answers_again_is_found_within_seconds),
+        TOY_TEST(a_link_whose_probe_was_lost_becomes_active_within_seconds),
+        TOY_TEST(a_switch_that_was_reset_before_it_was_written_gets_its_table),
+        TOY_TEST(a_corrected_duplicate_guid_is_noticed_within_seconds),
         TOY_TEST(a_node_that_answers_node_info_only_is_ignored),
         TOY_TEST(the_second_of_two_nodes_with_one_guid_is_ignored),
         TOY_TEST(the_first_of_a_switch_and_an_adapter_with_one_guid_is_used),
@@ -478,6 +607,7 @@ int main(void)
         TOY_TEST(discovery_of_the_papers_reads_only_node_info_and_port_info),
         TOY_TEST(discovery_of_the_papers_probes_one_node_at_a_time),
         TOY_TEST(phases_of_the_papers_manager_do_not_overlap),
+        TOY_TEST(control_characters_of_descriptions_do_not_reach_the_log),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -447,6 +447,7 @@ static void a_split_ends_within_two_poll_intervals(void **state)
     assert_int_equal(state_of(toy, 0), SM_MASTER); /* its GUID is lower */
     assert_int_equal(state_of(toy, 1), SM_STANDBY);
     toy_run(toy, 20 * TOY_S);
+    assert_int_equal(toy_count(toy, NULL, ATTRIBUTE_NOTICE, METHOD_TRAP), 0);
     assert_true(toy_delivers(toy));
 }
 
@@ -573,6 +574,78 @@ static void the_master_of_higher_rank_stays_and_rediscovers(void **state)
     toy_run(toy, 20 * TOY_S);
     assert_true(toy_logged(toy, "the other master is gone"));
     toy_assert_up(toy);
+}
+
+static struct sm_config rest_config(unsigned watch_ports)
+{
+    struct sm_config config = toy_config_sweeping(1000 * TOY_S);
+    config.priority = 1;
+    config.watch_ports = watch_ports;
+    return config;
+}
+
+/* A master that is at rest and does not sweep soon; nothing tells it that H2 runs a manager. */
+static struct toy *master_at_rest(void **state, unsigned watch_ports)
+{
+    struct toy *toy = toy_open(state, star);
+    struct sm_config config = rest_config(watch_ports);
+    toy_start_manager(toy, "H1", &config);
+    toy_settle(toy);
+    return toy;
+}
+
+static void a_master_finds_another_one_by_its_polls(void **state)
+{
+    struct toy *toy = master_at_rest(state, 0);
+    /* The other one does not meet it at the start. */
+    toy_add_rule(toy, (struct toy_rule){TOY_LOSE, "H1", ATTRIBUTE_SM_INFO, METHOD_GET, 1000});
+    start_with_priority(toy, "H2", 2);
+    toy_settle(toy);
+    assert_int_equal(state_of(toy, 0), SM_MASTER);
+    assert_int_equal(state_of(toy, 1), SM_MASTER);
+    memset(toy->rules, 0, sizeof toy->rules);
+    toy_run(toy, 15 * TOY_S); /* the other one polls a manager that does not answer less often */
+    assert_int_equal(state_of(toy, 0), SM_STANDBY);
+    assert_int_equal(state_of(toy, 1), SM_MASTER);
+}
+
+static void a_master_finds_another_one_when_it_reads_ports(void **state)
+{
+    struct toy *toy = master_at_rest(state, 4);
+    toy_claim_manager(toy, "H2", 2, SM_MASTER);
+    toy_run(toy, 5 * TOY_S);
+    assert_int_equal(toy_node(toy, "H2")->last_control, HANDOVER);
+}
+
+static void a_master_finds_another_one_when_it_writes_its_port(void **state)
+{
+    struct toy *toy = master_at_rest(state, 0);
+    toy_claim_manager(toy, "H2", 2, SM_MASTER);
+    toy_mark(toy);
+    struct sm_config config = rest_config(0);
+    config.subnet_timeout++;
+    sm_configure(toy->sm, toy->now, &config);
+    toy_run(toy, 5 * TOY_S);
+    assert_true(toy_count(toy, "H2", ATTRIBUTE_PORT_INFO, METHOD_SET) > 0);
+    assert_int_equal(toy_node(toy, "H2")->last_control, HANDOVER);
+}
+
+/* OpenSM looks for other masters only when it sweeps; trap 144 makes it sweep. */
+static void a_master_of_lower_rank_gets_a_trap_until_it_hands_over(void **state)
+{
+    struct toy *toy = with_other_manager(state, 2, 1, SM_STANDBY);
+    toy_mark(toy);
+    toy_run(toy, 20 * TOY_S);
+    assert_int_equal(toy_count(toy, NULL, ATTRIBUTE_NOTICE, METHOD_TRAP), 0);
+    toy_claim_manager(toy, "H2", 1, SM_MASTER);
+    toy_mark(toy);
+    toy_run(toy, 20 * TOY_S);
+    assert_in_range(toy_count(toy, "H2", ATTRIBUTE_NOTICE, METHOD_TRAP), 5, 20);
+    toy_claim_manager(toy, "H2", 1, SM_STANDBY);
+    toy_run(toy, 2 * TOY_S);
+    toy_mark(toy);
+    toy_run(toy, 20 * TOY_S);
+    assert_int_equal(toy_count(toy, NULL, ATTRIBUTE_NOTICE, METHOD_TRAP), 0);
 }
 
 static void merged_subnets_have_one_master(void **state)
@@ -833,6 +906,10 @@ int main(void)
         TOY_TEST(a_disabled_manager_repeats_no_request),
         TOY_TEST(the_master_of_lower_rank_hands_over),
         TOY_TEST(the_master_of_higher_rank_stays_and_rediscovers),
+        TOY_TEST(a_master_finds_another_one_by_its_polls),
+        TOY_TEST(a_master_finds_another_one_when_it_reads_ports),
+        TOY_TEST(a_master_finds_another_one_when_it_writes_its_port),
+        TOY_TEST(a_master_of_lower_rank_gets_a_trap_until_it_hands_over),
         TOY_TEST(merged_subnets_have_one_master),
         TOY_TEST(a_manager_that_yields_does_not_become_master_again),
         TOY_TEST(a_master_without_a_standby_does_not_yield),

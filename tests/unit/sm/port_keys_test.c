@@ -227,6 +227,22 @@ static void a_foreign_master_is_looked_for_behind_new_links(void **state)
     assert_true(toy_has_node(toy, "H3"));
 }
 
+/* Adapters answer other SMPs in firmware, but give SMInfo to programs of their host. */
+static void a_stranger_gets_no_key_of_other_ports_with_sm_info(void **state)
+{
+    for (unsigned per_port = 0; per_port < 2; per_port++) {
+        struct sm_config config = protecting(per_port);
+        config.sm_key = ~KEY;
+        struct toy *toy = up_with(state, &config);
+        toy_claim_manager(toy, "H2", 15, SM_MASTER);
+        toy_run(toy, 60 * TOY_S);
+        assert_true(toy_count(toy, "H2", ATTRIBUTE_SM_INFO, METHOD_GET) > 0);
+        assert_true(toy_node(toy, "H2")->received_m_key != KEY);
+        if (!per_port)
+            toy_close(state);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -236,6 +252,7 @@ int main(void)
         TOY_TEST(a_forged_trap_gets_no_key),
         TOY_TEST(a_violation_is_counted_and_logged_with_its_sender),
         TOY_TEST(a_directed_route_that_leads_nowhere_has_no_sender),
+        TOY_TEST(a_stranger_gets_no_key_of_other_ports_with_sm_info),
         TOY_TEST(a_foreign_set_is_undone_within_a_poll),
         TOY_TEST(a_foreign_master_is_looked_for_behind_new_links),
     };

@@ -351,6 +351,7 @@ void toy_agent_answer(struct toy_node *node, unsigned arrival, uint8_t *mad)
         if (set)
             node->last_control = modifier;
         memcpy(node->received_info, data, sizeof node->received_info);
+        node->received_m_key = wire_get(mad, SMP_M_KEY);
         memcpy(data, node->manager, sizeof node->manager);
         break;
     default: break; /* accepted and not stored */

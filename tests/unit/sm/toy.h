@@ -52,6 +52,7 @@ struct toy_node {
     bool claims_manager;       /* answers SMInfo with `manager`, without a manager */
     uint8_t manager[64];       /* SMInfo, set by a test */
     uint8_t received_info[64]; /* data of the last Get or Set of SMInfo */
+    uint64_t received_m_key;   /* M_Key of the same, which a host can read, unlike other SMPs */
     unsigned last_control;     /* modifier of the last Set(SMInfo) received */
     unsigned port_count;
     struct toy_port ports[TOY_PORTS + 1];

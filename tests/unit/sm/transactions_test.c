@@ -205,6 +205,47 @@ static void the_deadline_is_that_of_the_first_time_out(void **state)
     assert_int_equal(counts_of(toy).timeouts, 1);
 }
 
+/* A host sees the transaction IDs of requests to its own port, and can send answers to any request:
+ * directed-route answers are not checked against their source. */
+static void transaction_ids_do_not_follow_from_earlier_ones(void **state)
+{
+    enum { NEAR = 1 << 16, SHARE = 50 };
+    struct toy *toy = toy_up(state, "S1-S2 S1-H1 S2-H2 S2-H3");
+    unsigned near = 0, count = 0, low = 0;
+    for (size_t i = 0; i < toy->sent.count; i++) {
+        uint32_t id = (uint32_t)toy->sent.items[i].tid;
+        low += (id & 0x3FFFFF) < NEAR; /* a small number in the lower part */
+        for (size_t j = i > 64 ? i - 64 : 0; j < i; j++, count++) {
+            uint32_t before = (uint32_t)toy->sent.items[j].tid;
+            near += id - before < NEAR || before - id < NEAR || (id ^ before) < NEAR;
+        }
+    }
+    assert_true(toy->sent.count > 50 && count > 1000);
+    assert_true(near * SHARE < count);
+    assert_true(low * (SHARE / 5) < toy->sent.count);
+}
+
+/* The salt differs in each run of a manager. */
+static void transaction_ids_differ_in_each_run(void **state)
+{
+    uint64_t first[20];
+    for (unsigned run = 0; run < 2; run++) {
+        struct toy *toy = toy_open(state, "S1-H1 S1-H2");
+        struct sm_config config = toy_config();
+        config.salt = run + 1;
+        toy_start_manager(toy, "H1", &config);
+        toy_settle(toy);
+        assert_true(toy->sent.count > 20);
+        for (unsigned i = 0; i < 20; i++) {
+            if (run)
+                assert_true(toy->sent.items[i].tid != first[i]);
+            first[i] = toy->sent.items[i].tid;
+        }
+        if (!run)
+            toy_close(state);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -217,6 +258,8 @@ int main(void)
         TOY_TEST(an_answer_after_the_time_out_is_used_once),
         TOY_TEST(answers_to_earlier_requests_do_not_answer_later_ones),
         TOY_TEST(answers_without_a_request_are_ignored),
+        TOY_TEST(transaction_ids_do_not_follow_from_earlier_ones),
+        TOY_TEST(transaction_ids_differ_in_each_run),
         TOY_TEST(requests_without_a_path_fail_at_once),
         TOY_TEST(requests_over_a_lost_link_are_sent_by_another_path_at_once),
         TOY_TEST(the_deadline_is_that_of_the_first_time_out),

@@ -217,6 +217,50 @@ static void only_a_master_may_control_others(void **state)
     assert_int_equal(state_of(toy, 1), SM_STANDBY);
 }
 
+/* With a key that everybody knows, allowed_sm_guids must hold for the port that a Set or Get comes
+ * from, not for the GUID in it. */
+static void a_set_in_the_name_of_an_allowed_manager_is_refused(void **state)
+{
+    struct toy *toy = toy_open(state, star);
+    const uint64_t guids[] = {toy_node(toy, "H1")->guid + 1, toy_node(toy, "H2")->guid + 1};
+    struct sm_config config = with_key(5, KEY_WELL_KNOWN);
+    config.allowed_sm_guids = guids;
+    config.allowed_sm_guid_count = 2;
+    toy_start_manager(toy, "H1", &config);
+    toy_settle(toy);
+    config.priority = 1;
+    toy_start_manager(toy, "H2", &config);
+    toy_run(toy, 5 * TOY_S);
+    assert_int_equal(state_of(toy, 1), SM_STANDBY);
+    uint8_t info[64];
+    for (unsigned control = HANDOVER; control <= DISCOVER; control++) {
+        fill_master(toy, "H1", KEY_WELL_KNOWN, info);
+        assert_int_equal(toy_send_info(toy, "H3", 1, METHOD_SET, control, info), STATUS_BAD_VALUE);
+        assert_int_equal(state_of(toy, 1), SM_STANDBY);
+    }
+    fill_master(toy, "H2", KEY_WELL_KNOWN, info);
+    assert_int_equal(toy_send_info(toy, "H3", 0, METHOD_SET, HANDOVER, info), STATUS_BAD_VALUE);
+    assert_true(toy_logged(toy, "it comes from another port"));
+    fill_master(toy, "H1", KEY_WELL_KNOWN, info);
+    assert_int_equal(toy_send_info(toy, "H1", 1, METHOD_SET, DISABLE, info), STATUS_OK);
+    assert_int_equal(state_of(toy, 1), SM_NOT_ACTIVE);
+}
+
+/* Without a secret key only the port from which it was sent tells. */
+static void a_control_from_another_port_than_it_claims_is_refused(void **state)
+{
+    struct toy *toy = standby_of_h1(state, KEY_WELL_KNOWN);
+    uint8_t info[64];
+    for (unsigned control = HANDOVER; control <= DISCOVER; control++) {
+        fill_master(toy, "H1", KEY_WELL_KNOWN, info);
+        assert_int_equal(toy_send_info(toy, "H3", 1, METHOD_SET, control, info), STATUS_BAD_VALUE);
+        assert_int_equal(state_of(toy, 1), SM_STANDBY);
+    }
+    assert_true(toy_logged(toy, "it comes from another port"));
+    fill_master(toy, "H1", KEY_WELL_KNOWN, info);
+    assert_int_equal(toy_send_info(toy, "H1", 1, METHOD_SET, DISABLE, info), STATUS_OK);
+}
+
 /* ---- the key stays secret ---- */
 
 static bool has_key(const uint8_t *data)
@@ -303,9 +347,11 @@ int main(void)
         TOY_TEST(with_the_well_known_key_another_key_is_a_stranger),
         TOY_TEST(only_managers_at_allowed_ports_are_peers),
         TOY_TEST(an_allowed_guid_at_another_port_is_a_stranger),
+        TOY_TEST(a_set_in_the_name_of_an_allowed_manager_is_refused),
         TOY_TEST(a_standby_obeys_only_holders_of_a_secret_key),
         TOY_TEST(a_master_ignores_a_handover_without_the_key),
         TOY_TEST(only_a_master_may_control_others),
+        TOY_TEST(a_control_from_another_port_than_it_claims_is_refused),
         TOY_TEST(sm_info_shows_the_key_only_to_who_has_it),
         TOY_TEST(queries_of_a_stranger_do_not_carry_the_key),
         cmocka_unit_test(a_proof_is_valid_for_one_nonce_one_port_and_one_sm_info),

@@ -401,6 +401,62 @@ static void long_messages_that_nobody_acknowledges_are_limited(void **state)
     mem_free(message);
 }
 
+/* Passes a segment of a request from the port with this LID to the layer. */
+static void deliver_segment(struct stage *stage, uint16_t slid, uint64_t tid, uint32_t segment,
+                            bool last)
+{
+    struct sent_mad sent = make_mad(CLASS_SUBN_ADM, METHOD_GET_MULTI, 0x3A, tid);
+    struct fabric_delivery delivery = {.port = world_port(&stage->world, stage->world.s0, 0),
+                                       .header = {.slid = slid,
+                                                  .dlid = OWN_LID,
+                                                  .src_qp = QP_GSI,
+                                                  .dest_qp = QP_GSI,
+                                                  .q_key = Q_KEY_GSI,
+                                                  .p_key = P_KEY_DEFAULT}};
+    wire_set(sent.mad, RMPP_VERSION, RMPP_THIS_VERSION);
+    wire_set(sent.mad, RMPP_TYPE, RMPP_DATA);
+    wire_set(sent.mad, RMPP_FLAGS,
+             RMPP_FLAG_ACTIVE | (segment == 1 ? RMPP_FLAG_FIRST : 0) | (last ? RMPP_FLAG_LAST : 0));
+    wire_set(sent.mad, RMPP_DATA1, segment);
+    wire_set(sent.mad, RMPP_DATA2, last ? MAD_BYTES - WIRE_BYTES_RMPP : 0);
+    memcpy(delivery.mad, sent.mad, MAD_BYTES);
+    mad_layer_deliver(stage->layer, 0, &delivery);
+}
+
+static struct mad_file *open_multi_path_server(struct stage *stage)
+{
+    struct mad_file *server = open_switch_with_lid(stage);
+    struct registration served = service(CLASS_SUBN_ADM, 2, METHOD_GET_MULTI);
+    served.rmpp_version = 1;
+    assert_true(mad_file_register(server, &served) >= 0);
+    return server;
+}
+
+static void transfers_that_a_port_does_not_end_prevent_no_other_port_from_sending(void **state)
+{
+    enum { ATTACKERS = 100, EACH = 50, HONEST = 1000 };
+    struct stage *stage = *state;
+    struct mad_file *server = open_multi_path_server(stage);
+    for (unsigned slid = 100; slid < 100 + ATTACKERS; slid++)
+        for (unsigned tid = 1; tid <= EACH; tid++)
+            deliver_segment(stage, (uint16_t)slid, tid, 1, false);
+    assert_null(mad_file_next(server));
+    deliver_segment(stage, HONEST, 7, 1, false);
+    deliver_segment(stage, HONEST, 7, 2, true);
+    assert_non_null(mad_file_next(server));
+    assert_int_equal(ntohs(mad_file_next(server)->head.lid), HONEST);
+}
+
+static void a_request_of_more_than_a_mebibyte_is_stopped(void **state)
+{
+    enum { SEGMENTS = (1 << 20) / (MAD_BYTES - SA_DATA_OFFSET) + 1 };
+    struct stage *stage = *state;
+    struct mad_file *server = open_multi_path_server(stage);
+    for (unsigned segment = 1; segment <= SEGMENTS; segment++)
+        deliver_segment(stage, 100, 7, segment, segment == SEGMENTS);
+    assert_null(mad_file_next(server));
+}
+
 static void without_rmpp_a_long_message_is_refused(void **state)
 {
     struct stage *stage = *state;
@@ -513,6 +569,8 @@ int main(void)
         CLAIM(a_request_without_an_agent_is_answered_unsupported),
         CLAIM(a_long_answer_arrives_whole),
         CLAIM(long_messages_that_nobody_acknowledges_are_limited),
+        CLAIM(transfers_that_a_port_does_not_end_prevent_no_other_port_from_sending),
+        CLAIM(a_request_of_more_than_a_mebibyte_is_stopped),
         CLAIM(without_rmpp_a_long_message_is_refused),
         CLAIM(a_full_queue_drops_messages_but_no_time_out),
         CLAIM(requests_that_timed_out_count_as_outstanding_until_they_are_taken),
