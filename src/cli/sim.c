@@ -35,7 +35,7 @@ static const char help[] =
     "  --quiet          print only checks that fail, and the last line\n"
     "\n"
     "exit status: 0 all checks passed, 1 a check failed, 2 the scenario is invalid.\n"
-    "Ctrl-C ends the run and prints its results so far, marked as partial (status 130).\n"
+    "Ctrl-C ends the run and prints its results so far, marked as partial: 130.\n"
     "\n"
     "a scenario:\n"
     "  topology clos 3 1 4\n"
