@@ -4,6 +4,7 @@
 
 #include <assert.h>
 #include <ctype.h>
+#include <stdbool.h>
 #include <string.h>
 
 enum { LONGEST = 64, FAR = LONGEST * 2 };
@@ -37,18 +38,25 @@ static unsigned edit_distance(const char *a, const char *b)
     return rows[i % 3][columns];
 }
 
+/* One edit in three letters, and one in shorter words that have a letter in common. */
+static bool is_near(unsigned edits, size_t a, size_t b)
+{
+    size_t longer = a > b ? a : b, shorter = a < b ? a : b;
+    return edits <= (longer < 3 ? 1 : longer / 3) && edits < shorter;
+}
+
 const char *nearest_word(const char *text, const char *const *words, size_t count)
 {
     assert(text && (words || !count));
     const char *best = NULL;
     size_t length = strlen(text);
-    unsigned least = (unsigned)(length < LONGEST ? length : LONGEST) / 3 + 2;
+    unsigned least = (unsigned)(length < LONGEST ? length : LONGEST) / 2 + 2;
     for (size_t i = 0; i < count; i++) {
         size_t other = strlen(words[i]);
         if ((length < other ? other - length : length - other) >= least)
             continue; /* at least that many edits */
         unsigned edits = edit_distance(text, words[i]);
-        if (edits < least && edits < other) {
+        if (edits < least && is_near(edits, length, other)) {
             best = words[i];
             least = edits;
         }

@@ -43,7 +43,7 @@ static const char help[] =
     "                        may be repeated\n"
     "  --attributes          list all attributes with value, range and meaning\n"
     "  --seed N              seed of the random numbers (default: 1)\n"
-    "  --pcap FILE           write every packet on every link to FILE\n"
+    "  --pcap FILE           write every MAD on every link to FILE (pcapng)\n"
     "\n"
     "examples:\n"
     "  weft fabric cluster.net -- ibnetdiscover\n"
@@ -97,8 +97,9 @@ static int parse_fabric_arguments(struct fabric_arguments *arguments, int argc, 
     return 0;
 }
 
-static int make_options(const struct fabric_arguments *arguments, struct fabric_options *options,
-                        struct err *err)
+/* Patterns of attributes are compared with the nodes of `topology`. */
+static int make_options(const struct fabric_arguments *arguments, const struct topology *topology,
+                        struct fabric_options *options, struct err *err)
 {
     int result = fabric_options_preset(options, arguments->preset, err);
     for (size_t i = 0; i < arguments->settings.count && result == 0; i++) {
@@ -109,6 +110,8 @@ static int make_options(const struct fabric_arguments *arguments, struct fabric_
         char *key = mem_strdup(setting);
         key[equals - setting] = 0;
         result = fabric_options_set(options, key, equals + 1, err);
+        if (result == 0 && topology)
+            result = fabric_options_check_pattern(key, topology, err);
         mem_free(key);
     }
     return result;
@@ -223,17 +226,19 @@ static int serve_fabric(const struct fabric_arguments *arguments, struct fabric 
     return result;
 }
 
-static int simulate_fabric(const struct fabric_arguments *arguments,
-                           const struct fabric_options *options, struct err *err)
+static int simulate_fabric(const struct fabric_arguments *arguments, struct err *err)
 {
+    struct fabric_options options;
     struct topology topology;
     struct pcap *pcap = NULL;
     topology_init(&topology);
     int result = command_read_topology("fabric", arguments->net, &topology, err);
+    if (result == 0)
+        result = make_options(arguments, &topology, &options, err);
     if (result == 0 && arguments->pcap)
         result = pcap_open(&pcap, arguments->pcap, err);
     if (result == 0) {
-        struct fabric *fabric = fabric_new(&topology, options, arguments->seed);
+        struct fabric *fabric = fabric_new(&topology, &options, arguments->seed);
         fabric_set_pcap(fabric, pcap);
         result = serve_fabric(arguments, fabric, err);
         fabric_free(fabric);
@@ -254,13 +259,13 @@ static int run_fabric(int argc, char **argv)
     if (argc > 2 && strcmp(argv[1], PRELOAD_STEP) == 0)
         return preload_start(argv + 2);
     int result = parse_fabric_arguments(&arguments, argc, argv);
-    if (result == 0)
-        result = make_options(&arguments, &options, &err);
+    if (result == 0 && arguments.attributes)
+        result = make_options(&arguments, NULL, &options, &err);
     if (result == 0 && arguments.attributes) {
         fabric_options_list(&options, &list);
         result = command_print("fabric", &list);
     } else if (result == 0) {
-        result = simulate_fabric(&arguments, &options, &err);
+        result = simulate_fabric(&arguments, &err);
     }
     vec_release(&arguments.settings);
     return result < 0 ? command_error("fabric", &err) : result;

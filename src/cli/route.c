@@ -49,7 +49,8 @@ static const char help[] =
     "                      nue: of destinations)\n"
     "  --weights FILE      lines \"SWITCH PORT WEIGHT\"; weight 2 gets half the load\n"
     "                      of weight 1\n"
-    "  --user-routes FILE  replace table entries by those in FILE: \"SWITCH LID PORT\"\n"
+    "  --user-routes FILE  replace table entries by those in FILE: lines \"SWITCH\n"
+    "                      DESTINATION PORT\", nodes by GUID, LID or name\n"
     "  --seed-balance      count user routes as load before balancing\n"
     "  --allow-cycles      minhop: accept tables that could deadlock\n"
     "  --reversible        dfsssp, nue: both directions of every pair on one VL, or\n"
@@ -357,6 +358,9 @@ static int route_file(const char *net, const struct options *options)
         renames |= engines.items[i]->renames;
     if (status == EXIT_HOLDS)
         status = load_network("route", net, options->lmc, renames, NULL, &network);
+    struct err err;
+    if (status == EXIT_HOLDS && user_routes_check(&inputs.user, &network, options->user, &err))
+        status = command_error("route", &err);
     if (status == EXIT_HOLDS) {
         struct workers workers = workers_of_threads((unsigned)options->threads);
         wanted.workers = &workers;

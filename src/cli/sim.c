@@ -9,6 +9,7 @@
 
 #include <langinfo.h>
 #include <locale.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -27,13 +28,14 @@ static const char help[] =
     "                   of traffic (traffic.rate=20e3, traffic.2.size=64), of a\n"
     "                   generated topology (topology.switches=64), or preset=paper;\n"
     "                   may be repeated\n"
-    "  --pcap FILE      write every packet on every link to FILE\n"
+    "  --pcap FILE      write every MAD on every link to FILE (pcapng)\n"
     "  --out DIR        also write report.html, run.json, CSV files and a result\n"
     "                   store to DIR\n"
     "  --json           print one JSON object instead of text\n"
     "  --quiet          print only checks that fail, and the last line\n"
     "\n"
     "exit status: 0 all checks passed, 1 a check failed, 2 the scenario is invalid.\n"
+    "Ctrl-C ends the run and prints its results so far, marked as partial: 130.\n"
     "\n"
     "a scenario:\n"
     "  topology clos 3 1 4\n"
@@ -47,6 +49,8 @@ static const char help[] =
     "examples:\n"
     "  weft sim death.weft --out death\n"
     "  weft sim death.weft --set sm.engine=pira --set traffic.load=0.3 --json\n";
+
+enum { EXIT_SIGNAL = 128 }; /* added to the number of the signal, as shells do */
 
 struct sim_arguments {
     const char *file, *seed_text, *pcap, *out;
@@ -92,6 +96,24 @@ static void show_progress(void *context, uint64_t now, uint64_t until)
                   known ? time_text(until, end) : "", clock - arguments->begin);
 }
 
+/* ---- signals ---- */
+
+static volatile sig_atomic_t caught; /* the number of the signal */
+
+static void catch_signal(int number)
+{
+    caught = number;
+}
+
+/* The first signal stops the run, which then prints its results; a second one ends the process. */
+static void catch_signals(void)
+{
+    struct sigaction action = {.sa_handler = catch_signal, .sa_flags = (int)SA_RESETHAND};
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+}
+
 /* ---- printing ---- */
 
 static void print_event(void *context, const struct run_record_event *event)
@@ -104,6 +126,7 @@ static void print_event(void *context, const struct run_record_event *event)
     progress_clear();
     run_record_write_event(event, &line);
     fwrite(line.data, 1, line.length, stdout);
+    fflush(stdout); /* a reader of a pipe gets each event as it happens */
     text_release(&line);
 }
 
@@ -142,6 +165,7 @@ static int run_with_options(struct sim_arguments *arguments, struct scenario *sc
         scenario_override_seed(scenario, arguments->seed);
     if (status == 0 && arguments->pcap)
         status = pcap_open(&arguments->play.pcap, arguments->pcap, err);
+    catch_signals();
     if (status == 0)
         status = run_scenario(scenario, &arguments->play, &record, err);
     progress_clear();
@@ -159,6 +183,8 @@ static int run_with_options(struct sim_arguments *arguments, struct scenario *sc
     if (status == 0) {
         print_results(arguments, &record);
         status = run_record_failures(&record) ? EXIT_FAILS : EXIT_HOLDS;
+        if (results_value(&record.results, "partial") > 0)
+            status = EXIT_SIGNAL + caught;
     }
     run_record_release(&record);
     return status;
@@ -167,7 +193,8 @@ static int run_with_options(struct sim_arguments *arguments, struct scenario *sc
 static int run_sim(int argc, char **argv)
 {
     struct text topology = {0};
-    struct sim_arguments arguments = {.play.topology = &topology, .begin = clock_seconds()};
+    struct sim_arguments arguments = {
+        .play.topology = &topology, .play.interrupt = &caught, .begin = clock_seconds()};
     struct scenario scenario;
     struct err err = {0};
     if (isatty(STDERR_FILENO)) {

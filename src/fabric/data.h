@@ -37,6 +37,7 @@ struct packet_view {
     uint32_t from_vm, to_vm;      /* VM numbers, or TOPOLOGY_NONE */
     uint64_t made, entered;       /* made by its source; entered the output buffer of the adapter */
     uint32_t payload_bytes, bytes; /* bytes: on the wire */
+    uint32_t message_bytes;        /* of the message that it is a part of; 0: none */
     uint16_t dlid;
     uint8_t sl, hops, tries; /* hops: switches passed; tries: number of retries */
 };

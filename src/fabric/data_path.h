@@ -130,7 +130,8 @@ struct sender {
     struct traffic_source source, counted; /* counted: a copy of the source that runs ahead */
     struct traffic_packet ahead;           /* the next packet of `counted` */
     struct traffic_packet next;
-    uint64_t earliest;        /* time allowed by static rate control */
+    uint64_t message_made; /* saturated arrivals: when the first packet of the message was made */
+    uint64_t earliest;     /* time allowed by static rate control */
     uint64_t drawn, foreseen; /* packets drawn from `source` and from `counted` */
     uint32_t waiting_for;     /* output VL whose queue it is in, or NONE */
     uint32_t next_waiting;    /* next sender in that queue */

@@ -135,6 +135,7 @@ void fabric_free(struct fabric *fabric)
     vec_release(&fabric->losses);
     vec_release(&fabric->bad_cables);
     map_release(&fabric->proxied);
+    mem_free(fabric->pcap_interfaces);
     mem_free(fabric);
 }
 
@@ -143,9 +144,14 @@ const struct topology *fabric_topology(const struct fabric *fabric)
     return fabric->topology;
 }
 
-void fabric_set_pcap(struct fabric *fabric, struct pcap *pcap)
+void fabric_set_interrupt(struct fabric *fabric, const volatile sig_atomic_t *interrupt)
 {
-    fabric->pcap = pcap;
+    fabric->interrupt = interrupt;
+}
+
+bool fabric_is_interrupted(const struct fabric *fabric)
+{
+    return fabric->interrupt && *fabric->interrupt;
 }
 
 void fabric_attach(struct fabric *fabric, uint32_t port)
@@ -281,6 +287,12 @@ bool fabric_run_network(struct fabric *fabric, uint64_t until)
     return fabric->deliveries.count > 0;
 }
 
+void fabric_advance_network(struct fabric *fabric, uint64_t time)
+{
+    if (des_next_time(fabric->network) == TIME_NEVER && des_now(fabric->network) < time)
+        des_advance(fabric->network, time);
+}
+
 void fabric_run_timers(struct fabric *fabric, uint64_t until)
 {
     struct event event;
@@ -319,6 +331,8 @@ bool fabric_run(struct fabric *fabric, uint64_t until)
     uint64_t timer = des_next_time(fabric->timers);
     struct event event;
     while (!fabric->deliveries.count) {
+        if (fabric_is_interrupted(fabric))
+            return false;
         if (des_pop(fabric->network, until < timer ? until : timer, &event)) {
             if (event.kind >= EVENT_DATA_PACKET) { /* events of data packets set no timers */
                 prefetch_upcoming(fabric);

@@ -18,6 +18,8 @@
 #include "topology/topology.h"
 #include "wire/packet.h"
 
+#include <signal.h>
+
 struct fabric;
 struct pcap;
 
@@ -35,6 +37,9 @@ void fabric_free(struct fabric *fabric);
 const struct topology *fabric_topology(const struct fabric *fabric);
 /* Records every management packet on every link. */
 void fabric_set_pcap(struct fabric *fabric, struct pcap *pcap);
+/* A flag that a signal handler sets: fabric_run() then returns before its time. NULL: none. */
+void fabric_set_interrupt(struct fabric *fabric, const volatile sig_atomic_t *interrupt);
+bool fabric_is_interrupted(const struct fabric *fabric);
 
 /* Consumers are programs at QP0 or QP1 of a port. Agents answer "unsupported" to requests for which
  * no consumer is attached. `manager` also sets IsSM in the port's capability mask. Attachments are
@@ -62,6 +67,8 @@ uint64_t fabric_next_timer(struct fabric *fabric);
  * stops early, with true, when a delivery is waiting. */
 bool fabric_run_network(struct fabric *fabric, uint64_t until);
 void fabric_run_timers(struct fabric *fabric, uint64_t until);
+/* Advances the clock of the network to `time` if it is behind and no event is due. */
+void fabric_advance_network(struct fabric *fabric, uint64_t time);
 /* Both on one clock. */
 bool fabric_run(struct fabric *fabric, uint64_t until);
 

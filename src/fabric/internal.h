@@ -149,6 +149,8 @@ struct fabric {
     VEC(struct bad_cable) bad_cables;
     struct map proxied; /* transaction ID of a request from a VF at a shared port → its port */
     struct pcap *pcap;
+    uint32_t *pcap_interfaces;              /* capture.c: by sending port */
+    const volatile sig_atomic_t *interrupt; /* or NULL */
     struct fabric_totals totals;
     uint64_t seed, trace, smi_ps, sma_ps, routing_ps;
     struct data *data; /* NULL: no traffic */
@@ -188,6 +190,9 @@ uint32_t shared_send(struct fabric *fabric, uint32_t port, const uint8_t mad[MAD
 uint32_t shared_receiver(struct fabric *fabric, uint32_t port, const uint8_t mad[MAD_BYTES]);
 /* Writes the GUIDs of VFs to the GUID table of their adapter; of all adapters with NONE. */
 void shared_join(struct fabric *fabric, uint32_t node);
+
+/* capture.c: the packet leaves the port */
+void capture_packet(struct fabric *fabric, uint32_t port, uint64_t at, const struct packet *packet);
 
 /* link.c */
 uint64_t wire_time(const struct port *port, uint64_t bytes);

@@ -5,7 +5,6 @@
  * only the MADs of general services; they wait in a bounded queue, too. A packet in flight when its
  * link goes down is lost. */
 #include "fabric/internal.h"
-#include "wire/pcap.h"
 
 #include <assert.h>
 
@@ -42,8 +41,7 @@ static uint64_t send_management(struct fabric *fabric, uint32_t index, uint64_t 
     sma_count(sma, port->number, COUNTER_XMIT_DATA, packet->bytes / 4);
     sma_count(sma, port->number, multicast ? COUNTER_MULTICAST_XMIT : COUNTER_UNICAST_XMIT, 1);
     fabric->totals.hops++;
-    if (fabric->pcap)
-        pcap_write(fabric->pcap, at, &(struct pcap_packet){packet->header, packet->mad, MAD_BYTES});
+    capture_packet(fabric, index, at, packet);
     packet->link_epoch = port->epoch;
     port->busy_ps += whole;
     des_post(fabric->network, at + lead + port->flight_ps,

@@ -295,6 +295,32 @@ int fabric_options_set(struct fabric_options *options, const char *key, const ch
     return 0;
 }
 
+static bool pattern_matches(const char *pattern, const char *name, const char *description,
+                            bool is_switch)
+{
+    return strcmp(pattern, is_switch ? "switches" : "adapters") == 0 ||
+           fnmatch(pattern, name, 0) == 0 || (description && fnmatch(pattern, description, 0) == 0);
+}
+
+int fabric_options_check_pattern(const char *key, const struct topology *topology, struct err *err)
+{
+    const char *colon = strrchr(key, ':');
+    size_t length = colon ? (size_t)(colon - key) : 0;
+    char pattern[sizeof((struct fabric_override *)NULL)->pattern];
+    if (!colon || length >= sizeof pattern)
+        return 0;
+    memcpy(pattern, key, length);
+    pattern[length] = 0;
+    if (strcmp(pattern, "switches") == 0 || strcmp(pattern, "adapters") == 0)
+        return 0; /* a fabric may have none */
+    for (size_t i = 0; i < topology->nodes.count; i++) {
+        const struct topology_node *node = &topology->nodes.items[i];
+        if (pattern_matches(pattern, node->name, node->description, node->kind == NODE_SWITCH))
+            return 0;
+    }
+    return err_set(err, ENOENT, "no node of the fabric matches '%s'", pattern);
+}
+
 struct node_options fabric_options_for(const struct fabric_options *options, const char *name,
                                        const char *description, bool is_switch)
 {
@@ -303,10 +329,7 @@ struct node_options fabric_options_for(const struct fabric_options *options, con
     for (unsigned i = 0; i < options->override_count; i++) {
         const struct fabric_override *override = &options->overrides[i];
         uint64_t value;
-        const char *pattern = override->pattern;
-        if (strcmp(pattern, is_switch ? "switches" : "adapters") != 0 &&
-            fnmatch(pattern, name, 0) != 0 &&
-            (!description || fnmatch(pattern, description, 0) != 0))
+        if (!pattern_matches(override->pattern, name, description, is_switch))
             continue;
         const struct attribute *attribute = find_attribute(override->key);
         if (parse_value(attribute, override->value, &value))

@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "base/text.h"
 #include "sma/sma.h"
+#include "topology/topology.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -61,6 +62,8 @@ int fabric_options_preset(struct fabric_options *options, const char *name, stru
  * (or to all "switches", "adapters"); later ones win. */
 int fabric_options_set(struct fabric_options *options, const char *key, const char *value,
                        struct err *err);
+/* -ENOENT if `key` has a pattern that matches no node of the topology. */
+int fabric_options_check_pattern(const char *key, const struct topology *topology, struct err *err);
 /* The attributes of one node, overrides applied. The description may be NULL. */
 struct node_options fabric_options_for(const struct fabric_options *options, const char *name,
                                        const char *description, bool is_switch);

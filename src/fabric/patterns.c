@@ -1,22 +1,30 @@
 /* Traffic patterns: the destination of each packet.
  *
- * There are three kinds. Permutations of the members (the bit patterns, shifts) give a sender the
+ * There are four kinds. Permutations of the members (the bit patterns, shifts) give a sender the
  * same partner for all packets, found once when the source is made. All-to-all walks through the
  * members in the order of a linear-shift exchange: at step s member i sends to member i + s, so
  * that, if they stay in step, no two send to the same. Uniform and hot spot draw a receiver for
  * each packet. A hot spot receives its own share and a uniform share of the rest; if the hot
- * receiver itself sends, it sends only the rest. Definitions as in Dally and Towles, Principles and
- * Practices of Interconnection Networks, section 3.2. */
+ * receiver itself sends, it sends only the rest. A
+ * permutation or a matrix is given as pairs of members. Definitions as in Dally and Towles,
+ * Principles and Practices of Interconnection Networks, section 3.2. */
 #include "fabric/traffic_internal.h"
 
 #include <assert.h>
 
 const char *const traffic_pattern_names[TRAFFIC_PATTERNS] = {
-    [PATTERN_UNIFORM] = "uniform",     [PATTERN_BIT_REVERSAL] = "bit-reversal",
-    [PATTERN_TRANSPOSE] = "transpose", [PATTERN_SHUFFLE] = "shuffle",
-    [PATTERN_HOT_SPOT] = "hot-spot",   [PATTERN_ALL_TO_ALL] = "all-to-all",
-    [PATTERN_SHIFT] = "shift",         [PATTERN_RING] = "ring",
-    [PATTERN_GATHER] = "gather",       [PATTERN_TRACE] = "trace",
+    [PATTERN_UNIFORM] = "uniform",
+    [PATTERN_BIT_REVERSAL] = "bit-reversal",
+    [PATTERN_TRANSPOSE] = "transpose",
+    [PATTERN_SHUFFLE] = "shuffle",
+    [PATTERN_HOT_SPOT] = "hot-spot",
+    [PATTERN_ALL_TO_ALL] = "all-to-all",
+    [PATTERN_SHIFT] = "shift",
+    [PATTERN_RING] = "ring",
+    [PATTERN_GATHER] = "gather",
+    [PATTERN_TRACE] = "trace",
+    [PATTERN_PERMUTATION] = "permutation",
+    [PATTERN_MATRIX] = "matrix",
 };
 
 bool pattern_maps_members(enum traffic_pattern pattern)
@@ -68,6 +76,29 @@ static uint32_t find_self(const struct traffic *traffic, uint32_t sender)
     return TRAFFIC_NONE;
 }
 
+/* Finds the row of the sender. False: it sends nothing. */
+static bool find_row(const struct traffic *traffic, struct traffic_source *source)
+{
+    const struct traffic_pair *pairs = traffic->pairs.items;
+    size_t first, end;
+    lower_bound(first, traffic->pairs.count, pairs[first].sender < source->sender);
+    lower_bound(end, traffic->pairs.count, pairs[end].sender <= source->sender);
+    source->turn = (uint32_t)first;
+    source->row_end = (uint32_t)end;
+    if (first < end)
+        source->partner = pairs[first].receiver;
+    return first < end;
+}
+
+static uint32_t draw_of_row(const struct traffic *traffic, struct traffic_source *source)
+{
+    const struct traffic_pair *row = &traffic->pairs.items[source->turn];
+    size_t count = source->row_end - source->turn, chosen;
+    uint64_t number = rng_below(&source->rng, row[count - 1].weight_until);
+    lower_bound(chosen, count, row[chosen].weight_until <= number);
+    return row[chosen].receiver;
+}
+
 bool pattern_prepare(const struct traffic *traffic, struct traffic_source *source)
 {
     size_t entry;
@@ -81,6 +112,8 @@ bool pattern_prepare(const struct traffic *traffic, struct traffic_source *sourc
         source->turn = (uint32_t)entry;
         return source->turn < traffic->trace.count &&
                traffic->trace.items[source->turn].sender == source->sender;
+    case PATTERN_PERMUTATION:
+    case PATTERN_MATRIX: return find_row(traffic, source);
     case PATTERN_UNIFORM:
     case PATTERN_HOT_SPOT:
     case PATTERN_ALL_TO_ALL:
@@ -105,6 +138,7 @@ uint32_t pattern_draw_receiver(const struct traffic *traffic, struct traffic_sou
         if (traffic->hot != source->self && rng_chance(&source->rng, traffic->hot_parts))
             return traffic->hot;
         return draw_uniform(traffic, source);
+    case PATTERN_MATRIX: return draw_of_row(traffic, source);
     case PATTERN_ALL_TO_ALL:
         step = source->turn + 1;
         source->turn = step < members - 1 ? step : 0;

@@ -36,21 +36,22 @@ static struct packet_view view_packet(struct data *data, const struct data_packe
     bool made_here = data_packet->sender != NONE;
     const struct sender *sender = made_here ? &data->senders.items[data_packet->sender] : NULL;
     bool to_vm = is_vm(data_packet->destination);
-    return (struct packet_view){.traffic = sender ? sender->traffic : NONE,
-                                .source = sender ? sender->port : NONE,
-                                .destination =
-                                    to_vm ? vm_at(data, data_packet->destination)->view.port
-                                          : data_packet->destination,
-                                .from_vm = sender ? sender->vm : NONE,
-                                .to_vm = to_vm ? data_packet->destination : NONE,
-                                .made = data_packet->made,
-                                .entered = data_packet->entered,
-                                .payload_bytes = data_packet->payload,
-                                .bytes = data_packet->bytes,
-                                .dlid = data_packet->dlid,
-                                .sl = data_packet->sl,
-                                .hops = data_packet->hops,
-                                .tries = data_packet->tries};
+    return (struct packet_view){
+        .traffic = sender ? sender->traffic : NONE,
+        .source = sender ? sender->port : NONE,
+        .destination =
+            to_vm ? vm_at(data, data_packet->destination)->view.port : data_packet->destination,
+        .from_vm = sender ? sender->vm : NONE,
+        .to_vm = to_vm ? data_packet->destination : NONE,
+        .message_bytes = sender ? data->traffics.items[sender->traffic].message_bytes : 0,
+        .made = data_packet->made,
+        .entered = data_packet->entered,
+        .payload_bytes = data_packet->payload,
+        .bytes = data_packet->bytes,
+        .dlid = data_packet->dlid,
+        .sl = data_packet->sl,
+        .hops = data_packet->hops,
+        .tries = data_packet->tries};
 }
 
 static void add_to_trace_hash(struct fabric *fabric, const struct data_packet *data_packet,
@@ -242,7 +243,9 @@ static uint32_t make_data_packet(struct fabric *fabric, uint32_t number)
         return NONE;
     uint32_t data_packet_number = pool_take(&data->data_packets);
     *data_packet_at(data, data_packet_number) = (struct data_packet){
-        .made = is_saturated(traffic) ? des_now(fabric->network) : sender->next.time,
+        .made = !is_saturated(traffic)   ? sender->next.time
+                : sender->next.continues ? sender->message_made
+                                         : des_now(fabric->network),
         .sender = number,
         .destination = destination,
         .dlid = path.dlid,
@@ -325,6 +328,8 @@ static bool offer_next(struct fabric *fabric, uint32_t number, uint32_t turn)
         data->totals.unroutable++;
     else
         data->made++;
+    if (!sender_at(fabric, number)->next.continues)
+        sender_at(fabric, number)->message_made = now;
     draw_next(fabric, sender_at(fabric, number));
     if (outcome == REFUSED && is_saturated(traffic) && sender->earliest < now + TIME_US)
         sender->earliest = now + TIME_US; /* ends the loop of take_turn() */

@@ -56,6 +56,7 @@ void traffic_copy(struct traffic *to, const struct traffic *from)
     DUPLICATE(receivers);
     DUPLICATE(intervals_ps);
     DUPLICATE(trace);
+    DUPLICATE(pairs);
 #undef DUPLICATE
 }
 
@@ -65,6 +66,7 @@ void traffic_release(struct traffic *traffic)
     vec_release(&traffic->receivers);
     vec_release(&traffic->intervals_ps);
     vec_release(&traffic->trace);
+    vec_release(&traffic->pairs);
 }
 
 static int check_distinct(const uint32_t *ports, size_t count, const char *what, struct err *err)
@@ -151,6 +153,18 @@ static int check_sizes(const struct traffic *traffic, struct err *err)
     return 0;
 }
 
+static int check_messages(const struct traffic *traffic, struct err *err)
+{
+    if (traffic->message_bytes == 0)
+        return 0;
+    if (traffic->message_bytes > TRAFFIC_LARGEST_MESSAGE)
+        return err_set(err, EINVAL, "messages of %u bytes: at most %d are possible",
+                       traffic->message_bytes, TRAFFIC_LARGEST_MESSAGE);
+    if (traffic->size_count != 1 || traffic->pattern == PATTERN_TRACE)
+        return err_set(err, EINVAL, "messages need packets of one size, and no trace");
+    return 0;
+}
+
 static int check_service(const struct traffic *traffic, struct err *err)
 {
     if (traffic->sl > TRAFFIC_RANDOM_SL)
@@ -194,10 +208,36 @@ static int check_trace(const struct traffic *traffic, struct err *err)
     return 0;
 }
 
+static int check_pairs(const struct traffic *traffic, struct err *err)
+{
+    const struct traffic_pair *pairs = traffic->pairs.items;
+    if (traffic->pattern != PATTERN_PERMUTATION && traffic->pattern != PATTERN_MATRIX)
+        return 0;
+    if (traffic->pairs.count == 0 || traffic->pairs.count >= UINT32_MAX)
+        return err_set(err, EINVAL, "%s traffic with %zu pairs",
+                       traffic_pattern_names[traffic->pattern], traffic->pairs.count);
+    for (size_t i = 0; i < traffic->pairs.count; i++) {
+        bool first = i == 0 || pairs[i - 1].sender != pairs[i].sender;
+        if (pairs[i].sender >= traffic->senders.count ||
+            pairs[i].receiver >= traffic->receivers.count ||
+            traffic->senders.items[pairs[i].sender] == traffic->receivers.items[pairs[i].receiver])
+            return err_set(err, EINVAL, "pair %zu: no such members, or one port", i);
+        if ((i > 0 && pairs[i - 1].sender > pairs[i].sender) ||
+            (!first && pairs[i - 1].weight_until >= pairs[i].weight_until) ||
+            pairs[i].weight_until == 0)
+            return err_set(err, EINVAL, "pair %zu: not sorted, or without weight", i);
+        if (!first && traffic->pattern == PATTERN_PERMUTATION)
+            return err_set(err, EINVAL, "sender %u of a permutation has two receivers",
+                           pairs[i].sender);
+    }
+    return 0;
+}
+
 int traffic_check(const struct traffic *traffic, struct err *err)
 {
     static int (*const checks[])(const struct traffic *, struct err *) = {
-        check_pattern, check_times, check_sizes, check_service, check_trace,
+        check_pattern, check_times, check_sizes, check_messages,
+        check_service, check_trace, check_pairs,
     };
     int status = 0;
     for (unsigned i = 0; i < sizeof checks / sizeof checks[0] && !status; i++)
@@ -259,19 +299,38 @@ static struct traffic_packet next_of_trace(const struct traffic *traffic,
     };
 }
 
+/* The next packet of a message that has bytes left. */
+static struct traffic_packet next_of_message(const struct traffic *traffic,
+                                             struct traffic_source *source)
+{
+    struct traffic_packet packet = source->message;
+    uint32_t size = traffic->sizes[0].payload_bytes;
+    packet.payload_bytes = source->message_left < size ? source->message_left : size;
+    source->message_left -= packet.payload_bytes;
+    source->message.continues = true;
+    return packet;
+}
+
 struct traffic_packet traffic_draw(const struct traffic *traffic, struct traffic_source *source)
 {
     if (source->time == TIME_NEVER)
         return end_of_packets(source);
     if (traffic->pattern == PATTERN_TRACE)
         return next_of_trace(traffic, source);
+    if (source->message_left)
+        return next_of_message(traffic, source);
     arrival_draw_time(traffic, source);
     if (source->time >= traffic->stop_ps)
         return end_of_packets(source);
-    return (struct traffic_packet){
+    struct traffic_packet packet = {
         .time = source->time,
         .receiver = pattern_draw_receiver(traffic, source),
         .payload_bytes = draw_size(traffic, &source->rng),
         .sl = draw_sl(traffic, &source->rng),
     };
+    if (!traffic->message_bytes)
+        return packet;
+    source->message = packet;
+    source->message_left = traffic->message_bytes;
+    return next_of_message(traffic, source);
 }

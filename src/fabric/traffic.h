@@ -31,6 +31,8 @@ enum traffic_pattern {
     PATTERN_RING,         /* the next one of a ring: shift by one */
     PATTERN_GATHER,       /* all to receiver `hot` */
     PATTERN_TRACE,        /* from a file */
+    PATTERN_PERMUTATION,  /* one receiver for each sender, from a file */
+    PATTERN_MATRIX,       /* receivers with the probabilities of a row of a matrix, from a file */
     TRAFFIC_PATTERNS,
 };
 enum traffic_arrival {
@@ -45,6 +47,7 @@ extern const char *const traffic_pattern_names[TRAFFIC_PATTERNS]; /* "bit-revers
 extern const char *const traffic_arrival_names[TRAFFIC_ARRIVALS];
 
 enum { TRAFFIC_RANDOM_SL = 16, TRAFFIC_SIZES = 8, TRAFFIC_LARGEST_PAYLOAD = 4096 };
+enum { TRAFFIC_LARGEST_MESSAGE = 1 << 30 };
 #define TRAFFIC_NONE UINT32_MAX
 
 struct traffic_size {
@@ -56,6 +59,11 @@ struct traffic_trace_entry { /* sorted by sender, then time */
     uint32_t order;                           /* position in the file, among equal times */
 };
 
+struct traffic_pair {          /* sorted by sender; of a permutation, one for each sender */
+    uint32_t sender, receiver; /* members */
+    uint64_t weight_until;     /* sum of the weights of this row up to and with this pair */
+};
+
 struct traffic {
     enum traffic_pattern pattern;
     enum traffic_arrival arrival;
@@ -65,6 +73,9 @@ struct traffic {
     uint64_t hot_parts; /* of 2^32 */
     struct traffic_size sizes[TRAFFIC_SIZES];
     unsigned size_count;
+    /* A sender makes messages of this size, each in packets of sizes[0] bytes and one with the
+     * rest, all for one receiver and with the time of the message. 0: single packets. */
+    uint32_t message_bytes;
     uint8_t sl; /* or TRAFFIC_RANDOM_SL: 0 … 15 with equal probability */
     uint16_t p_key;
     uint64_t limit_ps_per_8_bytes; /* static rate control; 0: no limit */
@@ -75,6 +86,7 @@ struct traffic {
     VEC(uint32_t) senders, receivers; /* end ports, as the fabric numbers them */
     VEC(uint64_t) intervals_ps;       /* by sender; empty: interval_ps for all */
     VEC(struct traffic_trace_entry) trace;
+    VEC(struct traffic_pair) pairs; /* PATTERN_PERMUTATION, PATTERN_MATRIX */
 };
 
 /* Uniform, Poisson, packets of one size, SL 0, for ever. */
@@ -89,6 +101,12 @@ uint32_t traffic_largest_payload(const struct traffic *traffic);
  * packets of one sender and time stay in the order of the file. '#' begins a comment. */
 int traffic_read_trace(struct traffic *traffic, const char *path, struct err *err);
 
+struct traffic_packet {
+    uint64_t time;                    /* TIME_NEVER: no more */
+    uint32_t receiver, payload_bytes; /* receiver: a member */
+    uint8_t sl;
+    bool continues; /* the message of the packet before it */
+};
 /* The state of one sender. */
 struct traffic_source {
     struct rng rng;
@@ -96,13 +114,11 @@ struct traffic_source {
     uint32_t sender;
     uint32_t self;    /* index of the sender among the receivers, or TRAFFIC_NONE */
     uint32_t partner; /* the only receiver, if the pattern gives one */
-    uint32_t turn;    /* next step of an all-to-all, next entry of a trace */
+    uint32_t turn;    /* next step of an all-to-all, next entry of a trace, first pair of a row */
+    uint32_t row_end; /* the pair behind the row of a matrix */
     bool begun;       /* the first packet was drawn */
-};
-struct traffic_packet {
-    uint64_t time;                    /* TIME_NEVER: no more */
-    uint32_t receiver, payload_bytes; /* receiver: a member */
-    uint8_t sl;
+    uint32_t message_left;         /* bytes of the message that are still to be drawn */
+    struct traffic_packet message; /* the packet drawn last of this message */
 };
 void traffic_source_init(struct traffic_source *source, const struct traffic *traffic,
                          uint32_t sender, uint64_t seed, uint64_t stream);

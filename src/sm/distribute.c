@@ -38,6 +38,7 @@ struct distribution {
     bool drained;        /* a drain has begun since the last Set was confirmed */
     bool levels_in_use;  /* sources use the plan's first service levels */
     bool quiesced_early; /* sources were stopped before the first wave: old tables drain */
+    bool told_refusal;   /* logged since the manager started: an agent refuses a port state */
 };
 
 SM_PART(distribution, distribute_reset, NULL, NULL);
@@ -162,14 +163,18 @@ static void state_set(struct sm *sm, const struct request *request)
     discovery_store_port(sm, request->about.state.port, request->answer);
 }
 
+/* Agents of one fabric usually all refuse, in every distribution: only the first one is logged. */
 static void state_refused(struct sm *sm, const struct request *request)
 {
     const struct subnet_port *port = port_at(sm, request->about.state.port);
-    if (wire_get(port->info, PORT_INFO_PORT_STATE) != PORT_STATE_DOWN)
-        sm_log(sm, SM_EVENT_ERROR,
-               "port %u of 0x%016llx refuses a port state (status 0x%x): static distribution needs "
-               "agents that accept Init",
-               port->number, (unsigned long long)node_at(sm, port->node)->guid, request->status);
+    if (sm->distribution->told_refusal ||
+        wire_get(port->info, PORT_INFO_PORT_STATE) == PORT_STATE_DOWN)
+        return;
+    sm->distribution->told_refusal = true;
+    sm_log(sm, SM_EVENT_ERROR,
+           "port %u of 0x%016llx refuses a port state (status 0x%x): 'mode static' needs agents "
+           "that accept Init, and cannot stop traffic at this port (logged once)",
+           port->number, (unsigned long long)node_at(sm, port->node)->guid, request->status);
 }
 
 /* ---- transitions (reconfigure.c) ---- */
@@ -181,7 +186,11 @@ enum reconfigure_event distribute_begin(struct sm *sm)
     const char *why_not;
     assert(!d->pending && !transactions_under_way(sm, GROUP_TABLES));
     *d = (struct distribution){
-        .job = (uint32_t)job->number, .resume_at = TIME_NEVER, .drained_ns = d->drained_ns};
+        .job = (uint32_t)job->number,
+        .resume_at = TIME_NEVER,
+        .drained_ns = d->drained_ns,
+        .told_refusal = d->told_refusal,
+    };
     if (job->mode == SM_STATIC)
         return EVENT_DECIDED_STOP;
     if (quiesce_is_on(sm)) /* by a distribution that was broken off */
@@ -369,6 +378,8 @@ void distribute_expire(struct sm *sm)
 
 void distribute_reset(struct sm *sm)
 {
-    uint64_t drained_ns = sm->distribution->drained_ns;
-    *sm->distribution = (struct distribution){.resume_at = TIME_NEVER, .drained_ns = drained_ns};
+    const struct distribution before = *sm->distribution;
+    *sm->distribution = (struct distribution){.resume_at = TIME_NEVER,
+                                              .drained_ns = before.drained_ns,
+                                              .told_refusal = before.told_refusal};
 }

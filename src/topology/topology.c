@@ -243,6 +243,13 @@ uint32_t topology_find(const struct topology *topology, const char *text)
     return found;
 }
 
+const char *topology_label(const struct topology *topology, uint32_t node)
+{
+    assert(node < topology->nodes.count);
+    const struct topology_node *n = &topology->nodes.items[node];
+    return topology_find(topology, n->description) == node ? n->description : n->name;
+}
+
 void topology_node_key(const struct topology_node *node, char key[NODE_KEY_BYTES])
 {
     snprintf(key, NODE_KEY_BYTES, "%c-%016llx", "?HSR"[node->kind & 3],

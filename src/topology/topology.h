@@ -120,6 +120,8 @@ static inline unsigned topology_port_number(const struct topology *topology, uin
 
 /* A node by name, by description (if only one has it) or by GUID ("0x…"); TOPOLOGY_NONE if none. */
 uint32_t topology_find(const struct topology *topology, const char *text);
+/* The description of a node if it is unique, else its name. */
+const char *topology_label(const struct topology *topology, uint32_t node);
 
 /* Reads the output of ibnetdiscover, 'ibnetdiscover --ports' or iblinkinfo, an opensm-subnet.lst or
  * a net file of ibsim. A text in memory cannot include files. Replaces the old contents; an error

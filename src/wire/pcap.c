@@ -1,10 +1,12 @@
-/* pcap files of InfiniBand packets.
+/* pcapng files of InfiniBand packets (draft-ietf-opsawg-pcapng).
  *
- * The file has the nanosecond magic and link type 247: every record is a packet as on the wire,
- * from the local route header to the variant CRC. Both CRCs are valid (7.8): the invariant one
- * covers the fields that switches and routers do not change, with the others replaced by ones; the
- * variant one covers everything before it. Numbers in the headers of pcap are little-endian on
- * every machine, so that the same run gives the same file. All packets are unreliable datagrams. */
+ * A file is one section. Each direction of a link is an interface with a name and a speed; its
+ * description block precedes its first packet. Every packet is as on the wire, from the local route
+ * header to the variant CRC, inside an ERF record (docs/decisions/001-captures-are-erf.md). Both
+ * CRCs are valid (7.8): the invariant one covers the fields that switches and routers do not
+ * change, with the others replaced by ones; the variant one covers everything before it. Numbers in
+ * the headers of pcapng are little-endian on every machine, so that the same run gives the same
+ * file. All packets are unreliable datagrams. */
 #include "wire/pcap.h"
 
 #include "base/mem.h"
@@ -19,8 +21,6 @@ enum {
     LINK_TYPE_ERF = 197,
     ERF_TYPE_INFINIBAND = 21,
     ERF_FLAG_VARYING_LENGTH = 4,
-    FILE_HEADER_BYTES = 24,
-    RECORD_HEADER_BYTES = 16,
     ERF_HEADER_BYTES = 16,
     SNAP_BYTES = 65535,
     ICRC_BYTES = 4,
@@ -32,12 +32,25 @@ enum {
     GRH_NEXT_IS_BTH = 0x1B,
     OPCODE_UD_SEND_ONLY = 0x64,
 };
-#define PCAP_MAGIC_NANOSECONDS UINT32_C(0xa1b23c4d)
+/* pcapng */
+enum {
+    BLOCK_INTERFACE = 1,
+    BLOCK_PACKET = 6,
+    BLOCK_FRAME_BYTES = 12, /* type, length, and the length again at the end */
+    PACKET_HEADER_BYTES = 20,
+    OPTION_NAME = 2,
+    OPTION_SPEED = 8,
+    OPTION_RESOLUTION = 9,
+    OPTION_BYTES_MAX = 256,
+    NANOSECONDS = 9, /* 10^-9 s */
+};
+#define BLOCK_SECTION    UINT32_C(0x0a0d0d0a)
+#define BYTE_ORDER_MAGIC UINT32_C(0x1a2b3c4d)
 
 struct pcap {
     FILE *file;
     int error; /* the first one, as a negative errno */
-    uint32_t packets;
+    uint32_t packets, interfaces;
     uint32_t icrc_table[256];
     uint16_t vcrc_table[256];
 };
@@ -92,7 +105,7 @@ static uint32_t icrc_of(const struct pcap *pcap, const uint8_t *packet, size_t b
     return ~icrc_add(pcap, crc, packet + masked, bytes - masked);
 }
 
-static void put_little_endian(uint8_t *bytes, uint32_t value, unsigned count)
+static void put_little_endian(uint8_t *bytes, uint64_t value, unsigned count)
 {
     for (unsigned i = 0; i < count; i++, value >>= 8)
         bytes[i] = (uint8_t)value;
@@ -163,6 +176,30 @@ static int write_bytes(struct pcap *pcap, const void *bytes, size_t count)
     return pcap->error;
 }
 
+/* A block is its type and length, a body of whole words, and the length again. */
+static int write_block(struct pcap *pcap, uint32_t type, const uint8_t *body, size_t count)
+{
+    static const uint8_t zeros[4];
+    uint8_t frame[BLOCK_FRAME_BYTES];
+    size_t padding = -count % 4;
+    put_little_endian(frame, type, 4);
+    put_little_endian(frame + 4, count + padding + BLOCK_FRAME_BYTES, 4);
+    memcpy(frame + 8, frame + 4, 4);
+    write_bytes(pcap, frame, 8);
+    write_bytes(pcap, body, count);
+    write_bytes(pcap, zeros, padding);
+    return write_bytes(pcap, frame + 8, 4);
+}
+
+static int write_section(struct pcap *pcap)
+{
+    uint8_t body[16] = {0};
+    put_little_endian(body, BYTE_ORDER_MAGIC, 4);
+    put_little_endian(body + 4, 1, 2);          /* version 1.0 */
+    put_little_endian(body + 8, UINT64_MAX, 8); /* the length of the section is not known */
+    return write_block(pcap, BLOCK_SECTION, body, sizeof body);
+}
+
 int pcap_open(struct pcap **pcap, const char *path, struct err *err)
 {
     FILE *file = fopen(path, "wbe");
@@ -173,13 +210,7 @@ int pcap_open(struct pcap **pcap, const char *path, struct err *err)
     struct pcap *opened = mem_zalloc(1, sizeof *opened);
     opened->file = file;
     make_crc_tables(opened);
-    uint8_t header[FILE_HEADER_BYTES] = {0};
-    put_little_endian(header, PCAP_MAGIC_NANOSECONDS, 4);
-    put_little_endian(header + 4, 2, 2); /* format version 2.4 */
-    put_little_endian(header + 6, 4, 2);
-    put_little_endian(header + 16, SNAP_BYTES, 4);
-    put_little_endian(header + 20, LINK_TYPE_ERF, 4);
-    int result = write_bytes(opened, header, sizeof header);
+    int result = write_section(opened);
     if (result) {
         pcap_close(opened);
         return err_at(err, -result, path, 0, "cannot write a capture: %s", strerror(-result));
@@ -188,37 +219,66 @@ int pcap_open(struct pcap **pcap, const char *path, struct err *err)
     return 0;
 }
 
-/* The record headers of pcap and ERF. ERF counts time in units of 2^-32 s. Its lengths, unlike all
- * other numbers here, are in network order. */
-static int put_record_header(struct pcap *pcap, uint64_t time_ps, size_t packet_bytes)
+/* Returns where the next option goes. */
+static uint8_t *put_option(uint8_t *at, unsigned code, const void *value, size_t bytes)
 {
-    uint8_t header[RECORD_HEADER_BYTES + ERF_HEADER_BYTES] = {0};
-    uint8_t *erf = header + RECORD_HEADER_BYTES;
-    uint32_t seconds = (uint32_t)(time_ps / TIME_S);
-    uint64_t nanoseconds = time_ps % TIME_S / TIME_NS, nanoseconds_per_second = TIME_S / TIME_NS;
+    put_little_endian(at, code, 2);
+    put_little_endian(at + 2, bytes, 2);
+    memcpy(at + 4, value, bytes);
+    memset(at + 4 + bytes, 0, -bytes % 4);
+    return at + 4 + bytes + -bytes % 4;
+}
+
+uint32_t pcap_add_interface(struct pcap *pcap, const char *name, uint64_t bits_per_second)
+{
+    uint8_t body[8 + 4 * (OPTION_BYTES_MAX + 8)] = {0}, *at = body + 8, speed[8];
+    uint8_t resolution = NANOSECONDS;
+    put_little_endian(body, LINK_TYPE_ERF, 2);
+    put_little_endian(body + 4, SNAP_BYTES, 4);
+    put_little_endian(speed, bits_per_second, 8);
+    at = put_option(at, OPTION_NAME, name, strnlen(name, OPTION_BYTES_MAX));
+    at = put_option(at, OPTION_SPEED, speed, sizeof speed);
+    at = put_option(at, OPTION_RESOLUTION, &resolution, 1);
+    at += 4; /* the end of options is four zeros */
+    write_block(pcap, BLOCK_INTERFACE, body, (size_t)(at - body));
+    return pcap->interfaces++;
+}
+
+/* The header of a packet block, and that of ERF, which counts time in units of 2^-32 s. The lengths
+ * of ERF, unlike all other numbers here, are in network order. */
+static void put_packet_headers(uint8_t *header, uint32_t interface, uint64_t time_ps,
+                               size_t packet_bytes)
+{
+    uint8_t *erf = header + PACKET_HEADER_BYTES;
+    uint64_t nanoseconds = time_ps / TIME_NS, nanoseconds_per_second = TIME_S / TIME_NS;
     uint32_t bytes = (uint32_t)packet_bytes + ERF_HEADER_BYTES;
-    put_little_endian(header, seconds, 4);
-    put_little_endian(header + 4, (uint32_t)nanoseconds, 4);
-    put_little_endian(header + 8, bytes, 4);
+    memset(header, 0, PACKET_HEADER_BYTES + ERF_HEADER_BYTES);
+    put_little_endian(header, interface, 4);
+    put_little_endian(header + 4, nanoseconds >> 32, 4);
+    put_little_endian(header + 8, nanoseconds, 4);
     put_little_endian(header + 12, bytes, 4);
-    put_little_endian(erf, (uint32_t)((nanoseconds << 32) / nanoseconds_per_second), 4);
-    put_little_endian(erf + 4, seconds, 4);
+    put_little_endian(header + 16, bytes, 4);
+    put_little_endian(erf, (nanoseconds % nanoseconds_per_second << 32) / nanoseconds_per_second,
+                      4);
+    put_little_endian(erf + 4, nanoseconds / nanoseconds_per_second, 4);
     erf[8] = ERF_TYPE_INFINIBAND;
     erf[9] = ERF_FLAG_VARYING_LENGTH;
     wire_set_bits(erf, 80, 16, bytes);
     wire_set_bits(erf, 112, 16, packet_bytes);
-    return write_bytes(pcap, header, sizeof header);
 }
 
-int pcap_write(struct pcap *pcap, uint64_t time_ps, const struct pcap_packet *packet)
+int pcap_write(struct pcap *pcap, uint32_t interface, uint64_t time_ps,
+               const struct pcap_packet *packet)
 {
-    uint8_t bytes[PACKET_BYTES_MAX];
+    enum { HEADERS = PACKET_HEADER_BYTES + ERF_HEADER_BYTES };
+    uint8_t body[HEADERS + PACKET_BYTES_MAX];
+    assert(interface < pcap->interfaces);
     if (packet->length > PACKET_MAX_PAYLOAD)
         return -EMSGSIZE;
-    size_t count = build_packet(pcap, packet, bytes);
-    put_record_header(pcap, time_ps, count);
+    size_t count = build_packet(pcap, packet, body + HEADERS);
+    put_packet_headers(body, interface, time_ps, count);
     pcap->packets++;
-    return write_bytes(pcap, bytes, count);
+    return write_block(pcap, BLOCK_PACKET, body, HEADERS + count);
 }
 
 int pcap_close(struct pcap *pcap)

@@ -1,4 +1,4 @@
-/* Captures: management packets written to a pcap file that Wireshark and tshark decode. */
+/* Captures: management packets written to a pcapng file that Wireshark and tshark decode. */
 #ifndef WEFT_WIRE_PCAP_H
 #define WEFT_WIRE_PCAP_H
 
@@ -23,8 +23,11 @@ struct packet_header packet_header_of_mad(const uint8_t *mad, uint16_t slid, uin
 struct pcap;
 /* Creates or truncates the file. */
 int pcap_open(struct pcap **pcap, const char *path, struct err *err);
+/* Adds a direction of a link and returns its number. The name may have 256 bytes. */
+uint32_t pcap_add_interface(struct pcap *pcap, const char *name, uint64_t bits_per_second);
 /* 0 or -errno; after an error, nothing more is written and every call returns that error. */
-int pcap_write(struct pcap *pcap, uint64_t time_ps, const struct pcap_packet *packet);
+int pcap_write(struct pcap *pcap, uint32_t interface, uint64_t time_ps,
+               const struct pcap_packet *packet);
 /* Flushes, closes and frees; the first error of all writes, or 0. Accepts NULL. */
 int pcap_close(struct pcap *pcap);
 

@@ -138,12 +138,13 @@ def multicast_receivers(nodes, tables, mlid, sender):
 
 
 def packets(path):
-    """The MADs in a capture, in their order."""
-    data, at = path.read_bytes(), 24
-    while at + 16 <= len(data):
-        length = struct.unpack_from("<I", data, at + 8)[0]
-        packet = data[at + 32 : at + 16 + length]  # after the headers of the record and of ERF
-        at += 16 + length
+    """The MADs in a capture (pcapng), in their order."""
+    data, at = path.read_bytes(), 0
+    while at + 28 <= len(data):
+        kind, block = struct.unpack_from("<II", data, at)
+        length = struct.unpack_from("<I", data, at + 20)[0] if kind == 6 else 0
+        packet = data[at + 28 + 16 : at + 28 + length]  # after the headers of the block and of ERF
+        at += block
         mad = packet[8 + (40 if len(packet) > 1 and packet[1] & 3 == 3 else 0) + 20 :]
         if len(mad) >= 256:
             yield mad

@@ -7,9 +7,13 @@ static void check_entries(const struct user_routes *user)
 {
     for (size_t i = 0; i < user->entries.count; i++) {
         const struct user_route *entry = &user->entries.items[i];
-        require((entry->guid != 0) != (entry->switch_lid != 0));
-        require(entry->lid >= 1 && entry->lid <= NETWORK_TOP_LID);
-        require(entry->switch_lid <= NETWORK_TOP_LID && entry->port <= NETWORK_TOP_PORT);
+        const struct user_place *places[] = {&entry->at, &entry->to};
+        for (unsigned j = 0; j < 2; j++) {
+            require((places[j]->guid != 0) + (places[j]->lid != 0) + (places[j]->name != NULL) ==
+                    1);
+            require(places[j]->lid <= NETWORK_TOP_LID);
+        }
+        require(entry->port <= NETWORK_TOP_PORT && entry->line);
     }
 }
 

@@ -30,3 +30,40 @@ claim "tshark decodes directed-route SMPs" decodes 'infiniband.mad.mgmtclass == 
 claim "tshark decodes LFT blocks" decodes 'infiniband.mad.attributeid == 0x0019'
 claim "tshark decodes performance management MADs" decodes 'infiniband.mad.mgmtclass == 0x04'
 claim "tshark decodes a response of several RMPP segments" decodes 'infiniband.rmpp.segmentnumber > 1'
+
+interface_names() { tshark -r bringup.pcap -T fields -e frame.interface_name 2>tshark.err | sort -u; }
+names_are_link_directions() {
+    interface_names >names.txt
+    [ "$(wc -l <names.txt)" -ge 10 ] || return
+    # each name is the reverse of another, and names a cable of the network
+    sed -E 's/(.*)>(.*)/\2>\1/' names.txt | sort >reversed.txt
+    sort names.txt | diff - reversed.txt && contains '^S[0-9]+:[0-9]+>H[0-9]+:[0-9]+$' names.txt
+}
+claim "each direction of a link is an interface with its name" names_are_link_directions
+one_way() { # the hops of one SMP to an adapter: the receiver of each link is the sender of the next one
+    tshark -r bringup.pcap -Y 'infiniband.mad.mgmtclass == 0x81' -T fields -e infiniband.mad.transactionid \
+        -e frame.interface_name 2>tshark.err | awk '
+        { split($2, side, ">"); split(side[1], from, ":"); split(side[2], to, ":") }
+        $1 == tid && from[1] == last { hops++ }
+        { tid = $1; last = to[1] }
+        END { exit !(hops > 100) }'
+}
+claim "an SMP passes interfaces that follow each other" one_way
+
+# The manager asks an agent that does not answer again after 300 ms and after another 600 ms.
+"$WEFT" topo gen ring 4 hosts=1 speed=SDR >ring.net || exit
+printf 'timeout 300ms\nretries 2\n' >sm.conf
+retried() {
+    # shellcheck disable=SC2016 # for the shell on the fabric
+    "$WEFT" fabric ring.net --pcap retry.pcap -- bash -c \
+        '"$WEFT" ctl agent mute S1 && "$WEFT" sm --config sm.conf --once >sm.log; [ $? = 3 ]'
+}
+pauses_are_time_outs() {
+    tshark -r retry.pcap -Y 'frame.interface_name == "S0:1>S1:2" && infiniband.mad.attributeid == 0x11' -T fields \
+        -e frame.time_epoch -e infiniband.mad.transactionid 2>tshark.err >times.txt
+    awk '$2 in last { retries++; if ($1 - last[$2] < 0.299) short++ }
+         { last[$2] = $1 }
+         END { exit !(retries >= 2 && !short) }' times.txt || { cat times.txt && return 1; }
+}
+claim "a request to a mute agent is sent again" retried
+claim "the capture has the pauses of the wall clock between retries, with --pace fast" pauses_are_time_outs

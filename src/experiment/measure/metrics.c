@@ -22,6 +22,9 @@ void metrics_delivered(struct metrics *metrics, uint64_t now, const struct packe
         batches_add(&metrics->latency_batches, (double)latency);
         batches_add(&metrics->network_batches, (double)network);
     }
+    if (packet->message_bytes)
+        messages_ended(&metrics->messages, now, packet, false,
+                       metrics->window.begun && !metrics->window.ended);
     buckets_add(&metrics->timeline, now, TIMELINE_DELIVERED, 1);
     buckets_add(&metrics->timeline, now, TIMELINE_BITS, 8.0 * packet->bytes);
     buckets_add(&metrics->timeline, now, TIMELINE_LATENCY, (double)latency);
@@ -29,8 +32,11 @@ void metrics_delivered(struct metrics *metrics, uint64_t now, const struct packe
         collector_delivered(&metrics->collectors.items[i], now, packet);
 }
 
-void metrics_lost(struct metrics *metrics, uint64_t now, enum loss cause, uint32_t port)
+void metrics_lost(struct metrics *metrics, uint64_t now, const struct packet_view *packet,
+                  enum loss cause, uint32_t port)
 {
+    if (packet->message_bytes)
+        messages_ended(&metrics->messages, now, packet, true, false);
     buckets_add(&metrics->timeline, now, TIMELINE_LOST + cause, 1);
     for (size_t i = 0; i < metrics->collectors.count; i++)
         collector_lost(&metrics->collectors.items[i], now, cause, port);
@@ -79,7 +85,7 @@ void metrics_report(struct metrics *metrics, uint64_t now, enum measure what, ui
 /* ---- life ---- */
 
 struct metrics *metrics_new(struct fabric *fabric, const struct fabric_options *options,
-                            struct run_record *record, uint64_t from, uint64_t to)
+                            struct run_record *record)
 {
     struct metrics *metrics = mem_zalloc(1, sizeof *metrics);
     const struct topology *topology = fabric_topology(fabric);
@@ -97,8 +103,23 @@ struct metrics *metrics_new(struct fabric *fabric, const struct fabric_options *
     metrics->open = mem_zalloc(ports + 1, sizeof *metrics->open);
     metrics->barred = mem_zalloc(ports + 1, sizeof *metrics->barred);
     metrics->start = metrics->next_watch = TIME_NEVER;
-    metrics->window = (struct metrics_window){.from = from, .to = to, .given = from != TIME_NEVER};
+    metrics->window = (struct metrics_window){.from = TIME_NEVER, .to = TIME_NEVER};
     return metrics;
+}
+
+static void set_windows_of_collectors(struct metrics *metrics)
+{
+    for (size_t i = 0; i < metrics->collectors.count; i++)
+        collector_set_window(&metrics->collectors.items[i], metrics->window.from,
+                             metrics->window.to);
+}
+
+void metrics_set_window(struct metrics *metrics, uint64_t from, uint64_t to)
+{
+    metrics->window.given = true;
+    metrics->window.from = from;
+    metrics->window.to = to;
+    set_windows_of_collectors(metrics);
 }
 
 void metrics_free(struct metrics *metrics)
@@ -111,6 +132,7 @@ void metrics_free(struct metrics *metrics)
     histogram_release(&metrics->latency_cells);
     histogram_release(&metrics->network_cells);
     buckets_release(&metrics->timeline);
+    messages_release(&metrics->messages);
     mem_free(metrics->data_vls);
     mem_free(metrics->sends);
     mem_free(metrics->open);
@@ -154,9 +176,7 @@ void metrics_add_traffic(struct metrics *metrics, const struct traffic *traffic,
         buckets_init(&metrics->timeline, start, TIMELINE_WIDTH, TIMELINE_COLUMNS);
         if (!metrics->window.given && !metrics->window.begun)
             metrics->window.from = start; /* by default the window begins with the first traffic */
-        for (size_t i = 0; i < metrics->collectors.count; i++)
-            collector_set_window(&metrics->collectors.items[i], metrics->window.from,
-                                 metrics->window.to);
+        set_windows_of_collectors(metrics);
     }
     if (metrics->stoppage.counting)
         stoppage_begin(&metrics->stoppage, fabric_network_time(metrics->fabric), metrics->senders,

@@ -13,10 +13,12 @@
 
 struct metrics;
 
-/* Figures go to the results of the record. Without `from` (TIME_NEVER) the window begins with the
- * first traffic, without `to` it ends with the run. */
+/* Figures go to the results of the record. */
 struct metrics *metrics_new(struct fabric *fabric, const struct fabric_options *options,
-                            struct run_record *record, uint64_t from, uint64_t to);
+                            struct run_record *record);
+/* Without this call the window begins with the first traffic and ends with the run. TIME_NEVER: a
+ * later call gives the time. */
+void metrics_set_window(struct metrics *metrics, uint64_t from, uint64_t to);
 void metrics_free(struct metrics *metrics);
 void metrics_collect(struct metrics *metrics, const struct collection *collection);
 /* Called when traffic is added to the fabric; it starts at that time. */
@@ -28,7 +30,8 @@ void metrics_update(struct metrics *metrics, uint64_t now);
 
 /* Reports of the data_observer of the fabric. */
 void metrics_delivered(struct metrics *metrics, uint64_t now, const struct packet_view *packet);
-void metrics_lost(struct metrics *metrics, uint64_t now, enum loss cause, uint32_t port);
+void metrics_lost(struct metrics *metrics, uint64_t now, const struct packet_view *packet,
+                  enum loss cause, uint32_t port);
 void metrics_port_changed(struct metrics *metrics, uint64_t now, uint32_t port, bool open);
 void metrics_sent_smp(struct metrics *metrics, uint64_t now, uint32_t node, unsigned method);
 /* Reports of machines.c: a new level, an increment of a counter, or one more value. */

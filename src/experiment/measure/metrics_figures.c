@@ -56,6 +56,10 @@ static void set_latencies(struct metrics *metrics)
                     &metrics->latency_batches);
     set_one_latency(results, "network-latency", &metrics->network, &metrics->network_cells,
                     &metrics->network_batches);
+    const struct messages *messages = &metrics->messages;
+    if (messages->latency.count)
+        set_one_latency(results, "message-latency", &messages->latency, &messages->cells,
+                        &messages->batches);
     results_set(results, "hops.mean", metrics->hops.mean, "hops");
     results_set(results, "hops.max", (double)metrics->hops.max, "hops");
 }
@@ -218,6 +222,10 @@ void metrics_publish_traffic(struct metrics *metrics, uint64_t now)
         buckets_add(&metrics->timeline, now - 1, TIMELINE_DELIVERED, 0);
     set_window(metrics, now, &totals);
     set_totals(metrics, &totals);
+    if (metrics->messages.seen) {
+        results_set(results, "messages.delivered", (double)metrics->messages.delivered, "messages");
+        results_set(results, "messages.lost", (double)metrics->messages.lost, "messages");
+    }
     struct stoppage_figures stopped = stoppage_figures(&metrics->stoppage, now);
     results_set(results, "traffic.stopped.any", stopped.any, "s");
     results_set(results, "traffic.stopped.any.longest", stopped.any_longest, "s");

@@ -3,6 +3,7 @@
 #define WEFT_EXPERIMENT_MEASURE_METRICS_INTERNAL_H
 
 #include "experiment/measure/collector.h"
+#include "experiment/measure/messages.h"
 #include "experiment/measure/metrics.h"
 #include "experiment/measure/recovery.h"
 #include "experiment/measure/steady.h"
@@ -42,6 +43,7 @@ struct metrics {
     struct histogram latency_cells, network_cells;
     struct batches latency_batches, network_batches;
     struct buckets timeline;
+    struct messages messages;
     /* deadlocks */
     uint64_t next_watch, deadlocks;
 };

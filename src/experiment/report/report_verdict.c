@@ -181,8 +181,11 @@ bool report_run_verdict(const struct report_run *report, struct text *out)
         text_printf(out, "The run failed: %s", report->run.error);
         return false;
     }
+    bool partial = figure_of(report, "partial") > 0;
+    if (partial)
+        text_puts(out, "The run was interrupted, its results are partial: ");
     if (checks == 0)
-        text_puts(out, "Nothing was checked");
+        text_puts(out, partial ? "nothing was checked" : "Nothing was checked");
     else if (failures)
         text_printf(out, "%u of %zu checks %s", failures, checks, failures == 1 ? "fails" : "fail");
     else if (checks <= 2)
@@ -193,5 +196,5 @@ bool report_run_verdict(const struct report_run *report, struct text *out)
     put_losses(report, out);
     bool bad = put_problems(report, out);
     text_putc(out, '.');
-    return failures == 0 && !bad;
+    return failures == 0 && !bad && !partial;
 }

@@ -231,6 +231,8 @@ static void write_traffic(const struct run_record *record, struct text *out)
                     "p99", "p99.9", "max");
         write_latency(record, "latency", "latency", out);
         write_latency(record, "in fabric", "network-latency", out);
+        if (!isnan(figure(record, "message-latency.mean")))
+            write_latency(record, "messages", "message-latency", out);
     }
     text_putc(out, '\n');
     write_count(record, "packets made", "made", true, out);
@@ -280,11 +282,17 @@ static bool judge(const struct run_record *record, struct text *sentence)
     return report_run_verdict(&report, sentence);
 }
 
+static bool is_partial(const struct run_record *record)
+{
+    return figure(record, "partial") > 0;
+}
+
 static void write_verdict(const struct run_record *record, struct text *out)
 {
     struct text sentence = {0};
     bool good = judge(record, &sentence);
-    text_put_wrapped(out, 0, "%s%s", good ? "" : "Problems remain: ", sentence.data);
+    text_put_wrapped(out, 0, "%s%s",
+                     good || is_partial(record) ? "" : "Problems remain: ", sentence.data);
     text_putc(out, '\n');
     text_release(&sentence);
 }
@@ -317,8 +325,9 @@ void run_record_write_summary(const struct run_record *record, struct text *out)
                 record->switches, record->adapters, time_text(record->end, time),
                 (unsigned long long)record->smps, (unsigned long long)record->lost);
     unsigned failures = run_record_failures(record);
-    text_printf(out, "%zu checks, %u failed; seed %llu, trace %016llx\n", record->checks.count,
-                failures, (unsigned long long)record->seed, (unsigned long long)record->hash);
+    text_printf(out, "%s%zu checks, %u failed; seed %llu, trace %016llx\n",
+                is_partial(record) ? "PARTIAL: " : "", record->checks.count, failures,
+                (unsigned long long)record->seed, (unsigned long long)record->hash);
 }
 
 /* ---- for programs ---- */
@@ -395,6 +404,7 @@ void run_record_write_json(const struct run_record *record, struct text *out)
     if (record->verdict)
         json_string(&json, "verdict", record->verdict);
     struct text sentence = {0};
+    json_bool(&json, "partial", is_partial(record));
     json_bool(&json, "good", judge(record, &sentence));
     json_string(&json, "summary", sentence.data);
     text_release(&sentence);

@@ -2,6 +2,7 @@
 
 #include "experiment/measure/metrics.h"
 #include "experiment/run/setup.h"
+#include "fabric/data.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -78,11 +79,96 @@ int flows_bind(struct setup *setup)
             status = apply_settings(&spec, setup->flows.count + 1, setup);
         if (status == 0)
             status = traffic_spec_bind(&spec, &world, &setup->cursor, &flow.traffic);
+        if (status == 0 && spec.start.settled) {
+            flow.settled_run = setup_settled_run(setup, statement);
+            status = flow.settled_run ? 0 : -EINVAL;
+        }
         if (status == 0)
             vec_push(&setup->flows, flow);
     }
     mem_free(machines);
     return status ? status : check_flow_numbers(setup);
+}
+
+/* ---- traffic that can never flow ---- */
+
+/* Whether the manager runs at some time: at the start, or after an action. */
+static bool manager_ever_runs(const struct setup *setup, size_t instance)
+{
+    uint32_t node = setup->topology.ports.items[setup->places.items[instance].port].node;
+    if (!setup->instances.items[instance]->stopped)
+        return true;
+    for (size_t i = 0; i < setup->scenario->statements.count; i++) {
+        const struct statement *statement = &setup->scenario->statements.items[i];
+        if (statement->kind == STATEMENT_ACTION && statement->action.kind == ACTION_START_MANAGER &&
+            statement->action.node == node)
+            return true;
+    }
+    return false;
+}
+
+/* Marks the nodes that are connected with a manager. Returns the number of managers that run. */
+static size_t mark_managed(const struct setup *setup, bool *managed)
+{
+    const struct topology *topology = &setup->topology;
+    VEC(uint32_t) queue = {0};
+    size_t managers = 0;
+    for (size_t i = 0; i < setup->places.count; i++)
+        if (manager_ever_runs(setup, i)) {
+            vec_push(&queue, topology->ports.items[setup->places.items[i].port].node);
+            managers++;
+        }
+    while (queue.count > 0) {
+        uint32_t node = queue.items[--queue.count];
+        const struct topology_node *n = &topology->nodes.items[node];
+        if (managed[node])
+            continue;
+        managed[node] = true;
+        for (uint32_t port = n->first_port; port <= n->first_port + n->port_count; port++) {
+            uint32_t peer = topology->ports.items[port].peer;
+            if (peer != TOPOLOGY_NONE)
+                vec_push(&queue, topology->ports.items[peer].node);
+        }
+    }
+    vec_release(&queue);
+    return managers;
+}
+
+/* Machines count as managed: a manager starts them. */
+static bool has_managed_member(const struct setup *setup, const uint32_t *ports, size_t count,
+                               const bool *managed)
+{
+    for (size_t i = 0; i < count; i++)
+        if (ports[i] >= DATA_VM || managed[setup->topology.ports.items[ports[i]].node])
+            return true;
+    return false;
+}
+
+/* Ports carry data only after a manager has made them Active. */
+int flows_check_managers(struct setup *setup)
+{
+    bool *managed = mem_zalloc(setup->topology.nodes.count + 1, sizeof *managed);
+    size_t managers = mark_managed(setup, managed), flow = 0;
+    int status = 0;
+    for (size_t i = 0; i < setup->scenario->statements.count && status == 0; i++) {
+        const struct statement *statement = &setup->scenario->statements.items[i];
+        if (statement->kind != STATEMENT_TRAFFIC)
+            continue;
+        const struct traffic *traffic = &setup->flows.items[flow++].traffic;
+        if (managers == 0)
+            status = word_error(&setup->cursor, &statement->word, "no packet can ever flow: %s",
+                                setup->places.count ? "no 'start sm' starts a stopped manager"
+                                                    : "there is no subnet manager; add 'sm NODE'");
+        else if (!has_managed_member(setup, traffic->senders.items, traffic->senders.count,
+                                     managed) ||
+                 !has_managed_member(setup, traffic->receivers.items, traffic->receivers.count,
+                                     managed))
+            status = word_error(&setup->cursor, &statement->word,
+                                "no packet can ever flow: no cable connects the senders or the "
+                                "receivers with a subnet manager");
+    }
+    mem_free(managed);
+    return status;
 }
 
 void flows_release(struct setup *setup)
@@ -102,8 +188,23 @@ static void start_flow(struct setup *setup, struct flow *flow)
 void flows_begin(struct setup *setup)
 {
     for (size_t i = 0; i < setup->flows.count; i++)
-        if (!setup->flows.items[i].stopped)
+        if (!setup->flows.items[i].stopped && !setup->flows.items[i].settled_run)
             start_flow(setup, &setup->flows.items[i]);
+}
+
+void flows_settled(struct setup *setup, const struct statement *run)
+{
+    uint64_t now = sim_now(setup->sim);
+    for (size_t i = 0; i < setup->flows.count; i++) {
+        struct flow *flow = &setup->flows.items[i];
+        if (flow->settled_run != run)
+            continue;
+        flow->settled_run = NULL;
+        flow->traffic.start_ps += now;
+        if (flow->traffic.stop_ps != TIME_NEVER)
+            flow->traffic.stop_ps += now;
+        start_flow(setup, flow);
+    }
 }
 
 int flows_start(struct setup *setup, uint64_t number, struct err *err)
@@ -113,6 +214,9 @@ int flows_start(struct setup *setup, uint64_t number, struct err *err)
     uint64_t now = sim_now(setup->sim);
     if (flow->running)
         return err_set(err, EALREADY, "traffic %u is running already", (unsigned)number);
+    if (flow->settled_run)
+        return err_set(err, EINVAL, "traffic %u starts by itself after 'run until settled'",
+                       (unsigned)number);
     if (flow->traffic.stop_ps <= now)
         return err_set(err, EINVAL, "the stop time of traffic %u has passed", (unsigned)number);
     flow->traffic.start_ps = now;

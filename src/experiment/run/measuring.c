@@ -56,7 +56,7 @@ static void observe_lost(void *context, uint64_t now, const struct packet_view *
                          enum loss cause, uint32_t port)
 {
     struct setup *setup = context;
-    metrics_lost(setup->metrics, now, cause, port);
+    metrics_lost(setup->metrics, now, packet, cause, port);
     unaffected_lost(setup->unaffected, now, packet, cause);
     machines_lost(setup, packet);
 }
@@ -71,11 +71,13 @@ static void observe_port(void *context, uint64_t now, uint32_t port, bool open)
 void measuring_begin(struct setup *setup)
 {
     const struct scenario *scenario = setup->scenario;
-    const struct statement *window = scenario_last(scenario, STATEMENT_MEASURE);
-    uint64_t from = setup->flows.count ? TIME_NEVER : 0;
-    setup->metrics =
-        metrics_new(setup->fabric, &setup->options, setup->record,
-                    window ? window->window.from : from, window ? window->window.to : TIME_NEVER);
+    const struct statement *measure = scenario_last(scenario, STATEMENT_MEASURE);
+    setup->metrics = metrics_new(setup->fabric, &setup->options, setup->record);
+    if (measure)
+        metrics_set_window(setup->metrics, moment_time(&measure->window.from, TIME_NEVER),
+                           moment_time(&measure->window.to, TIME_NEVER));
+    else if (!setup->flows.count)
+        metrics_set_window(setup->metrics, 0, TIME_NEVER);
     if (setup->flows.count) /* without traffic the fabric has no data path */
         fabric_observe_data(setup->fabric, &(struct data_observer){.context = setup,
                                                                    .delivered = observe_delivered,
@@ -88,6 +90,19 @@ void measuring_begin(struct setup *setup)
         setup->unaffected = unaffected_new(setup->fabric, setup->paths);
     for (size_t i = 0; setup->unaffected && i < setup->flows.count; i++)
         unaffected_add(setup->unaffected, &setup->flows.items[i].traffic);
+}
+
+int measuring_settled(struct setup *setup, const struct statement *run)
+{
+    const struct statement *measure = scenario_last(setup->scenario, STATEMENT_MEASURE);
+    if (!measure || scenario_settled_run(setup->scenario, measure) != run)
+        return 0;
+    uint64_t from = moment_time(&measure->window.from, sim_now(setup->sim));
+    uint64_t to = moment_time(&measure->window.to, sim_now(setup->sim));
+    if (to <= from)
+        return word_error(&setup->cursor, &measure->word, "the window ends before it begins");
+    metrics_set_window(setup->metrics, from, to);
+    return 0;
 }
 
 void measuring_publish(struct setup *setup, uint64_t now)

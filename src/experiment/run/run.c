@@ -21,7 +21,8 @@ struct run_state {
     struct setup setup;
     VEC(struct due) agenda; /* by time, then by line; the first `done` were applied */
     size_t done;
-    bool halted; /* a deadlock ended the run */
+    bool halted;      /* a deadlock or an interrupt ended the run */
+    bool interrupted; /* no statement is executed any more */
     const struct run_options *options;
 };
 
@@ -54,11 +55,13 @@ static int schedule_action(struct run_state *state, const struct statement *stat
 {
     const struct action *action = &statement->action;
     uint64_t now = sim_now(state->setup.sim);
-    uint64_t time = action->time + draw_delay(state, statement);
+    uint64_t time = action->time.ps + draw_delay(state, statement);
     struct due due = {time, statement};
     char text[TIME_TEXT_BYTES];
     if (action->when == ACTION_NOW)
         return apply_action(&state->setup, statement);
+    if (action->time.settled)
+        due.time += state->setup.settled_run;
     if (action->when == ACTION_AFTER && add_time(state, time, &action->when_word, &due.time) < 0)
         return -EINVAL;
     if (due.time < now)
@@ -102,6 +105,12 @@ static void update_observers(struct run_state *state)
         run_record_add_event(setup->record, RUN_RECORD_ACTION, sim_now(setup->sim), "scenario",
                              "the run stops at the deadlock");
         state->halted = true;
+    }
+    if (fabric_is_interrupted(setup->fabric) && !state->interrupted) {
+        run_record_add_event(setup->record, RUN_RECORD_ALARM, sim_now(setup->sim), "scenario",
+                             "interrupted: the results are partial");
+        results_set(&setup->record->results, "partial", 1, "");
+        state->halted = state->interrupted = true;
     }
 }
 
@@ -237,6 +246,14 @@ static void record_check(struct setup *setup, const char *line, unsigned number,
                          check.line, finding[0] ? " (" : "", finding, finding[0] ? ")" : "");
 }
 
+/* The run of this statement has ended, at the latest at its limit: from now on times count. */
+static int begin_after_settled(struct run_state *state, const struct statement *run)
+{
+    state->setup.settled_run = sim_now(state->setup.sim);
+    flows_settled(&state->setup, run);
+    return measuring_settled(&state->setup, run);
+}
+
 static int run_until_settled(struct run_state *state, const struct statement *statement)
 {
     struct setup *setup = &state->setup;
@@ -244,7 +261,7 @@ static int run_until_settled(struct run_state *state, const struct statement *st
     uint64_t limit;
     int status = run_agenda(state, TIME_NEVER);
     if (status == 0)
-        status = add_time(state, statement->run.time, &statement->run.word, &limit);
+        status = add_time(state, statement->run.time.ps, &statement->run.word, &limit);
     if (status || state->halted)
         return status;
     if (setup->trained >= sim_now(setup->sim)) /* wait for links that train */
@@ -253,7 +270,7 @@ static int run_until_settled(struct run_state *state, const struct statement *st
         uint64_t now = sim_now(setup->sim), until = limit;
         if (is_settled(setup, &complaint)) {
             if (are_changes_closed(setup, &complaint))
-                return 0;
+                return begin_after_settled(state, statement);
             until = now + REPORT_TIME < limit ? now + REPORT_TIME
                                               : limit; /* the manager reports soon */
         }
@@ -262,9 +279,11 @@ static int run_until_settled(struct run_state *state, const struct statement *st
         if (state->options->progress)
             state->options->progress(state->options->context, sim_now(setup->sim), TIME_NEVER);
     }
+    if (state->interrupted)
+        return 0;
     if (!is_settled(setup, &complaint) || !are_changes_closed(setup, &complaint))
         record_check(setup, statement->line, statement->word.line, false, complaint.text);
-    return 0;
+    return state->halted ? 0 : begin_after_settled(state, statement);
 }
 
 static int run_statement(struct run_state *state, const struct statement *statement)
@@ -276,13 +295,15 @@ static int run_statement(struct run_state *state, const struct statement *statem
     change_log_begin_run(setup);
     switch (run->kind) {
     case RUN_TO:
-        if (run->time < now)
+        until = moment_time(&run->time, setup->settled_run);
+        if (until < now)
             return word_error(&setup->cursor, &run->word, "%s has passed: the run is at %s",
                               run->word.text, time_text(now, text));
-        return run_until_time(state, run->time);
+        return add_time(state, until - now, &run->word, &until) < 0 ? -EINVAL
+                                                                    : run_until_time(state, until);
     case RUN_FOR:
-        return add_time(state, run->time, &run->word, &until) < 0 ? -EINVAL
-                                                                  : run_until_time(state, until);
+        return add_time(state, run->time.ps, &run->word, &until) < 0 ? -EINVAL
+                                                                     : run_until_time(state, until);
     case RUN_UNTIL_SETTLED: return run_until_settled(state, statement);
     }
     return 0;
@@ -337,7 +358,8 @@ int run_scenario(struct scenario *scenario, const struct run_options *options,
     if (options->topology)
         topology_write_ibnetdiscover(&state.setup.topology, options->topology);
     fabric_set_pcap(state.setup.fabric, options->pcap);
-    for (size_t i = 0; i < scenario->statements.count && status == 0; i++)
+    fabric_set_interrupt(state.setup.fabric, options->interrupt);
+    for (size_t i = 0; i < scenario->statements.count && status == 0 && !state.interrupted; i++)
         status = execute_statement(&state, &scenario->statements.items[i]);
     if (status == 0)
         status = check_end(&state);

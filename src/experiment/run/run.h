@@ -6,6 +6,8 @@
 #include "experiment/run/setup.h"
 #include "experiment/scenario/scenario.h"
 
+#include <signal.h>
+
 struct pcap;
 
 struct run_options {
@@ -17,6 +19,9 @@ struct run_options {
     /* Called after each `run` statement; must not change anything. May be NULL. */
     void (*inspect)(void *context, const struct setup *setup);
     void *context;
+    /* Set by a signal handler: the run stops after the present event and its results are partial.
+     * May be NULL. */
+    const volatile sig_atomic_t *interrupt;
 };
 
 /* Fills the record, also up to an error. Failed checks are no error; an error concerns the

@@ -128,7 +128,9 @@ static int set_attribute(struct setup *setup, const struct word *words, struct c
              (int)sizeof key)
         return word_error(cursor, &words[0], "the pattern is too long");
     if (fabric_options_set(&setup->options, key, words[2].text, &reason) == 0)
-        return 0;
+        return fabric_options_check_pattern(key, &setup->topology, &reason) == 0
+                   ? 0
+                   : word_error(cursor, &words[0], "%.400s", reason.message);
     if (strncmp(reason.message, "no attribute", 12) == 0)
         return unknown_attribute(setup, &words[1], cursor);
     return word_error(cursor, &words[2], "%.400s", reason.message);
@@ -295,11 +297,35 @@ static int bind_action(struct setup *setup, struct action *action)
     return status;
 }
 
+const struct statement *setup_settled_run(struct setup *setup, const struct statement *statement)
+{
+    const struct statement *run = scenario_settled_run(setup->scenario, statement);
+    bool in_order = statement->kind == STATEMENT_ACTION || statement->kind == STATEMENT_RUN;
+    if (!run)
+        word_error(&setup->cursor, &statement->word,
+                   "'settled' is the end of a 'run until settled', and there is none%s",
+                   in_order ? " before this line" : "");
+    return run;
+}
+
+/* Whether times of the statement count from `settled`; flows.c checks those of traffic. */
+static bool counts_from_settled(const struct statement *statement)
+{
+    switch (statement->kind) {
+    case STATEMENT_MEASURE: return statement->window.from.settled || statement->window.to.settled;
+    case STATEMENT_ACTION: return statement->action.time.settled;
+    case STATEMENT_RUN: return statement->run.time.settled;
+    default: return false;
+    }
+}
+
 static int bind_statements(struct setup *setup)
 {
     int status = 0;
     for (size_t i = 0; i < setup->scenario->statements.count && status == 0; i++) {
         struct statement *statement = &setup->scenario->statements.items[i];
+        if (counts_from_settled(statement) && !setup_settled_run(setup, statement))
+            return -EINVAL;
         struct check_statement *check = &statement->check;
         if (statement->kind == STATEMENT_CHECK && check->node_word.text)
             status = bind_node(&check->node_word, &setup->topology, &setup->cursor, &check->node);
@@ -328,9 +354,9 @@ int setup_build(struct setup *setup, struct scenario *scenario, struct run_recor
     record->seed = seed ? seed->number : 1;
     int status = fabric_options_preset(&setup->options, preset, err);
     if (status == 0)
-        status = set_attributes(setup);
-    if (status == 0)
         status = make_topology(setup);
+    if (status == 0)
+        status = set_attributes(setup);
     if (status == 0 && setup->machines.is_shared)
         topology_share_ports(&setup->topology);
     if (status == 0)
@@ -341,6 +367,8 @@ int setup_build(struct setup *setup, struct scenario *scenario, struct run_recor
         status = flows_bind(setup);
     if (status == 0)
         status = bind_statements(setup);
+    if (status == 0)
+        status = flows_check_managers(setup);
     if (status == 0)
         status = measuring_check_names(setup);
     if (status) {

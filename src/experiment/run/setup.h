@@ -44,6 +44,7 @@ struct setup {
     struct sent sent;                    /* requests during the last `run` statement */
     size_t events_before_run;            /* number of events before the last `run` statement */
     uint64_t disturbed, settled; /* times of the last action, and of the end of the last change */
+    uint64_t settled_run;        /* end of the last `run until settled` */
     uint64_t trained;            /* when the last restored link is up */
     uint64_t fault;              /* fault without a change yet; TIME_NEVER: none */
     uint32_t cut_off_before;     /* most switches that were cut off when a node was restored */
@@ -68,6 +69,8 @@ void setup_start_manager(struct setup *setup, size_t instance);
 void setup_kill_manager(struct setup *setup, size_t instance);
 struct sm *setup_manager(const struct setup *setup, size_t instance); /* NULL: not running */
 struct check_view setup_view(const struct setup *setup);
+/* scenario_settled_run(); NULL and an error if there is none. */
+const struct statement *setup_settled_run(struct setup *setup, const struct statement *statement);
 /* For errors about a setting, which may be one of the command line. */
 struct cursor setup_setting_cursor(const struct setup *setup, const struct statement *setting);
 
@@ -93,6 +96,8 @@ bool change_log_has_event(const struct setup *setup, const char *text);
 /* An error if two statements collect something under the same name. */
 int measuring_check_names(struct setup *setup);
 void measuring_begin(struct setup *setup);
+/* A `run until settled` has ended: sets the window if its times count from that. */
+int measuring_settled(struct setup *setup, const struct statement *run);
 /* Brings the results up to date. */
 void measuring_publish(struct setup *setup, uint64_t now);
 

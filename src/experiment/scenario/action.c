@@ -199,7 +199,10 @@ void action_read(struct action *action, struct cursor *cursor)
         action->when = ACTION_AFTER;
     if (action->when != ACTION_NOW) {
         action->when_word = cursor_next(cursor);
-        cursor_take_time(cursor, &action->time);
+        if (action->when == ACTION_AT)
+            moment_take(cursor, &action->time);
+        else
+            cursor_take_time(cursor, &action->time.ps);
         if (cursor_accept(cursor, "within"))
             cursor_take_time(cursor, &action->within);
     }

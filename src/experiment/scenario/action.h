@@ -6,6 +6,7 @@
 #define WEFT_EXPERIMENT_SCENARIO_ACTION_H
 
 #include "base/line_reader.h"
+#include "experiment/scenario/moment.h"
 #include "topology/topology.h"
 #include "vswitch/columns.h"
 
@@ -48,7 +49,8 @@ struct machine_action {
 struct action {
     enum action_kind kind;
     enum { ACTION_NOW, ACTION_AT, ACTION_AFTER } when;
-    uint64_t time, within; /* drawn from [time, time + within) if `within` is not 0 */
+    struct moment time; /* ACTION_AFTER: a duration */
+    uint64_t within;    /* drawn from [time, time + within) if it is not 0 */
     struct word when_word;
     struct word node_word, port_word, guid_word; /* text NULL: not given */
     bool must_be_switch;
@@ -63,7 +65,7 @@ struct action {
 enum { ACTION_VERBS = 16 };
 size_t action_verbs(const char *names[ACTION_VERBS]);
 
-/* Reads [at TIME | after TIME] VERB …. */
+/* Reads [at MOMENT | after TIME] VERB …. */
 void action_read(struct action *action, struct cursor *cursor);
 /* The cursor receives the error. */
 int action_bind(struct action *action, const struct topology *topology, struct cursor *cursor);

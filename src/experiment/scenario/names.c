@@ -8,14 +8,6 @@
 #include <string.h>
 #include <strings.h>
 
-const char *node_label(const struct topology *topology, uint32_t node)
-{
-    assert(node < topology->nodes.count);
-    const struct topology_node *n = &topology->nodes.items[node];
-    return n->description && topology_find(topology, n->description) == node ? n->description
-                                                                             : n->name;
-}
-
 int bind_node(const struct word *word, const struct topology *topology, struct cursor *cursor,
               uint32_t *node)
 {

@@ -5,8 +5,10 @@
 #include "base/line_reader.h"
 #include "topology/topology.h"
 
-/* The description of a node if it is unique, else its name. */
-const char *node_label(const struct topology *topology, uint32_t node);
+static inline const char *node_label(const struct topology *topology, uint32_t node)
+{
+    return topology_label(topology, node);
+}
 
 /* A node by name, description or GUID. */
 int bind_node(const struct word *word, const struct topology *topology, struct cursor *cursor,

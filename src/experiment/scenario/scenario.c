@@ -24,6 +24,21 @@ const struct statement *scenario_last(const struct scenario *scenario, enum stat
     return NULL;
 }
 
+const struct statement *scenario_settled_run(const struct scenario *scenario,
+                                             const struct statement *statement)
+{
+    bool of_setup = statement->kind == STATEMENT_TRAFFIC || statement->kind == STATEMENT_MEASURE;
+    const struct statement *found = NULL;
+    for (size_t i = 0; i < scenario->statements.count; i++) {
+        const struct statement *run = &scenario->statements.items[i];
+        if (run >= statement && (found || !of_setup))
+            break;
+        if (run->kind == STATEMENT_RUN && run->run.kind == RUN_UNTIL_SETTLED)
+            found = run;
+    }
+    return found;
+}
+
 /* ---- statements ---- */
 
 /* Copies the words that are left on the line, without taking them. */
@@ -96,17 +111,17 @@ static void read_traffic(struct statement *statement, struct cursor *cursor)
     traffic_spec_read(statement->spec, cursor);
 }
 
-/* measure from TIME [to TIME] */
+/* measure from MOMENT [to MOMENT] */
 static void read_measure(struct statement *statement, struct cursor *cursor)
 {
     struct measuring_window *window = &statement->window;
-    window->to = TIME_NEVER;
+    window->to = (struct moment){.ps = TIME_NEVER};
     cursor_take_exact(cursor, "from");
-    cursor_take_time(cursor, &window->from);
+    moment_take(cursor, &window->from);
     if (!cursor_is_done(cursor)) {
         cursor_take_exact(cursor, "to");
-        cursor_take_time(cursor, &window->to);
-        if (window->to <= window->from)
+        moment_take(cursor, &window->to);
+        if (window->to.settled == window->from.settled && window->to.ps <= window->from.ps)
             word_error(cursor, &cursor->words[cursor->at - 1], "the window ends before it begins");
     }
 }
@@ -145,15 +160,18 @@ static void read_run(struct statement *statement, struct cursor *cursor)
     run->word = cursor_next(cursor);
     if (cursor_accept(cursor, "until")) {
         run->kind = RUN_UNTIL_SETTLED;
-        run->time = SETTLE_LIMIT;
+        run->time.ps = SETTLE_LIMIT;
         cursor_take_exact(cursor, "settled");
         if (!cursor_is_done(cursor)) {
             cursor_take_exact(cursor, "limit");
-            cursor_take_time(cursor, &run->time);
+            cursor_take_time(cursor, &run->time.ps);
         }
+    } else if (cursor_accept(cursor, "for")) {
+        run->kind = RUN_FOR;
+        cursor_take_time(cursor, &run->time.ps);
     } else {
-        run->kind = cursor_accept(cursor, "for") ? RUN_FOR : RUN_TO;
-        cursor_take_time(cursor, &run->time);
+        run->kind = RUN_TO;
+        moment_take(cursor, &run->time);
     }
 }
 

@@ -8,6 +8,7 @@
 #include "experiment/scenario/action.h"
 #include "experiment/scenario/check_parse.h"
 #include "experiment/scenario/collect.h"
+#include "experiment/scenario/moment.h"
 #include "experiment/scenario/traffic_spec.h"
 
 enum statement_kind {
@@ -27,12 +28,12 @@ enum statement_kind {
 
 /* The window in which figures are measured. */
 struct measuring_window {
-    uint64_t from, to; /* to TIME_NEVER: the end of the run */
+    struct moment from, to; /* to TIME_NEVER: the end of the run */
 };
 
 struct run {
     enum { RUN_TO, RUN_FOR, RUN_UNTIL_SETTLED } kind;
-    uint64_t time; /* RUN_UNTIL_SETTLED: the limit */
+    struct moment time; /* RUN_FOR: a duration; RUN_UNTIL_SETTLED: the limit */
     struct word word;
 };
 
@@ -74,6 +75,10 @@ void scenario_release(struct scenario *scenario);
 
 /* The last statement of a kind, which overrides earlier ones; NULL: there is none. */
 const struct statement *scenario_last(const struct scenario *scenario, enum statement_kind kind);
+/* The `run until settled` that times of this statement count from (moment.h); NULL: there is none.
+ */
+const struct statement *scenario_settled_run(const struct scenario *scenario,
+                                             const struct statement *statement);
 /* Whether it is a setting of that scope (sm, vm …), in the file or of the command line. */
 bool statement_sets(const struct statement *statement, const char *scope, bool in_file);
 

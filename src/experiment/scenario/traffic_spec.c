@@ -2,6 +2,7 @@
 
 #include "base/time.h"
 #include "experiment/scenario/names.h"
+#include "experiment/scenario/traffic_pairs.h"
 #include "fabric/data.h"
 #include "topology/virtual.h"
 
@@ -32,14 +33,24 @@ static int set_rate(struct traffic_spec *spec, struct cursor *value)
     return value->status;
 }
 
+/* Above 1 the senders are overloaded. A number above LOAD_MOST is a percentage without its sign. */
 static int set_load(struct traffic_spec *spec, struct cursor *value)
 {
+    enum { LOAD_MOST = 2 };
+    const struct word *word = &value->words[0];
     uint64_t parts;
+    double share;
+    const char *rest;
     spec->timed = true;
-    if (!parse_percent(value->words[0].text, &parts) || parts == 0)
-        return cursor_take_decimal(value, "a share of the link's rate", 100, &spec->load);
-    spec->load = (double)parts / (double)RNG_CERTAIN;
-    return 0;
+    if (parse_percent(word->text, &parts) && parts > 0) {
+        spec->load = (double)parts / (double)RNG_CERTAIN;
+        return 0;
+    }
+    if (parse_decimal(word->text, &share, &rest) && !*rest && share > LOAD_MOST && share <= 100)
+        return word_error(value, word,
+                          "'%.80s': 1 is the full rate of the link; did you mean '%.80s%%'?",
+                          word->text, word->text);
+    return cursor_take_decimal(value, "a share of the link's rate", LOAD_MOST, &spec->load);
 }
 
 static int set_size(struct traffic_spec *spec, struct cursor *value)
@@ -48,6 +59,15 @@ static int set_size(struct traffic_spec *spec, struct cursor *value)
     int status = cursor_take_number(value, "a payload in bytes", 1, 4096, &bytes);
     spec->traffic.sizes[0] = (struct traffic_size){(uint32_t)bytes, 1};
     spec->traffic.size_count = 1;
+    return status;
+}
+
+static int set_message(struct traffic_spec *spec, struct cursor *value)
+{
+    uint64_t bytes;
+    int status =
+        cursor_take_number(value, "a message in bytes", 1, TRAFFIC_LARGEST_MESSAGE, &bytes);
+    spec->traffic.message_bytes = (uint32_t)bytes;
     return status;
 }
 
@@ -107,6 +127,16 @@ static int set_retry(struct traffic_spec *spec, struct cursor *value)
     return cursor_take_time(value, &spec->traffic.retry_ps);
 }
 
+static int set_start(struct traffic_spec *spec, struct cursor *value)
+{
+    return moment_take(value, &spec->start);
+}
+
+static int set_stop(struct traffic_spec *spec, struct cursor *value)
+{
+    return moment_take(value, &spec->stop);
+}
+
 /* Gb/s, with or without the unit. */
 static int set_limit(struct traffic_spec *spec, struct cursor *value)
 {
@@ -118,6 +148,11 @@ static int set_limit(struct traffic_spec *spec, struct cursor *value)
         return word_error(value, word, "'%.80s': expected a rate in Gb/s, such as 2.5", word->text);
     spec->traffic.limit_ps_per_8_bytes = (uint64_t)(64000 / rate + 0.5);
     return 0;
+}
+
+static bool pattern_has_file(enum traffic_pattern pattern)
+{
+    return pattern == PATTERN_TRACE || pattern == PATTERN_PERMUTATION || pattern == PATTERN_MATRIX;
 }
 
 static int set_pattern(struct traffic_spec *spec, struct cursor *value)
@@ -136,7 +171,7 @@ static int set_pattern(struct traffic_spec *spec, struct cursor *value)
 static const struct key {
     const char *name;
     int (*set)(struct traffic_spec *spec, struct cursor *value); /* NULL: by kind */
-    enum { KEY_WORD, KEY_TIME, KEY_COUNT, KEY_P_KEY, KEY_SHARE } kind;
+    enum { KEY_WORD, KEY_COUNT, KEY_P_KEY, KEY_SHARE } kind;
     size_t member;
     const char *what; /* of a word */
 } keys[] = {
@@ -144,10 +179,11 @@ static const struct key {
     {.name = "load", .set = set_load},
     {.name = "size", .set = set_size},
     {.name = "sizes", .set = set_sizes},
+    {.name = "message", .set = set_message},
     {.name = "sl", .set = set_sl},
     {.name = "arrivals", .set = set_arrivals},
-    {"start", NULL, KEY_TIME, AT(traffic.start_ps), NULL},
-    {"stop", NULL, KEY_TIME, AT(traffic.stop_ps), NULL},
+    {.name = "start", .set = set_start},
+    {.name = "stop", .set = set_stop},
     {"from", NULL, KEY_WORD, AT(from_word), "a pattern"},
     {"to", NULL, KEY_WORD, AT(to_word), "a pattern"},
     {"hot", NULL, KEY_WORD, AT(hot_word), "an adapter"},
@@ -158,7 +194,7 @@ static const struct key {
     {.name = "retry", .set = set_retry},
     {"retries", NULL, KEY_COUNT, AT(traffic.retries), NULL},
     {"p_key", NULL, KEY_P_KEY, AT(traffic.p_key), NULL},
-    {"file", NULL, KEY_WORD, AT(file_word), "a trace file"},
+    {"file", NULL, KEY_WORD, AT(file_word), "a file"},
     {.name = "pattern", .set = set_pattern},
 };
 enum { KEYS = sizeof keys / sizeof keys[0], RATE = 0, LOAD = 1, PATTERN = KEYS - 1 };
@@ -188,7 +224,6 @@ int traffic_spec_set(struct traffic_spec *spec, const struct word *key, const st
     void *member = (char *)spec + keys[index].member;
     switch (keys[index].kind) {
     case KEY_WORD: return cursor_take(&one, keys[index].what, member);
-    case KEY_TIME: return cursor_take_time(&one, member);
     case KEY_SHARE: return cursor_take_percent(&one, member);
     case KEY_COUNT:
         cursor_take_number(&one, "a number", 1, UINT32_MAX, &number);
@@ -223,12 +258,12 @@ void traffic_spec_read(struct traffic_spec *spec, struct cursor *cursor)
 {
     bool given[KEYS] = {[PATTERN] = true}; /* the pattern comes first */
     struct word word;
-    *spec = (struct traffic_spec){.word = cursor->words[0]};
+    *spec = (struct traffic_spec){.word = cursor->words[0], .stop.ps = TIME_NEVER};
     traffic_init(&spec->traffic, PAYLOAD_OF_MTU);
     spec->traffic.hot_parts = RNG_CERTAIN / 10;
     set_pattern(spec, cursor);
-    if (spec->traffic.pattern == PATTERN_TRACE)
-        cursor_take(cursor, "a trace file", &spec->file_word);
+    if (pattern_has_file(spec->traffic.pattern))
+        cursor_take(cursor, "a file", &spec->file_word);
     while (!cursor_is_done(cursor)) {
         cursor_take(cursor, "a setting", &word);
         spec->stopped = strcmp(word.text, "stopped") == 0;
@@ -331,6 +366,19 @@ static int bind_load(const struct traffic_spec *spec, const struct topology *top
     return 0;
 }
 
+/* bind_load() gives the interval of packets: converts it to that of messages. */
+static void scale_to_messages(struct traffic *traffic)
+{
+    uint32_t payload = traffic->sizes[0].payload_bytes;
+    uint64_t packets = (traffic->message_bytes + payload - 1) / payload;
+    double message = (double)(traffic->message_bytes + packets * DATA_OVERHEAD_BYTES);
+    double ratio = message / (payload + DATA_OVERHEAD_BYTES);
+    traffic->interval_ps = (uint64_t)((double)traffic->interval_ps * ratio + 0.5);
+    for (size_t i = 0; i < traffic->intervals_ps.count; i++)
+        traffic->intervals_ps.items[i] =
+            (uint64_t)((double)traffic->intervals_ps.items[i] * ratio + 0.5);
+}
+
 static struct node_options node_options_at(const struct traffic_spec_world *world, size_t at)
 {
     const struct topology_node *node = &world->topology->nodes.items[at];
@@ -363,17 +411,23 @@ static int check_sizes(const struct traffic_spec *spec, const struct traffic_spe
     return 0;
 }
 
-static int read_trace(const struct traffic_spec *spec, const struct traffic_spec_world *world,
-                      struct cursor *cursor, struct traffic *traffic)
+/* Reads the trace, permutation or matrix. */
+static int read_pattern_file(const struct traffic_spec *spec,
+                             const struct traffic_spec_world *world, struct cursor *cursor,
+                             struct traffic *traffic)
 {
     char path[8192], text[1024];
     struct err reason = {0};
     if (!spec->file_word.text)
-        return word_error(cursor, &spec->word, "a trace needs a file");
+        return word_error(cursor, &spec->word, "%s traffic needs a file",
+                          traffic_pattern_names[traffic->pattern]);
     bool absolute = spec->file_word.text[0] == '/';
     snprintf(path, sizeof path, "%s%s%s", absolute ? "" : world->folder, absolute ? "" : "/",
              spec->file_word.text);
-    if (traffic_read_trace(traffic, path, &reason) == 0)
+    int status = traffic->pattern == PATTERN_TRACE
+                     ? traffic_read_trace(traffic, path, &reason)
+                     : traffic_pairs_read(traffic, world, path, &reason);
+    if (status == 0)
         return 0;
     return word_error(cursor, &spec->file_word, "%.400s", err_text(&reason, text, sizeof text));
 }
@@ -384,13 +438,14 @@ static int bind_pattern(const struct traffic_spec *spec, const struct traffic_sp
                         struct cursor *cursor, struct traffic *traffic)
 {
     enum traffic_pattern pattern = traffic->pattern;
-    if (pattern == PATTERN_TRACE)
-        return read_trace(spec, world, cursor, traffic);
+    int status = pattern_has_file(pattern) ? read_pattern_file(spec, world, cursor, traffic) : 0;
+    if (status || pattern == PATTERN_TRACE)
+        return status;
     if (pattern == PATTERN_HOT_SPOT || pattern == PATTERN_GATHER) {
         if (!spec->hot_word.text)
             return word_error(cursor, &spec->word, "%s traffic needs 'hot NODE'",
                               traffic_pattern_names[pattern]);
-        int status = bind_hot(&spec->hot_word, world->topology, cursor, traffic);
+        status = bind_hot(&spec->hot_word, world->topology, cursor, traffic);
         if (status)
             return status;
     }
@@ -401,7 +456,27 @@ static int bind_pattern(const struct traffic_spec *spec, const struct traffic_sp
             cursor, &spec->word,
             "no rate: expected 'rate N' (packets a second of each sender), 'load SHARE' (of "
             "its link) or 'arrivals saturated'");
-    return spec->load > 0 ? bind_load(spec, world->topology, cursor, traffic) : 0;
+    status = spec->load > 0 ? bind_load(spec, world->topology, cursor, traffic) : 0;
+    if (status == 0 && spec->load > 0 && traffic->message_bytes)
+        scale_to_messages(traffic);
+    if (status == 0 && pattern == PATTERN_MATRIX)
+        traffic_pairs_scale(traffic);
+    return status;
+}
+
+/* Both times of a traffic have the same origin: the fabric gets them when that is known. */
+static int bind_times(const struct traffic_spec *spec, struct cursor *cursor,
+                      struct traffic *traffic)
+{
+    traffic->start_ps = spec->start.ps;
+    traffic->stop_ps = spec->stop.ps;
+    if (spec->stop.ps != TIME_NEVER && spec->start.settled != spec->stop.settled)
+        return word_error(cursor, &spec->word,
+                          "either both 'start' and 'stop' count from 'settled', or none");
+    if (spec->start.settled && spec->stopped)
+        return word_error(cursor, &spec->word,
+                          "either 'stopped', or a start that counts from 'settled'");
+    return 0;
 }
 
 int traffic_spec_bind(const struct traffic_spec *spec, const struct traffic_spec_world *world,
@@ -410,7 +485,9 @@ int traffic_spec_bind(const struct traffic_spec *spec, const struct traffic_spec
     struct err reason = {0};
     *traffic = spec->traffic;
     bind_size(world, traffic);
-    int status = bind_members(spec, world, cursor, traffic);
+    int status = bind_times(spec, cursor, traffic);
+    if (status == 0)
+        status = bind_members(spec, world, cursor, traffic);
     if (status == 0 && (!traffic->senders.items || !traffic->receivers.items))
         status = word_error(cursor, &spec->word, "no adapter has a cable");
     if (status == 0)

@@ -7,14 +7,16 @@
 #define WEFT_EXPERIMENT_SCENARIO_TRAFFIC_SPEC_H
 
 #include "base/line_reader.h"
+#include "experiment/scenario/moment.h"
 #include "fabric/options.h"
 #include "fabric/traffic.h"
 #include "topology/topology.h"
 
 struct traffic_spec {
-    struct traffic traffic; /* without senders and receivers */
-    double load;            /* share of the sender's link; 0: a rate, or none, was given */
-    struct word word;       /* the statement's */
+    struct traffic traffic; /* without senders, receivers and times */
+    struct moment start, stop;
+    double load;      /* share of the sender's link; 0: a rate, or none, was given */
+    struct word word; /* the statement's */
     struct word pattern_word, from_word, to_word, hot_word, file_word; /* text NULL: not given */
     bool timed;   /* a rate, a load or saturated arrivals were given */
     bool stopped; /* an action starts it */
@@ -35,6 +37,7 @@ struct traffic_spec_world {
     const char *const *machines; /* names; machine i is the end point DATA_VM + i */
     size_t machine_count;
 };
+/* Times that count from `settled` stay so in the traffic. */
 int traffic_spec_bind(const struct traffic_spec *spec, const struct traffic_spec_world *world,
                       struct cursor *cursor, struct traffic *traffic);
 

@@ -308,6 +308,8 @@ static void run_network(struct server *server)
             waiting = ++deliveries < DELIVERIES;
         }
     } while (waiting);
+    if (!server->pace_millionths) /* the pauses between packets are those of the programs */
+        fabric_advance_network(server->fabric, server->clients.now);
 }
 
 static void run_fabric(struct server *server)

@@ -415,7 +415,7 @@ bool sim_step(struct sim *sim, uint64_t until)
 
 void sim_run(struct sim *sim, uint64_t until)
 {
-    while (sim_step(sim, until))
+    while (sim_step(sim, until) && !fabric_is_interrupted(sim->fabric))
         ;
 }
 

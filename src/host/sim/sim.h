@@ -72,6 +72,7 @@ uint64_t sim_now(const struct sim *sim);
 uint64_t sim_now_ns(const struct sim *sim); /* for calls to a manager */
 /* Runs everything that is due, then advances to the next event; false: that is at `until`. */
 bool sim_step(struct sim *sim, uint64_t until);
+/* Ends before `until` if the fabric is interrupted. */
 void sim_run(struct sim *sim, uint64_t until);
 /* Runs until `manager` is settled, or until `limit`. Returns whether it is settled. */
 bool sim_run_until_settled(struct sim *sim, unsigned manager, uint64_t limit);

@@ -274,10 +274,12 @@ static void count_user_routes(struct balance *balance, const struct user_routes 
     for (size_t i = 0; i < user->entries.count; i++) {
         const struct user_route *entry = &user->entries.items[i];
         uint32_t at = user_route_switch(entry, network);
-        if (at == NETWORK_NONE || entry->lid >= stride)
+        unsigned first, count = user_route_lids(entry, network, &first);
+        if (at == NETWORK_NONE || count == 0 || first + count > stride)
             continue;
         uint32_t terminals = network_terminal_count(network, at);
-        bitset_add(balance->fixed, at * stride + entry->lid);
+        for (unsigned lid = first; lid < first + count; lid++)
+            bitset_add(balance->fixed, at * stride + lid);
         for (uint32_t slot = network->first_edge[at]; slot < network->first_edge[at + 1]; slot++)
             if (balance->next_hops.port[slot] == entry->port)
                 balance->load[slot] += terminals ? terminals : 1;

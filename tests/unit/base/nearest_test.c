@@ -42,6 +42,10 @@ static void distant_words_do_not_match(void **state)
     assert_string_equal(near("banana"), "(none)");
     assert_string_equal(near(""), "(none)");
     assert_string_equal(near("xx"), "(none)");
+    assert_string_equal(near("fun2"), "(none)"); /* two edits of four letters */
+    assert_string_equal(near("rum"), "run");
+    assert_string_equal(near("H77"), "(none)");
+    assert_string_equal(near("recorded"), "(none)");
     memset(longest, 'x', sizeof longest - 1);
     longest[sizeof longest - 1] = 0;
     assert_string_equal(near(longest), "(none)");

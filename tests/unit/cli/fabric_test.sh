@@ -24,6 +24,11 @@ claim 'a PATH with both directories does not change' becomes /sbin:/usr/bin:/usr
 claim 'directories with similar names are not mistaken for them' becomes /bin:/usr/local/sbin:/usr/sbin/x:/sbin \
     /bin:/usr/local/sbin:/usr/sbin/x:/sbin:/usr/sbin
 
+no_match() { ! "$weft" fabric "$work/net" --set "$1" -- true 2>"$work/err" && grep -qF "$2" "$work/err"; }
+claim 'a pattern of --set that matches no node is refused' no_match 'Q*:mtu=2048' "no node of the fabric matches 'Q*'"
+claim 'patterns of --set match nodes, and scopes match kinds' "$weft" fabric "$work/net" --set 'S?:mtu=2048' \
+    --set switches:traps=no -- true
+
 refuses() { # TEXT COMMAND ...: status 2, one line with TEXT, and the command did not run
     local text=$1 status=0 && shift
     rm -f "$work/ran"

@@ -93,6 +93,27 @@ claim 'a run whose traffic does not recover is not good' judged false unrecovere
 printf 'topology clos 3 1 4 speed=SDR\nsm S0 engine fera\ntraffic uniform size 256 rate 20e3 start 1ms\nrun 10ms\nfail switch S3\nrun 60ms\n' >recovered.weft
 claim 'a run whose traffic recovers is good' judged true recovered.weft
 
+# The run lasts for days unless a signal ends it. The reader of the pipe sends the signal when it has read the event of
+# the first change, which it gets only if events are not kept in a buffer.
+printf 'topology clos 3 1 4 speed=SDR\nsm S0 engine fera\ntraffic uniform size 256 rate 20e3 start settled+1ms\nrun until settled\ncheck in-order\nrun 2000000s\ncheck lost = 0\n' >endless.weft
+interrupted() { # SIGNAL STATUS WORDS...: the output is in the file rest
+    signal=$1 wanted=$2
+    shift 2
+    rm -f pipe && mkfifo pipe
+    "$weft" sim endless.weft "$@" >pipe 2>err &
+    child=$!
+    { while read -r line; do case $line in *'subnet up'*) kill "-$signal" $child ;; esac; echo "$line"; done; } <pipe >rest
+    wait $child
+    [ $? = "$wanted" ]
+}
+claim 'an event reaches a pipe at once, and Ctrl-C ends the run' interrupted INT 130 --out partial
+claim 'results of an interrupted run are marked in the text' grep -q '^PARTIAL: ' rest
+claim 'the first sentence of an interrupted run says so' grep -q '^The run was interrupted' rest
+claim '--out of an interrupted run has JSON that is marked' grep -q '"partial": true' partial/run.json
+claim 'the page of an interrupted run is marked' grep -q 'its results are partial' partial/report.html
+claim 'checks after the interrupt are not made' sh -c '! grep -q "check lost" rest'
+claim 'SIGTERM does the same' interrupted TERM 143
+
 claim 'the error for an unknown statement has line, column and the nearest name' refused "wrong.weft:2:1: 'chekc' is no statement; did you mean 'check'?" wrong.weft
 claim 'a missing file is refused' refused 'nothing.weft: No such file' nothing.weft
 claim 'a missing scenario is refused' refused 'expected a scenario' --quiet

@@ -2,6 +2,7 @@
  * must lie within five standard deviations, derived beside each. */
 #include "fabric/traffic_internal.h"
 
+#include <errno.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -431,9 +432,39 @@ static void a_trace_made_by_hand_is_checked_too(void **state)
     }
 }
 
+static void a_message_is_cut_into_packets_for_one_receiver(void **state)
+{
+    struct traffic traffic = traffic_of(PATTERN_UNIFORM, 6);
+    struct traffic_source source;
+    struct err err = {0};
+    uint64_t last = 0;
+    (void)state;
+    traffic.sizes[0].payload_bytes = 1000;
+    traffic.message_bytes = 2500;
+    assert_int_equal(traffic_check(&traffic, &err), 0);
+    traffic_source_init(&source, &traffic, 2, 1, 1);
+    for (unsigned message = 0; message < 100; message++) {
+        struct traffic_packet packets[3];
+        for (unsigned i = 0; i < 3; i++) {
+            packets[i] = traffic_draw(&traffic, &source);
+            assert_int_equal(packets[i].payload_bytes, i < 2 ? 1000 : 500);
+            assert_int_equal(packets[i].continues, i > 0);
+            assert_int_equal(packets[i].time, packets[0].time);
+            assert_int_equal(packets[i].receiver, packets[0].receiver);
+        }
+        assert_true(packets[0].time > last);
+        last = packets[0].time;
+    }
+    traffic.size_count = 2;
+    traffic.sizes[1] = traffic.sizes[0];
+    assert_int_equal(traffic_check(&traffic, &err), -EINVAL);
+    traffic_release(&traffic);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_message_is_cut_into_packets_for_one_receiver),
         cmocka_unit_test(uniform_reaches_all_others_equally),
         cmocka_unit_test(small_bounds_have_no_bias),
         cmocka_unit_test(a_sender_is_recognised_among_receivers_by_its_port),

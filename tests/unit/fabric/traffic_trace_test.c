@@ -55,11 +55,11 @@ static void a_trace_is_played_as_written(void **state)
                                "0 0 1 4096\n"
                                "1234567890123ps 1 0 1\n"
                                "2us 1 0 400";
-    static const struct traffic_packet expected[] = {{1 * TIME_US, 2, 100, 0},
-                                                     {2 * TIME_US, 0, 300, 0},
-                                                     {2 * TIME_US, 2, 200, 0},
-                                                     {2 * TIME_US, 0, 400, 0},
-                                                     {UINT64_C(1234567890123), 0, 1, 0}};
+    static const struct traffic_packet expected[] = {{1 * TIME_US, 2, 100, 0, false},
+                                                     {2 * TIME_US, 0, 300, 0, false},
+                                                     {2 * TIME_US, 2, 200, 0, false},
+                                                     {2 * TIME_US, 0, 400, 0, false},
+                                                     {UINT64_C(1234567890123), 0, 1, 0, false}};
     struct traffic traffic = trace_of(3);
     struct trace_file file = write_trace(text, strlen(text));
     struct err err = {0};

@@ -208,8 +208,28 @@ claim 'route gives the same tables with any number of threads' sh -c "
     '$weft' route tree --engine updn --lfts one >/dev/null &&
     '$weft' route tree --engine updn --threads 3 --lfts three >/dev/null && cmp one three"
 echo '0x200000 99 x' >user
-part='user:1: expected SWITCH LID PORT'
+part='user:1: expected SWITCH DESTINATION PORT'
 claim 'the error for an invalid user route has file and line' status 2 route paper --engine fera --user-routes user
+
+# The same route by LID, by GUID and by name: from S0 to H2 the other way round a ring.
+"$weft" topo gen ring 4 hosts=1 >ring && "$weft" route ring --engine updn --lfts ring.lfts >/dev/null
+h2=$(awk '/portguid .*H2/ { print $1; exit }' ring.lfts)
+out=$(awk '/S0/ && /^Unicast/ { here = 1 } here && /H2/ { print 3 - $2; exit }' ring.lfts)
+in_lfts() { awk -v out="$1" '/^Unicast/ { here = /S0/ } here && /H2/ { exit !($2 + 0 == out) }' "$2"; }
+by() { # WORDS of the switch and of the destination
+    echo "$1 $2 $out" >user
+    "$weft" route ring --engine minhop --allow-cycles --user-routes user --lfts by.lfts >/dev/null && in_lfts "$out" by.lfts
+}
+claim 'the tables of the test do not have the route of the user' sh -c "! awk '/^Unicast/ { here = /S0/ } here && /H2/ { exit !(\$2 + 0 == $out) }' ring.lfts"
+claim 'a user route by GUID and LID' by 0x200000 "$h2"
+claim 'a user route by names' by S0 H2
+claim 'a user route by the GUID of a port' by S0 "0x$(awk '/"H2"/ && /^Ca/ { getline; sub(/.*\(/, ""); sub(/\).*/, ""); print; exit }' ring)"
+echo 'S9 H2 1' >user
+part="user:1: no switch, or more than one, is 'S9'"
+claim 'a user route for an unknown switch is refused' status 2 route ring --engine updn --user-routes user
+echo 'S0 H9 1' >user
+part="user:1: no port, or more than one, is 'H9'"
+claim 'a user route to an unknown destination is refused' status 2 route ring --engine updn --user-routes user
 
 for try in "no engine 'best'|route|paper|--engine|best" "did you mean 'ftree'|route|paper|--engine|updn,ftre" 'expected an engine|route|paper' \
     'one net file|route|--engine|fera' 'No such file|route|absent|--engine|fera' \

@@ -13,7 +13,16 @@
 
 #include <cmocka.h>
 
-enum { FILE_HEADER = 24, RECORD_HEADER = 16 + 16, PACKET = MAD_BYTES + PACKET_OVERHEAD_BYTES };
+/* The file header has a section, an interface with the name "a>b", a speed and a resolution, and
+ * the end of options. A record has the header of its block and that of ERF. */
+enum {
+    SECTION = 28,
+    INTERFACE = 16 + 8 + 12 + 8 + 4 + 4,
+    FILE_HEADER = SECTION + INTERFACE,
+    RECORD_HEADER = 28 + 16,
+    PACKET = MAD_BYTES + PACKET_OVERHEAD_BYTES,
+    RECORD_END = 2 + 4, /* padding and length */
+};
 
 static char path[64];
 
@@ -46,7 +55,8 @@ static void write_one(const struct pcap_packet *packet, uint64_t time_ps)
 {
     struct pcap *pcap;
     assert_int_equal(pcap_open(&pcap, path, NULL), 0);
-    assert_int_equal(pcap_write(pcap, time_ps, packet), 0);
+    assert_int_equal(pcap_add_interface(pcap, "a>b", 8000000000), 0);
+    assert_int_equal(pcap_write(pcap, 0, time_ps, packet), 0);
     assert_int_equal(pcap_close(pcap), 0);
 }
 
@@ -68,10 +78,12 @@ static void a_packet_has_all_its_headers(void **state)
     struct pcap_packet packet = {packet_header_of_mad(mad, 5, 9, 3), mad, sizeof mad};
     write_one(&packet, UINT64_C(7000000123456));
     struct text file = read_back();
-    assert_int_equal(file.length, FILE_HEADER + RECORD_HEADER + PACKET);
-    assert_memory_equal(file.data, "\x4d\x3c\xb2\xa1\2\0\4\0", 8);
-    assert_memory_equal(file.data + 20, "\xc5\0\0\0", 4);
-    assert_memory_equal(file.data + FILE_HEADER, "\7\0\0\0\x7b\0\0\0", 8); /* 7 s 123 ns */
+    assert_int_equal(file.length, FILE_HEADER + RECORD_HEADER + PACKET + RECORD_END);
+    assert_memory_equal(file.data, "\x0a\x0d\x0d\x0a\x1c\0\0\0\x4d\x3c\x2b\x1a\1\0\0\0", 16);
+    assert_memory_equal(file.data + SECTION + 8, "\xc5\0\0\0", 4);
+    assert_memory_equal(file.data + SECTION + 16, "\2\0\3\0a>b\0\x8\0\x8\0", 12);
+    /* the packet is of interface 0, at 7 s 123 ns = 0x1a13b867b ns */
+    assert_memory_equal(file.data + FILE_HEADER + 8, "\0\0\0\0\1\0\0\0\x7b\x86\x3b\xa1", 12);
     const uint8_t *lrh = (const uint8_t *)file.data + FILE_HEADER + RECORD_HEADER;
     assert_int_equal(wire_get(lrh, LRH_SLID), 5);
     assert_int_equal(wire_get(lrh, LRH_DLID), 9);
@@ -147,8 +159,9 @@ static void both_checksums_are_right(void **state)
         write_one(&packet, 0);
         struct text file = read_back();
         size_t start = FILE_HEADER + RECORD_HEADER;
-        assert_int_equal(file.length - start, PACKET + (global ? PACKET_GRH_BYTES : 0));
-        check_crcs((uint8_t *)file.data + start, file.length - start, global);
+        assert_int_equal(file.length - start - RECORD_END,
+                         PACKET + (global ? PACKET_GRH_BYTES : 0));
+        check_crcs((uint8_t *)file.data + start, file.length - start - RECORD_END, global);
         text_release(&file);
     }
 }
@@ -162,7 +175,7 @@ static void odd_payloads_are_padded_to_words(void **state)
     write_one(&packet, 0);
     struct text file = read_back();
     const uint8_t *lrh = (const uint8_t *)file.data + FILE_HEADER + RECORD_HEADER;
-    assert_int_equal(file.length, FILE_HEADER + RECORD_HEADER + PACKET);
+    assert_int_equal(file.length, FILE_HEADER + RECORD_HEADER + PACKET + RECORD_END);
     assert_int_equal(wire_get(lrh + 8, BTH_PAD_COUNT), 3);
     text_release(&file);
 }
@@ -174,9 +187,10 @@ static void oversized_payloads_are_refused(void **state)
     struct pcap_packet packet = {.payload = payload, .length = sizeof payload};
     struct pcap *pcap;
     assert_int_equal(pcap_open(&pcap, path, NULL), 0);
-    assert_int_equal(pcap_write(pcap, 0, &packet), -EMSGSIZE);
+    assert_int_equal(pcap_add_interface(pcap, "a>b", 1), 0);
+    assert_int_equal(pcap_write(pcap, 0, 0, &packet), -EMSGSIZE);
     packet.length--;
-    assert_int_equal(pcap_write(pcap, 0, &packet), 0);
+    assert_int_equal(pcap_write(pcap, 0, 0, &packet), 0);
     assert_int_equal(pcap_close(pcap), 0);
 }
 
@@ -201,7 +215,8 @@ static void a_full_disk_is_reported_by_close(void **state)
     if (access("/dev/full", W_OK))
         skip();
     assert_int_equal(pcap_open(&pcap, "/dev/full", NULL), 0);
-    pcap_write(pcap, 0, &packet);
+    pcap_add_interface(pcap, "a>b", 1);
+    pcap_write(pcap, 0, 0, &packet);
     assert_int_equal(pcap_close(pcap), -ENOSPC);
 }
 
@@ -217,6 +232,8 @@ static unsigned write_everything(void)
     struct pcap *pcap;
     unsigned written = 0;
     assert_int_equal(pcap_open(&pcap, path, NULL), 0);
+    assert_int_equal(pcap_add_interface(pcap, "S0:1>H0:1", 1000000000), 0);
+    assert_int_equal(pcap_add_interface(pcap, "H0:1>S0:1", 1000000000), 1);
     for (unsigned i = 0; i < sizeof classes / sizeof *classes; i++)
         for (unsigned attribute = 0; attribute < WIRE_ATTRIBUTE_COUNT; attribute++) {
             if (wire_attributes[attribute].class != classes[i][0])
@@ -227,7 +244,8 @@ static unsigned write_everything(void)
                          wire_attributes[attribute].id);
                 struct pcap_packet packet = {packet_header_of_mad(mad, 5, 9, 3), mad, sizeof mad};
                 packet.header.global = !mad_is_smp(mad) && attribute % 2;
-                assert_int_equal(pcap_write(pcap, written * UINT64_C(1000000), &packet), 0);
+                assert_int_equal(
+                    pcap_write(pcap, written % 2, written * UINT64_C(1000000), &packet), 0);
             }
         }
     assert_int_equal(pcap_close(pcap), 0);
@@ -270,6 +288,9 @@ static void tshark_decodes_every_packet(void **state)
     struct text times = run_tshark("-Y frame.number==3 -T fields -e frame.time_epoch");
     assert_string_equal(times.data, "0.000002000\n");
     text_release(&times);
+    struct text names = run_tshark("-c 2 -T fields -e frame.interface_name");
+    assert_string_equal(names.data, "S0:1>H0:1\nH0:1>S0:1\n");
+    text_release(&names);
     struct text smps = run_tshark("-Y 'infiniband.lrh.vl == 15 && infiniband.bth.destqp == 0 && "
                                   "infiniband.mad.mgmtclass == 0x81 && "
                                   "infiniband.mad.attributeid == 0x11' -T fields -e frame.number");

@@ -289,6 +289,89 @@ static void names_and_values_are_checked_before_the_run(void **state)
     assert_refused("topology figure1\nfail switch H7\n", "x.weft:2:13: 'H7' is no switch");
     assert_refused("topology figure1\nkill sm S2\n", "x.weft:2:9: there is no manager at 'S2'");
     assert_refused("topology figure1\ncheck master S0\n", "x.weft:2:14: 'S0' is no node");
+    assert_refused("topology figure1\nset X* mtu 256\nsm S1\n",
+                   "x.weft:2:5: no node of the fabric matches 'X*'");
+}
+
+static void traffic_that_can_never_flow_is_refused(void **state)
+{
+    (void)state;
+    assert_refused("topology figure1\ntraffic uniform rate 1e3\nrun 1s\n",
+                   "x.weft:2:1: no packet can ever flow: there is no subnet manager");
+    assert_refused("topology figure1\nsm S1 stopped\ntraffic uniform rate 1e3\nrun 1s\n",
+                   "x.weft:3:1: no packet can ever flow: no 'start sm' starts a stopped manager");
+    struct run_record record = {0};
+    struct err err = {0};
+    assert_int_equal(run_text("topology figure1\nsm S1 stopped\ntraffic uniform rate 1e3\n"
+                              "at 1ms start sm S1\nrun 20ms\ncheck delivered >= 1\n",
+                              &(struct line){0}, &record, &err),
+                     0);
+    assert_int_equal(run_record_failures(&record), 0);
+    run_record_release(&record);
+}
+
+static void times_can_count_from_settled(void **state)
+{
+    struct run_record record = {0};
+    struct err err = {0};
+    uint64_t actions[2] = {0}, up = 0;
+    size_t found = 0;
+    (void)state;
+    assert_int_equal(run_text(NET "traffic uniform rate 1e6 start settled+1ms stop settled+3ms\n"
+                                  "measure from settled+2ms to settled+3ms\n"
+                                  "run until settled\n"
+                                  "run settled+4ms\n"
+                                  "at settled+5ms flap S1 1\n"
+                                  "run until settled\n"
+                                  "at settled fail switch S3\n"
+                                  "run settled+1ms\n"
+                                  "check lost = 0\n",
+                              &(struct line){0}, &record, &err),
+                     0);
+    for (size_t i = 0; i < record.events.count; i++)
+        if (record.events.items[i].kind == RUN_RECORD_ACTION && found < 2)
+            actions[found++] = record.events.items[i].time;
+        else if (!up && strstr(record.events.items[i].text, "subnet up"))
+            up = record.events.items[i].time;
+    uint64_t settled = actions[0] - 5 * TIME_MS;
+    assert_true(settled >= up && settled < up + TIME_MS);
+    assert_true(record.end == actions[1] + TIME_MS && actions[1] > actions[0]);
+    assert_true(results_value(&record.results, "window.from") ==
+                (double)(settled + 2 * TIME_MS) / 1e12);
+    assert_true(results_value(&record.results, "window.to") ==
+                (double)(settled + 3 * TIME_MS) / 1e12);
+    /* All packets were made in the two milliseconds of the traffic, which end before the flap. */
+    double made = results_value(&record.results, "made"), senders = record.adapters;
+    assert_true(made > 1600 * senders && made < 2400 * senders);
+    assert_int_equal(run_record_failures(&record), 0);
+    run_record_release(&record);
+    assert_refused(NET "at settled+1ms flap S1 1\nrun until settled\n",
+                   "x.weft:3:1: 'settled' is the end of a 'run until settled', and there is none "
+                   "before this line");
+    assert_refused(NET "traffic uniform rate 1 start settled\nrun 1s\n",
+                   "x.weft:3:1: 'settled' is the end of a 'run until settled', and there is none");
+    assert_refused(NET "run until settled\nrun settled5ms\n",
+                   "x.weft:4:5: 'settled5ms': expected a time such as settled+5ms");
+    assert_refused(NET "traffic uniform rate 1 start settled stop 1s\nrun until settled\n",
+                   "x.weft:3:1: either both 'start' and 'stop' count from 'settled', or none");
+    assert_refused(NET "measure from settled+1ms to 1us\nrun until settled\n",
+                   "x.weft:3:1: the window ends before it begins");
+}
+
+static void static_mode_warns_once(void **state)
+{
+    struct run_record record = {0};
+    struct err err = {0};
+    size_t warnings = 0;
+    (void)state;
+    assert_int_equal(run_text("topology clos 3 1 4\nsm S0 mode static\nrun until settled\n"
+                              "fail switch S3\nrun until settled\n",
+                              &(struct line){0}, &record, &err),
+                     0);
+    for (size_t i = 0; i < record.events.count; i++)
+        warnings += strstr(record.events.items[i].text, "refuses a port state") != NULL;
+    assert_int_equal(warnings, 1);
+    run_record_release(&record);
 }
 
 static void past_times_are_refused(void **state)
@@ -338,6 +421,9 @@ int main(void)
         cmocka_unit_test(attributes_apply_to_patterns_of_nodes),
         cmocka_unit_test(wrong_settings_of_the_command_line_are_refused),
         cmocka_unit_test(names_and_values_are_checked_before_the_run),
+        cmocka_unit_test(traffic_that_can_never_flow_is_refused),
+        cmocka_unit_test(times_can_count_from_settled),
+        cmocka_unit_test(static_mode_warns_once),
         cmocka_unit_test(past_times_are_refused),
         cmocka_unit_test(the_same_seed_gives_the_same_trace),
     };

@@ -68,7 +68,7 @@ static void actions_without_a_time_apply_now(void **state)
     const struct statement *s = scenario.statements.items;
     (void)state;
     assert_int_equal(s[0].action.when, ACTION_AT);
-    assert_int_equal(s[0].action.time, 60 * TIME_S + 100 * TIME_MS);
+    assert_int_equal(s[0].action.time.ps, 60 * TIME_S + 100 * TIME_MS);
     assert_int_equal(s[0].action.kind, ACTION_FAIL_NODE);
     assert_true(s[0].action.must_be_switch);
     assert_int_equal(s[1].action.when, ACTION_AFTER);
@@ -104,10 +104,10 @@ static void runs_go_to_a_time_for_a_time_or_until_settled(void **state)
     (void)state;
     assert_int_equal(s[0].run.kind, RUN_TO);
     assert_int_equal(s[1].run.kind, RUN_FOR);
-    assert_int_equal(s[1].run.time, 2 * TIME_S);
+    assert_int_equal(s[1].run.time.ps, 2 * TIME_S);
     assert_int_equal(s[2].run.kind, RUN_UNTIL_SETTLED);
-    assert_int_equal(s[2].run.time, 60 * TIME_S);
-    assert_int_equal(s[3].run.time, 3 * TIME_S);
+    assert_int_equal(s[2].run.time.ps, 60 * TIME_S);
+    assert_int_equal(s[3].run.time.ps, 3 * TIME_S);
     scenario_release(&scenario);
 }
 

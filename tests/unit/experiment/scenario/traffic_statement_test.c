@@ -14,7 +14,9 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static struct scenario read_scenario(const char *text)
 {
@@ -166,8 +168,8 @@ static void wrong_traffic_is_refused_with_line_and_column(void **state)
     assert_refused("traffic", "x.weft:1:8: the line ends here: expected uniform, bit-reversal");
     assert_refused("traffic unifrom", "x.weft:1:9: 'unifrom' is no traffic pattern: expected "
                                       "uniform, bit-reversal, transpose, shuffle, hot-spot, "
-                                      "all-to-all, shift, ring, gather or trace; did you mean "
-                                      "'uniform'?");
+                                      "all-to-all, shift, ring, gather, trace, "
+                                      "permutation or matrix; did you mean 'uniform'?");
     assert_refused("traffic uniform raet 5",
                    "x.weft:1:17: 'raet' is no setting of traffic; did you mean 'rate'?");
     assert_refused("traffic uniform rate", "x.weft:1:21: the line ends here: expected a value");
@@ -176,6 +178,8 @@ static void wrong_traffic_is_refused_with_line_and_column(void **state)
     assert_refused("traffic uniform rate nan", "x.weft:1:22: 'nan': expected packets");
     assert_refused("traffic uniform rate 1 rate 2", "x.weft:1:24: 'rate' is given twice");
     assert_refused("traffic uniform rate 1 load 2", "x.weft:1:24: either a rate or a load");
+    assert_refused("traffic uniform load 50",
+                   "x.weft:1:22: '50': 1 is the full rate of the link; did you mean '50%'?");
     assert_refused("traffic uniform load 101", "x.weft:1:22: '101': expected a share");
     assert_refused("traffic uniform size 5000", "x.weft:1:22: '5000': expected a payload in bytes");
     assert_refused("traffic uniform sizes 256:,1", "x.weft:1:23: '256:,1': expected sizes");
@@ -186,7 +190,7 @@ static void wrong_traffic_is_refused_with_line_and_column(void **state)
     assert_refused("traffic uniform share 20", "x.weft:1:23: '20' is no percentage");
     assert_refused("traffic uniform limit 0", "x.weft:1:23: '0': expected a rate in Gb/s");
     assert_refused("traffic uniform stopped now", "x.weft:1:25: 'now' is one word too many");
-    assert_refused("traffic trace", "x.weft:1:14: the line ends here: expected a trace file");
+    assert_refused("traffic trace", "x.weft:1:14: the line ends here: expected a file");
 }
 
 static void traffic_that_does_not_fit_the_fabric_is_refused(void **state)
@@ -206,6 +210,29 @@ static void traffic_that_does_not_fit_the_fabric_is_refused(void **state)
                         "x.weft:1:1: packets of 1024 bytes and their headers do not fit into the "
                         "buffers of 1024 bytes at 'S");
     assert_unbound("traffic trace nothing.txt", "x.weft:1:15: ./nothing.txt: No such file");
+    static const char *const files[][2] = {
+        {"", "there is no pair in this file"},
+        {"H4 H77 1\n", "'H77' is no node of this fabric"},
+        {"H4 S1 1\n", "'S1' is no receiver of this traffic"},
+        {"0 1000 1\n", "receivers, from 0 on"},
+        {"H4 0x1 -1\n", "'0x1' is no node"},
+        {"0 1 -1\n", "'-1': expected a weight from 0 to 1000000"},
+        {"0 0 1\n", "sender and receiver are the same port"},
+        {"0 1 2\n0 1 3\n", "sender 0 has two lines for the same receiver"},
+    };
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+        struct traffic traffic;
+        struct err err = {0};
+        FILE *file = fopen("weft-pairs.txt", "w");
+        assert_non_null(file);
+        fputs(files[i][0], file);
+        fclose(file);
+        assert_int_equal(
+            bind("traffic matrix weft-pairs.txt rate 5", "mtu", "4096", &traffic, &err), -EINVAL);
+        if (!strstr(err.message, files[i][1]))
+            fail_msg("'%s' is refused with: %s", files[i][0], err.message);
+    }
+    unlink("weft-pairs.txt");
     assert_unbound("traffic uniform rate 5 start 2s stop 1s",
                    "x.weft:1:1: traffic stops before it starts");
 }
