@@ -187,16 +187,33 @@ void discovery_forget_port(struct sm *sm, uint32_t port)
     p->via = SUBNET_NONE;
 }
 
+/* The tables of this switch may have changed. */
+static void read_tables_again(struct sm *sm, uint32_t node)
+{
+    forget_settings(sm, node);
+    discovery_read_tables(sm, node);
+    reconfigure_request(sm, REASON_TOPOLOGY);
+}
+
 /* A link of this switch was down. A switch that was reset is recognized by its LID, unless a Set
  * has just restored it: then its table is read again. */
 static void suspect_reset(struct sm *sm, uint32_t node)
 {
-    if (node_at(sm, node)->kind != SUBNET_SWITCH || sm_state(sm) != SM_MASTER ||
-        !program_port_was_written(sm, node_at(sm, node)->first_port))
-        return;
-    forget_settings(sm, node);
-    discovery_read_tables(sm, node);
-    reconfigure_request(sm, REASON_TOPOLOGY);
+    if (node_at(sm, node)->kind == SUBNET_SWITCH && sm_state(sm) == SM_MASTER &&
+        program_port_was_written(sm, node_at(sm, node)->first_port))
+        read_tables_again(sm, node);
+}
+
+/* Another master that had a path to this switch for a while has written its port 0, and so perhaps
+ * its tables. Port 0 of a switch is its only end port. */
+static bool shows_foreign_master(const struct sm *sm, uint32_t port, const uint8_t *data)
+{
+    const struct subnet_port *p = port_at(sm, port);
+    uint64_t master = wire_get(data, PORT_INFO_MASTER_SM_LID);
+    return node_at(sm, p->node)->kind == SUBNET_SWITCH && p->number == 0 && p->known &&
+           sm_state(sm) == SM_MASTER && master &&
+           master != wire_get(p->info, PORT_INFO_MASTER_SM_LID) &&
+           master != port_at(sm, sm->subnet.own_port)->lid;
 }
 
 /* The link is down, or was down and may lead to another node now. */
@@ -229,6 +246,8 @@ void discovery_learn_port(struct sm *sm, const struct request *request)
         return;
     if (end && p->known && wire_get(p->info, PORT_INFO_LID) != wire_get(data, PORT_INFO_LID))
         forget_settings(sm, p->node);
+    if (shows_foreign_master(sm, port, data))
+        read_tables_again(sm, p->node);
     discovery_store_port(sm, port, data);
     p->known = true;
     discovery_avoid_port(sm, port, false);

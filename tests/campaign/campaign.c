@@ -79,6 +79,7 @@ static void start_managers(struct run *run)
     config.engine = engines[rng_below(&run->rng, 3)];
     config.sweep_ns = 1 * NS_PER_S;
     config.timeout_ns = 20 * NS_PER_MS;
+    config.watch_ports = 64; /* as weft sm */
     for (uint32_t node = 0; node < run->topology.nodes.count && run->managers < wanted; node++) {
         if (is_switch(run, node) && run->managers)
             continue;

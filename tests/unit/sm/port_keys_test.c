@@ -227,6 +227,18 @@ static void a_foreign_master_is_looked_for_behind_new_links(void **state)
     assert_true(toy_has_node(toy, "H3"));
 }
 
+/* Another master that was reachable for a moment has written the ports and tables of switches. */
+static void tables_that_a_foreign_master_wrote_are_undone(void **state)
+{
+    struct sm_config config = toy_config(); /* no sweep in this test */
+    config.watch_ports = 64;
+    struct toy *toy = up_with(state, &config);
+    toy_node(toy, "S2")->lft[toy_lid(toy, "H1", 1)] = PORT_NONE;
+    wire_set(toy_node(toy, "S2")->ports[0].info, PORT_INFO_MASTER_SM_LID, 99);
+    toy_run(toy, config.poll_ns + 200 * TOY_MS);
+    toy_assert_up(toy);
+}
+
 /* Adapters answer other SMPs in firmware, but give SMInfo to programs of their host. */
 static void a_stranger_gets_no_key_of_other_ports_with_sm_info(void **state)
 {
@@ -252,6 +264,7 @@ int main(void)
         TOY_TEST(a_forged_trap_gets_no_key),
         TOY_TEST(a_violation_is_counted_and_logged_with_its_sender),
         TOY_TEST(a_directed_route_that_leads_nowhere_has_no_sender),
+        TOY_TEST(tables_that_a_foreign_master_wrote_are_undone),
         TOY_TEST(a_stranger_gets_no_key_of_other_ports_with_sm_info),
         TOY_TEST(a_foreign_set_is_undone_within_a_poll),
         TOY_TEST(a_foreign_master_is_looked_for_behind_new_links),
