@@ -207,9 +207,9 @@ static void a_grid_has_straight_rows_and_a_dragonfly_close_groups(void **state)
     must_generate(&t, "mesh dims=4x3", 1);
     write_dot(&t, &text);
     assert_int_equal(read_places(text.data, places, 40), 12);
-    for (size_t i = 0; i < 12; i++) /* S0_0, S0_1, S0_2, S1_0 … */
-        assert_true(fabs(places[i].x - places[i - i % 3].x) < 0.01 &&
-                    fabs(places[i].y - places[i % 3].y) < 0.01);
+    for (size_t i = 0; i < 12; i++) /* S0_0, S1_0, S2_0, S3_0, S0_1 … */
+        assert_true(fabs(places[i].x - places[i % 4].x) < 0.01 &&
+                    fabs(places[i].y - places[i - i % 4].y) < 0.01);
     topology_release(&t);
     text_clear(&text);
     must_generate(&t, "dragonfly", 1);
