@@ -53,7 +53,11 @@ void chart_svg_style(struct text *out)
                    ".chart .hollow{fill:#fff;stroke:currentColor;stroke-width:1.6}\n"
                    ".chart .whisker,.chart .leader{fill:none;stroke:currentColor;stroke-width:1}"
                    ".chart .leader{opacity:.6}\n"
-                   ".chart .bar{fill:currentColor}.chart .name{fill:currentColor;font-weight:600}\n"
+                   /* Bars are different in black and white too. */
+                   ".chart .bar{fill:currentColor}.chart .bar.k1{opacity:.7}"
+                   ".chart .bar.k2{opacity:.42}.chart .bar.k4{opacity:.6}"
+                   ".chart .bar.k5{opacity:.35}\n"
+                   ".chart .name{fill:currentColor;font-weight:600}\n"
                    ".chart .mark{stroke:#b00020;stroke-width:1.2;stroke-dasharray:4 3;fill:none}"
                    ".chart .flag{fill:#b00020}.chart text.fault{fill:#b00020;font-weight:600}\n"
                    ".chart .tint{opacity:.16}.chart .strip{opacity:.9}"

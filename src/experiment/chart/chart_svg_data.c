@@ -142,7 +142,7 @@ static void put_bar_label(const struct frame *frame, double x, double value, dou
                  quantity_short(value, frame->chart->y.unit, label));
 }
 
-/* The width of the widest label of bars. */
+/* The width of the widest label of bars, which have a smaller font. */
 static double widest_bar_label(const struct chart *chart)
 {
     char label[QUANTITY_BYTES];
@@ -153,7 +153,7 @@ static double widest_bar_label(const struct chart *chart)
             if (isfinite(value))
                 widest = fmax(widest, svg_text_width(quantity_short(value, chart->y.unit, label)));
         }
-    return widest;
+    return 0.92 * widest;
 }
 
 /* Bars of one group. `slot` is the width of a category, or of a bar of a histogram, in pixels;
