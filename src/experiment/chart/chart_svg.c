@@ -111,13 +111,13 @@ bool frame_shows(const struct frame *frame, double x, double y)
 double svg_text_width(const char *text)
 {
     size_t length = markup_length(text);
-    return 6.6 * (double)(length > SVG_LABEL_LETTERS ? SVG_LABEL_LETTERS : length);
+    return SVG_LETTER * (double)(length > SVG_LABEL_LETTERS ? SVG_LABEL_LETTERS : length);
 }
 
 /* The number of letters that fit into a width; a letter of a title is wider. */
 static size_t letters_in(double width, bool title)
 {
-    return (size_t)fmax(width / (title ? 7.8 : 6.6), 3);
+    return (size_t)fmax(width / (title ? 9 : SVG_LETTER), 3);
 }
 
 static void put_text_limited(struct text *out, double x, double y, const char *anchor,
@@ -203,7 +203,7 @@ static void draw_categories(const struct frame *frame, double bottom)
     const struct chart *chart = frame->chart;
     double slot = frame->width / (double)chart->categories.count;
     size_t stride = (size_t)ceil(22 / slot); /* room for three letters */
-    size_t letters = (size_t)(slot * (double)stride / 6.2);
+    size_t letters = (size_t)(slot * (double)stride / 6.8);
     for (size_t i = 0; i < chart->categories.count; i += stride)
         put_text_limited(frame->out, frame_x(frame, (double)i), bottom + 16, "middle", "tick",
                          chart->categories.items[i], letters);
@@ -461,7 +461,7 @@ static double draw_key(const struct chart *charts, size_t count, double height, 
     }
     if (hollow && charts[0].hollow_note[0]) {
         double x, y;
-        key_advance(&key, 6.6 * (double)markup_length(charts[0].hollow_note), &x, &y);
+        key_advance(&key, SVG_LETTER * (double)markup_length(charts[0].hollow_note), &x, &y);
         if (out) {
             svg_put_marker(out, x + 6, y - 4, &neutral, true, NULL);
             put_text_limited(out, x + 18, y, "start", "key", charts[0].hollow_note,

@@ -270,7 +270,7 @@ double frame_label_room(const struct chart *chart)
     double room = 0;
     for (size_t g = 0; g < chart->groups.count; g++)
         room = fmax(room, svg_text_width(chart->groups.items[g].name));
-    return room * 1.08 + 20; /* for the bold font */
+    return room * 1.12 + 20; /* for the bold font */
 }
 
 static int compare_labels(const void *a, const void *b)

@@ -335,10 +335,10 @@ static size_t read_labels(const char *svg, struct label_box *boxes, size_t room)
                                 "class=\"%15[^\"]\">%127[^<]",
                                 &x, &y, anchor, class, box->text),
                          5);
-        double letter = strcmp(class, "title") == 0      ? 7.2
-                        : strncmp(class, "name", 4) == 0 ? 6.4
-                        : strcmp(class, "tick") == 0     ? 5.8
-                                                         : 6;
+        double letter = strcmp(class, "title") == 0      ? 8.4
+                        : strncmp(class, "name", 4) == 0 ? 7.6
+                        : strcmp(class, "tick") == 0     ? 6.6
+                                                         : 7;
         double width = letter * (double)markup_length(box->text);
         box->left = x - (anchor[0] == 'm' ? width / 2 : anchor[0] == 'e' ? width : 0);
         box->right = box->left + width;
