@@ -45,6 +45,7 @@ struct drawing {
     bool points;                         /* switches are points without names */
     size_t switch_letters, host_letters; /* of the longest names that are shown */
     struct link_styles links;
+    double scale;                /* of title and legend: larger in wide drawings */
     struct layout_point *places; /* STYLE_PLACED: by switch */
 };
 
@@ -81,20 +82,19 @@ static void put_level_legend(const struct drawing *drawing)
                     "<td><table border=\"0\" cellspacing=\"0\" fixedsize=\"true\" "
                     "width=\"18\" height=\"11\" align=\"right\"><tr><td "
                     "fixedsize=\"true\" width=\"18\" height=\"11\" border=\"1\" bgcolor=\"%s\" "
-                    "color=\"%s\"></td></tr></table></td><td align=\"left\"><font "
-                    "point-size=\"11\">",
+                    "color=\"%s\"></td></tr></table></td><td align=\"left\">",
                     colours[i].fill, colours[i].line);
         if (i == 0)
-            text_puts(out, "switch with hosts   </font></td>");
+            text_puts(out, "switch with hosts   </td>");
         else
-            text_printf(out, "%u hop%s above   </font></td>", i, i == 1 ? "" : "s");
+            text_printf(out, "%u hop%s above   </td>", i, i == 1 ? "" : "s");
     }
     if (!drawing->points && drawing->style != STYLE_GROUPS && drawing->graph->switch_count > 1)
         text_puts(out, "<td><table border=\"0\" cellspacing=\"0\" fixedsize=\"true\" "
                        "width=\"18\" height=\"11\" align=\"right\"><tr><td "
                        "fixedsize=\"true\" width=\"18\" height=\"11\" border=\"3\" "
-                       "color=\"#3b6ea5\"></td></tr></table></td><td align=\"left\"><font "
-                       "point-size=\"11\">switch of the first node</font></td>");
+                       "color=\"#3b6ea5\"></td></tr></table></td><td align=\"left\">switch of "
+                       "the first node</td>");
 }
 
 /* The title, and the legend below it. */
@@ -102,9 +102,11 @@ static void put_title(const struct drawing *drawing)
 {
     struct text *out = drawing->out;
     text_printf(out,
-                "label=<<table border=\"0\" cellborder=\"0\" cellspacing=\"2\"><tr><td>%s</td></tr>"
-                "<tr><td><font point-size=\"11\">%u switches, %u host ports</font></td></tr>",
-                drawing->kind, drawing->graph->switch_count, drawing->graph->host_count);
+                "label=<<table border=\"0\" cellborder=\"0\" cellspacing=\"2\"><tr><td><font "
+                "point-size=\"%.0f\">%s</font></td></tr><tr><td>%u switches, %u host ports"
+                "</td></tr>",
+                16 * drawing->scale, drawing->kind, drawing->graph->switch_count,
+                drawing->graph->host_count);
     text_puts(out, "<tr><td><table border=\"0\" cellborder=\"0\" cellspacing=\"3\"><tr>");
     if (drawing->links.count)
         link_styles_put_legend(&drawing->links, out);
@@ -130,15 +132,15 @@ static void put_head(const struct drawing *drawing)
     };
     text_printf(drawing->out,
                 "graph fabric {\n"
-                "  graph [bgcolor=white, fontname=\"Helvetica\", fontsize=16, "
+                "  graph [bgcolor=white, fontname=\"Helvetica\", fontsize=%.0f, "
                 "fontcolor=\"#333333\", labelloc=t, pad=0.3, outputorder=edgesfirst, %s,\n    ",
-                layout[drawing->style]);
+                11 * drawing->scale, layout[drawing->style]);
     put_title(drawing);
     text_puts(drawing->out,
               "  node [shape=box, style=\"rounded,filled\", fontname=\"Helvetica\", fontsize=12, "
               "fontcolor=\"#222222\", height=0.35, width=0.5, margin=\"0.08,0.04\"]\n"
               "  edge [color=\"#40505f\", fontname=\"Helvetica\", fontsize=9, "
-              "fontcolor=\"#555555\"]\n");
+              "fontcolor=\"#555555\", labeldistance=1.6]\n");
 }
 
 static void put_switch(const struct drawing *drawing, uint32_t at)
@@ -219,10 +221,11 @@ static void put_links(const struct drawing *drawing, const uint32_t *row, uint32
             continue;
         text_printf(drawing->out, "  s%u -- s%u [", down ? at : to, down ? to : at);
         link_styles_put(&drawing->links, port, drawing->out);
-        if (drawing->detailed)
-            text_printf(drawing->out, ", taillabel=\"%u\", headlabel=\"%u\"",
+        if (drawing->detailed) /* lines at nearly the same angle: labels at different distances */
+            text_printf(drawing->out, ", taillabel=\"%u\", headlabel=\"%u\", labeldistance=%.1f",
                         down ? graph->port[e] : graph->peer_port[e],
-                        down ? graph->peer_port[e] : graph->port[e]);
+                        down ? graph->peer_port[e] : graph->port[e],
+                        drawing->style == STYLE_ROWS ? 1.5 + (at + to) % 3 : 1.5);
         else if (copies > 1)
             text_printf(drawing->out, ", label=\"×%u\"", copies);
         text_puts(drawing->out, "]\n");
@@ -278,6 +281,21 @@ static void place_hosts(const struct drawing *drawing, const struct row_item *ro
     mem_free(placed);
 }
 
+/* The width of the rows in hundredths of an inch: room for the names of the longest one. */
+static uint64_t row_width(const struct drawing *drawing)
+{
+    const struct graph *graph = drawing->graph;
+    uint32_t *size = mem_zalloc(drawing->level_count, sizeof *size), widest = 0;
+    for (uint32_t i = 0; i < graph->switch_count; i++)
+        if (++size[drawing->level[i]] > widest)
+            widest = size[drawing->level[i]];
+    mem_free(size);
+    uint64_t letters = drawing->switch_letters < 4 ? 4 : drawing->switch_letters;
+    uint64_t width = widest * (46 + 10 * letters);
+    uint64_t hosts = graph->host_count * (40 + 9 * (uint64_t)drawing->host_letters);
+    return drawing->whole_hosts && hosts > width ? hosts : width;
+}
+
 static void place_rows(const struct drawing *drawing)
 {
     assert(drawing->layered && drawing->level_count >= 2);
@@ -287,16 +305,8 @@ static void place_rows(const struct drawing *drawing)
     struct row_item *row = arena_alloc(&memory, graph->switch_count * sizeof *row);
     uint64_t *place = arena_alloc(&memory, graph->switch_count * sizeof *place);
     uint32_t *group = arena_alloc(&memory, graph->switch_count * sizeof *group);
-    uint32_t *size = arena_alloc(&memory, drawing->level_count * sizeof *size), widest = 0;
     bool hosts = drawing->whole_hosts;
-    for (uint32_t i = 0; i < graph->switch_count; i++)
-        if (++size[level[i]] > widest)
-            widest = size[level[i]];
-    /* Hundredths of an inch for each name. */
-    uint64_t width = widest * (60 + 10 * (uint64_t)drawing->switch_letters);
-    uint64_t host_width = graph->host_count * (40 + 9 * (uint64_t)drawing->host_letters);
-    if (hosts && host_width > width)
-        width = host_width;
+    uint64_t width = row_width(drawing);
     uint64_t gap = width / 7 < 130 ? 130 : width / 7 > 420 ? 420 : width / 7;
     graph_components(graph, level, drawing->level_count - 1,
                      group); /* connected below the top level */
@@ -527,6 +537,8 @@ const char *topology_write_dot(const struct topology *topology, const struct gra
                          ? SPRING_HOSTS
                          : limits.host_limit;
     drawing.whole_hosts = graph->host_count <= hosts && drawing.style <= STYLE_SPRINGS;
+    double inches = drawing.style == STYLE_ROWS ? (double)row_width(&drawing) / 100 : 0;
+    drawing.scale = inches > 14 ? inches / 14 : 1;
     if (drawing.style == STYLE_GROUPS)
         draw_groups(&drawing);
     else

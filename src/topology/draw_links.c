@@ -65,9 +65,7 @@ void link_styles_put_legend(const struct link_styles *styles, struct text *out)
                 put_dash(out, gap, height, NULL);
             put_dash(out, dash, height, lines[rank].colour);
         }
-        text_printf(out,
-                    "</tr></table></td><td align=\"left\"><font point-size=\"11\">%s %s: %u "
-                    "link%s   </font></td>",
+        text_printf(out, "</tr></table></td><td align=\"left\">%s %s: %u link%s   </td>",
                     link_width_name(count->width), link_speed_name(count->speed), count->links,
                     count->links == 1 ? "" : "s");
     }
