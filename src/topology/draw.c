@@ -140,7 +140,7 @@ static void put_head(const struct drawing *drawing)
               "  node [shape=box, style=\"rounded,filled\", fontname=\"Helvetica\", fontsize=12, "
               "fontcolor=\"#222222\", height=0.35, width=0.5, margin=\"0.08,0.04\"]\n"
               "  edge [color=\"#40505f\", fontname=\"Helvetica\", fontsize=9, "
-              "fontcolor=\"#555555\", labeldistance=1.6]\n");
+              "fontcolor=\"#555555\", labeldistance=1.6, labelangle=-17]\n");
 }
 
 static void put_switch(const struct drawing *drawing, uint32_t at)
