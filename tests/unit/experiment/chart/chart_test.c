@@ -427,12 +427,33 @@ static void labels_of_bars_are_neither_cut_nor_overlap(void **state)
         }
 }
 
+static void the_key_of_a_plot_is_beside_its_panels(void **state)
+{
+    (void)state;
+    struct chart charts[2];
+    struct text script = {0};
+    double end = 1;
+    for (size_t i = 0; i < 2; i++) {
+        chart_init(&charts[i], "");
+        chart_add_group(&charts[i], "engine=fera, rate=380000", CHART_LINES_POINTS);
+    }
+    chart_gnuplot_script(charts, 2, CHART_SVG, &script);
+    const char *at = strstr(script.data, "set rmargin at screen ");
+    assert_non_null(at);
+    assert_int_equal(sscanf(at, "set rmargin at screen %lf", &end), 1);
+    assert_true(760 * (1 - end) > 7.3 * 24 + 90); /* letters, a sample of the line, margins */
+    text_release(&script);
+    for (size_t i = 0; i < 2; i++)
+        chart_release(&charts[i]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(special_characters_are_escaped),
         cmocka_unit_test(invalid_utf8_is_replaced),
         cmocka_unit_test(long_text_loses_its_middle),
+        cmocka_unit_test(the_key_of_a_plot_is_beside_its_panels),
         cmocka_unit_test(labels_of_lines_are_neither_cut_nor_overlap),
         cmocka_unit_test(labels_of_bars_are_neither_cut_nor_overlap),
         cmocka_unit_test(a_chart_without_data_has_axes),
