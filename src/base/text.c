@@ -118,6 +118,33 @@ void text_put_padded(struct text *text, const char *string, size_t width, bool i
     text_printf(text, "%*s%s%*s", in_front ? blanks : 0, "", string, in_front ? 0 : blanks, "");
 }
 
+/* The number of bytes of the first `most` characters. */
+static size_t skip_characters(const char *string, size_t most)
+{
+    size_t at = 0;
+    for (size_t bytes; string[at] && most > 0; most--) {
+        bytes = text_utf8_length(string + at);
+        at += bytes ? bytes : 1;
+    }
+    return at;
+}
+
+void text_put_shortened(struct text *text, const char *string, size_t most)
+{
+    assert(most > 0);
+    size_t length = 0;
+    for (size_t at = 0; string[at]; at += skip_characters(string + at, 1))
+        length++;
+    if (length <= most) {
+        text_puts(text, string);
+        return;
+    }
+    size_t tail = (most - 1) / 2;
+    text_append(text, string, skip_characters(string, most - 1 - tail));
+    text_puts(text, "…");
+    text_puts(text, string + skip_characters(string, length - tail));
+}
+
 void text_put_wrapped(struct text *text, unsigned indent, const char *format, ...)
 {
     enum { COLUMNS = 80 };

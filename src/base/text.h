@@ -29,6 +29,10 @@ size_t text_fit(const char *string, size_t width);
 size_t text_width(const char *string);
 /* Pads with blanks to that width, in front or behind. */
 void text_put_padded(struct text *text, const char *string, size_t width, bool in_front);
+/* At most `most` characters: longer names lose their middle, which an ellipsis replaces, since
+ * names of hosts and switches often differ at the end. Invalid bytes count as one character each.
+ */
+void text_put_shortened(struct text *text, const char *string, size_t most);
 /* Lines of at most 80 characters that begin at column `indent`, where the text ends now. Longer
  * words are not split. */
 void text_put_wrapped(struct text *text, unsigned indent, const char *format, ...)

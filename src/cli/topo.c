@@ -129,25 +129,14 @@ static int run_gen(int argc, char **argv, const struct options *options)
 
 static void put_links(struct record *record, const struct topology *topology)
 {
-    static const uint8_t widths[] = {WIDTH_1X, WIDTH_2X, WIDTH_4X, WIDTH_8X, WIDTH_12X};
-    uint32_t count[WIDTH_2X + 1][SPEED_COUNT] = {0};
-    bool first = true;
-    for (uint32_t i = 0; i < topology->ports.count; i++) {
-        const struct topology_port *port = &topology->ports.items[i];
-        if (port->peer != TOPOLOGY_NONE && port->peer > i)
-            count[port->width][port->speed]++;
-    }
-    for (size_t w = 0; w < sizeof widths; w++) {
-        for (unsigned s = 0; s < SPEED_COUNT; s++) {
-            char name[16];
-            uint32_t links = count[widths[w]][s];
-            if (!links)
-                continue;
-            snprintf(name, sizeof name, "%s%s", link_width_name(widths[w]), link_speed_name(s));
-            record_text(record, "%s%u of %s", first ? "" : ", ", links, name);
-            record_number(record, name, NULL, links);
-            first = false;
-        }
+    struct link_count counts[LINK_COUNTS];
+    size_t count = topology_count_links(topology, counts);
+    for (size_t i = 0; i < count; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "%s%s", link_width_name(counts[i].width),
+                 link_speed_name(counts[i].speed));
+        record_text(record, "%s%u of %s", i ? ", " : "", counts[i].links, name);
+        record_number(record, name, NULL, counts[i].links);
     }
 }
 

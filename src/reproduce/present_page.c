@@ -123,9 +123,14 @@ static void put_sentence(struct page *page, const struct experiment *experiment)
 
 static void put_experiment(struct page *page, const struct experiment *experiment)
 {
+    const char *name = experiment->recipe->name;
     char heading[256];
-    snprintf(heading, sizeof heading, "%s: %s", experiment->recipe->name,
-             experiment->recipe->title);
+    unsigned figure;
+    if (sscanf(name, "%*u-fig%u", &figure) == 1) /* the figure of the paper */
+        snprintf(heading, sizeof heading, "Figure %u: %s (%s)", figure, experiment->recipe->title,
+                 name);
+    else
+        snprintf(heading, sizeof heading, "%s: %s", name, experiment->recipe->title);
     page_part(page, heading);
     put_readme(page, experiment->recipe);
     put_pictures(page, experiment);

@@ -3,11 +3,14 @@
  * Small networks are drawn in full, with port numbers at the links and hosts one by one. In larger
  * ones port numbers are left out, parallel links become one line with a count, hosts a number in
  * their switch, and finally groups of switches one box. Networks with levels are drawn in
- * rows over the whole width, placed here (place_rows) and only rendered by neato; irregular ones
- * are left to dot, in rows by distance from the manager's switch, as papers on up-down routing draw
- * them; regular direct networks are left to a spring model. */
+ * rows over the whole width, placed here (place_rows) and only rendered by neato; grids,
+ * dragonflies and small regular networks are placed by layout.h; irregular ones are left to dot, in
+ * rows by distance from the manager's switch, as papers on up-down routing draw them; other
+ * networks are left to a spring model. draw_links.h has the lines of links. */
 #include "topology/export.h"
 
+#include "topology/draw_links.h"
+#include "topology/layout.h"
 #include "topology/summary.h"
 
 #include <assert.h>
@@ -15,7 +18,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DETAILED_LINKS = 60, ROW_LIMIT = 100, SPRING_HOSTS = 16 };
+enum { DETAILED_LINKS = 60, ROW_LIMIT = 100, RING_LIMIT = 48, SPRING_HOSTS = 16 };
+enum { SWITCH_LETTERS = 28, HOST_LETTERS = 20, SHORT_LETTERS = 6 }; /* of names */
 
 static const struct {
     const char *fill, *line;
@@ -25,8 +29,8 @@ static const struct {
 };
 enum { COLOURS = sizeof colours / sizeof colours[0] };
 
-enum style { STYLE_ROWS, STYLE_DOT, STYLE_SPRINGS, STYLE_POINTS, STYLE_GROUPS };
-static const char *const programs[] = {"neato", "dot", "neato", "sfdp", "dot"};
+enum style { STYLE_ROWS, STYLE_DOT, STYLE_SPRINGS, STYLE_PLACED, STYLE_POINTS, STYLE_GROUPS };
+static const char *const programs[] = {"neato", "dot", "neato", "neato", "sfdp", "dot"};
 
 struct drawing {
     const struct topology *topology;
@@ -38,31 +42,82 @@ struct drawing {
     uint32_t *level, level_count;
     uint32_t manager; /* switch of the first node, or next to it */
     bool layered, detailed, whole_hosts;
+    bool points;                         /* switches are points without names */
+    size_t switch_letters, host_letters; /* of the longest names that are shown */
+    struct link_styles links;
+    double scale;                /* of title and legend: larger in wide drawings */
+    struct layout_point *places; /* STYLE_PLACED: by switch */
 };
 
-/* Text inside an HTML-like label; long text is cut. Graphviz refuses text that is not UTF-8:
- * invalid bytes become U+FFFD. */
-static void put_label(struct text *out, const char *label)
+/* Text inside an HTML-like label. Graphviz refuses text that is not UTF-8: invalid bytes become
+ * U+FFFD. */
+static void put_label(struct text *out, const char *label, size_t letters)
 {
-    size_t length = strlen(label), shown = length > 28 ? 26 : length;
-    while (shown < length && shown && ((unsigned char)label[shown] & 0xc0) == 0x80)
-        shown--;
-    for (size_t i = 0, bytes; i < shown; i += bytes ? bytes : 1) {
-        bytes = text_utf8_length(label + i);
+    struct text name = {0};
+    text_put_shortened(&name, label, letters);
+    for (size_t i = 0, bytes; i < name.length; i += bytes ? bytes : 1) {
+        bytes = text_utf8_length(name.data + i);
         if (bytes != 1) {
-            text_append(out, bytes ? label + i : "\xef\xbf\xbd", bytes ? bytes : 3);
+            text_append(out, bytes ? name.data + i : "\xef\xbf\xbd", bytes ? bytes : 3);
             continue;
         }
-        switch (label[i]) {
+        switch (name.data[i]) {
         case '&': text_puts(out, "&amp;"); break;
         case '<': text_puts(out, "&lt;"); break;
         case '>': text_puts(out, "&gt;"); break;
         case '"': text_puts(out, "&quot;"); break;
-        default: text_putc(out, label[i]);
+        default: text_putc(out, name.data[i]);
         }
     }
-    if (shown < length)
-        text_puts(out, "…");
+    text_release(&name);
+}
+
+/* Cells of a row: a box in the colour of each level that has switches. */
+static void put_level_legend(const struct drawing *drawing)
+{
+    struct text *out = drawing->out;
+    uint32_t levels = drawing->level_count < COLOURS ? drawing->level_count : COLOURS;
+    for (uint32_t i = 0; i < levels && levels > 1; i++) {
+        text_printf(out,
+                    "<td><table border=\"0\" cellspacing=\"0\" fixedsize=\"true\" "
+                    "width=\"18\" height=\"11\" align=\"right\"><tr><td "
+                    "fixedsize=\"true\" width=\"18\" height=\"11\" border=\"1\" bgcolor=\"%s\" "
+                    "color=\"%s\"></td></tr></table></td><td align=\"left\">",
+                    colours[i].fill, colours[i].line);
+        if (i == 0)
+            text_puts(out, "switch with hosts   </td>");
+        else
+            text_printf(out, "%u hop%s above   </td>", i, i == 1 ? "" : "s");
+    }
+    if (!drawing->points && drawing->style != STYLE_GROUPS && drawing->graph->switch_count > 1)
+        text_puts(out, "<td><table border=\"0\" cellspacing=\"0\" fixedsize=\"true\" "
+                       "width=\"18\" height=\"11\" align=\"right\"><tr><td "
+                       "fixedsize=\"true\" width=\"18\" height=\"11\" border=\"3\" "
+                       "color=\"#3b6ea5\"></td></tr></table></td><td align=\"left\">switch of "
+                       "the first node</td>");
+}
+
+/* The title, and the legend below it. */
+static void put_title(const struct drawing *drawing)
+{
+    struct text *out = drawing->out;
+    text_printf(out,
+                "label=<<table border=\"0\" cellborder=\"0\" cellspacing=\"2\"><tr><td><font "
+                "point-size=\"%.0f\">%s</font></td></tr><tr><td>%u switches, %u host ports"
+                "</td></tr>",
+                16 * drawing->scale, drawing->kind, drawing->graph->switch_count,
+                drawing->graph->host_count);
+    text_puts(out, "<tr><td><table border=\"0\" cellborder=\"0\" cellspacing=\"3\"><tr>");
+    if (drawing->links.count)
+        link_styles_put_legend(&drawing->links, out);
+    else
+        text_puts(out, "<td></td>");
+    text_puts(out, "</tr></table></td></tr><tr><td><table border=\"0\" cellborder=\"0\" "
+                   "cellspacing=\"3\"><tr>");
+    size_t before = out->length;
+    put_level_legend(drawing);
+    text_puts(out, out->length == before ? "<td></td></tr>" : "</tr>");
+    text_puts(out, "</table></td></tr></table>>]\n");
 }
 
 static void put_head(const struct drawing *drawing)
@@ -71,25 +126,21 @@ static void put_head(const struct drawing *drawing)
         [STYLE_ROWS] = "splines=line",
         [STYLE_DOT] = "splines=true, ranksep=0.7, nodesep=0.25",
         [STYLE_SPRINGS] = "splines=line, overlap=prism, start=1",
+        [STYLE_PLACED] = "splines=line, overlap=scalexy",
         [STYLE_POINTS] = "splines=line, overlap=prism, start=1",
         [STYLE_GROUPS] = "splines=line, ranksep=1.6, nodesep=0.2",
     };
-    const struct graph *graph = drawing->graph;
-    bool dense = graph->edge_count > 400 && drawing->style != STYLE_GROUPS;
     text_printf(drawing->out,
                 "graph fabric {\n"
-                "  graph [bgcolor=white, fontname=\"Helvetica\", fontsize=16, "
-                "fontcolor=\"#333333\", labelloc=t, pad=0.3, outputorder=edgesfirst, %s,\n"
-                "    label=<%s<br/><font point-size=\"11\" color=\"#777777\">%u switches, %u host "
-                "ports</font><br/> >]\n",
-                layout[drawing->style], drawing->kind, graph->switch_count, graph->host_count);
+                "  graph [bgcolor=white, fontname=\"Helvetica\", fontsize=%.0f, "
+                "fontcolor=\"#333333\", labelloc=t, pad=0.3, outputorder=edgesfirst, %s,\n    ",
+                11 * drawing->scale, layout[drawing->style]);
+    put_title(drawing);
     text_puts(drawing->out,
               "  node [shape=box, style=\"rounded,filled\", fontname=\"Helvetica\", fontsize=12, "
-              "fontcolor=\"#222222\", height=0.35, width=0.5, margin=\"0.08,0.04\"]\n");
-    text_printf(drawing->out,
-                "  edge [color=\"%s\", fontname=\"Helvetica\", fontsize=8, "
-                "fontcolor=\"#777777\", penwidth=%s]\n",
-                dense ? "#55606b70" : "#55606b", dense ? "0.7" : "1.2");
+              "fontcolor=\"#222222\", height=0.35, width=0.5, margin=\"0.08,0.04\"]\n"
+              "  edge [color=\"#40505f\", fontname=\"Helvetica\", fontsize=9, "
+              "fontcolor=\"#555555\", labeldistance=1.6, labelangle=-17]\n");
 }
 
 static void put_switch(const struct drawing *drawing, uint32_t at)
@@ -99,7 +150,7 @@ static void put_switch(const struct drawing *drawing, uint32_t at)
     uint32_t hosts = graph->first_host[at + 1] - graph->first_host[at];
     unsigned colour = drawing->level[at] % COLOURS;
     text_printf(drawing->out, "  s%u [label=<", at);
-    put_label(drawing->out, node->description);
+    put_label(drawing->out, node->description, SWITCH_LETTERS);
     if (hosts && !drawing->whole_hosts)
         text_printf(drawing->out, "<br/><font point-size=\"9\" color=\"#666666\">%u host%s</font>",
                     hosts, hosts == 1 ? "" : "s");
@@ -120,15 +171,17 @@ static void put_hosts(const struct drawing *drawing)
             uint32_t node = topology->ports.items[graph->host[h]].node;
             if (!drawn[node]) {
                 text_printf(drawing->out, "  h%u [label=<", node);
-                put_label(drawing->out, topology->nodes.items[node].description);
+                put_label(drawing->out, topology->nodes.items[node].description, HOST_LETTERS);
                 text_printf(drawing->out,
-                            ">, shape=ellipse, style=filled, fillcolor=\"%s\", "
+                            ">, shape=%s, style=filled, fillcolor=\"%s\", "
                             "color=\"#999999\", fontsize=10, height=0.25, width=0.35%s]\n",
+                            drawing->host_letters > SHORT_LETTERS ? "box" : "ellipse",
                             topology->nodes.items[node].kind == NODE_ROUTER ? "#fff3b8" : "#f6f6f6",
                             node == 0 ? ", penwidth=2.8" : "");
                 drawn[node] = true;
             }
-            text_printf(drawing->out, "  s%u -- h%u [color=\"#aaaaaa\"", i, node);
+            text_printf(drawing->out, "  s%u -- h%u [", i, node);
+            link_styles_put(&drawing->links, &topology->ports.items[graph->host[h]], drawing->out);
             if (drawing->detailed)
                 text_printf(drawing->out, ", taillabel=\"%u\", headlabel=\"%u\"",
                             graph->host_port[h], topology_port_number(topology, graph->host[h]));
@@ -136,6 +189,13 @@ static void put_hosts(const struct drawing *drawing)
         }
     }
     mem_free(drawn);
+}
+
+static const struct topology_port *edge_port(const struct drawing *drawing, uint32_t at, uint32_t e)
+{
+    const struct topology *topology = drawing->topology;
+    uint32_t node = drawing->graph->node[at];
+    return &topology->ports.items[topology_port_index(topology, node, drawing->graph->port[e])];
 }
 
 /* The links of one switch to higher-numbered ones. The upper row comes first, so that dot draws it
@@ -146,22 +206,28 @@ static void put_links(const struct drawing *drawing, const uint32_t *row, uint32
     uint32_t begin = graph->first_edge[at], end = graph->first_edge[at + 1];
     for (uint32_t e = begin; e < end; e++) {
         uint32_t to = graph->neighbour[e], copies = 0, earlier = 0;
+        const struct topology_port *port = edge_port(drawing, at, e);
         if (to < at)
             continue;
         for (uint32_t other = begin; other < end; other++) {
-            copies += graph->neighbour[other] == to;
-            earlier += other < e && graph->neighbour[other] == to;
+            const struct topology_port *twin = edge_port(drawing, at, other);
+            bool same = graph->neighbour[other] == to && twin->width == port->width &&
+                        twin->speed == port->speed;
+            copies += same;
+            earlier += other < e && same;
         }
         bool down = row[at] <= row[to];
         if (!drawing->detailed && earlier)
             continue;
         text_printf(drawing->out, "  s%u -- s%u [", down ? at : to, down ? to : at);
-        if (drawing->detailed)
-            text_printf(drawing->out, "taillabel=\"%u\", headlabel=\"%u\"",
+        link_styles_put(&drawing->links, port, drawing->out);
+        if (drawing->detailed) /* lines at nearly the same angle: labels at different distances */
+            text_printf(drawing->out, ", taillabel=\"%u\", headlabel=\"%u\", labeldistance=%.1f",
                         down ? graph->port[e] : graph->peer_port[e],
-                        down ? graph->peer_port[e] : graph->port[e]);
+                        down ? graph->peer_port[e] : graph->port[e],
+                        drawing->style == STYLE_ROWS ? 1.5 + (at + to) % 3 : 1.5);
         else if (copies > 1)
-            text_printf(drawing->out, "label=\"×%u\", penwidth=2", copies);
+            text_printf(drawing->out, ", label=\"×%u\"", copies);
         text_puts(drawing->out, "]\n");
     }
 }
@@ -215,6 +281,21 @@ static void place_hosts(const struct drawing *drawing, const struct row_item *ro
     mem_free(placed);
 }
 
+/* The width of the rows in hundredths of an inch: room for the names of the longest one. */
+static uint64_t row_width(const struct drawing *drawing)
+{
+    const struct graph *graph = drawing->graph;
+    uint32_t *size = mem_zalloc(drawing->level_count, sizeof *size), widest = 0;
+    for (uint32_t i = 0; i < graph->switch_count; i++)
+        if (++size[drawing->level[i]] > widest)
+            widest = size[drawing->level[i]];
+    mem_free(size);
+    uint64_t letters = drawing->switch_letters < 4 ? 4 : drawing->switch_letters;
+    uint64_t width = widest * (46 + 10 * letters);
+    uint64_t hosts = graph->host_count * (40 + 9 * (uint64_t)drawing->host_letters);
+    return drawing->whole_hosts && hosts > width ? hosts : width;
+}
+
 static void place_rows(const struct drawing *drawing)
 {
     assert(drawing->layered && drawing->level_count >= 2);
@@ -224,14 +305,8 @@ static void place_rows(const struct drawing *drawing)
     struct row_item *row = arena_alloc(&memory, graph->switch_count * sizeof *row);
     uint64_t *place = arena_alloc(&memory, graph->switch_count * sizeof *place);
     uint32_t *group = arena_alloc(&memory, graph->switch_count * sizeof *group);
-    uint32_t *size = arena_alloc(&memory, drawing->level_count * sizeof *size), widest = 0;
     bool hosts = drawing->whole_hosts;
-    for (uint32_t i = 0; i < graph->switch_count; i++)
-        if (++size[level[i]] > widest)
-            widest = size[level[i]];
-    uint64_t width = widest * UINT64_C(90);
-    if (hosts && graph->host_count * UINT64_C(62) > width)
-        width = graph->host_count * UINT64_C(62);
+    uint64_t width = row_width(drawing);
     uint64_t gap = width / 7 < 130 ? 130 : width / 7 > 420 ? 420 : width / 7;
     graph_components(graph, level, drawing->level_count - 1,
                      group); /* connected below the top level */
@@ -271,14 +346,14 @@ static void draw_switches(const struct drawing *drawing)
     put_head(drawing);
     if (drawing->style == STYLE_DOT)
         last = row[queue[graph_distances(graph, &drawing->manager, 1, row, queue) - 1]];
-    if (drawing->style == STYLE_POINTS)
+    if (drawing->points)
         text_puts(out, "  node [label=\"\", shape=point, width=0.08]\n");
     for (uint32_t i = 0; i < graph->switch_count; i++) {
         if (drawing->style == STYLE_ROWS)
             row[i] = drawing->level_count - 1 - drawing->level[i];
         if (row[i] == GRAPH_FAR)
             row[i] = 0;
-        if (drawing->style == STYLE_POINTS)
+        if (drawing->points)
             text_printf(out, "  s%u [color=\"%s\"]\n", i,
                         colours[drawing->level[i] % COLOURS].line);
         else
@@ -298,6 +373,9 @@ static void draw_switches(const struct drawing *drawing)
         put_hosts(drawing);
     if (drawing->style == STYLE_ROWS)
         place_rows(drawing);
+    for (uint32_t i = 0; drawing->style == STYLE_PLACED && i < graph->switch_count; i++)
+        text_printf(out, "  s%u [pos=\"%.2f,%.2f!\"]\n", i, drawing->places[i].x,
+                    drawing->places[i].y);
     text_puts(out, "}\n");
     mem_free(queue);
     mem_free(row);
@@ -384,45 +462,87 @@ static uint32_t find_manager(const struct topology *topology, const struct graph
     return 0;
 }
 
+static void measure_names(struct drawing *drawing)
+{
+    for (size_t i = 0; i < drawing->topology->nodes.count; i++) {
+        bool is_switch = drawing->graph->switch_of[i] != TOPOLOGY_NONE;
+        size_t length = text_width(drawing->topology->nodes.items[i].description);
+        size_t limit = is_switch ? SWITCH_LETTERS : HOST_LETTERS;
+        size_t *most = is_switch ? &drawing->switch_letters : &drawing->host_letters;
+        length = length < limit ? length : limit;
+        *most = length > *most ? length : *most;
+    }
+}
+
+/* The size of the largest box of a switch, in inches, from the width of Helvetica. */
+static struct layout_point measure_boxes(const struct drawing *drawing)
+{
+    size_t letters = drawing->switch_letters < 6 ? 6 : drawing->switch_letters;
+    if (drawing->points)
+        return (struct layout_point){0.2, 0.2};
+    return (struct layout_point){0.2 + 0.095 * (double)letters, 0.45};
+}
+
+/* Places direct networks by their structure; false: they have none. */
+static bool place_switches(const struct drawing *drawing)
+{
+    const struct graph *graph = drawing->graph;
+    struct layout_point box = measure_boxes(drawing);
+    if (layout_grid(graph, box, drawing->places) || layout_dragonfly(graph, box, drawing->places))
+        return true;
+    bool regular = graph->switch_count > 2 && graph->switch_count <= RING_LIMIT;
+    for (uint32_t i = 1; i < graph->switch_count && regular; i++)
+        regular = graph->first_edge[i + 1] - graph->first_edge[i] == graph->first_edge[1];
+    if (regular)
+        layout_ring(graph, box, drawing->places);
+    return regular;
+}
+
 static enum style choose_style(const struct drawing *drawing)
 {
     const struct graph *graph = drawing->graph;
-    bool many = graph->switch_count > drawing->limits.switch_limit;
-    bool regular = graph->switch_count > 2;
     if (drawing->layered)
-        return many ? STYLE_GROUPS : STYLE_ROWS;
-    if (many)
+        return drawing->points ? STYLE_GROUPS : STYLE_ROWS;
+    if (place_switches(drawing))
+        return STYLE_PLACED;
+    if (drawing->points)
         return STYLE_POINTS;
-    for (uint32_t i = 1; i < graph->switch_count && regular; i++)
-        regular = graph->first_edge[i + 1] - graph->first_edge[i] == graph->first_edge[1];
-    bool irregular = strncmp(drawing->kind, "irregular", 9) == 0 && !regular;
+    bool irregular = strncmp(drawing->kind, "irregular", 9) == 0;
     return irregular && graph->switch_count <= ROW_LIMIT ? STYLE_DOT : STYLE_SPRINGS;
 }
 
 const char *topology_write_dot(const struct topology *topology, const struct graph *graph,
                                struct drawing_limits limits, struct text *out)
 {
+    struct arena memory = {0};
     struct drawing drawing = {
         .topology = topology,
         .graph = graph,
         .limits = limits,
         .out = out,
         .manager = find_manager(topology, graph),
-        .level = mem_alloc(graph->switch_count * sizeof *drawing.level),
+        .level = arena_alloc(&memory, graph->switch_count * sizeof *drawing.level),
+        .places = arena_alloc(&memory, graph->switch_count * sizeof *drawing.places),
         .detailed = graph->edge_count / 2 + graph->host_count <= DETAILED_LINKS,
+        .points = graph->switch_count > limits.switch_limit,
     };
     topology_recognise(graph, drawing.kind, sizeof drawing.kind);
     drawing.level_count = topology_levels(graph, drawing.level);
     drawing.layered = topology_is_layered(graph, drawing.level, drawing.level_count);
+    measure_names(&drawing);
     drawing.style = choose_style(&drawing);
+    link_styles_init(&drawing.links, topology,
+                     graph->edge_count > 400 && drawing.style != STYLE_GROUPS);
     uint32_t hosts = drawing.style == STYLE_SPRINGS && limits.host_limit > SPRING_HOSTS
                          ? SPRING_HOSTS
                          : limits.host_limit;
     drawing.whole_hosts = graph->host_count <= hosts && drawing.style <= STYLE_SPRINGS;
+    double inches = drawing.style == STYLE_ROWS ? (double)row_width(&drawing) / 100 : 0;
+    drawing.scale = inches > 14 ? inches / 14 : 1;
     if (drawing.style == STYLE_GROUPS)
         draw_groups(&drawing);
     else
         draw_switches(&drawing);
-    mem_free(drawing.level);
+    arena_release(&memory);
     return programs[drawing.style];
 }

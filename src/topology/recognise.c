@@ -318,10 +318,9 @@ static bool groups_are_meshed(const struct simple *simple, const uint32_t *group
     return valid;
 }
 
-static void recognise_dragonfly(struct recogniser *search)
+/* Groups of equal size whose members are fully meshed, with links between all groups. */
+static uint32_t find_groups(const struct simple *simple, uint32_t *group_of)
 {
-    const struct simple *simple = &search->simple;
-    uint32_t *group_of = arena_alloc(&search->memory, simple->count * sizeof *group_of);
     for (uint32_t size = 3; size <= simple->degree_most && size <= simple->count / 2; size++) {
         uint32_t groups = simple->count / size, next = 0;
         if (simple->count % size || groups < 3 || groups > 4096)
@@ -331,11 +330,28 @@ static void recognise_dragonfly(struct recogniser *search)
         for (uint32_t i = 0; valid && i < simple->count; i++)
             if (group_of[i] == TOPOLOGY_NONE)
                 valid = take_group(simple, i, size, next++, group_of);
-        if (valid && groups_are_meshed(simple, group_of, groups)) {
-            add_name(search, "dragonfly of %u groups of %u", groups, size);
-            return;
-        }
+        if (valid && groups_are_meshed(simple, group_of, groups))
+            return groups;
     }
+    return 0;
+}
+
+uint32_t topology_find_groups(const struct graph *graph, uint32_t *group_of)
+{
+    struct recogniser search = {.graph = graph};
+    simplify(&search);
+    uint32_t groups = find_groups(&search.simple, group_of);
+    arena_release(&search.memory);
+    return groups;
+}
+
+static void recognise_dragonfly(struct recogniser *search)
+{
+    uint32_t count = search->simple.count;
+    uint32_t *group_of = arena_alloc(&search->memory, count * sizeof *group_of);
+    uint32_t groups = find_groups(&search->simple, group_of);
+    if (groups)
+        add_name(search, "dragonfly of %u groups of %u", groups, count / groups);
 }
 
 static void recognise_direct(struct recogniser *search)

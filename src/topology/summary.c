@@ -128,3 +128,20 @@ void topology_summarise(const struct topology *topology, const struct graph *gra
     summary->bisection = topology_bisection(graph);
     topology_recognise(graph, summary->kind, sizeof summary->kind);
 }
+
+size_t topology_count_links(const struct topology *topology, struct link_count *counts)
+{
+    static const uint8_t widths[] = {WIDTH_1X, WIDTH_2X, WIDTH_4X, WIDTH_8X, WIDTH_12X};
+    uint32_t links[WIDTH_2X + 1][SPEED_COUNT] = {0};
+    size_t count = 0;
+    for (uint32_t i = 0; i < topology->ports.count; i++) {
+        const struct topology_port *port = &topology->ports.items[i];
+        if (port->peer != TOPOLOGY_NONE && port->peer > i)
+            links[port->width][port->speed]++;
+    }
+    for (size_t w = 0; w < sizeof widths; w++)
+        for (uint8_t s = 0; s < SPEED_COUNT; s++)
+            if (links[widths[w]][s])
+                counts[count++] = (struct link_count){widths[w], s, links[widths[w]][s]};
+    return count;
+}

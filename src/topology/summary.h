@@ -43,4 +43,15 @@ bool topology_is_layered(const struct graph *graph, const uint32_t *level, uint3
 /* A name for the network, such as "fat tree XGFT(2; 18,36; 1,18)" or "irregular". */
 void topology_recognise(const struct graph *graph, char *name, size_t size);
 
+/* The groups of a dragonfly, by switch. Returns their number; 0: the network is none. */
+uint32_t topology_find_groups(const struct graph *graph, uint32_t *group_of);
+
+/* The links of each width and speed that occurs, by width, then by speed. */
+struct link_count {
+    uint8_t width, speed; /* enum link_width, enum link_speed */
+    uint32_t links;
+};
+enum { LINK_COUNTS = 5 * SPEED_COUNT };
+size_t topology_count_links(const struct topology *topology, struct link_count *counts);
+
 #endif

@@ -274,7 +274,7 @@ static void put_plot(const struct chart *chart, size_t panel, struct text *out)
 static void put_head(const struct chart *charts, size_t count, enum chart_format format,
                      struct text *out)
 {
-    unsigned height = count > 1 ? 120 + 190 * (unsigned)count : 440;
+    unsigned height = count > 1 ? 120 + 230 * (unsigned)count : 440;
     text_puts(out, "# gnuplot SCRIPT >PICTURE\nset encoding utf8\n");
     if (format == CHART_SVG)
         text_printf(out,
@@ -309,6 +309,20 @@ static bool same_names(const struct chart *a, const struct chart *b)
     return true;
 }
 
+/* The right end of the panels, as a share of the width: the key beside them has room for the
+ * longest name. */
+static double right_end(const struct chart *charts, size_t count)
+{
+    size_t longest = 0;
+    for (size_t i = 0; i < count; i++)
+        for (size_t g = 0; g < charts[i].groups.count; g++) {
+            size_t length = text_width(charts[i].groups.items[g].name);
+            longest = length > longest ? length : longest;
+        }
+    double end = 0.87 - 0.0105 * (double)longest;
+    return end < 0.4 ? 0.4 : end > 0.82 ? 0.82 : end;
+}
+
 void chart_gnuplot_script(const struct chart *charts, size_t count, enum chart_format format,
                           struct text *out)
 {
@@ -320,9 +334,10 @@ void chart_gnuplot_script(const struct chart *charts, size_t count, enum chart_f
         if (count > 1) { /* all panels have the same width */
             double share = 0.84 / (double)count;
             text_printf(out,
-                        "set lmargin at screen 0.11\nset rmargin at screen 0.82\n"
+                        "set lmargin at screen 0.11\nset rmargin at screen %.4f\n"
                         "set tmargin at screen %.4f\nset bmargin at screen %.4f\n",
-                        0.93 - share * (double)i, 0.93 - share * (double)(i + 1) + 0.03);
+                        right_end(charts, count), 0.93 - share * (double)i,
+                        0.93 - share * (double)(i + 1) + 0.03);
         }
         if (i > 0 && same_names(&charts[0], &charts[i]))
             text_puts(out, "unset key\n");

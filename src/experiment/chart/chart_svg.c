@@ -53,7 +53,11 @@ void chart_svg_style(struct text *out)
                    ".chart .hollow{fill:#fff;stroke:currentColor;stroke-width:1.6}\n"
                    ".chart .whisker,.chart .leader{fill:none;stroke:currentColor;stroke-width:1}"
                    ".chart .leader{opacity:.6}\n"
-                   ".chart .bar{fill:currentColor}.chart .name{fill:currentColor;font-weight:600}\n"
+                   /* Bars are different in black and white too. */
+                   ".chart .bar{fill:currentColor}.chart .bar.k1{opacity:.7}"
+                   ".chart .bar.k2{opacity:.42}.chart .bar.k4{opacity:.6}"
+                   ".chart .bar.k5{opacity:.35}\n"
+                   ".chart .name{fill:currentColor;font-weight:600}\n"
                    ".chart .mark{stroke:#b00020;stroke-width:1.2;stroke-dasharray:4 3;fill:none}"
                    ".chart .flag{fill:#b00020}.chart text.fault{fill:#b00020;font-weight:600}\n"
                    ".chart .tint{opacity:.16}.chart .strip{opacity:.9}"
@@ -107,7 +111,13 @@ bool frame_shows(const struct frame *frame, double x, double y)
 double svg_text_width(const char *text)
 {
     size_t length = markup_length(text);
-    return 6.6 * (double)(length > SVG_LABEL_LETTERS ? SVG_LABEL_LETTERS : length);
+    return SVG_LETTER * (double)(length > SVG_LABEL_LETTERS ? SVG_LABEL_LETTERS : length);
+}
+
+/* The number of letters that fit into a width; a letter of a title is wider. */
+static size_t letters_in(double width, bool title)
+{
+    return (size_t)fmax(width / (title ? 9 : SVG_LETTER), 3);
 }
 
 static void put_text_limited(struct text *out, double x, double y, const char *anchor,
@@ -184,18 +194,19 @@ static void draw_y_axis(const struct frame *frame)
     }
     chart_axis_title(&frame->chart->y, y, title, sizeof title);
     if (title[0])
-        put_text_limited(frame->out, 6, frame->top - 8, "start", "ylabel", title, 90);
+        put_text_limited(frame->out, 6, frame->top - 8, "start", "ylabel", title,
+                         letters_in(svg_picture_width(frame->chart) - 12, false));
 }
 
 static void draw_categories(const struct frame *frame, double bottom)
 {
     const struct chart *chart = frame->chart;
     double slot = frame->width / (double)chart->categories.count;
-    size_t letters = (size_t)fmax(slot / 6.2, 1);
-    size_t stride = slot < 14 ? (size_t)(14 / slot) + 1 : 1;
+    size_t stride = (size_t)ceil(22 / slot); /* room for three letters */
+    size_t letters = (size_t)(slot * (double)stride / 6.8);
     for (size_t i = 0; i < chart->categories.count; i += stride)
         put_text_limited(frame->out, frame_x(frame, (double)i), bottom + 16, "middle", "tick",
-                         chart->categories.items[i], letters < 3 ? 3 : letters);
+                         chart->categories.items[i], letters);
 }
 
 static void draw_x_ticks(const struct frame *frame, double bottom)
@@ -209,8 +220,9 @@ static void draw_x_ticks(const struct frame *frame, double bottom)
     for (unsigned i = 0; i < ticks.count; i++) {
         double at = frame_x(frame, ticks.at[i] * x->factor);
         text_printf(frame->out, "<path class=\"axis\" d=\"M%.1f %.1fv4\"/>\n", at, bottom);
-        svg_put_text(frame->out, at, bottom + 17, "middle", "tick",
-                     tick_text(x, &frame->chart->x, ticks.at[i], ticks.decimals, number));
+        tick_text(x, &frame->chart->x, ticks.at[i], ticks.decimals, number);
+        double most = svg_picture_width(frame->chart) - svg_text_width(number) / 2;
+        svg_put_text(frame->out, fmin(at, most), bottom + 17, "middle", "tick", number);
     }
 }
 
@@ -225,7 +237,7 @@ static void draw_x_axis(const struct frame *frame)
     chart_axis_title(&frame->chart->x, &frame->x, title, sizeof title);
     if (title[0])
         put_text_limited(frame->out, frame->left + frame->width / 2, bottom + 35, "middle",
-                         "xlabel", title, 90);
+                         "xlabel", title, letters_in(frame->width, false));
 }
 
 /* ---- bands and marks ---- */
@@ -374,9 +386,9 @@ struct key {
 };
 
 /* Advances to the position of the next entry. */
-static void key_advance(struct key *key, const char *text, double *x, double *y)
+static void key_advance(struct key *key, double text_width, double *x, double *y)
 {
-    double width = svg_text_width(text) + 34;
+    double width = text_width + 34;
     if (key->x + width > key->width && key->x > MARGIN_LEFT) {
         key->x = MARGIN_LEFT;
         key->y += SVG_LINE + 2;
@@ -397,7 +409,7 @@ static bool is_first_of_name(const struct chart *chart, size_t band)
 static void key_add_box(struct key *key, const char *class, unsigned colour, const char *text)
 {
     double x, y;
-    key_advance(key, text, &x, &y);
+    key_advance(key, svg_text_width(text), &x, &y);
     if (!key->out)
         return;
     text_printf(key->out,
@@ -409,7 +421,7 @@ static void key_add_box(struct key *key, const char *class, unsigned colour, con
 static void key_add_line(struct key *key, const struct chart_group *group)
 {
     double x, y;
-    key_advance(key, group->name, &x, &y);
+    key_advance(key, svg_text_width(group->name), &x, &y);
     if (!key->out)
         return;
     if (group->style != CHART_POINTS)
@@ -449,10 +461,11 @@ static double draw_key(const struct chart *charts, size_t count, double height, 
     }
     if (hollow && charts[0].hollow_note[0]) {
         double x, y;
-        key_advance(&key, charts[0].hollow_note, &x, &y);
+        key_advance(&key, SVG_LETTER * (double)markup_length(charts[0].hollow_note), &x, &y);
         if (out) {
             svg_put_marker(out, x + 6, y - 4, &neutral, true, NULL);
-            put_text_limited(out, x + 18, y, "start", "key", charts[0].hollow_note, 90);
+            put_text_limited(out, x + 18, y, "start", "key", charts[0].hollow_note,
+                             letters_in(key.width - x - 18, false));
         }
     }
     bool any = key.x > MARGIN_LEFT || key.y > top + SVG_LINE;
@@ -524,7 +537,7 @@ void chart_svg_write(const struct chart *charts, size_t count, struct text *out)
     text_puts(out, "</title>\n");
     if (charts[0].title[0])
         put_text_limited(out, 6, layout.title + SVG_LINE - 2, "start", "title", charts[0].title,
-                         100);
+                         letters_in(svg_picture_width(&charts[0]) - 12, true));
     for (size_t i = 0; i < count; i++) {
         struct frame *frame = &frames[i];
         *frame = (struct frame){.chart = &charts[i], .left = MARGIN_LEFT, .out = out};

@@ -142,6 +142,20 @@ static void put_bar_label(const struct frame *frame, double x, double value, dou
                  quantity_short(value, frame->chart->y.unit, label));
 }
 
+/* The width of the widest label of bars, which have a smaller font. */
+static double widest_bar_label(const struct chart *chart)
+{
+    char label[QUANTITY_BYTES];
+    double widest = 0;
+    for (size_t g = 0; g < chart->groups.count; g++)
+        for (size_t i = 0; i < chart->groups.items[g].points.count; i++) {
+            double value = chart->groups.items[g].points.items[i].y;
+            if (isfinite(value))
+                widest = fmax(widest, svg_text_width(quantity_short(value, chart->y.unit, label)));
+        }
+    return 0.92 * widest;
+}
+
 /* Bars of one group. `slot` is the width of a category, or of a bar of a histogram, in pixels;
  * `piles` has the height that stacked bars have reached, by category. */
 static void put_bars(const struct frame *frame, const struct chart_group *group, double slot,
@@ -173,7 +187,8 @@ static void draw_bars(const struct frame *frame, struct chart_bars bars)
 {
     const struct chart *chart = frame->chart;
     double slot = bars.gap / (frame->x.high - frame->x.low) * frame->width;
-    bool labelled = slot / bars.columns > 30 && chart->categories.count > 0;
+    bool labelled =
+        0.76 * slot / bars.columns > widest_bar_label(chart) && chart->categories.count > 0;
     double *piles = mem_zalloc(chart->categories.count + 1, sizeof *piles);
     unsigned column = 0;
     for (size_t g = 0; g < chart->groups.count; g++) {
@@ -255,7 +270,7 @@ double frame_label_room(const struct chart *chart)
     double room = 0;
     for (size_t g = 0; g < chart->groups.count; g++)
         room = fmax(room, svg_text_width(chart->groups.items[g].name));
-    return room * 1.08 + 20; /* for the bold font */
+    return room * 1.12 + 20; /* for the bold font */
 }
 
 static int compare_labels(const void *a, const void *b)

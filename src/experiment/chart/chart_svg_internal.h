@@ -6,6 +6,9 @@
 
 enum { SVG_WIDTH = 760, SVG_LINE = 16 /* of text */, SVG_LABEL_LETTERS = 24 };
 
+/* The width of a letter in DejaVu Sans, the widest font of the list in chart_svg.c. */
+#define SVG_LETTER 7.3
+
 struct frame {
     const struct chart *chart;
     struct chart_range x, y;

@@ -47,23 +47,20 @@ static void put_character(struct text *out, const char *at, unsigned bytes)
         text_append(out, at, bytes);
 }
 
-void markup_put_short(struct text *out, const char *text, size_t most)
-{
-    size_t left = most;
-    bool cut = markup_length(text) > most;
-    while (*text && left > (cut ? 1 : 0)) {
-        unsigned bytes = character_bytes((const unsigned char *)text);
-        put_character(out, text, bytes);
-        text += bytes ? bytes : 1;
-        left--;
-    }
-    if (cut)
-        text_puts(out, "…");
-}
-
 void markup_put(struct text *out, const char *text)
 {
-    markup_put_short(out, text, SIZE_MAX);
+    for (unsigned bytes; *text; text += bytes ? bytes : 1) {
+        bytes = character_bytes((const unsigned char *)text);
+        put_character(out, text, bytes);
+    }
+}
+
+void markup_put_short(struct text *out, const char *text, size_t most)
+{
+    struct text shortened = {0};
+    text_put_shortened(&shortened, text, most);
+    markup_put(out, shortened.data ? shortened.data : "");
+    text_release(&shortened);
 }
 
 size_t markup_length(const char *text)

@@ -7,7 +7,7 @@
 /* Appends escaped text, for elements and attributes. The five special characters of XML become
  * references; invalid UTF-8 and characters that XML forbids become U+FFFD. */
 void markup_put(struct text *out, const char *text);
-/* The same, cut to `most` characters with an ellipsis. */
+/* The same, with an ellipsis in the middle of texts of more than `most` characters. */
 void markup_put_short(struct text *out, const char *text, size_t most);
 /* The length in characters. */
 size_t markup_length(const char *text);

@@ -259,6 +259,23 @@ static void lines_end_between_words(void **state)
     text_release(&out);
 }
 
+static void long_names_lose_their_middle(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *shown;
+        size_t most;
+    } cases[] = {{"node-0001", "node-0001", 9}, {"node-0001", "node…001", 8},
+                 {"node-0001", "no…1", 4},      {"node-0001", "…", 1},
+                 {"ééééé", "éé…é", 4},          {"\xff\xff\xff\xff", "\xff…\xff", 3}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct text text = {0};
+        text_put_shortened(&text, cases[i].name, cases[i].most);
+        assert_string_equal(text.data, cases[i].shown);
+        text_release(&text);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -275,6 +292,7 @@ int main(void)
         cmocka_unit_test(odd_characters_are_escaped_in_keys_and_values),
         cmocka_unit_test(utf8_passes_and_other_bytes_are_replaced),
         cmocka_unit_test(text_is_padded_by_its_display_width),
+        cmocka_unit_test(long_names_lose_their_middle),
         cmocka_unit_test(lines_end_between_words),
     };
     return cmocka_run_group_tests_name("text", tests, NULL, NULL);

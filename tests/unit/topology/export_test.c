@@ -2,6 +2,8 @@
 
 #include "topology/export.h"
 
+#include <math.h>
+
 static void write_slurm(const struct topology *topology, struct text *text)
 {
     struct graph graph;
@@ -134,6 +136,138 @@ static void descriptions_cannot_break_a_drawing(void **state)
     topology_release(&t);
 }
 
+/* Boxes of labels, from the positions ("pos=") in a drawing. */
+struct place {
+    double x, y;
+};
+
+static size_t read_places(const char *dot, struct place *places, size_t room)
+{
+    size_t count = 0;
+    for (const char *at = dot; (at = strstr(at, " [pos=\"")); at++)
+        if (count < room && sscanf(at, " [pos=\"%lf,%lf!", &places[count].x, &places[count].y) == 2)
+            count++;
+    return count;
+}
+
+/* Whether the middle of the box is on the line between two other places. */
+static bool covers(struct place box, struct place from, struct place to)
+{
+    double dx = to.x - from.x, dy = to.y - from.y, square = dx * dx + dy * dy;
+    double along = ((box.x - from.x) * dx + (box.y - from.y) * dy) / square;
+    double across = ((box.x - from.x) * dy - (box.y - from.y) * dx);
+    return along > 0.01 && along < 0.99 && across * across < 0.01 * square;
+}
+
+/* The boxes of switches do not overlap. Where `clear`, no link crosses the middle of a box. */
+static void check_places(const char *kind, double width, double height, bool clear)
+{
+    struct topology t;
+    struct text text = {0};
+    struct place places[160];
+    unsigned from, to;
+    must_generate(&t, kind, 1);
+    assert_string_equal(write_dot(&t, &text), "neato");
+    size_t count = read_places(text.data, places, 160);
+    assert_true(count >= 4);
+    for (size_t i = 0; i < count; i++)
+        for (size_t j = 0; j < i; j++) {
+            double x = fabs(places[i].x - places[j].x), y = fabs(places[i].y - places[j].y);
+            if (x < width && y < height)
+                fail_msg("%s: switches %zu and %zu overlap", kind, i, j);
+        }
+    for (const char *at = text.data; clear && (at = strstr(at, "\n  s")); at++)
+        for (size_t i = 0; sscanf(at, "\n  s%u -- s%u", &from, &to) == 2 && i < count; i++)
+            if (i != from && i != to && covers(places[i], places[from], places[to]))
+                fail_msg("%s: the link from %u to %u crosses switch %zu", kind, from, to, i);
+    text_release(&text);
+    topology_release(&t);
+}
+
+static void direct_networks_are_placed_without_overlaps(void **state)
+{
+    (void)state;
+    static const char *const grids[] = {"torus dims=6x5", "torus dims=4x4", "mesh dims=5x4",
+                                        "hyperx dims=4x4", "ring switches=9"};
+    static const char *const others[] = {
+        "torus dims=4x4x4", "torus dims=3x5x4", "mesh dims=3x3x3", "hypercube n=5",
+        "hypercube n=7",    "dragonfly",        "jellyfish",       "torus dims=3x3 parallel=2"};
+    for (size_t i = 0; i < sizeof grids / sizeof grids[0]; i++)
+        check_places(grids[i], 0.75, 0.42, true);
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+        check_places(others[i], 0.75, 0.42, false);
+}
+
+static void a_grid_has_straight_rows_and_a_dragonfly_close_groups(void **state)
+{
+    (void)state;
+    struct topology t;
+    struct text text = {0};
+    struct place places[40];
+    must_generate(&t, "mesh dims=4x3", 1);
+    write_dot(&t, &text);
+    assert_int_equal(read_places(text.data, places, 40), 12);
+    for (size_t i = 0; i < 12; i++) /* S0_0, S1_0, S2_0, S3_0, S0_1 … */
+        assert_true(fabs(places[i].x - places[i % 4].x) < 0.01 &&
+                    fabs(places[i].y - places[i - i % 4].y) < 0.01);
+    topology_release(&t);
+    text_clear(&text);
+    must_generate(&t, "dragonfly", 1);
+    write_dot(&t, &text);
+    assert_int_equal(read_places(text.data, places, 40), 36);
+    for (size_t i = 0; i < 36; i++)
+        for (size_t j = 0; j < 36; j++) {
+            double distance = hypot(places[i].x - places[j].x, places[i].y - places[j].y);
+            assert_true(i / 4 == j / 4 || distance > 1);
+            assert_true(i / 4 != j / 4 || distance < 2);
+        }
+    topology_release(&t);
+    text_release(&text);
+}
+
+static void lines_and_legend_show_width_and_speed(void **state)
+{
+    (void)state;
+    struct topology t;
+    struct text text = {0};
+    must_read(&t, "Switch 8 \"a\" # \"a\"\n[1] \"b\"[1] # \"b\" lid 0 4xHDR\n"
+                  "[2] \"b\"[2] # \"b\" lid 0 12xHDR\n[3] \"b\"[3] # \"b\" lid 0 4xEDR\n"
+                  "Switch 8 \"b\" # \"b\"\n");
+    write_dot(&t, &text);
+    assert_non_null(strstr(text.data, "4x HDR: 1 link "));
+    assert_non_null(strstr(text.data, "12x HDR: 1 link "));
+    assert_non_null(strstr(text.data, "4x EDR: 1 link "));
+    assert_non_null(strstr(text.data, "style=solid, penwidth=1.3"));
+    assert_non_null(strstr(text.data, "style=solid, penwidth=2.9"));
+    assert_non_null(strstr(text.data, "style=dashed, penwidth=1.3"));
+    text_release(&text);
+    topology_release(&t);
+}
+
+static void long_names_keep_both_ends_and_do_not_overlap(void **state)
+{
+    (void)state;
+    struct topology t;
+    struct text text = {0};
+    struct place places[8];
+    must_read(&t, "Switch 8 \"a\" # \"a\"\n[1] \"h\"[1]\n[2] \"i\"[1]\n[3] \"b\"[1]\n"
+                  "Switch 8 \"b\" # \"b\"\n[2] \"c\"[3]\n"
+                  "Switch 8 \"c\" # \"c\"\n[1] \"j\"[1]\n"
+                  "Hca 1 \"h\" # \"compute-partition-one-rack-07-node-1\"\n"
+                  "Hca 1 \"i\" # \"compute-partition-one-rack-07-node-2\"\n"
+                  "Hca 1 \"j\" # \"compute-partition-one-rack-07-node-3\"\n");
+    assert_string_equal(write_dot(&t, &text), "neato");
+    assert_non_null(strstr(text.data, "compute-pa…07-node-2"));
+    size_t count = read_places(text.data, places, 8);
+    assert_int_equal(count, 6);
+    for (size_t i = 0; i < count; i++)
+        for (size_t j = 0; j < i; j++)
+            assert_true(fabs(places[i].y - places[j].y) > 0.5 ||
+                        fabs(places[i].x - places[j].x) > 20 * 0.08 + 0.2);
+    text_release(&text);
+    topology_release(&t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -143,6 +277,10 @@ int main(void)
         cmocka_unit_test(small_drawings_show_ports_and_hosts),
         cmocka_unit_test(large_drawings_fold_hosts_and_then_switches),
         cmocka_unit_test(descriptions_cannot_break_a_drawing),
+        cmocka_unit_test(direct_networks_are_placed_without_overlaps),
+        cmocka_unit_test(a_grid_has_straight_rows_and_a_dragonfly_close_groups),
+        cmocka_unit_test(lines_and_legend_show_width_and_speed),
+        cmocka_unit_test(long_names_keep_both_ends_and_do_not_overlap),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -47,12 +47,12 @@ static void invalid_utf8_is_replaced(void **state)
     }
 }
 
-static void long_text_is_cut_between_characters(void **state)
+static void long_text_loses_its_middle(void **state)
 {
     struct text out = {0};
     (void)state;
     markup_put_short(&out, "é<é<é", 3);
-    assert_string_equal(out.data, "é&lt;…");
+    assert_string_equal(out.data, "é…é");
     assert_int_equal(markup_length("é<é"), 3);
     text_release(&out);
 }
@@ -315,12 +315,147 @@ static void a_program_reads_its_input_and_its_failure_is_an_error(void **state)
     text_release(&out);
 }
 
+/* ---- labels ---- */
+
+struct label_box {
+    double left, top, right, bottom;
+    char text[128];
+};
+
+/* The texts of a picture with estimated sizes, a little below those of a browser. */
+static size_t read_labels(const char *svg, struct label_box *boxes, size_t room)
+{
+    size_t count = 0;
+    for (const char *at = svg; (at = strstr(at, "<text x=")) && count < room; at++) {
+        double x, y;
+        char anchor[8], class[16];
+        struct label_box *box = &boxes[count++];
+        assert_int_equal(sscanf(at,
+                                "<text x=\"%lf\" y=\"%lf\" text-anchor=\"%7[a-z]\" "
+                                "class=\"%15[^\"]\">%127[^<]",
+                                &x, &y, anchor, class, box->text),
+                         5);
+        double letter = strcmp(class, "title") == 0      ? 8.4
+                        : strncmp(class, "name", 4) == 0 ? 7.6
+                        : strcmp(class, "tick") == 0     ? 6.6
+                                                         : 7;
+        double width = letter * (double)markup_length(box->text);
+        box->left = x - (anchor[0] == 'm' ? width / 2 : anchor[0] == 'e' ? width : 0);
+        box->right = box->left + width;
+        box->top = y - 9;
+        box->bottom = y + 2;
+    }
+    return count;
+}
+
+/* No label is cut by the edge of the picture, and no two labels overlap. */
+static void check_labels(const struct chart *charts, size_t count)
+{
+    static struct label_box boxes[500];
+    struct text svg = {0};
+    double width, height;
+    draw(charts, count, &svg);
+    assert_int_equal(
+        sscanf(svg.data, "<svg class=\"chart\" viewBox=\"0 0 %lf %lf", &width, &height), 2);
+    size_t labels = read_labels(svg.data, boxes, 500);
+    assert_true(labels > 2);
+    for (size_t i = 0; i < labels; i++) {
+        const struct label_box *a = &boxes[i];
+        if (a->left < 0 || a->right > width || a->top < 0 || a->bottom > height)
+            fail_msg("cut: %s", a->text);
+        for (size_t j = 0; j < i; j++) {
+            const struct label_box *b = &boxes[j];
+            if (a->left < b->right && b->left < a->right && a->top < b->bottom &&
+                b->top < a->bottom)
+                fail_msg("overlap: %s, %s", a->text, b->text);
+        }
+    }
+    text_release(&svg);
+}
+
+static const char endless[] =
+    "a text that is much longer than any picture is wide, with more words "
+    "than anybody would read in the title of a plot, and then some more";
+
+static void labels_of_lines_are_neither_cut_nor_overlap(void **state)
+{
+    (void)state;
+    static const double widths[] = {0, 600, 400};
+    static const double reaches[] = {1, 300000, 1e7, 1e12};
+    for (size_t w = 0; w < 3; w++)
+        for (size_t r = 0; r < 8; r++) {
+            struct chart chart;
+            chart_init(&chart, endless);
+            chart.width = widths[w];
+            chart.x.log = chart.y.log = r >= 4;
+            chart.hollow_note = "a note on hollow points that is quite long itself";
+            chart_set_axis(&chart, &chart.x, endless, r % 2 ? "" : "packets/s");
+            chart_set_axis(&chart, &chart.y, endless, r % 2 ? "packets" : "ps");
+            for (size_t g = 0; g < 12; g++) {
+                size_t group = chart_add_group(&chart, endless + g, CHART_LINES_POINTS);
+                for (size_t i = 1; i <= 4; i++)
+                    chart_add_measured(&chart, group, reaches[r % 4] * (double)i / 4,
+                                       reaches[r % 4] * (double)(i + g) / 7, NAN, i == 4);
+            }
+            for (size_t m = 0; m < 6; m++)
+                chart_add_mark(&chart, reaches[r % 4] * (0.4 + 0.12 * (double)m), endless + m);
+            check_labels(&chart, 1);
+            chart_release(&chart);
+        }
+}
+
+static void labels_of_bars_are_neither_cut_nor_overlap(void **state)
+{
+    (void)state;
+    static const size_t categories[] = {1, 5, 12, 40, 150};
+    for (size_t c = 0; c < 5; c++)
+        for (size_t groups = 1; groups <= 4; groups++) {
+            struct chart chart;
+            chart_init(&chart, "");
+            chart.width = 600;
+            chart_set_axis(&chart, &chart.y, "time", groups % 2 ? "ps" : "packets");
+            for (size_t i = 0; i < categories[c]; i++)
+                chart_add_category(&chart, endless + i % 40);
+            for (size_t g = 0; g < groups; g++) {
+                size_t group = chart_add_group(&chart, endless + g, CHART_BARS);
+                for (size_t i = 0; i < categories[c]; i++)
+                    chart_add_measured(&chart, group, (double)i, 123456789.0 - (double)(g + i),
+                                       g ? 1e7 : NAN, false);
+            }
+            check_labels(&chart, 1);
+            chart_release(&chart);
+        }
+}
+
+static void the_key_of_a_plot_is_beside_its_panels(void **state)
+{
+    (void)state;
+    struct chart charts[2];
+    struct text script = {0};
+    double end = 1;
+    for (size_t i = 0; i < 2; i++) {
+        chart_init(&charts[i], "");
+        chart_add_group(&charts[i], "engine=fera, rate=380000", CHART_LINES_POINTS);
+    }
+    chart_gnuplot_script(charts, 2, CHART_SVG, &script);
+    const char *at = strstr(script.data, "set rmargin at screen ");
+    assert_non_null(at);
+    assert_int_equal(sscanf(at, "set rmargin at screen %lf", &end), 1);
+    assert_true(760 * (1 - end) > 7.3 * 24 + 90); /* letters, a sample of the line, margins */
+    text_release(&script);
+    for (size_t i = 0; i < 2; i++)
+        chart_release(&charts[i]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(special_characters_are_escaped),
         cmocka_unit_test(invalid_utf8_is_replaced),
-        cmocka_unit_test(long_text_is_cut_between_characters),
+        cmocka_unit_test(long_text_loses_its_middle),
+        cmocka_unit_test(the_key_of_a_plot_is_beside_its_panels),
+        cmocka_unit_test(labels_of_lines_are_neither_cut_nor_overlap),
+        cmocka_unit_test(labels_of_bars_are_neither_cut_nor_overlap),
         cmocka_unit_test(a_chart_without_data_has_axes),
         cmocka_unit_test(one_point_is_drawn_and_nan_is_not),
         cmocka_unit_test(a_gap_breaks_a_line),
