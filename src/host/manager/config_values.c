@@ -172,10 +172,21 @@ int config_set_user_routes(struct config *config, const char *value, struct err 
                : user_routes_read(&config->user_routes, from_file(value, err));
 }
 
+/* Names are for people: a manager starts without them. */
 int config_set_node_names(struct config *config, const char *value, struct err *err)
 {
+    char text[1024];
+    struct err reason = {0};
+    (void)err;
     node_names_release(&config->names);
-    return config_value_is_none(value) ? 0 : node_names_read(&config->names, from_file(value, err));
+    if (config_value_is_none(value) ||
+        node_names_read(&config->names, from_file(value, &reason)) == 0)
+        return 0;
+    node_names_release(&config->names);
+    config->effect.kind = CONFIG_PARTLY;
+    snprintf(config->effect.text, sizeof config->effect.text,
+             "%.300s; nodes have the names that they report", err_text(&reason, text, sizeof text));
+    return 0;
 }
 
 int config_set_partitions(struct config *config, const char *value, struct err *err)

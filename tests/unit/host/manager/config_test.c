@@ -485,6 +485,22 @@ static void hints_of_opensm_with_errors_do_not_prevent_the_start(void **state)
     unlink(roots);
 }
 
+static void a_bad_file_of_names_does_not_prevent_the_start(void **state)
+{
+    struct fixture *f = *state;
+    char names[64], text[160];
+    make_path(names);
+    write_file(names, "\x7f\n");
+    for (unsigned i = 0; i < 2; i++) {
+        snprintf(text, sizeof text, "%s %s\n", i ? "node_name_map_name" : "node_names", names);
+        assert_int_equal(read_text(f, text), 0);
+        assert_int_equal(line_of(&f->config, 1)->effect, CONFIG_PARTLY);
+        assert_non_null(strstr(line_of(&f->config, 1)->text, "a control character"));
+    }
+    unlink(names);
+    assert_int_equal(read_text(f, text), 0); /* there is none */
+}
+
 static void defaults_of_opensm_stand_for_those_of_weft(void **state)
 {
     struct fixture *f = *state;
@@ -573,6 +589,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(all_errors_of_a_file_are_reported, make, end),
         cmocka_unit_test_setup_teardown(keys_of_opensm_set_those_of_weft, make, end),
         cmocka_unit_test_setup_teardown(defaults_of_opensm_stand_for_those_of_weft, make, end),
+        cmocka_unit_test_setup_teardown(a_bad_file_of_names_does_not_prevent_the_start, make, end),
         cmocka_unit_test_setup_teardown(hints_of_opensm_with_errors_do_not_prevent_the_start, make,
                                         end),
         cmocka_unit_test_setup_teardown(routes_by_opensm_fall_back_to_updn, make, end),
