@@ -17,7 +17,6 @@
 static bool take_heading(struct reader *reader, char *at)
 {
     struct list_end node = {0};
-    size_t length = strlen(at);
     if (scan_word(&at, "Switch: ")) {
         node.kind = NODE_SWITCH;
         if (strncmp(at, "0x", 2) != 0 || !scan_digits(&at, 16, &node.port_guid))
@@ -30,7 +29,7 @@ static bool take_heading(struct reader *reader, char *at)
     } else {
         return false;
     }
-    length = strlen(at);
+    size_t length = strlen(at);
     length -= length && at[length - 1] == ':';
     node.description = arena_strndup(&reader->names, at, length);
     reader->list_node = node;

@@ -140,8 +140,8 @@ size_t topology_count_links(const struct topology *topology, struct link_count *
             links[port->width][port->speed]++;
     }
     for (size_t w = 0; w < sizeof widths; w++)
-        for (uint8_t s = 0; s < SPEED_COUNT; s++)
+        for (unsigned s = 0; s < SPEED_COUNT; s++)
             if (links[widths[w]][s])
-                counts[count++] = (struct link_count){widths[w], s, links[widths[w]][s]};
+                counts[count++] = (struct link_count){widths[w], (uint8_t)s, links[widths[w]][s]};
     return count;
 }
