@@ -473,7 +473,7 @@ static void keys_of_opensm_set_those_of_weft(void **state)
 static void hints_of_opensm_with_errors_do_not_prevent_the_start(void **state)
 {
     struct fixture *f = *state;
-    char roots[64], text[160];
+    char roots[64], text[256];
     make_path(roots);
     write_file(roots, "root_switches\n"); /* a port group of the vendor's manager */
     snprintf(text, sizeof text, "root_guid_file %s\npartition_config_file %s\n", roots, roots);
@@ -488,7 +488,7 @@ static void hints_of_opensm_with_errors_do_not_prevent_the_start(void **state)
 static void a_bad_file_of_names_does_not_prevent_the_start(void **state)
 {
     struct fixture *f = *state;
-    char names[64], text[160];
+    char names[64], text[256];
     make_path(names);
     write_file(names, "\x7f\n");
     for (unsigned i = 0; i < 2; i++) {
