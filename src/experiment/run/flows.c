@@ -77,12 +77,12 @@ int flows_bind(struct setup *setup)
                                   "more than %d 'traffic' statements", FLOWS_MOST);
         if (status == 0)
             status = apply_settings(&spec, setup->flows.count + 1, setup);
-        if (status == 0)
-            status = traffic_spec_bind(&spec, &world, &setup->cursor, &flow.traffic);
         if (status == 0 && spec.start.settled) {
             flow.settled_run = setup_settled_run(setup, statement);
             status = flow.settled_run ? 0 : -EINVAL;
         }
+        if (status == 0)
+            status = traffic_spec_bind(&spec, &world, &setup->cursor, &flow.traffic);
         if (status == 0)
             vec_push(&setup->flows, flow);
     }
