@@ -7,7 +7,7 @@
 #include "experiment/chart/program.h"
 #include "subnet/node_names.h"
 #include "topology/diff.h"
-#include "topology/export.h"
+#include "topology/drawing/export.h"
 #include "topology/generate.h"
 #include "topology/summary.h"
 #include "topology/virtual.h"

@@ -4,7 +4,7 @@
 #include "base/map.h"
 #include "experiment/chart/markup.h"
 #include "experiment/chart/program.h"
-#include "topology/export.h"
+#include "topology/drawing/export.h"
 
 #include <ctype.h>
 #include <errno.h>

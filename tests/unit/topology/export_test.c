@@ -1,6 +1,6 @@
 #include "support.h"
 
-#include "topology/export.h"
+#include "topology/drawing/export.h"
 
 #include <math.h>
 

@@ -7,10 +7,10 @@
  * dragonflies and small regular networks are placed by layout.h; irregular ones are left to dot, in
  * rows by distance from the manager's switch, as papers on up-down routing draw them; other
  * networks are left to a spring model. draw_links.h has the lines of links. */
-#include "topology/export.h"
+#include "topology/drawing/export.h"
 
-#include "topology/draw_links.h"
-#include "topology/layout.h"
+#include "topology/drawing/draw_links.h"
+#include "topology/drawing/layout.h"
 #include "topology/summary.h"
 
 #include <assert.h>

@@ -1,5 +1,5 @@
 /* Layouts on rings: dragonflies, rings, and small networks without other structure (jellyfish). */
-#include "topology/layout.h"
+#include "topology/drawing/layout.h"
 
 #include "topology/summary.h"
 

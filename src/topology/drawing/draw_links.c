@@ -1,6 +1,6 @@
 /* The wider a link, the thicker its line. The fastest speed of the fabric is a solid dark line;
  * slower speeds have other colours and dashes, which are different without colour too. */
-#include "topology/draw_links.h"
+#include "topology/drawing/draw_links.h"
 
 enum { RANKS = 4 };
 static const struct {

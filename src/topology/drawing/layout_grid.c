@@ -10,7 +10,7 @@
  *
  * Rows and columns that are closed (or fully meshed) are bent, so that the links that skip switches
  * do not cross their labels. */
-#include "topology/layout.h"
+#include "topology/drawing/layout.h"
 
 #include <stdlib.h>
 

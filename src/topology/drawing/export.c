@@ -4,7 +4,7 @@
  * it only uses the distance between leaves, upper switches are merged: leaves that the switches of
  * the next level connect become one virtual switch, and so on up to one for all. Host names are the
  * first word of the description ("node17 HCA-1" is node17), once per leaf. */
-#include "topology/export.h"
+#include "topology/drawing/export.h"
 
 #include "topology/summary.h"
 
