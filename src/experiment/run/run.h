@@ -29,4 +29,15 @@ struct run_options {
 int run_scenario(struct scenario *scenario, const struct run_options *options,
                  struct run_record *record, struct err *err);
 
+/* The same in parts, for a run that a person watches. All but options must outlive the run. On
+ * error nothing needs to be ended. */
+struct scenario_run;
+int scenario_run_begin(struct scenario_run **run, struct scenario *scenario,
+                       const struct run_options *options, struct run_record *record,
+                       struct err *err);
+/* Executes statements up to this time. After the last statement time advances without them, unless
+ * `until` is TIME_NEVER. The parts in which time advances do not change the run. */
+int scenario_run_advance(struct scenario_run *run, uint64_t until);
+void scenario_run_end(struct scenario_run *run);
+
 #endif

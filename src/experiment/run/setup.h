@@ -101,6 +101,14 @@ int measuring_settled(struct setup *setup, const struct statement *run);
 /* Brings the results up to date. */
 void measuring_publish(struct setup *setup, uint64_t now);
 
+/* ---- settled.c ---- */
+
+/* Managers have no work left and their databases match the fabric: an undetected fault is not
+ * settled. */
+bool settled_now(const struct setup *setup, struct complaint *complaint);
+/* Whether no manager works on a change. */
+bool settled_changes_closed(const struct setup *setup, struct complaint *complaint);
+
 /* ---- check_eval.c ---- */
 
 /* Whether a `check` statement holds now; the complaint has what is wrong, or the measured value. */
