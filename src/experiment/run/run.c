@@ -1,6 +1,6 @@
 /* Runs the statements of a scenario in order: actions wait on an agenda for their time, `run`
  * statements advance time, checks are evaluated. */
-#include "experiment/run/run.h"
+#include "experiment/run/run_internal.h"
 
 #include "base/time.h"
 #include "experiment/check/unaffected.h"
@@ -11,31 +11,6 @@
 
 #define REPORT_TIME (10 * TIME_US) /* within which a manager reports the end of a change */
 enum { PROGRESS_REPORTS = 500 };   /* progress reports of a `run` statement */
-
-struct due {
-    uint64_t time;
-    const struct statement *statement;
-};
-
-/* Stages of the current `run` statement. */
-enum run_stage {
-    STAGE_NONE,    /* no `run` statement has begun, or it has ended */
-    STAGE_ACTIONS, /* actions are due; a `run` to a time has no other stage */
-    STAGE_TRAIN,   /* `run until settled`: restored links train */
-    STAGE_SETTLE,  /* `run until settled`: until the managers have settled, or the limit */
-};
-
-struct scenario_run {
-    struct setup setup;
-    VEC(struct due) agenda; /* by time, then by line; the first `done` were applied */
-    size_t done;
-    size_t next;          /* statement to execute, or the current `run` statement */
-    enum run_stage stage; /* of that statement */
-    uint64_t end;         /* of that statement: its time, or its limit */
-    bool halted;          /* a deadlock or an interrupt ended the run */
-    bool interrupted;     /* no statement is executed any more */
-    struct run_options options;
-};
 
 /* The time `wait` from now; an error if the run would last too long. */
 static int add_time(struct scenario_run *state, uint64_t wait, const struct word *word, uint64_t *time)
@@ -238,10 +213,11 @@ static bool settle(struct scenario_run *state, const struct statement *statement
             until = now + REPORT_TIME < limit ? now + REPORT_TIME
                                               : limit; /* the manager reports soon */
         }
-        if (now >= pause && now < limit)
-            return false;
-        if (!step_time(state, until < pause ? until : pause) && sim_now(setup->sim) >= limit)
+        if (now >= limit)
             break;
+        if (now >= pause)
+            return false;
+        step_time(state, until < pause ? until : pause);
         if (state->options.progress)
             state->options.progress(state->options.context, sim_now(setup->sim), TIME_NEVER);
     }
@@ -268,7 +244,8 @@ static int run_until_settled(struct scenario_run *state, const struct statement 
         if (status || state->halted)
             return status ? status : 1;
     }
-    if (state->stage == STAGE_TRAIN && setup->trained >= sim_now(setup->sim)) {
+    if (state->stage == STAGE_TRAIN && setup->trained >= sim_now(setup->sim) &&
+        state->end > sim_now(setup->sim)) {
         uint64_t until = setup->trained < state->end ? setup->trained : state->end;
         advance_time(state, until < pause ? until : pause);
         if (!state->halted && sim_now(setup->sim) < until)
@@ -327,6 +304,7 @@ static int execute_run(struct scenario_run *state, const struct statement *state
     if (status <= 0)
         return status;
     state->stage = STAGE_NONE;
+    state->ran_to = sim_now(state->setup.sim);
     if (state->options.inspect)
         state->options.inspect(state->options.context, &state->setup);
     return status;
@@ -421,6 +399,7 @@ void scenario_run_end(struct scenario_run *state)
     record->hops = totals.hops;
     measuring_publish(&state->setup, record->end);
     vec_release(&state->agenda);
+    by_hand_release(state);
     setup_release(&state->setup);
     mem_free(state);
 }

@@ -280,7 +280,7 @@ struct check_view setup_view(const struct setup *setup)
 
 /* ---- setup ---- */
 
-static int bind_action(struct setup *setup, struct action *action)
+int setup_bind_action(struct setup *setup, struct action *action)
 {
     struct cursor *cursor = &setup->cursor;
     int status = action_bind(action, &setup->topology, cursor);
@@ -330,7 +330,7 @@ static int bind_statements(struct setup *setup)
         if (statement->kind == STATEMENT_CHECK && check->node_word.text)
             status = bind_node(&check->node_word, &setup->topology, &setup->cursor, &check->node);
         if (statement->kind == STATEMENT_ACTION)
-            status = bind_action(setup, &statement->action);
+            status = setup_bind_action(setup, &statement->action);
         for (size_t j = 0; j < statement->collection_count && status == 0; j++)
             status = collect_bind(&statement->collections[j], &setup->topology, &setup->cursor);
     }

@@ -63,6 +63,8 @@ int setup_build(struct setup *setup, struct scenario *scenario, struct run_recor
                 struct err *err);
 void setup_release(struct setup *setup);
 
+/* Looks up what an action names; setup->cursor receives the error. */
+int setup_bind_action(struct setup *setup, struct action *action);
 /* The instance at a node, or -1. */
 int setup_find_instance(const struct setup *setup, uint32_t node);
 void setup_start_manager(struct setup *setup, size_t instance);
