@@ -379,6 +379,7 @@ int scenario_run_begin(struct scenario_run **run, struct scenario *scenario,
     }
     if (options->topology)
         topology_write_ibnetdiscover(&state->setup.topology, options->topology);
+    state->setup.observer = options->observer;
     fabric_set_pcap(state->setup.fabric, options->pcap);
     fabric_set_interrupt(state->setup.fabric, options->interrupt);
     *run = state;

@@ -19,6 +19,8 @@ struct run_options {
     /* Called after each `run` statement; must not change anything. May be NULL. */
     void (*inspect)(void *context, const struct setup *setup);
     void *context;
+    /* Also receives the reports of the fabric about packets; must outlive the run. May be NULL. */
+    const struct data_observer *observer;
     /* Set by a signal handler: the run stops after the present event and its results are partial.
      * May be NULL. */
     const volatile sig_atomic_t *interrupt;

@@ -72,11 +72,12 @@ int scenario_run_act(struct scenario_run *run, const char *line, struct err *err
         return status;
     struct statement *statement = &act.scenario.statements.items[0];
     uint64_t fault = setup->fault, disturbed = setup->disturbed, trained = setup->trained;
+    const struct cursor cursor = setup->cursor;
     setup->cursor = (struct cursor){.file = "action", .err = err};
     status = bind_line(setup, &statement->action);
     if (status == 0)
         status = apply_action(setup, statement);
-    setup->cursor = (struct cursor){.file = setup->scenario->file, .err = setup->cursor.err};
+    setup->cursor = cursor;
     if (status) {
         setup->fault = fault;
         setup->disturbed = disturbed;

@@ -289,6 +289,11 @@ int setup_bind_action(struct setup *setup, struct action *action)
         setup_find_instance(setup, action->node) < 0)
         return word_error(cursor, &action->node_word, "there is no manager at '%.80s'",
                           action->node_word.text);
+    if (status == 0 && action->kind == ACTION_CONFIGURE &&
+        !manager_key_is_live(action->key_word.text))
+        return word_error(cursor, &action->key_word,
+                          "'%.80s' is no setting that a running manager can change",
+                          action->key_word.text);
     if (status == 0 && of_traffic && action->value > setup->flows.count)
         return word_error(cursor, &action->value_word, "there are %zu 'traffic' statements",
                           setup->flows.count);

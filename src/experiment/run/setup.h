@@ -54,6 +54,7 @@ struct setup {
     struct sim_paths *paths;
     struct metrics *metrics;
     struct unaffected *unaffected; /* NULL: not checked */
+    const struct data_observer *observer; /* a second one; or NULL */
 };
 
 /* ---- setup.c ---- */
