@@ -312,7 +312,8 @@ void json_base64(struct json *json, const char *key, const uint8_t *bytes, size_
         uint32_t bits = (uint32_t)bytes[i] << 16 | (left > 1 ? (uint32_t)bytes[i + 1] << 8 : 0) |
                         (left > 2 ? bytes[i + 2] : 0);
         char four[4] = {digits[bits >> 18], digits[bits >> 12 & 63],
-                        left > 1 ? digits[bits >> 6 & 63] : '=', left > 2 ? digits[bits & 63] : '='};
+                        left > 1 ? digits[bits >> 6 & 63] : '=',
+                        left > 2 ? digits[bits & 63] : '='};
         text_append(json->out, four, 4);
     }
     text_putc(json->out, '"');

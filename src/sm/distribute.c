@@ -363,10 +363,10 @@ enum reconfigure_event distribute_progress(struct sm *sm)
 struct sm_progress sm_progress(const struct sm *sm)
 {
     static const char *const names[PHASE_COUNT] = {
-        [PHASE_IDLE] = "idle",        [PHASE_DISCOVER] = "discover", [PHASE_PLAN] = "plan",
-        [PHASE_COMPUTE] = "compute",  [PHASE_WAVES] = "waves",       [PHASE_DROP] = "waves",
-        [PHASE_QUIESCE] = "quiesce",  [PHASE_QUIESCED] = "quiesce",  [PHASE_STOP] = "quiesce",
-        [PHASE_WRITE] = "waves",      [PHASE_START] = "waves",       [PHASE_SETTLE] = "settle",
+        [PHASE_IDLE] = "idle",       [PHASE_DISCOVER] = "discover", [PHASE_PLAN] = "plan",
+        [PHASE_COMPUTE] = "compute", [PHASE_WAVES] = "waves",       [PHASE_DROP] = "waves",
+        [PHASE_QUIESCE] = "quiesce", [PHASE_QUIESCED] = "quiesce",  [PHASE_STOP] = "quiesce",
+        [PHASE_WRITE] = "waves",     [PHASE_START] = "waves",       [PHASE_SETTLE] = "settle",
     };
     const struct distribution *d = sm->distribution;
     const struct sm_job *job = reconfigure_is_distributing(sm) ? plan_current(sm) : NULL;
@@ -383,7 +383,8 @@ enum sm_table_progress sm_table_progress(const struct sm *sm, uint32_t node)
     if (!job || !tables)
         return SM_TABLE_IN_FORCE;
     size_t at;
-    lower_bound(at, job->nodes.count, job->nodes.items[at] < node); /* they are in ascending order */
+    lower_bound(at, job->nodes.count,
+                job->nodes.items[at] < node); /* they are in ascending order */
     if (at == job->nodes.count || job->nodes.items[at] != node)
         return SM_TABLE_IN_FORCE;
     size_t entries = (size_t)job->routes.top_lid + 1;

@@ -42,7 +42,7 @@ static int put_node_parameter(const struct watch *watch,
                               const struct control_parameters *parameters, struct text *out,
                               struct err *err)
 {
-    const struct topology *topology = &session_setup(watch->session)->topology;
+    const struct topology *topology = &live_session_setup(watch->session)->topology;
     uint64_t node;
     int status = control_number(parameters, "node", topology->nodes.count, &node, err);
     if (status == 0)
@@ -55,7 +55,7 @@ static int put_link_parameter(const struct watch *watch,
                               const struct control_parameters *parameters, struct text *out,
                               struct err *err)
 {
-    const struct topology *topology = &session_setup(watch->session)->topology;
+    const struct topology *topology = &live_session_setup(watch->session)->topology;
     uint64_t link;
     int status = control_number(parameters, "link", watch->links.count, &link, err);
     if (status)
@@ -70,7 +70,7 @@ static int put_manager_parameter(const struct watch *watch,
                                  const struct control_parameters *parameters, struct text *out,
                                  uint64_t *manager, struct err *err)
 {
-    const struct setup *setup = session_setup(watch->session);
+    const struct setup *setup = live_session_setup(watch->session);
     int status = control_number(parameters, "manager", setup->instances.count, manager, err);
     if (status == 0)
         put_node(&setup->topology,
@@ -164,11 +164,10 @@ static int put_slow(const struct watch *watch, const struct control_parameters *
 }
 
 /* A manager that was stopped still exists: it ends before it can start again. */
-static int put_start_manager(const struct watch *watch,
-                             const struct control_parameters *parameters, struct text *out,
-                             struct err *err)
+static int put_start_manager(const struct watch *watch, const struct control_parameters *parameters,
+                             struct text *out, struct err *err)
 {
-    const struct setup *setup = session_setup(watch->session);
+    const struct setup *setup = live_session_setup(watch->session);
     struct text name = {0};
     uint64_t manager;
     int status = put_manager_parameter(watch, parameters, &name, &manager, err);
@@ -196,7 +195,7 @@ static int put_flow(const struct watch *watch, const struct control_parameters *
                     const char *verb, struct text *out, struct err *err)
 {
     uint64_t flow;
-    size_t count = session_setup(watch->session)->flows.count;
+    size_t count = live_session_setup(watch->session)->flows.count;
     int status = control_number(parameters, "flow", count + 1, &flow, err);
     if (status == 0)
         text_printf(out, "%s traffic %" PRIu64, verb, flow);

@@ -50,9 +50,9 @@ static void release_run(struct watch *watch)
     vec_release(&watch->problems);
 }
 
-void watch_begin(struct watch *watch, const struct session *session)
+void watch_begin(struct watch *watch, const struct live_session *session)
 {
-    const struct topology *topology = &session_setup(session)->topology;
+    const struct topology *topology = &live_session_setup(session)->topology;
     size_t ports = topology->ports.count, nodes = topology->nodes.count;
     uint64_t seq = watch->tick.seq;
     release_run(watch);
@@ -62,7 +62,7 @@ void watch_begin(struct watch *watch, const struct session *session)
     api_tick_init(&watch->tick, (uint32_t)nodes, watch->links.count);
     watch->tick.seq = seq;
     api_log_release(&watch->log);
-    watch->vls = fabric_vls(session_setup(session)->fabric);
+    watch->vls = fabric_vls(live_session_setup(session)->fabric);
     watch->busy_ps = mem_zalloc(ports + 1, sizeof *watch->busy_ps);
     watch->packets = mem_zalloc(ports * watch->vls + 1, sizeof *watch->packets);
     watch->touched = mem_zalloc(nodes + 1, sizeof *watch->touched);
@@ -84,7 +84,7 @@ void watch_release(struct watch *watch)
 
 static void read_nodes(struct watch *watch)
 {
-    const struct setup *setup = session_setup(watch->session);
+    const struct setup *setup = live_session_setup(watch->session);
     for (uint32_t i = 0; i < watch->tick.nodes_n; i++)
         watch->tick.nodes[i] = !fabric_node_is_up(setup->fabric, i) ? API_NODE_DOWN
                                : setup->silent[i]                   ? API_NODE_MUTE
@@ -110,7 +110,7 @@ static enum api_link_state link_state(const struct setup *setup, uint32_t port)
 /* Faults override the states that they cause. */
 static void read_faults(struct watch *watch)
 {
-    const struct setup *setup = session_setup(watch->session);
+    const struct setup *setup = live_session_setup(watch->session);
     struct fabric_faults faults = {0};
     fabric_list_faults(setup->fabric, &faults);
     for (size_t i = 0; i < faults.items.count; i++) {
@@ -135,11 +135,11 @@ static void read_faults(struct watch *watch)
 
 static uint32_t port_errors(const struct watch *watch, uint32_t port)
 {
-    static const enum sma_counter counters[] = {
-        COUNTER_SYMBOL_ERRORS, COUNTER_LINK_RECOVERIES, COUNTER_LINK_DOWNED, COUNTER_RCV_ERRORS,
-        COUNTER_LOCAL_INTEGRITY, COUNTER_OVERRUNS};
+    static const enum sma_counter counters[] = {COUNTER_SYMBOL_ERRORS,   COUNTER_LINK_RECOVERIES,
+                                                COUNTER_LINK_DOWNED,     COUNTER_RCV_ERRORS,
+                                                COUNTER_LOCAL_INTEGRITY, COUNTER_OVERRUNS};
     const struct sma_counters *values =
-        fabric_counters(session_setup(watch->session)->fabric, port);
+        fabric_counters(live_session_setup(watch->session)->fabric, port);
     uint64_t sum = watch->lost[port];
     for (unsigned i = 0; values && i < sizeof counters / sizeof counters[0]; i++)
         sum += values->total[counters[i]];
@@ -156,7 +156,7 @@ static unsigned percent(uint64_t part, uint64_t whole)
 
 static void read_direction(struct watch *watch, uint32_t port, size_t direction, uint64_t elapsed)
 {
-    const struct setup *setup = session_setup(watch->session);
+    const struct setup *setup = live_session_setup(watch->session);
     const struct fabric *fabric = setup->fabric;
     uint32_t peer = setup->topology.ports.items[port].peer;
     uint64_t busy = fabric_busy_ps(fabric, port), fullest = 0;
@@ -180,7 +180,7 @@ static void read_direction(struct watch *watch, uint32_t port, size_t direction,
 
 static void read_links(struct watch *watch, uint64_t elapsed)
 {
-    const struct setup *setup = session_setup(watch->session);
+    const struct setup *setup = live_session_setup(watch->session);
     for (uint32_t i = 0; i < watch->links.count; i++) {
         uint32_t port = watch->links.ports[i], peer = setup->topology.ports.items[port].peer;
         watch->tick.links[i] = (uint8_t)link_state(setup, port);
@@ -201,7 +201,7 @@ static uint32_t find_guid(const struct topology *topology, uint64_t guid)
 
 static void read_manager_tables(struct watch *watch, const struct sm *sm)
 {
-    const struct setup *setup = session_setup(watch->session);
+    const struct setup *setup = live_session_setup(watch->session);
     const struct subnet *subnet = sm_subnet(sm);
     bool idle = strcmp(sm_progress(sm).phase, "idle") == 0;
     for (uint32_t i = 0; i < subnet->nodes.count; i++) {
@@ -222,7 +222,7 @@ static void read_manager_tables(struct watch *watch, const struct sm *sm)
 
 static void read_waves(struct watch *watch)
 {
-    const struct setup *setup = session_setup(watch->session);
+    const struct setup *setup = live_session_setup(watch->session);
     memset(watch->tick.waves, API_WAVE_NONE, watch->tick.nodes_n);
     for (size_t i = 0; i < setup->instances.count; i++) {
         const struct sm *sm = setup_manager(setup, i);
@@ -238,7 +238,7 @@ static void read_traffic(struct watch *watch, uint64_t elapsed)
     struct api_tick *tick = &watch->tick;
     struct data_totals totals;
     struct json json = {.out = api_tick_section(tick, API_TRAFFIC)};
-    fabric_data_totals(session_setup(watch->session)->fabric, &totals);
+    fabric_data_totals(live_session_setup(watch->session)->fabric, &totals);
     if (elapsed) {
         uint64_t bytes = totals.delivered_bytes - watch->totals.delivered_bytes;
         tick->throughput = (double)bytes * 8 / time_seconds((double)elapsed);
@@ -288,11 +288,11 @@ static void read_events(struct watch *watch)
 
 void watch_read(struct watch *watch)
 {
-    const struct setup *setup = session_setup(watch->session);
+    const struct setup *setup = live_session_setup(watch->session);
     struct api_tick *tick = &watch->tick;
     struct fabric_totals totals;
-    uint64_t now = session_now(watch->session), elapsed = now - watch->time;
-    const char *halted = session_halted(watch->session);
+    uint64_t now = live_session_now(watch->session), elapsed = now - watch->time;
+    const char *halted = live_session_halted(watch->session);
     fabric_totals(setup->fabric, &totals);
     tick->seq++;
     tick->t_ns = time_ns_floor(now);

@@ -17,20 +17,20 @@ struct watch_problem { /* when a problem was first seen */
 };
 
 struct watch {
-    const struct session *session;
+    const struct live_session *session;
     struct api_links links;
     struct api_places places;
     struct api_log log;
     struct api_tick tick;
-    size_t events_read;           /* of the record */
-    uint64_t time;                /* of the last reading, ps */
-    uint64_t *busy_ps, *packets;  /* at the last reading: by port; by port and VL */
+    size_t events_read;          /* of the record */
+    uint64_t time;               /* of the last reading, ps */
+    uint64_t *busy_ps, *packets; /* at the last reading: by port; by port and VL */
     unsigned vls;
-    bool *touched;                /* by node: its table was to change in the present change */
-    uint64_t *lost;               /* by port: packets lost there */
-    struct data_totals totals;    /* at the last reading */
+    bool *touched;             /* by node: its table was to change in the present change */
+    uint64_t *lost;            /* by port: packets lost there */
+    struct data_totals totals; /* at the last reading */
     uint64_t delivered, latency_sum, latency_most; /* since the last reading */
-    uint64_t deadlock_since;      /* TIME_NEVER: none */
+    uint64_t deadlock_since;                       /* TIME_NEVER: none */
     VEC(struct watch_problem) problems;
     struct data_observer observer;
 };
@@ -38,7 +38,7 @@ struct watch {
 /* The observer is valid before watch_begin(). */
 void watch_init(struct watch *watch);
 /* A run of the session begins, or begins anew. */
-void watch_begin(struct watch *watch, const struct session *session);
+void watch_begin(struct watch *watch, const struct live_session *session);
 void watch_release(struct watch *watch);
 /* Reads the present state into watch->tick and the log. */
 void watch_read(struct watch *watch);

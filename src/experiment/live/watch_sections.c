@@ -57,7 +57,7 @@ static void write_manager(const struct setup *setup, size_t index, struct json *
 
 static void write_managers(struct watch *watch)
 {
-    const struct setup *setup = session_setup(watch->session);
+    const struct setup *setup = live_session_setup(watch->session);
     struct json json = {.out = api_tick_section(&watch->tick, API_MANAGERS)};
     json_begin_array(&json, NULL);
     for (size_t i = 0; i < setup->instances.count; i++)
@@ -104,7 +104,7 @@ static void write_change(const struct setup *setup, size_t index, struct json *j
 
 static void write_changes(struct watch *watch)
 {
-    const struct setup *setup = session_setup(watch->session);
+    const struct setup *setup = live_session_setup(watch->session);
     size_t count = setup->record->changes.count;
     struct json json = {.out = api_tick_section(&watch->tick, API_CHANGES)};
     json_begin_array(&json, NULL);
@@ -146,7 +146,7 @@ static void forget_problems(struct watch *watch)
 
 static void write_problems(struct watch *watch)
 {
-    const struct setup *setup = session_setup(watch->session);
+    const struct setup *setup = live_session_setup(watch->session);
     struct json json = {.out = api_tick_section(&watch->tick, API_PROBLEMS)};
     struct problems problems = {0};
     for (size_t i = 0; i < setup->instances.count; i++) {
@@ -178,7 +178,7 @@ static void write_problems(struct watch *watch)
 
 static void write_deadlock(struct watch *watch)
 {
-    const struct setup *setup = session_setup(watch->session);
+    const struct setup *setup = live_session_setup(watch->session);
     struct deadlock_cycle cycle = {0};
     struct json json = {.out = api_tick_section(&watch->tick, API_DEADLOCK)};
     bool found = watch->totals.travelling && fabric_list_deadlock(setup->fabric, &cycle);
@@ -211,7 +211,7 @@ static void write_deadlock(struct watch *watch)
 
 static void write_flows(struct watch *watch)
 {
-    const struct setup *setup = session_setup(watch->session);
+    const struct setup *setup = live_session_setup(watch->session);
     const struct scenario *scenario = setup->scenario;
     struct json json = {.out = api_tick_section(&watch->tick, API_FLOWS)};
     size_t flow = 0;
@@ -276,7 +276,7 @@ static void write_machine(const struct setup *setup, uint32_t number, struct jso
 
 static void write_machines(struct watch *watch)
 {
-    const struct setup *setup = session_setup(watch->session);
+    const struct setup *setup = live_session_setup(watch->session);
     struct json json = {.out = api_tick_section(&watch->tick, API_VMS)};
     json_begin_array(&json, NULL);
     for (uint32_t i = 0; i < setup->machines.items.count; i++)

@@ -115,9 +115,9 @@ int manager_set(struct config *config, const struct word *key, const struct word
 
 bool manager_key_is_live(const char *key)
 {
-    static const char *const live[] = {"drain",           "engine",    "hold",   "mode",
-                                       "part_enforce",    "partitions", "partition_rules",
-                                       "rebalance",       "repair",    "sweep"};
+    static const char *const live[] = {
+        "drain",      "engine",          "hold",      "mode",   "part_enforce",
+        "partitions", "partition_rules", "rebalance", "repair", "sweep"};
     for (unsigned i = 0; i < sizeof live / sizeof live[0]; i++)
         if (strcmp(live[i], key) == 0)
             return true;

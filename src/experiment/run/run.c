@@ -13,7 +13,8 @@
 enum { PROGRESS_REPORTS = 500 };   /* progress reports of a `run` statement */
 
 /* The time `wait` from now; an error if the run would last too long. */
-static int add_time(struct scenario_run *state, uint64_t wait, const struct word *word, uint64_t *time)
+static int add_time(struct scenario_run *state, uint64_t wait, const struct word *word,
+                    uint64_t *time)
 {
     *time = sim_now(state->setup.sim) + wait;
     return *time <= TIME_LONGEST

@@ -1,9 +1,9 @@
 /* Actions by hand: what a person does during a run, and the scenario that repeats it.
  *
  * An action by hand applies at the present time and is recorded with the statement before which it
- * stands in the exported scenario. During a `run` statement that is `at TIME ACTION` in front of it;
- * between two `run` statements, and at the very end, it is the action alone. A `run until settled`
- * with such an action starts again after it, as it does when the action is in the file.
+ * stands in the exported scenario. During a `run` statement that is `at TIME ACTION` in front of
+ * it; between two `run` statements, and at the very end, it is the action alone. A `run until
+ * settled` with such an action starts again after it, as it does when the action is in the file.
  *
  * The export states all times of actions as absolute times, so that it needs no random numbers for
  * them. It ends where the run is now. */
@@ -41,8 +41,7 @@ static int read_line(struct scenario *scenario, const char *line, struct err *er
     int status = scenario_read_text(scenario, "action", line, strlen(line), err);
     if (status)
         return status;
-    if (scenario->statements.count == 1 &&
-        scenario->statements.items[0].kind == STATEMENT_ACTION &&
+    if (scenario->statements.count == 1 && scenario->statements.items[0].kind == STATEMENT_ACTION &&
         scenario->statements.items[0].action.when == ACTION_NOW)
         return 0;
     scenario_release(scenario);

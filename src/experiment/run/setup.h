@@ -53,7 +53,7 @@ struct setup {
     bool stop_on_deadlock;
     struct sim_paths *paths;
     struct metrics *metrics;
-    struct unaffected *unaffected; /* NULL: not checked */
+    struct unaffected *unaffected;        /* NULL: not checked */
     const struct data_observer *observer; /* a second one; or NULL */
 };
 

@@ -38,8 +38,8 @@ struct api_place api_place_of(const struct api_places *places, const char *text)
         return place;
     unsigned long number = strtoul(port + strlen(" port "), NULL, 10);
     if (number <= topology->nodes.items[place.node].port_count)
-        place.link = places->links
-                         ->of_port[topology_port_index(topology, place.node, (unsigned)number)];
+        place.link =
+            places->links->of_port[topology_port_index(topology, place.node, (unsigned)number)];
     return place;
 }
 

@@ -1,20 +1,20 @@
 /* The state of a server as JSON: complete, or the difference between two states.
  *
- * States of nodes and links are sparse lists, since most are as they should be. Figures of links are
- * byte vectors in base64, since under load most of them change with every tick. */
+ * States of nodes and links are sparse lists, since most are as they should be. Figures of links
+ * are byte vectors in base64, since under load most of them change with every tick. */
 #include "host/api/api.h"
 
 #include <math.h>
 
 static const char *const section_names[API_SECTIONS] = {
-    [API_TRAFFIC] = "traffic",   [API_MANAGERS] = "managers", [API_CHANGES] = "changes",
-    [API_PROBLEMS] = "problems", [API_DEADLOCK] = "deadlock", [API_FLOWS] = "flows",
+    [API_TRAFFIC] = "traffic",   [API_MANAGERS] = "managers",       [API_CHANGES] = "changes",
+    [API_PROBLEMS] = "problems", [API_DEADLOCK] = "deadlock",       [API_FLOWS] = "flows",
     [API_VMS] = "vms",           [API_HYPERVISORS] = "hypervisors",
 };
 /* Until a server writes them. */
 static const char *const section_defaults[API_SECTIONS] = {
-    [API_TRAFFIC] = "null", [API_MANAGERS] = "[]", [API_CHANGES] = "[]", [API_PROBLEMS] = "[]",
-    [API_DEADLOCK] = "null", [API_FLOWS] = "[]",   [API_VMS] = "[]",     [API_HYPERVISORS] = "[]",
+    [API_TRAFFIC] = "null",  [API_MANAGERS] = "[]", [API_CHANGES] = "[]", [API_PROBLEMS] = "[]",
+    [API_DEADLOCK] = "null", [API_FLOWS] = "[]",    [API_VMS] = "[]",     [API_HYPERVISORS] = "[]",
 };
 
 void api_tick_init(struct api_tick *tick, uint32_t nodes, uint32_t links)

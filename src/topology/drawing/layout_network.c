@@ -25,8 +25,7 @@ static void place_tree(const struct graph *graph, const uint32_t *level, uint32_
             widest = size[level[i]];
     double width = 1.5 * widest, gap = width / 7 < 2.5 ? 2.5 : width / 7;
     for (uint32_t i = 0; i < count; i++)
-        places[i] = (struct layout_point){(double)place[i] / LAYOUT_ROW * width,
-                                          level[i] * gap};
+        places[i] = (struct layout_point){(double)place[i] / LAYOUT_ROW * width, level[i] * gap};
     mem_free(place);
     mem_free(order);
     mem_free(size);
@@ -64,8 +63,7 @@ static void find_layout_groups(const struct graph *graph, const uint32_t *level,
     if (layout->kind == LAYOUT_TREE)
         graph_components(graph, level, level_count - 1, group);
     for (uint32_t i = 0; i < graph->switch_count; i++)
-        layout->group[graph->node[i]] =
-            found && group[i] != TOPOLOGY_NONE ? (int32_t)group[i] : -1;
+        layout->group[graph->node[i]] = found && group[i] != TOPOLOGY_NONE ? (int32_t)group[i] : -1;
     mem_free(group);
 }
 

@@ -107,8 +107,7 @@ static void draw_action(const struct setup *setup, struct rng *rng, char *line, 
                  setup->instances.items[manager]->name);
         break;
     case 4: snprintf(line, size, "vm start m%u", (unsigned)rng_below(rng, 3)); break;
-    default:
-        snprintf(line, size, "vm migrate m%u to auto", (unsigned)rng_below(rng, 3));
+    default: snprintf(line, size, "vm migrate m%u to auto", (unsigned)rng_below(rng, 3));
     }
 }
 
@@ -201,9 +200,9 @@ static void the_export_repeats_what_was_done_by_hand(void **unused)
 static void a_refused_action_changes_nothing(void **unused)
 {
     (void)unused;
-    static const char *const lines[] = {"fail link S0 99", "kill sm S1",
-                                        "start sm S0", "run 5s", "at 1s mute S0",
-                                        "mute S0\nmute S1",  "",                "vm stop x"};
+    static const char *const lines[] = {
+        "fail link S0 99",  "kill sm S1", "start sm S0", "run 5s", "at 1s mute S0",
+        "mute S0\nmute S1", "",           "vm stop x"};
     struct scenario scenario;
     struct run_record record = {0};
     struct scenario_run *run;
