@@ -62,6 +62,7 @@ export class App {
     }
 
     report(error: unknown): void {
+        if (!(error instanceof ApiError)) console.error(error);
         if (error instanceof ApiError && error.status === 401)
             notify(token() ? "The server does not accept the token of this page. Open the address that weft printed at its start."
                 : "To change anything, open the address that weft printed at its start: it contains the token.", "error");

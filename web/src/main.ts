@@ -97,10 +97,10 @@ class Page {
         document.title = `weft: ${info.name}`;
         fill(byId("fabric-name"), info.name);
         fill(byId("counts"), `${count(fabric.switches)} switches, ${count(fabric.hosts)} hosts, ${count(fabric.links.length)} links`);
-        this.view.setFabric(fabric, this.view.fabric !== undefined && this.view.fabric.nodes.length === fabric.nodes.length);
         this.transport.build();
-        this.plots.build(byId("timeline").querySelector<HTMLElement>(".plots"));
         this.drawTabs();
+        this.view.setFabric(fabric, this.view.fabric !== undefined && this.view.fabric.nodes.length === fabric.nodes.length);
+        this.plots.build(byId("timeline").querySelector<HTMLElement>(".plots"));
         this.showTab();
     }
 

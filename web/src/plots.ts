@@ -14,10 +14,13 @@ const SPECS: PlotSpec[] = [
     { title: "Packets lost", values: app => app.store.series.lost, format: value => String(Math.round(value)), colour: "bad" },
 ];
 
+const INTERVAL = 200;
+
 export class Plots {
     private plots: uPlot[] = [];
     private place: HTMLElement | null = null;
     private drawn = 0;
+    private timer = 0;
 
     constructor(private readonly app: App, private readonly onMoment: (t: number) => void) {}
 
@@ -43,11 +46,15 @@ export class Plots {
         });
     }
 
-    /** New data, at most some times a second. */
+    /** Draws new data, at most every INTERVAL ms. */
     update(force = false): void {
-        const now = performance.now();
-        if (!this.plots.length || (!force && now - this.drawn < 200)) return;
-        this.drawn = now;
+        if (!this.plots.length) return;
+        const wait = force ? 0 : this.drawn + INTERVAL - performance.now();
+        if (wait > 0) {
+            this.timer ||= window.setTimeout(() => { this.timer = 0; this.update(true); }, wait);
+            return;
+        }
+        this.drawn = performance.now();
         const t = this.app.store.series.t.map(value => value / 1e6);
         this.plots.forEach((plot, at) => plot.setData([t, SPECS[at].values(this.app)] as uPlot.AlignedData));
     }

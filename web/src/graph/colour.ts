@@ -75,11 +75,14 @@ export class Palette {
         this.style = getComputedStyle(element);
     }
 
-    get(name: string): string {
-        let colour = this.known.get(name);
+    /** A colour as #rrggbb, or as #rrggbbaa if `alpha` is less than 1: thousands of links stay transparent. */
+    get(name: string, alpha = 1): string {
+        const key = alpha < 1 ? `${name} ${alpha}` : name;
+        let colour = this.known.get(key);
         if (colour === undefined) {
             colour = this.style.getPropertyValue(`--${name}`).trim() || "#888888";
-            this.known.set(name, colour);
+            if (alpha < 1) colour += Math.round(alpha * 255).toString(16).padStart(2, "0");
+            this.known.set(key, colour);
         }
         return colour;
     }

@@ -7,7 +7,7 @@
 import type { Fabric, FabricNode } from "../fabric";
 
 export interface Placement {
-    /** By node index; hosts included. */
+    /** By node index; hosts included. Units are pixels of the window at the first zoom; y grows upwards. */
     x: Float64Array;
     y: Float64Array;
     /** Least distance between two switches: hosts fit into a part of it. */
@@ -16,13 +16,22 @@ export interface Placement {
     height: number;
 }
 
-const WIDTH = 1000;
+/** Room for the tools above the map, the legend below it, and the names at both sides. */
+const ABOVE = 62, BELOW = 84, BESIDE = 44;
 const LONGEST_ROW = 60;
+/** Columns between two groups of a long row. */
+const GROUP_GAP = 0.7;
 
-export function place(fabric: Fabric, aspect: number): Placement {
+/** The frame that the window shows at the first zoom. */
+export function frame(placement: Placement): { x: [number, number]; y: [number, number] } {
+    return { x: [-BESIDE, placement.width + BESIDE], y: [-BELOW, placement.height + ABOVE] };
+}
+
+export function place(fabric: Fabric, windowWidth: number, windowHeight: number): Placement {
     const count = fabric.nodes.length;
     const placement: Placement = {
-        x: new Float64Array(count), y: new Float64Array(count), pitch: WIDTH, width: WIDTH, height: WIDTH / aspect,
+        x: new Float64Array(count), y: new Float64Array(count), pitch: 0,
+        width: Math.max(200, windowWidth - 2 * BESIDE), height: Math.max(160, windowHeight - ABOVE - BELOW),
     };
     const switches = fabric.nodes.filter(node => node.kind === "switch" || node.leaf < 0);
     const rows = rowsOf(switches);
@@ -58,7 +67,8 @@ function scale(switches: FabricNode[], placement: Placement): void {
     }
 }
 
-/** A row of n switches becomes a block: columns of `depth` switches, in the order of the row. */
+/** A row of n switches becomes a block: columns of `depth` switches in the order of the row, with a gap between
+ * groups (the pods of a tree). */
 function placeLongRows(rows: FabricNode[][], placement: Placement): void {
     const depth = rows.map(row => Math.max(1, Math.round(Math.sqrt(row.length / 10))));
     const total = depth.reduce((sum, lines) => sum + lines, 0);
@@ -66,10 +76,19 @@ function placeLongRows(rows: FabricNode[][], placement: Placement): void {
     const unit = placement.height / (total + gap * (rows.length - 1));
     let y = placement.height;
     rows.forEach((row, level) => {
-        const lines = depth[level], columns = Math.ceil(row.length / lines);
-        row.forEach((node, at) => {
-            placement.x[node.index] = (Math.floor(at / lines) + 0.5) / columns * placement.width;
-            placement.y[node.index] = y - (at % lines + 0.5) * unit;
+        const lines = depth[level];
+        const column = new Float64Array(row.length), line = new Float64Array(row.length);
+        let at = -1, filled = lines;
+        row.forEach((node, index) => {
+            const next = index > 0 && node.group !== row[index - 1].group;
+            if (next && node.group >= 0) { at += 1 + GROUP_GAP; filled = 0; }
+            else if (filled === lines) { at += 1; filled = 0; }
+            column[index] = at;
+            line[index] = filled++;
+        });
+        row.forEach((node, index) => {
+            placement.x[node.index] = (column[index] + 0.5) / (at + 1) * placement.width;
+            placement.y[node.index] = y - (line[index] + 0.5) * unit;
         });
         y -= (lines + gap) * unit;
     });

@@ -10,7 +10,7 @@ import { EdgeLineProgram, EdgeRectangleProgram, NodeCircleProgram } from "sigma/
 import { isDown, isTrunk, type Fabric, type FabricLink, type FabricNode } from "../fabric";
 import { Palette, linkColour, loadColour, nodeColour, type Colouring } from "./colour";
 import { Overlay, type Ring, type Stroke } from "./overlay";
-import { place, type Placement } from "./placement";
+import { frame, place, type Placement } from "./placement";
 
 export type Selection = { kind: "node" | "link"; index: number } | null;
 
@@ -43,6 +43,7 @@ export class GraphView {
     private figures: ((link: number) => number) | null = null;
     private unfolded = new Set<number>();
     private downLinks = new Set<number>();
+    private unindexed = false;
     private dragged = -1;
 
     constructor(private readonly container: HTMLElement) {
@@ -61,7 +62,7 @@ export class GraphView {
             labelGridCellSize: 90,
             labelRenderedSizeThreshold: 3.2,
             minEdgeThickness: 0.7,
-            stagePadding: 36,
+            stagePadding: 0,
             zIndex: false,
             minCameraRatio: 0.002,
             maxCameraRatio: 4,
@@ -75,17 +76,16 @@ export class GraphView {
     /** Draws another fabric. The camera stays if `keepCamera`. */
     setFabric(fabric: Fabric, keepCamera = false): void {
         this.fabric = fabric;
-        const { width, height } = this.sigma.getDimensions();
-        this.placement = place(fabric, Math.min(3, Math.max(0.6, width / Math.max(1, height))));
+        const { width, height } = this.sigma.resize(true).getDimensions();
+        this.placement = place(fabric, width, height);
         this.unfolded.clear();
         const graph = new Graph({ multi: true, type: "undirected", allowSelfLoops: true });
         for (const node of fabric.nodes) if (node.kind === "switch" || node.leaf < 0) this.addNode(graph, node);
         for (const link of fabric.links) if (isTrunk(fabric, link)) this.addLink(graph, link);
         this.downLinks = new Set(fabric.links.filter(isDown).map(link => link.index));
         this.graph = graph;
-        const margin = this.placement.pitch * 0.6;
-        this.sigma.setCustomBBox({ x: [-margin / 2, this.placement.width + margin / 2],
-            y: [-margin, this.placement.height + margin / 4] });
+        this.sigma.setCustomBBox(frame(this.placement));
+        this.unindexed = true;
         this.sigma.setGraph(graph);
         if (!keepCamera) this.sigma.getCamera().setState({ x: 0.5, y: 0.5, ratio: 1, angle: 0 });
         this.unfold();
@@ -104,9 +104,23 @@ export class GraphView {
     }
 
     private nodeSize(node: FabricNode): number {
-        const pitch = this.placement.pitch * this.pixelsPerUnit() * this.sigma.getCamera().getState().ratio;
-        const size = Math.max(2.2, Math.min(11, pitch * 0.22));
-        return node.kind === "host" ? Math.max(1.2, size * 0.35) : size;
+        const size = Math.max(1.6, Math.min(9, this.placement.pitch * 0.26));
+        return node.kind === "host" ? Math.max(0.8, size * 0.3) : size;
+    }
+
+    /** The window has another shape: the same fabric is placed anew. */
+    private replace(): void {
+        if (!this.fabric) return;
+        const { width, height } = this.sigma.getDimensions();
+        this.placement = place(this.fabric, width, height);
+        this.sigma.setCustomBBox(frame(this.placement));
+        this.graph.updateEachNodeAttributes((_key, attributes) => {
+            const node = this.fabric.nodes[attributes.index as number];
+            return { ...attributes, x: this.placement.x[node.index], y: this.placement.y[node.index], size: this.nodeSize(node) };
+        });
+        this.sigma.refresh();
+        this.unfold();
+        this.drawOverlay();
     }
 
     /** Pixels of the screen for a unit of the placement, at the present zoom. */
@@ -129,11 +143,11 @@ export class GraphView {
 
     private reduceEdge(_key: string, data: Record<string, unknown>): Record<string, unknown> {
         const link = this.fabric.links[data.index as number];
-        const few = this.fabric.links.length < MANY_LINKS;
+        const links = this.fabric.links.length, few = links < MANY_LINKS, thin = this.colouring === "state" && !this.figures;
         return {
             ...data,
-            color: this.palette.get(this.figures ? loadColour(this.figures(link.index)) : linkColour(link, this.colouring)),
-            size: this.colouring === "state" && !this.figures ? 1 : 1.6,
+            color: this.palette.get(this.figures ? loadColour(this.figures(link.index)) : linkColour(link, this.colouring), few ? 1 : thin ? 0.22 : 0.6),
+            size: (thin ? 1.2 : 1.8) * (links < 300 ? 1.5 : 1),
             type: few ? "rectangle" : "line",
             hidden: isDown(link),
         };
@@ -168,7 +182,9 @@ export class GraphView {
             this.unfolded.add(leaf);
             changed = true;
         }
-        if (changed) this.sigma.scheduleRefresh();
+        if (!changed) return;
+        this.unindexed = true;
+        this.sigma.scheduleRefresh();
     }
 
     /** How many hosts are drawn one by one. */
@@ -180,24 +196,29 @@ export class GraphView {
 
     // Changes of what is drawn.
 
+    /** Computes colours again. Sigma cannot do it for a part of the graph that it has not indexed yet. */
+    private redraw(partialGraph: { nodes?: string[]; edges?: string[] }): void {
+        if (this.unindexed) this.sigma.scheduleRefresh();
+        else this.sigma.refresh({ partialGraph, skipIndexation: true, schedule: true });
+    }
+
     updateLinks(indices: number[]): void {
         for (const index of indices) {
             if (isDown(this.fabric.links[index])) this.downLinks.add(index);
             else this.downLinks.delete(index);
         }
         const edges = indices.map(index => `l${index}`).filter(key => this.graph.hasEdge(key));
-        this.sigma.refresh({ partialGraph: { edges }, skipIndexation: true, schedule: true });
+        this.redraw({ edges });
         this.drawOverlay();
     }
 
     updateNodes(indices: number[]): void {
         const nodes = indices.map(index => `n${index}`).filter(key => this.graph.hasNode(key));
-        this.sigma.refresh({ partialGraph: { nodes }, skipIndexation: true, schedule: true });
+        this.redraw({ nodes });
     }
 
     repaint(): void {
-        this.sigma.refresh({ partialGraph: { nodes: this.graph.nodes(), edges: this.graph.edges() },
-            skipIndexation: true, schedule: true });
+        this.redraw({ nodes: this.graph.nodes(), edges: this.graph.edges() });
         this.drawOverlay();
     }
 
@@ -273,6 +294,8 @@ export class GraphView {
         if (selection?.kind === "link" && this.fabric.links[selection.index])
             strokes.push(this.stroke({ link: selection.index, colour: "accent", width: 4 }));
         if (selection?.kind === "node" && this.fabric.nodes[selection.index])
+            for (const link of this.fabric.nodes[selection.index].links) strokes.push(this.stroke({ link, colour: "accent", width: 1.3 }));
+        if (selection?.kind === "node" && this.fabric.nodes[selection.index])
             rings.push({ at: this.point(selection.index), colour: this.palette.get("accent"), radius: 12,
                 label: this.fabric.nodes[selection.index].name });
         this.overlay.strokes = strokes;
@@ -316,6 +339,7 @@ export class GraphView {
     // The pointer.
 
     private listen(): void {
+        this.sigma.on("afterProcess", () => { this.unindexed = false; });
         this.sigma.on("clickNode", ({ node }) => this.onSelect({ kind: "node", index: Number(node.slice(1)) }));
         this.sigma.on("clickStage", ({ event }) => {
             const link = this.linkAt(event.x, event.y);
@@ -339,7 +363,19 @@ export class GraphView {
             window.clearTimeout(scheduled);
             scheduled = window.setTimeout(() => { this.unfold(); this.drawOverlay(); this.onView(); }, 80);
         });
-        new ResizeObserver(() => { this.sigma.resize(); this.sigma.scheduleRender(); }).observe(this.container);
+        let resized = 0;
+        new ResizeObserver(() => {
+            this.sigma.resize();
+            this.sigma.scheduleRender();
+            window.clearTimeout(resized);
+            resized = window.setTimeout(() => this.reshape(), 120);
+        }).observe(this.container);
+    }
+
+    private reshape(): void {
+        if (!this.placement) return;
+        const { width, height } = this.sigma.getDimensions(), { x, y } = frame(this.placement);
+        if (Math.abs(x[1] - x[0] - width) > 8 || Math.abs(y[1] - y[0] - height) > 8) this.replace();
     }
 
     /** The accepted node nearest to a point of the window, within 30 pixels; -1: none. */

@@ -138,6 +138,6 @@ export function trafficFacts(app: App): HTMLElement {
         ["Packets", `${count(traffic.delivered)} of ${count(traffic.made)} delivered`],
         ["Under way", `${count(traffic.travelling)} travelling, ${count(traffic.waiting)} waiting`],
         ["No path", traffic.unroutable > 0 && count(traffic.unroutable)],
-        ["Lost", causes.length ? h("span", { id: "lost" }, causes.map(([cause, packets]) => `${count(packets)} ${cause}`).join(", ")) : h("span", { id: "lost" }, "none")],
+        ["Lost", causes.length ? h("span", { id: "lost" }, causes.map(([cause, packets]) => `${cause}: ${count(packets)}`).join(", ")) : h("span", { id: "lost" }, "none")],
     ]);
 }
