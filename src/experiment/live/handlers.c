@@ -358,4 +358,6 @@ void live_add_routes(struct live *live)
     add_route(live, "POST", "/api/v1/whatif", post_whatif);
     live->routes[live->route_count++] =
         (struct http_route){.method = "GET", .path = "/api/v1/events", .stream = live->stream};
+    live->route_count +=
+        api_add_pages(live->routes + live->route_count, LIVE_ROUTES - live->route_count);
 }

@@ -10,13 +10,14 @@
  *   tick.c           the state and its changes
  *   log.c            the events of the log
  *   history.c        ticks of the past
- *   publisher.c      state and events of one server, for its handlers */
+ *   pages.c          the files of the page */
 #ifndef WEFT_HOST_API_API_H
 #define WEFT_HOST_API_API_H
 
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "host/http/http.h"
 #include "topology/topology.h"
 
 /* ---- links.c ---- */
@@ -153,5 +154,10 @@ void api_history_forget(struct api_history *history, uint64_t from_ns); /* from 
 void api_history_release(struct api_history *history);
 void api_history_write(const struct api_history *history, struct text *out);
 const struct api_tick *api_history_at(const struct api_history *history, uint64_t t_ns);
+
+/* ---- pages.c ---- */
+
+/* Adds a route for each file of the page; returns their number, at most `room`. */
+size_t api_add_pages(struct http_route *routes, size_t room);
 
 #endif
