@@ -105,9 +105,10 @@ static bool differs(const struct block *block)
     return block->wanted != BLOCKS_NONE && block->wanted != block->actual && !block->refused;
 }
 
+/* A port becomes Active before its groups and alias GUIDs are written: clients change them. */
 static bool is_unsettled(const struct block *block)
 {
-    return differs(block) && block->kind != BLOCK_MULTICAST;
+    return differs(block) && block->kind != BLOCK_MULTICAST && block->kind != BLOCK_GUIDS;
 }
 
 /* Updates the count of the port and the queue after a change of a row. */

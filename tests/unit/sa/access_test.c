@@ -6,21 +6,6 @@
 
 enum { SGID_BIT = 3, DGID_BIT = 2, P_KEY_BIT = 13, JOIN_BIT = 16 };
 
-static int open_world(void **state)
-{
-    struct sa_world *world = mem_zalloc(1, sizeof *world);
-    world_open(world, &(struct sa_world_shape){.kind = "figure1"});
-    *state = world;
-    return 0;
-}
-
-static int close_world(void **state)
-{
-    world_close(*state);
-    mem_free(*state);
-    return 0;
-}
-
 /* Sets the known P_Key table of a host. */
 static void set_known_keys(struct sa_world *world, const char *host, uint16_t first,
                            uint16_t second)

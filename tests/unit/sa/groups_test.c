@@ -9,21 +9,6 @@ enum { SL = 12, FLOW_LABEL, HOP_LIMIT, SCOPE, JOIN_STATE, PROXY };
 
 static const uint8_t group_a[16] = {0xFF, 0x12, 0x40, 0x1B, 0xFF, 0xFF, [15] = 7};
 
-static int open_world(void **state)
-{
-    struct sa_world *world = mem_zalloc(1, sizeof *world);
-    world_open(world, &(struct sa_world_shape){.kind = "figure1"});
-    *state = world;
-    return 0;
-}
-
-static int close_world(void **state)
-{
-    world_close(*state);
-    mem_free(*state);
-    return 0;
-}
-
 /* A query from the port of the member. */
 static uint8_t *member(struct sa_world *world, unsigned method, const char *host, unsigned states,
                        uint64_t mask)

@@ -190,13 +190,13 @@ static void a_port_that_was_absent_for_too_long_must_reregister(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(registrations_are_read_as_they_were_written),
-        TEST(leases_continue_while_no_manager_runs),
-        TEST(long_leases_are_read_and_the_longest_never_ends),
-        TEST(a_file_of_opensm_is_read),
-        TEST(a_bad_line_is_an_error_and_changes_nothing),
-        TEST(nul_bytes_are_an_error),
-        TEST(a_port_that_was_absent_for_too_long_must_reregister),
+        TEST_IN(open_registering, registrations_are_read_as_they_were_written),
+        TEST_IN(open_registering, leases_continue_while_no_manager_runs),
+        TEST_IN(open_registering, long_leases_are_read_and_the_longest_never_ends),
+        TEST_IN(open_registering, a_file_of_opensm_is_read),
+        TEST_IN(open_registering, a_bad_line_is_an_error_and_changes_nothing),
+        TEST_IN(open_registering, nul_bytes_are_an_error),
+        TEST_IN(open_registering, a_port_that_was_absent_for_too_long_must_reregister),
     };
     return RUN(tests);
 }

@@ -129,7 +129,7 @@ static void run(struct group_world *world, uint64_t ps)
 
 static void come_to_rest(struct group_world *world)
 {
-    sm_groups_changed(manager_of(world), sim_now_ns(world->world.sim));
+    sm_registrations_changed(manager_of(world), sim_now_ns(world->world.sim));
     assert_true(sim_run_until_settled(world->world.sim, world->manager,
                                       sim_now(world->world.sim) + 10 * TIME_S));
 }
@@ -297,7 +297,7 @@ static void joins_and_leaves_do_not_affect_other_members(void **state)
         come_to_rest(&world);
         run(&world, TIME_MS);
         leave(&world, 0, port);
-        sm_groups_changed(manager_of(&world), sim_now_ns(world.world.sim));
+        sm_registrations_changed(manager_of(&world), sim_now_ns(world.world.sim));
         run(&world, TIME_MS);
     }
     run(&world, 60 * TIME_MS);
@@ -351,7 +351,7 @@ static void change_members(uint64_t interval_ps, uint64_t drain_ns, uint64_t pau
                 join(&world, 0, port, JOIN_FULL);
         }
         struct sm_counts before = counts_of(&world.world, world.manager);
-        sm_groups_changed(manager_of(&world), sim_now_ns(world.world.sim));
+        sm_registrations_changed(manager_of(&world), sim_now_ns(world.world.sim));
         run(&world, pause_ps + rng_below(&rng, 6) * TIME_MS);
         moved += counts_of(&world.world, world.manager).sent - before.sent;
     }
