@@ -3,7 +3,8 @@
 #include <assert.h>
 #include <string.h>
 
-enum { PART_BITS = 16, KIND_BITS = 2 };
+enum { PART_BITS = 16, KIND_BITS = 3 };
+static_assert(BLOCK_KINDS <= 1 << KIND_BITS, "a kind fits into the key");
 
 static uint64_t key_of(uint32_t port, unsigned kind, unsigned part)
 {

@@ -100,9 +100,12 @@ static void a_standby_replicates_the_registrations_of_its_master(void **state)
     leave(world, 2, "H4");
     service(world, METHOD_DELETE, 10, 0, "for ever");
     inform(world, "H11", 64, false);
+    alias(world, METHOD_DELETE, "H12", 3, 0);
+    alias(world, METHOD_SET, "H11", 2, 0xA1105); /* the same GUID, at another port */
     world->now += 20 * NS_PER_MS;
     talk(world, standby);
     assert_true(same_registrations(world->sa, standby));
+    assert_int_equal(alias_guids_port(sa_alias_guids(standby), 0xA1105), world_guid(world, "H11"));
     assert_int_equal(counts_of(standby).groups, 2);
     assert_int_equal(counts_of(standby).services, 1);
     assert_int_equal(counts_of(standby).subscriptions, 2);
