@@ -58,7 +58,6 @@ claim "OpenSM and weft answer Set and Delete of GUIDInfoRecord in the same way" 
 same_records() { grep -q assigned opensm.records && same_files opensm.records weft.records; }
 claim "saquery GIR prints the same records" same_records
 has_capability() { awk '{ sub(/.*0x/, ""); bit = substr($0, length($0) - 1, 1); if (index("2367abefABEF", bit)) found = 1 } END { exit !found }' "$1.capabilities"; }
-# shellcheck disable=SC2317
 both_have_capability() { has_capability opensm && has_capability weft; }
 claim "ClassPortInfo has IsAdditionalGUIDsSupported" both_have_capability
 
