@@ -49,6 +49,29 @@ static unsigned key_of_path(struct sa_world *world, const char *from, const char
     return (unsigned)wire_get(world_record(world, 0), PATH_RECORD_P_KEY);
 }
 
+static void an_alias_guid_is_in_the_partitions_of_its_port(void **state)
+{
+    static const char *const hosts[] = {"H7", "H15"};
+    struct sa_world *world = *state;
+    make_partitions(world);
+    for (unsigned i = 0; i < 2; i++) {
+        uint8_t *record =
+            world_query(world, METHOD_SET, ATTRIBUTE_GUID_INFO_RECORD, BIT(0) | BIT(1) | BIT(5));
+        wire_set(record, GUID_INFO_RECORD_LID, world_lid(world, hosts[i]));
+        wire_set_at(record + GUID_INFO_RECORD_AT_GUID_INFO, GUID_INFO_GUID, 1, 0xA0 + i);
+        world->from = world_lid(world, hosts[i]);
+        assert_int_equal(world_send(world), STATUS_OK);
+        uint8_t *path =
+            world_query(world, METHOD_GET, ATTRIBUTE_PATH_RECORD, BIT(SGID_BIT) | BIT(DGID_BIT));
+        set_gid(wire_bytes(path, PATH_RECORD_SGID), PREFIX, world_guid(world, "H4"));
+        set_gid(wire_bytes(path, PATH_RECORD_DGID), PREFIX, 0xA0 + i);
+        world->from = world_lid(world, "H4");
+        assert_int_equal(world_send(world), i ? STATUS_SA_NO_RECORDS : STATUS_OK);
+        if (i == 0)
+            assert_int_equal(wire_get(world_record(world, 0), PATH_RECORD_P_KEY), 0x8001);
+    }
+}
+
 static void paths_have_the_sender_s_key_of_a_common_partition(void **state)
 {
     struct sa_world *world = *state;
@@ -319,6 +342,7 @@ static void a_service_of_a_partition_needs_its_key_with_and_without_the_componen
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        TEST(an_alias_guid_is_in_the_partitions_of_its_port),
         TEST(paths_have_the_sender_s_key_of_a_common_partition),
         TEST(a_path_with_a_key_needs_both_ends_in_its_partition),
         TEST(paths_need_a_common_partition_with_the_requester),
