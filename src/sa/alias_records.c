@@ -157,8 +157,8 @@ bool alias_block_matches(const struct query *query, const uint8_t *guids)
 }
 
 /* The port whose GUIDs a request changes, if it may. */
-static uint16_t find_port(const struct sa *sa, const struct query *query, unsigned number,
-                          uint64_t *port_guid)
+static uint16_t find_requested_port(const struct sa *sa, const struct query *query, unsigned number,
+                                    uint64_t *port_guid)
 {
     const uint8_t *data = query_data(query);
     uint32_t port = sa_port_at(sa, (unsigned)wire_get(data, GUID_INFO_RECORD_LID));
@@ -184,7 +184,7 @@ uint16_t alias_records(struct sa *sa, const struct query *query, struct answer *
     const uint8_t *wanted = query_data(query) + GUID_INFO_RECORD_AT_GUID_INFO;
     bool adds = query_method(query) == METHOD_SET;
     uint64_t port_guid;
-    uint16_t status = find_port(sa, query, number, &port_guid);
+    uint16_t status = find_requested_port(sa, query, number, &port_guid);
     if (status)
         return status;
     struct alias_block *block = alias_guids_find(aliases, port_guid, number);

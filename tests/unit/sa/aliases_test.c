@@ -44,7 +44,7 @@ static uint64_t set(struct sa_world *world, const char *host, unsigned place, ui
     return answered(world, place);
 }
 
-static void delete (struct sa_world *world, const char *host, unsigned place)
+static void free_place(struct sa_world *world, const char *host, unsigned place)
 {
     request(world, METHOD_DELETE, host, 0);
     select_place(world, place, 0);
@@ -76,13 +76,13 @@ static void the_sa_assigns_guids_with_the_configured_byte(void **state)
     assert_int_equal(read_place(world, "H11", 7), second);
     /* A repeated request, and a place that was freed meanwhile, get the same GUID. */
     assert_int_equal(set(world, "H11", 1, 0), first);
-    delete (world, "H11", 1);
+    free_place(world, "H11", 1);
     assert_int_equal(answered(world, 1), 0);
     assert_int_equal(answered(world, 7), second);
     assert_int_equal(read_place(world, "H11", 1), 0);
     assert_int_equal(set(world, "H11", 1, 0), first);
     /* Unless another port has taken it. */
-    delete (world, "H11", 1);
+    free_place(world, "H11", 1);
     assert_int_equal(set(world, "H12", 1, first), first);
     assert_int_not_equal(set(world, "H11", 1, 0), first);
     assert_int_equal(read_place(world, "H11", 1) >> 24, 0x0014054200);
@@ -180,7 +180,7 @@ static void a_port_gets_as_many_as_its_limit(void **state)
         assert_int_equal(answered(world, place) != 0, place <= 4);
     assert_int_equal(set(world, "H11", 4, 0xA4), 0xA4);
     assert_int_equal(set(world, "H11", 5, 0xA5), 0);
-    delete (world, "H11", 1);
+    free_place(world, "H11", 1);
     assert_int_equal(set(world, "H11", 5, 0xA5), 0xA5);
     assert_int_equal(set(world, "H12", 5, 0xB5), 0xB5);
 }
@@ -297,7 +297,7 @@ static void an_alias_has_services_and_memberships_until_it_is_removed(void **sta
     assert_false(group_find_member(group, 0xA1)->proxy);
     assert_int_equal(groups_of_port(sa_groups(world->sa), world_guid(world, "H11")), 3);
     assert_int_equal(groups_of_port(sa_groups(world->sa), 0xA1), 0);
-    delete (world, "H11", 1);
+    free_place(world, "H11", 1);
     assert_null(group_find_member(group, 0xA1));
     assert_int_equal(counts_of(world).groups, groups + 1);
     assert_int_equal(counts_of(world).services, 0);
