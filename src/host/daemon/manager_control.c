@@ -4,7 +4,7 @@
 #include "base/record.h"
 
 #include "base/time.h"
-#include "host/daemon/dumps.h"
+#include "host/files/dumps.h"
 #include "host/daemon/machine_control.h"
 #include "host/socket/listener.h"
 #include "host/socket/protocol.h"

@@ -10,8 +10,8 @@
  * comment instead of a table. There is no file of SLs by path (ibdmchk -c): path records have them
  * (tests/interop/qos.sh makes that file from saquery's output). Printing a large subnet takes
  * seconds, so it is done from a snapshot that is independent of the manager. */
-#ifndef WEFT_HOST_DAEMON_DUMPS_H
-#define WEFT_HOST_DAEMON_DUMPS_H
+#ifndef WEFT_HOST_FILES_DUMPS_H
+#define WEFT_HOST_FILES_DUMPS_H
 
 #include "base/err.h"
 #include "base/text.h"

@@ -1,7 +1,7 @@
 /* LIDs over restarts: OpenSM's format, errors for invalid lines, one owner of the directory, files
  * that only the owner can read. */
-#include "host/daemon/journal.h"
-#include "host/daemon/store.h"
+#include "host/files/journal.h"
+#include "host/files/store.h"
 #include "test.h"
 
 #include <errno.h>

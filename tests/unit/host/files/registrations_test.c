@@ -1,6 +1,6 @@
 /* Registrations over the end of the process: no client is answered before its registration is
  * written, and all complete pieces of the journal are read. */
-#include "host/daemon/store.h"
+#include "host/files/store.h"
 #include "life.h"
 #include "test.h"
 

@@ -5,8 +5,8 @@
  *   neighbors   "0x0002c90300001234:1 0x0002c90300005678:0": the two ports of a link
  *
  * With these links a restarted manager selects the key of a node that is not discovered yet. */
-#ifndef WEFT_HOST_DAEMON_PORT_KEY_FILES_H
-#define WEFT_HOST_DAEMON_PORT_KEY_FILES_H
+#ifndef WEFT_HOST_FILES_PORT_KEY_FILES_H
+#define WEFT_HOST_FILES_PORT_KEY_FILES_H
 
 #include "base/text.h"
 #include "sm/sm.h"

@@ -1,10 +1,10 @@
 /* A task of the thread that writes files. */
-#ifndef WEFT_HOST_DAEMON_FILE_TASK_H
-#define WEFT_HOST_DAEMON_FILE_TASK_H
+#ifndef WEFT_HOST_FILES_FILE_TASK_H
+#define WEFT_HOST_FILES_FILE_TASK_H
 
 #include "base/err.h"
 #include "base/text.h"
-#include "host/daemon/dumps.h"
+#include "host/files/dumps.h"
 
 struct file_task {
     struct dump_snapshot *snapshot;  /* or NULL */

@@ -1,4 +1,4 @@
-#include "host/daemon/worker.h"
+#include "host/files/worker.h"
 
 #include "base/mem.h"
 

@@ -1,4 +1,4 @@
-#include "host/daemon/store.h"
+#include "host/files/store.h"
 
 #include "base/line_reader.h"
 

@@ -1,4 +1,4 @@
-#include "host/daemon/event_log.h"
+#include "host/files/event_log.h"
 
 #include <assert.h>
 #include <errno.h>

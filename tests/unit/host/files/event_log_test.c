@@ -1,5 +1,5 @@
 /* The log: its size is limited, levels and prefixes are those of the configuration. */
-#include "host/daemon/event_log.h"
+#include "host/files/event_log.h"
 #include "test.h"
 
 #include <sys/stat.h>

@@ -9,12 +9,12 @@
  * A thread writes the journal, so that a disk that is slow or hangs does not stop the manager:
  * clients are then answered before their registrations are saved (deferred_replies.c), and that is
  * logged. */
-#ifndef WEFT_HOST_DAEMON_REGISTRATIONS_H
-#define WEFT_HOST_DAEMON_REGISTRATIONS_H
+#ifndef WEFT_HOST_FILES_REGISTRATIONS_H
+#define WEFT_HOST_FILES_REGISTRATIONS_H
 
-#include "host/daemon/event_log.h"
-#include "host/daemon/journal.h"
-#include "host/daemon/worker.h"
+#include "host/files/event_log.h"
+#include "host/files/journal.h"
+#include "host/files/worker.h"
 #include "sa/sa.h"
 #include "sm/sm.h"
 

@@ -5,8 +5,8 @@
  *
  * Lines are buffered; the loop flushes the file when it is idle. A file that reaches its largest
  * size is renamed to FILE.1, which replaces an older one, and a new file begins. */
-#ifndef WEFT_HOST_DAEMON_EVENT_LOG_H
-#define WEFT_HOST_DAEMON_EVENT_LOG_H
+#ifndef WEFT_HOST_FILES_EVENT_LOG_H
+#define WEFT_HOST_FILES_EVENT_LOG_H
 
 #include "base/err.h"
 #include "base/text.h"

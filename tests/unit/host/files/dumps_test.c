@@ -1,5 +1,5 @@
 /* OpenSM's dump files from a small subnet: two switches, one adapter each. */
-#include "host/daemon/dumps.h"
+#include "host/files/dumps.h"
 #include "test.h"
 
 struct fixture {

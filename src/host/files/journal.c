@@ -1,7 +1,7 @@
-#include "host/daemon/journal.h"
+#include "host/files/journal.h"
 
 #include "base/map.h"
-#include "host/daemon/store.h"
+#include "host/files/store.h"
 
 #include <assert.h>
 #include <errno.h>

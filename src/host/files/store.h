@@ -3,8 +3,8 @@
  * read the other's file.
  *
  * One manager uses a directory: it is locked while the store is open. */
-#ifndef WEFT_HOST_DAEMON_STORE_H
-#define WEFT_HOST_DAEMON_STORE_H
+#ifndef WEFT_HOST_FILES_STORE_H
+#define WEFT_HOST_FILES_STORE_H
 
 #include "base/err.h"
 #include "base/map.h"

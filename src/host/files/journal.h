@@ -4,8 +4,8 @@
  * up to the first piece that is incomplete or does not match its checksum. Data that was written
  * survives the end of the process, but not always a crash of the machine: there is no fsync(2), and
  * any part of the file may be missing afterwards. */
-#ifndef WEFT_HOST_DAEMON_JOURNAL_H
-#define WEFT_HOST_DAEMON_JOURNAL_H
+#ifndef WEFT_HOST_FILES_JOURNAL_H
+#define WEFT_HOST_FILES_JOURNAL_H
 
 #include "base/text.h"
 

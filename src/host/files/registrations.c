@@ -1,9 +1,9 @@
-#include "host/daemon/registrations.h"
+#include "host/files/registrations.h"
 
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/time.h"
-#include "host/daemon/store.h"
+#include "host/files/store.h"
 #include "host/manager/administration.h"
 
 #include <assert.h>

@@ -1,6 +1,6 @@
 #include "life.h"
 
-#include "host/daemon/store.h"
+#include "host/files/store.h"
 #include "test.h"
 
 const uint8_t life_mgid[16] = {0xFF, 0x12, 0xA0, 0x1C, [15] = 7};

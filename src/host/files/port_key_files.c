@@ -1,4 +1,4 @@
-#include "host/daemon/port_key_files.h"
+#include "host/files/port_key_files.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,9 +1,9 @@
-#include "host/daemon/file_task.h"
+#include "host/files/file_task.h"
 
 #include "base/mem.h"
-#include "host/daemon/port_key_files.h"
-#include "host/daemon/registrations.h"
-#include "host/daemon/store.h"
+#include "host/files/port_key_files.h"
+#include "host/files/registrations.h"
+#include "host/files/store.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* A worker thread: all tasks are returned in order, and its descriptor is readable when one is
  * finished. */
-#include "host/daemon/worker.h"
+#include "host/files/worker.h"
 #include "test.h"
 
 #include <poll.h>

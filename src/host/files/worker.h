@@ -1,8 +1,8 @@
 /* A thread that runs tasks in order, so that the event loop need not wait for them.
  *
  * A task is a function and its argument. The descriptor is readable when a task is finished. */
-#ifndef WEFT_HOST_DAEMON_WORKER_H
-#define WEFT_HOST_DAEMON_WORKER_H
+#ifndef WEFT_HOST_FILES_WORKER_H
+#define WEFT_HOST_FILES_WORKER_H
 
 #include <stdbool.h>
 

@@ -7,7 +7,7 @@
  * zeroes, in part, or with a line of other content. A manager that starts on any of them must find
  * a state that was valid once: none older than the last dump that was written completely, and none
  * that never was. */
-#include "host/daemon/store.h"
+#include "host/files/store.h"
 #include "life.h"
 #include "test.h"
 

@@ -1,4 +1,4 @@
-#include "host/daemon/dumps.h"
+#include "host/files/dumps.h"
 
 #include "base/bitset.h"
 #include "subnet/names.h"

@@ -3,7 +3,7 @@
 #ifndef WEFT_TESTS_HOST_DAEMON_LIFE_H
 #define WEFT_TESTS_HOST_DAEMON_LIFE_H
 
-#include "host/daemon/registrations.h"
+#include "host/files/registrations.h"
 #include "sa_world.h"
 
 extern const uint8_t life_mgid[16];
