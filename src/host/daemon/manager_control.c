@@ -4,8 +4,8 @@
 #include "base/record.h"
 
 #include "base/time.h"
-#include "host/files/dumps.h"
 #include "host/daemon/machine_control.h"
+#include "host/files/dumps.h"
 #include "host/socket/listener.h"
 #include "host/socket/protocol.h"
 #include "subnet/names.h"
