@@ -181,6 +181,7 @@ reconfigure_action distribute_stop_ports, distribute_start_ports;
 /* EVENT_NONE until all wanted entries are confirmed and drains are over. */
 enum reconfigure_event distribute_progress(struct sm *sm);
 bool distribute_has_written_waves(const struct sm *sm);
+uint64_t distribute_drains(const struct sm *sm); /* since the manager started */
 uint64_t distribute_deadline(const struct sm *sm);
 void distribute_expire(struct sm *sm);
 void distribute_reset(struct sm *sm); /* no distribution is under way */
@@ -219,8 +220,9 @@ void reregister_port(struct sm *sm, uint64_t guid);
 void reregister_doubt(struct sm *sm); /* another master was in the subnet */
 
 /* program.c */
-uint32_t program_blocks_sent(const struct sm *sm); /* Sets since the manager started */
-void program_schedule(struct sm *sm);              /* compare everything wanted with actual soon */
+uint32_t program_blocks_sent(const struct sm *sm);     /* Sets since the manager started */
+uint64_t program_entries_changed(const struct sm *sm); /* by those Sets, of linear tables */
+void program_schedule(struct sm *sm); /* compare everything wanted with actual soon */
 bool program_is_due(const struct sm *sm);
 void program_if_due(struct sm *sm);
 void program_all(struct sm *sm);

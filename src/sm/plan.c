@@ -294,6 +294,7 @@ int plan_check(struct sm_job *job, const struct routes *routes, struct err *err)
         repair_job_set_state(job, &graph, &report, routes->ranks);
     }
     verify_report_release(&report);
+    (*(fine ? &job->proofs_passed : &job->proofs_failed))++;
     return fine ? 0 : -EINVAL;
 }
 
@@ -394,6 +395,7 @@ static bool adopt(struct sm_job *job)
     if (job->engine->ranks)
         there->ranks = job->engine->ranks(&job->network, &job->options);
     bool right = plan_check(job, there, &unfit) == 0;
+    job->proofs_failed -= !right; /* another manager has computed them */
     if (!right || !job->repair_state.directed) {
         mem_free(there->ranks);
         there->ranks = NULL;

@@ -8,10 +8,11 @@
 struct report {
     uint64_t since, discovered, computed; /* times; 0: the change had no such phase */
     char cause[REPORT_CAUSE_BYTES];
-    uint64_t sent;          /* SMPs before the change */
-    uint32_t blocks, ports; /* Sets before it */
-    uint32_t losses;        /* logged by report_loss() since it began */
-    VEC(bool) announced;    /* by node: its appearance was logged */
+    uint64_t sent;           /* SMPs before the change */
+    uint32_t blocks, ports;  /* Sets before it */
+    uint32_t losses;         /* logged by report_loss() since it began */
+    VEC(bool) announced;     /* by node: its appearance was logged */
+    struct sm_totals totals; /* its times and counts of changes */
 };
 
 static void release_report(struct sm *sm)
@@ -73,12 +74,20 @@ void report_end(struct sm *sm, bool up)
     if (report->losses > LOSSES_LOGGED)
         sm_log(sm, SM_EVENT_LINK, "%u more links or nodes changed during this change",
                report->losses - LOSSES_LOGGED);
+    struct sm_totals *totals = &sm->report->totals;
+    totals->changes += up;
+    totals->failed_changes += !up;
     if (!up) {
         sm_log(sm, SM_EVENT_ERROR, "the subnet is not up: it has no routes");
         return;
     }
     uint64_t discovered = report->discovered ? report->discovered : sm->now;
     uint64_t computed = report->computed ? report->computed : discovered;
+    totals->last_ns[SM_PHASE_DISCOVERY] = discovered - report->since;
+    totals->last_ns[SM_PHASE_ROUTES] = computed - discovered;
+    totals->last_ns[SM_PHASE_DISTRIBUTION] = sm->now - computed;
+    for (unsigned i = 0; i < SM_PHASES; i++)
+        totals->phase_ns[i] += totals->last_ns[i];
     struct problem first;
     char except[256] = "";
     unsigned exceptions = sm_exceptions(sm, sm->now, &first);
@@ -90,11 +99,23 @@ void report_end(struct sm *sm, bool up)
            "distribution %.3f), %llu SMPs, %u blocks, %u port settings",
            except, switches, adapters, report->cause,
            (double)(sm->now - report->since) / (double)NS_PER_MS,
-           (double)(discovered - report->since) / (double)NS_PER_MS,
-           (double)(computed - discovered) / (double)NS_PER_MS,
-           (double)(sm->now - computed) / (double)NS_PER_MS,
+           (double)totals->last_ns[SM_PHASE_DISCOVERY] / (double)NS_PER_MS,
+           (double)totals->last_ns[SM_PHASE_ROUTES] / (double)NS_PER_MS,
+           (double)totals->last_ns[SM_PHASE_DISTRIBUTION] / (double)NS_PER_MS,
            (unsigned long long)(transactions_sent(sm) - report->sent),
            program_blocks_sent(sm) - report->blocks, program_ports_sent(sm) - report->ports);
+}
+
+void sm_totals(const struct sm *sm, struct sm_totals *totals)
+{
+    *totals = sm->report->totals;
+    totals->blocks = program_blocks_sent(sm);
+    totals->entries = program_entries_changed(sm);
+    totals->port_settings = program_ports_sent(sm);
+    totals->quiesces = (quiesce_count(sm) + 1) / 2; /* it counts begins and ends */
+    totals->quiesced = quiesce_is_on(sm);
+    totals->drains = distribute_drains(sm);
+    totals->drained_ns = sm_drained_ns(sm);
 }
 
 /* Whether to log that a node appeared or vanished. Virtual functions are not logged. */
