@@ -13,7 +13,7 @@
 #define WEFT_PERF_PERF_H
 
 #include "base/time.h"
-#include "perf/port_counters.h"
+#include "perf/history.h"
 #include "subnet/problems.h"
 #include "subnet/subnet.h"
 #include "wire/redirect.h"
@@ -48,6 +48,7 @@ struct perf_counts {
     uint64_t ports;                         /* read in it */
     uint64_t requests, responses, timeouts; /* since the start */
     uint64_t silent_nodes;                  /* that are not read now, because they do not answer */
+    uint64_t stuck_ports;                   /* with a counter that is at its largest value */
 };
 
 struct perf;
@@ -65,9 +66,18 @@ uint64_t perf_deadline(const struct perf *perf);
 bool perf_next_request(struct perf *perf, uint64_t now, const struct subnet *subnet,
                        struct perf_request *request);
 bool perf_next_finding(struct perf *perf, struct perf_finding *finding);
+/* The owner serves others now: requests are sent slowly for some milliseconds. */
+void perf_yield(struct perf *perf, uint64_t now);
 
-/* The counters of a port of the subnet; NULL: it was never read. */
+/* Whether rounds read this port now. */
+bool perf_reads_port(const struct perf *perf, const struct subnet *subnet, uint32_t port);
+/* The counters and the last hour of a port of the subnet; NULL: it was never read. A port that is
+ * not read any more keeps its last values. */
 const struct port_counters *perf_port_counters(const struct perf *perf, uint32_t port);
+const struct history *perf_port_history(const struct perf *perf, uint32_t port);
 void perf_counts(const struct perf *perf, struct perf_counts *counts);
+/* Lists nodes with counters that count no further. */
+void perf_list_problems(const struct perf *perf, const struct subnet *subnet,
+                        struct problems *problems);
 
 #endif

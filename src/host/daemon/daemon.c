@@ -17,8 +17,8 @@
 #include "host/daemon/dumps.h"
 #include "host/daemon/event_log.h"
 #include "host/daemon/file_task.h"
-#include "host/daemon/link_errors.h"
 #include "host/daemon/manager_control.h"
+#include "host/daemon/performance.h"
 #include "host/daemon/port_key_files.h"
 #include "host/daemon/problem_log.h"
 #include "host/daemon/readiness.h"
@@ -70,7 +70,7 @@ struct daemon {
     struct sm *sm;
     struct sa *sa;
     struct vswitch *machines;
-    struct counter_reader *counters;
+    struct perf *perf;
     struct workers workers; /* for engines */
     struct worker *router, *writer;
     struct event_log log;
@@ -329,6 +329,8 @@ static void list_problems(struct daemon *daemon, uint64_t now, struct problems *
     sm_problems(daemon->sm, now, problems);
     if (sm_state(daemon->sm) == SM_MASTER && daemon->config->has_plan)
         cabling_list_problems(&daemon->config->plan, sm_subnet(daemon->sm), problems);
+    if (sm_state(daemon->sm) == SM_MASTER)
+        perf_list_problems(daemon->perf, sm_subnet(daemon->sm), problems);
     if (sm_state(daemon->sm) == SM_MASTER && daemon->refused)
         problems_add(problems, PROBLEM_NO_ROUTES, "", "%.200s", daemon->refusal.message);
     list_files(daemon, problems);
@@ -539,7 +541,7 @@ static void reload_config(struct daemon *daemon, uint64_t now)
         daemon->config = fresh;
         fresh->sm.engine_options.workers = &daemon->workers;
         sm_configure(daemon->sm, now, &fresh->sm);
-        counter_reader_configure(daemon->counters, &fresh->counters);
+        perf_configure(daemon->perf, &fresh->perf);
         sa_set_partitions(daemon->sa, fresh->sm.partitions);
         sa_set_subnet_timeout(daemon->sa, fresh->sm.subnet_timeout);
         sa_set_limits(daemon->sa, &fresh->sa);
@@ -622,7 +624,7 @@ static void create_core(struct daemon *daemon)
     daemon->stop_at = daemon->problems_at = TIME_NEVER;
     daemon->sm = sm_new(&config->sm, device_port_guid(daemon->port));
     daemon->machines = vswitch_new(daemon->sm);
-    daemon->counters = counter_reader_new(&config->counters);
+    daemon->perf = perf_new(&config->perf);
     daemon->sa = sa_new(&administration, device_port_guid(daemon->port));
     sm_set_groups(daemon->sm, sa_groups(daemon->sa));
     for (size_t i = 0; i < daemon->store.facts.count; i++)
@@ -667,8 +669,8 @@ static void wait_for_input(struct daemon *daemon, uint64_t now)
     uint64_t until = sm_deadline(daemon->sm);
     if (vswitch_deadline(daemon->machines) < until)
         until = vswitch_deadline(daemon->machines);
-    if (link_errors_deadline(daemon->counters, daemon->sm) < until)
-        until = link_errors_deadline(daemon->counters, daemon->sm);
+    if (performance_deadline(daemon->perf, daemon->sm) < until)
+        until = performance_deadline(daemon->perf, daemon->sm);
     if (sa_deadline(daemon->sa) < until)
         until = sa_deadline(daemon->sa);
     if (files_deadline(daemon) < until)
@@ -699,6 +701,7 @@ static unsigned receive_mads(struct daemon *daemon, uint64_t now)
         switch (device_port_receive(daemon->port, &message, &query)) {
         case MAD_NONE: return ours + queries;
         case MAD_FOR_MANAGER:
+            perf_yield(daemon->perf, now);
             if (sm_receive(daemon->sm, now, &message)) {
                 update_sa_view(daemon, now);
                 sa_notice(daemon->sa, now, message.mad + SMP_DATA_OFFSET);
@@ -707,13 +710,14 @@ static unsigned receive_mads(struct daemon *daemon, uint64_t now)
             ours++;
             break;
         case MAD_FOR_COUNTERS:
-            counter_reader_receive(daemon->counters, now, sm_subnet(daemon->sm), message.mad);
+            perf_receive(daemon->perf, now, sm_subnet(daemon->sm), message.mad);
             ours++;
             break;
         case MAD_FOR_ADMINISTRATION:
             if (stale)
                 update_sa_view(daemon, now);
             stale = false;
+            perf_yield(daemon->perf, now);
             sa_receive(daemon->sa, now, &query);
             queries++;
             break;
@@ -769,7 +773,7 @@ static void run_loop(struct daemon *daemon)
         if (sm_deadline(daemon->sm) <= now)
             sm_expire(daemon->sm, now);
         vswitch_advance(daemon->machines, now);
-        link_errors_run(daemon->counters, now, daemon->sm, daemon->port);
+        performance_run(daemon->perf, now, daemon->sm, daemon->port);
         execute_outputs(daemon, now);
         run_administration(daemon, now);
         feed_watchdog(daemon, now);
@@ -934,7 +938,7 @@ static void close_all(struct daemon *daemon)
     worker_free(daemon->writer);
     sa_free(daemon->sa);
     vswitch_free(daemon->machines);
-    counter_reader_free(daemon->counters);
+    perf_free(daemon->perf);
     sm_free(daemon->sm);
     manager_control_close(daemon->control);
     device_port_close(daemon->port);
