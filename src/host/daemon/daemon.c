@@ -12,7 +12,7 @@
 #include "host/daemon/daemon_internal.h"
 
 #include "base/time.h"
-#include "host/daemon/link_errors.h"
+#include "host/daemon/performance.h"
 #include "host/daemon/readiness.h"
 #include "host/manager/administration.h"
 
@@ -247,8 +247,8 @@ static void wait_for_input(struct daemon *daemon, uint64_t now)
     uint64_t until = sm_deadline(daemon->sm);
     if (vswitch_deadline(daemon->machines) < until)
         until = vswitch_deadline(daemon->machines);
-    if (link_errors_deadline(daemon->counters, daemon->sm) < until)
-        until = link_errors_deadline(daemon->counters, daemon->sm);
+    if (performance_deadline(daemon->perf, daemon->sm) < until)
+        until = performance_deadline(daemon->perf, daemon->sm);
     if (sa_deadline(daemon->sa) < until)
         until = sa_deadline(daemon->sa);
     if (daemon_files_deadline(daemon) < until)
@@ -279,6 +279,7 @@ static unsigned receive_mads(struct daemon *daemon, uint64_t now)
         switch (device_port_receive(daemon->port, &message, &query)) {
         case MAD_NONE: return ours + queries;
         case MAD_FOR_MANAGER:
+            perf_yield(daemon->perf, now);
             if (sm_receive(daemon->sm, now, &message)) {
                 update_sa_view(daemon, now);
                 sa_notice(daemon->sa, now, message.mad + SMP_DATA_OFFSET);
@@ -287,13 +288,14 @@ static unsigned receive_mads(struct daemon *daemon, uint64_t now)
             ours++;
             break;
         case MAD_FOR_COUNTERS:
-            counter_reader_receive(daemon->counters, now, sm_subnet(daemon->sm), message.mad);
+            perf_receive(daemon->perf, now, sm_subnet(daemon->sm), message.mad);
             ours++;
             break;
         case MAD_FOR_ADMINISTRATION:
             if (stale)
                 update_sa_view(daemon, now);
             stale = false;
+            perf_yield(daemon->perf, now);
             sa_receive(daemon->sa, now, &query);
             queries++;
             break;
@@ -349,7 +351,7 @@ static void run_loop(struct daemon *daemon)
         if (sm_deadline(daemon->sm) <= now)
             sm_expire(daemon->sm, now);
         vswitch_advance(daemon->machines, now);
-        link_errors_run(daemon->counters, now, daemon->sm, daemon->port);
+        performance_run(daemon->perf, now, daemon->sm, daemon->port);
         execute_outputs(daemon, now);
         run_administration(daemon, now);
         feed_watchdog(daemon, now);

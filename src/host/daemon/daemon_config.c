@@ -137,7 +137,7 @@ void daemon_reload_config(struct daemon *daemon, uint64_t now)
         daemon->config = fresh;
         fresh->sm.engine_options.workers = &daemon->workers;
         sm_configure(daemon->sm, now, &fresh->sm);
-        counter_reader_configure(daemon->counters, &fresh->counters);
+        perf_configure(daemon->perf, &fresh->perf);
         sa_set_partitions(daemon->sa, fresh->sm.partitions);
         sa_set_subnet_timeout(daemon->sa, fresh->sm.subnet_timeout);
         sa_set_limits(daemon->sa, &fresh->sa);

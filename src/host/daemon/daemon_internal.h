@@ -13,7 +13,7 @@
 #include "host/files/store.h"
 #include "host/files/worker.h"
 #include "host/manager/config.h"
-#include "perf/counters.h"
+#include "perf/perf.h"
 
 #include <poll.h>
 
@@ -28,7 +28,7 @@ struct daemon {
     struct sm *sm;
     struct sa *sa;
     struct vswitch *machines;
-    struct counter_reader *counters;
+    struct perf *perf;
     struct workers workers; /* for engines */
     struct worker *router, *writer;
     struct event_log log;

@@ -61,7 +61,7 @@ static void create_core(struct daemon *daemon)
     daemon->stop_at = daemon->problems_at = TIME_NEVER;
     daemon->sm = sm_new(&config->sm, device_port_guid(daemon->port));
     daemon->machines = vswitch_new(daemon->sm);
-    daemon->counters = counter_reader_new(&config->counters);
+    daemon->perf = perf_new(&config->perf);
     daemon->sa = sa_new(&administration, device_port_guid(daemon->port));
     sm_set_groups(daemon->sm, sa_groups(daemon->sa));
     for (size_t i = 0; i < daemon->store.facts.count; i++)
@@ -215,7 +215,7 @@ void daemon_close_all(struct daemon *daemon)
     worker_free(daemon->writer);
     sa_free(daemon->sa);
     vswitch_free(daemon->machines);
-    counter_reader_free(daemon->counters);
+    perf_free(daemon->perf);
     sm_free(daemon->sm);
     manager_control_close(daemon->control);
     device_port_close(daemon->port);

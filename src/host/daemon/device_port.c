@@ -257,7 +257,7 @@ int device_port_answer(struct device_port *port, const struct sa_message *messag
     return status < 0 ? -(errno ? errno : EIO) : 0;
 }
 
-int device_port_ask(struct device_port *port, const struct counter_request *request)
+int device_port_ask(struct device_port *port, const struct perf_request *request)
 {
     if (port->performance_agent < 0)
         return -ENODEV;
