@@ -114,8 +114,10 @@ static void write_block(struct sm *sm, uint32_t node, unsigned block)
     const struct subnet_node *n = node_at(sm, node);
     assert(block < LFT_BLOCKS && sm_state(sm) == SM_MASTER);
     program_block_sent(sm, node);
+    bool known = subnet_block_known(n->tables, block);
     for (unsigned i = block * LFT_BLOCK; i < (block + 1) * LFT_BLOCK; i++)
-        sm->program->entries_changed += n->tables->wanted[i] != n->tables->actual[i];
+        sm->program->entries_changed +=
+            n->tables->wanted[i] != (known ? n->tables->actual[i] : PORT_NONE);
     sm_send(sm, &set_table_block, (union request_subject){.table = {node, block}}, n->first_port,
             block, n->tables->wanted + block * LFT_BLOCK);
 }

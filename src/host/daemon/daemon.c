@@ -72,6 +72,7 @@ void daemon_finish_jobs(struct daemon *daemon)
     for (struct route_task *task; (task = worker_take(daemon->router)) != NULL;) {
         daemon->refused = task->status < 0;
         daemon->refusal = task->err;
+        manager_totals_add_job(&daemon->totals, task->job, daemon->refused);
         sm_computed(daemon->sm, daemon_clock_ns(), task->job, task->status < 0 ? &task->err : NULL);
         mem_free(task);
     }
@@ -173,6 +174,9 @@ static void run_administration(struct daemon *daemon, uint64_t now)
     do { /* registrations are answered after they are saved */
         while (sa_next_output(daemon->sa, now, &message)) {
             int status = device_port_answer(daemon->port, &message);
+            if (message.asked_at)
+                duration_counts_add(&daemon->totals.sa_latency,
+                                    daemon_clock_ns() - message.asked_at);
             if (status < 0 && daemon->send_failures++ == 0)
                 event_log_write(&daemon->log, "warning", "cannot answer: %s", strerror(-status));
         }
@@ -280,6 +284,7 @@ static unsigned receive_mads(struct daemon *daemon, uint64_t now)
         case MAD_NONE: return ours + queries;
         case MAD_FOR_MANAGER:
             perf_yield(daemon->perf, now);
+            daemon_count_trap(daemon, &message);
             if (sm_receive(daemon->sm, now, &message)) {
                 update_sa_view(daemon, now);
                 sa_notice(daemon->sa, now, message.mad + SMP_DATA_OFFSET);
@@ -345,6 +350,10 @@ static void run_loop(struct daemon *daemon)
             manager_control_deadline(daemon->control) <= now) {
             daemon->watched[WATCH_CONTROL].revents = 0;
             serve_control(daemon, now);
+        }
+        if (daemon->watched[WATCH_HTTP].revents) {
+            daemon->watched[WATCH_HTTP].revents = 0;
+            daemon_serve_metrics(daemon);
         }
         daemon_finish_jobs(daemon);
         daemon_finish_files(daemon, now);

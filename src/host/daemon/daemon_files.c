@@ -19,6 +19,7 @@ void daemon_finish_files(struct daemon *daemon, uint64_t now)
         if (failed != daemon->files_failed)
             daemon_expect_problems(daemon, now);
         daemon->files_failed = failed;
+        daemon->totals.files_failed += failed;
         daemon->files_error = task->err;
         daemon->files_again_at = failed ? now + file_retry_interval : 0;
         daemon->dump_due |= task->dump_failed;

@@ -1,6 +1,6 @@
 /* What the files of the daemon share: daemon.c has the loop, daemon_config.c the configuration,
  * daemon_files.c the files that it writes, daemon_problems.c the list of problems,
- * daemon_start.c start and end. */
+ * daemon_start.c start and end, daemon_metrics.c the metrics. */
 #ifndef WEFT_HOST_DAEMON_DAEMON_INTERNAL_H
 #define WEFT_HOST_DAEMON_DAEMON_INTERNAL_H
 
@@ -13,12 +13,21 @@
 #include "host/files/store.h"
 #include "host/files/worker.h"
 #include "host/manager/config.h"
+#include "host/metrics/manager_metrics.h"
 #include "perf/perf.h"
 
 #include <poll.h>
 
 /* Descriptors that the loop polls beside the port; -1: none. */
-enum { WATCH_SIGNALS, WATCH_ROUTER, WATCH_WRITER, WATCH_SAVER, WATCH_CONTROL, WATCH_COUNT };
+enum {
+    WATCH_SIGNALS,
+    WATCH_ROUTER,
+    WATCH_WRITER,
+    WATCH_SAVER,
+    WATCH_CONTROL,
+    WATCH_HTTP,
+    WATCH_COUNT
+};
 
 struct daemon {
     const struct daemon_options *options;
@@ -51,6 +60,8 @@ struct daemon {
     uint64_t send_failures;
     uint64_t groups_generation; /* last passed to the manager */
     struct sm_counts counted;
+    struct daemon_metrics *metrics; /* NULL: not served */
+    struct manager_totals totals;
 };
 
 uint64_t daemon_clock_ns(void);
@@ -69,6 +80,15 @@ void daemon_log_config(struct daemon *daemon);
 int daemon_open_log(struct daemon *daemon, const struct config *config, struct err *err);
 /* Frees old configurations; no job may be running. */
 void daemon_free_retired(struct daemon *daemon);
+
+/* Starts the HTTP server for metrics, if the configuration asks for it. */
+int daemon_open_metrics(struct daemon *daemon, struct err *err);
+void daemon_close_metrics(struct daemon *daemon);
+int daemon_metrics_fd(const struct daemon *daemon); /* -1: none */
+/* Answers one scrape that waits. */
+void daemon_serve_metrics(struct daemon *daemon);
+/* Counts a trap that was received. */
+void daemon_count_trap(struct daemon *daemon, const struct sm_message *message);
 
 /* Takes finished tasks of the writer. Files that could not be written become due again. */
 void daemon_finish_files(struct daemon *daemon, uint64_t now);

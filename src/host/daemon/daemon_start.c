@@ -119,14 +119,16 @@ static int open_port(struct daemon *daemon, struct err *err)
         fflush(daemon->log.file);
         struct pollfd inputs[] = {
             {.fd = daemon->watched[WATCH_SIGNALS].fd, .events = POLLIN},
-            {.fd = daemon->control ? manager_control_fd(daemon->control) : -1, .events = POLLIN}};
+            {.fd = daemon->control ? manager_control_fd(daemon->control) : -1, .events = POLLIN},
+            {.fd = daemon_metrics_fd(daemon), .events = POLLIN}};
         struct signalfd_siginfo info;
-        poll(inputs, 2, PORT_RETRY_MS);
+        poll(inputs, 3, PORT_RETRY_MS);
         while (read(inputs[0].fd, &info, sizeof info) == sizeof info)
             if (info.ssi_signo == SIGTERM || info.ssi_signo == SIGINT)
                 return 0;
         if (daemon->control)
             manager_control_serve(daemon->control, daemon_clock_ns(), &(struct manager_access){0});
+        daemon_serve_metrics(daemon);
     }
 }
 
@@ -166,6 +168,8 @@ int daemon_open_all(struct daemon *daemon, struct err *err)
     if (status == 0)
         status = open_control(daemon, err);
     if (status == 0)
+        status = daemon_open_metrics(daemon, err);
+    if (status == 0)
         status = open_port(daemon, err);
     if (status < 0 || !daemon->port)
         return status;
@@ -178,6 +182,7 @@ int daemon_open_all(struct daemon *daemon, struct err *err)
     daemon->watched[WATCH_ROUTER].fd = worker_fd(daemon->router);
     daemon->watched[WATCH_WRITER].fd = worker_fd(daemon->writer);
     daemon->watched[WATCH_CONTROL].fd = daemon->control ? manager_control_fd(daemon->control) : -1;
+    daemon->watched[WATCH_HTTP].fd = daemon_metrics_fd(daemon);
     for (int i = 0; i < WATCH_COUNT; i++)
         daemon->watched[i].events = POLLIN;
     config->sm.engine_options.workers = &daemon->workers;
@@ -211,6 +216,7 @@ void daemon_close_all(struct daemon *daemon)
                 daemon_submit_files(daemon, daemon_clock_ns());
         }
     }
+    daemon_close_metrics(daemon);
     worker_free(daemon->router);
     worker_free(daemon->writer);
     sa_free(daemon->sa);

@@ -15,7 +15,9 @@ int event_log_open(struct event_log *log, const struct log_options *options, str
     if (!file)
         return err_at(err, errno, options->path, 0, "%s", strerror(errno));
     event_log_close(log);
-    *log = (struct event_log){.options = *options, .file = file};
+    log->options = *options;
+    log->file = file;
+    log->bytes = 0;
     if (options->path && fseek(file, 0, SEEK_END) == 0 && ftell(file) > 0)
         log->bytes = (uint64_t)ftell(file);
     if (options->syslog)
@@ -95,6 +97,8 @@ void event_log_write_figures(struct event_log *log, const char *event, const cha
     struct text line = {0};
     struct json json = {.out = &line};
     assert(log->file);
+    log->errors += strcmp(event, "error") == 0;
+    log->warnings += strcmp(event, "warning") == 0;
     if (log->options.errors_only && !is_error(event))
         return;
     clock_text(log->options.json, when);

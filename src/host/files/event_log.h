@@ -18,7 +18,8 @@
 struct event_log {
     struct log_options options;
     FILE *file;
-    uint64_t bytes; /* in the file */
+    uint64_t bytes;            /* in the file */
+    uint64_t warnings, errors; /* since the start */
 };
 
 /* Opens the file, again if it was rotated. On error the open file stays in use. */

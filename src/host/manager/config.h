@@ -51,6 +51,7 @@ struct config {
     struct perf_config perf;
     struct port_choice port;
     const char *dump, *state, *control; /* NULL: none */
+    const char *metrics;                /* the address of the HTTP server; NULL: none */
     struct log_options log;
     bool log_optional; /* without the file, the log is standard output */
     unsigned threads;  /* 0: one for each processor */
