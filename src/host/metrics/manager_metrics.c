@@ -1,20 +1,14 @@
 #include "host/metrics/manager_metrics.h"
 
 #include "host/metrics/format.h"
+#include "routing/engine/engine.h"
 
 #include <string.h>
 
-static void add_refusal(struct manager_totals *totals, const char *engine)
+static void add_refusal(struct manager_totals *totals, const struct engine *engine)
 {
-    for (unsigned i = 0; i < METRIC_ENGINES; i++) {
-        struct engine_refusals *refusals = &totals->refusals[i];
-        if (!refusals->engine)
-            refusals->engine = engine;
-        if (strcmp(refusals->engine, engine) == 0) {
-            refusals->count++;
-            return;
-        }
-    }
+    for (size_t i = 0; i < METRIC_ENGINES && engine_at(i); i++)
+        totals->refusals[i] += engine_at(i) == engine;
 }
 
 /* Of a list of engines, those before the one that computed the tables have refused. Without tables
@@ -28,7 +22,7 @@ static void add_refusals(struct manager_totals *totals, const struct sm_job *job
             count = i;
     }
     for (size_t i = 0; i < count && (refused || count <= job->others.count); i++)
-        add_refusal(totals, (i ? job->others.items[i - 1] : job->engine)->name);
+        add_refusal(totals, i ? job->others.items[i - 1] : job->engine);
 }
 
 void manager_totals_add_job(struct manager_totals *totals, const struct sm_job *job, bool refused)
@@ -171,10 +165,10 @@ static void print_routing(const struct manager_metrics *m, struct text *out)
                  jobs);
     metric_family(out, "weft_engine_refusals_total", "counter",
                   "Networks that an engine has refused.");
-    for (unsigned i = 0; i < METRIC_ENGINES && t->refusals[i].engine; i++) {
+    for (size_t i = 0; i < METRIC_ENGINES && engine_at(i); i++) {
         metric_begin(out, "weft_engine_refusals_total");
-        metric_label(out, "engine", t->refusals[i].engine);
-        metric_end(out, t->refusals[i].count);
+        metric_label(out, "engine", engine_at(i)->name);
+        metric_end(out, t->refusals[i]);
     }
     PUT_LABELLED(out, "weft_table_proofs_total", "counter",
                  "Independent checks of computed tables before they are written.", "result",
