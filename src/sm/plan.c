@@ -164,7 +164,7 @@ uint64_t plan_routes(struct sm *sm, const struct engine *engine, bool provisiona
     uint32_t *index = mem_alloc(sm->subnet.nodes.count * sizeof *index + 1);
     job->number = ++sm->plan->jobs;
     job->generation = sm->subnet.generation;
-    job->engine = engine;
+    job->engine = job->first = engine;
     job->others = sm->config.others;
     job->provisional = provisional;
     job->options = sm->config.engine_options;

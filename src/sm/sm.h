@@ -132,9 +132,10 @@ struct sm_message {
 
 /* A routing job: the host runs it with sm_job_run() and returns it with sm_computed(). */
 struct sm_job {
-    uint64_t number;     /* counts jobs */
-    uint64_t generation; /* of the subnet */
-    const struct engine *engine;
+    uint64_t number;             /* counts jobs */
+    uint64_t generation;         /* of the subnet */
+    const struct engine *first;  /* tried first, then `others` */
+    const struct engine *engine; /* of the tables, when they are computed */
     struct engine_list others;
     struct engine_options options;
     struct network network;

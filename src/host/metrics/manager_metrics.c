@@ -11,18 +11,17 @@ static void add_refusal(struct manager_totals *totals, const struct engine *engi
         totals->refusals[i] += engine_at(i) == engine;
 }
 
-/* Of a list of engines, those before the one that computed the tables have refused. Without tables
- * all have, unless the tables of one have failed the check. */
+/* The engines before the one that computed the tables have refused the network. Without tables all
+ * have, unless the tables of one have failed the check. */
 static void add_refusals(struct manager_totals *totals, const struct sm_job *job, bool refused)
 {
-    size_t count = job->proofs_failed ? 0 : 1 + job->others.count;
-    for (size_t i = 0; !refused && i < 1 + job->others.count; i++) {
-        const struct engine *engine = i ? job->others.items[i - 1] : job->engine;
-        if (job->routes.engine && strcmp(engine->name, job->routes.engine) == 0)
-            count = i;
+    const struct engine *engine = job->first;
+    for (size_t i = 0; i <= job->others.count && !job->proofs_failed; i++) {
+        if (!refused && engine == job->engine)
+            return;
+        add_refusal(totals, engine);
+        engine = i < job->others.count ? job->others.items[i] : NULL;
     }
-    for (size_t i = 0; i < count && (refused || count <= job->others.count); i++)
-        add_refusal(totals, i ? job->others.items[i - 1] : job->engine);
 }
 
 void manager_totals_add_job(struct manager_totals *totals, const struct sm_job *job, bool refused)
@@ -32,7 +31,7 @@ void manager_totals_add_job(struct manager_totals *totals, const struct sm_job *
     totals->jobs_refused += refused;
     totals->jobs_repaired += !refused && job->repaired;
     totals->jobs_computed += !refused && !job->repaired;
-    if (refused || (!job->repaired && job->routes.operations))
+    if (!job->repaired)
         add_refusals(totals, job, refused);
 }
 
