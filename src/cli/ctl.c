@@ -42,6 +42,8 @@ static const char help[] =
     "  status                           state, port, subnet, SMPs, number of problems\n"
     "  problems                         present problems of the subnet, by location\n"
     "  topology | routes | events       end ports; acknowledged tables; recent events\n"
+    "  events --follow                  print each new event, with --json as one object\n"
+    "                                   a line, until interrupted\n"
     "  reroute | sweep                  compute all routes again; discover the whole\n"
     "                                   subnet again\n"
     "  port disable|enable NODE PORT    disable a link at its switch, enable it again\n"
@@ -126,9 +128,9 @@ static int connect_any(const struct sockets *sockets, struct err *err)
 }
 
 /* Sends the words to the first socket with a server. Returns 0 with the server's result and text,
- * or -errno if there was no answer. */
+ * or -errno if there was no answer. `follow`: prints the text as it arrives. */
 static int send_command(const struct sockets *sockets, const struct option_values *words, bool json,
-                        struct text *out, int *result, struct err *err)
+                        bool follow, struct text *out, int *result, struct err *err)
 {
     struct request request = {
         .magic = PROTOCOL_MAGIC, .version = PROTOCOL_VERSION, .kind = REQUEST_CTL, .json = json};
@@ -158,7 +160,13 @@ static int send_command(const struct sockets *sockets, const struct option_value
         *result = answer.result;
     }
     for (; status == 0 && got > 0; got = recv(fd, packet, sizeof packet, 0)) {
-        text_append(out, packet + skip, (size_t)got - skip);
+        if (follow && answer.result >= 0) {
+            if (fwrite(packet + skip, 1, (size_t)got - skip, stdout) < (size_t)got - skip ||
+                fflush(stdout) != 0)
+                break; /* the reader has closed the pipe */
+        } else {
+            text_append(out, packet + skip, (size_t)got - skip);
+        }
         skip = 0;
     }
     close(fd);
@@ -191,7 +199,7 @@ static int wait_for_end(const struct sockets *sockets, const char *command, bool
                            "not finished yet: 'weft ctl vm ticket %s' prints the result", ticket);
         nanosleep(&pause, NULL);
         text_clear(out);
-        int status = send_command(sockets, &question, json, out, result, err);
+        int status = send_command(sockets, &question, json, false, out, result, err);
         if (status < 0)
             return status;
     }
@@ -238,18 +246,22 @@ static int add_machine_options(struct option_values *words, const char *place, c
 static int run_ctl(int argc, char **argv)
 {
     const char *path = NULL, *on = NULL, *to = NULL, *mode = NULL, *timeout = NULL;
-    bool json = false, no_wait = false, ended = false;
+    bool json = false, no_wait = false, ended = false, follow = false;
     uint64_t patience = 60 * NS_PER_S;
     struct option_values words = {0};
     struct sockets sockets;
     struct text out = {0};
     struct err err = {0};
     int result = 0, status = EXIT_HOLDS;
-    const struct option_spec specs[] = {
-        {.name = "socket", .value = &path},    {.name = "json", .flag = &json},
-        {.name = "on", .value = &on},          {.name = "to", .value = &to},
-        {.name = "mode", .value = &mode},      {.name = "timeout", .value = &timeout},
-        {.name = "no-wait", .flag = &no_wait}, {0}};
+    const struct option_spec specs[] = {{.name = "socket", .value = &path},
+                                        {.name = "json", .flag = &json},
+                                        {.name = "on", .value = &on},
+                                        {.name = "to", .value = &to},
+                                        {.name = "mode", .value = &mode},
+                                        {.name = "timeout", .value = &timeout},
+                                        {.name = "no-wait", .flag = &no_wait},
+                                        {.name = "follow", .flag = &follow},
+                                        {0}};
     argc = command_options("ctl", argc, argv, specs);
     if (argc < 0)
         return EXIT_USAGE;
@@ -269,12 +281,16 @@ static int run_ctl(int argc, char **argv)
         status = command_usage("ctl", "--timeout and --no-wait are options of 'vm' and 'handover'");
     else if (timeout && !time_parse_ns(timeout, &patience))
         status = command_usage("ctl", "--timeout %s: expected a time such as 30s", timeout);
+    else if (follow && (strcmp(command, "events") != 0 || words.count > 1))
+        status = command_usage("ctl", "--follow is an option of 'events'");
     else if (vm)
         status = add_machine_options(&words, on ? on : to, mode);
+    if (follow)
+        vec_push(&words, "follow");
     double until = clock_seconds() + (double)patience / NS_PER_S;
     choose_sockets(&sockets, path, command);
     if (status == EXIT_HOLDS)
-        status = send_command(&sockets, &words, json, &out, &result, &err);
+        status = send_command(&sockets, &words, json, follow, &out, &result, &err);
     if (status == 0 && result == CTL_PENDING && !no_wait)
         status = wait_for_end(&sockets, command, json, until, &out, &result, &err);
     if (status < 0) {

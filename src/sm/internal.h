@@ -77,7 +77,10 @@ static inline struct subnet_node *node_at(const struct sm *sm, uint32_t node)
 /* core.c: output for the owner */
 void sm_log(struct sm *sm, enum sm_event_kind kind, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* The same, for a problem that sm_problems() lists. */
+/* The same, about a port of the subnet, or about a node: its port 0. */
+void sm_log_at(struct sm *sm, enum sm_event_kind kind, uint32_t port, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+/* sm_log() for a problem that sm_problems() lists. */
 void sm_log_listed(struct sm *sm, enum sm_event_kind kind, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 void sm_reply(struct sm *sm, const struct sm_message *message);
@@ -205,8 +208,9 @@ void quiesce_audit(struct sm *sm); /* the same, although a copy showed none */
 /* report.c */
 enum { REPORT_CAUSE_BYTES = 288 };
 void report_begin(struct sm *sm, const char *cause);
-/* Begins a change for a loss or a return, and logs it even if a change is under way. */
-void report_loss(struct sm *sm, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Begins a change for a loss or a return at a port, and logs it even if a change is under way. */
+void report_loss(struct sm *sm, uint32_t port, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 void report_discovered(struct sm *sm);
 void report_computed(struct sm *sm);
 void report_end(struct sm *sm, bool up);

@@ -8,6 +8,7 @@
 struct report {
     uint64_t since, discovered, computed; /* times; 0: the change had no such phase */
     char cause[REPORT_CAUSE_BYTES];
+    uint32_t cause_at;       /* a port; SUBNET_NONE: none */
     uint64_t sent;           /* SMPs before the change */
     uint32_t blocks, ports;  /* Sets before it */
     uint32_t losses;         /* logged by report_loss() since it began */
@@ -15,12 +16,17 @@ struct report {
     struct sm_totals totals; /* its times and counts of changes */
 };
 
+static void init_report(struct sm *sm)
+{
+    sm->report->cause_at = SUBNET_NONE;
+}
+
 static void release_report(struct sm *sm)
 {
     vec_release(&sm->report->announced);
 }
 
-SM_PART(report, NULL, release_report, NULL);
+SM_PART(report, init_report, release_report, NULL);
 
 void report_begin(struct sm *sm, const char *cause)
 {
@@ -32,13 +38,13 @@ void report_begin(struct sm *sm, const char *cause)
     report->ports = program_ports_sent(sm);
     report->losses = 0;
     snprintf(report->cause, sizeof report->cause, "%s", cause);
-    sm_log(sm, SM_EVENT_CHANGE, "%s", report->cause);
+    sm_log_at(sm, SM_EVENT_CHANGE, report->cause_at, "%s", report->cause);
 }
 
 /* If a change has many losses, only the first ones are logged one by one. */
 enum { LOSSES_LOGGED = 20 };
 
-void report_loss(struct sm *sm, const char *format, ...)
+void report_loss(struct sm *sm, uint32_t port, const char *format, ...)
 {
     char text[REPORT_CAUSE_BYTES];
     va_list arguments;
@@ -46,9 +52,11 @@ void report_loss(struct sm *sm, const char *format, ...)
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
     bool is_cause = reconfigure_phase(sm) == PHASE_IDLE && sm_state(sm) != SM_STANDBY;
+    sm->report->cause_at = port;
     sm_begin_change(sm, "%s", text); /* logs the cause */
+    sm->report->cause_at = SUBNET_NONE;
     if (!is_cause && sm_state(sm) == SM_MASTER && sm->report->losses++ < LOSSES_LOGGED)
-        sm_log(sm, SM_EVENT_LINK, "%s", text);
+        sm_log_at(sm, SM_EVENT_LINK, port, "%s", text);
 }
 
 void report_discovered(struct sm *sm)
@@ -158,10 +166,10 @@ void report_nodes(struct sm *sm)
         if (!in)
             discovery_forget_description(sm, i);
         if (counts[0][in] + counts[1][in] < MANY)
-            sm_log(sm, in ? SM_EVENT_NODE_IN : SM_EVENT_NODE_OUT, "%s 0x%016llx \"%s\" %s%s",
-                   subnet_kind_name(node), (unsigned long long)node->guid,
-                   subnet_node_label(&sm->subnet, node), in ? "is in" : "is gone",
-                   place_of(sm, i).text);
+            sm_log_at(sm, in ? SM_EVENT_NODE_IN : SM_EVENT_NODE_OUT, node->first_port,
+                      "%s 0x%016llx \"%s\" %s%s", subnet_kind_name(node),
+                      (unsigned long long)node->guid, subnet_node_label(&sm->subnet, node),
+                      in ? "is in" : "is gone", place_of(sm, i).text);
     }
     for (unsigned in = 0; in < 2; in++)
         if (counts[0][in] + counts[1][in] >= MANY)

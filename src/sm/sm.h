@@ -185,6 +185,7 @@ enum sm_event_kind {
 struct sm_event {
     enum sm_event_kind kind;
     bool listed; /* sm_problems() lists it, too */
+    uint32_t at; /* the port of the subnet that it is about, or SUBNET_NONE; port 0: the node */
     char text[512];
 };
 

@@ -15,6 +15,7 @@
 #include "host/daemon/performance.h"
 #include "host/daemon/readiness.h"
 #include "host/manager/administration.h"
+#include "subnet/names.h"
 
 #include <assert.h>
 #include <signal.h>
@@ -80,7 +81,7 @@ void daemon_finish_jobs(struct daemon *daemon)
 
 /* ---- events ---- */
 
-static void log_up(struct daemon *daemon, const struct sm_event *event)
+static void log_up(struct daemon *daemon, struct event_record *record)
 {
     struct sm_counts now, *before = &daemon->counted;
     sm_counts(daemon->sm, &now);
@@ -94,10 +95,24 @@ static void log_up(struct daemon *daemon, const struct sm_event *event)
         {"time-outs", now.timeouts - before->timeouts},
         {"given up", now.gave_up - before->gave_up},
     };
-    event_log_write_figures(&daemon->log, "up", event->text, figures,
-                            sizeof figures / sizeof *figures);
+    record->figures = figures;
+    record->figure_count = sizeof figures / sizeof *figures;
+    event_log_put(&daemon->log, record);
     daemon->counted = now;
     daemon->dump_due = true;
+}
+
+static void locate_event(const struct daemon *daemon, const struct sm_event *event,
+                         struct event_record *record)
+{
+    const struct subnet *subnet = sm_subnet(daemon->sm);
+    if (event->at >= subnet->ports.count)
+        return;
+    const struct subnet_port *port = &subnet->ports.items[event->at];
+    const struct subnet_node *node = &subnet->nodes.items[port->node];
+    record->node = subnet_node_label(subnet, node);
+    record->guid = node->guid;
+    record->port = port->number;
 }
 
 static void log_event(struct daemon *daemon, uint64_t now, const struct sm_event *event)
@@ -110,16 +125,16 @@ static void log_event(struct daemon *daemon, uint64_t now, const struct sm_event
     daemon_expect_problems(daemon, now);
     if (event->listed)
         return; /* daemon_watch_problems() logs it */
-    if (daemon->control)
-        manager_control_note(daemon->control, words[event->kind], event->text);
+    struct event_record record = {.event = words[event->kind], .text = event->text};
+    locate_event(daemon, event, &record);
     bool serving = event->kind == SM_EVENT_UP || sm_state(daemon->sm) == SM_STANDBY;
     if (sm_state(daemon->sm) == SM_STANDBY)
         sm_counts(daemon->sm, &daemon->counted); /* the SMPs of its copy do not count */
     daemon->lids_due |= event->kind == SM_EVENT_UP && daemon->config->sm.m_key_per_port;
     if (event->kind == SM_EVENT_UP)
-        log_up(daemon, event);
+        log_up(daemon, &record);
     else
-        event_log_write(&daemon->log, words[event->kind], "%s", event->text);
+        event_log_put(&daemon->log, &record);
     if (serving && !daemon->ready) {
         daemon->ready = true;
         readiness_notify("READY=1");

@@ -69,9 +69,7 @@ void daemon_list_problems(void *context, uint64_t now, struct problems *problems
 static void write_problem(void *context, const char *event, const char *text)
 {
     struct daemon *daemon = context;
-    event_log_write_figures(&daemon->log, event, text, NULL, 0);
-    if (daemon->control)
-        manager_control_note(daemon->control, event, text);
+    event_log_put(&daemon->log, &(struct event_record){.event = event, .text = text});
 }
 
 /* A standby does not see the other problems. */

@@ -167,6 +167,10 @@ int daemon_open_all(struct daemon *daemon, struct err *err)
         status = open_store(daemon, config->state, err);
     if (status == 0)
         status = open_control(daemon, err);
+    if (daemon->control) {
+        daemon->log.observe = manager_control_note;
+        daemon->log.observer = daemon->control;
+    }
     if (status == 0)
         status = daemon_open_metrics(daemon, err);
     if (status == 0)
@@ -223,6 +227,7 @@ void daemon_close_all(struct daemon *daemon)
     vswitch_free(daemon->machines);
     perf_free(daemon->perf);
     sm_free(daemon->sm);
+    daemon->log.observe = NULL;
     manager_control_close(daemon->control);
     device_port_close(daemon->port);
     store_close(&daemon->store);

@@ -4,6 +4,7 @@
 #include "base/record.h"
 
 #include "base/time.h"
+#include "host/daemon/event_stream.h"
 #include "host/daemon/machine_control.h"
 #include "host/files/dumps.h"
 #include "host/socket/listener.h"
@@ -50,6 +51,7 @@ struct manager_control {
     char *path;
     struct past_event events[EVENTS_KEPT]; /* a ring */
     uint64_t event_count;
+    struct event_stream followers;
 };
 
 int manager_control_open(struct manager_control **result, const char *path, struct err *err)
@@ -72,6 +74,7 @@ void manager_control_close(struct manager_control *control)
     if (!control)
         return;
     unlink(control->path);
+    event_stream_close(&control->followers);
     while (control->client_count)
         close(control->clients[--control->client_count].fd);
     close(control->listener);
@@ -85,12 +88,14 @@ int manager_control_fd(const struct manager_control *control)
     return control->epoll;
 }
 
-void manager_control_note(struct manager_control *control, const char *event, const char *text)
+void manager_control_note(void *context, const struct event_record *record)
 {
+    struct manager_control *control = context;
     struct past_event *past = &control->events[control->event_count++ % EVENTS_KEPT];
     past->when = time(NULL);
-    snprintf(past->kind, sizeof past->kind, "%s", event);
-    snprintf(past->text, sizeof past->text, "%s", text);
+    snprintf(past->kind, sizeof past->kind, "%s", record->event);
+    snprintf(past->text, sizeof past->text, "%s", record->text);
+    event_stream_send(&control->followers, record);
 }
 
 /* ---- answers ---- */
@@ -467,6 +472,11 @@ static void receive_command(struct call *call, int fd)
     call->count = 0;
     if (got <= 0 || !parse_request(&request, (size_t)got, call)) {
         close(fd);
+        return;
+    }
+    if (call->count == 2 && strcmp(call->words[0], "events") == 0 &&
+        strcmp(call->words[1], "follow") == 0) {
+        event_stream_add(&control->followers, fd, call->json);
         return;
     }
     struct reply_task *task = mem_zalloc(1, sizeof *task);

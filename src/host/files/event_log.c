@@ -90,41 +90,54 @@ static void put_line(struct event_log *log, const struct text *line)
     limit_size(log);
 }
 
-void event_log_write_figures(struct event_log *log, const char *event, const char *text,
-                             const struct event_figure *figures, size_t count)
+void event_record_print(const struct event_record *record, bool as_json, const char *prefix,
+                        struct text *out)
 {
     char when[48];
-    struct text line = {0};
-    struct json json = {.out = &line};
-    assert(log->file);
-    log->errors += strcmp(event, "error") == 0;
-    log->warnings += strcmp(event, "warning") == 0;
-    if (log->options.errors_only && !is_error(event))
+    struct json json = {.out = out};
+    clock_text(as_json, when);
+    if (!as_json) {
+        text_printf(out, "%s %-8s %s", when, record->event, record->text);
+        for (size_t i = 0; i < record->figure_count; i++)
+            text_printf(out, "%s %s %llu", i ? "," : ";", record->figures[i].name,
+                        (unsigned long long)record->figures[i].value);
+        text_putc(out, '\n');
         return;
-    clock_text(log->options.json, when);
-    if (log->options.syslog)
-        write_to_syslog(event, text);
-    if (log->options.json) {
-        json_begin_object(&json, NULL);
-        json_string(&json, "time", when);
-        json_string(&json, "event", event);
-        if (log->options.prefix)
-            json_string(&json, "prefix", log->options.prefix);
-        json_string(&json, "text", text);
-        if (count) {
-            json_begin_object(&json, "figures");
-            for (size_t i = 0; i < count; i++)
-                json_unsigned(&json, figures[i].name, figures[i].value);
-            json_end_object(&json);
-        }
-        json_end_object(&json); /* ends with a line feed */
-    } else {
-        text_printf(&line, "%s %-8s %s", when, event, text);
-        for (size_t i = 0; i < count; i++)
-            text_printf(&line, "%s %s %llu", i ? "," : ";", figures[i].name,
-                        (unsigned long long)figures[i].value);
-        text_putc(&line, '\n');
     }
+    json_begin_object(&json, NULL);
+    json_string(&json, "time", when);
+    json_string(&json, "event", record->event);
+    if (prefix)
+        json_string(&json, "prefix", prefix);
+    if (record->node) {
+        json_string(&json, "node", record->node);
+        json_stringf(&json, "guid", "0x%016llx", (unsigned long long)record->guid);
+        if (record->port)
+            json_unsigned(&json, "port", record->port);
+    }
+    json_string(&json, "text", record->text);
+    if (record->figure_count) {
+        json_begin_object(&json, "figures");
+        for (size_t i = 0; i < record->figure_count; i++)
+            json_unsigned(&json, record->figures[i].name, record->figures[i].value);
+        json_end_object(&json);
+    }
+    json_end_object(&json); /* ends with a line feed */
+}
+
+void event_log_put(struct event_log *log, const struct event_record *record)
+{
+    struct text line = {0};
+    assert(log->file);
+    log->errors += strcmp(record->event, "error") == 0;
+    log->warnings += strcmp(record->event, "warning") == 0;
+    if (log->observe)
+        log->observe(log->observer, record);
+    if (log->options.errors_only && !is_error(record->event))
+        return;
+    if (log->options.syslog)
+        write_to_syslog(record->event, record->text);
+    event_record_print(record, log->options.json, log->options.prefix, &line);
     put_line(log, &line);
     text_release(&line);
 }
@@ -146,5 +159,5 @@ void event_log_write(struct event_log *log, const char *event, const char *forma
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    event_log_write_figures(log, event, text, NULL, 0);
+    event_log_put(log, &(struct event_record){.event = event, .text = text});
 }

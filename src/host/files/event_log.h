@@ -15,8 +15,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct event_record;
+
 struct event_log {
     struct log_options options;
+    /* Sees every record, also those that `errors_only` keeps out of the file; or NULL. */
+    void (*observe)(void *context, const struct event_record *record);
+    void *observer;
     FILE *file;
     uint64_t bytes;            /* in the file */
     uint64_t warnings, errors; /* since the start */
@@ -33,12 +38,23 @@ void event_log_write(struct event_log *log, const char *event, const char *forma
  * file. `text` must need no escaping. */
 void event_log_write_last(struct event_log *log, const char *text);
 
-/* With figures after the text: "…; NodeInfo 36, PortInfo 684", or "figures":{"NodeInfo":36,…}. */
+/* A line with figures after the text, "…; NodeInfo 36, PortInfo 684", or in JSON with its place and
+ * figures: "node":"leaf3","guid":"0x…","port":7,"figures":{"NodeInfo":36,…}. */
 struct event_figure {
     const char *name;
     uint64_t value;
 };
-void event_log_write_figures(struct event_log *log, const char *event, const char *text,
-                             const struct event_figure *figures, size_t count);
+struct event_record {
+    const char *event, *text;
+    const char *node; /* the node that it is about; NULL: none */
+    uint64_t guid;    /* of that node */
+    unsigned port;    /* 0: the node as a whole */
+    const struct event_figure *figures;
+    size_t figure_count;
+};
+void event_log_put(struct event_log *log, const struct event_record *record);
+/* Prints a record as one line of JSON, or as a line of text. */
+void event_record_print(const struct event_record *record, bool json, const char *prefix,
+                        struct text *out);
 
 #endif
