@@ -196,9 +196,9 @@ static void run_administration(struct daemon *daemon, uint64_t now)
                 event_log_write(&daemon->log, "warning", "cannot answer: %s", strerror(-status));
         }
     } while (registrations_commit(&daemon->registrations, now, daemon->sa));
-    if (sa_groups(daemon->sa)->generation != daemon->groups_generation) {
-        daemon->groups_generation = sa_groups(daemon->sa)->generation;
-        sm_groups_changed(daemon->sm, now);
+    if (sa_fabric_generation(daemon->sa) != daemon->fabric_generation) {
+        daemon->fabric_generation = sa_fabric_generation(daemon->sa);
+        sm_registrations_changed(daemon->sm, now);
     }
 }
 

@@ -58,7 +58,7 @@ struct daemon {
     uint64_t stop_at;
     uint64_t watchdog_interval, watchdog_at; /* of systemd; 0: none */
     uint64_t send_failures;
-    uint64_t groups_generation; /* last passed to the manager */
+    uint64_t fabric_generation; /* last passed to the manager */
     struct sm_counts counted;
     struct daemon_metrics *metrics; /* NULL: not served */
     struct manager_totals totals;

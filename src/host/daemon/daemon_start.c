@@ -64,6 +64,7 @@ static void create_core(struct daemon *daemon)
     daemon->perf = perf_new(&config->perf);
     daemon->sa = sa_new(&administration, device_port_guid(daemon->port));
     sm_set_groups(daemon->sm, sa_groups(daemon->sa));
+    sm_set_alias_guids(daemon->sm, sa_alias_guids(daemon->sa));
     for (size_t i = 0; i < daemon->store.facts.count; i++)
         sm_restore_lid(daemon->sm, &daemon->store.facts.items[i]);
     restore_neighbours(daemon);
