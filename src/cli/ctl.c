@@ -80,17 +80,23 @@ struct sockets {
 
 static bool is_manager_command(const char *word)
 {
-    static const char *const words[] = {"problems", "topology", "routes", "events", "reroute",
-                                        "sweep",    "handover", "dump",   "vm",     "port"};
+    static const char *const words[] = {"problems", "topology", "routes",   "events",
+                                        "reroute",  "sweep",    "handover", "dump",
+                                        "vm",       "port",     "top"};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (strcmp(word, words[i]) == 0)
             return true;
     return false;
 }
 
+static bool is_common_command(const char *word)
+{
+    return strcmp(word, "status") == 0 || strcmp(word, "counters") == 0;
+}
+
 /* Commands of a manager go to its default socket, or to that of the system's manager; other
- * commands go to the socket of the fabric. 'status' is a command of both: it goes to the fabric if
- * there is one. */
+ * commands go to the socket of the fabric. 'status' and 'counters' are commands of both: they go to
+ * the fabric if there is one. */
 static void choose_sockets(struct sockets *sockets, const char *given, const char *command)
 {
     const char *fabric = getenv(WEFT_SOCKET_VARIABLE), *manager = getenv(WEFT_MANAGER_VARIABLE);
@@ -103,7 +109,7 @@ static void choose_sockets(struct sockets *sockets, const char *given, const cha
     }
     if (!for_manager)
         protocol_socket_path(sockets->paths[sockets->count++], PATH_ROOM);
-    if (for_manager || (strcmp(command, "status") == 0 && any_manager)) {
+    if (for_manager || (is_common_command(command) && any_manager)) {
         protocol_manager_path(sockets->paths[sockets->count++], PATH_ROOM);
         if (any_manager && getuid() != 0)
             snprintf(sockets->paths[sockets->count++], PATH_ROOM, "/run/weft/sm.sock");

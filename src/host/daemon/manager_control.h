@@ -8,6 +8,7 @@
 
 #include "base/err.h"
 #include "base/text.h"
+#include "perf/perf.h"
 #include "sm/sm.h"
 #include "vswitch/vswitch.h"
 
@@ -22,6 +23,7 @@ void manager_control_note(struct manager_control *control, const char *event, co
 struct manager_access {
     struct sm *sm; /* NULL: the manager has no port yet, and every request is refused */
     struct vswitch *machines;
+    const struct perf *perf;
     const char *engine, *place;
     bool can_dump; /* it has a directory for dumps */
     void (*list_problems)(void *daemon, uint64_t now, struct problems *problems);
