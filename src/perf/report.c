@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-enum { COLUMN = 19 }; /* of a port's name */
+enum { COLUMN = 18 }; /* of a port's name */
 
 /* A port and its node, as printed. */
 struct port_place {
@@ -218,7 +218,7 @@ static void put_summary(struct record *record, const struct perf *perf, uint64_t
     record_number(record, "time_outs", "; %llu time-outs", counts.timeouts);
     record_number(record, "silent_nodes", ", %llu silent nodes", counts.silent_nodes);
     record_real(record, "adapters_send_bits_per_second", NULL, sent * 8);
-    record_text(record, "; adapters send %.3f Gb/s\n", sent * 8e-9);
+    record_text(record, "\nadapters send %.3f Gb/s\n", sent * 8e-9);
 }
 
 static void put_stages(struct record *record, const struct subnet *subnet,
