@@ -28,7 +28,7 @@ struct sm {
     struct recheck *recheck;     /* guard/recheck.c */
     struct discovery *discovery;
     struct reads *reads;   /* discovery_read.c */
-    struct faults *faults; /* discovery_faults.c */
+    struct faults *faults; /* faults/ */
     struct sweeps *sweeps; /* change_detection.c */
     struct admission *admission;
     struct reconfigure *reconfigure;
