@@ -17,7 +17,7 @@
 #include <string.h>
 
 enum {
-    TRIES = 2,         /* of one request */
+    TRIES = 3,         /* of one request */
     SILENT_ROUNDS = 6, /* in which a node that does not answer is not read */
     ROUNDS_MISSED = 3, /* after which a difference is not a rate */
     NODE_WINDOW = 2,
