@@ -17,6 +17,8 @@ enum { CAPABILITY_IS_SM = 1 << 1 }; /* in PortInfo.CapabilityMask */
 struct sm {
     struct sm_config config;
     struct subnet subnet;
+    const struct alias_guids *alias_guids; /* the owner's; NULL: none */
+    struct alias_plan alias_plan;
     uint64_t guid;         /* of the manager's port */
     uint64_t now;          /* of the owner's call; set by core.c alone */
     struct outbox *outbox; /* core.c */
