@@ -35,20 +35,40 @@ static void clear_until(struct history *history, uint64_t minute)
     history->minute = minute;
 }
 
+struct history_sample history_sample_of(const struct port_counters *counters)
+{
+    struct history_sample sample = {
+        .transmit_bytes = (float)port_counter_delta(counters, PORT_TRANSMIT_DATA),
+        .receive_bytes = (float)port_counter_delta(counters, PORT_RECEIVE_DATA),
+        .transmit_packets = (float)port_counter_delta(counters, PORT_TRANSMIT_PACKETS),
+        .receive_packets = (float)port_counter_delta(counters, PORT_RECEIVE_PACKETS),
+        .wait_ticks = (float)port_counter_delta(counters, PORT_TRANSMIT_WAIT),
+    };
+    add_saturating(&sample.errors, port_counters_errors(counters));
+    add_saturating(&sample.discards, port_counter_delta(counters, PORT_TRANSMIT_DISCARDS));
+    add_saturating(&sample.covered_ms, counters->interval_ns / NS_PER_MS);
+    return sample;
+}
+
+static void add_sample(struct history_sample *sum, const struct history_sample *sample)
+{
+    sum->transmit_bytes += sample->transmit_bytes;
+    sum->receive_bytes += sample->receive_bytes;
+    sum->transmit_packets += sample->transmit_packets;
+    sum->receive_packets += sample->receive_packets;
+    sum->wait_ticks += sample->wait_ticks;
+    add_saturating(&sum->errors, sample->errors);
+    add_saturating(&sum->discards, sample->discards);
+    add_saturating(&sum->covered_ms, sample->covered_ms);
+}
+
 void history_add(struct history *history, const struct port_counters *counters)
 {
+    struct history_sample sample = history_sample_of(counters);
     if (!counters->interval_ns)
         return;
     clear_until(history, counters->read_at / minute_ns);
-    struct history_sample *sample = &history->samples[history->minute % HISTORY_MINUTES];
-    sample->transmit_bytes += (float)port_counter_delta(counters, PORT_TRANSMIT_DATA);
-    sample->receive_bytes += (float)port_counter_delta(counters, PORT_RECEIVE_DATA);
-    sample->transmit_packets += (float)port_counter_delta(counters, PORT_TRANSMIT_PACKETS);
-    sample->receive_packets += (float)port_counter_delta(counters, PORT_RECEIVE_PACKETS);
-    sample->wait_ticks += (float)port_counter_delta(counters, PORT_TRANSMIT_WAIT);
-    add_saturating(&sample->errors, port_counters_errors(counters));
-    add_saturating(&sample->discards, port_counter_delta(counters, PORT_TRANSMIT_DISCARDS));
-    add_saturating(&sample->covered_ms, counters->interval_ns / NS_PER_MS);
+    add_sample(&history->samples[history->minute % HISTORY_MINUTES], &sample);
 }
 
 struct history_sample history_minute(const struct history *history, uint64_t now, unsigned ago)
@@ -65,14 +85,7 @@ struct history_sample history_sum(const struct history *history, uint64_t now)
     struct history_sample sum = {0};
     for (unsigned ago = 0; ago < HISTORY_MINUTES; ago++) {
         struct history_sample sample = history_minute(history, now, ago);
-        sum.transmit_bytes += sample.transmit_bytes;
-        sum.receive_bytes += sample.receive_bytes;
-        sum.transmit_packets += sample.transmit_packets;
-        sum.receive_packets += sample.receive_packets;
-        sum.wait_ticks += sample.wait_ticks;
-        add_saturating(&sum.errors, sample.errors);
-        add_saturating(&sum.discards, sample.discards);
-        add_saturating(&sum.covered_ms, sample.covered_ms);
+        add_sample(&sum, &sample);
     }
     return sum;
 }

@@ -21,7 +21,9 @@ struct history {
     struct history_sample samples[HISTORY_MINUTES];
 };
 
-/* Adds the last interval of the counters. */
+/* The last interval of the counters. */
+struct history_sample history_sample_of(const struct port_counters *counters);
+/* Adds it. */
 void history_add(struct history *history, const struct port_counters *counters);
 /* The minutes `ago`: 0 is the newest one at time `now`. */
 struct history_sample history_minute(const struct history *history, uint64_t now, unsigned ago);

@@ -17,7 +17,7 @@
 #include <string.h>
 
 enum {
-    TRIES = 2,         /* of one request */
+    TRIES = 3,         /* of one request */
     SILENT_ROUNDS = 6, /* in which a node that does not answer is not read */
     ROUNDS_MISSED = 3, /* after which a difference is not a rate */
     NODE_WINDOW = 2,
@@ -73,7 +73,7 @@ struct perf {
 
 void perf_config_init(struct perf_config *config)
 {
-    *config = (struct perf_config){.interval_ns = 30 * NS_PER_S, .window = 64, .rate = 50000};
+    *config = (struct perf_config){.interval_ns = 30 * NS_PER_S, .window = 64, .rate = 100000};
     config->limits[PORT_SYMBOL_ERROR] = 60;
     config->limits[PORT_LINK_ERROR_RECOVERY] = 5;
     config->limits[PORT_LINK_DOWNED] = 5;

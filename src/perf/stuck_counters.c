@@ -1,11 +1,14 @@
 /* The problem "stuck counter": a field of PortCounters at its largest value counts no further. It
- * is listed once for each node: a switch without PortCountersExtended has many such fields soon. */
+ * is listed once for each node, for the first NODES_LISTED of them: a switch without
+ * PortCountersExtended has many such fields soon. */
 #include "perf/perf.h"
 #include "subnet/names.h"
 
 #include <stdio.h>
 
-static void list_node(const struct perf *perf, const struct subnet *subnet, uint32_t node,
+enum { NODES_LISTED = 16 };
+
+static bool list_node(const struct perf *perf, const struct subnet *subnet, uint32_t node,
                       struct problems *problems)
 {
     const struct subnet_node *of = &subnet->nodes.items[node];
@@ -19,7 +22,7 @@ static void list_node(const struct perf *perf, const struct subnet *subnet, uint
         stuck |= at->stuck;
     }
     if (!ports)
-        return;
+        return false;
     for (unsigned i = PORT_COUNTER_COUNT; i-- > 0;)
         if (stuck >> i & 1) {
             counters++;
@@ -35,6 +38,7 @@ static void list_node(const struct perf *perf, const struct subnet *subnet, uint
                  "no counters: 'perfquery -R %u %u' clears those of a port",
                  port_counter_infos[name].name, others, first, place,
                  subnet->ports.items[subnet_end_port(subnet, of->first_port + first)].lid, first);
+    return true;
 }
 
 void perf_list_problems(const struct perf *perf, const struct subnet *subnet,
@@ -42,7 +46,8 @@ void perf_list_problems(const struct perf *perf, const struct subnet *subnet,
 {
     struct perf_counts counts;
     perf_counts(perf, &counts);
-    for (uint32_t i = 0; counts.stuck_ports && i < subnet->nodes.count; i++)
-        if (subnet->nodes.items[i].present)
-            list_node(perf, subnet, i, problems);
+    for (uint32_t i = 0, listed = 0; counts.stuck_ports && i < subnet->nodes.count; i++)
+        if (subnet->nodes.items[i].present && list_node(perf, subnet, i, problems) &&
+            ++listed == NODES_LISTED)
+            return;
 }

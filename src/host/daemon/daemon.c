@@ -337,6 +337,7 @@ static void serve_control(struct daemon *daemon, uint64_t now)
     const struct manager_access access = {
         .sm = daemon->sm,
         .machines = daemon->machines,
+        .perf = daemon->perf,
         .engine = daemon->config->sm.engine->name,
         .place = device_port_name(daemon->port),
         .can_dump = daemon->config->dump != NULL,

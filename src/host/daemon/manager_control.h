@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "base/text.h"
 #include "host/files/event_log.h"
+#include "perf/perf.h"
 #include "sm/sm.h"
 #include "vswitch/vswitch.h"
 
@@ -24,6 +25,7 @@ void manager_control_note(void *control, const struct event_record *record);
 struct manager_access {
     struct sm *sm; /* NULL: the manager has no port yet, and every request is refused */
     struct vswitch *machines;
+    const struct perf *perf;
     const char *engine, *place;
     bool can_dump; /* it has a directory for dumps */
     void (*list_problems)(void *daemon, uint64_t now, struct problems *problems);

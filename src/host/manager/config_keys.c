@@ -159,7 +159,7 @@ const struct key config_keys[] = {
     {TIME_KEY("counter_interval", perf.interval_ns, "30s", 10 * NS_PER_MS,
               "a reading queries every port"),
      .instead = "never", .instead_value = TIME_NEVER},
-    {NUMBER_KEY("counter_rate", perf.rate, 1, 10000000, LIVE, "50000")},
+    {NUMBER_KEY("counter_rate", perf.rate, 1, 10000000, LIVE, "100000")},
     {NUMBER_KEY("counter_window", perf.window, 1, 4096, LIVE, "64")},
     {FLAG_KEY("perfmgr_ignore_cas", perf.ignore_adapters, "no")},
     {NUMBER_KEY("symbol_error_limit", perf.limits[PORT_SYMBOL_ERROR], 0, UINT32_MAX, LIVE, "60")},
