@@ -8,6 +8,7 @@
 #include "host/server/server.h"
 #include "base/time.h"
 #include "host/server/connection.h"
+#include "host/server/fabric_metrics.h"
 #include "host/socket/listener.h"
 
 #include <assert.h>
@@ -47,8 +48,9 @@ struct server {
     uint64_t linger_since;
     VEC(pid_t) orphans; /* which got SIGTERM */
     uint64_t start_ns;
-    uint64_t spin;             /* time to poll before sleeping */
-    struct connection *closed; /* to be freed after this iteration */
+    uint64_t spin;                  /* time to poll before sleeping */
+    struct connection *closed;      /* to be freed after this iteration */
+    struct fabric_metrics *metrics; /* NULL: none */
 };
 
 static uint64_t monotonic_ns(void)
@@ -116,12 +118,21 @@ int server_new(struct server **result, struct fabric *fabric, const struct serve
         setrlimit(RLIMIT_NOFILE, &limit);
     }
     int error = open_descriptors(server, options->socket_path, err);
+    if (error == 0 && options->metrics)
+        error = fabric_metrics_open(&server->metrics, fabric, options->metrics, err);
+    if (error == 0 && server->metrics)
+        watch_descriptor(server, fabric_metrics_fd(server->metrics), server->metrics);
     if (error < 0) {
         server_free(server);
         return error;
     }
     *result = server;
     return 0;
+}
+
+const char *server_metrics_address(const struct server *server)
+{
+    return server->metrics ? fabric_metrics_address(server->metrics) : NULL;
 }
 
 static void close_descriptor(int fd)
@@ -134,6 +145,7 @@ void server_free(struct server *server)
 {
     if (!server)
         return;
+    fabric_metrics_close(server->metrics);
     while (server->clients.first)
         connection_free(server->clients.first->owner);
     vec_release(&server->orphans);
@@ -411,6 +423,8 @@ int server_run(struct server *server)
                 accept_clients(server);
             else if (events[i].data.ptr == &server->signals)
                 handle_signals(server);
+            else if (events[i].data.ptr == server->metrics)
+                fabric_metrics_serve(server->metrics);
             else
                 handle_connection(server, events[i].data.ptr, events[i].events);
         }
