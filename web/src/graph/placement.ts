@@ -67,10 +67,17 @@ function scale(switches: FabricNode[], placement: Placement): void {
     }
 }
 
+/** Lines of the block of a row: about a tenth of its columns, and such that the columns of a group are equally long. */
+function depthOf(row: FabricNode[]): number {
+    const ideal = Math.max(1, Math.round(Math.sqrt(row.length / 10)));
+    const group = row[0].group < 0 ? row.length : row.filter(node => node.group === row[0].group).length;
+    return Math.ceil(group / Math.ceil(group / ideal));
+}
+
 /** A row of n switches becomes a block: columns of `depth` switches in the order of the row, with a gap between
  * groups (the pods of a tree). */
 function placeLongRows(rows: FabricNode[][], placement: Placement): void {
-    const depth = rows.map(row => Math.max(1, Math.round(Math.sqrt(row.length / 10))));
+    const depth = rows.map(depthOf);
     const total = depth.reduce((sum, lines) => sum + lines, 0);
     const gap = total * 0.75 / Math.max(1, rows.length - 1);
     const unit = placement.height / (total + gap * (rows.length - 1));
