@@ -110,7 +110,7 @@ export class GraphView {
 
     /** A name beside its node, if it fits between this node and the next; without the number of hosts if only that fits. */
     private drawLabel(context: CanvasRenderingContext2D, data: LabelData, always = false): void {
-        const room = (data.host ? 0.16 : 1) * this.placement.pitch * this.pixelsPerUnit() - 2 * data.size - 6;
+        const room = (data.host ? Math.min(60, this.placement.pitch * 0.16) : this.placement.pitch) * this.pixelsPerUnit() - 2 * data.size - 6;
         context.font = "11px system-ui, sans-serif";
         const text = always ? data.label : [data.label, data.short].find(name => context.measureText(name).width <= room);
         if (!text) return;
@@ -323,19 +323,25 @@ export class GraphView {
 
     // The camera.
 
-    /** Moves the camera to a node or a link, and zooms in until hosts are unfolded. */
+    /** Moves the camera to a node or a link, if it is not seen well: outside the window, or among switches that are
+     * so close to each other that hosts are folded. */
     focus(selection: Selection): void {
         if (!selection) return;
         const link = selection.kind === "link" ? this.fabric.links[selection.index] : null;
         const ends = link ? [link.a, link.b] : [selection.index];
-        const x = ends.reduce((sum, end) => sum + this.placement.x[end], 0) / ends.length;
-        const y = ends.reduce((sum, end) => sum + this.placement.y[end], 0) / ends.length;
-        const at = this.sigma.viewportToFramedGraph(this.sigma.graphToViewport({ x, y }));
-        const camera = this.sigma.getCamera();
-        const present = camera.getState().ratio;
+        const middle = { x: 0, y: 0 }, { width, height } = this.sigma.getDimensions();
+        let seen = true;
+        for (const end of ends) {
+            const at = this.viewportPoint(end);
+            middle.x += at.x / ends.length;
+            middle.y += at.y / ends.length;
+            if (at.x < 20 || at.y < 50 || at.x > width - 20 || at.y > height - 40) seen = false;
+        }
         const pitch = this.placement.pitch * this.pixelsPerUnit();
-        const near = present * pitch / (UNFOLD_PITCH * 1.6);
-        void camera.animate({ x: at.x, y: at.y, ratio: link ? present : Math.min(present, near) },
+        if (seen && (link || pitch >= UNFOLD_PITCH)) return;
+        const camera = this.sigma.getCamera(), present = camera.getState().ratio;
+        const at = this.sigma.viewportToFramedGraph(middle);
+        void camera.animate({ x: at.x, y: at.y, ratio: link ? present : Math.min(present, present * pitch / (UNFOLD_PITCH * 1.6)) },
             { duration: 250 });
     }
 
