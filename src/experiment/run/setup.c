@@ -280,7 +280,7 @@ struct check_view setup_view(const struct setup *setup)
 
 /* ---- setup ---- */
 
-static int bind_action(struct setup *setup, struct action *action)
+int setup_bind_action(struct setup *setup, struct action *action)
 {
     struct cursor *cursor = &setup->cursor;
     int status = action_bind(action, &setup->topology, cursor);
@@ -289,6 +289,11 @@ static int bind_action(struct setup *setup, struct action *action)
         setup_find_instance(setup, action->node) < 0)
         return word_error(cursor, &action->node_word, "there is no manager at '%.80s'",
                           action->node_word.text);
+    if (status == 0 && action->kind == ACTION_CONFIGURE &&
+        !manager_key_is_live(action->key_word.text))
+        return word_error(cursor, &action->key_word,
+                          "'%.80s' is no setting that a running manager can change",
+                          action->key_word.text);
     if (status == 0 && of_traffic && action->value > setup->flows.count)
         return word_error(cursor, &action->value_word, "there are %zu 'traffic' statements",
                           setup->flows.count);
@@ -330,7 +335,7 @@ static int bind_statements(struct setup *setup)
         if (statement->kind == STATEMENT_CHECK && check->node_word.text)
             status = bind_node(&check->node_word, &setup->topology, &setup->cursor, &check->node);
         if (statement->kind == STATEMENT_ACTION)
-            status = bind_action(setup, &statement->action);
+            status = setup_bind_action(setup, &statement->action);
         for (size_t j = 0; j < statement->collection_count && status == 0; j++)
             status = collect_bind(&statement->collections[j], &setup->topology, &setup->cursor);
     }

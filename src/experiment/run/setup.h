@@ -53,7 +53,8 @@ struct setup {
     bool stop_on_deadlock;
     struct sim_paths *paths;
     struct metrics *metrics;
-    struct unaffected *unaffected; /* NULL: not checked */
+    struct unaffected *unaffected;        /* NULL: not checked */
+    const struct data_observer *observer; /* a second one; or NULL */
 };
 
 /* ---- setup.c ---- */
@@ -63,6 +64,8 @@ int setup_build(struct setup *setup, struct scenario *scenario, struct run_recor
                 struct err *err);
 void setup_release(struct setup *setup);
 
+/* Looks up what an action names; setup->cursor receives the error. */
+int setup_bind_action(struct setup *setup, struct action *action);
 /* The instance at a node, or -1. */
 int setup_find_instance(const struct setup *setup, uint32_t node);
 void setup_start_manager(struct setup *setup, size_t instance);
@@ -100,6 +103,14 @@ void measuring_begin(struct setup *setup);
 int measuring_settled(struct setup *setup, const struct statement *run);
 /* Brings the results up to date. */
 void measuring_publish(struct setup *setup, uint64_t now);
+
+/* ---- settled.c ---- */
+
+/* Managers have no work left and their databases match the fabric: an undetected fault is not
+ * settled. */
+bool settled_now(const struct setup *setup, struct complaint *complaint);
+/* Whether no manager works on a change. */
+bool settled_changes_closed(const struct setup *setup, struct complaint *complaint);
 
 /* ---- check_eval.c ---- */
 

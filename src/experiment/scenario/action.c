@@ -69,6 +69,14 @@ static void read_manager(struct action *action, struct cursor *cursor)
     take_node(action, cursor);
 }
 
+/* configure sm NODE KEY VALUE */
+static void read_configure(struct action *action, struct cursor *cursor)
+{
+    read_manager(action, cursor);
+    cursor_take(cursor, "a setting of a manager", &action->key_word);
+    cursor_take(cursor, "its value", &action->value_word);
+}
+
 /* start and stop: a manager, or a traffic by its number */
 static void read_start(struct action *action, struct cursor *cursor)
 {
@@ -176,6 +184,7 @@ static const struct {
     {"start", ACTION_START_MANAGER, read_start},
     {"stop", ACTION_STOP_MANAGER, read_start},
     {"reroute", ACTION_REROUTE, take_node},
+    {"configure", ACTION_CONFIGURE, read_configure},
     {"vm", ACTION_START_MACHINE, read_machine},
 };
 enum { VERBS = sizeof verbs / sizeof verbs[0] };

@@ -33,6 +33,7 @@ enum action_kind {
     ACTION_START_MANAGER,
     ACTION_STOP_MANAGER,
     ACTION_REROUTE,
+    ACTION_CONFIGURE,
 };
 
 /* Parameters of actions on virtual machines. The target hypervisor is the node of the action, or
@@ -53,6 +54,7 @@ struct action {
     uint64_t within;    /* drawn from [time, time + within) if it is not 0 */
     struct word when_word;
     struct word node_word, port_word, guid_word; /* text NULL: not given */
+    struct word key_word;                        /* ACTION_CONFIGURE: value_word is its value */
     bool must_be_switch;
     uint64_t value; /* a time, parts of 2^32, a GUID, a count, a traffic's number */
     struct word value_word;

@@ -54,7 +54,7 @@ struct manager_control {
 
 int manager_control_open(struct manager_control **result, const char *path, struct err *err)
 {
-    int listener = listener_open(path, true, err);
+    int listener = listener_open(path, SOCK_SEQPACKET, true, err);
     if (listener < 0)
         return listener;
     struct manager_control *control = mem_zalloc(1, sizeof *control);

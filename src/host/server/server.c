@@ -79,7 +79,7 @@ static int open_descriptors(struct server *server, const char *path, struct err 
     sigaddset(&signals, SIGTERM);
     sigaddset(&signals, SIGHUP);
     sigaddset(&signals, SIGCHLD);
-    server->listener = listener_open(path, false, err);
+    server->listener = listener_open(path, SOCK_SEQPACKET, false, err);
     if (server->listener < 0)
         return server->listener;
     server->path = mem_strdup(path);

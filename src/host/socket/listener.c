@@ -7,17 +7,17 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-static int make_socket(void)
+static int make_socket(int type)
 {
-    return socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    return socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 }
 
-static void remove_stale_socket(const struct sockaddr_un *address)
+static void remove_stale_socket(const struct sockaddr_un *address, int type)
 {
     struct stat status;
     if (lstat(address->sun_path, &status) < 0 || !S_ISSOCK(status.st_mode))
         return;
-    int probe = make_socket();
+    int probe = make_socket(type);
     if (probe < 0)
         return;
     if (connect(probe, (const struct sockaddr *)address, sizeof *address) < 0 &&
@@ -43,15 +43,15 @@ int listener_make_directory(const char *socket, struct err *err)
     return 0;
 }
 
-int listener_open(const char *path, bool for_owner_only, struct err *err)
+int listener_open(const char *path, int type, bool for_owner_only, struct err *err)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     if (strlen(path) >= sizeof address.sun_path)
         return err_set(err, ENAMETOOLONG, "socket path '%s' is longer than %zu bytes", path,
                        sizeof address.sun_path - 1);
     strcpy(address.sun_path, path);
-    remove_stale_socket(&address);
-    int fd = make_socket();
+    remove_stale_socket(&address, type);
+    int fd = make_socket(type);
     if (fd < 0)
         return err_set(err, errno, "cannot make a socket: %s", strerror(errno));
     /* The mode must be right from the start, so that no other user can connect in between. */

@@ -55,7 +55,7 @@ static void a_file_is_not_replaced(void **state)
     char content[16] = "";
     write_file(f->path, "precious");
     assert_int_equal(manager_control_open(&control, f->path, &f->err), -EADDRINUSE);
-    assert_int_equal(listener_open(f->path, false, &f->err), -EADDRINUSE);
+    assert_int_equal(listener_open(f->path, SOCK_SEQPACKET, false, &f->err), -EADDRINUSE);
     FILE *file = fopen(f->path, "r");
     assert_non_null(file);
     assert_non_null(fgets(content, sizeof content, file));
@@ -68,7 +68,7 @@ static void a_symbolic_link_is_not_replaced(void **state)
 {
     struct fixture *f = *state;
     assert_int_equal(symlink("/nonexistent", f->path), 0);
-    assert_int_equal(listener_open(f->path, false, &f->err), -EADDRINUSE);
+    assert_int_equal(listener_open(f->path, SOCK_SEQPACKET, false, &f->err), -EADDRINUSE);
     assert_true(S_ISLNK(mode_of(f->path)));
 }
 
@@ -76,7 +76,7 @@ static void a_socket_in_use_is_not_replaced(void **state)
 {
     struct fixture *f = *state;
     struct manager_control *control = NULL;
-    int first = listener_open(f->path, true, &f->err);
+    int first = listener_open(f->path, SOCK_SEQPACKET, true, &f->err);
     assert_true(first >= 0);
     assert_int_equal(manager_control_open(&control, f->path, &f->err), -EADDRINUSE);
     assert_true(is_listened_at(f->path));
@@ -87,7 +87,7 @@ static void a_stale_socket_is_replaced(void **state)
 {
     struct fixture *f = *state;
     struct manager_control *control = NULL;
-    close(listener_open(f->path, false, &f->err));
+    close(listener_open(f->path, SOCK_SEQPACKET, false, &f->err));
     assert_false(is_listened_at(f->path));
     assert_int_equal(manager_control_open(&control, f->path, &f->err), 0);
     assert_true(is_listened_at(f->path));
@@ -100,7 +100,7 @@ static void the_mode_is_as_requested(void **state)
 {
     struct fixture *f = *state;
     mode_t mask = umask(022);
-    int fd = listener_open(f->path, false, &f->err);
+    int fd = listener_open(f->path, SOCK_SEQPACKET, false, &f->err);
     assert_int_equal(mode_of(f->path) & 0777, 0755);
     assert_int_equal(umask(mask), 022);
     close(fd);
@@ -112,7 +112,7 @@ static void a_path_that_is_too_long_is_an_error(void **state)
     char path[200];
     memset(path, 'x', sizeof path - 1);
     path[sizeof path - 1] = 0;
-    assert_int_equal(listener_open(path, false, &f->err), -ENAMETOOLONG);
+    assert_int_equal(listener_open(path, SOCK_SEQPACKET, false, &f->err), -ENAMETOOLONG);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make, end)

@@ -1,0 +1,350 @@
+/* DLID and SL are those of the master's paths in force; the hops are those of the tables in the
+ * switches, which may differ while tables are written. Shortest paths are counted over links that
+ * are up. */
+#include "experiment/live/path.h"
+
+#include "base/time.h"
+#include "fabric/data.h"
+
+enum { HOPS_MOST = 64, ALTERNATIVES = 8, PATHS_COUNTED = 1000000, PAIR_KEYS = 128 };
+
+struct hop {
+    uint32_t port; /* that the packet leaves by */
+    unsigned vl;
+};
+
+struct path_view {
+    const struct watch *watch;
+    const struct setup *setup;
+    uint32_t source, target; /* ports */
+    struct data_path path;
+    VEC(struct hop) hops;
+    char reason[200]; /* "": the packet arrives */
+};
+
+/* ---- the end points ---- */
+
+/* The first port of an adapter with a cable, or TOPOLOGY_NONE. */
+static uint32_t end_port(const struct topology *topology, uint32_t node)
+{
+    const struct topology_node *entry = &topology->nodes.items[node];
+    if (entry->kind == NODE_SWITCH)
+        return entry->first_port;
+    for (unsigned number = 1; number <= entry->port_count; number++)
+        if (topology->ports.items[entry->first_port + number].peer != TOPOLOGY_NONE)
+            return entry->first_port + number;
+    return TOPOLOGY_NONE;
+}
+
+static uint32_t find_end_point(const struct network *network, uint64_t guid)
+{
+    for (uint32_t i = 0; i < network->terminals.count; i++)
+        if (network->terminals.items[i].guid == guid)
+            return i;
+    for (uint32_t i = 0; i < network->switches.count; i++)
+        if (network->switches.items[i].guid == guid)
+            return i | NETWORK_SWITCH;
+    return NETWORK_NONE;
+}
+
+/* DLID and SL by the first manager whose paths have both ports. */
+static struct data_path look_up(const struct setup *setup, uint32_t source, uint32_t target)
+{
+    for (size_t i = 0; i < setup->instances.count; i++) {
+        const struct sm *sm = setup_manager(setup, i);
+        struct sm_paths paths = sm ? sm_paths(sm) : (struct sm_paths){0};
+        if (!paths.network)
+            continue;
+        uint32_t here = find_end_point(paths.network, fabric_port_guid(setup->fabric, source, 0));
+        uint32_t there = find_end_point(paths.network, fabric_port_guid(setup->fabric, target, 0));
+        if (here == NETWORK_NONE || there == NETWORK_NONE)
+            continue;
+        struct path path = path_lookup(paths.routes, paths.network, here, there);
+        struct data_path found = {.dlid = path.dlid, .sl = path.sl};
+        struct qos_request question = {.has_p_key = true, .p_key = 0xFFFF};
+        qos_resolve(paths.qos, &paths.layout, &question, path.sl, &found.sl);
+        return found;
+    }
+    return (struct data_path){0};
+}
+
+/* ---- the path ---- */
+
+/* Adds the hop from a port; false: the link does not pass data. */
+static bool add_hop(struct path_view *view, unsigned input, uint32_t port)
+{
+    const struct setup *setup = view->setup;
+    const struct topology_port *at = &setup->topology.ports.items[port];
+    unsigned output = topology_port_number(&setup->topology, port);
+    struct hop hop = {port, fabric_map_sl(setup->fabric, at->node, input, output, view->path.sl)};
+    vec_push(&view->hops, hop);
+    if (at->peer != TOPOLOGY_NONE && fabric_port_passes_data(setup->fabric, port) &&
+        fabric_port_passes_data(setup->fabric, at->peer))
+        return true;
+    snprintf(view->reason, sizeof view->reason, "port %u of %.80s does not pass data", output,
+             node_label(&setup->topology, at->node));
+    return false;
+}
+
+static void follow(struct path_view *view)
+{
+    const struct topology *topology = &view->setup->topology;
+    uint32_t port = view->source;
+    unsigned input = 0;
+    while (add_hop(view, input, port)) {
+        uint32_t peer = topology->ports.items[port].peer, node = topology->ports.items[peer].node;
+        const struct topology_node *entry = &topology->nodes.items[node];
+        if (peer == view->target ||
+            (entry->kind == NODE_SWITCH && entry->first_port == view->target))
+            return;
+        const char *label = node_label(topology, node);
+        if (entry->kind != NODE_SWITCH || view->hops.count == HOPS_MOST) {
+            snprintf(view->reason, sizeof view->reason,
+                     entry->kind == NODE_SWITCH ? "the tables have a loop at %.80s"
+                                                : "the tables lead to %.80s",
+                     label);
+            return;
+        }
+        unsigned output = fabric_route(view->setup->fabric, node, view->path.dlid);
+        if (output == 0 || output > entry->port_count ||
+            topology->ports.items[entry->first_port + output].peer == TOPOLOGY_NONE) {
+            snprintf(view->reason, sizeof view->reason, "%.80s has no route for LID %u", label,
+                     view->path.dlid);
+            return;
+        }
+        input = topology_port_number(topology, peer);
+        port = entry->first_port + output;
+    }
+}
+
+/* ---- shortest paths ---- */
+
+/* Hops to the target over links that are up, by node; breadth first. */
+static uint32_t *find_distances(const struct path_view *view)
+{
+    const struct topology *topology = &view->setup->topology;
+    uint32_t *distance = mem_alloc(topology->nodes.count * sizeof *distance);
+    VEC(uint32_t) queue = {0};
+    memset(distance, 0xFF, topology->nodes.count * sizeof *distance);
+    uint32_t target = topology->ports.items[view->target].node;
+    uint32_t source = topology->ports.items[view->source].node;
+    distance[target] = 0;
+    vec_push(&queue, target);
+    for (size_t i = 0; i < queue.count; i++) {
+        const struct topology_node *node = &topology->nodes.items[queue.items[i]];
+        if (node->kind != NODE_SWITCH && queue.items[i] != target)
+            continue; /* adapters do not forward */
+        for (unsigned number = 1; number <= node->port_count; number++) {
+            uint32_t port = node->first_port + number, peer = topology->ports.items[port].peer;
+            uint32_t next = peer == TOPOLOGY_NONE ? source : topology->ports.items[peer].node;
+            if (peer == TOPOLOGY_NONE || distance[next] != TOPOLOGY_NONE ||
+                !fabric_link_is_up(view->setup->fabric, port))
+                continue;
+            distance[next] = distance[queue.items[i]] + 1;
+            vec_push(&queue, next);
+        }
+    }
+    vec_release(&queue);
+    return distance;
+}
+
+struct enumeration {
+    const struct path_view *view;
+    const uint32_t *distance;
+    uint32_t ports[HOPS_MOST];
+    uint64_t count;   /* of complete paths */
+    uint32_t written; /* alternatives */
+    struct json *json;
+};
+
+static void write_alternative(struct enumeration *all, unsigned length)
+{
+    const struct path_view *view = all->view;
+    bool same = view->hops.count == length;
+    for (unsigned i = 0; i < length && same; i++)
+        same = view->hops.items[i].port == all->ports[i];
+    if (same || all->written == ALTERNATIVES)
+        return;
+    all->written++;
+    json_begin_array(all->json, NULL);
+    for (unsigned i = 0; i < length; i++)
+        json_unsigned(all->json, NULL, view->watch->links.of_port[all->ports[i]]);
+    json_end_array(all->json);
+}
+
+/* The number of shortest paths from a node; the first ones are written. */
+static void enumerate_from(struct enumeration *all, uint32_t node, unsigned length)
+{
+    const struct topology *topology = &all->view->setup->topology;
+    const struct topology_node *entry = &topology->nodes.items[node];
+    if (all->distance[node] == 0) {
+        all->count++;
+        write_alternative(all, length);
+        return;
+    }
+    for (unsigned number = 1; number <= entry->port_count && all->count < PATHS_COUNTED; number++) {
+        uint32_t port = entry->first_port + number, peer = topology->ports.items[port].peer;
+        if (peer == TOPOLOGY_NONE || !fabric_link_is_up(all->view->setup->fabric, port))
+            continue;
+        uint32_t next = topology->ports.items[peer].node;
+        if (length == HOPS_MOST || all->distance[next] + 1 != all->distance[node])
+            continue;
+        all->ports[length] = port;
+        enumerate_from(all, next, length + 1);
+    }
+}
+
+static void write_alternatives(const struct path_view *view, struct json *json)
+{
+    uint32_t *distance = find_distances(view);
+    struct enumeration all = {.view = view, .distance = distance, .json = json};
+    uint32_t source = view->setup->topology.ports.items[view->source].node;
+    json_begin_array(json, "alternatives");
+    if (distance[source] != TOPOLOGY_NONE)
+        enumerate_from(&all, source, 0);
+    json_end_array(json);
+    json_unsigned(json, "shortest", all.count);
+    mem_free(distance);
+}
+
+/* ---- partitions of the pair ---- */
+
+/* A P_Key of both ports of which one has full membership; 0: none. */
+static uint16_t common_key(const struct fabric *fabric, uint32_t source, uint32_t target)
+{
+    uint16_t ours[PAIR_KEYS], theirs[PAIR_KEYS];
+    unsigned own = fabric_p_keys(fabric, source, ours, PAIR_KEYS);
+    unsigned other = fabric_p_keys(fabric, target, theirs, PAIR_KEYS);
+    for (unsigned i = 0; i < own; i++)
+        for (unsigned j = 0; j < other; j++)
+            if ((ours[i] & 0x7FFF) && ((ours[i] ^ theirs[j]) & 0x7FFF) == 0 &&
+                ((ours[i] | theirs[j]) & 0x8000))
+                return ours[i];
+    return 0;
+}
+
+/* ---- JSON ---- */
+
+static void write_hops(const struct path_view *view, struct json *json)
+{
+    const struct topology *topology = &view->setup->topology;
+    const struct api_links *links = &view->watch->links;
+    json_begin_array(json, "hops");
+    for (size_t i = 0; i < view->hops.count; i++) {
+        const struct hop *hop = &view->hops.items[i];
+        uint32_t link = links->of_port[hop->port];
+        unsigned direction = api_link_direction(links, hop->port);
+        json_begin_object(json, NULL);
+        json_unsigned(json, "node", topology->ports.items[hop->port].node);
+        json_unsigned(json, "port", topology_port_number(topology, hop->port));
+        json_unsigned(json, "link", link);
+        json_unsigned(json, "dir", direction);
+        json_unsigned(json, "vl", hop->vl);
+        json_unsigned(json, "load", view->watch->tick.load[2 * (size_t)link + direction]);
+        json_end_object(json);
+    }
+    json_end_array(json);
+}
+
+void path_write(const struct watch *watch, uint32_t from, uint32_t to, struct text *out)
+{
+    const struct setup *setup = live_session_setup(watch->session);
+    struct path_view view = {.watch = watch, .setup = setup};
+    struct json json = {.out = out};
+    view.source = end_port(&setup->topology, from);
+    view.target = end_port(&setup->topology, to);
+    bool linked = view.source != TOPOLOGY_NONE && view.target != TOPOLOGY_NONE &&
+                  setup->topology.nodes.items[from].kind != NODE_SWITCH && from != to;
+    if (linked)
+        view.path = look_up(setup, view.source, view.target);
+    if (!linked)
+        snprintf(view.reason, sizeof view.reason, "a path is between two nodes, from an adapter");
+    else if (!view.path.dlid)
+        snprintf(view.reason, sizeof view.reason, "no manager has a path for this pair");
+    else
+        follow(&view);
+    json_begin_object(&json, NULL);
+    json_unsigned(&json, "from", from);
+    json_unsigned(&json, "to", to);
+    if (view.reason[0])
+        json_string(&json, "reason", view.reason);
+    else
+        json_null(&json, "reason");
+    json_unsigned(&json, "dlid", view.path.dlid);
+    json_unsigned(&json, "sl", view.path.sl);
+    uint16_t key = linked ? common_key(setup->fabric, view.source, view.target) : 0;
+    json_bool(&json, "allowed", key != 0);
+    if (key)
+        json_unsigned(&json, "pkey", key & 0x7FFF);
+    else
+        json_null(&json, "pkey");
+    write_hops(&view, &json);
+    if (linked)
+        write_alternatives(&view, &json);
+    json_end_object(&json);
+    vec_release(&view.hops);
+}
+
+/* ---- partitions ---- */
+
+static void write_members(const struct setup *setup, unsigned key, bool full, struct json *json)
+{
+    uint16_t keys[PAIR_KEYS];
+    json_begin_array(json, full ? "full" : "limited");
+    for (uint32_t node = 0; node < setup->topology.nodes.count; node++) {
+        if (setup->topology.nodes.items[node].kind == NODE_SWITCH)
+            continue;
+        uint32_t port = end_port(&setup->topology, node);
+        unsigned count =
+            port == TOPOLOGY_NONE ? 0 : fabric_p_keys(setup->fabric, port, keys, PAIR_KEYS);
+        for (unsigned i = 0; i < count; i++)
+            if ((keys[i] & 0x7FFFu) == key && (keys[i] >> 15) == full) {
+                json_unsigned(json, NULL, node);
+                break;
+            }
+    }
+    json_end_array(json);
+}
+
+static const char *partition_name(const struct setup *setup, unsigned key)
+{
+    for (size_t i = 0; i < setup->instances.count; i++) {
+        const struct partitions *partitions = &setup->instances.items[i]->config.partitions;
+        for (size_t j = 0; j < partitions->all.count; j++)
+            if ((partitions->all.items[j].key & 0x7FFFu) == key)
+                return partitions->all.items[j].name;
+    }
+    return key == 0x7FFF ? "Default" : "";
+}
+
+void partitions_write(const struct watch *watch, struct text *out)
+{
+    const struct setup *setup = live_session_setup(watch->session);
+    struct json json = {.out = out};
+    bool *seen = mem_zalloc(0x8000, sizeof *seen);
+    uint16_t keys[PAIR_KEYS];
+    for (uint32_t node = 0; node < setup->topology.nodes.count; node++) {
+        uint32_t port = end_port(&setup->topology, node);
+        bool adapter = setup->topology.nodes.items[node].kind != NODE_SWITCH;
+        unsigned count = adapter && port != TOPOLOGY_NONE
+                             ? fabric_p_keys(setup->fabric, port, keys, PAIR_KEYS)
+                             : 0;
+        for (unsigned i = 0; i < count; i++)
+            seen[keys[i] & 0x7FFF] = true;
+    }
+    json_begin_object(&json, NULL);
+    json_begin_array(&json, "partitions");
+    for (unsigned key = 1; key < 0x8000; key++) {
+        if (!seen[key])
+            continue;
+        json_begin_object(&json, NULL);
+        json_unsigned(&json, "pkey", key);
+        json_string(&json, "name", partition_name(setup, key));
+        write_members(setup, key, true, &json);
+        write_members(setup, key, false, &json);
+        json_end_object(&json);
+    }
+    json_end_array(&json);
+    json_end_object(&json);
+    mem_free(seen);
+}

@@ -1,0 +1,113 @@
+#include "host/http/clients.h"
+
+#include "base/map.h"
+#include "base/mem.h"
+#include "base/time.h"
+
+#include <netinet/in.h>
+
+static uint64_t hash_address(const struct http_clients *clients, const struct sockaddr *peer)
+{
+    uint64_t word = 1;
+    if (peer && peer->sa_family == AF_INET) {
+        word = ((const struct sockaddr_in *)peer)->sin_addr.s_addr;
+    } else if (peer && peer->sa_family == AF_INET6) {
+        const struct in6_addr *address = &((const struct sockaddr_in6 *)peer)->sin6_addr;
+        uint32_t v4;
+        memcpy(&word, address, sizeof word);
+        memcpy(&v4, address->s6_addr + 12, sizeof v4);
+        if (IN6_IS_ADDR_V4MAPPED(address))
+            word = v4;
+    }
+    return hash_mix(word ^ clients->seed);
+}
+
+static void close_client(struct http_client *client)
+{
+    client->phase = HTTP_CLIENT_CLOSED;
+    shutdown(client->fd, SHUT_RDWR);
+}
+
+/* Closes the oldest connection without a complete request, of one address or (NULL) of all. */
+static bool close_oldest(struct http_clients *clients, const uint64_t *address)
+{
+    for (struct http_client *client = clients->first; client; client = client->next)
+        if (client->phase == HTTP_CLIENT_WAITS && (!address || client->address == *address)) {
+            close_client(client);
+            return true;
+        }
+    return false;
+}
+
+static unsigned open_count(const struct http_clients *clients, const uint64_t *address)
+{
+    unsigned count = 0;
+    for (const struct http_client *client = clients->first; client; client = client->next)
+        count += client->phase != HTTP_CLIENT_CLOSED && (!address || client->address == *address);
+    return count;
+}
+
+struct http_client *http_clients_add(struct http_clients *clients, int fd,
+                                     const struct sockaddr *peer, uint64_t now_ns)
+{
+    struct http_client *client = mem_zalloc(1, sizeof *client);
+    client->fd = fd;
+    client->address = hash_address(clients, peer);
+    bool room = true;
+    if (open_count(clients, &client->address) >= clients->limits.connections_per_address)
+        room = close_oldest(clients, &client->address);
+    else if (open_count(clients, NULL) >= clients->limits.connections)
+        room = close_oldest(clients, NULL);
+    client->previous = clients->last;
+    *(clients->last ? &clients->last->next : &clients->first) = client;
+    clients->last = client;
+    clients->count++;
+    http_client_enter(clients, client, HTTP_CLIENT_WAITS, now_ns);
+    if (!room)
+        close_client(client);
+    return client;
+}
+
+void http_clients_remove(struct http_clients *clients, struct http_client *client)
+{
+    *(client->previous ? &client->previous->next : &clients->first) = client->next;
+    *(client->next ? &client->next->previous : &clients->last) = client->previous;
+    clients->count--;
+    mem_free(client);
+}
+
+void http_client_enter(struct http_clients *clients, struct http_client *client,
+                       enum http_client_phase phase, uint64_t now_ns)
+{
+    unsigned seconds = phase == HTTP_CLIENT_WAITS ? clients->limits.request_seconds
+                                                  : clients->limits.response_seconds;
+    if (client->phase == HTTP_CLIENT_CLOSED)
+        return;
+    client->phase = phase;
+    client->deadline_ns = phase == HTTP_CLIENT_STREAMS ? TIME_NEVER : now_ns + seconds * NS_PER_S;
+}
+
+bool http_client_may_ask(struct http_clients *clients, const struct http_client *client,
+                         uint64_t now_ns)
+{
+    struct http_bucket *bucket = &clients->buckets[client->address % HTTP_RATE_SLOTS];
+    uint64_t rate = clients->limits.requests_per_second, most = 2 * rate * 1000;
+    if (!bucket->time_ns || now_ns - bucket->time_ns >= 2 * NS_PER_S)
+        *bucket = (struct http_bucket){most, now_ns};
+    uint64_t passed_ms = (now_ns - bucket->time_ns) / NS_PER_MS;
+    bucket->tokens_milli += passed_ms * rate;
+    bucket->time_ns += passed_ms * NS_PER_MS;
+    if (bucket->tokens_milli > most)
+        bucket->tokens_milli = most;
+    if (bucket->tokens_milli < 1000)
+        return false;
+    bucket->tokens_milli -= 1000;
+    return true;
+}
+
+void http_clients_expire(struct http_clients *clients, uint64_t now_ns)
+{
+    for (struct http_client *client = clients->first; client; client = client->next)
+        if (client->phase != HTTP_CLIENT_CLOSED && client->deadline_ns <= now_ns)
+            close_client(client);
+}

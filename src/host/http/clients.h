@@ -1,0 +1,56 @@
+/* The connections of the HTTP server: their number, their deadlines, and the rate of requests.
+ *
+ * A connection that has not sent a complete request gives way to a new one when its address, or the
+ * server, has too many: the oldest is closed. So a client that sends its request at once is served,
+ * however many connections sit idle. A request must arrive, and its answer must be read, within the
+ * times of `struct http_limits`. A connection is closed by shutdown(2): libmicrohttpd then reads
+ * the end of the connection. The caller locks. */
+#ifndef WEFT_HOST_HTTP_CLIENTS_H
+#define WEFT_HOST_HTTP_CLIENTS_H
+
+#include "host/http/http.h"
+
+#include <sys/socket.h>
+
+enum { HTTP_RATE_SLOTS = 256 };
+
+enum http_client_phase {
+    HTTP_CLIENT_WAITS, /* no complete request was received */
+    HTTP_CLIENT_READS, /* the answer is being sent */
+    HTTP_CLIENT_STREAMS,
+    HTTP_CLIENT_CLOSED,
+};
+
+struct http_client {
+    struct http_client *previous, *next; /* oldest first */
+    int fd;
+    uint64_t address; /* hash of the peer's address; /64 of IPv6 */
+    enum http_client_phase phase;
+    uint64_t deadline_ns;
+};
+
+struct http_clients {
+    struct http_limits limits;
+    struct http_client *first, *last;
+    unsigned count;
+    uint64_t seed;
+    /* A token bucket for each hash of an address: two addresses may share one. */
+    struct http_bucket {
+        uint64_t tokens_milli, time_ns;
+    } buckets[HTTP_RATE_SLOTS];
+};
+
+/* `peer` may be NULL (Unix socket). */
+struct http_client *http_clients_add(struct http_clients *clients, int fd,
+                                     const struct sockaddr *peer, uint64_t now_ns);
+void http_clients_remove(struct http_clients *clients, struct http_client *client);
+/* Changes the phase and the deadline. */
+void http_client_enter(struct http_clients *clients, struct http_client *client,
+                       enum http_client_phase phase, uint64_t now_ns);
+/* Takes a token of the rate limit; false if there is none. */
+bool http_client_may_ask(struct http_clients *clients, const struct http_client *client,
+                         uint64_t now_ns);
+/* Closes the connections whose deadline has passed. */
+void http_clients_expire(struct http_clients *clients, uint64_t now_ns);
+
+#endif

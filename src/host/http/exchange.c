@@ -1,0 +1,266 @@
+/* One request: libmicrohttpd calls these functions when the request line, the head, parts of the
+ * body and the end were received, in the server's thread.
+ *
+ * A request is judged when its head is complete: a refused one is answered before its body arrives.
+ * A request for a route with `in_loop` is suspended until http_server_serve() has answered it;
+ * libmicrohttpd then calls http_exchange_continue() again. */
+#include "host/http/internal.h"
+
+#include "base/mem.h"
+#include "base/sha256.h"
+#include "host/http/guard.h"
+#include "host/http/stream.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+const char *http_parameter(const struct http_request *request, const char *name)
+{
+    return http_fields_get(request->fields, name);
+}
+
+void *http_exchange_begin(void *server, const char *uri, struct MHD_Connection *connection)
+{
+    struct http_exchange *exchange = mem_zalloc(1, sizeof *exchange);
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    exchange->server = server;
+    exchange->connection = connection;
+    exchange->client = info ? info->socket_context : NULL;
+    exchange->uri = mem_strdup(uri);
+    exchange->query = strchr(exchange->uri, '?');
+    if (exchange->query)
+        *exchange->query++ = 0;
+    return exchange;
+}
+
+void http_exchange_end(void *context, struct MHD_Connection *connection, void **data,
+                       enum MHD_RequestTerminationCode code)
+{
+    struct http_server *server = context;
+    struct http_exchange *exchange = *data;
+    (void)connection;
+    (void)code;
+    if (!exchange)
+        return;
+    pthread_mutex_lock(&server->lock);
+    if (exchange->client)
+        http_client_enter(&server->clients, exchange->client, HTTP_CLIENT_WAITS, http_now_ns());
+    pthread_mutex_unlock(&server->lock);
+    if (exchange->response.release)
+        exchange->response.release(exchange->response.source);
+    text_release(&exchange->response.body);
+    text_release(&exchange->body);
+    mem_free(exchange->uri);
+    mem_free(exchange);
+    *data = NULL;
+}
+
+static const char *header(const struct http_exchange *exchange, const char *name)
+{
+    return MHD_lookup_connection_value(exchange->connection, MHD_HEADER_KIND, name);
+}
+
+/* What the "*" of a route matches; NULL if the path is not that of the route. */
+static const char *match_path(const char *pattern, const char *path)
+{
+    size_t length = strlen(pattern);
+    if (length && pattern[length - 1] == '*')
+        return strncmp(pattern, path, length - 1) == 0 ? path + length - 1 : NULL;
+    return strcmp(pattern, path) == 0 ? "" : NULL;
+}
+
+/* Returns false after a refusal: no such path, or another method. */
+static bool find_route(struct http_exchange *exchange)
+{
+    const struct http_server *server = exchange->server;
+    struct http_request *request = &exchange->request;
+    bool known_path = false;
+    for (size_t i = 0; i < server->route_count; i++) {
+        const struct http_route *route = &server->routes[i];
+        const char *rest = match_path(route->path, request->path);
+        if (!rest)
+            continue;
+        known_path = true;
+        if (strcmp(route->method, request->method) != 0)
+            continue;
+        exchange->route = route;
+        request->rest = rest;
+        return true;
+    }
+    if (known_path)
+        http_refuse(&exchange->response, 405, "method not allowed");
+    else
+        http_refuse(&exchange->response, 404, "not found");
+    return false;
+}
+
+static bool is_own_peer(const struct http_exchange *exchange)
+{
+    struct ucred peer;
+    socklen_t bytes = sizeof peer;
+    return *exchange->server->address.unix_path && exchange->client &&
+           getsockopt(exchange->client->fd, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) == 0 &&
+           (peer.uid == geteuid() || peer.uid == 0);
+}
+
+static bool has_token(const struct http_exchange *exchange)
+{
+    const char *given = header(exchange, "X-Weft-Token"), *token = exchange->server->token;
+    return given && strlen(given) == strlen(token) && secret_equal(given, token, strlen(token));
+}
+
+static bool check_origin(struct http_exchange *exchange)
+{
+    const struct http_server *server = exchange->server;
+    const char *names[3], *host = header(exchange, "Host"), *site;
+    for (size_t i = 0; i < 3; i++)
+        names[i] = server->own_names[i];
+    if (!*server->address.unix_path && !http_guard_host(host, names, 3)) {
+        http_refuse(&exchange->response, 421, "this server does not answer for that Host");
+        return false;
+    }
+    site = header(exchange, "Sec-Fetch-Site");
+    bool foreign = site && strcmp(site, "cross-site") == 0 && exchange->route->changes;
+    if (foreign || !http_guard_origin(header(exchange, "Origin"), host)) {
+        http_refuse(&exchange->response, 403, "requests of other sites are refused");
+        return false;
+    }
+    return true;
+}
+
+static bool check_size(struct http_exchange *exchange)
+{
+    const char *length = header(exchange, "Content-Length");
+    if (!length || strtoull(length, NULL, 10) <= exchange->server->limits.body_bytes)
+        return true;
+    http_refuse(&exchange->response, 413, "the limit of a request is %zu bytes",
+                exchange->server->limits.body_bytes);
+    return false;
+}
+
+static bool check_rate(struct http_exchange *exchange)
+{
+    struct http_server *server = exchange->server;
+    pthread_mutex_lock(&server->lock);
+    bool allowed =
+        !exchange->client || http_client_may_ask(&server->clients, exchange->client, http_now_ns());
+    pthread_mutex_unlock(&server->lock);
+    if (!allowed)
+        http_refuse(&exchange->response, 429, "too many requests");
+    return allowed;
+}
+
+/* Judges the head of a request; false after a refusal. */
+static bool accept_head(struct http_exchange *exchange, const char *method)
+{
+    exchange->request.method = strcmp(method, "HEAD") == 0 ? "GET" : method;
+    exchange->request.path = exchange->uri;
+    exchange->request.fields = &exchange->fields;
+    if (!check_rate(exchange))
+        return false;
+    if (!http_decode(exchange->uri, false) ||
+        (exchange->query && !http_fields_add(&exchange->fields, exchange->query))) {
+        http_refuse(&exchange->response, 400, "malformed URL");
+        return false;
+    }
+    if (!find_route(exchange) || !check_origin(exchange) || !check_size(exchange))
+        return false;
+    if (exchange->route->changes && !has_token(exchange) && !is_own_peer(exchange)) {
+        http_refuse(&exchange->response, 401, "this request needs the token in X-Weft-Token");
+        return false;
+    }
+    return true;
+}
+
+static enum MHD_Result answer(struct http_exchange *exchange, enum http_client_phase phase)
+{
+    struct http_server *server = exchange->server;
+    exchange->state = HTTP_ANSWERED;
+    pthread_mutex_lock(&server->lock);
+    if (exchange->client)
+        http_client_enter(&server->clients, exchange->client, phase, http_now_ns());
+    pthread_mutex_unlock(&server->lock);
+    if (phase != HTTP_CLIENT_STREAMS)
+        return http_send(exchange);
+    struct MHD_Response *response =
+        http_stream_subscribe(exchange->route->stream, exchange->connection);
+    if (response)
+        return http_queue(exchange, 200, "text/event-stream", "no-store", response);
+    http_refuse(&exchange->response, 503, "too many subscribers");
+    return http_send(exchange);
+}
+
+/* Hands the request to http_server_serve(). */
+static enum MHD_Result defer(struct http_exchange *exchange)
+{
+    struct http_server *server = exchange->server;
+    pthread_mutex_lock(&server->lock);
+    bool full = server->stopping || server->pending_count >= server->limits.pending;
+    if (!full) {
+        exchange->state = HTTP_PENDING;
+        MHD_suspend_connection(exchange->connection);
+        exchange->next = NULL;
+        *server->pending_end = exchange;
+        server->pending_end = &exchange->next;
+        server->pending_count++;
+        eventfd_write(server->wake, 1);
+    }
+    pthread_mutex_unlock(&server->lock);
+    if (!full)
+        return MHD_YES;
+    http_refuse(&exchange->response, 503, "too many requests wait");
+    return answer(exchange, HTTP_CLIENT_READS);
+}
+
+static enum MHD_Result execute(struct http_exchange *exchange)
+{
+    const struct http_route *route = exchange->route;
+    const char *type = header(exchange, "Content-Type");
+    struct http_request *request = &exchange->request;
+    request->body = exchange->body.length ? exchange->body.data : "";
+    request->body_bytes = exchange->body.length;
+    if (type && strncmp(type, "application/x-www-form-urlencoded", 33) == 0 &&
+        (strlen(request->body) != request->body_bytes ||
+         !http_fields_add(&exchange->fields, (char *)request->body))) {
+        http_refuse(&exchange->response, 400, "malformed form");
+        return answer(exchange, HTTP_CLIENT_READS);
+    }
+    if (route->stream)
+        return answer(exchange, HTTP_CLIENT_STREAMS);
+    if (route->in_loop)
+        return defer(exchange);
+    if (route->file)
+        exchange->response.file = route->file;
+    else
+        route->handler(route->context, request, &exchange->response);
+    return answer(exchange, HTTP_CLIENT_READS);
+}
+
+enum MHD_Result http_exchange_continue(void *server, struct MHD_Connection *connection,
+                                       const char *url, const char *method, const char *version,
+                                       const char *data, size_t *bytes, void **context)
+{
+    struct http_exchange *exchange = *context;
+    (void)server;
+    (void)connection;
+    (void)url;
+    (void)version;
+    if (!exchange)
+        return MHD_NO;
+    if (exchange->state == HTTP_PENDING) /* http_server_serve() has answered it */
+        return answer(exchange, HTTP_CLIENT_READS);
+    if (!exchange->request.method) /* the first call, before the body */
+        return accept_head(exchange, method) ? MHD_YES : answer(exchange, HTTP_CLIENT_READS);
+    if (*bytes) {
+        if (exchange->body.length + *bytes > exchange->server->limits.body_bytes)
+            return MHD_NO; /* longer than announced, or chunked: an answer is not possible here */
+        text_append(&exchange->body, data, *bytes);
+        *bytes = 0;
+        return MHD_YES;
+    }
+    return execute(exchange);
+}

@@ -1,0 +1,244 @@
+/* The server: its socket, its threads and the queue of requests for the owner's loop. */
+#include "host/http/internal.h"
+
+#include "base/mem.h"
+#include "base/time.h"
+#include "host/http/stream.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/random.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { PING_SECONDS = 10 };
+
+const struct http_limits http_default_limits = {
+    .connections = 128,
+    .connections_per_address = 64,
+    .requests_per_second = 200,
+    .pending = 32,
+    .header_bytes = 16 * 1024,
+    .body_bytes = 64 * 1024,
+    .request_seconds = 10,
+    .response_seconds = 60,
+};
+
+uint64_t http_now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+}
+
+static void connection_changed(void *context, struct MHD_Connection *connection,
+                               void **socket_context, enum MHD_ConnectionNotificationCode code)
+{
+    struct http_server *server = context;
+    pthread_mutex_lock(&server->lock);
+    if (code == MHD_CONNECTION_NOTIFY_STARTED) {
+        const union MHD_ConnectionInfo *fd =
+            MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+        const union MHD_ConnectionInfo *peer =
+            MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+        *socket_context =
+            http_clients_add(&server->clients, fd->connect_fd,
+                             *server->address.unix_path ? NULL : peer->client_addr, http_now_ns());
+        pthread_cond_signal(&server->ticked);
+    } else {
+        http_clients_remove(&server->clients, *socket_context);
+        *socket_context = NULL;
+    }
+    pthread_mutex_unlock(&server->lock);
+}
+
+static void ping_streams(const struct http_server *server)
+{
+    for (size_t i = 0; i < server->route_count; i++)
+        if (server->routes[i].stream)
+            http_stream_ping(server->routes[i].stream);
+}
+
+/* Closes connections that are too slow, and pings streams. Sleeps while there is no connection. */
+static void *run_clock(void *context)
+{
+    struct http_server *server = context;
+    uint64_t next_ping_ns = 0;
+    pthread_mutex_lock(&server->lock);
+    while (!server->stopping) {
+        struct timespec until;
+        clock_gettime(CLOCK_MONOTONIC, &until);
+        until.tv_sec++;
+        if (server->clients.count)
+            pthread_cond_timedwait(&server->ticked, &server->lock, &until);
+        else
+            pthread_cond_wait(&server->ticked, &server->lock);
+        uint64_t now_ns = http_now_ns();
+        http_clients_expire(&server->clients, now_ns);
+        if (now_ns < next_ping_ns || server->stopping)
+            continue;
+        next_ping_ns = now_ns + PING_SECONDS * NS_PER_S;
+        pthread_mutex_unlock(&server->lock);
+        ping_streams(server);
+        pthread_mutex_lock(&server->lock);
+    }
+    pthread_mutex_unlock(&server->lock);
+    return NULL;
+}
+
+static void make_token(char token[HTTP_TOKEN_BYTES])
+{
+    uint8_t random[HTTP_TOKEN_BYTES / 2];
+    if (getrandom(random, sizeof random, 0) != sizeof random)
+        mem_fail("random bytes");
+    for (size_t i = 0; i < sizeof random; i++)
+        snprintf(token + 2 * i, 3, "%02x", random[i]);
+}
+
+static void learn_names(struct http_server *server, const char *given)
+{
+    char *full = server->own_names[0], *brief = server->own_names[1];
+    if (gethostname(full, sizeof server->own_names[0] - 1) < 0)
+        *full = 0;
+    strcpy(brief, full);
+    brief[strcspn(brief, ".")] = 0;
+    snprintf(server->own_names[2], sizeof server->own_names[2], "%s", given ? given : "");
+}
+
+static int start_threads(struct http_server *server, int listener, struct err *err)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before); /* signals are for the owner's threads */
+    server->daemon = MHD_start_daemon(
+        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL,
+        http_exchange_continue, server, MHD_OPTION_LISTEN_SOCKET, listener,
+        MHD_OPTION_CONNECTION_LIMIT, server->limits.connections + 16,
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, 2 * server->limits.header_bytes,
+        MHD_OPTION_URI_LOG_CALLBACK, http_exchange_begin, server, MHD_OPTION_NOTIFY_COMPLETED,
+        http_exchange_end, server, MHD_OPTION_NOTIFY_CONNECTION, connection_changed, server,
+        MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
+    if (server->daemon && pthread_create(&server->clock, NULL, run_clock, server) != 0)
+        mem_fail("a thread");
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return server->daemon ? 0 : err_set(err, EIO, "cannot start the HTTP server");
+}
+
+static struct http_server *make_server(const struct http_options *options)
+{
+    struct http_server *server = mem_zalloc(1, sizeof *server);
+    pthread_condattr_t monotonic;
+    server->routes = options->routes;
+    server->route_count = options->route_count;
+    server->limits = options->limits.connections ? options->limits : http_default_limits;
+    server->clients.limits = server->limits;
+    server->pending_end = &server->pending;
+    if (getrandom(&server->clients.seed, sizeof server->clients.seed, 0) < 0)
+        mem_fail("random bytes");
+    pthread_mutex_init(&server->lock, NULL);
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&server->ticked, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+    server->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (options->token)
+        snprintf(server->token, sizeof server->token, "%s", options->token);
+    else
+        make_token(server->token);
+    learn_names(server, options->host_name);
+    return server;
+}
+
+static void free_server(struct http_server *server)
+{
+    if (server->wake >= 0)
+        close(server->wake);
+    pthread_cond_destroy(&server->ticked);
+    pthread_mutex_destroy(&server->lock);
+    mem_free(server);
+}
+
+int http_server_start(struct http_server **result, const struct http_options *options,
+                      struct err *err)
+{
+    struct http_server *server = make_server(options);
+    int listener = http_address_parse(options->listen, &server->address, err);
+    if (listener == 0)
+        listener = http_address_listen(&server->address, err);
+    if (listener < 0) {
+        free_server(server);
+        return listener;
+    }
+    http_address_url(&server->address, listener, server->url, sizeof server->url);
+    int error = start_threads(server, listener, err);
+    if (error) {
+        close(listener);
+        free_server(server);
+        return error;
+    }
+    *result = server;
+    return 0;
+}
+
+/* Suspended connections are resumed, so that libmicrohttpd can close them. */
+void http_server_stop(struct http_server *server)
+{
+    if (!server)
+        return;
+    pthread_mutex_lock(&server->lock);
+    server->stopping = true;
+    pthread_cond_signal(&server->ticked);
+    for (struct http_exchange *at = server->pending; at; at = at->next) {
+        http_refuse(&at->response, 503, "the server stops");
+        MHD_resume_connection(at->connection);
+    }
+    server->pending = NULL;
+    pthread_mutex_unlock(&server->lock);
+    pthread_join(server->clock, NULL);
+    for (size_t i = 0; i < server->route_count; i++)
+        if (server->routes[i].stream)
+            http_stream_close(server->routes[i].stream);
+    MHD_stop_daemon(server->daemon);
+    if (*server->address.unix_path)
+        unlink(server->address.unix_path);
+    free_server(server);
+}
+
+const char *http_server_address(const struct http_server *server)
+{
+    return server->url;
+}
+
+const char *http_server_token(const struct http_server *server)
+{
+    return server->token;
+}
+
+int http_server_fd(const struct http_server *server)
+{
+    return server->wake;
+}
+
+bool http_server_serve(struct http_server *server)
+{
+    eventfd_t ignored;
+    pthread_mutex_lock(&server->lock);
+    struct http_exchange *exchange = server->pending;
+    if (exchange) {
+        server->pending = exchange->next;
+        server->pending_count--;
+    }
+    if (!server->pending) {
+        server->pending_end = &server->pending;
+        eventfd_read(server->wake, &ignored);
+    }
+    pthread_mutex_unlock(&server->lock);
+    if (!exchange)
+        return false;
+    const struct http_route *route = exchange->route;
+    route->handler(route->context, &exchange->request, &exchange->response);
+    MHD_resume_connection(exchange->connection);
+    return true;
+}

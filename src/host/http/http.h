@@ -1,0 +1,124 @@
+/* An HTTP server for metrics and for the live page, on libmicrohttpd (decision 017).
+ *
+ * The server has a thread of its own. The thread of a manager or a fabric never reads from or
+ * writes to a connection, so a slow client cannot delay it. A handler runs in the server's thread;
+ * it must not wait, and it reads only data that it may share. A route with `in_loop` is the
+ * exception: its handler runs in the thread that calls http_server_serve(), and only for a request
+ * that was received completely and accepted.
+ *
+ * Requests that change something need the token of the server in the header X-Weft-Token, which a
+ * page of another origin cannot send, or come over a Unix socket from the same user. Requests with
+ * a foreign Host or Origin are refused (DNS rebinding, RFC 6454). The limits of `struct
+ * http_limits` apply to all requests. Requests carry their parameters as a query or as a form
+ * (application/x-www-form-urlencoded): there is no parser for JSON. */
+#ifndef WEFT_HOST_HTTP_HTTP_H
+#define WEFT_HOST_HTTP_HTTP_H
+
+#include "base/err.h"
+#include "base/text.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct http_server;
+struct http_stream;
+
+/* A resource that never changes, such as the bundle of the live page. */
+struct http_file {
+    const char *type;
+    const void *data;
+    size_t bytes;
+    const void *gzip; /* the same content compressed by gzip; NULL: none */
+    size_t gzip_bytes;
+    const char *etag; /* without quotes: a digest of the content */
+};
+
+struct http_request {
+    const char *method; /* "GET" also for HEAD */
+    const char *path;   /* percent-decoded, without the query */
+    const char *rest;   /* the part of the path that the "*" of the route matches */
+    const char *body;   /* NUL-terminated */
+    size_t body_bytes;
+    const struct http_fields *fields;
+};
+/* The value of a parameter in the query or in the form; NULL if it is absent. */
+const char *http_parameter(const struct http_request *request, const char *name);
+
+/* The answer: a file, a generator or `body`. */
+struct http_response {
+    unsigned status;  /* 200 unless set */
+    const char *type; /* "application/json" unless set; a constant */
+    struct text body; /* the server releases it */
+    const struct http_file *file;
+    /* Writes the next bytes of the content; returns 0 at its end. It runs in the server's thread.
+     */
+    size_t (*generate)(void *source, char *buffer, size_t size);
+    void (*release)(void *source); /* called once, with or without the end being reached */
+    void *source;
+};
+/* Answers with a status and one line of text. */
+void http_refuse(struct http_response *response, unsigned status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+typedef void http_handler(void *context, const struct http_request *request,
+                          struct http_response *response);
+
+/* A request is answered by the first route that matches. */
+struct http_route {
+    const char *method;           /* "GET" or "POST" */
+    const char *path;             /* one that ends in "*" matches every path that begins so */
+    bool changes;                 /* needs the token */
+    bool in_loop;                 /* the handler runs in http_server_serve() */
+    const struct http_file *file; /* or */
+    struct http_stream *stream;   /* or */
+    http_handler *handler;
+    void *context;
+};
+
+struct http_limits {
+    unsigned connections, connections_per_address;
+    unsigned requests_per_second; /* of one address; twice as many in a burst */
+    unsigned pending;             /* requests that wait for http_server_serve() */
+    size_t header_bytes, body_bytes;
+    unsigned request_seconds;  /* to send a request completely */
+    unsigned response_seconds; /* to read an answer completely, except a stream */
+};
+extern const struct http_limits http_default_limits;
+
+struct http_options {
+    /* [ADDRESS:]PORT, [IPV6]:PORT or unix:PATH. The loopback address unless given; "*" is every
+     * address; port 0 is any free port. */
+    const char *listen;
+    const char *token;               /* NULL: a random one */
+    const char *host_name;           /* a further name in Host that is accepted; may be NULL */
+    const struct http_route *routes; /* must outlive the server */
+    size_t route_count;
+    struct http_limits limits; /* zero: http_default_limits */
+};
+
+int http_server_start(struct http_server **server, const struct http_options *options,
+                      struct err *err);
+void http_server_stop(struct http_server *server); /* accepts NULL */
+
+/* For messages: "http://127.0.0.1:9090" or "unix:/path". */
+const char *http_server_address(const struct http_server *server);
+const char *http_server_token(const struct http_server *server);
+
+/* Readable when a request for a route with `in_loop` waits. */
+int http_server_fd(const struct http_server *server);
+/* Answers at most one such request; returns false if none waits. */
+bool http_server_serve(struct http_server *server);
+
+/* A stream of server-sent events (text/event-stream). Any thread may publish. Each subscriber has a
+ * queue of bounded size: one that reads too slowly loses the queued events and receives an event
+ * "lost" with their number, {"events":N}. */
+struct http_stream *http_stream_new(void);
+void http_stream_free(struct http_stream *stream); /* after http_server_stop(); accepts NULL */
+/* `data` may have several lines. With `replaces`, it takes the place of an event of the same name
+ * that a subscriber has not begun to read: for states of which only the last is of interest. */
+void http_stream_publish(struct http_stream *stream, const char *event, const char *data,
+                         bool replaces);
+unsigned http_stream_subscribers(struct http_stream *stream);
+
+#endif

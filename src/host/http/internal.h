@@ -1,0 +1,67 @@
+/* What the files of the HTTP server share. */
+#ifndef WEFT_HOST_HTTP_INTERNAL_H
+#define WEFT_HOST_HTTP_INTERNAL_H
+
+#include "host/http/address.h"
+#include "host/http/clients.h"
+#include "host/http/fields.h"
+#include "host/http/http.h"
+
+#include <microhttpd.h>
+#include <pthread.h>
+
+enum { HTTP_TOKEN_BYTES = 33 };
+
+/* One request and its answer. */
+struct http_exchange {
+    struct http_server *server;
+    struct http_client *client;
+    struct MHD_Connection *connection;
+    struct http_exchange *next; /* in the queue of http_server_serve() */
+    char *uri;                  /* decoded in place; path and fields point into it */
+    char *query;                /* in `uri`; NULL: none */
+    const struct http_route *route;
+    struct http_request request;
+    struct http_fields fields;
+    struct text body;
+    struct http_response response;
+    enum { HTTP_RECEIVES, HTTP_PENDING, HTTP_ANSWERED } state;
+};
+
+struct http_server {
+    struct MHD_Daemon *daemon;
+    const struct http_route *routes;
+    size_t route_count;
+    struct http_limits limits;
+    struct http_address address;
+    char url[160];
+    char token[HTTP_TOKEN_BYTES];
+    char own_names[3][256];
+    int wake; /* eventfd: readable while `pending` is not empty */
+    pthread_t clock;
+    pthread_cond_t ticked;
+
+    pthread_mutex_t lock; /* of what follows */
+    struct http_clients clients;
+    struct http_exchange *pending, **pending_end;
+    unsigned pending_count;
+    bool stopping;
+};
+
+uint64_t http_now_ns(void);
+
+/* exchange.c: the callbacks of libmicrohttpd for one request. */
+void *http_exchange_begin(void *server, const char *uri, struct MHD_Connection *connection);
+enum MHD_Result http_exchange_continue(void *server, struct MHD_Connection *connection,
+                                       const char *url, const char *method, const char *version,
+                                       const char *data, size_t *bytes, void **exchange);
+void http_exchange_end(void *server, struct MHD_Connection *connection, void **exchange,
+                       enum MHD_RequestTerminationCode code);
+
+/* response.c */
+enum MHD_Result http_send(struct http_exchange *exchange);
+/* Adds the headers that every answer has, and queues the response. Consumes it. */
+enum MHD_Result http_queue(struct http_exchange *exchange, unsigned status, const char *type,
+                           const char *cache, struct MHD_Response *response);
+
+#endif

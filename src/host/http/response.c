@@ -1,0 +1,135 @@
+/* Answers: their headers, files with their validators, and generated content. */
+#include "host/http/internal.h"
+
+#include "base/mem.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+enum { GENERATE_BYTES = 256 * 1024 };
+
+/* Scripts and styles only from this server, no frames, no forms, no plugins. */
+static const char content_policy[] =
+    "default-src 'self'; img-src 'self' data: blob:; worker-src 'self' blob:; object-src 'none'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+void http_refuse(struct http_response *response, unsigned status, const char *format, ...)
+{
+    va_list arguments;
+    response->status = status;
+    response->type = "text/plain; charset=utf-8";
+    text_clear(&response->body);
+    va_start(arguments, format);
+    text_vprintf(&response->body, format, arguments);
+    va_end(arguments);
+    text_putc(&response->body, '\n');
+}
+
+enum MHD_Result http_queue(struct http_exchange *exchange, unsigned status, const char *type,
+                           const char *cache, struct MHD_Response *response)
+{
+    if (type)
+        MHD_add_response_header(response, "Content-Type", type);
+    MHD_add_response_header(response, "Cache-Control", cache);
+    MHD_add_response_header(response, "Content-Security-Policy", content_policy);
+    MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
+    MHD_add_response_header(response, "X-Frame-Options", "DENY");
+    MHD_add_response_header(response, "Referrer-Policy", "no-referrer");
+    MHD_add_response_header(response, "Cross-Origin-Resource-Policy", "same-origin");
+    enum MHD_Result result = MHD_queue_response(exchange->connection, status, response);
+    MHD_destroy_response(response);
+    return result;
+}
+
+static const char *header(const struct http_exchange *exchange, const char *name)
+{
+    return MHD_lookup_connection_value(exchange->connection, MHD_HEADER_KIND, name);
+}
+
+static struct MHD_Response *buffer_response(const void *data, size_t bytes,
+                                            enum MHD_ResponseMemoryMode mode)
+{
+    struct MHD_Response *response =
+        MHD_create_response_from_buffer(bytes, bytes ? (void *)data : "", mode);
+    if (!response)
+        mem_fail("an HTTP response");
+    return response;
+}
+
+/* Whether a comma-separated header has an entry; parameters such as ";q=0.5" are ignored, so
+ * "gzip;q=0" is not understood as a refusal. */
+static bool lists(const char *list, const char *entry)
+{
+    size_t length = strlen(entry);
+    for (const char *at = list; at && *at; at = strchr(at, ',')) {
+        at += strspn(at, ", \t");
+        if (strncasecmp(at, entry, length) == 0 && strchr(",; \t", at[length]))
+            return true;
+    }
+    return false;
+}
+
+static enum MHD_Result send_file(struct http_exchange *exchange, const struct http_file *file)
+{
+    char etag[80];
+    bool gzip = file->gzip && lists(header(exchange, "Accept-Encoding"), "gzip");
+    snprintf(etag, sizeof etag, "\"%s%s\"", file->etag, gzip ? "-gzip" : "");
+    bool unchanged = lists(header(exchange, "If-None-Match"), etag);
+    const void *data = gzip ? file->gzip : file->data;
+    size_t bytes = gzip ? file->gzip_bytes : file->bytes;
+    struct MHD_Response *response =
+        buffer_response(data, unchanged ? 0 : bytes, MHD_RESPMEM_PERSISTENT);
+    MHD_add_response_header(response, "ETag", etag);
+    if (file->gzip)
+        MHD_add_response_header(response, "Vary", "Accept-Encoding");
+    if (gzip && !unchanged)
+        MHD_add_response_header(response, "Content-Encoding", "gzip");
+    return http_queue(exchange, unchanged ? 304 : 200, file->type, "no-cache", response);
+}
+
+struct generator {
+    size_t (*generate)(void *source, char *buffer, size_t size);
+    void (*release)(void *source);
+    void *source;
+};
+
+static ssize_t read_generator(void *context, uint64_t position, char *buffer, size_t size)
+{
+    struct generator *generator = context;
+    (void)position;
+    size_t bytes = generator->generate(generator->source, buffer, size);
+    return bytes ? (ssize_t)bytes : MHD_CONTENT_READER_END_OF_STREAM;
+}
+
+static void free_generator(void *context)
+{
+    struct generator *generator = context;
+    if (generator->release)
+        generator->release(generator->source);
+    mem_free(generator);
+}
+
+enum MHD_Result http_send(struct http_exchange *exchange)
+{
+    struct http_response *answer = &exchange->response;
+    struct MHD_Response *response;
+    if (answer->file)
+        return send_file(exchange, answer->file);
+    if (answer->generate) {
+        struct generator *generator = mem_zalloc(1, sizeof *generator);
+        *generator = (struct generator){answer->generate, answer->release, answer->source};
+        answer->source = NULL;
+        answer->release = NULL;
+        response = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, GENERATE_BYTES,
+                                                     read_generator, generator, free_generator);
+        if (!response)
+            mem_fail("an HTTP response");
+    } else {
+        response = buffer_response(answer->body.data, answer->body.length, MHD_RESPMEM_MUST_FREE);
+        if (!answer->body.length)
+            text_release(&answer->body);
+        answer->body = (struct text){0};
+    }
+    return http_queue(exchange, answer->status ? answer->status : 200,
+                      answer->type ? answer->type : "application/json", "no-store", response);
+}

@@ -1,0 +1,132 @@
+/* Limits of connections and requests, with a clock of the test. */
+#include "base/time.h"
+#include "host/http/clients.h"
+#include "test.h"
+
+#include <netinet/in.h>
+
+struct fixture {
+    struct http_clients clients;
+    int peers[64];
+    unsigned count;
+};
+
+static int setup(void **state)
+{
+    struct fixture *f = calloc(1, sizeof *f);
+    f->clients.limits = (struct http_limits){.connections = 6,
+                                             .connections_per_address = 4,
+                                             .requests_per_second = 10,
+                                             .request_seconds = 10,
+                                             .response_seconds = 60};
+    *state = f;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct fixture *f = *state;
+    while (f->clients.first) {
+        close(f->clients.first->fd);
+        http_clients_remove(&f->clients, f->clients.first);
+    }
+    for (unsigned i = 0; i < f->count; i++)
+        close(f->peers[i]);
+    free(f);
+    return 0;
+}
+
+static struct http_client *add(struct fixture *f, uint32_t address, uint64_t now_s)
+{
+    int pair[2];
+    struct sockaddr_in peer = {.sin_family = AF_INET, .sin_addr.s_addr = address};
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
+    f->peers[f->count++] = pair[1];
+    return http_clients_add(&f->clients, pair[0], (struct sockaddr *)&peer, now_s * NS_PER_S);
+}
+
+static void the_oldest_without_a_request_gives_way(void **state)
+{
+    struct fixture *f = *state;
+    struct http_client *first = add(f, 1, 1), *second = add(f, 1, 1);
+    add(f, 1, 1);
+    add(f, 1, 1);
+    http_client_enter(&f->clients, first, HTTP_CLIENT_READS, NS_PER_S);
+    assert_int_equal(add(f, 1, 1)->phase, HTTP_CLIENT_WAITS);
+    assert_int_equal(first->phase, HTTP_CLIENT_READS);
+    assert_int_equal(second->phase, HTTP_CLIENT_CLOSED);
+    char byte;
+    assert_int_equal(recv(f->peers[1], &byte, 1, 0), 0); /* the peer sees it */
+}
+
+static void an_address_that_reads_everywhere_gets_no_more(void **state)
+{
+    struct fixture *f = *state;
+    for (unsigned i = 0; i < 4; i++)
+        http_client_enter(&f->clients, add(f, 1, 1), HTTP_CLIENT_STREAMS, NS_PER_S);
+    assert_int_equal(add(f, 1, 1)->phase, HTTP_CLIENT_CLOSED);
+    assert_int_equal(add(f, 2, 1)->phase, HTTP_CLIENT_WAITS);
+}
+
+static void the_total_is_limited(void **state)
+{
+    struct fixture *f = *state;
+    struct http_client *oldest = add(f, 1, 1);
+    for (uint32_t i = 2; i <= 6; i++)
+        add(f, i, 1);
+    assert_int_equal(oldest->phase, HTTP_CLIENT_WAITS);
+    add(f, 7, 1);
+    assert_int_equal(oldest->phase, HTTP_CLIENT_CLOSED);
+}
+
+static void slow_connections_are_closed(void **state)
+{
+    struct fixture *f = *state;
+    struct http_client *waits = add(f, 1, 1), *reads = add(f, 1, 1), *streams = add(f, 1, 1);
+    http_client_enter(&f->clients, reads, HTTP_CLIENT_READS, NS_PER_S);
+    http_client_enter(&f->clients, streams, HTTP_CLIENT_STREAMS, NS_PER_S);
+    http_clients_expire(&f->clients, 10 * NS_PER_S);
+    assert_int_equal(waits->phase, HTTP_CLIENT_WAITS);
+    http_clients_expire(&f->clients, 11 * NS_PER_S);
+    assert_int_equal(waits->phase, HTTP_CLIENT_CLOSED);
+    assert_int_equal(reads->phase, HTTP_CLIENT_READS);
+    http_clients_expire(&f->clients, 61 * NS_PER_S);
+    assert_int_equal(reads->phase, HTTP_CLIENT_CLOSED);
+    http_clients_expire(&f->clients, 10000 * NS_PER_S);
+    assert_int_equal(streams->phase, HTTP_CLIENT_STREAMS);
+}
+
+static unsigned ask_all(struct fixture *f, struct http_client *client, uint64_t now_ns)
+{
+    unsigned count = 0;
+    while (http_client_may_ask(&f->clients, client, now_ns))
+        count++;
+    return count;
+}
+
+static void the_rate_is_limited(void **state)
+{
+    struct fixture *f = *state;
+    struct http_client *client = add(f, 1, 1), *other = add(f, 2, 1);
+    assert_int_equal(ask_all(f, client, NS_PER_S), 20);
+    assert_int_equal(ask_all(f, other, NS_PER_S), 20);
+    assert_int_equal(ask_all(f, client, NS_PER_S + 500 * NS_PER_MS), 5);
+    unsigned count = 0;
+    for (uint64_t ms = 1501; ms <= 2500; ms++) /* small steps add up */
+        count += ask_all(f, client, ms * NS_PER_MS);
+    assert_int_equal(count, 10);
+    assert_int_equal(ask_all(f, client, 1000 * NS_PER_S), 20);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(the_oldest_without_a_request_gives_way, setup, teardown),
+        cmocka_unit_test_setup_teardown(an_address_that_reads_everywhere_gets_no_more, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(the_total_is_limited, setup, teardown),
+        cmocka_unit_test_setup_teardown(slow_connections_are_closed, setup, teardown),
+        cmocka_unit_test_setup_teardown(the_rate_is_limited, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

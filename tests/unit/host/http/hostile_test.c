@@ -1,0 +1,193 @@
+/* Hostile requests: none of them harms the server, which then answers a normal request. */
+#include "client.h"
+
+#include <sys/resource.h>
+
+static void hello(void *context, const struct http_request *request, struct http_response *response)
+{
+    (void)context;
+    (void)request;
+    text_puts(&response->body, "hello");
+}
+
+static const struct http_route routes[] = {
+    {.method = "GET", .path = "/*", .handler = hello},
+    {.method = "POST", .path = "/*", .handler = hello},
+};
+
+struct fixture {
+    struct http_server *server;
+    struct text answer;
+};
+
+static int setup(void **state)
+{
+    struct fixture *f = calloc(1, sizeof *f);
+    struct err err = {0};
+    struct http_options options = {.listen = "0", .routes = routes, .route_count = 2};
+    options.limits = http_default_limits;
+    options.limits.requests_per_second = 100000;
+    options.limits.request_seconds = 1;
+    if (http_server_start(&f->server, &options, &err) != 0)
+        fail_msg("%s", err.message);
+    *state = f;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct fixture *f = *state;
+    http_server_stop(f->server);
+    text_release(&f->answer);
+    free(f);
+    return 0;
+}
+
+static void assert_answers(struct fixture *f)
+{
+    assert_int_equal(client_ask(f->server, "GET", "/x", "", NULL, &f->answer), 200);
+    assert_true(client_has(&f->answer, "hello"));
+}
+
+/* Sends bytes, then ends the request; returns the status or 0. */
+static unsigned send_raw(struct fixture *f, const char *bytes, size_t count)
+{
+    int fd = client_connect(http_server_address(f->server));
+    assert_true(fd >= 0);
+    client_send(fd, bytes, count);
+    text_clear(&f->answer);
+    client_read(fd, &f->answer, "\r\n\r\n");
+    close(fd);
+    return client_status(&f->answer);
+}
+
+#define RAW(f, string) send_raw(f, string, sizeof(string) - 1)
+
+static void malformed_requests_are_refused(void **state)
+{
+    struct fixture *f = *state;
+    assert_int_not_equal(RAW(f, "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\r\n\r\n"), 200); /* TLS */
+    assert_int_not_equal(RAW(f, "GET\r\n\r\n"), 200);
+    assert_int_not_equal(RAW(f, "GET / HTTP/9.9\r\nHost: localhost\r\n\r\n"), 200);
+    assert_int_not_equal(RAW(f, "GET /%00 HTTP/1.1\r\nHost: localhost\r\n\r\n"), 200);
+    assert_int_not_equal(RAW(f, "GET /%zz HTTP/1.1\r\nHost: localhost\r\n\r\n"), 200);
+    assert_int_not_equal(RAW(f, "GET /?a=%f HTTP/1.1\r\nHost: localhost\r\n\r\n"), 200);
+    assert_int_not_equal(RAW(f, "GET / HTTP/1.1\r\n\r\n"), 200);
+    assert_int_not_equal(RAW(f, "POST / HTTP/1.1\r\nHost: localhost\r\n"
+                                "Content-Length: 99999999999999999999\r\n\r\n"),
+                         200);
+    assert_int_not_equal(RAW(f, "POST / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: "
+                                "chunked\r\n\r\nffffffffffffffffff\r\n"),
+                         200);
+    assert_answers(f);
+}
+
+static void large_requests_are_refused(void **state)
+{
+    struct fixture *f = *state;
+    struct text request = {0};
+    text_puts(&request, "GET / HTTP/1.1\r\nHost: localhost\r\n");
+    for (unsigned i = 0; i < 5000; i++)
+        text_printf(&request, "X-Filler-%u: aaaaaaaaaaaaaaaaaaaaaaaaaa\r\n", i);
+    text_puts(&request, "\r\n");
+    assert_int_not_equal(send_raw(f, request.data, request.length), 200);
+    text_clear(&request);
+    text_puts(&request, "GET /");
+    for (unsigned i = 0; i < 100000; i++)
+        text_putc(&request, 'a');
+    text_puts(&request, " HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    assert_int_not_equal(send_raw(f, request.data, request.length), 200);
+    assert_int_equal(RAW(f, "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 65537\r\n\r\n"),
+                     413);
+    text_clear(&request);
+    text_puts(&request, "POST / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n");
+    for (unsigned i = 0; i < 70; i++) {
+        text_puts(&request, "400\r\n");
+        for (unsigned c = 0; c < 1024; c++)
+            text_putc(&request, 'z');
+        text_puts(&request, "\r\n");
+    }
+    text_puts(&request, "0\r\n\r\n");
+    assert_int_not_equal(send_raw(f, request.data, request.length), 200);
+    text_release(&request);
+    assert_answers(f);
+}
+
+static void a_request_in_single_bytes_is_understood(void **state)
+{
+    struct fixture *f = *state;
+    static const char request[] = "GET /x HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    int fd = client_connect(http_server_address(f->server));
+    for (const char *at = request; *at; at++)
+        client_send(fd, at, 1);
+    text_clear(&f->answer);
+    client_read(fd, &f->answer, "hello");
+    close(fd);
+}
+
+static void a_connection_without_a_request_is_closed(void **state)
+{
+    struct fixture *f = *state;
+    int silent = client_connect(http_server_address(f->server));
+    int half = client_connect(http_server_address(f->server));
+    client_print(half, "POST /x HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r\n1");
+    assert_true(client_is_closed(silent));
+    assert_true(client_is_closed(half));
+    close(silent);
+    close(half);
+}
+
+/* Half of 1,000 connections send an incomplete request, and half do not read an answer. A normal
+ * request is answered while they are open: each new connection closes an idle one. */
+static void a_thousand_slow_connections_do_no_harm(void **state)
+{
+    struct fixture *f = *state;
+    struct rlimit limit;
+    static int fds[1000];
+    getrlimit(RLIMIT_NOFILE, &limit);
+    limit.rlim_cur = limit.rlim_max < 4096 ? limit.rlim_max : 4096;
+    setrlimit(RLIMIT_NOFILE, &limit);
+    for (unsigned i = 0; i < 1000; i++) {
+        fds[i] = client_connect(http_server_address(f->server));
+        assert_true(fds[i] >= 0);
+        if (i % 2)
+            client_print(fds[i], "GET /slow HTTP/1.1\r\nHost: lo");
+        else
+            client_print(fds[i], "GET /slow HTTP/1.1\r\nHost: localhost\r\n\r\n");
+        if (i % 100 == 99)
+            assert_answers(f);
+    }
+    assert_answers(f);
+    for (unsigned i = 0; i < 1000; i++)
+        close(fds[i]);
+    assert_answers(f);
+}
+
+static void too_many_requests_are_refused(void **state)
+{
+    struct fixture f = {0};
+    struct http_options options = {.listen = "0", .routes = routes, .route_count = 2};
+    unsigned refused = 0;
+    (void)state;
+    options.limits = http_default_limits;
+    options.limits.requests_per_second = 1;
+    assert_int_equal(http_server_start(&f.server, &options, NULL), 0);
+    for (unsigned i = 0; i < 100 && !refused; i++)
+        refused += client_ask(f.server, "GET", "/x", "", NULL, &f.answer) == 429;
+    assert_int_equal(refused, 1);
+    http_server_stop(f.server);
+    text_release(&f.answer);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(malformed_requests_are_refused, setup, teardown),
+        cmocka_unit_test_setup_teardown(large_requests_are_refused, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_request_in_single_bytes_is_understood, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_connection_without_a_request_is_closed, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_thousand_slow_connections_do_no_harm, setup, teardown),
+        cmocka_unit_test(too_many_requests_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
