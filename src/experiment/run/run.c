@@ -108,9 +108,8 @@ static uint64_t next_update(const struct setup *setup)
     return own < next ? own : next;
 }
 
-/* As sim_step(), but stops where metrics or machines need a call. False when the time is reached.
- */
-static bool step_time(struct scenario_run *state, uint64_t until)
+/* As sim_step_part(), but stops where metrics or machines need a call. */
+static bool step_time(struct scenario_run *state, uint64_t until, uint64_t pause)
 {
     struct setup *setup = &state->setup;
     uint64_t now = sim_now(setup->sim), next = next_update(setup);
@@ -125,9 +124,9 @@ static bool step_time(struct scenario_run *state, uint64_t until)
         event = timer < event ? timer : event;
         next = event < next ? event : next;
     }
-    sim_step(setup->sim, next);
+    bool complete = sim_step_part(setup->sim, next, pause);
     update_observers(state);
-    return !state->halted && sim_now(setup->sim) < until;
+    return complete;
 }
 
 static void advance_time(struct scenario_run *state, uint64_t until)
@@ -144,7 +143,7 @@ static void advance_time(struct scenario_run *state, uint64_t until)
         next = next < until ? next : until;
         next = next < now ? now : next;
         if (unaffected_needs_every_event(setup->unaffected) || machines_are_busy(setup))
-            step_time(state, next);
+            step_time(state, next, TIME_NEVER);
         else
             sim_run(setup->sim, next);
         update_observers(state);
@@ -197,28 +196,33 @@ static int begin_settling(struct scenario_run *state, const struct statement *st
 {
     int status = add_time(state, statement->run.time.ps, &statement->run.word, &state->end);
     state->stage = STAGE_TRAIN;
+    state->in_step = false;
     return status;
 }
 
-/* Returns whether the statement is finished; else time is at `pause`. */
+/* Returns whether the statement is finished; else time is at `pause`. The test is made after whole
+ * steps, so that its times do not depend on pauses. */
 static bool settle(struct scenario_run *state, const struct statement *statement, uint64_t pause)
 {
     struct setup *setup = &state->setup;
     uint64_t limit = state->end;
     struct complaint complaint;
     while (!state->halted) {
-        uint64_t now = sim_now(setup->sim), until = limit;
-        if (settled_now(setup, &complaint)) {
-            if (settled_changes_closed(setup, &complaint))
-                return true;
-            until = now + REPORT_TIME < limit ? now + REPORT_TIME
-                                              : limit; /* the manager reports soon */
+        uint64_t now = sim_now(setup->sim);
+        if (!state->in_step) {
+            state->step_end = limit;
+            if (settled_now(setup, &complaint)) {
+                if (settled_changes_closed(setup, &complaint))
+                    return true;
+                if (now + REPORT_TIME < limit) /* the manager reports soon */
+                    state->step_end = now + REPORT_TIME;
+            }
         }
         if (now >= limit)
             break;
         if (now >= pause)
             return false;
-        step_time(state, until < pause ? until : pause);
+        state->in_step = !step_time(state, state->step_end, pause);
         if (state->options.progress)
             state->options.progress(state->options.context, sim_now(setup->sim), TIME_NEVER);
     }

@@ -32,9 +32,11 @@ struct scenario_run {
     size_t next;          /* statement to execute, or the current `run` statement */
     enum run_stage stage; /* of that statement */
     uint64_t end;         /* of that statement: its time, or its limit */
-    uint64_t ran_to;      /* end of the last `run` statement */
-    bool halted;          /* a deadlock or an interrupt ended the run */
-    bool interrupted;     /* no statement is executed any more */
+    bool in_step;         /* STAGE_SETTLE: a pause has interrupted a step, which ends at: */
+    uint64_t step_end;
+    uint64_t ran_to;  /* end of the last `run` statement */
+    bool halted;      /* a deadlock or an interrupt ended the run */
+    bool interrupted; /* no statement is executed any more */
     VEC(struct by_hand) by_hand;
     struct run_options options;
 };

@@ -140,7 +140,7 @@ static void the_parts_of_a_run_do_not_change_it(void **unused)
             scenario_run_begin(&run, &scenario, &(struct run_options){0}, &record, &err), 0);
         const struct setup *setup = scenario_run_setup(run);
         while (sim_now(setup->sim) < end) {
-            uint64_t until = sim_now(setup->sim) + 1 + rng_below(&rng, 200 * TIME_US);
+            uint64_t until = sim_now(setup->sim) + 1 + rng_below(&rng, 20 * TIME_US);
             assert_int_equal(scenario_run_advance(run, until < end ? until : end), 0);
         }
         if (fabric_trace_hash(setup->fabric) != hash)
