@@ -93,8 +93,9 @@ class Page {
 
     private topologyChanged(): void {
         const { info, fabric } = this.store;
-        document.title = `weft: ${info.name}`;
-        fill(byId("fabric-name"), info.name);
+        const name = info.name.split("/").pop() || info.name;
+        document.title = `weft: ${name}`;
+        fill(byId("fabric-name"), name);
         fill(byId("counts"), `${count(fabric.switches)} switches, ${count(fabric.hosts)} hosts, ${count(fabric.links.length)} links`);
         this.transport.build();
         this.drawTabs();

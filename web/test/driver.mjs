@@ -8,14 +8,19 @@ export class Driver {
         this.token = token;
     }
 
+    /** The server limits the rate of requests: a test asks again. */
+    fetch(path, options) {
+        return until(`an answer to ${path}`, () => fetch(`${this.origin}/api/v1${path}`, options), response => response.status !== 429);
+    }
+
     async api(path) {
-        const response = await fetch(`${this.origin}/api/v1${path}`);
+        const response = await this.fetch(path);
         if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`);
         return response.json();
     }
 
     async act(parameters) {
-        const response = await fetch(`${this.origin}/api/v1/actions`, {
+        const response = await this.fetch("/actions", {
             method: "POST", headers: { "X-Weft-Token": this.token }, body: new URLSearchParams(parameters) });
         if (!response.ok) throw new Error(`${JSON.stringify(parameters)}: ${response.status} ${await response.text()}`);
         return response.json();
@@ -29,6 +34,11 @@ export class Driver {
     async settle() {
         const { seq } = await this.state();
         await until("the page shows the last tick", () => this.page.evaluate(() => window.weft.store.tick.seq), shown => shown >= seq);
+    }
+
+    /** Lets the managers work, event by event, until something holds. */
+    proceed(what, read, accept = Boolean) {
+        return until(what, async () => { await this.act({ do: "next" }); return read(); }, accept);
     }
 
     tab(id) {

@@ -3,6 +3,7 @@
 import { claim, holds, same, until } from "./claims.mjs";
 import { legend } from "./driver.mjs";
 
+const STEP = 5000; /* ns: shorter than a wave */
 const decode = text => Buffer.from(text, "base64");
 const stateOf = (pairs, id) => pairs.find(([one]) => one === id)?.[1] ?? 0;
 
@@ -30,7 +31,7 @@ async function linksAndSwitches(driver, { link, victim }) {
         await driver.settle();
         same(await driver.page.evaluate(one => window.weft.store.fabric.links[one].state, link), 1, "state in the page");
         await driver.press("Restore");
-        await until("restored", linkState, state => state !== 1);
+        await driver.proceed("restored", linkState, state => state === 0);
     });
     await claim("1: a lossy link, and a link that flaps", async () => {
         await driver.select("link", link);
@@ -50,7 +51,7 @@ async function linksAndSwitches(driver, { link, victim }) {
         for (const [button, wanted] of [["Mute agent", 2], ["Heal agent", 0], ["Kill", 1], ["Restore", 0]]) {
             await driver.settle();
             await driver.press(button);
-            await until(`${button}: state ${wanted}`, nodeState, state => state === wanted || (wanted === 0 && state === 4));
+            await driver.proceed(`${button}: state ${wanted}`, nodeState, state => state === wanted);
         }
     });
 }
@@ -58,20 +59,22 @@ async function linksAndSwitches(driver, { link, victim }) {
 async function changes(driver, { link }) {
     await claim("3: a change: waves by switch, phases and losses are those of the API", async () => {
         await driver.tab("change");
-        const known = (await driver.state()).changes.length;
+        await driver.proceed("no change is under way", async () => (await driver.state()).changes, list => list.every(one => one.end !== null));
+        const known = Math.max(...(await driver.state()).changes.map(one => one.id));
         await driver.act({ do: "cut", link });
         const seen = new Set();
-        for (let step = 0; step < 400; step++) {
-            await driver.act({ do: "next" });
-            await driver.settle();
+        for (let compared = "", over = false; !over;) {
+            await driver.act({ do: "step", ns: String(STEP) });
             const state = await driver.state();
             const counts = [1, 2, 3].map(wave => state.waves.filter(([, one]) => one === wave).length);
-            state.waves.forEach(([, wave]) => seen.add(wave));
-            const shown = await until("counts of the waves", () => driver.page.$$eval("#waves [data-wave]", rows => rows.map(row => Number(row.textContent.replace(/[^0-9]/g, "")))),
-                values => values.join() === counts.join());
-            same(shown, counts, "switches by state of their tables");
             const last = state.changes[state.changes.length - 1];
-            if (state.changes.length > known && last.end !== null && !state.waves.length) break;
+            over = last.id > known && last.end !== null && !state.waves.length;
+            if (counts.join() === compared) continue;
+            compared = counts.join();
+            state.waves.forEach(([, wave]) => seen.add(wave));
+            await driver.settle();
+            await until("the counts of the API", () => driver.page.$$eval("#waves [data-wave]", rows => rows.map(row => Number(row.textContent.replace(/[^0-9]/g, "")))),
+                values => values.join() === compared);
         }
         holds(seen.has(3), "tables were confirmed");
         const state = await driver.state(), lost = Object.entries(state.traffic?.lost ?? {});
@@ -91,7 +94,7 @@ async function changes(driver, { link }) {
         await driver.act({ do: "restore", link });
     });
     await claim("7: two versions of the tables, compared", async () => {
-        await until("two versions", async () => { await driver.act({ do: "next" }); return (await driver.api("/tables/versions")).versions; }, versions => versions.length > 1);
+        await driver.proceed("two versions", async () => (await driver.api("/tables/versions")).versions, versions => versions.length > 1);
         await driver.tab("tables");
         await until("the comparison", () => driver.page.locator("#tables-entries").count());
         const [a, b] = await Promise.all([driver.page.inputValue("#tables-a"), driver.page.inputValue("#tables-b")]);
@@ -169,7 +172,7 @@ async function managers(driver) {
         await driver.tab("managers");
         const before = (await driver.state()).managers.find(one => one.state === "master");
         await driver.page.locator(`#managers section[aria-label="Manager ${before.name}"]`).getByRole("button", { name: "Kill" }).click();
-        await until("another master", async () => { await driver.act({ do: "next" }); return (await driver.state()).managers; },
+        await driver.proceed("another master", async () => (await driver.state()).managers,
             list => list.some(one => one.state === "master" && one.id !== before.id));
         await driver.settle();
         const states = (await driver.state()).managers.map(one => one.state);
@@ -192,7 +195,7 @@ async function others(driver, { hosts, from, to, topology }, capabilities) {
         await driver.page.fill("#machine-name", "web1");
         await driver.page.selectOption("#machine-node", String(hypervisors[0]));
         await driver.press("Start");
-        await until("it runs", async () => { await driver.act({ do: "step", ns: "1000000" }); return machine(); }, one => one?.state === "running");
+        await driver.proceed("it runs", async () => machine(), one => one?.state === "running");
         await driver.settle();
         const target = await driver.page.evaluate(node => window.weft.view.viewportPoint(node), hypervisors[2]);
         const chip = await until("the machine in the list", () => driver.page.locator('[data-machine="web1"] .chip').boundingBox());
@@ -201,12 +204,12 @@ async function others(driver, { hosts, from, to, topology }, capabilities) {
         await driver.page.mouse.down();
         await driver.page.mouse.move(graph.x + target.x, graph.y + target.y, { steps: 4 });
         await driver.page.mouse.up();
-        const moved = await until("it moved", async () => { await driver.act({ do: "step", ns: "1000000" }); return machine(); }, one => one?.moves === 1 && one.state === "running");
+        const moved = await driver.proceed("it moved", async () => machine(), one => one?.moves === 1 && one.state === "running");
         same(topology.nodes.parent[moved.node], topology.nodes.parent[hypervisors[2]], "the switch of the hypervisor");
         await driver.settle();
         await until("its SMPs", () => driver.text('[data-machine="web1"]'), text => text.includes(`${moved.smps} for`));
         await driver.page.locator('[data-machine="web1"]').getByRole("button", { name: "Stop" }).click();
-        await until("it is stopped", async () => { await driver.act({ do: "step", ns: "1000000" }); return machine(); }, one => !one || one.state === "stopped");
+        await driver.proceed("it is stopped", async () => machine(), one => !one || one.state === "stopped");
     });
     if (capabilities.includes("partitions")) await claim("11: a partition is painted, and a forbidden pair is refused", async () => {
         await driver.tab("partitions");
@@ -216,7 +219,7 @@ async function others(driver, { hosts, from, to, topology }, capabilities) {
         await driver.page.fill("#partition-name", "blue");
         await driver.page.fill("#partition-key", "0x0022");
         await driver.press("Apply");
-        await until("written", async () => { await driver.act({ do: "step", ns: "1000000" }); return (await driver.api("/partitions")).partitions; }, list => list.some(one => one.pkey === 0x22 && one.full.length === 2));
+        await driver.proceed("written", async () => (await driver.api("/partitions")).partitions, list => list.some(one => one.pkey === 0x22 && one.full.length === 2));
         await driver.press("Try a pair of hosts");
         await driver.choose("#path-from", topology.nodes.name[from]);
         await driver.choose("#path-to", topology.nodes.name[to]);
