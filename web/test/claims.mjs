@@ -7,9 +7,11 @@ let claims = 0, failed = 0;
 /** Runs a function; the claim holds if it does not throw. */
 export async function claim(text, run) {
     claims++;
+    const start = performance.now();
     try {
         await run();
         console.log(`ok ${claims} - ${text}`);
+        if (performance.now() - start > 3000) console.log(`# ${Math.round(performance.now() - start)} ms`);
     } catch (error) {
         failed++;
         console.log(`not ok ${claims} - ${text}`);

@@ -242,6 +242,7 @@ async function others(driver, { hosts, from, to, topology }, capabilities) {
 }
 
 async function exports(driver, { topology, link }) {
+    await driver.act({ do: "pause" });
     await claim("15: SVG and PNG of the map", async () => {
         await driver.tab("export");
         const svg = await driver.download(() => driver.page.click("#export-svg"));

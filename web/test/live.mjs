@@ -8,13 +8,13 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { createInterface } from "node:readline";
 import { promisify } from "node:util";
-import { findBrowser, openBrowser, openPage } from "./browser.mjs";
-import { claim, finish, holds, same, skipAll, until } from "./claims.mjs";
+import { needBrowser, openBrowser, openPage } from "./browser.mjs";
+import { claim, finish, holds, same, until } from "./claims.mjs";
 import { Driver } from "./driver.mjs";
 import { fifteen } from "./fifteen.mjs";
 
 const weft = resolve(process.env.WEFT ?? "build/weft"), artefacts = resolve(process.argv[2] ?? "shots");
-if (!findBrowser() && !process.env.WEFT_TOOLS_REQUIRED) skipAll("chromium is not installed");
+needBrowser();
 const run = promisify(execFile);
 const folder = await mkdtemp(join(tmpdir(), "weft-web-"));
 await mkdir(artefacts, { recursive: true });

@@ -4,15 +4,15 @@
 import { mkdir } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { findBrowser, openBrowser, openPage } from "./browser.mjs";
-import { claim, finish, holds, same, skipAll, until } from "./claims.mjs";
+import { needBrowser, openBrowser, openPage } from "./browser.mjs";
+import { claim, finish, holds, same, until } from "./claims.mjs";
 import { Driver } from "./driver.mjs";
 import { fifteen } from "./fifteen.mjs";
 import { serve, TOKEN } from "./mock.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const dist = resolve(process.argv[2] ?? join(here, "../dist")), artefacts = resolve(process.argv[3] ?? join(here, "../dist/shots"));
-if (!findBrowser() && !process.env.WEFT_TOOLS_REQUIRED) skipAll("chromium is not installed");
+needBrowser();
 await mkdir(artefacts, { recursive: true });
 const browser = await openBrowser();
 
