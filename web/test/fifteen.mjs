@@ -63,9 +63,11 @@ async function changes(driver, { link }) {
         const known = Math.max(...(await driver.state()).changes.map(one => one.id));
         await driver.act({ do: "cut", link });
         const seen = new Set();
-        for (let compared = "", over = false; !over;) {
-            await driver.act({ do: "step", ns: String(STEP) });
-            const state = await driver.state();
+        for (let compared = "", over = false, busy = false; !over;) {
+            // A switch waits up to a second before it sends another trap: only the change itself goes in small steps.
+            await driver.act(busy ? { do: "step", ns: String(STEP) } : { do: "next" });
+            const state = await until("a pause", () => driver.state(), one => !one.running);
+            busy = state.changes.some(one => one.end === null);
             const counts = [1, 2, 3].map(wave => state.waves.filter(([, one]) => one === wave).length);
             const last = state.changes[state.changes.length - 1];
             over = last.id > known && last.end !== null && !state.waves.length;

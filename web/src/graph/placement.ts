@@ -132,7 +132,7 @@ function placeHosts(fabric: Fabric, leaf: FabricNode, placement: Placement): voi
     const distance = Math.min(pitch * 0.35, HOST_DISTANCE);
     if (fabric.layout === "tree") {
         const columns = Math.min(hosts.length, Math.max(4, Math.ceil(Math.sqrt(hosts.length * 2))));
-        const step = Math.min(pitch * 0.8 / columns, 60);
+        const step = Math.min(pitch * 0.8, 2.4 * HOST_DISTANCE) / columns;
         hosts.forEach((host, at) => {
             const inRow = Math.min(columns, hosts.length - Math.floor(at / columns) * columns);
             x[host] = x[leaf.index] + (at % columns - (inRow - 1) / 2) * step;
