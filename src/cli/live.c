@@ -35,6 +35,7 @@ static const char help[] =
     "  --seed N         seed of the random numbers (default: the file's, else 1)\n"
     "  --settled        begin when the subnet is up, also with SCENARIO\n"
     "  --paused         begin with a pause\n"
+    "  --plan FILE      the plan of the cabling, compared with the links that are up\n"
     "  --token-file F   read the token that changes need from F (default: a random\n"
     "                   one, in the URL)\n"
     "  --open           open the page with xdg-open\n"
@@ -44,7 +45,7 @@ static const char help[] =
     "  weft live ring.weft --pace 0.0001 --paused\n";
 
 struct live_arguments {
-    const char *file, *listen, *pace, *load, *engine, *seed_text, *token_file;
+    const char *file, *listen, *pace, *load, *engine, *seed_text, *token_file, *plan;
     uint64_t seed;
     bool settled, paused, open;
 };
@@ -146,6 +147,7 @@ static int parse_live_arguments(struct live_arguments *arguments, int argc, char
         {.name = "load", .value = &arguments->load},
         {.name = "engine", .value = &arguments->engine},
         {.name = "seed", .value = &arguments->seed_text, .number = &arguments->seed},
+        {.name = "plan", .value = &arguments->plan},
         {.name = "token-file", .value = &arguments->token_file},
         {.name = "settled", .flag = &arguments->settled},
         {.name = "paused", .flag = &arguments->paused},
@@ -216,6 +218,12 @@ static int run_live_session(struct live_arguments *arguments, struct err *err)
         status = read_scenario(arguments, &text, err);
     if (status == 0 && arguments->token_file)
         status = file_read(arguments->token_file, 4096, &token, err);
+    struct topology plan;
+    topology_init(&plan);
+    if (status == 0 && arguments->plan) {
+        status = command_read_topology("live", arguments->plan, &plan, err);
+        options.plan = &plan;
+    }
     if (token.data) {
         token.data[strcspn(token.data, "\r\n")] = 0;
         options.token = token.data;
@@ -228,6 +236,7 @@ static int run_live_session(struct live_arguments *arguments, struct err *err)
         serve(&live, arguments->open);
         live_end(&live);
     }
+    topology_release(&plan);
     text_release(&text);
     text_release(&token);
     return status;

@@ -1,7 +1,9 @@
 #include "experiment/live/control.h"
 
 #include "base/parse.h"
+#include "experiment/live/memberships.h"
 
+#include <arpa/inet.h>
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -216,6 +218,49 @@ static int put_machine(const struct watch *watch, const struct control_parameter
     return 0;
 }
 
+/* The new rules for all managers. */
+static int put_partition(const struct watch *watch, const struct control_parameters *parameters,
+                         struct text *out, struct err *err)
+{
+    const struct setup *setup = live_session_setup(watch->session);
+    struct painted_partition partition = {.full = get(parameters, "nodes"),
+                                          .limited = get(parameters, "limited")};
+    struct text name = {0}, rules = {0};
+    uint64_t key;
+    int status = control_number(parameters, "pkey", 0x7FFF, &key, err);
+    if (status == 0 && key == 0)
+        status = err_set(err, EINVAL, "pkey: expected 1 to 0x7ffe");
+    if (status == 0)
+        status = put_word_parameter(parameters, "name", &name, err);
+    partition.key = (unsigned)key;
+    partition.name = name.data;
+    if (status == 0)
+        status = memberships_put_rules(watch, &partition, &rules, err);
+    for (size_t i = 0; i < setup->places.count && status == 0; i++) {
+        text_puts(out, "configure sm ");
+        put_node(&setup->topology, setup->topology.ports.items[setup->places.items[i].port].node,
+                 out);
+        text_printf(out, " partition_rules \"%s\"\n", rules.data);
+    }
+    text_release(&name);
+    text_release(&rules);
+    return status;
+}
+
+static int put_join(const struct watch *watch, const struct control_parameters *parameters,
+                    const char *verb, struct text *out, struct err *err)
+{
+    const char *mgid = get(parameters, "mgid");
+    uint8_t address[16];
+    char plain[INET6_ADDRSTRLEN];
+    if (!mgid || inet_pton(AF_INET6, mgid, address) != 1)
+        return err_set(err, EINVAL, "mgid: expected a multicast GID such as ff12:401b:ffff::1");
+    text_printf(out, "%s ", verb);
+    int status = put_node_parameter(watch, parameters, out, err);
+    text_printf(out, " %s", inet_ntop(AF_INET6, address, plain, sizeof plain));
+    return status;
+}
+
 static int put_statement(const struct control_parameters *parameters, struct text *out,
                          struct err *err)
 {
@@ -258,6 +303,10 @@ int control_statements(const struct watch *watch, const struct control_parameter
         return put_machine(watch, parameters, "migrate", "to", out, err);
     if (strcmp(action, "vm-stop") == 0)
         return put_machine(watch, parameters, "stop", NULL, out, err);
+    if (strcmp(action, "partition") == 0)
+        return put_partition(watch, parameters, out, err);
+    if (strcmp(action, "join") == 0 || strcmp(action, "leave") == 0)
+        return put_join(watch, parameters, action, out, err);
     if (strcmp(action, "statement") == 0)
         return put_statement(parameters, out, err);
     return err_set(err, ENOENT, "'%.40s' is no action", action);

@@ -1,7 +1,9 @@
 /* The routes of the API (docs/api/openapi.yaml). All handlers run in the thread of the session. */
+#include "experiment/live/cabling_view.h"
 #include "experiment/live/control.h"
 #include "experiment/live/engine_view.h"
 #include "experiment/live/live.h"
+#include "experiment/live/memberships.h"
 #include "experiment/live/path.h"
 
 #include "base/parse.h"
@@ -38,8 +40,9 @@ static void get_info(void *context, const struct http_request *request,
                      struct http_response *response)
 {
     static const char *const capabilities[] = {
-        "time",     "links",  "switches", "managers",   "path",     "tables", "history", "seek",
-        "deadlock", "whatif", "engine",   "partitions", "scenario", "pcap",   "traffic"};
+        "time",     "links", "switches", "managers", "path",   "tables",
+        "history",  "seek",  "deadlock", "whatif",   "engine", "partitions",
+        "scenario", "pcap",  "traffic",  "groups",   "cabling"};
     const struct live *live = context;
     const struct setup *setup = live_session_setup(&live->session);
     struct json json = {.out = &response->body};
@@ -47,7 +50,8 @@ static void get_info(void *context, const struct http_request *request,
     json_begin_object(&json, NULL);
     json_string(&json, "what", "live");
     json_string(&json, "version", live->options.version);
-    json_string(&json, "name", live->options.name);
+    const char *name = strrchr(live->options.name, '/');
+    json_string(&json, "name", name ? name + 1 : live->options.name);
     json_unsigned(&json, "seed", setup->record->seed);
     json_unsigned(&json, "generation", live->session.generation);
     json_begin_array(&json, "capabilities");
@@ -150,7 +154,23 @@ static void get_partitions(void *context, const struct http_request *request,
 {
     const struct live *live = context;
     (void)request;
-    partitions_write(&live->watch, &response->body);
+    memberships_write_partitions(&live->watch, &response->body);
+}
+
+static void get_groups(void *context, const struct http_request *request,
+                       struct http_response *response)
+{
+    const struct live *live = context;
+    (void)request;
+    memberships_write_groups(&live->watch, &response->body);
+}
+
+static void get_cabling(void *context, const struct http_request *request,
+                        struct http_response *response)
+{
+    const struct live *live = context;
+    (void)request;
+    cabling_write(&live->watch, live->options.plan, &response->body);
 }
 
 /* ---- exports ---- */
@@ -350,6 +370,8 @@ void live_add_routes(struct live *live)
     add_route(live, "GET", "/api/v1/history", get_history);
     add_route(live, "GET", "/api/v1/history/at", get_sample);
     add_route(live, "GET", "/api/v1/partitions", get_partitions);
+    add_route(live, "GET", "/api/v1/groups", get_groups);
+    add_route(live, "GET", "/api/v1/cabling", get_cabling);
     add_route(live, "GET", "/api/v1/export/scenario", get_scenario);
     add_route(live, "GET", "/api/v1/export/pcap", get_capture);
     add_route(live, "GET", "/api/v1/export/state", get_state);

@@ -8,7 +8,9 @@
  *   session.c     the run and what was done by hand
  *   watch.c       the state that is shown (watch_sections.c: the rest of it)
  *   control.c     actions as statements
- *   path.c        paths and partitions
+ *   path.c        paths
+ *   memberships.c partitions and multicast groups
+ *   cabling_view.c the plan and the links that are up
  *   versions.c    tables of the past
  *   engine_view.c the tables of another engine */
 #ifndef WEFT_EXPERIMENT_LIVE_LIVE_H
@@ -24,7 +26,8 @@ struct live_options {
     const uint64_t *seed;    /* NULL: that of the scenario */
     double pace;             /* virtual seconds for one second of wall time */
     const char *listen, *token, *version;
-    bool settle; /* begin when the managers have settled */
+    const struct topology *plan; /* of the cabling; NULL: the network itself */
+    bool settle;                 /* begin when the managers have settled */
     bool paused;
     uint64_t (*clock_ns)(void); /* wall time, monotonic */
 };

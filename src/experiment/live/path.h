@@ -1,4 +1,4 @@
-/* Paths between two adapters, partitions and multicast groups, as the fabric has them now. */
+/* Paths between two adapters, as the fabric has them now. */
 #ifndef WEFT_EXPERIMENT_LIVE_PATH_H
 #define WEFT_EXPERIMENT_LIVE_PATH_H
 
@@ -6,7 +6,5 @@
 
 /* Follows the tables in the switches, and lists other shortest paths. */
 void path_write(const struct watch *watch, uint32_t from, uint32_t to, struct text *out);
-/* Partitions by the P_Key tables of adapters. */
-void partitions_write(const struct watch *watch, struct text *out);
 
 #endif

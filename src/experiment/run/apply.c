@@ -110,6 +110,8 @@ static int apply_kind(struct setup *setup, const struct action *action, struct e
     case ACTION_MOVE_MACHINE:
     case ACTION_MACHINE_SMP:
     case ACTION_CHURN: machines_apply(setup, action); return 0;
+    case ACTION_JOIN: return multicast_join(setup, action, err);
+    case ACTION_LEAVE: return multicast_leave(setup, action, err);
     case ACTION_KILL_MANAGER:
     case ACTION_START_MANAGER:
     case ACTION_STOP_MANAGER:
@@ -152,7 +154,7 @@ int apply_action(struct setup *setup, const struct statement *statement)
     enum action_kind kind = statement->action.kind;
     run_record_add_event(setup->record, RUN_RECORD_ACTION, now, "scenario", "%s",
                          without_time(statement));
-    if (kind < ACTION_START_TRAFFIC || kind > ACTION_CHURN)
+    if (kind < ACTION_START_TRAFFIC || kind > ACTION_LEAVE)
         setup->disturbed = now;
     if (is_fault(kind)) {
         setup->fault = now;

@@ -261,6 +261,7 @@ void setup_start_manager(struct setup *setup, size_t instance)
     vec_push(&setup->owner, (uint32_t)instance);
     setup->places.items[instance].manager =
         sim_add_manager(setup->sim, setup->places.items[instance].port, &s->config.sm);
+    multicast_tell_manager(setup, setup_manager(setup, instance));
 }
 
 void setup_kill_manager(struct setup *setup, size_t instance)
@@ -406,6 +407,7 @@ void setup_release(struct setup *setup)
     machines_release(setup);
     sim_paths_free(setup->paths);
     sim_free(setup->sim);
+    multicast_release(setup);
     fabric_free(setup->fabric);
     flows_release(setup);
     for (size_t i = 0; i < setup->instances.count; i++) {

@@ -50,6 +50,7 @@ struct setup {
     uint32_t cut_off_before;     /* most switches that were cut off when a node was restored */
     VEC(struct flow) flows;
     struct machines machines;
+    struct groups *groups; /* multicast groups; NULL: there was no join yet */
     bool stop_on_deadlock;
     struct sim_paths *paths;
     struct metrics *metrics;
@@ -81,6 +82,14 @@ struct cursor setup_setting_cursor(const struct setup *setup, const struct state
 
 /* Applies an action now. */
 int apply_action(struct setup *setup, const struct statement *statement);
+
+/* ---- multicast.c ---- */
+
+/* Multicast groups without a subnet administration: a join tells the managers at once. */
+int multicast_join(struct setup *setup, const struct action *action, struct err *err);
+int multicast_leave(struct setup *setup, const struct action *action, struct err *err);
+void multicast_tell_manager(const struct setup *setup, struct sm *sm); /* a new one */
+void multicast_release(struct setup *setup);
 
 /* ---- change_log.c: what managers do, as the record of the run keeps it ---- */
 

@@ -29,6 +29,8 @@ enum action_kind {
     ACTION_MOVE_MACHINE,
     ACTION_MACHINE_SMP,
     ACTION_CHURN,
+    ACTION_JOIN,
+    ACTION_LEAVE,
     ACTION_KILL_MANAGER,
     ACTION_START_MANAGER,
     ACTION_STOP_MANAGER,
@@ -60,11 +62,12 @@ struct action {
     struct word value_word;
     unsigned attribute;
     struct machine_action machine;
+    uint8_t mgid[16];    /* ACTION_JOIN, ACTION_LEAVE */
     uint32_t node, port; /* set by action_bind(); TOPOLOGY_NONE where not given */
 };
 
 /* Fills in the names of all verbs; returns their number. */
-enum { ACTION_VERBS = 16 };
+enum { ACTION_VERBS = 24 };
 size_t action_verbs(const char *names[ACTION_VERBS]);
 
 /* Reads [at MOMENT | after TIME] VERB …. */
