@@ -40,16 +40,25 @@ async function answer<T>(response: Response): Promise<T> {
     throw new ApiError(text, response.status);
 }
 
+/** Sends a request; asks again if the server is busy or limits the rate. */
+async function request(url: string, options: RequestInit): Promise<Response> {
+    for (let attempt = 1; ; attempt++) {
+        const response = await fetch(url, options);
+        if ((response.status !== 429 && response.status !== 503) || attempt === 5) return response;
+        await new Promise(resolve => setTimeout(resolve, 150 * attempt));
+    }
+}
+
 export async function get<T>(path: string, query: Record<string, number> = {}): Promise<T> {
     const search = new URLSearchParams(Object.entries(query).map(([name, value]) => [name, String(value)]));
-    return answer<T>(await fetch(`${ROOT}${path}${search.size ? `?${search}` : ""}`, { cache: "no-store" }));
+    return answer<T>(await request(`${ROOT}${path}${search.size ? `?${search}` : ""}`, { cache: "no-store" }));
 }
 
 /** Parameters go as a form; lists are joined by commas, and undefined ones are left out. */
 export async function post<T>(path: string, parameters: object): Promise<T> {
     const form = new URLSearchParams();
     for (const [name, value] of Object.entries(parameters)) if (value !== undefined) form.set(name, String(value));
-    return answer<T>(await fetch(ROOT + path, { method: "POST", headers: { "X-Weft-Token": token() }, body: form }));
+    return answer<T>(await request(ROOT + path, { method: "POST", headers: { "X-Weft-Token": token() }, body: form }));
 }
 
 export async function act(action: Action): Promise<ActionResult> {

@@ -11,7 +11,7 @@ import { GraphView, type Selection } from "./graph/view";
 import { bindKeys } from "./keys";
 import { changePanel } from "./panels/change";
 import { exportPanel } from "./panels/export";
-import { acceptMachines, machinesPanel } from "./panels/machines";
+import { machinesPanel } from "./panels/machines";
 import { managersPanel } from "./panels/managers";
 import { groupsPanel, partitionsPanel } from "./panels/partitions";
 import { pathPanel, type PathPanel } from "./panels/path";
@@ -84,7 +84,6 @@ class Page {
             this.app.select({ kind: "node", index: node.index }, true);
         });
         bindKeys(this.app, this.transport, () => this.toggleTheme(), () => this.offered().map(panel => panel.id));
-        acceptMachines(this.app, byId("graph"));
         new ResizeObserver(() => this.plots.resize()).observe(byId("timeline"));
     }
 
@@ -94,8 +93,9 @@ class Page {
 
     private topologyChanged(): void {
         const { info, fabric } = this.store;
-        document.title = `weft: ${info.name}`;
-        fill(byId("fabric-name"), info.name);
+        const name = info.name.split("/").pop() || info.name;
+        document.title = `weft: ${name}`;
+        fill(byId("fabric-name"), name);
         fill(byId("counts"), `${count(fabric.switches)} switches, ${count(fabric.hosts)} hosts, ${count(fabric.links.length)} links`);
         this.transport.build();
         this.drawTabs();
@@ -161,9 +161,9 @@ class Page {
         const rows = linkLegend(this.store.fabric, colouring).map(row => h("span", { class: "row", "data-step": row.label },
             swatch(row.colour), `${row.label} `, h("span", { class: "quiet number" }, count(row.count))));
         const waves = this.store.fabric.nodes.some(node => node.wave > 0);
-        fill(byId("legend"), h("span", { class: "title" }, TITLES[colouring]), h("div", { class: "rows" }, rows),
-            waves && h("div", { class: "rows" }, ["waiting", "written", "confirmed"].map(colour =>
-                h("span", { class: "row" }, swatch(colour, true), `tables ${colour === "waiting" ? "wait" : colour}`))));
+        fill(byId("legend"), h("span", { class: "title" }, TITLES[colouring]), rows,
+            waves && [["waiting", "tables wait"], ["written", "being written"], ["confirmed", "confirmed"]].map(([colour, label]) =>
+                h("span", { class: "row" }, swatch(colour, true), label)));
     }
 
     // Tabs.

@@ -1,7 +1,7 @@
 // The state of the page: the fabric, and the last tick with all members. Ticks of the stream are merged into
 // it. While the past is shown, ticks only move the end of the time line.
 import { bytes, get, openStream } from "./api";
-import type { Change, History, Info, LogEvent, Tick, Topology } from "./contract";
+import type { Change, History, Info, LogEvent, Tick, Topology, Traffic } from "./contract";
 import { makeFabric, type Fabric } from "./fabric";
 
 /** What a tick changed, so that observers draw only that. */
@@ -98,20 +98,22 @@ export class Store {
         const gap = tick.seq > this.seq + 1;
         this.seq = tick.seq;
         this.latest = Math.max(this.latest, tick.t);
-        if (tick.traffic) this.sample(tick);
+        this.sample(tick);
         if (gap && !this.past) void this.readState();
         else if (this.past) this.notify(nothing("seq"));
         else this.merge(tick);
     }
 
+    /** Adds a point to the plots. A tick without traffic means that its figures have not changed. */
     private sample(tick: Tick): void {
         const { series } = this;
+        this.traffic = tick.traffic ?? this.traffic;
         if (series.t.length && tick.t <= series.t[series.t.length - 1]) return;
-        const lost = Object.values(tick.traffic?.lost ?? {}).reduce((sum, count) => sum + count, 0);
+        const lost = lostPackets(this.traffic);
         series.t.push(tick.t);
         series.seq.push(tick.seq);
-        series.throughput.push(tick.traffic?.throughput ?? 0);
-        series.latency.push(tick.traffic?.latency ?? null);
+        series.throughput.push(this.traffic?.throughput ?? 0);
+        series.latency.push(this.traffic?.latency ?? null);
         series.lost.push(Math.max(0, lost - this.lostBefore));
         series.smps.push(Math.max(0, (tick.smps ?? this.smpsBefore) - this.smpsBefore));
         this.lostBefore = lost;
@@ -119,6 +121,7 @@ export class Store {
         if (series.t.length > SERIES_LENGTH) for (const column of Object.values(series)) (column as unknown[]).shift();
     }
 
+    private traffic: Traffic | undefined;
     private lostBefore = 0;
     private smpsBefore = 0;
 
@@ -152,8 +155,9 @@ export class Store {
             changes: tick.full ? tick.changes ?? [] : mergeChanges(this.tick.changes ?? [], tick.changes ?? []),
             events: tick.full ? tick.events ?? [] : mergeEvents(this.tick.events ?? [], tick.events ?? []),
         };
-        if (tick.full && tick.traffic) {
-            this.lostBefore = Object.values(tick.traffic.lost).reduce((sum, count) => sum + count, 0);
+        if (tick.full && !this.past) {
+            this.traffic = tick.traffic;
+            this.lostBefore = lostPackets(tick.traffic);
             this.smpsBefore = tick.smps ?? 0;
         }
         this.notify(delta);
@@ -185,6 +189,10 @@ export class Store {
     private notify(delta: Delta): void {
         for (const observer of this.observers) observer(delta);
     }
+}
+
+function lostPackets(traffic: Traffic | undefined): number {
+    return Object.values(traffic?.lost ?? {}).reduce((sum, count) => sum + count, 0);
 }
 
 function nothing(...members: (keyof Tick)[]): Delta {

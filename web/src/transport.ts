@@ -17,6 +17,7 @@ export class Transport {
     private readonly present = button("Present", () => void this.toPresent(), { id: "present", title: "Show the present (End)" });
     private readonly replay = button("Run again from here", () => void this.seek(), { id: "seek", title: "Replays the run up to this moment, then pauses" });
     private setting = 0;
+    private sending = 0;
     private asked = -1;
     private asking = false;
 
@@ -83,7 +84,8 @@ export class Transport {
         this.setting = Date.now();
         const value = 10 ** Number(this.slider.value);
         this.paceText.textContent = pace(value);
-        void this.app.run({ do: "pace", value: Number(value.toPrecision(3)) });
+        clearTimeout(this.sending);
+        this.sending = window.setTimeout(() => void this.app.run({ do: "pace", value: Number(value.toPrecision(3)) }), 120);
     }
 
     /** Shows a moment; only the last of many requests while the slider moves. */

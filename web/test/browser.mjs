@@ -1,16 +1,34 @@
 // Debian's Chromium without a screen and with software GL, driven by playwright-core.
 import { existsSync } from "node:fs";
+import { createRequire } from "node:module";
+import { skipAll } from "./claims.mjs";
 
 const PROGRAMS = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
 
-export function findBrowser() {
-    return PROGRAMS.find(existsSync);
+/** Skips the test if a package of package-lock.json is not installed; make check does not skip. */
+export function needPackages(...names) {
+    for (const name of names) {
+        try {
+            createRequire(import.meta.url).resolve(`${name}/package.json`);
+        } catch {
+            if (process.env.WEFT_TOOLS_REQUIRED) throw new Error(`web/node_modules has no ${name}`);
+            skipAll(`web/node_modules has no ${name}: npm ci did not run`);
+        }
+    }
+}
+
+/** Skips the test without Chromium. */
+export function needBrowser() {
+    needPackages("playwright-core");
+    if (PROGRAMS.some(existsSync)) return;
+    if (process.env.WEFT_TOOLS_REQUIRED) throw new Error("chromium is not installed");
+    skipAll("chromium is not installed");
 }
 
 export async function openBrowser() {
     const { chromium } = await import("playwright-core");
     return chromium.launch({
-        executablePath: findBrowser(),
+        executablePath: PROGRAMS.find(existsSync),
         headless: true,
         args: ["--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--disable-dev-shm-usage"],
     });

@@ -75,17 +75,35 @@ export class Palette {
         this.style = getComputedStyle(element);
     }
 
-    /** A colour as #rrggbb, or as #rrggbbaa if `alpha` is less than 1: thousands of links stay transparent. */
-    get(name: string, alpha = 1): string {
-        const key = alpha < 1 ? `${name} ${alpha}` : name;
-        let colour = this.known.get(key);
+    /** A colour as #rrggbb. */
+    get(name: string): string {
+        let colour = this.known.get(name);
         if (colour === undefined) {
             colour = this.style.getPropertyValue(`--${name}`).trim() || "#888888";
-            if (alpha < 1) colour += Math.round(alpha * 255).toString(16).padStart(2, "0");
+            this.known.set(name, colour);
+        }
+        return colour;
+    }
+
+    /** A transparent colour as #rrggbbaa. Sigma's programs expect the colour multiplied by alpha. */
+    faint(name: string, alpha: number): string {
+        const key = `${name} ${alpha}`;
+        let colour = this.known.get(key);
+        if (colour === undefined) {
+            const solid = this.get(name);
+            const part = (at: number) => Math.round(parseInt(solid.slice(at, at + 2), 16) * alpha).toString(16).padStart(2, "0");
+            colour = `#${part(1)}${part(3)}${part(5)}${Math.round(alpha * 255).toString(16).padStart(2, "0")}`;
             this.known.set(key, colour);
         }
         return colour;
     }
+}
+
+/** Among thousands of links the idle ones are faint, so that the others are seen. */
+const FAINT: Record<string, number> = { link: 0.1, "ramp-0": 0.06, "ramp-1": 0.12, "ramp-2": 0.25, "ramp-3": 0.5, "ramp-4": 0.8 };
+
+export function faintness(colour: string): number {
+    return FAINT[colour] ?? (colour.startsWith("vl-") ? 0.3 : 0.95);
 }
 
 export function linkColour(link: FabricLink, colouring: Colouring): string {

@@ -67,10 +67,17 @@ function scale(switches: FabricNode[], placement: Placement): void {
     }
 }
 
+/** Lines of the block of a row: about a tenth of its columns, and such that the columns of a group are equally long. */
+function depthOf(row: FabricNode[]): number {
+    const ideal = Math.max(1, Math.round(Math.sqrt(row.length / 10)));
+    const group = row[0].group < 0 ? row.length : row.filter(node => node.group === row[0].group).length;
+    return Math.ceil(group / Math.ceil(group / ideal));
+}
+
 /** A row of n switches becomes a block: columns of `depth` switches in the order of the row, with a gap between
  * groups (the pods of a tree). */
 function placeLongRows(rows: FabricNode[][], placement: Placement): void {
-    const depth = rows.map(row => Math.max(1, Math.round(Math.sqrt(row.length / 10))));
+    const depth = rows.map(depthOf);
     const total = depth.reduce((sum, lines) => sum + lines, 0);
     const gap = total * 0.75 / Math.max(1, rows.length - 1);
     const unit = placement.height / (total + gap * (rows.length - 1));
@@ -116,16 +123,20 @@ function leastDistance(switches: FabricNode[], placement: Placement): number {
     return least;
 }
 
+/** Farthest distance of hosts from their switch, so that those at the edge are in the window. */
+const HOST_DISTANCE = 32;
+
 /** Hosts in rows below a leaf of a tree, else on a circle around their switch. */
 function placeHosts(fabric: Fabric, leaf: FabricNode, placement: Placement): void {
     const hosts = leaf.hosts, { x, y, pitch } = placement;
+    const distance = Math.min(pitch * 0.35, HOST_DISTANCE);
     if (fabric.layout === "tree") {
-        const columns = Math.min(hosts.length, Math.max(3, Math.ceil(Math.sqrt(hosts.length * 2))));
-        const step = pitch * 0.8 / columns;
+        const columns = Math.min(hosts.length, Math.max(4, Math.ceil(Math.sqrt(hosts.length * 2))));
+        const step = Math.min(pitch * 0.8, 2.4 * HOST_DISTANCE) / columns;
         hosts.forEach((host, at) => {
             const inRow = Math.min(columns, hosts.length - Math.floor(at / columns) * columns);
             x[host] = x[leaf.index] + (at % columns - (inRow - 1) / 2) * step;
-            y[host] = y[leaf.index] - pitch * 0.35 - Math.floor(at / columns) * step;
+            y[host] = y[leaf.index] - distance - Math.floor(at / columns) * Math.min(step, 13);
         });
         return;
     }
@@ -133,7 +144,7 @@ function placeHosts(fabric: Fabric, leaf: FabricNode, placement: Placement): voi
         // The first host outside, away from the middle of the picture.
         const outwards = Math.atan2(y[leaf.index] - placement.height / 2, x[leaf.index] - placement.width / 2);
         const angle = outwards + 2 * Math.PI * (at - (hosts.length - 1) / 2) / Math.max(hosts.length, 5);
-        x[host] = x[leaf.index] + Math.cos(angle) * pitch * 0.35;
-        y[host] = y[leaf.index] + Math.sin(angle) * pitch * 0.35;
+        x[host] = x[leaf.index] + Math.cos(angle) * distance;
+        y[host] = y[leaf.index] + Math.sin(angle) * distance;
     });
 }

@@ -8,7 +8,7 @@ import Graph from "graphology";
 import Sigma from "sigma";
 import { EdgeLineProgram, EdgeRectangleProgram, NodeCircleProgram } from "sigma/rendering";
 import { isDown, isTrunk, type Fabric, type FabricLink, type FabricNode } from "../fabric";
-import { Palette, linkColour, loadColour, nodeColour, type Colouring } from "./colour";
+import { Palette, faintness, linkColour, loadColour, nodeColour, type Colouring } from "./colour";
 import { Overlay, type Ring, type Stroke } from "./overlay";
 import { frame, place, type Placement } from "./placement";
 
@@ -18,6 +18,8 @@ export type Selection = { kind: "node" | "link"; index: number } | null;
 export interface Mark { link: number; from?: number; colour: string; label?: string; dash?: boolean; width?: number }
 
 export interface NodeMark { node: number; colour: string; label?: string }
+
+interface LabelData { x: number; y: number; size: number; label: string; short: string; host: boolean }
 
 const UNFOLD_PITCH = 46;
 const HIT_PIXELS = 7;
@@ -32,9 +34,6 @@ export class GraphView {
     colouring: Colouring = "state";
     onSelect: (selection: Selection) => void = () => {};
     onView: () => void = () => {};
-    /** A node that is dragged onto another one; true from `canDrag` starts it. */
-    canDrag: (node: number) => boolean = () => false;
-    onDrop: (from: number, to: number) => void = () => {};
     private graph: Graph;
     private selection: Selection = null;
     private readonly marks = new Map<string, { links: Mark[]; nodes: NodeMark[] }>();
@@ -44,7 +43,6 @@ export class GraphView {
     private unfolded = new Set<number>();
     private downLinks = new Set<number>();
     private unindexed = false;
-    private dragged = -1;
 
     constructor(private readonly container: HTMLElement) {
         this.palette = new Palette(document.documentElement);
@@ -60,7 +58,9 @@ export class GraphView {
             labelSize: 11,
             labelDensity: 0.6,
             labelGridCellSize: 90,
-            labelRenderedSizeThreshold: 3.2,
+            labelRenderedSizeThreshold: 0,
+            defaultDrawNodeLabel: (context, data) => this.drawLabel(context, data as unknown as LabelData),
+            defaultDrawNodeHover: (context, data) => this.drawLabel(context, data as unknown as LabelData, true),
             minEdgeThickness: 0.7,
             stagePadding: 0,
             zIndex: false,
@@ -108,6 +108,20 @@ export class GraphView {
         return node.kind === "host" ? Math.max(0.8, size * 0.3) : size;
     }
 
+    /** A name beside its node, if it fits between this node and the next; without the number of hosts if only that fits. */
+    private drawLabel(context: CanvasRenderingContext2D, data: LabelData, always = false): void {
+        const room = (data.host ? Math.min(60, this.placement.pitch * 0.16) : this.placement.pitch) * this.pixelsPerUnit() - 2 * data.size - 6;
+        context.font = "11px system-ui, sans-serif";
+        const text = always ? data.label : [data.label, data.short].find(name => context.measureText(name).width <= room);
+        if (!text) return;
+        if (always) {
+            context.fillStyle = this.palette.get("panel");
+            context.fillRect(data.x + data.size + 1, data.y - 9, context.measureText(text).width + 6, 18);
+        }
+        context.fillStyle = this.palette.get("text");
+        context.fillText(text, data.x + data.size + 4, data.y + 4);
+    }
+
     /** The window has another shape: the same fabric is placed anew. */
     private replace(): void {
         if (!this.fabric) return;
@@ -137,6 +151,8 @@ export class GraphView {
             ...data,
             color: colour.startsWith("#") ? colour : this.palette.get(colour),
             label: folded ? `${node.name} · ${node.hosts.length}` : node.name,
+            short: node.name,
+            host: node.kind === "host",
             type: "circle",
         };
     }
@@ -144,9 +160,10 @@ export class GraphView {
     private reduceEdge(_key: string, data: Record<string, unknown>): Record<string, unknown> {
         const link = this.fabric.links[data.index as number];
         const links = this.fabric.links.length, few = links < MANY_LINKS, thin = this.colouring === "state" && !this.figures;
+        const colour = this.figures ? loadColour(this.figures(link.index)) : linkColour(link, this.colouring);
         return {
             ...data,
-            color: this.palette.get(this.figures ? loadColour(this.figures(link.index)) : linkColour(link, this.colouring), few ? 1 : thin ? 0.22 : 0.6),
+            color: few ? this.palette.get(colour) : this.palette.faint(colour, faintness(colour)),
             size: (thin ? 1.2 : 1.8) * (links < 300 ? 1.5 : 1),
             type: few ? "rectangle" : "line",
             hidden: isDown(link),
@@ -155,6 +172,7 @@ export class GraphView {
 
     /** Adds the hosts of the switches in the window, or removes those that no longer need to be shown. */
     private unfold(): void {
+        if (!this.fabric) return;
         const shown = this.placement.pitch * this.pixelsPerUnit() >= UNFOLD_PITCH;
         const { width, height } = this.sigma.getDimensions();
         const wanted = new Set<number>();
@@ -305,19 +323,25 @@ export class GraphView {
 
     // The camera.
 
-    /** Moves the camera to a node or a link, and zooms in until hosts are unfolded. */
+    /** Moves the camera to a node or a link, if it is not seen well: outside the window, or among switches that are
+     * so close to each other that hosts are folded. */
     focus(selection: Selection): void {
         if (!selection) return;
         const link = selection.kind === "link" ? this.fabric.links[selection.index] : null;
         const ends = link ? [link.a, link.b] : [selection.index];
-        const x = ends.reduce((sum, end) => sum + this.placement.x[end], 0) / ends.length;
-        const y = ends.reduce((sum, end) => sum + this.placement.y[end], 0) / ends.length;
-        const at = this.sigma.viewportToFramedGraph(this.sigma.graphToViewport({ x, y }));
-        const camera = this.sigma.getCamera();
-        const present = camera.getState().ratio;
+        const middle = { x: 0, y: 0 }, { width, height } = this.sigma.getDimensions();
+        let seen = true;
+        for (const end of ends) {
+            const at = this.viewportPoint(end);
+            middle.x += at.x / ends.length;
+            middle.y += at.y / ends.length;
+            if (at.x < 20 || at.y < 50 || at.x > width - 20 || at.y > height - 40) seen = false;
+        }
         const pitch = this.placement.pitch * this.pixelsPerUnit();
-        const near = present * pitch / (UNFOLD_PITCH * 1.6);
-        void camera.animate({ x: at.x, y: at.y, ratio: link ? present : Math.min(present, near) },
+        if (seen && (link || pitch >= UNFOLD_PITCH)) return;
+        const camera = this.sigma.getCamera(), present = camera.getState().ratio;
+        const at = this.sigma.viewportToFramedGraph(middle);
+        void camera.animate({ x: at.x, y: at.y, ratio: link ? present : Math.min(present, present * pitch / (UNFOLD_PITCH * 1.6)) },
             { duration: 250 });
     }
 
@@ -345,21 +369,12 @@ export class GraphView {
             const link = this.linkAt(event.x, event.y);
             this.onSelect(link < 0 ? null : { kind: "link", index: link });
         });
-        this.sigma.on("downNode", ({ node }) => {
-            const index = Number(node.slice(1));
-            if (this.canDrag(index)) this.dragged = index;
-        });
-        this.sigma.on("moveBody", ({ event }) => {
-            if (this.dragged >= 0) event.preventSigmaDefault();
-        });
-        this.sigma.on("upNode", ({ node }) => {
-            const to = Number(node.slice(1));
-            if (this.dragged >= 0 && this.dragged !== to) this.onDrop(this.dragged, to);
-            this.dragged = -1;
-        });
-        this.sigma.on("upStage", () => { this.dragged = -1; });
-        let scheduled = 0;
-        this.sigma.getCamera().on("updated", () => {
+        // After the frame and not at the camera's event: positions in the window are those of the last frame.
+        let scheduled = 0, seen = "";
+        this.sigma.on("afterRender", () => {
+            const { x, y, ratio } = this.sigma.getCamera().getState(), view = `${x} ${y} ${ratio}`;
+            if (view === seen) return;
+            seen = view;
             window.clearTimeout(scheduled);
             scheduled = window.setTimeout(() => { this.unfold(); this.drawOverlay(); this.onView(); }, 80);
         });

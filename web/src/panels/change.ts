@@ -46,7 +46,7 @@ export function changePanel(app: App): Panel {
             h("h2", {}, change.cause || "Change"), bar,
             facts([...list.map((phase): [Child[], Child] =>
                 [[swatch(phase.colour, true), ` ${phase.label}`], duration(phase.to - phase.from)]),
-                ["Began", moment(change.begin)], ["Whole change", change.end === null ? `${duration(total)}, under way` : duration(total)],
+                ["Began", moment(change.begin)], ["Whole change", duration(total) + (change.end === null ? ", under way" : change.finished ? "" : ", given up")],
                 ["Drains", change.draining > 0 && duration(change.draining)],
                 ["SMPs", `${count(change.gets)} Gets, ${count(change.sets)} Sets, ${count(change.blocks)} of them LFT blocks`],
                 ["Manager", manager && `${manager.name}: ${phaseText(manager)}`]]),
@@ -73,7 +73,7 @@ export function changePanel(app: App): Panel {
 
     function update(): void {
         const all = changes();
-        const change = all.find(one => one.id === chosen) ?? all[all.length - 1];
+        const change = all.find(one => one.id === chosen) ?? all.findLast(one => one.end === null || one.finished) ?? all[all.length - 1];
         refill(root_,
             change ? describe(change) : h("p", { class: "quiet" }, "No manager has changed the subnet yet."),
             h("h3", {}, "Tables of the switches"), progress(),
@@ -82,7 +82,7 @@ export function changePanel(app: App): Panel {
             h("ul", { class: "list", "aria-label": "Changes" }, all.slice(-20).reverse().map(one => h("li", {},
                 button(`${moment(one.begin)}  ${one.cause}`, () => { chosen = one.id; update(); },
                     { class: "place", "data-key": `change ${one.id}` }),
-                h("span", { class: "quiet" }, one.end === null ? " under way" : ` ${duration(one.end - (one.fault ?? one.begin))}`)))));
+                h("span", { class: "quiet" }, one.end === null ? " under way" : one.finished ? ` ${duration(one.end - (one.fault ?? one.begin))}` : " given up")))));
     }
 
     return { id: "change", title: "Change", update, render(root) { fill(root, root_); update(); } };

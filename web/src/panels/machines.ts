@@ -2,14 +2,13 @@
 // the map, or with the list of hypervisors beside it.
 import type { App, Panel } from "../app";
 import type { Machine } from "../contract";
-import { button, facts, fill, h, refill } from "../dom";
+import { button, byId, facts, fill, h, refill } from "../dom";
 import { count, duration } from "../format";
-
-export const MACHINE_TYPE = "application/x-weft-machine";
 
 export function machinesPanel(app: App): Panel {
     const list = h("div", { id: "machines" });
     const name = h("input", { id: "machine-name", placeholder: "name", "aria-label": "Name of the machine", size: "10" });
+    let dragging = false;
     const where = h("select", { id: "machine-node", "aria-label": "Hypervisor" });
 
     function hypervisors(chosen: number | null): HTMLElement[] {
@@ -21,12 +20,30 @@ export function machinesPanel(app: App): Panel {
         void app.run({ do: "vm-move", name: machine.name, node }, `${machine.name} moves to ${app.store.fabric.nodes[node].name}`);
     }
 
+    /** The name follows the pointer, also that of a finger, until it is released above a hypervisor on the map. */
+    function drag(start: PointerEvent, chip: HTMLElement, machine: Machine): void {
+        start.preventDefault();
+        chip.setPointerCapture(start.pointerId);
+        dragging = true;
+        chip.onpointermove = event => { chip.style.translate = `${event.clientX - start.clientX}px ${event.clientY - start.clientY}px`; };
+        chip.onpointercancel = () => { dragging = false; chip.style.translate = ""; };
+        chip.onpointerup = event => {
+            dragging = false;
+            chip.onpointermove = null;
+            chip.style.translate = "";
+            const box = byId("graph").getBoundingClientRect(), hypervisors = new Set(app.store.tick.hypervisors ?? []);
+            const node = app.view.nodeNear(event.clientX - box.left, event.clientY - box.top, index => hypervisors.has(index));
+            if (node >= 0) move(machine, node);
+            update();
+        };
+    }
+
     function card(machine: Machine): HTMLElement {
         const target = h("select", { "aria-label": `Move ${machine.name} to`, "data-key": `target ${machine.name}` },
             h("option", { value: "" }, "Move to …"), hypervisors(null));
         target.addEventListener("change", () => { const node = Number(target.value); target.blur(); if (target.value) move(machine, node); });
-        const chip = h("span", { class: "chip", draggable: "true", title: "Drag onto a hypervisor" }, machine.name);
-        chip.addEventListener("dragstart", event => event.dataTransfer?.setData(MACHINE_TYPE, machine.name));
+        const chip = h("span", { class: "chip", title: "Drag onto a hypervisor" }, machine.name);
+        chip.addEventListener("pointerdown", event => drag(event, chip, machine));
         return h("section", { class: "card", "data-machine": machine.name },
             h("header", {}, chip, h("span", { class: `badge ${machine.state === "running" ? "good" : ""}` }, machine.state)),
             facts([["Hypervisor", app.nodeButton(machine.node)], ["LID", machine.lid > 0 && String(machine.lid)],
@@ -37,6 +54,7 @@ export function machinesPanel(app: App): Panel {
     }
 
     function update(): void {
+        if (dragging) return;
         const machines = app.store.tick.vms ?? [];
         refill(list, machines.length ? machines.map(card) : h("p", { class: "quiet" }, "No virtual machine runs."));
     }
@@ -52,20 +70,4 @@ export function machinesPanel(app: App): Panel {
             update();
         },
     };
-}
-
-/** Lets the map take machines that are dropped on a host. */
-export function acceptMachines(app: App, graph: HTMLElement): void {
-    graph.addEventListener("dragover", event => {
-        if (event.dataTransfer?.types.includes(MACHINE_TYPE)) event.preventDefault();
-    });
-    graph.addEventListener("drop", event => {
-        const name = event.dataTransfer?.getData(MACHINE_TYPE);
-        if (!name) return;
-        event.preventDefault();
-        const box = graph.getBoundingClientRect();
-        const hypervisors = new Set(app.store.tick.hypervisors ?? []);
-        const node = app.view.nodeNear(event.clientX - box.left, event.clientY - box.top, index => hypervisors.has(index));
-        if (node >= 0) void app.run({ do: "vm-move", name, node }, `${name} moves to ${app.store.fabric.nodes[node].name}`);
-    });
 }

@@ -32,7 +32,7 @@ function renderLink(app: App, root: HTMLElement, link: FabricLink): () => void {
     const figures = h("div");
     const percent = h("input", { type: "number", min: "0", max: "100", step: "any", value: "10", "aria-label": "Percent of SMPs lost" });
     const [buttons, enable] = actionButtons([
-        ["Cut", () => void app.run({ do: "cut", link: link_ }, "Link cut"), () => !isDown(link), "danger"],
+        ["Cut", () => void app.run({ do: "cut", link: link_ }, "Link cut"), () => link.state !== 1, "danger"],
         ["Restore", () => void app.run({ do: "restore", link: link_ }, "Link restored"), () => link.state === 1],
         ["Flap", () => void app.run({ do: "flap", link: link_ }, "Link flaps once"), () => !isDown(link)],
         ["Add bit errors", () => void app.run({ do: "bit-errors", link: link_, count: 20 }, "20 bit errors added"), () => !isDown(link)],
@@ -47,7 +47,6 @@ function renderLink(app: App, root: HTMLElement, link: FabricLink): () => void {
         figures);
     return () => {
         enable();
-        lossy.disabled = isDown(link);
         heal.disabled = link.state !== 4;
         const direction = (from: number, to: number, at: 0 | 1) =>
             [h("span", {}, fabric.nodes[from].name, " → ", fabric.nodes[to].name), `${link.load[at]} %`, `${link.wait[at]} %`, vlSet(link.vls[at])];
