@@ -138,6 +138,7 @@ void api_publish(struct api_publisher *publisher)
     tick->log_end = api_log_end(&publisher->log);
     if (http_stream_subscribers(publisher->stream)) {
         api_tick_write(tick, &publisher->sent, &publisher->log, true, &text);
+        text.data[text.length - 1] = 0; /* without the line end */
         http_stream_publish(publisher->stream, "tick", text.data, false);
         text_release(&text);
     }
