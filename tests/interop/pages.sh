@@ -63,8 +63,10 @@ a_cut_link_is_seen_by_both() {
 claim "a link that is cut on the page of the fabric is seen on that of the manager" a_cut_link_is_seen_by_both
 
 a_link_is_disabled() {
+    local disabled='"disabled port" in [p["kind"] for p in o["problems"]]'
     of sm.log
-    act "do=cut&link=$(switch_link)" && wait_until 30 is state '[p["kind"] for p in o["problems"]]' "['disabled port']" &&
-        act "do=restore&link=$(switch_link)" && wait_until 30 is state 'o["problems"]' '[]'
+    act "do=cut&link=$(switch_link)" && wait_until 30 is state "$disabled" True &&
+        act "do=restore&link=$(switch_link)" && wait_until 30 is state "$disabled" False &&
+        wait_until 30 is state 'o["links"]' '[]'
 }
 claim "a link is disabled and enabled on the page of the manager" a_link_is_disabled
