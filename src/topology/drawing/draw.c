@@ -230,6 +230,8 @@ static void put_links(const struct drawing *drawing, const uint32_t *row, uint32
                         drawing->style == STYLE_ROWS ? 1.5 + (at + to) % 3 : 1.5);
         else if (copies > 1)
             text_printf(drawing->out, ", label=\"×%u\"", copies);
+        if (drawing->detailed && drawing->style == STYLE_DOT && row[at] == row[to])
+            text_puts(drawing->out, ", labelangle=-50"); /* away from lines to other rows */
         text_puts(drawing->out, "]\n");
     }
 }
