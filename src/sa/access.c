@@ -5,6 +5,8 @@
  * (subnet/blocks.h) count, not the wanted ones. Until the manager has read a table, every port is a
  * full member of the default partition, which is the initial state of a port.
  *
+ * An alias GUID stands for its port.
+ *
  * A fabric has many ports and few different P_Key tables. Each table is kept once, as a set sorted
  * by partition, and the common key of two sets is computed once. */
 #include "sa/internal.h"
@@ -134,6 +136,13 @@ void access_update(struct sa *sa)
 
 /* ---- queries ---- */
 
+/* The entry of a port or of the port with this alias. */
+static uint32_t find_by_guid(const struct sa *sa, const struct map *map, uint64_t guid)
+{
+    uint32_t found = map_get(map, guid);
+    return found != MAP_NONE ? found : map_get(map, alias_guids_port(&sa->registry.aliases, guid));
+}
+
 static const uint16_t *keys_of(const struct access *access, uint32_t set, uint32_t *count)
 {
     *count = access->sets.items[set].count;
@@ -163,8 +172,8 @@ unsigned access_common_key(const struct sa *sa, uint64_t one_guid, uint64_t othe
     const struct access *access = &sa->access;
     if (!access->keys_generation)
         return P_KEY_DEFAULT;
-    uint32_t one = map_get(&access->by_guid, one_guid);
-    uint32_t other = map_get(&access->by_guid, other_guid);
+    uint32_t one = find_by_guid(sa, &access->by_guid, one_guid);
+    uint32_t other = find_by_guid(sa, &access->by_guid, other_guid);
     if (one == MAP_NONE || other == MAP_NONE)
         return 0;
     if (!access->common)
@@ -188,7 +197,7 @@ static unsigned key_in_set(const struct access *access, uint32_t set, unsigned p
 
 static unsigned key_in(const struct sa *sa, uint64_t guid, unsigned partition)
 {
-    uint32_t set = map_get(&sa->access.by_guid, guid);
+    uint32_t set = find_by_guid(sa, &sa->access.by_guid, guid);
     return set == MAP_NONE ? 0 : key_in_set(&sa->access, set, partition);
 }
 
@@ -215,7 +224,7 @@ static bool table_has(const struct blocks *blocks, uint32_t port, bool wanted, u
 bool access_lost_key(const struct sa *sa, uint64_t port_guid, unsigned p_key)
 {
     const struct blocks *blocks = &sa->view.subnet->blocks;
-    uint32_t port = map_get(&sa->access.ports, port_guid);
+    uint32_t port = find_by_guid(sa, &sa->access.ports, port_guid);
     return sa->access.keys_generation && port != MAP_NONE &&
            blocks_wanted(blocks, port, BLOCK_PARTITIONS, 0) &&
            blocks_actual(blocks, port, BLOCK_PARTITIONS, 0) &&
@@ -253,6 +262,7 @@ uint64_t access_requester(const struct sa *sa, const struct query *query)
 bool access_may_see(const struct sa *sa, uint64_t requester, uint64_t port_guid)
 {
     return requester == ACCESS_TRUSTED || requester == port_guid ||
+           requester == alias_guids_port(&sa->registry.aliases, port_guid) ||
            access_common_key(sa, requester, port_guid);
 }
 

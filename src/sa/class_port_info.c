@@ -16,6 +16,7 @@ uint16_t class_port_info(struct sa *sa, const struct query *query, struct answer
         MULTICAST = 1 << 9,
         MULTI_PATH = 1 << 10,
         CAPABILITY_MATCH = 1 << 13,
+        ADDITIONAL_GUIDS = 1 << 5,
         FULL_PORT_INFO = 1 << 6,
         EXTENDED_SPEEDS = 1 << 7,
         CAPABILITY2_MATCH = 1 << 10,
@@ -29,7 +30,8 @@ uint16_t class_port_info(struct sa *sa, const struct query *query, struct answer
     wire_set(info, CLASS_PORT_INFO_CAPABILITY_MASK,
              NOTICES | MULTICAST | MULTI_PATH | CAPABILITY_MATCH);
     wire_set(info, CLASS_PORT_INFO_CAPABILITY_MASK2,
-             FULL_PORT_INFO | EXTENDED_SPEEDS | CAPABILITY2_MATCH | LINK_WIDTH_2X | SEND_ONLY_FULL);
+             ADDITIONAL_GUIDS | FULL_PORT_INFO | EXTENDED_SPEEDS | CAPABILITY2_MATCH |
+                 LINK_WIDTH_2X | SEND_ONLY_FULL);
     wire_set(info, CLASS_PORT_INFO_RESP_TIME_VALUE, sa->config.response_time);
     wire_set(info, CLASS_PORT_INFO_REDIRECT_QP, 1);
     wire_set(info, CLASS_PORT_INFO_REDIRECT_Q_KEY, UINT32_C(0x80010000));

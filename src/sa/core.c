@@ -42,6 +42,7 @@ static const struct handler {
     {RECORD(LINK_RECORD, BY_GET | BY_TABLE, port_records)},
     {RECORD(SM_INFO_RECORD, BY_GET | BY_TABLE, port_records)},
     {RECORD(GUID_INFO_RECORD, BY_GET | BY_TABLE, port_records)},
+    {RECORD(GUID_INFO_RECORD, BY_SET | BY_DELETE, alias_records)},
     {RECORD(LINEAR_FORWARDING_TABLE_RECORD, BY_GET | BY_TABLE, port_records)},
     {RECORD(RANDOM_FORWARDING_TABLE_RECORD, BY_GET | BY_TABLE, port_records)},
     {RECORD(MULTICAST_FORWARDING_TABLE_RECORD, BY_GET | BY_TABLE, port_records)},
@@ -65,6 +66,8 @@ void sa_set_limits(struct sa *sa, const struct sa_config *config)
     sa->config.port_mlids = config->port_mlids;
     sa->config.port_services = config->port_services;
     sa->config.port_subscriptions = config->port_subscriptions;
+    sa->config.port_aliases = config->port_aliases;
+    sa->config.assigned_guid = config->assigned_guid;
 }
 
 void sa_config_init(struct sa_config *config)
@@ -82,12 +85,14 @@ void sa_config_init(struct sa_config *config)
         .answer_limit = (size_t)64 << 20,
         .service_limit = 65536,
         .subscription_limit = 65536,
+        .alias_block_limit = 65536,
         .report_limit = 1024,
         .client_bytes = (size_t)32 << 20,
         .port_groups = 128,
         .port_mlids = 128,
         .port_services = 32,
         .port_subscriptions = 32,
+        .port_aliases = 128,
         .report_timeout_ns = 1 * NS_PER_S,
         .report_retries = 3,
         .absence_ns = 60 * NS_PER_S,
@@ -131,7 +136,9 @@ void sa_free(struct sa *sa)
     drop_queries(sa);
     path_index_release(&sa->index);
     access_release(&sa->access);
+    map_release(&sa->port_guids);
     groups_release(&sa->registry.groups);
+    alias_guids_release(&sa->registry.aliases);
     vec_release(&sa->registry.services);
     vec_release(&sa->registry.subscriptions);
     for (unsigned i = 0; i < SERVICE_INDEXES; i++)
@@ -155,11 +162,13 @@ static void report_changes(struct sa *sa, const struct path_index *before)
         if (map_get(&sa->index.by_guid, before->guids.items[i]) == MAP_NONE) {
             gid_set(gid, sa->config.prefix, before->guids.items[i]);
             report_change(sa, ATTRIBUTE_TRAP_GID_OUT_OF_SERVICE, gid, 0);
+            alias_report(sa, ATTRIBUTE_TRAP_GID_OUT_OF_SERVICE, before->guids.items[i]);
         }
     for (size_t i = 0; i < sa->index.guids.count; i++)
         if (map_get(&before->by_guid, sa->index.guids.items[i]) == MAP_NONE) {
             gid_set(gid, sa->config.prefix, sa->index.guids.items[i]);
             report_change(sa, ATTRIBUTE_TRAP_GID_IN_SERVICE, gid, 0);
+            alias_report(sa, ATTRIBUTE_TRAP_GID_IN_SERVICE, sa->index.guids.items[i]);
             if (map_remove(&sa->expired_ports, sa->index.guids.items[i]))
                 vec_push(&sa->returned_ports, sa->index.guids.items[i]);
         }
@@ -192,6 +201,7 @@ void sa_update_view(struct sa *sa, uint64_t now, const struct sa_view *view)
     partition_groups_make(sa);
     path_index_release(&before);
     groups_remove_members(sa, true);
+    aliases_remove_invalid(sa);
     subscriptions_remove_absent(sa);
     subscriptions_update_lids(sa);
 }
@@ -241,9 +251,22 @@ bool sa_is_local_prefix(const struct sa *sa, uint64_t prefix)
     return prefix == sa->config.prefix || prefix == GID_PREFIX_LOCAL;
 }
 
+uint64_t sa_port_guid(const struct sa *sa, uint64_t guid)
+{
+    bool is_port = map_get(&sa->index.by_guid, guid) != MAP_NONE;
+    uint64_t port_guid = is_port ? guid : alias_guids_port(&sa->registry.aliases, guid);
+    return port_guid ? port_guid : guid;
+}
+
+uint32_t sa_find_end_point(const struct sa *sa, uint64_t guid)
+{
+    static_assert(NETWORK_NONE == MAP_NONE, "no end point");
+    return map_get(&sa->index.by_guid, sa_port_guid(sa, guid));
+}
+
 bool sa_is_lost(struct sa *sa, uint64_t guid, uint64_t *absent_since)
 {
-    if (map_get(&sa->index.by_guid, guid) != MAP_NONE) {
+    if (sa_find_end_point(sa, guid) != NETWORK_NONE) {
         *absent_since = TIME_NEVER;
         return false;
     }
@@ -253,7 +276,7 @@ bool sa_is_lost(struct sa *sa, uint64_t guid, uint64_t *absent_since)
     if (sa->now < until && until < sa->registrations_due)
         sa->registrations_due = until;
     if (sa->now >= until)
-        map_set(&sa->expired_ports, guid, 1);
+        map_set(&sa->expired_ports, sa_port_guid(sa, guid), 1);
     return sa->now >= until;
 }
 
@@ -277,13 +300,18 @@ uint8_t *answer_add(struct answer *answer)
     return record;
 }
 
-bool answer_match(struct answer *answer, const struct matcher *matcher)
+void answer_drop(struct answer *answer)
 {
     assert(answer->count > 0 && answer->used >= SA_DATA_OFFSET + answer->record_bytes);
-    if (matcher_accepts(matcher, answer->bytes + answer->used - answer->record_bytes))
-        return true;
     answer->used -= answer->record_bytes;
     answer->count--;
+}
+
+bool answer_match(struct answer *answer, const struct matcher *matcher)
+{
+    if (matcher_accepts(matcher, answer->bytes + answer->used - answer->record_bytes))
+        return true;
+    answer_drop(answer);
     return false;
 }
 
@@ -542,8 +570,8 @@ static bool is_spoofed(const struct sa *sa, const struct sa_address *address)
     if (!sa->config.check_sgid_spoofing || !address->has_gid ||
         !sa_is_local_prefix(sa, gid_prefix(address->gid)))
         return false;
-    uint32_t owner = map_get(&sa->index.by_guid, gid_guid(address->gid));
-    return owner == MAP_NONE || owner != sa_end_point_at(sa, address->lid);
+    uint32_t owner = sa_find_end_point(sa, gid_guid(address->gid));
+    return owner == NETWORK_NONE || owner != sa_end_point_at(sa, address->lid);
 }
 
 void sa_receive(struct sa *sa, uint64_t now, const struct sa_message *message)
@@ -615,6 +643,7 @@ void sa_expire(struct sa *sa, uint64_t now)
     services_expire(sa);
     if (sa->serves) {
         groups_remove_members(sa, true);
+        aliases_remove_invalid(sa);
         subscriptions_remove_absent(sa);
     }
 }
@@ -656,6 +685,16 @@ bool sa_next_output(struct sa *sa, uint64_t now, struct sa_message *message)
 const struct groups *sa_groups(const struct sa *sa)
 {
     return &sa->registry.groups;
+}
+
+const struct alias_guids *sa_alias_guids(const struct sa *sa)
+{
+    return &sa->registry.aliases;
+}
+
+uint64_t sa_fabric_generation(const struct sa *sa)
+{
+    return sa->registry.groups.generation + sa->registry.aliases.generation;
 }
 
 void sa_counts(const struct sa *sa, struct sa_counts *counts)

@@ -272,9 +272,9 @@ static bool choose_values(const struct sa *sa, const struct query *query, struct
 
 static struct path_quality quality_of_port(const struct sa *sa, uint64_t guid)
 {
-    uint32_t point = map_get(&sa->index.by_guid, guid);
+    uint32_t point = sa_find_end_point(sa, guid);
     struct path_quality quality;
-    assert(point != MAP_NONE);
+    assert(point != NETWORK_NONE);
     path_index_follow(sa, point, point, 0, &quality);
     return quality;
 }
@@ -358,9 +358,10 @@ static bool may_change_member(const struct sa *sa, const struct query *query,
                               const struct group *group, const struct group_member *member)
 {
     uint64_t requester = sa_requester_guid(sa, query);
-    if (member->guid != requester && !may_act_for_others(sa, query))
+    bool own = sa_port_guid(sa, member->guid) == requester;
+    if (!own && !may_act_for_others(sa, query))
         return false;
-    return member->proxy ? access_has_key(sa, requester, group->p_key) : requester == member->guid;
+    return member->proxy ? access_has_key(sa, requester, group->p_key) : own;
 }
 
 /* Whether the group fits the query and the port, and the requester may join for the port. */
@@ -388,31 +389,33 @@ static uint64_t payer_of(const struct sa *sa, const struct query *query, uint64_
 {
     const struct network_terminal *terminals = sa->view.network->terminals.items;
     uint32_t asks = sa_end_point_at(sa, query->address.lid);
-    uint32_t joins = map_get(&sa->index.by_guid, guid);
+    uint32_t joins = sa_find_end_point(sa, guid);
     bool same = !(asks & NETWORK_SWITCH) && !(joins & NETWORK_SWITCH) &&
                 terminals[asks].at == terminals[joins].at &&
                 terminals[asks].port == terminals[joins].port;
-    return same ? guid : sa_requester_guid(sa, query);
+    return same ? sa_port_guid(sa, guid) : sa_requester_guid(sa, query);
 }
 
 /* Whether the join makes a membership that counts for this port. */
-static bool is_new_membership(const struct group *group, uint64_t guid, uint64_t payer)
+static bool is_new_membership(const struct sa *sa, const struct group *group, uint64_t guid,
+                              uint64_t payer)
 {
     const struct group_member *member = group_find_member(group, guid);
-    return !member || (member->proxy && guid == payer && member->joined_by != payer);
+    return !member ||
+           (member->proxy && sa_port_guid(sa, guid) == payer && member->joined_by != payer);
 }
 
 static uint16_t join_group(struct sa *sa, const struct query *query, struct answer *answer)
 {
     const uint8_t *data = query_data(query);
     uint64_t guid = gid_guid(wire_bytes_const(data, MC_MEMBER_RECORD_PORT_GID));
-    uint64_t requester = sa_requester_guid(sa, query);
+    uint64_t requester = sa_requester_guid(sa, query), port_guid = sa_port_guid(sa, guid);
     const uint8_t *mgid = wire_bytes_const(data, MC_MEMBER_RECORD_MGID);
     struct group *group = groups_find_requested(sa, mgid);
     uint16_t status = STATUS_OK;
-    if (map_get(&sa->index.by_guid, guid) == MAP_NONE || !access_may_see(sa, requester, guid))
+    if (sa_find_end_point(sa, guid) == NETWORK_NONE || !access_may_see(sa, requester, guid))
         return STATUS_SA_BAD_REQUEST;
-    if (guid != requester && !may_act_for_others(sa, query))
+    if (port_guid != requester && !may_act_for_others(sa, query))
         return STATUS_SA_DENIED;
     uint64_t payer = payer_of(sa, query, guid);
     bool is_new = !group;
@@ -420,7 +423,7 @@ static uint16_t join_group(struct sa *sa, const struct query *query, struct answ
         status = create_group(sa, query, guid, payer, &group);
     if (status)
         return status;
-    if (is_new_membership(group, guid, payer) && port_is_in_too_many(sa, query, payer))
+    if (is_new_membership(sa, group, guid, payer) && port_is_in_too_many(sa, query, payer))
         status = STATUS_SA_NO_RESOURCES;
     else if (!can_join(sa, query, group, guid))
         status = STATUS_SA_BAD_REQUEST;
@@ -436,7 +439,7 @@ static uint16_t join_group(struct sa *sa, const struct query *query, struct answ
                     .guid = guid,
                     .prefix = sa->config.prefix,
                     .join_state = (uint8_t)wire_get(data, MC_MEMBER_RECORD_JOIN_STATE),
-                    .proxy = guid != requester,
+                    .proxy = port_guid != requester,
                     .joined_by = query_is_trusted(query) ? 0 : payer, /* it has no limits */
                 });
     uint8_t *record = answer_add(answer);

@@ -51,6 +51,7 @@ struct answer {
 };
 /* Adds a record, zeroed. Beyond the limit, records overwrite each other. */
 uint8_t *answer_add(struct answer *answer);
+void answer_drop(struct answer *answer); /* drops the last record */
 /* Drops the last record unless it matches. */
 bool answer_match(struct answer *answer, const struct matcher *matcher);
 
@@ -260,12 +261,13 @@ struct subscription {
 /* The persistent state of the SA. */
 struct registry {
     struct groups groups;
+    struct alias_guids aliases;
     VEC(struct service) services;           /* sorted by number */
     VEC(struct subscription) subscriptions; /* sorted by number */
     struct chains service_index[SERVICE_INDEXES];
     struct chains subscription_index[SUBSCRIPTION_INDEXES];
     uint32_t next_service, next_subscription, next_mgid; /* counters for new numbers */
-    uint64_t generation; /* counts changes of services and subscriptions, not of groups */
+    uint64_t generation; /* counts changes, except those of groups */
     uint64_t removed;    /* generation at the last removal of a service or subscription */
 };
 
@@ -350,6 +352,8 @@ struct sa {
     struct redirect redirection; /* of all clients; LID 0: none */
     struct path_index index;
     struct access access;
+    struct map port_guids;          /* all known ones; alias_records.c makes it when it needs it */
+    uint64_t port_guids_generation; /* of the subnet */
     struct query_queue queue;
     struct long_query long_queries[LONG_QUERIES];
     unsigned long_turn;
@@ -377,7 +381,7 @@ struct sa {
 
 typedef uint16_t query_handler(struct sa *sa, const struct query *query, struct answer *answer);
 query_handler class_port_info, port_records, path_records, multi_path_records, trace_records,
-    group_records, service_records, inform_info, inform_info_records;
+    group_records, service_records, inform_info, inform_info_records, alias_records;
 
 /* core.c */
 /* The end port with this LID, or SUBNET_NONE. */
@@ -391,6 +395,10 @@ void answer_text(struct sa *sa, const struct query *query, const struct text *te
 uint32_t sa_end_point_at(const struct sa *sa, unsigned lid);
 /* The GUID of the requesting port; 0 if no port has its LID. */
 uint64_t sa_requester_guid(const struct sa *sa, const struct query *query);
+/* The end point with this port GUID or alias GUID; NETWORK_NONE: none. */
+uint32_t sa_find_end_point(const struct sa *sa, uint64_t guid);
+/* The GUID of the port with this alias, or else the GUID itself. */
+uint64_t sa_port_guid(const struct sa *sa, uint64_t guid);
 bool sa_is_local_prefix(const struct sa *sa, uint64_t prefix);
 /* True if a port has `limit` items in an index by port. No limit: 0, or a trusted query. */
 bool sa_port_limit_reached(const struct query *query, const struct chains *by_port, uint64_t guid,
@@ -416,6 +424,19 @@ static inline void gid_set(uint8_t *gid, uint64_t prefix, uint64_t guid)
 bool long_query_continue(struct sa *sa, struct long_query *query);
 /* True if the query is for many pairs of end points. */
 bool path_query_is_long(const struct sa *sa, const struct query *query);
+
+/* alias_records.c */
+/* Fills the GUIDs of a GUIDInfoRecord. */
+void alias_fill_block(const struct sa *sa, uint64_t port_guid, unsigned number, uint8_t *guids);
+/* Compares them with the places that a query selects. */
+bool alias_block_matches(const struct query *query, const uint8_t *guids);
+/* Reports that all alias GIDs of a port are in service or out of service. */
+void alias_report(struct sa *sa, unsigned trap, uint64_t port_guid);
+void alias_put(struct sa *sa, uint64_t port_guid, unsigned number,
+               const uint64_t guids[ALIAS_PLACES]);
+void aliases_clear(struct sa *sa);
+/* Removes those of ports that are absent for too long, and those that are GUIDs of ports now. */
+void aliases_remove_invalid(struct sa *sa);
 
 /* partition_groups.c */
 void partition_groups_make(struct sa *sa);

@@ -28,7 +28,8 @@ struct path_criteria {
     uint16_t class;
     uint64_t service;
     uint8_t sl;
-    unsigned most; /* records per pair */
+    unsigned most;                          /* records per pair */
+    uint64_t source_guid, destination_guid; /* in the GIDs of the query, which may be aliases; 0 */
     uint64_t requester;
 };
 
@@ -119,6 +120,10 @@ static void read_criteria(const struct sa *sa, const struct query *query,
         criteria->slid = (uint16_t)wire_get(data, PATH_RECORD_SLID);
     if (!multi && query_has(query, PATH_DLID))
         criteria->dlid = (uint16_t)wire_get(data, PATH_RECORD_DLID);
+    if (!multi && query_has(query, PATH_SGID))
+        criteria->source_guid = gid_guid(wire_bytes_const(data, PATH_RECORD_SGID));
+    if (!multi && query_has(query, PATH_DGID))
+        criteria->destination_guid = gid_guid(wire_bytes_const(data, PATH_RECORD_DGID));
     if (query_method(query) == METHOD_GET)
         criteria->most = 1;
     else if (query_has(query, at->count.bit))
@@ -244,8 +249,10 @@ static bool add_path(const struct sa *sa, const struct path_criteria *criteria,
     if (criteria->reversible && !returns)
         return false;
     uint8_t *record = answer_add(answer);
-    gid_set(wire_bytes(record, PATH_RECORD_DGID), sa->config.prefix, to->guid);
-    gid_set(wire_bytes(record, PATH_RECORD_SGID), sa->config.prefix, from->guid);
+    gid_set(wire_bytes(record, PATH_RECORD_DGID), sa->config.prefix,
+            criteria->destination_guid ? criteria->destination_guid : to->guid);
+    gid_set(wire_bytes(record, PATH_RECORD_SGID), sa->config.prefix,
+            criteria->source_guid ? criteria->source_guid : from->guid);
     wire_set(record, PATH_RECORD_DLID, dlid);
     wire_set(record, PATH_RECORD_SLID, slid);
     wire_set(record, PATH_RECORD_RAW_TRAFFIC, criteria->raw);
@@ -314,8 +321,8 @@ struct ends {
 
 static uint32_t by_gid(const struct sa *sa, const uint8_t *gid)
 {
-    uint32_t point = map_get(&sa->index.by_guid, gid_guid(gid));
-    return sa_is_local_prefix(sa, gid_prefix(gid)) && point != MAP_NONE ? point : NETWORK_NONE;
+    return sa_is_local_prefix(sa, gid_prefix(gid)) ? sa_find_end_point(sa, gid_guid(gid))
+                                                   : NETWORK_NONE;
 }
 
 static uint16_t find_end(const struct sa *sa, const struct query *query, bool source,
@@ -374,8 +381,12 @@ static bool matches_group(const struct sa *sa, const struct query *query, const 
     for (size_t i = 0; i < sizeof same / sizeof *same; i++)
         if (query_has(query, same[i].bit) && wire_get(data, same[i].field) != same[i].value)
             return false;
-    return !find_end(sa, query, true, &source) &&
-           (source == NETWORK_NONE || group_find_member(group, path_index_guid(sa, source)));
+    if (find_end(sa, query, true, &source))
+        return false;
+    const uint8_t *gid = wire_bytes_const(data, PATH_RECORD_SGID);
+    return source == NETWORK_NONE ||
+           group_find_member(group, query_has(query, PATH_SGID) ? gid_guid(gid)
+                                                                : path_index_guid(sa, source));
 }
 
 static uint16_t add_group_path(const struct sa *sa, const struct query *query,
@@ -509,8 +520,10 @@ uint16_t multi_path_records(struct sa *sa, const struct query *query, struct ans
     read_criteria(sa, query, &criteria);
     for (unsigned i = 0; i < sources; i++)
         for (unsigned j = 0; j < destinations && criteria.most && !answer->over; j++) {
-            unsigned found = add_pair(sa, &criteria, by_gid(sa, gids + i * GID_BYTES),
-                                      by_gid(sa, gids + (sources + j) * GID_BYTES), answer);
+            const uint8_t *from = gids + i * GID_BYTES, *to = gids + (sources + j) * GID_BYTES;
+            criteria.source_guid = gid_guid(from);
+            criteria.destination_guid = gid_guid(to);
+            unsigned found = add_pair(sa, &criteria, by_gid(sa, from), by_gid(sa, to), answer);
             answer->considered++;
             criteria.most -= criteria.most == UINT32_MAX ? 0 : found;
         }

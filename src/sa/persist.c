@@ -2,6 +2,7 @@
  *
  * The format is that of OpenSM's opensm-sa.dump, so that either manager reads the other's file:
  *
+ *     GUIDInfo Record: base_guid=0x… lid=0x… block_num=0x… guid0=0x… … guid7=0x…
  *     MC Group 0xc000 : mgid=0x…:0x… port_gid=0x…:0x… qkey=0x… mlid=0x… mtu=0x… tclass=0x… …
  *     mcm_port: port_gid=0x…:0x… scope_state=0x21 proxy_join=0x0
  *     Service Record: id=0x… gid=0x…:0x… pkey=0x… lease=0x… key=0x…:0x… name='…' data8=… …
@@ -12,9 +13,11 @@
  * does not store: the master of the registrations and, in a text with changes only, the numbers of
  * those that still exist. Service names that are not printable are written in hexadecimal.
  *
- * Groups, members, services and subscriptions have the generation of their last change. A text of
+ * Groups, members, services, subscriptions and blocks of alias GUIDs have the generation of their
+ * last change. A text of
  * changes since some generations has those that changed later. It has all members of a group that
- * lost one. After a removal it lists the remaining MLIDs or numbers, in ranges. */
+ * lost one. After a removal it lists the remaining MLIDs or numbers, in ranges, and
+ * blocks of alias GUIDs that are empty now. */
 #include "sa/internal.h"
 
 #include <inttypes.h>
@@ -24,6 +27,27 @@
 static uint64_t word(const uint8_t *bytes, unsigned at)
 {
     return wire_get_bits(bytes, at * 64, 64);
+}
+
+/* ---- alias GUIDs ---- */
+
+/* Readers find the port by its GUID; the LID is not known to a standby. */
+static void print_aliases(struct text *out, const struct alias_guids *aliases, uint64_t since)
+{
+    for (size_t i = 0; i < aliases->blocks.count; i++) {
+        const struct alias_block *block = &aliases->blocks.items[i];
+        uint64_t all = 0;
+        for (unsigned place = 0; place < ALIAS_PLACES; place++)
+            all |= block->guids[place];
+        if (block->changed <= since || (!since && !all))
+            continue;
+        text_printf(out, "GUIDInfo Record: base_guid=0x%016" PRIx64 " lid=0x0000 block_num=0x%x",
+                    block->port_guid, block->number);
+        for (unsigned place = 0; place < ALIAS_PLACES; place++)
+            text_printf(out, " guid%u=0x%016" PRIx64, place,
+                        block->number || place ? block->guids[place] : block->port_guid);
+        text_puts(out, "\n\n");
+    }
 }
 
 /* ---- groups ---- */
@@ -195,6 +219,7 @@ void sa_registry_print_changes(const struct sa *sa, uint64_t wall_s,
                 registry->next_mgid);
     if (since->groups || since->others)
         print_remaining(out, registry, since);
+    print_aliases(out, &registry->aliases, since->others); /* members and services may have them */
     print_groups(out, &registry->groups, since->groups);
     for (size_t i = 0; i < registry->services.count; i++)
         if (registry->services.items[i].changed > since->others)

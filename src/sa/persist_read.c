@@ -10,11 +10,19 @@
 
 enum { VALUES = 24, NAME_BYTES = 64 };
 
-enum item_kind { ITEM_ALL_OF_GROUP, ITEM_GROUP, ITEM_MEMBER, ITEM_SERVICE, ITEM_SUBSCRIPTION };
+enum item_kind {
+    ITEM_ALIASES,
+    ITEM_ALL_OF_GROUP,
+    ITEM_GROUP,
+    ITEM_MEMBER,
+    ITEM_SERVICE,
+    ITEM_SUBSCRIPTION,
+};
 struct item {
     enum item_kind kind;
     uint32_t mlid; /* ITEM_ALL_OF_GROUP */
     union {
+        struct alias_block aliases;
         struct group group;
         struct group_member member;
         struct service service;
@@ -37,7 +45,7 @@ struct reader {
     VEC(struct item) items;
     struct remaining groups, services, subscriptions;
     bool in_group;
-    uint32_t service_count, subscription_count;
+    uint32_t service_count, subscription_count, alias_count;
 };
 
 /* ---- lines ---- */
@@ -74,6 +82,29 @@ static bool fits(const uint64_t *values, const uint8_t *bits, unsigned count)
         if (bits[i] < 64 && values[i] >> bits[i])
             return false;
     return true;
+}
+
+/* ---- alias GUIDs ---- */
+
+static int read_aliases(struct reader *reader, const char *line)
+{
+    static const uint8_t bits[] = {64, 16, 5};
+    uint64_t v[VALUES];
+    if (!scan(line,
+              "GUIDInfo Record: base_guid=0x% lid=0x% block_num=0x% guid0=0x% guid1=0x% "
+              "guid2=0x% guid3=0x% guid4=0x% guid5=0x% guid6=0x% guid7=0x%",
+              v) ||
+        !fits(v, bits, sizeof bits) || !v[0])
+        return line_reader_error(reader->lines,
+                                 "alias GUIDs are 'GUIDInfo Record: base_guid=0x… lid=0x… "
+                                 "block_num=0x… guid0=0x… … guid7=0x…'");
+    if (reader->alias_count++ >= reader->sa->config.alias_block_limit)
+        return line_reader_error(reader->lines, "more blocks of alias GUIDs than the limit");
+    struct item item = {.kind = ITEM_ALIASES,
+                        .aliases = {.port_guid = v[0], .number = (uint8_t)v[2]}};
+    memcpy(item.aliases.guids, v + 3, sizeof item.aliases.guids);
+    vec_push(&reader->items, item);
+    return 0;
 }
 
 /* ---- groups ---- */
@@ -296,6 +327,8 @@ static int read_line(struct reader *reader, const char *line)
     if (strncmp(line, "mcm_port:", 9) == 0)
         return read_member(reader, line);
     reader->in_group &= line[0] == 0;
+    if (strncmp(line, "GUIDInfo Record:", 16) == 0)
+        return read_aliases(reader, line);
     if (strncmp(line, "MC Group ", 9) == 0)
         return read_group(reader, line);
     if (strncmp(line, "Service Record:", 15) == 0)
@@ -353,13 +386,15 @@ static void empty_group(struct groups *groups, struct group *group)
         groups_leave(groups, group, group->members.items[group->members.count - 1].guid, 0xF);
 }
 
-static void put_member(struct groups *groups, struct group *group,
-                       const struct group_member *member)
+static void put_member(struct sa *sa, struct group *group, const struct group_member *member)
 {
-    struct group_member *known = group_find_member(group, member->guid);
+    struct groups *groups = &sa->registry.groups;
+    struct group_member *known = group_find_member(group, member->guid), fresh = *member;
     if (known)
         groups_leave(groups, group, member->guid, known->join_state & ~member->join_state & 0xF);
-    groups_join(groups, group, member);
+    if (!fresh.proxy) /* an alias counts for its port */
+        fresh.joined_by = alias_guids_port(&sa->registry.aliases, fresh.guid);
+    groups_join(groups, group, &fresh);
 }
 
 static void put_items(struct reader *reader)
@@ -370,11 +405,14 @@ static void put_items(struct reader *reader)
     for (size_t i = 0; i < reader->items.count; i++) {
         const struct item *item = &reader->items.items[i];
         switch (item->kind) {
+        case ITEM_ALIASES:
+            alias_put(sa, item->aliases.port_guid, item->aliases.number, item->aliases.guids);
+            break;
         case ITEM_ALL_OF_GROUP: empty_group(groups, groups_at(groups, item->mlid)); break;
         case ITEM_GROUP: group = place_group(groups, &item->group); break;
         case ITEM_MEMBER:
             assert(group); /* read_member() accepts members after a group only */
-            put_member(groups, group, &item->member);
+            put_member(sa, group, &item->member);
             break;
         case ITEM_SERVICE: service_put(sa, &item->service); break;
         case ITEM_SUBSCRIPTION: subscription_put(sa, &item->subscription); break;
@@ -388,6 +426,7 @@ static void put_items(struct reader *reader)
 void registry_clear(struct sa *sa)
 {
     struct groups *groups = &sa->registry.groups;
+    aliases_clear(sa);
     while (groups->all.count)
         groups_remove(groups, groups->all.items[groups->all.count - 1]);
     while (sa->registry.services.count)

@@ -142,15 +142,16 @@ static void add_manager(const struct lookup *lookup, uint32_t end, uint32_t port
 
 static void add_guids(const struct lookup *lookup, uint32_t end, uint32_t port)
 {
-    enum { BLOCK_GUIDS = 8 };
     const struct subnet_port *p = &lookup->sa->view.subnet->ports.items[port];
     unsigned capacity = (unsigned)wire_get(p->info, PORT_INFO_GUID_CAP);
-    for (unsigned block = 0; block * BLOCK_GUIDS < capacity; block++) {
-        uint8_t *record = add_record(lookup, end);
+    for (unsigned block = 0; block * ALIAS_PLACES < capacity; block++) {
+        uint8_t *record = add_record(lookup, end), *guids = record + GUID_INFO_RECORD_AT_GUID_INFO;
         wire_set(record, GUID_INFO_RECORD_BLOCK, block);
-        if (block == 0)
-            wire_set(record + GUID_INFO_RECORD_AT_GUID_INFO, GUID_INFO_GUID, p->guid);
-        answer_match(lookup->answer, &lookup->matcher);
+        alias_fill_block(lookup->sa, p->guid, block, guids);
+        if (alias_block_matches(lookup->query, guids))
+            answer_match(lookup->answer, &lookup->matcher);
+        else
+            answer_drop(lookup->answer);
     }
 }
 

@@ -2,8 +2,8 @@
  *
  * A core without clock, socket or thread. Its owner passes it a view of the subnet, messages and
  * the time, and pulls out answers and reports. It reads the subnet and the routes in force, and
- * changes only registrations: groups (subnet/groups.h), services, subscriptions. Messages are
- * whole; RMPP segments them in a lower layer.
+ * changes only registrations: groups (subnet/groups.h), services, subscriptions, alias GUIDs
+ * (subnet/alias_guids.h). Messages are whole; RMPP segments them in a lower layer.
  *
  *   core.c           creation, message handling, dispatch, answers
  *   class_port_info.c  ClassPortInfo, redirection
@@ -13,6 +13,7 @@
  *   access.c         visibility of ports by partition
  *   rate.c           rates of links, and their order
  *   port_records.c   nodes, ports, switches, links, managers, GUIDs, tables
+ *   alias_records.c  Set and Delete of GUIDInfoRecord: alias GUIDs
  *   path_index.c     end points by GUID, MTU and rate of paths
  *   path_records.c   PathRecord, MultiPathRecord and TraceRecord
  *   group_records.c  MCMemberRecord: joining, leaving, looking up
@@ -37,6 +38,7 @@
 #include "base/err.h"
 #include "base/text.h"
 #include "routing/model/routes.h"
+#include "subnet/alias_guids.h"
 #include "subnet/groups.h"
 #include "subnet/partitions.h"
 #include "subnet/qos.h"
@@ -57,10 +59,11 @@ struct sa_config {
     uint32_t turn_work;  /* records per turn */
     size_t answer_limit; /* bytes of one answer; beyond it, the status is NO_RESOURCES */
     size_t client_bytes; /* of long answers on their way to one port; one answer is always sent */
-    uint32_t service_limit, subscription_limit;
+    uint32_t service_limit, subscription_limit, alias_block_limit;
     uint32_t report_limit; /* waiting reports of one port */
     /* Limits of one port; 0: none. A trusted query is not limited. */
-    uint32_t port_groups, port_mlids, port_services, port_subscriptions;
+    uint32_t port_groups, port_mlids, port_services, port_subscriptions, port_aliases;
+    uint8_t assigned_guid; /* byte of alias GUIDs that the SA assigns */
     uint64_t report_timeout_ns;
     unsigned report_retries;
     uint64_t absence_ns; /* time for which registrations of an absent port are kept */
@@ -117,7 +120,8 @@ uint64_t sa_deadline(const struct sa *sa);
 bool sa_next_output(struct sa *sa, uint64_t now, struct sa_message *message);
 
 void sa_set_subnet_timeout(struct sa *sa, uint8_t subnet_timeout); /* as in sa_config */
-/* Sets the limits of ports to those of the configuration. Registrations beyond them stay. */
+/* Sets the limits of ports and `assigned_guid` to those of the configuration. Registrations beyond
+ * the limits stay. */
 void sa_set_limits(struct sa *sa, const struct sa_config *config);
 /* Sets the partitions and creates their groups. */
 void sa_set_partitions(struct sa *sa, const struct partitions *partitions);
@@ -126,10 +130,13 @@ void sa_set_partitions(struct sa *sa, const struct partitions *partitions);
 void sa_redirect(struct sa *sa, const struct redirect *to);
 
 const struct groups *sa_groups(const struct sa *sa);
+const struct alias_guids *sa_alias_guids(const struct sa *sa);
+/* Counts changes of both, which the manager writes to the fabric. */
+uint64_t sa_fabric_generation(const struct sa *sa);
 
 /* ---- registrations over restarts and fail-over ---- */
 
-/* Counters of changes: of groups, and of services and subscriptions (`others`). */
+/* Counters of changes: of groups, and of all other registrations. */
 struct sa_generations {
     uint64_t groups, others;
 };

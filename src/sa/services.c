@@ -181,9 +181,9 @@ void services_remove_if(struct sa *sa, bool (*unwanted)(void *context, const str
 static bool owns_gid(const struct sa *sa, const struct query *query)
 {
     const uint8_t *gid = wire_bytes_const(query_data(query), SERVICE_RECORD_GID);
-    uint32_t owner = map_get(&sa->index.by_guid, gid_guid(gid));
+    uint32_t owner = sa_find_end_point(sa, gid_guid(gid));
     return query_is_trusted(query) ||
-           (owner != MAP_NONE && owner == sa_end_point_at(sa, query->address.lid));
+           (owner != NETWORK_NONE && owner == sa_end_point_at(sa, query->address.lid));
 }
 
 /* A service with a key can be changed only by a client that sends the key, or by a trusted client.
@@ -209,7 +209,7 @@ static bool may_register(const struct sa *sa, const struct query *query)
     if (!access_has_key(sa, sa_requester_guid(sa, query), key))
         return false;
     return !query_has(query, SERVICE_GID) ||
-           (map_get(&sa->index.by_guid, guid) != MAP_NONE && access_has_key(sa, guid, key));
+           (sa_find_end_point(sa, guid) != NETWORK_NONE && access_has_key(sa, guid, key));
 }
 
 uint64_t service_lease_end(const struct sa *sa, uint64_t seconds)
@@ -259,7 +259,7 @@ void service_drop(struct sa *sa, struct service *service)
 void service_put(struct sa *sa, const struct service *service)
 {
     struct service read = *service;
-    read.owner = gid_guid(wire_bytes_const(service->record, SERVICE_RECORD_GID));
+    read.owner = sa_port_guid(sa, gid_guid(wire_bytes_const(service->record, SERVICE_RECORD_GID)));
     store_service(sa, &read);
 }
 

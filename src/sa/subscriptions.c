@@ -68,7 +68,7 @@ static bool is_valid_selection(const struct sa *sa, const struct query *query)
     uint64_t requester = sa_requester_guid(sa, query);
     if (gid_prefix(gid) || gid_guid(gid))
         return sa_is_local_prefix(sa, gid_prefix(gid)) &&
-               map_get(&sa->index.by_guid, gid_guid(gid)) != MAP_NONE &&
+               sa_find_end_point(sa, gid_guid(gid)) != NETWORK_NONE &&
                access_may_see(sa, requester, gid_guid(gid));
     if (first == LIDS_ALL)
         return true;

@@ -1,8 +1,8 @@
-/* Writes blocks of partition, SL to VL, arbitration and multicast tables (subnet/blocks.h).
+/* Writes blocks of partition, SL to VL, arbitration, multicast and GUID tables (subnet/blocks.h).
  *
- * The planners (partitions.c, qos.c, multicast.c) set the wanted contents. This file sends one Set
- * for each block that differs from the last confirmed one. Blocks are not read first: a manager
- * that takes over writes the same contents once more. */
+ * The planners (partitions.c, qos.c, multicast.c, subnet/alias_guids.h) set the wanted contents.
+ * This file sends one Set for each block that differs from the last confirmed one. Blocks are not
+ * read first: a manager that takes over writes the same contents once more. */
 #include "sm/internal.h"
 #include "subnet/names.h"
 
@@ -19,6 +19,7 @@ static const struct request_kind set_block[BLOCK_KINDS] = {
     [BLOCK_SL2VL] = SET_BLOCK("SL-to-VL table", ATTRIBUTE_SL2VL_TABLE),
     [BLOCK_ARBITRATION] = SET_BLOCK("VL arbitration table", ATTRIBUTE_VL_ARBITRATION_TABLE),
     [BLOCK_MULTICAST] = SET_BLOCK("multicast table", ATTRIBUTE_MULTICAST_FORWARDING_TABLE),
+    [BLOCK_GUIDS] = SET_BLOCK("GUID table", ATTRIBUTE_GUID_INFO),
 };
 
 enum { ALL_INPUTS = 0x20000 }; /* of an SL to VL map: see 14.2.5.8 */
@@ -34,6 +35,7 @@ static uint32_t modifier_of(const struct subnet_port *port, bool at_switch,
             return ALL_INPUTS | number;
         return at_switch ? (uint32_t)block->part << 8 | number : 0;
     case BLOCK_ARBITRATION: return (uint32_t)block->part << 16 | port->number;
+    case BLOCK_GUIDS: return block->part;
     default: return (uint32_t)(block->part >> 9) << 28 | (block->part & 0x1FFu);
     }
 }
@@ -127,7 +129,7 @@ void blocks_list_problems(struct sm *sm, struct problems *problems)
             block->port != last)
             problems_add(problems, PROBLEM_REFUSED_TABLE,
                          subnet_port_name(&sm->subnet, block->port).text,
-                         "the port refuses partition, service level or multicast tables");
+                         "the port refuses partition, service level, multicast or GUID tables");
     }
 }
 

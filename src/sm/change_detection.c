@@ -469,11 +469,10 @@ bool change_trap(struct sm *sm, const struct sm_message *message)
 /* ---- the link of the manager's own port ---- */
 
 static request_outcome own_link_read;
-static request_adjust_effort own_link_effort;
 static const struct request_kind read_own_link = {
     .attribute = ATTRIBUTE_PORT_INFO,
     .answered = own_link_read,
-    .effort = own_link_effort,
+    .effort = request_try_once,
 };
 
 bool sm_own_link_is_down(const struct sm *sm)
@@ -506,16 +505,6 @@ void own_link_expire(struct sm *sm)
     struct request *request = sm_request(sm, &read_own_link, (union request_subject){0}, own);
     request->modifier = sm_port_info_modifier(sm, own);
     sm_submit(sm, request, PRIORITY_IMMEDIATE);
-}
-
-/* The next read repeats it, and a local time-out is no sign of congestion. */
-static void own_link_effort(const struct sm *sm, const struct request *request,
-                            struct request_effort *effort)
-{
-    (void)sm;
-    (void)request;
-    effort->retries = 0;
-    effort->ignores_loss = true;
 }
 
 static void lose_own_link(struct sm *sm)

@@ -199,6 +199,7 @@ void sm_free(struct sm *sm)
             parts[i]->release(sm);
         mem_free(part);
     }
+    alias_plan_release(&sm->alias_plan);
     subnet_release(&sm->subnet);
     mem_free(sm);
 }
@@ -378,7 +379,12 @@ void sm_computed(struct sm *sm, uint64_t now, struct sm_job *job, const struct e
         advance(sm);
 }
 
-void sm_groups_changed(struct sm *sm, uint64_t now)
+void sm_set_alias_guids(struct sm *sm, const struct alias_guids *aliases)
+{
+    sm->alias_guids = aliases;
+}
+
+void sm_registrations_changed(struct sm *sm, uint64_t now)
 {
     sm->now = now;
     advance(sm);

@@ -3,7 +3,7 @@
  *   discovery.c         progress and order of probes
  *   discovery_read.c    requests
  *   discovery_learn.c   answers
- *   discovery_faults.c  time-outs, flapping ports, duplicate GUIDs */
+ *   faults/             time-outs, flapping ports, duplicate GUIDs */
 #ifndef WEFT_SM_DISCOVERY_H
 #define WEFT_SM_DISCOVERY_H
 
@@ -28,7 +28,7 @@ void discovery_read_description(struct sm *sm, uint32_t node, uint32_t end);
 void discovery_forget_port(struct sm *sm, uint32_t port); /* of a node that stays present */
 request_outcome discovery_learn_node, discovery_learn_port, discovery_learn_switch_info;
 
-/* discovery_faults.c */
+/* faults/ */
 bool faults_is_ignored(struct sm *sm, uint32_t node); /* it does not answer some requests */
 bool faults_has_excluded(struct sm *sm, uint32_t port, uint64_t guid); /* the node behind it */
 bool faults_is_damped(struct sm *sm, uint32_t port);                   /* it flaps */

@@ -17,6 +17,8 @@ enum { CAPABILITY_IS_SM = 1 << 1 }; /* in PortInfo.CapabilityMask */
 struct sm {
     struct sm_config config;
     struct subnet subnet;
+    const struct alias_guids *alias_guids; /* the owner's; NULL: none */
+    struct alias_plan alias_plan;
     uint64_t guid;         /* of the manager's port */
     uint64_t now;          /* of the owner's call; set by core.c alone */
     struct outbox *outbox; /* core.c */
@@ -28,7 +30,7 @@ struct sm {
     struct recheck *recheck;     /* guard/recheck.c */
     struct discovery *discovery;
     struct reads *reads;   /* discovery_read.c */
-    struct faults *faults; /* discovery_faults.c */
+    struct faults *faults; /* faults/ */
     struct sweeps *sweeps; /* change_detection.c */
     struct admission *admission;
     struct reconfigure *reconfigure;

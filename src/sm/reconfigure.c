@@ -347,6 +347,8 @@ void plan_services(struct sm *sm)
         return;
     partitions_plan(sm);
     qos_plan(sm);
+    if (sm->alias_guids)
+        alias_plan_update(&sm->alias_plan, sm->alias_guids, &sm->subnet);
     blocks_program(sm);
 }
 

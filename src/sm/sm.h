@@ -44,6 +44,7 @@
 #include "routing/model/routes.h"
 #include "routing/repair/repair.h"
 #include "routing/update/make_plan.h"
+#include "subnet/alias_guids.h"
 #include "subnet/groups.h"
 #include "subnet/link_settings.h"
 #include "subnet/partitions.h"
@@ -225,10 +226,11 @@ int sm_job_run(struct sm_job *job, struct err *err);
 /* Takes the job back. `refusal`: why there are no routes; NULL: there are. */
 void sm_computed(struct sm *sm, uint64_t now, struct sm_job *job, const struct err *refusal);
 
-/* The multicast groups to build trees for. They belong to the owner, which calls
- * sm_groups_changed() when their generation changes. */
+/* The multicast groups to build trees for, and the alias GUIDs to write to ports. They belong to
+ * the owner, which calls sm_registrations_changed() when the generation of either changes. */
 void sm_set_groups(struct sm *sm, const struct groups *groups);
-void sm_groups_changed(struct sm *sm, uint64_t now);
+void sm_set_alias_guids(struct sm *sm, const struct alias_guids *aliases);
+void sm_registrations_changed(struct sm *sm, uint64_t now);
 
 /* While a standby's owner copies registrations from the master, the standby refuses a handover, for
  * a limited time. The master hands over later. */

@@ -236,6 +236,15 @@ static uint64_t fixed_timeout(const struct sm *sm, const struct request *request
     return response_ns > sm->config.timeout_ns ? response_ns : sm->config.timeout_ns;
 }
 
+void request_try_once(const struct sm *sm, const struct request *request,
+                      struct request_effort *effort)
+{
+    (void)sm;
+    (void)request;
+    effort->retries = 0;
+    effort->ignores_loss = true;
+}
+
 static struct request_effort effort_of(const struct sm *sm, const struct request *request)
 {
     bool fixed = sm->config.policy->fixed_timeouts;

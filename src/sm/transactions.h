@@ -24,6 +24,8 @@ struct request_effort {
 };
 typedef void request_adjust_effort(const struct sm *sm, const struct request *request,
                                    struct request_effort *effort);
+/* One try that says nothing about congestion: for requests that the next turn repeats. */
+request_adjust_effort request_try_once;
 
 /* transactions_under_way() counts requests by group while they are queued or outstanding. */
 enum request_group {

@@ -3,7 +3,8 @@
 #include <assert.h>
 #include <string.h>
 
-enum { PART_BITS = 16, KIND_BITS = 2 };
+enum { PART_BITS = 16, KIND_BITS = 3 };
+static_assert(BLOCK_KINDS <= 1 << KIND_BITS, "a kind fits into the key");
 
 static uint64_t key_of(uint32_t port, unsigned kind, unsigned part)
 {
@@ -105,9 +106,10 @@ static bool differs(const struct block *block)
     return block->wanted != BLOCKS_NONE && block->wanted != block->actual && !block->refused;
 }
 
+/* A port becomes Active before its groups and alias GUIDs are written: clients change them. */
 static bool is_unsettled(const struct block *block)
 {
-    return differs(block) && block->kind != BLOCK_MULTICAST;
+    return differs(block) && block->kind != BLOCK_MULTICAST && block->kind != BLOCK_GUIDS;
 }
 
 /* Updates the count of the port and the queue after a change of a row. */

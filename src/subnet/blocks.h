@@ -1,5 +1,5 @@
 /* Blocks of 64 bytes that agents hold in addition to the LFTs: P_Key tables, SL-to-VL maps, VL
- * arbitration tables and multicast forwarding tables.
+ * arbitration tables, multicast forwarding tables and GUID tables.
  *
  * Planning code sets the wanted content of a block with blocks_want(); blocks_set_actual() sets the
  * actual content that an agent has confirmed. Each block whose contents differ is in a queue, from
@@ -24,12 +24,14 @@ enum { BLOCK_BYTES = 64, BLOCK_ALL_INPUTS = 0x100 };
  *   partitions   P_Keys of an end port, or of an enforcing switch port; part: block of 32 keys
  *   SL to VL     of an output port; part: input port (0 for adapters), or BLOCK_ALL_INPUTS
  *   arbitration  of an output port; part: 1, 2 low priority, 3, 4 high priority
- *   multicast    of port 0 of a switch; part: block of 32 MLIDs | position << 9 */
+ *   multicast    of port 0 of a switch; part: block of 32 MLIDs | position << 9
+ *   GUIDs        of an end port; part: block of eight GUIDs */
 enum block_kind {
     BLOCK_PARTITIONS,
     BLOCK_SL2VL,
     BLOCK_ARBITRATION,
     BLOCK_MULTICAST,
+    BLOCK_GUIDS,
     BLOCK_KINDS,
 };
 
@@ -52,7 +54,7 @@ struct block_content {
 struct blocks {
     VEC(struct block) rows;
     VEC(uint32_t) first_of;  /* by port: first row, or BLOCKS_NONE */
-    VEC(uint32_t) unsettled; /* by port: number of rows that differ, except multicast */
+    VEC(uint32_t) unsettled; /* by port: number of rows that differ; see is_unsettled() */
     POOL(struct block_content) contents;
     VEC(uint32_t) queue; /* rows that differ, in the order of changes */
     size_t queue_taken;
@@ -91,7 +93,7 @@ void blocks_refuse(struct blocks *blocks, uint32_t row);
  * restarted, or another manager may have written them. */
 void blocks_forget(struct blocks *blocks, uint32_t port);
 
-/* True if no block of the port differs, except multicast and refused ones. */
+/* True if no block of the port differs, except multicast, GUIDs and refused ones. */
 bool blocks_port_is_settled(const struct blocks *blocks, uint32_t port);
 /* The first block of this kind whose actual content is not the wanted one, or NULL. */
 const struct block *blocks_find_missing(const struct blocks *blocks, uint32_t port,

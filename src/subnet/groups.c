@@ -77,7 +77,7 @@ uint32_t groups_of_port(const struct groups *groups, uint64_t guid)
 /* The port whose limits the member counts for; 0: none. */
 static uint64_t port_charged(const struct group_member *member)
 {
-    return member->proxy ? member->joined_by : member->guid;
+    return member->proxy || member->joined_by ? member->joined_by : member->guid;
 }
 
 static void begin_membership(struct groups *groups, const struct group_member *member)
@@ -132,6 +132,7 @@ void groups_join(struct groups *groups, struct group *group, const struct group_
     if (owned) {
         end_membership(groups, known);
         known->proxy = false;
+        known->joined_by = member->joined_by;
         begin_membership(groups, known);
     }
     if (known) {

@@ -30,7 +30,7 @@ struct group_member {
     uint64_t guid, prefix;
     uint8_t join_state;    /* bits of enum group_join */
     bool proxy;            /* another port joined for it */
-    uint64_t joined_by;    /* the GUID of that port; 0: unknown, or without limits */
+    uint64_t joined_by;    /* the port whose limits it counts for; 0: unknown, or none */
     uint64_t absent_since; /* TIME_NEVER: it is reachable */
     uint64_t changed;      /* generation at the last change */
 };

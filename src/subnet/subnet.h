@@ -67,7 +67,7 @@ struct subnet {
     uint32_t by_lid[LFT_ENTRIES]; /* wanted LID → end port */
     uint32_t own_port;            /* port of the manager */
     uint64_t generation;          /* counts changes of the topology */
-    struct blocks blocks;         /* P_Key, SL-to-VL, arbitration and multicast tables */
+    struct blocks blocks;         /* P_Key, SL-to-VL, arbitration, multicast and GUID tables */
     struct virtual_functions functions;
     const struct node_names *names; /* the owner's; NULL: none */
 };

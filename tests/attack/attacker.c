@@ -165,6 +165,7 @@ static const struct mode {
     {"register", register_own},
     {"foreign-services", register_for_victim},
     {"foreign-deletes", delete_of_victim},
+    {"foreign-guids", change_guids_of_victim},
     {"read-keys", read_keys},
     {"grh", query_with_grh},
     {"polls", poll_as_standby},

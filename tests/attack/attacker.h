@@ -60,7 +60,8 @@ attack hoard_services, hoard_services_with_key, hoard_subscriptions, hoard_group
 /* rmpp_attacks.c */
 attack open_transfers, send_endless_transfer, send_malformed_segments;
 /* intrusion.c */
-attack register_own, register_for_victim, delete_of_victim, read_keys, query_with_grh,
-    poll_as_standby, control_managers, guess_m_keys, use_own_m_key, outlast_lease, write_switches;
+attack register_own, register_for_victim, delete_of_victim, change_guids_of_victim, read_keys,
+    query_with_grh, poll_as_standby, control_managers, guess_m_keys, use_own_m_key, outlast_lease,
+    write_switches;
 
 #endif

@@ -106,6 +106,22 @@ void delete_of_victim(struct attacker *attacker)
     }
 }
 
+/* Alias GUIDs of the victim: new ones, which may be those of other ports, and none. */
+void change_guids_of_victim(struct attacker *attacker)
+{
+    enum { LID, BLOCK, FIRST_PLACE = 4, PLACES = 8 };
+    for (unsigned i = 0; goes_on(attacker); i++) {
+        unsigned place = 1 + i / 3 % (PLACES - 1);
+        uint8_t *record =
+            make_query(attacker, i % 3 ? METHOD_SET : METHOD_DELETE, ATTRIBUTE_GUID_INFO_RECORD,
+                       1 << LID | 1 << BLOCK | 1 << (FIRST_PLACE + place));
+        wire_set(record, GUID_INFO_RECORD_LID, attacker->victim_lid);
+        wire_set_at(record + GUID_INFO_RECORD_AT_GUID_INFO, GUID_INFO_GUID, place,
+                    i % 3 == 1 ? attacker->own_guid + i : 0);
+        try_both(attacker);
+    }
+}
+
 /* ---- keys in responses ---- */
 
 static bool is_set(const uint8_t *bytes, size_t count)

@@ -72,6 +72,7 @@ guid-of-host       attack_guid_of_host     check_ports
 guid-of-manager    attack_guid_of_manager  check_ports
 foreign-services   foreign-services        check_granted
 foreign-deletes    foreign-deletes         check_granted
+foreign-guids      foreign-guids           check_granted
 '
 
 MASTER=0 STANDBY=1 VICTIM=20 ATTACKING=30 # numbers of hosts

@@ -47,6 +47,12 @@ static void check_bounds(const struct sa *sa)
     const struct groups *groups = sa_groups(sa);
     struct sa_counts counts;
     sa_counts(sa, &counts);
+    for (size_t i = 0; i < sa_alias_guids(sa)->blocks.count; i++)
+        for (unsigned place = 0; place < ALIAS_PLACES; place++) {
+            uint64_t guid = sa_alias_guids(sa)->blocks.items[i].guids[place];
+            promise(!guid || alias_guids_port(sa_alias_guids(sa), guid) ==
+                                 sa_alias_guids(sa)->blocks.items[i].port_guid);
+        }
     promise(counts.services <= 2 * LIMIT && counts.subscriptions <= 2 * LIMIT);
     for (size_t i = 0; i < groups->all.count; i++) {
         const struct group *group = groups->all.items[i];

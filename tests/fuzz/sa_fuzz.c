@@ -5,7 +5,8 @@
  * notice, time, a host that goes or comes back, or a turn of work. The promises that clients and
  * the manager rely on hold after every step: an answer has its question's transaction, class and
  * address and a status of the specification; a table is whole records; what waits stays within its
- * bounds; a group's MLID leads back to it, and no group is without members unless it is permanent.
+ * bounds; a group's MLID leads back to it, and no group is without members unless it is permanent;
+ * an alias GUID leads back to its port, and no port has it as its own.
  *
  * The subnet and its routes are made once. Each input begins with all hosts and a new SA. Limits
  * are low, so that few steps reach them. */
@@ -128,6 +129,24 @@ static void check_groups(const struct groups *groups)
     }
 }
 
+static void check_aliases(const struct sa_world *world)
+{
+    const struct alias_guids *aliases = sa_alias_guids(world->sa);
+    for (size_t i = 0; i < aliases->blocks.count; i++) {
+        const struct alias_block *block = &aliases->blocks.items[i];
+        promise(alias_guids_find(aliases, block->port_guid, block->number) == block);
+        for (unsigned place = 0; place < ALIAS_PLACES; place++) {
+            uint64_t guid = block->guids[place];
+            if (!guid)
+                continue;
+            promise(block->number || place);
+            promise(alias_guids_port(aliases, guid) == block->port_guid);
+            for (size_t port = 0; port < world->subnet->ports.count; port++)
+                promise(world->subnet->ports.items[port].guid != guid);
+        }
+    }
+}
+
 static void step_turn(struct sa_world *world, uint64_t *digest)
 {
     struct sa_message answer;
@@ -142,6 +161,7 @@ static void step_turn(struct sa_world *world, uint64_t *digest)
     sa_counts(world->sa, &counts);
     promise(counts.waiting <= QUEUE_LIMIT);
     check_groups(sa_groups(world->sa));
+    check_aliases(world);
 }
 
 static void step_notice(struct sa_world *world, struct input *input)
@@ -173,6 +193,7 @@ static struct sa_world *new_world(void)
     config.client_limit = CLIENT_LIMIT;
     config.service_limit = config.subscription_limit = 8;
     config.port_groups = config.port_mlids = config.port_services = config.port_subscriptions = 4;
+    config.port_aliases = 4;
     config.report_limit = 20;
     config.answer_limit = 16384;
     if (world.sa)

@@ -3,6 +3,7 @@
  *     sa_client register GROUPS SERVICES SUBSCRIPTIONS
  *     sa_client groups GROUPS SEED
  *     sa_client own NUMBER
+ *     sa_client guids set|delete LID BLOCK PLACE=GUID...
  *     sa_client watch SECONDS
  *     sa_client load QUERIES WINDOW
  *
@@ -10,8 +11,9 @@
  * the subnet, and waits for each response. `groups` creates multicast groups of random hosts, of
  * which a fifth are send-only members, and prints the members as "MLID GUID STATE" lines. `own`
  * registers the service with this number for its own port, joins a group that all clients share,
- * and prints "service" and "group" when the SA has acknowledged each. `watch` queries paths to
- * random hosts, one at a time. It repeats a query without a response, to the SM that is master
+ * and prints "service" and "group" when the SA has acknowledged each. `guids` sets or deletes alias
+ * GUIDs of a port (LID 0: its own port) and prints the GUIDs of the response. `watch` queries paths
+ * to random hosts, one at a time. It repeats a query without a response, to the SM that is master
  * then. `load` keeps WINDOW queries outstanding and repeats queries with status BUSY. `watch` and
  * `load` print counts of queries and response times; SIGTERM ends them early. Exit status 1: a
  * request was refused. */
@@ -265,6 +267,38 @@ static int register_own(struct client *client, unsigned number)
     return status ? 1 : 0;
 }
 
+/* GUID 0: the SM assigns one. */
+static int change_guids(struct client *client, unsigned method, char **words, int count)
+{
+    enum { LID, BLOCK, FIRST_PLACE = 4, PLACES = 8 };
+    const uint8_t *mad;
+    int bytes;
+    unsigned lid = (unsigned)strtoul(words[0], NULL, 0);
+    uint8_t *record = make_request(client, method, ATTRIBUTE_GUID_INFO_RECORD, 0);
+    uint8_t *guids = record + GUID_INFO_RECORD_AT_GUID_INFO;
+    uint64_t mask = 1 << LID | 1 << BLOCK;
+    wire_set(record, GUID_INFO_RECORD_LID, lid ? lid : client->own_lid);
+    wire_set(record, GUID_INFO_RECORD_BLOCK, strtoul(words[1], NULL, 0));
+    for (int i = 2; i < count; i++) {
+        char *end;
+        unsigned place = (unsigned)strtoul(words[i], &end, 0) % PLACES;
+        mask |= UINT64_C(1) << (FIRST_PLACE + place);
+        wire_set_at(guids, GUID_INFO_GUID, place, *end ? strtoull(end + 1, NULL, 0) : 0);
+    }
+    wire_set(umad_get_mad(client->out), SA_COMPONENT_MASK, mask);
+    int status = request(client, &mad, &bytes);
+    if (status) {
+        fprintf(stderr, "sa_client: status 0x%x\n", (unsigned)status);
+        return 1;
+    }
+    for (unsigned place = 0; place < PLACES; place++)
+        printf("0x%016llx%c",
+               (unsigned long long)wire_get_at(mad + SA_DATA_OFFSET + GUID_INFO_RECORD_AT_GUID_INFO,
+                                               GUID_INFO_GUID, place),
+               place + 1 < PLACES ? ' ' : '\n');
+    return 0;
+}
+
 /* ---- path queries ---- */
 
 static void make_path_query(struct client *client)
@@ -406,13 +440,16 @@ static int run(struct client *client, int argc, char **argv)
     }
     if (strcmp(what, "own") == 0 && argc == 3)
         return register_own(client, number(argv, 2));
+    if (strcmp(what, "guids") == 0 && argc >= 5)
+        return change_guids(client, strcmp(argv[2], "set") ? METHOD_DELETE : METHOD_SET, argv + 3,
+                            argc - 3);
     if (strcmp(what, "watch") == 0 && argc == 3)
         return watch(client, number(argv, 2));
     if (strcmp(what, "load") == 0 && argc == 4)
         return load(client, number(argv, 2), number(argv, 3));
     fprintf(stderr,
             "usage: %s register GROUPS SERVICES SUBSCRIPTIONS | groups GROUPS SEED | own NUMBER | "
-            "watch SECONDS | load QUERIES WINDOW\n",
+            "guids set|delete LID BLOCK PLACE=GUID... | watch SECONDS | load QUERIES WINDOW\n",
             argv[0]);
     return 2;
 }

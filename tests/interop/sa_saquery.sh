@@ -6,7 +6,7 @@
 # Allowed differences:
 #   order            OpenSM returns records in the order of GUIDs, weft in the order of LIDs
 #   ActCount         counts the activity of the SM
-#   Capability mask 2  weft supports no alias GUIDs and no service records of groups
+#   Capability mask 2  weft supports no service records of groups
 #   MulticastFDBTop  saquery prints it if capability mask 2 has it
 #   HoqLife, VLStallCount, LifeTimeValue  OpenSM sets them; weft does not change them
 #   ports without a link  OpenSM returns zeros, weft their PortInfo

@@ -91,7 +91,7 @@ struct daemon {
     uint64_t stop_at;
     uint64_t watchdog_interval, watchdog_at; /* of systemd; 0: none */
     uint64_t send_failures;
-    uint64_t groups_generation; /* last passed to the manager */
+    uint64_t fabric_generation; /* last passed to the manager */
     struct sm_counts counted;
 };
 
@@ -404,9 +404,9 @@ static void run_administration(struct daemon *daemon, uint64_t now)
                 event_log_write(&daemon->log, "warning", "cannot answer: %s", strerror(-status));
         }
     } while (registrations_commit(&daemon->registrations, now, daemon->sa));
-    if (sa_groups(daemon->sa)->generation != daemon->groups_generation) {
-        daemon->groups_generation = sa_groups(daemon->sa)->generation;
-        sm_groups_changed(daemon->sm, now);
+    if (sa_fabric_generation(daemon->sa) != daemon->fabric_generation) {
+        daemon->fabric_generation = sa_fabric_generation(daemon->sa);
+        sm_registrations_changed(daemon->sm, now);
     }
 }
 
@@ -625,6 +625,7 @@ static void create_core(struct daemon *daemon)
     daemon->counters = counter_reader_new(&config->counters);
     daemon->sa = sa_new(&administration, device_port_guid(daemon->port));
     sm_set_groups(daemon->sm, sa_groups(daemon->sa));
+    sm_set_alias_guids(daemon->sm, sa_alias_guids(daemon->sa));
     for (size_t i = 0; i < daemon->store.facts.count; i++)
         sm_restore_lid(daemon->sm, &daemon->store.facts.items[i]);
     restore_neighbours(daemon);

@@ -40,7 +40,7 @@ enum { FIXED = false, LIVE = true };
 
 /* Reasons that several keys have. */
 #define NO_AR         "weft computes static routes: adaptive routing needs the vendor's manager"
-#define NO_ALIAS      "weft assigns no alias GUIDs"
+#define NO_ALIAS      "clients ask for alias GUIDs: see 'sm_assigned_guid'"
 #define NO_CC         "weft does not configure congestion control: devices keep their settings"
 #define NO_CLASS_KEYS "weft sets no keys of other management classes: see 'm_key' and 'sa_key'"
 #define NO_PLUGINS    "weft has no plugins: use weft ctl events, or the log with 'json yes'"
@@ -152,6 +152,8 @@ const struct key config_keys[] = {
     {NUMBER_KEY("sa_etm_max_num_srvcs", sa.port_services, 0, UINT32_MAX, LIVE, "32")},
     {NUMBER_KEY("sa_etm_max_num_event_subs", sa.port_subscriptions, 0, UINT32_MAX, LIVE, "32")},
     {"consolidate_ipv6_snm_req", FIXED, "no", FLAG, FIELD(sa.consolidate_snm)},
+    {NUMBER_KEY("sa_max_alias_guids_per_port", sa.port_aliases, 0, UINT32_MAX, LIVE, "128")},
+    {NUMBER_KEY("sm_assigned_guid", sa.assigned_guid, 0, UINT8_MAX, LIVE, "0")},
     {NUMBER_KEY("sa_max_mlids_per_port", sa.port_mlids, 0, UINT32_MAX, LIVE, "128")},
     {NUMBER_KEY("sa_max_queries_per_port", sa.client_limit, 1, 16384, LIVE, "256")},
     {TIME_KEY("counter_interval", counters.interval_ns, "10s", 10 * NS_PER_MS,
@@ -305,8 +307,6 @@ const struct key config_keys[] = {
     {NONE("sa_db_dump", "FALSE", "the directory 'state' always has opensm-sa.dump")},
     {NONE("sa_db_file", "(null)", "copy the file to opensm-sa.dump in the directory 'state'")},
     {NONE("single_thread", "FALSE", "one thread serves queries; 'threads' compute routes")},
-    {NONE("sm_assigned_guid", "0",
-          "weft assigns no alias GUIDs: hypervisors assign GUIDs of functions (vswitch)")},
     {NONE("sm_inactive", "FALSE", "a manager is always active: stop the service instead")},
     {NONE("sm_sl", "0", "requests to the manager use SL 0, or the SL that the routes need")},
     {NONE("suppress_sl2vl_mad_status_errors", "FALSE",

@@ -17,7 +17,7 @@ struct sim_administration {
         uint32_t agent;
         uint64_t busy_until_ps;
     } service_point, redirector; /* at its port; at its manager's port, if that is another */
-    uint64_t groups_generation;
+    uint64_t fabric_generation;
 };
 
 void sim_administration_options_init(struct sim_administration_options *options)
@@ -56,6 +56,7 @@ struct sim_administration *sim_administration_new(const struct sim_administratio
     administration->fabric = fabric;
     service_point->sa = sa_new(&config, guid);
     sm_set_groups(sm, sa_groups(service_point->sa));
+    sm_set_alias_guids(sm, sa_alias_guids(service_point->sa));
     if (file && file->length)
         sa_registry_read(
             service_point->sa, now,
@@ -164,15 +165,15 @@ static void run_service_point(struct service_point *service_point, uint64_t now_
 void sim_administration_run(struct sim_administration *administration, uint64_t now_ps,
                             struct sm *sm)
 {
-    const struct groups *groups = sa_groups(administration->service_point.sa);
+    const struct sa *sa = administration->service_point.sa;
     uint64_t now = time_ns_floor(now_ps);
     sync_with_manager(administration, now, sm);
     run_service_point(&administration->service_point, now_ps, administration->options.query_ps);
     if (administration->redirector.sa)
         run_service_point(&administration->redirector, now_ps, administration->options.query_ps);
-    if (groups->generation != administration->groups_generation) {
-        administration->groups_generation = groups->generation;
-        sm_groups_changed(sm, now);
+    if (sa_fabric_generation(sa) != administration->fabric_generation) {
+        administration->fabric_generation = sa_fabric_generation(sa);
+        sm_registrations_changed(sm, now);
     }
 }
 

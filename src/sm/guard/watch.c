@@ -18,26 +18,15 @@ struct watch {
 SM_PART(watch, NULL, NULL, NULL);
 
 static request_outcome watched_port_read;
-static request_adjust_effort watch_effort;
 static const struct request_kind watch_port = {
     .attribute = ATTRIBUTE_PORT_INFO,
     .answered = watched_port_read,
-    .effort = watch_effort,
+    .effort = request_try_once,
 };
 
 uint64_t watch_deadline(const struct sm *sm)
 {
     return sm->config.watch_ports ? sm->watch->next : TIME_NEVER;
-}
-
-/* The next turn repeats it. */
-static void watch_effort(const struct sm *sm, const struct request *request,
-                         struct request_effort *effort)
-{
-    (void)sm;
-    (void)request;
-    effort->retries = 0;
-    effort->ignores_loss = true;
 }
 
 static bool is_watched(const struct sm *sm, uint32_t port)

@@ -6,21 +6,6 @@
 
 enum { SGID_BIT = 3, DGID_BIT = 2, P_KEY_BIT = 13, JOIN_BIT = 16 };
 
-static int open_world(void **state)
-{
-    struct sa_world *world = mem_zalloc(1, sizeof *world);
-    world_open(world, &(struct sa_world_shape){.kind = "figure1"});
-    *state = world;
-    return 0;
-}
-
-static int close_world(void **state)
-{
-    world_close(*state);
-    mem_free(*state);
-    return 0;
-}
-
 /* Sets the known P_Key table of a host. */
 static void set_known_keys(struct sa_world *world, const char *host, uint16_t first,
                            uint16_t second)
@@ -62,6 +47,29 @@ static unsigned key_of_path(struct sa_world *world, const char *from, const char
     if (query_path(world, from, from, to, 0, 0) != STATUS_OK)
         return 0;
     return (unsigned)wire_get(world_record(world, 0), PATH_RECORD_P_KEY);
+}
+
+static void an_alias_guid_is_in_the_partitions_of_its_port(void **state)
+{
+    static const char *const hosts[] = {"H7", "H15"};
+    struct sa_world *world = *state;
+    make_partitions(world);
+    for (unsigned i = 0; i < 2; i++) {
+        uint8_t *record =
+            world_query(world, METHOD_SET, ATTRIBUTE_GUID_INFO_RECORD, BIT(0) | BIT(1) | BIT(5));
+        wire_set(record, GUID_INFO_RECORD_LID, world_lid(world, hosts[i]));
+        wire_set_at(record + GUID_INFO_RECORD_AT_GUID_INFO, GUID_INFO_GUID, 1, 0xA0 + i);
+        world->from = world_lid(world, hosts[i]);
+        assert_int_equal(world_send(world), STATUS_OK);
+        uint8_t *path =
+            world_query(world, METHOD_GET, ATTRIBUTE_PATH_RECORD, BIT(SGID_BIT) | BIT(DGID_BIT));
+        set_gid(wire_bytes(path, PATH_RECORD_SGID), PREFIX, world_guid(world, "H4"));
+        set_gid(wire_bytes(path, PATH_RECORD_DGID), PREFIX, 0xA0 + i);
+        world->from = world_lid(world, "H4");
+        assert_int_equal(world_send(world), i ? STATUS_SA_NO_RECORDS : STATUS_OK);
+        if (i == 0)
+            assert_int_equal(wire_get(world_record(world, 0), PATH_RECORD_P_KEY), 0x8001);
+    }
 }
 
 static void paths_have_the_sender_s_key_of_a_common_partition(void **state)
@@ -334,6 +342,7 @@ static void a_service_of_a_partition_needs_its_key_with_and_without_the_componen
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        TEST(an_alias_guid_is_in_the_partitions_of_its_port),
         TEST(paths_have_the_sender_s_key_of_a_common_partition),
         TEST(a_path_with_a_key_needs_both_ends_in_its_partition),
         TEST(paths_need_a_common_partition_with_the_requester),

@@ -5,21 +5,6 @@
 enum { SERVICES = 65536, SERVICE_ID = 0, SERVICE_GID = 1, SERVICE_DATA8_2 = 9 };
 enum { REPORTS = 1000 };
 
-static int open_world(void **state)
-{
-    struct sa_world *world = mem_zalloc(1, sizeof *world);
-    world_open(world, &(struct sa_world_shape){.kind = "figure1"});
-    *state = world;
-    return 0;
-}
-
-static int close_world(void **state)
-{
-    world_close(*state);
-    mem_free(*state);
-    return 0;
-}
-
 static uint8_t *service(struct sa_world *world, unsigned method, uint64_t id, uint64_t mask)
 {
     uint8_t *record = world_query(world, method, ATTRIBUTE_SERVICE_RECORD, mask);

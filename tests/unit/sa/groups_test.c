@@ -9,21 +9,6 @@ enum { SL = 12, FLOW_LABEL, HOP_LIMIT, SCOPE, JOIN_STATE, PROXY };
 
 static const uint8_t group_a[16] = {0xFF, 0x12, 0x40, 0x1B, 0xFF, 0xFF, [15] = 7};
 
-static int open_world(void **state)
-{
-    struct sa_world *world = mem_zalloc(1, sizeof *world);
-    world_open(world, &(struct sa_world_shape){.kind = "figure1"});
-    *state = world;
-    return 0;
-}
-
-static int close_world(void **state)
-{
-    world_close(*state);
-    mem_free(*state);
-    return 0;
-}
-
 /* A query from the port of the member. */
 static uint8_t *member(struct sa_world *world, unsigned method, const char *host, unsigned states,
                        uint64_t mask)
@@ -247,14 +232,7 @@ static void a_path_to_a_group_has_the_values_of_the_group(void **state)
 static void a_member_that_is_absent_briefly_stays_in_the_group(void **state)
 {
     struct sa_world *world = *state;
-    const struct network_terminal *last =
-        &world->network.terminals.items[world->network.terminals.count - 1];
-    const char *name = NULL, *const hosts[] = {"H4", "H7", "H11", "H12", "H13", "H14", "H15"};
-    for (unsigned i = 0; i < 7; i++)
-        if (topology_find(&world->topology, hosts[i]) != TOPOLOGY_NONE &&
-            world_guid(world, hosts[i]) == last->guid)
-            name = hosts[i];
-    assert_non_null(name);
+    const char *name = world_last_host(world);
     const char *other = strcmp(name, "H4") == 0 ? "H15" : "H4";
     make_group(world, other);
     member(world, METHOD_SET, name, JOIN_FULL, TO_JOIN);

@@ -4,19 +4,6 @@
 enum { DGID = 2, SGID, DLID, SLID, REVERSIBLE = 11, NUMB_PATH, P_KEY, SL = 15, MTU_SELECTOR, MTU };
 enum { RATE_SELECTOR = 18, RATE, LIFE_SELECTOR, LIFE };
 
-static int open_shape(void **state, const struct sa_world_shape *shape)
-{
-    struct sa_world *world = mem_zalloc(1, sizeof *world);
-    world_open(world, shape);
-    *state = world;
-    return 0;
-}
-
-static int open_world(void **state)
-{
-    return open_shape(state, &(struct sa_world_shape){.kind = "figure1"});
-}
-
 static int open_ranges(void **state)
 {
     return open_shape(state, &(struct sa_world_shape){.kind = "figure1", .lmc = 2});
@@ -39,13 +26,6 @@ static int open_prefix(void **state)
     sa_config_init(&config);
     config.prefix = other_prefix;
     return open_shape(state, &(struct sa_world_shape){.kind = "figure1", .config = &config});
-}
-
-static int close_world(void **state)
-{
-    world_close(*state);
-    mem_free(*state);
-    return 0;
 }
 
 /* A query for the path between two hosts, by their GIDs. */

@@ -160,18 +160,9 @@ static void nul_bytes_are_an_error(void **state)
 static void a_port_that_was_absent_for_too_long_must_reregister(void **state)
 {
     struct sa_world *world = *state;
-    const struct network_terminal *last = &world->network.terminals.items[world->hosts - 1];
-    uint64_t guid = last->guid, reregistered;
-    struct subnet_port *port = NULL;
-    for (uint32_t i = 0; i < world->subnet->ports.count; i++)
-        if (world->subnet->ports.items[i].guid == guid)
-            port = &world->subnet->ports.items[i];
-    if (!port) {
-        fail_msg("the last host has no port");
-        return;
-    }
-    uint32_t node = map_get(&world->subnet->by_guid, world->subnet->nodes.items[port->node].guid);
-    inform(world, world->subnet->nodes.items[node].description, 64, true);
+    const char *name = world_last_host(world);
+    uint64_t guid = world_guid(world, name), reregistered;
+    inform(world, name, 64, true);
     world_miss_hosts(world, 1);
     world->now += 59 * NS_PER_S;
     sa_expire(world->sa, world->now);
@@ -190,13 +181,13 @@ static void a_port_that_was_absent_for_too_long_must_reregister(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(registrations_are_read_as_they_were_written),
-        TEST(leases_continue_while_no_manager_runs),
-        TEST(long_leases_are_read_and_the_longest_never_ends),
-        TEST(a_file_of_opensm_is_read),
-        TEST(a_bad_line_is_an_error_and_changes_nothing),
-        TEST(nul_bytes_are_an_error),
-        TEST(a_port_that_was_absent_for_too_long_must_reregister),
+        TEST_IN(open_registering, registrations_are_read_as_they_were_written),
+        TEST_IN(open_registering, leases_continue_while_no_manager_runs),
+        TEST_IN(open_registering, long_leases_are_read_and_the_longest_never_ends),
+        TEST_IN(open_registering, a_file_of_opensm_is_read),
+        TEST_IN(open_registering, a_bad_line_is_an_error_and_changes_nothing),
+        TEST_IN(open_registering, nul_bytes_are_an_error),
+        TEST_IN(open_registering, a_port_that_was_absent_for_too_long_must_reregister),
     };
     return RUN(tests);
 }

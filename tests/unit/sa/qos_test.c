@@ -8,9 +8,8 @@ enum { REVERSIBLE = 11, NUMB_PATH, P_KEY, QOS_CLASS, SL };
 
 static struct qos policy;
 
-static int open_shape(void **state, const struct sa_world_shape *shape, const char *text)
+static int open_policy(void **state, const struct sa_world_shape *shape, const char *text)
 {
-    struct sa_world *world = mem_zalloc(1, sizeof *world);
     struct err err = {0}, refusal;
     char *copy = mem_strdup(text);
     qos_init(&policy);
@@ -18,11 +17,11 @@ static int open_shape(void **state, const struct sa_world_shape *shape, const ch
         fail_msg("%s", err.message);
     mem_free(copy);
     policy.on = true;
-    world_open(world, shape);
+    open_shape(state, shape);
+    struct sa_world *world = *state;
     world->view.qos = &policy;
     qos_make_layout(&policy, 16, &world->view.layout, &refusal); /* the engine uses eight */
     world_update_view(world);
-    *state = world;
     return 0;
 }
 
@@ -34,26 +33,24 @@ static const char text[] = "level default sl 0\n"
                            "match class 3 level storage\n"
                            "match with some level bulk\n";
 
-static int open_world(void **state)
+static int open_levels(void **state)
 {
-    return open_shape(state, &(struct sa_world_shape){.kind = "figure1"}, text);
+    return open_policy(state, &(struct sa_world_shape){.kind = "figure1"}, text);
 }
 
 static int open_ring(void **state)
 {
-    return open_shape(state,
-                      &(struct sa_world_shape){.kind = "ring",
-                                               .words = {"switches=6", "hosts=1"},
-                                               .engine = &engine_dfsssp},
-                      "level default sl 0\nlevel other sl 1\nmatch service 7 level other\n");
+    return open_policy(state,
+                       &(struct sa_world_shape){.kind = "ring",
+                                                .words = {"switches=6", "hosts=1"},
+                                                .engine = &engine_dfsssp},
+                       "level default sl 0\nlevel other sl 1\nmatch service 7 level other\n");
 }
 
-static int close_world(void **state)
+static int close_policy(void **state)
 {
-    world_close(*state);
-    mem_free(*state);
     qos_release(&policy);
-    return 0;
+    return close_world(state);
 }
 
 static uint8_t *between(struct sa_world *world, const char *from, const char *to, uint64_t more)
@@ -233,18 +230,18 @@ static void records_show_confirmed_tables(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(the_policy_determines_the_sl_of_paths, open_world,
-                                        close_world),
-        cmocka_unit_test_setup_teardown(partitions_have_their_own_sls, open_world, close_world),
-        cmocka_unit_test_setup_teardown(a_requested_sl_is_returned_if_it_is_valid, open_world,
-                                        close_world),
-        cmocka_unit_test_setup_teardown(the_sl_encodes_vl_and_level, open_ring, close_world),
+        cmocka_unit_test_setup_teardown(the_policy_determines_the_sl_of_paths, open_levels,
+                                        close_policy),
+        cmocka_unit_test_setup_teardown(partitions_have_their_own_sls, open_levels, close_policy),
+        cmocka_unit_test_setup_teardown(a_requested_sl_is_returned_if_it_is_valid, open_levels,
+                                        close_policy),
+        cmocka_unit_test_setup_teardown(the_sl_encodes_vl_and_level, open_ring, close_policy),
         cmocka_unit_test_setup_teardown(reversible_paths_are_returned_whatever_the_vls, open_ring,
-                                        close_world),
-        cmocka_unit_test_setup_teardown(a_level_can_lower_mtu_rate_and_life, open_world,
-                                        close_world),
-        cmocka_unit_test_setup_teardown(selectors_apply_after_the_level, open_world, close_world),
-        cmocka_unit_test_setup_teardown(records_show_confirmed_tables, open_world, close_world),
+                                        close_policy),
+        cmocka_unit_test_setup_teardown(a_level_can_lower_mtu_rate_and_life, open_levels,
+                                        close_policy),
+        cmocka_unit_test_setup_teardown(selectors_apply_after_the_level, open_levels, close_policy),
+        cmocka_unit_test_setup_teardown(records_show_confirmed_tables, open_levels, close_policy),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,24 +3,14 @@
 
 enum { CLIENT_LIMIT = 8, QUEUE_LIMIT = 20, TURN = 100 };
 
-static int open_world(void **state)
+static int open_limited(void **state)
 {
-    struct sa_world *world = mem_zalloc(1, sizeof *world);
     struct sa_config config;
     sa_config_init(&config);
     config.client_limit = CLIENT_LIMIT;
     config.queue_limit = QUEUE_LIMIT;
     config.turn_work = TURN;
-    world_open(world, &(struct sa_world_shape){.kind = "figure1", .config = &config});
-    *state = world;
-    return 0;
-}
-
-static int close_world(void **state)
-{
-    world_close(*state);
-    mem_free(*state);
-    return 0;
+    return open_shape(state, &(struct sa_world_shape){.kind = "figure1", .config = &config});
 }
 
 static void send(struct sa_world *world, uint16_t from, uint64_t tid)
@@ -214,15 +204,15 @@ static void too_many_long_tables_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(a_client_beyond_its_limit_gets_busy),
-        TEST(a_turn_ends_when_its_budget_is_spent),
-        TEST(beyond_all_limits_queries_are_dropped),
-        TEST(busy_answers_take_at_most_half_of_a_turn),
-        TEST(clients_are_served_round_robin),
-        TEST(a_client_with_new_queries_waits_for_all_others),
-        TEST(a_long_table_takes_several_turns_and_does_not_delay_others),
-        TEST(a_long_table_is_of_one_state_of_the_routes),
-        TEST(too_many_long_tables_are_refused),
+        TEST_IN(open_limited, a_client_beyond_its_limit_gets_busy),
+        TEST_IN(open_limited, a_turn_ends_when_its_budget_is_spent),
+        TEST_IN(open_limited, beyond_all_limits_queries_are_dropped),
+        TEST_IN(open_limited, busy_answers_take_at_most_half_of_a_turn),
+        TEST_IN(open_limited, clients_are_served_round_robin),
+        TEST_IN(open_limited, a_client_with_new_queries_waits_for_all_others),
+        TEST_IN(open_limited, a_long_table_takes_several_turns_and_does_not_delay_others),
+        TEST_IN(open_limited, a_long_table_is_of_one_state_of_the_routes),
+        TEST_IN(open_limited, too_many_long_tables_are_refused),
     };
     return RUN(tests);
 }

@@ -1,21 +1,6 @@
 /* Records about ports, component masks, and requests that are not answered. */
 #include "test.h"
 
-static int open_world(void **state)
-{
-    struct sa_world *world = mem_zalloc(1, sizeof *world);
-    world_open(world, &(struct sa_world_shape){.kind = "figure1"});
-    *state = world;
-    return 0;
-}
-
-static int close_world(void **state)
-{
-    world_close(*state);
-    mem_free(*state);
-    return 0;
-}
-
 static unsigned table(struct sa_world *world, unsigned attribute)
 {
     world_query(world, METHOD_GET_TABLE, attribute, 0);

@@ -4,23 +4,13 @@
 
 bool registering_waits;
 
-int open_world(void **state)
+int open_registering(void **state)
 {
-    struct sa_world *world = mem_zalloc(1, sizeof *world);
     struct sa_config config;
     sa_config_init(&config);
     config.instance = 77;
-    world_open(world, &(struct sa_world_shape){.kind = "figure1", .config = &config});
-    *state = world;
     registering_waits = false;
-    return 0;
-}
-
-int close_world(void **state)
-{
-    world_close(*state);
-    mem_free(*state);
-    return 0;
+    return open_shape(state, &(struct sa_world_shape){.kind = "figure1", .config = &config});
 }
 
 /* With a standby in sync the answer waits until the standby has the registration. */
@@ -86,8 +76,20 @@ void inform(struct sa_world *world, const char *host, unsigned trap, bool subscr
     register_now(world);
 }
 
+void alias(struct sa_world *world, unsigned method, const char *host, unsigned place, uint64_t guid)
+{
+    uint8_t *record =
+        world_query(world, method, ATTRIBUTE_GUID_INFO_RECORD, BIT(0) | BIT(1) | BIT(4 + place));
+    wire_set(record, GUID_INFO_RECORD_LID, world_lid(world, host));
+    wire_set_at(record + GUID_INFO_RECORD_AT_GUID_INFO, GUID_INFO_GUID, place, guid);
+    world->from = world_lid(world, host);
+    register_now(world);
+}
+
 void register_things(struct sa_world *world)
 {
+    alias(world, METHOD_SET, "H11", 1, 0);
+    alias(world, METHOD_SET, "H12", 3, 0xA1105);
     join(world, 1, "H11");
     join(world, 1, "H12");
     join(world, 2, "H4");

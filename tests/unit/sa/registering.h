@@ -9,15 +9,17 @@
 /* A standby is in sync: the answer to a client waits until the standby has the registration. */
 extern bool registering_waits;
 
-int open_world(void **state);
-int close_world(void **state);
+int open_registering(void **state);
 
 void join(struct sa_world *world, unsigned group, const char *host);
 void leave(struct sa_world *world, unsigned group, const char *host);
 void service(struct sa_world *world, unsigned method, uint64_t id, uint32_t lease_s,
              const char *name);
 void inform(struct sa_world *world, const char *host, unsigned trap, bool subscribe);
-/* Two groups of clients, one of partitions; two services, two subscriptions. */
+/* Sets or deletes an alias GUID in block 0. */
+void alias(struct sa_world *world, unsigned method, const char *host, unsigned place,
+           uint64_t guid);
+/* Two groups of clients, one of partitions; two services, two subscriptions, two alias GUIDs. */
 void register_things(struct sa_world *world);
 
 /* An SA without registrations at the port with this GUID. */

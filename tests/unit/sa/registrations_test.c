@@ -1,21 +1,6 @@
 /* Services with leases, subscriptions, and reports. */
 #include "test.h"
 
-static int open_world(void **state)
-{
-    struct sa_world *world = mem_zalloc(1, sizeof *world);
-    world_open(world, &(struct sa_world_shape){.kind = "figure1"});
-    *state = world;
-    return 0;
-}
-
-static int close_world(void **state)
-{
-    world_close(*state);
-    mem_free(*state);
-    return 0;
-}
-
 /* ---- services ---- */
 
 enum { SERVICE_ID, SERVICE_GID, SERVICE_P_KEY, SERVICE_LEASE = 4, SERVICE_KEY, SERVICE_NAME };

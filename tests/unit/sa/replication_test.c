@@ -100,9 +100,12 @@ static void a_standby_replicates_the_registrations_of_its_master(void **state)
     leave(world, 2, "H4");
     service(world, METHOD_DELETE, 10, 0, "for ever");
     inform(world, "H11", 64, false);
+    alias(world, METHOD_DELETE, "H12", 3, 0);
+    alias(world, METHOD_SET, "H11", 2, 0xA1105); /* the same GUID, at another port */
     world->now += 20 * NS_PER_MS;
     talk(world, standby);
     assert_true(same_registrations(world->sa, standby));
+    assert_int_equal(alias_guids_port(sa_alias_guids(standby), 0xA1105), world_guid(world, "H11"));
     assert_int_equal(counts_of(standby).groups, 2);
     assert_int_equal(counts_of(standby).services, 1);
     assert_int_equal(counts_of(standby).subscriptions, 2);
@@ -562,7 +565,7 @@ static void a_standby_that_claims_to_have_all_has_every_acknowledged_registratio
     uint64_t claims = 0;
     for (unsigned seed = 0; seed < 5; seed++) {
         void *world = NULL;
-        open_world(&world);
+        open_registering(&world);
         struct replication r = {.world = world, .standby = a_standby(world)};
         rng_seed(&r.rng, seed, 0);
         run_replication(&r);
@@ -578,22 +581,23 @@ static void a_standby_that_claims_to_have_all_has_every_acknowledged_registratio
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(the_file_of_a_standby_is_not_surely_complete),
-        TEST(a_standby_replicates_the_registrations_of_its_master),
-        TEST(without_changes_ten_messages_are_sent_a_second),
-        TEST(a_poll_is_repeated_after_a_lost_answer),
-        TEST(a_restarted_master_is_polled_for_everything),
-        TEST(a_standby_that_was_stopped_is_not_sure_of_its_registrations),
-        TEST(a_standby_whose_master_does_not_answer_is_not_sure_of_its_registrations),
-        TEST(a_master_that_steps_down_answers_at_once),
-        TEST(a_poll_of_a_port_that_is_no_peer_is_not_answered),
-        TEST(a_poll_without_a_proof_gets_only_a_challenge),
-        TEST(a_standby_polls_again_soon_if_the_master_does_not_know_it_yet),
-        TEST(a_standby_with_another_key_gets_no_registrations),
-        TEST(a_proof_is_worthless_at_another_port),
-        TEST(an_answer_that_somebody_changed_is_not_used),
-        TEST(a_false_standby_delays_clients_rarely),
-        TEST(a_standby_of_a_master_without_replication_has_no_registrations),
+        TEST_IN(open_registering, the_file_of_a_standby_is_not_surely_complete),
+        TEST_IN(open_registering, a_standby_replicates_the_registrations_of_its_master),
+        TEST_IN(open_registering, without_changes_ten_messages_are_sent_a_second),
+        TEST_IN(open_registering, a_poll_is_repeated_after_a_lost_answer),
+        TEST_IN(open_registering, a_restarted_master_is_polled_for_everything),
+        TEST_IN(open_registering, a_standby_that_was_stopped_is_not_sure_of_its_registrations),
+        TEST_IN(open_registering,
+                a_standby_whose_master_does_not_answer_is_not_sure_of_its_registrations),
+        TEST_IN(open_registering, a_master_that_steps_down_answers_at_once),
+        TEST_IN(open_registering, a_poll_of_a_port_that_is_no_peer_is_not_answered),
+        TEST_IN(open_registering, a_poll_without_a_proof_gets_only_a_challenge),
+        TEST_IN(open_registering, a_standby_polls_again_soon_if_the_master_does_not_know_it_yet),
+        TEST_IN(open_registering, a_standby_with_another_key_gets_no_registrations),
+        TEST_IN(open_registering, a_proof_is_worthless_at_another_port),
+        TEST_IN(open_registering, an_answer_that_somebody_changed_is_not_used),
+        TEST_IN(open_registering, a_false_standby_delays_clients_rarely),
+        TEST_IN(open_registering, a_standby_of_a_master_without_replication_has_no_registrations),
         cmocka_unit_test(a_standby_that_claims_to_have_all_has_every_acknowledged_registration),
     };
     return RUN(tests);

@@ -191,6 +191,16 @@ uint64_t world_guid(const struct sa_world *world, const char *name)
     return world_port((struct sa_world *)world, name, 1)->guid;
 }
 
+const char *world_last_host(const struct sa_world *world)
+{
+    const struct topology *topology = &world->topology;
+    uint64_t guid = world->network.terminals.items[world->hosts - 1].guid;
+    for (size_t i = 0; i < topology->nodes.count; i++)
+        if (topology->ports.items[topology->nodes.items[i].first_port + 1].guid == guid)
+            return topology->nodes.items[i].name;
+    abort();
+}
+
 uint8_t *world_query(struct sa_world *world, unsigned method, unsigned attribute, uint64_t mask)
 {
     uint8_t *mad = world->query;

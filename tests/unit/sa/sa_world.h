@@ -40,6 +40,8 @@ void world_reset(struct sa_world *world, const struct sa_config *config);
 
 uint16_t world_lid(const struct sa_world *world, const char *name);  /* of a host's port 1 */
 uint64_t world_guid(const struct sa_world *world, const char *name); /* of a host's port 1 */
+/* The host that world_miss_hosts() removes first. */
+const char *world_last_host(const struct sa_world *world);
 struct subnet_port *world_port(struct sa_world *world, const char *name, unsigned number);
 /* Updates the view of the SA, with a new generation of routes. */
 void world_update_view(struct sa_world *world);

@@ -129,7 +129,7 @@ static void run(struct group_world *world, uint64_t ps)
 
 static void come_to_rest(struct group_world *world)
 {
-    sm_groups_changed(manager_of(world), sim_now_ns(world->world.sim));
+    sm_registrations_changed(manager_of(world), sim_now_ns(world->world.sim));
     assert_true(sim_run_until_settled(world->world.sim, world->manager,
                                       sim_now(world->world.sim) + 10 * TIME_S));
 }
@@ -254,6 +254,37 @@ static void send_only_members_receive_nothing(void **state)
     end(&world);
 }
 
+/* The manager writes the alias GUIDs, and a member with one is its port. H1 is a member only so. */
+static void a_member_with_an_alias_guid_is_its_port(void **state)
+{
+    struct group_world world;
+    struct alias_guids aliases = {0};
+    (void)state;
+    begin(&world, IRREGULAR, NULL, NULL);
+    for (unsigned i = 0; i < 3; i++) {
+        uint32_t port = host_number(&world, i);
+        uint64_t guid = fabric_port_guid(world.world.fabric, port, 0);
+        if (i != 1)
+            join(&world, 0, port, JOIN_FULL);
+        alias_guids_set(&aliases, alias_guids_add(&aliases, guid, 0), 5, 0xA0 + i);
+        groups_join(&world.groups, world.list[0],
+                    &(struct group_member){.guid = 0xA0 + i, .join_state = JOIN_FULL});
+    }
+    sm_set_alias_guids(manager_of(&world), &aliases);
+    come_to_rest(&world);
+    start_traffic(&world, 100 * TIME_US, 20 * TIME_MS);
+    run(&world, 40 * TIME_MS);
+    for (unsigned i = 0; i < 3; i++) {
+        uint32_t port = host_number(&world, i);
+        assert_int_equal(fabric_port_guid(world.world.fabric, port, 5), 0xA0 + i);
+        assert_true(world.by_port[port] > 150);
+    }
+    assert_int_equal(world.twice, 0);
+    assert_int_equal(world.strangers, world.by_port[host_number(&world, 1)]);
+    end(&world);
+    alias_guids_release(&aliases);
+}
+
 /* The switch's agent is a member too: it receives a MAD to the group. */
 static void a_switch_can_be_a_member(void **state)
 {
@@ -297,7 +328,7 @@ static void joins_and_leaves_do_not_affect_other_members(void **state)
         come_to_rest(&world);
         run(&world, TIME_MS);
         leave(&world, 0, port);
-        sm_groups_changed(manager_of(&world), sim_now_ns(world.world.sim));
+        sm_registrations_changed(manager_of(&world), sim_now_ns(world.world.sim));
         run(&world, TIME_MS);
     }
     run(&world, 60 * TIME_MS);
@@ -351,7 +382,7 @@ static void change_members(uint64_t interval_ps, uint64_t drain_ns, uint64_t pau
                 join(&world, 0, port, JOIN_FULL);
         }
         struct sm_counts before = counts_of(&world.world, world.manager);
-        sm_groups_changed(manager_of(&world), sim_now_ns(world.world.sim));
+        sm_registrations_changed(manager_of(&world), sim_now_ns(world.world.sim));
         run(&world, pause_ps + rng_below(&rng, 6) * TIME_MS);
         moved += counts_of(&world.world, world.manager).sent - before.sent;
     }
@@ -648,6 +679,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_member_gets_each_packet_once),
         cmocka_unit_test(send_only_members_receive_nothing),
+        cmocka_unit_test(a_member_with_an_alias_guid_is_its_port),
         cmocka_unit_test(a_switch_can_be_a_member),
         cmocka_unit_test(joins_and_leaves_do_not_affect_other_members),
         cmocka_unit_test(no_duplicates_while_trees_change),

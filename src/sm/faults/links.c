@@ -1,0 +1,303 @@
+/* Links that go down often, report errors or run slowly. The manager damps a link that flaps, and
+ * disables links for a while if the configuration says so. */
+#include "sm/faults/faults.h"
+#include "wire/link_rate.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+static const uint64_t history_ns = HISTORY_MIN * 60 * NS_PER_S;
+
+static void history_add(struct history *history, uint64_t now)
+{
+    if (!history->count || now > history->since + history_ns)
+        *history = (struct history){.since = now};
+    history->count++;
+    history->last = now;
+}
+
+bool history_is_recent(const struct history *history, uint64_t now)
+{
+    return history->count && now <= history->last + history_ns;
+}
+
+static struct port_faults *link_faults(struct sm *sm, uint32_t port)
+{
+    uint32_t peer = port_at(sm, port)->last_peer;
+    return faults_at(sm, peer < port ? peer : port);
+}
+
+bool faults_is_damped(struct sm *sm, uint32_t port)
+{
+    return sm->now < faults_at(sm, port)->damped_until;
+}
+
+/* ---- losses and errors ---- */
+
+static const char *ordinal_suffix(unsigned n)
+{
+    unsigned last = n % 100 / 10 == 1 ? 0 : n % 10;
+    return last == 1 ? "st" : last == 2 ? "nd" : last == 3 ? "rd" : "th";
+}
+
+static void isolate(struct sm *sm, uint32_t port, enum sm_isolate reason);
+
+/* A link that went down and up again is found at each of its ports, one after the other: this is
+ * one loss. */
+static bool loss_is_new(struct sm *sm, uint32_t port, bool down)
+{
+    bool seen = faults_at(sm, port)->loss_seen && !down;
+    faults_at(sm, port)->loss_seen = false;
+    faults_at(sm, port)->return_seen = seen;
+    faults_at(sm, port_at(sm, port)->peer)->loss_seen = !seen;
+    return !seen;
+}
+
+void faults_forget_loss(struct sm *sm, uint32_t port)
+{
+    faults_at(sm, port)->loss_seen = false;
+}
+
+/* Logs that a link went down, and how often it did so recently. False: the port at its other end
+ * has shown this loss before. */
+bool faults_report_link(struct sm *sm, uint32_t port, bool down)
+{
+    enum { LOSSES_ALLOWED = 4 };
+    char times[48] = "";
+    if (!loss_is_new(sm, port, down)) {
+        sm_begin_change(sm, "link was down: %s", subnet_link_name(&sm->subnet, port).text);
+        return false;
+    }
+    struct history *losses = &link_faults(sm, port)->losses;
+    history_add(losses, sm->now);
+    if (losses->count > 1)
+        snprintf(times, sizeof times, " (%u%s time in %d min)", losses->count,
+                 ordinal_suffix(losses->count), HISTORY_MIN);
+    report_loss(sm, "link %s: %s%s", down ? "down" : "was down",
+                subnet_link_name(&sm->subnet, port).text, times);
+    if (losses->count > LOSSES_ALLOWED)
+        isolate(sm, port, SM_ISOLATE_FLAPPING);
+    return true;
+}
+
+void faults_report_return(struct sm *sm, uint32_t port)
+{
+    bool seen = faults_at(sm, port)->return_seen;
+    faults_at(sm, port)->return_seen = false;
+    if (sm_state(sm) == SM_MASTER && plan_current(sm) && !seen)
+        report_loss(sm, "link up: %s", subnet_link_name(&sm->subnet, port).text);
+}
+
+/* Damps both ports of a link that flaps, twice as long each time. */
+void faults_note_flap(struct sm *sm, uint32_t port, uint32_t peer)
+{
+    enum { FLAPS_ALLOWED = 5, FLAP_WINDOW_S = 10 };
+    struct port_faults *work = faults_at(sm, port < peer ? port : peer);
+    if (sm->now > work->flaps_since + FLAP_WINDOW_S * NS_PER_S) {
+        work->flaps = 0;
+        work->flaps_since = sm->now;
+    }
+    work->flaps += work->flaps < UINT8_MAX;
+    if (work->flaps <= FLAPS_ALLOWED)
+        return;
+    unsigned beyond = work->flaps - (unsigned)FLAPS_ALLOWED;
+    unsigned steps = beyond < 6 ? beyond : 6;
+    work->flaps_since = sm->now;
+    faults_at(sm, port)->damped_until = sm->now + (NS_PER_S << steps);
+    faults_at(sm, peer)->damped_until = sm->now + (NS_PER_S << steps);
+    sm_log_listed(sm, SM_EVENT_WARNING, "link flaps: %s: ignored for %u s",
+                  subnet_link_name(&sm->subnet, port).text, 1u << steps);
+}
+
+void faults_note_errors(struct sm *sm, uint32_t port, unsigned trap)
+{
+    enum { TRAPS_ALLOWED = 2 };
+    struct port_faults *link = link_faults(sm, port);
+    link->error = (struct sm_link_errors){.trap = (uint8_t)trap};
+    history_add(&link->errors, sm->now);
+    if (link->errors.count > TRAPS_ALLOWED)
+        isolate(sm, port, SM_ISOLATE_ERRORS);
+}
+
+struct subnet_name faults_describe_errors(const struct sm *sm, const struct sm_link_errors *errors)
+{
+    struct subnet_name text;
+    snprintf(text.text, sizeof text.text, "%.120s counted %llu %s in %llu s (limit: %u a minute)",
+             subnet_port_name(&sm->subnet, errors->port).text, (unsigned long long)errors->count,
+             errors->what, (unsigned long long)((errors->period_ns + NS_PER_S / 2) / NS_PER_S),
+             errors->limit);
+    return text;
+}
+
+void sm_note_error_rate(struct sm *sm, uint64_t now, const struct sm_link_errors *errors)
+{
+    sm->now = now;
+    struct port_faults *link = link_faults(sm, errors->port);
+    bool logged = history_is_recent(&link->errors, now) && !link->error.trap;
+    link->error = *errors;
+    history_add(&link->errors, now);
+    if (!logged)
+        sm_log_listed(sm, SM_EVENT_WARNING, "bad cable: %.190s: %s",
+                      subnet_link_name(&sm->subnet, errors->port).text,
+                      faults_describe_errors(sm, errors).text);
+    isolate(sm, errors->port, SM_ISOLATE_ERRORS);
+}
+
+/* ---- isolation ---- */
+
+/* The port of a switch at the link of this port, also of the last link; SUBNET_NONE: none. */
+static uint32_t switch_side(const struct sm *sm, uint32_t port)
+{
+    uint32_t peer = port_at(sm, port)->last_peer;
+    if (node_at(sm, port_at(sm, port)->node)->kind == SUBNET_SWITCH)
+        return port;
+    return peer != SUBNET_NONE && node_at(sm, port_at(sm, peer)->node)->kind == SUBNET_SWITCH
+               ? peer
+               : SUBNET_NONE;
+}
+
+/* Disables a link that went down or reported errors too often, if `isolate` says so. */
+static void isolate(struct sm *sm, uint32_t port, enum sm_isolate reason)
+{
+    static const char *const causes[] = {[SM_ISOLATE_FLAPPING] = "flaps",
+                                         [SM_ISOLATE_ERRORS] = "reports link errors",
+                                         [SM_ISOLATE_BABBLING] = "sends too many traps"};
+    unsigned wanted =
+        sm->config.isolate | (sm->config.isolate_babbling ? (unsigned)SM_ISOLATE_BABBLING : 0);
+    uint32_t at = switch_side(sm, port);
+    if (!(wanted & reason) || at == SUBNET_NONE || sm_state(sm) != SM_MASTER ||
+        faults_at(sm, at)->disabled_until)
+        return;
+    struct subnet_name link = subnet_link_name(&sm->subnet, at);
+    if (port_at(sm, at)->peer == sm->subnet.own_port || subnet_is_bridge(&sm->subnet, at)) {
+        if (!history_is_recent(&faults_at(sm, at)->spared, sm->now)) {
+            sm_log(sm, SM_EVENT_WARNING,
+                   "not isolated: %s: a switch or the manager has no other path", link.text);
+            history_add(&faults_at(sm, at)->spared, sm->now);
+        }
+        return;
+    }
+    faults_at(sm, at)->disabled_until = sm->now + sm->config.isolate_ns;
+    sm_log(sm, SM_EVENT_WARNING, "isolated: %s %s; it is disabled and tried again in %u s",
+           link.text, causes[reason], (unsigned)(sm->config.isolate_ns / NS_PER_S));
+    program_switch_port(sm, at, PORT_ISOLATE);
+}
+
+void faults_isolate_babbling(struct sm *sm, uint32_t port)
+{
+    if (node_at(sm, port_at(sm, port)->node)->kind != SUBNET_SWITCH)
+        isolate(sm, port, SM_ISOLATE_BABBLING);
+}
+
+static void enable_again(struct sm *sm, uint32_t port)
+{
+    faults_at(sm, port)->disabled_until = faults_at(sm, port)->damped_until = 0;
+    faults_at(sm, port)->enabled_at = sm->now;
+    link_faults(sm, port)->losses = link_faults(sm, port)->errors = (struct history){0};
+    sm_log(sm, SM_EVENT_LINK, "enabled: %s", subnet_link_name(&sm->subnet, port).text);
+    program_switch_port(sm, port, PORT_ENABLE);
+}
+
+bool faults_is_disabled(const struct subnet_port *p)
+{
+    return p->known && wire_get(p->info, PORT_INFO_PORT_PHYSICAL_STATE) == PHYSICAL_DISABLED;
+}
+
+/* A port with the mark of isolation (program_ports.c) that this manager did not isolate: an earlier
+ * master did, or ibportstate has enabled the port since. */
+static void adopt_marked_port(struct sm *sm, uint32_t port)
+{
+    enum { SETTLE_S = 5 };
+    struct port_faults *faults = faults_at(sm, port);
+    if (faults->disabled_until ||
+        (faults->enabled_at && sm->now < faults->enabled_at + SETTLE_S * NS_PER_S))
+        return;
+    if (!faults_is_disabled(port_at(sm, port))) {
+        faults->enabled_at = sm->now;
+        program_switch_port(sm, port, PORT_UNMARK);
+        return;
+    }
+    faults->disabled_until = sm->now + sm->config.isolate_ns;
+    sm_log(sm, SM_EVENT_WARNING, "%s was isolated by an earlier master; it is tried again in %u s",
+           subnet_link_name(&sm->subnet, port).text, (unsigned)(sm->config.isolate_ns / NS_PER_S));
+}
+
+void faults_retry_disabled(struct sm *sm)
+{
+    for (uint32_t port = 0; port < sm->subnet.ports.count; port++) {
+        const struct subnet_port *p = port_at(sm, port);
+        const struct subnet_node *node = node_at(sm, p->node);
+        if (!node->present || node->kind != SUBNET_SWITCH || !p->number)
+            continue;
+        uint64_t until = faults_at(sm, port)->disabled_until;
+        if (p->known && program_port_is_marked(p->info))
+            adopt_marked_port(sm, port);
+        if (!until || until > sm->now)
+            continue;
+        if (faults_is_disabled(p))
+            enable_again(sm, port);
+        else /* somebody has enabled it */
+            faults_at(sm, port)->disabled_until = 0;
+    }
+}
+
+int sm_set_port(struct sm *sm, uint64_t now, const char *name, unsigned number, bool enable,
+                struct err *err)
+{
+    sm->now = now;
+    uint32_t node = subnet_find_node(&sm->subnet, name);
+    if (node == SUBNET_NONE)
+        return err_set(err, EINVAL, "'%s' is not the name of exactly one node", name);
+    if (!number || number > node_at(sm, node)->port_count)
+        return err_set(err, EINVAL, "%s has ports 1 to %u", name, node_at(sm, node)->port_count);
+    uint32_t at = switch_side(sm, node_at(sm, node)->first_port + number);
+    if (at == SUBNET_NONE || !node_at(sm, port_at(sm, at)->node)->present)
+        return err_set(err, EINVAL, "no switch is at this link");
+    if (port_at(sm, at)->peer != SUBNET_NONE && port_at(sm, at)->peer == sm->subnet.own_port)
+        return err_set(err, EINVAL, "this is the link of the manager");
+    if (enable) {
+        enable_again(sm, at);
+        return 0;
+    }
+    faults_at(sm, at)->disabled_until = TIME_NEVER;
+    sm_log(sm, SM_EVENT_LINK, "disabled on request: %s", subnet_link_name(&sm->subnet, at).text);
+    program_switch_port(sm, at, PORT_DISABLE);
+    return 0;
+}
+
+/* ---- slow links ---- */
+
+bool faults_is_slow(const struct sm *sm, uint32_t port, char text[64])
+{
+    const struct subnet_port *p = port_at(sm, port);
+    if (p->peer == SUBNET_NONE || !p->known || !port_at(sm, p->peer)->known ||
+        link_settings_limit_rates(&sm->config.links))
+        return false;
+    const uint8_t *far = port_at(sm, p->peer)->info;
+    snprintf(text, 64, "%uX %s; both ends support %uX %s", link_lanes(p->info),
+             link_lane_rate_name(link_lane_rate(p->info)), link_best_lanes(p->info, far),
+             link_lane_rate_name(link_best_lane_rate(p->info, far)));
+    return link_rate(p->info) < link_best_rate(p->info, far);
+}
+
+/* Logs links that are slow, which often means a bad cable, once. */
+void faults_change_ended(struct sm *sm)
+{
+    enum { LOGGED_MOST = 20 };
+    unsigned found = 0;
+    char text[64];
+    for (uint32_t node = 0; node < sm->subnet.nodes.count; node++)
+        if (node_at(sm, node)->present)
+            faults_of(sm, node)->timeouts = 0;
+    for (uint32_t port = 0; port < sm->subnet.ports.count; port++) {
+        if (port_at(sm, port)->peer < port)
+            continue;
+        bool slow = faults_is_slow(sm, port, text);
+        if (slow && !faults_at(sm, port)->slow && found++ < LOGGED_MOST)
+            sm_log_listed(sm, SM_EVENT_WARNING, "slow link: %s runs at %s",
+                          subnet_link_name(&sm->subnet, port).text, text);
+        faults_at(sm, port)->slow = slow;
+    }
+    if (found > LOGGED_MOST)
+        sm_log_listed(sm, SM_EVENT_WARNING, "%u more links are slow", found - LOGGED_MOST);
+}

@@ -1,0 +1,204 @@
+/* Lists the faults that are present as problems: bad links, disabled ports, nodes that are gone or
+ * do not answer, duplicate GUIDs. */
+#include "base/text.h"
+#include "sm/faults/faults.h"
+#include "subnet/absent.h"
+
+#include <stdio.h>
+
+static bool is_up(const struct subnet_port *p)
+{
+    return p->known && wire_get(p->info, PORT_INFO_PORT_STATE) >= PORT_STATE_INIT;
+}
+
+/* A port of a switch that leads to no node, although its link is up. */
+static bool is_open_end(const struct sm *sm, uint32_t port)
+{
+    const struct subnet_port *p = port_at(sm, port);
+    const struct subnet_node *node = node_at(sm, p->node);
+    return node->present && node->kind == SUBNET_SWITCH && p->number && is_up(p) &&
+           p->peer == SUBNET_NONE && !node->vswitch;
+}
+
+static void explain_link(const struct sm *sm, uint32_t port, struct problems *problems)
+{
+    problems_explain(problems, port);
+    if (port_at(sm, port)->last_peer != SUBNET_NONE)
+        problems_explain(problems, port_at(sm, port)->last_peer);
+}
+
+/* A link is listed at the lower of its two ports. Names take a search, so they are made last. */
+static void list_link(struct sm *sm, uint32_t port, struct problems *problems)
+{
+    const struct port_faults *faults = faults_at(sm, port);
+    const struct subnet_port *p = port_at(sm, port);
+    char text[64];
+    bool flaps = history_is_recent(&faults->losses, sm->now) && faults->losses.count > 1;
+    bool errors = history_is_recent(&faults->errors, sm->now);
+    bool slow = faults_is_slow(sm, port, text);
+    if (p->last_peer < port || (!flaps && !errors && !slow))
+        return;
+    struct subnet_name place = subnet_link_name(&sm->subnet, port);
+    if (flaps)
+        problems_add(problems, PROBLEM_FLAPPING_LINK, place.text,
+                     "the link went down %u times in %d min%s", faults->losses.count, HISTORY_MIN,
+                     faults_is_damped(sm, port) ? "; it is ignored for now"
+                     : p->peer == SUBNET_NONE   ? "; it is down"
+                                                : "");
+    if (errors && faults->error.trap)
+        problems_add(problems, PROBLEM_BAD_CABLE, place.text,
+                     "its ports reported link errors %u time%s in %d min (trap %u)",
+                     faults->errors.count, faults->errors.count == 1 ? "" : "s", HISTORY_MIN,
+                     faults->error.trap);
+    else if (errors)
+        problems_add(problems, PROBLEM_BAD_CABLE, place.text, "%s",
+                     faults_describe_errors(sm, &faults->error).text);
+    if (slow || (flaps && p->peer == SUBNET_NONE))
+        explain_link(sm, port, problems);
+    if (slow)
+        problems_add(problems, PROBLEM_SLOW_LINK, place.text, "the link runs at %s", text);
+}
+
+/* A port may also have been disabled by another manager or by ibportstate. */
+static void list_disabled_port(struct sm *sm, uint32_t port, struct problems *problems)
+{
+    const struct subnet_port *p = port_at(sm, port);
+    uint64_t until = faults_at(sm, port)->disabled_until;
+    if (!node_at(sm, p->node)->present || !p->number || !faults_is_disabled(p))
+        return;
+    struct subnet_name place = subnet_link_name(&sm->subnet, port);
+    explain_link(sm, port, problems);
+    if (until && until != TIME_NEVER)
+        problems_add(problems, PROBLEM_DISABLED_PORT, place.text,
+                     "the manager isolated this link; it tries it again in %u s",
+                     (unsigned)(until > sm->now ? (until - sm->now) / NS_PER_S : 0));
+    else
+        problems_add(problems, PROBLEM_DISABLED_PORT, place.text,
+                     "the port is disabled%s: 'weft ctl port enable' enables it",
+                     until ? " on request" : "");
+}
+
+/* The node behind this port has the GUID of another node. */
+static void list_duplicate(struct sm *sm, uint32_t port, const struct absent *absent,
+                           struct problems *problems)
+{
+    uint64_t guid = faults_at(sm, port)->excluded;
+    uint32_t last = port_at(sm, port)->last_peer,
+             index = last == SUBNET_NONE ? SUBNET_NONE : port_at(sm, last)->node,
+             keeper = map_get(&sm->subnet.by_guid, guid);
+    bool known = index != SUBNET_NONE && absent->group_of.items[index] != SUBNET_NONE &&
+                 node_at(sm, index)->guid != guid;
+    struct subnet_name name = {"the node behind this port"}, keeper_name = {"another node"};
+    char change[96] = "";
+    if (keeper != MAP_NONE)
+        keeper_name = subnet_node_name(&sm->subnet, keeper);
+    if (known) {
+        name = subnet_node_name(&sm->subnet, index);
+        snprintf(change, sizeof change, ", and changed its GUID: it was 0x%016llx",
+                 (unsigned long long)node_at(sm, index)->guid);
+    }
+    problems_add(problems, PROBLEM_DUPLICATE_GUID,
+                 known ? subnet_link_name(&sm->subnet, port).text
+                       : subnet_port_name(&sm->subnet, port).text,
+                 "%.100s has the GUID 0x%016llx of %.100s (%.220s)%s; %.100s is left out, %.100s "
+                 "keeps the GUID",
+                 name.text, (unsigned long long)guid, keeper_name.text,
+                 faults_place_of_guid(sm, guid).text, change, name.text, keeper_name.text);
+}
+
+/* Links that are up, with a node behind them that is not in the subnet. */
+static void list_open_end(struct sm *sm, uint32_t port, const struct absent *absent,
+                          struct problems *problems)
+{
+    const struct port_faults *faults = faults_at(sm, port);
+    if (!is_open_end(sm, port))
+        return;
+    bool explained = problems_is_explained(problems, port);
+    explain_link(sm, port, problems);
+    if (faults->excluded)
+        list_duplicate(sm, port, absent, problems);
+    else if (!explained && !faults_is_damped(sm, port))
+        problems_add(problems, PROBLEM_DEAD_AGENT, subnet_port_name(&sm->subnet, port).text,
+                     "the link is up, but the node behind it does not answer SMPs");
+}
+
+/* Appends the names of ports or nodes: "leaf1, leaf2, …, and 3 more". */
+static void put_names(struct sm *sm, struct text *out, const uint32_t *items, size_t count,
+                      struct subnet_name (*name)(const struct subnet *, uint32_t))
+{
+    enum { NAMED_MOST = 8 };
+    for (size_t i = 0; i < count && i < NAMED_MOST; i++)
+        text_printf(out, "%s%s", i ? ", " : "", name(&sm->subnet, items[i]).text);
+    if (count > NAMED_MOST)
+        text_printf(out, " and %zu more", count - NAMED_MOST);
+}
+
+static void explain_node(const struct sm *sm, uint32_t index, struct problems *problems)
+{
+    const struct subnet_node *node = node_at(sm, index);
+    for (unsigned number = 1; number <= node->port_count; number++)
+        explain_link(sm, node->first_port + number, problems);
+}
+
+/* Whether all entries to a group are listed: disabled ports, flapping links, duplicate GUIDs. */
+static bool entries_are_listed(struct sm *sm, const struct absent_group *group,
+                               const struct problems *problems)
+{
+    for (size_t i = 0; i < group->entries.count; i++) {
+        uint32_t port = group->entries.items[i];
+        if (!problems_is_explained(problems, port) && !faults_at(sm, port)->excluded)
+            return false;
+    }
+    return group->entries.count > 0;
+}
+
+/* One line for a node that is gone or does not answer, and for all nodes that it cuts off. */
+static void list_group(struct sm *sm, const struct absent_group *group, struct problems *problems)
+{
+    VEC(uint32_t) up = {0};
+    struct text text = {0};
+    bool listed = entries_are_listed(sm, group, problems) && !group->cut_off.count;
+    for (size_t i = 0; i < group->entries.count; i++)
+        if (is_open_end(sm, group->entries.items[i]) &&
+            !faults_at(sm, group->entries.items[i])->excluded &&
+            !faults_is_damped(sm, group->entries.items[i]))
+            vec_push(&up, group->entries.items[i]);
+    explain_node(sm, group->root, problems);
+    for (size_t i = 0; i < group->cut_off.count; i++)
+        explain_node(sm, group->cut_off.items[i], problems);
+    size_t links = up.count ? up.count : group->entries.count;
+    text_printf(&text, "%s",
+                !links      ? "it cannot be reached"
+                : links > 1 ? "its links are "
+                            : "its link is ");
+    if (links) {
+        text_puts(&text, up.count ? "up (" : "down (");
+        put_names(sm, &text, up.count ? up.items : group->entries.items, links, subnet_port_name);
+        text_puts(&text, up.count ? "), but it does not answer SMPs" : ")");
+    }
+    if (group->cut_off.count) {
+        text_printf(&text, "; %zu node%s behind it %s cut off: ", group->cut_off.count,
+                    group->cut_off.count == 1 ? "" : "s", group->cut_off.count == 1 ? "is" : "are");
+        put_names(sm, &text, group->cut_off.items, group->cut_off.count, subnet_node_name);
+    }
+    if (!listed)
+        problems_add(problems, up.count ? PROBLEM_DEAD_AGENT : PROBLEM_NODE_GONE,
+                     subnet_node_name(&sm->subnet, group->root).text, "%s", text.data);
+    vec_release(&up);
+    text_release(&text);
+}
+
+void faults_list_problems(struct sm *sm, struct problems *problems)
+{
+    struct absent absent;
+    absent_find(&absent, &sm->subnet);
+    for (uint32_t port = 0; port < sm->subnet.ports.count; port++) {
+        list_link(sm, port, problems);
+        list_disabled_port(sm, port, problems);
+    }
+    for (size_t i = 0; i < absent.groups.count; i++)
+        list_group(sm, &absent.groups.items[i], problems);
+    for (uint32_t port = 0; port < sm->subnet.ports.count; port++)
+        list_open_end(sm, port, &absent, problems);
+    absent_release(&absent);
+}

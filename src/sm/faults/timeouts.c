@@ -1,0 +1,137 @@
+/* Nodes that do not answer, and the links on the path to them, which are read at once. */
+#include "sm/faults/faults.h"
+
+static void release_faults(struct sm *sm)
+{
+    vec_release(&sm->faults->ports);
+    vec_release(&sm->faults->nodes);
+}
+
+static void init_faults(struct sm *sm)
+{
+    sm->faults->restart_at = TIME_NEVER;
+}
+
+SM_PART(faults, init_faults, release_faults, NULL);
+
+struct port_faults *faults_at(struct sm *sm, uint32_t port)
+{
+    assert(port < sm->subnet.ports.count);
+    return vec_at(&sm->faults->ports, port);
+}
+
+struct node_faults *faults_of(struct sm *sm, uint32_t node)
+{
+    assert(node < sm->subnet.nodes.count);
+    return vec_at(&sm->faults->nodes, node);
+}
+
+bool faults_is_ignored(struct sm *sm, uint32_t node)
+{
+    return sm->now < faults_of(sm, node)->ignored_until;
+}
+
+void faults_port_answered(struct sm *sm, uint32_t port)
+{
+    faults_at(sm, port)->timeouts = 0;
+}
+
+/* Another port of the manager's own adapter does not answer; the adapter stays present. */
+static void lose_own_port(struct sm *sm, uint32_t end)
+{
+    enum { MOST_STEPS = 6 };
+    struct subnet_port *port = port_at(sm, end);
+    if (port->peer == SUBNET_NONE && !port->known)
+        return; /* lost before */
+    sm_begin_change(sm, "port %u of the manager's own adapter does not answer", port->number);
+    if (port->peer != SUBNET_NONE) {
+        uint8_t *timeouts = &faults_at(sm, end)->timeouts;
+        *timeouts += *timeouts < MOST_STEPS;
+        uint64_t until = sm->now + (NS_PER_S << *timeouts);
+        discovery_avoid_port(sm, port->peer, true);
+        faults_at(sm, port->peer)->damped_until = until;
+    }
+    subnet_unlink(&sm->subnet, end);
+    discovery_forget_port(sm, end);
+    mastership_forget_rival(sm, end);
+    discovery_lost_path(sm);
+}
+
+/* Removes a node that does not answer. The next sweep reads its neighbors' ports again and finds
+ * the node by another path if only the path failed. */
+void discovery_lost_contact(struct sm *sm, uint32_t end)
+{
+    enum { TIMEOUTS_ALLOWED = 2, MOST_STEPS = 4 };
+    uint32_t index = port_at(sm, end)->node;
+    const struct subnet_node *node = node_at(sm, index);
+    if (!node->present || end == sm->subnet.own_port)
+        return;
+    if (sm->subnet.own_port != SUBNET_NONE && index == port_at(sm, sm->subnet.own_port)->node) {
+        lose_own_port(sm, end);
+        return;
+    }
+    struct subnet_name name = subnet_node_name(&sm->subnet, index);
+    uint32_t via = port_at(sm, end)->via;
+    report_loss(sm, "%s %s does not answer%s%s", subnet_kind_name(node), name.text,
+                via == SUBNET_NONE ? "" : " behind ",
+                via == SUBNET_NONE ? "" : subnet_port_name(&sm->subnet, via).text);
+    for (unsigned number = 1; number <= node->port_count; number++) {
+        uint32_t peer = port_at(sm, node->first_port + number)->peer;
+        if (peer != SUBNET_NONE)
+            discovery_avoid_port(sm, peer, true);
+    }
+    /* A node that answers only some requests would appear and vanish for ever. */
+    struct node_faults *faults = faults_of(sm, index);
+    faults->timeouts += faults->timeouts < TIMEOUTS_ALLOWED + MOST_STEPS;
+    if (faults->timeouts > TIMEOUTS_ALLOWED) {
+        unsigned steps = faults->timeouts - (unsigned)TIMEOUTS_ALLOWED;
+        faults->ignored_until = sm->now + (NS_PER_S << steps);
+        sm_log(sm, SM_EVENT_WARNING, "%s %s does not answer some requests; it is ignored for %u s",
+               subnet_kind_name(node), name.text, 1u << steps);
+    }
+    subnet_remove_node(&sm->subnet, index);
+    discovery_lost_path(sm);
+}
+
+/* Reads the state of a port at once, but not more often than once in a time-out. */
+static void suspect_port(struct sm *sm, uint32_t port)
+{
+    struct port_faults *faults = faults_at(sm, port);
+    if (faults->suspected_until > sm->now)
+        return;
+    faults->suspected_until = sm->now + sm->config.timeout_ns;
+    discovery_read_port_now(sm, port);
+}
+
+/* A link to this switch is down: the switch may have failed. Reads the ports of its other neighbors
+ * at once, because their traps may be lost on paths through the switch. */
+void discovery_suspect_switch(struct sm *sm, uint32_t index)
+{
+    const struct subnet_node *node = node_at(sm, index);
+    if (!sm->config.policy->chases_losses || sm_state(sm) != SM_MASTER ||
+        node->kind != SUBNET_SWITCH)
+        return;
+    for (unsigned number = 1; number <= node->port_count; number++) {
+        uint32_t peer = port_at(sm, node->first_port + number)->peer;
+        if (peer != SUBNET_NONE && port_at(sm, peer)->node != index &&
+            node_at(sm, port_at(sm, peer)->node)->kind == SUBNET_SWITCH)
+            suspect_port(sm, peer);
+    }
+}
+
+/* A request timed out: a link on its path may be down. Reads every port on the path at once, so
+ * that the nodes behind a broken link do not time out one by one. */
+void discovery_suspect(struct sm *sm, uint32_t end, uint32_t through)
+{
+    uint32_t port = through;
+    if (!sm->config.policy->chases_losses || end == SUBNET_NONE)
+        return;
+    for (unsigned hop = 0; hop <= SMP_MAX_HOPS; hop++) {
+        if (port != SUBNET_NONE)
+            suspect_port(sm, port);
+        if (end == sm->subnet.own_port || port_at(sm, end)->via == SUBNET_NONE)
+            return;
+        port = port_at(sm, end)->via;
+        end = subnet_end_port(&sm->subnet, port);
+    }
+}
