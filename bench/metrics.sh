@@ -19,7 +19,7 @@ is_up() { grep -q ' up  *subnet up' sm.log; }
 value() { sed -nE "s/^$1 //p" scraped; }
 scrape_all_the_time() {
     wait_until 20 address_is_known
-    while :; do curl -sS -o /dev/null "$(address)" && sleep 0.5; done
+    while :; do curl -s -o /dev/null "$(address)"; sleep 0.5; done
 }
 address_is_known() { [ -n "$(address)" ]; }
 

@@ -18,7 +18,7 @@ struct manager_totals {
     uint64_t jobs_computed, jobs_repaired, jobs_refused; /* refused: no tables resulted */
     uint64_t proofs_passed, proofs_failed;
     uint64_t refusals[METRIC_ENGINES]; /* by engine_at() */
-    uint64_t warnings, errors; /* logged */
+    uint64_t warnings, errors;         /* logged */
     uint64_t files_failed;
     struct duration_counts sa_latency;
     struct trap_counts traps;
