@@ -82,9 +82,12 @@ static struct port_metrics *copy_ports(const struct daemon *daemon)
 {
     const struct subnet *subnet = sm_subnet(daemon->sm);
     struct port_metrics *metrics = port_metrics_new();
+    struct perf_counts counts;
     uint32_t *rows = mem_alloc(subnet->ports.count * sizeof *rows);
     memset(rows, 0xff, subnet->ports.count * sizeof *rows);
+    perf_counts(daemon->perf, &counts);
     vec_reserve(&metrics->ports, subnet->ports.count);
+    vec_reserve(&metrics->values, counts.ports * PORT_COUNTER_COUNT);
     for (size_t i = 0; i < subnet->nodes.count; i++)
         if (subnet->nodes.items[i].present)
             copy_node(daemon, metrics, &subnet->nodes.items[i], rows);
