@@ -1,17 +1,18 @@
 /* weft ctl: sends one command to a running fabric or manager and prints the answer. The server
  * defines the commands. A manager answers a request for a virtual machine at once, with a ticket if
  * the work takes time; the ticket is then queried until the work is done. */
+#include "cli/ctl.h"
 #include "base/mem.h"
 #include "base/time.h"
 #include "cli/command.h"
-#include "host/socket/endpoint.h"
+#include "host/socket/protocol.h"
 
 #include <errno.h>
 #include <string.h>
 #include <time.h>
 
 static const char help[] =
-    "usage: weft ctl [--socket PATH] [--json] [--] COMMAND ...\n"
+    "usage: weft ctl [--socket PATH | --manager] [--json] [--] COMMAND ...\n"
     "\n"
     "Sends a command to a fabric that 'weft fabric' serves, or to a manager (below).\n"
     "The socket is PATH, else the value of WEFT_SOCKET, else the default path of\n"
@@ -19,7 +20,7 @@ static const char help[] =
     "\n"
     "  status                           nodes, links, packets, faults, attached\n"
     "                                   programs\n"
-    "  counters [NODE [PORT]]           performance counters\n"
+    "  counters [NODE [PORT]]           performance counters, as the fabric counts\n"
     "  link down|up NODE PORT           disconnect a cable, connect it again\n"
     "  switch down|up NODE              turn a switch off or on; it comes back with\n"
     "                                   its initial state\n"
@@ -37,11 +38,20 @@ static const char help[] =
     "\n"
     "The commands of a manager use its socket: PATH, else the value of\n"
     "WEFT_SM_SOCKET, else the default of 'weft sm': WEFT_SOCKET with .sm appended if\n"
-    "it is set, /run/weft/sm.sock, or in the user's runtime directory.\n"
+    "it is set, /run/weft/sm.sock, or in the user's runtime directory. 'status' and\n"
+    "'counters' are for the manager if there is no fabric, or with --manager.\n"
     "\n"
     "  status                           state, port, subnet, SMPs, number of problems\n"
     "  problems                         present problems of the subnet, by location\n"
     "  topology | routes | events       end ports; acknowledged tables; recent events\n"
+    "  events --follow                  print each new event, with --json as one object\n"
+    "                                   a line, until interrupted\n"
+    "  counters [NODE [PORT]]           counters of all ports with an active link, of\n"
+    "                                   a node, or of a port\n"
+    "  top [load|wait|errors|discards] [hour] [ROWS]\n"
+    "                                   busiest and worst ports, load by stage; live\n"
+    "                                   at a terminal, every --interval (2s); keys: q\n"
+    "                                   ends, l w e d sort, h: the last hour\n"
     "  reroute | sweep                  compute all routes again; discover the whole\n"
     "                                   subnet again\n"
     "  port disable|enable NODE PORT    disable a link at its switch, enable it again\n"
@@ -70,105 +80,12 @@ static const char help[] =
     "  weft ctl drop 5% attribute LinearForwardingTable\n"
     "  weft ctl --json counters spine1 | jq '.[].PortXmitPkts'\n";
 
-enum { POLL_MS = 10, PATHS_MOST = 3, PATH_ROOM = 256 };
-
-/* Sockets to try, in this order. */
-struct sockets {
-    char paths[PATHS_MOST][PATH_ROOM];
-    unsigned count;
-};
-
-static bool is_manager_command(const char *word)
-{
-    static const char *const words[] = {"problems", "topology", "routes", "events", "reroute",
-                                        "sweep",    "handover", "dump",   "vm",     "port"};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (strcmp(word, words[i]) == 0)
-            return true;
-    return false;
-}
-
-/* Commands of a manager go to its default socket, or to that of the system's manager; other
- * commands go to the socket of the fabric. 'status' is a command of both: it goes to the fabric if
- * there is one. */
-static void choose_sockets(struct sockets *sockets, const char *given, const char *command)
-{
-    const char *fabric = getenv(WEFT_SOCKET_VARIABLE), *manager = getenv(WEFT_MANAGER_VARIABLE);
-    bool any_manager = !(fabric && *fabric) && !(manager && *manager);
-    bool for_manager = is_manager_command(command);
-    *sockets = (struct sockets){0};
-    if (given) {
-        snprintf(sockets->paths[sockets->count++], PATH_ROOM, "%s", given);
-        return;
-    }
-    if (!for_manager)
-        protocol_socket_path(sockets->paths[sockets->count++], PATH_ROOM);
-    if (for_manager || (strcmp(command, "status") == 0 && any_manager)) {
-        protocol_manager_path(sockets->paths[sockets->count++], PATH_ROOM);
-        if (any_manager && getuid() != 0)
-            snprintf(sockets->paths[sockets->count++], PATH_ROOM, "/run/weft/sm.sock");
-    }
-}
-
-static int connect_any(const struct sockets *sockets, struct err *err)
-{
-    struct sockaddr_un address;
-    int first = 0;
-    for (unsigned i = 0; i < sockets->count; i++) {
-        int fd = endpoint_connect(sockets->paths[i], &address);
-        if (fd >= 0)
-            return fd;
-        first = first ? first : fd;
-    }
-    return err_set(err, -first, "no server at '%s'%s%s: %s", sockets->paths[0],
-                   sockets->count > 1 ? " or at " : "", sockets->count > 1 ? sockets->paths[1] : "",
-                   strerror(-first));
-}
-
-/* Sends the words to the first socket with a server. Returns 0 with the server's result and text,
- * or -errno if there was no answer. */
-static int send_command(const struct sockets *sockets, const struct option_values *words, bool json,
-                        struct text *out, int *result, struct err *err)
-{
-    struct request request = {
-        .magic = PROTOCOL_MAGIC, .version = PROTOCOL_VERSION, .kind = REQUEST_CTL, .json = json};
-    struct answer answer;
-    char packet[64 * 1024];
-    size_t used = 0, skip = sizeof answer;
-    for (size_t i = 0; i < words->count; i++) {
-        size_t length = strlen(words->items[i]) + 1;
-        if (length == 1)
-            return err_set(err, EINVAL, "a word of the command is empty");
-        if (used + length >= sizeof request.text)
-            return err_set(err, EINVAL, "the command is too long");
-        memcpy(request.text + used, words->items[i], length);
-        used += length;
-    }
-    int fd = connect_any(sockets, err);
-    if (fd < 0)
-        return fd;
-    ssize_t got = send(fd, &request, sizeof request, MSG_NOSIGNAL);
-    if (got > 0)
-        got = recv(fd, packet, sizeof packet, 0);
-    int status = got < (ssize_t)sizeof answer
-                     ? err_set(err, EIO, "the server closed the connection without an answer")
-                     : 0;
-    if (status == 0) {
-        memcpy(&answer, packet, sizeof answer);
-        *result = answer.result;
-    }
-    for (; status == 0 && got > 0; got = recv(fd, packet, sizeof packet, 0)) {
-        text_append(out, packet + skip, (size_t)got - skip);
-        skip = 0;
-    }
-    close(fd);
-    return status;
-}
+enum { POLL_MS = 10 };
 
 /* Repeats the request until the work is done: a handover, or the ticket in the answer (text or
  * JSON). */
-static int wait_for_end(const struct sockets *sockets, const char *command, bool json, double until,
-                        struct text *out, int *result, struct err *err)
+static int wait_for_end(const struct ctl_sockets *sockets, const char *command, bool json,
+                        double until, struct text *out, int *result, struct err *err)
 {
     char ticket[24] = "";
     const char *about_ticket[] = {"vm", "ticket", ticket};
@@ -191,28 +108,11 @@ static int wait_for_end(const struct sockets *sockets, const char *command, bool
                            "not finished yet: 'weft ctl vm ticket %s' prints the result", ticket);
         nanosleep(&pause, NULL);
         text_clear(out);
-        int status = send_command(sockets, &question, json, out, result, err);
+        int status = ctl_send(sockets, &question, json, out, result, err);
         if (status < 0)
             return status;
     }
     return 0;
-}
-
-/* Prints an answer for a terminal, with control characters other than newlines and tabs escaped,
- * and one newline at its end. */
-static void print_answer(FILE *to, struct text *text)
-{
-    while (text->length && text->data[text->length - 1] == '\n')
-        text->data[--text->length] = 0;
-    for (size_t i = 0; i < text->length; i++) {
-        unsigned char c = (unsigned char)text->data[i];
-        if ((c < ' ' && c != '\n' && c != '\t') || c == 0x7f)
-            fprintf(to, "\\x%02x", c);
-        else
-            putc(c, to);
-    }
-    if (text->length || to == stderr)
-        putc('\n', to);
 }
 
 /* Appends the options of 'vm' to the command: "on HOST" or "to HOST", "mode MODE". */
@@ -238,18 +138,25 @@ static int add_machine_options(struct option_values *words, const char *place, c
 static int run_ctl(int argc, char **argv)
 {
     const char *path = NULL, *on = NULL, *to = NULL, *mode = NULL, *timeout = NULL;
-    bool json = false, no_wait = false, ended = false;
-    uint64_t patience = 60 * NS_PER_S;
+    const char *interval = NULL;
+    bool json = false, no_wait = false, ended = false, manager = false, follow = false;
+    uint64_t patience = 60 * NS_PER_S, renewal = 2 * NS_PER_S;
     struct option_values words = {0};
-    struct sockets sockets;
+    struct ctl_sockets sockets;
     struct text out = {0};
     struct err err = {0};
     int result = 0, status = EXIT_HOLDS;
-    const struct option_spec specs[] = {
-        {.name = "socket", .value = &path},    {.name = "json", .flag = &json},
-        {.name = "on", .value = &on},          {.name = "to", .value = &to},
-        {.name = "mode", .value = &mode},      {.name = "timeout", .value = &timeout},
-        {.name = "no-wait", .flag = &no_wait}, {0}};
+    const struct option_spec specs[] = {{.name = "socket", .value = &path},
+                                        {.name = "json", .flag = &json},
+                                        {.name = "on", .value = &on},
+                                        {.name = "to", .value = &to},
+                                        {.name = "mode", .value = &mode},
+                                        {.name = "timeout", .value = &timeout},
+                                        {.name = "no-wait", .flag = &no_wait},
+                                        {.name = "interval", .value = &interval},
+                                        {.name = "manager", .flag = &manager},
+                                        {.name = "follow", .flag = &follow},
+                                        {0}};
     argc = command_options("ctl", argc, argv, specs);
     if (argc < 0)
         return EXIT_USAGE;
@@ -261,6 +168,7 @@ static int run_ctl(int argc, char **argv)
     }
     const char *command = words.count ? words.items[0] : "";
     bool vm = strcmp(command, "vm") == 0, handover = strcmp(command, "handover") == 0;
+    bool top = strcmp(command, "top") == 0;
     if (!words.count)
         status = command_usage("ctl", "no command");
     else if (!vm && (on || to || mode))
@@ -269,12 +177,23 @@ static int run_ctl(int argc, char **argv)
         status = command_usage("ctl", "--timeout and --no-wait are options of 'vm' and 'handover'");
     else if (timeout && !time_parse_ns(timeout, &patience))
         status = command_usage("ctl", "--timeout %s: expected a time such as 30s", timeout);
+    else if (interval && !top)
+        status = command_usage("ctl", "--interval is an option of 'top'");
+    else if (interval && (!time_parse_ns(interval, &renewal) || renewal < 100 * NS_PER_MS))
+        status = command_usage("ctl", "--interval %s: expected a time of at least 100ms", interval);
+    else if (follow && (strcmp(command, "events") != 0 || words.count > 1))
+        status = command_usage("ctl", "--follow is an option of 'events'");
     else if (vm)
         status = add_machine_options(&words, on ? on : to, mode);
+    if (follow)
+        vec_push(&words, "follow");
     double until = clock_seconds() + (double)patience / NS_PER_S;
-    choose_sockets(&sockets, path, command);
-    if (status == EXIT_HOLDS)
-        status = send_command(&sockets, &words, json, &out, &result, &err);
+    ctl_choose_sockets(&sockets, path, command, manager);
+    bool live = top && !json && ctl_top_can_be_live();
+    if (status == EXIT_HOLDS && live)
+        status = ctl_top(&sockets, &words, renewal, &err);
+    else if (status == EXIT_HOLDS)
+        status = (follow ? ctl_follow : ctl_send)(&sockets, &words, json, &out, &result, &err);
     if (status == 0 && result == CTL_PENDING && !no_wait)
         status = wait_for_end(&sockets, command, json, until, &out, &result, &err);
     if (status < 0) {
@@ -284,7 +203,7 @@ static int run_ctl(int argc, char **argv)
         bool refused = result < 0 && !(vm && json);
         if (refused)
             fputs("weft ctl: ", stderr);
-        print_answer(refused ? stderr : stdout, &out);
+        ctl_print_answer(refused ? stderr : stdout, &out);
         status = result >= 0 ? EXIT_HOLDS : !vm || result == -EINVAL ? EXIT_USAGE : EXIT_FAILS;
     }
     vec_release(&words);

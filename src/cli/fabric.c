@@ -42,6 +42,13 @@ static const char help[] =
     "                        switches:mtu=2048, adapters:data_vls=1, 'S1*:traps=no';\n"
     "                        may be repeated\n"
     "  --attributes          list all attributes with value, range and meaning\n"
+    "  --web [ADDRESS:]PORT  serve the live page: the fabric, and faults by clicks;\n"
+    "                        prints its URL; on the loopback address unless ADDRESS\n"
+    "                        is given\n"
+    "  --metrics [ADDRESS:]PORT\n"
+    "                        serve counters and totals in the format of Prometheus at\n"
+    "                        /metrics, on the loopback address unless ADDRESS is\n"
+    "                        given; also unix:PATH\n"
     "  --seed N              seed of the random numbers (default: 1)\n"
     "  --pcap FILE           write every MAD on every link to FILE (pcapng)\n"
     "\n"
@@ -52,7 +59,7 @@ static const char help[] =
     "  weft fabric --attributes --preset paper\n";
 
 struct fabric_arguments {
-    const char *net, *attach, *socket, *pace, *preset, *pcap;
+    const char *net, *attach, *socket, *pace, *preset, *pcap, *metrics, *web;
     struct option_values settings;
     bool attributes; /* list them and exit */
     char **command;  /* NULL: none */
@@ -68,6 +75,8 @@ static int parse_fabric_arguments(struct fabric_arguments *arguments, int argc, 
                                         {.name = "preset", .value = &arguments->preset},
                                         {.name = "seed", .number = &arguments->seed},
                                         {.name = "pcap", .value = &arguments->pcap},
+                                        {.name = "metrics", .value = &arguments->metrics},
+                                        {.name = "web", .value = &arguments->web},
                                         {.name = "set", .values = &arguments->settings},
                                         {.name = "attributes", .flag = &arguments->attributes},
                                         {0}};
@@ -187,7 +196,9 @@ static void block_signals(sigset_t *before)
 static int serve_fabric(const struct fabric_arguments *arguments, struct fabric *fabric,
                         struct err *err)
 {
-    struct server_options options = {.pace_millionths = arguments->pace_millionths};
+    struct server_options options = {.pace_millionths = arguments->pace_millionths,
+                                     .metrics = arguments->metrics,
+                                     .web = arguments->web};
     struct server *server = NULL;
     struct runtime_dir dir;
     char preload[4096 + 64];
@@ -205,6 +216,8 @@ static int serve_fabric(const struct fabric_arguments *arguments, struct fabric 
     options.directory = dir.directory;
     block_signals(&mask);
     result = server_new(&server, fabric, &options, err);
+    if (result == 0 && arguments->command && arguments->web)
+        fprintf(stderr, "weft fabric: %s\n", server_web_url(server));
     if (result == 0 && arguments->command) {
         pid_t child = start_command(arguments->command, &mask, preload, &dir);
         if (child < 0)
@@ -217,6 +230,10 @@ static int serve_fabric(const struct fabric_arguments *arguments, struct fabric 
                "  LD_PRELOAD=%s ibnetdiscover\n"
                "  weft ctl status\n",
                dir.socket, dir.socket, preload);
+        if (arguments->metrics)
+            printf("  curl %s/metrics\n", server_metrics_address(server));
+        if (arguments->web)
+            printf("  %s\n", server_web_url(server));
         fflush(stdout);
     }
     if (result == 0)

@@ -24,7 +24,7 @@ static const char help[] =
     "same trace hash.\n"
     "\n"
     "NET is a file as for 'weft topo'; it gets two managers and uniform traffic, and\n"
-    "the session begins when the subnet is up. SCENARIO is a file of weft-scenario(5),\n"
+    "the session begins when the subnet is up. SCENARIO is a file as for 'weft sim',\n"
     "recognised by its 'topology' statement; the session begins at time 0.\n"
     "\n"
     "  --listen [ADDRESS:]PORT  where the page is served (default: 127.0.0.1, a free\n"

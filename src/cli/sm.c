@@ -41,6 +41,9 @@ static const char help[] =
     "                   partitions in OpenSM's format (default: none, all ports\n"
     "                   can communicate)\n"
     "  --control PATH   listen at PATH for 'weft ctl --socket PATH'\n"
+    "  --metrics [ADDRESS:]PORT\n"
+    "                   serve metrics in the format of Prometheus at /metrics, on the\n"
+    "                   loopback address unless ADDRESS is given; also unix:PATH\n"
     "  --state DIR      preserve LIDs (guid2lid) and the registrations of clients\n"
     "                   (opensm-sa.dump) over restarts, in OpenSM's formats\n"
     "  --dump DIR       after each change write opensm-lfts.dump, opensm-subnet.lst,\n"
@@ -63,7 +66,7 @@ static void print_more(FILE *out)
     print_engines(out, 2);
 }
 
-enum { SETTING_COUNT = 12 };
+enum { SETTING_COUNT = 13 };
 
 static void print_error(const struct err *err)
 {
@@ -100,7 +103,8 @@ static int run_sm(int argc, char **argv)
     struct daemon_setting settings[SETTING_COUNT + 1] = {
         {.key = "engine"},   {.key = "guid"}, {.key = "ca"},    {.key = "port"},
         {.key = "priority"}, {.key = "lmc"},  {.key = "sweep"}, {.key = "state"},
-        {.key = "control"},  {.key = "dump"}, {.key = "log"},   {.key = "partitions"}};
+        {.key = "control"},  {.key = "dump"}, {.key = "log"},   {.key = "partitions"},
+        {.key = "metrics"}};
     struct option_spec specs[SETTING_COUNT + 8] = {{0}};
     const char *key_file = NULL, *checked = NULL;
     bool print = false, list = false;

@@ -233,12 +233,18 @@ void input_vl_discard(struct fabric *fabric, uint32_t lane, uint32_t output_port
     input->wanted = NONE;
     input->copied = 0;
     /* PortRcvSwitchRelayErrors counts at the input; the other counters count at the output. */
-    bool not_forwarded = cause == LOSS_NO_ROUTE || cause == LOSS_OUTPUT_IS_INPUT ||
-                         cause == LOSS_NO_VL || cause == LOSS_MOVED;
+    static const enum sma_counter details[LOSS_CAUSES] = {
+        [LOSS_NO_ROUTE] = COUNTER_DLID_MAPPING,
+        [LOSS_MOVED] = COUNTER_DLID_MAPPING,
+        [LOSS_OUTPUT_IS_INPUT] = COUNTER_LOOPING,
+        [LOSS_NO_VL] = COUNTER_VL_MAPPING,
+    };
     counters_count(fabric, at,
-                   not_forwarded         ? COUNTER_RCV_SWITCH_RELAY
+                   details[cause]        ? COUNTER_RCV_SWITCH_RELAY
                    : cause == LOSS_P_KEY ? COUNTER_XMIT_CONSTRAINT
                                          : COUNTER_XMIT_DISCARDS);
+    if (details[cause])
+        counters_count(fabric, at, details[cause]);
     data_lose(fabric, number, cause, at);
     credits_update(fabric, lane);
     if (input->queue.head != NONE)
@@ -480,6 +486,7 @@ void input_vl_receive(struct fabric *fabric, uint32_t number, uint32_t index)
         /* The receiver has not counted the packet: the next flow-control packet of the sender
          * corrects that. */
         counters_count(fabric, index, COUNTER_RCV_ERRORS);
+        counters_count(fabric, index, COUNTER_LOCAL_PHYSICAL);
         counters_note_missed(fabric, index, data_packet);
         data_lose(fabric, number, LOSS_BIT_ERROR, index);
         credits_refresh(fabric, port->peer, port->epoch);

@@ -152,10 +152,12 @@ static bool select_vl(struct node *node, struct packet *packet, unsigned input, 
     return packet->header.vl != VL_MANAGEMENT;
 }
 
+/* `detail`: the cause, as PortRcvErrorDetails counts it. */
 static void drop_not_forwarded(struct fabric *fabric, struct node *node, uint32_t number,
-                               unsigned input)
+                               unsigned input, enum sma_counter detail)
 {
     sma_count(&node->sma, input, COUNTER_RCV_SWITCH_RELAY, 1);
+    sma_count(&node->sma, input, detail, 1);
     packet_drop(fabric, number);
 }
 
@@ -169,15 +171,16 @@ static void route_unicast(struct fabric *fabric, struct node *node, uint32_t num
     if (output == 0 && sma_owns_lid(&node->sma, 0, packet->header.dlid)) {
         arrive_at_lid(fabric, node, number, port_index(node, 0));
     } else if (output == 0 || output == input || output > node->sma.port_count) {
-        drop_not_forwarded(fabric, node, number, input);
+        drop_not_forwarded(fabric, node, number, input,
+                           output == input && output ? COUNTER_LOOPING : COUNTER_DLID_MAPPING);
     } else if (packet->hops++ == fabric->hop_limit) {
         fabric->totals.looped++;
-        drop_not_forwarded(fabric, node, number, input);
+        drop_not_forwarded(fabric, node, number, input, COUNTER_LOOPING);
     } else if (!passes_enforcement(fabric, node, output, PORT_INFO_PARTITION_ENFORCEMENT_OUTBOUND,
                                    packet)) {
         packet_drop(fabric, number);
     } else if (!select_vl(node, packet, input, output)) {
-        drop_not_forwarded(fabric, node, number, input);
+        drop_not_forwarded(fabric, node, number, input, COUNTER_VL_MAPPING);
     } else {
         forward_packet(fabric, node, number, output,
                        routing_unit_route_management(fabric, (uint32_t)(node - fabric->nodes)));
@@ -197,7 +200,8 @@ static void route_multicast(struct fabric *fabric, struct node *node, uint32_t n
         bool loops = !multicast_may_forward(fabric, packet_at(fabric, copy)->multicast);
         fabric->totals.looped += loops;
         if (loops || !select_vl(node, packet_at(fabric, copy), input, output))
-            drop_not_forwarded(fabric, node, copy, input);
+            drop_not_forwarded(fabric, node, copy, input,
+                               loops ? COUNTER_LOOPING : COUNTER_VL_MAPPING);
         else
             forward_packet(fabric, node, copy, output,
                            node->sma.device ? fabric->options.vswitch_routing_ps

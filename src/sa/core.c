@@ -445,7 +445,11 @@ static bool open_long_query(struct sa *sa, struct query *query, const struct han
 static void output_answer(struct sa *sa, const struct query *query, struct sa_message *message)
 {
     *message = (struct sa_message){
-        .address = query->address, .data = sa->out.bytes, .bytes = sa->out.used};
+        .address = query->address,
+        .data = sa->out.bytes,
+        .bytes = sa->out.used,
+        .asked_at = query->asked_at,
+    };
 }
 
 /* Answers Get(ClassPortInfo), and any other query with ClassPortInfo and the status REDIRECT. */
@@ -606,7 +610,7 @@ void sa_receive(struct sa *sa, uint64_t now, const struct sa_message *message)
     } else {
         uint64_t guid = port_guid_at(sa, message->address.lid);
         sa->counts.queries++;
-        if (guid && queue_put(&sa->queue, &sa->config, guid, message))
+        if (guid && queue_put(&sa->queue, &sa->config, now, guid, message))
             return;
         if (!guid || sa->busy.count >= sa->config.queue_limit) {
             sa->counts.dropped++;
@@ -702,6 +706,10 @@ void sa_counts(const struct sa *sa, struct sa_counts *counts)
     *counts = sa->counts;
     counts->waiting = sa->queue.waiting;
     counts->groups = (uint32_t)sa->registry.groups.all.count;
+    counts->free_mlids =
+        sa->index.last_mlid >= MLID_FIRST ? sa->index.last_mlid - MLID_FIRST + 1u : 0;
+    counts->free_mlids -= counts->groups < counts->free_mlids ? counts->groups : counts->free_mlids;
+    sync_count_standbys(sa, counts);
     counts->services = (uint32_t)sa->registry.services.count;
     counts->subscriptions = (uint32_t)sa->registry.subscriptions.count;
 }

@@ -80,6 +80,7 @@ bool deferred_keep(struct sa *sa, const struct query *query)
     struct deferred_answers *deferred = &sa->deferred;
     struct deferred_answer answer = {.client = query->client,
                                      .address = query->address,
+                                     .asked_at = query->asked_at,
                                      .after = sa_registry_generations(sa),
                                      .until = sa->now + patience};
     if (!changes_registry(query) || wire_get(sa->out.bytes, MAD_STATUS) != STATUS_OK ||
@@ -103,8 +104,10 @@ bool deferred_next(struct sa *sa, struct sa_message *message)
     note_late_standbys(sa, &answer->after);
     sa->queue.clients.items[answer->client].deferred--;
     memcpy(deferred->mad, answer->mad, MAD_BYTES);
-    *message =
-        (struct sa_message){.address = answer->address, .data = deferred->mad, .bytes = MAD_BYTES};
+    *message = (struct sa_message){.address = answer->address,
+                                   .data = deferred->mad,
+                                   .bytes = MAD_BYTES,
+                                   .asked_at = answer->asked_at};
     deferred->taken = vec_drop_taken(&deferred->answers, deferred->taken + 1);
     return true;
 }

@@ -14,6 +14,7 @@ struct query {
     uint32_t next;   /* query of the same client, or in the free list */
     uint32_t client; /* in the queue */
     struct sa_address address;
+    uint64_t asked_at;
     size_t bytes;
     uint8_t *more; /* the whole message if it is longer than a MAD, or NULL */
     uint8_t mad[MAD_BYTES];
@@ -88,8 +89,8 @@ struct query_queue {
 void queue_init(struct query_queue *queue);
 void queue_release(struct query_queue *queue);
 /* False if a limit is reached. */
-bool queue_put(struct query_queue *queue, const struct sa_config *config, uint64_t guid,
-               const struct sa_message *message);
+bool queue_put(struct query_queue *queue, const struct sa_config *config, uint64_t now,
+               uint64_t guid, const struct sa_message *message);
 /* Removes the next query. The caller frees its `more`. */
 bool queue_take(struct query_queue *queue, struct query *query);
 /* Charges the client for the work that its query caused. */
@@ -306,6 +307,7 @@ struct sync_client {
 struct deferred_answer {
     uint32_t client; /* in the queue */
     struct sa_address address;
+    uint64_t asked_at;
     struct sa_generations after; /* must be durable before it is sent */
     uint64_t until;
     uint8_t mad[MAD_BYTES];
@@ -485,6 +487,8 @@ enum { SA_ATTRIBUTE_REGISTRATIONS = 0xFF57 };
 void sync_receive_request(struct sa *sa, const struct sa_message *message);
 void sync_receive(struct sa *sa, const struct sa_message *message);
 uint64_t sync_deadline(const struct sa *sa);
+/* Sets `standbys` and `standby_lag`. */
+void sync_count_standbys(const struct sa *sa, struct sa_counts *counts);
 bool sync_next(struct sa *sa, struct sa_message *message);
 
 /* deferred_replies.c */

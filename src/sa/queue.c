@@ -148,8 +148,8 @@ bool queue_has_room(struct query_queue *queue, const struct sa_config *config, u
     return !before || before + to->last_bytes <= config->client_bytes;
 }
 
-bool queue_put(struct query_queue *queue, const struct sa_config *config, uint64_t guid,
-               const struct sa_message *message)
+bool queue_put(struct query_queue *queue, const struct sa_config *config, uint64_t now,
+               uint64_t guid, const struct sa_message *message)
 {
     assert(message->bytes >= SA_DATA_OFFSET);
     struct client *from = client_of(queue, guid);
@@ -161,6 +161,7 @@ bool queue_put(struct query_queue *queue, const struct sa_config *config, uint64
     *query = (struct query){.next = NONE,
                             .client = (uint32_t)(from - queue->clients.items),
                             .address = message->address,
+                            .asked_at = now,
                             .bytes = message->bytes};
     memcpy(query->mad, message->data, message->bytes < MAD_BYTES ? message->bytes : MAD_BYTES);
     if (message->bytes > MAD_BYTES) {

@@ -101,6 +101,7 @@ struct sa_message {
     const uint8_t *data; /* header (56 bytes) and all of the data */
     size_t bytes;
     uint64_t request_timeout_ns; /* timeout of a request that the SA sends; else 0 */
+    uint64_t asked_at; /* of an answer: the time at which sa_receive() took the query; else 0 */
 };
 
 struct sa;
@@ -190,6 +191,9 @@ struct sa_counts {
     uint64_t queries, answers, refusals, busy, dropped, reports, reports_lost;
     uint64_t spoofed; /* queries with the GID of another port; `dropped` includes them */
     uint32_t waiting, groups, services, subscriptions;
+    uint32_t free_mlids;
+    uint32_t standbys;    /* that have asked for registrations in the last seconds */
+    uint64_t standby_lag; /* changes that the last of them has not confirmed */
 };
 void sa_counts(const struct sa *sa, struct sa_counts *counts);
 

@@ -59,6 +59,21 @@ static uint64_t due_at(const struct sa *sa, const struct standby *standby)
     return deferred_awaits(sa, standby) ? standby->answered_at + short_gap : standby->not_before;
 }
 
+void sync_count_standbys(const struct sa *sa, struct sa_counts *counts)
+{
+    struct sa_generations now = sa_registry_generations(sa);
+    counts->standbys = 0;
+    counts->standby_lag = 0;
+    for (unsigned i = 0; i < STANDBYS; i++) {
+        const struct standby *standby = &sa->standbys[i];
+        if (!standby->guid || sa->now - standby->polled_at > 2 * longest_wait)
+            continue;
+        uint64_t lag = now.groups + now.others - standby->since.groups - standby->since.others;
+        counts->standbys++;
+        counts->standby_lag = lag > counts->standby_lag ? lag : counts->standby_lag;
+    }
+}
+
 static uint64_t challenge_for(const struct sa *sa, uint64_t guid)
 {
     uint8_t proof[TRUST_PROOF_BYTES];

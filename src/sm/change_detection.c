@@ -377,9 +377,10 @@ static void log_trap(struct sm *sm, const uint8_t *notice, uint32_t node, uint32
         if (wire_attributes[i].class == WIRE_CLASS_NOTICE && wire_attributes[i].id == trap)
             meaning = wire_attributes[i].name;
     print_details(sm, notice, trap, node, port, details, sizeof details);
-    sm_log(sm, SM_EVENT_TRAP, "trap %u from %s %s (LID %u): %s%s", trap,
-           subnet_kind_name(node_at(sm, node)), subnet_node_name(&sm->subnet, node).text,
-           (unsigned)wire_get(notice, NOTICE_ISSUER_LID), meaning, details);
+    sm_log_at(sm, SM_EVENT_TRAP, port == SUBNET_NONE ? node_at(sm, node)->first_port : port,
+              "trap %u from %s %s (LID %u): %s%s", trap, subnet_kind_name(node_at(sm, node)),
+              subnet_node_name(&sm->subnet, node).text,
+              (unsigned)wire_get(notice, NOTICE_ISSUER_LID), meaning, details);
 }
 
 static void repress_trap(struct sm *sm, const struct sm_message *message)

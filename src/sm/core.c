@@ -98,7 +98,15 @@ void sm_log(struct sm *sm, enum sm_event_kind kind, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    add_event(sm, (struct sm_event){.kind = kind}, format, arguments);
+    add_event(sm, (struct sm_event){.kind = kind, .at = SUBNET_NONE}, format, arguments);
+    va_end(arguments);
+}
+
+void sm_log_at(struct sm *sm, enum sm_event_kind kind, uint32_t port, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    add_event(sm, (struct sm_event){.kind = kind, .at = port}, format, arguments);
     va_end(arguments);
 }
 
@@ -106,7 +114,8 @@ void sm_log_listed(struct sm *sm, enum sm_event_kind kind, const char *format, .
 {
     va_list arguments;
     va_start(arguments, format);
-    add_event(sm, (struct sm_event){.kind = kind, .listed = true}, format, arguments);
+    add_event(sm, (struct sm_event){.kind = kind, .listed = true, .at = SUBNET_NONE}, format,
+              arguments);
     va_end(arguments);
 }
 

@@ -30,15 +30,15 @@ static const struct request_kind set_port_state = {
 };
 
 struct distribution {
-    uint32_t wave;       /* the next wave */
-    uint32_t job;        /* lower half of the job's number; 0: none */
-    uint32_t pending;    /* Sets of port states under way */
-    uint64_t resume_at;  /* end of a drain */
-    uint64_t drained_ns; /* time of all drains since the manager started */
-    bool drained;        /* a drain has begun since the last Set was confirmed */
-    bool levels_in_use;  /* sources use the plan's first service levels */
-    bool quiesced_early; /* sources were stopped before the first wave: old tables drain */
-    bool told_refusal;   /* logged since the manager started: an agent refuses a port state */
+    uint32_t wave;               /* the next wave */
+    uint32_t job;                /* lower half of the job's number; 0: none */
+    uint32_t pending;            /* Sets of port states under way */
+    uint64_t resume_at;          /* end of a drain */
+    uint64_t drains, drained_ns; /* number and time of all drains since the manager started */
+    bool drained;                /* a drain has begun since the last Set was confirmed */
+    bool levels_in_use;          /* sources use the plan's first service levels */
+    bool quiesced_early;         /* sources were stopped before the first wave: old tables drain */
+    bool told_refusal; /* logged since the manager started: an agent refuses a port state */
 };
 
 SM_PART(distribution, distribute_reset, NULL, NULL);
@@ -112,8 +112,14 @@ static void drain(struct sm *sm, uint32_t hops)
         hops = plan_current(sm)->longest;
     uint64_t time = sm_drain_time(sm, hops);
     sm->distribution->resume_at = sm->now + time;
+    sm->distribution->drains++;
     sm->distribution->drained_ns += time;
     sm->distribution->drained = true;
+}
+
+uint64_t distribute_drains(const struct sm *sm)
+{
+    return sm->distribution->drains;
 }
 
 uint64_t sm_drained_ns(const struct sm *sm)
@@ -188,6 +194,7 @@ enum reconfigure_event distribute_begin(struct sm *sm)
     *d = (struct distribution){
         .job = (uint32_t)job->number,
         .resume_at = TIME_NEVER,
+        .drains = d->drains,
         .drained_ns = d->drained_ns,
         .told_refusal = d->told_refusal,
     };

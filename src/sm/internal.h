@@ -79,7 +79,10 @@ static inline struct subnet_node *node_at(const struct sm *sm, uint32_t node)
 /* core.c: output for the owner */
 void sm_log(struct sm *sm, enum sm_event_kind kind, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* The same, for a problem that sm_problems() lists. */
+/* The same, about a port of the subnet, or about a node: its port 0. */
+void sm_log_at(struct sm *sm, enum sm_event_kind kind, uint32_t port, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+/* sm_log() for a problem that sm_problems() lists. */
 void sm_log_listed(struct sm *sm, enum sm_event_kind kind, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 void sm_reply(struct sm *sm, const struct sm_message *message);
@@ -183,6 +186,7 @@ reconfigure_action distribute_stop_ports, distribute_start_ports;
 /* EVENT_NONE until all wanted entries are confirmed and drains are over. */
 enum reconfigure_event distribute_progress(struct sm *sm);
 bool distribute_has_written_waves(const struct sm *sm);
+uint64_t distribute_drains(const struct sm *sm); /* since the manager started */
 uint64_t distribute_deadline(const struct sm *sm);
 void distribute_expire(struct sm *sm);
 void distribute_reset(struct sm *sm); /* no distribution is under way */
@@ -206,8 +210,9 @@ void quiesce_audit(struct sm *sm); /* the same, although a copy showed none */
 /* report.c */
 enum { REPORT_CAUSE_BYTES = 288 };
 void report_begin(struct sm *sm, const char *cause);
-/* Begins a change for a loss or a return, and logs it even if a change is under way. */
-void report_loss(struct sm *sm, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Begins a change for a loss or a return at a port, and logs it even if a change is under way. */
+void report_loss(struct sm *sm, uint32_t port, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 void report_discovered(struct sm *sm);
 void report_computed(struct sm *sm);
 void report_end(struct sm *sm, bool up);
@@ -221,8 +226,9 @@ void reregister_port(struct sm *sm, uint64_t guid);
 void reregister_doubt(struct sm *sm); /* another master was in the subnet */
 
 /* program.c */
-uint32_t program_blocks_sent(const struct sm *sm); /* Sets since the manager started */
-void program_schedule(struct sm *sm);              /* compare everything wanted with actual soon */
+uint32_t program_blocks_sent(const struct sm *sm);     /* Sets since the manager started */
+uint64_t program_entries_changed(const struct sm *sm); /* by those Sets, of linear tables */
+void program_schedule(struct sm *sm); /* compare everything wanted with actual soon */
 bool program_is_due(const struct sm *sm);
 void program_if_due(struct sm *sm);
 void program_all(struct sm *sm);

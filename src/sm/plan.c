@@ -164,7 +164,7 @@ uint64_t plan_routes(struct sm *sm, const struct engine *engine, bool provisiona
     uint32_t *index = mem_alloc(sm->subnet.nodes.count * sizeof *index + 1);
     job->number = ++sm->plan->jobs;
     job->generation = sm->subnet.generation;
-    job->engine = engine;
+    job->engine = job->first = engine;
     job->others = sm->config.others;
     job->provisional = provisional;
     job->options = sm->config.engine_options;
@@ -294,6 +294,7 @@ int plan_check(struct sm_job *job, const struct routes *routes, struct err *err)
         repair_job_set_state(job, &graph, &report, routes->ranks);
     }
     verify_report_release(&report);
+    (*(fine ? &job->proofs_passed : &job->proofs_failed))++;
     return fine ? 0 : -EINVAL;
 }
 
@@ -394,6 +395,7 @@ static bool adopt(struct sm_job *job)
     if (job->engine->ranks)
         there->ranks = job->engine->ranks(&job->network, &job->options);
     bool right = plan_check(job, there, &unfit) == 0;
+    job->proofs_failed -= !right; /* another manager has computed them */
     if (!right || !job->repair_state.directed) {
         mem_free(there->ranks);
         there->ranks = NULL;

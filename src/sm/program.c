@@ -47,6 +47,7 @@ struct program {
     VEC(struct switch_settings) nodes; /* by node of the subnet */
     bool due;                          /* compare everything wanted with actual */
     uint32_t blocks_sent;
+    uint64_t entries_changed;
 };
 
 static void release_program(struct sm *sm)
@@ -76,6 +77,11 @@ bool program_is_writing_tables(const struct sm *sm, uint32_t node)
 uint32_t program_blocks_sent(const struct sm *sm)
 {
     return sm->program->blocks_sent;
+}
+
+uint64_t program_entries_changed(const struct sm *sm)
+{
+    return sm->program->entries_changed;
 }
 
 bool program_tables_are_confirmed(struct sm *sm, uint32_t node)
@@ -108,6 +114,10 @@ static void write_block(struct sm *sm, uint32_t node, unsigned block)
     const struct subnet_node *n = node_at(sm, node);
     assert(block < LFT_BLOCKS && sm_state(sm) == SM_MASTER);
     program_block_sent(sm, node);
+    bool known = subnet_block_known(n->tables, block);
+    for (unsigned i = block * LFT_BLOCK; i < (block + 1) * LFT_BLOCK; i++)
+        sm->program->entries_changed +=
+            n->tables->wanted[i] != (known ? n->tables->actual[i] : PORT_NONE);
     sm_send(sm, &set_table_block, (union request_subject){.table = {node, block}}, n->first_port,
             block, n->tables->wanted + block * LFT_BLOCK);
 }

@@ -327,9 +327,11 @@ static int repair_without_drain(struct sm_job *job, struct err *err)
     if (!status && repair->left)
         repair_leave_drains(repair, &job->routes, &job->plan);
     job->change.partial = repair->left > 0;
-    if (!status)
+    if (!status) {
         status = verify_change(&job->change, &job->routes, repair->entries.items,
                                repair->entries.count, &job->plan, err);
+        (*(status ? &job->proofs_failed : &job->proofs_passed))++;
+    }
     repair->operations += job->change.operations;
     if (status)
         update_plan_release(&job->plan);

@@ -8,18 +8,25 @@
 struct report {
     uint64_t since, discovered, computed; /* times; 0: the change had no such phase */
     char cause[REPORT_CAUSE_BYTES];
-    uint64_t sent;          /* SMPs before the change */
-    uint32_t blocks, ports; /* Sets before it */
-    uint32_t losses;        /* logged by report_loss() since it began */
-    VEC(bool) announced;    /* by node: its appearance was logged */
+    uint32_t cause_at;       /* a port; SUBNET_NONE: none */
+    uint64_t sent;           /* SMPs before the change */
+    uint32_t blocks, ports;  /* Sets before it */
+    uint32_t losses;         /* logged by report_loss() since it began */
+    VEC(bool) announced;     /* by node: its appearance was logged */
+    struct sm_totals totals; /* its times and counts of changes */
 };
+
+static void init_report(struct sm *sm)
+{
+    sm->report->cause_at = SUBNET_NONE;
+}
 
 static void release_report(struct sm *sm)
 {
     vec_release(&sm->report->announced);
 }
 
-SM_PART(report, NULL, release_report, NULL);
+SM_PART(report, init_report, release_report, NULL);
 
 void report_begin(struct sm *sm, const char *cause)
 {
@@ -31,13 +38,13 @@ void report_begin(struct sm *sm, const char *cause)
     report->ports = program_ports_sent(sm);
     report->losses = 0;
     snprintf(report->cause, sizeof report->cause, "%s", cause);
-    sm_log(sm, SM_EVENT_CHANGE, "%s", report->cause);
+    sm_log_at(sm, SM_EVENT_CHANGE, report->cause_at, "%s", report->cause);
 }
 
 /* If a change has many losses, only the first ones are logged one by one. */
 enum { LOSSES_LOGGED = 20 };
 
-void report_loss(struct sm *sm, const char *format, ...)
+void report_loss(struct sm *sm, uint32_t port, const char *format, ...)
 {
     char text[REPORT_CAUSE_BYTES];
     va_list arguments;
@@ -45,9 +52,11 @@ void report_loss(struct sm *sm, const char *format, ...)
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
     bool is_cause = reconfigure_phase(sm) == PHASE_IDLE && sm_state(sm) != SM_STANDBY;
+    sm->report->cause_at = port;
     sm_begin_change(sm, "%s", text); /* logs the cause */
+    sm->report->cause_at = SUBNET_NONE;
     if (!is_cause && sm_state(sm) == SM_MASTER && sm->report->losses++ < LOSSES_LOGGED)
-        sm_log(sm, SM_EVENT_LINK, "%s", text);
+        sm_log_at(sm, SM_EVENT_LINK, port, "%s", text);
 }
 
 void report_discovered(struct sm *sm)
@@ -73,12 +82,20 @@ void report_end(struct sm *sm, bool up)
     if (report->losses > LOSSES_LOGGED)
         sm_log(sm, SM_EVENT_LINK, "%u more links or nodes changed during this change",
                report->losses - LOSSES_LOGGED);
+    struct sm_totals *totals = &sm->report->totals;
+    totals->changes += up;
+    totals->failed_changes += !up;
     if (!up) {
         sm_log(sm, SM_EVENT_ERROR, "the subnet is not up: it has no routes");
         return;
     }
     uint64_t discovered = report->discovered ? report->discovered : sm->now;
     uint64_t computed = report->computed ? report->computed : discovered;
+    totals->last_ns[SM_PHASE_DISCOVERY] = discovered - report->since;
+    totals->last_ns[SM_PHASE_ROUTES] = computed - discovered;
+    totals->last_ns[SM_PHASE_DISTRIBUTION] = sm->now - computed;
+    for (unsigned i = 0; i < SM_PHASES; i++)
+        totals->phase_ns[i] += totals->last_ns[i];
     struct problem first;
     char except[256] = "";
     unsigned exceptions = sm_exceptions(sm, sm->now, &first);
@@ -90,11 +107,23 @@ void report_end(struct sm *sm, bool up)
            "distribution %.3f), %llu SMPs, %u blocks, %u port settings",
            except, switches, adapters, report->cause,
            (double)(sm->now - report->since) / (double)NS_PER_MS,
-           (double)(discovered - report->since) / (double)NS_PER_MS,
-           (double)(computed - discovered) / (double)NS_PER_MS,
-           (double)(sm->now - computed) / (double)NS_PER_MS,
+           (double)totals->last_ns[SM_PHASE_DISCOVERY] / (double)NS_PER_MS,
+           (double)totals->last_ns[SM_PHASE_ROUTES] / (double)NS_PER_MS,
+           (double)totals->last_ns[SM_PHASE_DISTRIBUTION] / (double)NS_PER_MS,
            (unsigned long long)(transactions_sent(sm) - report->sent),
            program_blocks_sent(sm) - report->blocks, program_ports_sent(sm) - report->ports);
+}
+
+void sm_totals(const struct sm *sm, struct sm_totals *totals)
+{
+    *totals = sm->report->totals;
+    totals->blocks = program_blocks_sent(sm);
+    totals->entries = program_entries_changed(sm);
+    totals->port_settings = program_ports_sent(sm);
+    totals->quiesces = (quiesce_count(sm) + 1) / 2; /* it counts begins and ends */
+    totals->quiesced = quiesce_is_on(sm);
+    totals->drains = distribute_drains(sm);
+    totals->drained_ns = sm_drained_ns(sm);
 }
 
 /* Whether to log that a node appeared or vanished. Virtual functions are not logged. */
@@ -137,10 +166,10 @@ void report_nodes(struct sm *sm)
         if (!in)
             discovery_forget_description(sm, i);
         if (counts[0][in] + counts[1][in] < MANY)
-            sm_log(sm, in ? SM_EVENT_NODE_IN : SM_EVENT_NODE_OUT, "%s 0x%016llx \"%s\" %s%s",
-                   subnet_kind_name(node), (unsigned long long)node->guid,
-                   subnet_node_label(&sm->subnet, node), in ? "is in" : "is gone",
-                   place_of(sm, i).text);
+            sm_log_at(sm, in ? SM_EVENT_NODE_IN : SM_EVENT_NODE_OUT, node->first_port,
+                      "%s 0x%016llx \"%s\" %s%s", subnet_kind_name(node),
+                      (unsigned long long)node->guid, subnet_node_label(&sm->subnet, node),
+                      in ? "is in" : "is gone", place_of(sm, i).text);
     }
     for (unsigned in = 0; in < 2; in++)
         if (counts[0][in] + counts[1][in] >= MANY)

@@ -133,9 +133,10 @@ struct sm_message {
 
 /* A routing job: the host runs it with sm_job_run() and returns it with sm_computed(). */
 struct sm_job {
-    uint64_t number;     /* counts jobs */
-    uint64_t generation; /* of the subnet */
-    const struct engine *engine;
+    uint64_t number;             /* counts jobs */
+    uint64_t generation;         /* of the subnet */
+    const struct engine *first;  /* tried first, then `others` */
+    const struct engine *engine; /* of the tables, when they are computed */
     struct engine_list others;
     struct engine_options options;
     struct network network;
@@ -167,6 +168,7 @@ struct sm_job {
     uint64_t *edited;       /* LIDs whose entries virtual machines have changed; NULL: none */
     uint64_t edits;         /* number of changes of entries by virtual machines */
     uint64_t edits_checked; /* the same when `routes` was last checked */
+    uint32_t proofs_passed, proofs_failed; /* checks of tables that this job has computed */
 };
 void sm_job_free(struct sm_job *job);
 
@@ -184,6 +186,7 @@ enum sm_event_kind {
 struct sm_event {
     enum sm_event_kind kind;
     bool listed; /* sm_problems() lists it, too */
+    uint32_t at; /* the port of the subnet that it is about, or SUBNET_NONE; port 0: the node */
     char text[512];
 };
 
@@ -339,6 +342,20 @@ struct sm_counts {
         other;
 };
 void sm_counts(const struct sm *sm, struct sm_counts *counts);
+
+/* What changes of the subnet have cost since the manager started. */
+enum sm_phase { SM_PHASE_DISCOVERY, SM_PHASE_ROUTES, SM_PHASE_DISTRIBUTION, SM_PHASES };
+struct sm_totals {
+    uint64_t changes, failed_changes; /* that ended; with no routes */
+    uint64_t phase_ns[SM_PHASES];     /* sums of all changes that did not fail */
+    uint64_t last_ns[SM_PHASES];      /* of the last one */
+    uint64_t blocks, entries;         /* of forwarding tables: written, and changed by that */
+    uint64_t port_settings;           /* Sets of PortInfo */
+    uint64_t quiesces;                /* times that sources were stopped */
+    bool quiesced;                    /* they are now */
+    uint64_t drains, drained_ns;
+};
+void sm_totals(const struct sm *sm, struct sm_totals *totals);
 
 /* Disables the link at a port, or enables it again: at the port of a switch, so that it can be
  * enabled. `node` is a description or a GUID (0x…). -errno if this is not possible. */

@@ -1,8 +1,9 @@
-/* The performance agent (16.1): PortCounters and PortCountersExtended over the same totals.
+/* The performance agent (16.1): PortCounters, PortCountersExtended and PortRcvErrorDetails over the
+ * same totals.
  *
  * The data path counts in 64-bit totals. A client that clears a counter only moves the base of that
- * set of counters, so that the two sets can be cleared independently. The 32-bit set saturates at
- * the largest value of each field, the extended one wraps. */
+ * set of counters, so that the sets can be cleared independently. The fields of the extended set
+ * wrap, those of the others saturate at their largest value. */
 #include "sma/internal.h"
 
 #include <assert.h>
@@ -18,21 +19,28 @@ enum {
 /* CapabilityMask2: the extended set has error counters. */
 enum { CAPABILITY2_EXTENDED_ERRORS = 1 << 1 };
 
-/* Each counter has a field in one or both sets, and a bit of CounterSelect that guards it; bits
+/* Each counter has a field in one or two sets, and a bit of CounterSelect that guards it; bits
  * from 16 on are in CounterSelect2. */
-enum { BASIC, EXTENDED, NO_FIELD = UINT16_MAX };
+enum { BASIC, EXTENDED, DETAILS, SETS, NO_FIELD = UINT16_MAX };
 #define IN_BOTH(field, bit, bit_extended)                                                          \
     {                                                                                              \
-        {PORT_COUNTERS_##field, bit},                                                              \
+        {PORT_COUNTERS_##field, bit}, {PORT_COUNTERS_EXT_##field, bit_extended},                   \
         {                                                                                          \
-            PORT_COUNTERS_EXT_##field, bit_extended                                                \
+            NO_FIELD, 0                                                                            \
         }                                                                                          \
     }
 #define IN_EXTENDED(field, bit)                                                                    \
     {                                                                                              \
-        {NO_FIELD, 0},                                                                             \
+        {NO_FIELD, 0}, {PORT_COUNTERS_EXT_##field, bit},                                           \
         {                                                                                          \
-            PORT_COUNTERS_EXT_##field, bit                                                         \
+            NO_FIELD, 0                                                                            \
+        }                                                                                          \
+    }
+#define IN_DETAILS(field, bit)                                                                     \
+    {                                                                                              \
+        {NO_FIELD, 0}, {NO_FIELD, 0},                                                              \
+        {                                                                                          \
+            PORT_RCV_ERROR_DETAILS_##field, bit                                                    \
         }                                                                                          \
     }
 static const struct counter {
@@ -40,7 +48,7 @@ static const struct counter {
     struct {
         uint16_t field;
         uint8_t select_bit;
-    } in[2]; /* by set */
+    } in[SETS]; /* by set */
 } counters[COUNTER_COUNT] = {
     [COUNTER_SYMBOL_ERRORS] = {"SymbolErrorCounter", IN_BOTH(SYMBOL_ERRORS, 0, 16)},
     [COUNTER_LINK_RECOVERIES] = {"LinkErrorRecoveryCounter", IN_BOTH(LINK_ERROR_RECOVERIES, 1, 17)},
@@ -70,6 +78,12 @@ static const struct counter {
     [COUNTER_MULTICAST_XMIT] = {"PortMulticastXmitPkts",
                                 IN_EXTENDED(TRANSMIT_MULTICAST_PACKETS, 6)},
     [COUNTER_MULTICAST_RCV] = {"PortMulticastRcvPkts", IN_EXTENDED(RECEIVE_MULTICAST_PACKETS, 7)},
+    [COUNTER_LOCAL_PHYSICAL] = {"PortLocalPhysicalErrors", IN_DETAILS(LOCAL_PHYSICAL_ERRORS, 0)},
+    [COUNTER_MALFORMED] = {"PortMalformedPacketErrors", IN_DETAILS(MALFORMED_PACKET_ERRORS, 1)},
+    [COUNTER_BUFFER_OVERRUN] = {"PortBufferOverrunErrors", IN_DETAILS(BUFFER_OVERRUN_ERRORS, 2)},
+    [COUNTER_DLID_MAPPING] = {"PortDLIDMappingErrors", IN_DETAILS(DLID_MAPPING_ERRORS, 3)},
+    [COUNTER_VL_MAPPING] = {"PortVLMappingErrors", IN_DETAILS(VL_MAPPING_ERRORS, 4)},
+    [COUNTER_LOOPING] = {"PortLoopingErrors", IN_DETAILS(LOOPING_ERRORS, 5)},
 };
 
 const char *sma_counter_name(enum sma_counter counter)
@@ -79,15 +93,17 @@ const char *sma_counter_name(enum sma_counter counter)
 
 /* The other fields of a set. */
 static const struct {
-    enum wire_field port_select, select, select2;
-} sets[] = {[BASIC] = {PORT_COUNTERS_PORT_SELECT, PORT_COUNTERS_COUNTER_SELECT,
-                       PORT_COUNTERS_COUNTER_SELECT2},
-            [EXTENDED] = {PORT_COUNTERS_EXT_PORT_SELECT, PORT_COUNTERS_EXT_COUNTER_SELECT,
-                          PORT_COUNTERS_EXT_COUNTER_SELECT2}};
+    uint16_t port_select, select, select2;
+} sets[SETS] = {[BASIC] = {PORT_COUNTERS_PORT_SELECT, PORT_COUNTERS_COUNTER_SELECT,
+                           PORT_COUNTERS_COUNTER_SELECT2},
+                [EXTENDED] = {PORT_COUNTERS_EXT_PORT_SELECT, PORT_COUNTERS_EXT_COUNTER_SELECT,
+                              PORT_COUNTERS_EXT_COUNTER_SELECT2},
+                [DETAILS] = {PORT_RCV_ERROR_DETAILS_PORT_SELECT,
+                             PORT_RCV_ERROR_DETAILS_COUNTER_SELECT, NO_FIELD}};
 
 static uint64_t *base_of(unsigned set, struct sma_counters *port)
 {
-    return set == BASIC ? port->base32 : port->base64;
+    return set == EXTENDED ? port->base64 : port->base32; /* no counter is in BASIC and DETAILS */
 }
 
 static uint64_t largest_field_value(enum wire_field field)
@@ -96,10 +112,15 @@ static uint64_t largest_field_value(enum wire_field field)
                                           : (UINT64_C(1) << wire_fields[field].width) - 1;
 }
 
+static uint64_t second_selection(unsigned set, const uint8_t *data)
+{
+    return sets[set].select2 == NO_FIELD ? 0 : wire_get(data, sets[set].select2);
+}
+
 static void clear_counters(struct sma *sma, unsigned set, unsigned first, unsigned last,
                            const uint8_t *data)
 {
-    uint64_t selected = wire_get(data, sets[set].select) | wire_get(data, sets[set].select2) << 16;
+    uint64_t selected = wire_get(data, sets[set].select) | second_selection(set, data) << 16;
     assert(last <= sma->port_count);
     for (unsigned port = first; port <= last; port++) {
         struct sma_counters *at = &sma->ports[port].counters;
@@ -123,8 +144,8 @@ static void show_counters(struct sma *sma, unsigned set, unsigned first, unsigne
             sum += at->total[i] - base_of(set, at)[i];
         }
         wire_set(data, field,
-                 set == BASIC && sum > largest_field_value(field) ? largest_field_value(field)
-                                                                  : sum);
+                 set != EXTENDED && sum > largest_field_value(field) ? largest_field_value(field)
+                                                                     : sum);
     }
 }
 
@@ -134,7 +155,7 @@ static uint16_t access_counters(struct sma *sma, unsigned port, unsigned set, bo
                                 uint8_t *data)
 {
     unsigned select = (unsigned)wire_get(data, sets[set].port_select);
-    assert(port <= sma->port_count && (set == BASIC || set == EXTENDED));
+    assert(port <= sma->port_count && set < SETS);
     unsigned one = select == 0 && sma->kind != KIND_SWITCH ? port : select;
     unsigned first = select == ALL_PORTS ? 1 : one;
     unsigned last = select == ALL_PORTS ? sma->port_count : one;
@@ -143,11 +164,12 @@ static uint16_t access_counters(struct sma *sma, unsigned port, unsigned set, bo
     if (write)
         clear_counters(sma, set, first, last, data);
     uint64_t selected = wire_get(data, sets[set].select);
-    uint64_t selected2 = wire_get(data, sets[set].select2);
+    uint64_t selected2 = second_selection(set, data);
     memset(data, 0, MAD_BYTES - GMP_DATA_OFFSET);
     wire_set(data, sets[set].port_select, select);
     wire_set(data, sets[set].select, selected);
-    wire_set(data, sets[set].select2, selected2);
+    if (sets[set].select2 != NO_FIELD)
+        wire_set(data, sets[set].select2, selected2);
     show_counters(sma, set, first, last, data);
     return STATUS_OK;
 }
@@ -179,6 +201,8 @@ static uint16_t access_performance(struct sma *sma, unsigned port, uint8_t *mad)
         return access_counters(sma, port, BASIC, method == METHOD_SET, data);
     case ATTRIBUTE_PORT_COUNTERS_EXT:
         return access_counters(sma, port, EXTENDED, method == METHOD_SET, data);
+    case ATTRIBUTE_PORT_RCV_ERROR_DETAILS:
+        return access_counters(sma, port, DETAILS, method == METHOD_SET, data);
     default: return STATUS_BAD_ATTRIBUTE;
     }
 }

@@ -60,6 +60,12 @@ enum sma_counter {
     COUNTER_UNICAST_RCV,
     COUNTER_MULTICAST_XMIT,
     COUNTER_MULTICAST_RCV,
+    COUNTER_LOCAL_PHYSICAL, /* from here on in PortRcvErrorDetails: parts of COUNTER_RCV_ERRORS … */
+    COUNTER_MALFORMED,
+    COUNTER_BUFFER_OVERRUN,
+    COUNTER_DLID_MAPPING, /* … and of COUNTER_RCV_SWITCH_RELAY */
+    COUNTER_VL_MAPPING,
+    COUNTER_LOOPING,
     COUNTER_COUNT,
 };
 const char *sma_counter_name(enum sma_counter counter);

@@ -54,6 +54,7 @@ const char *problem_kind_name(enum problem_kind kind)
         [PROBLEM_FLAPPING_LINK] = "flapping link", [PROBLEM_BAD_CABLE] = "bad cable",
         [PROBLEM_SLOW_LINK] = "slow link",         [PROBLEM_WRONG_CABLE] = "wrong cable",
         [PROBLEM_DISABLED_PORT] = "disabled port", [PROBLEM_KEY_VIOLATION] = "key violation",
+        [PROBLEM_STUCK_COUNTER] = "stuck counter",
     };
     return names[kind];
 }

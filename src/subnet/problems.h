@@ -25,6 +25,7 @@ enum problem_kind {
     PROBLEM_SLOW_LINK,     /* it runs below the width or speed of both ends */
     PROBLEM_WRONG_CABLE,   /* it differs from the plan */
     PROBLEM_DISABLED_PORT, /* by the manager or by hand */
+    PROBLEM_STUCK_COUNTER, /* it has reached its largest value and counts no further */
     PROBLEM_KINDS,
 };
 

@@ -52,6 +52,15 @@ uint32_t link_rate(const uint8_t *info)
     return link_lanes(info) * link_lane_rate(info);
 }
 
+uint64_t link_data_bits(const uint8_t *info)
+{
+    enum { QDR = 10000, FDR = 14000 };
+    uint64_t lane = link_lane_rate(info), bits = lane * 1000000;
+    return link_lanes(info) * (lane <= QDR   ? bits / 10 * 8
+                               : lane == FDR ? UINT64_C(13636363636)
+                                             : bits);
+}
+
 static uint64_t speeds_supported(const uint8_t *info)
 {
     return speeds_of(info, PORT_INFO_LINK_SPEED_SUPPORTED, PORT_INFO_LINK_SPEED_EXT_SUPPORTED,

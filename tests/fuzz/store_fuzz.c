@@ -1,6 +1,6 @@
 /* The file of addresses: what is accepted are LIDs of ports, and the same after writing and
  * reading. */
-#include "host/daemon/store.h"
+#include "host/files/store.h"
 
 #include <stdlib.h>
 #include <string.h>

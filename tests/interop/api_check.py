@@ -83,7 +83,8 @@ for vector in ("load", "wait", "vl"):
 
 hosts = [i for i, kind in enumerate(topology["nodes"]["kind"]) if kind == 1]
 get(f"/path?from={hosts[0]}&to={hosts[-1]}", "/path")
-get("/partitions")
+if "partitions" in info["capabilities"]:
+    get("/partitions")
 if "groups" in info["capabilities"]:
     get("/groups")
 if "cabling" in info["capabilities"]:

@@ -24,6 +24,24 @@ reroutes() {
     control reroute && wait_until 10 more_than "$before"
 }
 more_than() { [ "$(grep -c 'subnet up' sm.log)" -gt "$1" ]; }
+# Each line is an object; the loss of a link has its node and port. The client ends with the manager's connection.
+follows() {
+    local id
+    background "$WEFT" ctl --socket "$work/sm.socket" --json events --follow >followed 2>&1
+    id=$background_id
+    wait_until 10 triggers_event && "$WEFT" ctl link down S3 1 && wait_until 10 grep -q '"text":"link down: ' followed &&
+        "$WEFT" ctl link up S3 1 && wait_until 10 grep -q '"text":"link up: ' followed || { cat followed && return 1; }
+    stop "$id"
+    python3 - <<'END'
+import json
+events = [json.loads(line) for line in open("followed")]
+down = next(e for e in events if e["text"].startswith("link down: "))
+assert down["port"] >= 1 and down["guid"].startswith("0x") and down["node"] in down["text"], down
+assert any(e["event"] == "up" and e["figures"]["NodeInfo"] >= 0 for e in events), events
+assert all(e["time"] and e["event"] for e in events)
+END
+}
+triggers_event() { control reroute && [ -s followed ]; }
 private() { [ "$(stat -c %a sm.socket)" = 600 ]; }
 refuses() { exits_with 2 control "$@"; }
 random_packets() {
@@ -86,6 +104,7 @@ claim "topology lists every end port" lists
 claim "routes prints the LFT of every switch" tables
 claim "routes --json prints them as JSON" json_tables
 claim "events prints the bring-up" prints 'subnet up' events
+claim "events --follow --json prints an object for each new event, with its place" follows
 claim "reroute computes all routes" reroutes
 claim "handover without a standby is refused" refuses handover
 claim "an unknown command is refused" refuses nonsense

@@ -62,7 +62,7 @@ static void write_difference(const struct watch *watch, const struct topology_di
     const struct topology *topology = &live_session_setup(watch->session)->topology;
     struct text text = {0};
     uint32_t port = place_of(topology, diff, difference);
-    uint32_t link = port == TOPOLOGY_NONE ? TOPOLOGY_NONE : watch->links.of_port[port];
+    uint32_t link = port == TOPOLOGY_NONE ? TOPOLOGY_NONE : watch->view.links.of_port[port];
     topology_diff_print(diff, difference, &text);
     json_begin_object(json, NULL);
     json_string(json, "kind", kind_name(difference->kind));

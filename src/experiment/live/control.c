@@ -59,10 +59,10 @@ static int put_link_parameter(const struct watch *watch,
 {
     const struct topology *topology = &live_session_setup(watch->session)->topology;
     uint64_t link;
-    int status = control_number(parameters, "link", watch->links.count, &link, err);
+    int status = control_number(parameters, "link", watch->view.links.count, &link, err);
     if (status)
         return status;
-    uint32_t port = watch->links.ports[link];
+    uint32_t port = watch->view.links.ports[link];
     put_node(topology, topology->ports.items[port].node, out);
     text_printf(out, " %u", topology_port_number(topology, port));
     return 0;

@@ -33,7 +33,7 @@ static void write_loads(const struct watch *watch, const struct network *network
                         const struct view *view, uint64_t most, struct json *json)
 {
     const struct topology *topology = &live_session_setup(watch->session)->topology;
-    uint8_t *loads = mem_zalloc(2 * (size_t)watch->links.count + 1, 1);
+    uint8_t *loads = mem_zalloc(2 * (size_t)watch->view.links.count + 1, 1);
     for (uint32_t i = 0; i < network->switches.count && view->report.load; i++) {
         const struct network_switch *at = &network->switches.items[i];
         uint32_t node = map_get(&topology->by_guid, at->guid);
@@ -42,15 +42,15 @@ static void write_loads(const struct watch *watch, const struct network *network
         for (unsigned number = 1; number <= at->port_count; number++) {
             uint32_t port = topology->nodes.items[node].first_port + number;
             uint32_t link = number <= topology->nodes.items[node].port_count
-                                ? watch->links.of_port[port]
+                                ? watch->view.links.of_port[port]
                                 : TOPOLOGY_NONE;
             uint64_t load = view->report.load[at->first_port + number];
             if (link != TOPOLOGY_NONE && most)
-                loads[2 * (size_t)link + api_link_direction(&watch->links, port)] =
+                loads[2 * (size_t)link + api_link_direction(&watch->view.links, port)] =
                     (uint8_t)((100 * load + most - 1) / most);
         }
     }
-    json_base64(json, "loads", loads, 2 * (size_t)watch->links.count);
+    json_base64(json, "loads", loads, 2 * (size_t)watch->view.links.count);
     mem_free(loads);
 }
 

@@ -14,16 +14,6 @@
 #include <errno.h>
 #include <unistd.h>
 
-static void refuse(struct http_response *response, unsigned status, const struct err *err)
-{
-    struct json json = {.out = &response->body};
-    text_clear(&response->body);
-    response->status = status;
-    json_begin_object(&json, NULL);
-    json_string(&json, "error", err->message);
-    json_end_object(&json);
-}
-
 static const char *get_parameter(void *context, const char *name)
 {
     return http_parameter(context, name);
@@ -67,24 +57,6 @@ static void get_info(void *context, const struct http_request *request,
     json_end_object(&json);
 }
 
-static void get_topology(void *context, const struct http_request *request,
-                         struct http_response *response)
-{
-    const struct live *live = context;
-    (void)request;
-    text_append(&response->body, live->topology.data, live->topology.length);
-}
-
-static void get_state(void *context, const struct http_request *request,
-                      struct http_response *response)
-{
-    struct live *live = context;
-    (void)request;
-    if (live->dirty)
-        live_refresh(live);
-    api_tick_write(&live->sent, NULL, &live->watch.log, true, &response->body);
-}
-
 static void get_path(void *context, const struct http_request *request,
                      struct http_response *response)
 {
@@ -94,7 +66,7 @@ static void get_path(void *context, const struct http_request *request,
     struct err err = {0};
     if (control_number(&parameters, "from", nodes, &from, &err) < 0 ||
         control_number(&parameters, "to", nodes, &to, &err) < 0)
-        refuse(response, 400, &err);
+        api_refuse(response, 400, err.message);
     else
         path_write(&live->watch, (uint32_t)from, (uint32_t)to, &response->body);
 }
@@ -116,37 +88,11 @@ static void get_comparison(void *context, const struct http_request *request,
     uint64_t a, b;
     if (control_number(&parameters, "a", UINT32_MAX, &a, &err) < 0 ||
         control_number(&parameters, "b", UINT32_MAX, &b, &err) < 0) {
-        refuse(response, 400, &err);
+        api_refuse(response, 400, err.message);
     } else if (!versions_compare(&live->versions, &live->watch, a, b, &response->body)) {
         err_set(&err, ENOENT, "no such version");
-        refuse(response, 404, &err);
+        api_refuse(response, 404, err.message);
     }
-}
-
-static void get_history(void *context, const struct http_request *request,
-                        struct http_response *response)
-{
-    const struct live *live = context;
-    (void)request;
-    api_history_write(&live->history, &response->body);
-}
-
-static void get_sample(void *context, const struct http_request *request,
-                       struct http_response *response)
-{
-    const struct live *live = context;
-    struct control_parameters parameters = parameters_of(request);
-    struct err err = {0};
-    uint64_t t;
-    if (control_number(&parameters, "t", UINT64_MAX, &t, &err) < 0) {
-        refuse(response, 400, &err);
-        return;
-    }
-    const struct api_tick *tick = api_history_at(&live->history, t);
-    if (tick)
-        api_tick_write(tick, NULL, &live->watch.log, false, &response->body);
-    else
-        http_refuse(response, 404, "no history yet");
 }
 
 static void get_partitions(void *context, const struct http_request *request,
@@ -220,14 +166,14 @@ static void get_capture(void *context, const struct http_request *request,
     (void)request;
     if (fd < 0) {
         err_set(&err, EIO, "no temporary file");
-        refuse(response, 503, &err);
+        api_refuse(response, 503, err.message);
         return;
     }
     close(fd);
     response->type = "application/vnd.tcpdump.pcap";
     if (capture(live, path, &response->body, &err) < 0) {
         response->type = NULL;
-        refuse(response, 503, &err);
+        api_refuse(response, 503, err.message);
     }
     unlink(path);
 }
@@ -332,7 +278,7 @@ static void post_action(void *context, const struct http_request *request,
             live_refresh(live);
     }
     if (status)
-        refuse(response, status == -EPERM ? 409 : 400, &err);
+        api_refuse(response, status == -EPERM ? 409 : 400, err.message);
     text_release(&lines);
 }
 
@@ -343,7 +289,7 @@ static void post_whatif(void *context, const struct http_request *request,
     const char *name = http_parameter(request, "engine");
     struct err err = {0};
     if (engine_view_write(&live->watch, name ? name : "", &response->body, &err) < 0)
-        refuse(response, 400, &err);
+        api_refuse(response, 400, err.message);
 }
 
 /* ---- routes ---- */
@@ -362,24 +308,17 @@ static void add_route(struct live *live, const char *method, const char *path,
 void live_add_routes(struct live *live)
 {
     add_route(live, "GET", "/api/v1/info", get_info);
-    add_route(live, "GET", "/api/v1/topology", get_topology);
-    add_route(live, "GET", "/api/v1/state", get_state);
     add_route(live, "GET", "/api/v1/path", get_path);
     add_route(live, "GET", "/api/v1/tables/versions", get_versions);
     add_route(live, "GET", "/api/v1/tables/compare", get_comparison);
-    add_route(live, "GET", "/api/v1/history", get_history);
-    add_route(live, "GET", "/api/v1/history/at", get_sample);
     add_route(live, "GET", "/api/v1/partitions", get_partitions);
     add_route(live, "GET", "/api/v1/groups", get_groups);
     add_route(live, "GET", "/api/v1/cabling", get_cabling);
     add_route(live, "GET", "/api/v1/export/scenario", get_scenario);
     add_route(live, "GET", "/api/v1/export/pcap", get_capture);
-    add_route(live, "GET", "/api/v1/export/state", get_state);
     add_route(live, "GET", "/api/v1/export/topology", get_network);
     add_route(live, "POST", "/api/v1/actions", post_action);
     add_route(live, "POST", "/api/v1/whatif", post_whatif);
-    live->routes[live->route_count++] =
-        (struct http_route){.method = "GET", .path = "/api/v1/events", .stream = live->stream};
-    live->route_count +=
-        api_add_pages(live->routes + live->route_count, LIVE_ROUTES - live->route_count);
+    live->route_count += api_add_routes(&live->publisher, live->routes + live->route_count,
+                                        LIVE_ROUTES - live->route_count);
 }

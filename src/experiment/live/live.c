@@ -22,33 +22,25 @@ static void begin_watching(struct live *live)
 {
     watch_begin(&live->watch, &live->session);
     versions_begin(&live->versions, &live->watch);
-    api_tick_release(&live->sent);
-    api_tick_init(&live->sent, live->watch.tick.nodes_n, live->watch.tick.links_n);
-    text_clear(&live->topology);
-    api_topology_write(&live_session_setup(&live->session)->topology, &live->watch.links,
-                       live->session.generation, &live->topology);
 }
 
 /* Publishes a tick with everything that has changed. */
 static void publish(struct live *live)
 {
-    struct api_tick *tick = &live->watch.tick;
-    struct text text = {0};
     watch_read(&live->watch);
-    tick->running = live->running;
-    tick->pace = live->pace;
-    if (http_stream_subscribers(live->stream)) {
-        api_tick_write(tick, &live->sent, &live->watch.log, true, &text);
-        http_stream_publish(live->stream, "tick", text.data, false);
-        text_release(&text);
-    }
-    if (!live->history.items.count ||
-        live->history.items.items[live->history.items.count - 1].t_ns < tick->t_ns)
-        api_history_add(&live->history, tick);
-    api_tick_copy(&live->sent, tick);
+    live->publisher.tick.running = live->running;
+    live->publisher.tick.pace = live->pace;
+    api_publish(&live->publisher);
     live->dirty = false;
     live->next_tick_ns =
-        clock_now(live) + (live->watch.links.count > MANY_LINKS ? SLOW_TICK_NS : TICK_NS);
+        clock_now(live) + (live->watch.view.links.count > MANY_LINKS ? SLOW_TICK_NS : TICK_NS);
+}
+
+static void refresh(void *context)
+{
+    struct live *live = context;
+    if (live->dirty)
+        publish(live);
 }
 
 void live_refresh(struct live *live)
@@ -59,12 +51,13 @@ void live_refresh(struct live *live)
 int live_begin(struct live *live, const struct live_options *options, struct err *err)
 {
     *live = (struct live){.options = *options, .pace = options->pace, .step_ps = TIME_US};
-    watch_init(&live->watch);
+    live->publisher.refresh = refresh;
+    live->publisher.context = live;
+    watch_init(&live->watch, &live->publisher);
     int status = live_session_begin(&live->session, options->name, options->text, options->seed,
                                     &live->watch.observer, err);
     if (status)
         return status;
-    live->stream = http_stream_new();
     begin_watching(live);
     live_add_routes(live);
     if (options->settle) {
@@ -93,15 +86,11 @@ int live_begin(struct live *live, const struct live_options *options, struct err
 void live_end(struct live *live)
 {
     http_server_stop(live->server);
-    http_stream_free(live->stream);
-    api_history_release(&live->history);
-    api_tick_release(&live->sent);
+    api_publisher_release(&live->publisher);
     versions_release(&live->versions);
     watch_release(&live->watch);
     live_session_end(&live->session);
-    text_release(&live->topology);
     live->server = NULL;
-    live->stream = NULL;
 }
 
 /* ---- pace ---- */
@@ -117,7 +106,7 @@ void live_run(struct live *live, bool running)
     live->running = running && !live_session_halted(&live->session);
     live->until_event = false;
     live->dirty = true;
-    live->watch.tick.behind = false;
+    live->publisher.tick.behind = false;
     set_anchor(live);
 }
 
@@ -187,7 +176,7 @@ static void advance_paced(struct live *live)
         }
     }
     bool behind = !live->until_event && live_session_now(&live->session) < target;
-    live->watch.tick.behind = behind;
+    live->publisher.tick.behind = behind;
     if (behind)
         set_anchor(live);
     if (live_session_halted(&live->session))
@@ -196,15 +185,6 @@ static void advance_paced(struct live *live)
 
 /* ---- replay ---- */
 
-static void begin_again(struct live *live)
-{
-    char data[64];
-    begin_watching(live);
-    snprintf(data, sizeof data, "{\"generation\":%llu}",
-             (unsigned long long)live->session.generation);
-    http_stream_publish(live->stream, "reset", data, false);
-}
-
 int live_seek(struct live *live, uint64_t time, struct err *err)
 {
     bool back = time < live_session_now(&live->session);
@@ -212,8 +192,8 @@ int live_seek(struct live *live, uint64_t time, struct err *err)
     if (status)
         return status;
     if (back) {
-        begin_again(live);
-        api_history_forget(&live->history, time_ns_floor(time));
+        begin_watching(live);
+        api_history_forget(&live->publisher.history, time_ns_floor(time));
     }
     live_run(live, false);
     live_advance(live, time);
@@ -225,8 +205,8 @@ int live_restart(struct live *live, const uint64_t *seed, struct err *err)
     int status = live_session_restart(&live->session, seed, err);
     if (status)
         return status;
-    begin_again(live);
-    api_history_forget(&live->history, 0);
+    begin_watching(live);
+    api_history_forget(&live->publisher.history, 0);
     live_run(live, false);
     return 0;
 }
@@ -244,7 +224,7 @@ int live_step(struct live *live)
         publish(live);
     if (!live->running && !live->dirty)
         return -1;
-    if (live->until_event || live->watch.tick.behind)
+    if (live->until_event || live->publisher.tick.behind)
         return 0;
     now = clock_now(live);
     return live->next_tick_ns > now ? (int)((live->next_tick_ns - now) / NS_PER_MS / 2 + 1) : 0;

@@ -37,11 +37,8 @@ struct live {
     struct live_session session;
     struct watch watch;
     struct versions versions;
-    struct api_history history;
-    struct api_tick sent; /* the last tick that was published */
-    struct text topology; /* JSON */
+    struct api_publisher publisher;
     struct http_server *server;
-    struct http_stream *stream;
     struct http_route routes[LIVE_ROUTES];
     size_t route_count;
     bool running, until_event, dirty;

@@ -213,17 +213,17 @@ static void write_tree(const struct watch *watch, unsigned mlid, struct json *js
 {
     const struct setup *setup = live_session_setup(watch->session);
     const struct topology *topology = &setup->topology;
-    bool *used = mem_zalloc(watch->links.count + 1, sizeof *used);
+    bool *used = mem_zalloc(watch->view.links.count + 1, sizeof *used);
     for (uint32_t node = 0; node < topology->nodes.count; node++) {
         const struct topology_node *entry = &topology->nodes.items[node];
         for (unsigned port = 1; entry->kind == NODE_SWITCH && port <= entry->port_count; port++) {
-            uint32_t link = watch->links.of_port[entry->first_port + port];
+            uint32_t link = watch->view.links.of_port[entry->first_port + port];
             if (link != TOPOLOGY_NONE && fabric_route_multicast(setup->fabric, node, mlid, port))
                 used[link] = true;
         }
     }
     json_begin_array(json, "links");
-    for (uint32_t i = 0; i < watch->links.count; i++)
+    for (uint32_t i = 0; i < watch->view.links.count; i++)
         if (used[i])
             json_unsigned(json, NULL, i);
     json_end_array(json);

@@ -168,12 +168,12 @@ static void write_moved_links(const struct versions *versions, const struct watc
         count_ports(a, i, before);
         count_ports(b, i, after);
         for (unsigned number = 1; number <= node->port_count; number++) {
-            uint32_t port = node->first_port + number, link = watch->links.of_port[port];
+            uint32_t port = node->first_port + number, link = watch->view.links.of_port[port];
             if (link == TOPOLOGY_NONE || before[number] == after[number])
                 continue;
             json_begin_array(json, NULL);
             json_unsigned(json, NULL, link);
-            json_unsigned(json, NULL, api_link_direction(&watch->links, port));
+            json_unsigned(json, NULL, api_link_direction(&watch->view.links, port));
             json_unsigned(json, NULL, before[number]);
             json_unsigned(json, NULL, after[number]);
             json_end_array(json);

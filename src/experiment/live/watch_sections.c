@@ -58,7 +58,7 @@ static void write_manager(const struct setup *setup, size_t index, struct json *
 static void write_managers(struct watch *watch)
 {
     const struct setup *setup = live_session_setup(watch->session);
-    struct json json = {.out = api_tick_section(&watch->tick, API_MANAGERS)};
+    struct json json = {.out = api_tick_section(&watch->publisher->tick, API_MANAGERS)};
     json_begin_array(&json, NULL);
     for (size_t i = 0; i < setup->instances.count; i++)
         write_manager(setup, i, &json);
@@ -106,7 +106,7 @@ static void write_changes(struct watch *watch)
 {
     const struct setup *setup = live_session_setup(watch->session);
     size_t count = setup->record->changes.count;
-    struct json json = {.out = api_tick_section(&watch->tick, API_CHANGES)};
+    struct json json = {.out = api_tick_section(&watch->publisher->tick, API_CHANGES)};
     json_begin_array(&json, NULL);
     for (size_t i = count > CHANGES_SHOWN ? count - CHANGES_SHOWN : 0; i < count; i++)
         write_change(setup, i, &json);
@@ -124,7 +124,7 @@ static uint64_t problem_since(struct watch *watch, const struct problem *problem
             watch->problems.items[i].present = true;
             return watch->problems.items[i].since_ns;
         }
-    struct watch_problem first = {mem_strdup(key), watch->tick.t_ns, true};
+    struct watch_problem first = {mem_strdup(key), watch->publisher->tick.t_ns, true};
     vec_push(&watch->problems, first);
     return first.since_ns;
 }
@@ -147,7 +147,7 @@ static void forget_problems(struct watch *watch)
 static void write_problems(struct watch *watch)
 {
     const struct setup *setup = live_session_setup(watch->session);
-    struct json json = {.out = api_tick_section(&watch->tick, API_PROBLEMS)};
+    struct json json = {.out = api_tick_section(&watch->publisher->tick, API_PROBLEMS)};
     struct problems problems = {0};
     for (size_t i = 0; i < setup->instances.count; i++) {
         struct sm *sm = setup_manager(setup, i);
@@ -158,7 +158,7 @@ static void write_problems(struct watch *watch)
     json_begin_array(&json, NULL);
     for (size_t i = 0; i < problems.items.count && i < PROBLEMS_SHOWN; i++) {
         const struct problem *problem = &problems.items.items[i];
-        struct api_place place = api_place_of(&watch->places, problem->place);
+        struct api_place place = api_place_of(&watch->view.places, problem->place);
         json_begin_object(&json, NULL);
         json_string(&json, "kind", problem_kind_name(problem->kind));
         json_string(&json, "place", problem->place);
@@ -180,7 +180,7 @@ static void write_deadlock(struct watch *watch)
 {
     const struct setup *setup = live_session_setup(watch->session);
     struct deadlock_cycle cycle = {0};
-    struct json json = {.out = api_tick_section(&watch->tick, API_DEADLOCK)};
+    struct json json = {.out = api_tick_section(&watch->publisher->tick, API_DEADLOCK)};
     bool found = watch->totals.travelling && fabric_list_deadlock(setup->fabric, &cycle);
     if (!found) {
         json_null(&json, NULL);
@@ -188,7 +188,7 @@ static void write_deadlock(struct watch *watch)
         return;
     }
     if (watch->deadlock_since == TIME_NEVER)
-        watch->deadlock_since = watch->tick.t_ns;
+        watch->deadlock_since = watch->publisher->tick.t_ns;
     json_begin_object(&json, NULL);
     json_unsigned(&json, "t", watch->deadlock_since);
     json_begin_array(&json, "hops");
@@ -197,8 +197,8 @@ static void write_deadlock(struct watch *watch)
         json_begin_object(&json, NULL);
         json_unsigned(&json, "node", setup->topology.ports.items[hop->port].node);
         json_unsigned(&json, "port", topology_port_number(&setup->topology, hop->port));
-        json_unsigned(&json, "link", watch->links.of_port[hop->port]);
-        json_unsigned(&json, "dir", api_link_direction(&watch->links, hop->port));
+        json_unsigned(&json, "link", watch->view.links.of_port[hop->port]);
+        json_unsigned(&json, "dir", api_link_direction(&watch->view.links, hop->port));
         json_unsigned(&json, "vl", hop->vl);
         json_end_object(&json);
     }
@@ -213,7 +213,7 @@ static void write_flows(struct watch *watch)
 {
     const struct setup *setup = live_session_setup(watch->session);
     const struct scenario *scenario = setup->scenario;
-    struct json json = {.out = api_tick_section(&watch->tick, API_FLOWS)};
+    struct json json = {.out = api_tick_section(&watch->publisher->tick, API_FLOWS)};
     size_t flow = 0;
     json_begin_array(&json, NULL);
     for (size_t i = 0; i < scenario->statements.count && flow < setup->flows.count; i++) {
@@ -277,13 +277,13 @@ static void write_machine(const struct setup *setup, uint32_t number, struct jso
 static void write_machines(struct watch *watch)
 {
     const struct setup *setup = live_session_setup(watch->session);
-    struct json json = {.out = api_tick_section(&watch->tick, API_VMS)};
+    struct json json = {.out = api_tick_section(&watch->publisher->tick, API_VMS)};
     json_begin_array(&json, NULL);
     for (uint32_t i = 0; i < setup->machines.items.count; i++)
         if (setup->machines.items.items[i].named)
             write_machine(setup, i, &json);
     json_end_array(&json);
-    json = (struct json){.out = api_tick_section(&watch->tick, API_HYPERVISORS)};
+    json = (struct json){.out = api_tick_section(&watch->publisher->tick, API_HYPERVISORS)};
     json_begin_array(&json, NULL);
     for (size_t i = 0; i < setup->machines.hypervisors.count; i++)
         json_unsigned(&json, NULL, setup->machines.hypervisors.items[i]);

@@ -10,7 +10,8 @@
  *   tick.c           the state and its changes
  *   log.c            the events of the log
  *   history.c        ticks of the past
- *   pages.c          the files of the page */
+ *   pages.c          the files of the page
+ *   publisher.c      the ticks of one server: stream, history and routes that all servers have */
 #ifndef WEFT_HOST_API_API_H
 #define WEFT_HOST_API_API_H
 
@@ -154,6 +155,33 @@ void api_history_forget(struct api_history *history, uint64_t from_ns); /* from 
 void api_history_release(struct api_history *history);
 void api_history_write(const struct api_history *history, struct text *out);
 const struct api_tick *api_history_at(const struct api_history *history, uint64_t t_ns);
+
+/* ---- publisher.c ---- */
+
+/* The owner fills `tick` and calls api_publish(). */
+struct api_publisher {
+    struct http_stream *stream;
+    struct api_log log;
+    struct api_tick tick, sent; /* sent: the last one that was published */
+    struct api_history history;
+    struct text topology; /* JSON */
+    /* Called before the state is read, to publish what has changed; may be NULL. */
+    void (*refresh)(void *context);
+    void *context;
+};
+/* Begins, or begins anew with another topology or run. Subscribers are told to read all again. */
+void api_publisher_begin(struct api_publisher *publisher, const struct topology *topology,
+                         const struct api_links *links, uint64_t generation);
+void api_publisher_release(struct api_publisher *publisher); /* after the HTTP server has stopped */
+void api_publish(struct api_publisher *publisher);
+/* GET topology, state, events, history, history/at and export/state, and the files of the page.
+ * Returns their number. The handlers run in the loop of the owner. */
+size_t api_add_routes(struct api_publisher *publisher, struct http_route *routes, size_t room);
+/* A response {"error": …}. */
+void api_refuse(struct http_response *response, unsigned status, const char *message);
+/* A whole number below `end`; an error if it is missing or anything else. */
+int api_number(const struct http_request *request, const char *name, uint64_t end, uint64_t *value,
+               struct err *err);
 
 /* ---- pages.c ---- */
 

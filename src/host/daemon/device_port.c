@@ -9,10 +9,10 @@
  * does, and its poll() ignores all other descriptors if one of them is its own. Such a port is
  * polled in short intervals, alternating with the other descriptors.
  *
- * Traps and the queries of the administration have files of their own if possible, and therefore
- * queues of their own in the kernel: a flood of traps or queries neither delays other SMPs nor
- * fills their queue. The manager's file is read first, and again after every OTHERS_IN_A_ROW MADs
- * of the other two, which take turns. */
+ * Traps, the queries of the administration and the counters of ports have files of their own if
+ * possible, and therefore queues of their own in the kernel: a flood of traps or queries neither
+ * delays other SMPs nor fills their queue. The manager's file is read first, and again after every
+ * OTHERS_IN_A_ROW MADs of the others, which take turns. */
 #undef _FILE_OFFSET_BITS /* ibsim's library replaces open(), but not open64() */
 
 #include "host/daemon/device_port.h"
@@ -43,13 +43,19 @@ enum {
     OTHERS_IN_A_ROW = 16, /* before the manager's file is read again */
 };
 
+/* Files beside the manager's. A file that is shared with another one has its id, and no descriptor.
+ */
+enum { FILE_TRAPS, FILE_QUERIES, FILE_COUNTERS, FILES };
+struct mad_file {
+    int id, fd;
+    bool empty; /* it was, or it is shared */
+};
+
 struct device_port {
     int id, fd, manager_fd;
-    /* If a file is shared with the manager's, the same id and no descriptor. */
-    int administration_id, administration_fd, trap_id, trap_fd;
-    unsigned others;           /* traps and queries received in a row */
-    bool trap_turn;            /* traps are read before queries */
-    bool no_traps, no_queries; /* their files were empty, or are shared */
+    struct mad_file files[FILES];
+    unsigned others; /* MADs of these files received in a row */
+    unsigned turn;   /* the file to read next */
     int directed_agent, lid_agent, administration_agent;
     int performance_agent; /* -1: none */
     bool unpollable, gone;
@@ -92,17 +98,18 @@ static void register_agents(struct device_port *port, const char *name, int numb
 {
     const long requests = 1L << METHOD_GET | 1L << METHOD_SET;
     const long traps = 1L << METHOD_TRAP | 1L << METHOD_TRAP_REPRESS;
-    port->trap_id = port->unpollable ? -1 : umad_open_port(name, number);
-    if (port->trap_id >= 0 && (register_agent(port->trap_id, CLASS_SUBN_DIRECTED, traps) < 0 ||
-                               register_agent(port->trap_id, CLASS_SUBN_LID, traps) < 0)) {
-        umad_close_port(port->trap_id);
-        port->trap_id = -1;
+    struct mad_file *file = &port->files[FILE_TRAPS];
+    file->id = port->unpollable ? -1 : umad_open_port(name, number);
+    if (file->id >= 0 && (register_agent(file->id, CLASS_SUBN_DIRECTED, traps) < 0 ||
+                          register_agent(file->id, CLASS_SUBN_LID, traps) < 0)) {
+        umad_close_port(file->id);
+        file->id = -1;
     }
-    bool own_traps = port->trap_id < 0;
+    bool own_traps = file->id < 0;
     if (own_traps)
-        port->trap_id = port->id;
+        file->id = port->id;
     else
-        port->trap_fd = umad_get_fd(port->trap_id);
+        file->fd = umad_get_fd(file->id);
     port->directed_agent =
         register_agent(port->id, CLASS_SUBN_DIRECTED, requests | (own_traps ? traps : 0));
     port->lid_agent = register_agent(port->id, CLASS_SUBN_LID, requests | (own_traps ? traps : 0));
@@ -112,6 +119,13 @@ static int open_failed(const char *name, int number, struct err *err)
 {
     int error = errno ? errno : EIO;
     return err_set(err, error, "cannot open %s port %d: %s", name, number, strerror(error));
+}
+
+static void open_file(struct mad_file *file, const char *name, int number)
+{
+    file->id = umad_open_port(name, number);
+    if (file->id >= 0)
+        file->fd = umad_get_fd(file->id);
 }
 
 static int open_port(struct device_port *port, const umad_port_t *info, struct err *err)
@@ -125,18 +139,20 @@ static int open_port(struct device_port *port, const umad_port_t *info, struct e
     port->fd = umad_get_fd(port->id);
     port->unpollable = fcntl(port->fd, F_GETFD) < 0;
     register_agents(port, pair.smi_name, smi);
+    struct mad_file *queries = &port->files[FILE_QUERIES], *counters = &port->files[FILE_COUNTERS];
     if (!port->unpollable || !same)
-        port->administration_id = umad_open_port(pair.gsi_name, gsi);
-    if (port->administration_id < 0 && !same)
+        open_file(queries, pair.gsi_name, gsi);
+    if (queries->fd < 0 && !same)
         return open_failed(pair.gsi_name, gsi, err);
-    if (port->administration_id >= 0)
-        port->administration_fd = umad_get_fd(port->administration_id);
-    else
-        port->administration_id = port->id;
-    port->administration_agent =
-        umad_register(port->administration_id, CLASS_SUBN_ADM, 2, RMPP_THIS_VERSION,
-                      (long[16 / sizeof(long)]){ADMINISTRATION_METHODS});
-    port->performance_agent = umad_register(port->administration_id, CLASS_PERFORMANCE, 1, 0, NULL);
+    if (queries->fd < 0)
+        queries->id = port->id;
+    if (!port->unpollable)
+        open_file(counters, pair.gsi_name, gsi);
+    if (counters->fd < 0)
+        counters->id = queries->id;
+    port->administration_agent = umad_register(queries->id, CLASS_SUBN_ADM, 2, RMPP_THIS_VERSION,
+                                               (long[16 / sizeof(long)]){ADMINISTRATION_METHODS});
+    port->performance_agent = umad_register(counters->id, CLASS_PERFORMANCE, 1, 0, NULL);
     size_t length = strlen(port->name);
     if (!same)
         snprintf(port->name + length, sizeof port->name - length,
@@ -155,8 +171,9 @@ int device_port_open(struct device_port **result, const struct port_choice *choi
     if (status < 0)
         return status;
     struct device_port *port = mem_zalloc(1, sizeof *port);
-    port->id = port->manager_fd = port->administration_id = port->administration_fd = -1;
-    port->trap_id = port->trap_fd = -1;
+    port->id = port->manager_fd = -1;
+    for (unsigned i = 0; i < FILES; i++)
+        port->files[i] = (struct mad_file){.id = -1, .fd = -1};
     port->guid = be64toh(found.port_guid);
     /* Only values that do not change while the port is open. */
     snprintf(port->name, sizeof port->name, "%s port %d (0x%016" PRIx64 "), %u Gb/s", found.ca_name,
@@ -194,10 +211,9 @@ void device_port_close(struct device_port *port)
         wait_until_quiet(port);
     if (port->manager_fd >= 0)
         close(port->manager_fd);
-    if (port->administration_fd >= 0)
-        umad_close_port(port->administration_id);
-    if (port->trap_fd >= 0)
-        umad_close_port(port->trap_id);
+    for (unsigned i = 0; i < FILES; i++)
+        if (port->files[i].fd >= 0)
+            umad_close_port(port->files[i].id);
     if (port->id >= 0)
         umad_close_port(port->id);
     umad_done();
@@ -249,7 +265,7 @@ int device_port_answer(struct device_port *port, const struct sa_message *messag
     umad_set_pkey(port->out, address->p_key_index);
     umad_get_mad_addr(port->out)->path_bits = address->path_bits;
     memcpy(umad_get_mad(port->out), message->data, message->bytes);
-    int status = umad_send(port->administration_id, port->administration_agent, port->out,
+    int status = umad_send(port->files[FILE_QUERIES].id, port->administration_agent, port->out,
                            (int)message->bytes, (int)(message->request_timeout_ns / NS_PER_MS),
                            message->request_timeout_ns ? 0 : ANSWER_RETRIES);
     umad_set_pkey(port->out, 0);
@@ -257,15 +273,15 @@ int device_port_answer(struct device_port *port, const struct sa_message *messag
     return status < 0 ? -(errno ? errno : EIO) : 0;
 }
 
-int device_port_ask(struct device_port *port, const struct counter_request *request)
+int device_port_ask(struct device_port *port, const struct perf_request *request)
 {
     if (port->performance_agent < 0)
         return -ENODEV;
     umad_set_addr(port->out, request->to.lid, (int)request->to.qp, request->to.sl,
                   (int)request->to.q_key);
     memcpy(umad_get_mad(port->out), request->mad, MAD_BYTES);
-    int status = umad_send(port->administration_id, port->performance_agent, port->out, MAD_BYTES,
-                           (int)(request->timeout_ns / NS_PER_MS), 0);
+    int status = umad_send(port->files[FILE_COUNTERS].id, port->performance_agent, port->out,
+                           MAD_BYTES, (int)(request->timeout_ns / NS_PER_MS), 0);
     return status < 0 ? -(errno ? errno : EIO) : 0;
 }
 
@@ -314,17 +330,16 @@ enum mad_arrival device_port_receive(struct device_port *port, struct sm_message
         arrival = receive_from(port, port->id, message, query);
         if (arrival != MAD_NONE)
             return arrival;
-        port->no_traps = port->trap_fd < 0;
-        port->no_queries = port->administration_fd < 0;
+        for (unsigned i = 0; i < FILES; i++)
+            port->files[i].empty = port->files[i].fd < 0;
     }
-    for (unsigned i = 0; i < 2 && arrival == MAD_NONE; i++) {
-        bool traps = port->trap_turn, *none = traps ? &port->no_traps : &port->no_queries;
-        port->trap_turn = !port->trap_turn;
-        if (*none)
+    for (unsigned i = 0; i < FILES && arrival == MAD_NONE; i++) {
+        struct mad_file *file = &port->files[port->turn];
+        port->turn = (port->turn + 1) % FILES;
+        if (file->empty)
             continue;
-        arrival =
-            receive_from(port, traps ? port->trap_id : port->administration_id, message, query);
-        *none = arrival == MAD_NONE; /* until the manager's file is read again */
+        arrival = receive_from(port, file->id, message, query);
+        file->empty = arrival == MAD_NONE; /* until the manager's file is read again */
     }
     if (arrival != MAD_NONE) {
         port->others++;
@@ -350,21 +365,21 @@ static void wait_in_intervals(struct device_port *port, struct pollfd *others, s
 void device_port_wait(struct device_port *port, struct pollfd *others, size_t count,
                       uint64_t timeout_ns)
 {
-    enum { FILES = 3 };
-    struct pollfd all[16] = {{.fd = port->fd, .events = POLLIN},
-                             {.fd = port->administration_fd, .events = POLLIN},
-                             {.fd = port->trap_fd, .events = POLLIN}};
+    enum { OWN = FILES + 1 };
+    struct pollfd all[16] = {{.fd = port->fd, .events = POLLIN}};
     struct timespec timeout = {.tv_sec = (time_t)(timeout_ns / NS_PER_S),
                                .tv_nsec = (long)(timeout_ns % NS_PER_S)};
     if (port->unpollable) {
         wait_in_intervals(port, others, count, timeout_ns);
         return;
     }
-    assert(count + FILES <= sizeof all / sizeof *all);
-    memcpy(all + FILES, others, count * sizeof *others);
-    if (ppoll(all, count + FILES, timeout_ns == TIME_NEVER ? NULL : &timeout, NULL) < 0)
+    assert(count + OWN <= sizeof all / sizeof *all);
+    for (unsigned i = 0; i < FILES; i++)
+        all[1 + i] = (struct pollfd){.fd = port->files[i].fd, .events = POLLIN};
+    memcpy(all + OWN, others, count * sizeof *others);
+    if (ppoll(all, count + OWN, timeout_ns == TIME_NEVER ? NULL : &timeout, NULL) < 0)
         memset(all, 0, sizeof all); /* interrupted */
     for (size_t i = 0; i < count; i++)
-        others[i].revents = all[i + FILES].revents;
+        others[i].revents = all[i + OWN].revents;
     port->gone |= (all[0].revents & (POLLERR | POLLHUP | POLLNVAL)) != 0;
 }

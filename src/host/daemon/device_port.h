@@ -5,7 +5,7 @@
 
 #include "base/err.h"
 #include "host/manager/config.h"
-#include "perf/counters.h"
+#include "perf/perf.h"
 #include "sa/sa.h"
 #include "sm/sm.h"
 
@@ -29,7 +29,7 @@ int device_port_send(struct device_port *port, const struct sm_message *message)
 /* The same for an answer or a report of the subnet administration, of any length. */
 int device_port_answer(struct device_port *port, const struct sa_message *message);
 /* The same for a request to a performance agent. */
-int device_port_ask(struct device_port *port, const struct counter_request *request);
+int device_port_ask(struct device_port *port, const struct perf_request *request);
 /* Receives the next message, without waiting, and returns its receiver. A query is valid until the
  * next call. */
 enum mad_arrival { MAD_NONE, MAD_FOR_MANAGER, MAD_FOR_ADMINISTRATION, MAD_FOR_COUNTERS };

@@ -4,10 +4,12 @@
 #include "base/record.h"
 
 #include "base/time.h"
-#include "host/daemon/dumps.h"
+#include "host/daemon/event_stream.h"
 #include "host/daemon/machine_control.h"
+#include "host/files/dumps.h"
 #include "host/socket/listener.h"
 #include "host/socket/protocol.h"
+#include "perf/report.h"
 #include "subnet/names.h"
 
 #include <assert.h>
@@ -50,6 +52,7 @@ struct manager_control {
     char *path;
     struct past_event events[EVENTS_KEPT]; /* a ring */
     uint64_t event_count;
+    struct event_stream followers;
 };
 
 int manager_control_open(struct manager_control **result, const char *path, struct err *err)
@@ -72,6 +75,7 @@ void manager_control_close(struct manager_control *control)
     if (!control)
         return;
     unlink(control->path);
+    event_stream_close(&control->followers);
     while (control->client_count)
         close(control->clients[--control->client_count].fd);
     close(control->listener);
@@ -85,12 +89,14 @@ int manager_control_fd(const struct manager_control *control)
     return control->epoll;
 }
 
-void manager_control_note(struct manager_control *control, const char *event, const char *text)
+void manager_control_note(void *context, const struct event_record *record)
 {
+    struct manager_control *control = context;
     struct past_event *past = &control->events[control->event_count++ % EVENTS_KEPT];
     past->when = time(NULL);
-    snprintf(past->kind, sizeof past->kind, "%s", event);
-    snprintf(past->text, sizeof past->text, "%s", text);
+    snprintf(past->kind, sizeof past->kind, "%s", record->event);
+    snprintf(past->text, sizeof past->text, "%s", record->text);
+    event_stream_send(&control->followers, record);
 }
 
 /* ---- answers ---- */
@@ -103,8 +109,9 @@ struct call {
     bool json;
     const char *words[WORDS_MOST];
     unsigned count;
-    bool dump;                      /* the daemon shall write its dump */
-    struct dump_snapshot *snapshot; /* tables to print instead of text, or NULL */
+    bool dump;                         /* the daemon shall write its dump */
+    struct dump_snapshot *snapshot;    /* tables to print instead of text, or NULL */
+    struct counter_snapshot *counters; /* or counters */
 };
 
 static const char *const state_names[] = {"not active", "discovering", "standby", "master"};
@@ -281,6 +288,48 @@ static int answer_port(const struct call *call, struct text *out)
     return status < 0 ? refuse_command(out, err.message) : 0;
 }
 
+/* counters [NODE [PORT]] */
+static int answer_counters(struct call *call, struct text *out)
+{
+    const struct subnet *subnet = sm_subnet(call->sm);
+    uint32_t node = SUBNET_NONE;
+    uint64_t number = 0;
+    if (call->count > 3 || (call->count == 3 && !parse_bounded(call->words[2], 1, 254, &number)))
+        return refuse_command(out, "expected: counters [NODE [PORT]]");
+    if (call->count > 1)
+        node = subnet_find_node(subnet, call->words[1]);
+    if (call->count > 1 && node == SUBNET_NONE)
+        return refuse_command(out, "no single node has this name or GUID");
+    if (number && !perf_port_counters(call->access->perf,
+                                      number <= subnet->nodes.items[node].port_count
+                                          ? subnet->nodes.items[node].first_port + (uint32_t)number
+                                          : SUBNET_NONE))
+        return refuse_command(out, "this port was not read: its link is not active");
+    call->counters =
+        counter_snapshot_take(call->access->perf, subnet, call->now, node, (unsigned)number);
+    return 0;
+}
+
+/* top [load|wait|errors|discards] [hour] [ROWS] */
+static int answer_top(const struct call *call, struct text *out)
+{
+    struct top_options options = {.key = RANK_LOAD, .rows = TOP_ROWS};
+    uint64_t rows = 0;
+    for (unsigned i = 1; i < call->count; i++) {
+        const char *word = call->words[i];
+        if (strcmp(word, "hour") == 0)
+            options.hour = true;
+        else if (parse_bounded(word, 1, TOP_ROWS_MOST, &rows))
+            options.rows = (unsigned)rows;
+        else if (!rank_key_parse(word, &options.key))
+            return refuse_command(out,
+                                  "expected: top [load|wait|errors|discards] [hour] [ROWS], with "
+                                  "at most 1000 rows");
+    }
+    top_print(call->access->perf, sm_subnet(call->sm), call->now, &options, call->json, out);
+    return 0;
+}
+
 static int run_command(struct call *call, struct text *out)
 {
     const char *command = call->count ? call->words[0] : "";
@@ -294,10 +343,15 @@ static int run_command(struct call *call, struct text *out)
     if (call->count == 2 && strcmp(command, "handover") == 0 &&
         strcmp(call->words[1], "status") == 0)
         return answer_handover(call, out);
+    if (strcmp(command, "counters") == 0)
+        return answer_counters(call, out);
+    if (strcmp(command, "top") == 0)
+        return answer_top(call, out);
     if (call->count != 1)
         return refuse_command(
             out, "the manager's commands are single words: status, problems, topology, "
-                 "routes, events, reroute, sweep, handover, dump; and port ..., vm ...");
+                 "routes, events, reroute, sweep, handover, dump; and counters ..., top "
+                 "..., port ..., vm ...");
     bool master = sm_state(call->sm) == SM_MASTER;
     if (strcmp(command, "status") == 0) {
         answer_status(call, out);
@@ -328,7 +382,7 @@ static int run_command(struct call *call, struct text *out)
     } else {
         return refuse_command(
             out, "no such command: status, problems, topology, routes, events, reroute, "
-                 "sweep, handover, dump, port, vm");
+                 "sweep, handover, dump, counters, top, port, vm");
     }
     return 0;
 }
@@ -342,7 +396,8 @@ struct reply_task {
     int fd, result;
     bool json;
     struct text text;
-    struct dump_snapshot *snapshot; /* printed instead of the text, or NULL */
+    struct dump_snapshot *snapshot;    /* printed instead of the text, or NULL */
+    struct counter_snapshot *counters; /* the same */
 };
 
 static void print_tables(struct reply_task *task)
@@ -376,6 +431,8 @@ static void finish_reply(struct reply_task *task, int flags)
     time_t until = monotonic_seconds() + REPLY_SECONDS;
     if (task->snapshot)
         print_tables(task);
+    if (task->counters)
+        counter_snapshot_print(task->counters, task->json, &task->text);
     struct answer head = {task->result, (uint32_t)task->text.length};
     text_append(&packets, (const char *)&head, sizeof head);
     text_append(&packets, task->text.length ? task->text.data : "", task->text.length);
@@ -387,6 +444,7 @@ static void finish_reply(struct reply_task *task, int flags)
     }
     close(task->fd);
     dump_snapshot_free(task->snapshot);
+    counter_snapshot_free(task->counters);
     text_release(&packets);
     text_release(&task->text);
     mem_free(task);
@@ -412,9 +470,11 @@ static void start_reply(struct reply_task *task)
         return;
     }
     atomic_fetch_sub(&replies, 1);
-    if (task->snapshot) {
+    if (task->snapshot || task->counters) {
         dump_snapshot_free(task->snapshot);
+        counter_snapshot_free(task->counters);
         task->snapshot = NULL;
+        task->counters = NULL;
         task->result = refuse_command(&task->text, "too many clients read tables; try again");
     }
     finish_reply(task, MSG_DONTWAIT);
@@ -469,12 +529,19 @@ static void receive_command(struct call *call, int fd)
         close(fd);
         return;
     }
+    if (call->count == 2 && strcmp(call->words[0], "events") == 0 &&
+        strcmp(call->words[1], "follow") == 0) {
+        event_stream_add(&control->followers, fd, call->json);
+        return;
+    }
     struct reply_task *task = mem_zalloc(1, sizeof *task);
     call->snapshot = NULL;
+    call->counters = NULL;
     task->fd = fd;
     task->json = call->json;
     task->result = run_command(call, &task->text);
     task->snapshot = call->snapshot;
+    task->counters = call->counters;
     start_reply(task);
 }
 

@@ -8,6 +8,8 @@
 
 #include "base/err.h"
 #include "base/text.h"
+#include "host/files/event_log.h"
+#include "perf/perf.h"
 #include "sm/sm.h"
 #include "vswitch/vswitch.h"
 
@@ -16,12 +18,14 @@ struct manager_control;
 int manager_control_open(struct manager_control **control, const char *path, struct err *err);
 void manager_control_close(struct manager_control *control);   /* accepts NULL */
 int manager_control_fd(const struct manager_control *control); /* readable: call ..._serve() */
-void manager_control_note(struct manager_control *control, const char *event, const char *text);
+/* As event_log.observe: keeps the event for clients that ask, and sends it to those that follow. */
+void manager_control_note(void *control, const struct event_record *record);
 
 /* What the daemon lets clients see and change. */
 struct manager_access {
     struct sm *sm; /* NULL: the manager has no port yet, and every request is refused */
     struct vswitch *machines;
+    const struct perf *perf;
     const char *engine, *place;
     bool can_dump; /* it has a directory for dumps */
     void (*list_problems)(void *daemon, uint64_t now, struct problems *problems);

@@ -37,10 +37,7 @@ void config_init(struct config *config)
     config->check_sgid_spoofing = true;
     config->control = CONFIG_CONTROL_AUTO;
     config->sm.window = WINDOW;
-    config->counters = (struct counter_config){
-        .interval_ns = 10 * NS_PER_S,
-        .limits = {[ERROR_SYMBOL] = 60, [ERROR_LINK_RECOVERY] = 5, [ERROR_LINK_DOWNED] = 5},
-    };
+    perf_config_init(&config->perf);
 }
 
 void config_release(struct config *config)

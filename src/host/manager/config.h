@@ -9,7 +9,7 @@
 #define WEFT_HOST_MANAGER_CONFIG_H
 
 #include "host/device/port_choice.h"
-#include "perf/counters.h"
+#include "perf/perf.h"
 #include "routing/engine/hints.h"
 #include "sa/sa.h"
 #include "sm/sm.h"
@@ -48,9 +48,10 @@ struct config_line {
 struct config {
     struct sm_config sm;
     struct sa_config sa;
-    struct counter_config counters;
+    struct perf_config perf;
     struct port_choice port;
     const char *dump, *state, *control; /* NULL: none */
+    const char *metrics;                /* the address of the HTTP server; NULL: none */
     struct log_options log;
     bool log_optional; /* without the file, the log is standard output */
     unsigned threads;  /* 0: one for each processor */

@@ -116,7 +116,7 @@ static void link_verified(struct sm *sm, const struct request *request)
     unsigned number = (unsigned)wire_get(request->answer, NODE_INFO_LOCAL_PORT_NUM);
     if (node_at(sm, port_at(sm, peer)->node)->guid == guid && port_at(sm, peer)->number == number)
         return;
-    report_loss(sm, "the link at %.80s leads to 0x%016llx port %u",
+    report_loss(sm, port, "the link at %.80s leads to 0x%016llx port %u",
                 subnet_port_name(&sm->subnet, port).text, (unsigned long long)guid, number);
     schedule_restart(sm);
 }
@@ -161,7 +161,8 @@ void faults_guid_changed(struct sm *sm, uint32_t index, uint64_t guid)
     const struct subnet_node *node = node_at(sm, index);
     VEC(uint32_t) neighbors = {0};
     schedule_restart(sm);
-    report_loss(sm, "GUID change: %s has the GUID 0x%016llx now; it had 0x%016llx",
+    report_loss(sm, node->first_port,
+                "GUID change: %s has the GUID 0x%016llx now; it had 0x%016llx",
                 faults_place_of_guid(sm, node->guid).text, (unsigned long long)guid,
                 (unsigned long long)node->guid);
     for (unsigned number = 1; number <= node->port_count; number++) {

@@ -73,7 +73,7 @@ bool faults_report_link(struct sm *sm, uint32_t port, bool down)
     if (losses->count > 1)
         snprintf(times, sizeof times, " (%u%s time in %d min)", losses->count,
                  ordinal_suffix(losses->count), HISTORY_MIN);
-    report_loss(sm, "link %s: %s%s", down ? "down" : "was down",
+    report_loss(sm, port, "link %s: %s%s", down ? "down" : "was down",
                 subnet_link_name(&sm->subnet, port).text, times);
     if (losses->count > LOSSES_ALLOWED)
         isolate(sm, port, SM_ISOLATE_FLAPPING);
@@ -85,7 +85,7 @@ void faults_report_return(struct sm *sm, uint32_t port)
     bool seen = faults_at(sm, port)->return_seen;
     faults_at(sm, port)->return_seen = false;
     if (sm_state(sm) == SM_MASTER && plan_current(sm) && !seen)
-        report_loss(sm, "link up: %s", subnet_link_name(&sm->subnet, port).text);
+        report_loss(sm, port, "link up: %s", subnet_link_name(&sm->subnet, port).text);
 }
 
 /* Damps both ports of a link that flaps, twice as long each time. */
@@ -178,8 +178,8 @@ static void isolate(struct sm *sm, uint32_t port, enum sm_isolate reason)
         return;
     }
     faults_at(sm, at)->disabled_until = sm->now + sm->config.isolate_ns;
-    sm_log(sm, SM_EVENT_WARNING, "isolated: %s %s; it is disabled and tried again in %u s",
-           link.text, causes[reason], (unsigned)(sm->config.isolate_ns / NS_PER_S));
+    sm_log_at(sm, SM_EVENT_WARNING, at, "isolated: %s %s; it is disabled and tried again in %u s",
+              link.text, causes[reason], (unsigned)(sm->config.isolate_ns / NS_PER_S));
     program_switch_port(sm, at, PORT_ISOLATE);
 }
 
@@ -194,7 +194,7 @@ static void enable_again(struct sm *sm, uint32_t port)
     faults_at(sm, port)->disabled_until = faults_at(sm, port)->damped_until = 0;
     faults_at(sm, port)->enabled_at = sm->now;
     link_faults(sm, port)->losses = link_faults(sm, port)->errors = (struct history){0};
-    sm_log(sm, SM_EVENT_LINK, "enabled: %s", subnet_link_name(&sm->subnet, port).text);
+    sm_log_at(sm, SM_EVENT_LINK, port, "enabled: %s", subnet_link_name(&sm->subnet, port).text);
     program_switch_port(sm, port, PORT_ENABLE);
 }
 
@@ -260,7 +260,8 @@ int sm_set_port(struct sm *sm, uint64_t now, const char *name, unsigned number, 
         return 0;
     }
     faults_at(sm, at)->disabled_until = TIME_NEVER;
-    sm_log(sm, SM_EVENT_LINK, "disabled on request: %s", subnet_link_name(&sm->subnet, at).text);
+    sm_log_at(sm, SM_EVENT_LINK, at, "disabled on request: %s",
+              subnet_link_name(&sm->subnet, at).text);
     program_switch_port(sm, at, PORT_DISABLE);
     return 0;
 }

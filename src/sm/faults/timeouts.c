@@ -72,8 +72,8 @@ void discovery_lost_contact(struct sm *sm, uint32_t end)
     }
     struct subnet_name name = subnet_node_name(&sm->subnet, index);
     uint32_t via = port_at(sm, end)->via;
-    report_loss(sm, "%s %s does not answer%s%s", subnet_kind_name(node), name.text,
-                via == SUBNET_NONE ? "" : " behind ",
+    report_loss(sm, node->first_port, "%s %s does not answer%s%s", subnet_kind_name(node),
+                name.text, via == SUBNET_NONE ? "" : " behind ",
                 via == SUBNET_NONE ? "" : subnet_port_name(&sm->subnet, via).text);
     for (unsigned number = 1; number <= node->port_count; number++) {
         uint32_t peer = port_at(sm, node->first_port + number)->peer;

@@ -30,6 +30,7 @@ enum { SCENARIOS = sizeof scenarios / sizeof scenarios[0], ACTIONS = 20 };
 
 struct world {
     struct live_session session;
+    struct api_publisher publisher;
     struct watch watch;
     struct versions versions;
 };
@@ -38,7 +39,7 @@ static void begin(struct world *world, const char *text, uint64_t seed)
 {
     struct err err = {0};
     memset(world, 0, sizeof *world);
-    watch_init(&world->watch);
+    watch_init(&world->watch, &world->publisher);
     if (live_session_begin(&world->session, "x.weft", text, &seed, &world->watch.observer, &err))
         fail_msg("%s", err.message);
     watch_begin(&world->watch, &world->session);
@@ -49,6 +50,7 @@ static void end(struct world *world)
 {
     versions_release(&world->versions);
     watch_release(&world->watch);
+    api_publisher_release(&world->publisher);
     live_session_end(&world->session);
 }
 
@@ -110,7 +112,7 @@ static void draw_request(const struct world *world, struct rng *rng, struct form
     const char *action = actions[rng_below(rng, sizeof actions / sizeof actions[0])];
     add(request, "do", "%s", action);
     if (strstr("cut restore flap lossy bit-errors", action))
-        add(request, "link", "%u", (unsigned)rng_below(rng, world->watch.links.count));
+        add(request, "link", "%u", (unsigned)rng_below(rng, world->watch.view.links.count));
     else if (strstr(action, "manager") || strcmp(action, "engine") == 0 ||
              strcmp(action, "reroute") == 0)
         add(request, "manager", "%u", (unsigned)rng_below(rng, setup->instances.count));
@@ -276,7 +278,7 @@ static void a_deadlock_is_a_cycle_of_links(void **unused)
             break;
     }
     assert_true(world.watch.deadlock_since != TIME_NEVER);
-    const char *hops = world.watch.tick.sections[API_DEADLOCK].data;
+    const char *hops = world.publisher.tick.sections[API_DEADLOCK].data;
     unsigned count = 0;
     for (const char *at = hops; (at = strstr(at, "\"vl\":")); at++)
         count++;

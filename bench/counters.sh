@@ -1,0 +1,57 @@
+#!/usr/bin/env bash
+# bench/counters.sh [HOSTS] [REPEATS] [QUERIES]: the counters of all ports, and what reading them costs others.
+#
+# weft sm reads all ports of a fat tree on a weft fabric; ibqueryerrors of infiniband-diags reads the same ports
+# of the same fabric. Then one client sends PathRecord queries, one at a time, alternately without readings and
+# during a round of the default interval. The machine is noisy: compare only ratios within one run.
+# shellcheck source=../tests/interop/fabrics.sh
+. "$(dirname "$0")/../tests/interop/fabrics.sh"
+: "${SA_CLIENT:?the path of sa_client}"
+hosts=${1:-5832} repeats=${2:-5} queries=${3:-20000}
+
+top() { WEFT_SM_SOCKET=$WEFT_SOCKET.sm "$WEFT" ctl --json top 1; }
+rounds() { top | jq .rounds; }
+new_round() { [ "$(rounds)" -gt "$1" ]; }
+median() { sort -g | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'; }
+interval() { # TIME: as soon as the manager has read the configuration, a round begins
+    local before
+    before=$(grep -c 'read again' weft.log)
+    echo "counter_interval $1" >weft.conf
+    kill -HUP "$manager"
+    wait_until 20 eval "[ \$(grep -c 'read again' weft.log) -gt $before ]"
+}
+seconds() { # COMMAND...: its wall-clock time
+    local start=${EPOCHREALTIME/./}
+    "$@" >/dev/null 2>&1
+    awk -v us=$((${EPOCHREALTIME/./} - start)) 'BEGIN { printf "%.3f\n", us / 1e6 }'
+}
+
+"$WEFT" topo gen fattree "$hosts" >fattree.net && weft_start fattree.net || exit
+echo "counter_interval 3s" >weft.conf
+background env LD_PRELOAD="$PRELOAD" "$WEFT" sm --config weft.conf --log "$work/weft.log" >weft.out 2>&1
+manager=$background_id
+serving "$manager" 120 grep -q ' up  *subnet up' weft.log && wait_until 60 new_round 1 || exit
+for ((i = 0; i < repeats; i++)); do
+    before=$(rounds)
+    wait_until 30 new_round "$before"
+    top | jq .round_seconds
+done >rounds.out
+interval never
+for ((i = 0; i < 2; i++)); do seconds on_running_weft ibqueryerrors --counters; done >peer.out
+ours=$(median <rounds.out) theirs=$(median <peer.out)
+printf '%s ports of %s hosts: weft sm %s s (median of %s rounds), ibqueryerrors %s s\n' \
+    "$(top | jq .ports)" "$hosts" "$ours" "$repeats" "$theirs"
+awk -v a="$ours" -v b="$theirs" 'BEGIN { printf "ratio    %.1f\n", b / a }'
+
+ask() { WEFT_ATTACH=H10 on_running_weft "$SA_CLIENT" load "$queries" 1 | awk '{ print $14, $16, 1e6 / $12 }'; }
+for ((i = 0; i < repeats; i++)); do
+    interval never
+    ask >>quiet.out
+    interval 30s
+    ask >>busy.out
+done
+for ((column = 1; column <= 3; column++)); do
+    quiet=$(awk -v c=$column '{ print $c }' quiet.out | median) busy=$(awk -v c=$column '{ print $c }' busy.out | median)
+    awk -v n="$column" -v a="$quiet" -v b="$busy" 'BEGIN { split("median,99 %,mean", name, ",")
+        printf "PathRecord queries, %s: %.0f us without readings, %.0f us during a round; ratio %.2f\n", name[n], a, b, b / a }'
+done

@@ -1,0 +1,39 @@
+/* Parts of `weft ctl`: the client of control sockets, and the live view of `top`. */
+#ifndef WEFT_CLI_CTL_H
+#define WEFT_CLI_CTL_H
+
+#include "base/mem.h"
+#include "cli/command.h"
+
+/* Sockets to try, in this order. */
+enum { CTL_PATHS_MOST = 3, CTL_PATH_ROOM = 256 };
+struct ctl_sockets {
+    char paths[CTL_PATHS_MOST][CTL_PATH_ROOM];
+    unsigned count;
+};
+
+/* Commands of a manager go to its default socket, or to that of the system's manager; other
+ * commands go to the socket of the fabric. 'status' and 'counters' are commands of both: they go to
+ * the fabric if there is one, unless they are for the `manager`. */
+void ctl_choose_sockets(struct ctl_sockets *sockets, const char *given, const char *command,
+                        bool manager);
+/* Sends the words to the first socket with a server. Returns 0 with the server's result and text,
+ * or -errno if there was no answer. */
+int ctl_send(const struct ctl_sockets *sockets, const struct option_values *words, bool json,
+             struct text *out, int *result, struct err *err);
+/* The same for a command whose text does not end: prints it as it arrives. `out` is a refusal. */
+int ctl_follow(const struct ctl_sockets *sockets, const struct option_values *words, bool json,
+               struct text *out, int *result, struct err *err);
+
+/* Appends a text for a terminal: control characters other than newlines and tabs are escaped. */
+void ctl_escape(struct text *to, const struct text *from);
+/* Prints an answer like that, with one newline at its end. */
+void ctl_print_answer(FILE *to, struct text *text);
+
+/* Whether `top` can be live: input and output are a terminal. */
+bool ctl_top_can_be_live(void);
+/* Shows the answer to 'top' and renews it every interval, until the user ends it. */
+int ctl_top(const struct ctl_sockets *sockets, const struct option_values *words,
+            uint64_t interval_ns, struct err *err);
+
+#endif

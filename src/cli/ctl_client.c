@@ -1,0 +1,148 @@
+/* The client's side of `weft ctl`: finds the socket of the server, sends a command, and prints the
+ * answer. */
+#include "cli/ctl.h"
+
+#include "host/socket/endpoint.h"
+
+#include <errno.h>
+#include <string.h>
+
+static bool is_manager_command(const char *word)
+{
+    static const char *const words[] = {"problems", "topology", "routes",   "events",
+                                        "reroute",  "sweep",    "handover", "dump",
+                                        "vm",       "port",     "top"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strcmp(word, words[i]) == 0)
+            return true;
+    return false;
+}
+
+static bool is_common_command(const char *word)
+{
+    return strcmp(word, "status") == 0 || strcmp(word, "counters") == 0;
+}
+
+void ctl_choose_sockets(struct ctl_sockets *sockets, const char *given, const char *command,
+                        bool manager_only)
+{
+    const char *fabric = getenv(WEFT_SOCKET_VARIABLE), *manager = getenv(WEFT_MANAGER_VARIABLE);
+    bool any_manager = !(fabric && *fabric) && !(manager && *manager);
+    bool for_manager = manager_only || is_manager_command(command);
+    *sockets = (struct ctl_sockets){0};
+    if (given) {
+        snprintf(sockets->paths[sockets->count++], CTL_PATH_ROOM, "%s", given);
+        return;
+    }
+    if (!for_manager)
+        protocol_socket_path(sockets->paths[sockets->count++], CTL_PATH_ROOM);
+    if (for_manager || (is_common_command(command) && any_manager)) {
+        protocol_manager_path(sockets->paths[sockets->count++], CTL_PATH_ROOM);
+        if (any_manager && getuid() != 0)
+            snprintf(sockets->paths[sockets->count++], CTL_PATH_ROOM, "/run/weft/sm.sock");
+    }
+}
+
+static int connect_any(const struct ctl_sockets *sockets, struct err *err)
+{
+    struct sockaddr_un address;
+    int first = 0;
+    for (unsigned i = 0; i < sockets->count; i++) {
+        int fd = endpoint_connect(sockets->paths[i], &address);
+        if (fd >= 0)
+            return fd;
+        first = first ? first : fd;
+    }
+    return err_set(err, -first, "no server at '%s'%s%s: %s", sockets->paths[0],
+                   sockets->count > 1 ? " or at " : "", sockets->count > 1 ? sockets->paths[1] : "",
+                   strerror(-first));
+}
+
+static bool write_escaped(FILE *stream, const char *bytes, size_t count)
+{
+    struct text escaped = {0};
+    ctl_escape(&escaped, &(struct text){.data = (char *)bytes, .length = count});
+    bool fine =
+        fwrite(escaped.data ? escaped.data : "", 1, escaped.length, stream) == escaped.length &&
+        fflush(stream) == 0;
+    text_release(&escaped);
+    return fine;
+}
+
+/* `stream`: the text of a command that succeeds is written there as it arrives; or NULL. */
+static int exchange(const struct ctl_sockets *sockets, const struct option_values *words, bool json,
+                    FILE *stream, struct text *out, int *result, struct err *err)
+{
+    struct request request = {
+        .magic = PROTOCOL_MAGIC, .version = PROTOCOL_VERSION, .kind = REQUEST_CTL, .json = json};
+    struct answer answer;
+    char packet[64 * 1024];
+    size_t used = 0, skip = sizeof answer;
+    for (size_t i = 0; i < words->count; i++) {
+        size_t length = strlen(words->items[i]) + 1;
+        if (length == 1)
+            return err_set(err, EINVAL, "a word of the command is empty");
+        if (used + length >= sizeof request.text)
+            return err_set(err, EINVAL, "the command is too long");
+        memcpy(request.text + used, words->items[i], length);
+        used += length;
+    }
+    int fd = connect_any(sockets, err);
+    if (fd < 0)
+        return fd;
+    ssize_t got = send(fd, &request, sizeof request, MSG_NOSIGNAL);
+    if (got > 0)
+        got = recv(fd, packet, sizeof packet, 0);
+    int status = got < (ssize_t)sizeof answer
+                     ? err_set(err, EIO, "the server closed the connection without an answer")
+                     : 0;
+    if (status == 0) {
+        memcpy(&answer, packet, sizeof answer);
+        *result = answer.result;
+    }
+    for (; status == 0 && got > 0; got = recv(fd, packet, sizeof packet, 0)) {
+        if (!stream || answer.result < 0)
+            text_append(out, packet + skip, (size_t)got - skip);
+        else if (!write_escaped(stream, packet + skip, (size_t)got - skip))
+            break; /* the reader has closed the pipe */
+        skip = 0;
+    }
+    close(fd);
+    return status;
+}
+
+void ctl_escape(struct text *to, const struct text *from)
+{
+    for (size_t i = 0; i < from->length; i++) {
+        unsigned char c = (unsigned char)from->data[i];
+        if ((c < ' ' && c != '\n' && c != '\t') || c == 0x7f)
+            text_printf(to, "\\x%02x", c);
+        else
+            text_putc(to, (char)c);
+    }
+}
+
+void ctl_print_answer(FILE *to, struct text *text)
+{
+    struct text escaped = {0};
+    while (text->length && text->data[text->length - 1] == '\n')
+        text->data[--text->length] = 0;
+    ctl_escape(&escaped, text);
+    if (escaped.length)
+        fwrite(escaped.data, 1, escaped.length, to);
+    if (text->length || to == stderr)
+        putc('\n', to);
+    text_release(&escaped);
+}
+
+int ctl_send(const struct ctl_sockets *sockets, const struct option_values *words, bool json,
+             struct text *out, int *result, struct err *err)
+{
+    return exchange(sockets, words, json, NULL, out, result, err);
+}
+
+int ctl_follow(const struct ctl_sockets *sockets, const struct option_values *words, bool json,
+               struct text *out, int *result, struct err *err)
+{
+    return exchange(sockets, words, json, stdout, out, result, err);
+}

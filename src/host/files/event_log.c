@@ -1,0 +1,163 @@
+#include "host/files/event_log.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <syslog.h>
+#include <time.h>
+
+int event_log_open(struct event_log *log, const struct log_options *options, struct err *err)
+{
+    bool restart = options->restart && !log->file; /* not when it is opened again */
+    FILE *file = options->path ? fopen(options->path, restart ? "we" : "ae") : stdout;
+    if (!file)
+        return err_at(err, errno, options->path, 0, "%s", strerror(errno));
+    event_log_close(log);
+    log->options = *options;
+    log->file = file;
+    log->bytes = 0;
+    if (options->path && fseek(file, 0, SEEK_END) == 0 && ftell(file) > 0)
+        log->bytes = (uint64_t)ftell(file);
+    if (options->syslog)
+        openlog("weft-sm", LOG_PID, LOG_DAEMON);
+    return 0;
+}
+
+void event_log_close(struct event_log *log)
+{
+    if (!log->file)
+        return;
+    fflush(log->file);
+    if (log->file != stdout)
+        fclose(log->file);
+    log->file = NULL;
+}
+
+/* The time in milliseconds: "2026-03-01 09:12:44.103", in JSON "2026-03-01T09:12:44.103+0100". */
+static const char *clock_text(bool json, char text[48])
+{
+    struct timespec now;
+    struct tm local;
+    char zone[8];
+    clock_gettime(CLOCK_REALTIME, &now);
+    localtime_r(&now.tv_sec, &local);
+    size_t length = strftime(text, 48, json ? "%Y-%m-%dT%H:%M:%S" : "%Y-%m-%d %H:%M:%S", &local);
+    strftime(zone, sizeof zone, "%z", &local);
+    snprintf(text + length, 48 - length, ".%03u%s", (unsigned)(now.tv_nsec / 1000000),
+             json ? zone : "");
+    return text;
+}
+
+static bool is_error(const char *event)
+{
+    return strcmp(event, "error") == 0 || strcmp(event, "warning") == 0;
+}
+
+static void write_to_syslog(const char *event, const char *text)
+{
+    int level = strcmp(event, "error") == 0 ? LOG_ERR : is_error(event) ? LOG_WARNING : LOG_INFO;
+    syslog(level, "%s: %s", event, text);
+}
+
+/* Begins a new file; if the old one cannot be renamed, it is emptied. */
+static void limit_size(struct event_log *log)
+{
+    static const uint64_t mib = 1 << 20;
+    char old[PATH_MAX];
+    const char *path = log->options.path;
+    if (!path || !log->options.most_mib || log->bytes < log->options.most_mib * mib)
+        return;
+    snprintf(old, sizeof old, "%s.1", path);
+    int failed = rename(path, old);
+    FILE *file = fopen(path, failed ? "we" : "ae");
+    if (!file)
+        return; /* the old one stays in use */
+    fclose(log->file);
+    log->file = file;
+    log->bytes = 0;
+}
+
+static void put_line(struct event_log *log, const struct text *line)
+{
+    if (log->options.prefix && !log->options.json)
+        fprintf(log->file, "%s ", log->options.prefix);
+    fputs(line->data, log->file);
+    if (log->options.flush)
+        fflush(log->file);
+    log->bytes += line->length + (log->options.prefix ? strlen(log->options.prefix) + 1 : 0);
+    limit_size(log);
+}
+
+void event_record_print(const struct event_record *record, bool as_json, const char *prefix,
+                        struct text *out)
+{
+    char when[48];
+    struct json json = {.out = out};
+    clock_text(as_json, when);
+    if (!as_json) {
+        text_printf(out, "%s %-8s %s", when, record->event, record->text);
+        for (size_t i = 0; i < record->figure_count; i++)
+            text_printf(out, "%s %s %llu", i ? "," : ";", record->figures[i].name,
+                        (unsigned long long)record->figures[i].value);
+        text_putc(out, '\n');
+        return;
+    }
+    json_begin_object(&json, NULL);
+    json_string(&json, "time", when);
+    json_string(&json, "event", record->event);
+    if (prefix)
+        json_string(&json, "prefix", prefix);
+    if (record->node) {
+        json_string(&json, "node", record->node);
+        json_stringf(&json, "guid", "0x%016llx", (unsigned long long)record->guid);
+        if (record->port)
+            json_unsigned(&json, "port", record->port);
+    }
+    json_string(&json, "text", record->text);
+    if (record->figure_count) {
+        json_begin_object(&json, "figures");
+        for (size_t i = 0; i < record->figure_count; i++)
+            json_unsigned(&json, record->figures[i].name, record->figures[i].value);
+        json_end_object(&json);
+    }
+    json_end_object(&json); /* ends with a line feed */
+}
+
+void event_log_put(struct event_log *log, const struct event_record *record)
+{
+    struct text line = {0};
+    assert(log->file);
+    log->errors += strcmp(record->event, "error") == 0;
+    log->warnings += strcmp(record->event, "warning") == 0;
+    if (log->observe)
+        log->observe(log->observer, record);
+    if (log->options.errors_only && !is_error(record->event))
+        return;
+    if (log->options.syslog)
+        write_to_syslog(record->event, record->text);
+    event_record_print(record, log->options.json, log->options.prefix, &line);
+    put_line(log, &line);
+    text_release(&line);
+}
+
+void event_log_write_last(struct event_log *log, const char *text)
+{
+    char when[48];
+    fprintf(log->file,
+            log->options.json ? "{\"time\":\"%s\",\"event\":\"error\",\"text\":\"%s\"}\n"
+                              : "%s error    %s\n",
+            clock_text(log->options.json, when), text);
+    fflush(log->file);
+}
+
+void event_log_write(struct event_log *log, const char *event, const char *format, ...)
+{
+    char text[1024];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    event_log_put(log, &(struct event_record){.event = event, .text = text});
+}

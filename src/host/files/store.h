@@ -1,0 +1,44 @@
+/* Preserves LIDs over restarts, in OpenSM's guid2lid format: each line has the GUID of a port, its
+ * first and its last LID ("0x0002c90300001234 0x0001 0x0001"), in hexadecimal. Either manager can
+ * read the other's file.
+ *
+ * One manager uses a directory: it is locked while the store is open. */
+#ifndef WEFT_HOST_FILES_STORE_H
+#define WEFT_HOST_FILES_STORE_H
+
+#include "base/err.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "sm/sm.h"
+
+struct store {
+    const char *directory;
+    int lock;
+    VEC(struct sm_lid_fact) facts;
+    struct map by_guid; /* → index into facts */
+};
+
+#define STORE_LIDS_FILE "guid2lid"
+
+/* Creates the directory if needed and locks it. -EBUSY: another manager uses it. After any other
+ * error, for example on a read-only file system, the store is open: files can be read, and
+ * writing is tried. */
+int store_open(struct store *store, const char *directory, struct err *err);
+/* Reads the file. An error is about the first invalid line, or about the whole file; the LIDs of
+ * all valid lines are added. 0 if there is no file. */
+int store_read_lids(struct store *store, struct err *err);
+void store_close(struct store *store);
+void store_add(struct store *store, const struct sm_lid_fact *fact);
+/* Prints the whole file. */
+void store_print(const struct store *store, struct text *out);
+
+/* Writes a whole text. 0 or -errno. */
+int store_write_all(int fd, const struct text *content);
+/* Reads a file of the directory; empty if it does not exist. 0 or -errno. */
+int store_read(const char *directory, const char *name, struct text *content);
+/* Renames NAME to NAME.bad. */
+int store_set_aside(const char *directory, const char *name);
+/* Replaces a file atomically and durably; only the owner can read it. 0 or -errno. */
+int store_replace(const char *directory, const char *name, const struct text *content);
+
+#endif

@@ -1,0 +1,187 @@
+#include "host/server/fabric_metrics.h"
+
+#include "base/time.h"
+#include "host/http/http.h"
+#include "host/metrics/format.h"
+#include "host/metrics/metrics_page.h"
+#include "sma/sma.h"
+#include "wire/link_rate.h"
+
+struct fabric_metrics {
+    const struct fabric *fabric;
+    struct http_server *server;
+    struct http_route route;
+};
+
+struct fabric_summary {
+    struct fabric_totals totals;
+    uint64_t network_ps;
+};
+
+/* The counters of the agents in the order of port_counters.h. */
+static const enum sma_counter agent_counters[] = {
+    [PORT_TRANSMIT_DATA] = COUNTER_XMIT_DATA,
+    [PORT_RECEIVE_DATA] = COUNTER_RCV_DATA,
+    [PORT_TRANSMIT_PACKETS] = COUNTER_XMIT_PACKETS,
+    [PORT_RECEIVE_PACKETS] = COUNTER_RCV_PACKETS,
+    [PORT_UNICAST_TRANSMIT_PACKETS] = COUNTER_UNICAST_XMIT,
+    [PORT_UNICAST_RECEIVE_PACKETS] = COUNTER_UNICAST_RCV,
+    [PORT_MULTICAST_TRANSMIT_PACKETS] = COUNTER_MULTICAST_XMIT,
+    [PORT_MULTICAST_RECEIVE_PACKETS] = COUNTER_MULTICAST_RCV,
+    [PORT_SYMBOL_ERROR] = COUNTER_SYMBOL_ERRORS,
+    [PORT_LINK_ERROR_RECOVERY] = COUNTER_LINK_RECOVERIES,
+    [PORT_LINK_DOWNED] = COUNTER_LINK_DOWNED,
+    [PORT_RECEIVE_ERRORS] = COUNTER_RCV_ERRORS,
+    [PORT_RECEIVE_REMOTE_PHYSICAL_ERRORS] = COUNTER_RCV_REMOTE_PHYSICAL,
+    [PORT_RECEIVE_SWITCH_RELAY_ERRORS] = COUNTER_RCV_SWITCH_RELAY,
+    [PORT_TRANSMIT_DISCARDS] = COUNTER_XMIT_DISCARDS,
+    [PORT_TRANSMIT_CONSTRAINT_ERRORS] = COUNTER_XMIT_CONSTRAINT,
+    [PORT_RECEIVE_CONSTRAINT_ERRORS] = COUNTER_RCV_CONSTRAINT,
+    [PORT_LOCAL_LINK_INTEGRITY_ERRORS] = COUNTER_LOCAL_INTEGRITY,
+    [PORT_EXCESSIVE_BUFFER_OVERRUN_ERRORS] = COUNTER_OVERRUNS,
+    [PORT_VL15_DROPPED] = COUNTER_VL15_DROPPED,
+    [PORT_TRANSMIT_WAIT] = COUNTER_XMIT_WAIT,
+};
+enum { AGENT_COUNTERS = sizeof agent_counters / sizeof *agent_counters };
+
+static struct metric_port make_port(const struct fabric *fabric, uint32_t device, uint32_t index)
+{
+    const uint64_t *total = fabric_counters(fabric, index)->total;
+    struct metric_port port = {
+        .device = device,
+        .peer = NO_METRIC_PORT,
+        .number = (uint8_t)topology_port_number(fabric_topology(fabric), index),
+        .known = (UINT64_C(1) << AGENT_COUNTERS) - 1,
+    };
+    if (fabric_link_is_up(fabric, index))
+        port.rate = (uint64_t)link_rate(fabric_port_info(fabric, index)) * 1000000 / 8;
+    for (unsigned i = 0; i < AGENT_COUNTERS; i++)
+        port.values[i] = total[agent_counters[i]] * port_counter_infos[i].unit;
+    return port;
+}
+
+static void add_device(const struct fabric *fabric, struct port_metrics *metrics,
+                       const struct topology_node *node, uint32_t end_port)
+{
+    const struct topology_port *port = &fabric_topology(fabric)->ports.items[end_port];
+    struct metric_device device = {
+        .guid = port->guid ? port->guid : node->guid,
+        .lid = (uint16_t)wire_get(fabric_port_info(fabric, end_port), PORT_INFO_LID),
+        .is_switch = node->kind == NODE_SWITCH,
+    };
+    snprintf(device.name, sizeof device.name, "%s",
+             node->description && *node->description ? node->description : node->name);
+    vec_push(&metrics->devices, device);
+}
+
+static struct port_metrics *copy_ports(const struct fabric *fabric)
+{
+    const struct topology *topology = fabric_topology(fabric);
+    struct port_metrics *metrics = port_metrics_new();
+    uint32_t *rows = mem_alloc((topology->ports.count + 1) * sizeof *rows);
+    memset(rows, 0xff, topology->ports.count * sizeof *rows);
+    vec_reserve(&metrics->ports, topology->ports.count);
+    for (uint32_t n = 0; n < topology->nodes.count; n++) {
+        const struct topology_node *node = &topology->nodes.items[n];
+        bool is_switch = node->kind == NODE_SWITCH;
+        *(is_switch ? &metrics->switches : &metrics->adapters) += 1;
+        for (unsigned number = is_switch ? 0 : 1; number <= node->port_count; number++) {
+            uint32_t index = node->first_port + number;
+            if (number == 0 || !is_switch)
+                add_device(fabric, metrics, node, index);
+            if (number == 0 || topology->ports.items[index].peer == TOPOLOGY_NONE)
+                continue;
+            rows[index] = (uint32_t)metrics->ports.count;
+            vec_push(&metrics->ports,
+                     make_port(fabric, (uint32_t)metrics->devices.count - 1, index));
+        }
+    }
+    for (uint32_t i = 0; i < topology->ports.count; i++)
+        if (rows[i] != NO_METRIC_PORT && fabric_link_is_up(fabric, i))
+            metrics->ports.items[rows[i]].peer = rows[topology->ports.items[i].peer];
+    mem_free(rows);
+    return metrics;
+}
+
+static void print_summary(const void *context, const struct port_metrics *ports, struct text *out)
+{
+    const struct fabric_summary *summary = context;
+    const struct fabric_totals *t = &summary->totals;
+    metric_family(out, "weft_build_info", "gauge", "Version of weft.");
+    metric_begin(out, "weft_build_info");
+    metric_label(out, "version", WEFT_VERSION);
+    metric_end(out, 1);
+    metric_gauge(out, "weft_fabric_switches", "Switches of the fabric.", ports->switches);
+    metric_gauge(out, "weft_fabric_adapters", "Adapters of the fabric.", ports->adapters);
+    metric_gauge(out, "weft_fabric_nodes_down", "Nodes that are switched off.", t->nodes_down);
+    metric_gauge(out, "weft_fabric_links_up", "Links that are up.", t->links_up);
+    metric_gauge(out, "weft_fabric_links_down", "Links that are down.", t->links_down);
+    metric_gauge(out, "weft_fabric_managers", "Ports with IsSM set.", t->managers);
+    metric_counter(out, "weft_fabric_packets_sent_total", "Packets sent.", t->packets_sent);
+    metric_counter(out, "weft_fabric_smps_sent_total", "SMPs among them.", t->smps_sent);
+    metric_counter(out, "weft_fabric_smps_lost_total", "SMPs that were lost.", t->smps_lost);
+    metric_counter(out, "weft_fabric_hops_total", "Links that packets have passed.", t->hops);
+    metric_counter(out, "weft_fabric_traps_total", "Traps sent by agents.", t->traps);
+    metric_counter(out, "weft_fabric_events_total", "Events that were simulated.", t->events);
+    metric_family(out, "weft_fabric_network_seconds_total", "counter",
+                  "Simulated time of the network.");
+    metric_begin(out, "weft_fabric_network_seconds_total");
+    metric_end_double(out, time_seconds((double)summary->network_ps));
+}
+
+static void answer_scrape(void *context, const struct http_request *request,
+                          struct http_response *response)
+{
+    struct fabric_metrics *metrics = context;
+    struct fabric_summary *summary = mem_zalloc(1, sizeof *summary);
+    (void)request;
+    fabric_totals(metrics->fabric, &summary->totals);
+    summary->network_ps = fabric_network_time(metrics->fabric);
+    response->type = METRICS_CONTENT_TYPE;
+    response->generate = metrics_page_generate;
+    response->release = metrics_page_free;
+    response->source =
+        metrics_page_new(copy_ports(metrics->fabric), summary, print_summary, mem_free);
+}
+
+int fabric_metrics_open(struct fabric_metrics **result, const struct fabric *fabric,
+                        const char *listen, struct err *err)
+{
+    struct fabric_metrics *metrics = mem_zalloc(1, sizeof *metrics);
+    metrics->fabric = fabric;
+    metrics->route = (struct http_route){.method = "GET",
+                                         .path = "/metrics",
+                                         .in_loop = true,
+                                         .handler = answer_scrape,
+                                         .context = metrics};
+    struct http_options options = {.listen = listen, .routes = &metrics->route, .route_count = 1};
+    int status = http_server_start(&metrics->server, &options, err);
+    if (status < 0)
+        mem_free(metrics);
+    else
+        *result = metrics;
+    return status;
+}
+
+void fabric_metrics_close(struct fabric_metrics *metrics)
+{
+    if (!metrics)
+        return;
+    http_server_stop(metrics->server);
+    mem_free(metrics);
+}
+
+const char *fabric_metrics_address(const struct fabric_metrics *metrics)
+{
+    return http_server_address(metrics->server);
+}
+
+int fabric_metrics_fd(const struct fabric_metrics *metrics)
+{
+    return http_server_fd(metrics->server);
+}
+
+void fabric_metrics_serve(struct fabric_metrics *metrics)
+{
+    http_server_serve(metrics->server);
+}

@@ -1,0 +1,87 @@
+#include "perf/agent.h"
+
+#include "wire/mad.h"
+
+#include <string.h>
+
+/* ClassPortInfo.CapabilityMask and CapabilityMask2 (16.1.3.1). */
+enum {
+    CAPABILITY_EXTENDED = 1 << 9,
+    CAPABILITY_EXTENDED_NO_IETF = 1 << 10, /* without unicast and multicast counters */
+    CAPABILITY_XMIT_WAIT = 1 << 12,
+    CAPABILITY_QP1_DROPPED = 1 << 15,
+    CAPABILITY2_EXTENDED_ERRORS = 1 << 1,
+};
+
+/* The attribute from which a counter is read; COUNTER_SETS: the agent does not have it. */
+static unsigned set_of(unsigned counter, uint64_t mask, uint64_t mask2)
+{
+    const uint16_t *field = port_counter_infos[counter].field;
+    bool cast =
+        counter >= PORT_UNICAST_TRANSMIT_PACKETS && counter <= PORT_MULTICAST_RECEIVE_PACKETS;
+    bool extended = mask & (CAPABILITY_EXTENDED | CAPABILITY_EXTENDED_NO_IETF);
+    if (cast)
+        extended &= !(mask & CAPABILITY_EXTENDED_NO_IETF);
+    else if (counter > PORT_RECEIVE_PACKETS)
+        extended &= (mask2 & CAPABILITY2_EXTENDED_ERRORS) != 0;
+    if ((counter == PORT_TRANSMIT_WAIT && !(mask & CAPABILITY_XMIT_WAIT)) ||
+        (counter == PORT_QP1_DROPPED && !(mask & CAPABILITY_QP1_DROPPED)))
+        return COUNTER_SETS;
+    if (field[SET_ERROR_DETAILS] != NO_COUNTER_FIELD)
+        return SET_ERROR_DETAILS;
+    if (extended && field[SET_EXTENDED] != NO_COUNTER_FIELD)
+        return SET_EXTENDED;
+    return field[SET_BASIC] != NO_COUNTER_FIELD ? SET_BASIC : COUNTER_SETS;
+}
+
+void agent_learn(struct agent *agent, const uint8_t *class_port_info)
+{
+    uint64_t mask = 0, mask2 = 0;
+    if (class_port_info) {
+        mask = wire_get(class_port_info, CLASS_PORT_INFO_CAPABILITY_MASK);
+        mask2 = wire_get(class_port_info, CLASS_PORT_INFO_CAPABILITY_MASK2);
+    }
+    memset(agent->valid, 0, sizeof agent->valid);
+    for (unsigned i = 0; i < PORT_COUNTER_COUNT; i++) {
+        unsigned set = set_of(i, mask, mask2);
+        if (set < COUNTER_SETS)
+            agent->valid[set] |= UINT64_C(1) << i;
+    }
+    agent->known = true;
+}
+
+unsigned agent_first_step(const struct agent *agent)
+{
+    return !agent->known ? STEP_CLASS_INFO : agent->valid[SET_EXTENDED] ? SET_EXTENDED : SET_BASIC;
+}
+
+static bool details_are_due(const struct agent *agent, const struct port_counters *counters)
+{
+    static const enum port_counter sums[] = {PORT_RECEIVE_ERRORS, PORT_RECEIVE_SWITCH_RELAY_ERRORS};
+    bool first = !(counters->known & agent->valid[SET_ERROR_DETAILS]);
+    if (agent->details != SUPPORT_YES)
+        return agent->details == SUPPORT_UNKNOWN;
+    for (unsigned i = 0; i < sizeof sums / sizeof *sums; i++)
+        if (counters->value[sums[i]] != (first ? 0 : counters->before[sums[i]]))
+            return true;
+    return false;
+}
+
+unsigned agent_next_step(const struct agent *agent, unsigned step,
+                         const struct port_counters *counters)
+{
+    if (step == STEP_CLASS_INFO)
+        return agent_first_step(agent);
+    if (step == SET_EXTENDED && agent->valid[SET_BASIC])
+        return SET_BASIC;
+    return step != SET_ERROR_DETAILS && details_are_due(agent, counters) ? SET_ERROR_DETAILS
+                                                                         : STEP_NONE;
+}
+
+void agent_end_reading(const struct agent *agent, struct port_counters *counters)
+{
+    static const uint8_t zeros[WIRE_BYTES_PORT_RCV_ERROR_DETAILS];
+    uint64_t details = agent->valid[SET_ERROR_DETAILS];
+    if (agent->details == SUPPORT_YES && !(counters->known & details))
+        port_counters_take(counters, SET_ERROR_DETAILS, zeros, details);
+}

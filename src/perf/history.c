@@ -1,0 +1,91 @@
+#include "perf/history.h"
+
+#include "base/time.h"
+
+#include <string.h>
+
+static const uint64_t minute_ns = 60 * NS_PER_S;
+
+/* Counters of PortRcvErrorDetails only divide others. */
+bool port_counter_is_error(enum port_counter counter)
+{
+    return counter >= PORT_SYMBOL_ERROR && counter <= PORT_VL15_DROPPED &&
+           counter != PORT_TRANSMIT_DISCARDS;
+}
+
+uint64_t port_counters_errors(const struct port_counters *counters)
+{
+    uint64_t sum = 0;
+    for (unsigned i = PORT_SYMBOL_ERROR; i <= PORT_VL15_DROPPED; i++)
+        if (port_counter_is_error(i))
+            sum += port_counter_delta(counters, i);
+    return sum;
+}
+
+static void add_saturating(uint32_t *sum, uint64_t more)
+{
+    *sum = more > UINT32_MAX - *sum ? UINT32_MAX : *sum + (uint32_t)more;
+}
+
+static void clear_until(struct history *history, uint64_t minute)
+{
+    uint64_t gap = minute - history->minute;
+    for (uint64_t i = 1; i <= gap && i <= HISTORY_MINUTES; i++)
+        history->samples[(history->minute + i) % HISTORY_MINUTES] = (struct history_sample){0};
+    history->minute = minute;
+}
+
+struct history_sample history_sample_of(const struct port_counters *counters)
+{
+    struct history_sample sample = {
+        .transmit_bytes = (float)port_counter_delta(counters, PORT_TRANSMIT_DATA),
+        .receive_bytes = (float)port_counter_delta(counters, PORT_RECEIVE_DATA),
+        .transmit_packets = (float)port_counter_delta(counters, PORT_TRANSMIT_PACKETS),
+        .receive_packets = (float)port_counter_delta(counters, PORT_RECEIVE_PACKETS),
+        .wait_ticks = (float)port_counter_delta(counters, PORT_TRANSMIT_WAIT),
+    };
+    add_saturating(&sample.errors, port_counters_errors(counters));
+    add_saturating(&sample.discards, port_counter_delta(counters, PORT_TRANSMIT_DISCARDS));
+    add_saturating(&sample.covered_ms, counters->interval_ns / NS_PER_MS);
+    return sample;
+}
+
+static void add_sample(struct history_sample *sum, const struct history_sample *sample)
+{
+    sum->transmit_bytes += sample->transmit_bytes;
+    sum->receive_bytes += sample->receive_bytes;
+    sum->transmit_packets += sample->transmit_packets;
+    sum->receive_packets += sample->receive_packets;
+    sum->wait_ticks += sample->wait_ticks;
+    add_saturating(&sum->errors, sample->errors);
+    add_saturating(&sum->discards, sample->discards);
+    add_saturating(&sum->covered_ms, sample->covered_ms);
+}
+
+void history_add(struct history *history, const struct port_counters *counters)
+{
+    struct history_sample sample = history_sample_of(counters);
+    if (!counters->interval_ns)
+        return;
+    clear_until(history, counters->read_at / minute_ns);
+    add_sample(&history->samples[history->minute % HISTORY_MINUTES], &sample);
+}
+
+struct history_sample history_minute(const struct history *history, uint64_t now, unsigned ago)
+{
+    uint64_t minute = now / minute_ns;
+    if (minute < ago || minute - ago > history->minute ||
+        history->minute - (minute - ago) >= HISTORY_MINUTES)
+        return (struct history_sample){0};
+    return history->samples[(minute - ago) % HISTORY_MINUTES];
+}
+
+struct history_sample history_sum(const struct history *history, uint64_t now)
+{
+    struct history_sample sum = {0};
+    for (unsigned ago = 0; ago < HISTORY_MINUTES; ago++) {
+        struct history_sample sample = history_minute(history, now, ago);
+        add_sample(&sum, &sample);
+    }
+    return sum;
+}

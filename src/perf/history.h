@@ -1,0 +1,38 @@
+/* The last hour of a port, in minutes: what it counted in each minute.
+ *
+ * An hour takes HISTORY_MINUTES samples of 32 bytes for each port, however short the period of the
+ * readings is. Sums are floating-point numbers of 24 bits: their error is below one part in a
+ * million. A reading counts in the minute in which it ends. */
+#ifndef WEFT_PERF_HISTORY_H
+#define WEFT_PERF_HISTORY_H
+
+#include "perf/port_counters.h"
+
+enum { HISTORY_MINUTES = 60 };
+
+struct history_sample {
+    float transmit_bytes, receive_bytes, transmit_packets, receive_packets, wait_ticks;
+    uint32_t errors, discards; /* errors: all counters of errors except discards */
+    uint32_t covered_ms;       /* the time in which this was counted */
+};
+
+struct history {
+    uint64_t minute; /* of the newest sample, since the start of the clock */
+    struct history_sample samples[HISTORY_MINUTES];
+};
+
+/* The last interval of the counters. */
+struct history_sample history_sample_of(const struct port_counters *counters);
+/* Adds it. */
+void history_add(struct history *history, const struct port_counters *counters);
+/* The minutes `ago`: 0 is the newest one at time `now`. */
+struct history_sample history_minute(const struct history *history, uint64_t now, unsigned ago);
+/* The sum of the hour before `now`. */
+struct history_sample history_sum(const struct history *history, uint64_t now);
+
+/* Whether a counter counts errors, as `errors` above does. */
+bool port_counter_is_error(enum port_counter counter);
+/* Errors of the last interval. */
+uint64_t port_counters_errors(const struct port_counters *counters);
+
+#endif

@@ -1,0 +1,206 @@
+/* The text of a scrape: escaping, bounded series, pieces, and agreement with weft-metrics(7). */
+#include "base/file.h"
+#include "base/time.h"
+#include "host/metrics/format.h"
+#include "host/metrics/manager_metrics.h"
+#include "host/metrics/metrics_page.h"
+#include "test.h"
+
+static void hostile_names_are_escaped(void **state)
+{
+    static const struct {
+        const char *name, *printed;
+    } cases[] = {
+        {"leaf 1", "x{n=\"leaf 1\"} 1\n"},
+        {"a\"b\\c\nd", "x{n=\"a\\\"b\\\\c\\nd\"} 1\n"},
+        {"<script>alert(1)</script>", "x{n=\"<script>alert(1)</script>\"} 1\n"},
+        {"\xff\xc3(\xe2\x82", "x{n=\"\xef\xbf\xbd\xef\xbf\xbd(\xef\xbf\xbd\xef\xbf\xbd\"} 1\n"},
+        {"\xe2\x82\xac", "x{n=\"\xe2\x82\xac\"} 1\n"},
+        {"\"} 1\nevil 2\n", "x{n=\"\\\"} 1\\nevil 2\\n\"} 1\n"},
+        {"\\", "x{n=\"\\\\\"} 1\n"},
+        {"", "x{n=\"\"} 1\n"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct text out = {0};
+        metric_begin(&out, "x");
+        metric_label(&out, "n", cases[i].name);
+        metric_end(&out, 1);
+        assert_string_equal(out.data, cases[i].printed);
+        text_release(&out);
+    }
+}
+
+static void traps_make_a_bounded_number_of_series(void **state)
+{
+    static struct trap_counts counts;
+    struct text out = {0};
+    size_t lines = 0;
+    (void)state;
+    for (uint64_t guid = 1; guid <= 100000; guid++)
+        trap_counts_add(&counts, guid, (uint8_t)(guid % 36), 128);
+    trap_counts_add(&counts, 1, 1, 128);
+    trap_counts_add(&counts, 200000, 0, 999);
+    trap_counts_print(&counts, &out);
+    for (const char *at = out.data; (at = strchr(at, '\n')); at++)
+        lines++;
+    assert_in_range(lines, TRAP_SERIES, TRAP_SERIES + TRAP_KINDS + 2);
+    assert_non_null(strstr(out.data, "{guid=\"0x0000000000000001\",port=\"1\",trap=\"128\"} 2\n"));
+    assert_non_null(strstr(out.data, "{guid=\"\",port=\"\",trap=\"128\"} 99744\n"));
+    assert_non_null(strstr(out.data, "{guid=\"\",port=\"\",trap=\"other\"} 1\n"));
+    text_release(&out);
+}
+
+static void durations_are_counted_by_bucket(void **state)
+{
+    struct duration_counts durations = {0};
+    struct text out = {0};
+    (void)state;
+    duration_counts_add(&durations, 10 * NS_PER_US);
+    duration_counts_add(&durations, 11 * NS_PER_US);
+    duration_counts_add(&durations, 3 * NS_PER_S);
+    duration_counts_print(&durations, "d_seconds", "Help.", &out);
+    assert_non_null(strstr(out.data, "d_seconds_bucket{le=\"1e-05\"} 1\n"));
+    assert_non_null(strstr(out.data, "d_seconds_bucket{le=\"2.5e-05\"} 2\n"));
+    assert_non_null(strstr(out.data, "d_seconds_bucket{le=\"1\"} 2\n"));
+    assert_non_null(strstr(out.data, "d_seconds_bucket{le=\"+Inf\"} 3\n"));
+    assert_non_null(strstr(out.data, "d_seconds_sum 3.000021\nd_seconds_count 3\n"));
+    text_release(&out);
+}
+
+/* A switch with two ports and an adapter. */
+static struct port_metrics *make_ports(void)
+{
+    struct port_metrics *ports = port_metrics_new();
+    vec_push(&ports->devices,
+             ((struct metric_device){.guid = 0x10, .lid = 7, .is_switch = true, .name = "s\"1"}));
+    vec_push(&ports->devices, ((struct metric_device){.guid = 0x20, .lid = 8, .name = "h"}));
+    for (unsigned i = 0; i < 3; i++) {
+        struct metric_port port = {.device = i / 2,
+                                   .peer = i == 0 ? NO_METRIC_PORT : 3 - i,
+                                   .number = (uint8_t)(i == 1 ? 2 : 1),
+                                   .rate = i ? 12500000000u : 0,
+                                   .known = i ? (UINT64_C(1) << PORT_COUNTER_COUNT) - 1 : 0};
+        for (unsigned c = 0; c < PORT_COUNTER_COUNT; c++)
+            port.values[c] = i == 1 ? UINT64_MAX - c : c;
+        vec_push(&ports->ports, port);
+    }
+    ports->switches = ports->adapters = ports->links = 1;
+    return ports;
+}
+
+static void print_manager(const void *summary, const struct port_metrics *ports, struct text *out)
+{
+    struct subnet_size size = {ports->switches, ports->adapters, ports->links};
+    manager_metrics_print(summary, &size, out);
+}
+
+/* Reads a page in pieces of `size` bytes. */
+static void read_page(size_t size, struct text *out)
+{
+    struct manager_metrics *manager = mem_zalloc(1, sizeof *manager);
+    manager->version = "1";
+    char *buffer = malloc(size);
+    struct metrics_page *page = metrics_page_new(make_ports(), manager, print_manager, mem_free);
+    for (size_t bytes; (bytes = metrics_page_generate(page, buffer, size));)
+        text_append(out, buffer, bytes);
+    metrics_page_free(page);
+    free(buffer);
+}
+
+static void ports_are_printed_under_the_usual_names(void **state)
+{
+    struct text out = {0};
+    (void)state;
+    read_page(4096, &out);
+    static const char *const lines[] = {
+        "\ninfiniband_switch_info{guid=\"0x0000000000000010\",switch=\"s\\\"1\",lid=\"7\"} 1\n",
+        "\ninfiniband_hca_info{guid=\"0x0000000000000020\",hca=\"h\",lid=\"8\"} 1\n",
+        "\ninfiniband_switch_uplink_info{guid=\"0x0000000000000010\",port=\"2\",switch=\"s\\\"1\","
+        "uplink=\"h\",uplink_guid=\"0x0000000000000020\",uplink_type=\"CA\",uplink_port=\"1\","
+        "uplink_lid=\"8\"} 1\n",
+        "\ninfiniband_hca_rate_bytes_per_second{guid=\"0x0000000000000020\"} 12500000000\n",
+        "\ninfiniband_switch_port_transmit_data_bytes_total{guid=\"0x0000000000000010\",port=\"2\"}"
+        " 18446744073709551615\n",
+        "\ninfiniband_hca_port_dli_mapping_errors_total{guid=\"0x0000000000000020\",port=\"1\"} "
+        "25\n",
+    };
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
+        if (!strstr(out.data, lines[i]))
+            fail_msg("missing: %s", lines[i]);
+    /* A port without counters and without a link has no sample. */
+    assert_null(strstr(out.data, "guid=\"0x0000000000000010\",port=\"1\""));
+    text_release(&out);
+}
+
+static void pieces_of_any_size_make_the_same_page(void **state)
+{
+    struct text whole = {0}, pieces = {0};
+    (void)state;
+    read_page(1 << 20, &whole);
+    read_page(7, &pieces);
+    const char *ports = strstr(whole.data, "# HELP infiniband");
+    assert_string_equal(ports, strstr(pieces.data, "# HELP infiniband"));
+    text_release(&whole);
+    text_release(&pieces);
+}
+
+/* The suffix of a port counter, or the whole name. */
+static const char *listed_name(const char *name, char room[128])
+{
+    static const char *const prefixes[] = {"infiniband_switch_port_", "infiniband_hca_port_"};
+    strcpy(room, name);
+    for (size_t i = 0; i < 2; i++) {
+        size_t length = strlen(prefixes[i]);
+        char *total = strstr(room, "_total");
+        if (strncmp(name, prefixes[i], length) == 0 && total) {
+            *total = 0;
+            return room + length;
+        }
+    }
+    return room;
+}
+
+static bool has_word(const char *text, const char *word)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789_";
+    size_t length = strlen(word);
+    for (const char *at = text; (at = strstr(at, word)); at++)
+        if ((at == text || !strchr(letters, at[-1])) && !strchr(letters, at[length]))
+            return true;
+    return false;
+}
+
+static void the_manual_lists_all_metrics(void **state)
+{
+    struct text page = {0}, manual = {0};
+    char name[128], room[128];
+    (void)state;
+    read_page(4096, &page);
+    assert_int_equal(file_read(MANUAL, 1 << 20, &manual, NULL), 0);
+    for (const char *at = page.data; (at = strstr(at, "# TYPE ")); at++) {
+        assert_int_equal(sscanf(at, "# TYPE %127s", name), 1);
+        if (!has_word(manual.data, listed_name(name, room)))
+            fail_msg("weft-metrics(7) does not list %s", name);
+    }
+    for (const char *at = manual.data; (at = strstr(at, "\nweft_")); at++) {
+        assert_int_equal(sscanf(at + 1, "%127[a-z_]", name), 1);
+        if (strncmp(name, "weft_fabric_", 12) != 0 && !has_word(page.data, name))
+            fail_msg("there is no metric %s", name);
+    }
+    text_release(&page);
+    text_release(&manual);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(hostile_names_are_escaped),
+        cmocka_unit_test(traps_make_a_bounded_number_of_series),
+        cmocka_unit_test(durations_are_counted_by_bucket),
+        cmocka_unit_test(ports_are_printed_under_the_usual_names),
+        cmocka_unit_test(pieces_of_any_size_make_the_same_page),
+        cmocka_unit_test(the_manual_lists_all_metrics),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
