@@ -3,7 +3,7 @@
 import { claim, holds, same, until } from "./claims.mjs";
 import { legend } from "./driver.mjs";
 
-const STEP = 5000; /* ns: shorter than a wave */
+const STEP = 1000; /* ns: shorter than a wave */
 const decode = text => Buffer.from(text, "base64");
 const stateOf = (pairs, id) => pairs.find(([one]) => one === id)?.[1] ?? 0;
 

@@ -50,7 +50,8 @@ try {
         const scenario = join(folder, "live.weft");
         await writeFile(scenario, await (await fetch(`${driver.origin}/api/v1/export/scenario`)).text());
         const { hash } = await driver.state();
-        const { stdout } = await run(weft, ["sim", scenario]);
+        // Its checks may fail: the session may end in the middle of a change.
+        const { stdout } = await run(weft, ["sim", scenario]).catch(error => error);
         holds(stdout.includes(hash), `weft sim prints ${hash}; its last line: ${stdout.trim().split("\n").pop()}`);
     });
     await claim("the page has no errors", () => same(page.failures, []));
