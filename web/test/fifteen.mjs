@@ -30,6 +30,7 @@ async function linksAndSwitches(driver, { link, victim }) {
         await until("cut", linkState, state => state === 1);
         await driver.settle();
         same(await driver.page.evaluate(one => window.weft.store.fabric.links[one].state, link), 1, "state in the page");
+        same(await driver.page.evaluate(() => window.weft.view.overlay.strokes.filter(stroke => stroke.dash).length), 1, "broken lines on the map");
         await driver.press("Restore");
         await driver.proceed("restored", linkState, state => state === 0);
     });

@@ -42,7 +42,6 @@ export class GraphView {
     private painted: ((node: FabricNode) => string | null) | null = null;
     private figures: ((link: number) => number) | null = null;
     private unfolded = new Set<number>();
-    private downLinks = new Set<number>();
     private unindexed = false;
     private hovered = -1;
 
@@ -86,7 +85,6 @@ export class GraphView {
         const graph = new Graph({ multi: true, type: "undirected", allowSelfLoops: true });
         for (const node of fabric.nodes) if (node.kind === "switch" || node.leaf < 0) this.addNode(graph, node);
         for (const link of fabric.links) if (isTrunk(fabric, link)) this.addLink(graph, link);
-        this.downLinks = new Set(fabric.links.filter(isDown).map(link => link.index));
         this.graph = graph;
         this.sigma.setCustomBBox(frame(this.placement));
         this.unindexed = true;
@@ -221,10 +219,6 @@ export class GraphView {
     }
 
     updateLinks(indices: number[]): void {
-        for (const index of indices) {
-            if (isDown(this.fabric.links[index])) this.downLinks.add(index);
-            else this.downLinks.delete(index);
-        }
         const edges = indices.map(index => `l${index}`).filter(key => this.graph.hasEdge(key));
         this.redraw({ edges });
         this.drawOverlay();
@@ -302,7 +296,8 @@ export class GraphView {
     private drawOverlay(): void {
         if (!this.fabric) return;
         const strokes: Stroke[] = [], rings: Ring[] = [];
-        for (const link of this.downLinks) strokes.push(this.stroke({ link, colour: "bad", dash: true, width: 1.6 }));
+        for (const link of this.fabric.links)
+            if (isDown(link)) strokes.push(this.stroke({ link: link.index, colour: "bad", dash: true, width: 1.8 }));
         for (const { links, nodes } of this.marks.values()) {
             for (const mark of links) strokes.push(this.stroke(mark));
             for (const { node, colour, label } of nodes)
