@@ -15,7 +15,7 @@ export async function claim(text, run) {
     } catch (error) {
         failed++;
         console.log(`not ok ${claims} - ${text}`);
-        console.log(String(error?.stack ?? error).split("\n").slice(0, 12).map(line => `# ${line}`).join("\n"));
+        console.log(String(error?.stack ?? error).split("\n").slice(0, 30).map(line => `# ${line}`).join("\n"));
     }
 }
 

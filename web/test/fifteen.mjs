@@ -3,7 +3,7 @@
 import { claim, holds, same, until } from "./claims.mjs";
 import { legend } from "./driver.mjs";
 
-const STEP = 5000; /* ns: shorter than a wave */
+const STEP = 1000; /* ns: shorter than a wave */
 const decode = text => Buffer.from(text, "base64");
 const stateOf = (pairs, id) => pairs.find(([one]) => one === id)?.[1] ?? 0;
 
@@ -30,6 +30,7 @@ async function linksAndSwitches(driver, { link, victim }) {
         await until("cut", linkState, state => state === 1);
         await driver.settle();
         same(await driver.page.evaluate(one => window.weft.store.fabric.links[one].state, link), 1, "state in the page");
+        same(await driver.page.evaluate(() => window.weft.view.overlay.strokes.filter(stroke => stroke.dash).length), 1, "broken lines on the map");
         await driver.press("Restore");
         await driver.proceed("restored", linkState, state => state === 0);
     });

@@ -1,5 +1,6 @@
 // The layer above the graph: what is few and must be seen. Links that are down, the selection, a path, a
-// deadlock cycle, a multicast tree. It is a 2D canvas that is drawn after every frame of sigma.
+// deadlock cycle, a multicast tree. It is drawn after every frame of sigma on the canvas of the labels: one canvas
+// more would cost the browser time to compose it.
 import type Sigma from "sigma";
 
 export interface Stroke {
@@ -24,36 +25,20 @@ export interface Ring {
 export class Overlay {
     strokes: Stroke[] = [];
     rings: Ring[] = [];
-    private readonly canvas: HTMLCanvasElement;
 
     constructor(private readonly sigma: Sigma, private readonly textColour: () => [string, string]) {
-        this.canvas = document.createElement("canvas");
-        this.canvas.className = "overlay";
-        this.canvas.setAttribute("aria-hidden", "true");
-        const below = sigma.getCanvases().labels;
-        below.parentElement!.insertBefore(this.canvas, below);
         sigma.on("afterRender", () => this.draw());
     }
 
-    getCanvas(): HTMLCanvasElement {
-        return this.canvas;
-    }
-
-    draw(): void {
-        const { width, height } = this.sigma.getDimensions();
-        const ratio = window.devicePixelRatio || 1;
-        if (this.canvas.width !== Math.round(width * ratio) || this.canvas.height !== Math.round(height * ratio)) {
-            this.canvas.width = Math.round(width * ratio);
-            this.canvas.height = Math.round(height * ratio);
-            this.canvas.style.width = `${width}px`;
-            this.canvas.style.height = `${height}px`;
-        }
-        const context = this.canvas.getContext("2d");
+    private draw(): void {
+        const context = this.sigma.getCanvases().labels.getContext("2d");
         if (!context) return;
+        const ratio = window.devicePixelRatio || 1;
+        context.save();
         context.setTransform(ratio, 0, 0, ratio, 0, 0);
-        context.clearRect(0, 0, width, height);
         for (const stroke of this.strokes) this.drawStroke(context, stroke);
         for (const ring of this.rings) this.drawRing(context, ring);
+        context.restore();
     }
 
     private drawStroke(context: CanvasRenderingContext2D, stroke: Stroke): void {

@@ -60,7 +60,7 @@ export function picturePng(view: GraphView): Promise<Blob> {
     context.fillRect(0, 0, canvas.width, canvas.height);
     view.sigma.refresh();
     const layers = view.sigma.getCanvases();
-    for (const layer of [layers.edges, layers.nodes, view.overlay.getCanvas(), layers.labels])
+    for (const layer of [layers.edges, layers.nodes, layers.labels])
         if (layer) context.drawImage(layer, 0, 0, canvas.width, canvas.height);
     return new Promise((resolve, reject) =>
         canvas.toBlob(blob => blob ? resolve(blob) : reject(new Error("The browser made no image.")), "image/png"));

@@ -10,6 +10,7 @@ import { EdgeLineProgram, EdgeRectangleProgram, NodeCircleProgram } from "sigma/
 import { isDown, isTrunk, type Fabric, type FabricLink, type FabricNode } from "../fabric";
 import { Palette, faintness, linkColour, loadColour, nodeColour, type Colouring } from "./colour";
 import { Overlay, type Ring, type Stroke } from "./overlay";
+import { movement, RestingEdgeProgram, SAMPLE } from "./sampled";
 import { frame, place, type Placement } from "./placement";
 
 export type Selection = { kind: "node" | "link"; index: number } | null;
@@ -41,8 +42,8 @@ export class GraphView {
     private painted: ((node: FabricNode) => string | null) | null = null;
     private figures: ((link: number) => number) | null = null;
     private unfolded = new Set<number>();
-    private downLinks = new Set<number>();
     private unindexed = false;
+    private hovered = -1;
 
     constructor(private readonly container: HTMLElement) {
         this.palette = new Palette(document.documentElement);
@@ -52,7 +53,7 @@ export class GraphView {
             renderEdgeLabels: false,
             enableEdgeEvents: false,
             defaultEdgeType: "line",
-            edgeProgramClasses: { line: EdgeLineProgram, rectangle: EdgeRectangleProgram },
+            edgeProgramClasses: { line: EdgeLineProgram, resting: RestingEdgeProgram, rectangle: EdgeRectangleProgram },
             nodeProgramClasses: { circle: NodeCircleProgram },
             labelFont: "system-ui, sans-serif",
             labelSize: 11,
@@ -60,7 +61,7 @@ export class GraphView {
             labelGridCellSize: 90,
             labelRenderedSizeThreshold: 0,
             defaultDrawNodeLabel: (context, data) => this.drawLabel(context, data as unknown as LabelData),
-            defaultDrawNodeHover: (context, data) => this.drawLabel(context, data as unknown as LabelData, true),
+            defaultDrawNodeHover: () => {},
             minEdgeThickness: 0.7,
             stagePadding: 0,
             zIndex: false,
@@ -69,6 +70,8 @@ export class GraphView {
             nodeReducer: (key, data) => this.reduceNode(key, data),
             edgeReducer: (key, data) => this.reduceEdge(key, data),
         });
+        // Layers that are never drawn on still cost the browser time to compose them.
+        for (const layer of ["edgeLabels", "hovers", "hoverNodes"]) this.sigma.getCanvases()[layer].style.display = "none";
         this.overlay = new Overlay(this.sigma, () => [this.palette.get("text"), this.palette.get("panel")]);
         this.listen();
     }
@@ -82,7 +85,6 @@ export class GraphView {
         const graph = new Graph({ multi: true, type: "undirected", allowSelfLoops: true });
         for (const node of fabric.nodes) if (node.kind === "switch" || node.leaf < 0) this.addNode(graph, node);
         for (const link of fabric.links) if (isTrunk(fabric, link)) this.addLink(graph, link);
-        this.downLinks = new Set(fabric.links.filter(isDown).map(link => link.index));
         this.graph = graph;
         this.sigma.setCustomBBox(frame(this.placement));
         this.unindexed = true;
@@ -109,15 +111,11 @@ export class GraphView {
     }
 
     /** A name beside its node, if it fits between this node and the next; without the number of hosts if only that fits. */
-    private drawLabel(context: CanvasRenderingContext2D, data: LabelData, always = false): void {
+    private drawLabel(context: CanvasRenderingContext2D, data: LabelData): void {
         const room = (data.host ? Math.min(60, this.placement.pitch * 0.16) : this.placement.pitch) * this.pixelsPerUnit() - 2 * data.size - 6;
         context.font = "11px system-ui, sans-serif";
-        const text = always ? data.label : [data.label, data.short].find(name => context.measureText(name).width <= room);
+        const text = [data.label, data.short].find(name => context.measureText(name).width <= room);
         if (!text) return;
-        if (always) {
-            context.fillStyle = this.palette.get("panel");
-            context.fillRect(data.x + data.size + 1, data.y - 9, context.measureText(text).width + 6, 18);
-        }
         context.fillStyle = this.palette.get("text");
         context.fillText(text, data.x + data.size + 4, data.y + 4);
     }
@@ -165,7 +163,7 @@ export class GraphView {
             ...data,
             color: few ? this.palette.get(colour) : this.palette.faint(colour, faintness(colour)),
             size: (thin ? 1.2 : 1.8) * (links < 300 ? 1.5 : 1),
-            type: few ? "rectangle" : "line",
+            type: few ? "rectangle" : link.index % SAMPLE ? "resting" : "line",
             hidden: isDown(link),
         };
     }
@@ -221,10 +219,6 @@ export class GraphView {
     }
 
     updateLinks(indices: number[]): void {
-        for (const index of indices) {
-            if (isDown(this.fabric.links[index])) this.downLinks.add(index);
-            else this.downLinks.delete(index);
-        }
         const edges = indices.map(index => `l${index}`).filter(key => this.graph.hasEdge(key));
         this.redraw({ edges });
         this.drawOverlay();
@@ -302,7 +296,8 @@ export class GraphView {
     private drawOverlay(): void {
         if (!this.fabric) return;
         const strokes: Stroke[] = [], rings: Ring[] = [];
-        for (const link of this.downLinks) strokes.push(this.stroke({ link, colour: "bad", dash: true, width: 1.6 }));
+        for (const link of this.fabric.links)
+            if (isDown(link)) strokes.push(this.stroke({ link: link.index, colour: "bad", dash: true, width: 1.8 }));
         for (const { links, nodes } of this.marks.values()) {
             for (const mark of links) strokes.push(this.stroke(mark));
             for (const { node, colour, label } of nodes)
@@ -316,9 +311,12 @@ export class GraphView {
         if (selection?.kind === "node" && this.fabric.nodes[selection.index])
             rings.push({ at: this.point(selection.index), colour: this.palette.get("accent"), radius: 12,
                 label: this.fabric.nodes[selection.index].name });
+        const hovered = this.fabric.nodes[this.hovered];
+        if (hovered) rings.push({ at: this.point(hovered.index), colour: this.palette.get("quiet"), radius: 10,
+            label: hovered.hosts.length ? `${hovered.name}, ${hovered.hosts.length} hosts` : hovered.name });
         this.overlay.strokes = strokes;
         this.overlay.rings = rings;
-        this.overlay.draw();
+        this.sigma.scheduleRender();
     }
 
     // The camera.
@@ -365,9 +363,17 @@ export class GraphView {
     private listen(): void {
         this.sigma.on("afterProcess", () => { this.unindexed = false; });
         this.sigma.on("clickNode", ({ node }) => this.onSelect({ kind: "node", index: Number(node.slice(1)) }));
+        this.sigma.on("enterNode", ({ node }) => { this.hovered = Number(node.slice(1)); this.drawOverlay(); });
+        this.sigma.on("leaveNode", () => { this.hovered = -1; this.drawOverlay(); });
         this.sigma.on("clickStage", ({ event }) => {
             const link = this.linkAt(event.x, event.y);
             this.onSelect(link < 0 ? null : { kind: "link", index: link });
+        });
+        let rest = 0;
+        this.sigma.getCamera().on("updated", () => {
+            movement.moving = true;
+            window.clearTimeout(rest);
+            rest = window.setTimeout(() => { movement.moving = false; this.sigma.scheduleRender(); }, 200);
         });
         // After the frame and not at the camera's event: positions in the window are those of the last frame.
         let scheduled = 0, seen = "";
