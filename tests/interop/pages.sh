@@ -7,11 +7,10 @@ need curl python3
 if ! python3 -c 'import yaml' 2>/dev/null; then need python3-yaml; fi
 
 "$WEFT" topo gen kary 2 3 >tree.net
-mkdir run
 background "$WEFT" fabric tree.net --web 0 --socket "$work/socket" >fabric.out 2>&1
 serving "$background_id" 30 grep -q token= fabric.out
 export WEFT_SOCKET=$work/socket
-LD_PRELOAD=$PRELOAD background env LD_PRELOAD="$PRELOAD" "$WEFT" sm --web 0 --log sm.log --control none
+background env LD_PRELOAD="$PRELOAD" "$WEFT" sm --web 0 --log sm.log --control none
 serving "$background_id" 30 grep -q 'subnet up' sm.log
 
 # of fabric.out|sm.log: sets url and token
