@@ -159,6 +159,9 @@ static void write_problems(struct watch *watch)
     for (size_t i = 0; i < problems.items.count && i < PROBLEMS_SHOWN; i++) {
         const struct problem *problem = &problems.items.items[i];
         struct api_place place = api_place_of(&watch->view.places, problem->place);
+        const char *other = strchr(problem->text, '('); /* "its link is down (leaf3 port 7)" */
+        if (place.link == TOPOLOGY_NONE && other)
+            place.link = api_place_of(&watch->view.places, other + 1).link;
         json_begin_object(&json, NULL);
         json_string(&json, "kind", problem_kind_name(problem->kind));
         json_string(&json, "place", problem->place);
