@@ -156,7 +156,8 @@ claim "the log names each key without effect once" names_each_once
 printf 'sm_priority 16\ncolour red\nsweep_interval 5\nrouting_engine fastest\nvirtual_enabled 2\n' >wrong.conf
 errors_at_once() {
     exits_with 2 "$WEFT" sm --config wrong.conf --once 2>wrong.err && [ "$(grep -c 'wrong.conf:[1245]: ' wrong.err)" = 4 ] &&
-        exits_with 2 "$WEFT" sm --check-config wrong.conf >wrong.out 2>/dev/null && contains '^5 keys: 1 in force, .* 4 errors$' wrong.out
+        exits_with 2 "$WEFT" sm --check-config wrong.conf >wrong.out 2>&1 && contains '^5 keys: 1 in force, .* 4 errors$' wrong.out &&
+        [ "$(grep -c 'wrong.conf:[1245]: ' wrong.out)" = 4 ]
 }
 claim "all errors of a file are printed in one run" errors_at_once
 

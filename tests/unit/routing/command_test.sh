@@ -230,6 +230,9 @@ claim 'a user route for an unknown switch is refused' status 2 route ring --engi
 echo 'S0 H9 1' >user
 part="user:1: no port, or more than one, is 'H9'"
 claim 'a user route to an unknown destination is refused' status 2 route ring --engine updn --user-routes user
+echo 'S0 H2 99' >user
+part="user:1: 'S0' has no port 99"
+claim 'a user route over an unknown port is refused' status 2 route ring --engine updn --user-routes user
 
 for try in "no engine 'best'|route|paper|--engine|best" "did you mean 'ftree'|route|paper|--engine|updn,ftre" 'expected an engine|route|paper' \
     'one net file|route|--engine|fera' 'No such file|route|absent|--engine|fera' \
