@@ -15,9 +15,10 @@ static const char help[] =
     "libibumad, so it runs on hardware, on ibsim ('ibsim-run weft sm') and on a weft\n"
     "fabric ('weft fabric NET -- weft sm').\n"
     "\n"
-    "  --once           end when the subnet is up: 0 if it is, 1 if it could not be,\n"
-    "                   3 if nodes do not answer or refuse their settings\n"
-    "                   brought up, or a file of --dump or --state not be written\n"
+    "  --once           end when the subnet is up. Exit status: 0 it is up; 1 it\n"
+    "                   could not be brought up, or a file of --dump or --state could\n"
+    "                   not be written; 3 it is up, but nodes do not answer or refuse\n"
+    "                   their settings\n"
     "  --engine E[,E ...]\n"
     "                   routing engine (default: updn); of several engines, the\n"
     "                   first that does not refuse: see below\n"
@@ -70,7 +71,8 @@ static void print_error(const struct err *err)
     command_error("sm", err);
 }
 
-/* Reads a configuration and prints what its lines do, or (`path` NULL) that of the options. */
+/* Reads a configuration and prints what its lines do, with their errors, or (`path` NULL) that of
+ * the options. */
 static int show_config(const struct daemon_options *options, const char *path)
 {
     struct config config;
@@ -83,15 +85,19 @@ static int show_config(const struct daemon_options *options, const char *path)
         status = config_set(&config, options->settings[i].key, options->settings[i].value, &err);
     if (status == 0)
         status = config_finish(&config, &err);
-    if (path)
+    bool printed = path && config.lines.count > 0; /* all errors of lines are in `out` */
+    if (path && (status == 0 || printed))
         config_print_lines(&config, &out);
     else if (status == 0)
         config_print(&config, &out);
-    for (size_t i = 0; i + 1 < config.errors.count; i++)
+    for (size_t i = 0; !printed && i + 1 < config.errors.count; i++)
         print_error(&config.errors.items[i]);
+    bool told = printed && config.errors.count > 0;
     config_release(&config);
-    int printed = command_print("sm", &out);
-    return status < 0 ? command_error("sm", &err) : printed;
+    int result = command_print("sm", &out);
+    if (status == 0)
+        return result;
+    return told ? EXIT_USAGE : command_error("sm", &err);
 }
 
 static int run_sm(int argc, char **argv)

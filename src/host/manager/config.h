@@ -73,6 +73,7 @@ struct config {
     struct guid_list allowed_sm_guids;
     bool reading_keys;               /* the lines are those of key_file */
     const char *values[CONFIG_KEYS]; /* as text, by key; NULL: default */
+    uint32_t set_by[CONFIG_KEYS];    /* by key: 1 + the index in `lines` that set it; 0: none */
     struct config_source {
         const char *key, *file; /* file: NULL for the command line */
         unsigned line;

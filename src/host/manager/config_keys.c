@@ -250,7 +250,7 @@ const struct key config_keys[] = {
     {NONE("cc_ca_cong_setting_trigger_threshold", "0 0", NO_CC)},
     {NONE("cc_ca_cong_setting_ccti_min", "0 0", NO_CC)},
     {NONE("cc_cct", "(null)", NO_CC)},
-    {NONE("connect_roots", "FALSE", "weft's engines always connect the roots, without cycles")},
+    {NONE("connect_roots", "FALSE", "every engine always connects the roots, without cycles")},
     {NONE("console", "off", "weft has no console: use weft ctl")},
     {NONE("console_port", "10000", "weft has no console: use weft ctl")},
     {NONE("daemon", "FALSE",

@@ -152,7 +152,9 @@ static void put_switch(const struct drawing *drawing, uint32_t at)
     text_printf(drawing->out, "  s%u [label=<", at);
     put_label(drawing->out, node->description, SWITCH_LETTERS);
     if (hosts && !drawing->whole_hosts)
-        text_printf(drawing->out, "<br/><font point-size=\"9\" color=\"#666666\">%u host%s</font>",
+        text_printf(drawing->out, /* with a gap below underscores of the name */
+                    "<br/><font point-size=\"3\"> <br/></font>"
+                    "<font point-size=\"9\" color=\"#666666\">%u host%s</font>",
                     hosts, hosts == 1 ? "" : "s");
     text_printf(drawing->out, ">, fillcolor=\"%s\", color=\"%s\"", colours[colour].fill,
                 colours[colour].line);
@@ -228,6 +230,8 @@ static void put_links(const struct drawing *drawing, const uint32_t *row, uint32
                         drawing->style == STYLE_ROWS ? 1.5 + (at + to) % 3 : 1.5);
         else if (copies > 1)
             text_printf(drawing->out, ", label=\"×%u\"", copies);
+        if (drawing->detailed && drawing->style == STYLE_DOT && row[at] == row[to])
+            text_puts(drawing->out, ", labelangle=-50"); /* away from lines to other rows */
         text_puts(drawing->out, "]\n");
     }
 }
@@ -296,6 +300,11 @@ static uint64_t row_width(const struct drawing *drawing)
     return drawing->whole_hosts && hosts > width ? hosts : width;
 }
 
+static uint64_t clamp(uint64_t value, uint64_t least, uint64_t most)
+{
+    return value < least ? least : value > most ? most : value;
+}
+
 static void place_rows(const struct drawing *drawing)
 {
     assert(drawing->layered && drawing->level_count >= 2);
@@ -307,7 +316,9 @@ static void place_rows(const struct drawing *drawing)
     uint32_t *group = arena_alloc(&memory, graph->switch_count * sizeof *group);
     bool hosts = drawing->whole_hosts;
     uint64_t width = row_width(drawing);
-    uint64_t gap = width / 7 < 130 ? 130 : width / 7 > 420 ? 420 : width / 7;
+    /* Port numbers need steep lines. */
+    uint64_t gap = drawing->detailed ? clamp(width / 4, 200, 600) : clamp(width / 7, 130, 420);
+    uint64_t host_gap = drawing->detailed ? clamp(width / 12, 110, 200) : 110;
     graph_components(graph, level, drawing->level_count - 1,
                      group); /* connected below the top level */
     for (uint32_t which = 0; which < drawing->level_count; which++) {
@@ -328,7 +339,7 @@ static void place_rows(const struct drawing *drawing)
             place[row[i].node] = (2 * (uint64_t)i + 1) * UNIT / 2 / count;
         if (which == 0 && hosts)
             place_hosts(drawing, row, count, width);
-        uint64_t y = which * gap + (hosts ? 110 : 0);
+        uint64_t y = which * gap + (hosts ? host_gap : 0);
         for (uint32_t i = 0; i < count; i++)
             put_place(drawing->out, 's', row[i].node, place[row[i].node] * width / UNIT, y);
     }
