@@ -135,6 +135,16 @@ static int add_machine_options(struct option_values *words, const char *place, c
     return EXIT_HOLDS;
 }
 
+/* Prints the server's answer; returns the exit status. */
+static int print_result(struct text *out, int result, bool vm, bool json)
+{
+    bool refused = result < 0 && !(vm && json);
+    if (refused)
+        fputs("weft ctl: ", stderr);
+    ctl_print_answer(refused ? stderr : stdout, out);
+    return result >= 0 ? EXIT_HOLDS : !vm || result == -EINVAL ? EXIT_USAGE : EXIT_FAILS;
+}
+
 static int run_ctl(int argc, char **argv)
 {
     const char *path = NULL, *on = NULL, *to = NULL, *mode = NULL, *timeout = NULL;
@@ -200,11 +210,7 @@ static int run_ctl(int argc, char **argv)
         command_error("ctl", &err);
         status = status == -ETIMEDOUT ? EXIT_FAILS : EXIT_USAGE;
     } else if (status == 0) {
-        bool refused = result < 0 && !(vm && json);
-        if (refused)
-            fputs("weft ctl: ", stderr);
-        ctl_print_answer(refused ? stderr : stdout, &out);
-        status = result >= 0 ? EXIT_HOLDS : !vm || result == -EINVAL ? EXIT_USAGE : EXIT_FAILS;
+        status = print_result(&out, result, vm, json);
     }
     vec_release(&words);
     text_release(&out);

@@ -4,18 +4,17 @@
 #include "base/record.h"
 
 #include "base/time.h"
+#include "host/daemon/control_reply.h"
 #include "host/daemon/event_stream.h"
 #include "host/daemon/machine_control.h"
 #include "host/files/dumps.h"
 #include "host/socket/listener.h"
 #include "host/socket/protocol.h"
-#include "perf/report.h"
+#include "perf/commands.h"
 #include "subnet/names.h"
 
 #include <assert.h>
 #include <errno.h>
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -26,11 +25,7 @@
 enum {
     EVENTS_KEPT = 256,
     CLIENTS_MOST = 32, /* connected, without a request yet */
-    REPLIES_MOST = 32, /* threads that send an answer */
     WORDS_MOST = 8,
-    CHUNK = 32 * 1024,
-    SEND_SECONDS = 5,   /* time limit for a client to read a part of an answer */
-    REPLY_SECONDS = 60, /* and the whole answer */
 };
 static const uint64_t request_timeout = 5 * NS_PER_S;
 
@@ -288,46 +283,14 @@ static int answer_port(const struct call *call, struct text *out)
     return status < 0 ? refuse_command(out, err.message) : 0;
 }
 
-/* counters [NODE [PORT]] */
-static int answer_counters(struct call *call, struct text *out)
+static struct perf_command perf_command_of(const struct call *call)
 {
-    const struct subnet *subnet = sm_subnet(call->sm);
-    uint32_t node = SUBNET_NONE;
-    uint64_t number = 0;
-    if (call->count > 3 || (call->count == 3 && !parse_bounded(call->words[2], 1, 254, &number)))
-        return refuse_command(out, "expected: counters [NODE [PORT]]");
-    if (call->count > 1)
-        node = subnet_find_node(subnet, call->words[1]);
-    if (call->count > 1 && node == SUBNET_NONE)
-        return refuse_command(out, "no single node has this name or GUID");
-    if (number && !perf_port_counters(call->access->perf,
-                                      number <= subnet->nodes.items[node].port_count
-                                          ? subnet->nodes.items[node].first_port + (uint32_t)number
-                                          : SUBNET_NONE))
-        return refuse_command(out, "this port was not read: its link is not active");
-    call->counters =
-        counter_snapshot_take(call->access->perf, subnet, call->now, node, (unsigned)number);
-    return 0;
-}
-
-/* top [load|wait|errors|discards] [hour] [ROWS] */
-static int answer_top(const struct call *call, struct text *out)
-{
-    struct top_options options = {.key = RANK_LOAD, .rows = TOP_ROWS};
-    uint64_t rows = 0;
-    for (unsigned i = 1; i < call->count; i++) {
-        const char *word = call->words[i];
-        if (strcmp(word, "hour") == 0)
-            options.hour = true;
-        else if (parse_bounded(word, 1, TOP_ROWS_MOST, &rows))
-            options.rows = (unsigned)rows;
-        else if (!rank_key_parse(word, &options.key))
-            return refuse_command(out,
-                                  "expected: top [load|wait|errors|discards] [hour] [ROWS], with "
-                                  "at most 1000 rows");
-    }
-    top_print(call->access->perf, sm_subnet(call->sm), call->now, &options, call->json, out);
-    return 0;
+    return (struct perf_command){.perf = call->access->perf,
+                                 .subnet = sm_subnet(call->sm),
+                                 .now = call->now,
+                                 .json = call->json,
+                                 .words = call->words,
+                                 .count = call->count};
 }
 
 static int run_command(struct call *call, struct text *out)
@@ -343,10 +306,11 @@ static int run_command(struct call *call, struct text *out)
     if (call->count == 2 && strcmp(command, "handover") == 0 &&
         strcmp(call->words[1], "status") == 0)
         return answer_handover(call, out);
+    struct perf_command perf = perf_command_of(call);
     if (strcmp(command, "counters") == 0)
-        return answer_counters(call, out);
+        return perf_command_counters(&perf, &call->counters, out);
     if (strcmp(command, "top") == 0)
-        return answer_top(call, out);
+        return perf_command_top(&perf, out);
     if (call->count != 1)
         return refuse_command(
             out, "the manager's commands are single words: status, problems, topology, "
@@ -388,97 +352,6 @@ static int run_command(struct call *call, struct text *out)
 }
 
 /* ---- connections ---- */
-
-static atomic_uint replies; /* threads that send one */
-
-/* An answer that a thread prints and sends, which may take seconds. */
-struct reply_task {
-    int fd, result;
-    bool json;
-    struct text text;
-    struct dump_snapshot *snapshot;    /* printed instead of the text, or NULL */
-    struct counter_snapshot *counters; /* the same */
-};
-
-static void print_tables(struct reply_task *task)
-{
-    char *words = NULL;
-    size_t length = 0;
-    if (task->json) {
-        dump_print_lfts_json(task->snapshot, &task->text);
-        return;
-    }
-    FILE *file = open_memstream(&words, &length);
-    if (!file)
-        return;
-    dump_print_lfts(task->snapshot, file);
-    fclose(file);
-    text_append(&task->text, words ? words : "", length);
-    free(words);
-}
-
-static time_t monotonic_seconds(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec;
-}
-
-/* Sends the answer and closes the connection. A client that reads too slowly gets a part of it. */
-static void finish_reply(struct reply_task *task, int flags)
-{
-    struct text packets = {0};
-    time_t until = monotonic_seconds() + REPLY_SECONDS;
-    if (task->snapshot)
-        print_tables(task);
-    if (task->counters)
-        counter_snapshot_print(task->counters, task->json, &task->text);
-    struct answer head = {task->result, (uint32_t)task->text.length};
-    text_append(&packets, (const char *)&head, sizeof head);
-    text_append(&packets, task->text.length ? task->text.data : "", task->text.length);
-    for (size_t at = 0; at < packets.length && monotonic_seconds() < until;) {
-        size_t chunk = packets.length - at < CHUNK ? packets.length - at : CHUNK;
-        if (send(task->fd, packets.data + at, chunk, MSG_NOSIGNAL | flags) < 0)
-            break; /* the client is too slow, or closed the connection */
-        at += chunk;
-    }
-    close(task->fd);
-    dump_snapshot_free(task->snapshot);
-    counter_snapshot_free(task->counters);
-    text_release(&packets);
-    text_release(&task->text);
-    mem_free(task);
-}
-
-static void *send_reply(void *task)
-{
-    finish_reply(task, 0);
-    atomic_fetch_sub(&replies, 1);
-    return NULL;
-}
-
-/* If REPLIES_MOST threads are running, an answer that fits into the socket's buffer is sent at
- * once, and a longer one is refused. */
-static void start_reply(struct reply_task *task)
-{
-    const struct timeval patience = {.tv_sec = SEND_SECONDS};
-    pthread_t thread;
-    setsockopt(task->fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
-    if (atomic_fetch_add(&replies, 1) < REPLIES_MOST &&
-        pthread_create(&thread, NULL, send_reply, task) == 0) {
-        pthread_detach(thread);
-        return;
-    }
-    atomic_fetch_sub(&replies, 1);
-    if (task->snapshot || task->counters) {
-        dump_snapshot_free(task->snapshot);
-        counter_snapshot_free(task->counters);
-        task->snapshot = NULL;
-        task->counters = NULL;
-        task->result = refuse_command(&task->text, "too many clients read tables; try again");
-    }
-    finish_reply(task, MSG_DONTWAIT);
-}
 
 /* Returns false if this is no valid request to a manager. */
 static bool parse_request(const struct request *request, size_t length, struct call *call)
@@ -534,7 +407,7 @@ static void receive_command(struct call *call, int fd)
         event_stream_add(&control->followers, fd, call->json);
         return;
     }
-    struct reply_task *task = mem_zalloc(1, sizeof *task);
+    struct control_reply *task = mem_zalloc(1, sizeof *task);
     call->snapshot = NULL;
     call->counters = NULL;
     task->fd = fd;
@@ -542,7 +415,7 @@ static void receive_command(struct call *call, int fd)
     task->result = run_command(call, &task->text);
     task->snapshot = call->snapshot;
     task->counters = call->counters;
-    start_reply(task);
+    control_reply_start(task);
 }
 
 /* Checked in addition to the mode of the socket, which somebody may have changed. */

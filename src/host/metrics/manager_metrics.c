@@ -69,7 +69,7 @@ static void put_labelled(struct text *out, const char *name, const char *type, c
     }
 }
 #define PUT_LABELLED(out, name, type, help, label, samples)                                        \
-    put_labelled(out, name, type, help, label, samples, sizeof samples / sizeof *samples)
+    put_labelled(out, name, type, help, label, (samples), sizeof(samples) / sizeof *(samples))
 
 static void print_state(const struct manager_metrics *m, struct text *out)
 {

@@ -1,0 +1,102 @@
+#include "host/daemon/control_reply.h"
+
+#include "base/mem.h"
+#include "host/socket/protocol.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    REPLIES_MOST = 32, /* threads that send an answer */
+    CHUNK = 32 * 1024,
+    SEND_SECONDS = 5,   /* time limit for a client to read a part of an answer */
+    REPLY_SECONDS = 60, /* and the whole answer */
+};
+
+static atomic_uint replies; /* threads that send one */
+
+static void print_tables(struct control_reply *task)
+{
+    char *words = NULL;
+    size_t length = 0;
+    if (task->json) {
+        dump_print_lfts_json(task->snapshot, &task->text);
+        return;
+    }
+    FILE *file = open_memstream(&words, &length);
+    if (!file)
+        return;
+    dump_print_lfts(task->snapshot, file);
+    fclose(file);
+    text_append(&task->text, words ? words : "", length);
+    free(words);
+}
+
+static time_t monotonic_seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec;
+}
+
+/* Sends the answer and closes the connection. A client that reads too slowly gets a part of it. */
+static void finish_reply(struct control_reply *task, int flags)
+{
+    struct text packets = {0};
+    time_t until = monotonic_seconds() + REPLY_SECONDS;
+    if (task->snapshot)
+        print_tables(task);
+    if (task->counters)
+        counter_snapshot_print(task->counters, task->json, &task->text);
+    struct answer head = {task->result, (uint32_t)task->text.length};
+    text_append(&packets, (const char *)&head, sizeof head);
+    text_append(&packets, task->text.length ? task->text.data : "", task->text.length);
+    for (size_t at = 0; at < packets.length && monotonic_seconds() < until;) {
+        size_t chunk = packets.length - at < CHUNK ? packets.length - at : CHUNK;
+        if (send(task->fd, packets.data + at, chunk, MSG_NOSIGNAL | flags) < 0)
+            break; /* the client is too slow, or closed the connection */
+        at += chunk;
+    }
+    close(task->fd);
+    dump_snapshot_free(task->snapshot);
+    counter_snapshot_free(task->counters);
+    text_release(&packets);
+    text_release(&task->text);
+    mem_free(task);
+}
+
+static void *send_reply(void *task)
+{
+    finish_reply(task, 0);
+    atomic_fetch_sub(&replies, 1);
+    return NULL;
+}
+
+/* If REPLIES_MOST threads are running, an answer that fits into the socket's buffer is sent at
+ * once, and a longer one is refused. */
+void control_reply_start(struct control_reply *task)
+{
+    const struct timeval patience = {.tv_sec = SEND_SECONDS};
+    pthread_t thread;
+    setsockopt(task->fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+    if (atomic_fetch_add(&replies, 1) < REPLIES_MOST &&
+        pthread_create(&thread, NULL, send_reply, task) == 0) {
+        pthread_detach(thread);
+        return;
+    }
+    atomic_fetch_sub(&replies, 1);
+    if (task->snapshot || task->counters) {
+        dump_snapshot_free(task->snapshot);
+        counter_snapshot_free(task->counters);
+        task->snapshot = NULL;
+        task->counters = NULL;
+        task->result = -EINVAL;
+        text_puts(&task->text, "too many clients read tables; try again");
+    }
+    finish_reply(task, MSG_DONTWAIT);
+}
