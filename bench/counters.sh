@@ -2,8 +2,8 @@
 # bench/counters.sh [HOSTS] [REPEATS] [QUERIES]: the counters of all ports, and what reading them costs others.
 #
 # weft sm reads all ports of a fat tree on a weft fabric; ibqueryerrors of infiniband-diags reads the same ports
-# of the same fabric. Then one client sends PathRecord queries, one at a time, alternately without readings and
-# during a round of the default interval. The machine is noisy: compare only ratios within one run.
+# of the same fabric. Then one client sends PathRecord queries, one at a time, and a link fails and returns,
+# alternately without readings and during a round of the default interval. The machine is noisy: compare only ratios within one run.
 # shellcheck source=../tests/interop/fabrics.sh
 . "$(dirname "$0")/../tests/interop/fabrics.sh"
 : "${SA_CLIENT:?the path of sa_client}"
@@ -43,15 +43,32 @@ printf '%s ports of %s hosts: weft sm %s s (median of %s rounds), ibqueryerrors 
     "$(top | jq .ports)" "$hosts" "$ours" "$repeats" "$theirs"
 awk -v a="$ours" -v b="$theirs" 'BEGIN { printf "ratio    %.1f\n", b / a }'
 
+# change COMMAND...: milliseconds of the change that it causes, by the log
+ups() { grep -c ' up  *subnet up' weft.log; }
+change() {
+    local before
+    before=$(ups)
+    "$WEFT" ctl "$@" >/dev/null
+    wait_until 60 eval "[ \$(ups) -gt $before ]"
+    grep ' up  *subnet up' weft.log | tail -n 1 | sed -nE 's/.*; ([0-9.]+) ms \(.*/\1/p'
+}
 ask() { WEFT_ATTACH=H10 on_running_weft "$SA_CLIENT" load "$queries" 1 | awk '{ print $14, $16, 1e6 / $12 }'; }
+leaf=$(sed -nE 's/^Switch.*# "([^ "]+).*/\1/p' fattree.net | tail -n 1)
 for ((i = 0; i < repeats; i++)); do
     interval never
     ask >>quiet.out
+    change link down "$leaf" 1 >>quiet_changes.out
+    change link up "$leaf" 1 >>quiet_changes.out
     interval 30s
     ask >>busy.out
+    interval 30s
+    change link down "$leaf" 1 >>busy_changes.out
+    change link up "$leaf" 1 >>busy_changes.out
 done
 for ((column = 1; column <= 3; column++)); do
     quiet=$(awk -v c=$column '{ print $c }' quiet.out | median) busy=$(awk -v c=$column '{ print $c }' busy.out | median)
     awk -v n="$column" -v a="$quiet" -v b="$busy" 'BEGIN { split("median,99 %,mean", name, ",")
         printf "PathRecord queries, %s: %.0f us without readings, %.0f us during a round; ratio %.2f\n", name[n], a, b, b / a }'
 done
+quiet=$(median <quiet_changes.out) busy=$(median <busy_changes.out)
+awk -v a="$quiet" -v b="$busy" 'BEGIN { printf "change of a link: %.2f ms without readings, %.2f ms during a round; ratio %.2f\n", a, b, b / a }'

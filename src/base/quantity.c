@@ -110,7 +110,7 @@ static const char *put_quantity(double value, const char *unit_name, bool brief,
     if (!isfinite(value))
         return quantity_number(value, 0, buffer);
     bool is_share = strcmp(unit_name, "share") == 0;
-    bool is_whole = value == floor(value) && fabs(value) < 1e7;
+    bool is_whole = value == floor(value) && fabs(value) < (unit.symbol ? 1e4 : 1e7);
     if (is_share) {
         value *= 100;
         unit.shown = "%";

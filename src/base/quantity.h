@@ -1,8 +1,8 @@
 /* Numbers for people: three significant digits, an SI prefix, a unit; and round ticks for axes.
  *
  * Units are those of results.h: "s", "bits/s", "bytes", "share", or a word such as "packets" and
- * "packets/s". Shares become percent; whole counts keep all their digits up to seven. Doubles
- * suffice, since no simulation depends on these numbers. */
+ * "packets/s". Shares become percent; whole counts keep all their digits up to seven, bytes up to
+ * four. Doubles suffice, since no simulation depends on these numbers. */
 #ifndef WEFT_BASE_QUANTITY_H
 #define WEFT_BASE_QUANTITY_H
 

@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/line_reader.h"
 #include "base/mem.h"
+#include "base/nearest.h"
 #include "base/parse.h"
 #include "topology/topology.h"
 
@@ -48,6 +49,24 @@ static const struct option_spec *find_option(const struct option_spec *specs, co
     return NULL;
 }
 
+/* Names the option that was probably meant. */
+static int refuse_option(const char *command, const struct option_spec *specs, const char *argument)
+{
+    enum { OPTIONS_MOST = 64 };
+    const char *names[OPTIONS_MOST], *near = NULL;
+    char name[64];
+    size_t count = 0;
+    for (; specs[count].name && count < OPTIONS_MOST; count++)
+        names[count] = specs[count].name;
+    if (argument[1] == '-') {
+        snprintf(name, sizeof name, "%.*s", (int)strcspn(argument + 2, "="), argument + 2);
+        near = nearest_word(name, names, count);
+    }
+    command_usage(command, "unknown option '%s'%s%s%s", argument, near ? "; did you mean '--" : "",
+                  near ? near : "", near ? "'?" : "");
+    return -1;
+}
+
 static int take_value(const char *command, const struct option_spec *spec, const char *value)
 {
     assert(spec->values || spec->value || spec->number);
@@ -72,7 +91,7 @@ static int take_option(const char *command, int argc, char **argv, int at,
     const char *value;
     const struct option_spec *spec = find_option(specs, argv[at], &value);
     if (!spec)
-        return command_usage(command, "unknown option '%s'", argv[at]), -1;
+        return refuse_option(command, specs, argv[at]);
     if (spec->flag) {
         if (value)
             return command_usage(command, "option '--%s' takes no value", spec->name), -1;

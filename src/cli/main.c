@@ -2,6 +2,8 @@
 #include "cli/command.h"
 #include "cli/version.h"
 
+#include "base/nearest.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -65,6 +67,11 @@ int main(int argc, char **argv)
         }
         return commands[i]->run(argc - 1, argv + 1);
     }
-    fprintf(stderr, "weft: no command '%s'; 'weft --help' lists them\n", name);
+    const char *names[COMMAND_COUNT];
+    for (int i = 0; i < COMMAND_COUNT; i++)
+        names[i] = commands[i]->name;
+    const char *near = nearest_word(name, names, COMMAND_COUNT);
+    fprintf(stderr, "weft: no command '%s'%s%s%s ('weft --help' lists them)\n", name,
+            near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
     return EXIT_USAGE;
 }

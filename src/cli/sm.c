@@ -15,9 +15,10 @@ static const char help[] =
     "libibumad, so it runs on hardware, on ibsim ('ibsim-run weft sm') and on a weft\n"
     "fabric ('weft fabric NET -- weft sm').\n"
     "\n"
-    "  --once           end when the subnet is up: 0 if it is, 1 if it could not be,\n"
-    "                   3 if nodes do not answer or refuse their settings\n"
-    "                   brought up, or a file of --dump or --state not be written\n"
+    "  --once           end when the subnet is up. Exit status: 0 it is up; 1 it\n"
+    "                   could not be brought up, or a file of --dump or --state could\n"
+    "                   not be written; 3 it is up, but nodes do not answer or refuse\n"
+    "                   their settings\n"
     "  --engine E[,E ...]\n"
     "                   routing engine (default: updn); of several engines, the\n"
     "                   first that does not refuse: see below\n"
@@ -41,6 +42,9 @@ static const char help[] =
     "                   partitions in OpenSM's format (default: none, all ports\n"
     "                   can communicate)\n"
     "  --control PATH   listen at PATH for 'weft ctl --socket PATH'\n"
+    "  --web [ADDRESS:]PORT\n"
+    "                   serve the live page, on the loopback address unless ADDRESS\n"
+    "                   is given; the log has its URL with the token for changes\n"
     "  --metrics [ADDRESS:]PORT\n"
     "                   serve metrics in the format of Prometheus at /metrics, on the\n"
     "                   loopback address unless ADDRESS is given; also unix:PATH\n"
@@ -66,14 +70,15 @@ static void print_more(FILE *out)
     print_engines(out, 2);
 }
 
-enum { SETTING_COUNT = 13 };
+enum { SETTING_COUNT = 14 };
 
 static void print_error(const struct err *err)
 {
     command_error("sm", err);
 }
 
-/* Reads a configuration and prints what its lines do, or (`path` NULL) that of the options. */
+/* Reads a configuration and prints what its lines do, with their errors, or (`path` NULL) that of
+ * the options. */
 static int show_config(const struct daemon_options *options, const char *path)
 {
     struct config config;
@@ -86,15 +91,19 @@ static int show_config(const struct daemon_options *options, const char *path)
         status = config_set(&config, options->settings[i].key, options->settings[i].value, &err);
     if (status == 0)
         status = config_finish(&config, &err);
-    if (path)
+    bool printed = path && config.lines.count > 0; /* all errors of lines are in `out` */
+    if (path && (status == 0 || printed))
         config_print_lines(&config, &out);
     else if (status == 0)
         config_print(&config, &out);
-    for (size_t i = 0; i + 1 < config.errors.count; i++)
+    for (size_t i = 0; !printed && i + 1 < config.errors.count; i++)
         print_error(&config.errors.items[i]);
+    bool told = printed && config.errors.count > 0;
     config_release(&config);
-    int printed = command_print("sm", &out);
-    return status < 0 ? command_error("sm", &err) : printed;
+    int result = command_print("sm", &out);
+    if (status == 0)
+        return result;
+    return told ? EXIT_USAGE : command_error("sm", &err);
 }
 
 static int run_sm(int argc, char **argv)
@@ -104,7 +113,7 @@ static int run_sm(int argc, char **argv)
         {.key = "engine"},   {.key = "guid"}, {.key = "ca"},    {.key = "port"},
         {.key = "priority"}, {.key = "lmc"},  {.key = "sweep"}, {.key = "state"},
         {.key = "control"},  {.key = "dump"}, {.key = "log"},   {.key = "partitions"},
-        {.key = "metrics"}};
+        {.key = "metrics"},  {.key = "web"}};
     struct option_spec specs[SETTING_COUNT + 8] = {{0}};
     const char *key_file = NULL, *checked = NULL;
     bool print = false, list = false;

@@ -171,7 +171,7 @@ int sweep_merge(int argc, char **argv)
     const char *output = NULL;
     bool json = false;
     const struct option_spec specs[] = {
-        {.name = "output", .letter = 'o', .value = &output}, {.name = "json", .flag = &json}, {0}};
+        {.name = "out", .letter = 'o', .value = &output}, {.name = "json", .flag = &json}, {0}};
     struct text out = {0};
     struct err err = {0};
     size_t added = 0;

@@ -126,6 +126,15 @@ static bool parse_load(const char *text, double *load)
     return *load <= 1;
 }
 
+/* "50" is probably a percentage. */
+static const char *load_hint(const char *text)
+{
+    double load;
+    const char *rest;
+    bool percent = parse_decimal(text, &load, &rest) && !*rest && load > 1 && load <= 100;
+    return percent ? "; a percentage has a '%' behind it" : "";
+}
+
 static int parse_arguments(struct arguments *arguments, int argc, char **argv)
 {
     for (int i = 0; i < argc; i++) {
@@ -164,8 +173,8 @@ static int parse_arguments(struct arguments *arguments, int argc, char **argv)
     if (arguments->scenario && strcmp(arguments->net, "-") == 0)
         return command_usage("whatif", "--scenario needs a net file, not standard input");
     if (arguments->load_text && !parse_load(arguments->load_text, &arguments->load))
-        return command_usage("whatif", "--load %s: expected a share such as 30%% or 0.3",
-                             arguments->load_text);
+        return command_usage("whatif", "--load %s: expected a share up to 1, such as 30%% or 0.3%s",
+                             arguments->load_text, load_hint(arguments->load_text));
     return 0;
 }
 

@@ -68,6 +68,18 @@ void fabric_join_device(struct fabric *fabric, uint32_t index)
     }
 }
 
+/* Ports start with the LIDs of the file, as in hardware that an earlier manager configured. */
+static void set_initial_lids(struct fabric *fabric)
+{
+    const struct topology *topology = fabric->topology;
+    for (uint32_t i = 0; i < topology->ports.count; i++) {
+        const struct topology_port *port = &topology->ports.items[i];
+        if (port->lid && shared_physical_port(fabric, i) == i)
+            sma_set_lid(&fabric->nodes[port->node].sma, topology_port_number(topology, i),
+                        port->lid, port->lmc);
+    }
+}
+
 static uint64_t cost_ps(struct cost cost, uint32_t nodes)
 {
     return cost.base_ps + cost.per_node_ps * nodes;
@@ -96,6 +108,7 @@ struct fabric *fabric_new(const struct topology *topology, const struct fabric_o
         fabric_init_node(fabric, i);
         fabric->hop_limit += fabric->nodes[i].is_switch ? 2 : 0;
     }
+    set_initial_lids(fabric);
     for (uint32_t i = 0; i < fabric->node_count; i++)
         if (fabric->nodes[i].sma.device)
             fabric_join_device(fabric, i);

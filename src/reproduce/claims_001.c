@@ -185,14 +185,16 @@ static struct measured measure_monotone(const struct claim_case *c)
 static struct measured measure_throughput(const struct claim_case *c)
 {
     struct evidence_summary peaks = claim_over_networks(c, saturation_of_network, "vls=2");
-    return measured_explain(measured_mean(peaks), "%zu networks, %.2f to %.2f million",
-                            peaks.networks, peaks.least * 1e-6, peaks.most * 1e-6);
+    return measured_explain(measured_mean(peaks), "%zu network%s, %.2f to %.2f million",
+                            peaks.networks, peaks.networks == 1 ? "" : "s", peaks.least * 1e-6,
+                            peaks.most * 1e-6);
 }
 
 static struct measured measure_lanes(const struct claim_case *c)
 {
     struct evidence_summary ratio = claim_over_networks(c, gain_of_network, lanes);
-    return measured_explain(measured_mean(ratio), "%zu networks", ratio.networks);
+    return measured_explain(measured_mean(ratio), "%zu network%s", ratio.networks,
+                            ratio.networks == 1 ? "" : "s");
 }
 
 static struct measured measure_every_network(const struct claim_case *c)
@@ -379,7 +381,8 @@ static double received_in_gap(const struct observation *run, const struct series
 static struct measured measure_gap(const struct claim_case *c)
 {
     struct run_sum sum = sum_of_runs(c, received_in_gap);
-    return measured_explain(measured_value(sum.runs ? sum.sum : NAN), "%zu changes", sum.runs);
+    return measured_explain(measured_value(sum.runs ? sum.sum : NAN), "%zu change%s", sum.runs,
+                            sum.runs == 1 ? "" : "s");
 }
 
 /* The share of the switches whose tables are updated in the phase of distribution. */
@@ -410,6 +413,8 @@ static double lost_at_rate(const struct claim_case *c, const char *rate, const v
 static struct measured measured_power(struct claim_range range)
 {
     bool follows = !(range.fit < 0.97) && !(range.least <= 0);
+    if (isnan(range.fit)) /* two points */
+        return measured_value(follows ? range.power : 0);
     return measured_explain(measured_value(follows ? range.power : 0), "%sR^2 %.3f",
                             follows ? "" : "no power law, ", range.fit);
 }

@@ -226,6 +226,8 @@ void experiment_write_sentence(const struct experiment *experiment, struct text 
     size_t holds = count_outcomes(experiment, preset, OUTCOME_HOLDS);
     if (holds == claims && claims == 1)
         text_puts(out, "The claim holds");
+    else if (holds == claims && claims == 2)
+        text_puts(out, "Both claims hold");
     else if (holds == claims)
         text_printf(out, "All %zu claims hold", claims);
     else

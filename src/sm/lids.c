@@ -2,10 +2,13 @@
  *
  * A port keeps the LID that this manager assigned before. Else it gets the LID stored by an earlier
  * run, or the one in its PortInfo (assigned by another manager), if no other port has it; after
- * another master, PortInfo takes precedence. The manager's own port comes first. All other ports
- * get the lowest free LID, in the order of discovery. With reassign_lids, all ports do when a
- * manager starts, unless it replaces another master. */
+ * another master, PortInfo takes precedence. If two ports have the same LID, the manager's own port
+ * comes first, then the order of discovery. All other ports get the lowest free LID, in the order
+ * of topology/lid_order.h, which weft route uses too. With reassign_lids, all ports do when a
+ * manager starts, unless it replaces another master. With the policy of the papers, a port gets
+ * its LID when it is discovered. */
 #include "sm/internal.h"
+#include "topology/lid_order.h"
 #include "vswitch/model/addresses.h"
 
 #include <stdio.h>
@@ -129,9 +132,94 @@ static void try_candidate(struct sm *sm, uint32_t port, candidate *choose)
     lids_remember(sm, port);
 }
 
-enum { PASSES = 3, LAST_PASS = PASSES - 1 };
-static candidate *const passes[PASSES] = {remembered, reported, lowest_free};
-static candidate *const passes_after_another[PASSES] = {reported, remembered, lowest_free};
+/* ---- numbering ---- */
+
+/* The end ports of present nodes and their links, for lid_order(). */
+struct numbering {
+    VEC(struct lid_order_end) ends;
+    VEC(uint32_t) ports; /* by end: its port */
+    VEC(uint32_t) links;
+    uint32_t *end_of; /* by port */
+};
+
+static void add_links_of(struct sm *sm, struct numbering *numbering, uint32_t end)
+{
+    uint32_t port = numbering->ports.items[end];
+    const struct subnet_node *node = node_at(sm, port_at(sm, port)->node);
+    bool is_switch = node->kind == SUBNET_SWITCH;
+    uint32_t first = is_switch ? port + 1 : port;
+    uint32_t last = is_switch ? port + node->port_count : port;
+    numbering->ends.items[end].first_link = (uint32_t)numbering->links.count;
+    for (uint32_t at = first; at <= last; at++)
+        if (port_at(sm, at)->peer != SUBNET_NONE)
+            vec_push(&numbering->links,
+                     numbering->end_of[subnet_end_port(&sm->subnet, port_at(sm, at)->peer)]);
+    numbering->ends.items[end].link_count =
+        (uint32_t)numbering->links.count - numbering->ends.items[end].first_link;
+}
+
+static void numbering_init(struct sm *sm, struct numbering *numbering)
+{
+    *numbering =
+        (struct numbering){.end_of = mem_alloc(sm->subnet.ports.count * sizeof(uint32_t) + 1)};
+    for (uint32_t port = 0; port < sm->subnet.ports.count; port++) {
+        const struct subnet_node *node = node_at(sm, port_at(sm, port)->node);
+        if (!node->present || !subnet_is_end_port(&sm->subnet, port))
+            continue;
+        bool is_switch = node->kind == SUBNET_SWITCH;
+        numbering->end_of[port] = (uint32_t)numbering->ends.count;
+        vec_push(&numbering->ports, port);
+        vec_push(&numbering->ends,
+                 ((struct lid_order_end){.guid = is_switch ? node->guid : port_at(sm, port)->guid,
+                                         .starts = is_switch && !node->vswitch}));
+    }
+    for (uint32_t end = 0; end < numbering->ends.count; end++)
+        add_links_of(sm, numbering, end);
+}
+
+static void numbering_release(struct numbering *numbering)
+{
+    vec_release(&numbering->ends);
+    vec_release(&numbering->ports);
+    vec_release(&numbering->links);
+    mem_free(numbering->end_of);
+}
+
+/* If LIDs are exhausted, the manager's own port takes those of the last port that has enough. */
+static void number_own_port(struct sm *sm, const struct numbering *numbering, const uint32_t *order)
+{
+    uint32_t own = sm->subnet.own_port;
+    unsigned lmc = wanted_lmc(sm, port_at(sm, own));
+    for (size_t i = numbering->ends.count; i-- > 0 && needs_lid(sm, own);) {
+        uint32_t port = numbering->ports.items[order[i]];
+        uint16_t lid = port_at(sm, port)->lid;
+        if (!lid || port_at(sm, port)->lmc < lmc)
+            continue;
+        subnet_set_lid(&sm->subnet, port, 0, 0);
+        subnet_set_lid(&sm->subnet, own, lid, lmc);
+        lids_remember(sm, own);
+    }
+}
+
+static void number_ports(struct sm *sm)
+{
+    struct numbering numbering;
+    numbering_init(sm, &numbering);
+    uint32_t count = (uint32_t)numbering.ends.count;
+    uint32_t *order = mem_alloc(count * sizeof *order + 1);
+    lid_order(numbering.ends.items, count, numbering.links.items, order);
+    for (uint32_t i = 0; i < count; i++)
+        try_candidate(sm, numbering.ports.items[order[i]], lowest_free);
+    number_own_port(sm, &numbering, order);
+    mem_free(order);
+    numbering_release(&numbering);
+}
+
+/* ---- assignment ---- */
+
+enum { KEPT_PASSES = 2 };
+static candidate *const passes[KEPT_PASSES] = {remembered, reported};
+static candidate *const passes_after_another[KEPT_PASSES] = {reported, remembered};
 
 static void release_unconfirmed_lids(struct sm *sm)
 {
@@ -145,8 +233,17 @@ static void release_unconfirmed_lids(struct sm *sm)
 
 void lids_assign_port(struct sm *sm, uint32_t port)
 {
-    for (unsigned pass = 0; pass < PASSES; pass++)
+    for (unsigned pass = 0; pass < KEPT_PASSES; pass++)
         try_candidate(sm, port, passes[pass]);
+    try_candidate(sm, port, lowest_free);
+}
+
+static bool any_needs_lid(struct sm *sm)
+{
+    for (uint32_t port = 0; port < sm->subnet.ports.count; port++)
+        if (needs_lid(sm, port))
+            return true;
+    return false;
 }
 
 void lids_assign(struct sm *sm, bool after_another)
@@ -155,21 +252,22 @@ void lids_assign(struct sm *sm, bool after_another)
     unsigned without = 0;
     char names[128] = "";
     candidate *const *choices = after_another ? passes_after_another : passes;
-    unsigned last = sm_state(sm) == SM_STANDBY ? 1 : PASSES; /* a standby assigns none */
-    unsigned first = 0;
+    unsigned kept = sm_state(sm) == SM_STANDBY ? 1 : KEPT_PASSES;
     if (after_another || sm_state(sm) == SM_STANDBY)
         sm->lids->assigned = true; /* a new master keeps the LIDs of the former one */
     else if (is_reassigning(sm))
-        first = LAST_PASS;
+        kept = 0;
     sm->lids->next = 1;
     functions_prepare(sm);
     if (after_another)
         release_unconfirmed_lids(sm);
-    for (unsigned pass = first; pass < last; pass++) {
+    for (unsigned pass = 0; pass < kept; pass++) {
         try_candidate(sm, sm->subnet.own_port, choices[pass]);
         for (uint32_t port = 0; port < sm->subnet.ports.count; port++)
             try_candidate(sm, port, choices[pass]);
     }
+    if (sm_state(sm) != SM_STANDBY && any_needs_lid(sm)) /* a standby assigns none */
+        number_ports(sm);
     addresses_share(&sm->subnet);
     if (sm_state(sm) == SM_STANDBY)
         return;

@@ -4,6 +4,7 @@
  * another thread if it has one, and returns it. Obsolete jobs are discarded. The job also plans the
  * order of updates; distribute.c makes its tables wanted. */
 #include "routing/check/verify.h"
+#include "routing/search/roots.h"
 #include "sm/internal.h"
 #include "subnet/names.h"
 
@@ -156,6 +157,24 @@ static void take_snapshot(struct sm *sm, struct sm_job *job, enum plan_reason re
             job->before.stride < LFT_ENTRIES ? job->before.stride : LFT_ENTRIES);
 }
 
+/* Replaced or lost nodes must not leave the subnet without routes: if none of the given roots is in
+ * the subnet, the engine chooses roots by itself, and user routes of absent nodes are ignored. */
+static void ignore_absent_nodes(struct sm *sm, struct sm_job *job)
+{
+    struct engine_options *options = &job->options;
+    struct err err = {0};
+    char text[256];
+    if (options->root == ROOT_LIST && !roots_are_there(&job->network, options)) {
+        options->root = ROOT_DEFAULT;
+        sm_log(sm, SM_EVENT_WARNING,
+               "none of the %zu given roots is in the subnet: the engine chooses roots",
+               options->root_count);
+    }
+    if (options->user && user_routes_check(options->user, &job->network, "user_routes", &err) < 0)
+        sm_log(sm, SM_EVENT_WARNING, "%s; such entries are ignored",
+               err_text(&err, text, sizeof text));
+}
+
 uint64_t plan_routes(struct sm *sm, const struct engine *engine, bool provisional,
                      enum plan_reason reason)
 {
@@ -190,6 +209,7 @@ uint64_t plan_routes(struct sm *sm, const struct engine *engine, bool provisiona
     }
     network_finish(&job->network);
     assert(job->network.switches.count == job->nodes.count);
+    ignore_absent_nodes(sm, job);
     take_snapshot(sm, job, reason);
     /* Entries that virtual machines changed are checked once for all of them. If the check refuses
      * them, all tables are computed. */
@@ -366,15 +386,41 @@ static int compute_with_spare_vl(struct sm_job *job, const struct engine_list *e
 }
 
 /* Computes all tables with the first engine that does not refuse. */
-static int compute(struct sm_job *job, struct err *err)
+static int compute_tables(struct sm_job *job, struct err *err)
 {
-    uint64_t spent = job->routes.operations;
     struct engine_list engines = {.count = 1, .items = {job->engine}};
     for (size_t i = 0; i < job->others.count && engines.count < ENGINE_LIST_TOP; i++)
         engines.items[engines.count++] = job->others.items[i];
-    int status = job->spares_vl ? compute_with_spare_vl(job, &engines, err)
-                                : engine_list_compute(&engines, &job->network, &job->options,
-                                                      &job->routes, &job->engine, err);
+    return job->spares_vl ? compute_with_spare_vl(job, &engines, err)
+                          : engine_list_compute(&engines, &job->network, &job->options,
+                                                &job->routes, &job->engine, err);
+}
+
+/* User routes over a link that is gone, or that close a cycle, are not in force: they must not
+ * leave the subnet without routes. */
+static int compute_without_user_routes(struct sm_job *job, struct err *err)
+{
+    char text[sizeof job->routes.note];
+    struct err reason = *err;
+    job->options.user = NULL;
+    int status = compute_tables(job, err);
+    if (status)
+        return status;
+    snprintf(text, sizeof text, "user routes are not in force: %.200s%s%.200s", reason.message,
+             job->routes.note[0] ? "; " : "", job->routes.note);
+    memcpy(job->routes.note, text, sizeof text);
+    return 0;
+}
+
+static int compute(struct sm_job *job, struct err *err)
+{
+    uint64_t spent = job->routes.operations;
+    const struct engine *engine = job->engine;
+    int status = compute_tables(job, err);
+    if (engine_refused(status) && job->options.user) {
+        job->engine = engine;
+        status = compute_without_user_routes(job, err);
+    }
     job->routes.operations += spent;
     bool ordered = !status && job->mode == SM_ORDERED && job->has_before && !job->quiesced;
     if (ordered && !job->levels_known && job->routes.vls > 1)

@@ -189,6 +189,13 @@ void sma_set_port_guid(struct sma *sma, unsigned port, uint64_t guid)
     sma->ports[port].guids[0] = guid;
 }
 
+void sma_set_lid(struct sma *sma, unsigned port, uint16_t lid, uint8_t lmc)
+{
+    assert(sma_is_end_port(sma, port) && lid <= LID_UNICAST_LAST);
+    wire_set(sma->ports[port].info, PORT_INFO_LID, lid);
+    wire_set(sma->ports[port].info, PORT_INFO_LMC, lmc);
+}
+
 void sma_set_alias_guid(struct sma *sma, unsigned port, unsigned index, uint64_t guid)
 {
     assert(sma_is_end_port(sma, port));

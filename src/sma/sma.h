@@ -125,6 +125,9 @@ void sma_init(struct sma *sma, const struct sma_identity *identity,
               const struct sma_options *options);
 void sma_release(struct sma *sma);
 void sma_set_port_guid(struct sma *sma, unsigned port, uint64_t guid);
+/* Sets LID and LMC of an end port, as an earlier manager left them. Call it before
+ * sma_join_device(). */
+void sma_set_lid(struct sma *sma, unsigned port, uint16_t lid, uint8_t lmc);
 /* Sets another entry of the GUID table of an end port. The table grows as needed. */
 void sma_set_alias_guid(struct sma *sma, unsigned port, unsigned index, uint64_t guid);
 /* Joins both into one device (wire/vswitch.h): `function` is an adapter whose own port is at this

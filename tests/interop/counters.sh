@@ -111,7 +111,8 @@ claim "counter_interval never ends the readings" off
 stop "$manager_id"
 weft_stop
 
-# ibsim's agents are another implementation.
+# ibsim's agents are another implementation. Its library reads beyond its buffers, which ends a sanitized program.
+[ "${SANITIZED:-no}" = no ] || exit 0
 unset WEFT_SOCKET
 ibsim_start net || exit
 running=on_running_ibsim attached=(ibsim-run)

@@ -67,9 +67,9 @@ while read -r row; do
 done < <(section 'First checks' | grep '^| `' | grep -v '^| `Rate`\|^| `iblinkinfo`, per')
 claim "the guide has at least ten first checks" [ "$rows" -ge 10 ]
 
-no_server() { shows '100% packet loss' -- H1 ibping -c 1 9; }
+no_server() { shows '100% packet loss' -- H1 ibping -c 1 10; }
 claim "ibping without a server loses all packets" no_server
-is_standby() { at H1 sminfo 9 && prints SMINFO_STANDBY && at H1 saquery -s && prints EndPortLid..............9; }
+is_standby() { at H1 sminfo 10 && prints SMINFO_STANDBY && at H1 saquery -s && prints EndPortLid..............10; }
 a_manager_elsewhere() {
     background env WEFT_ATTACH=H10 LD_PRELOAD="$PRELOAD" "$WEFT" sm --log "$work/second.log" >/dev/null 2>&1
     serving "$background_id" 10 is_standby || { cat tool.out second.log && stop "$background_id" && return 1; }
@@ -110,7 +110,7 @@ claim "after a fault of its own cable the manager recovers without a signal" own
 manager_ended() {
     stop "$manager"
     shows 'State: Active' -- H1 ibstat && shows 'sminfo: iberror: failed: query' -- H1 sminfo &&
-        shows 'Query SA failed: Connection timed out' -- H1 saquery -s && at H1 ibping -c 1 7 && prints ' 0% packet loss'
+        shows 'Query SA failed: Connection timed out' -- H1 saquery -s && at H1 ibping -c 1 12 && prints ' 0% packet loss'
 }
 claim "without the manager the switches still forward" manager_ended
 stop "$ping_server"

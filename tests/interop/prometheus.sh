@@ -10,7 +10,7 @@
 . "$(dirname "$0")/sm_lib.sh"
 # shellcheck disable=SC2154 # these files set background_id and manager_id
 : "${SA_CLIENT:?the path of sa_client}"
-need prometheus promtool curl python3
+need prometheus promtool curl python3 sminfo
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 shipped=$here/../../docs/prometheus
 
@@ -102,6 +102,19 @@ node_gone() { fault node down node5 && fires WeftProblem 'kind="node gone"'; }
 own_link_down() { fault link down node0 1 && fires WeftOwnLinkDown && fault link up node0 1 && wait_until 30 quiet WeftOwnLinkDown; }
 manager_killed() { kill -KILL "$manager_id" && fires WeftDown && fires WeftNoMaster; }
 
+# 1,000 connections that send half a request. The manager answers SMInfo, queries and scrapes as before.
+slow_connections() {
+    local status=0 i
+    background python3 "$here/slow_connections.py" "$metrics" 1000 >slow.out 2>&1
+    wait_until 60 grep -q connected slow.out || { cat slow.out && return 1; }
+    for i in 1 2 3 4 5; do
+        WEFT_ATTACH=node7 on_running_weft sminfo >sminfo.out 2>&1 && contains 'SMINFO_MASTER' sminfo.out &&
+            scrape >scraped && contains '^weft_sm_settled' scraped || status=1
+    done
+    stop "$background_id"
+    return "$status"
+}
+
 rules_are_evaluated() {
     curl -sS "http://$server/api/v1/rules" >rules.json
     python3 - <<'PYTHON'
@@ -141,6 +154,7 @@ claim "promtool finds nothing to criticise in the metrics" clean_metrics
 claim "hostile names are escaped" names_are_escaped
 claim "metrics tell state, size and engine" metrics_tell_the_state
 claim "every port with a link has counters, and joins to the names of both ends" counters_agree
+claim "1,000 slow connections delay neither SMInfo nor a scrape" slow_connections
 claim "a manager without a standby: WeftNoStandby" no_standby
 claim "bit errors on a cable: InfinibandLinkErrors and WeftProblem" link_errors
 claim "a link that goes down: InfinibandLinkDowned" link_downed

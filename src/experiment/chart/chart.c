@@ -228,9 +228,16 @@ struct chart_range chart_y_range(const struct chart *chart, const struct chart_r
 void chart_axis_title(const struct chart_axis *axis, const struct chart_range *range, char *buffer,
                       size_t size)
 {
-    bool omit_unit = strcmp(axis->label, range->unit) == 0 || !range->unit[0] ||
-                     (range->log && quantity_is_symbol(axis->unit));
-    snprintf(buffer, size, omit_unit ? "%.80s" : "%.80s (%s)", axis->label, range->unit);
+    char unit[sizeof range->unit];
+    snprintf(unit, sizeof unit, "%s", range->unit);
+    size_t length = strlen(unit), word = strlen(axis->unit);
+    bool is_word = word > 2 && !quantity_is_symbol(axis->unit);
+    if (is_word && strstr(axis->label, axis->unit) && length >= word &&
+        strcmp(unit + length - word, axis->unit) ==
+            0) /* "entries (k)", not "entries (k entries)" */
+        unit[length > word ? length - word - 1 : 0] = 0;
+    bool omit_unit = !unit[0] || (range->log && quantity_is_symbol(axis->unit));
+    snprintf(buffer, size, omit_unit ? "%.80s" : "%.80s (%s)", axis->label, unit);
 }
 
 /* ---- thinning ---- */

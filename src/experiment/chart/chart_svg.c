@@ -51,6 +51,7 @@ void chart_svg_style(struct text *out)
                    "stroke-linejoin:round;stroke-linecap:round}.chart .thin{stroke-width:1.4}\n"
                    ".chart .dot{fill:currentColor;stroke:#fff;stroke-width:.6}"
                    ".chart .hollow{fill:#fff;stroke:currentColor;stroke-width:1.6}\n"
+                   ".chart .endless{opacity:.3;stroke-dasharray:2 3}\n"
                    ".chart .whisker,.chart .leader{fill:none;stroke:currentColor;stroke-width:1}"
                    ".chart .leader{opacity:.6}\n"
                    /* Bars are different in black and white too. */

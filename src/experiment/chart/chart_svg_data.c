@@ -84,9 +84,16 @@ static void put_error_bar(const struct frame *frame, const struct chart_group *g
     double bottom = frame_y(frame, low), top = frame_y(frame, high);
     if (bottom - top < 1)
         return;
-    text_printf(frame->out,
-                "<path class=\"whisker k%u\" d=\"M%.1f %.1fV%.1fM%.1f %.1fh7M%.1f %.1fh7\"/>\n",
-                group->colour, x, bottom, top, x - 3.5, bottom, x - 3.5, top);
+    /* An end that is cut off has no cap; a bar without ends is faint. */
+    bool ends_below = low > frame->y.low || point->low == frame->y.low;
+    bool ends_above = high < frame->y.high || point->high == frame->y.high;
+    text_printf(frame->out, "<path class=\"whisker%s k%u\" d=\"M%.1f %.1fV%.1f",
+                ends_below || ends_above ? "" : " endless", group->colour, x, bottom, top);
+    if (ends_below)
+        text_printf(frame->out, "M%.1f %.1fh7", x - 3.5, bottom);
+    if (ends_above)
+        text_printf(frame->out, "M%.1f %.1fh7", x - 3.5, top);
+    text_puts(frame->out, "\"/>\n");
 }
 
 static void put_points(const struct frame *frame, const struct chart_group *group,

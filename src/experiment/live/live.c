@@ -10,6 +10,7 @@ enum { MANY_LINKS = 5000 };
 #define STEP_LEAST  TIME_NS
 #define STEP_MOST   (10 * TIME_MS)
 #define SETTLE_MOST (60 * TIME_S)
+#define SETTLE_STEP (100 * TIME_US)
 
 static uint64_t clock_now(const struct live *live)
 {
@@ -60,15 +61,9 @@ int live_begin(struct live *live, const struct live_options *options, struct err
         return status;
     begin_watching(live);
     live_add_routes(live);
-    if (options->settle) {
-        uint64_t step = 100 * TIME_US;
-        struct complaint complaint;
-        const struct setup *setup = live_session_setup(&live->session);
-        while (live_session_now(&live->session) < SETTLE_MOST &&
-               !live_session_halted(&live->session) &&
-               !(settled_now(setup, &complaint) && settled_changes_closed(setup, &complaint)))
-            live_advance(live, live_session_now(&live->session) + step);
-    }
+    while (options->settle && live_session_now(&live->session) < SETTLE_MOST &&
+           !live_session_halted(&live->session) && !live_session_is_settled(&live->session))
+        live_advance(live, live_session_now(&live->session) + SETTLE_STEP);
     const struct http_options http = {.listen = options->listen,
                                       .token = options->token,
                                       .routes = live->routes,

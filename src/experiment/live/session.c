@@ -4,6 +4,8 @@
 
 #include <errno.h>
 
+#define SETTLE_STEP (100 * TIME_US)
+
 /* ---- begin and end ---- */
 
 static int open_run(struct live_session *session, struct pcap *pcap, struct err *err)
@@ -117,14 +119,19 @@ void live_session_advance(struct live_session *session, uint64_t until)
     advance_run(session, until);
 }
 
+bool live_session_is_settled(const struct live_session *session)
+{
+    const struct setup *setup = live_session_setup(session);
+    struct complaint complaint;
+    return !scenario_run_is_settling(session->run) && settled_now(setup, &complaint) &&
+           settled_changes_closed(setup, &complaint);
+}
+
 void live_session_settle(struct live_session *session, uint64_t limit)
 {
-    struct complaint complaint;
-    const struct setup *setup = live_session_setup(session);
-    uint64_t step = 100 * TIME_US;
     while (live_session_now(session) < limit && !live_session_halted(session) &&
-           !(settled_now(setup, &complaint) && settled_changes_closed(setup, &complaint)))
-        live_session_advance(session, live_session_now(session) + step);
+           !live_session_is_settled(session))
+        live_session_advance(session, live_session_now(session) + SETTLE_STEP);
 }
 
 /* ---- actions ---- */

@@ -44,7 +44,9 @@ const char *live_session_halted(const struct live_session *session);
 
 /* `until` is rounded up to whole nanoseconds. */
 void live_session_advance(struct live_session *session, uint64_t until);
-/* Advances until every manager has settled, at most to `limit`. */
+/* Every manager has settled, and a `run until settled` of the scenario has ended. */
+bool live_session_is_settled(const struct live_session *session);
+/* Advances until then, at most to `limit`. */
 void live_session_settle(struct live_session *session, uint64_t limit);
 /* Applies one action of the language, without a time, now. */
 int live_session_act(struct live_session *session, const char *line, struct err *err);

@@ -52,6 +52,7 @@ void watch_begin(struct watch *watch, const struct live_session *session)
     release_run(watch);
     watch->session = session;
     fabric_view_init(&watch->view, live_session_setup(session)->fabric);
+    api_log_release(&watch->publisher->log);
     api_publisher_begin(watch->publisher, topology, &watch->view.links, session->generation);
     watch->touched = mem_zalloc(nodes + 1, sizeof *watch->touched);
     watch->events_read = 0;

@@ -313,10 +313,10 @@ void collector_init(struct collector *collector, const struct collection *collec
                                     .fabric = fabric,
                                     .data_vls = data_vls,
                                     .results = results,
-                                    .from = collection->from,
-                                    .to = collection->to,
+                                    .from = moment_time(&collection->from, TIME_NEVER),
+                                    .to = moment_time(&collection->to, TIME_NEVER),
                                     .step = collection->every};
-    if (series && collection->from == TIME_NEVER)
+    if (series && collection->from.ps == TIME_NEVER)
         collector->from = 0;
     enum measure_kind kind = collector->info->kind;
     if (collection->how == COLLECT_BUCKETS && (kind == MEASURE_GAUGE || kind == MEASURE_LEVEL))
@@ -341,10 +341,18 @@ void collector_set_window(struct collector *collector, uint64_t from, uint64_t t
     const struct collection *collection = collector->collection;
     if (collect_is_series(collection->how) || collector->begun)
         return;
-    if (collection->from == TIME_NEVER)
+    if (collection->from.ps == TIME_NEVER)
         collector->from = from;
-    if (collection->to == TIME_NEVER)
+    if (collection->to.ps == TIME_NEVER)
         collector->to = to;
+}
+
+void collector_set_settled(struct collector *collector, uint64_t settled)
+{
+    if (collector->collection->from.settled)
+        collector->from = moment_time(&collector->collection->from, settled);
+    if (collector->collection->to.settled)
+        collector->to = moment_time(&collector->collection->to, settled);
 }
 
 static double figure_of_values(const struct collector *collector)

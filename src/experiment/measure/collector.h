@@ -41,6 +41,8 @@ void collector_init(struct collector *collector, const struct collection *collec
 void collector_release(struct collector *collector);
 /* Applies the measuring window to single figures without times of their own. */
 void collector_set_window(struct collector *collector, uint64_t from, uint64_t to);
+/* The subnet settled: for times that count from there. */
+void collector_set_settled(struct collector *collector, uint64_t settled);
 
 uint64_t collector_next(const struct collector *collector); /* or TIME_NEVER */
 void collector_sample(struct collector *collector, uint64_t now);

@@ -149,6 +149,19 @@ void metrics_collect(struct metrics *metrics, const struct collection *collectio
     vec_push(&metrics->collectors, collector);
 }
 
+bool metrics_set_settled(struct metrics *metrics, const struct collection *collection,
+                         uint64_t settled)
+{
+    for (size_t i = 0; i < metrics->collectors.count; i++) {
+        struct collector *collector = &metrics->collectors.items[i];
+        if (collector->collection != collection)
+            continue;
+        collector_set_settled(collector, settled);
+        return collector->from == TIME_NEVER || collector->from < collector->to;
+    }
+    return true;
+}
+
 static uint32_t count_closed_senders(const struct metrics *metrics)
 {
     uint32_t closed = 0;

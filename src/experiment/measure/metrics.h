@@ -21,6 +21,10 @@ struct metrics *metrics_new(struct fabric *fabric, const struct fabric_options *
 void metrics_set_window(struct metrics *metrics, uint64_t from, uint64_t to);
 void metrics_free(struct metrics *metrics);
 void metrics_collect(struct metrics *metrics, const struct collection *collection);
+/* The subnet settled: for a collection whose times count from there. False: it would end before it
+ * begins. */
+bool metrics_set_settled(struct metrics *metrics, const struct collection *collection,
+                         uint64_t settled);
 /* Called when traffic is added to the fabric; it starts at that time. */
 void metrics_add_traffic(struct metrics *metrics, const struct traffic *traffic, uint64_t start);
 

@@ -59,8 +59,10 @@ static void mark_action(struct touched *touched, const char *text)
     char word[WORD_BYTES];
     const struct topology *topology = touched->topology;
     for (size_t length; *text; text += length) {
-        text += strspn(text, " \t\"");
-        length = strcspn(text, " \t\"");
+        text += strspn(text, " \t");
+        bool quoted = *text == '"';
+        text += quoted;
+        length = strcspn(text, quoted ? "\"" : " \t");
         if (length == 0 || length >= sizeof word)
             continue;
         snprintf(word, sizeof word, "%.*s", (int)length, text);

@@ -147,6 +147,20 @@ static bool put_recovery(const struct report_run *report, struct text *out)
     return after + SIGMAS * sqrt(after / time) < recovered * before;
 }
 
+/* Changes that were abandoned and that no later change made up for. A standby abandons its change,
+ * and the next master repeats that of one that died. */
+static size_t count_unfinished(const struct run_record *record)
+{
+    size_t unfinished = 0;
+    uint64_t last = 0; /* end of the last finished change */
+    for (size_t i = 0; i < record->changes.count; i++)
+        if (record->changes.items[i].finished && record->changes.items[i].end > last)
+            last = record->changes.items[i].end;
+    for (size_t i = 0; i < record->changes.count; i++)
+        unfinished += !record->changes.items[i].finished && record->changes.items[i].begin >= last;
+    return unfinished;
+}
+
 /* What is still wrong at the end of the run. */
 static bool put_problems(const struct report_run *report, struct text *out)
 {
@@ -164,9 +178,7 @@ static bool put_problems(const struct report_run *report, struct text *out)
     bool saturated = figure_of(report, "saturated") > 0;
     if (saturated)
         text_puts(out, "; the fabric is saturated");
-    size_t unfinished = 0;
-    for (size_t i = 0; i < report->record.changes.count; i++)
-        unfinished += !report->record.changes.items[i].finished;
+    size_t unfinished = count_unfinished(&report->record);
     if (unfinished)
         text_printf(out, "; %zu change%s not finished", unfinished,
                     unfinished == 1 ? " is" : "s are");

@@ -325,9 +325,10 @@ void run_record_write_summary(const struct run_record *record, struct text *out)
                 record->switches, record->adapters, time_text(record->end, time),
                 (unsigned long long)record->smps, (unsigned long long)record->lost);
     unsigned failures = run_record_failures(record);
-    text_printf(out, "%s%zu checks, %u failed; seed %llu, trace %016llx\n",
-                is_partial(record) ? "PARTIAL: " : "", record->checks.count, failures,
-                (unsigned long long)record->seed, (unsigned long long)record->hash);
+    text_printf(out, "%s%zu check%s, %u failed; seed %llu, trace %016llx\n",
+                is_partial(record) ? "PARTIAL: " : "", record->checks.count,
+                record->checks.count == 1 ? "" : "s", failures, (unsigned long long)record->seed,
+                (unsigned long long)record->hash);
 }
 
 /* ---- for programs ---- */

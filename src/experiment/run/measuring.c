@@ -99,6 +99,14 @@ void measuring_begin(struct setup *setup)
 int measuring_settled(struct setup *setup, const struct statement *run)
 {
     const struct statement *measure = scenario_last(setup->scenario, STATEMENT_MEASURE);
+    for (size_t i = 0; i < setup->scenario->statements.count; i++) {
+        const struct statement *statement = &setup->scenario->statements.items[i];
+        if (statement->kind == STATEMENT_COLLECT &&
+            scenario_settled_run(setup->scenario, statement) == run &&
+            !metrics_set_settled(setup->metrics, &statement->collections[0], sim_now(setup->sim)))
+            return word_error(&setup->cursor, &statement->word,
+                              "the end is not after the beginning");
+    }
     if (!measure || scenario_settled_run(setup->scenario, measure) != run)
         return 0;
     uint64_t from = moment_time(&measure->window.from, sim_now(setup->sim));

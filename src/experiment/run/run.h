@@ -42,6 +42,8 @@ int scenario_run_begin(struct scenario_run **run, struct scenario *scenario,
 int scenario_run_advance(struct scenario_run *run, uint64_t until);
 void scenario_run_end(struct scenario_run *run);
 const struct setup *scenario_run_setup(const struct scenario_run *run);
+/* A `run until settled` is under way. */
+bool scenario_run_is_settling(const struct scenario_run *run);
 /* The end of the run at a deadlock, if the scenario demands it. */
 bool scenario_run_is_halted(const struct scenario_run *run);
 

@@ -27,6 +27,12 @@ bool scenario_run_is_halted(const struct scenario_run *run)
     return run->halted;
 }
 
+bool scenario_run_is_settling(const struct scenario_run *run)
+{
+    return run->stage != STAGE_NONE &&
+           run->setup.scenario->statements.items[run->next].run.kind == RUN_UNTIL_SETTLED;
+}
+
 void by_hand_release(struct scenario_run *run)
 {
     for (size_t i = 0; i < run->by_hand.count; i++)

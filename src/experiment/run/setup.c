@@ -321,6 +321,8 @@ static bool counts_from_settled(const struct statement *statement)
     case STATEMENT_MEASURE: return statement->window.from.settled || statement->window.to.settled;
     case STATEMENT_ACTION: return statement->action.time.settled;
     case STATEMENT_RUN: return statement->run.time.settled;
+    case STATEMENT_COLLECT: /* a statement with times has one collection */
+        return statement->collections[0].from.settled || statement->collections[0].to.settled;
     default: return false;
     }
 }

@@ -156,14 +156,15 @@ static bool needs_samples(const struct collection *collection)
 static void read_option(struct collection *collection, struct cursor *cursor)
 {
     static const char *const names[] = {"every", "from", "to", "called"};
-    uint64_t *const times[] = {&collection->every, &collection->from, &collection->to};
     struct word word = cursor_next(cursor), name;
     unsigned index;
     cursor_take_choice(cursor, "option", names, 4, &index);
     if (index == 0 && !needs_samples(collection))
         word_error(cursor, &word, "'every' is for single figures that need samples");
-    if (index < 3) {
-        cursor_take_time(cursor, times[index]);
+    if (index == 0) {
+        cursor_take_time(cursor, &collection->every);
+    } else if (index < 3) {
+        moment_take(cursor, index == 1 ? &collection->from : &collection->to);
     } else {
         cursor_take(cursor, "a name", &name);
         collection->name = name.text;
@@ -201,8 +202,8 @@ static const char *make_name(const struct collection *collection, struct arena *
 static struct collection new_collection(const struct word *word)
 {
     return (struct collection){.word = *word,
-                               .from = TIME_NEVER,
-                               .to = TIME_NEVER,
+                               .from.ps = TIME_NEVER,
+                               .to.ps = TIME_NEVER,
                                .node = TOPOLOGY_NONE,
                                .port = TOPOLOGY_NONE,
                                .vl = COLLECT_ANY};
@@ -218,8 +219,9 @@ void collect_read(struct collection *collection, struct cursor *cursor)
         read_option(collection, cursor);
     if (needs_samples(collection) && collection->every == 0)
         collection->every = SAMPLE_EVERY;
-    if (collection->to != TIME_NEVER && collection->from != TIME_NEVER &&
-        collection->to <= collection->from)
+    if (collection->to.ps != TIME_NEVER && collection->from.ps != TIME_NEVER &&
+        collection->to.settled == collection->from.settled &&
+        collection->to.ps <= collection->from.ps)
         word_error(cursor, &collection->word, "the end is not after the beginning");
     if (!collection->name)
         collection->name = make_name(collection, cursor->arena);

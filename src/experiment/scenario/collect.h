@@ -9,6 +9,7 @@
 #define WEFT_EXPERIMENT_SCENARIO_COLLECT_H
 
 #include "base/line_reader.h"
+#include "experiment/scenario/moment.h"
 #include "topology/topology.h"
 
 enum measure {
@@ -93,7 +94,7 @@ struct collection {
     enum collect_how how;
     double percent;
     uint64_t every;         /* 0: needs no samples */
-    uint64_t from, to;      /* TIME_NEVER: not given */
+    struct moment from, to; /* TIME_NEVER: not given */
     const char *name;       /* name of the figure or series: WHAT[.PLACE][.HOW] by default */
     struct word word;       /* for errors: the statement, or the measure */
     struct word place_word; /* text NULL: the whole fabric */

@@ -1,7 +1,8 @@
 /* Times of statements: TIME since the beginning of the run, or settled[+TIME].
  *
  * `settled` is the end of the last `run until settled` before the statement. Statements of the
- * set-up (traffic, measure) usually precede all runs: there it is the end of the first one. */
+ * set-up (traffic, measure, collect) usually precede all runs: there it is the end of the first
+ * one. */
 #ifndef WEFT_EXPERIMENT_SCENARIO_MOMENT_H
 #define WEFT_EXPERIMENT_SCENARIO_MOMENT_H
 

@@ -3,10 +3,28 @@
 #include "wire/mad.h"
 
 #include <assert.h>
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
+
+/* A node whose name has further words ("node3 mlx5_0"), or the only one that contains the text. */
+static uint32_t find_longer_name(const struct topology *topology, const char *text)
+{
+    uint32_t only = TOPOLOGY_NONE;
+    size_t length = strlen(text), found = 0;
+    for (uint32_t i = 0; i < topology->nodes.count && length > 1; i++) {
+        const char *label = node_label(topology, i);
+        if (strncmp(label, text, length) == 0 && !isalnum((unsigned char)label[length]))
+            return i;
+        if (strstr(label, text)) {
+            only = i;
+            found++;
+        }
+    }
+    return found == 1 ? only : TOPOLOGY_NONE;
+}
 
 int bind_node(const struct word *word, const struct topology *topology, struct cursor *cursor,
               uint32_t *node)
@@ -14,6 +32,10 @@ int bind_node(const struct word *word, const struct topology *topology, struct c
     *node = topology_find(topology, word->text);
     if (*node != TOPOLOGY_NONE)
         return 0;
+    uint32_t longer = find_longer_name(topology, word->text);
+    if (longer != TOPOLOGY_NONE)
+        return word_error(cursor, word, "'%.80s' is no node of this fabric; did you mean '%.80s'?",
+                          word->text, node_label(topology, longer));
     const char **names = mem_alloc((topology->nodes.count + 1) * sizeof *names);
     for (size_t i = 0; i < topology->nodes.count; i++)
         names[i] = node_label(topology, (uint32_t)i);

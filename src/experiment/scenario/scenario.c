@@ -27,7 +27,8 @@ const struct statement *scenario_last(const struct scenario *scenario, enum stat
 const struct statement *scenario_settled_run(const struct scenario *scenario,
                                              const struct statement *statement)
 {
-    bool of_setup = statement->kind == STATEMENT_TRAFFIC || statement->kind == STATEMENT_MEASURE;
+    bool of_setup = statement->kind == STATEMENT_TRAFFIC || statement->kind == STATEMENT_MEASURE ||
+                    statement->kind == STATEMENT_COLLECT;
     const struct statement *found = NULL;
     for (size_t i = 0; i < scenario->statements.count; i++) {
         const struct statement *run = &scenario->statements.items[i];

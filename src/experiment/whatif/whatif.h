@@ -15,6 +15,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/quantity.h"
 #include "base/text.h"
 #include "topology/topology.h"
 
@@ -177,6 +178,7 @@ struct whatif_answer {
 /* Whether nobody is cut off, the subnet recovers and no more links are overloaded than before. */
 bool whatif_is_good(const struct whatif_answer *answer);
 /* Packets at the full rate. */
+const char *whatif_percent(double share, char text[QUANTITY_BYTES]); /* "48.0 %" */
 double whatif_scale(const struct whatif_traffic *traffic, uint64_t packets);
 /* The answer in one sentence. */
 void whatif_put_verdict(const struct whatif_answer *answer, struct text *out);

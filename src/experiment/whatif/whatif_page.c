@@ -24,8 +24,10 @@ static void put_tiles(const struct whatif_answer *answer, struct page *page)
     if (answer->has_traffic)
         page_tile(page, quantity_text(whatif_scale(traffic, traffic->lost), "", text),
                   traffic->share < 1 ? "packets lost (estimate)" : "packets lost");
-    page_tile(page, quantity_text(reaction->before.most, "share", text), "busiest link before");
-    page_tile(page, quantity_text(reaction->after.most, "share", text), "busiest link after");
+    if (reaction->up) {
+        page_tile(page, whatif_percent(reaction->before.most, text), "busiest link before");
+        page_tile(page, whatif_percent(reaction->after.most, text), "busiest link after");
+    }
     page_end_tiles(page);
 }
 
@@ -117,7 +119,7 @@ static void put_loads(const struct whatif_answer *answer, struct page *page)
         page,
         "Uniform traffic in which every adapter port sends %s of its link's rate, by the "
         "tables that are in the switches.",
-        quantity_text(answer->question->load > 0 ? answer->question->load : 1, "share", text));
+        whatif_percent(answer->question->load > 0 ? answer->question->load : 1, text));
     put_distribution(answer, page);
     size_t count = whatif_most_changed(reaction, topology->ports.count, changed);
     if (!count)
@@ -127,8 +129,8 @@ static void put_loads(const struct whatif_answer *answer, struct page *page)
         struct text name = {0};
         whatif_put_channel(topology, changed[i], &name);
         page_cell(page, "%s", name.data);
-        page_cell(page, "%s", quantity_text(reaction->before.share[changed[i]], "share", text));
-        page_cell(page, "%s", quantity_text(reaction->after.share[changed[i]], "share", text));
+        page_cell(page, "%s", whatif_percent(reaction->before.share[changed[i]], text));
+        page_cell(page, "%s", whatif_percent(reaction->after.share[changed[i]], text));
         text_release(&name);
     }
     page_end_table(page);
@@ -150,8 +152,8 @@ static void put_engines(const struct whatif_answer *answer, struct page *page)
                       : "–");
         page_cell(page, "%llu", (unsigned long long)reaction->smps);
         page_cell(page, "%llu", (unsigned long long)reaction->blocks);
-        page_cell(page, "%s", quantity_text(reaction->before.most, "share", text));
-        page_cell(page, "%s", quantity_text(reaction->after.most, "share", text));
+        page_cell(page, "%s", whatif_percent(reaction->before.most, text));
+        page_cell(page, "%s", whatif_percent(reaction->after.most, text));
         page_cell(page, "%.2f", reaction->after.hops);
         page_cell(page, "%s",
                   reaction->refusal     ? reaction->refusal
@@ -191,7 +193,8 @@ void whatif_make_page(const struct whatif_answer *answer, const char *command, s
     put_tiles(answer, page);
     put_picture(answer, page);
     put_cut(answer, page);
-    put_loads(answer, page);
+    if (answer->engines[0].reaction.up)
+        put_loads(answer, page);
     put_engines(answer, page);
     put_repeat(answer, command, page);
     text_release(&title);

@@ -60,10 +60,10 @@ void whatif_write_ranking(const struct whatif_question *question, const struct w
     for (size_t i = 0; i < count && i < shown; i++) {
         const struct whatif_case *one = &cases[i];
         text_printf(out, "%9u", one->adapters);
-        text_put_padded(out, quantity_text(one->reaction.before.affected, "share", text), 10, true);
+        text_put_padded(out, whatif_percent(one->reaction.before.affected, text), 10, true);
         text_put_padded(out, recovery_text(one, text), 11, true);
         text_put_padded(out, quantity_text(one->lost_bytes, "bytes", text), 11, true);
-        text_put_padded(out, quantity_text(one->reaction.after.most, "share", text), 14, true);
+        text_put_padded(out, whatif_percent(one->reaction.after.most, text), 14, true);
         text_puts(out, "  ");
         whatif_put_failure(question->topology, &one->failure, out);
         if (one->status)
@@ -126,11 +126,11 @@ void whatif_make_ranking_page(const struct whatif_question *question,
         page_cell(page, "%s", name.data);
         page_cell(page, "%u", one->adapters);
         page_cell(page, "%u", one->switches);
-        page_cell(page, "%s", quantity_text(one->reaction.before.affected, "share", text));
+        page_cell(page, "%s", whatif_percent(one->reaction.before.affected, text));
         page_cell(page, "%s", recovery_text(one, text));
         page_cell(page, "%s", quantity_text(one->lost_bytes, "bytes", text));
-        page_cell(page, "%s", quantity_text(one->reaction.before.most, "share", text));
-        page_cell(page, "%s", quantity_text(one->reaction.after.most, "share", text));
+        page_cell(page, "%s", whatif_percent(one->reaction.before.most, text));
+        page_cell(page, "%s", whatif_percent(one->reaction.after.most, text));
         text_release(&name);
     }
     page_end_table(page);

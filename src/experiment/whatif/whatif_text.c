@@ -8,8 +8,17 @@
 
 #include <assert.h>
 #include <math.h>
+#include <stdio.h>
+#include <string.h>
 
 enum { NAMES_SHOWN = 10, COLUMN = 14 };
+
+/* "48.0 %": quantity_text() would print "48 %" beside "29.2 %". */
+const char *whatif_percent(double share, char text[QUANTITY_BYTES])
+{
+    snprintf(text, QUANTITY_BYTES, "%.*f %%", share < 0.0995 && share > 0 ? 2 : 1, share * 100);
+    return text;
+}
 
 static const struct whatif_reaction *first_reaction(const struct whatif_answer *answer)
 {
@@ -103,12 +112,20 @@ void whatif_put_verdict(const struct whatif_answer *answer, struct text *out)
     const struct whatif_cut *cut = &answer->cut;
     const struct whatif_reaction *reaction = first_reaction(answer);
     char number[QUANTITY_BYTES];
-    if (!cut->adapters.count && !cut->switches.count)
-        text_puts(out, "Nobody is cut off");
-    else
-        text_printf(out, "%zu adapter%s and %zu switch%s are cut off", cut->adapters.count,
-                    cut->adapters.count == 1 ? "" : "s", cut->switches.count,
-                    cut->switches.count == 1 ? "" : "es");
+    size_t adapters = cut->adapters.count, switches = cut->switches.count;
+    if (!adapters && !switches)
+        text_puts(out, "Nobody is");
+    if (adapters)
+        text_printf(out, "%zu adapter%s%s", adapters, adapters == 1 ? "" : "s",
+                    switches        ? " and "
+                    : adapters == 1 ? " is"
+                                    : " are");
+    if (switches)
+        text_printf(out, "%zu switch%s", switches,
+                    switches > 1 ? "es are"
+                    : adapters   ? " are"
+                                 : " is");
+    text_puts(out, " cut off");
     put_recovery(answer, out);
     if (answer->has_traffic)
         text_printf(
@@ -198,7 +215,7 @@ static void put_traffic(const struct whatif_answer *answer, struct text *out)
         "after the failure",
         traffic->share < 1 ? "about " : "",
         quantity_text(whatif_scale(traffic, traffic->lost), "", lost),
-        quantity_text(traffic->full_packets, "", made), quantity_text(of, "share", share),
+        quantity_text(traffic->full_packets, "", made), whatif_percent(of, share),
         quantity_text(time_seconds(traffic->window_ps), "s", time),
         quantity_text(answer->question->load, "share", load),
         traffic->lost ? quantity_text(time_seconds(traffic->outage_ps), "s", (char[64]){0}) : "-");
@@ -231,25 +248,36 @@ static void put_loads(const struct whatif_answer *answer, struct text *out)
     const struct whatif_loads *loads[] = {&reaction->before, &reaction->after};
     uint32_t changed[WHATIF_CHANNELS];
     char mean[QUANTITY_BYTES], most[QUANTITY_BYTES];
+    if (!reaction->up)
+        return; /* there are no tables */
     for (int i = 0; i < 2; i++) {
+        struct text channel = {0};
         if (!loads[i]->share || loads[i]->worst == TOPOLOGY_NONE)
             continue;
         put_label(i ? "" : "link load", out);
-        text_printf(out, "%s %s on average, %s at most (", i ? "after " : "before",
-                    quantity_text(loads[i]->mean, "share", mean),
-                    quantity_text(loads[i]->most, "share", most));
-        whatif_put_channel(topology, loads[i]->worst, out);
-        text_printf(out, ")%s\n", loads[i]->overloaded ? ", OVERLOADED" : "");
+        whatif_put_channel(topology, loads[i]->worst, &channel);
+        text_put_wrapped(out, COLUMN, "%s %s on average, %s at most (%s)%s", i ? "after" : "before",
+                         whatif_percent(loads[i]->mean, mean), whatif_percent(loads[i]->most, most),
+                         channel.data, loads[i]->overloaded ? ", OVERLOADED" : "");
+        text_release(&channel);
     }
     size_t count = whatif_most_changed(reaction, topology->ports.count, changed);
     for (size_t i = 0; i < count && i < 5; i++) {
         assert(loads[0]->share && loads[1]->share);
         put_label("", out);
-        text_printf(out, "%s -> %s  ", quantity_text(loads[0]->share[changed[i]], "share", mean),
-                    quantity_text(loads[1]->share[changed[i]], "share", most));
+        text_printf(out, "%7s -> %7s  ", whatif_percent(loads[0]->share[changed[i]], mean),
+                    whatif_percent(loads[1]->share[changed[i]], most));
         whatif_put_channel(topology, changed[i], out);
         text_putc(out, '\n');
     }
+}
+
+/* "dor: the network is no grid" without the name. */
+static const char *without_name(const char *refusal, const char *name)
+{
+    size_t length = strlen(name);
+    bool named = strncmp(refusal, name, length) == 0 && strncmp(refusal + length, ": ", 2) == 0;
+    return refusal + (named ? length + 2 : 0);
 }
 
 static void put_engines(const struct whatif_answer *answer, struct text *out)
@@ -266,7 +294,8 @@ static void put_engines(const struct whatif_answer *answer, struct text *out)
         if (reaction->refusal || !reaction->up) {
             text_put_wrapped(out, 11, "%s: %.150s",
                              reaction->up ? "refuses after the failure" : "refuses",
-                             reaction->refusal ? reaction->refusal : "the subnet does not come up");
+                             reaction->refusal ? without_name(reaction->refusal, engine->name)
+                                               : "the subnet does not come up");
             continue;
         }
         text_put_padded(out,
@@ -277,8 +306,8 @@ static void put_engines(const struct whatif_answer *answer, struct text *out)
                         9, true);
         text_printf(out, " %8llu %7llu ", (unsigned long long)reaction->smps,
                     (unsigned long long)reaction->blocks);
-        text_put_padded(out, quantity_text(reaction->before.most, "share", before), 12, true);
-        text_put_padded(out, quantity_text(reaction->after.most, "share", after), 13, true);
+        text_put_padded(out, whatif_percent(reaction->before.most, before), 12, true);
+        text_put_padded(out, whatif_percent(reaction->after.most, after), 13, true);
         text_printf(out, " %11.2f\n", reaction->after.hops);
     }
 }

@@ -36,6 +36,8 @@ static void get_topology(void *context, const struct http_request *request,
 {
     const struct api_publisher *publisher = context;
     (void)request;
+    if (publisher->refresh)
+        publisher->refresh(publisher->context);
     text_append(&response->body, publisher->topology.data, publisher->topology.length);
 }
 
@@ -111,7 +113,6 @@ void api_publisher_begin(struct api_publisher *publisher, const struct topology 
         publisher->stream = http_stream_new();
     api_tick_release(&publisher->tick);
     api_tick_release(&publisher->sent);
-    api_log_release(&publisher->log);
     api_tick_init(&publisher->tick, (uint32_t)topology->nodes.count, links->count);
     api_tick_init(&publisher->sent, (uint32_t)topology->nodes.count, links->count);
     publisher->tick.seq = seq;

@@ -3,7 +3,8 @@
  * A scrape is answered in two steps. The loop copies what it needs: its own figures, and the ports
  * with their counters if these have changed since the last scrape. The thread of the HTTP server
  * prints the copy and sends it. So a scrape costs the loop a bounded time, however slowly its
- * client reads, and printing never delays a MAD. Ports are copied at most once a second. */
+ * client reads, and printing never delays a MAD. Ports are copied at
+ * most once a second, and every 5 s while a change is under way. */
 #include "host/daemon/daemon_internal.h"
 
 #include "base/time.h"
@@ -16,6 +17,7 @@
 #include <string.h>
 
 static const uint64_t ports_interval = NS_PER_S;
+static const uint64_t change_interval = 5 * NS_PER_S; /* while a change is under way */
 
 struct daemon_metrics {
     struct http_server *server;
@@ -39,17 +41,20 @@ static struct metric_device make_device(const struct subnet *subnet, const struc
     return device;
 }
 
-static struct metric_port make_port(const struct daemon *daemon, uint32_t device, uint32_t index)
+static struct metric_port make_port(const struct daemon *daemon, struct port_metrics *metrics,
+                                    uint32_t index)
 {
     const struct subnet *subnet = sm_subnet(daemon->sm);
     const struct subnet_port *port = &subnet->ports.items[index];
-    struct metric_port result = {.device = device, .peer = NO_METRIC_PORT, .number = port->number};
+    struct metric_port result = {.device = (uint32_t)metrics->devices.count - 1,
+                                 .peer = NO_METRIC_PORT,
+                                 .number = port->number};
     const struct port_counters *counters = perf_port_counters(daemon->perf, index);
     if (port->peer != SUBNET_NONE && port->known)
         result.rate = (uint64_t)link_rate(port->info) * 1000000 / 8;
     if (counters && perf_reads_port(daemon->perf, subnet, index)) {
         result.known = counters->known;
-        memcpy(result.values, counters->value, sizeof result.values);
+        memcpy(port_metrics_add_values(metrics, &result), counters->value, sizeof counters->value);
     }
     return result;
 }
@@ -68,7 +73,7 @@ static void copy_node(const struct daemon *daemon, struct port_metrics *metrics,
         if (number == 0 || (!is_switch && !port->known))
             continue;
         rows[index] = (uint32_t)metrics->ports.count;
-        vec_push(&metrics->ports, make_port(daemon, (uint32_t)metrics->devices.count - 1, index));
+        vec_push(&metrics->ports, make_port(daemon, metrics, index));
     }
     *(is_switch ? &metrics->switches : &metrics->adapters) += 1;
 }
@@ -77,9 +82,12 @@ static struct port_metrics *copy_ports(const struct daemon *daemon)
 {
     const struct subnet *subnet = sm_subnet(daemon->sm);
     struct port_metrics *metrics = port_metrics_new();
+    struct perf_counts counts;
     uint32_t *rows = mem_alloc(subnet->ports.count * sizeof *rows);
     memset(rows, 0xff, subnet->ports.count * sizeof *rows);
+    perf_counts(daemon->perf, &counts);
     vec_reserve(&metrics->ports, subnet->ports.count);
+    vec_reserve(&metrics->values, counts.ports * PORT_COUNTER_COUNT);
     for (size_t i = 0; i < subnet->nodes.count; i++)
         if (subnet->nodes.items[i].present)
             copy_node(daemon, metrics, &subnet->nodes.items[i], rows);
@@ -108,7 +116,8 @@ static void update_ports(struct daemon *daemon)
         .rounds = counts.rounds,
         .lids = smps.port_info_set, /* new LIDs, rates and states follow Sets and Gets */
     };
-    if (metrics->ports && (now < metrics->copied_at + ports_interval ||
+    uint64_t interval = sm_is_settled(daemon->sm) ? ports_interval : change_interval;
+    if (metrics->ports && (now < metrics->copied_at + interval ||
                            memcmp(&version, &metrics->version, sizeof version) == 0))
         return;
     port_metrics_release(metrics->ports);

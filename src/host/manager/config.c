@@ -78,6 +78,26 @@ const char **config_path_at(struct config *config, const struct key *key)
     return (const char **)(void *)((char *)config + key->field.offset);
 }
 
+/* The line that is being read sets a key. A former line that set the same key has no effect. */
+static void note_setting(struct config *config, size_t index)
+{
+    uint32_t former = config->set_by[index];
+    if (!config->source.file)
+        return; /* an option overrides the file */
+    config->set_by[index] = (uint32_t)config->lines.count + 1;
+    if (former == 0 || former > config->lines.count)
+        return;
+    struct config_line *line = &config->lines.items[former - 1];
+    char text[512];
+    snprintf(text, sizeof text, "%.200s:%u sets '%s' again", config->source.file,
+             config->source.line, config_keys[index].name);
+    if (line->effect == CONFIG_IN_FORCE || line->effect == CONFIG_PARTLY) {
+        line->effect = CONFIG_NO_EFFECT;
+        line->standard = false;
+        line->text = arena_strdup(&config->strings, text);
+    }
+}
+
 /* Sets a key of weft, and records the text of its value. */
 static int set_own(struct config *config, const struct key *key, const char *value, struct err *err)
 {
@@ -87,6 +107,7 @@ static int set_own(struct config *config, const struct key *key, const char *val
     if (status == 0) {
         config->values[index] = arena_strdup(&config->strings, value);
         config->from_key_file[index] = config->reading_keys;
+        note_setting(config, index);
         if (strcmp(value, "(null)") == 0 || strcmp(value, "-1") == 0) {
             config->effect.kind = CONFIG_DEFAULT;
             snprintf(config->effect.text, sizeof config->effect.text, "nothing is set");
@@ -106,7 +127,7 @@ int config_put(struct config *config, const char *ours, const char *value, struc
     size_t used = strlen(config->effect.text);
     assert(key && key->kind < RENAMED);
     int status = set_own(config, key, value, err);
-    if (status == 0)
+    if (status == 0 && config->effect.kind == CONFIG_IN_FORCE) /* else the text says why not */
         snprintf(config->effect.text + used, sizeof config->effect.text - used, "%s%s %s",
                  used ? "; " : "sets ", ours, value);
     return status;

@@ -52,6 +52,7 @@ struct config {
     struct port_choice port;
     const char *dump, *state, *control; /* NULL: none */
     const char *metrics;                /* the address of the HTTP server; NULL: none */
+    const char *web;                    /* the same for the live page */
     struct log_options log;
     bool log_optional; /* without the file, the log is standard output */
     unsigned threads;  /* 0: one for each processor */
@@ -74,6 +75,7 @@ struct config {
     struct guid_list allowed_sm_guids;
     bool reading_keys;               /* the lines are those of key_file */
     const char *values[CONFIG_KEYS]; /* as text, by key; NULL: default */
+    uint32_t set_by[CONFIG_KEYS];    /* by key: 1 + the index in `lines` that set it; 0: none */
     struct config_source {
         const char *key, *file; /* file: NULL for the command line */
         unsigned line;

@@ -196,9 +196,13 @@ int opensm_set_ignore_others(struct config *config, const char *value, struct er
     return set_if_true(config, value, "allowed_sm_guids", "0xffffffffffffffff", err);
 }
 
-/* OpenSM's default is a file that only root can write. */
+/* OpenSM's default is a file that only root can write. Three names are no files. */
 int opensm_set_log_file(struct config *config, const char *value, struct err *err)
 {
+    if (strcmp(value, "stdout") == 0 || strcmp(value, "-") == 0)
+        value = "none"; /* standard output */
+    else if (strcmp(value, "stderr") == 0)
+        value = "/dev/stderr";
     config->log_optional = true;
     return config_put(config, "log", value, err);
 }

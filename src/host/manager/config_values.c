@@ -71,7 +71,7 @@ int config_set_engine(struct config *config, const char *value, struct err *err)
     struct err reason = {0};
     char names[ENGINE_NAMES];
     if (engine_list_parse(&list, value, &reason) < 0)
-        return err_set(err, EINVAL, "%s: expected one of %s", reason.message,
+        return err_set(err, EINVAL, "%s (expected one of %s)", reason.message,
                        engine_list_names(names));
     for (size_t i = 0; i < list.count && list.count > 1; i++)
         if (list.items[i]->renames || list.items[i]->provisional)
@@ -210,6 +210,10 @@ int config_set_topology_plan(struct config *config, const char *value, struct er
     int status = topology_read(&plan, from_file(value, err));
     if (status == 0)
         topology_without_functions(&config->plan, &plan, &counts);
+    if (status == 0 && plan.warning) {
+        config->effect.kind = CONFIG_PARTLY;
+        snprintf(config->effect.text, sizeof config->effect.text, "%s", plan.warning);
+    }
     topology_release(&plan);
     return status;
 }
@@ -317,6 +321,10 @@ int config_set_value(struct config *config, const struct key *key, const char *v
                              time_text(key->low * TIME_NS, least), key->low_reason);
     } else if (!parse_bounded(value, key->low, key->high, &number) && key->secret) {
         status = err_set(err, EINVAL, "expected a 64-bit number such as 0x0123456789abcdef");
+    } else if (!parse_bounded(value, key->low, key->high, &number) &&
+               strncmp(key->standard, "0x", 2) == 0) {
+        status =
+            err_set(err, EINVAL, "'%s': expected a 64-bit number such as %s", value, key->standard);
     } else if (!parse_bounded(value, key->low, key->high, &number)) {
         status = err_set(err, EINVAL, "'%s': expected a number from %llu to %llu", value,
                          (unsigned long long)key->low, (unsigned long long)key->high);

@@ -27,9 +27,18 @@ void port_metrics_release(struct port_metrics *metrics)
         return;
     vec_release(&metrics->devices);
     vec_release(&metrics->ports);
+    vec_release(&metrics->values);
     text_release(&metrics->labels);
     mem_free(metrics->labels_at);
     mem_free(metrics);
+}
+
+uint64_t *port_metrics_add_values(struct port_metrics *metrics, struct metric_port *port)
+{
+    port->first_value = (uint32_t)metrics->values.count;
+    vec_reserve(&metrics->values, metrics->values.count + PORT_COUNTER_COUNT);
+    metrics->values.count += PORT_COUNTER_COUNT;
+    return metrics->values.items + port->first_value;
 }
 
 static const struct metric_device *device_of(const struct port_metrics *metrics, uint32_t port)
@@ -164,7 +173,7 @@ static uint32_t print_counter(const struct port_metrics *metrics, enum port_coun
         size_t labels = metrics->labels_at[index + 1] - metrics->labels_at[index];
         memcpy(line, name, (size_t)length);
         memcpy(at, metrics->labels.data + metrics->labels_at[index], labels);
-        at = put_digits(at + labels, port->values[counter]);
+        at = put_digits(at + labels, metrics->values.items[port->first_value + counter]);
         *at++ = '\n';
         text_append(out, line, (size_t)(at - line));
     }

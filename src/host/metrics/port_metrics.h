@@ -26,15 +26,16 @@ struct metric_port {
     uint32_t device;
     uint32_t peer; /* the port at the other end, or NO_METRIC_PORT */
     uint8_t number;
-    uint64_t rate;  /* bytes a second; 0: no link */
-    uint64_t known; /* counters, by bit */
-    uint64_t values[PORT_COUNTER_COUNT];
+    uint64_t rate;        /* bytes a second; 0: no link */
+    uint64_t known;       /* counters, by bit */
+    uint32_t first_value; /* of PORT_COUNTER_COUNT in `values`, if any is known */
 };
 
 struct port_metrics {
     atomic_uint holders;
     VEC(struct metric_device) devices;
     VEC(struct metric_port) ports;
+    VEC(uint64_t) values; /* of the counters */
     uint32_t switches, adapters, links;
     /* Of the thread that prints: labels of each port, from labels_at[port] on. */
     struct text labels;
@@ -44,6 +45,9 @@ struct port_metrics {
 struct port_metrics *port_metrics_new(void); /* with one holder */
 struct port_metrics *port_metrics_hold(struct port_metrics *metrics);
 void port_metrics_release(struct port_metrics *metrics); /* accepts NULL */
+
+/* Adds the values of a port with counters: returns room for PORT_COUNTER_COUNT of them. */
+uint64_t *port_metrics_add_values(struct port_metrics *metrics, struct metric_port *port);
 
 /* Prints from a position on, until `out` has about `enough` bytes. Returns false at the end. */
 struct port_metrics_position {

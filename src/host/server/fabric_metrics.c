@@ -44,19 +44,22 @@ static const enum sma_counter agent_counters[] = {
 };
 enum { AGENT_COUNTERS = sizeof agent_counters / sizeof *agent_counters };
 
-static struct metric_port make_port(const struct fabric *fabric, uint32_t device, uint32_t index)
+static struct metric_port make_port(const struct fabric *fabric, struct port_metrics *metrics,
+                                    uint32_t index)
 {
     const uint64_t *total = fabric_counters(fabric, index)->total;
     struct metric_port port = {
-        .device = device,
+        .device = (uint32_t)metrics->devices.count - 1,
         .peer = NO_METRIC_PORT,
         .number = (uint8_t)topology_port_number(fabric_topology(fabric), index),
         .known = (UINT64_C(1) << AGENT_COUNTERS) - 1,
     };
     if (fabric_link_is_up(fabric, index))
         port.rate = (uint64_t)link_rate(fabric_port_info(fabric, index)) * 1000000 / 8;
+    uint64_t *values = port_metrics_add_values(metrics, &port);
+    memset(values, 0, PORT_COUNTER_COUNT * sizeof *values);
     for (unsigned i = 0; i < AGENT_COUNTERS; i++)
-        port.values[i] = total[agent_counters[i]] * port_counter_infos[i].unit;
+        values[i] = total[agent_counters[i]] * port_counter_infos[i].unit;
     return port;
 }
 
@@ -92,8 +95,7 @@ static struct port_metrics *copy_ports(const struct fabric *fabric)
             if (number == 0 || topology->ports.items[index].peer == TOPOLOGY_NONE)
                 continue;
             rows[index] = (uint32_t)metrics->ports.count;
-            vec_push(&metrics->ports,
-                     make_port(fabric, (uint32_t)metrics->devices.count - 1, index));
+            vec_push(&metrics->ports, make_port(fabric, metrics, index));
         }
     }
     for (uint32_t i = 0; i < topology->ports.count; i++)

@@ -39,7 +39,7 @@ int engine_settle(const struct network *network, const struct engine_options *op
     int rc = 0;
     routes->generation = options->generation;
     if (options->user && options->user->entries.count) {
-        rc = user_routes_apply(options->user, network, routes, err);
+        user_routes_apply(options->user, network, routes);
         unproved = true;
     }
     if (!rc && unproved && !options->caller_verifies) {

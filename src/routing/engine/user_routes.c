@@ -116,6 +116,12 @@ static const char *place_text(const struct user_place *place, char buffer[NETWOR
     return buffer;
 }
 
+static bool has_port(const struct user_route *entry, const struct network *network)
+{
+    uint32_t at = user_route_switch(entry, network);
+    return at != NETWORK_NONE && entry->port <= network->switches.items[at].port_count;
+}
+
 int user_routes_check(const struct user_routes *user, const struct network *network,
                       const char *file, struct err *err)
 {
@@ -130,32 +136,29 @@ int user_routes_check(const struct user_routes *user, const struct network *netw
             network_owner(network, (uint16_t)first) == NETWORK_NONE)
             return err_at(err, ENOENT, file, entry->line, "no port, or more than one, is %s",
                           place_text(&entry->to, text));
+        if (!has_port(entry, network))
+            return err_at(err, EINVAL, file, entry->line, "%s has no port %u",
+                          place_text(&entry->at, text), entry->port);
     }
     return 0;
 }
 
 /* ---- tables ---- */
 
-int user_routes_apply(const struct user_routes *user, const struct network *network,
-                      struct routes *routes, struct err *err)
+void user_routes_apply(const struct user_routes *user, const struct network *network,
+                       struct routes *routes)
 {
     assert(routes->switch_count == network->switches.count);
-    char label[NETWORK_LABEL_BYTES], text[NETWORK_LABEL_BYTES];
     for (size_t i = 0; i < user->entries.count; i++) {
         const struct user_route *entry = &user->entries.items[i];
         uint32_t at = user_route_switch(entry, network);
         unsigned first, count = user_route_lids(entry, network, &first);
-        if (at == NETWORK_NONE)
+        if (!has_port(entry, network))
             continue;
-        if (entry->port > network->switches.items[at].port_count)
-            return err_set(err, EINVAL, "user route for %s: %s has no port %u",
-                           place_text(&entry->to, text),
-                           network_label(network, NETWORK_SWITCH | at, label), entry->port);
         for (unsigned lid = first; lid < first + count && lid < routes->stride; lid++) {
             routes_row(routes, at)[lid] = entry->port;
             if (routes->explicit_bits)
                 bitset_add(routes->explicit_bits, (size_t)at * routes->stride + lid);
         }
     }
-    return 0;
 }

@@ -32,13 +32,13 @@ struct user_routes {
 int user_routes_read(struct user_routes *user, struct line_reader *lines);
 void user_routes_release(struct user_routes *user);
 
-/* An error if an entry names a switch or a destination that the network does not have. */
+/* An error if an entry names a switch, a destination or a port that the network does not have. */
 int user_routes_check(const struct user_routes *user, const struct network *network,
                       const char *file, struct err *err);
-/* Overwrites entries of the tables; an error if a switch has no such port. An entry whose switch or
- * destination is not in the network is ignored: nodes come and go. */
-int user_routes_apply(const struct user_routes *user, const struct network *network,
-                      struct routes *routes, struct err *err);
+/* Overwrites entries of the tables. An entry whose switch, port or destination is not in the
+ * network is ignored: nodes come and go. */
+void user_routes_apply(const struct user_routes *user, const struct network *network,
+                       struct routes *routes);
 /* The switch of an entry, or NETWORK_NONE. */
 uint32_t user_route_switch(const struct user_route *entry, const struct network *network);
 /* The number of LIDs of the destination, from `first` on; 0: it is not in the network. */

@@ -95,9 +95,9 @@ void network_name(struct network *network, uint32_t end_point, const char *name)
  * LID 0; the rest is built. May be called again after further additions. */
 int network_finish(struct network *network);
 
-/* The fabric of a file. LIDs as in the file; ports without one get the next free, in port-ordered
- * breadth-first order from the first node, where the manager runs. Adapter ports without a link to
- * a switch are left out. Overlapping LIDs and LIDs that run out are errors. */
+/* The fabric of a file. LIDs as in the file; ports without one get the lowest free, in the order of
+ * topology/lid_order.h. The manager runs at the first node. Adapter ports without a link to a
+ * switch are left out. Overlapping LIDs and LIDs that run out are errors. */
 int network_from_topology(struct network *network, const struct topology *topology,
                           struct err *err);
 /* network_from_topology() with new LIDs for all, 2^lmc for every adapter port. */

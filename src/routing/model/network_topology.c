@@ -1,12 +1,16 @@
 /* Builds a network from a topology: switches and linked adapter ports, with LIDs.
  *
- * LIDs of the file are kept. All others are assigned in the order in which a manager at the first
- * node discovers the ports: breadth first through switches, each switch's ports in ascending order
- * (adapters do not forward). On paper 002's Fig. 1 this gives the printed LIDs. Parts that the
- * first node cannot reach follow in file order. */
+ * LIDs of the file are kept. All others are assigned in the order of topology/lid_order.h, as the
+ * manager does. On paper 002's Fig. 1 this gives the printed LIDs. A vSwitch has the LID of its
+ * physical function, thus none of its own.
+ *
+ * Engines break ties by the order of switches and terminals. It is that of the manager's networks
+ * (sm/plan.c), which have the same tables then: switches by LID, terminals by switch and port. */
 #include "routing/model/network.h"
 
 #include "base/bitset.h"
+#include "topology/lid_order.h"
+#include "topology/virtual.h"
 
 #include <errno.h>
 #include <string.h>
@@ -16,199 +20,230 @@ struct import {
     const struct topology *topology;
     struct err *err;
     struct arena memory;
-    uint32_t *switch_of;   /* by node: switch index or NETWORK_NONE */
-    uint32_t *terminal_of; /* by topology port: terminal index or NETWORK_NONE */
-    uint64_t used[BITSET_WORDS(NETWORK_TOP_LID + 1)];
-    uint32_t next[NETWORK_TOP_LMC + 1]; /* by LMC: where the search for a free range starts */
-    uint8_t lmc;                        /* of adapter ports without LIDs */
-    bool renumber;
+    uint32_t count;   /* of end ports: port 0 of switches, and adapter ports at a switch */
+    uint32_t *ports;  /* by end port: index in the topology */
+    uint32_t *end_of; /* by port of the topology: its end port, or NETWORK_NONE */
+    uint16_t *lid;    /* by end port */
+    uint8_t *lmc;
+    uint32_t *order;                     /* of end ports: lid_order() */
+    uint32_t owner[NETWORK_TOP_LID + 1]; /* by LID: its end port, or NETWORK_NONE */
+    uint32_t next[NETWORK_TOP_LMC + 1];  /* by LMC: where the search for a free range starts */
+    uint32_t *switch_of;                 /* by node: switch index or NETWORK_NONE */
 };
 
-static void add_switches(struct import *import)
+static const struct topology_port *port_of(const struct import *import, uint32_t end)
 {
-    const struct topology *topology = import->topology;
-    for (uint32_t i = 0; i < topology->nodes.count; i++) {
-        const struct topology_node *node = &topology->nodes.items[i];
-        import->switch_of[i] = NETWORK_NONE;
-        if (node->kind != NODE_SWITCH)
+    return &import->topology->ports.items[import->ports[end]];
+}
+
+static bool is_switch(const struct import *import, uint32_t node)
+{
+    return import->topology->nodes.items[node].kind == NODE_SWITCH;
+}
+
+/* Whether a port is an end port of the network. */
+static bool is_end_port(const struct import *import, uint32_t port)
+{
+    const struct topology_port *at = &import->topology->ports.items[port];
+    if (is_switch(import, at->node))
+        return topology_port_number(import->topology, port) == 0;
+    return at->peer != TOPOLOGY_NONE &&
+           is_switch(import, import->topology->ports.items[at->peer].node);
+}
+
+static void find_end_ports(struct import *import, uint8_t lmc, bool renumber)
+{
+    for (uint32_t port = 0; port < import->topology->ports.count; port++) {
+        const struct topology_port *at = &import->topology->ports.items[port];
+        import->end_of[port] = NETWORK_NONE;
+        if (!is_end_port(import, port))
             continue;
-        const struct topology_port *zero = &topology->ports.items[node->first_port];
-        uint32_t index =
-            network_add_switch(import->network, node->guid, import->renumber ? 0 : zero->lid,
-                               import->renumber ? 0 : zero->lmc, node->port_count);
-        import->switch_of[i] = index;
-        network_name(import->network, NETWORK_SWITCH | index, node->description);
+        uint32_t end = import->count++;
+        bool keep = at->lid && !renumber && !topology_is_vswitch(import->topology, at->node);
+        import->end_of[port] = end;
+        import->ports[end] = port;
+        import->lid[end] = keep ? at->lid : 0;
+        import->lmc[end] = keep ? at->lmc : is_switch(import, at->node) ? 0 : lmc;
     }
 }
 
-static void add_links(struct import *import)
+/* ---- LIDs ---- */
+
+static const char *label_of(const struct import *import, uint32_t end)
 {
-    const struct topology *topology = import->topology;
-    for (uint32_t port = 0; port < topology->ports.count; port++) {
-        const struct topology_port *from = &topology->ports.items[port];
-        import->terminal_of[port] = NETWORK_NONE;
-        if (from->peer == TOPOLOGY_NONE)
-            continue;
-        const struct topology_node *node = &topology->nodes.items[from->node];
-        uint32_t a = import->switch_of[from->node];
-        uint32_t b = import->switch_of[topology->ports.items[from->peer].node];
-        unsigned peer_port = topology_port_number(topology, from->peer);
-        if (a != NETWORK_NONE && b != NETWORK_NONE && from->peer > port)
-            network_link(import->network, a, topology_port_number(topology, port), b, peer_port);
-        if (a != NETWORK_NONE || b == NETWORK_NONE)
-            continue;
-        bool keep = from->lid != 0 && !import->renumber;
-        uint32_t terminal = network_add_terminal(import->network, from->guid, keep ? from->lid : 0,
-                                                 keep ? from->lmc : import->lmc, b, peer_port);
-        import->terminal_of[port] = terminal;
-        import->network->terminals.items[terminal].node_guid = node->guid;
-        network_name(import->network, terminal, node->description);
-    }
+    return topology_label(import->topology, port_of(import, end)->node);
 }
 
-static int take_lids(struct import *import, uint32_t end_point)
+static int take_lids(struct import *import, uint32_t end)
 {
-    char label[NETWORK_LABEL_BYTES];
-    uint32_t lid = network_lid(import->network, end_point);
-    uint8_t lmc = network_lmc(import->network, end_point);
-    uint32_t count = UINT32_C(1) << lmc;
+    uint32_t lid = import->lid[end], lmc = import->lmc[end], count = UINT32_C(1) << lmc;
     if (lmc > NETWORK_TOP_LMC || lid + count - 1 > NETWORK_TOP_LID || lid % count != 0)
         return err_set(import->err, EINVAL,
-                       "%s: LID %u with LMC %u is no unicast LID with that many low bits free",
-                       network_label(import->network, end_point, label), lid, lmc);
+                       "'%s': LID %u with LMC %u is no unicast LID with that many low bits free",
+                       label_of(import, end), lid, lmc);
     for (uint32_t at = lid; at < lid + count; at++) {
-        if (bitset_has(import->used, at))
-            return err_set(import->err, EEXIST, "%s: LID %u is taken by another port",
-                           network_label(import->network, end_point, label), at);
-        bitset_add(import->used, at);
+        if (import->owner[at] != NETWORK_NONE)
+            return err_set(import->err, EEXIST, "'%s': LID %u is taken by another port",
+                           label_of(import, end), at);
+        import->owner[at] = end;
     }
     return 0;
 }
 
 static int take_given_lids(struct import *import)
 {
-    struct network *network = import->network;
     int rc = 0;
-    bitset_add(import->used, 0);
-    for (uint32_t i = 0; i < network->switches.count && !rc; i++)
-        if (network->switches.items[i].lid)
-            rc = take_lids(import, NETWORK_SWITCH | i);
-    for (uint32_t i = 0; i < network->terminals.count && !rc; i++)
-        if (network->terminals.items[i].lid)
-            rc = take_lids(import, i);
+    for (uint32_t lid = 0; lid <= NETWORK_TOP_LID; lid++)
+        import->owner[lid] = NETWORK_NONE;
+    for (uint32_t end = 0; end < import->count && !rc; end++)
+        if (import->lid[end])
+            rc = take_lids(import, end);
     return rc;
 }
 
-/* Assigns the next free range to an end point without LIDs. */
-static int give_lids(struct import *import, uint32_t end_point)
+/* Assigns the lowest free range to an end port without LIDs. */
+static int give_lids(struct import *import, uint32_t end)
 {
-    struct network *network = import->network;
-    if (network_lid(network, end_point))
+    if (import->lid[end] || topology_is_vswitch(import->topology, port_of(import, end)->node))
         return 0;
-    uint8_t lmc = network_lmc(network, end_point);
+    uint8_t lmc = import->lmc[end];
     uint32_t count = UINT32_C(1) << lmc, at = import->next[lmc], free = 0;
     while (at + count - 1 <= NETWORK_TOP_LID && free < count)
-        if (!bitset_has(import->used, at + free)) {
+        if (import->owner[at + free] == NETWORK_NONE) {
             free++;
         } else {
             at += count;
             free = 0;
         }
     import->next[lmc] = at;
-    char label[NETWORK_LABEL_BYTES];
     if (at + count - 1 > NETWORK_TOP_LID)
         return err_set(import->err, ENOSPC,
-                       "%s and what comes after it: no LIDs left (%d unicast LIDs, LMC %u)",
-                       network_label(network, end_point, label), NETWORK_TOP_LID, import->lmc);
-    if (end_point & NETWORK_SWITCH)
-        network->switches.items[end_point & ~NETWORK_SWITCH].lid = (uint16_t)at;
-    else
-        network->terminals.items[end_point].lid = (uint16_t)at;
-    return take_lids(import, end_point);
+                       "'%s' and what comes after it: no LIDs left (%d unicast LIDs, LMC %u)",
+                       label_of(import, end), NETWORK_TOP_LID, lmc);
+    import->lid[end] = (uint16_t)at;
+    return take_lids(import, end);
 }
 
-/* One part: breadth first from switch `start`. */
-static int number_part(struct import *import, uint32_t *queue, bool *seen, uint32_t start)
-{
-    const struct network *network = import->network;
-    uint32_t head = 0, tail = 0;
-    if (seen[start])
-        return 0;
-    seen[start] = true;
-    int rc = give_lids(import, NETWORK_SWITCH | start);
-    queue[tail++] = start;
-    while (head < tail && !rc) {
-        const struct network_switch *node = &network->switches.items[queue[head++]];
-        for (unsigned port = 1; port <= node->port_count && !rc; port++) {
-            uint32_t peer = network->ports.items[node->first_port + port].peer;
-            if (peer == NETWORK_NONE)
-                continue;
-            if ((peer & NETWORK_SWITCH) && !seen[peer & ~NETWORK_SWITCH]) {
-                seen[peer & ~NETWORK_SWITCH] = true;
-                queue[tail++] = peer & ~NETWORK_SWITCH;
-            }
-            rc = give_lids(import, peer);
-        }
-    }
-    return rc;
-}
-
-/* The manager runs at the first node, if it is a switch, else at its first port at a switch. */
-static int number_manager(struct import *import)
+static void find_order(struct import *import)
 {
     const struct topology *topology = import->topology;
-    if (topology->nodes.count == 0)
-        return 0;
-    const struct topology_node *first = &topology->nodes.items[0];
-    if (first->kind == NODE_SWITCH) {
-        import->network->manager = import->switch_of[0];
-        return 0;
+    struct lid_order_end *ends = arena_alloc(&import->memory, import->count * sizeof *ends);
+    uint32_t *links = arena_alloc(&import->memory, topology->ports.count * sizeof *links);
+    uint32_t used = 0;
+    for (uint32_t i = 0; i < import->count; i++) {
+        uint32_t node = port_of(import, i)->node, port = import->ports[i];
+        uint32_t last =
+            is_switch(import, node) ? port + topology->nodes.items[node].port_count : port;
+        bool starts = is_switch(import, node) && !topology_is_vswitch(topology, node);
+        ends[i] = (struct lid_order_end){.first_link = used, .starts = starts};
+        ends[i].guid = starts ? topology->nodes.items[node].guid : port_of(import, i)->guid;
+        for (; port <= last; port++) {
+            uint32_t peer = topology->ports.items[port].peer;
+            if (peer == TOPOLOGY_NONE)
+                continue;
+            uint32_t far = topology->ports.items[peer].node;
+            links[used++] =
+                import
+                    ->end_of[is_switch(import, far) ? topology->nodes.items[far].first_port : peer];
+        }
+        ends[i].link_count = used - ends[i].first_link;
     }
-    for (unsigned port = 1; port <= first->port_count; port++) {
-        uint32_t terminal = import->terminal_of[first->first_port + port];
-        if (terminal == NETWORK_NONE)
-            continue;
-        import->network->manager = import->network->terminals.items[terminal].at;
-        return give_lids(import, terminal);
-    }
-    return 0;
+    lid_order(ends, import->count, links, import->order);
 }
 
-static int number_all(struct import *import)
+static int number_end_ports(struct import *import)
 {
-    struct network *network = import->network;
-    uint32_t switches = (uint32_t)network->switches.count;
-    uint32_t *queue = arena_alloc(&import->memory, switches * sizeof *queue);
-    bool *seen = arena_alloc(&import->memory, switches * sizeof *seen);
     for (unsigned lmc = 0; lmc <= NETWORK_TOP_LMC; lmc++)
         import->next[lmc] = UINT32_C(1) << lmc;
     int rc = take_given_lids(import);
-    if (!rc)
-        rc = number_manager(import);
-    if (!rc && network->manager != NETWORK_NONE)
-        rc = number_part(import, queue, seen, network->manager);
-    for (uint32_t at = 0; at < switches && !rc; at++)
-        rc = number_part(import, queue, seen, at);
+    find_order(import);
+    for (uint32_t i = 0; i < import->count && !rc; i++)
+        rc = give_lids(import, import->order[i]);
     return rc;
+}
+
+/* ---- the network ---- */
+
+static void add_switch(struct import *import, uint32_t end)
+{
+    uint32_t index = port_of(import, end)->node;
+    const struct topology_node *node = &import->topology->nodes.items[index];
+    if (node->kind != NODE_SWITCH || import->switch_of[index] != NETWORK_NONE)
+        return;
+    uint32_t added = network_add_switch(import->network, node->guid, import->lid[end],
+                                        import->lmc[end], node->port_count);
+    import->switch_of[index] = added;
+    network_name(import->network, NETWORK_SWITCH | added, node->description);
+}
+
+static void add_terminal(struct import *import, uint32_t end, uint32_t at, unsigned port)
+{
+    const struct topology_port *own = port_of(import, end);
+    const struct topology_node *node = &import->topology->nodes.items[own->node];
+    uint32_t terminal = network_add_terminal(import->network, own->guid, import->lid[end],
+                                             import->lmc[end], at, port);
+    import->network->terminals.items[terminal].node_guid = node->guid;
+    network_name(import->network, terminal, node->description);
+    if (own->node == 0 && import->network->manager == NETWORK_NONE)
+        import->network->manager = at;
+}
+
+static void add_links(struct import *import, uint32_t node)
+{
+    const struct topology *topology = import->topology;
+    uint32_t first = topology->nodes.items[node].first_port, at = import->switch_of[node];
+    for (unsigned number = 1; number <= topology->nodes.items[node].port_count; number++) {
+        uint32_t peer = topology->ports.items[first + number].peer;
+        if (peer == TOPOLOGY_NONE)
+            continue;
+        uint32_t to = import->switch_of[topology->ports.items[peer].node];
+        if (to == NETWORK_NONE)
+            add_terminal(import, import->end_of[peer], at, number);
+        else if (peer > first + number)
+            network_link(import->network, at, number, to, topology_port_number(topology, peer));
+    }
+}
+
+static void build_network(struct import *import)
+{
+    const struct topology *topology = import->topology;
+    uint32_t *nodes = arena_alloc(&import->memory, topology->nodes.count * sizeof *nodes);
+    for (uint32_t node = 0; node < topology->nodes.count; node++)
+        import->switch_of[node] = NETWORK_NONE;
+    for (uint32_t lid = 1; lid <= NETWORK_TOP_LID; lid++)
+        if (import->owner[lid] != NETWORK_NONE)
+            add_switch(import, import->owner[lid]);
+    for (uint32_t i = 0; i < import->count; i++) /* vSwitches */
+        add_switch(import, import->order[i]);
+    for (uint32_t node = 0; node < topology->nodes.count; node++)
+        if (import->switch_of[node] != NETWORK_NONE)
+            nodes[import->switch_of[node]] = node;
+    if (topology->nodes.count && is_switch(import, 0))
+        import->network->manager = import->switch_of[0];
+    for (uint32_t i = 0; i < import->network->switches.count; i++)
+        add_links(import, nodes[i]);
 }
 
 static int import_topology(struct network *network, const struct topology *topology, uint8_t lmc,
                            bool renumber, struct err *err)
 {
     struct import *import = mem_zalloc(1, sizeof *import);
+    size_t ports = topology->ports.count;
     network_init(network);
     import->network = network;
     import->topology = topology;
     import->err = err;
-    import->lmc = lmc;
-    import->renumber = renumber;
     import->switch_of =
         arena_alloc(&import->memory, topology->nodes.count * sizeof *import->switch_of);
-    import->terminal_of =
-        arena_alloc(&import->memory, topology->ports.count * sizeof *import->terminal_of);
-    add_switches(import);
-    add_links(import);
-    int rc = number_all(import);
+    import->ports = arena_alloc(&import->memory, ports * sizeof *import->ports);
+    import->end_of = arena_alloc(&import->memory, ports * sizeof *import->end_of);
+    import->order = arena_alloc(&import->memory, ports * sizeof *import->order);
+    import->lid = arena_alloc(&import->memory, ports * sizeof *import->lid);
+    import->lmc = arena_alloc(&import->memory, ports * sizeof *import->lmc);
+    find_end_ports(import, lmc, renumber);
+    int rc = number_end_ports(import);
+    if (!rc)
+        build_network(import);
     if (!rc && network_finish(network))
         rc = err_set(err, EEXIST, "two ports have the same LID");
     if (rc)

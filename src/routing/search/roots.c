@@ -71,6 +71,15 @@ static bool choose_top_stage(struct roots *roots, const struct network *network)
     return roots->switches.count > 0;
 }
 
+bool roots_are_there(const struct network *network, const struct engine_options *options)
+{
+    for (size_t i = 0; i < options->root_count; i++)
+        for (uint32_t at = 0; at < network->switches.count; at++)
+            if (network->switches.items[at].guid == options->root_guids[i])
+                return true;
+    return false;
+}
+
 static int choose_listed(struct roots *roots, const struct network *network,
                          const struct engine_options *options, struct err *err)
 {

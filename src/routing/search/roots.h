@@ -15,6 +15,8 @@ int roots_choose(struct roots *roots, const struct network *network,
                  const struct engine_options *options, enum root_choice fallback, struct err *err);
 void roots_release(struct roots *roots);
 
+/* Whether a switch has one of the listed GUIDs. */
+bool roots_are_there(const struct network *network, const struct engine_options *options);
 /* By switch: the ranks of a tree's stages, or from the roots; NULL: no such roots. */
 uint32_t *roots_ranks(const struct network *network, const struct engine_options *options);
 

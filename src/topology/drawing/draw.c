@@ -152,7 +152,9 @@ static void put_switch(const struct drawing *drawing, uint32_t at)
     text_printf(drawing->out, "  s%u [label=<", at);
     put_label(drawing->out, node->description, SWITCH_LETTERS);
     if (hosts && !drawing->whole_hosts)
-        text_printf(drawing->out, "<br/><font point-size=\"9\" color=\"#666666\">%u host%s</font>",
+        text_printf(drawing->out, /* with a gap below underscores of the name */
+                    "<br/><font point-size=\"3\"> <br/></font>"
+                    "<font point-size=\"9\" color=\"#666666\">%u host%s</font>",
                     hosts, hosts == 1 ? "" : "s");
     text_printf(drawing->out, ">, fillcolor=\"%s\", color=\"%s\"", colours[colour].fill,
                 colours[colour].line);
@@ -228,6 +230,8 @@ static void put_links(const struct drawing *drawing, const uint32_t *row, uint32
                         drawing->style == STYLE_ROWS ? 1.5 + (at + to) % 3 : 1.5);
         else if (copies > 1)
             text_printf(drawing->out, ", label=\"×%u\"", copies);
+        if (drawing->detailed && drawing->style == STYLE_DOT && row[at] == row[to])
+            text_puts(drawing->out, ", labelangle=-50"); /* away from lines to other rows */
         text_puts(drawing->out, "]\n");
     }
 }
@@ -276,6 +280,11 @@ static uint64_t row_width(const struct drawing *drawing)
     return drawing->whole_hosts && hosts > width ? hosts : width;
 }
 
+static uint64_t clamp(uint64_t value, uint64_t least, uint64_t most)
+{
+    return value < least ? least : value > most ? most : value;
+}
+
 static void place_rows(const struct drawing *drawing)
 {
     assert(drawing->layered && drawing->level_count >= 2);
@@ -284,7 +293,9 @@ static void place_rows(const struct drawing *drawing)
     uint32_t *order = mem_alloc(graph->switch_count * sizeof *order), leaves = 0;
     bool hosts = drawing->whole_hosts;
     uint64_t width = row_width(drawing);
-    uint64_t gap = width / 7 < 130 ? 130 : width / 7 > 420 ? 420 : width / 7;
+    /* Port numbers need steep lines. */
+    uint64_t gap = drawing->detailed ? clamp(width / 4, 200, 600) : clamp(width / 7, 130, 420);
+    uint64_t host_gap = drawing->detailed ? clamp(width / 12, 110, 200) : 110;
     layout_rows(graph, drawing->level, drawing->level_count, place, order);
     while (leaves < graph->switch_count && drawing->level[order[leaves]] == 0)
         leaves++;
@@ -292,7 +303,7 @@ static void place_rows(const struct drawing *drawing)
         place_hosts(drawing, order, leaves, width);
     for (uint32_t i = 0; i < graph->switch_count; i++)
         put_place(drawing->out, 's', order[i], place[order[i]] * width / LAYOUT_ROW,
-                  drawing->level[order[i]] * gap + (hosts ? 110 : 0));
+                  drawing->level[order[i]] * gap + (hosts ? host_gap : 0));
     mem_free(place);
     mem_free(order);
 }

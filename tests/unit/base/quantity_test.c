@@ -40,6 +40,9 @@ static void counts_keep_their_digits(void **state)
     assert_quantity(1234567, "", "1,234,567");
     assert_quantity(12345678, "packets", "12.3 M packets");
     assert_quantity(7.333, "packets", "7.33 packets");
+    assert_quantity(4096, "bytes", "4096 B");
+    assert_quantity(617976, "bytes", "618 kB");
+    assert_quantity(644123.5, "bytes", "644 kB");
 }
 
 static void shares_are_percent(void **state)

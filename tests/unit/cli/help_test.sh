@@ -22,6 +22,11 @@ no_long_example() { # PAGE: lines between .nf and .fi
         awk '/^\.nf/ { shown = 1 } /^\.fi/ { shown = 0 } shown && length($0) > 80 - 7')
     [ -z "$long" ] || { printf '%s:\n%s\n' "$1" "$long" && return 1; }
 }
+suggests() { # SUGGESTION ARGUMENT ...: "" for none
+    local said suggestion=$1 && shift
+    said=$("$weft" "$@" 2>&1) && return 1
+    if [ -n "$suggestion" ]; then grep -qF "did you mean '$suggestion'?" <<<"$said"; else ! grep -q 'did you mean' <<<"$said"; fi
+}
 names_all_engines() { # in the text on standard input
     local engine text missing=0
     text=$(sed 's/\\-/-/g; s/\\f[BIR]/ /g')
@@ -48,6 +53,9 @@ sm_keys() { # keys of the statement sm
 }
 
 [ "$(commands | wc -l)" -ge 10 ] && [ "$(engines | wc -l)" -ge 14 ] || { echo 'not ok - lists' && exit 1; }
+claim 'a near miss of a command is named' suggests sim siim
+claim 'a near miss of an option is named' suggests --json sim --jsn
+claim 'other wrong options are not' suggests '' sim --what
 claim 'weft --help fits 80 columns' no_long_line "$weft" --help
 for command in $(commands); do
     claim "weft $command --help fits 80 columns" no_long_line "$weft" "$command" --help

@@ -86,6 +86,10 @@ printf 'topology figure1 speed=SDR\nsm S1\nfail switch S3\nrun 80ms\nrestore swi
 claim 'nodes that were cut off until a switch was added are counted' sim 0 added.weft
 judged() { "$weft" sim "$2" --json | grep -q "\"good\": $1"; }
 claim 'a run in which nothing is wrong is good' judged true good.weft
+printf 'topology clos 3 1 4 speed=SDR\nsm S0 priority 2\nsm S1\nrun until settled\ncheck one-master\n' >standby.weft
+claim 'a run with a standby is good' judged true standby.weft
+printf 'topology clos 3 1 4 speed=SDR\nsm S0\nat 100us kill sm S0\nrun 1s\ncheck smps all >= 1\n' >killed.weft
+claim 'a run whose only manager dies has an unfinished change' sh -c "'$weft' sim killed.weft | grep -q '1 change is not finished'"
 claim 'a run with nodes cut off is not good, though its checks hold' judged false cut.weft
 claim 'the summary names what is cut off' sh -c "'$weft' sim cut.weft | tr '\n' ' ' | grep -q '2 switches and 2 adapters are cut off'"
 printf 'topology ring 4 hosts=1 speed=SDR\nsm S0\ntraffic uniform size 256 rate 20e3 start 1ms\nrun 10ms\nfail link H1 1\nrun 50ms\n' >unrecovered.weft

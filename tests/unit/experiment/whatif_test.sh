@@ -153,8 +153,29 @@ claim "a name of two nodes is refused with their GUIDs" \
 claim "an adapter is not a switch" refused "is not a switch" whatif torus.net --fail switch H0
 claim "a port without a link" refused "has no link" whatif two-parts.net --fail link left 8
 claim "two nodes without a link" refused "no link between" whatif torus.net --fail link S0_0 S1_1
-claim "a load of 30 is refused" refused "such as 30%" whatif torus.net --fail switch S1_1 --load 30
+claim "a load of 30 is refused" refused "a percentage has a '%' behind it" whatif torus.net --fail switch S1_1 --load 30
+claim "a load of 130 % is refused" refused "a share up to 1" whatif torus.net --fail switch S1_1 --load 130%
 claim "an unknown engine is refused" refused "no engine" whatif torus.net --fail switch S1_1 --engine fast
+sed 's/"H\([0-9]*\)"/"node\1 mlx5_0"/g; s/"S\([0-9]*\)"/"leaf #\1 (rack, 7)"/g' <clos.net >blanks.net
+claim "a part of a name is a near miss" refused "did you mean 'node3 mlx5_0'?" whatif blanks.net --fail host node3
+claim "the only name with a text is a near miss" refused "did you mean 'leaf #11 (rack, 7)'?" whatif blanks.net --fail switch '#11'
+marked() { # NET: the picture marks the switch that fails
+    whatif "$1" --fail switch 'leaf #5 (rack, 7)' --compare none --load 0 --html marked.html >/dev/null
+    grep -A1 'data-touched' marked.html | grep -q '<title>leaf #5 (rack, 7)</title>'
+}
+claim "a switch that fails is marked, whatever its name" marked blanks.net
+one_form() { # all shares have a decimal
+    whatif clos.net --fail switch S5 >form.out
+    grep -qE '[0-9]\.[0-9]+ %' form.out && ! grep -E '(^|[^.0-9])[0-9]+ %' form.out | grep -v 'of 30 %'
+}
+claim "shares have the same form" one_form
+only_named() { whatif clos.net --fail link H0 1 --compare none | head -1 | grep -q '^1 adapter is cut off; '; }
+claim "the verdict names only what is cut off" only_named
+without_tables() { # the engine refuses: there are no loads
+    whatif clos.net --fail switch S5 --engine dor --compare none >dor.out
+    [ $? = 1 ] && grep -q 'does not come up even before the failure' dor.out && ! grep -q 'link load' dor.out
+}
+claim "an engine that refuses has no link loads" without_tables
 claim "nothing fails" refused "expected what fails" whatif torus.net
 
 whatif hostile.net --fail switch 0x10 link 0x20 0x30 --html hostile.html --json >hostile.json 2>warning

@@ -189,7 +189,7 @@ static void sentence_is(const char *expected, enum outcome paper, enum outcome t
 static void a_sentence_says_whether_a_reader_would_recognise_the_figure(void **state)
 {
     (void)state;
-    sentence_is("All 2 claims hold with preset paper: a reader would recognise the figure.",
+    sentence_is("Both claims hold with preset paper: a reader would recognise the figure.",
                 OUTCOME_HOLDS, OUTCOME_DIFFERS);
     sentence_is("1 of 2 claims hold with preset paper: a reader would recognise the figure in "
                 "part; not: a claim with a good many words, more than fit into one line of its "

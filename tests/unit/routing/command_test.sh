@@ -170,7 +170,7 @@ claim 'verify --transition accepts the plan' status 0 verify paper --transition 
 part='none, 8 VLs'
 claim 'verify reads the SLs that route writes' status 0 verify grid --lfts old.lfts --path-sl old.psl
 part='unless VLs are held'
-claim 'route --order writes an update plan for several VLs' status 0 route grid --engine dfsssp --scatter 3 --lfts new.lfts \
+claim 'route --order writes an update plan for several VLs' status 0 route grid --engine dfsssp --scatter 1 --lfts new.lfts \
     --path-sl new.psl --from old.lfts --from-path-sl old.psl --order vl_plan
 part='in every state'
 claim 'verify --transition accepts the plan for several VLs' status 0 verify grid --transition old.lfts new.lfts vl_plan \
@@ -187,7 +187,7 @@ part=incomplete
 claim 'verify --transition refuses a plan without its updates' status 1 verify grid --transition old.lfts new.lfts empty \
     --old-path-sl old.psl --path-sl new.psl
 part=' drains'
-claim 'route --first-path-sl writes a plan with first SLs' status 0 route grid --engine dfsssp --scatter 3 --lfts new.lfts \
+claim 'route --first-path-sl writes a plan with first SLs' status 0 route grid --engine dfsssp --scatter 1 --lfts new.lfts \
     --path-sl new.psl --from old.lfts --from-path-sl old.psl --first-path-sl first.psl --order vl_plan
 claim 'a plan with first SLs quiesces no VL' sh -c '! grep hold vl_plan'
 part='in every state'
@@ -230,6 +230,9 @@ claim 'a user route for an unknown switch is refused' status 2 route ring --engi
 echo 'S0 H9 1' >user
 part="user:1: no port, or more than one, is 'H9'"
 claim 'a user route to an unknown destination is refused' status 2 route ring --engine updn --user-routes user
+echo 'S0 H2 99' >user
+part="user:1: 'S0' has no port 99"
+claim 'a user route over an unknown port is refused' status 2 route ring --engine updn --user-routes user
 
 for try in "no engine 'best'|route|paper|--engine|best" "did you mean 'ftree'|route|paper|--engine|updn,ftre" 'expected an engine|route|paper' \
     'one net file|route|--engine|fera' 'No such file|route|absent|--engine|fera' \

@@ -86,6 +86,48 @@ static void the_same_subnet_gets_the_same_lids(void **state)
     assert_lids(toy, lids);
 }
 
+/* From the switch with the lowest GUID on, S1, breadth first and in the order of ports. */
+static void lids_depend_neither_on_the_manager_nor_on_the_order_of_discovery(void **state)
+{
+    static const char links[] = "S1-S2 S1-S3 S2-S3 S3-S4 S1-H1 S2-H2 S4-H3";
+    static const char *const managers[] = {"H1", "H2", "H3", "S1", "S2", "S3", "S4"};
+    static const char *const numbered[] = {"S1", "S2", "S3", "H1", "H2", "S4", "H3"};
+    for (size_t i = 0; i < 7; i++)
+        for (unsigned order = SM_ORDER_PROPAGATION; order <= SM_ORDER_DEPTH; order++) {
+            struct sm_config config = toy_config();
+            config.order = (enum sm_order)order;
+            struct toy *toy = start(state, links, managers[i], &config);
+            toy_settle(toy);
+            for (unsigned lid = 1; lid <= 7; lid++)
+                assert_int_equal(toy_lid(toy, numbered[lid - 1], numbered[lid - 1][0] == 'H'), lid);
+            toy_close(state);
+        }
+    toy_up(state, links);
+}
+
+static void later_nodes_get_the_next_lids_in_the_same_order(void **state)
+{
+    struct sm_config config = toy_config();
+    struct toy *toy = toy_open(state, "S1-S2 S2-S3 S1-H1 S1-H2 S2-H3 S3-H4");
+    toy->traps = true;
+    toy_switch_off(toy, "H2");
+    toy_switch_off(toy, "S3");
+    toy_switch_off(toy, "H4");
+    toy_start_manager(toy, "H3", &config);
+    toy_settle(toy);
+    assert_int_equal(toy_lid(toy, "H3", 1), 4); /* after S1, S2 and H1 */
+    toy_switch_on(toy, "H4");
+    toy_switch_on(toy, "S3");
+    toy_switch_on(toy, "H2");
+    sm_rediscover(toy->sm, toy->now);
+    toy_settle(toy);
+    assert_int_equal(toy_present(toy), 7);
+    assert_int_equal(toy_lid(toy, "H3", 1), 4);
+    assert_int_equal(toy_lid(toy, "H2", 1), 5);
+    assert_int_equal(toy_lid(toy, "S3", 0), 6);
+    assert_int_equal(toy_lid(toy, "H4", 1), 7);
+}
+
 static void lids_stay_after_a_rediscovery(void **state)
 {
     unsigned lids[16] = {0};
@@ -580,6 +622,8 @@ int main(void)
         TOY_TEST(a_manager_may_run_on_a_switch),
         TOY_TEST(every_order_of_discovery_finds_all_nodes),
         TOY_TEST(the_same_subnet_gets_the_same_lids),
+        TOY_TEST(lids_depend_neither_on_the_manager_nor_on_the_order_of_discovery),
+        TOY_TEST(later_nodes_get_the_next_lids_in_the_same_order),
         TOY_TEST(lids_stay_after_a_rediscovery),
         TOY_TEST(a_new_manager_keeps_existing_lids),
         TOY_TEST(a_stored_lid_is_assigned_again),

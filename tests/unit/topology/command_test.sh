@@ -52,6 +52,11 @@ sed -i 's/# "S1"/# "l\xfcft-\xe2\x82"/' names
 claim 'the drawing of names that are not UTF-8 is UTF-8, with replacement characters' sh -c \
     "'$weft' topo draw names -o names.dot && iconv -f UTF-8 -t UTF-8 names.dot >/dev/null && grep -q 'l�ft-��' names.dot"
 if command -v dot >/dev/null; then
+    names_are_apart() { # the underscore of a name ends above the line "1 host"
+        "$weft" topo gen torus 4x4 | "$weft" topo draw - -o apart.svg &&
+            awk -F'"' '/>S[0-9]_[0-9]</ { name = $6 } /host</ { count++; if ($6 - name < 12) bad = 1 } END { exit bad || count != 16 }' apart.svg
+    }
+    claim 'the name of a switch and its number of hosts do not touch' names_are_apart
     claim 'a network with names that are not UTF-8 is drawn' sh -c "'$weft' topo draw names -o names.svg && grep -q '</svg>' names.svg"
 fi
 

@@ -89,23 +89,25 @@ static void a_path_that_closes_the_ring_is_refused(void **state)
     (void)state;
     build_virtual(&network, "ring", words, 1, 1);
     routes_init(&routes, &network, "hand");
+    uint32_t place[6] = {0}; /* of a switch, clockwise from switch 0 */
+    enum { CLOCKWISE = 1 };  /* the port of every switch to the next */
     uint8_t clockwise[6], back[6];
-    for (uint32_t at = 0; at < 6; at++)
-        for (unsigned port = 1; port <= network.switches.items[at].port_count; port++) {
-            uint32_t to = network_next(&network, at, (uint8_t)port);
-            if (to == (at + 1) % 6)
-                clockwise[at] = (uint8_t)port;
-            else if (to == (at + 5) % 6)
-                back[at] = (uint8_t)port;
-        }
-    /* To host h: from below h upwards, from above downwards; never over the link from 5 to 0. */
+    for (uint32_t at = 0, i = 0; i < 6; i++) {
+        uint32_t to = network_next(&network, at, CLOCKWISE);
+        place[at] = i;
+        clockwise[at] = CLOCKWISE;
+        back[to] = network_link_at(&network, at, CLOCKWISE)->peer_port;
+        at = to;
+    }
+    /* To host h: from places below h clockwise, from those above back; never over the link from
+     * place 5 to place 0. */
     for (uint32_t i = 0; i < network.terminals.count; i++) {
         const struct network_terminal *terminal = &network.terminals.items[i];
         for (uint32_t at = 0; at < 6; at++)
             routes_set(&routes, at, terminal->lid,
-                       at == terminal->at  ? terminal->port
-                       : at < terminal->at ? clockwise[at]
-                                           : back[at]);
+                       at == terminal->at                ? terminal->port
+                       : place[at] < place[terminal->at] ? clockwise[at]
+                                                         : back[at]);
     }
     assert_false(could_deadlock(&network, &routes));
     for (uint32_t host = 0; host < 2; host++) {

@@ -231,7 +231,43 @@ static void a_large_error_bar_does_not_flatten_the_data(void **state)
     chart_add_measured(&chart, 0, 2, 20, 1, false);
     struct chart_range x = chart_x_range(&chart, 1), y = chart_y_range(&chart, &x, 5);
     assert_true(y.low == 0 && y.high <= 40);
+    struct text svg = {0};
+    draw(&chart, 1, &svg); /* a bar without ends has no caps, which would be ends */
+    assert_int_equal(occurrences(svg.data, "class=\"whisker endless k"), 1);
+    assert_int_equal(occurrences(svg.data, "class=\"whisker k"), 1);
+    const char *endless = strstr(svg.data, "class=\"whisker endless k");
+    const char *cap = endless ? strstr(endless, "h7") : NULL;
+    assert_true(cap && cap > strchr(endless, '>'));
+    text_release(&svg);
     chart_release(&chart);
+}
+
+static void an_axis_names_its_unit_once(void **state)
+{
+    static const struct {
+        const char *label, *unit, *title;
+        double most;
+    } axes[] = {
+        {"discarded packets", "packets", "discarded packets", 500},
+        {"entries", "entries", "entries (k)", 9000},
+        {"SMPs", "SMPs", "SMPs (k)", 300000},
+        {"traffic sent", "packets/s", "traffic sent (k packets/s)", 9000},
+        {"SMPs", "s", "SMPs (s)", 9},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof axes / sizeof axes[0]; i++) {
+        struct chart chart;
+        char title[128];
+        chart_init(&chart, "");
+        chart_set_axis(&chart, &chart.y, axes[i].label, axes[i].unit);
+        chart_add_group(&chart, "", CHART_LINES_POINTS);
+        chart_add_point(&chart, 0, 1, axes[i].most / 3);
+        chart_add_point(&chart, 0, 2, axes[i].most);
+        struct chart_range x = chart_x_range(&chart, 1), y = chart_y_range(&chart, &x, 5);
+        chart_axis_title(&chart.y, &y, title, sizeof title);
+        assert_string_equal(title, axes[i].title);
+        chart_release(&chart);
+    }
 }
 
 /* ---- gnuplot ---- */
@@ -464,6 +500,7 @@ int main(void)
         cmocka_unit_test(panels_share_the_x_axis_bands_and_marks),
         cmocka_unit_test(the_key_explains_hollow_points),
         cmocka_unit_test(a_large_error_bar_does_not_flatten_the_data),
+        cmocka_unit_test(an_axis_names_its_unit_once),
         cmocka_unit_test(a_name_cannot_escape_its_quotes),
         cmocka_unit_test(plots_are_svg_or_png),
         cmocka_unit_test(the_error_for_a_missing_program_names_its_package),

@@ -319,6 +319,8 @@ static void times_can_count_from_settled(void **state)
     (void)state;
     assert_int_equal(run_text(NET "traffic uniform rate 1e6 start settled+1ms stop settled+3ms\n"
                                   "measure from settled+2ms to settled+3ms\n"
+                                  "collect made as total from settled+1ms to settled+2ms\n"
+                                  "collect delivered as buckets 1ms from settled+3ms called late\n"
                                   "run until settled\n"
                                   "run settled+4ms\n"
                                   "at settled+5ms flap S1 1\n"
@@ -343,8 +345,17 @@ static void times_can_count_from_settled(void **state)
     /* All packets were made in the two milliseconds of the traffic, which end before the flap. */
     double made = results_value(&record.results, "made"), senders = record.adapters;
     assert_true(made > 1600 * senders && made < 2400 * senders);
+    double first = results_value(&record.results, "made.total");
+    assert_true(first > 0.4 * made && first < 0.6 * made);
+    const struct series *late = results_find_series(&record.results, "late");
+    assert_non_null(late);
+    assert_true(late->points.items[0].time == settled + 4 * TIME_MS);
     assert_int_equal(run_record_failures(&record), 0);
     run_record_release(&record);
+    assert_refused(NET "collect smps as total from settled\nrun 1s\n",
+                   "x.weft:3:1: 'settled' is the end of a 'run until settled', and there is none");
+    assert_refused(NET "collect smps as total from settled to 1us\nrun until settled\n",
+                   "x.weft:3:1: the end is not after the beginning");
     assert_refused(NET "at settled+1ms flap S1 1\nrun until settled\n",
                    "x.weft:3:1: 'settled' is the end of a 'run until settled', and there is none "
                    "before this line");

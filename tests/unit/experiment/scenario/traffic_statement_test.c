@@ -254,8 +254,8 @@ static void collect_statements_have_measure_place_and_form(void **state)
     assert_int_equal(c->what, MEASURE_LATENCY);
     assert_int_equal(c->how, COLLECT_PERCENTILE);
     assert_true(fabs(c->percent - 99.9) < 1e-9);
-    assert_int_equal(c->from, TIME_S);
-    assert_int_equal(c->to, 2 * TIME_S);
+    assert_int_equal(c->from.ps, TIME_S);
+    assert_int_equal(c->to.ps, 2 * TIME_S);
     assert_string_equal(c->name, "tail");
     scenario_release(&scenario);
     c = collect(&scenario, "collect lost.no-route as buckets 5ms\n");

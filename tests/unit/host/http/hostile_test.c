@@ -1,6 +1,7 @@
 /* Hostile requests: none of them harms the server, which then answers a normal request. */
 #include "client.h"
 
+#include <poll.h>
 #include <sys/resource.h>
 
 static void hello(void *context, const struct http_request *request, struct http_response *response)
@@ -11,6 +12,7 @@ static void hello(void *context, const struct http_request *request, struct http
 }
 
 static const struct http_route routes[] = {
+    {.method = "GET", .path = "/loop", .in_loop = true, .handler = hello},
     {.method = "GET", .path = "/*", .handler = hello},
     {.method = "POST", .path = "/*", .handler = hello},
 };
@@ -24,7 +26,7 @@ static int setup(void **state)
 {
     struct fixture *f = calloc(1, sizeof *f);
     struct err err = {0};
-    struct http_options options = {.listen = "0", .routes = routes, .route_count = 2};
+    struct http_options options = {.listen = "0", .routes = routes, .route_count = 3};
     options.limits = http_default_limits;
     options.limits.requests_per_second = 100000;
     options.limits.request_seconds = 1;
@@ -113,6 +115,14 @@ static void large_requests_are_refused(void **state)
     assert_answers(f);
 }
 
+static void raise_descriptor_limit(void)
+{
+    struct rlimit limit;
+    getrlimit(RLIMIT_NOFILE, &limit);
+    limit.rlim_cur = limit.rlim_max < 4096 ? limit.rlim_max : 4096;
+    setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 static void a_request_in_single_bytes_is_understood(void **state)
 {
     struct fixture *f = *state;
@@ -137,16 +147,33 @@ static void a_connection_without_a_request_is_closed(void **state)
     close(half);
 }
 
+/* The loop of the owner is not woken, and has nothing to serve, while 1,000 clients send incomplete
+ * requests for it: a manager does not notice them at all. */
+static void slow_connections_do_not_reach_the_owner(void **state)
+{
+    struct fixture *f = *state;
+    static int fds[1000];
+    raise_descriptor_limit();
+    for (unsigned i = 0; i < 1000; i++) {
+        struct pollfd wake = {.fd = http_server_fd(f->server), .events = POLLIN};
+        fds[i] = client_connect(http_server_address(f->server));
+        assert_true(fds[i] >= 0);
+        client_print(fds[i], "GET /loop HTTP/1.1\r\nHost: localhost\r\nX: ");
+        assert_int_equal(poll(&wake, 1, 0), 0);
+    }
+    assert_answers(f); /* the server has read what was sent before */
+    assert_false(http_server_serve(f->server));
+    for (unsigned i = 0; i < 1000; i++)
+        close(fds[i]);
+}
+
 /* Half of 1,000 connections send an incomplete request, and half do not read an answer. A normal
  * request is answered while they are open: each new connection closes an idle one. */
 static void a_thousand_slow_connections_do_no_harm(void **state)
 {
     struct fixture *f = *state;
-    struct rlimit limit;
     static int fds[1000];
-    getrlimit(RLIMIT_NOFILE, &limit);
-    limit.rlim_cur = limit.rlim_max < 4096 ? limit.rlim_max : 4096;
-    setrlimit(RLIMIT_NOFILE, &limit);
+    raise_descriptor_limit();
     for (unsigned i = 0; i < 1000; i++) {
         fds[i] = client_connect(http_server_address(f->server));
         assert_true(fds[i] >= 0);
@@ -166,7 +193,7 @@ static void a_thousand_slow_connections_do_no_harm(void **state)
 static void too_many_requests_are_refused(void **state)
 {
     struct fixture f = {0};
-    struct http_options options = {.listen = "0", .routes = routes, .route_count = 2};
+    struct http_options options = {.listen = "0", .routes = routes, .route_count = 3};
     unsigned refused = 0;
     (void)state;
     options.limits = http_default_limits;
@@ -186,6 +213,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(large_requests_are_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(a_request_in_single_bytes_is_understood, setup, teardown),
         cmocka_unit_test_setup_teardown(a_connection_without_a_request_is_closed, setup, teardown),
+        cmocka_unit_test_setup_teardown(slow_connections_do_not_reach_the_owner, setup, teardown),
         cmocka_unit_test_setup_teardown(a_thousand_slow_connections_do_no_harm, setup, teardown),
         cmocka_unit_test(too_many_requests_are_refused),
     };

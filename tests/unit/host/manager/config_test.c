@@ -87,7 +87,7 @@ static void an_error_names_file_and_line(void **state)
         {"timeout 1ns\n", 1, "timeout: '1ns': expected at least 100us: "},
         {"drain 1ns\n", 1, "drain: '1ns': expected at least 1us: "},
         {"engine fastest\n", 1, "expected one of"},
-        {"engine ftree,updm\n", 1, "did you mean 'updn'?: expected one of fera, "},
+        {"engine ftree,updm\n", 1, "did you mean 'updn'? (expected one of fera, "},
         {"engine ftree,\n", 1, "there is no engine ''"},
         {"engine ftree,dr\n", 1, "dr cannot be one of several: it gives ports several LIDs"},
         {"engine pira+fera,updn\n", 1, "pira+fera cannot be one of several: it is a pair"},
@@ -101,6 +101,7 @@ static void an_error_names_file_and_line(void **state)
         {"max_vls 16\n", 1, "max_vls: '16': expected a number from 1 to 15"},
         {"scatter many\n", 1, "scatter: 'many': expected a number"},
         {"root_file /dev/null\n", 1, "root_file: '/dev/null' names no switch"},
+        {"subnet_prefix fe80::1\n", 1, "'fe80::1': expected a 64-bit number such as 0xfe80"},
     };
     struct fixture *f = *state;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
@@ -470,6 +471,58 @@ static void keys_of_opensm_set_those_of_weft(void **state)
     assert_true(line_of(&f->config, 14)->standard);
 }
 
+static void a_line_has_no_effect_if_a_later_one_sets_the_same_key(void **state)
+{
+    struct fixture *f = *state;
+    assert_int_equal(read_text(f, "lmc 1\nallowed_sm_guids 0x1\nsm_priority 3\nlmc 2\n"
+                                  "ignore_other_sm TRUE\npriority 4\nlog_file stdout\n"
+                                  "sweep 3s\nignore_other_sm FALSE\n"),
+                     0);
+    for (unsigned i = 1; i <= 9; i++)
+        assert_int_equal(line_of(&f->config, i)->effect, i <= 3   ? CONFIG_NO_EFFECT
+                                                         : i == 9 ? CONFIG_DEFAULT
+                                                                  : CONFIG_IN_FORCE);
+    assert_non_null(strstr(line_of(&f->config, 1)->text, ":4 sets 'lmc' again"));
+    assert_non_null(strstr(line_of(&f->config, 2)->text, ":5 sets 'allowed_sm_guids' again"));
+    assert_non_null(strstr(line_of(&f->config, 3)->text, ":6 sets 'priority' again"));
+    assert_int_equal(f->config.sm.lmc, 2);
+    assert_int_equal(config_set(&f->config, "lmc", "3", &f->err), 0); /* an option is no line */
+    assert_int_equal(line_of(&f->config, 4)->effect, CONFIG_IN_FORCE);
+}
+
+static void the_log_file_of_opensm_can_be_standard_output(void **state)
+{
+    static const char *const names[] = {"stdout", "-"};
+    struct fixture *f = *state;
+    for (unsigned i = 0; i < 2; i++) {
+        assert_int_equal(config_set(&f->config, "log_file", "/var/log/x", &f->err), 0);
+        assert_int_equal(config_set(&f->config, "log_file", names[i], &f->err), 0);
+        assert_null(f->config.log.path);
+    }
+    assert_int_equal(config_set(&f->config, "log_file", "stderr", &f->err), 0);
+    assert_string_equal(f->config.log.path, "/dev/stderr");
+}
+
+static void skipped_lines_of_a_plan_are_reported(void **state)
+{
+    struct fixture *f = *state;
+    char plan[64], text[256];
+    make_path(plan);
+    write_file(plan, "ibwarn: [71] mad_rpc: time-out\n"
+                     "switchguid=0x1(1)\n"
+                     "Switch\t2 \"S-0000000000000001\"\t\t# \"one\" base port 0 lid 1 lmc 0\n"
+                     "[1] \"S-0000000000000002\"[1] # 4xEDR\n"
+                     "switchguid=0x2(2)\n"
+                     "Switch\t2 \"S-0000000000000002\"\t\t# \"two\" base port 0 lid 2 lmc 0\n"
+                     "[1] \"S-0000000000000001\"[1] # 4xEDR\n");
+    snprintf(text, sizeof text, "topology_plan %s\n", plan);
+    if (read_text(f, text) < 0)
+        fail_msg("%s", f->err.message);
+    assert_int_equal(line_of(&f->config, 1)->effect, CONFIG_PARTLY);
+    assert_non_null(strstr(line_of(&f->config, 1)->text, "1 line is no part of the dump"));
+    unlink(plan);
+}
+
 static void hints_of_opensm_with_errors_do_not_prevent_the_start(void **state)
 {
     struct fixture *f = *state;
@@ -496,6 +549,8 @@ static void a_bad_file_of_names_does_not_prevent_the_start(void **state)
         assert_int_equal(read_text(f, text), 0);
         assert_int_equal(line_of(&f->config, 1)->effect, CONFIG_PARTLY);
         assert_non_null(strstr(line_of(&f->config, 1)->text, "a control character"));
+        config_release(&f->config);
+        config_init(&f->config);
     }
     unlink(names);
     assert_int_equal(read_text(f, text), 0); /* there is none */
@@ -590,6 +645,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(keys_of_opensm_set_those_of_weft, make, end),
         cmocka_unit_test_setup_teardown(defaults_of_opensm_stand_for_those_of_weft, make, end),
         cmocka_unit_test_setup_teardown(a_bad_file_of_names_does_not_prevent_the_start, make, end),
+        cmocka_unit_test_setup_teardown(a_line_has_no_effect_if_a_later_one_sets_the_same_key, make,
+                                        end),
+        cmocka_unit_test_setup_teardown(the_log_file_of_opensm_can_be_standard_output, make, end),
+        cmocka_unit_test_setup_teardown(skipped_lines_of_a_plan_are_reported, make, end),
         cmocka_unit_test_setup_teardown(hints_of_opensm_with_errors_do_not_prevent_the_start, make,
                                         end),
         cmocka_unit_test_setup_teardown(routes_by_opensm_fall_back_to_updn, make, end),

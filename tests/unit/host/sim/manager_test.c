@@ -48,16 +48,60 @@ static void figure_1_gets_its_printed_lids_in_paper_mode(void **state)
     assert_lids_are_those_of_the_names(world);
 }
 
+/* As hardware that was switched on: without the LIDs of the file. */
+static void reset_lids(struct world *world)
+{
+    for (size_t i = 0; i < world->topology.ports.count; i++)
+        world->topology.ports.items[i].lid = 0;
+    sim_free(world->sim);
+    fabric_free(world->fabric);
+    struct fabric_options options;
+    assert_int_equal(fabric_options_preset(&options, "paper", &(struct err){0}), 0);
+    world->fabric = fabric_new(&world->topology, &options, 1);
+    world->sim = sim_new(world->fabric);
+}
+
 static void the_thesis_network_gets_its_printed_lids_depth_first(void **state)
 {
-    struct world *world = world_for(state, "today", "thesis");
-    struct sm_config config = default_config();
+    struct world *world = world_for(state, "paper", "thesis");
+    struct sm_config config = paper_config();
     config.order = SM_ORDER_DEPTH;
+    config.sweep_ns = 100 * NS_PER_MS;
+    reset_lids(world);
     fabric_set_link(world->fabric, host(world, "H12"), false, NULL);
     settle(world, host(world, "H1"), &config);
     fabric_set_link(world->fabric, host(world, "H12"), true, NULL);
     run_for(world, 1 * TIME_S);
     assert_lids_are_those_of_the_names(world);
+}
+
+/* 21 switches and 400 adapter ports with 128 LIDs each: there are LIDs for 383 ports. */
+static void the_port_of_the_manager_has_a_lid_when_lids_are_exhausted(void **state)
+{
+    struct world *world = world_for(state, "today", "fattree m=20,20 w=1,1");
+    struct sm_config config = default_config();
+    config.lmc = 7;
+    settle(world, host(world, "H399"), &config);
+    unsigned without = 0;
+    for (uint32_t node = 0; node < world->topology.nodes.count; node++)
+        without += !wire_get(fabric_port_info(world->fabric, end_port(world, node)), PORT_INFO_LID);
+    assert_int_not_equal(
+        wire_get(fabric_port_info(world->fabric, host(world, "H399")), PORT_INFO_LID), 0);
+    assert_int_equal(without, 400 - 383);
+}
+
+static void a_node_keeps_the_lids_of_the_file_until_it_restarts(void **state)
+{
+    struct world *world = world_for(state, "today", "thesis");
+    struct sm_config config = default_config();
+    uint32_t h12 = host(world, "H12"), node = world->topology.ports.items[h12].node;
+    assert_lids_are_those_of_the_names(world);
+    assert_int_equal(fabric_set_node(world->fabric, node, false, NULL), 0);
+    assert_int_equal(fabric_set_node(world->fabric, node, true, NULL), 0);
+    assert_int_equal(wire_get(fabric_port_info(world->fabric, h12), PORT_INFO_LID), 0);
+    settle(world, host(world, "H10"), &config);
+    run_for(world, 1 * TIME_S);                /* its link trains */
+    assert_lids_are_those_of_the_names(world); /* 12 is the lowest that is free */
 }
 
 static void a_paper_distribution_takes_24_smps_a_switch(void **state)
@@ -515,6 +559,8 @@ int main(void)
         WORLD_TEST(figure_1_takes_81_requests_to_discover_in_paper_mode),
         WORLD_TEST(figure_1_gets_its_printed_lids_in_paper_mode),
         WORLD_TEST(the_thesis_network_gets_its_printed_lids_depth_first),
+        WORLD_TEST(the_port_of_the_manager_has_a_lid_when_lids_are_exhausted),
+        WORLD_TEST(a_node_keeps_the_lids_of_the_file_until_it_restarts),
         WORLD_TEST(a_paper_distribution_takes_24_smps_a_switch),
         WORLD_TEST(every_end_port_gets_the_gid_prefix),
         cmocka_unit_test(a_fabric_comes_up_with_every_engine_and_mode),

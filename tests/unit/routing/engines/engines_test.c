@@ -212,6 +212,44 @@ static void tables_do_not_depend_on_the_order_of_jobs(void **state)
     }
 }
 
+/* The number of switches on the way; fails if the tables do not lead there. */
+static unsigned walk(const struct network *network, const struct routes *routes, uint32_t from,
+                     uint32_t to)
+{
+    unsigned hops = 0;
+    while (from != to) {
+        unsigned port = routes_port(routes, from, network_lid(network, NETWORK_SWITCH | to));
+        uint32_t next = network_next(network, from, port);
+        assert_true(next != NETWORK_NONE && ++hops <= 8);
+        from = next;
+    }
+    return hops;
+}
+
+/* What OpenSM does only with connect_roots. */
+static void every_engine_connects_the_roots_of_a_tree(void **state)
+{
+    static const char *const words[] = {"m=4,4", "w=1,3"};
+    unsigned tried = 0;
+    (void)state;
+    for (size_t i = 0; engine_at(i); i++) {
+        struct network network;
+        struct routes routes;
+        struct err err = {0};
+        build_kind(&network, "fattree", words, 2, engine_at(i)->renames ? DR_LMC : 0, 1);
+        uint32_t first = (uint32_t)network.switches.count - 3; /* spines follow leaves */
+        int rc = engine_at(i)->compute(&network, &(struct engine_options){0}, &routes, &err);
+        for (uint32_t a = first; rc == 0 && a < network.switches.count; a++)
+            for (uint32_t b = first; b < network.switches.count; b++)
+                assert_int_equal(walk(&network, &routes, a, b), a == b ? 0 : 2);
+        assert_true(rc == 0 || engine_at(i) == &engine_dor);
+        tried += rc == 0;
+        routes_release(&routes);
+        network_release(&network);
+    }
+    assert_true(tried >= 13);
+}
+
 static void minhop_on_a_ring_is_refused_with_the_cycle(void **state)
 {
     struct network network;
@@ -443,6 +481,7 @@ int main(void)
         cmocka_unit_test(renaming_never_makes_routes_longer_and_sometimes_shorter),
         cmocka_unit_test(too_few_lids_for_renaming_are_an_error),
         cmocka_unit_test(tables_do_not_depend_on_the_order_of_jobs),
+        cmocka_unit_test(every_engine_connects_the_roots_of_a_tree),
         cmocka_unit_test(minhop_on_a_ring_is_refused_with_the_cycle),
         cmocka_unit_test(updn_on_a_ring_stays_updn),
         cmocka_unit_test(separate_parts_are_routed_separately),

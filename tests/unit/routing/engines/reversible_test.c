@@ -337,7 +337,7 @@ static void the_number_of_vls_decides_whether_dfsssp_is_reversible(void **state)
     struct network network;
     struct routes routes;
     (void)state;
-    build_kind(&network, "irregular", (const char *const[]){"switches=40", "ports=6"}, 2, 0, 1);
+    build_kind(&network, "irregular", (const char *const[]){"switches=40", "ports=6"}, 2, 0, 2);
     assert_int_equal(compute(&network, "dfsssp", 15, false, &routes), 0);
     assert_int_equal(assert_promise_kept(&network, &routes), 1);
     routes_release(&routes);

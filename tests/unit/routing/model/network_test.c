@@ -22,26 +22,36 @@ static int read_network(const char *text, struct network *network, struct err *e
     return rc;
 }
 
-static void lids_follow_the_ports_from_the_first_node(void **state)
+/* The lowest switch, then its ports in order, then those of the switches behind them. Switches and
+ * terminals are in the order of LIDs. */
+static void lids_follow_the_ports_from_the_switch_with_the_lowest_guid(void **state)
 {
-    /* The manager's adapter, then its switch, then that switch's ports in order. */
-    static const char net[] = "Hca 2 \"m\"\n[1] \"a\"[3]\n[2] \"b\"[3]\n\n"
-                              "Switch 4 \"a\"\n[1] \"b\"[1]\n[2] \"h\"[1]\n\n"
-                              "Switch 4 \"b\"\n\n"
-                              "Hca 1 \"h\"\n";
-    struct network network;
-    struct err err = {0};
+    static const char *const nets[] = {
+        "switchguid=0x9\nSwitch 4 \"b\"\n\n"
+        "caguid=0x1\nHca 2 \"m\"\n[1] \"a\"[3]\n[2] \"b\"[3]\n\n"
+        "switchguid=0x5\nSwitch 4 \"a\"\n[1] \"b\"[1]\n[2] \"h\"[1]\n\n"
+        "caguid=0x6\nHca 1 \"h\"\n",
+        "caguid=0x6\nHca 1 \"h\"\n\n"
+        "switchguid=0x5\nSwitch 4 \"a\"\n[1] \"b\"[1]\n[2] \"h\"[1]\n\n"
+        "switchguid=0x9\nSwitch 4 \"b\"\n\n"
+        "caguid=0x1\nHca 2 \"m\"\n[1] \"a\"[3]\n[2] \"b\"[3]\n"};
     (void)state;
-    assert_int_equal(read_network(net, &network, &err), 0);
-    assert_int_equal(network.terminals.count, 3);
-    assert_int_equal(network.terminals.items[0].lid, 1); /* m port 1 */
-    assert_int_equal(network.switches.items[0].lid, 2);  /* a */
-    assert_int_equal(network.switches.items[1].lid, 3);  /* b, port 1 of a */
-    assert_int_equal(network.terminals.items[2].lid, 4); /* h, port 2 of a */
-    assert_int_equal(network.terminals.items[1].lid, 5); /* m port 2, port 3 of b */
-    assert_int_equal(network.manager, 0);
-    assert_int_equal(network.owner[5], 1);
-    network_release(&network);
+    for (size_t i = 0; i < 2; i++) {
+        struct network network;
+        struct err err = {0};
+        assert_int_equal(read_network(nets[i], &network, &err), 0);
+        assert_int_equal(network.switches.count, 2);
+        assert_int_equal(network.switches.items[0].guid, 5); /* a */
+        assert_int_equal(network.switches.items[0].lid, 1);
+        assert_int_equal(network.switches.items[1].lid, 2); /* b, port 1 of a */
+        assert_int_equal(network.terminals.count, 3);
+        assert_int_equal(network.terminals.items[0].lid, 3); /* h, port 2 of a */
+        assert_int_equal(network.terminals.items[1].lid, 4); /* m port 1, port 3 of a */
+        assert_int_equal(network.terminals.items[2].lid, 5); /* m port 2, port 3 of b */
+        assert_int_equal(network.manager, i == 0);           /* the first node: b; h at a */
+        assert_int_equal(network.owner[5], 2);
+        network_release(&network);
+    }
 }
 
 static void lids_of_the_file_are_kept_and_the_others_fit_around_them(void **state)
@@ -190,7 +200,7 @@ static void searches_find_the_nearest_first(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lids_follow_the_ports_from_the_first_node),
+        cmocka_unit_test(lids_follow_the_ports_from_the_switch_with_the_lowest_guid),
         cmocka_unit_test(lids_of_the_file_are_kept_and_the_others_fit_around_them),
         cmocka_unit_test(overlapping_lids_are_an_error_that_names_the_port),
         cmocka_unit_test(lids_that_run_out_are_an_error),
