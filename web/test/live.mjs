@@ -11,7 +11,7 @@ import { promisify } from "node:util";
 import { needBrowser, openBrowser, openPage } from "./browser.mjs";
 import { claim, finish, holds, same, until } from "./claims.mjs";
 import { Driver } from "./driver.mjs";
-import { fifteen, scene } from "./fifteen.mjs";
+import { fifteen, machines, scene } from "./fifteen.mjs";
 
 const weft = resolve(process.env.WEFT ?? "build/weft"), artefacts = resolve(process.argv[2] ?? "shots");
 needBrowser();
@@ -87,6 +87,12 @@ try {
         await shot(demonstration.page, "demonstration");
     });
     await demonstration.close();
+
+    const hypervisors = await open(await net("hypervisors", "clos", "2", "2", "2", "vfs=2"));
+    await machines(hypervisors.driver, await scene(hypervisors.driver));
+    await shot(hypervisors.page, "machines");
+    await claim("the page of machines has no errors", () => same(hypervisors.page.failures, []));
+    await hypervisors.close();
 
     const names = ["<script>window.broken=1</script>", "<img src=x onerror=window.broken=1>"];
     const plain = await run(weft, ["topo", "gen", "ring", "4"]);
