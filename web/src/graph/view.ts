@@ -295,7 +295,9 @@ export class GraphView {
 
     private drawOverlay(): void {
         if (!this.fabric) return;
-        const strokes: Stroke[] = [], rings: Ring[] = [];
+        const strokes: Stroke[] = [], rings: Ring[] = [], { selection } = this;
+        if (selection?.kind === "link" && this.fabric.links[selection.index])
+            strokes.push(this.stroke({ link: selection.index, colour: "accent", width: 5 }));
         for (const link of this.fabric.links)
             if (isDown(link)) strokes.push(this.stroke({ link: link.index, colour: "bad", dash: true, width: 1.8 }));
         for (const { links, nodes } of this.marks.values()) {
@@ -303,9 +305,6 @@ export class GraphView {
             for (const { node, colour, label } of nodes)
                 rings.push({ at: this.point(node), colour: this.palette.get(colour), radius: 11, label });
         }
-        const selection = this.selection;
-        if (selection?.kind === "link" && this.fabric.links[selection.index])
-            strokes.push(this.stroke({ link: selection.index, colour: "accent", width: 4 }));
         if (selection?.kind === "node" && this.fabric.nodes[selection.index])
             for (const link of this.fabric.nodes[selection.index].links) strokes.push(this.stroke({ link, colour: "accent", width: 1.3 }));
         if (selection?.kind === "node" && this.fabric.nodes[selection.index])
