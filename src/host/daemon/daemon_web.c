@@ -1,7 +1,9 @@
 /* The live page of the daemon (`web` in weft-sm.conf(5)): the API of docs/api/openapi.yaml.
  *
- * Handlers run in the loop. The state is read only while somebody watches, at most twice a second,
- * so that the page costs a manager at work little. The thread of the HTTP server sends. */
+ * Handlers run in the loop. The state is read only while somebody watches, at most twice a second
+ * and in at most a twentieth of the time, so that the page costs a manager at work little. New
+ * nodes and links are shown when the manager is idle, or after some seconds: to describe a large
+ * subnet takes longer than a tick. The thread of the HTTP server sends. */
 #include "host/daemon/daemon_internal.h"
 
 #include "base/time.h"
@@ -11,8 +13,9 @@
 #include <errno.h>
 #include <math.h>
 
-enum { ROUTES = 48 };
-#define TICK_NS (500 * NS_PER_MS)
+enum { ROUTES = 48, PAUSE_FACTOR = 20 };
+#define TICK_NS     (500 * NS_PER_MS)
+#define DESCRIBE_NS (5 * NS_PER_S)
 
 struct daemon_web {
     struct daemon *daemon;
@@ -22,6 +25,7 @@ struct daemon_web {
     struct http_route routes[ROUTES];
     size_t route_count;
     uint64_t start_ns, next_tick;
+    uint64_t described_at;
 };
 
 static uint64_t now_of(const struct daemon_web *web)
@@ -124,15 +128,15 @@ static void write_problems(struct daemon_web *web)
 
 /* ---- ticks ---- */
 
-static void publish(void *context)
+static void read_state(struct daemon_web *web)
 {
-    struct daemon_web *web = context;
     struct daemon *daemon = web->daemon;
     struct api_tick *tick = &web->publisher.tick;
     struct sm_counts counts;
-    if (!daemon->sm)
-        return;
-    if (subnet_view_update(&web->view, sm_subnet(daemon->sm))) {
+    bool idle = strcmp(sm_progress(daemon->sm).phase, "idle") == 0;
+    bool due = idle || !web->view.rows || daemon_clock_ns() >= web->described_at + DESCRIBE_NS;
+    if (due && subnet_view_update(&web->view, sm_subnet(daemon->sm))) {
+        web->described_at = daemon_clock_ns();
         api_history_forget(&web->publisher.history, 0);
         api_publisher_begin(&web->publisher, &web->view.topology, &web->view.links,
                             web->view.generation);
@@ -146,7 +150,18 @@ static void publish(void *context)
     write_managers(web);
     write_problems(web);
     api_publish(&web->publisher);
-    web->next_tick = daemon_clock_ns() + TICK_NS;
+}
+
+/* If it is time. */
+static void publish(void *context)
+{
+    struct daemon_web *web = context;
+    uint64_t begin = daemon_clock_ns();
+    if (!web->daemon->sm || begin < web->next_tick)
+        return;
+    read_state(web);
+    uint64_t end = daemon_clock_ns(), pause = PAUSE_FACTOR * (end - begin);
+    web->next_tick = end + (pause > TICK_NS ? pause : TICK_NS);
 }
 
 uint64_t daemon_web_step(struct daemon *daemon, uint64_t now)
