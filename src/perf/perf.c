@@ -12,6 +12,7 @@
 
 #include "perf/agent.h"
 #include "perf/reading.h"
+#include "perf/slots.h"
 
 #include <assert.h>
 #include <string.h>
@@ -21,7 +22,6 @@ enum {
     SILENT_ROUNDS = 6, /* in which a node that does not answer is not read */
     ROUNDS_MISSED = 3, /* after which a difference is not a rate */
     NODE_WINDOW = 2,
-    SLOTS_MOST = 1 << 12,
     YIELD_WINDOW = 4,
 };
 static const uint64_t request_timeout = NS_PER_S;
@@ -38,29 +38,13 @@ struct perf_node {
     bool queued;
 };
 
-/* An outstanding request. */
-struct slot {
-    uint32_t transaction; /* 0: the slot is free */
-    uint32_t port;
-    uint32_t older, newer; /* by time of sending */
-    uint8_t step, tries;
-    bool begun, sent;
-    uint64_t until; /* time-out */
-    struct redirect_trail trail;
-};
-#define NO_SLOT UINT32_MAX
-
 struct perf {
     struct perf_config config;
     VEC(struct port_reading *) ports; /* NULL: never read */
     VEC(struct perf_node) nodes;
     VEC(uint32_t) queue; /* nodes of this round with ports to read */
     size_t queue_taken;
-    VEC(struct slot) slots;
-    VEC(uint32_t) free, unsent; /* slots */
-    uint32_t oldest, newest;    /* sent slots */
-    uint32_t outstanding;
-    uint32_t transaction; /* the last one */
+    struct slots slots;
     VEC(struct perf_finding) findings;
     bool in_round;
     uint64_t round_at;      /* when this round began */
@@ -83,7 +67,7 @@ struct perf *perf_new(const struct perf_config *config)
 {
     struct perf *perf = mem_zalloc(1, sizeof *perf);
     perf->config = *config;
-    perf->oldest = perf->newest = NO_SLOT;
+    slots_init(&perf->slots, 0);
     return perf;
 }
 
@@ -91,22 +75,17 @@ void perf_reset(struct perf *perf)
 {
     struct perf_config config = perf->config;
     struct perf_counts counts = perf->counts;
-    uint32_t transaction = perf->transaction;
+    uint32_t transaction = perf->slots.transaction;
     counts.stuck_ports = 0;
     for (size_t i = 0; i < perf->ports.count; i++)
         mem_free(perf->ports.items[i]);
     vec_release(&perf->ports);
     vec_release(&perf->nodes);
     vec_release(&perf->queue);
-    vec_release(&perf->slots);
-    vec_release(&perf->free);
-    vec_release(&perf->unsent);
+    slots_release(&perf->slots);
     vec_release(&perf->findings);
-    *perf = (struct perf){.config = config,
-                          .counts = counts,
-                          .transaction = transaction,
-                          .oldest = NO_SLOT,
-                          .newest = NO_SLOT};
+    *perf = (struct perf){.config = config, .counts = counts};
+    slots_init(&perf->slots, transaction);
 }
 
 void perf_free(struct perf *perf)
@@ -195,26 +174,6 @@ static uint16_t lid_of_port(const struct subnet *subnet, uint32_t port)
     return subnet->ports.items[subnet_end_port(subnet, port)].lid;
 }
 
-static void unlink_slot(struct perf *perf, uint32_t index)
-{
-    struct slot *slot = &perf->slots.items[index];
-    if (!slot->sent)
-        return;
-    *(slot->older == NO_SLOT ? &perf->oldest : &perf->slots.items[slot->older].newer) = slot->newer;
-    *(slot->newer == NO_SLOT ? &perf->newest : &perf->slots.items[slot->newer].older) = slot->older;
-    slot->sent = false;
-}
-
-static void link_newest(struct perf *perf, uint32_t index)
-{
-    struct slot *slot = &perf->slots.items[index];
-    slot->older = perf->newest;
-    slot->newer = NO_SLOT;
-    *(perf->newest == NO_SLOT ? &perf->oldest : &perf->slots.items[perf->newest].newer) = index;
-    perf->newest = index;
-    slot->sent = true;
-}
-
 static void queue_node(struct perf *perf, struct perf_node *node, uint32_t index, unsigned ports)
 {
     if (node->queued || node->next_port > ports || node->outstanding >= NODE_WINDOW)
@@ -223,34 +182,20 @@ static void queue_node(struct perf *perf, struct perf_node *node, uint32_t index
     vec_push(&perf->queue, index);
 }
 
-static void release_slot(struct perf *perf, uint32_t index, const struct subnet *subnet)
+/* The port of this slot is finished. */
+static void finish_slot(struct perf *perf, uint32_t index, const struct subnet *subnet)
 {
-    struct slot *slot = &perf->slots.items[index];
-    uint32_t at = subnet->ports.items[slot->port].node;
+    uint32_t at = subnet->ports.items[perf->slots.items.items[index].port].node;
     struct perf_node *node = vec_at(&perf->nodes, at);
-    unlink_slot(perf, index);
-    slot->transaction = 0;
-    vec_push(&perf->free, index);
-    perf->outstanding--;
+    slots_free(&perf->slots, index);
     node->outstanding--;
     queue_node(perf, node, at, subnet->nodes.items[at].port_count);
-}
-
-/* The slot has another request to send. */
-static void reuse_slot(struct perf *perf, uint32_t index)
-{
-    unlink_slot(perf, index);
-    vec_push(&perf->unsent, index);
 }
 
 static void occupy_slot(struct perf *perf, const struct subnet *subnet, uint32_t port)
 {
     struct perf_node *node = node_of(perf, subnet, port);
-    uint32_t index = (uint32_t)perf->slots.count;
-    if (perf->free.count)
-        index = perf->free.items[--perf->free.count];
-    struct slot *slot = vec_at(&perf->slots, index);
-    *slot = (struct slot){.port = port, .step = (uint8_t)agent_first_step(&node->agent)};
+    struct slot *slot = slots_take(&perf->slots, port, agent_first_step(&node->agent));
     redirect_begin(&slot->trail, node->redirect.lid
                                      ? &node->redirect
                                      : &(struct redirect){.lid = lid_of_port(subnet, port),
@@ -258,11 +203,9 @@ static void occupy_slot(struct perf *perf, const struct subnet *subnet, uint32_t
                                                           .qp = 1,
                                                           .q_key = Q_KEY_GENERAL});
     node->outstanding++;
-    perf->outstanding++;
-    vec_push(&perf->unsent, index);
 }
 
-static void write_request(struct perf *perf, uint32_t index, const struct subnet *subnet,
+static void write_request(struct perf *perf, const struct slot *slot, const struct subnet *subnet,
                           struct perf_request *result)
 {
     static const struct {
@@ -275,7 +218,6 @@ static void write_request(struct perf *perf, uint32_t index, const struct subnet
                                PORT_RCV_ERROR_DETAILS_PORT_SELECT},
         [STEP_CLASS_INFO] = {ATTRIBUTE_CLASS_PORT_INFO, 0},
     };
-    struct slot *slot = &perf->slots.items[index];
     const struct perf_node *node = node_of(perf, subnet, slot->port);
     *result = (struct perf_request){.to = *redirect_target(&slot->trail),
                                     .redirected = slot->trail.count > 1 || node->redirect.lid,
@@ -289,20 +231,6 @@ static void write_request(struct perf *perf, uint32_t index, const struct subnet
     if (slot->step != STEP_CLASS_INFO)
         wire_set(result->mad + GMP_DATA_OFFSET, steps[slot->step].port_select,
                  subnet->ports.items[slot->port].number);
-}
-
-static void send_slot(struct perf *perf, uint64_t now, uint32_t index, const struct subnet *subnet,
-                      struct perf_request *result)
-{
-    struct slot *slot = &perf->slots.items[index];
-    perf->transaction += SLOTS_MOST; /* its lower bits are the slot */
-    slot->transaction = (perf->transaction & ~(uint32_t)(SLOTS_MOST - 1)) | index;
-    slot->transaction += slot->transaction ? 0 : SLOTS_MOST;
-    slot->tries++;
-    slot->until = now + request_timeout;
-    link_newest(perf, index);
-    perf->counts.requests++;
-    write_request(perf, index, subnet, result);
 }
 
 /* ---- rounds ---- */
@@ -385,12 +313,12 @@ static void silence_node(struct perf *perf, uint64_t now, struct perf_node *node
 
 static void expire_requests(struct perf *perf, uint64_t now, const struct subnet *subnet)
 {
-    while (perf->oldest != NO_SLOT && perf->slots.items[perf->oldest].until <= now) {
-        uint32_t index = perf->oldest;
-        struct slot *slot = &perf->slots.items[index];
+    while (slots_deadline(&perf->slots) <= now) {
+        uint32_t index = perf->slots.oldest;
+        struct slot *slot = &perf->slots.items.items[index];
         perf->counts.timeouts++;
         if (slot->tries < TRIES) {
-            reuse_slot(perf, index);
+            slots_return(&perf->slots, index);
             continue;
         }
         struct perf_node *node = node_of(perf, subnet, slot->port);
@@ -400,7 +328,7 @@ static void expire_requests(struct perf *perf, uint64_t now, const struct subnet
         } else {
             silence_node(perf, now, node);
         }
-        release_slot(perf, index, subnet);
+        finish_slot(perf, index, subnet);
     }
 }
 
@@ -429,10 +357,10 @@ bool perf_next_request(struct perf *perf, uint64_t now, const struct subnet *sub
         begin_round(perf, now, subnet);
     if (!perf->in_round || perf->send_at > now)
         return false;
-    if (!perf->unsent.count && perf->outstanding < window_now(perf, now))
+    if (!perf->slots.unsent.count && perf->slots.occupied < window_now(perf, now))
         start_next_port(perf, now, subnet);
-    if (!perf->unsent.count) {
-        if (!perf->outstanding && perf->queue_taken == perf->queue.count)
+    if (!perf->slots.unsent.count) {
+        if (!perf->slots.occupied && perf->queue_taken == perf->queue.count)
             end_round(perf, now);
         return false;
     }
@@ -441,7 +369,8 @@ bool perf_next_request(struct perf *perf, uint64_t now, const struct subnet *sub
     if (gap > burst)
         early = now;
     perf->send_at = (perf->send_at > early ? perf->send_at : early) + gap;
-    send_slot(perf, now, perf->unsent.items[--perf->unsent.count], subnet, result);
+    perf->counts.requests++;
+    write_request(perf, slots_send(&perf->slots, now + request_timeout), subnet, result);
     return true;
 }
 
@@ -451,9 +380,10 @@ uint64_t perf_deadline(const struct perf *perf)
         return TIME_NEVER;
     if (!perf->in_round)
         return perf->next_round_at;
-    uint64_t expiry = perf->oldest == NO_SLOT ? TIME_NEVER : perf->slots.items[perf->oldest].until;
-    bool more = perf->unsent.count || perf->queue_taken < perf->queue.count || !perf->outstanding;
-    bool room = perf->unsent.count || perf->outstanding < window_now(perf, perf->send_at);
+    uint64_t expiry = slots_deadline(&perf->slots);
+    bool more =
+        perf->slots.unsent.count || perf->queue_taken < perf->queue.count || !perf->slots.occupied;
+    bool room = perf->slots.unsent.count || perf->slots.occupied < window_now(perf, perf->send_at);
     return more && room && perf->send_at < expiry ? perf->send_at : expiry;
 }
 
@@ -503,19 +433,16 @@ void perf_receive(struct perf *perf, uint64_t now, const struct subnet *subnet,
                   const uint8_t mad[MAD_BYTES])
 {
     /* The kernel uses the upper half of the transaction ID. */
-    uint32_t transaction = (uint32_t)wire_get(mad, MAD_TID), index = transaction % SLOTS_MOST;
-    if (wire_get(mad, MAD_CLASS) != CLASS_PERFORMANCE || !mad_is_response(mad) ||
-        index >= perf->slots.count)
+    uint32_t index = slots_find(&perf->slots, (uint32_t)wire_get(mad, MAD_TID));
+    if (wire_get(mad, MAD_CLASS) != CLASS_PERFORMANCE || !mad_is_response(mad) || index == NO_SLOT)
         return;
-    struct slot *slot = &perf->slots.items[index];
-    if (!slot->sent || slot->transaction != transaction)
-        return;
+    struct slot *slot = &perf->slots.items.items[index];
     perf->counts.responses++;
     if (continue_reading(perf, now, slot, subnet, mad)) {
         slot->tries = 0;
-        reuse_slot(perf, index);
+        slots_return(&perf->slots, index);
     } else {
-        release_slot(perf, index, subnet);
+        finish_slot(perf, index, subnet);
     }
 }
 

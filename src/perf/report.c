@@ -215,6 +215,7 @@ static void put_summary(struct record *record, const struct perf *perf, uint64_t
     record_number(record, "ports", "%llu ports", counts.ports);
     record_real(record, "round_seconds", " read in %.2f s", (double)counts.duration_ns / NS_PER_S);
     record_real(record, "age_seconds", ", %.0f s ago", age);
+    record_number(record, "requests", NULL, counts.requests);
     record_number(record, "time_outs", "; %llu time-outs", counts.timeouts);
     record_number(record, "silent_nodes", ", %llu silent nodes", counts.silent_nodes);
     record_real(record, "adapters_send_bits_per_second", NULL, sent * 8);

@@ -9,7 +9,7 @@
 #include "host/files/dumps.h"
 #include "host/socket/listener.h"
 #include "host/socket/protocol.h"
-#include "perf/report.h"
+#include "perf/commands.h"
 #include "subnet/names.h"
 
 #include <assert.h>
@@ -288,46 +288,14 @@ static int answer_port(const struct call *call, struct text *out)
     return status < 0 ? refuse_command(out, err.message) : 0;
 }
 
-/* counters [NODE [PORT]] */
-static int answer_counters(struct call *call, struct text *out)
+static struct perf_command perf_command_of(const struct call *call)
 {
-    const struct subnet *subnet = sm_subnet(call->sm);
-    uint32_t node = SUBNET_NONE;
-    uint64_t number = 0;
-    if (call->count > 3 || (call->count == 3 && !parse_bounded(call->words[2], 1, 254, &number)))
-        return refuse_command(out, "expected: counters [NODE [PORT]]");
-    if (call->count > 1)
-        node = subnet_find_node(subnet, call->words[1]);
-    if (call->count > 1 && node == SUBNET_NONE)
-        return refuse_command(out, "no single node has this name or GUID");
-    if (number && !perf_port_counters(call->access->perf,
-                                      number <= subnet->nodes.items[node].port_count
-                                          ? subnet->nodes.items[node].first_port + (uint32_t)number
-                                          : SUBNET_NONE))
-        return refuse_command(out, "this port was not read: its link is not active");
-    call->counters =
-        counter_snapshot_take(call->access->perf, subnet, call->now, node, (unsigned)number);
-    return 0;
-}
-
-/* top [load|wait|errors|discards] [hour] [ROWS] */
-static int answer_top(const struct call *call, struct text *out)
-{
-    struct top_options options = {.key = RANK_LOAD, .rows = TOP_ROWS};
-    uint64_t rows = 0;
-    for (unsigned i = 1; i < call->count; i++) {
-        const char *word = call->words[i];
-        if (strcmp(word, "hour") == 0)
-            options.hour = true;
-        else if (parse_bounded(word, 1, TOP_ROWS_MOST, &rows))
-            options.rows = (unsigned)rows;
-        else if (!rank_key_parse(word, &options.key))
-            return refuse_command(out,
-                                  "expected: top [load|wait|errors|discards] [hour] [ROWS], with "
-                                  "at most 1000 rows");
-    }
-    top_print(call->access->perf, sm_subnet(call->sm), call->now, &options, call->json, out);
-    return 0;
+    return (struct perf_command){.perf = call->access->perf,
+                                 .subnet = sm_subnet(call->sm),
+                                 .now = call->now,
+                                 .json = call->json,
+                                 .words = call->words,
+                                 .count = call->count};
 }
 
 static int run_command(struct call *call, struct text *out)
@@ -343,10 +311,11 @@ static int run_command(struct call *call, struct text *out)
     if (call->count == 2 && strcmp(command, "handover") == 0 &&
         strcmp(call->words[1], "status") == 0)
         return answer_handover(call, out);
+    struct perf_command perf = perf_command_of(call);
     if (strcmp(command, "counters") == 0)
-        return answer_counters(call, out);
+        return perf_command_counters(&perf, &call->counters, out);
     if (strcmp(command, "top") == 0)
-        return answer_top(call, out);
+        return perf_command_top(&perf, out);
     if (call->count != 1)
         return refuse_command(
             out, "the manager's commands are single words: status, problems, topology, "
