@@ -31,7 +31,7 @@ demo: ## bring up a simulated fabric with OpenSM, look at it with ibnetdiscover,
 	@tools/demo
 
 live: ## serve the live page: a 3-level tree with traffic and two managers; prints the URL
-	@tools/setup build
+	@tools/setup build live
 	@$(MAKE) --no-print-directory build
 	@tools/live
 

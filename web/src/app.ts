@@ -11,6 +11,8 @@ export interface Panel {
     title: string;
     /** A capability of the server; without it the panel is not offered. */
     needs?: string;
+    /** Shows what managers do: not offered by a server that knows none. */
+    managed?: boolean;
     render(root: HTMLElement): void;
     /** Called for ticks while the panel is shown. */
     update?(delta: Delta): void;

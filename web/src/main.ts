@@ -88,7 +88,7 @@ class Page {
     }
 
     private offered(): Panel[] {
-        return this.panels.filter(panel => !panel.needs || this.store.can(panel.needs));
+        return this.panels.filter(panel => (!panel.needs || this.store.can(panel.needs)) && !(panel.managed && this.store.info.what === "fabric"));
     }
 
     private topologyChanged(): void {

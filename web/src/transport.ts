@@ -41,7 +41,7 @@ export class Transport {
             button("▶", () => void this.stepPast(1), { "aria-label": "Sample after", title: "Sample after" }),
             this.scrubText, this.present, store.can("seek") && this.replay,
             store.can("seek") && button("Restart", () => void this.app.run({ do: "restart" }, "A new run with the same seed"), { title: "A new run with the same seed, without what was done by hand" })),
-        h("div", { class: "plots" }));
+        store.can("traffic") && h("div", { class: "plots" }));
         this.update();
     }
 

@@ -38,12 +38,13 @@ export async function openBrowser() {
 export async function openPage(browser, url, { width = 1400, height = 860, theme = "light" } = {}) {
     const context = await browser.newContext({ viewport: { width, height }, colorScheme: theme, acceptDownloads: true });
     const page = await context.newPage();
+    page.setDefaultTimeout(120000);
     page.failures = [];
     page.on("pageerror", error => page.failures.push(String(error)));
     page.on("console", message => { if (message.type() === "error") page.failures.push(message.text()); });
     const start = performance.now();
     await page.goto(url);
-    await page.waitForSelector('html[data-ready="yes"]', { state: "attached", timeout: 20000 })
+    await page.waitForSelector('html[data-ready="yes"]', { state: "attached", timeout: 120000 })
         .catch(error => { throw new Error(`${error.message}\n${page.failures.join("\n")}`); });
     await page.evaluate(() => new Promise(resolve => requestAnimationFrame(() => requestAnimationFrame(resolve))));
     page.firstPicture = performance.now() - start;

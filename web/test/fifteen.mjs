@@ -183,16 +183,8 @@ async function managers(driver) {
     });
 }
 
-/** Claims for what the server offers of the rest. */
-async function others(driver, { hosts, from, to, topology }, capabilities) {
-    if (capabilities.includes("whatif")) await claim("9: another engine beside the present one", async () => {
-        await driver.tab("whatif");
-        await driver.page.selectOption("#whatif-engine", "minhop");
-        await driver.press("Compute");
-        await until("the answer", () => driver.page.locator("#whatif tbody tr").count(), rows => rows === 8);
-        await until("an engine to apply", () => driver.page.getByRole("button", { name: "Apply minhop" }).count());
-    });
-    if (capabilities.includes("vms")) await claim("10: a machine is started, moved by dragging, and stopped", async () => {
+export async function machines(driver, { topology }) {
+    await claim("10: a machine is started, moved by dragging, and stopped", async () => {
         await driver.tab("machines");
         const { hypervisors } = await driver.state(), machine = async () => (await driver.state()).vms.find(one => one.name === "web1");
         await driver.page.fill("#machine-name", "web1");
@@ -214,6 +206,18 @@ async function others(driver, { hosts, from, to, topology }, capabilities) {
         await driver.page.locator('[data-machine="web1"]').getByRole("button", { name: "Stop" }).click();
         await driver.proceed("it is stopped", async () => machine(), one => !one || one.state === "stopped");
     });
+}
+
+/** Claims for what the server offers of the rest. */
+async function others(driver, { hosts, from, to, topology }, capabilities) {
+    if (capabilities.includes("whatif")) await claim("9: another engine beside the present one", async () => {
+        await driver.tab("whatif");
+        await driver.page.selectOption("#whatif-engine", "minhop");
+        await driver.press("Compute");
+        await until("the answer", () => driver.page.locator("#whatif tbody tr").count(), rows => rows === 8);
+        await until("an engine to apply", () => driver.page.getByRole("button", { name: "Apply minhop" }).count());
+    });
+    if (capabilities.includes("vms")) await machines(driver, { topology });
     if (capabilities.includes("partitions")) await claim("11: a partition is painted, and a forbidden pair is refused", async () => {
         await driver.tab("partitions");
         await until("the list", () => driver.page.locator("#partitions [data-pkey]").count());

@@ -11,7 +11,7 @@ import { promisify } from "node:util";
 import { needBrowser, openBrowser, openPage } from "./browser.mjs";
 import { claim, finish, holds, same, until } from "./claims.mjs";
 import { Driver } from "./driver.mjs";
-import { fifteen, scene } from "./fifteen.mjs";
+import { fifteen, machines, scene } from "./fifteen.mjs";
 
 const weft = resolve(process.env.WEFT ?? "build/weft"), artefacts = resolve(process.argv[2] ?? "shots");
 needBrowser();
@@ -21,12 +21,18 @@ await mkdir(artefacts, { recursive: true });
 const browser = await openBrowser();
 
 /** Starts `weft live` and opens its page. */
-async function open(file, ...options) {
-    const server = spawn(weft, ["live", file, "--paused", "--load", "0.001", ...options], { stdio: ["ignore", "pipe", "inherit"] });
+function open(file, ...options) {
+    return start("live", file, "--paused", "--load", "0.001", ...options);
+}
+
+/** Starts a weft that prints the URL of its page, and opens the page. */
+async function start(...words) {
+    const server = spawn(weft, words, { stdio: ["ignore", "pipe", "pipe"] });
     const ended = new Promise(done => server.on("exit", done));
     const url = await new Promise((found, failed) => {
-        createInterface(server.stdout).on("line", line => { const match = /http:\/\/\S+/.exec(line); if (match) found(match[0]); });
-        server.on("exit", code => failed(new Error(`weft live ended with ${code}`)));
+        for (const output of [server.stdout, server.stderr])
+            createInterface(output).on("line", line => { const match = /http:\/\/\S+/.exec(line); if (match) found(match[0]); });
+        server.on("exit", code => failed(new Error(`weft ${words[0]} ended with ${code}`)));
     });
     const page = await openPage(browser, url);
     const driver = new Driver(page, new URL(url).origin, new URLSearchParams(new URL(url).hash.slice(1)).get("token"));
@@ -87,6 +93,24 @@ try {
         await shot(demonstration.page, "demonstration");
     });
     await demonstration.close();
+
+    const hypervisors = await open(await net("hypervisors", "clos", "2", "2", "2", "vfs=2"));
+    await machines(hypervisors.driver, await scene(hypervisors.driver));
+    await shot(hypervisors.page, "machines");
+    await claim("the page of machines has no errors", () => same(hypervisors.page.failures, []));
+    await hypervisors.close();
+
+    const fabric = await start("fabric", await net("fabric", "kary", "4", "2"), "--web", "0", "--", "sleep", "1000");
+    await claim("weft fabric --web: faults by clicks; nothing of managers and of paused time is offered", async () => {
+        const { driver, page } = fabric, { link } = await scene(driver);
+        await driver.clickLink(link);
+        await driver.press("Cut");
+        await until("cut", () => page.evaluate(one => window.weft.store.fabric.links[one].state, link), state => state === 1);
+        same((await driver.state()).links.find(([id]) => id === link), [link, 1], "the link in the API");
+        same(await page.locator("#play, #tab-managers, #tab-whatif").count(), 0, "controls that the server does not offer");
+        same(page.failures, [], "errors of the page");
+    });
+    await fabric.close();
 
     const names = ["<script>window.broken=1</script>", "<img src=x onerror=window.broken=1>"];
     const plain = await run(weft, ["topo", "gen", "ring", "4"]);

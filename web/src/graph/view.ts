@@ -6,11 +6,11 @@
 // distance from the pointer instead of sigma's picking layer, which would draw every link twice.
 import Graph from "graphology";
 import Sigma from "sigma";
-import { EdgeLineProgram, EdgeRectangleProgram, NodeCircleProgram } from "sigma/rendering";
+import { EdgeLineProgram, EdgeRectangleProgram } from "sigma/rendering";
 import { isDown, isTrunk, type Fabric, type FabricLink, type FabricNode } from "../fabric";
 import { Palette, faintness, linkColour, loadColour, nodeColour, type Colouring } from "./colour";
 import { Overlay, type Ring, type Stroke } from "./overlay";
-import { movement, RestingEdgeProgram, SAMPLE } from "./sampled";
+import { movement, NodeProgram, RestingEdgeProgram, SAMPLE } from "./sampled";
 import { frame, place, type Placement } from "./placement";
 
 export type Selection = { kind: "node" | "link"; index: number } | null;
@@ -54,7 +54,7 @@ export class GraphView {
             enableEdgeEvents: false,
             defaultEdgeType: "line",
             edgeProgramClasses: { line: EdgeLineProgram, resting: RestingEdgeProgram, rectangle: EdgeRectangleProgram },
-            nodeProgramClasses: { circle: NodeCircleProgram },
+            nodeProgramClasses: { circle: NodeProgram },
             labelFont: "system-ui, sans-serif",
             labelSize: 11,
             labelDensity: 0.6,
@@ -295,7 +295,9 @@ export class GraphView {
 
     private drawOverlay(): void {
         if (!this.fabric) return;
-        const strokes: Stroke[] = [], rings: Ring[] = [];
+        const strokes: Stroke[] = [], rings: Ring[] = [], { selection } = this;
+        if (selection?.kind === "link" && this.fabric.links[selection.index])
+            strokes.push(this.stroke({ link: selection.index, colour: "accent", width: 5 }));
         for (const link of this.fabric.links)
             if (isDown(link)) strokes.push(this.stroke({ link: link.index, colour: "bad", dash: true, width: 1.8 }));
         for (const { links, nodes } of this.marks.values()) {
@@ -303,9 +305,6 @@ export class GraphView {
             for (const { node, colour, label } of nodes)
                 rings.push({ at: this.point(node), colour: this.palette.get(colour), radius: 11, label });
         }
-        const selection = this.selection;
-        if (selection?.kind === "link" && this.fabric.links[selection.index])
-            strokes.push(this.stroke({ link: selection.index, colour: "accent", width: 4 }));
         if (selection?.kind === "node" && this.fabric.nodes[selection.index])
             for (const link of this.fabric.nodes[selection.index].links) strokes.push(this.stroke({ link, colour: "accent", width: 1.3 }));
         if (selection?.kind === "node" && this.fabric.nodes[selection.index])
@@ -369,11 +368,14 @@ export class GraphView {
             const link = this.linkAt(event.x, event.y);
             this.onSelect(link < 0 ? null : { kind: "link", index: link });
         });
-        let rest = 0;
+        // The camera rests if it has not moved for some frames: on a slow machine frames are far apart.
+        let rest = 0, last = -1000;
         this.sigma.getCamera().on("updated", () => {
+            const now = performance.now(), wait = now - last < 1000 ? Math.max(200, 2.5 * (now - last)) : 200;
+            last = now;
             movement.moving = true;
             window.clearTimeout(rest);
-            rest = window.setTimeout(() => { movement.moving = false; this.sigma.scheduleRender(); }, 200);
+            rest = window.setTimeout(() => { movement.moving = false; this.sigma.scheduleRender(); }, wait);
         });
         // After the frame and not at the camera's event: positions in the window are those of the last frame.
         let scheduled = 0, seen = "";

@@ -85,5 +85,5 @@ export function changePanel(app: App): Panel {
                 h("span", { class: "quiet" }, one.end === null ? " under way" : one.finished ? ` ${duration(one.end - (one.fault ?? one.begin))}` : " given up")))));
     }
 
-    return { id: "change", title: "Change", update, render(root) { fill(root, root_); update(); } };
+    return { id: "change", title: "Change", managed: true, update, render(root) { fill(root, root_); update(); } };
 }

@@ -47,7 +47,7 @@ export function managersPanel(app: App): Panel {
     }
 
     return {
-        id: "managers", title: "Managers", update,
+        id: "managers", title: "Managers", managed: true, update,
         render(root) { fill(root, list); update(); },
     };
 }

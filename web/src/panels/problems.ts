@@ -30,7 +30,7 @@ export function problemsPanel(app: App): Panel {
     }
 
     return {
-        id: "problems", title: "Problems", update, badge: () => app.store.tick.problems?.length ?? 0,
+        id: "problems", title: "Problems", managed: true, update, badge: () => app.store.tick.problems?.length ?? 0,
         render(root) { fill(root, list); update(); },
     };
 }
