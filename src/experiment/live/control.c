@@ -19,6 +19,7 @@ int control_number(const struct control_parameters *parameters, const char *name
                    uint64_t *value, struct err *err)
 {
     const char *text = get(parameters, name);
+    *value = 0;
     if (!text)
         return err_set(err, EINVAL, "'%s' is missing", name);
     if (!isdigit((unsigned char)text[0]) || !parse_number(text, value) || *value >= end)

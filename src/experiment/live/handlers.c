@@ -183,6 +183,7 @@ static void get_capture(void *context, const struct http_request *request,
 static int parse_pace(const struct control_parameters *parameters, double *pace, struct err *err)
 {
     const char *text = parameters->get(parameters->context, "value"), *rest;
+    *pace = 0;
     if (text && parse_decimal(text, pace, &rest) && !*rest && *pace >= 1e-9 && *pace <= 1000)
         return 0;
     return err_set(err, EINVAL, "value: expected virtual seconds for one second, 1e-9 to 1000");

@@ -23,6 +23,7 @@ int api_number(const struct http_request *request, const char *name, uint64_t en
                struct err *err)
 {
     const char *text = http_parameter(request, name);
+    *value = 0;
     if (!text)
         return err_set(err, EINVAL, "'%s' is missing", name);
     if (!isdigit((unsigned char)text[0]) || !parse_number(text, value) || *value >= end)

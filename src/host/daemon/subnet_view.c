@@ -4,6 +4,7 @@
 #include "subnet/names.h"
 #include "wire/link_rate.h"
 
+#include <math.h>
 #include <string.h>
 
 enum { HOPS_MOST = 64 };
@@ -136,7 +137,7 @@ static uint8_t port_load(const struct perf *perf, const struct subnet *subnet, u
         !port_counter_is_known(counters, PORT_TRANSMIT_DATA))
         return API_UNKNOWN;
     double load = 100 * port_counter_rate(counters, PORT_TRANSMIT_DATA) / (double)rate;
-    return load > 100 ? 100 : (uint8_t)(load + 0.5);
+    return load > 100 ? 100 : (uint8_t)lround(load);
 }
 
 static void read_links(const struct subnet_view *view, const struct subnet *subnet,

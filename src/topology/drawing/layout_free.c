@@ -67,9 +67,11 @@ static void place_circles(const struct graph *graph, struct layout_point *places
             places[queue[i]] = (struct layout_point){radius * sin(turn), radius * cos(turn)};
         }
     }
-    for (uint32_t i = 0; i < count; i++) /* other parts of the network */
+    for (uint32_t i = 0; i < count; i++) { /* other parts of the network */
+        uint32_t row = i / 50;
         if (distance[i] == GRAPH_FAR)
-            places[i] = (struct layout_point){(double)(i % 50), -10.0 - i / 50};
+            places[i] = (struct layout_point){i % 50, -10.0 - row};
+    }
     mem_free(distance);
     mem_free(queue);
 }

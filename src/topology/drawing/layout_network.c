@@ -75,9 +75,9 @@ static struct layout_point host_place(const struct layout *layout, uint32_t node
 {
     struct layout_point at = layout->places[node];
     if (layout->kind == LAYOUT_TREE) {
-        uint32_t columns = count < 6 ? count : 6;
+        uint32_t columns = count < 6 ? count : 6, row = index / columns;
         at.x += ((index % columns) - (columns - 1) / 2.0) * 0.2;
-        at.y += 0.7 + index / columns * 0.25;
+        at.y += 0.7 + row * 0.25;
     } else {
         double turn = two_pi * index / count;
         at.x += 0.45 * sin(turn);
