@@ -48,7 +48,7 @@ static void relax(const struct graph *graph, struct layout_point *places)
     }
 }
 
-/* Circles around the last switch but one half of a search from the first: near the middle. */
+/* Circles around the switch half way through a search from the first one. */
 static void place_circles(const struct graph *graph, struct layout_point *places)
 {
     uint32_t count = graph->switch_count, from = 0;
