@@ -6,6 +6,8 @@
 #include "host/metrics/metrics_page.h"
 #include "test.h"
 
+#include <assert.h>
+
 static void hostile_names_are_escaped(void **state)
 {
     static const struct {
@@ -179,6 +181,7 @@ static void the_manual_lists_all_metrics(void **state)
     (void)state;
     read_page(4096, &page);
     assert_int_equal(file_read(MANUAL, 1 << 20, &manual, NULL), 0);
+    assert(page.data && manual.data);
     for (const char *at = page.data; (at = strstr(at, "# TYPE ")); at++) {
         assert_int_equal(sscanf(at, "# TYPE %127s", name), 1);
         if (!has_word(manual.data, listed_name(name, room)))
