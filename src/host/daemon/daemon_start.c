@@ -129,7 +129,7 @@ static int open_port(struct daemon *daemon, struct err *err)
                 return 0;
         if (daemon->control)
             manager_control_serve(daemon->control, daemon_clock_ns(), &(struct manager_access){0});
-        daemon_serve_metrics(daemon);
+        daemon_serve_metrics(daemon, daemon_clock_ns());
     }
 }
 
@@ -173,7 +173,7 @@ int daemon_open_all(struct daemon *daemon, struct err *err)
         daemon->log.observer = daemon->control;
     }
     if (status == 0)
-        status = daemon_open_metrics(daemon, err);
+        daemon_open_metrics(daemon, daemon_clock_ns());
     if (status == 0)
         status = open_port(daemon, err);
     if (status < 0 || !daemon->port)
