@@ -16,7 +16,7 @@ SEED ?= 1
 JOBS ?= 2
 
 .DEFAULT_GOAL := build
-.PHONY: build demo check check-full format tidy bench bench-routing fuzz fuzz-long campaign campaign-machines attack chaos soak install uninstall deb clean help
+.PHONY: build demo live check check-full format tidy bench bench-routing fuzz fuzz-long campaign campaign-machines attack chaos soak install uninstall deb clean help
 
 build: $(BUILD)/build.ninja ## build build/weft (the default)
 	@ninja -C $(BUILD) --quiet
@@ -29,6 +29,11 @@ demo: ## bring up a simulated fabric with OpenSM, look at it with ibnetdiscover,
 	@tools/setup build demo
 	@$(MAKE) --no-print-directory build
 	@tools/demo
+
+live: ## serve the live page: a 3-level tree with traffic and two managers; prints the URL
+	@tools/setup build live
+	@$(MAKE) --no-print-directory build
+	@tools/live
 
 check: ## all tests (release, then ASan + UBSan), layers, format, headers, clang-tidy on what changed
 	@tools/setup build check

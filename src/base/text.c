@@ -301,3 +301,27 @@ void json_null(struct json *json, const char *key)
     json_lead(json, key);
     text_puts(json->out, "null");
 }
+
+void json_base64(struct json *json, const char *key, const uint8_t *bytes, size_t count)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    json_lead(json, key);
+    text_putc(json->out, '"');
+    for (size_t i = 0; i < count; i += 3) {
+        size_t left = count - i;
+        uint32_t bits = (uint32_t)bytes[i] << 16 | (left > 1 ? (uint32_t)bytes[i + 1] << 8 : 0) |
+                        (left > 2 ? bytes[i + 2] : 0);
+        char four[4] = {digits[bits >> 18], digits[bits >> 12 & 63],
+                        left > 1 ? digits[bits >> 6 & 63] : '=',
+                        left > 2 ? digits[bits & 63] : '='};
+        text_append(json->out, four, 4);
+    }
+    text_putc(json->out, '"');
+}
+
+void json_raw(struct json *json, const char *key, const char *value)
+{
+    size_t length = strlen(value);
+    json_lead(json, key);
+    text_append(json->out, value, length - (length && value[length - 1] == '\n'));
+}

@@ -63,5 +63,8 @@ void json_unsigned(struct json *json, const char *key, uint64_t value);
 void json_double(struct json *json, const char *key, double value);
 void json_bool(struct json *json, const char *key, bool value);
 void json_null(struct json *json, const char *key);
+void json_base64(struct json *json, const char *key, const uint8_t *bytes, size_t count);
+/* A value that is JSON already. */
+void json_raw(struct json *json, const char *key, const char *value);
 
 #endif

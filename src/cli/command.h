@@ -23,7 +23,8 @@ struct command {
 };
 
 extern const struct command command_topo, command_fabric, command_ctl, command_sm, command_route,
-    command_verify, command_report, command_reproduce, command_sim, command_sweep, command_whatif;
+    command_verify, command_report, command_reproduce, command_sim, command_sweep, command_whatif,
+    command_live;
 
 /* "weft topo: message" on standard error, with a hint at --help; returns EXIT_USAGE. */
 int command_usage(const char *command, const char *format, ...)

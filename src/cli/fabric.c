@@ -42,6 +42,9 @@ static const char help[] =
     "                        switches:mtu=2048, adapters:data_vls=1, 'S1*:traps=no';\n"
     "                        may be repeated\n"
     "  --attributes          list all attributes with value, range and meaning\n"
+    "  --web [ADDRESS:]PORT  serve the live page: the fabric, and faults by clicks;\n"
+    "                        prints its URL; on the loopback address unless ADDRESS\n"
+    "                        is given\n"
     "  --metrics [ADDRESS:]PORT\n"
     "                        serve counters and totals in the format of Prometheus at\n"
     "                        /metrics, on the loopback address unless ADDRESS is\n"
@@ -56,7 +59,7 @@ static const char help[] =
     "  weft fabric --attributes --preset paper\n";
 
 struct fabric_arguments {
-    const char *net, *attach, *socket, *pace, *preset, *pcap, *metrics;
+    const char *net, *attach, *socket, *pace, *preset, *pcap, *metrics, *web;
     struct option_values settings;
     bool attributes; /* list them and exit */
     char **command;  /* NULL: none */
@@ -73,6 +76,7 @@ static int parse_fabric_arguments(struct fabric_arguments *arguments, int argc, 
                                         {.name = "seed", .number = &arguments->seed},
                                         {.name = "pcap", .value = &arguments->pcap},
                                         {.name = "metrics", .value = &arguments->metrics},
+                                        {.name = "web", .value = &arguments->web},
                                         {.name = "set", .values = &arguments->settings},
                                         {.name = "attributes", .flag = &arguments->attributes},
                                         {0}};
@@ -201,7 +205,8 @@ static int serve_fabric(const struct fabric_arguments *arguments, struct fabric 
                         struct err *err)
 {
     struct server_options options = {.pace_millionths = arguments->pace_millionths,
-                                     .metrics = arguments->metrics};
+                                     .metrics = arguments->metrics,
+                                     .web = arguments->web};
     struct server *server = NULL;
     struct runtime_dir dir;
     char preload[4096 + 64];
@@ -219,6 +224,8 @@ static int serve_fabric(const struct fabric_arguments *arguments, struct fabric 
     options.directory = dir.directory;
     block_signals(&mask);
     result = server_new(&server, fabric, &options, err);
+    if (result == 0 && arguments->command && arguments->web)
+        fprintf(stderr, "weft fabric: %s\n", server_web_url(server));
     if (result == 0 && arguments->command) {
         pid_t child = start_command(arguments->command, &mask, preload, &dir);
         if (child < 0)
@@ -233,6 +240,8 @@ static int serve_fabric(const struct fabric_arguments *arguments, struct fabric 
                dir.socket, dir.socket, preload);
         if (arguments->metrics)
             print_metrics_command(server_metrics_address(server));
+        if (arguments->web)
+            printf("  %s\n", server_web_url(server));
         fflush(stdout);
     }
     if (result == 0)

@@ -10,7 +10,7 @@
 static const struct command *const commands[] = {
     &command_topo,      &command_route,  &command_verify, &command_sm,
     &command_sim,       &command_whatif, &command_sweep,  &command_report,
-    &command_reproduce, &command_fabric, &command_ctl};
+    &command_reproduce, &command_fabric, &command_ctl,    &command_live};
 enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
 
 static void print_help(FILE *out)

@@ -42,6 +42,9 @@ static const char help[] =
     "                   partitions in OpenSM's format (default: none, all ports\n"
     "                   can communicate)\n"
     "  --control PATH   listen at PATH for 'weft ctl --socket PATH'\n"
+    "  --web [ADDRESS:]PORT\n"
+    "                   serve the live page, on the loopback address unless ADDRESS\n"
+    "                   is given; the log has its URL with the token for changes\n"
     "  --metrics [ADDRESS:]PORT\n"
     "                   serve metrics in the format of Prometheus at /metrics, on the\n"
     "                   loopback address unless ADDRESS is given; also unix:PATH\n"
@@ -67,7 +70,7 @@ static void print_more(FILE *out)
     print_engines(out, 2);
 }
 
-enum { SETTING_COUNT = 13 };
+enum { SETTING_COUNT = 14 };
 
 static void print_error(const struct err *err)
 {
@@ -110,7 +113,7 @@ static int run_sm(int argc, char **argv)
         {.key = "engine"},   {.key = "guid"}, {.key = "ca"},    {.key = "port"},
         {.key = "priority"}, {.key = "lmc"},  {.key = "sweep"}, {.key = "state"},
         {.key = "control"},  {.key = "dump"}, {.key = "log"},   {.key = "partitions"},
-        {.key = "metrics"}};
+        {.key = "metrics"},  {.key = "web"}};
     struct option_spec specs[SETTING_COUNT + 8] = {{0}};
     const char *key_file = NULL, *checked = NULL;
     bool print = false, list = false;

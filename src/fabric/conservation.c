@@ -24,6 +24,17 @@ struct vl_view fabric_vl(const struct fabric *fabric, uint32_t port, unsigned vl
     return view;
 }
 
+uint64_t fabric_vl_room_bytes(const struct fabric *fabric, uint32_t port)
+{
+    assert(port < fabric->port_count);
+    return (uint64_t)fabric->ports[port].room * CREDIT_BYTES;
+}
+
+unsigned fabric_vls(const struct fabric *fabric)
+{
+    return fabric->data ? 1u << fabric->data->lane_shift : 0;
+}
+
 uint64_t fabric_busy_ps(const struct fabric *fabric, uint32_t port)
 {
     assert(port < fabric->port_count);

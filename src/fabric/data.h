@@ -152,6 +152,10 @@ struct vl_view {
     int64_t credit_blocks;              /* granted by the peer and not yet used */
 };
 struct vl_view fabric_vl(const struct fabric *fabric, uint32_t port, unsigned vl);
+/* The size of each input and output buffer of a port, by VL. */
+uint64_t fabric_vl_room_bytes(const struct fabric *fabric, uint32_t port);
+/* The number of data VLs of the fabric; 0: it has no traffic. */
+unsigned fabric_vls(const struct fabric *fabric);
 /* Time during which the link of a port was sending, for its utilisation. */
 uint64_t fabric_busy_ps(const struct fabric *fabric, uint32_t port);
 bool fabric_port_passes_data(const struct fabric *fabric, uint32_t port); /* Active, and up */
@@ -159,6 +163,16 @@ bool fabric_port_passes_data(const struct fabric *fabric, uint32_t port); /* Act
 /* Finds packets that wait for each other in a cycle. The run goes on, since lifetimes may break the
  * cycle. Text: one line for each VL, "S1 port 3 lane 0 -> S2 port 1". */
 bool fabric_find_deadlock(struct fabric *fabric, struct text *cycle);
+/* The same as a list: each output VL waits for the next one, the last one for the first. The caller
+ * releases the list. */
+struct deadlock_hop {
+    uint32_t port;
+    unsigned vl;
+};
+struct deadlock_cycle {
+    VEC(struct deadlock_hop) hops;
+};
+bool fabric_list_deadlock(struct fabric *fabric, struct deadlock_cycle *cycle);
 
 /* Conservation check: packets, buffers, credits, link capacity. -EPROTO and a message. */
 int fabric_check_data(struct fabric *fabric, struct err *err);

@@ -60,24 +60,32 @@ static uint32_t find_cycle(struct fabric *fabric)
     return found;
 }
 
-bool fabric_find_deadlock(struct fabric *fabric, struct text *cycle)
+bool fabric_list_deadlock(struct fabric *fabric, struct deadlock_cycle *cycle)
 {
-    if (!fabric->data)
-        return false;
-    uint32_t first = find_cycle(fabric);
+    uint32_t first = fabric->data ? find_cycle(fabric) : NONE, lane = first;
     if (first == NONE)
         return false;
-    uint32_t lane = first;
     do {
-        const struct port *port = &fabric->ports[lane_port(fabric, lane)];
-        const struct port *peer = &fabric->ports[port->peer];
-        const struct topology_node *nodes = fabric->topology->nodes.items;
-        if (cycle)
-            text_printf(cycle, "%s port %u lane %u -> %s port %u\n", nodes[port->node].name,
-                        port->number, lane_vl(fabric, lane), nodes[peer->node].name, peer->number);
+        struct deadlock_hop hop = {lane_port(fabric, lane), lane_vl(fabric, lane)};
+        vec_push(&cycle->hops, hop);
         lane = blocked_by(fabric, lane);
     } while (lane != first);
     return true;
+}
+
+bool fabric_find_deadlock(struct fabric *fabric, struct text *cycle)
+{
+    struct deadlock_cycle list = {0};
+    bool found = fabric_list_deadlock(fabric, &list);
+    for (size_t i = 0; cycle && i < list.hops.count; i++) {
+        const struct port *port = &fabric->ports[list.hops.items[i].port];
+        const struct port *peer = &fabric->ports[port->peer];
+        const struct topology_node *nodes = fabric->topology->nodes.items;
+        text_printf(cycle, "%s port %u lane %u -> %s port %u\n", nodes[port->node].name,
+                    port->number, list.hops.items[i].vl, nodes[peer->node].name, peer->number);
+    }
+    vec_release(&list.hops);
+    return found;
 }
 
 void deadlock_watch(struct fabric *fabric)

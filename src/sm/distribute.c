@@ -367,6 +367,40 @@ enum reconfigure_event distribute_progress(struct sm *sm)
     return d->drained ? EVENT_DRAIN_OVER : EVENT_CONFIRMED;
 }
 
+struct sm_progress sm_progress(const struct sm *sm)
+{
+    static const char *const names[PHASE_COUNT] = {
+        [PHASE_IDLE] = "idle",       [PHASE_DISCOVER] = "discover", [PHASE_PLAN] = "plan",
+        [PHASE_COMPUTE] = "compute", [PHASE_WAVES] = "waves",       [PHASE_DROP] = "waves",
+        [PHASE_QUIESCE] = "quiesce", [PHASE_QUIESCED] = "quiesce",  [PHASE_STOP] = "quiesce",
+        [PHASE_WRITE] = "waves",     [PHASE_START] = "waves",       [PHASE_SETTLE] = "settle",
+    };
+    const struct distribution *d = sm->distribution;
+    const struct sm_job *job = reconfigure_is_distributing(sm) ? plan_current(sm) : NULL;
+    return (struct sm_progress){.phase = names[reconfigure_phase(sm)],
+                                .wave = job ? d->wave : 0,
+                                .waves = job ? (uint32_t)job->plan.waves.count : 0,
+                                .draining = d->resume_at != TIME_NEVER};
+}
+
+enum sm_table_progress sm_table_progress(const struct sm *sm, uint32_t node)
+{
+    const struct sm_job *job = reconfigure_is_distributing(sm) ? plan_current(sm) : NULL;
+    const struct subnet_tables *tables = sm->subnet.nodes.items[node].tables;
+    if (!job || !tables)
+        return SM_TABLE_IN_FORCE;
+    size_t at;
+    lower_bound(at, job->nodes.count,
+                job->nodes.items[at] < node); /* they are in ascending order */
+    if (at == job->nodes.count || job->nodes.items[at] != node)
+        return SM_TABLE_IN_FORCE;
+    size_t entries = (size_t)job->routes.top_lid + 1;
+    const uint8_t *row = routes_row(&job->routes, (uint32_t)at);
+    if (memcmp(row, tables->actual, entries) == 0)
+        return SM_TABLE_IN_FORCE;
+    return memcmp(row, tables->wanted, entries) == 0 ? SM_TABLE_WRITTEN : SM_TABLE_WAITS;
+}
+
 bool distribute_has_written_waves(const struct sm *sm)
 {
     return sm->distribution->wave != 0;

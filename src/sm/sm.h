@@ -290,6 +290,17 @@ void sm_rediscover(struct sm *sm, uint64_t now); /* restarts discovery from scra
 /* New settings for a running manager; keys and LMC must not change. */
 void sm_configure(struct sm *sm, uint64_t now, const struct sm_config *config);
 
+/* The phase of the change that a manager works on. */
+struct sm_progress {
+    const char *phase;    /* "idle", "discover", "plan", "compute", "waves", "quiesce", "settle" */
+    uint32_t wave, waves; /* the wave that is written, from 1, and their number */
+    bool draining;
+};
+struct sm_progress sm_progress(const struct sm *sm);
+/* How far the new table of a switch is; SM_TABLE_IN_FORCE also if none is being distributed. */
+enum sm_table_progress { SM_TABLE_IN_FORCE, SM_TABLE_WAITS, SM_TABLE_WRITTEN };
+enum sm_table_progress sm_table_progress(const struct sm *sm, uint32_t node);
+
 /* For vswitch, which changes the wanted settings of virtual functions (subnet/functions.h), and
  * LIDs and table entries in force when virtual machines move. */
 struct subnet *sm_edit_subnet(struct sm *sm);

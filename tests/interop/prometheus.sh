@@ -104,10 +104,10 @@ manager_killed() { kill -KILL "$manager_id" && fires WeftDown && fires WeftNoMas
 
 # 1,000 connections that send half a request. The manager answers SMInfo, queries and scrapes as before.
 slow_connections() {
-    local status=0 i
+    local status=0
     background python3 "$here/slow_connections.py" "$metrics" 1000 >slow.out 2>&1
     wait_until 60 grep -q connected slow.out || { cat slow.out && return 1; }
-    for i in 1 2 3 4 5; do
+    for _ in 1 2 3 4 5; do
         WEFT_ATTACH=node7 on_running_weft sminfo >sminfo.out 2>&1 && contains 'SMINFO_MASTER' sminfo.out &&
             scrape >scraped && contains '^weft_sm_settled' scraped || status=1
     done

@@ -3,6 +3,7 @@
 #include "base/time.h"
 #include "experiment/check/unaffected.h"
 #include "experiment/measure/metrics.h"
+#include "experiment/run/manager.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -40,6 +41,19 @@ static int duplicate_guid(struct setup *setup, const struct action *action, stru
     return fabric_set_guid(setup->fabric, action->node, action->value, err);
 }
 
+/* Applies to a manager that does not run when it starts. */
+static int configure_manager(struct setup *setup, size_t instance, const struct action *action,
+                             struct err *err)
+{
+    struct config *config = &setup->instances.items[instance]->config;
+    struct cursor cursor = {.file = setup->cursor.file, .err = err};
+    struct sm *sm = setup_manager(setup, instance);
+    int status = manager_reset(config, &action->key_word, &action->value_word, &cursor);
+    if (status == 0 && sm)
+        sm_configure(sm, sim_now_ns(setup->sim), &config->sm);
+    return status;
+}
+
 static int apply_to_manager(struct setup *setup, const struct action *action, struct err *err)
 {
     int found = setup_find_instance(setup, action->node);
@@ -50,6 +64,8 @@ static int apply_to_manager(struct setup *setup, const struct action *action, st
         setup_start_manager(setup, instance);
         return sm ? err_set(err, EALREADY, "the manager is running already") : 0;
     }
+    if (action->kind == ACTION_CONFIGURE)
+        return configure_manager(setup, instance, action, err);
     if (!sm)
         return err_set(err, ESRCH, "the manager is not running");
     if (action->kind == ACTION_KILL_MANAGER)
@@ -94,9 +110,12 @@ static int apply_kind(struct setup *setup, const struct action *action, struct e
     case ACTION_MOVE_MACHINE:
     case ACTION_MACHINE_SMP:
     case ACTION_CHURN: machines_apply(setup, action); return 0;
+    case ACTION_JOIN: return multicast_join(setup, action, err);
+    case ACTION_LEAVE: return multicast_leave(setup, action, err);
     case ACTION_KILL_MANAGER:
     case ACTION_START_MANAGER:
     case ACTION_STOP_MANAGER:
+    case ACTION_CONFIGURE:
     case ACTION_REROUTE: return apply_to_manager(setup, action, err);
     }
     return 0;
@@ -135,7 +154,7 @@ int apply_action(struct setup *setup, const struct statement *statement)
     enum action_kind kind = statement->action.kind;
     run_record_add_event(setup->record, RUN_RECORD_ACTION, now, "scenario", "%s",
                          without_time(statement));
-    if (kind < ACTION_START_TRAFFIC || kind > ACTION_CHURN)
+    if (kind < ACTION_START_TRAFFIC || kind > ACTION_LEAVE)
         setup->disturbed = now;
     if (is_fault(kind)) {
         setup->fault = now;

@@ -68,6 +68,26 @@ int machines_bind(struct setup *setup)
     return 0;
 }
 
+/* Virtual machines of the fabric need a data path, so they exist only with traffic. */
+static void add_data_end(struct setup *setup, struct machine *machine)
+{
+    if (!setup->flows.count)
+        return;
+    machine->vm = fabric_add_vm(setup->fabric);
+    sim_paths_add_vm(setup->paths, machine->vm, machine->guid);
+}
+
+int machines_add_later(struct setup *setup, const struct word *name, struct cursor *cursor)
+{
+    if (name_map_get(&setup->machines.by_name, name->text) != MAP_NONE)
+        return 0;
+    if (!vswitch_guid(name->text))
+        return word_error(cursor, name, "'%.80s' is no name for a machine", name->text);
+    uint32_t number = machines_add(setup, name->text, true);
+    add_data_end(setup, &setup->machines.items.items[number]);
+    return 0;
+}
+
 int machines_bind_action(const struct setup *setup, const struct action *action,
                          struct cursor *cursor)
 {
@@ -94,14 +114,11 @@ size_t machines_names(const struct setup *setup, const char ***names)
     return count;
 }
 
-/* Virtual machines of the fabric need a data path, so they exist only with traffic. */
 void machines_begin(struct setup *setup)
 {
     struct machines *machines = &setup->machines;
-    for (size_t i = 0; i < machines->items.count && setup->flows.count; i++) {
-        machines->items.items[i].vm = fabric_add_vm(setup->fabric);
-        sim_paths_add_vm(setup->paths, machines->items.items[i].vm, machines->items.items[i].guid);
-    }
+    for (size_t i = 0; i < machines->items.count; i++)
+        add_data_end(setup, &machines->items.items[i]);
     if (machines->is_shared)
         machines->shared = shared_port_new(setup);
     machine_smps_begin(setup);

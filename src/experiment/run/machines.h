@@ -93,6 +93,8 @@ int machines_set(struct setup *setup, const struct word *key, const struct word 
                  struct cursor *cursor);
 /* Adds the machines that statements start. */
 int machines_bind(struct setup *setup);
+/* Adds a machine while the run is under way. */
+int machines_add_later(struct setup *setup, const struct word *name, struct cursor *cursor);
 int machines_bind_action(const struct setup *setup, const struct action *action,
                          struct cursor *cursor);
 /* Names of machines for traffic; machine i is the end point DATA_VM + i. */

@@ -2,6 +2,7 @@
 
 #include "base/time.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* Keys of weft-sm.conf(5) except those for ports and files of a real host. */
@@ -24,6 +25,7 @@ const char *const manager_keys[] = {
     "order",
     "paper",
     "part_enforce",
+    "partition_rules",
     "partitions",
     "poll",
     "poll_retries",
@@ -63,7 +65,21 @@ void manager_preset(struct config *config, const char *preset)
     config->sm.full_every = 0;
 }
 
-/* `paper` and `probe_back`: the keys that only scenarios have. */
+/* `partition_rules`: the content of a file of partitions, which a scenario can state in a line. */
+static int set_partition_rules(struct config *config, const struct word *value,
+                               struct cursor *cursor)
+{
+    struct err reason = {0};
+    struct partitions rules = {0};
+    if (partitions_read(&rules, from_text("partition_rules", value->text, &reason)) == 0) {
+        partitions_release(&config->partitions);
+        config->partitions = rules;
+        return 0;
+    }
+    return word_error(cursor, value, "%.400s", reason.message);
+}
+
+/* `paper` and `probe_back`: keys that only scenarios have, as `partition_rules` is. */
 static int set_paper(struct config *config, const struct word *key, const struct word *value,
                      struct cursor *cursor)
 {
@@ -87,10 +103,40 @@ int manager_set(struct config *config, const struct word *key, const struct word
         return set_paper(config, key, value, cursor);
     while (i < KEYS && strcmp(manager_keys[i], key->text) != 0)
         i++;
+    if (strcmp(key->text, "partition_rules") == 0)
+        return set_partition_rules(config, value, cursor);
     if (i == KEYS)
         return word_unknown(cursor, key, "setting of a manager", manager_keys, KEYS);
     if (config_set(config, key->text, value->text, &reason) == 0)
         return 0;
     char text[1024];
     return word_error(cursor, value, "%.400s", err_text(&reason, text, sizeof text));
+}
+
+bool manager_key_is_live(const char *key)
+{
+    static const char *const live[] = {
+        "drain",      "engine",          "hold",      "mode",   "part_enforce",
+        "partitions", "partition_rules", "rebalance", "repair", "sweep"};
+    for (unsigned i = 0; i < sizeof live / sizeof live[0]; i++)
+        if (strcmp(live[i], key) == 0)
+            return true;
+    return false;
+}
+
+/* Only an engine can contradict other settings. */
+int manager_reset(struct config *config, const struct word *key, const struct word *value,
+                  struct cursor *cursor)
+{
+    struct err reason = {0}, unused = {0};
+    char engine[64];
+    snprintf(engine, sizeof engine, "%s", config->sm.engine->name);
+    int status = manager_set(config, key, value, cursor);
+    if (status == 0 && config_finish(config, &reason) < 0) {
+        status = word_error(cursor, value, "%.400s", reason.message);
+        if (strcmp(key->text, "engine") == 0)
+            config_set(config, "engine", engine, &unused);
+        config_finish(config, &unused);
+    }
+    return status;
 }

@@ -50,6 +50,8 @@ static void observe_delivered(void *context, uint64_t now, const struct packet_v
     struct setup *setup = context;
     metrics_delivered(setup->metrics, now, packet);
     machines_delivered(setup, now, packet);
+    if (setup->observer && setup->observer->delivered)
+        setup->observer->delivered(setup->observer->context, now, packet);
 }
 
 static void observe_lost(void *context, uint64_t now, const struct packet_view *packet,
@@ -59,6 +61,8 @@ static void observe_lost(void *context, uint64_t now, const struct packet_view *
     metrics_lost(setup->metrics, now, packet, cause, port);
     unaffected_lost(setup->unaffected, now, packet, cause);
     machines_lost(setup, packet);
+    if (setup->observer && setup->observer->lost)
+        setup->observer->lost(setup->observer->context, now, packet, cause, port);
 }
 
 static void observe_port(void *context, uint64_t now, uint32_t port, bool open)

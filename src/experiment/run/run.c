@@ -1,6 +1,6 @@
 /* Runs the statements of a scenario in order: actions wait on an agenda for their time, `run`
  * statements advance time, checks are evaluated. */
-#include "experiment/run/run.h"
+#include "experiment/run/run_internal.h"
 
 #include "base/time.h"
 #include "experiment/check/unaffected.h"
@@ -12,22 +12,9 @@
 #define REPORT_TIME (10 * TIME_US) /* within which a manager reports the end of a change */
 enum { PROGRESS_REPORTS = 500 };   /* progress reports of a `run` statement */
 
-struct due {
-    uint64_t time;
-    const struct statement *statement;
-};
-
-struct run_state {
-    struct setup setup;
-    VEC(struct due) agenda; /* by time, then by line; the first `done` were applied */
-    size_t done;
-    bool halted;      /* a deadlock or an interrupt ended the run */
-    bool interrupted; /* no statement is executed any more */
-    const struct run_options *options;
-};
-
 /* The time `wait` from now; an error if the run would last too long. */
-static int add_time(struct run_state *state, uint64_t wait, const struct word *word, uint64_t *time)
+static int add_time(struct scenario_run *state, uint64_t wait, const struct word *word,
+                    uint64_t *time)
 {
     *time = sim_now(state->setup.sim) + wait;
     return *time <= TIME_LONGEST
@@ -39,7 +26,7 @@ static int add_time(struct run_state *state, uint64_t wait, const struct word *w
 
 /* The delay of an action with `within`: it depends on the seed and on the place of the statement.
  */
-static uint64_t draw_delay(const struct run_state *state, const struct statement *statement)
+static uint64_t draw_delay(const struct scenario_run *state, const struct statement *statement)
 {
     enum { STREAM = 0x77697468 };
     struct rng rng;
@@ -51,7 +38,7 @@ static uint64_t draw_delay(const struct run_state *state, const struct statement
     return rng_below(&rng, statement->action.within);
 }
 
-static int schedule_action(struct run_state *state, const struct statement *statement)
+static int schedule_action(struct scenario_run *state, const struct statement *statement)
 {
     const struct action *action = &statement->action;
     uint64_t now = sim_now(state->setup.sim);
@@ -80,12 +67,12 @@ static int schedule_action(struct run_state *state, const struct statement *stat
     return 0;
 }
 
-static uint64_t next_due(const struct run_state *state)
+static uint64_t next_due(const struct scenario_run *state)
 {
     return state->done < state->agenda.count ? state->agenda.items[state->done].time : TIME_NEVER;
 }
 
-static int apply_due(struct run_state *state)
+static int apply_due(struct scenario_run *state)
 {
     int status = 0;
     while (status == 0 && next_due(state) <= sim_now(state->setup.sim))
@@ -95,7 +82,7 @@ static int apply_due(struct run_state *state)
 
 /* ---- time ---- */
 
-static void update_observers(struct run_state *state)
+static void update_observers(struct scenario_run *state)
 {
     struct setup *setup = &state->setup;
     machines_update(setup, sim_now(setup->sim));
@@ -121,9 +108,8 @@ static uint64_t next_update(const struct setup *setup)
     return own < next ? own : next;
 }
 
-/* As sim_step(), but stops where metrics or machines need a call. False when the time is reached.
- */
-static bool step_time(struct run_state *state, uint64_t until)
+/* As sim_step_part(), but stops where metrics or machines need a call. */
+static bool step_time(struct scenario_run *state, uint64_t until, uint64_t pause)
 {
     struct setup *setup = &state->setup;
     uint64_t now = sim_now(setup->sim), next = next_update(setup);
@@ -138,16 +124,16 @@ static bool step_time(struct run_state *state, uint64_t until)
         event = timer < event ? timer : event;
         next = event < next ? event : next;
     }
-    sim_step(setup->sim, next);
+    bool complete = sim_step_part(setup->sim, next, pause);
     update_observers(state);
-    return !state->halted && sim_now(setup->sim) < until;
+    return complete;
 }
 
-static void advance_time(struct run_state *state, uint64_t until)
+static void advance_time(struct scenario_run *state, uint64_t until)
 {
     struct setup *setup = &state->setup;
     assert(until >= sim_now(setup->sim));
-    const struct run_options *options = state->options;
+    const struct run_options *options = &state->options;
     uint64_t reported = sim_now(setup->sim), interval = (until - reported) / PROGRESS_REPORTS + 1;
     update_observers(state);
     while (!state->halted) {
@@ -157,7 +143,7 @@ static void advance_time(struct run_state *state, uint64_t until)
         next = next < until ? next : until;
         next = next < now ? now : next;
         if (unaffected_needs_every_event(setup->unaffected) || machines_are_busy(setup))
-            step_time(state, next);
+            step_time(state, next, TIME_NEVER);
         else
             sim_run(setup->sim, next);
         update_observers(state);
@@ -174,7 +160,7 @@ static void advance_time(struct run_state *state, uint64_t until)
 /* ---- runs ---- */
 
 /* Applies actions up to a time, each at its own. */
-static int run_agenda(struct run_state *state, uint64_t until)
+static int run_agenda(struct scenario_run *state, uint64_t until)
 {
     int status = apply_due(state);
     while (status == 0 && next_due(state) <= until && next_due(state) != TIME_NEVER &&
@@ -183,55 +169,6 @@ static int run_agenda(struct run_state *state, uint64_t until)
         status = state->halted ? 0 : apply_due(state);
     }
     return status;
-}
-
-static int run_until_time(struct run_state *state, uint64_t until)
-{
-    int status = run_agenda(state, until);
-    if (status == 0)
-        advance_time(state, until);
-    return status;
-}
-
-/* Whether no manager works on a change. */
-static bool are_changes_closed(const struct setup *setup, struct complaint *complaint)
-{
-    for (size_t i = 0; i < setup->instances.count; i++) {
-        const struct setup_instance *instance = setup->instances.items[i];
-        if (instance->open)
-            return complain(complaint, "the manager at '%.80s' is still at work", instance->name);
-    }
-    return true;
-}
-
-/* Whether managers have no work left. It is a cheap test before the checks of the whole fabric. */
-static bool are_managers_idle(const struct setup *setup, struct complaint *complaint)
-{
-    for (size_t i = 0; i < setup->instances.count; i++) {
-        const struct sm *sm = setup_manager(setup, i);
-        if (!sm || sm_own_link_is_down(sm) ||
-            (sm_state(sm) != SM_DISCOVERING && (sm_state(sm) != SM_MASTER || sm_is_settled(sm))))
-            continue;
-        return complain(complaint, "the manager at '%.80s' is still %s",
-                        setup->instances.items[i]->name,
-                        sm_state(sm) == SM_MASTER ? "at work" : "discovering");
-    }
-    return true;
-}
-
-/* Managers have no work left and their databases match the fabric: an undetected fault is not
- * settled. */
-static bool is_settled(const struct setup *setup, struct complaint *complaint)
-{
-    static const enum check_kind kinds[] = {CHECK_SETTLED, CHECK_ONE_MASTER, CHECK_DISCOVERED,
-                                            CHECK_ACTIVE};
-    struct check_view view = setup_view(setup);
-    if (!are_managers_idle(setup, complaint) || !machines_are_settled(setup, complaint))
-        return false;
-    for (unsigned i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
-        if (!check_holds(&view, kinds[i], complaint))
-            return false;
-    return true;
 }
 
 static void record_check(struct setup *setup, const char *line, unsigned number, bool holds,
@@ -247,82 +184,143 @@ static void record_check(struct setup *setup, const char *line, unsigned number,
 }
 
 /* The run of this statement has ended, at the latest at its limit: from now on times count. */
-static int begin_after_settled(struct run_state *state, const struct statement *run)
+static int begin_after_settled(struct scenario_run *state, const struct statement *run)
 {
     state->setup.settled_run = sim_now(state->setup.sim);
     flows_settled(&state->setup, run);
     return measuring_settled(&state->setup, run);
 }
 
-static int run_until_settled(struct run_state *state, const struct statement *statement)
+/* The limit of a `run until settled` counts from the last action. */
+static int begin_settling(struct scenario_run *state, const struct statement *statement)
 {
-    struct setup *setup = &state->setup;
-    struct complaint complaint;
-    uint64_t limit;
-    int status = run_agenda(state, TIME_NEVER);
-    if (status == 0)
-        status = add_time(state, statement->run.time.ps, &statement->run.word, &limit);
-    if (status || state->halted)
-        return status;
-    if (setup->trained >= sim_now(setup->sim)) /* wait for links that train */
-        advance_time(state, setup->trained < limit ? setup->trained : limit);
-    while (!state->halted) {
-        uint64_t now = sim_now(setup->sim), until = limit;
-        if (is_settled(setup, &complaint)) {
-            if (are_changes_closed(setup, &complaint))
-                return begin_after_settled(state, statement);
-            until = now + REPORT_TIME < limit ? now + REPORT_TIME
-                                              : limit; /* the manager reports soon */
-        }
-        if (!step_time(state, until) && until == limit)
-            break;
-        if (state->options->progress)
-            state->options->progress(state->options->context, sim_now(setup->sim), TIME_NEVER);
-    }
-    if (state->interrupted)
-        return 0;
-    if (!is_settled(setup, &complaint) || !are_changes_closed(setup, &complaint))
-        record_check(setup, statement->line, statement->word.line, false, complaint.text);
-    return state->halted ? 0 : begin_after_settled(state, statement);
+    int status = add_time(state, statement->run.time.ps, &statement->run.word, &state->end);
+    state->stage = STAGE_TRAIN;
+    state->in_step = false;
+    return status;
 }
 
-static int run_statement(struct run_state *state, const struct statement *statement)
+/* Returns whether the statement is finished; else time is at `pause`. The test is made after whole
+ * steps, so that its times do not depend on pauses. */
+static bool settle(struct scenario_run *state, const struct statement *statement, uint64_t pause)
+{
+    struct setup *setup = &state->setup;
+    uint64_t limit = state->end;
+    struct complaint complaint;
+    while (!state->halted) {
+        uint64_t now = sim_now(setup->sim);
+        if (!state->in_step) {
+            state->step_end = limit;
+            if (settled_now(setup, &complaint)) {
+                if (settled_changes_closed(setup, &complaint))
+                    return true;
+                if (now + REPORT_TIME < limit) /* the manager reports soon */
+                    state->step_end = now + REPORT_TIME;
+            }
+        }
+        if (now >= limit)
+            break;
+        if (now >= pause)
+            return false;
+        state->in_step = !step_time(state, state->step_end, pause);
+        if (state->options.progress)
+            state->options.progress(state->options.context, sim_now(setup->sim), TIME_NEVER);
+    }
+    if (!state->interrupted &&
+        (!settled_now(setup, &complaint) || !settled_changes_closed(setup, &complaint)))
+        record_check(setup, statement->line, statement->word.line, false, complaint.text);
+    return true;
+}
+
+/* Returns 1 if the statement is finished, 0 if time is at `pause`, or an error. */
+static int run_until_settled(struct scenario_run *state, const struct statement *statement,
+                             uint64_t pause)
+{
+    struct setup *setup = &state->setup;
+    int status = 0;
+    if (state->stage == STAGE_ACTIONS) {
+        status = run_agenda(state, pause);
+        if (status == 0 && next_due(state) != TIME_NEVER && !state->halted) {
+            advance_time(state, pause);
+            return 0;
+        }
+        if (status == 0)
+            status = begin_settling(state, statement);
+        if (status || state->halted)
+            return status ? status : 1;
+    }
+    if (state->stage == STAGE_TRAIN && setup->trained >= sim_now(setup->sim) &&
+        state->end > sim_now(setup->sim)) {
+        uint64_t until = setup->trained < state->end ? setup->trained : state->end;
+        advance_time(state, until < pause ? until : pause);
+        if (!state->halted && sim_now(setup->sim) < until)
+            return 0;
+    }
+    state->stage = STAGE_SETTLE;
+    if (!settle(state, statement, pause))
+        return 0;
+    if (state->halted)
+        return 1;
+    status = begin_after_settled(state, statement);
+    return status ? status : 1;
+}
+
+static int run_until_time(struct scenario_run *state, uint64_t pause)
+{
+    uint64_t until = state->end < pause ? state->end : pause;
+    int status = run_agenda(state, until);
+    if (status == 0)
+        advance_time(state, until);
+    return status ? status : state->halted || sim_now(state->setup.sim) >= state->end;
+}
+
+static int begin_run(struct scenario_run *state, const struct statement *statement)
 {
     const struct run *run = &statement->run;
     struct setup *setup = &state->setup;
     uint64_t now = sim_now(setup->sim), until;
     char text[TIME_TEXT_BYTES];
     change_log_begin_run(setup);
+    state->stage = STAGE_ACTIONS;
     switch (run->kind) {
     case RUN_TO:
         until = moment_time(&run->time, setup->settled_run);
         if (until < now)
             return word_error(&setup->cursor, &run->word, "%s has passed: the run is at %s",
                               run->word.text, time_text(now, text));
-        return add_time(state, until - now, &run->word, &until) < 0 ? -EINVAL
-                                                                    : run_until_time(state, until);
-    case RUN_FOR:
-        return add_time(state, run->time.ps, &run->word, &until) < 0 ? -EINVAL
-                                                                     : run_until_time(state, until);
-    case RUN_UNTIL_SETTLED: return run_until_settled(state, statement);
+        return add_time(state, until - now, &run->word, &state->end);
+    case RUN_FOR: return add_time(state, run->time.ps, &run->word, &state->end);
+    case RUN_UNTIL_SETTLED: return 0;
     }
     return 0;
 }
 
 /* ---- scenarios ---- */
 
-static int execute_statement(struct run_state *state, const struct statement *statement)
+/* Executes the current `run` statement, or a part of it. As run_until_settled(). */
+static int execute_run(struct scenario_run *state, const struct statement *statement,
+                       uint64_t pause)
+{
+    int status = state->stage == STAGE_NONE ? begin_run(state, statement) : 0;
+    if (status)
+        return status;
+    status = statement->run.kind == RUN_UNTIL_SETTLED ? run_until_settled(state, statement, pause)
+                                                      : run_until_time(state, pause);
+    if (status <= 0)
+        return status;
+    state->stage = STAGE_NONE;
+    state->ran_to = sim_now(state->setup.sim);
+    if (state->options.inspect)
+        state->options.inspect(state->options.context, &state->setup);
+    return status;
+}
+
+static int execute_statement(struct scenario_run *state, const struct statement *statement)
 {
     struct complaint complaint;
-    int status;
     bool holds;
     switch (statement->kind) {
     case STATEMENT_ACTION: return schedule_action(state, statement);
-    case STATEMENT_RUN:
-        status = run_statement(state, statement);
-        if (status == 0 && state->options->inspect)
-            state->options->inspect(state->options->context, &state->setup);
-        return status;
     case STATEMENT_CHECK:
         holds = check_evaluate(&state->setup, &statement->check, &complaint);
         record_check(&state->setup, statement->line, statement->word.line, holds, complaint.text);
@@ -331,9 +329,35 @@ static int execute_statement(struct run_state *state, const struct statement *st
     }
 }
 
+int scenario_run_advance(struct scenario_run *state, uint64_t until)
+{
+    const struct scenario *scenario = state->setup.scenario;
+    int status = 0;
+    while (state->next < scenario->statements.count && status == 0 && !state->interrupted) {
+        const struct statement *statement = &scenario->statements.items[state->next];
+        if (statement->kind == STATEMENT_RUN) {
+            if (sim_now(state->setup.sim) >= until)
+                return 0;
+            status = execute_run(state, statement, until);
+            if (status == 0)
+                return 0;
+            status = status < 0 ? status : 0;
+        } else {
+            status = execute_statement(state, statement);
+        }
+        state->next += status == 0;
+    }
+    if (status == 0 && until != TIME_NEVER && until > sim_now(state->setup.sim) && !state->halted) {
+        status = run_agenda(state, until);
+        if (status == 0)
+            advance_time(state, until);
+    }
+    return status;
+}
+
 /* An action whose time no `run` statement reaches is an error. The conservation of packets is
  * checked after every run with traffic. */
-static int check_end(struct run_state *state)
+static int check_end(struct scenario_run *state)
 {
     struct setup *setup = &state->setup;
     struct err err = {0};
@@ -347,32 +371,55 @@ static int check_end(struct run_state *state)
     return 0;
 }
 
-int run_scenario(struct scenario *scenario, const struct run_options *options,
-                 struct run_record *record, struct err *err)
+int scenario_run_begin(struct scenario_run **run, struct scenario *scenario,
+                       const struct run_options *options, struct run_record *record,
+                       struct err *err)
 {
-    struct run_state state = {.options = options};
-    struct fabric_totals totals;
-    int status = setup_build(&state.setup, scenario, record, err);
-    if (status)
+    struct scenario_run *state = mem_zalloc(1, sizeof *state);
+    state->options = *options;
+    int status = setup_build(&state->setup, scenario, record, err);
+    if (status) {
+        mem_free(state);
         return status;
+    }
     if (options->topology)
-        topology_write_ibnetdiscover(&state.setup.topology, options->topology);
-    fabric_set_pcap(state.setup.fabric, options->pcap);
-    fabric_set_interrupt(state.setup.fabric, options->interrupt);
-    for (size_t i = 0; i < scenario->statements.count && status == 0 && !state.interrupted; i++)
-        status = execute_statement(&state, &scenario->statements.items[i]);
-    if (status == 0)
-        status = check_end(&state);
-    for (size_t i = 0; i < state.setup.instances.count; i++)
-        change_log_close(&state.setup, i, false);
-    fabric_totals(state.setup.fabric, &totals);
-    record->end = sim_now(state.setup.sim);
-    record->hash = fabric_trace_hash(state.setup.fabric);
+        topology_write_ibnetdiscover(&state->setup.topology, options->topology);
+    state->setup.observer = options->observer;
+    fabric_set_pcap(state->setup.fabric, options->pcap);
+    fabric_set_interrupt(state->setup.fabric, options->interrupt);
+    *run = state;
+    return 0;
+}
+
+void scenario_run_end(struct scenario_run *state)
+{
+    struct run_record *record = state->setup.record;
+    struct fabric_totals totals;
+    for (size_t i = 0; i < state->setup.instances.count; i++)
+        change_log_close(&state->setup, i, false);
+    fabric_totals(state->setup.fabric, &totals);
+    record->end = sim_now(state->setup.sim);
+    record->hash = fabric_trace_hash(state->setup.fabric);
     record->smps = totals.smps_sent;
     record->lost = totals.smps_lost;
     record->hops = totals.hops;
-    measuring_publish(&state.setup, record->end);
-    vec_release(&state.agenda);
-    setup_release(&state.setup);
+    measuring_publish(&state->setup, record->end);
+    vec_release(&state->agenda);
+    by_hand_release(state);
+    setup_release(&state->setup);
+    mem_free(state);
+}
+
+int run_scenario(struct scenario *scenario, const struct run_options *options,
+                 struct run_record *record, struct err *err)
+{
+    struct scenario_run *state;
+    int status = scenario_run_begin(&state, scenario, options, record, err);
+    if (status)
+        return status;
+    status = scenario_run_advance(state, TIME_NEVER);
+    if (status == 0)
+        status = check_end(state);
+    scenario_run_end(state);
     return status;
 }

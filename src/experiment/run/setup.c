@@ -261,6 +261,7 @@ void setup_start_manager(struct setup *setup, size_t instance)
     vec_push(&setup->owner, (uint32_t)instance);
     setup->places.items[instance].manager =
         sim_add_manager(setup->sim, setup->places.items[instance].port, &s->config.sm);
+    multicast_tell_manager(setup, setup_manager(setup, instance));
 }
 
 void setup_kill_manager(struct setup *setup, size_t instance)
@@ -280,7 +281,7 @@ struct check_view setup_view(const struct setup *setup)
 
 /* ---- setup ---- */
 
-static int bind_action(struct setup *setup, struct action *action)
+int setup_bind_action(struct setup *setup, struct action *action)
 {
     struct cursor *cursor = &setup->cursor;
     int status = action_bind(action, &setup->topology, cursor);
@@ -289,6 +290,11 @@ static int bind_action(struct setup *setup, struct action *action)
         setup_find_instance(setup, action->node) < 0)
         return word_error(cursor, &action->node_word, "there is no manager at '%.80s'",
                           action->node_word.text);
+    if (status == 0 && action->kind == ACTION_CONFIGURE &&
+        !manager_key_is_live(action->key_word.text))
+        return word_error(cursor, &action->key_word,
+                          "'%.80s' is no setting that a running manager can change",
+                          action->key_word.text);
     if (status == 0 && of_traffic && action->value > setup->flows.count)
         return word_error(cursor, &action->value_word, "there are %zu 'traffic' statements",
                           setup->flows.count);
@@ -332,7 +338,7 @@ static int bind_statements(struct setup *setup)
         if (statement->kind == STATEMENT_CHECK && check->node_word.text)
             status = bind_node(&check->node_word, &setup->topology, &setup->cursor, &check->node);
         if (statement->kind == STATEMENT_ACTION)
-            status = bind_action(setup, &statement->action);
+            status = setup_bind_action(setup, &statement->action);
         for (size_t j = 0; j < statement->collection_count && status == 0; j++)
             status = collect_bind(&statement->collections[j], &setup->topology, &setup->cursor);
     }
@@ -403,6 +409,7 @@ void setup_release(struct setup *setup)
     machines_release(setup);
     sim_paths_free(setup->paths);
     sim_free(setup->sim);
+    multicast_release(setup);
     fabric_free(setup->fabric);
     flows_release(setup);
     for (size_t i = 0; i < setup->instances.count; i++) {

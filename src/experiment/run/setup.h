@@ -50,10 +50,12 @@ struct setup {
     uint32_t cut_off_before;     /* most switches that were cut off when a node was restored */
     VEC(struct flow) flows;
     struct machines machines;
+    struct groups *groups; /* multicast groups; NULL: there was no join yet */
     bool stop_on_deadlock;
     struct sim_paths *paths;
     struct metrics *metrics;
-    struct unaffected *unaffected; /* NULL: not checked */
+    struct unaffected *unaffected;        /* NULL: not checked */
+    const struct data_observer *observer; /* a second one; or NULL */
 };
 
 /* ---- setup.c ---- */
@@ -63,6 +65,8 @@ int setup_build(struct setup *setup, struct scenario *scenario, struct run_recor
                 struct err *err);
 void setup_release(struct setup *setup);
 
+/* Looks up what an action names; setup->cursor receives the error. */
+int setup_bind_action(struct setup *setup, struct action *action);
 /* The instance at a node, or -1. */
 int setup_find_instance(const struct setup *setup, uint32_t node);
 void setup_start_manager(struct setup *setup, size_t instance);
@@ -78,6 +82,14 @@ struct cursor setup_setting_cursor(const struct setup *setup, const struct state
 
 /* Applies an action now. */
 int apply_action(struct setup *setup, const struct statement *statement);
+
+/* ---- multicast.c ---- */
+
+/* Multicast groups without a subnet administration: a join tells the managers at once. */
+int multicast_join(struct setup *setup, const struct action *action, struct err *err);
+int multicast_leave(struct setup *setup, const struct action *action, struct err *err);
+void multicast_tell_manager(const struct setup *setup, struct sm *sm); /* a new one */
+void multicast_release(struct setup *setup);
 
 /* ---- change_log.c: what managers do, as the record of the run keeps it ---- */
 
@@ -100,6 +112,14 @@ void measuring_begin(struct setup *setup);
 int measuring_settled(struct setup *setup, const struct statement *run);
 /* Brings the results up to date. */
 void measuring_publish(struct setup *setup, uint64_t now);
+
+/* ---- settled.c ---- */
+
+/* Managers have no work left and their databases match the fabric: an undetected fault is not
+ * settled. */
+bool settled_now(const struct setup *setup, struct complaint *complaint);
+/* Whether no manager works on a change. */
+bool settled_changes_closed(const struct setup *setup, struct complaint *complaint);
 
 /* ---- check_eval.c ---- */
 

@@ -2,6 +2,7 @@
 
 #include "experiment/scenario/names.h"
 
+#include <arpa/inet.h>
 #include <string.h>
 
 static void take_node(struct action *action, struct cursor *cursor)
@@ -67,6 +68,25 @@ static void read_manager(struct action *action, struct cursor *cursor)
 {
     cursor_take_exact(cursor, "sm");
     take_node(action, cursor);
+}
+
+/* join NODE MGID, leave NODE MGID; an MGID is written like an IPv6 address */
+static void read_join(struct action *action, struct cursor *cursor)
+{
+    struct word word;
+    take_node(action, cursor);
+    if (cursor_take(cursor, "a multicast GID such as ff12:401b:ffff::1", &word) == 0 &&
+        (inet_pton(AF_INET6, word.text, action->mgid) != 1 || action->mgid[0] != 0xFF))
+        word_error(cursor, &word, "'%.80s' is no multicast GID: expected ff12:401b:ffff::1",
+                   word.text);
+}
+
+/* configure sm NODE KEY VALUE */
+static void read_configure(struct action *action, struct cursor *cursor)
+{
+    read_manager(action, cursor);
+    cursor_take(cursor, "a setting of a manager", &action->key_word);
+    cursor_take(cursor, "its value", &action->value_word);
 }
 
 /* start and stop: a manager, or a traffic by its number */
@@ -176,6 +196,9 @@ static const struct {
     {"start", ACTION_START_MANAGER, read_start},
     {"stop", ACTION_STOP_MANAGER, read_start},
     {"reroute", ACTION_REROUTE, take_node},
+    {"join", ACTION_JOIN, read_join},
+    {"leave", ACTION_LEAVE, read_join},
+    {"configure", ACTION_CONFIGURE, read_configure},
     {"vm", ACTION_START_MACHINE, read_machine},
 };
 enum { VERBS = sizeof verbs / sizeof verbs[0] };

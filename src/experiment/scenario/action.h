@@ -29,10 +29,13 @@ enum action_kind {
     ACTION_MOVE_MACHINE,
     ACTION_MACHINE_SMP,
     ACTION_CHURN,
+    ACTION_JOIN,
+    ACTION_LEAVE,
     ACTION_KILL_MANAGER,
     ACTION_START_MANAGER,
     ACTION_STOP_MANAGER,
     ACTION_REROUTE,
+    ACTION_CONFIGURE,
 };
 
 /* Parameters of actions on virtual machines. The target hypervisor is the node of the action, or
@@ -53,16 +56,18 @@ struct action {
     uint64_t within;    /* drawn from [time, time + within) if it is not 0 */
     struct word when_word;
     struct word node_word, port_word, guid_word; /* text NULL: not given */
+    struct word key_word;                        /* ACTION_CONFIGURE: value_word is its value */
     bool must_be_switch;
     uint64_t value; /* a time, parts of 2^32, a GUID, a count, a traffic's number */
     struct word value_word;
     unsigned attribute;
     struct machine_action machine;
+    uint8_t mgid[16];    /* ACTION_JOIN, ACTION_LEAVE */
     uint32_t node, port; /* set by action_bind(); TOPOLOGY_NONE where not given */
 };
 
 /* Fills in the names of all verbs; returns their number. */
-enum { ACTION_VERBS = 16 };
+enum { ACTION_VERBS = 24 };
 size_t action_verbs(const char *names[ACTION_VERBS]);
 
 /* Reads [at MOMENT | after TIME] VERB …. */

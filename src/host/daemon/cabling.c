@@ -25,7 +25,7 @@ static uint8_t speed_of(uint32_t lane_rate)
     return SPEED_SDR;
 }
 
-static void set_rate(struct topology_port *port, const struct subnet_port *from)
+void cabling_set_rate(struct topology_port *port, const struct subnet_port *from)
 {
     port->width_assumed = port->speed_assumed = !from->known || !link_rate(from->info);
     port->width = width_of(link_lanes(from->info));
@@ -59,8 +59,8 @@ static void describe_subnet(struct topology *result, const struct subnet *subnet
         uint32_t a = topology_port_index(&whole, place[port->node], port->number);
         uint32_t b = topology_port_index(&whole, place[peer->node], peer->number);
         if (topology_link(&whole, a, b, NULL) == 0) {
-            set_rate(&whole.ports.items[a], port);
-            set_rate(&whole.ports.items[b], port);
+            cabling_set_rate(&whole.ports.items[a], port);
+            cabling_set_rate(&whole.ports.items[b], port);
         }
     }
     topology_init(result);

@@ -10,4 +10,7 @@
 void cabling_list_problems(const struct topology *plan, const struct subnet *subnet,
                            struct problems *problems);
 
+/* Width and speed of the link at a port of the subnet. */
+void cabling_set_rate(struct topology_port *port, const struct subnet_port *from);
+
 #endif

@@ -126,6 +126,7 @@ static void log_event(struct daemon *daemon, uint64_t now, const struct sm_event
     if (event->listed)
         return; /* daemon_watch_problems() logs it */
     struct event_record record = {.event = words[event->kind], .text = event->text};
+    daemon_web_event(daemon, words[event->kind], event->text);
     locate_event(daemon, event, &record);
     bool serving = event->kind == SM_EVENT_UP || sm_state(daemon->sm) == SM_STANDBY;
     if (sm_state(daemon->sm) == SM_STANDBY)
@@ -280,6 +281,8 @@ static void wait_for_input(struct daemon *daemon, uint64_t now)
         until = daemon->stop_at;
     if (manager_control_deadline(daemon->control) < until)
         until = manager_control_deadline(daemon->control);
+    uint64_t page = daemon_web_step(daemon, now);
+    until = page < until ? page : until;
     if (daemon->watchdog_interval && daemon->watchdog_at < until)
         until = daemon->watchdog_at;
     fflush(daemon->log.file);
@@ -373,6 +376,11 @@ static void run_loop(struct daemon *daemon)
             daemon->watched[WATCH_HTTP].revents = 0;
             daemon_serve_metrics(daemon, now);
         }
+        if (daemon->watched[WATCH_WEB].revents) {
+            daemon->watched[WATCH_WEB].revents = 0;
+            daemon_serve_web(daemon);
+        }
+        daemon_web_step(daemon, now);
         daemon_finish_jobs(daemon);
         daemon_finish_files(daemon, now);
         if (sm_deadline(daemon->sm) <= now)

@@ -1,6 +1,6 @@
 /* What the files of the daemon share: daemon.c has the loop, daemon_config.c the configuration,
  * daemon_files.c the files that it writes, daemon_problems.c the list of problems,
- * daemon_start.c start and end, daemon_metrics.c the metrics. */
+ * daemon_start.c start and end, daemon_metrics.c the metrics, daemon_web.c the live page. */
 #ifndef WEFT_HOST_DAEMON_DAEMON_INTERNAL_H
 #define WEFT_HOST_DAEMON_DAEMON_INTERNAL_H
 
@@ -26,6 +26,7 @@ enum {
     WATCH_SAVER,
     WATCH_CONTROL,
     WATCH_HTTP,
+    WATCH_WEB,
     WATCH_COUNT
 };
 
@@ -62,6 +63,7 @@ struct daemon {
     struct sm_counts counted;
     struct daemon_metrics *metrics; /* NULL: not served */
     uint64_t metrics_at;            /* the next attempt to listen; TIME_NEVER: none */
+    struct daemon_web *web;         /* NULL: not served */
     struct manager_totals totals;
 };
 
@@ -91,6 +93,15 @@ int daemon_metrics_fd(const struct daemon *daemon); /* -1: none */
 void daemon_serve_metrics(struct daemon *daemon, uint64_t now);
 /* Counts a trap that was received. */
 void daemon_count_trap(struct daemon *daemon, const struct sm_message *message);
+
+/* The same for the live page. */
+int daemon_open_web(struct daemon *daemon, struct err *err);
+void daemon_close_web(struct daemon *daemon);
+int daemon_web_fd(const struct daemon *daemon);
+void daemon_serve_web(struct daemon *daemon);
+/* Publishes the state if it is time; returns the next time. */
+uint64_t daemon_web_step(struct daemon *daemon, uint64_t now);
+void daemon_web_event(struct daemon *daemon, const char *kind, const char *text);
 
 /* Takes finished tasks of the writer. Files that could not be written become due again. */
 void daemon_finish_files(struct daemon *daemon, uint64_t now);

@@ -52,6 +52,7 @@ struct config {
     struct port_choice port;
     const char *dump, *state, *control; /* NULL: none */
     const char *metrics;                /* the address of the HTTP server; NULL: none */
+    const char *web;                    /* the same for the live page */
     struct log_options log;
     bool log_optional; /* without the file, the log is standard output */
     unsigned threads;  /* 0: one for each processor */

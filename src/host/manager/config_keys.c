@@ -170,6 +170,7 @@ const struct key config_keys[] = {
     {WORD_KEY("vswitch_lids", sm.dynamic_lids, lid_policies, FIXED, "prepopulated")},
     {PATH_KEY("control", control, FIXED, CONFIG_CONTROL_AUTO)},
     {PATH_KEY("metrics", metrics, FIXED, "none"), .check = config_check_address},
+    {PATH_KEY("web", web, FIXED, "none"), .check = config_check_address},
     {PATH_KEY("dump", dump, LIVE, "none")},
     {OTHER_KEY("node_names", config_set_node_names, LIVE, "none")},
     {PATH_KEY("log", log.path, LIVE, "none")},

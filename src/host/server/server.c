@@ -9,6 +9,7 @@
 #include "base/time.h"
 #include "host/server/connection.h"
 #include "host/server/fabric_metrics.h"
+#include "host/server/fabric_web.h"
 #include "host/socket/listener.h"
 
 #include <assert.h>
@@ -51,6 +52,7 @@ struct server {
     uint64_t spin;                  /* time to poll before sleeping */
     struct connection *closed;      /* to be freed after this iteration */
     struct fabric_metrics *metrics; /* NULL: none */
+    struct fabric_web *web;         /* NULL: none */
 };
 
 static uint64_t monotonic_ns(void)
@@ -122,6 +124,10 @@ int server_new(struct server **result, struct fabric *fabric, const struct serve
         error = fabric_metrics_open(&server->metrics, fabric, options->metrics, err);
     if (error == 0 && server->metrics)
         watch_descriptor(server, fabric_metrics_fd(server->metrics), server->metrics);
+    if (error == 0 && options->web)
+        error = fabric_web_open(&server->web, &server->clients, options->web, err);
+    if (error == 0 && server->web)
+        watch_descriptor(server, fabric_web_fd(server->web), server->web);
     if (error < 0) {
         server_free(server);
         return error;
@@ -135,6 +141,11 @@ const char *server_metrics_address(const struct server *server)
     return server->metrics ? fabric_metrics_address(server->metrics) : NULL;
 }
 
+const char *server_web_url(const struct server *server)
+{
+    return server->web ? fabric_web_url(server->web) : NULL;
+}
+
 static void close_descriptor(int fd)
 {
     if (fd >= 0)
@@ -146,6 +157,7 @@ void server_free(struct server *server)
     if (!server)
         return;
     fabric_metrics_close(server->metrics);
+    fabric_web_close(server->web);
     while (server->clients.first)
         connection_free(server->clients.first->owner);
     vec_release(&server->orphans);
@@ -368,6 +380,8 @@ static uint64_t next_deadline(struct server *server)
         if (wall < next)
             next = (uint64_t)wall;
     }
+    uint64_t page = server->web ? fabric_web_step(server->web) : TIME_NEVER;
+    next = page < next ? page : next;
     uint64_t tick = server->clients.now + 20 * TIME_MS;
     return server->lingering && tick < next ? tick : next;
 }
@@ -425,6 +439,8 @@ int server_run(struct server *server)
                 handle_signals(server);
             else if (events[i].data.ptr == server->metrics)
                 fabric_metrics_serve(server->metrics);
+            else if (events[i].data.ptr == server->web)
+                fabric_web_serve(server->web);
             else
                 handle_connection(server, events[i].data.ptr, events[i].events);
         }

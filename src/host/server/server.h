@@ -14,6 +14,7 @@ struct server_options {
      * take no time. Agents' timers and time-outs always run on the wall clock. */
     uint64_t pace_millionths;
     const char *metrics; /* address at which metrics are served; NULL: none */
+    const char *web;     /* address at which the live page is served; NULL: none */
 };
 
 struct server;
@@ -24,6 +25,8 @@ int server_new(struct server **result, struct fabric *fabric, const struct serve
 void server_free(struct server *server);
 /* The URL of the metrics; NULL: they are not served. */
 const char *server_metrics_address(const struct server *server);
+/* The URL of the live page, with the token; NULL: it is not served. */
+const char *server_web_url(const struct server *server);
 /* The server ends when this process ends. */
 void server_watch_child(struct server *server, pid_t child);
 /* Serves until the child ends, or without a child until SIGINT, SIGTERM or SIGHUP, or until a

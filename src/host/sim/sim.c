@@ -393,6 +393,12 @@ static uint64_t next_deadline(const struct sim *sim, const struct instance *inst
 
 bool sim_step(struct sim *sim, uint64_t until)
 {
+    sim_step_part(sim, until, TIME_NEVER);
+    return sim_now(sim) < until;
+}
+
+bool sim_step_part(struct sim *sim, uint64_t until, uint64_t pause)
+{
     uint64_t next = until;
     bool routed = false;
     for (unsigned i = 0; i < sim->instances.count; i++) {
@@ -405,12 +411,12 @@ bool sim_step(struct sim *sim, uint64_t until)
     uint64_t hosts = run_hosts(sim);
     next = hosts < next ? hosts : next;
     if (routed) /* the manager may be settled now */
-        return sim_now(sim) < until;
+        return true;
     struct fabric_delivery delivery;
-    fabric_run(sim->fabric, next);
+    bool early = fabric_run(sim->fabric, next < pause ? next : pause);
     while (fabric_next_delivery(sim->fabric, &delivery))
         deliver_packet(sim, &delivery);
-    return sim_now(sim) < until;
+    return early || next <= pause;
 }
 
 void sim_run(struct sim *sim, uint64_t until)

@@ -72,6 +72,9 @@ uint64_t sim_now(const struct sim *sim);
 uint64_t sim_now_ns(const struct sim *sim); /* for calls to a manager */
 /* Runs everything that is due, then advances to the next event; false: that is at `until`. */
 bool sim_step(struct sim *sim, uint64_t until);
+/* As sim_step(), but stops at `pause`, from where another call continues the step. Returns whether
+ * the step is complete. */
+bool sim_step_part(struct sim *sim, uint64_t until, uint64_t pause);
 /* Ends before `until` if the fabric is interrupted. */
 void sim_run(struct sim *sim, uint64_t until);
 /* Runs until `manager` is settled, or until `limit`. Returns whether it is settled. */

@@ -236,27 +236,7 @@ static void put_links(const struct drawing *drawing, const uint32_t *row, uint32
     }
 }
 
-/* ---- rows ----
- *
- * The order within a row determines how many lines cross. Leaves that are connected below the top
- * level are adjacent; each row above is sorted by the mean position of its neighbours below (the
- * barycentre method of Sugiyama), ties in file order. Hosts are below their switch. Integer
- * arithmetic makes a drawing the same everywhere. */
-
-struct row_item {
-    uint64_t key; /* rows are sorted by this */
-    uint32_t node;
-};
-
-static int compare_row_items(const void *a, const void *b)
-{
-    const struct row_item *x = a, *y = b;
-    if (x->key != y->key)
-        return x->key < y->key ? -1 : 1;
-    return (x->node > y->node) - (x->node < y->node);
-}
-
-enum { UNIT = 1 << 20 }; /* the width of a row in position units */
+/* ---- rows: layout_rows() has the order within them; hosts are below their switch ---- */
 
 /* Positions are in hundredths of an inch. */
 static void put_place(struct text *out, char letter, uint32_t node, uint64_t x, uint64_t y)
@@ -266,14 +246,14 @@ static void put_place(struct text *out, char letter, uint32_t node, uint64_t x, 
                 (unsigned long long)y / 100, (unsigned long long)y % 100);
 }
 
-static void place_hosts(const struct drawing *drawing, const struct row_item *row, uint32_t count,
+static void place_hosts(const struct drawing *drawing, const uint32_t *row, uint32_t count,
                         uint64_t width)
 {
     const struct graph *graph = drawing->graph;
     bool *placed = mem_zalloc(drawing->topology->nodes.count, sizeof *placed);
     uint64_t position = 0;
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t at = row[i].node;
+        uint32_t at = row[i];
         for (uint32_t h = graph->first_host[at]; h < graph->first_host[at + 1]; h++, position++) {
             uint32_t node = drawing->topology->ports.items[graph->host[h]].node;
             if (!placed[node])
@@ -309,41 +289,23 @@ static void place_rows(const struct drawing *drawing)
 {
     assert(drawing->layered && drawing->level_count >= 2);
     const struct graph *graph = drawing->graph;
-    const uint32_t *level = drawing->level;
-    struct arena memory = {0};
-    struct row_item *row = arena_alloc(&memory, graph->switch_count * sizeof *row);
-    uint64_t *place = arena_alloc(&memory, graph->switch_count * sizeof *place);
-    uint32_t *group = arena_alloc(&memory, graph->switch_count * sizeof *group);
+    uint64_t *place = mem_alloc(graph->switch_count * sizeof *place);
+    uint32_t *order = mem_alloc(graph->switch_count * sizeof *order), leaves = 0;
     bool hosts = drawing->whole_hosts;
     uint64_t width = row_width(drawing);
     /* Port numbers need steep lines. */
     uint64_t gap = drawing->detailed ? clamp(width / 4, 200, 600) : clamp(width / 7, 130, 420);
     uint64_t host_gap = drawing->detailed ? clamp(width / 12, 110, 200) : 110;
-    graph_components(graph, level, drawing->level_count - 1,
-                     group); /* connected below the top level */
-    for (uint32_t which = 0; which < drawing->level_count; which++) {
-        uint32_t count = 0;
-        for (uint32_t i = 0; i < graph->switch_count; i++) {
-            uint64_t sum = 0, below = 0; /* of the neighbours one level below */
-            if (level[i] != which)
-                continue;
-            for (uint32_t e = graph->first_edge[i]; e < graph->first_edge[i + 1]; e++)
-                if (level[graph->neighbour[e]] + 1 == which) {
-                    sum += place[graph->neighbour[e]];
-                    below++;
-                }
-            row[count++] = (struct row_item){!which ? group[i] : below ? sum / below : 0, i};
-        }
-        qsort(row, count, sizeof *row, compare_row_items);
-        for (uint32_t i = 0; i < count; i++)
-            place[row[i].node] = (2 * (uint64_t)i + 1) * UNIT / 2 / count;
-        if (which == 0 && hosts)
-            place_hosts(drawing, row, count, width);
-        uint64_t y = which * gap + (hosts ? host_gap : 0);
-        for (uint32_t i = 0; i < count; i++)
-            put_place(drawing->out, 's', row[i].node, place[row[i].node] * width / UNIT, y);
-    }
-    arena_release(&memory);
+    layout_rows(graph, drawing->level, drawing->level_count, place, order);
+    while (leaves < graph->switch_count && drawing->level[order[leaves]] == 0)
+        leaves++;
+    if (hosts)
+        place_hosts(drawing, order, leaves, width);
+    for (uint32_t i = 0; i < graph->switch_count; i++)
+        put_place(drawing->out, 's', order[i], place[order[i]] * width / LAYOUT_ROW,
+                  drawing->level[order[i]] * gap + (hosts ? host_gap : 0));
+    mem_free(place);
+    mem_free(order);
 }
 
 /* ---- switches ---- */

@@ -1,4 +1,4 @@
-/* Positions of the switches in drawings of direct networks.
+/* Positions of the switches in drawings.
  *
  * Each layout recognises its structure in the graph alone, so that it works with any names and any
  * order of the switches. Positions are in inches; `box` is the size of the largest label. */
@@ -22,5 +22,31 @@ bool layout_dragonfly(const struct graph *graph, struct layout_point box,
 /* All switches on one ring, in the order of the links if the network is a ring, else in file order.
  * layout_ring.c */
 void layout_ring(const struct graph *graph, struct layout_point box, struct layout_point *places);
+
+/* Networks with levels: the order within each row, as positions from 0 to LAYOUT_ROW. `order` gets
+ * the switches by level, then by position. layout_rows.c */
+enum { LAYOUT_ROW = 1 << 20 };
+void layout_rows(const struct graph *graph, const uint32_t *level, uint32_t level_count,
+                 uint64_t *place, uint32_t *order);
+
+/* Other networks: a spring model, or circles of equal distance if they are large. layout_free.c */
+void layout_free(const struct graph *graph, struct layout_point *places);
+
+/* ---- layout_network.c: the layout that fits, with all nodes ---- */
+
+enum layout_kind { LAYOUT_TREE, LAYOUT_GRID, LAYOUT_DRAGONFLY, LAYOUT_RINGS, LAYOUT_FREE };
+extern const char *const layout_kind_names[]; /* "tree", "grid" … */
+
+/* By node of the topology. Neighbours are about 1 apart; y grows downwards. */
+struct layout {
+    enum layout_kind kind;
+    struct layout_point *places;
+    int32_t *level;  /* of switches as in summary.h; -1: other nodes */
+    int32_t *group;  /* of a dragonfly, or part of a tree below its top; -1: none */
+    int32_t *parent; /* of other nodes: the first switch that they are connected to; -1: none */
+};
+void layout_network(const struct topology *topology, const struct graph *graph,
+                    struct layout *layout);
+void layout_release(struct layout *layout);
 
 #endif

@@ -1,0 +1,266 @@
+/* weft live: a fabric with managers and traffic that a person watches and changes in a browser. */
+#include "experiment/live/live.h"
+#include "base/file.h"
+#include "base/mem.h"
+#include "base/parse.h"
+#include "base/time.h"
+#include "cli/command.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static const char help[] =
+    "usage: weft live NET|SCENARIO [OPTION ...]\n"
+    "\n"
+    "Runs a simulated fabric with managers and traffic and serves a page on which one\n"
+    "watches it, cuts cables, kills switches and managers, and sees what happens.\n"
+    "Virtual time is slowed down so that eyes can follow. The run is deterministic:\n"
+    "the page exports a scenario with which 'weft sim' repeats the session, with the\n"
+    "same trace hash.\n"
+    "\n"
+    "NET is a file as for 'weft topo'; it gets two managers and uniform traffic, and\n"
+    "the session begins when the subnet is up. SCENARIO is a file as for 'weft sim',\n"
+    "recognised by its 'topology' statement; the session begins at time 0.\n"
+    "\n"
+    "  --listen [ADDRESS:]PORT  where the page is served (default: 127.0.0.1, a free\n"
+    "                   port)\n"
+    "  --pace F         virtual seconds for one second of wall time (default: 0.001)\n"
+    "  --load F         load of the uniform traffic of NET, 0 to 1 (default: 0.2)\n"
+    "  --engine NAME    routing engine of the managers of NET\n"
+    "  --seed N         seed of the random numbers (default: the file's, else 1)\n"
+    "  --settled        begin when the subnet is up, also with SCENARIO\n"
+    "  --paused         begin with a pause\n"
+    "  --plan FILE      the plan of the cabling, compared with the links that are up\n"
+    "  --token-file F   read the token that changes need from F (default: a random\n"
+    "                   one, in the URL)\n"
+    "  --open           open the page with xdg-open\n"
+    "\n"
+    "examples:\n"
+    "  weft topo gen fattree 324 >net; weft live net\n"
+    "  weft live ring.weft --pace 0.0001 --paused\n";
+
+struct live_arguments {
+    const char *file, *listen, *pace, *load, *engine, *seed_text, *token_file, *plan;
+    uint64_t seed;
+    bool settled, paused, open;
+};
+
+static volatile sig_atomic_t caught;
+
+static void catch_signal(int number)
+{
+    caught = number;
+}
+
+static uint64_t clock_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+}
+
+/* ---- the scenario ---- */
+
+/* Whether a text is a scenario: one of its lines begins with the word `topology`. */
+static bool is_scenario(const char *text)
+{
+    for (const char *line = text; *line; line += *line == '\n') {
+        line += strspn(line, " \t\r");
+        if (strncmp(line, "topology", 8) == 0 && (line[8] == ' ' || line[8] == '\t'))
+            return true;
+        line += strcspn(line, "\n");
+    }
+    return false;
+}
+
+/* The places of two managers: adapters that are far from each other in the file, by GUID. */
+static int find_places(const struct topology *topology, uint64_t guids[2], struct err *err)
+{
+    unsigned found = 0;
+    for (int pass = 0; pass < 2; pass++)
+        for (size_t i = 0; i < topology->nodes.count && found == (unsigned)pass; i++) {
+            size_t at = pass ? topology->nodes.count - 1 - i : i;
+            const struct topology_node *node = &topology->nodes.items[at];
+            bool linked = false;
+            for (unsigned p = 1; p <= node->port_count; p++)
+                linked |= topology->ports.items[node->first_port + p].peer != TOPOLOGY_NONE;
+            if (node->kind == NODE_ADAPTER && linked && (!pass || node->guid != guids[0]))
+                guids[found++] = node->guid;
+        }
+    return found ? (int)found
+                 : err_set(err, EINVAL, "no adapter with a cable: a manager needs one");
+}
+
+/* A scenario for a network file. */
+static int make_scenario(const struct live_arguments *arguments, struct text *out, struct err *err)
+{
+    struct topology topology;
+    char path[4096];
+    uint64_t guids[2];
+    topology_init(&topology);
+    int status = command_read_topology("live", arguments->file, &topology, err);
+    int managers = status == 0 ? find_places(&topology, guids, err) : status;
+    topology_release(&topology);
+    if (managers < 0)
+        return managers;
+    if (!realpath(arguments->file, path))
+        return err_at(err, errno, arguments->file, 0, "%s", strerror(errno));
+    text_printf(out, "topology \"%s\"\n", path);
+    for (int i = 0; i < managers; i++)
+        text_printf(out, "sm 0x%016llx priority %d%s%s\n", (unsigned long long)guids[i], i ? 1 : 8,
+                    arguments->engine ? " engine " : "",
+                    arguments->engine ? arguments->engine : "");
+    if (managers == 2)
+        text_printf(out, "traffic uniform load %s start settled\n",
+                    arguments->load ? arguments->load : "0.2");
+    text_puts(out, "run until settled\n");
+    return 0;
+}
+
+static int read_scenario(struct live_arguments *arguments, struct text *out, struct err *err)
+{
+    struct text file = {0};
+    int status = file_read(arguments->file, (size_t)64 << 20, &file, err);
+    if (status == 0 && file.data && is_scenario(file.data)) {
+        *out = file;
+        return 0;
+    }
+    text_release(&file);
+    if (status)
+        return status;
+    arguments->settled = true;
+    return make_scenario(arguments, out, err);
+}
+
+/* ---- main ---- */
+
+static int parse_live_arguments(struct live_arguments *arguments, int argc, char **argv)
+{
+    const struct option_spec specs[] = {
+        {.name = "listen", .value = &arguments->listen},
+        {.name = "pace", .value = &arguments->pace},
+        {.name = "load", .value = &arguments->load},
+        {.name = "engine", .value = &arguments->engine},
+        {.name = "seed", .value = &arguments->seed_text, .number = &arguments->seed},
+        {.name = "plan", .value = &arguments->plan},
+        {.name = "token-file", .value = &arguments->token_file},
+        {.name = "settled", .flag = &arguments->settled},
+        {.name = "paused", .flag = &arguments->paused},
+        {.name = "open", .flag = &arguments->open},
+        {0}};
+    argc = command_options("live", argc, argv, specs);
+    if (argc < 0)
+        return EXIT_USAGE;
+    if (argc < 2)
+        return command_usage("live", "expected a network or a scenario");
+    if (argc > 2)
+        return command_usage("live", "'%s' is one argument too many", argv[2]);
+    arguments->file = argv[1];
+    return 0;
+}
+
+static int parse_pace(const struct live_arguments *arguments, double *pace)
+{
+    const char *rest;
+    *pace = 0.001;
+    if (!arguments->pace ||
+        (parse_decimal(arguments->pace, pace, &rest) && !*rest && *pace >= 1e-9 && *pace <= 1000))
+        return 0;
+    return command_usage("live", "--pace %s: expected a number from 1e-9 to 1000", arguments->pace);
+}
+
+static void open_page(const char *url)
+{
+    pid_t child = fork();
+    if (child == 0) {
+        execlp("xdg-open", "xdg-open", url, (char *)NULL);
+        _exit(127);
+    }
+}
+
+static void serve(struct live *live, bool open)
+{
+    const char *address = http_server_address(live->server);
+    const char *token = http_server_token(live->server);
+    char url[512];
+    snprintf(url, sizeof url, "%s/#token=%s", address, token);
+    printf("%s\n", url);
+    fflush(stdout);
+    if (open)
+        open_page(url);
+    while (!caught) {
+        int wait = live_step(live);
+        struct pollfd ready = {.fd = http_server_fd(live->server), .events = POLLIN};
+        if (wait)
+            poll(&ready, 1, wait);
+    }
+}
+
+static int run_live_session(struct live_arguments *arguments, struct err *err)
+{
+    static struct live live;
+    struct text text = {0}, token = {0};
+    struct live_options options = {
+        .name = arguments->file,
+        .seed = arguments->seed_text ? &arguments->seed : NULL,
+        .listen = arguments->listen ? arguments->listen : "0",
+        .version = WEFT_VERSION,
+        .paused = arguments->paused,
+        .clock_ns = clock_ns,
+    };
+    int status = parse_pace(arguments, &options.pace);
+    if (status == 0)
+        status = read_scenario(arguments, &text, err);
+    if (status == 0 && arguments->token_file)
+        status = file_read(arguments->token_file, 4096, &token, err);
+    struct topology plan;
+    topology_init(&plan);
+    if (status == 0 && arguments->plan) {
+        status = command_read_topology("live", arguments->plan, &plan, err);
+        options.plan = &plan;
+    }
+    if (token.data) {
+        token.data[strcspn(token.data, "\r\n")] = 0;
+        options.token = token.data;
+    }
+    options.text = text.data;
+    options.settle = arguments->settled;
+    if (status == 0)
+        status = live_begin(&live, &options, err);
+    if (status == 0) {
+        serve(&live, arguments->open);
+        live_end(&live);
+    }
+    topology_release(&plan);
+    text_release(&text);
+    text_release(&token);
+    return status;
+}
+
+static int run_live(int argc, char **argv)
+{
+    struct live_arguments arguments = {0};
+    struct err err = {0};
+    struct sigaction action = {.sa_handler = catch_signal};
+    sigemptyset(&action.sa_mask);
+    int status = parse_live_arguments(&arguments, argc, argv);
+    if (status)
+        return status;
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    signal(SIGPIPE, SIG_IGN);
+    status = run_live_session(&arguments, &err);
+    return status < 0 ? command_error("live", &err) : status;
+}
+
+const struct command command_live = {
+    .name = "live",
+    .summary = "watch and change a simulated fabric in a browser",
+    .help = help,
+    .run = run_live,
+};

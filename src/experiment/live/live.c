@@ -1,0 +1,226 @@
+#include "experiment/live/live.h"
+
+#include "base/time.h"
+
+#define STEP_WALL_NS (10 * NS_PER_MS) /* aim of the wall time of a part of the run */
+#define WORK_WALL_NS (40 * NS_PER_MS) /* requests wait for this time at the most */
+#define TICK_NS      (100 * NS_PER_MS)
+#define SLOW_TICK_NS (250 * NS_PER_MS)
+enum { MANY_LINKS = 5000 };
+#define STEP_LEAST  TIME_NS
+#define STEP_MOST   (10 * TIME_MS)
+#define SETTLE_MOST (60 * TIME_S)
+#define SETTLE_STEP (100 * TIME_US)
+
+static uint64_t clock_now(const struct live *live)
+{
+    return live->options.clock_ns();
+}
+
+/* ---- begin and end ---- */
+
+static void begin_watching(struct live *live)
+{
+    watch_begin(&live->watch, &live->session);
+    versions_begin(&live->versions, &live->watch);
+}
+
+/* Publishes a tick with everything that has changed. */
+static void publish(struct live *live)
+{
+    watch_read(&live->watch);
+    live->publisher.tick.running = live->running;
+    live->publisher.tick.pace = live->pace;
+    api_publish(&live->publisher);
+    live->dirty = false;
+    live->next_tick_ns =
+        clock_now(live) + (live->watch.view.links.count > MANY_LINKS ? SLOW_TICK_NS : TICK_NS);
+}
+
+static void refresh(void *context)
+{
+    struct live *live = context;
+    if (live->dirty)
+        publish(live);
+}
+
+void live_refresh(struct live *live)
+{
+    publish(live);
+}
+
+int live_begin(struct live *live, const struct live_options *options, struct err *err)
+{
+    *live = (struct live){.options = *options, .pace = options->pace, .step_ps = TIME_US};
+    live->publisher.refresh = refresh;
+    live->publisher.context = live;
+    watch_init(&live->watch, &live->publisher);
+    int status = live_session_begin(&live->session, options->name, options->text, options->seed,
+                                    &live->watch.observer, err);
+    if (status)
+        return status;
+    begin_watching(live);
+    live_add_routes(live);
+    while (options->settle && live_session_now(&live->session) < SETTLE_MOST &&
+           !live_session_halted(&live->session) && !live_session_is_settled(&live->session))
+        live_advance(live, live_session_now(&live->session) + SETTLE_STEP);
+    const struct http_options http = {.listen = options->listen,
+                                      .token = options->token,
+                                      .routes = live->routes,
+                                      .route_count = live->route_count};
+    status = http_server_start(&live->server, &http, err);
+    if (status) {
+        live_end(live);
+        return status;
+    }
+    live_run(live, !options->paused);
+    publish(live);
+    return 0;
+}
+
+void live_end(struct live *live)
+{
+    http_server_stop(live->server);
+    api_publisher_release(&live->publisher);
+    versions_release(&live->versions);
+    watch_release(&live->watch);
+    live_session_end(&live->session);
+    live->server = NULL;
+}
+
+/* ---- pace ---- */
+
+static void set_anchor(struct live *live)
+{
+    live->anchor_wall_ns = clock_now(live);
+    live->anchor_ps = live_session_now(&live->session);
+}
+
+void live_run(struct live *live, bool running)
+{
+    live->running = running && !live_session_halted(&live->session);
+    live->until_event = false;
+    live->dirty = true;
+    live->publisher.tick.behind = false;
+    set_anchor(live);
+}
+
+void live_set_pace(struct live *live, double pace)
+{
+    live->pace = pace;
+    live->dirty = true;
+    set_anchor(live);
+}
+
+/* The virtual time of the present wall time. */
+static uint64_t target_time(const struct live *live)
+{
+    double wall_ns = (double)(clock_now(live) - live->anchor_wall_ns);
+    double ps = wall_ns * live->pace * (double)TIME_NS;
+    return live->anchor_ps + (ps < (double)TIME_LONGEST ? (uint64_t)ps : TIME_LONGEST);
+}
+
+/* ---- time ---- */
+
+void live_advance(struct live *live, uint64_t until)
+{
+    while (live_session_now(&live->session) < until && !live_session_halted(&live->session)) {
+        uint64_t next = live_session_now(&live->session) + TIME_MS;
+        live_session_advance(&live->session, next < until ? next : until);
+        versions_read(&live->versions, &live->watch);
+    }
+    live->dirty = true;
+}
+
+/* One part of the run; the next one is longer or shorter, so that it takes some milliseconds. */
+static void advance_part(struct live *live, uint64_t until)
+{
+    uint64_t begin = clock_now(live), next = live_session_now(&live->session) + live->step_ps;
+    live_session_advance(&live->session, next < until ? next : until);
+    versions_read(&live->versions, &live->watch);
+    uint64_t took = clock_now(live) - begin;
+    if (took > STEP_WALL_NS && live->step_ps > STEP_LEAST)
+        live->step_ps /= 2;
+    else if (took < STEP_WALL_NS / 4 && live->step_ps < STEP_MOST && next <= until)
+        live->step_ps *= 2;
+    live->dirty = true;
+}
+
+static bool has_new_event(const struct live *live)
+{
+    const struct run_record *record = &live->session.record;
+    for (size_t i = live->events_mark; i < record->events.count; i++)
+        if (record->events.items[i].kind == RUN_RECORD_EVENT ||
+            record->events.items[i].kind == RUN_RECORD_ALARM)
+            return true;
+    return false;
+}
+
+static void advance_paced(struct live *live)
+{
+    uint64_t begin = clock_now(live);
+    uint64_t target = live->until_event ? TIME_LONGEST : target_time(live);
+    while (live_session_now(&live->session) < target && clock_now(live) < begin + WORK_WALL_NS &&
+           !live_session_halted(&live->session)) {
+        if (live->until_event && live->step_ps > TIME_US)
+            live->step_ps = TIME_US;
+        advance_part(live, target);
+        if (live->until_event && has_new_event(live)) {
+            live_run(live, false);
+            return;
+        }
+    }
+    bool behind = !live->until_event && live_session_now(&live->session) < target;
+    live->publisher.tick.behind = behind;
+    if (behind)
+        set_anchor(live);
+    if (live_session_halted(&live->session))
+        live_run(live, false);
+}
+
+/* ---- replay ---- */
+
+int live_seek(struct live *live, uint64_t time, struct err *err)
+{
+    bool back = time < live_session_now(&live->session);
+    int status = back ? live_session_seek(&live->session, 0, err) : 0;
+    if (status)
+        return status;
+    if (back) {
+        begin_watching(live);
+        api_history_forget(&live->publisher.history, time_ns_floor(time));
+    }
+    live_run(live, false);
+    live_advance(live, time);
+    return 0;
+}
+
+int live_restart(struct live *live, const uint64_t *seed, struct err *err)
+{
+    int status = live_session_restart(&live->session, seed, err);
+    if (status)
+        return status;
+    begin_watching(live);
+    api_history_forget(&live->publisher.history, 0);
+    live_run(live, false);
+    return 0;
+}
+
+/* ---- the loop ---- */
+
+int live_step(struct live *live)
+{
+    while (http_server_serve(live->server))
+        ;
+    if (live->running)
+        advance_paced(live);
+    uint64_t now = clock_now(live);
+    if (live->dirty && now >= live->next_tick_ns)
+        publish(live);
+    if (!live->running && !live->dirty)
+        return -1;
+    if (live->until_event || live->publisher.tick.behind)
+        return 0;
+    now = clock_now(live);
+    return live->next_tick_ns > now ? (int)((live->next_tick_ns - now) / NS_PER_MS / 2 + 1) : 0;
+}

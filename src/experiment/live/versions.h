@@ -1,0 +1,35 @@
+/* Versions of the forwarding tables in the switches, one for each change that a manager finished,
+ * and what moved between two of them. */
+#ifndef WEFT_EXPERIMENT_LIVE_VERSIONS_H
+#define WEFT_EXPERIMENT_LIVE_VERSIONS_H
+
+#include "experiment/live/watch.h"
+
+struct version {
+    uint32_t id; /* from 1 */
+    uint64_t t_ns;
+    uint32_t manager;
+    const char *engine; /* a constant */
+    char *cause;
+    uint64_t entries, changed;
+    uint32_t stride;
+    uint8_t *ports; /* [switch of the topology, in order][LID] */
+};
+
+struct versions {
+    VEC(struct version) items;
+    VEC(uint32_t) switches; /* nodes */
+    size_t changes_seen;    /* of the record */
+    uint32_t last_id;
+};
+
+void versions_begin(struct versions *versions, const struct watch *watch);
+void versions_release(struct versions *versions);
+/* Adds a version if a change has finished since the last call. */
+void versions_read(struct versions *versions, const struct watch *watch);
+void versions_write(const struct versions *versions, struct text *out);
+/* False: there is no such version, or it is not kept any more. */
+bool versions_compare(const struct versions *versions, const struct watch *watch, uint64_t a,
+                      uint64_t b, struct text *out);
+
+#endif

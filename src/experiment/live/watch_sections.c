@@ -1,0 +1,304 @@
+#include "experiment/live/watch.h"
+
+#include "base/time.h"
+#include "topology/virtual.h"
+
+enum { CHANGES_SHOWN = 20, PROBLEMS_SHOWN = 200 };
+
+static void put_id(struct json *json, const char *key, uint32_t id)
+{
+    if (id == TOPOLOGY_NONE)
+        json_null(json, key);
+    else
+        json_unsigned(json, key, id);
+}
+
+/* A time of the record, where 0 means that there is none. */
+static void put_time(struct json *json, const char *key, uint64_t ps)
+{
+    if (ps == 0 || ps == TIME_NEVER)
+        json_null(json, key);
+    else
+        json_unsigned(json, key, time_ns_floor(ps));
+}
+
+/* ---- managers ---- */
+
+static uint32_t count_nodes(const struct subnet *subnet)
+{
+    uint32_t count = 0;
+    for (size_t i = 0; i < subnet->nodes.count; i++)
+        count += subnet->nodes.items[i].present;
+    return count;
+}
+
+static void write_manager(const struct setup *setup, size_t index, struct json *json)
+{
+    static const char *const states[] = {"not active", "discovering", "standby", "master"};
+    const struct setup_instance *instance = setup->instances.items[index];
+    const struct sm *sm = setup_manager(setup, index);
+    struct sm_progress progress = sm ? sm_progress(sm) : (struct sm_progress){.phase = "idle"};
+    json_begin_object(json, NULL);
+    json_unsigned(json, "id", index);
+    json_unsigned(json, "node", setup->topology.ports.items[setup->places.items[index].port].node);
+    json_string(json, "name", instance->name);
+    json_string(json, "state", sm ? states[sm_state(sm)] : "dead");
+    json_string(json, "phase", progress.phase);
+    json_unsigned(json, "wave", progress.wave);
+    json_unsigned(json, "waves", progress.waves);
+    json_bool(json, "draining", progress.draining);
+    json_unsigned(json, "priority", instance->config.sm.priority);
+    json_string(json, "engine", instance->config.sm.engine->name);
+    json_bool(json, "settled", sm && sm_is_settled(sm));
+    json_unsigned(json, "nodes", sm ? count_nodes(sm_subnet(sm)) : 0);
+    put_id(json, "change", instance->open ? (uint32_t)instance->change : TOPOLOGY_NONE);
+    json_end_object(json);
+}
+
+static void write_managers(struct watch *watch)
+{
+    const struct setup *setup = live_session_setup(watch->session);
+    struct json json = {.out = api_tick_section(&watch->publisher->tick, API_MANAGERS)};
+    json_begin_array(&json, NULL);
+    for (size_t i = 0; i < setup->instances.count; i++)
+        write_manager(setup, i, &json);
+    json_end_array(&json);
+}
+
+/* ---- changes ---- */
+
+static size_t find_manager(const struct setup *setup, const char *who)
+{
+    size_t i = 0;
+    while (i < setup->instances.count && strcmp(setup->instances.items[i]->name, who) != 0)
+        i++;
+    return i;
+}
+
+/* Counts of a change under way are with its manager. */
+static void write_change(const struct setup *setup, size_t index, struct json *json)
+{
+    const struct run_record_change *change = &setup->record->changes.items[index];
+    size_t manager = find_manager(setup, change->who);
+    const struct setup_instance *open = manager < setup->instances.count &&
+                                                setup->instances.items[manager]->open &&
+                                                setup->instances.items[manager]->change == index
+                                            ? setup->instances.items[manager]
+                                            : NULL;
+    json_begin_object(json, NULL);
+    json_unsigned(json, "id", index);
+    json_unsigned(json, "manager", manager);
+    json_string(json, "cause", change->cause);
+    put_time(json, "fault", change->tied ? change->fault : 0);
+    json_unsigned(json, "begin", time_ns_floor(change->begin));
+    put_time(json, "routing", change->routing);
+    put_time(json, "routed", change->routed);
+    put_time(json, "end", open ? 0 : change->end);
+    json_bool(json, "finished", change->finished);
+    json_unsigned(json, "gets", open ? open->smps.gets : change->gets);
+    json_unsigned(json, "sets", open ? open->smps.sets : change->sets);
+    json_unsigned(json, "blocks", open ? open->smps.blocks : change->blocks);
+    json_unsigned(json, "draining", time_ns_floor(change->draining));
+    json_end_object(json);
+}
+
+static void write_changes(struct watch *watch)
+{
+    const struct setup *setup = live_session_setup(watch->session);
+    size_t count = setup->record->changes.count;
+    struct json json = {.out = api_tick_section(&watch->publisher->tick, API_CHANGES)};
+    json_begin_array(&json, NULL);
+    for (size_t i = count > CHANGES_SHOWN ? count - CHANGES_SHOWN : 0; i < count; i++)
+        write_change(setup, i, &json);
+    json_end_array(&json);
+}
+
+/* ---- problems ---- */
+
+static uint64_t problem_since(struct watch *watch, const struct problem *problem)
+{
+    char key[1400];
+    snprintf(key, sizeof key, "%u %s %s", problem->kind, problem->place, problem->text);
+    for (size_t i = 0; i < watch->problems.count; i++)
+        if (strcmp(watch->problems.items[i].text, key) == 0) {
+            watch->problems.items[i].present = true;
+            return watch->problems.items[i].since_ns;
+        }
+    struct watch_problem first = {mem_strdup(key), watch->publisher->tick.t_ns, true};
+    vec_push(&watch->problems, first);
+    return first.since_ns;
+}
+
+static void forget_problems(struct watch *watch)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < watch->problems.count; i++) {
+        struct watch_problem *problem = &watch->problems.items[i];
+        if (problem->present) {
+            problem->present = false;
+            watch->problems.items[kept++] = *problem;
+        } else {
+            mem_free(problem->text);
+        }
+    }
+    watch->problems.count = kept;
+}
+
+static void write_problems(struct watch *watch)
+{
+    const struct setup *setup = live_session_setup(watch->session);
+    struct json json = {.out = api_tick_section(&watch->publisher->tick, API_PROBLEMS)};
+    struct problems problems = {0};
+    for (size_t i = 0; i < setup->instances.count; i++) {
+        struct sm *sm = setup_manager(setup, i);
+        if (sm && sm_state(sm) == SM_MASTER)
+            sm_problems(sm, sim_now_ns(setup->sim), &problems);
+    }
+    problems_sort(&problems);
+    json_begin_array(&json, NULL);
+    for (size_t i = 0; i < problems.items.count && i < PROBLEMS_SHOWN; i++) {
+        const struct problem *problem = &problems.items.items[i];
+        struct api_place place = api_place_of(&watch->view.places, problem->place);
+        const char *other = strchr(problem->text, '('); /* "its link is down (leaf3 port 7)" */
+        if (place.link == TOPOLOGY_NONE && other)
+            place.link = api_place_of(&watch->view.places, other + 1).link;
+        json_begin_object(&json, NULL);
+        json_string(&json, "kind", problem_kind_name(problem->kind));
+        json_string(&json, "place", problem->place);
+        json_string(&json, "text", problem->text);
+        json_unsigned(&json, "severity", problem->kind);
+        json_unsigned(&json, "since", problem_since(watch, problem));
+        put_id(&json, "node", place.node);
+        put_id(&json, "link", place.link);
+        json_end_object(&json);
+    }
+    json_end_array(&json);
+    problems_release(&problems);
+    forget_problems(watch);
+}
+
+/* ---- deadlock ---- */
+
+static void write_deadlock(struct watch *watch)
+{
+    const struct setup *setup = live_session_setup(watch->session);
+    struct deadlock_cycle cycle = {0};
+    struct json json = {.out = api_tick_section(&watch->publisher->tick, API_DEADLOCK)};
+    bool found = watch->totals.travelling && fabric_list_deadlock(setup->fabric, &cycle);
+    if (!found) {
+        json_null(&json, NULL);
+        watch->deadlock_since = TIME_NEVER;
+        return;
+    }
+    if (watch->deadlock_since == TIME_NEVER)
+        watch->deadlock_since = watch->publisher->tick.t_ns;
+    json_begin_object(&json, NULL);
+    json_unsigned(&json, "t", watch->deadlock_since);
+    json_begin_array(&json, "hops");
+    for (size_t i = 0; i < cycle.hops.count; i++) {
+        const struct deadlock_hop *hop = &cycle.hops.items[i];
+        json_begin_object(&json, NULL);
+        json_unsigned(&json, "node", setup->topology.ports.items[hop->port].node);
+        json_unsigned(&json, "port", topology_port_number(&setup->topology, hop->port));
+        json_unsigned(&json, "link", watch->view.links.of_port[hop->port]);
+        json_unsigned(&json, "dir", api_link_direction(&watch->view.links, hop->port));
+        json_unsigned(&json, "vl", hop->vl);
+        json_end_object(&json);
+    }
+    json_end_array(&json);
+    json_end_object(&json);
+    vec_release(&cycle.hops);
+}
+
+/* ---- flows and machines ---- */
+
+static void write_flows(struct watch *watch)
+{
+    const struct setup *setup = live_session_setup(watch->session);
+    const struct scenario *scenario = setup->scenario;
+    struct json json = {.out = api_tick_section(&watch->publisher->tick, API_FLOWS)};
+    size_t flow = 0;
+    json_begin_array(&json, NULL);
+    for (size_t i = 0; i < scenario->statements.count && flow < setup->flows.count; i++) {
+        if (scenario->statements.items[i].kind != STATEMENT_TRAFFIC)
+            continue;
+        json_begin_object(&json, NULL);
+        json_unsigned(&json, "id", flow + 1);
+        json_string(&json, "text", scenario->statements.items[i].line);
+        json_bool(&json, "running", setup->flows.items[flow++].running);
+        json_end_object(&json);
+    }
+    json_end_array(&json);
+}
+
+/* The adapter at the same virtual switch as the port of a virtual function. */
+static uint32_t find_hypervisor(const struct setup *setup, uint32_t port)
+{
+    const struct topology_port *ports = setup->topology.ports.items;
+    if (port == TOPOLOGY_NONE)
+        return TOPOLOGY_NONE;
+    if (ports[port].shares != TOPOLOGY_NONE)
+        return ports[ports[port].shares].node;
+    uint32_t at = ports[port].peer == TOPOLOGY_NONE ? TOPOLOGY_NONE : ports[ports[port].peer].node;
+    for (size_t i = 0; i < setup->machines.hypervisors.count; i++) {
+        uint32_t node = setup->machines.hypervisors.items[i];
+        uint32_t peer = ports[setup->topology.nodes.items[node].first_port + 1].peer;
+        if (peer != TOPOLOGY_NONE && ports[peer].node == at)
+            return node;
+    }
+    return TOPOLOGY_NONE;
+}
+
+static const char *machine_state(const struct setup *setup, uint32_t number)
+{
+    static const char *const busy[] = {[VSWITCH_CREATE] = "starting",
+                                       [VSWITCH_DESTROY] = "stopping",
+                                       [VSWITCH_MIGRATE] = "moving"};
+    const struct machines *machines = &setup->machines;
+    for (size_t i = 0; i < machines->orders.count; i++)
+        if (machines->orders.items[i].machine == number)
+            return busy[machines->orders.items[i].verb];
+    return machines->items.items[number].running ? "running" : "stopped";
+}
+
+static void write_machine(const struct setup *setup, uint32_t number, struct json *json)
+{
+    const struct machine *machine = &setup->machines.items.items[number];
+    const struct vm_view *view =
+        machine->vm == TOPOLOGY_NONE ? NULL : fabric_vm(setup->fabric, machine->vm);
+    json_begin_object(json, NULL);
+    json_string(json, "name", machine->name);
+    put_id(json, "node", find_hypervisor(setup, machines_port(setup, number)));
+    json_string(json, "state", machine_state(setup, number));
+    json_unsigned(json, "lid", machine->lid);
+    json_unsigned(json, "moves", machine->moves);
+    json_unsigned(json, "smps", machine->last.function_smps + machine->last.table_smps);
+    put_time(json, "downtime", view ? view->to.downtime_ps : 0);
+    json_end_object(json);
+}
+
+static void write_machines(struct watch *watch)
+{
+    const struct setup *setup = live_session_setup(watch->session);
+    struct json json = {.out = api_tick_section(&watch->publisher->tick, API_VMS)};
+    json_begin_array(&json, NULL);
+    for (uint32_t i = 0; i < setup->machines.items.count; i++)
+        if (setup->machines.items.items[i].named)
+            write_machine(setup, i, &json);
+    json_end_array(&json);
+    json = (struct json){.out = api_tick_section(&watch->publisher->tick, API_HYPERVISORS)};
+    json_begin_array(&json, NULL);
+    for (size_t i = 0; i < setup->machines.hypervisors.count; i++)
+        json_unsigned(&json, NULL, setup->machines.hypervisors.items[i]);
+    json_end_array(&json);
+}
+
+void watch_sections(struct watch *watch)
+{
+    write_managers(watch);
+    write_changes(watch);
+    write_problems(watch);
+    write_deadlock(watch);
+    write_flows(watch);
+    write_machines(watch);
+}

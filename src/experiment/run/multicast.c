@@ -1,0 +1,86 @@
+#include "experiment/run/setup.h"
+
+#include "base/time.h"
+#include "subnet/groups.h"
+
+#include <errno.h>
+
+enum { GROUP_MTU = 4, GROUP_RATE = 3, GROUP_LIFE_TIME = 18 }; /* 2048 bytes, 10 Gb/s, 1 s */
+
+void multicast_tell_manager(const struct setup *setup, struct sm *sm)
+{
+    if (setup->groups && sm)
+        sm_set_groups(sm, setup->groups);
+}
+
+static void tell_managers(const struct setup *setup)
+{
+    for (size_t i = 0; i < setup->instances.count; i++) {
+        struct sm *sm = setup_manager(setup, i);
+        if (!sm)
+            continue;
+        sm_set_groups(sm, setup->groups);
+        sm_registrations_changed(sm, sim_now_ns(setup->sim));
+    }
+}
+
+/* The GUID of the first port of an adapter with a cable; 0: there is none. */
+static uint64_t member_guid(const struct setup *setup, uint32_t node)
+{
+    const struct topology_node *entry = &setup->topology.nodes.items[node];
+    for (unsigned number = 1; entry->kind != NODE_SWITCH && number <= entry->port_count; number++)
+        if (setup->topology.ports.items[entry->first_port + number].peer != TOPOLOGY_NONE)
+            return fabric_port_guid(setup->fabric, entry->first_port + number, 0);
+    return 0;
+}
+
+static struct group *make_group(struct setup *setup, const uint8_t mgid[16])
+{
+    struct group group = {
+        .p_key = 0xFFFF, .mtu = GROUP_MTU, .rate = GROUP_RATE, .life_time = GROUP_LIFE_TIME};
+    memcpy(group.mgid, mgid, sizeof group.mgid);
+    group.mlid = (uint16_t)groups_free_mlid(setup->groups, 0, MLID_LAST);
+    return group.mlid ? groups_add(setup->groups, &group) : NULL;
+}
+
+int multicast_join(struct setup *setup, const struct action *action, struct err *err)
+{
+    struct group_member member = {.guid = member_guid(setup, action->node),
+                                  .join_state = JOIN_FULL,
+                                  .absent_since = TIME_NEVER};
+    if (!member.guid)
+        return err_set(err, EINVAL, "only an adapter with a cable joins a group");
+    member.joined_by = member.guid;
+    if (!setup->groups)
+        setup->groups = mem_zalloc(1, sizeof *setup->groups);
+    struct group *group = groups_find(setup->groups, action->mgid);
+    if (!group)
+        group = make_group(setup, action->mgid);
+    if (!group)
+        return err_set(err, ENOSPC, "there are too many groups");
+    groups_join(setup->groups, group, &member);
+    tell_managers(setup);
+    return 0;
+}
+
+int multicast_leave(struct setup *setup, const struct action *action, struct err *err)
+{
+    uint64_t guid = member_guid(setup, action->node);
+    struct group *group = setup->groups ? groups_find(setup->groups, action->mgid) : NULL;
+    if (!group || !group_find_member(group, guid))
+        return err_set(err, ESRCH, "it is no member of this group");
+    groups_leave(setup->groups, group, guid, JOIN_FULL);
+    if (group->members.count == 0)
+        groups_remove(setup->groups, group);
+    tell_managers(setup);
+    return 0;
+}
+
+void multicast_release(struct setup *setup)
+{
+    if (!setup->groups)
+        return;
+    groups_release(setup->groups);
+    mem_free(setup->groups);
+    setup->groups = NULL;
+}

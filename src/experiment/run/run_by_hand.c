@@ -1,0 +1,223 @@
+/* Actions by hand: what a person does during a run, and the scenario that repeats it.
+ *
+ * An action by hand applies at the present time and is recorded with the statement before which it
+ * stands in the exported scenario. During a `run` statement that is `at TIME ACTION` in front of
+ * it; between two `run` statements, and at the very end, it is the action alone. A `run until
+ * settled` with such an action starts again after it, as it does when the action is in the file.
+ *
+ * The export states all times of actions as absolute times, so that it needs no random numbers for
+ * them. It ends where the run is now. */
+#include "experiment/run/run_internal.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <libgen.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+const struct setup *scenario_run_setup(const struct scenario_run *run)
+{
+    return &run->setup;
+}
+
+bool scenario_run_is_halted(const struct scenario_run *run)
+{
+    return run->halted;
+}
+
+bool scenario_run_is_settling(const struct scenario_run *run)
+{
+    return run->stage != STAGE_NONE &&
+           run->setup.scenario->statements.items[run->next].run.kind == RUN_UNTIL_SETTLED;
+}
+
+void by_hand_release(struct scenario_run *run)
+{
+    for (size_t i = 0; i < run->by_hand.count; i++)
+        scenario_release(&run->by_hand.items[i].scenario);
+    vec_release(&run->by_hand);
+}
+
+/* ---- actions ---- */
+
+static int read_line(struct scenario *scenario, const char *line, struct err *err)
+{
+    int status = scenario_read_text(scenario, "action", line, strlen(line), err);
+    if (status)
+        return status;
+    if (scenario->statements.count == 1 && scenario->statements.items[0].kind == STATEMENT_ACTION &&
+        scenario->statements.items[0].action.when == ACTION_NOW)
+        return 0;
+    scenario_release(scenario);
+    return err_set(err, EINVAL, "expected one action without a time");
+}
+
+static int bind_line(struct setup *setup, struct action *action)
+{
+    int status = 0;
+    if (action->kind == ACTION_START_MACHINE)
+        status = machines_add_later(setup, &action->machine.name_word, &setup->cursor);
+    return status ? status : setup_bind_action(setup, action);
+}
+
+int scenario_run_act(struct scenario_run *run, const char *line, struct err *err)
+{
+    struct setup *setup = &run->setup;
+    struct by_hand act = {.time = sim_now(setup->sim),
+                          .next = run->next,
+                          .in_run = run->stage != STAGE_NONE ||
+                                    run->next == setup->scenario->statements.count};
+    assert(act.time % TIME_NS == 0);
+    if (run->halted)
+        return err_set(err, EPERM, "the run has ended");
+    int status = read_line(&act.scenario, line, err);
+    if (status)
+        return status;
+    struct statement *statement = &act.scenario.statements.items[0];
+    uint64_t fault = setup->fault, disturbed = setup->disturbed, trained = setup->trained;
+    const struct cursor cursor = setup->cursor;
+    setup->cursor = (struct cursor){.file = "action", .err = err};
+    status = bind_line(setup, &statement->action);
+    if (status == 0)
+        status = apply_action(setup, statement);
+    setup->cursor = cursor;
+    if (status) {
+        setup->fault = fault;
+        setup->disturbed = disturbed;
+        setup->trained = trained;
+        scenario_release(&act.scenario);
+        return status;
+    }
+    vec_push(&run->by_hand, act);
+    if (run->stage > STAGE_ACTIONS)
+        run->stage = STAGE_ACTIONS;
+    return 0;
+}
+
+/* ---- export ---- */
+
+/* Whole nanoseconds, as the language reads them. */
+static void put_time(struct text *out, uint64_t ps)
+{
+    uint64_t ns = ps / TIME_NS;
+    if (ps % TIME_NS)
+        text_printf(out, "%" PRIu64 ".%06" PRIu64 "us", ps / TIME_US, ps % TIME_US);
+    else
+        text_printf(out, "%" PRIu64 ".%06" PRIu64 "ms", ns / NS_PER_MS, ns % NS_PER_MS);
+}
+
+/* The file of a relative path stays the same wherever the export is stored. */
+static void put_topology(const struct scenario *scenario, const struct statement *statement,
+                         struct text *out)
+{
+    const char *name = statement->words[0].text;
+    char folder[PATH_MAX], path[2 * PATH_MAX], real[PATH_MAX];
+    snprintf(folder, sizeof folder, "%s", scenario->file);
+    snprintf(path, sizeof path, "%s/%s", dirname(folder), name);
+    if (strpbrk(name, "./") && name[0] != '/' && realpath(path, real))
+        text_printf(out, "topology \"%s\"\n", real);
+    else
+        text_printf(out, "%s\n", statement->line);
+}
+
+static const struct due *find_applied(const struct scenario_run *run,
+                                      const struct statement *statement)
+{
+    for (size_t i = 0; i < run->done; i++)
+        if (run->agenda.items[i].statement == statement)
+            return &run->agenda.items[i];
+    return NULL;
+}
+
+/* `line` is an action of which the first words are its time, if it has one. */
+static void put_action(const struct scenario_run *run, const struct statement *statement,
+                       struct text *out)
+{
+    const struct due *due = find_applied(run, statement);
+    const char *line = statement->line;
+    unsigned words = statement->action.within ? 4 : 2;
+    if (statement->action.when == ACTION_NOW) {
+        text_printf(out, "%s\n", line);
+        return;
+    }
+    if (!due)
+        return;
+    for (; words > 0; words--) {
+        line += strcspn(line, " \t");
+        line += strspn(line, " \t");
+    }
+    text_puts(out, "at ");
+    put_time(out, due->time);
+    text_printf(out, " %s\n", line);
+}
+
+static void put_by_hand(const struct scenario_run *run, size_t next, struct text *out)
+{
+    for (size_t i = 0; i < run->by_hand.count; i++) {
+        const struct by_hand *act = &run->by_hand.items[i];
+        if (act->next != next || act->time == sim_now(run->setup.sim))
+            continue;
+        if (act->in_run) {
+            text_puts(out, "at ");
+            put_time(out, act->time);
+            text_putc(out, ' ');
+        }
+        text_printf(out, "%s\n", act->scenario.statements.items[0].line);
+    }
+}
+
+static bool is_setup(const struct statement *statement)
+{
+    return statement->kind != STATEMENT_ACTION && statement->kind != STATEMENT_RUN &&
+           statement->kind != STATEMENT_CHECK && statement->kind != STATEMENT_SEED;
+}
+
+/* Whether times may count from the end of a `run until settled` that has not ended yet. */
+static bool is_settled_missing(const struct scenario_run *run)
+{
+    const struct scenario *scenario = run->setup.scenario;
+    size_t first = 0;
+    while (first < scenario->statements.count &&
+           (scenario->statements.items[first].kind != STATEMENT_RUN ||
+            scenario->statements.items[first].run.kind != RUN_UNTIL_SETTLED))
+        first++;
+    return first < scenario->statements.count && first >= run->next;
+}
+
+/* The last `run` statement ends now; then the actions by hand of this moment follow. */
+static void put_end(const struct scenario_run *run, struct text *out)
+{
+    uint64_t now = sim_now(run->setup.sim);
+    if (now > run->ran_to) {
+        text_puts(out, "run ");
+        put_time(out, now);
+        text_putc(out, '\n');
+    }
+    for (size_t i = 0; i < run->by_hand.count; i++)
+        if (run->by_hand.items[i].time == now)
+            text_printf(out, "%s\n", run->by_hand.items[i].scenario.statements.items[0].line);
+    if (is_settled_missing(run))
+        text_puts(out, "run until settled limit 0s\n");
+}
+
+void scenario_run_export(const struct scenario_run *run, struct text *out)
+{
+    const struct scenario *scenario = run->setup.scenario;
+    text_printf(out, "seed %" PRIu64 "\n", run->setup.record->seed);
+    for (size_t i = 0; i < scenario->statements.count; i++) {
+        const struct statement *statement = &scenario->statements.items[i];
+        put_by_hand(run, i, out);
+        if (statement->kind == STATEMENT_TOPOLOGY)
+            put_topology(scenario, statement, out);
+        else if (is_setup(statement) && !statement->setting)
+            text_printf(out, "%s\n", statement->line);
+        else if (statement->kind == STATEMENT_ACTION && i < run->next)
+            put_action(run, statement, out);
+        else if (i < run->next && statement->kind != STATEMENT_SEED && !statement->setting)
+            text_printf(out, "%s\n", statement->line);
+    }
+    put_by_hand(run, scenario->statements.count, out);
+    put_end(run, out);
+}

@@ -1,0 +1,191 @@
+/* The JSON API of the live page (docs/api/openapi.yaml): what all of its servers share.
+ *
+ * `weft live`, `weft fabric --web` and `weft sm --web` serve the same API. Each fills a `struct
+ * api_tick` with its present state, ten times a second at most; this folder numbers links, writes
+ * topology, ticks and their differences, and keeps a history of ticks.
+ *
+ *   topology_json.c  nodes and links with positions
+ *   links.c          numbers of links
+ *   places.c         nodes and links that a text names
+ *   tick.c           the state and its changes
+ *   log.c            the events of the log
+ *   history.c        ticks of the past
+ *   pages.c          the files of the page
+ *   publisher.c      the ticks of one server: stream, history and routes that all servers have */
+#ifndef WEFT_HOST_API_API_H
+#define WEFT_HOST_API_API_H
+
+#include "base/map.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "host/http/http.h"
+#include "topology/topology.h"
+
+/* ---- links.c ---- */
+
+/* Links have the order of their first ports, which are their ends a. */
+struct api_links {
+    uint32_t count, port_count;
+    uint32_t *ports;   /* by link: the port of end a */
+    uint32_t *of_port; /* by port of the topology: its link, or TOPOLOGY_NONE */
+};
+void api_links_init(struct api_links *links, const struct topology *topology);
+void api_links_release(struct api_links *links);
+/* The direction in which a port sends over its link: 0 from a to b, 1 from b to a. */
+static inline unsigned api_link_direction(const struct api_links *links, uint32_t port)
+{
+    return links->ports[links->of_port[port]] != port;
+}
+
+/* ---- topology_json.c ---- */
+
+void api_topology_write(const struct topology *topology, const struct api_links *links,
+                        uint64_t generation, struct text *out);
+
+/* ---- places.c ---- */
+
+/* Node and link that a text names: "leaf12", "leaf12 port 7", "… <-> spine3 port 31". */
+struct api_places {
+    const struct topology *topology;
+    const struct api_links *links;
+    struct name_map by_label;
+};
+struct api_place {
+    uint32_t node, link; /* TOPOLOGY_NONE: not known */
+};
+void api_places_init(struct api_places *places, const struct topology *topology,
+                     const struct api_links *links);
+void api_places_release(struct api_places *places);
+/* The place that the text is. */
+struct api_place api_place_of(const struct api_places *places, const char *text);
+/* The first node that is a word of the text; TOPOLOGY_NONE: none. */
+uint32_t api_place_in(const struct api_places *places, const char *text);
+
+/* ---- log.c ---- */
+
+enum { API_LOG_MOST = 20000, API_LOG_SHOWN = 200 };
+struct api_event {
+    uint64_t t_ns;
+    const char *kind; /* a constant */
+    char *who, *text;
+    uint32_t node; /* or TOPOLOGY_NONE */
+};
+struct api_log {
+    VEC(struct api_event) items;
+    uint64_t dropped; /* events before the first item */
+};
+/* Copies who and text. */
+void api_log_add(struct api_log *log, const struct api_event *event);
+/* The number of events so far. */
+uint64_t api_log_end(const struct api_log *log);
+void api_log_release(struct api_log *log);
+
+/* ---- tick.c ---- */
+
+enum api_node_state {
+    API_NODE_UP,
+    API_NODE_DOWN,
+    API_NODE_MUTE,
+    API_NODE_SLOW,
+    API_NODE_UNKNOWN, /* not in the subnet of the master */
+};
+enum api_link_state {
+    API_LINK_ACTIVE,
+    API_LINK_CUT,
+    API_LINK_DOWN,
+    API_LINK_NOT_ACTIVE,
+    API_LINK_LOSSY,
+    API_LINK_ERRORS,
+};
+enum api_wave { API_WAVE_NONE, API_WAVE_WAITS, API_WAVE_WRITTEN, API_WAVE_CONFIRMED };
+enum { API_UNKNOWN = 255 }; /* in byte vectors */
+
+/* Members that are sent as a whole whenever their JSON text changes. */
+enum api_section {
+    API_TRAFFIC,
+    API_MANAGERS,
+    API_CHANGES,
+    API_PROBLEMS,
+    API_DEADLOCK,
+    API_FLOWS,
+    API_VMS,
+    API_HYPERVISORS,
+    API_SECTIONS,
+};
+
+struct api_tick {
+    uint64_t seq, t_ns;
+    bool running, behind;
+    double pace;
+    char halted[128]; /* "": it runs */
+    uint64_t smps;
+    char hash[20];             /* "": none */
+    uint32_t nodes_n, links_n; /* lengths of the arrays */
+    uint8_t *nodes, *waves;    /* by node */
+    uint8_t *links;            /* by link */
+    uint8_t *load, *wait, *vl; /* by direction of a link */
+    uint32_t *errors;          /* by link */
+    uint64_t log_end;          /* api_log_end() */
+    struct text sections[API_SECTIONS];
+    /* for the columns of the history: totals, and means of the interval */
+    double throughput, latency; /* latency NaN: no packet */
+    uint64_t lost;
+};
+
+void api_tick_init(struct api_tick *tick, uint32_t nodes, uint32_t links);
+void api_tick_copy(struct api_tick *to, const struct api_tick *from); /* `to` is initialised */
+void api_tick_release(struct api_tick *tick);
+size_t api_tick_bytes(const struct api_tick *tick);
+/* Starts a section anew; the caller writes one JSON value to the text. */
+struct text *api_tick_section(struct api_tick *tick, enum api_section section);
+/* Writes the tick; with `before` only what differs. `live`: it is the present. */
+void api_tick_write(const struct api_tick *tick, const struct api_tick *before,
+                    const struct api_log *log, bool live, struct text *out);
+
+/* ---- history.c ---- */
+
+enum { API_HISTORY_MOST = 4096 };
+struct api_history {
+    VEC(struct api_tick) items; /* by time */
+    size_t bytes, limit_bytes;
+};
+/* Drops every second item when there are too many, or too many bytes. */
+void api_history_add(struct api_history *history, const struct api_tick *tick);
+void api_history_forget(struct api_history *history, uint64_t from_ns); /* from this time on */
+void api_history_release(struct api_history *history);
+void api_history_write(const struct api_history *history, struct text *out);
+const struct api_tick *api_history_at(const struct api_history *history, uint64_t t_ns);
+
+/* ---- publisher.c ---- */
+
+/* The owner fills `tick` and calls api_publish(). */
+struct api_publisher {
+    struct http_stream *stream;
+    struct api_log log;
+    struct api_tick tick, sent; /* sent: the last one that was published */
+    struct api_history history;
+    struct text topology; /* JSON */
+    /* Called before the state is read, to publish what has changed; may be NULL. */
+    void (*refresh)(void *context);
+    void *context;
+};
+/* Begins, or begins anew with another topology or run. Subscribers are told to read all again. */
+void api_publisher_begin(struct api_publisher *publisher, const struct topology *topology,
+                         const struct api_links *links, uint64_t generation);
+void api_publisher_release(struct api_publisher *publisher); /* after the HTTP server has stopped */
+void api_publish(struct api_publisher *publisher);
+/* GET topology, state, events, history, history/at and export/state, and the files of the page.
+ * Returns their number. The handlers run in the loop of the owner. */
+size_t api_add_routes(struct api_publisher *publisher, struct http_route *routes, size_t room);
+/* A response {"error": …}. */
+void api_refuse(struct http_response *response, unsigned status, const char *message);
+/* A whole number below `end`; an error if it is missing or anything else. */
+int api_number(const struct http_request *request, const char *name, uint64_t end, uint64_t *value,
+               struct err *err);
+
+/* ---- pages.c ---- */
+
+/* Adds a route for each file of the page; returns their number, at most `room`. */
+size_t api_add_pages(struct http_route *routes, size_t room);
+
+#endif

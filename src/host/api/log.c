@@ -1,0 +1,36 @@
+#include "host/api/api.h"
+
+static void release_events(struct api_log *log, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        mem_free(log->items.items[i].who);
+        mem_free(log->items.items[i].text);
+    }
+}
+
+void api_log_add(struct api_log *log, const struct api_event *event)
+{
+    struct api_event copy = *event;
+    copy.who = mem_strdup(event->who);
+    copy.text = mem_strdup(event->text);
+    if (log->items.count == API_LOG_MOST) { /* drops the older half */
+        size_t half = API_LOG_MOST / 2;
+        release_events(log, half);
+        memmove(log->items.items, log->items.items + half, half * sizeof *log->items.items);
+        log->items.count -= half;
+        log->dropped += half;
+    }
+    vec_push(&log->items, copy);
+}
+
+uint64_t api_log_end(const struct api_log *log)
+{
+    return log->dropped + log->items.count;
+}
+
+void api_log_release(struct api_log *log)
+{
+    release_events(log, log->items.count);
+    vec_release(&log->items);
+    log->dropped = 0;
+}

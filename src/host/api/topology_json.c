@@ -1,0 +1,124 @@
+/* The topology as columns. A column is an array with a value for each node or link, so that a large
+ * network needs few bytes for names of members. */
+#include "host/api/api.h"
+
+#include "topology/drawing/layout.h"
+#include "topology/summary.h"
+
+#include <inttypes.h>
+
+/* ---- nodes ---- */
+
+static void write_names(const struct topology *topology, struct json *json)
+{
+    json_begin_array(json, "name");
+    for (uint32_t i = 0; i < topology->nodes.count; i++)
+        json_string(json, NULL, topology_label(topology, i));
+    json_end_array(json);
+    json_begin_array(json, "guid");
+    for (uint32_t i = 0; i < topology->nodes.count; i++)
+        json_stringf(json, NULL, "0x%016" PRIx64, topology->nodes.items[i].guid);
+    json_end_array(json);
+    json_begin_array(json, "kind");
+    for (uint32_t i = 0; i < topology->nodes.count; i++)
+        json_number(json, NULL, topology->nodes.items[i].kind);
+    json_end_array(json);
+    json_begin_array(json, "ports");
+    for (uint32_t i = 0; i < topology->nodes.count; i++)
+        json_number(json, NULL, topology->nodes.items[i].port_count);
+    json_end_array(json);
+}
+
+static void write_numbers(struct json *json, const char *key, const int32_t *values, size_t count)
+{
+    json_begin_array(json, key);
+    for (size_t i = 0; i < count; i++)
+        json_number(json, NULL, values[i]);
+    json_end_array(json);
+}
+
+static void write_layout(const struct layout *layout, size_t count, struct json *json)
+{
+    write_numbers(json, "level", layout->level, count);
+    write_numbers(json, "group", layout->group, count);
+    write_numbers(json, "parent", layout->parent, count);
+    json_begin_array(json, "x");
+    for (size_t i = 0; i < count; i++)
+        json_double(json, NULL, (double)(int64_t)(layout->places[i].x * 100) / 100);
+    json_end_array(json);
+    json_begin_array(json, "y");
+    for (size_t i = 0; i < count; i++)
+        json_double(json, NULL, (double)(int64_t)(layout->places[i].y * 100) / 100);
+    json_end_array(json);
+}
+
+/* ---- links ---- */
+
+enum link_column {
+    LINK_A,
+    LINK_A_PORT,
+    LINK_B,
+    LINK_B_PORT,
+    LINK_WIDTH,
+    LINK_SPEED,
+    LINK_GBPS,
+    LINK_COLUMNS,
+};
+
+static void write_link(const struct topology *topology, uint32_t port, enum link_column column,
+                       struct json *json)
+{
+    const struct topology_port *a = &topology->ports.items[port];
+    const struct topology_port *b = &topology->ports.items[a->peer];
+    switch (column) {
+    case LINK_A: json_number(json, NULL, a->node); break;
+    case LINK_A_PORT: json_number(json, NULL, topology_port_number(topology, port)); break;
+    case LINK_B: json_number(json, NULL, b->node); break;
+    case LINK_B_PORT: json_number(json, NULL, topology_port_number(topology, a->peer)); break;
+    case LINK_WIDTH: json_number(json, NULL, link_width_multiple(a->width)); break;
+    case LINK_SPEED: json_number(json, NULL, a->speed); break;
+    default: json_double(json, NULL, (double)link_data_rate(a->width, a->speed) / 1e9);
+    }
+}
+
+static void write_links(const struct topology *topology, const struct api_links *links,
+                        struct json *json)
+{
+    static const char *const names[LINK_COLUMNS] = {"a", "ap", "b", "bp", "width", "speed", "gbps"};
+    json_begin_object(json, "links");
+    for (enum link_column column = 0; column < LINK_COLUMNS; column++) {
+        json_begin_array(json, names[column]);
+        for (uint32_t i = 0; i < links->count; i++)
+            write_link(topology, links->ports[i], column, json);
+        json_end_array(json);
+    }
+    json_end_object(json);
+    json_begin_array(json, "speeds");
+    for (unsigned speed = 0; speed < SPEED_COUNT; speed++)
+        json_string(json, NULL, link_speed_name(speed));
+    json_end_array(json);
+}
+
+void api_topology_write(const struct topology *topology, const struct api_links *links,
+                        uint64_t generation, struct text *out)
+{
+    struct json json = {.out = out};
+    struct layout layout = {0};
+    struct graph graph;
+    char kind[160];
+    graph_init(&graph, topology);
+    layout_network(topology, &graph, &layout);
+    topology_recognise(&graph, kind, sizeof kind);
+    json_begin_object(&json, NULL);
+    json_unsigned(&json, "generation", generation);
+    json_string(&json, "kind", kind);
+    json_string(&json, "layout", layout_kind_names[layout.kind]);
+    json_begin_object(&json, "nodes");
+    write_names(topology, &json);
+    write_layout(&layout, topology->nodes.count, &json);
+    json_end_object(&json);
+    write_links(topology, links, &json);
+    json_end_object(&json);
+    layout_release(&layout);
+    graph_release(&graph);
+}

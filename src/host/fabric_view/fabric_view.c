@@ -1,0 +1,138 @@
+#include "host/fabric_view/fabric_view.h"
+
+#include "base/time.h"
+#include "sma/sma.h"
+
+void fabric_view_init(struct fabric_view *view, const struct fabric *fabric)
+{
+    const struct topology *topology = fabric_topology(fabric);
+    size_t ports = topology->ports.count;
+    *view = (struct fabric_view){.fabric = fabric, .vls = fabric_vls(fabric)};
+    api_links_init(&view->links, topology);
+    api_places_init(&view->places, topology, &view->links);
+    view->busy_ps = mem_zalloc(ports + 1, sizeof *view->busy_ps);
+    view->packets = mem_zalloc(ports * view->vls + 1, sizeof *view->packets);
+    view->lost = mem_zalloc(ports + 1, sizeof *view->lost);
+}
+
+void fabric_view_release(struct fabric_view *view)
+{
+    api_places_release(&view->places);
+    api_links_release(&view->links);
+    mem_free(view->busy_ps);
+    mem_free(view->packets);
+    mem_free(view->lost);
+    *view = (struct fabric_view){0};
+}
+
+/* ---- nodes and links ---- */
+
+static void read_nodes(const struct fabric_view *view, struct api_tick *tick)
+{
+    for (uint32_t i = 0; i < tick->nodes_n; i++)
+        tick->nodes[i] = fabric_node_is_up(view->fabric, i) ? API_NODE_UP : API_NODE_DOWN;
+}
+
+static bool port_is_active(const struct fabric *fabric, uint32_t port)
+{
+    return wire_get(fabric_port_info(fabric, port), PORT_INFO_PORT_STATE) == PORT_STATE_ACTIVE;
+}
+
+static enum api_link_state link_state(const struct fabric *fabric, uint32_t port)
+{
+    uint32_t peer = fabric_topology(fabric)->ports.items[port].peer;
+    if (!fabric_link_is_up(fabric, port))
+        return API_LINK_DOWN;
+    return port_is_active(fabric, port) && port_is_active(fabric, peer) ? API_LINK_ACTIVE
+                                                                        : API_LINK_NOT_ACTIVE;
+}
+
+static void read_fault(const struct fabric_view *view, const struct fabric_fault *fault,
+                       struct api_tick *tick)
+{
+    bool at_port = fault->kind == FABRIC_CABLE_CUT || fault->kind == FABRIC_SMP_LOSS ||
+                   fault->kind == FABRIC_BAD_CABLE;
+    uint32_t link =
+        at_port && fault->at != TOPOLOGY_NONE ? view->links.of_port[fault->at] : TOPOLOGY_NONE;
+    if (fault->kind == FABRIC_AGENT_DELAY && tick->nodes[fault->at] == API_NODE_UP)
+        tick->nodes[fault->at] = fault->value == TIME_NEVER ? API_NODE_MUTE : API_NODE_SLOW;
+    if (link == TOPOLOGY_NONE)
+        return;
+    if (fault->kind == FABRIC_CABLE_CUT)
+        tick->links[link] = API_LINK_CUT;
+    else if (tick->links[link] != API_LINK_DOWN)
+        tick->links[link] = fault->kind == FABRIC_SMP_LOSS ? API_LINK_LOSSY : API_LINK_ERRORS;
+}
+
+/* Faults override the states that they cause. */
+static void read_faults(const struct fabric_view *view, struct api_tick *tick)
+{
+    struct fabric_faults faults = {0};
+    fabric_list_faults(view->fabric, &faults);
+    for (size_t i = 0; i < faults.items.count; i++)
+        read_fault(view, &faults.items.items[i], tick);
+    vec_release(&faults.items);
+}
+
+static uint32_t port_errors(const struct fabric_view *view, uint32_t port)
+{
+    static const enum sma_counter counters[] = {COUNTER_SYMBOL_ERRORS,   COUNTER_LINK_RECOVERIES,
+                                                COUNTER_LINK_DOWNED,     COUNTER_RCV_ERRORS,
+                                                COUNTER_LOCAL_INTEGRITY, COUNTER_OVERRUNS};
+    const struct sma_counters *values = fabric_counters(view->fabric, port);
+    uint64_t sum = view->lost[port];
+    for (unsigned i = 0; values && i < sizeof counters / sizeof counters[0]; i++)
+        sum += values->total[counters[i]];
+    return sum < UINT32_MAX ? (uint32_t)sum : UINT32_MAX;
+}
+
+/* ---- figures of a direction of a link ---- */
+
+static unsigned percent(uint64_t part, uint64_t whole)
+{
+    uint64_t value = whole ? (100 * part + whole / 2) / whole : 0;
+    return value > 100 ? 100 : (unsigned)value;
+}
+
+static void read_direction(struct fabric_view *view, uint32_t port, size_t direction,
+                           uint64_t elapsed, struct api_tick *tick)
+{
+    const struct fabric *fabric = view->fabric;
+    uint32_t peer = fabric_topology(fabric)->ports.items[port].peer;
+    uint64_t busy = fabric_busy_ps(fabric, port), fullest = 0;
+    unsigned used = 0;
+    for (unsigned vl = 0; vl < view->vls; vl++) {
+        struct vl_view now = fabric_vl(fabric, port, vl);
+        uint64_t *packets = &view->packets[(size_t)port * view->vls + vl];
+        uint64_t waiting = now.output_bytes + fabric_vl(fabric, peer, vl).input_bytes;
+        used |= now.sent_packets != *packets && vl < 8 ? 1u << vl : 0;
+        *packets = now.sent_packets;
+        fullest = waiting > fullest ? waiting : fullest;
+    }
+    uint64_t room = fabric_vl_room_bytes(fabric, port) + fabric_vl_room_bytes(fabric, peer);
+    if (elapsed) {
+        tick->load[direction] = (uint8_t)percent(busy - view->busy_ps[port], elapsed);
+        tick->vl[direction] = (uint8_t)used;
+    }
+    tick->wait[direction] = (uint8_t)percent(fullest, room);
+    view->busy_ps[port] = busy;
+}
+
+void fabric_view_read(struct fabric_view *view, uint64_t now, struct api_tick *tick)
+{
+    const struct topology_port *ports = fabric_topology(view->fabric)->ports.items;
+    struct fabric_totals totals;
+    fabric_totals(view->fabric, &totals);
+    tick->smps = totals.smps_sent;
+    tick->t_ns = time_ns_floor(now);
+    read_nodes(view, tick);
+    for (uint32_t i = 0; i < view->links.count; i++) {
+        uint32_t port = view->links.ports[i], peer = ports[port].peer;
+        tick->links[i] = (uint8_t)link_state(view->fabric, port);
+        tick->errors[i] = port_errors(view, port) + port_errors(view, peer);
+        read_direction(view, port, 2 * (size_t)i, now - view->time, tick);
+        read_direction(view, peer, 2 * (size_t)i + 1, now - view->time, tick);
+    }
+    read_faults(view, tick);
+    view->time = now;
+}

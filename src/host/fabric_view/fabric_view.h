@@ -1,0 +1,35 @@
+/* What a simulated fabric shows on the live page: states of nodes and links, loads, errors, paths.
+ *
+ * `weft live` and `weft fabric --web` use it. Reading changes nothing in the fabric. */
+#ifndef WEFT_HOST_FABRIC_VIEW_FABRIC_VIEW_H
+#define WEFT_HOST_FABRIC_VIEW_FABRIC_VIEW_H
+
+#include "fabric/data.h"
+#include "fabric/fabric.h"
+#include "host/api/api.h"
+
+struct fabric_view {
+    const struct fabric *fabric;
+    struct api_links links;
+    struct api_places places;
+    uint64_t time;               /* of the last reading, ps */
+    uint64_t *busy_ps, *packets; /* at the last reading: by port; by port and VL */
+    uint64_t *lost;              /* by port: packets lost there; the owner counts them */
+    unsigned vls;
+};
+
+void fabric_view_init(struct fabric_view *view, const struct fabric *fabric);
+void fabric_view_release(struct fabric_view *view);
+/* Reads the state into a tick; loads are those since the last reading. */
+void fabric_view_read(struct fabric_view *view, uint64_t now_ps, struct api_tick *tick);
+
+/* ---- path_view.c ---- */
+
+/* The first port of an adapter with a cable, or port 0 of a switch; TOPOLOGY_NONE: none. */
+uint32_t path_view_port(const struct topology *topology, uint32_t node);
+/* Follows the tables in the switches from one node to another, and lists other shortest paths.
+ * `path` has DLID and SL; dlid 0: there is no path. */
+void path_view_write(const struct fabric_view *view, const struct api_tick *tick, uint32_t from,
+                     uint32_t to, struct data_path path, struct text *out);
+
+#endif

@@ -1,0 +1,146 @@
+#!/usr/bin/env bash
+# weft live with curl: who may change something, and that the session is repeated by its export.
+here=$(dirname "$(realpath "$0")")
+# shellcheck source=lib.sh
+. "$(dirname "$0")/lib.sh"
+need curl python3
+if ! python3 -c 'import yaml' 2>/dev/null; then need python3-yaml; fi
+
+# live ARGUMENT...: starts weft live; sets url and token
+live() {
+    background "$WEFT" live "$@" --listen 0 >url 2>errors
+    serving "$background_id" 60 grep -q token= url || { cat errors; return 1; }
+    url=$(sed 's/\/#.*//' url) token=$(sed 's/.*token=//' url)
+}
+
+status_of() { curl -s -o /dev/null -w '%{http_code}' "$@"; }
+read_api() { curl -sf "$url/api/v1/$1"; }
+act() { curl -sf -H "X-Weft-Token: $token" -d "$1" "$url/api/v1/actions"; }
+# json FILE EXPRESSION: prints the value of a Python expression of the object `o`
+json() { python3 -c 'import json,sys; o=json.load(open(sys.argv[1])); print(eval(sys.argv[2]))' "$1" "$2"; }
+state() { read_api state >state.json && json state.json "$1"; }
+
+"$WEFT" topo gen kary 2 3 >tree.net
+# Names that are markup, quotes and JSON.
+sed -e 's/"H3"/"<script>alert(1)<\/script>"/' -e "s/\"H4\"/\"';}{\\\\\\\\u0022\"/" tree.net >hostile.net
+live hostile.net --paused --load 0.001
+
+changes_need_the_token() {
+    [ "$(status_of -d do=run "$url/api/v1/actions")" = 401 ] &&
+        [ "$(status_of -H 'X-Weft-Token: wrong' -d do=run "$url/api/v1/actions")" = 401 ] &&
+        [ "$(status_of -H "X-Weft-Token: $token" -d do=pause "$url/api/v1/actions")" = 200 ] &&
+        [ "$(state 'o["running"]')" = False ]
+}
+claim "changes need the token" changes_need_the_token
+
+foreign_pages_are_refused() {
+    local request
+    for request in info state events; do
+        [ "$(status_of -m 5 -H 'Origin: http://evil.example' "$url/api/v1/$request")" = 403 ] &&
+            [ "$(status_of -m 5 -H 'Host: evil.example' "$url/api/v1/$request")" = 421 ] || return 1
+    done
+    [ "$(status_of -H 'Origin: http://evil.example' -H "X-Weft-Token: $token" -d do=run "$url/api/v1/actions")" = 403 ]
+}
+claim "foreign Origin and Host are refused" foreign_pages_are_refused
+
+hostile_names_are_text() {
+    read_api topology >topology.json
+    [ "$(json topology.json '"<script>alert(1)</script>" in o["nodes"]["name"]')" = True ] &&
+        curl -si "$url/api/v1/topology" | grep -qi '^content-type: application/json' &&
+        curl -si "$url/" | grep -qi "^content-security-policy: default-src 'self'" &&
+        ! curl -s "$url/" | grep -q 'alert(1)'
+    local node
+    node=$(json topology.json 'o["nodes"]["name"].index("<script>alert(1)</script>")')
+    act "do=mute&node=$node" >answer && [ "$(state "[$node, 2] in o['nodes']")" = True ] && act "do=heal&node=$node"
+}
+claim "names of nodes are text, whatever they contain" hostile_names_are_text
+
+no_statement_comes_with_a_name() {
+    local bad
+    for bad in 'do=vm-start&name=a%0Arun+1s' 'do=engine&manager=0&engine=updn%0Akill+sm+H0' 'do=statement&text=run+5s' \
+        'do=statement&text=mute+L0_0%0Amute+L0_1' 'do=cut&link=99999' 'do=cut&link=-1' 'do=cut' 'do=nothing' ''; do
+        [ "$(status_of -H "X-Weft-Token: $token" -d "$bad" "$url/api/v1/actions")" = 400 ] || { echo "$bad"; return 1; }
+    done
+    read_api export/scenario | grep -c . | grep -qx "$(read_api export/scenario | grep -c .)"
+    ! read_api export/scenario | grep -q 'run 5s\|kill sm'
+}
+claim "requests cannot add statements" no_statement_comes_with_a_name
+
+claim "every answer is as docs/api/openapi.yaml describes it" \
+    python3 "$here/api_check.py" "$here/../../docs/api/openapi.yaml" "$url" "$token"
+
+counts_are_those_of_the_network() {
+    "$WEFT" topo info hostile.net --json >info.json
+    read_api topology >topology.json
+    [ "$(json topology.json 'o["nodes"]["kind"].count(2)')" = "$(json info.json 'o["switches"]')" ] &&
+        [ "$(json topology.json 'o["nodes"]["kind"].count(1)')" = "$(json info.json 'o["adapters"]')" ]
+}
+claim "there are as many nodes as in the network" counts_are_those_of_the_network
+
+a_cut_link_is_seen() {
+    local link
+    read_api topology >topology.json
+    link=$(json topology.json '[i for i,(a,b) in enumerate(zip(o["links"]["a"],o["links"]["b"])) if o["nodes"]["kind"][a]==o["nodes"]["kind"][b]==2][0]')
+    act "do=cut&link=$link" >answer && [ "$(json answer 'len(o["statements"])')" = 1 ] &&
+        act 'do=step&ns=20000000' >answer &&
+        [ "$(state "[$link, 1] in o['links']")" = True ] &&
+        [ "$(json state.json 'o["changes"][-1]["finished"] and o["changes"][-1]["fault"] is not None')" = True ] &&
+        [ "$(json state.json 'o["traffic"]["delivered"] > 0')" = True ]
+}
+claim "a cut link is seen, and the change that it caused" a_cut_link_is_seen
+
+a_standby_takes_over() {
+    act 'do=kill-manager&manager=0' >answer && [ "$(state 'o["managers"][0]["state"]')" = dead ] || return 1
+    local i
+    for i in $(seq 100); do
+        act 'do=step&ns=100000000' >answer && [ "$(state 'o["managers"][1]["state"]')" = master ] && return
+    done
+    return 1
+}
+claim "the standby takes over from a dead master" a_standby_takes_over
+
+the_export_gives_the_same_hash() {
+    act 'do=start-manager&manager=0' >answer && act 'do=step&ns=3000000' >answer &&
+        read_api export/scenario >session.weft && read_api state >state.json &&
+        "$WEFT" sim session.weft --quiet | tee out | grep -q "trace $(json state.json 'o["hash"]')\$" || { cat session.weft out; return 1; }
+}
+claim "weft sim repeats the session with the same hash" the_export_gives_the_same_hash
+
+going_back_is_a_replay() {
+    local t hash
+    t=$(state 'o["t"]') hash=$(json state.json 'o["hash"]')
+    act "do=seek&t=$((t / 2))" >answer && [ "$(state 'o["t"]')" = $((t / 2)) ] &&
+        [ "$(json state.json 'o["hash"]')" != "$hash" ] &&
+        act "do=seek&t=$t" >answer && [ "$(state 'o["t"]')" = "$t" ] && [ "$(json state.json 'o["hash"]')" = "$hash" ]
+}
+claim "going back and forth in time leads to the same hash" going_back_is_a_replay
+
+the_capture_is_pcapng() { read_api export/pcap >mads.pcapng && [ "$(head -c 4 mads.pcapng | od -An -tx1 | tr -d ' ')" = 0a0d0d0a ]; }
+claim "the capture is a pcapng file" the_capture_is_pcapng
+
+events_are_pushed() {
+    act 'do=pace&value=0.0001' >answer && act 'do=run' >answer
+    timeout 20 curl -sN "$url/api/v1/events" | grep -m 3 '^data: {"seq"' >ticks
+    [ "$(wc -l <ticks)" = 3 ] && act 'do=pause' >answer &&
+        sed 's/^data: //' ticks | python3 -c 'import json,sys; s=[json.loads(l)["seq"] for l in sys.stdin]; assert s==list(range(s[0],s[0]+3)), s'
+}
+claim "changes are pushed as events, numbered without gaps" events_are_pushed
+
+slow_readers_do_not_delay() {
+    local i t
+    act 'do=run' >answer
+    for i in 1 2 3 4 5 6 7 8; do
+        background curl -sN --limit-rate 1 -o /dev/null "$url/api/v1/events" >/dev/null 2>&1
+    done
+    t=$(state 'o["t"]')
+    passes() { [ "$(state 'o["t"]')" -gt $((t + $1)) ]; }
+    wait_until 60 passes 100000
+    i=$?
+    stop "${started[@]:1}"
+    return $i
+}
+claim "readers that do not read do not delay the session" slow_readers_do_not_delay
+
+ends_by_a_signal() { kill -INT "$1" && wait_until 10 not kill -0 "$1"; }
+not() { ! "$@"; }
+claim "weft live ends by SIGINT" ends_by_a_signal "${started[0]}"

@@ -1,0 +1,324 @@
+/* Sessions: what a person does through the API is repeated by the exported scenario, watching does
+ * not change the run, and going back in time leads to the same state. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/rng.h"
+#include "base/time.h"
+#include "experiment/live/control.h"
+#include "experiment/live/path.h"
+#include "experiment/live/versions.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char *const scenarios[] = {
+    "topology kary 2 3\nsm H0 priority 3\nsm H7\ntraffic uniform load 0.2 start settled\n"
+    "run until settled\n",
+    "topology dragonfly\nsm H0 engine nue\nsm H9\ntraffic uniform load 0.1 start settled\n"
+    "run until settled\n",
+    "topology clos 2 2 3 vfs=2\nsm H0\ntraffic shift load 0.1 start settled\n"
+    "run until settled\n",
+    "topology ring 5 hosts=2\nsm H0 engine minhop allow_cycles yes\n"
+    "traffic uniform load 0.9 start settled\nrun until settled\n",
+};
+enum { SCENARIOS = sizeof scenarios / sizeof scenarios[0], ACTIONS = 20 };
+
+struct world {
+    struct live_session session;
+    struct api_publisher publisher;
+    struct watch watch;
+    struct versions versions;
+};
+
+static void begin(struct world *world, const char *text, uint64_t seed)
+{
+    struct err err = {0};
+    memset(world, 0, sizeof *world);
+    watch_init(&world->watch, &world->publisher);
+    if (live_session_begin(&world->session, "x.weft", text, &seed, &world->watch.observer, &err))
+        fail_msg("%s", err.message);
+    watch_begin(&world->watch, &world->session);
+    versions_begin(&world->versions, &world->watch);
+}
+
+static void end(struct world *world)
+{
+    versions_release(&world->versions);
+    watch_release(&world->watch);
+    api_publisher_release(&world->publisher);
+    live_session_end(&world->session);
+}
+
+static uint64_t hash_of(const struct world *world)
+{
+    return fabric_trace_hash(live_session_setup(&world->session)->fabric);
+}
+
+/* Runs a scenario as weft sim does. */
+static uint64_t run_whole(const char *text)
+{
+    struct scenario scenario;
+    struct run_record record = {0};
+    struct err err = {0};
+    char message[1024];
+    if (scenario_read_text(&scenario, "x.weft", text, strlen(text), &err) ||
+        run_scenario(&scenario, &(struct run_options){0}, &record, &err))
+        fail_msg("%s in\n%s", err_text(&err, message, sizeof message), text);
+    uint64_t hash = record.hash;
+    run_record_release(&record);
+    scenario_release(&scenario);
+    return hash;
+}
+
+/* ---- actions as requests ---- */
+
+struct form {
+    char values[4][2][64];
+    unsigned count;
+};
+
+static const char *get(void *context, const char *name)
+{
+    const struct form *request = context;
+    for (unsigned i = 0; i < request->count; i++)
+        if (strcmp(request->values[i][0], name) == 0)
+            return request->values[i][1];
+    return NULL;
+}
+
+static void add(struct form *request, const char *name, const char *format, ...)
+{
+    va_list arguments;
+    snprintf(request->values[request->count][0], 64, "%s", name);
+    va_start(arguments, format);
+    vsnprintf(request->values[request->count++][1], 64, format, arguments);
+    va_end(arguments);
+}
+
+static void draw_request(const struct world *world, struct rng *rng, struct form *request)
+{
+    static const char *const actions[] = {
+        "cut",          "restore",       "flap",         "lossy",   "kill-node",     "restore-node",
+        "mute",         "heal",          "kill-manager", "engine",  "start-manager", "stop-manager",
+        "stop-traffic", "start-traffic", "vm-start",     "vm-move", "reroute",       "bit-errors"};
+    static const char *const engines[] = {"updn", "nue", "dfsssp", "minhop"};
+    const struct setup *setup = live_session_setup(&world->session);
+    *request = (struct form){0};
+    const char *action = actions[rng_below(rng, sizeof actions / sizeof actions[0])];
+    add(request, "do", "%s", action);
+    if (strstr("cut restore flap lossy bit-errors", action))
+        add(request, "link", "%u", (unsigned)rng_below(rng, world->watch.view.links.count));
+    else if (strstr(action, "manager") || strcmp(action, "engine") == 0 ||
+             strcmp(action, "reroute") == 0)
+        add(request, "manager", "%u", (unsigned)rng_below(rng, setup->instances.count));
+    else if (strstr(action, "traffic"))
+        add(request, "flow", "1");
+    else if (strncmp(action, "vm-", 3) == 0)
+        add(request, "name", "vm%u", (unsigned)rng_below(rng, 2));
+    else
+        add(request, "node", "%u", (unsigned)rng_below(rng, setup->topology.nodes.count));
+    add(request, "percent", "%u", (unsigned)rng_below(rng, 60));
+    if (strcmp(action, "engine") == 0)
+        add(request, "engine", "%s", engines[rng_below(rng, 4)]);
+    else
+        add(request, "count", "50");
+}
+
+/* Whether the action was accepted. */
+static bool act(struct world *world, struct form *request)
+{
+    struct control_parameters parameters = {request, get};
+    struct text lines = {0};
+    struct err err = {0};
+    int status = control_statements(&world->watch, &parameters, &lines, &err);
+    for (char *line = lines.data, *next; status == 0 && line && *line; line = next) {
+        next = line + strcspn(line, "\n");
+        if (*next)
+            *next++ = 0;
+        status = live_session_act(&world->session, line, &err);
+    }
+    text_release(&lines);
+    if (status)
+        assert_true(err.message[0] != 0);
+    return status == 0;
+}
+
+static void advance(struct world *world, struct rng *rng)
+{
+    for (unsigned parts = (unsigned)rng_below(rng, 4); parts > 0; parts--) {
+        live_session_advance(&world->session,
+                             live_session_now(&world->session) + rng_below(rng, 500 * TIME_US));
+        versions_read(&world->versions, &world->watch);
+        watch_read(&world->watch);
+    }
+}
+
+/* ---- claims ---- */
+
+static void check_session(unsigned number, uint64_t seed)
+{
+    struct world world;
+    struct rng rng;
+    struct text export = {0};
+    unsigned acted = 0;
+    rng_seed(&rng, seed, number);
+    begin(&world, scenarios[number], seed);
+    for (unsigned tries = 0; acted < ACTIONS && tries < 20 * ACTIONS; tries++) {
+        struct form request;
+        advance(&world, &rng);
+        draw_request(&world, &rng, &request);
+        acted += act(&world, &request);
+    }
+    assert_true(acted >= ACTIONS);
+    assert_null(live_session_halted(&world.session));
+    live_session_advance(&world.session, live_session_now(&world.session) + TIME_MS);
+    live_session_export(&world.session, &export);
+    if (run_whole(export.data) != hash_of(&world))
+        fail_msg("scenario %u, seed %u: another hash with\n%s", number, (unsigned)seed,
+                 export.data);
+    text_release(&export);
+    end(&world);
+}
+
+static void the_export_repeats_a_session(void **unused)
+{
+    (void)unused;
+    for (unsigned i = 0; i < SCENARIOS; i++)
+        for (uint64_t seed = 1; seed <= 2; seed++)
+            check_session(i, seed);
+}
+
+static void going_back_leads_to_the_same_state(void **unused)
+{
+    (void)unused;
+    struct world world;
+    struct err err = {0};
+    struct text before = {0}, after = {0};
+    begin(&world, scenarios[0], 5);
+    live_session_settle(&world.session, TIME_S);
+    live_session_advance(&world.session, 2 * TIME_MS);
+    assert_int_equal(live_session_act(&world.session, "fail link L0_0 3", &err), 0);
+    live_session_advance(&world.session, 4 * TIME_MS);
+    uint64_t middle = hash_of(&world);
+    assert_int_equal(live_session_act(&world.session, "kill sm H0", &err), 0);
+    live_session_advance(&world.session, 6 * TIME_MS);
+    uint64_t last = hash_of(&world);
+    live_session_export(&world.session, &before);
+    assert_int_equal(live_session_seek(&world.session, 4 * TIME_MS - TIME_NS, &err), 0);
+    live_session_advance(&world.session, 4 * TIME_MS - TIME_NS);
+    assert_int_equal(live_session_now(&world.session), 4 * TIME_MS - TIME_NS);
+    live_session_advance(&world.session, 6 * TIME_MS); /* the manager is killed again */
+    assert_int_equal(hash_of(&world), last);
+    live_session_export(&world.session, &after);
+    assert_string_equal(before.data, after.data);
+    assert_int_equal(live_session_seek(&world.session, 3 * TIME_MS, &err), 0);
+    assert_int_equal(live_session_act(&world.session, "mute L0_1", &err), 0);
+    live_session_advance(&world.session, 6 * TIME_MS); /* now without that */
+    text_clear(&after);
+    live_session_export(&world.session, &after);
+    assert_null(strstr(after.data, "kill sm"));
+    assert_non_null(strstr(after.data, "at 3.000000ms mute L0_1"));
+    assert_true(run_whole(after.data) == hash_of(&world) && middle != last);
+    text_release(&before);
+    text_release(&after);
+    end(&world);
+}
+
+/* The member of a JSON object, as text up to the next one. */
+static bool has(const struct text *text, const char *part)
+{
+    return strstr(text->data, part) != NULL;
+}
+
+static void a_path_is_that_of_the_tables(void **unused)
+{
+    (void)unused;
+    struct world world;
+    struct text path = {0};
+    struct err err = {0};
+    begin(&world, "topology clos 2 1 2\nsm H0\nrun until settled\n", 1);
+    const struct topology *topology = &live_session_setup(&world.session)->topology;
+    uint32_t from = topology_find(topology, "H0"), to = topology_find(topology, "H1");
+    path_write(&world.watch, from, to, &path);
+    assert_true(has(&path, "\"reason\":\"no manager has a path"));
+    live_session_settle(&world.session, TIME_S);
+    text_clear(&path);
+    path_write(&world.watch, from, to, &path);
+    assert_true(has(&path, "\"reason\":null") && has(&path, "\"shortest\":2"));
+    assert_true(has(&path, "\"allowed\":true"));
+    /* both middle switches fail: the tables still lead there */
+    assert_int_equal(live_session_act(&world.session, "fail switch S0", &err), 0);
+    assert_int_equal(live_session_act(&world.session, "fail switch S1", &err), 0);
+    text_clear(&path);
+    path_write(&world.watch, from, to, &path);
+    assert_true(has(&path, "does not pass data") && has(&path, "\"shortest\":0"));
+    text_release(&path);
+    end(&world);
+}
+
+static void a_deadlock_is_a_cycle_of_links(void **unused)
+{
+    (void)unused;
+    struct world world;
+    begin(&world,
+          "topology ring 6 hosts=2 speed=SDR\nset data_vls 1\nset buffer 1024\n"
+          "sm S0 engine minhop allow_cycles yes\n"
+          "traffic uniform size 256 arrivals saturated start settled\nrun until settled\n",
+          3);
+    live_session_settle(&world.session, TIME_S);
+    for (unsigned i = 0; i < 200; i++) {
+        live_session_advance(&world.session, live_session_now(&world.session) + 50 * TIME_US);
+        watch_read(&world.watch);
+        if (world.watch.deadlock_since != TIME_NEVER)
+            break;
+    }
+    assert_true(world.watch.deadlock_since != TIME_NEVER);
+    const char *hops = world.publisher.tick.sections[API_DEADLOCK].data;
+    unsigned count = 0;
+    for (const char *at = hops; (at = strstr(at, "\"vl\":")); at++)
+        count++;
+    assert_int_equal(count, 6);
+    end(&world);
+}
+
+static void versions_show_what_moved(void **unused)
+{
+    (void)unused;
+    struct world world;
+    struct err err = {0};
+    struct text text = {0};
+    begin(&world, scenarios[0], 1);
+    live_session_settle(&world.session, TIME_S);
+    versions_read(&world.versions, &world.watch);
+    assert_int_equal(world.versions.items.count, 1);
+    assert_int_equal(live_session_act(&world.session, "fail link L0_0 3", &err), 0);
+    live_session_advance(&world.session, live_session_now(&world.session) + 20 * TIME_MS);
+    versions_read(&world.versions, &world.watch);
+    assert_int_equal(world.versions.items.count, 2);
+    assert_true(world.versions.items.items[1].changed > 0);
+    assert_true(versions_compare(&world.versions, &world.watch, 1, 2, &text));
+    char wanted[64];
+    snprintf(wanted, sizeof wanted, "\"entries\":%u,",
+             (unsigned)world.versions.items.items[1].changed);
+    assert_true(has(&text, wanted));
+    assert_false(versions_compare(&world.versions, &world.watch, 1, 3, &text));
+    text_release(&text);
+    end(&world);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_export_repeats_a_session),
+        cmocka_unit_test(going_back_leads_to_the_same_state),
+        cmocka_unit_test(a_path_is_that_of_the_tables),
+        cmocka_unit_test(a_deadlock_is_a_cycle_of_links),
+        cmocka_unit_test(versions_show_what_moved),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

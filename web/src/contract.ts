@@ -1,0 +1,185 @@
+// The JSON API as its OpenAPI file describes it: only the types.
+
+export interface Info {
+    what: "live" | "sm" | "fabric";
+    version: string;
+    name: string;
+    seed?: number;
+    generation: number;
+    capabilities: string[];
+    engines?: string[];
+}
+
+export interface Topology {
+    generation: number;
+    kind: string;
+    layout: "tree" | "grid" | "dragonfly" | "ring" | "free";
+    nodes: {
+        name: string[]; kind: number[]; guid: string[]; ports: number[]; level: number[]; group: number[];
+        parent: number[]; x: number[]; y: number[];
+    };
+    links: {
+        a: number[]; ap: number[]; b: number[]; bp: number[]; width: number[]; speed: number[]; gbps: number[];
+    };
+    speeds: string[];
+}
+
+export interface Traffic {
+    made: number;
+    delivered: number;
+    travelling: number;
+    waiting: number;
+    unroutable: number;
+    lost: Record<string, number>;
+    throughput: number;
+    latency: number | null;
+    latency_max: number | null;
+    deadlocks: number;
+}
+
+export interface Manager {
+    id: number;
+    node: number;
+    name: string;
+    state: string;
+    phase: string;
+    wave: number;
+    waves: number;
+    draining: boolean;
+    priority: number;
+    engine: string;
+    settled: boolean;
+    nodes: number;
+    change: number | null;
+}
+
+export interface Change {
+    id: number;
+    manager: number;
+    cause: string;
+    fault: number | null;
+    begin: number;
+    routing: number | null;
+    routed: number | null;
+    end: number | null;
+    finished: boolean;
+    gets: number;
+    sets: number;
+    blocks: number;
+    draining: number;
+}
+
+export interface LogEvent { t: number; kind: string; who: string; text: string; node: number | null }
+
+export interface Problem {
+    kind: string;
+    place: string;
+    text: string;
+    severity: number;
+    since: number | null;
+    node: number | null;
+    link: number | null;
+}
+
+export interface Deadlock {
+    t: number;
+    hops: { node: number; port: number; link: number; dir: number; vl: number }[];
+}
+
+export interface Flow { id: number; text: string; running: boolean }
+
+export interface Machine {
+    name: string;
+    node: number | null;
+    state: string;
+    lid: number;
+    moves: number;
+    smps: number;
+    downtime: number | null;
+}
+
+export interface Tick {
+    seq: number;
+    full?: boolean;
+    live?: boolean;
+    t: number;
+    running: boolean;
+    pace: number;
+    behind?: boolean;
+    halted?: string | null;
+    nodes?: [number, number][];
+    links?: [number, number][];
+    waves?: [number, number][];
+    load?: string;
+    wait?: string;
+    vl?: string;
+    errors?: [number, number][];
+    traffic?: Traffic;
+    smps?: number;
+    hash?: string;
+    managers?: Manager[];
+    changes?: Change[];
+    events?: LogEvent[];
+    problems?: Problem[];
+    deadlock?: Deadlock | null;
+    flows?: Flow[];
+    vms?: Machine[];
+    hypervisors?: number[];
+}
+
+export interface Path {
+    from: number;
+    to: number;
+    reason: string | null;
+    dlid: number;
+    sl: number;
+    allowed: boolean;
+    pkey: number | null;
+    hops: { node: number; port: number; link: number; dir: number; vl: number; load: number }[];
+    alternatives: number[][];
+    shortest: number;
+}
+
+export interface History {
+    t: number[];
+    seq: number[];
+    throughput: number[];
+    latency: (number | null)[];
+    lost: number[];
+    smps: number[];
+}
+
+export interface TableVersion {
+    id: number; t: number; manager: number; engine: string; cause: string; entries: number; changed: number;
+}
+
+export interface TableDifference {
+    a: number; b: number; entries: number; switches: [number, number][]; links: [number, number, number, number][];
+}
+
+export interface Routing {
+    engine: string;
+    error?: string | null;
+    vls: number;
+    longest: number;
+    mean_hops: number;
+    max_load: number;
+    mean_load: number;
+    bisection: number;
+    deadlock_free: boolean;
+    changed: number;
+    loads?: string;
+}
+
+export interface Partition { pkey: number; name: string; full: number[]; limited: number[] }
+export interface Group { mlid: number; mgid: string; members: number[]; links: number[] }
+export interface CableDifference { kind: string; text: string; node: number | null; link: number | null }
+
+export interface Action {
+    do: string;
+    link?: number; node?: number; manager?: number; flow?: number; percent?: number; count?: number; ns?: number;
+    t?: number; value?: number; seed?: number; engine?: string; name?: string; pkey?: number; nodes?: number[];
+    limited?: number[]; mgid?: string; text?: string;
+}
+
+export interface ActionResult { t: number; statements: string[] }

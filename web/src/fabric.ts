@@ -1,0 +1,101 @@
+// What the page knows of the fabric: nodes and links by dense index, their states and their figures.
+// store.ts fills it from the API; the graph and the panels read it.
+import type { Topology } from "./contract";
+
+/** Positions in these lists are the numbers of the API. */
+export const NODE_STATES = ["up", "down", "agent mute", "agent slow", "not in the subnet"];
+export const LINK_STATES = ["active", "cut", "down: an end is off", "up, not active", "lossy", "bit errors"];
+export const WAVE_STATES = ["no change", "waits", "being written", "confirmed"];
+
+export interface FabricNode {
+    index: number;
+    name: string;
+    kind: "switch" | "host";
+    guid: string;
+    ports: number;
+    level: number;
+    group: number;
+    x: number;
+    y: number;
+    /** Hosts: the switch that they are folded into; -1: none. */
+    leaf: number;
+    /** Position in NODE_STATES. */
+    state: number;
+    /** Position in WAVE_STATES. */
+    wave: number;
+    links: number[];
+    /** Switches: the hosts folded into this one. */
+    hosts: number[];
+}
+
+export interface FabricLink {
+    index: number;
+    a: number;
+    aPort: number;
+    b: number;
+    bPort: number;
+    rate: string;
+    gbps: number;
+    /** Position in LINK_STATES. */
+    state: number;
+    /** By direction (a to b, b to a): percent of the time in use, percent of the buffers filled, set of VLs. */
+    load: [number, number];
+    wait: [number, number];
+    vls: [number, number];
+    errors: number;
+}
+
+export interface Fabric {
+    kind: string;
+    layout: Topology["layout"];
+    nodes: FabricNode[];
+    links: FabricLink[];
+    switches: number;
+    hosts: number;
+}
+
+export function isDown(link: FabricLink): boolean {
+    return link.state === 1 || link.state === 2;
+}
+
+/** True if the link joins two switches: these are always drawn, links of hosts only unfolded. */
+export function isTrunk(fabric: Fabric, link: FabricLink): boolean {
+    return fabric.nodes[link.a].kind === "switch" && fabric.nodes[link.b].kind === "switch";
+}
+
+export function otherEnd(link: FabricLink, node: number): number {
+    return link.a === node ? link.b : link.a;
+}
+
+export function linkName(fabric: Fabric, link: FabricLink): string {
+    return `${fabric.nodes[link.a].name} port ${link.aPort} – ${fabric.nodes[link.b].name} port ${link.bPort}`;
+}
+
+const SWITCH = 2;
+
+export function makeFabric(topology: Topology): Fabric {
+    const { nodes, links, speeds } = topology;
+    const fabric: Fabric = {
+        kind: topology.kind, layout: topology.layout, switches: 0, hosts: 0,
+        nodes: nodes.name.map((name, index) => ({
+            index, name, kind: nodes.kind[index] === SWITCH ? "switch" : "host", guid: nodes.guid[index],
+            ports: nodes.ports[index], level: nodes.level[index], group: nodes.group[index],
+            x: nodes.x[index], y: nodes.y[index], leaf: nodes.parent[index], state: 0, wave: 0, links: [], hosts: [],
+        })),
+        links: links.a.map((a, index) => ({
+            index, a, aPort: links.ap[index], b: links.b[index], bPort: links.bp[index],
+            rate: `${links.width[index]}x ${speeds[links.speed[index]] ?? "?"}`, gbps: links.gbps[index],
+            state: 0, load: [0, 0], wait: [0, 0], vls: [0, 0], errors: 0,
+        })),
+    };
+    for (const link of fabric.links) {
+        fabric.nodes[link.a].links.push(link.index);
+        if (link.b !== link.a) fabric.nodes[link.b].links.push(link.index);
+    }
+    for (const node of fabric.nodes) {
+        if (node.kind === "switch") fabric.switches++;
+        else fabric.hosts++;
+        if (node.kind === "host" && node.leaf >= 0) fabric.nodes[node.leaf].hosts.push(node.index);
+    }
+    return fabric;
+}

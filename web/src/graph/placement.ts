@@ -1,0 +1,150 @@
+// Positions on the canvas.
+//
+// The API places the switches by structure. Here they are only scaled: both axes to one frame, so that a
+// tree of three rows and 324 columns fills the window as well as a ring does. A row of a tree that is too
+// long to be read is broken into several shorter rows, which keeps neighbours together. Hosts are placed
+// beside their switch: below it in a tree, around it elsewhere.
+import type { Fabric, FabricNode } from "../fabric";
+
+export interface Placement {
+    /** By node index; hosts included. Units are pixels of the window at the first zoom; y grows upwards. */
+    x: Float64Array;
+    y: Float64Array;
+    /** Least distance between two switches: hosts fit into a part of it. */
+    pitch: number;
+    width: number;
+    height: number;
+}
+
+/** Room for the tools above the map, the legend below it, and the names at both sides. */
+const ABOVE = 62, BELOW = 84, BESIDE = 44;
+const LONGEST_ROW = 60;
+/** Columns between two groups of a long row. */
+const GROUP_GAP = 0.7;
+
+/** The frame that the window shows at the first zoom. */
+export function frame(placement: Placement): { x: [number, number]; y: [number, number] } {
+    return { x: [-BESIDE, placement.width + BESIDE], y: [-BELOW, placement.height + ABOVE] };
+}
+
+export function place(fabric: Fabric, windowWidth: number, windowHeight: number): Placement {
+    const count = fabric.nodes.length;
+    const placement: Placement = {
+        x: new Float64Array(count), y: new Float64Array(count), pitch: 0,
+        width: Math.max(200, windowWidth - 2 * BESIDE), height: Math.max(160, windowHeight - ABOVE - BELOW),
+    };
+    const switches = fabric.nodes.filter(node => node.kind === "switch" || node.leaf < 0);
+    const rows = rowsOf(switches);
+    if (fabric.layout === "tree" && rows.some(row => row.length > LONGEST_ROW)) placeLongRows(rows, placement);
+    else scale(switches, placement);
+    placement.pitch = leastDistance(switches, placement);
+    for (const node of switches) placeHosts(fabric, node, placement);
+    return placement;
+}
+
+/** Switches by y, each row ordered by x. */
+function rowsOf(switches: FabricNode[]): FabricNode[][] {
+    const rows = new Map<number, FabricNode[]>();
+    for (const node of switches) {
+        const key = Math.round(node.y * 1000);
+        const row = rows.get(key);
+        if (row) row.push(node);
+        else rows.set(key, [node]);
+    }
+    return [...rows.entries()].sort((one, other) => one[0] - other[0])
+        .map(([, row]) => row.sort((one, other) => one.x - other.x));
+}
+
+function scale(switches: FabricNode[], placement: Placement): void {
+    const xs = switches.map(node => node.x), ys = switches.map(node => node.y);
+    const left = Math.min(...xs), right = Math.max(...xs), top = Math.min(...ys), bottom = Math.max(...ys);
+    for (const node of switches) {
+        placement.x[node.index] = right > left ? (node.x - left) / (right - left) * placement.width
+            : placement.width / 2;
+        // Sigma's y axis points upwards, the API's downwards.
+        placement.y[node.index] = bottom > top ? (bottom - node.y) / (bottom - top) * placement.height
+            : placement.height / 2;
+    }
+}
+
+/** Lines of the block of a row: about a tenth of its columns, and such that the columns of a group are equally long. */
+function depthOf(row: FabricNode[]): number {
+    const ideal = Math.max(1, Math.round(Math.sqrt(row.length / 10)));
+    const group = row[0].group < 0 ? row.length : row.filter(node => node.group === row[0].group).length;
+    return Math.ceil(group / Math.ceil(group / ideal));
+}
+
+/** A row of n switches becomes a block: columns of `depth` switches in the order of the row, with a gap between
+ * groups (the pods of a tree). */
+function placeLongRows(rows: FabricNode[][], placement: Placement): void {
+    const depth = rows.map(depthOf);
+    const total = depth.reduce((sum, lines) => sum + lines, 0);
+    const gap = total * 0.75 / Math.max(1, rows.length - 1);
+    const unit = placement.height / (total + gap * (rows.length - 1));
+    let y = placement.height;
+    rows.forEach((row, level) => {
+        const lines = depth[level];
+        const column = new Float64Array(row.length), line = new Float64Array(row.length);
+        let at = -1, filled = lines;
+        row.forEach((node, index) => {
+            const next = index > 0 && node.group !== row[index - 1].group;
+            if (next && node.group >= 0) { at += 1 + GROUP_GAP; filled = 0; }
+            else if (filled === lines) { at += 1; filled = 0; }
+            column[index] = at;
+            line[index] = filled++;
+        });
+        row.forEach((node, index) => {
+            placement.x[node.index] = (column[index] + 0.5) / (at + 1) * placement.width;
+            placement.y[node.index] = y - (line[index] + 0.5) * unit;
+        });
+        y -= (lines + gap) * unit;
+    });
+}
+
+/** Least distance between two switches, by a grid of buckets. */
+function leastDistance(switches: FabricNode[], placement: Placement): number {
+    const cell = Math.sqrt(placement.width * placement.height / Math.max(1, switches.length));
+    const buckets = new Map<string, number[]>();
+    let least = Math.max(placement.width, placement.height) / 4;
+    for (const { index } of switches) {
+        const column = Math.floor(placement.x[index] / cell), row = Math.floor(placement.y[index] / cell);
+        for (let dx = -1; dx <= 1; dx++)
+            for (let dy = -1; dy <= 1; dy++)
+                for (const other of buckets.get(`${column + dx},${row + dy}`) ?? []) {
+                    const distance = Math.hypot(placement.x[index] - placement.x[other],
+                        placement.y[index] - placement.y[other]);
+                    if (distance > 1e-6 && distance < least) least = distance;
+                }
+        const key = `${column},${row}`;
+        const bucket = buckets.get(key);
+        if (bucket) bucket.push(index);
+        else buckets.set(key, [index]);
+    }
+    return least;
+}
+
+/** Farthest distance of hosts from their switch, so that those at the edge are in the window. */
+const HOST_DISTANCE = 32;
+
+/** Hosts in rows below a leaf of a tree, else on a circle around their switch. */
+function placeHosts(fabric: Fabric, leaf: FabricNode, placement: Placement): void {
+    const hosts = leaf.hosts, { x, y, pitch } = placement;
+    const distance = Math.min(pitch * 0.35, HOST_DISTANCE);
+    if (fabric.layout === "tree") {
+        const columns = Math.min(hosts.length, Math.max(4, Math.ceil(Math.sqrt(hosts.length * 2))));
+        const step = Math.min(pitch * 0.8, 2.4 * HOST_DISTANCE) / columns;
+        hosts.forEach((host, at) => {
+            const inRow = Math.min(columns, hosts.length - Math.floor(at / columns) * columns);
+            x[host] = x[leaf.index] + (at % columns - (inRow - 1) / 2) * step;
+            y[host] = y[leaf.index] - distance - Math.floor(at / columns) * Math.min(step, 13);
+        });
+        return;
+    }
+    hosts.forEach((host, at) => {
+        // The first host outside, away from the middle of the picture.
+        const outwards = Math.atan2(y[leaf.index] - placement.height / 2, x[leaf.index] - placement.width / 2);
+        const angle = outwards + 2 * Math.PI * (at - (hosts.length - 1) / 2) / Math.max(hosts.length, 5);
+        x[host] = x[leaf.index] + Math.cos(angle) * distance;
+        y[host] = y[leaf.index] + Math.sin(angle) * distance;
+    });
+}

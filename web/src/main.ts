@@ -1,0 +1,284 @@
+// Start of the page: makes the parts, and connects the store with them.
+import "./style.css";
+import { formatAddress, parseAddress, type ViewAddress } from "./address";
+import { keepToken } from "./api";
+import { App, type Panel } from "./app";
+import { suggest } from "./chooser";
+import { byId, button, fill, h, notify, swatch } from "./dom";
+import { count, moment } from "./format";
+import { linkLegend, TITLES, type Colouring } from "./graph/colour";
+import { GraphView, type Selection } from "./graph/view";
+import { bindKeys } from "./keys";
+import { changePanel } from "./panels/change";
+import { exportPanel } from "./panels/export";
+import { machinesPanel } from "./panels/machines";
+import { managersPanel } from "./panels/managers";
+import { groupsPanel, partitionsPanel } from "./panels/partitions";
+import { pathPanel, type PathPanel } from "./panels/path";
+import { placePanel } from "./panels/place";
+import { cablingPanel, problemsPanel } from "./panels/problems";
+import { tablesPanel } from "./panels/tables";
+import { whatifPanel } from "./panels/whatif";
+import { Plots } from "./plots";
+import { Store, type Delta } from "./store";
+import { Transport } from "./transport";
+
+const PANEL_INTERVAL = 200; /* ms between two drawings of a panel or the legend */
+
+class Page {
+    private readonly store = new Store();
+    private readonly view = new GraphView(byId("graph"));
+    private readonly app = new App(this.store, this.view);
+    private readonly transport = new Transport(this.app);
+    private readonly plots = new Plots(this.app, t => void this.transport.show(t));
+    private readonly path: PathPanel = pathPanel(this.app);
+    private readonly panels: Panel[] = [
+        placePanel(this.app, (node, end) => this.path.set(end, node)), changePanel(this.app), managersPanel(this.app),
+        problemsPanel(this.app), this.path, tablesPanel(this.app), whatifPanel(this.app), machinesPanel(this.app),
+        partitionsPanel(this.app, () => this.app.show("path")), groupsPanel(this.app), cablingPanel(this.app),
+        exportPanel(this.app, () => `${location.origin}/${this.address()}`),
+    ];
+    private shown: Panel | null = null;
+    private pending: Delta | null = null;
+    private addressTimer = 0;
+    private wanted: ViewAddress = parseAddress(location.hash);
+
+    async start(): Promise<void> {
+        if (this.wanted.token) {
+            keepToken(this.wanted.token);
+            history.replaceState(null, "", formatAddress(this.wanted));
+        }
+        setTheme(storedTheme());
+        this.view.themeChanged();
+        this.connect();
+        try {
+            await this.store.load();
+        } catch (error) {
+            byId("connection").textContent = "no server";
+            this.app.report(error);
+            return;
+        }
+        await this.restore(this.wanted);
+        document.documentElement.dataset.ready = "yes";
+    }
+
+    private connect(): void {
+        this.store.onTopology = () => this.topologyChanged();
+        this.store.onConnection = () => this.showConnection();
+        this.store.observe(delta => this.changed(delta));
+        this.view.onSelect = selection => this.app.select(selection);
+        this.view.onView = () => this.saveAddress();
+        this.app.onSelection = () => this.selectionChanged();
+        this.app.onTab = () => this.showTab();
+        const colouring = byId<HTMLSelectElement>("colouring");
+        colouring.addEventListener("change", () => this.setColouring(colouring.value as Colouring));
+        byId("zoom-in").addEventListener("click", () => this.view.zoom(0.6));
+        byId("zoom-out").addEventListener("click", () => this.view.zoom(1.6));
+        byId("zoom-fit").addEventListener("click", () => this.view.fit());
+        byId("theme").addEventListener("click", () => this.toggleTheme());
+        matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { setTheme(storedTheme()); this.themeChanged(); });
+        const find = byId<HTMLInputElement>("find");
+        suggest(find, byId("found"), () => this.store.fabric, () => true, node => {
+            find.value = "";
+            find.blur();
+            this.app.select({ kind: "node", index: node.index }, true);
+        });
+        bindKeys(this.app, this.transport, () => this.toggleTheme(), () => this.offered().map(panel => panel.id));
+        new ResizeObserver(() => this.plots.resize()).observe(byId("timeline"));
+    }
+
+    private offered(): Panel[] {
+        return this.panels.filter(panel => (!panel.needs || this.store.can(panel.needs)) && !(panel.managed && this.store.info.what === "fabric"));
+    }
+
+    private topologyChanged(): void {
+        const { info, fabric } = this.store;
+        const name = info.name.split("/").pop() || info.name;
+        document.title = `weft: ${name}`;
+        fill(byId("fabric-name"), name);
+        fill(byId("counts"), `${count(fabric.switches)} switches, ${count(fabric.hosts)} hosts, ${count(fabric.links.length)} links`);
+        this.transport.build();
+        this.drawTabs();
+        this.view.setFabric(fabric, this.view.fabric !== undefined && this.view.fabric.nodes.length === fabric.nodes.length);
+        this.plots.build(byId("timeline").querySelector<HTMLElement>(".plots"));
+        this.showTab();
+    }
+
+    private showConnection(): void {
+        const badge = byId("connection");
+        badge.textContent = this.store.connected ? "connected" : "disconnected";
+        badge.className = `badge ${this.store.connected ? "good" : "bad"}`;
+    }
+
+    /** Draws what a tick changed: the map at once, panels and legend at most every PANEL_INTERVAL. */
+    private changed(delta: Delta): void {
+        const measured = this.view.colouring === "load" || this.view.colouring === "wait" || this.view.colouring === "vl";
+        if (delta.members.has("managers")) this.view.setMasters([this.store.master()]);
+        else if (delta.figures && measured) this.view.repaint();
+        else {
+            if (delta.nodes.size) this.view.updateNodes([...delta.nodes]);
+            if (delta.links.size) this.view.updateLinks([...delta.links]);
+        }
+        if (delta.members.has("deadlock")) this.showDeadlock();
+        this.transport.update();
+        this.plots.update(delta.members.has("seq") && this.store.past);
+        if (this.pending) {
+            for (const member of delta.members) this.pending.members.add(member);
+            return;
+        }
+        this.pending = { ...delta, members: new Set(delta.members) };
+        setTimeout(() => this.drawPanels(), PANEL_INTERVAL);
+    }
+
+    private drawPanels(): void {
+        const delta = this.pending;
+        this.pending = null;
+        if (!delta) return;
+        this.shown?.update?.(delta);
+        this.drawLegend();
+        this.drawBadges();
+    }
+
+    private showDeadlock(): void {
+        const { deadlock } = this.store.tick;
+        const alarm = byId("alarm");
+        this.view.mark("deadlock", deadlock?.hops.map(hop => ({ link: hop.link, from: hop.node, colour: "bad", width: 5, label: `VL ${hop.vl}` })) ?? []);
+        if (!deadlock) { alarm.hidden = true; return; }
+        fill(alarm, h("span", {}, `Deadlock at ${moment(deadlock.t)}: ${deadlock.hops.length} buffers wait for each other`),
+            button("Show", () => this.app.select({ kind: "link", index: deadlock.hops[0].link }, true)));
+        alarm.hidden = false;
+    }
+
+    private setColouring(colouring: Colouring): void {
+        byId<HTMLSelectElement>("colouring").value = colouring;
+        this.view.setColouring(colouring);
+        this.drawLegend();
+        this.saveAddress();
+    }
+
+    private drawLegend(): void {
+        const { colouring } = this.view;
+        const rows = linkLegend(this.store.fabric, colouring).map(row => h("span", { class: "row", "data-step": row.label },
+            swatch(row.colour), `${row.label} `, h("span", { class: "quiet number" }, count(row.count))));
+        const waves = this.store.fabric.nodes.some(node => node.wave > 0);
+        fill(byId("legend"), h("span", { class: "title" }, TITLES[colouring]), rows,
+            waves && [["waiting", "tables wait"], ["written", "being written"], ["confirmed", "confirmed"]].map(([colour, label]) =>
+                h("span", { class: "row" }, swatch(colour, true), label)));
+    }
+
+    // Tabs.
+
+    private drawTabs(): void {
+        fill(byId("tabs"), this.offered().map((panel, at) => h("button", {
+            type: "button", role: "tab", id: `tab-${panel.id}`, "aria-controls": "panel", title: at < 9 ? `${panel.title} (${at + 1})` : panel.title,
+            onclick: () => this.app.show(panel.id),
+        }, panel.title, h("span", { class: "count" }))));
+        byId("tabs").onkeydown = event => {
+            const step = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
+            if (!step) return;
+            const ids = this.offered().map(panel => panel.id);
+            this.app.show(ids[(ids.indexOf(this.app.tab) + step + ids.length) % ids.length]);
+            byId(`tab-${this.app.tab}`).focus();
+        };
+    }
+
+    private drawBadges(): void {
+        for (const panel of this.offered()) {
+            const badge = document.querySelector(`#tab-${panel.id} .count`);
+            const number = panel.badge?.() ?? 0;
+            if (badge) badge.textContent = number > 0 ? String(number) : "";
+        }
+    }
+
+    private showTab(): void {
+        const panel = this.offered().find(one => one.id === this.app.tab) ?? this.panels[0];
+        if (this.shown && this.shown !== panel) this.shown.leave?.();
+        this.shown = panel;
+        for (const tab of byId("tabs").children) {
+            const chosen = tab.id === `tab-${panel.id}`;
+            tab.setAttribute("aria-selected", String(chosen));
+            tab.setAttribute("tabindex", chosen ? "0" : "-1");
+        }
+        const place = byId("panel");
+        place.setAttribute("aria-labelledby", `tab-${panel.id}`);
+        place.scrollTop = 0;
+        panel.render(place);
+        this.saveAddress();
+    }
+
+    private selectionChanged(): void {
+        const stays = ["groups", "tables", "cabling", "problems", "machines", "export"];
+        if (this.app.selection && !stays.includes(this.app.tab)) this.app.show("place");
+        else if (this.app.tab === "place") this.showTab();
+        this.saveAddress();
+    }
+
+    // The address of this view.
+
+    private address(): string {
+        const { x, y, ratio } = this.view.sigma.getCamera().getState();
+        const { selection } = this.app, ends = this.path.ends();
+        return formatAddress({
+            tab: this.app.tab, colour: this.view.colouring,
+            select: selection ? `${selection.kind === "node" ? "n" : "l"}${selection.index}` : undefined,
+            camera: Math.abs(ratio - 1) + Math.abs(x - 0.5) + Math.abs(y - 0.5) > 1e-3 ? [x, y, ratio] : undefined,
+            t: this.store.past ? this.store.tick.t : undefined,
+            path: ends.from >= 0 && ends.to >= 0 ? [ends.from, ends.to] : undefined,
+        });
+    }
+
+    private saveAddress(): void {
+        clearTimeout(this.addressTimer);
+        this.addressTimer = window.setTimeout(() => {
+            if (document.documentElement.dataset.ready) history.replaceState(null, "", this.address());
+        }, 300);
+    }
+
+    private async restore(view: ViewAddress): Promise<void> {
+        const { fabric } = this.store;
+        if (view.colour && view.colour in TITLES) this.setColouring(view.colour as Colouring);
+        else this.drawLegend();
+        if (view.camera) this.view.sigma.getCamera().setState({ x: view.camera[0], y: view.camera[1], ratio: view.camera[2] });
+        if (view.select) {
+            const selection: Selection = { kind: view.select[0] === "n" ? "node" : "link", index: Number(view.select.slice(1)) };
+            if ((selection.kind === "node" ? fabric.nodes : fabric.links)[selection.index]) this.app.select(selection);
+        }
+        if (view.path && view.path.every(node => fabric.nodes[node]?.kind === "host")) {
+            this.path.set("from", view.path[0]);
+            this.path.set("to", view.path[1]);
+        }
+        if (view.tab) this.app.show(view.tab);
+        if (view.t !== undefined && this.store.can("history")) await this.transport.show(view.t);
+    }
+
+    private toggleTheme(): void {
+        const theme = document.documentElement.dataset.theme === "dark" ? "light" : "dark";
+        try { localStorage.setItem("weft-theme", theme); } catch { /* not kept */ }
+        setTheme(theme);
+        this.themeChanged();
+    }
+
+    private themeChanged(): void {
+        this.view.themeChanged();
+        this.plots.build(byId("timeline").querySelector<HTMLElement>(".plots"));
+    }
+
+    /** For the tests: the parts of the page. */
+    parts() {
+        return { store: this.store, view: this.view, app: this.app };
+    }
+}
+
+function storedTheme(): string {
+    let theme: string | null = null;
+    try { theme = localStorage.getItem("weft-theme"); } catch { /* not kept */ }
+    return theme ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
+}
+
+function setTheme(theme: string): void {
+    document.documentElement.dataset.theme = theme;
+}
+
+const page = new Page();
+(window as unknown as { weft: unknown }).weft = page.parts();
+page.start().catch((error: unknown) => notify(String(error), "error"));

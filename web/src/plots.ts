@@ -1,0 +1,113 @@
+// Throughput, latency and losses over virtual time. A click shows that moment. uPlot draws them; a line marks
+// the moment that is shown, bands mark the phases of the changes.
+import uPlot from "uplot";
+import type { App } from "./app";
+import { h } from "./dom";
+import { duration, rate } from "./format";
+import { phases } from "./panels/change";
+
+interface PlotSpec { title: string; values: (app: App) => (number | null)[]; format: (value: number) => string; colour: string }
+
+const SPECS: PlotSpec[] = [
+    { title: "Throughput", values: app => app.store.series.throughput, format: rate, colour: "vl-0" },
+    { title: "Latency", values: app => app.store.series.latency, format: duration, colour: "vl-4" },
+    { title: "Packets lost", values: app => app.store.series.lost, format: value => String(Math.round(value)), colour: "bad" },
+];
+
+const INTERVAL = 200;
+
+export class Plots {
+    private plots: uPlot[] = [];
+    private place: HTMLElement | null = null;
+    private drawn = 0;
+    private timer = 0;
+
+    constructor(private readonly app: App, private readonly onMoment: (t: number) => void) {}
+
+    /** Makes the plots anew: for another server, theme or size. */
+    build(place: HTMLElement | null): void {
+        for (const plot of this.plots) plot.destroy();
+        this.plots = [];
+        this.place = place;
+        if (!place) return;
+        const holders = SPECS.map(() => h("div", { class: "plot" }));
+        place.replaceChildren(...holders);
+        if (!place.clientWidth) return;
+        this.plots = SPECS.map((spec, at) => this.make(spec, holders[at]));
+        this.update(true);
+    }
+
+    resize(): void {
+        if (!this.place) return;
+        if (this.place.clientWidth && !this.plots.length) this.build(this.place);
+        this.plots.forEach((plot, at) => {
+            const holder = this.place!.children[at] as HTMLElement;
+            if (holder.clientWidth) plot.setSize({ width: holder.clientWidth, height: 82 });
+        });
+    }
+
+    /** Draws new data, at most every INTERVAL ms. */
+    update(force = false): void {
+        if (!this.plots.length) return;
+        const wait = force ? 0 : this.drawn + INTERVAL - performance.now();
+        if (wait > 0) {
+            this.timer ||= window.setTimeout(() => { this.timer = 0; this.update(true); }, wait);
+            return;
+        }
+        this.drawn = performance.now();
+        const t = this.app.store.series.t.map(value => value / 1e6);
+        this.plots.forEach((plot, at) => plot.setData([t, SPECS[at].values(this.app)] as uPlot.AlignedData));
+    }
+
+    private make(spec: PlotSpec, holder: HTMLElement): uPlot {
+        const colour = (name: string) => this.app.view.palette.get(name);
+        const axis = { stroke: colour("quiet"), grid: { stroke: colour("line"), width: 1 }, ticks: { show: false }, font: "10px system-ui, sans-serif" };
+        const plot = new uPlot({
+            width: Math.max(120, holder.clientWidth), height: 82, title: spec.title,
+            legend: { show: false },
+            cursor: { sync: { key: "time" }, drag: { x: false, y: false }, points: { show: false } },
+            scales: { x: { time: false }, y: { range: (_plot, _low, high) => [0, high > 0 ? high * 1.1 : 1] } },
+            series: [{}, { stroke: colour(spec.colour), width: 1.5, fill: `color-mix(in srgb, ${colour(spec.colour)} 15%, transparent)`, points: { show: false }, spanGaps: false }],
+            axes: [
+                { ...axis, size: 18, values: (_plot, values) => values.map(value => `${value} ms`), space: 70 },
+                { ...axis, size: 66, values: (_plot, values) => values.map(value => spec.format(value)), space: 22 },
+            ],
+            hooks: { drawClear: [plot => this.drawBands(plot)], draw: [plot => this.drawMoment(plot)] },
+        }, [[], []], holder);
+        plot.over.setAttribute("role", "img");
+        plot.over.setAttribute("aria-label", `${spec.title} over time`);
+        plot.over.addEventListener("click", () => {
+            const left = plot.cursor.left ?? -1;
+            if (left >= 0) this.onMoment(plot.posToVal(left, "x") * 1e6);
+        });
+        return plot;
+    }
+
+    private drawBands(plot: uPlot): void {
+        const { left, width, top, height } = plot.bbox;
+        for (const change of (this.app.store.tick.changes ?? []).slice(-10))
+            for (const phase of phases(change, this.app.store.tick.t)) {
+                const from = Math.max(left, plot.valToPos(phase.from / 1e6, "x", true));
+                const to = Math.min(left + width, plot.valToPos(phase.to / 1e6, "x", true));
+                if (to <= left || from >= left + width) continue;
+                plot.ctx.save();
+                plot.ctx.globalAlpha = 0.22;
+                plot.ctx.fillStyle = this.app.view.palette.get(phase.colour);
+                plot.ctx.fillRect(from, top, Math.max(1, to - from), height);
+                plot.ctx.restore();
+            }
+    }
+
+    private drawMoment(plot: uPlot): void {
+        if (!this.app.store.past) return;
+        const x = plot.valToPos(this.app.store.tick.t / 1e6, "x", true);
+        plot.ctx.save();
+        plot.ctx.strokeStyle = this.app.view.palette.get("accent");
+        plot.ctx.lineWidth = 2;
+        plot.ctx.beginPath();
+        plot.ctx.moveTo(x, plot.bbox.top);
+        plot.ctx.lineTo(x, plot.bbox.top + plot.bbox.height);
+        plot.ctx.stroke();
+        plot.ctx.restore();
+    }
+}
