@@ -33,7 +33,7 @@ busy_port() { # another program has the address
     background python3 -c 'import socket, time
 server = socket.create_server(("127.0.0.1", 0))
 print(server.getsockname()[1], flush=True)
-time.sleep(600)' >busy.out
+time.sleep(600)' >busy.out 2>&1
     local other=$background_id port
     wait_until 20 test -s busy.out && port=$(cat busy.out) || return
     manager_starts --metrics "$port" --control "$work/busy.sock" || return
