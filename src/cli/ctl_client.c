@@ -108,6 +108,8 @@ static int exchange(const struct ctl_sockets *sockets, const struct option_value
         skip = 0;
     }
     close(fd);
+    if (stream && status == 0 && answer.result >= 0 && got <= 0)
+        status = err_set(err, EIO, "the manager has closed the connection");
     return status;
 }
 

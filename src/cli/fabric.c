@@ -191,6 +191,14 @@ static void block_signals(sigset_t *before)
     signal(SIGXFSZ, SIG_IGN); /* a capture may exceed the file size limit */
 }
 
+static void print_metrics_command(const char *address)
+{
+    if (strncmp(address, "unix:", 5) == 0)
+        printf("  curl --unix-socket %s http://localhost/metrics\n", address + 5);
+    else
+        printf("  curl %s/metrics\n", address);
+}
+
 /* ---- main ---- */
 
 static int serve_fabric(const struct fabric_arguments *arguments, struct fabric *fabric,
@@ -231,7 +239,7 @@ static int serve_fabric(const struct fabric_arguments *arguments, struct fabric 
                "  weft ctl status\n",
                dir.socket, dir.socket, preload);
         if (arguments->metrics)
-            printf("  curl %s/metrics\n", server_metrics_address(server));
+            print_metrics_command(server_metrics_address(server));
         if (arguments->web)
             printf("  %s\n", server_web_url(server));
         fflush(stdout);

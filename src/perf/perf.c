@@ -102,6 +102,11 @@ void perf_configure(struct perf *perf, const struct perf_config *config)
     perf->next_round_at = 0;
 }
 
+bool perf_has_begun(const struct perf *perf)
+{
+    return perf->round_at != 0;
+}
+
 void perf_yield(struct perf *perf, uint64_t now)
 {
     perf->yield_until = now + yield_time;

@@ -69,6 +69,7 @@ bool perf_next_finding(struct perf *perf, struct perf_finding *finding);
 /* The owner serves others now: requests are sent slowly for some milliseconds. */
 void perf_yield(struct perf *perf, uint64_t now);
 
+bool perf_has_begun(const struct perf *perf); /* the first round, since the last perf_reset() */
 /* Whether rounds read this port now. */
 bool perf_reads_port(const struct perf *perf, const struct subnet *subnet, uint32_t port);
 /* The counters and the last hour of a port of the subnet; NULL: it was never read. A port that is

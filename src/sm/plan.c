@@ -150,7 +150,7 @@ static void take_snapshot(struct sm *sm, struct sm_job *job, enum plan_reason re
     if (plan_current(sm) && sm->config.policy->keeps_old_entries &&
         plan_current(sm)->routes.top_lid > shape.top_lid)
         shape.top_lid = plan_current(sm)->routes.top_lid;
-    routes_init(&job->before, &shape, "actual");
+    routes_init(&job->before, &shape, "adopted"); /* if these tables stay in force */
     for (uint32_t at = 0; at < job->before.switch_count; at++)
         job->has_before |= copy_known_blocks(
             node_at(sm, job->nodes.items[at])->tables, routes_row(&job->before, at),
@@ -492,7 +492,8 @@ void plan_take_routes(struct sm *sm)
     plan->received = NULL;
     plan->broken_off = false;
     if (job->routes.note[0])
-        sm_log(sm, SM_EVENT_CHANGE, "%s: %s", job->engine->name, job->routes.note);
+        sm_log(sm, SM_EVENT_CHANGE, "%s: %s",
+               job->repaired ? job->routes.engine : job->engine->name, job->routes.note);
 }
 
 /* Tables that are all acknowledged stay in force, whatever the next plan is. */

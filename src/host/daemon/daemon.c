@@ -269,6 +269,8 @@ static void wait_for_input(struct daemon *daemon, uint64_t now)
         until = vswitch_deadline(daemon->machines);
     if (performance_deadline(daemon->perf, daemon->sm) < until)
         until = performance_deadline(daemon->perf, daemon->sm);
+    if (daemon->metrics_at < until)
+        until = daemon->metrics_at;
     if (sa_deadline(daemon->sa) < until)
         until = sa_deadline(daemon->sa);
     if (daemon_files_deadline(daemon) < until)
@@ -370,9 +372,9 @@ static void run_loop(struct daemon *daemon)
             daemon->watched[WATCH_CONTROL].revents = 0;
             serve_control(daemon, now);
         }
-        if (daemon->watched[WATCH_HTTP].revents) {
+        if (daemon->watched[WATCH_HTTP].revents || daemon->metrics_at <= now) {
             daemon->watched[WATCH_HTTP].revents = 0;
-            daemon_serve_metrics(daemon);
+            daemon_serve_metrics(daemon, now);
         }
         if (daemon->watched[WATCH_WEB].revents) {
             daemon->watched[WATCH_WEB].revents = 0;

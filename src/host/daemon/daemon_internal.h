@@ -62,6 +62,7 @@ struct daemon {
     uint64_t fabric_generation; /* last passed to the manager */
     struct sm_counts counted;
     struct daemon_metrics *metrics; /* NULL: not served */
+    uint64_t metrics_at;            /* the next attempt to listen; TIME_NEVER: none */
     struct daemon_web *web;         /* NULL: not served */
     struct manager_totals totals;
 };
@@ -83,12 +84,13 @@ int daemon_open_log(struct daemon *daemon, const struct config *config, struct e
 /* Frees old configurations; no job may be running. */
 void daemon_free_retired(struct daemon *daemon);
 
-/* Starts the HTTP server for metrics, if the configuration asks for it. */
-int daemon_open_metrics(struct daemon *daemon, struct err *err);
+/* Starts the HTTP server for metrics, if the configuration asks for it. An address that cannot be
+ * used is logged and tried again later: the subnet needs a manager. */
+void daemon_open_metrics(struct daemon *daemon, uint64_t now);
 void daemon_close_metrics(struct daemon *daemon);
 int daemon_metrics_fd(const struct daemon *daemon); /* -1: none */
 /* Answers one scrape that waits. */
-void daemon_serve_metrics(struct daemon *daemon);
+void daemon_serve_metrics(struct daemon *daemon, uint64_t now);
 /* Counts a trap that was received. */
 void daemon_count_trap(struct daemon *daemon, const struct sm_message *message);
 

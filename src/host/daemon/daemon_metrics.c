@@ -18,13 +18,14 @@
 
 static const uint64_t ports_interval = NS_PER_S;
 static const uint64_t change_interval = 5 * NS_PER_S; /* while a change is under way */
+static const uint64_t retry_interval = 5 * NS_PER_S;  /* if the address is in use */
 
 struct daemon_metrics {
     struct http_server *server;
     struct http_route routes[2];
     struct port_metrics *ports; /* the last copy */
     struct ports_version {
-        uint64_t generation, paths, rounds, lids;
+        uint64_t master, generation, paths, rounds, lids;
     } version; /* of that copy */
     uint64_t copied_at, copy_ns;
 };
@@ -78,6 +79,8 @@ static void copy_node(const struct daemon *daemon, struct port_metrics *metrics,
     *(is_switch ? &metrics->switches : &metrics->adapters) += 1;
 }
 
+/* A standby only counts nodes and links: joins by (guid, port) fail if the ports of the master
+ * appear a second time. */
 static struct port_metrics *copy_ports(const struct daemon *daemon)
 {
     const struct subnet *subnet = sm_subnet(daemon->sm);
@@ -99,6 +102,8 @@ static struct port_metrics *copy_ports(const struct daemon *daemon)
         metrics->links += peer > i;
     }
     mem_free(rows);
+    if (sm_state(daemon->sm) != SM_MASTER)
+        metrics->devices.count = metrics->ports.count = 0;
     return metrics;
 }
 
@@ -111,6 +116,7 @@ static void update_ports(struct daemon *daemon)
     perf_counts(daemon->perf, &counts);
     sm_counts(daemon->sm, &smps);
     struct ports_version version = {
+        .master = sm_state(daemon->sm) == SM_MASTER,
         .generation = sm_subnet(daemon->sm)->generation,
         .paths = sm_paths(daemon->sm).generation,
         .rounds = counts.rounds,
@@ -185,10 +191,8 @@ static void answer_root(void *context, const struct http_request *request,
     text_puts(&response->body, "weft sm: metrics are at /metrics\n");
 }
 
-int daemon_open_metrics(struct daemon *daemon, struct err *err)
+static int start_server(struct daemon *daemon, struct err *err)
 {
-    if (!daemon->config->metrics || daemon->options->once)
-        return 0;
     struct daemon_metrics *metrics = mem_zalloc(1, sizeof *metrics);
     metrics->routes[0] = (struct http_route){.method = "GET",
                                              .path = "/metrics",
@@ -204,8 +208,27 @@ int daemon_open_metrics(struct daemon *daemon, struct err *err)
         return status;
     }
     daemon->metrics = metrics;
-    event_log_write(&daemon->log, "metrics", "at %s/metrics", http_server_address(metrics->server));
     return 0;
+}
+
+void daemon_open_metrics(struct daemon *daemon, uint64_t now)
+{
+    struct err err = {0};
+    bool again = daemon->metrics_at != 0;
+    daemon->metrics_at = TIME_NEVER;
+    if (!daemon->config->metrics || daemon->options->once)
+        return;
+    if (start_server(daemon, &err) == 0) {
+        daemon->watched[WATCH_HTTP].fd = daemon_metrics_fd(daemon);
+        event_log_write(&daemon->log, "metrics", "at %s/metrics",
+                        http_server_address(daemon->metrics->server));
+        return;
+    }
+    daemon->metrics_at = now + retry_interval;
+    if (!again)
+        event_log_write(&daemon->log, "error",
+                        "no metrics: %s; the manager tries again every 5 s (key 'metrics')",
+                        err.message);
 }
 
 void daemon_close_metrics(struct daemon *daemon)
@@ -223,8 +246,10 @@ int daemon_metrics_fd(const struct daemon *daemon)
     return daemon->metrics ? http_server_fd(daemon->metrics->server) : -1;
 }
 
-void daemon_serve_metrics(struct daemon *daemon)
+void daemon_serve_metrics(struct daemon *daemon, uint64_t now)
 {
+    if (daemon->metrics_at <= now)
+        daemon_open_metrics(daemon, now);
     if (daemon->metrics)
         http_server_serve(daemon->metrics->server);
 }

@@ -130,7 +130,7 @@ static int open_port(struct daemon *daemon, struct err *err)
                 return 0;
         if (daemon->control)
             manager_control_serve(daemon->control, daemon_clock_ns(), &(struct manager_access){0});
-        daemon_serve_metrics(daemon);
+        daemon_serve_metrics(daemon, daemon_clock_ns());
         daemon_serve_web(daemon);
     }
 }
@@ -175,7 +175,7 @@ int daemon_open_all(struct daemon *daemon, struct err *err)
         daemon->log.observer = daemon->control;
     }
     if (status == 0)
-        status = daemon_open_metrics(daemon, err);
+        daemon_open_metrics(daemon, daemon_clock_ns());
     if (status == 0)
         status = daemon_open_web(daemon, err);
     if (status == 0)

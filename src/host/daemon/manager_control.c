@@ -306,17 +306,20 @@ static int run_command(struct call *call, struct text *out)
     if (call->count == 2 && strcmp(command, "handover") == 0 &&
         strcmp(call->words[1], "status") == 0)
         return answer_handover(call, out);
+    bool master = sm_state(call->sm) == SM_MASTER;
+    bool counters = strcmp(command, "counters") == 0, top = strcmp(command, "top") == 0;
     struct perf_command perf = perf_command_of(call);
-    if (strcmp(command, "counters") == 0)
+    if ((counters || top) && !master)
+        return refuse_command(out, "only the master reads counters; this manager is not master");
+    if (counters)
         return perf_command_counters(&perf, &call->counters, out);
-    if (strcmp(command, "top") == 0)
+    if (top)
         return perf_command_top(&perf, out);
     if (call->count != 1)
         return refuse_command(
             out, "the manager's commands are single words: status, problems, topology, "
                  "routes, events, reroute, sweep, handover, dump; and counters ..., top "
                  "..., port ..., vm ...");
-    bool master = sm_state(call->sm) == SM_MASTER;
     if (strcmp(command, "status") == 0) {
         answer_status(call, out);
     } else if (strcmp(command, "problems") == 0) {

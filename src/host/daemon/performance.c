@@ -1,8 +1,11 @@
 #include "host/daemon/performance.h"
 
-static bool reads_counters(const struct sm *sm)
+/* The first round waits until the subnet is up: before, ports are not active and would be missing
+ * for an interval. */
+static bool reads_counters(const struct perf *perf, const struct sm *sm)
 {
-    return sm_state(sm) == SM_MASTER && sm_paths(sm).network && !sm_own_link_is_down(sm);
+    return sm_state(sm) == SM_MASTER && sm_paths(sm).network && !sm_own_link_is_down(sm) &&
+           (perf_has_begun(perf) || sm_is_settled(sm));
 }
 
 /* The SL of the path from the manager to a LID. */
@@ -25,7 +28,7 @@ void performance_run(struct perf *perf, uint64_t now, struct sm *sm, struct devi
     struct perf_finding finding;
     if (sm_state(sm) != SM_MASTER)
         perf_reset(perf);
-    if (!reads_counters(sm))
+    if (!reads_counters(perf, sm))
         return;
     while (perf_next_finding(perf, &finding))
         sm_note_error_rate(
@@ -45,5 +48,5 @@ void performance_run(struct perf *perf, uint64_t now, struct sm *sm, struct devi
 
 uint64_t performance_deadline(const struct perf *perf, const struct sm *sm)
 {
-    return reads_counters(sm) ? perf_deadline(perf) : TIME_NEVER;
+    return reads_counters(perf, sm) ? perf_deadline(perf) : TIME_NEVER;
 }

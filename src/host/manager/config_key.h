@@ -35,6 +35,7 @@ struct key {
     const char *instead;      /* a word that may replace a number or a time; RENAMED: 0 is this */
     uint64_t instead_value;   /* its meaning */
     int (*set)(struct config *config, const char *value, struct err *err); /* OTHER, TRANSLATED */
+    int (*check)(const char *value, struct err *err); /* PATH: NULL if every text is valid */
     bool secret; /* its value is neither logged nor in errors; only these may be in a key file */
     /* Keys of OpenSM. */
     const char *opensm; /* value in a file that `opensm -c` writes; NULL: the vendor's key */
@@ -65,6 +66,8 @@ int config_set_opensm(struct config *config, const struct key *key, const char *
                       struct err *err);
 /* Completes settings that depend on several keys of OpenSM. */
 int config_finish_opensm(struct config *config, struct err *err);
+
+int config_check_address(const char *value, struct err *err); /* of the HTTP server */
 
 /* Setters of config_values.c and config_opensm.c. */
 typedef int config_setter(struct config *config, const char *value, struct err *err);

@@ -3,6 +3,7 @@
 
 #include "base/line_reader.h"
 #include "base/time.h"
+#include "host/http/address.h"
 #include "host/manager/key_file.h"
 #include "topology/virtual.h"
 
@@ -287,6 +288,12 @@ int config_set_accumulation(struct config *config, const char *value, struct err
 
 /* ---- types ---- */
 
+int config_check_address(const char *value, struct err *err)
+{
+    struct http_address address;
+    return http_address_parse(value, &address, err);
+}
+
 int config_set_value(struct config *config, const struct key *key, const char *value,
                      struct err *err)
 {
@@ -299,6 +306,10 @@ int config_set_value(struct config *config, const struct key *key, const char *v
     if (key->kind == OTHER)
         return key->set(config, value, err);
     if (key->kind == PATH) {
+        if (key->check && !config_value_is_none(value))
+            status = key->check(value, err);
+        if (status < 0)
+            return status;
         *config_path_at(config, key) =
             config_value_is_none(value) ? NULL : arena_strdup(&config->strings, value);
         return 0;

@@ -130,10 +130,14 @@ static void print_smps(const struct manager_metrics *m, struct text *out)
 {
     const struct sm_counts *s = &m->smps;
     const struct labelled kinds[] = {
-        {"node_info", s->node_info},         {"port_info_get", s->port_info_get},
-        {"port_info_set", s->port_info_set}, {"switch_info", s->switch_info},
-        {"tables_set", s->tables},           {"tables_get", s->tables_read},
-        {"functions", s->functions},         {"other", s->other},
+        {"node_info", s->node_info},
+        {"port_info_get", s->port_info_get},
+        {"port_info_set", s->port_info_set},
+        {"switch_info", s->switch_info},
+        {"tables_set", s->tables - s->tables_read},
+        {"tables_get", s->tables_read},
+        {"functions", s->functions},
+        {"other", s->other},
     };
     PUT_LABELLED(out, "weft_smps_sent_total", "counter", "Requests sent, by kind.", "kind", kinds);
     metric_counter(out, "weft_smp_responses_total", "Responses received.", s->answered);

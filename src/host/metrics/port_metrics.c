@@ -142,14 +142,15 @@ enum {
     FAMILIES = FIRST_COUNTER + 2 * PORT_COUNTER_COUNT,
 };
 
-/* Returns the index of the first device or port that is not printed. */
+/* Returns the index of the first device or port that is not printed. The header and the first
+ * sample are in one block, so that index 0 means that there is no header yet. */
 static uint32_t print_family(const struct port_metrics *metrics, const struct family *family,
                              uint32_t index, struct text *out, size_t enough)
 {
     size_t count = family->of_devices ? metrics->devices.count : metrics->ports.count;
     if (index == 0)
         metric_family(out, family->name, "gauge", family->help);
-    while (index < count && out->length < enough)
+    while (index < count && (index == 0 || out->length < enough))
         family->print(metrics, index++, family->name, family->is_switch, out);
     return index < count ? index : NO_METRIC_PORT;
 }
@@ -165,7 +166,7 @@ static uint32_t print_counter(const struct port_metrics *metrics, enum port_coun
         snprintf(help, sizeof help, "%s: %s.", info->name, info->meaning);
         metric_family(out, name, "counter", help);
     }
-    for (; index < metrics->ports.count && out->length < enough; index++) {
+    for (; index < metrics->ports.count && (index == 0 || out->length < enough); index++) {
         const struct metric_port *port = &metrics->ports.items[index];
         if (!(port->known >> counter & 1) || device_of(metrics, index)->is_switch != is_switch)
             continue;

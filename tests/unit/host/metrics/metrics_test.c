@@ -148,6 +148,29 @@ static void pieces_of_any_size_make_the_same_page(void **state)
     text_release(&pieces);
 }
 
+/* A header is printed once, wherever a block ends. */
+static void blocks_of_any_size_make_the_same_page(void **state)
+{
+    struct port_metrics *ports = make_ports();
+    struct text whole = {0}, blocks = {0}, block = {0};
+    (void)state;
+    port_metrics_print(ports, &(struct port_metrics_position){0}, &whole, 1 << 20);
+    for (size_t enough = 1; enough < 1000; enough++) {
+        struct port_metrics_position position = {0};
+        text_clear(&blocks);
+        for (bool more = true; more;) {
+            text_clear(&block);
+            more = port_metrics_print(ports, &position, &block, enough);
+            text_append(&blocks, block.data, block.length);
+        }
+        assert_string_equal(whole.data, blocks.data);
+    }
+    text_release(&whole);
+    text_release(&blocks);
+    text_release(&block);
+    port_metrics_release(ports);
+}
+
 /* The suffix of a port counter, or the whole name. */
 static const char *listed_name(const char *name, char room[128])
 {
@@ -204,6 +227,7 @@ int main(void)
         cmocka_unit_test(durations_are_counted_by_bucket),
         cmocka_unit_test(ports_are_printed_under_the_usual_names),
         cmocka_unit_test(pieces_of_any_size_make_the_same_page),
+        cmocka_unit_test(blocks_of_any_size_make_the_same_page),
         cmocka_unit_test(the_manual_lists_all_metrics),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
