@@ -18,6 +18,7 @@ scrape() { curl -sS --fail --unix-socket "$1.http" http://localhost/metrics >"$1
 shows() { scrape "$1" && grep -qF -- "$2" "$1.prom"; }                                 # first|second SAMPLE
 expect() { wait_until 20 shows "$1" "$2" || { echo "not in $1.prom: $2" && grep "^${2%%[{ ]*}" "$1.prom" && return 1; }; }
 samples() { grep -cE "^$1" "$2.prom"; }
+has_ports() { scrape "$1" && [ "$(samples infiniband_switch_port_symbol_error_total "$1")" = "$2" ]; } # first|second COUNT
 
 invalid_addresses() {
     local address pattern
@@ -44,7 +45,7 @@ time.sleep(600)' >busy.out 2>&1
 first_round() {
     manager_starts --config first.conf && echo "$manager_id" >first.id && expect first 'weft_perf_rounds_total 1' &&
         expect first 'weft_perf_round_ports 120' &&
-        [ "$(samples infiniband_switch_port_symbol_error_total first)" = 90 ]
+        wait_until 20 has_ports first 90
 }
 repaired_by() {
     contains 'change +updn: ftree refused' manager.log &&
@@ -70,7 +71,7 @@ failover() {
     wait_until 20 follower_has_event || return
     kill -KILL "$(cat first.id)"
     expect second 'weft_sm_state{state="master"} 1' && expect second 'weft_perf_round_ports 118' &&
-        [ "$(samples infiniband_switch_port_symbol_error_total second)" = 88 ] || return
+        wait_until 20 has_ports second 88 || return
     wait_until 20 has_ended "$follower" && contains 'the manager .*closed the connection' follow.out
 }
 
