@@ -87,7 +87,7 @@ engine_refused() {
         fires WeftEngineRefused 'engine="dor"'
 }
 no_routes() {
-    configure dor && kill -HUP "$manager_id" && fires WeftNoRoutes && configure updn && kill -HUP "$manager_id" &&
+    configure dor && kill -HUP "$manager_id" && until_alert WeftNoRoutes reroute && configure updn && kill -HUP "$manager_id" &&
         wait_until 30 quiet WeftNoRoutes
 }
 busy() {
