@@ -18,14 +18,7 @@ static const char *get(const struct control_parameters *parameters, const char *
 int control_number(const struct control_parameters *parameters, const char *name, uint64_t end,
                    uint64_t *value, struct err *err)
 {
-    const char *text = get(parameters, name);
-    *value = 0;
-    if (!text)
-        return err_set(err, EINVAL, "'%s' is missing", name);
-    if (!isdigit((unsigned char)text[0]) || !parse_number(text, value) || *value >= end)
-        return err_set(err, EINVAL, "%s=%.40s: expected a whole number below %" PRIu64, name, text,
-                       end);
-    return 0;
+    return api_parse_number(get(parameters, name), name, end, value, err);
 }
 
 /* A name as one word of the language. Quotes cannot be quoted: such nodes go by their GUID. */

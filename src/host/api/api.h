@@ -169,7 +169,7 @@ struct api_publisher {
     void (*refresh)(void *context);
     void *context;
 };
-/* Begins, or begins anew with another topology or run. Subscribers are told to read all again. */
+/* Begins, or begins anew with another topology or run. Subscribers receive an event "reset". */
 void api_publisher_begin(struct api_publisher *publisher, const struct topology *topology,
                          const struct api_links *links, uint64_t generation);
 void api_publisher_release(struct api_publisher *publisher); /* after the HTTP server has stopped */
@@ -179,7 +179,14 @@ void api_publish(struct api_publisher *publisher);
 size_t api_add_routes(struct api_publisher *publisher, struct http_route *routes, size_t room);
 /* A response {"error": …}. */
 void api_refuse(struct http_response *response, unsigned status, const char *message);
-/* A whole number below `end`; an error if it is missing or anything else. */
+/* Answers an action that was carried out: its statement and its time. */
+void api_accept(struct http_response *response, const char *statement, uint64_t t_ns);
+/* A route whose handler runs in the loop of the server's owner; a POST needs the token. */
+struct http_route api_route(const char *method, const char *path, http_handler *handler,
+                            void *context);
+/* A whole number below `end`; an error if it is missing (NULL) or anything else. */
+int api_parse_number(const char *text, const char *name, uint64_t end, uint64_t *value,
+                     struct err *err);
 int api_number(const struct http_request *request, const char *name, uint64_t end, uint64_t *value,
                struct err *err);
 

@@ -5,6 +5,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <string.h>
 
 /* ---- answers ---- */
 
@@ -19,10 +20,31 @@ void api_refuse(struct http_response *response, unsigned status, const char *mes
     json_end_object(&json);
 }
 
-int api_number(const struct http_request *request, const char *name, uint64_t end, uint64_t *value,
-               struct err *err)
+void api_accept(struct http_response *response, const char *statement, uint64_t t_ns)
 {
-    const char *text = http_parameter(request, name);
+    struct json json = {.out = &response->body};
+    json_begin_object(&json, NULL);
+    json_begin_array(&json, "statements");
+    json_string(&json, NULL, statement);
+    json_end_array(&json);
+    json_unsigned(&json, "t", t_ns);
+    json_end_object(&json);
+}
+
+struct http_route api_route(const char *method, const char *path, http_handler *handler,
+                            void *context)
+{
+    return (struct http_route){.method = method,
+                               .path = path,
+                               .changes = strcmp(method, "POST") == 0,
+                               .in_loop = true,
+                               .handler = handler,
+                               .context = context};
+}
+
+int api_parse_number(const char *text, const char *name, uint64_t end, uint64_t *value,
+                     struct err *err)
+{
     *value = 0;
     if (!text)
         return err_set(err, EINVAL, "'%s' is missing", name);
@@ -30,6 +52,12 @@ int api_number(const struct http_request *request, const char *name, uint64_t en
         return err_set(err, EINVAL, "%s=%.40s: expected a whole number below %" PRIu64, name, text,
                        end);
     return 0;
+}
+
+int api_number(const struct http_request *request, const char *name, uint64_t end, uint64_t *value,
+               struct err *err)
+{
+    return api_parse_number(http_parameter(request, name), name, end, value, err);
 }
 
 static void get_topology(void *context, const struct http_request *request,

@@ -267,15 +267,9 @@ static void post_action(void *context, const struct http_request *request,
     if (status) {
         api_refuse(response, 400, err.message);
     } else {
-        struct json json = {.out = &response->body};
         event_log_write(&web->daemon->log, "page", "%s", said.data);
         daemon_web_event(web->daemon, "page", said.data);
-        json_begin_object(&json, NULL);
-        json_begin_array(&json, "statements");
-        json_string(&json, NULL, said.data);
-        json_end_array(&json);
-        json_unsigned(&json, "t", now_of(web));
-        json_end_object(&json);
+        api_accept(response, said.data, now_of(web));
     }
     text_release(&said);
 }
@@ -285,12 +279,7 @@ static void post_action(void *context, const struct http_request *request,
 static void add_route(struct daemon_web *web, const char *method, const char *path,
                       http_handler *handler)
 {
-    web->routes[web->route_count++] = (struct http_route){.method = method,
-                                                          .path = path,
-                                                          .changes = method[0] == 'P',
-                                                          .in_loop = true,
-                                                          .handler = handler,
-                                                          .context = web};
+    web->routes[web->route_count++] = api_route(method, path, handler, web);
 }
 
 int daemon_open_web(struct daemon *daemon, struct err *err)

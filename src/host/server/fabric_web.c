@@ -240,15 +240,9 @@ static void post_action(void *context, const struct http_request *request,
     if (status) {
         api_refuse(response, 400, err.message);
     } else {
-        struct json json = {.out = &response->body};
         log_action(web, command.shown.data);
         publish(web);
-        json_begin_object(&json, NULL);
-        json_begin_array(&json, "statements");
-        json_string(&json, NULL, command.shown.data);
-        json_end_array(&json);
-        json_unsigned(&json, "t", time_ns_floor(web->clients->now));
-        json_end_object(&json);
+        api_accept(response, command.shown.data, time_ns_floor(web->clients->now));
     }
     text_release(&command.words);
     text_release(&command.shown);
@@ -260,12 +254,7 @@ static void post_action(void *context, const struct http_request *request,
 static void add_route(struct fabric_web *web, const char *method, const char *path,
                       http_handler *handler)
 {
-    web->routes[web->route_count++] = (struct http_route){.method = method,
-                                                          .path = path,
-                                                          .changes = method[0] == 'P',
-                                                          .in_loop = true,
-                                                          .handler = handler,
-                                                          .context = web};
+    web->routes[web->route_count++] = api_route(method, path, handler, web);
 }
 
 int fabric_web_open(struct fabric_web **result, struct clients *clients, const char *listen,
