@@ -113,15 +113,20 @@ void sm_send(struct sm *sm, const struct request_kind *kind, union request_subje
     sm_submit(sm, request, PRIORITY_NONE);
 }
 
+static void drop_id(struct transactions *t, struct request *request)
+{
+    if (request->id)
+        map_remove(&t->by_id, request->id);
+    request->id = 0;
+}
+
 static void retire(struct transactions *t, uint32_t slot)
 {
     struct request *request = &t->requests.items[slot];
     assert(t->under_way[request->kind->group]);
     t->under_way[request->kind->group]--;
     request->outstanding = false;
-    if (request->id)
-        map_remove(&t->by_id, request->id);
-    request->id = 0;
+    drop_id(t, request);
     request->next = t->free;
     t->free = slot;
 }
@@ -435,8 +440,9 @@ static bool has_path(const struct sm *sm, const struct request *request)
     return subnet_route(&sm->subnet, request->target, path) >= 0;
 }
 
-/* A request that is sent again does not use up a try: it was not late. Queued requests get their
- * path in transactions_next(), or are ended there. */
+/* A request that is sent again does not use up a try: it was not late. It gets another ID, since
+ * the kernel refuses one that it still waits for. Queued requests get their path in
+ * transactions_next(), or are ended there. */
 void transactions_follow_paths(struct sm *sm)
 {
     struct transactions *t = sm->transactions;
@@ -451,6 +457,7 @@ void transactions_follow_paths(struct sm *sm)
         remove_in_flight(t, slot);
         if (reachable) {
             request->tries--;
+            drop_id(t, request);
             enqueue(t, &t->queues[request->priority], slot);
         } else {
             t->counts.gave_up++;

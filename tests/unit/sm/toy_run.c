@@ -2,6 +2,7 @@
  * the time to the next event. */
 #include "toy_internal.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -131,6 +132,20 @@ static void take_event(struct toy *toy, unsigned manager, const struct sm_event 
                event->text);
 }
 
+/* The kernel refuses a request whose transaction ID is still outstanding: it would be lost. */
+static void assert_new_transaction(const struct toy *toy, const struct toy_flight *flight)
+{
+    uint64_t tid = wire_get(flight->message.mad, MAD_TID);
+    for (size_t i = 0; !mad_is_response(flight->message.mad) && i < toy->flights.count; i++) {
+        const struct toy_flight *other = &toy->flights.items[i];
+        if (other->manager == flight->manager && other->kind != FLIGHT_ANSWER &&
+            !mad_is_response(other->message.mad) && other->deadline > toy->now &&
+            wire_get(other->message.mad, MAD_TID) == tid)
+            fail_msg("manager %u: transaction ID %" PRIx64 " is still outstanding", flight->manager,
+                     tid);
+    }
+}
+
 static void take_message(struct toy *toy, unsigned manager, const struct sm_message *message)
 {
     uint64_t timeout = message->request_timeout_ns;
@@ -148,6 +163,7 @@ static void take_message(struct toy *toy, unsigned manager, const struct sm_mess
                             .tid = wire_get(mad, MAD_TID)};
     if (mad_is_directed(mad))
         sent.node = destination(toy, manager, mad).node;
+    assert_new_transaction(toy, &flight);
     vec_push(&toy->sent, sent);
     trace_sent(&sent);
     if (sent.method == METHOD_GET_RESP && sent.tid == SEND_INFO_TID)
