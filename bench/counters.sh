@@ -61,21 +61,26 @@ ask() {
     wait "$background_id"
     awk '/^asked/ { print $14, $16, 1e6 / $12 }' ask.out
 }
-leaf=$(sed -nE 's/^Switch.*# "([^ "]+).*/\1/p' fattree.net | tail -n 1)
+# The same link is not used again: a link that fails repeatedly is isolated.
+mapfile -t switches < <(sed -nE 's/^Switch.*# "([^ "]+).*/\1/p' fattree.net | tail -n $((2 * repeats)))
 for ((i = 0; i < repeats; i++)); do
     interval never
     ask never >>quiet.out
-    change link down "$leaf" 1 >>quiet_changes.out
-    change link up "$leaf" 1 >>quiet_changes.out
+    change link down "${switches[2 * i]}" 1 >>quiet_down.out
+    change link up "${switches[2 * i]}" 1 >>quiet_up.out
     ask 30s >>busy.out
     interval 30s
-    change link down "$leaf" 1 >>busy_changes.out
-    change link up "$leaf" 1 >>busy_changes.out
+    change link down "${switches[2 * i + 1]}" 1 >>busy_down.out
+    interval 30s
+    change link up "${switches[2 * i + 1]}" 1 >>busy_up.out
 done
 for ((column = 1; column <= 3; column++)); do
     quiet=$(awk -v c=$column '{ print $c }' quiet.out | median) busy=$(awk -v c=$column '{ print $c }' busy.out | median)
     awk -v n="$column" -v a="$quiet" -v b="$busy" 'BEGIN { split("median,99 %,mean", name, ",")
         printf "PathRecord queries, %s: %.0f us without readings, %.0f us during a round; ratio %.2f\n", name[n], a, b, b / a }'
 done
-quiet=$(median <quiet_changes.out) busy=$(median <busy_changes.out)
-awk -v a="$quiet" -v b="$busy" 'BEGIN { printf "change of a link: %.2f ms without readings, %.2f ms during a round; ratio %.2f\n", a, b, b / a }'
+for kind in down up; do
+    quiet=$(median <quiet_$kind.out) busy=$(median <busy_$kind.out)
+    awk -v kind="$kind" -v a="$quiet" -v b="$busy" 'BEGIN {
+        printf "link %s: %.2f ms without readings, %.2f ms during a round; ratio %.2f\n", kind, a, b, b / a }'
+done

@@ -30,6 +30,8 @@ void performance_run(struct perf *perf, uint64_t now, struct sm *sm, struct devi
         perf_reset(perf);
     if (!reads_counters(perf, sm))
         return;
+    if (!sm_is_settled(sm))
+        perf_yield(perf, now); /* to the threads that compute routes, too */
     while (perf_next_finding(perf, &finding))
         sm_note_error_rate(
             sm, now,
