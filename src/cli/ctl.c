@@ -34,6 +34,7 @@ static const char help[] =
     "  guid NODE GUID                   give a node another GUID\n"
     "  errors NODE PORT COUNT[/s]       make this port see bit errors; with /s, both\n"
     "                                   ports of the cable, every second\n"
+    "  traffic start|stop               the data packets of 'weft fabric --traffic'\n"
     "  stop                             end the server\n"
     "\n"
     "The commands of a manager use its socket: PATH, else the value of\n"

@@ -5,6 +5,7 @@
  * the command. src/host/server has the server. */
 #include "base/line_reader.h"
 #include "cli/command.h"
+#include "cli/fabric_traffic.h"
 #include "cli/preload.h"
 #include "host/server/runtime_dir.h"
 #include "host/server/server.h"
@@ -36,6 +37,10 @@ static const char help[] =
     "                        user's runtime directory)\n"
     "  --pace fast|real|F    network delays: none, as simulated, or at F times real\n"
     "                        speed (default: fast)\n"
+    "  --traffic 'PATTERN load F ...'\n"
+    "                        data packets, described as by 'traffic' in\n"
+    "                        weft-scenario(5): 'uniform load 0.0001'; may be repeated;\n"
+    "                        the default of --pace is real then\n"
     "  --preset today|paper  attributes and processing times of nodes (default:\n"
     "                        today)\n"
     "  --set KEY=VALUE       one attribute: mtu=2048; of some nodes only:\n"
@@ -56,11 +61,12 @@ static const char help[] =
     "  weft fabric cluster.net -- ibnetdiscover\n"
     "  weft fabric cluster.net -- sh -c 'opensm -o -f stdout >osm.log; ibhosts'\n"
     "  weft fabric cluster.net --pcap up.pcap -- opensm -o -f stdout\n"
+    "  weft fabric cluster.net --traffic 'uniform load 0.0001' --metrics 9934\n"
     "  weft fabric --attributes --preset paper\n";
 
 struct fabric_arguments {
     const char *net, *attach, *socket, *pace, *preset, *pcap, *metrics, *web;
-    struct option_values settings;
+    struct option_values settings, traffic;
     bool attributes; /* list them and exit */
     char **command;  /* NULL: none */
     uint64_t seed, pace_millionths;
@@ -68,7 +74,7 @@ struct fabric_arguments {
 
 static int parse_fabric_arguments(struct fabric_arguments *arguments, int argc, char **argv)
 {
-    *arguments = (struct fabric_arguments){.pace = "fast", .preset = "today", .seed = 1};
+    *arguments = (struct fabric_arguments){.preset = "today", .seed = 1};
     const struct option_spec specs[] = {{.name = "attach", .value = &arguments->attach},
                                         {.name = "socket", .value = &arguments->socket},
                                         {.name = "pace", .value = &arguments->pace},
@@ -77,6 +83,7 @@ static int parse_fabric_arguments(struct fabric_arguments *arguments, int argc, 
                                         {.name = "pcap", .value = &arguments->pcap},
                                         {.name = "metrics", .value = &arguments->metrics},
                                         {.name = "web", .value = &arguments->web},
+                                        {.name = "traffic", .values = &arguments->traffic},
                                         {.name = "set", .values = &arguments->settings},
                                         {.name = "attributes", .flag = &arguments->attributes},
                                         {0}};
@@ -96,6 +103,8 @@ static int parse_fabric_arguments(struct fabric_arguments *arguments, int argc, 
         return command_usage("fabric", "no command after '--'");
     if (argc > 3)
         arguments->command = argv + 3;
+    if (!arguments->pace)
+        arguments->pace = arguments->traffic.count ? "real" : "fast";
     double factor = strcmp(arguments->pace, "real") == 0 ? 1 : 0;
     const char *rest;
     if (factor == 0 && strcmp(arguments->pace, "fast") != 0 &&
@@ -103,6 +112,8 @@ static int parse_fabric_arguments(struct fabric_arguments *arguments, int argc, 
         return command_usage("fabric", "--pace %s: expected 'fast', 'real' or a factor",
                              arguments->pace);
     arguments->pace_millionths = (uint64_t)(factor * 1e6 + 0.5);
+    if (arguments->traffic.count && !arguments->pace_millionths)
+        return command_usage("fabric", "--traffic needs time: --pace real, or a factor");
     return 0;
 }
 
@@ -202,11 +213,13 @@ static void print_metrics_command(const char *address)
 /* ---- main ---- */
 
 static int serve_fabric(const struct fabric_arguments *arguments, struct fabric *fabric,
-                        struct err *err)
+                        const struct fabric_traffics *traffics, struct err *err)
 {
     struct server_options options = {.pace_millionths = arguments->pace_millionths,
                                      .metrics = arguments->metrics,
-                                     .web = arguments->web};
+                                     .web = arguments->web,
+                                     .traffics = traffics->items,
+                                     .traffic_count = traffics->count};
     struct server *server = NULL;
     struct runtime_dir dir;
     char preload[4096 + 64];
@@ -254,23 +267,27 @@ static int serve_fabric(const struct fabric_arguments *arguments, struct fabric 
 static int simulate_fabric(const struct fabric_arguments *arguments, struct err *err)
 {
     struct fabric_options options;
+    struct fabric_traffics traffics = {0};
     struct topology topology;
     struct pcap *pcap = NULL;
     topology_init(&topology);
     int result = command_read_topology("fabric", arguments->net, &topology, err);
     if (result == 0)
         result = make_options(arguments, &topology, &options, err);
+    if (result == 0)
+        result = fabric_traffics_read(&traffics, &arguments->traffic, &topology, &options, err);
     if (result == 0 && arguments->pcap)
         result = pcap_open(&pcap, arguments->pcap, err);
     if (result == 0) {
         struct fabric *fabric = fabric_new(&topology, &options, arguments->seed);
         fabric_set_pcap(fabric, pcap);
-        result = serve_fabric(arguments, fabric, err);
+        result = serve_fabric(arguments, fabric, &traffics, err);
         fabric_free(fabric);
     }
     int closed = pcap_close(pcap);
     if (closed < 0 && result == 0)
         result = err_set(err, -closed, "cannot write '%s': %s", arguments->pcap, strerror(-closed));
+    fabric_traffics_release(&traffics);
     topology_release(&topology);
     return result;
 }
@@ -293,6 +310,7 @@ static int run_fabric(int argc, char **argv)
         result = simulate_fabric(&arguments, &err);
     }
     vec_release(&arguments.settings);
+    vec_release(&arguments.traffic);
     return result < 0 ? command_error("fabric", &err) : result;
 }
 

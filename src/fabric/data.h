@@ -69,6 +69,9 @@ struct data_paths {
     struct data_path (*find)(void *context, uint32_t source, uint32_t destination);
 };
 void fabric_set_paths(struct fabric *fabric, const struct data_paths *paths);
+/* Paths for a fabric whose manager is another program: the LID that the destination port has now,
+ * and SL 0. There is no path while a port at either end is not Active. */
+void fabric_set_paths_by_lid(struct fabric *fabric);
 
 /* VMs: end points that move from port to port with their addresses.
  *

@@ -395,6 +395,21 @@ void fabric_set_paths(struct fabric *fabric, const struct data_paths *paths)
     fabric->data->paths = *paths;
 }
 
+static struct data_path find_lid(void *context, uint32_t source, uint32_t destination)
+{
+    const struct fabric *fabric = context;
+    struct data_path path = {0};
+    if (!is_vm(destination) && fabric_port_passes_data(fabric, source) &&
+        fabric_port_passes_data(fabric, destination))
+        path.dlid = (uint16_t)wire_get(fabric_port_info(fabric, destination), PORT_INFO_LID);
+    return path;
+}
+
+void fabric_set_paths_by_lid(struct fabric *fabric)
+{
+    fabric_set_paths(fabric, &(struct data_paths){fabric, find_lid});
+}
+
 static void add_sender(struct fabric *fabric, unsigned traffic, uint32_t member)
 {
     struct data *data = fabric->data;

@@ -6,6 +6,7 @@
 #include "base/record.h"
 #include "base/rng.h"
 #include "base/time.h"
+#include "fabric/data.h"
 #include "host/server/session.h"
 #include "sma/sma.h"
 
@@ -194,6 +195,15 @@ static int control_errors(struct call *call)
                                                                       (unsigned)count, call->err);
 }
 
+static int control_traffic(struct call *call)
+{
+    if (strcmp(call->words[1], "start") == 0)
+        return data_traffic_start(call->clients, call->err);
+    if (strcmp(call->words[1], "stop") == 0)
+        return data_traffic_stop(call->clients, call->err);
+    return err_set(call->err, EINVAL, "'%s' is neither 'start' nor 'stop'", call->words[1]);
+}
+
 static int control_stop(struct call *call)
 {
     call->clients->stop = true;
@@ -319,6 +329,29 @@ static void put_faults(struct record *record, const struct call *call)
     vec_release(&faults.items);
 }
 
+/* The data packets of --traffic. */
+static void put_data(struct record *record, const struct call *call)
+{
+    struct data_totals totals;
+    if (!fabric_vls(call->fabric))
+        return;
+    fabric_data_totals(call->fabric, &totals);
+    record_begin(record, "data");
+    record_number(record, "made", "data      %llu packets", totals.made);
+    record_number(record, "delivered", ", %llu delivered", totals.delivered);
+    record_number(record, "lost", ", %llu lost", data_totals_lost(&totals));
+    record_number(record, "travelling", ", %llu under way", totals.travelling);
+    record_number(record, "waiting", ", %llu waiting", totals.waiting);
+    record_number(record, "unroutable", ", %llu without a path\n", totals.unroutable);
+    record_number(record, "delivered_bytes", NULL, totals.delivered_bytes);
+    record_begin(record, "lost_by_cause");
+    for (unsigned i = 0; i < LOSS_CAUSES; i++)
+        if (totals.lost[i])
+            record_number(record, loss_names[i], NULL, totals.lost[i]);
+    record_end(record);
+    record_end(record);
+}
+
 static int control_status(struct call *call)
 {
     const struct clients *clients = call->clients;
@@ -349,6 +382,7 @@ static int control_status(struct call *call)
     record_string(record, "pace", ", pace %s\n", clients->pace);
     record_text(record, "clients   %zu ports open, %u managers, %" PRIu64 " requests answered\n",
                 clients->opened.count, totals.managers, clients->served);
+    put_data(record, call);
     put_faults(record, call);
     put_clients(record, call);
     record_end(record);
@@ -438,6 +472,7 @@ static const struct {
     {"agent", 3, 4, control_agent, "agent slow|mute|heal NODE [TIME]"},
     {"guid", 3, 3, control_guid, "guid NODE GUID"},
     {"errors", 4, 4, control_errors, "errors NODE PORT COUNT[/s]"},
+    {"traffic", 2, 2, control_traffic, "traffic start|stop"},
     {"stop", 1, 1, control_stop, "stop"},
 };
 enum { COMMANDS = sizeof commands / sizeof commands[0] };

@@ -1,6 +1,7 @@
 #include "host/server/fabric_metrics.h"
 
 #include "base/time.h"
+#include "fabric/data.h"
 #include "host/http/http.h"
 #include "host/metrics/format.h"
 #include "host/metrics/metrics_page.h"
@@ -8,13 +9,15 @@
 #include "wire/link_rate.h"
 
 struct fabric_metrics {
-    const struct fabric *fabric;
+    struct fabric *fabric;
     struct http_server *server;
     struct http_route route;
 };
 
 struct fabric_summary {
     struct fabric_totals totals;
+    bool has_data; /* there is data traffic */
+    struct data_totals data;
     uint64_t network_ps;
 };
 
@@ -105,6 +108,22 @@ static struct port_metrics *copy_ports(const struct fabric *fabric)
     return metrics;
 }
 
+static void print_data(const struct data_totals *data, struct text *out)
+{
+    static const char lost[] = "weft_fabric_data_packets_lost_total";
+    metric_counter(out, "weft_fabric_data_packets_total", "Data packets made.", data->made);
+    metric_counter(out, "weft_fabric_data_packets_delivered_total", "Data packets delivered.",
+                   data->delivered);
+    metric_counter(out, "weft_fabric_data_bytes_delivered_total", "Bytes of these packets.",
+                   data->delivered_bytes);
+    metric_family(out, lost, "counter", "Data packets lost, by cause.");
+    for (unsigned i = 0; i < LOSS_CAUSES; i++) {
+        metric_begin(out, lost);
+        metric_label(out, "cause", loss_names[i]);
+        metric_end(out, data->lost[i]);
+    }
+}
+
 static void print_summary(const void *context, const struct port_metrics *ports, struct text *out)
 {
     const struct fabric_summary *summary = context;
@@ -125,6 +144,8 @@ static void print_summary(const void *context, const struct port_metrics *ports,
     metric_counter(out, "weft_fabric_hops_total", "Links that packets have passed.", t->hops);
     metric_counter(out, "weft_fabric_traps_total", "Traps sent by agents.", t->traps);
     metric_counter(out, "weft_fabric_events_total", "Events that were simulated.", t->events);
+    if (summary->has_data)
+        print_data(&summary->data, out);
     metric_family(out, "weft_fabric_network_seconds_total", "counter",
                   "Simulated time of the network.");
     metric_begin(out, "weft_fabric_network_seconds_total");
@@ -138,6 +159,9 @@ static void answer_scrape(void *context, const struct http_request *request,
     struct fabric_summary *summary = mem_zalloc(1, sizeof *summary);
     (void)request;
     fabric_totals(metrics->fabric, &summary->totals);
+    summary->has_data = fabric_vls(metrics->fabric) > 0;
+    if (summary->has_data)
+        fabric_data_totals(metrics->fabric, &summary->data);
     summary->network_ps = fabric_network_time(metrics->fabric);
     response->type = METRICS_CONTENT_TYPE;
     response->generate = metrics_page_generate;
@@ -146,8 +170,8 @@ static void answer_scrape(void *context, const struct http_request *request,
         metrics_page_new(copy_ports(metrics->fabric), summary, print_summary, mem_free);
 }
 
-int fabric_metrics_open(struct fabric_metrics **result, const struct fabric *fabric,
-                        const char *listen, struct err *err)
+int fabric_metrics_open(struct fabric_metrics **result, struct fabric *fabric, const char *listen,
+                        struct err *err)
 {
     struct fabric_metrics *metrics = mem_zalloc(1, sizeof *metrics);
     metrics->fabric = fabric;

@@ -10,8 +10,8 @@
 struct fabric_metrics;
 
 /* Serves them at an address as in http_options.listen. The fabric must outlive them. */
-int fabric_metrics_open(struct fabric_metrics **result, const struct fabric *fabric,
-                        const char *listen, struct err *err);
+int fabric_metrics_open(struct fabric_metrics **result, struct fabric *fabric, const char *listen,
+                        struct err *err);
 void fabric_metrics_close(struct fabric_metrics *metrics); /* accepts NULL */
 const char *fabric_metrics_address(const struct fabric_metrics *metrics);
 int fabric_metrics_fd(const struct fabric_metrics *metrics); /* readable: call ..._serve() */

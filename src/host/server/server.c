@@ -31,6 +31,10 @@ enum {
     DELIVERIES = 256,       /* before the clients are served again */
     SIGNAL_EXIT_BASE = 128, /* as in shells */
 };
+/* With data traffic there is always a next event. */
+#define DATA_SLICE  (5 * TIME_US)   /* network time between two readings of the clock */
+#define DATA_BUDGET (2 * TIME_MS)   /* wall-clock time before the clients are served again */
+#define DATA_PAUSE  (100 * TIME_US) /* wall-clock time between two runs of the network */
 #define SPIN_MOST   (60 * TIME_US)
 #define SPIN_LEAST  (2 * TIME_US)
 #define LINGER_TERM (3 * TIME_S) /* daemons that a command left get SIGKILL after this time */
@@ -50,6 +54,7 @@ struct server {
     VEC(pid_t) orphans; /* which got SIGTERM */
     uint64_t start_ns;
     uint64_t spin;                  /* time to poll before sleeping */
+    uint64_t lag_ps;                /* network time lost because this machine is too slow */
     struct connection *closed;      /* to be freed after this iteration */
     struct fabric_metrics *metrics; /* NULL: none */
     struct fabric_web *web;         /* NULL: none */
@@ -119,7 +124,11 @@ int server_new(struct server **result, struct fabric *fabric, const struct serve
         limit.rlim_cur = limit.rlim_max;
         setrlimit(RLIMIT_NOFILE, &limit);
     }
-    int error = open_descriptors(server, options->socket_path, err);
+    server->clients.traffics = options->traffics;
+    server->clients.traffic_count = options->traffic_count;
+    int error = options->traffic_count ? data_traffic_start(&server->clients, err) : 0;
+    if (error == 0)
+        error = open_descriptors(server, options->socket_path, err);
     if (error == 0 && options->metrics)
         error = fabric_metrics_open(&server->metrics, fabric, options->metrics, err);
     if (error == 0 && server->metrics)
@@ -316,21 +325,52 @@ static void handle_connection(struct server *server, struct connection *connecti
 
 /* ---- the fabric ---- */
 
+static bool has_data(const struct server *server)
+{
+    return server->clients.traffic_count > 0;
+}
+
+/* The network time that corresponds to the present wall-clock time; TIME_NEVER: until it is idle.
+ */
+static uint64_t network_target(const struct server *server)
+{
+    if (!server->pace_millionths)
+        return TIME_NEVER;
+    unsigned __int128 now = (unsigned __int128)server->clients.now * server->pace_millionths;
+    return (uint64_t)(now / 1000000) - server->lag_ps;
+}
+
+/* True: there is more to run. A fabric whose data packets take longer than their time falls behind
+ * the wall clock, and its clients do not wait for it. */
+static bool may_go_on(struct server *server, uint64_t until)
+{
+    uint64_t reached = fabric_network_time(server->fabric), began = server->clients.now;
+    if (reached >= until)
+        return false;
+    if ((monotonic_ns() - server->start_ns) * TIME_NS < began + DATA_BUDGET)
+        return true;
+    server->lag_ps += until - reached;
+    return false;
+}
+
 /* Runs until the network is idle, but for at most DELIVERIES deliveries, so that other clients are
  * served: the transfer of a long table causes tens of thousands. */
 static void run_network(struct server *server)
 {
     struct fabric_delivery delivery;
     unsigned deliveries = 0;
-    unsigned __int128 now = (unsigned __int128)server->clients.now * server->pace_millionths;
-    uint64_t until = server->pace_millionths ? (uint64_t)(now / 1000000) : TIME_NEVER;
+    uint64_t until = network_target(server);
     bool waiting;
     do {
-        waiting = fabric_run_network(server->fabric, until);
+        uint64_t slice = fabric_network_time(server->fabric) + DATA_SLICE;
+        waiting =
+            fabric_run_network(server->fabric, has_data(server) && slice < until ? slice : until);
         while (fabric_next_delivery(server->fabric, &delivery)) {
             mad_layer_deliver(server->clients.mads, server->clients.now, &delivery);
             waiting = ++deliveries < DELIVERIES;
         }
+        if (!waiting && has_data(server) && deliveries < DELIVERIES)
+            waiting = may_go_on(server, until);
     } while (waiting);
     if (!server->pace_millionths) /* the pauses between packets are those of the programs */
         fabric_advance_network(server->fabric, server->clients.now);
@@ -376,7 +416,10 @@ static uint64_t next_deadline(struct server *server)
     if (network != TIME_NEVER && server->pace_millionths == 0)
         next = server->clients.now; /* run_network() stopped at its limit */
     if (network != TIME_NEVER && server->pace_millionths != 0) {
-        unsigned __int128 wall = (unsigned __int128)network * 1000000 / server->pace_millionths + 1;
+        unsigned __int128 wall =
+            ((unsigned __int128)network + server->lag_ps) * 1000000 / server->pace_millionths + 1;
+        if (has_data(server) && wall < server->clients.now + DATA_PAUSE)
+            wall = server->clients.now + DATA_PAUSE;
         if (wall < next)
             next = (uint64_t)wall;
     }

@@ -2,6 +2,7 @@
 #ifndef WEFT_HOST_SERVER_SERVER_H
 #define WEFT_HOST_SERVER_SERVER_H
 
+#include "fabric/traffic.h"
 #include "host/server/attach.h"
 
 #include <sys/types.h>
@@ -15,6 +16,9 @@ struct server_options {
     uint64_t pace_millionths;
     const char *metrics; /* address at which metrics are served; NULL: none */
     const char *web;     /* address at which the live page is served; NULL: none */
+    /* Data traffic, which needs a pace; the owner keeps it. Times count from the start. */
+    const struct traffic *traffics;
+    size_t traffic_count;
 };
 
 struct server;

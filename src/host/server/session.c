@@ -25,6 +25,7 @@ void clients_release(struct clients *clients)
     mad_layer_free(clients->mads);
     map_release(&clients->by_handle);
     vec_release(&clients->opened);
+    vec_release(&clients->sending);
 }
 
 struct session *session_begin(struct clients *clients, void *owner, uint32_t handle, uint32_t pid)

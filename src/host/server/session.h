@@ -25,6 +25,10 @@ struct clients {
     const char *pace;      /* for the status */
     uint64_t now;          /* wall clock since the start */
     bool stop;             /* a client sent `stop` */
+    const struct traffic *traffics;
+    size_t traffic_count;
+    VEC(unsigned)
+    sending; /* the numbers of these traffics in the fabric; empty: they are stopped */
 };
 
 enum session_state {
@@ -61,6 +65,11 @@ int session_receive(struct session *session, const void *packet, size_t bytes,
 /* The next packet of the answer; false: none. */
 bool session_next_answer(const struct session *session, const char **packet, size_t *bytes);
 void session_answer_sent(struct session *session, size_t bytes);
+
+/* data_traffic.c. Fails if the traffics are sending already, or are stopped, or if there are none.
+ */
+int data_traffic_start(struct clients *clients, struct err *err);
+int data_traffic_stop(struct clients *clients, struct err *err);
 
 /* control.c: runs a command of `weft ctl`. 0, or -EINVAL with the error message in `out`. */
 int control_run(struct clients *clients, const char *command, bool json, struct text *out);
