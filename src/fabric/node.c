@@ -116,8 +116,8 @@ static void deliver_locally(struct fabric *fabric, struct node *node, uint32_t n
             wire_set(packet->mad, SMP_DIRECTION, 1);
         send_reply(fabric, number);
     } else if (node->requests.count >= node->options.agent_buffer) {
-        if (mad_is_smp(packet->mad))
-            sma_count(&node->sma, fabric->ports[port].number, COUNTER_VL15_DROPPED, 1);
+        sma_count(&node->sma, fabric->ports[port].number,
+                  mad_is_smp(packet->mad) ? COUNTER_VL15_DROPPED : COUNTER_QP1_DROPPED, 1);
         packet_drop(fabric, number);
     } else {
         queue_push(fabric, &node->requests, number);

@@ -10,11 +10,13 @@
 #include <string.h>
 
 enum { ALL_PORTS = 0xFF };
-/* ClassPortInfo.CapabilityMask: PortSelect for all ports, extended counters, PortXmitWait. */
+/* ClassPortInfo.CapabilityMask: PortSelect for all ports, extended counters, PortXmitWait,
+ * QP1Dropped. */
 enum {
     CAPABILITY_ALL_PORTS = 1 << 8,
     CAPABILITY_EXTENDED = 1 << 9,
-    CAPABILITY_XMIT_WAIT = 1 << 12
+    CAPABILITY_XMIT_WAIT = 1 << 12,
+    CAPABILITY_QP1_DROPPED = 1 << 15,
 };
 /* CapabilityMask2: the extended set has error counters. */
 enum { CAPABILITY2_EXTENDED_ERRORS = 1 << 1 };
@@ -68,6 +70,7 @@ static const struct counter {
     [COUNTER_OVERRUNS] = {"ExcessiveBufferOverrunErrors",
                           IN_BOTH(EXCESSIVE_BUFFER_OVERRUN_ERRORS, 10, 26)},
     [COUNTER_VL15_DROPPED] = {"VL15Dropped", IN_BOTH(VL15_DROPPED, 11, 27)},
+    [COUNTER_QP1_DROPPED] = {"QP1Dropped", IN_BOTH(QP1_DROPPED, 17, 29)},
     [COUNTER_XMIT_DATA] = {"PortXmitData", IN_BOTH(TRANSMIT_DATA, 12, 0)},
     [COUNTER_RCV_DATA] = {"PortRcvData", IN_BOTH(RECEIVE_DATA, 13, 1)},
     [COUNTER_XMIT_PACKETS] = {"PortXmitPkts", IN_BOTH(TRANSMIT_PACKETS, 14, 2)},
@@ -180,7 +183,8 @@ static uint16_t get_class_port_info(const struct sma *sma, uint8_t *data)
     wire_set(data, CLASS_PORT_INFO_BASE_VERSION, 1);
     wire_set(data, CLASS_PORT_INFO_CLASS_VERSION, 1);
     wire_set(data, CLASS_PORT_INFO_CAPABILITY_MASK,
-             CAPABILITY_ALL_PORTS | CAPABILITY_EXTENDED | CAPABILITY_XMIT_WAIT);
+             CAPABILITY_ALL_PORTS | CAPABILITY_EXTENDED | CAPABILITY_XMIT_WAIT |
+                 CAPABILITY_QP1_DROPPED);
     wire_set(data, CLASS_PORT_INFO_CAPABILITY_MASK2, CAPABILITY2_EXTENDED_ERRORS);
     wire_set(data, CLASS_PORT_INFO_RESP_TIME_VALUE, sma->options.response_time);
     return STATUS_OK;

@@ -51,6 +51,7 @@ enum sma_counter {
     COUNTER_LOCAL_INTEGRITY,
     COUNTER_OVERRUNS,
     COUNTER_VL15_DROPPED,
+    COUNTER_QP1_DROPPED,
     COUNTER_XMIT_DATA, /* from here on in the extended set too; data in 32-bit words */
     COUNTER_RCV_DATA,
     COUNTER_XMIT_PACKETS,

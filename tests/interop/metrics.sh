@@ -47,6 +47,23 @@ first_round() {
         expect first 'weft_perf_round_ports 120' &&
         wait_until 20 has_ports first 90
 }
+# The names that the dashboards of other exporters use.
+names_of_the_field() {
+    local kind name
+    for kind in switch hca; do
+        for name in transmit_data_bytes receive_data_bytes transmit_packets receive_packets unicast_transmit_packets \
+            unicast_receive_packets multicast_transmit_packets multicast_receive_packets symbol_error link_error_recovery \
+            link_downed receive_errors receive_remote_physical_errors receive_switch_relay_errors transmit_discards \
+            transmit_constraint_errors receive_constraint_errors local_link_integrity_errors excessive_buffer_overrun_errors \
+            vl15_dropped transmit_wait qp1_dropped local_physical_errors malformed_packet_errors buffer_overrun_errors \
+            dli_mapping_errors vl_mapping_errors looping_errors; do
+            contains "^infiniband_${kind}_port_${name}_total\\{guid=\"0x[0-9a-f]+\",port=\"[0-9]+\"\\} [0-9]" first.prom || return
+        done
+        contains "^infiniband_${kind}_info\\{guid=\"0x[0-9a-f]+\",$kind=\"[^\"]+\",lid=\"[0-9]+\"\\} 1" first.prom &&
+            contains "^infiniband_${kind}_uplink_info\\{guid=" first.prom || return
+    done
+    contains '^infiniband_switch_port_rate_bytes_per_second' first.prom && contains '^infiniband_hca_rate_bytes_per_second' first.prom
+}
 repaired_by() {
     contains 'change +updn: ftree refused' manager.log &&
         happens 'change +updn: .* entries changed' "$WEFT" ctl link down S0_0 1 &&
@@ -78,6 +95,7 @@ failover() {
 claim "an invalid address is an error that names the key" invalid_addresses
 claim "an address in use does not stop the manager, which listens there later" busy_port
 claim "the first round reads all ports of the subnet" first_round
+claim "every port has the metrics that dashboards of other exporters use" names_of_the_field
 claim "a repair has the name of the engine in force" repaired_by
 claim "a standby shows itself, and no ports: the master shows them" standby_only_counts
 claim "a standby has no counters to print" standby_reads_nothing

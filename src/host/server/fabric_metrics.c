@@ -44,8 +44,16 @@ static const enum sma_counter agent_counters[] = {
     [PORT_EXCESSIVE_BUFFER_OVERRUN_ERRORS] = COUNTER_OVERRUNS,
     [PORT_VL15_DROPPED] = COUNTER_VL15_DROPPED,
     [PORT_TRANSMIT_WAIT] = COUNTER_XMIT_WAIT,
+    [PORT_QP1_DROPPED] = COUNTER_QP1_DROPPED,
+    [PORT_LOCAL_PHYSICAL_ERRORS] = COUNTER_LOCAL_PHYSICAL,
+    [PORT_MALFORMED_PACKET_ERRORS] = COUNTER_MALFORMED,
+    [PORT_BUFFER_OVERRUN_ERRORS] = COUNTER_BUFFER_OVERRUN,
+    [PORT_DLID_MAPPING_ERRORS] = COUNTER_DLID_MAPPING,
+    [PORT_VL_MAPPING_ERRORS] = COUNTER_VL_MAPPING,
+    [PORT_LOOPING_ERRORS] = COUNTER_LOOPING,
 };
 enum { AGENT_COUNTERS = sizeof agent_counters / sizeof *agent_counters };
+_Static_assert((int)AGENT_COUNTERS == (int)PORT_COUNTER_COUNT, "the agents have all counters");
 
 static struct metric_port make_port(const struct fabric *fabric, struct port_metrics *metrics,
                                     uint32_t index)

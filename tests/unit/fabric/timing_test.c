@@ -213,6 +213,24 @@ static void a_full_agent_drops_silently_and_counts(void **state)
     world_end(&line.world);
 }
 
+static void a_full_agent_counts_general_mads_apart(void **state)
+{
+    (void)state;
+    struct line line;
+    line_up(&line);
+    struct world *world = &line.world;
+    unsigned room = world->options.node.agent_buffer;
+    for (unsigned i = 0; i < 4 * room; i++) {
+        uint8_t mad[MAD_BYTES];
+        mad_fill(mad, CLASS_PERFORMANCE, METHOD_GET, ATTRIBUTE_CLASS_PORT_INFO, 0);
+        struct packet_header header = header_to(world, mad, world_lid(world, line.manager));
+        fabric_send(world->fabric, world->manager, &header, mad);
+    }
+    assert_int_equal(world_counter(world, line.manager, 1, COUNTER_QP1_DROPPED), 3 * room);
+    assert_int_equal(world_counter(world, line.manager, 1, COUNTER_VL15_DROPPED), 0);
+    world_end(world);
+}
+
 static void smps_overtake_data_that_waits(void **state)
 {
     (void)state;
@@ -283,6 +301,7 @@ int main(void)
         cmocka_unit_test(a_link_that_was_lost_while_sending_sends_one_at_a_time_again),
         cmocka_unit_test(a_full_vl15_buffer_drops_silently_and_counts),
         cmocka_unit_test(a_full_agent_drops_silently_and_counts),
+        cmocka_unit_test(a_full_agent_counts_general_mads_apart),
         cmocka_unit_test(smps_overtake_data_that_waits),
         cmocka_unit_test(counters_cover_all_vls),
         cmocka_unit_test(the_network_stops_at_the_given_time),

@@ -69,6 +69,7 @@ static void both_sets_show_what_was_counted(void **state)
         {COUNTER_XMIT_DATA, PORT_COUNTERS_TRANSMIT_DATA, PORT_COUNTERS_EXT_TRANSMIT_DATA},
         {COUNTER_RCV_PACKETS, PORT_COUNTERS_RECEIVE_PACKETS, PORT_COUNTERS_EXT_RECEIVE_PACKETS},
         {COUNTER_XMIT_WAIT, PORT_COUNTERS_TRANSMIT_WAIT, PORT_COUNTERS_EXT_TRANSMIT_WAIT},
+        {COUNTER_QP1_DROPPED, PORT_COUNTERS_QP1_DROPPED, PORT_COUNTERS_EXT_QP1_DROPPED},
     };
     struct sma sma = a_switch();
     for (unsigned i = 0; i < sizeof shown / sizeof shown[0]; i++) {
