@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 
 int file_read(const char *path, size_t limit, struct text *text, struct err *err)
 {
@@ -38,4 +39,15 @@ int file_write(const char *path, const struct text *text, struct err *err)
     if (file != stdout && fclose(file) != 0 && !code)
         code = errno;
     return code ? err_at(err, code, path, 0, "%s", strerror(code)) : 0;
+}
+
+int file_check_private(const char *path, struct err *err)
+{
+    struct stat file;
+    if (stat(path, &file) < 0)
+        return err_at(err, errno, path, 0, "%s", strerror(errno));
+    if (file.st_mode & (S_IRWXG | S_IRWXO))
+        return err_at(err, EPERM, path, 0,
+                      "users other than its owner have access to this secret: chmod 600");
+    return 0;
 }

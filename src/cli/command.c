@@ -8,6 +8,7 @@
 #include "topology/topology.h"
 
 #include <assert.h>
+#include <ctype.h>
 #include <sched.h>
 #include <stdarg.h>
 #include <string.h>
@@ -84,6 +85,15 @@ static int take_value(const char *command, const struct option_spec *spec, const
                          (unsigned long long)spec->low, (unsigned long long)spec->high);
 }
 
+/* Whether an argument after an option with a `standard` is its value: "9933", "[::1]:80" and
+ * "unix:/path" are, "324.net" and "./9933" are not. */
+static bool looks_like_address(const char *argument)
+{
+    bool is_file = strpbrk(argument, "./") != NULL;
+    return strcmp(argument, "none") == 0 || (*argument != '-' && strchr(argument, ':')) ||
+           (isdigit((unsigned char)*argument) && !is_file);
+}
+
 /* Reads the option at argv[at]. Returns the number of arguments it consists of, or -1. */
 static int take_option(const char *command, int argc, char **argv, int at,
                        const struct option_spec *specs)
@@ -98,6 +108,8 @@ static int take_option(const char *command, int argc, char **argv, int at,
         *spec->flag = true;
         return 1;
     }
+    if (!value && spec->standard && (at + 1 >= argc || !looks_like_address(argv[at + 1])))
+        value = spec->standard;
     if (!value && at + 1 >= argc)
         return command_usage(command, "option '--%s' needs a value", spec->name), -1;
     if (take_value(command, spec, value ? value : argv[at + 1]))

@@ -33,7 +33,9 @@ int command_usage(const char *command, const char *format, ...)
 int command_error(const char *command, const struct err *err);
 
 /* Options have the forms `--name value` and `--name=value`, with a letter also `-n value` and
- * `-nvalue`, at any place among the arguments. "--" ends the options. */
+ * `-nvalue`, at any place among the arguments. "--" ends the options. The value of an option with a
+ * `standard` is an address, [ADDRESS:]PORT, that may be missing: the next argument is the value
+ * only if it looks like an address, or is "none". */
 struct option_values { /* of an option that may be repeated; a VEC of base/mem.h */
     const char **items;
     size_t count, capacity;
@@ -46,6 +48,7 @@ struct option_spec {
     struct option_values *values; /* destination of all values of a repeated option, or NULL */
     uint64_t *number;             /* destination of a whole number in [low, high], or NULL */
     uint64_t low, high;           /* high 0: no limit */
+    const char *standard;         /* the value if none is given; NULL: it must be given */
 };
 /* Removes the options from argv, but not "--". Returns the new argc, or -1 after a message. */
 int command_options(const char *command, int argc, char **argv, const struct option_spec *specs);

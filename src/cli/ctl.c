@@ -47,6 +47,8 @@ static const char help[] =
     "  topology | routes | events       end ports; acknowledged tables; recent events\n"
     "  events --follow                  print each new event until interrupted; with\n"
     "                                   --json one object a line\n"
+    "  page                             URL of the live page, with the token that\n"
+    "                                   changes need\n"
     "  counters [NODE [PORT]]           counters of all ports with an active link, of\n"
     "                                   a node, or of a port\n"
     "  top [load|wait|errors|discards] [hour] [ROWS]\n"

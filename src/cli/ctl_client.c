@@ -11,7 +11,7 @@ static bool is_manager_command(const char *word)
 {
     static const char *const words[] = {"problems", "topology", "routes",   "events",
                                         "reroute",  "sweep",    "handover", "dump",
-                                        "vm",       "port",     "top"};
+                                        "vm",       "port",     "top",      "page"};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (strcmp(word, words[i]) == 0)
             return true;

@@ -47,13 +47,17 @@ static const char help[] =
     "                        switches:mtu=2048, adapters:data_vls=1, 'S1*:traps=no';\n"
     "                        may be repeated\n"
     "  --attributes          list all attributes with value, range and meaning\n"
-    "  --web [ADDRESS:]PORT  serve the live page: the fabric, and faults by clicks;\n"
+    "  --web [[ADDRESS:]PORT]\n"
+    "                        serve the live page: the fabric, and faults by clicks;\n"
     "                        prints its URL; on the loopback address unless ADDRESS\n"
-    "                        is given\n"
-    "  --metrics [ADDRESS:]PORT\n"
+    "                        is given (default: a free port); serves /metrics too\n"
+    "  --metrics [[ADDRESS:]PORT]\n"
     "                        serve counters and totals in the format of Prometheus at\n"
     "                        /metrics, on the loopback address unless ADDRESS is\n"
-    "                        given; also unix:PATH\n"
+    "                        given (default: a free port, that of the page); also\n"
+    "                        unix:PATH\n"
+    "  --token-file F        read the token that changes on the page need from F\n"
+    "                        (default: a random one, in the URL)\n"
     "  --seed N              seed of the random numbers (default: 1)\n"
     "  --pcap FILE           write every MAD on every link to FILE (pcapng)\n"
     "\n"
@@ -65,7 +69,8 @@ static const char help[] =
     "  weft fabric --attributes --preset paper\n";
 
 struct fabric_arguments {
-    const char *net, *attach, *socket, *pace, *preset, *pcap, *metrics, *web;
+    const char *net, *attach, *socket, *pace, *preset, *pcap;
+    struct fabric_http_options http;
     struct option_values settings, traffic;
     bool attributes; /* list them and exit */
     char **command;  /* NULL: none */
@@ -75,18 +80,20 @@ struct fabric_arguments {
 static int parse_fabric_arguments(struct fabric_arguments *arguments, int argc, char **argv)
 {
     *arguments = (struct fabric_arguments){.preset = "today", .seed = 1};
-    const struct option_spec specs[] = {{.name = "attach", .value = &arguments->attach},
-                                        {.name = "socket", .value = &arguments->socket},
-                                        {.name = "pace", .value = &arguments->pace},
-                                        {.name = "preset", .value = &arguments->preset},
-                                        {.name = "seed", .number = &arguments->seed},
-                                        {.name = "pcap", .value = &arguments->pcap},
-                                        {.name = "metrics", .value = &arguments->metrics},
-                                        {.name = "web", .value = &arguments->web},
-                                        {.name = "traffic", .values = &arguments->traffic},
-                                        {.name = "set", .values = &arguments->settings},
-                                        {.name = "attributes", .flag = &arguments->attributes},
-                                        {0}};
+    const struct option_spec specs[] = {
+        {.name = "attach", .value = &arguments->attach},
+        {.name = "socket", .value = &arguments->socket},
+        {.name = "pace", .value = &arguments->pace},
+        {.name = "preset", .value = &arguments->preset},
+        {.name = "seed", .number = &arguments->seed},
+        {.name = "pcap", .value = &arguments->pcap},
+        {.name = "metrics", .value = &arguments->http.metrics, .standard = "0"},
+        {.name = "web", .value = &arguments->http.web, .standard = "0"},
+        {.name = "token-file", .value = &arguments->http.token_file},
+        {.name = "traffic", .values = &arguments->traffic},
+        {.name = "set", .values = &arguments->settings},
+        {.name = "attributes", .flag = &arguments->attributes},
+        {0}};
     argc = command_options("fabric", argc, argv, specs);
     if (argc < 0)
         return EXIT_USAGE;
@@ -216,8 +223,7 @@ static int serve_fabric(const struct fabric_arguments *arguments, struct fabric 
                         const struct fabric_traffics *traffics, struct err *err)
 {
     struct server_options options = {.pace_millionths = arguments->pace_millionths,
-                                     .metrics = arguments->metrics,
-                                     .web = arguments->web,
+                                     .http = arguments->http,
                                      .traffics = traffics->items,
                                      .traffic_count = traffics->count};
     struct server *server = NULL;
@@ -237,7 +243,7 @@ static int serve_fabric(const struct fabric_arguments *arguments, struct fabric 
     options.directory = dir.directory;
     block_signals(&mask);
     result = server_new(&server, fabric, &options, err);
-    if (result == 0 && arguments->command && arguments->web)
+    if (result == 0 && arguments->command && arguments->http.web)
         fprintf(stderr, "weft fabric: %s\n", server_web_url(server));
     if (result == 0 && arguments->command) {
         pid_t child = start_command(arguments->command, &mask, preload, &dir);
@@ -251,9 +257,9 @@ static int serve_fabric(const struct fabric_arguments *arguments, struct fabric 
                "  LD_PRELOAD=%s ibnetdiscover\n"
                "  weft ctl status\n",
                dir.socket, dir.socket, preload);
-        if (arguments->metrics)
+        if (arguments->http.metrics)
             print_metrics_command(server_metrics_address(server));
-        if (arguments->web)
+        if (arguments->http.web)
             printf("  %s\n", server_web_url(server));
         fflush(stdout);
     }

@@ -204,7 +204,8 @@ static void serve(struct live *live, bool open)
 static int run_live_session(struct live_arguments *arguments, struct err *err)
 {
     static struct live live;
-    struct text text = {0}, token = {0};
+    struct text text = {0};
+    char token[HTTP_TOKEN_MOST + 1];
     struct live_options options = {
         .name = arguments->file,
         .seed = arguments->seed_text ? &arguments->seed : NULL,
@@ -216,17 +217,15 @@ static int run_live_session(struct live_arguments *arguments, struct err *err)
     int status = parse_pace(arguments, &options.pace);
     if (status == 0)
         status = read_scenario(arguments, &text, err);
-    if (status == 0 && arguments->token_file)
-        status = file_read(arguments->token_file, 4096, &token, err);
+    if (status == 0 && arguments->token_file) {
+        status = http_token_read(arguments->token_file, token, err);
+        options.token = token;
+    }
     struct topology plan;
     topology_init(&plan);
     if (status == 0 && arguments->plan) {
         status = command_read_topology("live", arguments->plan, &plan, err);
         options.plan = &plan;
-    }
-    if (token.data) {
-        token.data[strcspn(token.data, "\r\n")] = 0;
-        options.token = token.data;
     }
     options.text = text.data;
     options.settle = arguments->settled;
@@ -238,7 +237,6 @@ static int run_live_session(struct live_arguments *arguments, struct err *err)
     }
     topology_release(&plan);
     text_release(&text);
-    text_release(&token);
     return status;
 }
 

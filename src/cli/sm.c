@@ -42,12 +42,15 @@ static const char help[] =
     "                   partitions in OpenSM's format (default: none, all ports\n"
     "                   can communicate)\n"
     "  --control PATH   listen at PATH for 'weft ctl --socket PATH'\n"
-    "  --web [ADDRESS:]PORT\n"
-    "                   serve the live page, on the loopback address unless ADDRESS\n"
-    "                   is given; the log has its URL with the token for changes\n"
-    "  --metrics [ADDRESS:]PORT\n"
+    "  --web [[ADDRESS:]PORT]\n"
+    "                   serve the live page and /metrics, on the loopback address\n"
+    "                   unless ADDRESS is given (default: 127.0.0.1:9933); 'weft ctl\n"
+    "                   page' prints its URL with the token that changes need\n"
+    "  --metrics [[ADDRESS:]PORT]\n"
     "                   serve metrics in the format of Prometheus at /metrics, on the\n"
-    "                   loopback address unless ADDRESS is given; also unix:PATH\n"
+    "                   loopback address unless ADDRESS is given (default:\n"
+    "                   127.0.0.1:9933); also unix:PATH\n"
+    "  --token-file F   read the token from F (default: a random one)\n"
     "  --state DIR      preserve LIDs (guid2lid) and the registrations of clients\n"
     "                   (opensm-sa.dump) over restarts, in OpenSM's formats\n"
     "  --dump DIR       after each change write opensm-lfts.dump, opensm-subnet.lst,\n"
@@ -71,6 +74,7 @@ static void print_more(FILE *out)
 }
 
 enum { SETTING_COUNT = 14 };
+static const char default_address[] = "9933"; /* of the HTTP server */
 
 static void print_error(const struct err *err)
 {
@@ -109,13 +113,13 @@ static int show_config(const struct daemon_options *options, const char *path)
 static int run_sm(int argc, char **argv)
 {
     /* Options with the names of configuration keys. */
-    struct daemon_setting settings[SETTING_COUNT + 1] = {
+    struct daemon_setting settings[SETTING_COUNT + 2] = {
         {.key = "engine"},   {.key = "guid"}, {.key = "ca"},    {.key = "port"},
         {.key = "priority"}, {.key = "lmc"},  {.key = "sweep"}, {.key = "state"},
         {.key = "control"},  {.key = "dump"}, {.key = "log"},   {.key = "partitions"},
         {.key = "metrics"},  {.key = "web"}};
-    struct option_spec specs[SETTING_COUNT + 8] = {{0}};
-    const char *key_file = NULL, *checked = NULL;
+    struct option_spec specs[SETTING_COUNT + 9] = {{0}};
+    const char *key_file = NULL, *checked = NULL, *token_file = NULL;
     bool print = false, list = false;
     struct daemon_options options = {
         .settings = settings, .make_workers = workers_of_threads, .print_error = print_error};
@@ -123,6 +127,7 @@ static int run_sm(int argc, char **argv)
     bool json = false;
     for (int i = 0; i < SETTING_COUNT; i++)
         specs[i] = (struct option_spec){.name = settings[i].key, .value = &settings[i].value};
+    specs[SETTING_COUNT - 1].standard = specs[SETTING_COUNT - 2].standard = default_address;
     specs[SETTING_COUNT] = (struct option_spec){.name = "config", .value = &options.config};
     specs[SETTING_COUNT + 1] = (struct option_spec){.name = "once", .flag = &options.once};
     specs[SETTING_COUNT + 2] = (struct option_spec){.name = "json", .flag = &json};
@@ -130,6 +135,7 @@ static int run_sm(int argc, char **argv)
     specs[SETTING_COUNT + 4] = (struct option_spec){.name = "check-config", .value = &checked};
     specs[SETTING_COUNT + 5] = (struct option_spec){.name = "print-config", .flag = &print};
     specs[SETTING_COUNT + 6] = (struct option_spec){.name = "list-opensm-keys", .flag = &list};
+    specs[SETTING_COUNT + 7] = (struct option_spec){.name = "token-file", .value = &token_file};
     argc = command_options("sm", argc, argv, specs);
     if (argc < 0)
         return EXIT_USAGE;
@@ -145,6 +151,8 @@ static int run_sm(int argc, char **argv)
     for (int i = 0; i < SETTING_COUNT; i++)
         if (settings[i].value)
             settings[options.setting_count++] = settings[i];
+    if (token_file)
+        settings[options.setting_count++] = (struct daemon_setting){"token_file", token_file};
     if (json)
         settings[options.setting_count++] = (struct daemon_setting){"json", "yes"};
     if (checked || print)

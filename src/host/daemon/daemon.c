@@ -269,8 +269,8 @@ static void wait_for_input(struct daemon *daemon, uint64_t now)
         until = vswitch_deadline(daemon->machines);
     if (performance_deadline(daemon->perf, daemon->sm) < until)
         until = performance_deadline(daemon->perf, daemon->sm);
-    if (daemon->metrics_at < until)
-        until = daemon->metrics_at;
+    if (daemon_http_deadline(daemon) < until)
+        until = daemon_http_deadline(daemon);
     if (sa_deadline(daemon->sa) < until)
         until = sa_deadline(daemon->sa);
     if (daemon_files_deadline(daemon) < until)
@@ -337,16 +337,17 @@ static void feed_watchdog(struct daemon *daemon, uint64_t now)
     daemon->watchdog_at = now + daemon->watchdog_interval;
 }
 
-static void serve_control(struct daemon *daemon, uint64_t now)
+void daemon_serve_control(struct daemon *daemon, uint64_t now)
 {
     const struct manager_access access = {
         .sm = daemon->sm,
         .machines = daemon->machines,
         .perf = daemon->perf,
         .engine = daemon->config->sm.engine->name,
-        .place = device_port_name(daemon->port),
+        .place = daemon->port ? device_port_name(daemon->port) : "",
         .can_dump = daemon->config->dump != NULL,
         .list_problems = daemon_list_problems,
+        .page_url = daemon_page_url,
         .daemon = daemon,
     };
     daemon->dump_due |= manager_control_serve(daemon->control, now, &access);
@@ -370,15 +371,11 @@ static void run_loop(struct daemon *daemon)
         if (daemon->watched[WATCH_CONTROL].revents ||
             manager_control_deadline(daemon->control) <= now) {
             daemon->watched[WATCH_CONTROL].revents = 0;
-            serve_control(daemon, now);
+            daemon_serve_control(daemon, now);
         }
-        if (daemon->watched[WATCH_HTTP].revents || daemon->metrics_at <= now) {
+        if (daemon->watched[WATCH_HTTP].revents || daemon_http_deadline(daemon) <= now) {
             daemon->watched[WATCH_HTTP].revents = 0;
-            daemon_serve_metrics(daemon, now);
-        }
-        if (daemon->watched[WATCH_WEB].revents) {
-            daemon->watched[WATCH_WEB].revents = 0;
-            daemon_serve_web(daemon);
+            daemon_serve_http(daemon, now);
         }
         daemon_web_step(daemon, now);
         daemon_finish_jobs(daemon);

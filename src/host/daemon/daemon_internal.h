@@ -1,6 +1,7 @@
 /* What the files of the daemon share: daemon.c has the loop, daemon_config.c the configuration,
  * daemon_files.c the files that it writes, daemon_problems.c the list of problems,
- * daemon_start.c start and end, daemon_metrics.c the metrics, daemon_web.c the live page. */
+ * daemon_start.c start and end, daemon_http.c the HTTP server of metrics (daemon_metrics.c) and of
+ * the live page (daemon_web.c). */
 #ifndef WEFT_HOST_DAEMON_DAEMON_INTERNAL_H
 #define WEFT_HOST_DAEMON_DAEMON_INTERNAL_H
 
@@ -12,6 +13,7 @@
 #include "host/files/registrations.h"
 #include "host/files/store.h"
 #include "host/files/worker.h"
+#include "host/http/http.h"
 #include "host/manager/config.h"
 #include "host/metrics/manager_metrics.h"
 #include "perf/perf.h"
@@ -26,7 +28,6 @@ enum {
     WATCH_SAVER,
     WATCH_CONTROL,
     WATCH_HTTP,
-    WATCH_WEB,
     WATCH_COUNT
 };
 
@@ -61,14 +62,15 @@ struct daemon {
     uint64_t send_failures;
     uint64_t fabric_generation; /* last passed to the manager */
     struct sm_counts counted;
+    struct daemon_http *http;       /* NULL: neither metrics nor page */
     struct daemon_metrics *metrics; /* NULL: not served */
-    uint64_t metrics_at;            /* the next attempt to listen; TIME_NEVER: none */
     struct daemon_web *web;         /* NULL: not served */
     struct manager_totals totals;
 };
 
 uint64_t daemon_clock_ns(void);
 void daemon_finish_jobs(struct daemon *daemon); /* takes computed routes */
+void daemon_serve_control(struct daemon *daemon, uint64_t now);
 
 /* 0 without a port: a signal has ended the daemon before a port had a link. */
 int daemon_open_all(struct daemon *daemon, struct err *err);
@@ -84,21 +86,24 @@ int daemon_open_log(struct daemon *daemon, const struct config *config, struct e
 /* Frees old configurations; no job may be running. */
 void daemon_free_retired(struct daemon *daemon);
 
-/* Starts the HTTP server for metrics, if the configuration asks for it. An address that cannot be
- * used is logged and tried again later: the subnet needs a manager. */
-void daemon_open_metrics(struct daemon *daemon, uint64_t now);
+/* Makes the HTTP server, if the configuration asks for metrics or the page. An address that cannot
+ * be used is logged and tried again later. */
+void daemon_open_http(struct daemon *daemon, uint64_t now);
+void daemon_close_http(struct daemon *daemon);
+uint64_t daemon_http_deadline(const struct daemon *daemon); /* of the next attempt */
+/* Answers one request that waits, and tries to listen if it is time. */
+void daemon_serve_http(struct daemon *daemon, uint64_t now);
+/* manager_access.page_url */
+int daemon_page_url(void *daemon, char *url, size_t size, struct err *err);
+
+/* Adds their routes, and returns the number of them. */
+size_t daemon_open_metrics(struct daemon *daemon, struct http_route routes[2]);
 void daemon_close_metrics(struct daemon *daemon);
-int daemon_metrics_fd(const struct daemon *daemon); /* -1: none */
-/* Answers one scrape that waits. */
-void daemon_serve_metrics(struct daemon *daemon, uint64_t now);
 /* Counts a trap that was received. */
 void daemon_count_trap(struct daemon *daemon, const struct sm_message *message);
 
-/* The same for the live page. */
-int daemon_open_web(struct daemon *daemon, struct err *err);
+size_t daemon_open_web(struct daemon *daemon, struct http_route *routes, size_t room);
 void daemon_close_web(struct daemon *daemon);
-int daemon_web_fd(const struct daemon *daemon);
-void daemon_serve_web(struct daemon *daemon);
 /* Publishes the state if it is time; returns the next time. */
 uint64_t daemon_web_step(struct daemon *daemon, uint64_t now);
 void daemon_web_event(struct daemon *daemon, const char *kind, const char *text);

@@ -8,7 +8,6 @@
 #include "host/daemon/daemon_internal.h"
 
 #include "base/time.h"
-#include "host/http/http.h"
 #include "host/metrics/format.h"
 #include "host/metrics/metrics_page.h"
 #include "subnet/names.h"
@@ -18,11 +17,8 @@
 
 static const uint64_t ports_interval = NS_PER_S;
 static const uint64_t change_interval = 5 * NS_PER_S; /* while a change is under way */
-static const uint64_t retry_interval = 5 * NS_PER_S;  /* if the address is in use */
 
 struct daemon_metrics {
-    struct http_server *server;
-    struct http_route routes[2];
     struct port_metrics *ports; /* the last copy */
     struct ports_version {
         uint64_t master, generation, paths, rounds, lids;
@@ -191,67 +187,25 @@ static void answer_root(void *context, const struct http_request *request,
     text_puts(&response->body, "weft sm: metrics are at /metrics\n");
 }
 
-static int start_server(struct daemon *daemon, struct err *err)
+size_t daemon_open_metrics(struct daemon *daemon, struct http_route routes[2])
 {
-    struct daemon_metrics *metrics = mem_zalloc(1, sizeof *metrics);
-    metrics->routes[0] = (struct http_route){.method = "GET",
-                                             .path = "/metrics",
-                                             .in_loop = true,
-                                             .handler = answer_scrape,
-                                             .context = daemon};
-    metrics->routes[1] = (struct http_route){.method = "GET", .path = "/", .handler = answer_root};
-    struct http_options options = {
-        .listen = daemon->config->metrics, .routes = metrics->routes, .route_count = 2};
-    int status = http_server_start(&metrics->server, &options, err);
-    if (status < 0) {
-        mem_free(metrics);
-        return status;
-    }
-    daemon->metrics = metrics;
-    return 0;
-}
-
-void daemon_open_metrics(struct daemon *daemon, uint64_t now)
-{
-    struct err err = {0};
-    bool again = daemon->metrics_at != 0;
-    daemon->metrics_at = TIME_NEVER;
-    if (!daemon->config->metrics || daemon->options->once)
-        return;
-    if (start_server(daemon, &err) == 0) {
-        daemon->watched[WATCH_HTTP].fd = daemon_metrics_fd(daemon);
-        event_log_write(&daemon->log, "metrics", "at %s/metrics",
-                        http_server_address(daemon->metrics->server));
-        return;
-    }
-    daemon->metrics_at = now + retry_interval;
-    if (!again)
-        event_log_write(&daemon->log, "error",
-                        "no metrics: %s; the manager tries again every 5 s (key 'metrics')",
-                        err.message);
+    daemon->metrics = mem_zalloc(1, sizeof *daemon->metrics);
+    routes[0] = (struct http_route){.method = "GET",
+                                    .path = "/metrics",
+                                    .in_loop = true,
+                                    .everywhere = true,
+                                    .handler = answer_scrape,
+                                    .context = daemon};
+    routes[1] = (struct http_route){
+        .method = "GET", .path = "/", .everywhere = true, .handler = answer_root};
+    return 2;
 }
 
 void daemon_close_metrics(struct daemon *daemon)
 {
-    if (!daemon->metrics)
-        return;
-    http_server_stop(daemon->metrics->server);
     port_metrics_release(daemon->metrics->ports);
     mem_free(daemon->metrics);
     daemon->metrics = NULL;
-}
-
-int daemon_metrics_fd(const struct daemon *daemon)
-{
-    return daemon->metrics ? http_server_fd(daemon->metrics->server) : -1;
-}
-
-void daemon_serve_metrics(struct daemon *daemon, uint64_t now)
-{
-    if (daemon->metrics_at <= now)
-        daemon_open_metrics(daemon, now);
-    if (daemon->metrics)
-        http_server_serve(daemon->metrics->server);
 }
 
 void daemon_count_trap(struct daemon *daemon, const struct sm_message *message)

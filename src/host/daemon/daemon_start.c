@@ -121,17 +121,15 @@ static int open_port(struct daemon *daemon, struct err *err)
         struct pollfd inputs[] = {
             {.fd = daemon->watched[WATCH_SIGNALS].fd, .events = POLLIN},
             {.fd = daemon->control ? manager_control_fd(daemon->control) : -1, .events = POLLIN},
-            {.fd = daemon_metrics_fd(daemon), .events = POLLIN},
-            {.fd = daemon_web_fd(daemon), .events = POLLIN}};
+            {.fd = daemon->watched[WATCH_HTTP].fd, .events = POLLIN}};
         struct signalfd_siginfo info;
-        poll(inputs, 4, PORT_RETRY_MS);
+        poll(inputs, 3, PORT_RETRY_MS);
         while (read(inputs[0].fd, &info, sizeof info) == sizeof info)
             if (info.ssi_signo == SIGTERM || info.ssi_signo == SIGINT)
                 return 0;
         if (daemon->control)
-            manager_control_serve(daemon->control, daemon_clock_ns(), &(struct manager_access){0});
-        daemon_serve_metrics(daemon, daemon_clock_ns());
-        daemon_serve_web(daemon);
+            daemon_serve_control(daemon, daemon_clock_ns());
+        daemon_serve_http(daemon, daemon_clock_ns());
     }
 }
 
@@ -174,10 +172,9 @@ int daemon_open_all(struct daemon *daemon, struct err *err)
         daemon->log.observe = manager_control_note;
         daemon->log.observer = daemon->control;
     }
+    daemon->watched[WATCH_HTTP].fd = -1;
     if (status == 0)
-        daemon_open_metrics(daemon, daemon_clock_ns());
-    if (status == 0)
-        status = daemon_open_web(daemon, err);
+        daemon_open_http(daemon, daemon_clock_ns());
     if (status == 0)
         status = open_port(daemon, err);
     if (status < 0 || !daemon->port)
@@ -191,8 +188,6 @@ int daemon_open_all(struct daemon *daemon, struct err *err)
     daemon->watched[WATCH_ROUTER].fd = worker_fd(daemon->router);
     daemon->watched[WATCH_WRITER].fd = worker_fd(daemon->writer);
     daemon->watched[WATCH_CONTROL].fd = daemon->control ? manager_control_fd(daemon->control) : -1;
-    daemon->watched[WATCH_HTTP].fd = daemon_metrics_fd(daemon);
-    daemon->watched[WATCH_WEB].fd = daemon_web_fd(daemon);
     for (int i = 0; i < WATCH_COUNT; i++)
         daemon->watched[i].events = POLLIN;
     config->sm.engine_options.workers = &daemon->workers;
@@ -226,8 +221,7 @@ void daemon_close_all(struct daemon *daemon)
                 daemon_submit_files(daemon, daemon_clock_ns());
         }
     }
-    daemon_close_metrics(daemon);
-    daemon_close_web(daemon);
+    daemon_close_http(daemon);
     worker_free(daemon->router);
     worker_free(daemon->writer);
     sa_free(daemon->sa);

@@ -8,12 +8,11 @@
 
 #include "base/time.h"
 #include "host/daemon/subnet_view.h"
-#include "host/http/http.h"
 
 #include <errno.h>
 #include <math.h>
 
-enum { ROUTES = 48, PAUSE_FACTOR = 20 };
+enum { PAUSE_FACTOR = 20 };
 #define TICK_NS     (500 * NS_PER_MS)
 #define DESCRIBE_NS (5 * NS_PER_S)
 
@@ -21,9 +20,6 @@ struct daemon_web {
     struct daemon *daemon;
     struct subnet_view view;
     struct api_publisher publisher;
-    struct http_server *server;
-    struct http_route routes[ROUTES];
-    size_t route_count;
     uint64_t start_ns, next_tick;
     uint64_t described_at;
 };
@@ -276,17 +272,9 @@ static void post_action(void *context, const struct http_request *request,
 
 /* ---- begin and end ---- */
 
-static void add_route(struct daemon_web *web, const char *method, const char *path,
-                      http_handler *handler)
+size_t daemon_open_web(struct daemon *daemon, struct http_route *routes, size_t room)
 {
-    web->routes[web->route_count++] = api_route(method, path, handler, web);
-}
-
-int daemon_open_web(struct daemon *daemon, struct err *err)
-{
-    if (!daemon->config->web || daemon->options->once)
-        return 0;
-    struct daemon_web *web = mem_zalloc(1, sizeof *web);
+    struct daemon_web *web = daemon->web = mem_zalloc(1, sizeof *web);
     web->daemon = daemon;
     web->start_ns = daemon_clock_ns();
     web->publisher.refresh = publish;
@@ -296,22 +284,11 @@ int daemon_open_web(struct daemon *daemon, struct err *err)
     topology_init(&none);
     api_publisher_begin(&web->publisher, &none, &links, 0); /* until the manager has a port */
     topology_release(&none);
-    add_route(web, "GET", "/api/v1/info", get_info);
-    add_route(web, "GET", "/api/v1/path", get_path);
-    add_route(web, "POST", "/api/v1/actions", post_action);
-    web->route_count +=
-        api_add_routes(&web->publisher, web->routes + web->route_count, ROUTES - web->route_count);
-    const struct http_options options = {
-        .listen = daemon->config->web, .routes = web->routes, .route_count = web->route_count};
-    int status = http_server_start(&web->server, &options, err);
-    daemon->web = web;
-    if (status < 0) {
-        daemon_close_web(daemon);
-        return status;
-    }
-    event_log_write(&daemon->log, "page", "at %s/#token=%s", http_server_address(web->server),
-                    http_server_token(web->server));
-    return 0;
+    size_t count = 0;
+    routes[count++] = api_route("GET", "/api/v1/info", get_info, web);
+    routes[count++] = api_route("GET", "/api/v1/path", get_path, web);
+    routes[count++] = api_route("POST", "/api/v1/actions", post_action, web);
+    return count + api_add_routes(&web->publisher, routes + count, room - count);
 }
 
 void daemon_close_web(struct daemon *daemon)
@@ -319,20 +296,8 @@ void daemon_close_web(struct daemon *daemon)
     struct daemon_web *web = daemon->web;
     if (!web)
         return;
-    http_server_stop(web->server);
     api_publisher_release(&web->publisher);
     subnet_view_release(&web->view);
     mem_free(web);
     daemon->web = NULL;
-}
-
-int daemon_web_fd(const struct daemon *daemon)
-{
-    return daemon->web ? http_server_fd(daemon->web->server) : -1;
-}
-
-void daemon_serve_web(struct daemon *daemon)
-{
-    if (daemon->web)
-        http_server_serve(daemon->web->server);
 }

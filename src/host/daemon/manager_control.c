@@ -283,6 +283,19 @@ static int answer_port(const struct call *call, struct text *out)
     return status < 0 ? refuse_command(out, err.message) : 0;
 }
 
+static int answer_page(const struct call *call, struct text *out)
+{
+    struct record record = record_to(out, call->json, false);
+    struct err err = {0};
+    char url[512];
+    if (call->access->page_url(call->access->daemon, url, sizeof url, &err) < 0)
+        return refuse_command(out, err.message);
+    record_begin(&record, NULL);
+    record_string(&record, "url", "%s\n", url);
+    record_end(&record);
+    return 0;
+}
+
 static struct perf_command perf_command_of(const struct call *call)
 {
     return (struct perf_command){.perf = call->access->perf,
@@ -296,6 +309,8 @@ static struct perf_command perf_command_of(const struct call *call)
 static int run_command(struct call *call, struct text *out)
 {
     const char *command = call->count ? call->words[0] : "";
+    if (call->count == 1 && strcmp(command, "page") == 0)
+        return answer_page(call, out);
     if (!call->sm)
         return refuse_command(out, "the manager has no port yet: it waits for the first link");
     if (strcmp(command, "vm") == 0)
@@ -318,7 +333,7 @@ static int run_command(struct call *call, struct text *out)
     if (call->count != 1)
         return refuse_command(
             out, "the manager's commands are single words: status, problems, topology, "
-                 "routes, events, reroute, sweep, handover, dump; and counters ..., top "
+                 "routes, events, page, reroute, sweep, handover, dump; and counters ..., top "
                  "..., port ..., vm ...");
     if (strcmp(command, "status") == 0) {
         answer_status(call, out);
@@ -347,9 +362,9 @@ static int run_command(struct call *call, struct text *out)
             return refuse_command(out, "there is no standby to hand over to");
         return answer_handover(call, out);
     } else {
-        return refuse_command(
-            out, "no such command: status, problems, topology, routes, events, reroute, "
-                 "sweep, handover, dump, counters, top, port, vm");
+        return refuse_command(out,
+                              "no such command: status, problems, topology, routes, events, page, "
+                              "reroute, sweep, handover, dump, counters, top, port, vm");
     }
     return 0;
 }

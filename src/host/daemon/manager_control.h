@@ -29,6 +29,8 @@ struct manager_access {
     const char *engine, *place;
     bool can_dump; /* it has a directory for dumps */
     void (*list_problems)(void *daemon, uint64_t now, struct problems *problems);
+    /* The URL of the live page, with the token; -errno: there is none. */
+    int (*page_url)(void *daemon, char *url, size_t size, struct err *err);
     void *daemon;
 };
 

@@ -76,6 +76,13 @@ int http_address_parse(const char *text, struct http_address *address, struct er
     return 0;
 }
 
+bool http_address_same(const char *a, const char *b)
+{
+    struct http_address first, second;
+    return http_address_parse(a, &first, NULL) == 0 && http_address_parse(b, &second, NULL) == 0 &&
+           memcmp(&first, &second, sizeof first) == 0;
+}
+
 void http_address_url(const struct http_address *address, int fd, char *url, size_t size)
 {
     struct sockaddr_storage bound = address->socket;

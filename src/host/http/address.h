@@ -17,6 +17,8 @@ struct http_address {
 /* Reads [ADDRESS:]PORT, [IPV6]:PORT or unix:PATH (http_options.listen). Names are not resolved,
  * except localhost. */
 int http_address_parse(const char *text, struct http_address *address, struct err *err);
+/* Whether both texts are the same valid address: "9933" is "localhost:9933". */
+bool http_address_same(const char *a, const char *b);
 /* The URL of a socket that listens there: `fd` has the port. */
 void http_address_url(const struct http_address *address, int fd, char *url, size_t size);
 /* Returns a listening descriptor or -errno. */

@@ -28,15 +28,24 @@ static void close_client(struct http_client *client)
     shutdown(client->fd, SHUT_RDWR);
 }
 
-/* Closes the oldest connection without a complete request, of one address or (NULL) of all. */
-static bool close_oldest(struct http_clients *clients, const uint64_t *address)
+/* Closes the oldest connection without a complete request or, if there is none, the oldest one: of
+ * an address or (NULL) of all. A page reconnects its stream by itself. */
+static void close_oldest(struct http_clients *clients, const uint64_t *address, bool *stream_closed)
 {
-    for (struct http_client *client = clients->first; client; client = client->next)
-        if (client->phase == HTTP_CLIENT_WAITS && (!address || client->address == *address)) {
-            close_client(client);
-            return true;
-        }
-    return false;
+    struct http_client *oldest = NULL;
+    for (struct http_client *client = clients->first; client; client = client->next) {
+        if (client->phase == HTTP_CLIENT_CLOSED || (address && client->address != *address))
+            continue;
+        bool waits = client->phase == HTTP_CLIENT_WAITS;
+        if (waits || !oldest)
+            oldest = client;
+        if (waits)
+            break;
+    }
+    if (!oldest)
+        return;
+    *stream_closed = oldest->phase == HTTP_CLIENT_STREAMS;
+    close_client(oldest);
 }
 
 static unsigned open_count(const struct http_clients *clients, const uint64_t *address)
@@ -48,23 +57,22 @@ static unsigned open_count(const struct http_clients *clients, const uint64_t *a
 }
 
 struct http_client *http_clients_add(struct http_clients *clients, int fd,
-                                     const struct sockaddr *peer, uint64_t now_ns)
+                                     const struct sockaddr *peer, uint64_t now_ns,
+                                     bool *stream_closed)
 {
     struct http_client *client = mem_zalloc(1, sizeof *client);
     client->fd = fd;
     client->address = hash_address(clients, peer);
-    bool room = true;
+    *stream_closed = false;
     if (open_count(clients, &client->address) >= clients->limits.connections_per_address)
-        room = close_oldest(clients, &client->address);
+        close_oldest(clients, &client->address, stream_closed);
     else if (open_count(clients, NULL) >= clients->limits.connections)
-        room = close_oldest(clients, NULL);
+        close_oldest(clients, NULL, stream_closed);
     client->previous = clients->last;
     *(clients->last ? &clients->last->next : &clients->first) = client;
     clients->last = client;
     clients->count++;
     http_client_enter(clients, client, HTTP_CLIENT_WAITS, now_ns);
-    if (!room)
-        close_client(client);
     return client;
 }
 
@@ -85,6 +93,22 @@ void http_client_enter(struct http_clients *clients, struct http_client *client,
         return;
     client->phase = phase;
     client->deadline_ns = phase == HTTP_CLIENT_STREAMS ? TIME_NEVER : now_ns + seconds * NS_PER_S;
+}
+
+bool http_client_enter_stream(struct http_clients *clients, struct http_client *client)
+{
+    struct http_client *oldest = NULL;
+    unsigned streams = 0;
+    for (struct http_client *at = clients->first; at; at = at->next)
+        if (at->phase == HTTP_CLIENT_STREAMS && at->address == client->address) {
+            oldest = oldest ? oldest : at;
+            streams++;
+        }
+    bool full = oldest && streams >= clients->limits.streams_per_address;
+    if (full)
+        close_client(oldest);
+    http_client_enter(clients, client, HTTP_CLIENT_STREAMS, 0);
+    return full;
 }
 
 bool http_client_may_ask(struct http_clients *clients, const struct http_client *client,

@@ -1,10 +1,10 @@
 /* The connections of the HTTP server: their number, their deadlines, and the rate of requests.
  *
- * A connection that has not sent a complete request gives way to a new one when its address, or the
- * server, has too many: the oldest is closed. So a client that sends its request at once is served,
- * however many connections sit idle. A request must arrive, and its answer must be read, within the
- * times of `struct http_limits`. A connection is closed by shutdown(2): libmicrohttpd then reads
- * the end of the connection. The caller locks. */
+ * When an address, or the server, has too many connections, one gives way to a new one: the oldest
+ * that has not sent a complete request, else the oldest. So a client that sends its request at once
+ * is served, however many connections sit idle, read slowly or watch. A request must arrive, and
+ * its answer must be read, within the times of `struct http_limits`. A connection is closed by
+ * shutdown(2): libmicrohttpd then reads the end of the connection. The caller locks. */
 #ifndef WEFT_HOST_HTTP_CLIENTS_H
 #define WEFT_HOST_HTTP_CLIENTS_H
 
@@ -40,13 +40,16 @@ struct http_clients {
     } buckets[HTTP_RATE_SLOTS];
 };
 
-/* `peer` may be NULL (Unix socket). */
+/* `peer` may be NULL (Unix socket). `stream_closed`: a stream gave way to this connection. */
 struct http_client *http_clients_add(struct http_clients *clients, int fd,
-                                     const struct sockaddr *peer, uint64_t now_ns);
+                                     const struct sockaddr *peer, uint64_t now_ns,
+                                     bool *stream_closed);
 void http_clients_remove(struct http_clients *clients, struct http_client *client);
 /* Changes the phase and the deadline. */
 void http_client_enter(struct http_clients *clients, struct http_client *client,
                        enum http_client_phase phase, uint64_t now_ns);
+/* The answer is a stream. Returns whether the oldest stream of the same address gave way to it. */
+bool http_client_enter_stream(struct http_clients *clients, struct http_client *client);
 /* Takes a token of the rate limit; false if there is none. */
 bool http_client_may_ask(struct http_clients *clients, const struct http_client *client,
                          uint64_t now_ns);

@@ -22,12 +22,14 @@ const char *http_parameter(const struct http_request *request, const char *name)
     return http_fields_get(request->fields, name);
 }
 
-void *http_exchange_begin(void *server, const char *uri, struct MHD_Connection *connection)
+void *http_exchange_begin(void *context, const char *uri, struct MHD_Connection *connection)
 {
+    const struct http_listener *listener = context;
     struct http_exchange *exchange = mem_zalloc(1, sizeof *exchange);
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
-    exchange->server = server;
+    exchange->server = listener->server;
+    exchange->listener = listener;
     exchange->connection = connection;
     exchange->client = info ? info->socket_context : NULL;
     exchange->uri = mem_strdup(uri);
@@ -40,7 +42,8 @@ void *http_exchange_begin(void *server, const char *uri, struct MHD_Connection *
 void http_exchange_end(void *context, struct MHD_Connection *connection, void **data,
                        enum MHD_RequestTerminationCode code)
 {
-    struct http_server *server = context;
+    const struct http_listener *listener = context;
+    struct http_server *server = listener->server;
     struct http_exchange *exchange = *data;
     (void)connection;
     (void)code;
@@ -82,7 +85,7 @@ static bool find_route(struct http_exchange *exchange)
     for (size_t i = 0; i < server->route_count; i++) {
         const struct http_route *route = &server->routes[i];
         const char *rest = match_path(route->path, request->path);
-        if (!rest)
+        if (!rest || (exchange->listener->restricted && !route->everywhere))
             continue;
         known_path = true;
         if (strcmp(route->method, request->method) != 0)
@@ -102,7 +105,7 @@ static bool is_own_peer(const struct http_exchange *exchange)
 {
     struct ucred peer;
     socklen_t bytes = sizeof peer;
-    return *exchange->server->address.unix_path && exchange->client &&
+    return *exchange->listener->address.unix_path && exchange->client &&
            getsockopt(exchange->client->fd, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) == 0 &&
            (peer.uid == geteuid() || peer.uid == 0);
 }
@@ -119,7 +122,7 @@ static bool check_origin(struct http_exchange *exchange)
     const char *names[3], *host = header(exchange, "Host"), *site;
     for (size_t i = 0; i < 3; i++)
         names[i] = server->own_names[i];
-    if (!*server->address.unix_path && !http_guard_host(host, names, 3)) {
+    if (!*exchange->listener->address.unix_path && !http_guard_host(host, names, 3)) {
         http_refuse(&exchange->response, 421, "this server does not answer for that Host");
         return false;
     }
@@ -176,22 +179,33 @@ static bool accept_head(struct http_exchange *exchange, const char *method)
     return true;
 }
 
-static enum MHD_Result answer(struct http_exchange *exchange, enum http_client_phase phase)
+static enum MHD_Result answer(struct http_exchange *exchange)
 {
     struct http_server *server = exchange->server;
     exchange->state = HTTP_ANSWERED;
     pthread_mutex_lock(&server->lock);
     if (exchange->client)
-        http_client_enter(&server->clients, exchange->client, phase, http_now_ns());
+        http_client_enter(&server->clients, exchange->client, HTTP_CLIENT_READS, http_now_ns());
     pthread_mutex_unlock(&server->lock);
-    if (phase != HTTP_CLIENT_STREAMS)
-        return http_send(exchange);
+    return http_send(exchange);
+}
+
+static enum MHD_Result answer_with_stream(struct http_exchange *exchange)
+{
+    struct http_server *server = exchange->server;
     struct MHD_Response *response =
         http_stream_subscribe(exchange->route->stream, exchange->connection);
-    if (response)
-        return http_queue(exchange, 200, "text/event-stream", "no-store", response);
-    http_refuse(&exchange->response, 503, "too many subscribers");
-    return http_send(exchange);
+    if (!response) {
+        http_refuse(&exchange->response, 503, "the server stops");
+        return answer(exchange);
+    }
+    exchange->state = HTTP_ANSWERED;
+    pthread_mutex_lock(&server->lock);
+    bool closed = exchange->client && http_client_enter_stream(&server->clients, exchange->client);
+    pthread_mutex_unlock(&server->lock);
+    if (closed)
+        http_ping_streams(server);
+    return http_queue(exchange, 200, "text/event-stream", "no-store", response);
 }
 
 /* Hands the request to http_server_serve(). */
@@ -202,6 +216,8 @@ static enum MHD_Result defer(struct http_exchange *exchange)
     bool full = server->stopping || server->pending_count >= server->limits.pending;
     if (!full) {
         exchange->state = HTTP_PENDING;
+        if (exchange->client)
+            http_client_enter(&server->clients, exchange->client, HTTP_CLIENT_READS, http_now_ns());
         MHD_suspend_connection(exchange->connection);
         exchange->next = NULL;
         *server->pending_end = exchange;
@@ -213,7 +229,7 @@ static enum MHD_Result defer(struct http_exchange *exchange)
     if (!full)
         return MHD_YES;
     http_refuse(&exchange->response, 503, "too many requests wait");
-    return answer(exchange, HTTP_CLIENT_READS);
+    return answer(exchange);
 }
 
 static enum MHD_Result execute(struct http_exchange *exchange)
@@ -227,34 +243,34 @@ static enum MHD_Result execute(struct http_exchange *exchange)
         (strlen(request->body) != request->body_bytes ||
          !http_fields_add(&exchange->fields, (char *)request->body))) {
         http_refuse(&exchange->response, 400, "malformed form");
-        return answer(exchange, HTTP_CLIENT_READS);
+        return answer(exchange);
     }
     if (route->stream)
-        return answer(exchange, HTTP_CLIENT_STREAMS);
+        return answer_with_stream(exchange);
     if (route->in_loop)
         return defer(exchange);
     if (route->file)
         exchange->response.file = route->file;
     else
         route->handler(route->context, request, &exchange->response);
-    return answer(exchange, HTTP_CLIENT_READS);
+    return answer(exchange);
 }
 
-enum MHD_Result http_exchange_continue(void *server, struct MHD_Connection *connection,
+enum MHD_Result http_exchange_continue(void *listener, struct MHD_Connection *connection,
                                        const char *url, const char *method, const char *version,
                                        const char *data, size_t *bytes, void **context)
 {
     struct http_exchange *exchange = *context;
-    (void)server;
+    (void)listener;
     (void)connection;
     (void)url;
     (void)version;
     if (!exchange)
         return MHD_NO;
     if (exchange->state == HTTP_PENDING) /* http_server_serve() has answered it */
-        return answer(exchange, HTTP_CLIENT_READS);
+        return answer(exchange);
     if (!exchange->request.method) /* the first call, before the body */
-        return accept_head(exchange, method) ? MHD_YES : answer(exchange, HTTP_CLIENT_READS);
+        return accept_head(exchange, method) ? MHD_YES : answer(exchange);
     if (*bytes) {
         if (exchange->body.length + *bytes > exchange->server->limits.body_bytes)
             return MHD_NO; /* longer than announced, or chunked: an answer is not possible here */

@@ -5,6 +5,7 @@
 #include "base/time.h"
 #include "host/http/stream.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
@@ -18,6 +19,7 @@ enum { PING_SECONDS = 10 };
 const struct http_limits http_default_limits = {
     .connections = 128,
     .connections_per_address = 64,
+    .streams_per_address = 16,
     .requests_per_second = 200,
     .pending = 32,
     .header_bytes = 16 * 1024,
@@ -33,32 +35,36 @@ uint64_t http_now_ns(void)
     return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
 }
 
+void http_ping_streams(const struct http_server *server)
+{
+    for (size_t i = 0; i < server->route_count; i++)
+        if (server->routes[i].stream)
+            http_stream_ping(server->routes[i].stream);
+}
+
 static void connection_changed(void *context, struct MHD_Connection *connection,
                                void **socket_context, enum MHD_ConnectionNotificationCode code)
 {
-    struct http_server *server = context;
+    const struct http_listener *listener = context;
+    struct http_server *server = listener->server;
+    bool stream_closed = false;
     pthread_mutex_lock(&server->lock);
     if (code == MHD_CONNECTION_NOTIFY_STARTED) {
         const union MHD_ConnectionInfo *fd =
             MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
         const union MHD_ConnectionInfo *peer =
             MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
-        *socket_context =
-            http_clients_add(&server->clients, fd->connect_fd,
-                             *server->address.unix_path ? NULL : peer->client_addr, http_now_ns());
+        *socket_context = http_clients_add(&server->clients, fd->connect_fd,
+                                           *listener->address.unix_path ? NULL : peer->client_addr,
+                                           http_now_ns(), &stream_closed);
         pthread_cond_signal(&server->ticked);
     } else {
         http_clients_remove(&server->clients, *socket_context);
         *socket_context = NULL;
     }
     pthread_mutex_unlock(&server->lock);
-}
-
-static void ping_streams(const struct http_server *server)
-{
-    for (size_t i = 0; i < server->route_count; i++)
-        if (server->routes[i].stream)
-            http_stream_ping(server->routes[i].stream);
+    if (stream_closed)
+        http_ping_streams(server);
 }
 
 /* Closes connections that are too slow, and pings streams. Sleeps while there is no connection. */
@@ -81,20 +87,11 @@ static void *run_clock(void *context)
             continue;
         next_ping_ns = now_ns + PING_SECONDS * NS_PER_S;
         pthread_mutex_unlock(&server->lock);
-        ping_streams(server);
+        http_ping_streams(server);
         pthread_mutex_lock(&server->lock);
     }
     pthread_mutex_unlock(&server->lock);
     return NULL;
-}
-
-static void make_token(char token[HTTP_TOKEN_BYTES])
-{
-    uint8_t random[HTTP_TOKEN_BYTES / 2];
-    if (getrandom(random, sizeof random, 0) != sizeof random)
-        mem_fail("random bytes");
-    for (size_t i = 0; i < sizeof random; i++)
-        snprintf(token + 2 * i, 3, "%02x", random[i]);
 }
 
 static void learn_names(struct http_server *server, const char *given)
@@ -107,27 +104,21 @@ static void learn_names(struct http_server *server, const char *given)
     snprintf(server->own_names[2], sizeof server->own_names[2], "%s", given ? given : "");
 }
 
-static int start_threads(struct http_server *server, int listener, struct err *err)
+/* Signals are for the owner's threads. */
+static sigset_t block_signals(void)
 {
     sigset_t all, before;
     sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before); /* signals are for the owner's threads */
-    server->daemon = MHD_start_daemon(
-        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL,
-        http_exchange_continue, server, MHD_OPTION_LISTEN_SOCKET, listener,
-        MHD_OPTION_CONNECTION_LIMIT, server->limits.connections + 16,
-        MHD_OPTION_CONNECTION_MEMORY_LIMIT, 2 * server->limits.header_bytes,
-        MHD_OPTION_URI_LOG_CALLBACK, http_exchange_begin, server, MHD_OPTION_NOTIFY_COMPLETED,
-        http_exchange_end, server, MHD_OPTION_NOTIFY_CONNECTION, connection_changed, server,
-        MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
-    if (server->daemon && pthread_create(&server->clock, NULL, run_clock, server) != 0)
-        mem_fail("a thread");
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return server->daemon ? 0 : err_set(err, EIO, "cannot start the HTTP server");
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    return before;
 }
 
-static struct http_server *make_server(const struct http_options *options)
+int http_server_new(struct http_server **result, const struct http_options *options,
+                    struct err *err)
 {
+    int status = options->token ? http_token_check(options->token, err) : 0;
+    if (status < 0)
+        return status;
     struct http_server *server = mem_zalloc(1, sizeof *server);
     pthread_condattr_t monotonic;
     server->routes = options->routes;
@@ -144,39 +135,57 @@ static struct http_server *make_server(const struct http_options *options)
     pthread_condattr_destroy(&monotonic);
     server->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (options->token)
-        snprintf(server->token, sizeof server->token, "%s", options->token);
+        strcpy(server->token, options->token);
     else
-        make_token(server->token);
+        http_token_make(server->token);
     learn_names(server, options->host_name);
-    return server;
+    sigset_t before = block_signals();
+    if (pthread_create(&server->clock, NULL, run_clock, server) != 0)
+        mem_fail("a thread");
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    *result = server;
+    return 0;
 }
 
-static void free_server(struct http_server *server)
+int http_server_listen(struct http_server *server, const char *address, bool restricted,
+                       struct err *err)
 {
-    if (server->wake >= 0)
-        close(server->wake);
-    pthread_cond_destroy(&server->ticked);
-    pthread_mutex_destroy(&server->lock);
-    mem_free(server);
+    assert(server->listener_count < HTTP_LISTENERS_MOST);
+    struct http_listener *listener = &server->listeners[server->listener_count];
+    *listener = (struct http_listener){.server = server, .restricted = restricted};
+    int fd = http_address_parse(address, &listener->address, err);
+    if (fd == 0)
+        fd = http_address_listen(&listener->address, err);
+    if (fd < 0)
+        return fd;
+    http_address_url(&listener->address, fd, listener->url, sizeof listener->url);
+    sigset_t before = block_signals();
+    listener->daemon = MHD_start_daemon(
+        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL,
+        http_exchange_continue, listener, MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT,
+        server->limits.connections + 16, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+        2 * server->limits.header_bytes, MHD_OPTION_URI_LOG_CALLBACK, http_exchange_begin, listener,
+        MHD_OPTION_NOTIFY_COMPLETED, http_exchange_end, listener, MHD_OPTION_NOTIFY_CONNECTION,
+        connection_changed, listener, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (!listener->daemon) {
+        close(fd);
+        return err_set(err, EIO, "cannot start the HTTP server");
+    }
+    return (int)server->listener_count++;
 }
 
 int http_server_start(struct http_server **result, const struct http_options *options,
                       struct err *err)
 {
-    struct http_server *server = make_server(options);
-    int listener = http_address_parse(options->listen, &server->address, err);
-    if (listener == 0)
-        listener = http_address_listen(&server->address, err);
-    if (listener < 0) {
-        free_server(server);
-        return listener;
-    }
-    http_address_url(&server->address, listener, server->url, sizeof server->url);
-    int error = start_threads(server, listener, err);
-    if (error) {
-        close(listener);
-        free_server(server);
-        return error;
+    struct http_server *server;
+    int status = http_server_new(&server, options, err);
+    if (status < 0)
+        return status;
+    status = http_server_listen(server, options->listen, false, err);
+    if (status < 0) {
+        http_server_stop(server);
+        return status;
     }
     *result = server;
     return 0;
@@ -200,15 +209,32 @@ void http_server_stop(struct http_server *server)
     for (size_t i = 0; i < server->route_count; i++)
         if (server->routes[i].stream)
             http_stream_close(server->routes[i].stream);
-    MHD_stop_daemon(server->daemon);
-    if (*server->address.unix_path)
-        unlink(server->address.unix_path);
-    free_server(server);
+    for (unsigned i = 0; i < server->listener_count; i++) {
+        MHD_stop_daemon(server->listeners[i].daemon);
+        if (*server->listeners[i].address.unix_path)
+            unlink(server->listeners[i].address.unix_path);
+    }
+    if (server->wake >= 0)
+        close(server->wake);
+    pthread_cond_destroy(&server->ticked);
+    pthread_mutex_destroy(&server->lock);
+    explicit_bzero(server->token, sizeof server->token);
+    mem_free(server);
 }
 
 const char *http_server_address(const struct http_server *server)
 {
-    return server->url;
+    return http_listener_address(server, 0);
+}
+
+const char *http_listener_address(const struct http_server *server, unsigned listener)
+{
+    return listener < server->listener_count ? server->listeners[listener].url : "";
+}
+
+void http_page_url(const struct http_server *server, unsigned listener, char *url, size_t size)
+{
+    snprintf(url, size, "%s/#token=%s", http_listener_address(server, listener), server->token);
 }
 
 const char *http_server_token(const struct http_server *server)

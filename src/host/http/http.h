@@ -24,6 +24,17 @@
 struct http_server;
 struct http_stream;
 
+/* ---- token.c ---- */
+
+enum { HTTP_TOKEN_LEAST = 8, HTTP_TOKEN_MOST = 128 };
+/* A token consists of letters, digits, "-", "_", "." and "~", so that it can be part of a URL. */
+int http_token_check(const char *token, struct err *err);
+/* Reads the first line of a file as a token. */
+int http_token_read(const char *path, char token[HTTP_TOKEN_MOST + 1], struct err *err);
+void http_token_make(char token[HTTP_TOKEN_MOST + 1]); /* a random one */
+
+/* ---- the server ---- */
+
 /* A resource that never changes, such as the bundle of the live page. */
 struct http_file {
     const char *type;
@@ -70,6 +81,7 @@ struct http_route {
     const char *path;             /* one that ends in "*" matches every path that begins so */
     bool changes;                 /* needs the token */
     bool in_loop;                 /* the handler runs in http_server_serve() */
+    bool everywhere;              /* also served by restricted listeners */
     const struct http_file *file; /* or */
     struct http_stream *stream;   /* or */
     http_handler *handler;
@@ -77,7 +89,7 @@ struct http_route {
 };
 
 struct http_limits {
-    unsigned connections, connections_per_address;
+    unsigned connections, connections_per_address, streams_per_address;
     unsigned requests_per_second; /* of one address; twice as many in a burst */
     unsigned pending;             /* requests that wait for http_server_serve() */
     size_t header_bytes, body_bytes;
@@ -89,21 +101,34 @@ extern const struct http_limits http_default_limits;
 struct http_options {
     /* [ADDRESS:]PORT, [IPV6]:PORT or unix:PATH. The loopback address unless given; "*" is every
      * address; port 0 is any free port. */
-    const char *listen;
-    const char *token;               /* NULL: a random one */
+    const char *listen;              /* of http_server_start() */
+    const char *token;               /* as http_token_check() accepts it; NULL: a random one */
     const char *host_name;           /* a further name in Host that is accepted; may be NULL */
     const struct http_route *routes; /* must outlive the server */
     size_t route_count;
     struct http_limits limits; /* zero: http_default_limits */
 };
 
+/* Makes a server and listens at one address. */
 int http_server_start(struct http_server **server, const struct http_options *options,
                       struct err *err);
 void http_server_stop(struct http_server *server); /* accepts NULL */
 
-/* For messages: "http://127.0.0.1:9090" or "unix:/path". */
+/* The two steps of http_server_start(), for an owner with several addresses (at most two) or one
+ * that tries again. All listeners share routes, limits, token and descriptor. */
+int http_server_new(struct http_server **server, const struct http_options *options,
+                    struct err *err);
+/* Listens at a further address. `restricted`: only routes with `everywhere` are served there.
+ * Returns the number of the listener, from 0, or -errno. */
+int http_server_listen(struct http_server *server, const char *address, bool restricted,
+                       struct err *err);
+
+/* For messages: "http://127.0.0.1:9090" or "unix:/path". The first listener; or any. */
 const char *http_server_address(const struct http_server *server);
+const char *http_listener_address(const struct http_server *server, unsigned listener);
 const char *http_server_token(const struct http_server *server);
+/* The address with the token, which a page reads from its fragment. */
+void http_page_url(const struct http_server *server, unsigned listener, char *url, size_t size);
 
 /* Readable when a request for a route with `in_loop` waits. */
 int http_server_fd(const struct http_server *server);

@@ -10,11 +10,21 @@
 #include <microhttpd.h>
 #include <pthread.h>
 
-enum { HTTP_TOKEN_BYTES = 33 };
+enum { HTTP_LISTENERS_MOST = 2 };
+
+/* An address at which the server listens, with the thread of libmicrohttpd for its connections. */
+struct http_listener {
+    struct http_server *server;
+    struct MHD_Daemon *daemon;
+    struct http_address address;
+    char url[160];
+    bool restricted; /* only routes with `everywhere` are served here */
+};
 
 /* One request and its answer. */
 struct http_exchange {
     struct http_server *server;
+    const struct http_listener *listener;
     struct http_client *client;
     struct MHD_Connection *connection;
     struct http_exchange *next; /* in the queue of http_server_serve() */
@@ -29,13 +39,12 @@ struct http_exchange {
 };
 
 struct http_server {
-    struct MHD_Daemon *daemon;
+    struct http_listener listeners[HTTP_LISTENERS_MOST];
+    unsigned listener_count;
     const struct http_route *routes;
     size_t route_count;
     struct http_limits limits;
-    struct http_address address;
-    char url[160];
-    char token[HTTP_TOKEN_BYTES];
+    char token[HTTP_TOKEN_MOST + 1];
     char own_names[3][256];
     int wake; /* eventfd: readable while `pending` is not empty */
     pthread_t clock;
@@ -49,13 +58,16 @@ struct http_server {
 };
 
 uint64_t http_now_ns(void);
+/* Sends a comment on every stream. libmicrohttpd sees the end of a suspended connection when it is
+ * resumed: call this after a stream was closed. */
+void http_ping_streams(const struct http_server *server);
 
 /* exchange.c: the callbacks of libmicrohttpd for one request. */
-void *http_exchange_begin(void *server, const char *uri, struct MHD_Connection *connection);
-enum MHD_Result http_exchange_continue(void *server, struct MHD_Connection *connection,
+void *http_exchange_begin(void *listener, const char *uri, struct MHD_Connection *connection);
+enum MHD_Result http_exchange_continue(void *listener, struct MHD_Connection *connection,
                                        const char *url, const char *method, const char *version,
                                        const char *data, size_t *bytes, void **exchange);
-void http_exchange_end(void *server, struct MHD_Connection *connection, void **exchange,
+void http_exchange_end(void *listener, struct MHD_Connection *connection, void **exchange,
                        enum MHD_RequestTerminationCode code);
 
 /* response.c */

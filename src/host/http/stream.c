@@ -238,7 +238,7 @@ struct MHD_Response *http_stream_subscribe(struct http_stream *stream,
 {
     struct subscriber *subscriber = NULL;
     pthread_mutex_lock(&stream->lock);
-    if (!stream->closed && stream->count < HTTP_STREAM_SUBSCRIBERS) {
+    if (!stream->closed) {
         subscriber = mem_zalloc(1, sizeof *subscriber);
         subscriber->stream = stream;
         subscriber->connection = connection;

@@ -6,10 +6,8 @@
 
 #include <microhttpd.h>
 
-enum { HTTP_STREAM_SUBSCRIBERS = 64 };
-
 /* Makes the response that sends the events of a stream to this connection. NULL: the stream is
- * closed or has too many subscribers. */
+ * closed. The limits of connections bound the number of subscribers. */
 struct MHD_Response *http_stream_subscribe(struct http_stream *stream,
                                            struct MHD_Connection *connection);
 /* Sends a comment, so that a connection whose peer is gone is noticed. */

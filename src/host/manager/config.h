@@ -53,6 +53,7 @@ struct config {
     const char *dump, *state, *control; /* NULL: none */
     const char *metrics;                /* the address of the HTTP server; NULL: none */
     const char *web;                    /* the same for the live page */
+    const char *token_file;             /* with the token that changes need; NULL: a random one */
     struct log_options log;
     bool log_optional; /* without the file, the log is standard output */
     unsigned threads;  /* 0: one for each processor */

@@ -171,6 +171,7 @@ const struct key config_keys[] = {
     {PATH_KEY("control", control, FIXED, CONFIG_CONTROL_AUTO)},
     {PATH_KEY("metrics", metrics, FIXED, "none"), .check = config_check_address},
     {PATH_KEY("web", web, FIXED, "none"), .check = config_check_address},
+    {PATH_KEY("token_file", token_file, FIXED, "none")},
     {PATH_KEY("dump", dump, LIVE, "none")},
     {OTHER_KEY("node_names", config_set_node_names, LIVE, "none")},
     {PATH_KEY("log", log.path, LIVE, "none")},

@@ -1,10 +1,10 @@
 /* The types of values, and the keys whose values need more than a type. */
 #include "host/manager/config_key.h"
 
+#include "base/file.h"
 #include "base/line_reader.h"
 #include "base/time.h"
 #include "host/http/address.h"
-#include "host/manager/key_file.h"
 #include "topology/virtual.h"
 
 #include <assert.h>
@@ -263,7 +263,7 @@ int config_set_key_file(struct config *config, const char *value, struct err *er
         return err_set(err, EINVAL, "a key file cannot name another key file");
     struct config_source source = config->source;
     config->reading_keys = true;
-    int status = key_file_check(value, err);
+    int status = file_check_private(value, err);
     if (status == 0)
         status = config_read(config, value, err);
     config->reading_keys = false;

@@ -54,14 +54,3 @@ int key_file_make(const char *path, struct err *err)
                ? err_at(err, -status, path, 0, "cannot make the key file: %s", strerror(-status))
                : 0;
 }
-
-int key_file_check(const char *path, struct err *err)
-{
-    struct stat file;
-    if (stat(path, &file) < 0)
-        return err_at(err, errno, path, 0, "%s", strerror(errno));
-    if (file.st_mode & (S_IRWXG | S_IRWXO))
-        return err_at(err, EPERM, path, 0,
-                      "users other than its owner have access to this key file: chmod 600");
-    return 0;
-}

@@ -8,8 +8,6 @@
 
 /* Creates the file with new random keys. It must not exist, and only its owner may read it. */
 int key_file_make(const char *path, struct err *err);
-/* Refuses a file that others may read or write. */
-int key_file_check(const char *path, struct err *err);
 
 /* A random number, not 0 or 1. */
 uint64_t key_random(void);

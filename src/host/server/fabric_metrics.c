@@ -2,17 +2,10 @@
 
 #include "base/time.h"
 #include "fabric/data.h"
-#include "host/http/http.h"
 #include "host/metrics/format.h"
 #include "host/metrics/metrics_page.h"
 #include "sma/sma.h"
 #include "wire/link_rate.h"
-
-struct fabric_metrics {
-    struct fabric *fabric;
-    struct http_server *server;
-    struct http_route route;
-};
 
 struct fabric_summary {
     struct fabric_totals totals;
@@ -163,59 +156,26 @@ static void print_summary(const void *context, const struct port_metrics *ports,
 static void answer_scrape(void *context, const struct http_request *request,
                           struct http_response *response)
 {
-    struct fabric_metrics *metrics = context;
+    struct fabric *fabric = context;
     struct fabric_summary *summary = mem_zalloc(1, sizeof *summary);
     (void)request;
-    fabric_totals(metrics->fabric, &summary->totals);
-    summary->has_data = fabric_vls(metrics->fabric) > 0;
+    fabric_totals(fabric, &summary->totals);
+    summary->has_data = fabric_vls(fabric) > 0;
     if (summary->has_data)
-        fabric_data_totals(metrics->fabric, &summary->data);
-    summary->network_ps = fabric_network_time(metrics->fabric);
+        fabric_data_totals(fabric, &summary->data);
+    summary->network_ps = fabric_network_time(fabric);
     response->type = METRICS_CONTENT_TYPE;
     response->generate = metrics_page_generate;
     response->release = metrics_page_free;
-    response->source =
-        metrics_page_new(copy_ports(metrics->fabric), summary, print_summary, mem_free);
+    response->source = metrics_page_new(copy_ports(fabric), summary, print_summary, mem_free);
 }
 
-int fabric_metrics_open(struct fabric_metrics **result, struct fabric *fabric, const char *listen,
-                        struct err *err)
+struct http_route fabric_metrics_route(struct fabric *fabric)
 {
-    struct fabric_metrics *metrics = mem_zalloc(1, sizeof *metrics);
-    metrics->fabric = fabric;
-    metrics->route = (struct http_route){.method = "GET",
-                                         .path = "/metrics",
-                                         .in_loop = true,
-                                         .handler = answer_scrape,
-                                         .context = metrics};
-    struct http_options options = {.listen = listen, .routes = &metrics->route, .route_count = 1};
-    int status = http_server_start(&metrics->server, &options, err);
-    if (status < 0)
-        mem_free(metrics);
-    else
-        *result = metrics;
-    return status;
-}
-
-void fabric_metrics_close(struct fabric_metrics *metrics)
-{
-    if (!metrics)
-        return;
-    http_server_stop(metrics->server);
-    mem_free(metrics);
-}
-
-const char *fabric_metrics_address(const struct fabric_metrics *metrics)
-{
-    return http_server_address(metrics->server);
-}
-
-int fabric_metrics_fd(const struct fabric_metrics *metrics)
-{
-    return http_server_fd(metrics->server);
-}
-
-void fabric_metrics_serve(struct fabric_metrics *metrics)
-{
-    http_server_serve(metrics->server);
+    return (struct http_route){.method = "GET",
+                               .path = "/metrics",
+                               .in_loop = true,
+                               .everywhere = true,
+                               .handler = answer_scrape,
+                               .context = fabric};
 }

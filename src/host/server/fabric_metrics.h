@@ -4,17 +4,10 @@
 #ifndef WEFT_HOST_SERVER_FABRIC_METRICS_H
 #define WEFT_HOST_SERVER_FABRIC_METRICS_H
 
-#include "base/err.h"
 #include "fabric/fabric.h"
+#include "host/http/http.h"
 
-struct fabric_metrics;
-
-/* Serves them at an address as in http_options.listen. The fabric must outlive them. */
-int fabric_metrics_open(struct fabric_metrics **result, struct fabric *fabric, const char *listen,
-                        struct err *err);
-void fabric_metrics_close(struct fabric_metrics *metrics); /* accepts NULL */
-const char *fabric_metrics_address(const struct fabric_metrics *metrics);
-int fabric_metrics_fd(const struct fabric_metrics *metrics); /* readable: call ..._serve() */
-void fabric_metrics_serve(struct fabric_metrics *metrics);
+/* The route /metrics. The fabric must outlive the server. */
+struct http_route fabric_metrics_route(struct fabric *fabric);
 
 #endif

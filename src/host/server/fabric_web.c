@@ -3,24 +3,18 @@
 #include "base/parse.h"
 #include "base/time.h"
 #include "host/fabric_view/fabric_view.h"
-#include "host/http/http.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 
-enum { ROUTES = 48 };
 #define TICK_PS (250 * TIME_MS)
 
 struct fabric_web {
     struct clients *clients;
     struct fabric_view view;
     struct api_publisher publisher;
-    struct http_server *server;
-    struct http_route routes[ROUTES];
-    size_t route_count;
     uint64_t next_tick;
-    char url[512];
 };
 
 static const struct topology *topology_of(const struct fabric_web *web)
@@ -251,14 +245,7 @@ static void post_action(void *context, const struct http_request *request,
 
 /* ---- begin and end ---- */
 
-static void add_route(struct fabric_web *web, const char *method, const char *path,
-                      http_handler *handler)
-{
-    web->routes[web->route_count++] = api_route(method, path, handler, web);
-}
-
-int fabric_web_open(struct fabric_web **result, struct clients *clients, const char *listen,
-                    struct err *err)
+struct fabric_web *fabric_web_new(struct clients *clients)
 {
     struct fabric_web *web = mem_zalloc(1, sizeof *web);
     web->clients = clients;
@@ -266,46 +253,24 @@ int fabric_web_open(struct fabric_web **result, struct clients *clients, const c
     web->publisher.refresh = publish;
     web->publisher.context = web;
     api_publisher_begin(&web->publisher, topology_of(web), &web->view.links, 1);
-    add_route(web, "GET", "/api/v1/info", get_info);
-    add_route(web, "GET", "/api/v1/path", get_path);
-    add_route(web, "GET", "/api/v1/export/topology", get_network);
-    add_route(web, "POST", "/api/v1/actions", post_action);
-    web->route_count +=
-        api_add_routes(&web->publisher, web->routes + web->route_count, ROUTES - web->route_count);
-    const struct http_options options = {
-        .listen = listen, .routes = web->routes, .route_count = web->route_count};
-    int status = http_server_start(&web->server, &options, err);
-    if (status < 0) {
-        fabric_web_close(web);
-        return status;
-    }
-    snprintf(web->url, sizeof web->url, "%s/#token=%s", http_server_address(web->server),
-             http_server_token(web->server));
-    *result = web;
-    return 0;
+    return web;
 }
 
-void fabric_web_close(struct fabric_web *web)
+void fabric_web_free(struct fabric_web *web)
 {
     if (!web)
         return;
-    http_server_stop(web->server);
     api_publisher_release(&web->publisher);
     fabric_view_release(&web->view);
     mem_free(web);
 }
 
-const char *fabric_web_url(const struct fabric_web *web)
+size_t fabric_web_add_routes(struct fabric_web *web, struct http_route *routes, size_t room)
 {
-    return web->url;
-}
-
-int fabric_web_fd(const struct fabric_web *web)
-{
-    return http_server_fd(web->server);
-}
-
-void fabric_web_serve(struct fabric_web *web)
-{
-    http_server_serve(web->server);
+    size_t count = 0;
+    routes[count++] = api_route("GET", "/api/v1/info", get_info, web);
+    routes[count++] = api_route("GET", "/api/v1/path", get_path, web);
+    routes[count++] = api_route("GET", "/api/v1/export/topology", get_network, web);
+    routes[count++] = api_route("POST", "/api/v1/actions", post_action, web);
+    return count + api_add_routes(&web->publisher, routes + count, room - count);
 }

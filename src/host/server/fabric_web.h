@@ -4,18 +4,16 @@
 #ifndef WEFT_HOST_SERVER_FABRIC_WEB_H
 #define WEFT_HOST_SERVER_FABRIC_WEB_H
 
-#include "base/err.h"
+#include "host/http/http.h"
 #include "host/server/session.h"
 
 struct fabric_web;
 
-/* Serves the page at an address as in http_options.listen. The clients must outlive it. */
-int fabric_web_open(struct fabric_web **result, struct clients *clients, const char *listen,
-                    struct err *err);
-void fabric_web_close(struct fabric_web *web);            /* accepts NULL */
-const char *fabric_web_url(const struct fabric_web *web); /* with the token */
-int fabric_web_fd(const struct fabric_web *web);          /* readable: call fabric_web_serve() */
-void fabric_web_serve(struct fabric_web *web);
+/* The clients must outlive the page. */
+struct fabric_web *fabric_web_new(struct clients *clients);
+void fabric_web_free(struct fabric_web *web); /* after the HTTP server has stopped; accepts NULL */
+/* Adds the routes of the page; returns their number, at most `room`. */
+size_t fabric_web_add_routes(struct fabric_web *web, struct http_route *routes, size_t room);
 /* Publishes a tick if somebody watches and it is time; returns when to call again. Both times are
  * those of clients->now. */
 uint64_t fabric_web_step(struct fabric_web *web);

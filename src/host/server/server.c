@@ -8,8 +8,7 @@
 #include "host/server/server.h"
 #include "base/time.h"
 #include "host/server/connection.h"
-#include "host/server/fabric_metrics.h"
-#include "host/server/fabric_web.h"
+#include "host/server/fabric_http.h"
 #include "host/socket/listener.h"
 
 #include <assert.h>
@@ -53,11 +52,10 @@ struct server {
     uint64_t linger_since;
     VEC(pid_t) orphans; /* which got SIGTERM */
     uint64_t start_ns;
-    uint64_t spin;                  /* time to poll before sleeping */
-    uint64_t lag_ps;                /* network time lost because this machine is too slow */
-    struct connection *closed;      /* to be freed after this iteration */
-    struct fabric_metrics *metrics; /* NULL: none */
-    struct fabric_web *web;         /* NULL: none */
+    uint64_t spin;             /* time to poll before sleeping */
+    uint64_t lag_ps;           /* network time lost because this machine is too slow */
+    struct connection *closed; /* to be freed after this iteration */
+    struct fabric_http *http;  /* NULL: none */
 };
 
 static uint64_t monotonic_ns(void)
@@ -129,14 +127,10 @@ int server_new(struct server **result, struct fabric *fabric, const struct serve
     int error = options->traffic_count ? data_traffic_start(&server->clients, err) : 0;
     if (error == 0)
         error = open_descriptors(server, options->socket_path, err);
-    if (error == 0 && options->metrics)
-        error = fabric_metrics_open(&server->metrics, fabric, options->metrics, err);
-    if (error == 0 && server->metrics)
-        watch_descriptor(server, fabric_metrics_fd(server->metrics), server->metrics);
-    if (error == 0 && options->web)
-        error = fabric_web_open(&server->web, &server->clients, options->web, err);
-    if (error == 0 && server->web)
-        watch_descriptor(server, fabric_web_fd(server->web), server->web);
+    if (error == 0 && (options->http.metrics || options->http.web))
+        error = fabric_http_open(&server->http, &server->clients, &options->http, err);
+    if (error == 0 && server->http)
+        watch_descriptor(server, fabric_http_fd(server->http), server->http);
     if (error < 0) {
         server_free(server);
         return error;
@@ -147,12 +141,12 @@ int server_new(struct server **result, struct fabric *fabric, const struct serve
 
 const char *server_metrics_address(const struct server *server)
 {
-    return server->metrics ? fabric_metrics_address(server->metrics) : NULL;
+    return server->http ? fabric_http_metrics(server->http) : NULL;
 }
 
 const char *server_web_url(const struct server *server)
 {
-    return server->web ? fabric_web_url(server->web) : NULL;
+    return server->http ? fabric_http_page(server->http) : NULL;
 }
 
 static void close_descriptor(int fd)
@@ -165,8 +159,7 @@ void server_free(struct server *server)
 {
     if (!server)
         return;
-    fabric_metrics_close(server->metrics);
-    fabric_web_close(server->web);
+    fabric_http_close(server->http);
     while (server->clients.first)
         connection_free(server->clients.first->owner);
     vec_release(&server->orphans);
@@ -423,7 +416,7 @@ static uint64_t next_deadline(struct server *server)
         if (wall < next)
             next = (uint64_t)wall;
     }
-    uint64_t page = server->web ? fabric_web_step(server->web) : TIME_NEVER;
+    uint64_t page = server->http ? fabric_http_step(server->http) : TIME_NEVER;
     next = page < next ? page : next;
     uint64_t tick = server->clients.now + 20 * TIME_MS;
     return server->lingering && tick < next ? tick : next;
@@ -480,10 +473,8 @@ int server_run(struct server *server)
                 accept_clients(server);
             else if (events[i].data.ptr == &server->signals)
                 handle_signals(server);
-            else if (events[i].data.ptr == server->metrics)
-                fabric_metrics_serve(server->metrics);
-            else if (events[i].data.ptr == server->web)
-                fabric_web_serve(server->web);
+            else if (events[i].data.ptr == server->http)
+                fabric_http_serve(server->http);
             else
                 handle_connection(server, events[i].data.ptr, events[i].events);
         }

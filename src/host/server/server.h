@@ -4,6 +4,7 @@
 
 #include "fabric/traffic.h"
 #include "host/server/attach.h"
+#include "host/server/fabric_http.h"
 
 #include <sys/types.h>
 
@@ -14,8 +15,7 @@ struct server_options {
     /* Network time per wall-clock time, in millionths (1,000,000 is real time). 0: network delays
      * take no time. Agents' timers and time-outs always run on the wall clock. */
     uint64_t pace_millionths;
-    const char *metrics; /* address at which metrics are served; NULL: none */
-    const char *web;     /* address at which the live page is served; NULL: none */
+    struct fabric_http_options http; /* metrics and the live page */
     /* Data traffic, which needs a pace; the owner keeps it. Times count from the start. */
     const struct traffic *traffics;
     size_t traffic_count;

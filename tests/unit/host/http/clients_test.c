@@ -7,6 +7,7 @@
 
 struct fixture {
     struct http_clients clients;
+    bool stream_closed; /* by the last add() */
     int peers[64];
     unsigned count;
 };
@@ -16,6 +17,7 @@ static int setup(void **state)
     struct fixture *f = calloc(1, sizeof *f);
     f->clients.limits = (struct http_limits){.connections = 6,
                                              .connections_per_address = 4,
+                                             .streams_per_address = 2,
                                              .requests_per_second = 10,
                                              .request_seconds = 10,
                                              .response_seconds = 60};
@@ -42,7 +44,8 @@ static struct http_client *add(struct fixture *f, uint32_t address, uint64_t now
     struct sockaddr_in peer = {.sin_family = AF_INET, .sin_addr.s_addr = address};
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
     f->peers[f->count++] = pair[1];
-    return http_clients_add(&f->clients, pair[0], (struct sockaddr *)&peer, now_s * NS_PER_S);
+    return http_clients_add(&f->clients, pair[0], (struct sockaddr *)&peer, now_s * NS_PER_S,
+                            &f->stream_closed);
 }
 
 static void the_oldest_without_a_request_gives_way(void **state)
@@ -59,13 +62,39 @@ static void the_oldest_without_a_request_gives_way(void **state)
     assert_int_equal(recv(f->peers[1], &byte, 1, 0), 0); /* the peer sees it */
 }
 
-static void an_address_that_reads_everywhere_gets_no_more(void **state)
+/* Else a program that opens streams would lock out every other user of its machine. */
+static void an_address_that_reads_everywhere_is_served(void **state)
 {
     struct fixture *f = *state;
-    for (unsigned i = 0; i < 4; i++)
-        http_client_enter(&f->clients, add(f, 1, 1), HTTP_CLIENT_STREAMS, NS_PER_S);
-    assert_int_equal(add(f, 1, 1)->phase, HTTP_CLIENT_CLOSED);
+    struct http_client *streams[4];
+    for (unsigned i = 0; i < 4; i++) {
+        streams[i] = add(f, 1, 1);
+        http_client_enter(&f->clients, streams[i], HTTP_CLIENT_STREAMS, NS_PER_S);
+    }
+    struct http_client *next = add(f, 1, 1);
+    assert_int_equal(next->phase, HTTP_CLIENT_WAITS);
+    assert_true(f->stream_closed);
+    assert_int_equal(streams[0]->phase, HTTP_CLIENT_CLOSED);
+    assert_int_equal(streams[1]->phase, HTTP_CLIENT_STREAMS);
+    add(f, 1, 1); /* the connection without a request gives way first */
+    assert_false(f->stream_closed);
+    assert_int_equal(next->phase, HTTP_CLIENT_CLOSED);
     assert_int_equal(add(f, 2, 1)->phase, HTTP_CLIENT_WAITS);
+}
+
+static void the_oldest_stream_gives_way(void **state)
+{
+    struct fixture *f = *state;
+    struct http_client *first = add(f, 1, 1), *second = add(f, 1, 1), *third = add(f, 1, 1);
+    struct http_client *other = add(f, 2, 1);
+    assert_false(http_client_enter_stream(&f->clients, first));
+    assert_false(http_client_enter_stream(&f->clients, second));
+    assert_false(http_client_enter_stream(&f->clients, other));
+    assert_true(http_client_enter_stream(&f->clients, third));
+    assert_int_equal(first->phase, HTTP_CLIENT_CLOSED);
+    assert_int_equal(second->phase, HTTP_CLIENT_STREAMS);
+    assert_int_equal(third->phase, HTTP_CLIENT_STREAMS);
+    assert_int_equal(other->phase, HTTP_CLIENT_STREAMS);
 }
 
 static void the_total_is_limited(void **state)
@@ -122,8 +151,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(the_oldest_without_a_request_gives_way, setup, teardown),
-        cmocka_unit_test_setup_teardown(an_address_that_reads_everywhere_gets_no_more, setup,
+        cmocka_unit_test_setup_teardown(an_address_that_reads_everywhere_is_served, setup,
                                         teardown),
+        cmocka_unit_test_setup_teardown(the_oldest_stream_gives_way, setup, teardown),
         cmocka_unit_test_setup_teardown(the_total_is_limited, setup, teardown),
         cmocka_unit_test_setup_teardown(slow_connections_are_closed, setup, teardown),
         cmocka_unit_test_setup_teardown(the_rate_is_limited, setup, teardown),

@@ -190,6 +190,41 @@ static void a_thousand_slow_connections_do_no_harm(void **state)
     assert_answers(f);
 }
 
+/* A program that keeps more streams open than an address may have connections does not lock out
+ * others at the same address, and the closed ones are really gone. */
+static void streams_do_not_lock_out_other_clients(void **state)
+{
+    enum { STREAMS = 200 };
+    static int fds[STREAMS];
+    struct fixture f = {0};
+    struct http_stream *stream = http_stream_new();
+    const struct http_route own[] = {
+        {.method = "GET", .path = "/events", .stream = stream},
+        {.method = "GET", .path = "/*", .handler = hello},
+    };
+    struct http_options options = {.listen = "0", .routes = own, .route_count = 2};
+    (void)state;
+    raise_descriptor_limit();
+    assert_int_equal(http_server_start(&f.server, &options, NULL), 0);
+    for (unsigned i = 0; i < STREAMS; i++) {
+        fds[i] = client_connect(http_server_address(f.server));
+        assert_true(fds[i] >= 0);
+        client_print(fds[i], "GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n");
+        text_clear(&f.answer);
+        client_read(fds[i], &f.answer, "\r\n\r\n");
+        assert_int_equal(client_status(&f.answer), 200);
+        if (i % 20 == 19)
+            assert_answers(&f);
+    }
+    assert_true(client_is_closed(fds[0]));
+    for (unsigned i = 0; i < STREAMS; i++)
+        close(fds[i]);
+    assert_answers(&f);
+    http_server_stop(f.server);
+    http_stream_free(stream);
+    text_release(&f.answer);
+}
+
 static void too_many_requests_are_refused(void **state)
 {
     struct fixture f = {0};
@@ -215,6 +250,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_connection_without_a_request_is_closed, setup, teardown),
         cmocka_unit_test_setup_teardown(slow_connections_do_not_reach_the_owner, setup, teardown),
         cmocka_unit_test_setup_teardown(a_thousand_slow_connections_do_no_harm, setup, teardown),
+        cmocka_unit_test(streams_do_not_lock_out_other_clients),
         cmocka_unit_test(too_many_requests_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
