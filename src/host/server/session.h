@@ -62,7 +62,8 @@ int session_receive(struct session *session, const void *packet, size_t bytes,
 bool session_next_answer(const struct session *session, const char **packet, size_t *bytes);
 void session_answer_sent(struct session *session, size_t bytes);
 
-/* control.c: runs a command of `weft ctl`. 0, or -EINVAL with the error message in `out`. */
+/* clients_control.c: runs a command of `weft ctl`. 0, or -EINVAL with the error message in `out`.
+ */
 int control_run(struct clients *clients, const char *command, bool json, struct text *out);
 
 #endif
