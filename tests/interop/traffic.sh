@@ -11,8 +11,8 @@ need perfquery opensm python3
 traffic='uniform load 0.00002 size 2048'
 
 status() { "$WEFT" ctl --json status | python3 -c 'import json,sys; o=json.load(sys.stdin); print(eval(sys.argv[1]))' "$1"; }
-delivered() { [ "$(status 'o["data"]["delivered"]')" -gt "$1" ]; }
-empty() { [ "$(status 'o["data"]["travelling"] + o["data"]["waiting"]')" = 0 ]; }
+delivered() { [ "$(status 'o["traffic"]["delivered"]')" -gt "$1" ]; }
+empty() { [ "$(status 'o["traffic"]["travelling"] + o["traffic"]["waiting"]')" = 0 ]; }
 manager() { "$WEFT" ctl --socket "$work/sm.socket" --json "$@"; }
 rounds() { manager top 1 | python3 -c 'import json,sys; print(json.load(sys.stdin)["rounds"])'; }
 more_rounds() { [ "$(rounds)" -gt "$1" ]; }
@@ -37,10 +37,10 @@ for row in read:
     if row["node"].startswith("H"):
         received += row["totals"]["receive_packets"]
         sent += row["totals"]["transmit_packets"]
-data, mads = status["data"], status["packets_sent"]
+data, mads = status["traffic"], status["packets_sent"]
 assert data["delivered"] <= received <= data["delivered"] + mads, (data, received, mads)
 assert data["made"] <= sent <= data["made"] + mads, (data, sent, mads)
-assert data["made"] == data["delivered"] + data["lost"] and data["lost"] == sum(data["lost_by_cause"].values())
+assert data["made"] == data["delivered"] + data["lost"] and data["lost"] == sum(n for key, n in data.items() if key.startswith("lost "))
 print(f"{len(read)} ports, {received} packets received, {data['delivered']} data packets, at most {mads} MADs")
 END
 counters_agree() {
@@ -50,7 +50,7 @@ counters_agree() {
 }
 starts_again() {
     local before
-    before=$(status 'o["data"]["delivered"]')
+    before=$(status 'o["traffic"]["delivered"]')
     "$WEFT" ctl traffic start && wait_until 30 delivered "$before" && ! "$WEFT" ctl traffic start 2>twice && contains 'running already' twice
 }
 perfquery_agrees() {
@@ -60,15 +60,15 @@ perfquery_agrees() {
         value=$(on_running_weft perfquery -x "$lid" 1 | sed -nE 's/^PortRcvPkts:\.+([0-9]+)$/\1/p') && echo "$low $value" &&
         [ "$low" -gt 20 ] && [ "$value" -ge "$low" ] && [ "$value" -le $((low + 500)) ]
 }
-lost() { [ "$(status 'o["data"]["lost"]')" -gt "$1" ]; }
+lost() { [ "$(status 'o["traffic"]["lost"]')" -gt "$1" ]; }
 # While the manager is stopped, packets to the failed link are lost.
 losses_are_counted() {
     local before
-    before=$(status 'o["data"]["lost"]')
+    before=$(status 'o["traffic"]["lost"]')
     "$WEFT" ctl traffic start && kill -STOP "$manager_id" && "$WEFT" ctl link down L0 4 && wait_until 30 lost "$before"
     local status=$?
     kill -CONT "$manager_id"
-    [ $status = 0 ] && "$WEFT" ctl link up L0 4 && before=$(status 'o["data"]["delivered"]') && counters_agree "$before"
+    [ $status = 0 ] && "$WEFT" ctl link up L0 4 && before=$(status 'o["traffic"]["delivered"]') && counters_agree "$before"
 }
 refusals() {
     local bad

@@ -345,6 +345,8 @@ void daemon_serve_control(struct daemon *daemon, uint64_t now)
         .perf = daemon->perf,
         .engine = daemon->config->sm.engine->name,
         .place = daemon->port ? device_port_name(daemon->port) : "",
+        .partitions = daemon->config->sm.partitions,
+        .groups = sa_groups(daemon->sa),
         .can_dump = daemon->config->dump != NULL,
         .list_problems = daemon_list_problems,
         .page_url = daemon_page_url,

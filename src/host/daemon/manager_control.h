@@ -1,8 +1,4 @@
-/* The manager's control socket, for `weft ctl`.
- *
- * Each request has its own connection, as with a fabric server (host/socket/protocol.h). Only the
- * owner of the process can connect. Requests are received without waiting. A separate thread writes
- * each answer, so that a slow client does not delay the manager. */
+/* The commands of `weft ctl` for a manager, at its control socket (host/control). */
 #ifndef WEFT_HOST_DAEMON_MANAGER_CONTROL_H
 #define WEFT_HOST_DAEMON_MANAGER_CONTROL_H
 
@@ -27,6 +23,8 @@ struct manager_access {
     struct vswitch *machines;
     const struct perf *perf;
     const char *engine, *place;
+    const struct partitions *partitions; /* NULL: none are written */
+    const struct groups *groups;
     bool can_dump; /* it has a directory for dumps */
     void (*list_problems)(void *daemon, uint64_t now, struct problems *problems);
     /* The URL of the live page, with the token; -errno: there is none. */

@@ -23,12 +23,32 @@ void fabric_view_release(struct fabric_view *view);
 /* Reads the state into a tick; loads are those since the last reading. */
 void fabric_view_read(struct fabric_view *view, uint64_t now_ps, struct api_tick *tick);
 
-/* ---- path_view.c ---- */
+/* ---- path_hops.c ---- */
 
+enum { PATH_HOPS_MOST = 64 };
+struct path_hop {
+    uint32_t port; /* that the packet leaves by */
+    unsigned vl;
+};
+struct path_hops {
+    VEC(struct path_hop) items;
+    uint32_t source, target; /* end ports; TOPOLOGY_NONE: none */
+    bool has_ends;           /* two nodes of which the first one can send */
+    char reason[200];        /* why the packet does not arrive; "": it does */
+};
+/* Follows the tables in the switches from one node to another. `path` has DLID and SL; dlid 0:
+ * there is no path. */
+void path_hops_find(struct path_hops *hops, const struct fabric *fabric, uint32_t from, uint32_t to,
+                    struct data_path path);
+void path_hops_release(struct path_hops *hops);
 /* The first port of an adapter with a cable, or port 0 of a switch; TOPOLOGY_NONE: none. */
 uint32_t path_view_port(const struct topology *topology, uint32_t node);
-/* Follows the tables in the switches from one node to another, and lists other shortest paths.
- * `path` has DLID and SL; dlid 0: there is no path. */
+/* By the LID of an end port; the SL of a path is known to its manager only. */
+struct data_path path_view_by_lid(const struct fabric *fabric, uint32_t target);
+
+/* ---- path_view.c ---- */
+
+/* path_hops_find(), and other shortest paths. */
 void path_view_write(const struct fabric_view *view, const struct api_tick *tick, uint32_t from,
                      uint32_t to, struct data_path path, struct text *out);
 

@@ -1,87 +1,17 @@
-/* The hops of a path are those of the tables in the switches, which may differ from the paths of
- * the manager while tables are written. Shortest paths are counted over links that are up. */
+/* The path of a pair with its alternatives, as the API has it. Shortest paths are counted over
+ * links that are up. */
 #include "host/fabric_view/fabric_view.h"
 
 #include "base/time.h"
 
-enum { HOPS_MOST = 64, ALTERNATIVES = 8, PATHS_COUNTED = 1000000, PAIR_KEYS = 128 };
-
-struct hop {
-    uint32_t port; /* that the packet leaves by */
-    unsigned vl;
-};
+enum { HOPS_MOST = PATH_HOPS_MOST, ALTERNATIVES = 8, PATHS_COUNTED = 1000000, PAIR_KEYS = 128 };
 
 struct path_view {
     const struct fabric_view *fabric;
     const struct topology *topology;
     const struct api_tick *tick;
-    uint32_t source, target; /* ports */
-    struct data_path path;
-    VEC(struct hop) hops;
-    char reason[200]; /* "": the packet arrives */
+    struct path_hops hops;
 };
-
-/* ---- the end points ---- */
-
-uint32_t path_view_port(const struct topology *topology, uint32_t node)
-{
-    const struct topology_node *entry = &topology->nodes.items[node];
-    if (entry->kind == NODE_SWITCH)
-        return entry->first_port;
-    for (unsigned number = 1; number <= entry->port_count; number++)
-        if (topology->ports.items[entry->first_port + number].peer != TOPOLOGY_NONE)
-            return entry->first_port + number;
-    return TOPOLOGY_NONE;
-}
-
-/* ---- the path ---- */
-
-/* Adds the hop from a port; false: the link does not pass data. */
-static bool add_hop(struct path_view *view, unsigned input, uint32_t port)
-{
-    const struct fabric *fabric = view->fabric->fabric;
-    const struct topology_port *at = &view->topology->ports.items[port];
-    unsigned output = topology_port_number(view->topology, port);
-    struct hop hop = {port, fabric_map_sl(fabric, at->node, input, output, view->path.sl)};
-    vec_push(&view->hops, hop);
-    if (at->peer != TOPOLOGY_NONE && fabric_port_passes_data(fabric, port) &&
-        fabric_port_passes_data(fabric, at->peer))
-        return true;
-    snprintf(view->reason, sizeof view->reason, "port %u of %.80s does not pass data", output,
-             topology_label(view->topology, at->node));
-    return false;
-}
-
-static void follow(struct path_view *view)
-{
-    const struct topology *topology = view->topology;
-    uint32_t port = view->source;
-    unsigned input = 0;
-    while (add_hop(view, input, port)) {
-        uint32_t peer = topology->ports.items[port].peer, node = topology->ports.items[peer].node;
-        const struct topology_node *entry = &topology->nodes.items[node];
-        if (peer == view->target ||
-            (entry->kind == NODE_SWITCH && entry->first_port == view->target))
-            return;
-        const char *label = topology_label(topology, node);
-        if (entry->kind != NODE_SWITCH || view->hops.count == HOPS_MOST) {
-            snprintf(view->reason, sizeof view->reason,
-                     entry->kind == NODE_SWITCH ? "the tables have a loop at %.80s"
-                                                : "the tables lead to %.80s",
-                     label);
-            return;
-        }
-        unsigned output = fabric_route(view->fabric->fabric, node, view->path.dlid);
-        if (output == 0 || output > entry->port_count ||
-            topology->ports.items[entry->first_port + output].peer == TOPOLOGY_NONE) {
-            snprintf(view->reason, sizeof view->reason, "%.80s has no route for LID %u", label,
-                     view->path.dlid);
-            return;
-        }
-        input = topology_port_number(topology, peer);
-        port = entry->first_port + output;
-    }
-}
 
 /* ---- shortest paths ---- */
 
@@ -92,8 +22,8 @@ static uint32_t *find_distances(const struct path_view *view)
     uint32_t *distance = mem_alloc(topology->nodes.count * sizeof *distance);
     VEC(uint32_t) queue = {0};
     memset(distance, 0xFF, topology->nodes.count * sizeof *distance);
-    uint32_t target = topology->ports.items[view->target].node;
-    uint32_t source = topology->ports.items[view->source].node;
+    uint32_t target = topology->ports.items[view->hops.target].node;
+    uint32_t source = topology->ports.items[view->hops.source].node;
     distance[target] = 0;
     vec_push(&queue, target);
     for (size_t i = 0; i < queue.count; i++) {
@@ -126,9 +56,9 @@ struct enumeration {
 static void write_alternative(struct enumeration *all, unsigned length)
 {
     const struct path_view *view = all->view;
-    bool same = view->hops.count == length;
+    bool same = view->hops.items.count == length;
     for (unsigned i = 0; i < length && same; i++)
-        same = view->hops.items[i].port == all->ports[i];
+        same = view->hops.items.items[i].port == all->ports[i];
     if (same || all->written == ALTERNATIVES)
         return;
     all->written++;
@@ -164,7 +94,7 @@ static void write_alternatives(const struct path_view *view, struct json *json)
 {
     uint32_t *distance = find_distances(view);
     struct enumeration all = {.view = view, .distance = distance, .json = json};
-    uint32_t source = view->topology->ports.items[view->source].node;
+    uint32_t source = view->topology->ports.items[view->hops.source].node;
     json_begin_array(json, "alternatives");
     if (distance[source] != TOPOLOGY_NONE)
         enumerate_from(&all, source, 0);
@@ -196,8 +126,8 @@ static void write_hops(const struct path_view *view, struct json *json)
     const struct topology *topology = view->topology;
     const struct api_links *links = &view->fabric->links;
     json_begin_array(json, "hops");
-    for (size_t i = 0; i < view->hops.count; i++) {
-        const struct hop *hop = &view->hops.items[i];
+    for (size_t i = 0; i < view->hops.items.count; i++) {
+        const struct path_hop *hop = &view->hops.items.items[i];
         uint32_t link = links->of_port[hop->port];
         unsigned direction = api_link_direction(links, hop->port);
         json_begin_object(json, NULL);
@@ -216,36 +146,28 @@ void path_view_write(const struct fabric_view *fabric, const struct api_tick *ti
                      uint32_t to, struct data_path path, struct text *out)
 {
     const struct topology *topology = fabric_topology(fabric->fabric);
-    struct path_view view = {.fabric = fabric, .topology = topology, .tick = tick, .path = path};
+    struct path_view view = {.fabric = fabric, .topology = topology, .tick = tick};
     struct json json = {.out = out};
-    view.source = path_view_port(topology, from);
-    view.target = path_view_port(topology, to);
-    bool linked = view.source != TOPOLOGY_NONE && view.target != TOPOLOGY_NONE &&
-                  topology->nodes.items[from].kind != NODE_SWITCH && from != to;
-    if (!linked)
-        snprintf(view.reason, sizeof view.reason, "a path is between two nodes, from an adapter");
-    else if (!view.path.dlid)
-        snprintf(view.reason, sizeof view.reason, "no manager has a path for this pair");
-    else
-        follow(&view);
+    path_hops_find(&view.hops, fabric->fabric, from, to, path);
     json_begin_object(&json, NULL);
     json_unsigned(&json, "from", from);
     json_unsigned(&json, "to", to);
-    if (view.reason[0])
-        json_string(&json, "reason", view.reason);
+    if (view.hops.reason[0])
+        json_string(&json, "reason", view.hops.reason);
     else
         json_null(&json, "reason");
-    json_unsigned(&json, "dlid", view.path.dlid);
-    json_unsigned(&json, "sl", view.path.sl);
-    uint16_t key = linked ? common_key(fabric->fabric, view.source, view.target) : 0;
+    json_unsigned(&json, "dlid", path.dlid);
+    json_unsigned(&json, "sl", path.sl);
+    uint16_t key =
+        view.hops.has_ends ? common_key(fabric->fabric, view.hops.source, view.hops.target) : 0;
     json_bool(&json, "allowed", key != 0);
     if (key)
         json_unsigned(&json, "pkey", key & 0x7FFF);
     else
         json_null(&json, "pkey");
     write_hops(&view, &json);
-    if (linked)
+    if (view.hops.has_ends)
         write_alternatives(&view, &json);
     json_end_object(&json);
-    vec_release(&view.hops);
+    path_hops_release(&view.hops);
 }

@@ -69,7 +69,6 @@ static void get_info(void *context, const struct http_request *request,
     json_end_object(&json);
 }
 
-/* By the LID of the destination; the SL of a path is known to its manager only. */
 static void get_path(void *context, const struct http_request *request,
                      struct http_response *response)
 {
@@ -85,8 +84,7 @@ static void get_path(void *context, const struct http_request *request,
     uint32_t target = path_view_port(topology, (uint32_t)to);
     struct data_path path = {0};
     if (target != TOPOLOGY_NONE)
-        path.dlid =
-            (uint16_t)wire_get(fabric_port_info(web->clients->fabric, target), PORT_INFO_LID);
+        path = path_view_by_lid(web->clients->fabric, target);
     path_view_write(&web->view, &web->publisher.tick, (uint32_t)from, (uint32_t)to, path,
                     &response->body);
 }

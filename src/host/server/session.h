@@ -71,7 +71,8 @@ void session_answer_sent(struct session *session, size_t bytes);
 int data_traffic_start(struct clients *clients, struct err *err);
 int data_traffic_stop(struct clients *clients, struct err *err);
 
-/* control.c: runs a command of `weft ctl`. 0, or -EINVAL with the error message in `out`. */
+/* clients_control.c: runs a command of `weft ctl`. 0, or -EINVAL with the error message in `out`.
+ */
 int control_run(struct clients *clients, const char *command, bool json, struct text *out);
 
 #endif

@@ -2,7 +2,7 @@
 #include "sim_world.h"
 #include "vswitch_world.h"
 
-#include "host/daemon/machine_control.h"
+#include "host/manager_view/machine_control.h"
 #include "topology/generate.h"
 #include "vswitch/internal.h"
 

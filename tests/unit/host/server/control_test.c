@@ -181,6 +181,9 @@ static void an_invalid_command_is_an_error_without_effect(void **state)
         "guid B 0x11111111111111111",
         "errors S0 2 many",
         "status now",
+        "path A",
+        "path A C",
+        "deadlock S0",
         "stop it",
         "a b c d e f g h i j k l m n o p q r s t u v w x y z",
     };
@@ -198,10 +201,11 @@ static void an_invalid_command_is_an_error_without_effect(void **state)
 static void reports_fit_a_terminal(void **state)
 {
     struct stage *stage = *state;
-    static const char *const reports[] = {"status", "counters S0", "counters S0 1"};
+    static const char *const reports[] = {"status", "counters S0", "counters S0 1", "path A B",
+                                          "deadlock"};
     struct mad_file *file =
         mad_file_open(stage->clients.mads, world_port(&stage->world, stage->world.a, 1), NULL);
-    for (size_t i = 0; i < 3; i++) {
+    for (size_t i = 0; i < sizeof reports / sizeof *reports; i++) {
         assert_done(stage, reports[i]);
         for (const char *at = stage->out.data; *at;) {
             size_t length = strcspn(at, "\n");
@@ -213,6 +217,21 @@ static void reports_fit_a_terminal(void **state)
     mad_file_close(file);
     assert_int_equal(control(stage, "status", true), 0);
     assert_non_null(strstr(stage->out.data, "\"switches\": 2"));
+    assert_non_null(strstr(stage->out.data, "\"trace\": \""));
+}
+
+/* No manager wrote tables: the packet gets as far as the first switch. */
+static void a_path_says_where_it_ends(void **state)
+{
+    struct stage *stage = *state;
+    assert_done(stage, "path A B");
+    assert_non_null(strstr(stage->out.data, "A to B: LID 0"));
+    assert_non_null(strstr(stage->out.data, "no manager has a path"));
+    assert_int_equal(control(stage, "path S0 B", true), 0);
+    assert_non_null(strstr(stage->out.data, "\"arrives\": false"));
+    assert_non_null(strstr(stage->out.data, "from an adapter"));
+    assert_int_equal(control(stage, "deadlock", true), 0);
+    assert_non_null(strstr(stage->out.data, "\"deadlock\": false"));
 }
 
 static void the_server_can_be_stopped(void **state)
@@ -235,6 +254,7 @@ int main(void)
         CLAIM(agents_are_muted_and_healed),
         CLAIM(an_invalid_command_is_an_error_without_effect),
         CLAIM(reports_fit_a_terminal),
+        CLAIM(a_path_says_where_it_ends),
         CLAIM(the_server_can_be_stopped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
 /* The commands "vm ..." of a manager's control socket. */
-#ifndef WEFT_HOST_DAEMON_MACHINE_CONTROL_H
-#define WEFT_HOST_DAEMON_MACHINE_CONTROL_H
+#ifndef WEFT_HOST_MANAGER_VIEW_MACHINE_CONTROL_H
+#define WEFT_HOST_MANAGER_VIEW_MACHINE_CONTROL_H
 
 #include "base/text.h"
 #include "vswitch/vswitch.h"

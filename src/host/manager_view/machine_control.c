@@ -1,4 +1,4 @@
-#include "host/daemon/machine_control.h"
+#include "host/manager_view/machine_control.h"
 
 #include "host/socket/protocol.h"
 

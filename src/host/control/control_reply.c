@@ -1,4 +1,4 @@
-#include "host/daemon/control_reply.h"
+#include "host/control/control_reply.h"
 
 #include "base/mem.h"
 #include "host/socket/protocol.h"
@@ -20,23 +20,6 @@ enum {
 
 static atomic_uint replies; /* threads that send one */
 
-static void print_tables(struct control_reply *task)
-{
-    char *words = NULL;
-    size_t length = 0;
-    if (task->json) {
-        dump_print_lfts_json(task->snapshot, &task->text);
-        return;
-    }
-    FILE *file = open_memstream(&words, &length);
-    if (!file)
-        return;
-    dump_print_lfts(task->snapshot, file);
-    fclose(file);
-    text_append(&task->text, words ? words : "", length);
-    free(words);
-}
-
 static time_t monotonic_seconds(void)
 {
     struct timespec now;
@@ -49,10 +32,8 @@ static void finish_reply(struct control_reply *task, int flags)
 {
     struct text packets = {0};
     time_t until = monotonic_seconds() + REPLY_SECONDS;
-    if (task->snapshot)
-        print_tables(task);
-    if (task->counters)
-        counter_snapshot_print(task->counters, task->json, &task->text);
+    if (task->data)
+        task->print(task->data, task->json, &task->text);
     struct answer head = {task->result, (uint32_t)task->text.length};
     text_append(&packets, (const char *)&head, sizeof head);
     text_append(&packets, task->text.length ? task->text.data : "", task->text.length);
@@ -63,8 +44,8 @@ static void finish_reply(struct control_reply *task, int flags)
         at += chunk;
     }
     close(task->fd);
-    dump_snapshot_free(task->snapshot);
-    counter_snapshot_free(task->counters);
+    if (task->data)
+        task->release(task->data);
     text_release(&packets);
     text_release(&task->text);
     mem_free(task);
@@ -90,11 +71,9 @@ void control_reply_start(struct control_reply *task)
         return;
     }
     atomic_fetch_sub(&replies, 1);
-    if (task->snapshot || task->counters) {
-        dump_snapshot_free(task->snapshot);
-        counter_snapshot_free(task->counters);
-        task->snapshot = NULL;
-        task->counters = NULL;
+    if (task->data) {
+        task->release(task->data);
+        task->data = NULL;
         task->result = -EINVAL;
         text_puts(&task->text, "too many clients read tables; try again");
     }

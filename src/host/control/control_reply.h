@@ -1,0 +1,22 @@
+/* Answers of a control socket: a thread prints and sends each, so that a slow client does not delay
+ * the server. */
+#ifndef WEFT_HOST_CONTROL_CONTROL_REPLY_H
+#define WEFT_HOST_CONTROL_CONTROL_REPLY_H
+
+#include "base/text.h"
+
+/* An answer that a thread prints and sends, which may take seconds. */
+struct control_reply {
+    int fd, result;
+    bool json;
+    struct text text;
+    /* Data that the thread prints after the text, because printing takes long; or NULL. */
+    void *data;
+    void (*print)(const void *data, bool json, struct text *out);
+    void (*release)(void *data);
+};
+
+/* Sends the answer and closes the connection; frees the reply, which mem_zalloc() has made. */
+void control_reply_start(struct control_reply *reply);
+
+#endif

@@ -1,0 +1,269 @@
+/* Text of at most 80 columns, or JSON. */
+#include "host/fabric_control/fabric_control.h"
+
+#include "base/rng.h"
+#include "base/time.h"
+#include "host/fabric_view/fabric_view.h"
+#include "sma/sma.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+const char *fabric_control_label(const struct topology *topology, uint32_t port, char text[40])
+{
+    const struct topology_node *node = &topology->nodes.items[topology->ports.items[port].node];
+    const char *name = node->description && *node->description ? node->description : node->name;
+    snprintf(text, 40, "%.30s:%u", name, topology_port_number(topology, port));
+    return text;
+}
+
+/* ---- status ---- */
+
+/* "L6 port 1 <-> H24 port 1", or a node's name. */
+static void put_fault_place(struct text *out, const struct topology *topology,
+                            const struct fabric_fault *fault)
+{
+    bool link = fault->kind == FABRIC_CABLE_CUT || fault->kind == FABRIC_SMP_LOSS ||
+                fault->kind == FABRIC_BAD_CABLE;
+    if (link && fault->at == TOPOLOGY_NONE) {
+        text_puts(out, "all links");
+        return;
+    }
+    uint32_t ends[2] = {fault->at, link ? topology->ports.items[fault->at].peer : TOPOLOGY_NONE};
+    for (unsigned i = 0; i < (link ? 2 : 1); i++) {
+        const struct topology_node *node =
+            &topology->nodes.items[link ? topology->ports.items[ends[i]].node : fault->at];
+        text_printf(out, "%s%s", i ? " <-> " : "",
+                    node->description && *node->description ? node->description : node->name);
+        if (link)
+            text_printf(out, " port %u", topology_port_number(topology, ends[i]));
+    }
+}
+
+static void put_fault_text(struct text *out, const struct fabric_fault *fault)
+{
+    switch (fault->kind) {
+    case FABRIC_CABLE_CUT: text_puts(out, "the cable is disconnected"); break;
+    case FABRIC_NODE_DOWN: text_puts(out, "the node is off"); break;
+    case FABRIC_SMP_LOSS:
+        text_printf(out, "%.2f%% of SMPs are dropped", 100.0 * (double)fault->value / RNG_CERTAIN);
+        if (fault->attribute)
+            text_printf(out, " (attribute 0x%x)", fault->attribute);
+        break;
+    case FABRIC_BAD_CABLE:
+        text_printf(out, "the cable causes %llu bit errors a second",
+                    (unsigned long long)fault->value);
+        break;
+    case FABRIC_AGENT_DELAY:
+        if (fault->value == TIME_NEVER)
+            text_puts(out, "the agent does not answer");
+        else
+            text_printf(out, "the agent answers %.3f ms late", (double)fault->value / TIME_MS);
+        break;
+    case FABRIC_OTHER_GUID:
+        text_printf(out, "the GUID is 0x%016llx", (unsigned long long)fault->value);
+        break;
+    }
+}
+
+static void put_faults(struct record *record, const struct fabric_report *report)
+{
+    struct fabric_faults faults = {0};
+    fabric_list_faults(report->access->fabric, &faults);
+    record_begin_list(record, "faults");
+    record_text(record, "faults    %s", faults.items.count ? "" : "none\n");
+    for (size_t i = 0; i < faults.items.count; i++) {
+        struct text place = {0}, what = {0};
+        put_fault_place(&place, report->topology, &faults.items.items[i]);
+        put_fault_text(&what, &faults.items.items[i]);
+        record_begin(record, NULL);
+        record_string(record, "place", i ? "          %s" : "%s", place.data);
+        record_string(record, "fault", ": %s\n", what.data);
+        record_end(record);
+        text_release(&place);
+        text_release(&what);
+    }
+    record_end_list(record);
+    vec_release(&faults.items);
+}
+
+/* Packets of the data traffic, if there was any. */
+static void put_traffic(struct record *record, struct fabric *fabric)
+{
+    struct data_totals totals;
+    fabric_data_totals(fabric, &totals);
+    if (!totals.made && !totals.unroutable)
+        return;
+    record_begin(record, "traffic");
+    record_number(record, "delivered", "traffic   %llu", totals.delivered);
+    record_number(record, "made", " of %llu packets delivered", totals.made);
+    record_number(record, "travelling", ", %llu travelling", totals.travelling);
+    record_number(record, "waiting", ", %llu waiting", totals.waiting);
+    record_number(record, "lost", ", %llu lost\n", data_totals_lost(&totals));
+    record_number(record, "unroutable", NULL, totals.unroutable);
+    record_number(record, "deadlocks", NULL, totals.deadlocks);
+    for (unsigned i = 0; i < LOSS_CAUSES; i++) {
+        char key[64];
+        snprintf(key, sizeof key, "lost %s", loss_names[i]);
+        if (totals.lost[i])
+            record_number(record, key, NULL, totals.lost[i]);
+    }
+    record_end(record);
+}
+
+void fabric_report_status(struct fabric_report *report)
+{
+    const struct fabric_access *access = report->access;
+    struct record *record = &report->record;
+    uint64_t network = fabric_network_time(access->fabric);
+    uint32_t kinds[NODE_ROUTER + 1] = {0};
+    struct fabric_totals totals;
+    char hash[24];
+    fabric_totals(access->fabric, &totals);
+    for (size_t i = 0; i < report->topology->nodes.count; i++)
+        kinds[report->topology->nodes.items[i].kind]++;
+    snprintf(hash, sizeof hash, "%016" PRIx64, fabric_trace_hash(access->fabric));
+    record_begin(record, NULL);
+    record_number(record, "switches", "nodes     %llu switches", kinds[NODE_SWITCH]);
+    record_number(record, "adapters", ", %llu adapters", kinds[NODE_ADAPTER]);
+    record_number(record, "routers", ", %llu routers", kinds[NODE_ROUTER]);
+    record_number(record, "nodes_down", ", %llu down\n", totals.nodes_down);
+    record_number(record, "links_up", "links     %llu up", totals.links_up);
+    record_number(record, "links_down", ", %llu down\n", totals.links_down);
+    record_number(record, "packets_sent", "packets   %llu sent", totals.packets_sent);
+    record_number(record, "smps_sent", " (%llu SMPs)", totals.smps_sent);
+    record_number(record, "hops", ", %llu hops", totals.hops);
+    record_number(record, "smps_lost", ", %llu lost", totals.smps_lost);
+    record_number(record, "traps", ", %llu traps\n", totals.traps);
+    record_string(record, "trace", "trace     %s\n", hash);
+    record_number(record, "managers", NULL, totals.managers);
+    record_number(record, "network_ps", NULL, network);
+    record_number(record, "wall_ps", NULL, access->wall_ps);
+    record_text(record, "time      %.6f s in the network, %.3f s on the wall",
+                (double)network / TIME_S, (double)access->wall_ps / TIME_S);
+    record_string(record, "pace", ", pace %s\n", access->pace);
+    put_traffic(record, access->fabric);
+    put_faults(record, report);
+    if (access->put_status)
+        access->put_status(access->context, record);
+    record_end(record);
+}
+
+/* ---- counters ---- */
+
+static uint64_t error_sum(const uint64_t *total)
+{
+    uint64_t sum = 0;
+    for (unsigned i = 0; i < COUNTER_XMIT_DATA; i++)
+        sum += total[i];
+    return sum;
+}
+
+/* A row of the table, or all counters of the only port. */
+static void put_counters(struct record *record, const struct fabric_report *report, bool alone,
+                         uint32_t port)
+{
+    const struct topology *topology = report->topology;
+    const uint64_t *total = fabric_counters(report->access->fabric, port)->total;
+    char place[40];
+    record_begin(record, NULL);
+    record_string(record, "node", NULL,
+                  topology->nodes.items[topology->ports.items[port].node].name);
+    record_number(record, "port", NULL, topology_port_number(topology, port));
+    record_text(record, alone ? "%s\n" : "%-26.26s", fabric_control_label(topology, port, place));
+    for (unsigned i = 0; i < COUNTER_COUNT; i++) {
+        if (alone)
+            record_text(record, "  %-30s", sma_counter_name(i));
+        record_number(record, sma_counter_name(i), alone ? " %20llu\n" : NULL, total[i]);
+    }
+    if (!alone)
+        record_text(record,
+                    " %11" PRIu64 " %10" PRIu64 " %11" PRIu64 " %11" PRIu64 " %6" PRIu64 "\n",
+                    total[COUNTER_XMIT_PACKETS], total[COUNTER_RCV_PACKETS],
+                    total[COUNTER_XMIT_DATA] * 4, total[COUNTER_RCV_DATA] * 4, error_sum(total));
+    record_end(record);
+}
+
+/* A node of a list, or one port of it: its counters are a row. */
+void fabric_report_counters(struct fabric_report *report, uint32_t node, uint32_t port)
+{
+    const struct topology *topology = report->topology;
+    struct record *record = &report->record;
+    record_begin_list(record, NULL);
+    if (port == TOPOLOGY_NONE)
+        record_text(record, "%-26s %11s %10s %11s %11s %6s\n", "PORT", "PACKETS OUT", "IN",
+                    "BYTES OUT", "IN", "ERRORS");
+    for (uint32_t i = 0; i < topology->ports.count; i++) {
+        uint32_t at = topology->ports.items[i].node;
+        const struct topology_node *owner = &topology->nodes.items[at];
+        const uint64_t *total = fabric_counters(report->access->fabric, i)->total;
+        bool is_link = i != owner->first_port || owner->kind == NODE_SWITCH;
+        bool counted =
+            total[COUNTER_XMIT_PACKETS] || total[COUNTER_RCV_PACKETS] || error_sum(total);
+        if (port != TOPOLOGY_NONE   ? i == port
+            : node != TOPOLOGY_NONE ? at == node && is_link
+                                    : counted)
+            put_counters(record, report, port != TOPOLOGY_NONE, i);
+    }
+    record_end_list(record);
+}
+
+/* ---- path and deadlock ---- */
+
+static void put_output(struct fabric_report *report, uint32_t port, unsigned vl)
+{
+    struct record *record = &report->record;
+    record_begin(record, NULL);
+    record_string(record, "node", "  %s",
+                  topology_label(report->topology, report->topology->ports.items[port].node));
+    record_number(record, "port", " port %llu", topology_port_number(report->topology, port));
+    record_number(record, "vl", " VL %llu\n", vl);
+    record_end(record);
+}
+
+void fabric_report_path(struct fabric_report *report, uint32_t from, uint32_t to)
+{
+    const struct fabric_access *access = report->access;
+    struct record *record = &report->record;
+    struct path_hops hops;
+    uint32_t source = path_view_port(report->topology, from);
+    uint32_t target = path_view_port(report->topology, to);
+    struct data_path path = {0};
+    if (source != TOPOLOGY_NONE && target != TOPOLOGY_NONE && access->find_path)
+        path = access->find_path(access->context, source, target);
+    else if (target != TOPOLOGY_NONE)
+        path = path_view_by_lid(access->fabric, target);
+    path_hops_find(&hops, access->fabric, from, to, path);
+    record_begin(record, NULL);
+    record_string(record, "from", "%s", topology_label(report->topology, from));
+    record_string(record, "to", " to %s", topology_label(report->topology, to));
+    record_number(record, "dlid", ": LID %llu", path.dlid);
+    record_number(record, "sl", ", SL %llu", path.sl);
+    record_number(record, "links", ", %llu links", hops.items.count);
+    record_flag(record, "arrives", NULL, !hops.reason[0]);
+    record_string(record, "reason", hops.reason[0] ? "; %s\n" : "\n", hops.reason);
+    record_begin_list(record, "hops");
+    for (size_t i = 0; i < hops.items.count; i++)
+        put_output(report, hops.items.items[i].port, hops.items.items[i].vl);
+    record_end_list(record);
+    record_end(record);
+    path_hops_release(&hops);
+}
+
+void fabric_report_deadlock(struct fabric_report *report)
+{
+    struct record *record = &report->record;
+    struct deadlock_cycle cycle = {0};
+    struct fabric *fabric = report->access->fabric;
+    bool found = fabric_vls(fabric) && fabric_list_deadlock(fabric, &cycle);
+    record_begin(record, NULL);
+    record_flag(record, "deadlock", "packets wait for each other in a cycle:\n", found);
+    if (!found)
+        record_text(record, "deadlock: none\n");
+    record_begin_list(record, "cycle");
+    for (size_t i = 0; i < cycle.hops.count; i++)
+        put_output(report, cycle.hops.items[i].port, cycle.hops.items[i].vl);
+    record_end_list(record);
+    record_end(record);
+    vec_release(&cycle.hops);
+}

@@ -1,0 +1,257 @@
+#include "host/manager_view/manager_view.h"
+
+#include "base/record.h"
+#include "base/time.h"
+#include "host/files/dumps.h"
+#include "subnet/names.h"
+
+#include <arpa/inet.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <time.h>
+
+const char *const manager_state_names[] = {[SM_NOT_ACTIVE] = "not active",
+                                           [SM_DISCOVERING] = "discovering",
+                                           [SM_STANDBY] = "standby",
+                                           [SM_MASTER] = "master"};
+
+/* ---- status and problems ---- */
+
+const char *manager_view_clock(time_t when, const char *format, char text[32])
+{
+    struct tm local;
+    strftime(text, 32, format, localtime_r(&when, &local));
+    return text;
+}
+
+/* "12:50:49", or with the date if it is older than a day */
+static const char *since_text(const struct manager_view *view, bool json, time_t since,
+                              char text[32])
+{
+    enum { DAY_S = 24 * 60 * 60 };
+    if (view->virtual_time) {
+        snprintf(text, 32, "%.6fms", (double)since / NS_PER_MS);
+        return text;
+    }
+    return manager_view_clock(since,
+                              json                         ? "%Y-%m-%dT%H:%M:%S%z"
+                              : time(NULL) - since < DAY_S ? "%H:%M:%S"
+                                                           : "%Y-%m-%d %H:%M:%S",
+                              text);
+}
+
+static void put_problems(struct record *record, const struct manager_view *view, const char *key)
+{
+    const struct problems *problems = view->problems;
+    char when[32];
+    record_begin_list(record, key);
+    for (size_t i = 0; i < problems->items.count; i++) {
+        const struct problem *problem = &problems->items.items[i];
+        record_begin(record, NULL);
+        record_string(record, "problem", "%s", problem_kind_name(problem->kind));
+        record_string(record, "place", *problem->place ? ": %s" : "", problem->place);
+        record_string(record, "text", ": %s", problem->text);
+        record_string(record, "since", " (since %s)\n",
+                      since_text(view, record->as_json, problem->since, when));
+        record_end(record);
+    }
+    record_end_list(record);
+}
+
+void manager_view_status(const struct manager_view *view, bool json, struct text *out)
+{
+    const struct sm *sm = view->sm;
+    const struct subnet *subnet = sm_subnet(sm);
+    struct sm_counts counts;
+    unsigned switches = 0, adapters = 0, links = 0;
+    sm_counts(sm, &counts);
+    for (size_t i = 0; i < subnet->nodes.count; i++)
+        if (subnet->nodes.items[i].present)
+            (*(subnet->nodes.items[i].kind == SUBNET_SWITCH ? &switches : &adapters))++;
+    for (size_t i = 0; i < subnet->ports.count; i++)
+        links += subnet->ports.items[i].peer != SUBNET_NONE;
+    struct record record = record_to(out, json, false);
+    record_begin(&record, NULL);
+    record_string(&record, "state", "state     %s", manager_state_names[sm_state(sm)]);
+    record_flag(&record, "settled", ", idle", sm_is_settled(sm));
+    if (sm_state(sm) == SM_MASTER && !sm_is_settled(sm))
+        record_text(&record, ", a change is under way");
+    record_flag(&record, "copy", ", its copy is up to date", sm_has_copy(sm));
+    record_string(&record, "port", "\nport      %s", view->place);
+    record_flag(&record, "link_down", ", its link is down", sm_own_link_is_down(sm));
+    record_string(&record, "engine", "\nengine    %s", view->engine);
+    record_number(&record, "switches", "\nsubnet    %llu switches", switches);
+    record_number(&record, "adapters", ", %llu adapters", adapters);
+    record_number(&record, "links", ", %llu links\n", links / 2);
+    record_number(&record, "smps_sent", "SMPs      %llu sent", counts.sent);
+    record_number(&record, "smps_answered", ", %llu answered", counts.answered);
+    record_number(&record, "time_outs", ", %llu time-outs", counts.timeouts);
+    record_number(&record, "given_up", ", %llu given up\n", counts.gave_up);
+    if (json)
+        put_problems(&record, view, "problems");
+    else if (!view->problems->items.count)
+        text_puts(out, "problems  none\n");
+    else
+        text_printf(out, "problems  %zu: see 'weft ctl problems'\n", view->problems->items.count);
+    record_end(&record);
+}
+
+void manager_view_problems(const struct manager_view *view, bool json, struct text *out)
+{
+    struct record record = record_to(out, json, false);
+    put_problems(&record, view, NULL);
+    if (!view->problems->items.count)
+        record_text(&record, "problems: none\n");
+}
+
+/* ---- end ports ---- */
+
+/* Calls a function for each end port that is known. */
+typedef void end_port_visitor(void *context, const struct subnet *subnet,
+                              const struct subnet_node *node, const struct subnet_port *port);
+
+static void visit_end_ports(const struct subnet *subnet, end_port_visitor *visit, void *context)
+{
+    for (size_t i = 0; i < subnet->nodes.count; i++) {
+        const struct subnet_node *node = &subnet->nodes.items[i];
+        bool is_switch = node->kind == SUBNET_SWITCH;
+        for (unsigned n = is_switch ? 0 : 1;
+             node->present && n <= (is_switch ? 0 : node->port_count); n++)
+            if (subnet->ports.items[node->first_port + n].known)
+                visit(context, subnet, node, &subnet->ports.items[node->first_port + n]);
+    }
+}
+
+static void put_end_port(void *context, const struct subnet *subnet, const struct subnet_node *node,
+                         const struct subnet_port *port)
+{
+    struct record *record = context;
+    record_begin(record, NULL);
+    record_string(record, "kind", "%-7s", node->kind == SUBNET_SWITCH ? "switch" : "adapter");
+    record_guid(record, "guid", " 0x%016llx", port->guid);
+    record_number(record, "port", " port %-3llu", port->number);
+    record_number(record, "lid", " LID %5llu", port->lid);
+    record_number(record, "hops", "  %2llu hops", port->hops);
+    record_string(record, "description", "  %s\n", subnet_node_label(subnet, node));
+    record_end(record);
+}
+
+void manager_view_end_ports(const struct sm *sm, bool json, struct text *out)
+{
+    struct record record = record_to(out, json, false);
+    record_begin_list(&record, NULL);
+    visit_end_ports(sm_subnet(sm), put_end_port, &record);
+    record_end_list(&record);
+}
+
+/* ---- partitions and groups ---- */
+
+struct membership_counts {
+    const struct partitions *partitions;
+    uint32_t self; /* the manager's port */
+    struct partition_keys keys;
+    unsigned *full, *limited; /* by partition; of adapters */
+};
+
+static void count_memberships(void *context, const struct subnet *subnet,
+                              const struct subnet_node *node, const struct subnet_port *port)
+{
+    struct membership_counts *counts = context;
+    uint32_t end = (uint32_t)(port - subnet->ports.items);
+    const struct partition_port described = {
+        .guid = port->guid, .kind = node->kind, .self = end == counts->self};
+    if (node->kind == SUBNET_SWITCH)
+        return;
+    partitions_find_keys(counts->partitions, &described, &counts->keys);
+    for (size_t i = 0; i < counts->keys.keys.count; i++) {
+        uint16_t key = counts->keys.keys.items[i];
+        uint32_t at = map_get(&counts->partitions->by_key, key & ~PARTITION_FULL);
+        if (at != MAP_NONE)
+            (key & PARTITION_FULL ? counts->full : counts->limited)[at]++;
+    }
+}
+
+void manager_view_partitions(const struct manager_view *view, bool json, struct text *out)
+{
+    const struct subnet *subnet = sm_subnet(view->sm);
+    struct record record = record_to(out, json, false);
+    size_t number = view->partitions ? view->partitions->all.count : 0;
+    struct membership_counts counts = {.partitions = view->partitions,
+                                       .self = subnet->own_port,
+                                       .full = mem_zalloc(number + 1, sizeof *counts.full),
+                                       .limited = mem_zalloc(number + 1, sizeof *counts.limited)};
+    if (number)
+        visit_end_ports(subnet, count_memberships, &counts);
+    else
+        record_text(&record, "the manager writes no partition tables\n");
+    record_begin_list(&record, NULL);
+    for (size_t i = 0; i < number; i++) {
+        const struct partition *partition = &view->partitions->all.items[i];
+        char key[16];
+        snprintf(key, sizeof key, "0x%04x", partition->key);
+        record_begin(&record, NULL);
+        record_string(&record, "p_key", "%s", key);
+        record_number(&record, "full", " %6llu full", counts.full[i]);
+        record_number(&record, "limited", " %6llu limited", counts.limited[i]);
+        record_string(&record, "name", "  %s\n", partition->name);
+        record_end(&record);
+    }
+    record_end_list(&record);
+    partition_keys_release(&counts.keys);
+    mem_free(counts.full);
+    mem_free(counts.limited);
+}
+
+void manager_view_groups(const struct manager_view *view, bool json, struct text *out)
+{
+    struct record record = record_to(out, json, false);
+    size_t number = view->groups ? view->groups->all.count : 0;
+    if (!number)
+        record_text(&record, "multicast groups: none\n");
+    record_begin_list(&record, NULL);
+    for (size_t i = 0; i < number; i++) {
+        const struct group *group = view->groups->all.items[i];
+        char mgid[INET6_ADDRSTRLEN], mlid[16], key[16];
+        inet_ntop(AF_INET6, group->mgid, mgid, sizeof mgid);
+        snprintf(mlid, sizeof mlid, "0x%04x", group->mlid);
+        snprintf(key, sizeof key, "0x%04x", group->p_key);
+        record_begin(&record, NULL);
+        record_string(&record, "mlid", "%s", mlid);
+        record_string(&record, "p_key", " P_Key %s", key);
+        record_number(&record, "members", " %6llu members", group->members.count);
+        record_string(&record, "mgid", "  %s\n", mgid);
+        record_end(&record);
+    }
+    record_end_list(&record);
+}
+
+/* ---- tables ---- */
+
+static void print_tables(const void *snapshot, bool json, struct text *out)
+{
+    char *words = NULL;
+    size_t length = 0;
+    if (json) {
+        dump_print_lfts_json(snapshot, out);
+        return;
+    }
+    FILE *file = open_memstream(&words, &length);
+    if (!file)
+        return;
+    dump_print_lfts(snapshot, file);
+    fclose(file);
+    text_append(out, words ? words : "", length);
+    free(words);
+}
+
+static void release_tables(void *snapshot)
+{
+    dump_snapshot_free(snapshot);
+}
+
+void manager_view_tables(const struct sm *sm, struct control_reply *reply)
+{
+    reply->data = dump_snapshot_take(sm_subnet(sm));
+    reply->print = print_tables;
+    reply->release = release_tables;
+}

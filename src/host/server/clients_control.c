@@ -1,0 +1,93 @@
+/* The commands of `weft ctl` for a fabric that programs use: host/fabric_control, and the clients
+ * of the server. */
+#include "host/fabric_control/fabric_control.h"
+#include "host/server/session.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+enum { WORDS = 12 };
+
+/* Opened ports, managers, and the programs behind them. */
+static void put_clients(void *context, struct record *record)
+{
+    const struct clients *clients = context;
+    struct fabric_totals totals;
+    fabric_totals(clients->fabric, &totals);
+    record_text(record, "clients   %zu ports open, %u managers, %" PRIu64 " requests answered\n",
+                clients->opened.count, totals.managers, clients->served);
+    bool first = true;
+    record_begin_list(record, "clients");
+    for (const struct session *session = clients->first; session; session = session->after) {
+        bool manager = session->state == SESSION_MANAGER;
+        char path[64], program[24] = "?", place[40];
+        struct mad_file_status status = {0};
+        if (session->state != SESSION_OPEN && !manager)
+            continue;
+        snprintf(path, sizeof path, "/proc/%u/comm", session->pid);
+        FILE *file = fopen(path, "re");
+        if (file) {
+            if (fgets(program, sizeof program, file))
+                program[strcspn(program, "\n")] = 0;
+            fclose(file);
+        }
+        if (session->file)
+            mad_file_status(session->file, &status);
+        if (first)
+            record_text(record, "\n%7s %-15s %-20s %6s %9s %9s %7s\n", "PID", "PROGRAM", "AT",
+                        "AGENTS", "SENT", "RECEIVED", "LATE");
+        first = false;
+        record_begin(record, NULL);
+        record_number(record, "pid", "%7llu", session->pid);
+        record_string(record, "program", " %-15.15s", program);
+        record_string(record, "at", " %-20.20s",
+                      fabric_control_label(fabric_topology(clients->fabric), session->port, place));
+        record_flag(record, "manager", "   IsSM", manager);
+        record_number(record, "agents", manager ? NULL : " %6llu", status.agents);
+        record_number(record, "requests", NULL, status.requests);
+        record_number(record, "sent", manager ? NULL : " %9llu", status.sent);
+        record_number(record, "received", manager ? NULL : " %9llu", status.received);
+        record_number(record, "timeouts", manager ? NULL : " %7llu", status.timeouts);
+        record_number(record, "dropped", NULL, status.dropped);
+        record_number(record, "queued_bytes", NULL, status.queued_bytes);
+        record_text(record, "\n");
+        record_end(record);
+    }
+    record_end_list(record);
+}
+
+static int apply(void *context, const struct fabric_command *command, struct err *err)
+{
+    const struct clients *clients = context;
+    return fabric_command_apply(clients->fabric, command, err);
+}
+
+static int set_traffic(void *context, bool sending, struct err *err)
+{
+    struct clients *clients = context;
+    return sending ? data_traffic_start(clients, err) : data_traffic_stop(clients, err);
+}
+
+static void stop(void *context)
+{
+    struct clients *clients = context;
+    clients->stop = true;
+}
+
+/* Each word ends with a NUL, the last one with two. */
+int control_run(struct clients *clients, const char *command, bool json, struct text *out)
+{
+    const char *words[WORDS + 1] = {0};
+    unsigned count = 0;
+    const struct fabric_access access = {.fabric = clients->fabric,
+                                         .wall_ps = clients->now,
+                                         .pace = clients->pace,
+                                         .context = clients,
+                                         .apply = apply,
+                                         .put_status = put_clients,
+                                         .set_traffic = set_traffic,
+                                         .stop = stop};
+    for (const char *at = command; *at && count < WORDS; at += strlen(at) + 1)
+        words[count++] = at;
+    return fabric_control_run(&access, words, count, json, out);
+}
