@@ -114,11 +114,7 @@ class Page {
     private changed(delta: Delta): void {
         const measured = this.view.colouring === "load" || this.view.colouring === "wait" || this.view.colouring === "vl";
         if (delta.members.has("managers")) this.view.setMasters([this.store.master()]);
-        else if (delta.figures && measured) this.view.repaint();
-        else {
-            if (delta.nodes.size) this.view.updateNodes([...delta.nodes]);
-            if (delta.links.size) this.view.updateLinks([...delta.links]);
-        }
+        else if (delta.nodes.size || delta.links.size || (delta.figures && measured)) this.view.repaint();
         if (delta.members.has("deadlock")) this.showDeadlock();
         this.transport.update();
         this.plots.update(delta.members.has("seq") && this.store.past);
@@ -216,7 +212,7 @@ class Page {
     // The address of this view.
 
     private address(): string {
-        const { x, y, ratio } = this.view.sigma.getCamera().getState();
+        const { x, y, ratio } = this.view.camera.getState();
         const { selection } = this.app, ends = this.path.ends();
         return formatAddress({
             tab: this.app.tab, colour: this.view.colouring,
@@ -238,7 +234,7 @@ class Page {
         const { fabric } = this.store;
         if (view.colour && view.colour in TITLES) this.setColouring(view.colour as Colouring);
         else this.drawLegend();
-        if (view.camera) this.view.sigma.getCamera().setState({ x: view.camera[0], y: view.camera[1], ratio: view.camera[2] });
+        if (view.camera) this.view.camera.setState({ x: view.camera[0], y: view.camera[1], ratio: view.camera[2] });
         if (view.select) {
             const selection: Selection = { kind: view.select[0] === "n" ? "node" : "link", index: Number(view.select.slice(1)) };
             if ((selection.kind === "node" ? fabric.nodes : fabric.links)[selection.index]) this.app.select(selection);

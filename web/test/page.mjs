@@ -135,7 +135,7 @@ for (const name of ["tree5832", "tree11664"]) {
         await page.evaluate(() => window.weft.app.select({ kind: "node", index: 3 }, true));
         const [drawn, all] = await until("hosts of the leaves in the window", hosts, ([drawn]) => drawn > 0);
         holds(drawn < all / 4, `${drawn} of ${all} hosts are drawn`);
-        await until("the camera rests", () => page.evaluate(() => !window.weft.view.sigma.getCamera().isAnimated()));
+        await until("the picture is complete", () => page.evaluate(() => window.weft.view.isSettled()));
         await shot(page, `${name}-near`);
     });
     await close();

@@ -7,7 +7,7 @@
 import type { Fabric, FabricNode } from "../fabric";
 
 export interface Placement {
-    /** By node index; hosts included. Units are pixels of the window at the first zoom; y grows upwards. */
+    /** By node index; hosts included. Units are pixels of the window at the first zoom; y grows downwards. */
     x: Float64Array;
     y: Float64Array;
     /** Least distance between two switches: hosts fit into a part of it. */
@@ -17,14 +17,16 @@ export interface Placement {
 }
 
 /** Room for the tools above the map, the legend below it, and the names at both sides. */
-const ABOVE = 62, BELOW = 84, BESIDE = 44;
+const ABOVE = 62, BELOW = 100, BESIDE = 44;
 const LONGEST_ROW = 60;
 /** Columns between two groups of a long row. */
 const GROUP_GAP = 0.7;
 
+export interface Box { left: number; top: number; right: number; bottom: number }
+
 /** The frame that the window shows at the first zoom. */
-export function frame(placement: Placement): { x: [number, number]; y: [number, number] } {
-    return { x: [-BESIDE, placement.width + BESIDE], y: [-BELOW, placement.height + ABOVE] };
+export function frame(placement: Placement): Box {
+    return { left: -BESIDE, top: -ABOVE, right: placement.width + BESIDE, bottom: placement.height + BELOW };
 }
 
 export function place(fabric: Fabric, windowWidth: number, windowHeight: number): Placement {
@@ -61,8 +63,7 @@ function scale(switches: FabricNode[], placement: Placement): void {
     for (const node of switches) {
         placement.x[node.index] = right > left ? (node.x - left) / (right - left) * placement.width
             : placement.width / 2;
-        // Sigma's y axis points upwards, the API's downwards.
-        placement.y[node.index] = bottom > top ? (bottom - node.y) / (bottom - top) * placement.height
+        placement.y[node.index] = bottom > top ? (node.y - top) / (bottom - top) * placement.height
             : placement.height / 2;
     }
 }
@@ -81,7 +82,7 @@ function placeLongRows(rows: FabricNode[][], placement: Placement): void {
     const total = depth.reduce((sum, lines) => sum + lines, 0);
     const gap = total * 0.75 / Math.max(1, rows.length - 1);
     const unit = placement.height / (total + gap * (rows.length - 1));
-    let y = placement.height;
+    let y = 0;
     rows.forEach((row, level) => {
         const lines = depth[level];
         const column = new Float64Array(row.length), line = new Float64Array(row.length);
@@ -95,9 +96,9 @@ function placeLongRows(rows: FabricNode[][], placement: Placement): void {
         });
         row.forEach((node, index) => {
             placement.x[node.index] = (column[index] + 0.5) / (at + 1) * placement.width;
-            placement.y[node.index] = y - (line[index] + 0.5) * unit;
+            placement.y[node.index] = y + (line[index] + 0.5) * unit;
         });
-        y -= (lines + gap) * unit;
+        y += (lines + gap) * unit;
     });
 }
 
@@ -136,7 +137,7 @@ function placeHosts(fabric: Fabric, leaf: FabricNode, placement: Placement): voi
         hosts.forEach((host, at) => {
             const inRow = Math.min(columns, hosts.length - Math.floor(at / columns) * columns);
             x[host] = x[leaf.index] + (at % columns - (inRow - 1) / 2) * step;
-            y[host] = y[leaf.index] - distance - Math.floor(at / columns) * Math.min(step, 13);
+            y[host] = y[leaf.index] + distance + Math.floor(at / columns) * Math.min(step, 13);
         });
         return;
     }
