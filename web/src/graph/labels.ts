@@ -41,7 +41,10 @@ export class LabelPlaces {
     }
 
     private isFree(left: number, top: number, right: number, bottom: number): boolean {
-        if (left < 2 || top < 2 || right > this.width - 2 || bottom > this.height - 2) return false;
+        return left >= 2 && top >= 2 && right <= this.width - 2 && bottom <= this.height - 2 && this.isEmpty(left, top, right, bottom);
+    }
+
+    private isEmpty(left: number, top: number, right: number, bottom: number): boolean {
         return this.each(left, top, right, bottom, cell => !this.taken[cell]);
     }
 
@@ -52,6 +55,8 @@ export class LabelPlaces {
             for (const [left, middle] of [[x + away, y], [x - width / 2, y + away + HEIGHT / 2 - 1], [x - width / 2, y - away - HEIGHT / 2 + 1], [x - away - width, y]]) {
                 const top = middle - HEIGHT / 2, right = left + width;
                 if (!this.isFree(left, top, right, top + HEIGHT)) continue;
+                // A name below or above several nodes could be that of any of them.
+                if (middle !== y && !(this.isEmpty(left, y - radius, x - radius - CELL, y + radius) && this.isEmpty(x + radius + CELL, y - radius, right, y + radius))) continue;
                 this.take(left - 2, top, right + 4, top + HEIGHT);
                 return { text, x: left, y: middle };
             }

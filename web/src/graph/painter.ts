@@ -3,7 +3,7 @@
 // Links between switches are always drawn; the hosts of a switch only when the switches are far enough apart on the
 // screen (UNFOLD_PITCH pixels). The work is a generator, so that a picture of ten thousand links can be drawn in parts
 // between frames. Strong colours come last: a busy link is above thousands of idle ones.
-import { isDown, isTrunk, type Fabric, type FabricLink, type FabricNode } from "../fabric";
+import { isDown, isTrunk, type Fabric, type FabricLink, type FabricNode, type Room } from "../fabric";
 import type { Projection } from "./camera";
 import { faintness, type Palette } from "./colour";
 import { LABEL_FONT, LabelPlaces, type Label } from "./labels";
@@ -36,6 +36,8 @@ export interface Painted {
     /** Switches whose hosts are drawn. */
     unfolded: Set<number>;
     labels: Map<number, Label>;
+    /** Names of rooms. */
+    rooms: Label[];
 }
 
 export function trunksOf(fabric: Fabric): FabricLink[] {
@@ -54,7 +56,7 @@ export function choose(scene: Scene, projection: Projection): Painted {
         const across = x[node] * scale + left, down = y[node] * scale + top;
         return across > -by && down > -by && across < width + by && down < height + by;
     };
-    const chosen: Painted = { links: [], nodes: [], unfolded: new Set(), labels: new Map() };
+    const chosen: Painted = { links: [], nodes: [], unfolded: new Set(), labels: new Map(), rooms: [] };
     const crosses = ({ a, b }: FabricLink) => {
         const ax = x[a] * scale + left, bx = x[b] * scale + left, ay = y[a] * scale + top, by = y[b] * scale + top;
         return Math.max(ax, bx) > 0 && Math.max(ay, by) > 0 && Math.min(ax, bx) < width && Math.min(ay, by) < height;
@@ -80,10 +82,35 @@ export function choose(scene: Scene, projection: Projection): Painted {
 export function* paint(context: CanvasRenderingContext2D, scene: Scene, projection: Projection, chosen: Painted): Generator<void, void> {
     context.fillStyle = scene.palette.get("back");
     context.fillRect(0, 0, projection.width, projection.height);
+    paintRooms(context, scene, projection);
     yield* paintLinks(context, scene, projection, chosen.links);
     paintNodes(context, scene, projection, chosen.nodes);
     yield;
     paintLabels(context, scene, projection, chosen);
+}
+
+const ROOM_FONT = "600 11px system-ui, sans-serif";
+
+/** The name of a room that fits into its frame; null: none does. */
+function roomLabel(context: CanvasRenderingContext2D, room: Room, { scale, left, top }: Projection): Label | null {
+    const width = (room.right - room.left) * scale - 10;
+    let text = room.name;
+    context.font = ROOM_FONT;
+    while (text.length > 2 && context.measureText(text).width > width) text = `${text.slice(0, text.endsWith("…") ? -2 : -1)}…`;
+    return text.length > 2 || text === room.name ? { text, x: room.left * scale + left + 6, y: room.top * scale + top + 9 } : null;
+}
+
+function paintRooms(context: CanvasRenderingContext2D, scene: Scene, projection: Projection): void {
+    const { scale, left, top } = projection;
+    context.fillStyle = scene.palette.get("panel");
+    context.strokeStyle = scene.palette.get("line");
+    context.lineWidth = 1;
+    for (const room of scene.placement.rooms) {
+        context.beginPath();
+        context.roundRect(room.left * scale + left, room.top * scale + top, (room.right - room.left) * scale, (room.bottom - room.top) * scale, 6);
+        context.fill();
+        context.stroke();
+    }
 }
 
 function* paintLinks(context: CanvasRenderingContext2D, scene: Scene, { scale, left, top }: Projection, links: FabricLink[]): Generator<void, void> {
@@ -122,6 +149,13 @@ function paintNodes(context: CanvasRenderingContext2D, scene: Scene, { scale, le
     }
 }
 
+/** Within the frame of a room, a name without that of the room. */
+function nameInRoom(scene: Scene, node: FabricNode): string {
+    const room = scene.placement.rooms[node.room];
+    if (!room || !node.name.startsWith(room.name)) return node.name;
+    return node.name.slice(room.name.length).replace(/^[^\p{L}\p{N}]+/u, "") || node.name;
+}
+
 /** Names where there is room: high levels of a tree first, hosts last. */
 function paintLabels(context: CanvasRenderingContext2D, scene: Scene, projection: Projection, chosen: Painted): void {
     const { x, y } = scene.placement, { scale, left, top, width, height } = projection;
@@ -136,17 +170,31 @@ function paintLabels(context: CanvasRenderingContext2D, scene: Scene, projection
         const { x: across, y: down, radius } = at(node);
         places.take(across - radius, down - radius, across + radius, down + radius);
     }
+    for (const room of scene.placement.rooms) {
+        const label = roomLabel(context, room, projection);
+        if (!label) continue;
+        chosen.rooms.push(label);
+        places.take(label.x, label.y - 6, label.x + context.measureText(label.text).width, label.y + 6);
+    }
+    context.font = LABEL_FONT;
     const rank = (node: FabricNode) => node.kind === "host" ? -1 : node.level;
     for (const node of [...chosen.nodes].sort((one, other) => rank(other) - rank(one))) {
         const { x: across, y: down, radius } = at(node);
         const folded = node.hosts.length > 0 && !chosen.unfolded.has(node.index);
-        const label = places.place(across, down, radius, folded ? [`${node.name} · ${node.hosts.length}`, node.name] : [node.name]);
+        const name = nameInRoom(scene, node);
+        const label = places.place(across, down, radius, folded ? [`${name} · ${node.hosts.length}`, name] : [name]);
         if (label) chosen.labels.set(node.index, label);
     }
     context.lineWidth = 3;
-    context.strokeStyle = scene.palette.get("back");
+    context.strokeStyle = scene.palette.get(chosen.rooms.length ? "panel" : "back");
     context.fillStyle = scene.palette.get("text");
     for (const label of chosen.labels.values()) {
+        context.strokeText(label.text, label.x, label.y);
+        context.fillText(label.text, label.x, label.y);
+    }
+    context.font = ROOM_FONT;
+    context.fillStyle = scene.palette.get("quiet");
+    for (const label of chosen.rooms) {
         context.strokeText(label.text, label.x, label.y);
         context.fillText(label.text, label.x, label.y);
     }

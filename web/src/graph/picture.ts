@@ -23,6 +23,11 @@ export function pictureSvg(view: GraphView): string {
     const lines = element("g", { "stroke-width": 1 }), dots = element("g", {}),
         labels = element("g", { "font-family": "system-ui, sans-serif", "font-size": 11, fill: palette.get("text") });
     const round = (value: number) => value.toFixed(1);
+    for (const room of view.placement.rooms) {
+        const from = projection.toWindow({ x: room.left, y: room.top }), to = projection.toWindow({ x: room.right, y: room.bottom });
+        svg.append(element("rect", { x: round(from.x), y: round(from.y), width: round(to.x - from.x), height: round(to.y - from.y), rx: 6,
+            fill: palette.get("panel"), stroke: palette.get("line") }));
+    }
     const line = (from: Point, to: Point, stroke: string, more: Record<string, string | number> = {}) =>
         element("line", { x1: round(from.x), y1: round(from.y), x2: round(to.x), y2: round(to.y), stroke, ...more });
     for (const link of painted.links) {
@@ -40,7 +45,7 @@ export function pictureSvg(view: GraphView): string {
         dot.append(element("title", {}, node.name));
         dots.append(dot);
     }
-    for (const label of painted.labels.values()) labels.append(element("text", { x: round(label.x), y: round(label.y + 4) }, label.text));
+    for (const label of [...painted.rooms, ...painted.labels.values()]) labels.append(element("text", { x: round(label.x), y: round(label.y + 4) }, label.text));
     svg.append(lines, dots, labels);
     return new XMLSerializer().serializeToString(svg);
 }

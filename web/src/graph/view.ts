@@ -8,7 +8,7 @@ import { Palette, linkColour, loadColour, nodeColour, type Colouring } from "./c
 import { Layers, type Picture } from "./layers";
 import { Overlay, type Ring, type Stroke } from "./overlay";
 import { choose, MANY_LINKS, nodeRadius, paint, trunksOf, UNFOLD_PITCH, type Painted, type Scene } from "./painter";
-import { frame, place, type Placement } from "./placement";
+import { frame, place, type Arrangement, type Placement } from "./placement";
 import { followPointer } from "./pointer";
 
 export type Selection = { kind: "node" | "link"; index: number } | null;
@@ -19,7 +19,7 @@ export interface Mark { link: number; from?: number; colour: string; label?: str
 export interface NodeMark { node: number; colour: string; label?: string }
 
 const NODE_PIXELS = 3, LINK_PIXELS = 7;
-const NOTHING: Painted = { links: [], nodes: [], unfolded: new Set(), labels: new Map() };
+const NOTHING: Painted = { links: [], nodes: [], unfolded: new Set(), labels: new Map(), rooms: [] };
 
 export class GraphView {
     readonly camera = new Camera();
@@ -28,6 +28,7 @@ export class GraphView {
     placement!: Placement;
     fabric!: Fabric;
     colouring: Colouring = "state";
+    arrangement: Arrangement = "structure";
     onSelect: (selection: Selection) => void = () => {};
     onView: () => void = () => {};
     private readonly layers: Layers<Painted>;
@@ -57,7 +58,6 @@ export class GraphView {
     setFabric(fabric: Fabric, keepCamera = false): void {
         this.fabric = fabric;
         this.trunks = trunksOf(fabric);
-        this.painted = NOTHING;
         this.hovered = -1;
         this.replace();
         if (!keepCamera) this.camera.setState(WHOLE);
@@ -66,7 +66,8 @@ export class GraphView {
     /** Another fabric, or a window of another shape. */
     private replace(): void {
         this.layers.measure();
-        this.placement = place(this.fabric, this.layers.width, this.layers.height);
+        this.placement = place(this.fabric, this.arrangement, this.layers.width, this.layers.height);
+        this.painted = NOTHING;
         this.updateOverlay();
         this.layers.restart();
     }
@@ -119,6 +120,14 @@ export class GraphView {
     setColouring(colouring: Colouring): void {
         this.colouring = colouring;
         this.repaint();
+    }
+
+    /** Places the nodes by structure or by rooms. */
+    arrange(arrangement: Arrangement): void {
+        this.arrangement = arrangement;
+        if (!this.fabric) return;
+        this.replace();
+        this.camera.setState(WHOLE);
     }
 
     setMasters(masters: Iterable<number>): void {
