@@ -24,7 +24,7 @@ async function licences(names) {
     return `/*\nThis file contains these packages:\n\n${texts.join("\n").replaceAll("*/", "* /")}*/`;
 }
 
-const packages = ["sigma", "graphology", "graphology-utils", "events", "uplot"];
+const packages = ["uplot"];
 await mkdir(folder, { recursive: true });
 const result = await build({
     absWorkingDir: here,

@@ -13,6 +13,7 @@
 #include "topology/virtual.h"
 #include "wire/vswitch.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -22,7 +23,7 @@ static const char help[] =
     "usage: weft topo gen KIND [NAME=VALUE ...] [--seed N]\n"
     "       weft topo info NET [--json]\n"
     "       weft topo diff PLAN ACTUAL [--json]\n"
-    "       weft topo draw NET [-o FILE] [--hosts N]\n"
+    "       weft topo draw NET [-o FILE] [--hosts N] [--layout LAYOUT]\n"
     "       weft topo convert NET --to FORMAT [-o FILE]\n"
     "\n"
     "gen writes a new fabric to standard output; info prints counts, levels and the\n"
@@ -42,6 +43,9 @@ static const char help[] =
     "  -o, --out FILE\n"
     "               output file (default: standard output; draw then writes dot)\n"
     "  --hosts N    draw single hosts if there are at most N (default 80)\n"
+    "  --layout LAYOUT\n"
+    "               draw: 'structure' (default) places switches by the links between\n"
+    "               them, 'rooms' by names such as rack07-sw1 or row2-rack3-leaf4\n"
     "  --node-names FILE\n"
     "               info, draw, convert: names of nodes, from a node name map of\n"
     "               OpenSM, instead of their descriptions\n"
@@ -70,7 +74,7 @@ static const char help[] =
     "  weft topo convert net --to ibnetdiscover --vfs 16 >cloud\n";
 
 struct options {
-    const char *out, *to, *node_names;
+    const char *out, *to, *node_names, *layout;
     uint64_t seed, hosts, vfs, hypervisors;
     bool json, kinds;
 };
@@ -242,13 +246,22 @@ static int run_draw(const struct topology *topology, const struct options *optio
         return command_usage("topo",
                              "draw: -o %s: expected a name that ends in .svg, .png, .pdf or .dot",
                              options->out);
+    if (options->layout && strcmp(options->layout, "rooms") != 0 &&
+        strcmp(options->layout, "structure") != 0)
+        return command_usage("topo", "--layout %s: expected structure or rooms", options->layout);
     limits.host_limit = (uint32_t)options->hosts;
+    limits.by_rooms = options->layout && strcmp(options->layout, "rooms") == 0;
     graph_init(&graph, topology);
     const char *program = topology_write_dot(topology, &graph, limits, &text);
-    int status = is_dot ? put_text(&text, options->out)
-                        : run_graphviz(program, format + 1, options->out, &text);
     graph_release(&graph);
-    return status;
+    if (!program) {
+        struct err err;
+        err_set(&err, EINVAL, "draw: the names of the switches do not begin with rooms");
+        text_release(&text);
+        return command_error("topo", &err);
+    }
+    return is_dot ? put_text(&text, options->out)
+                  : run_graphviz(program, format + 1, options->out, &text);
 }
 
 static int run_convert(const struct topology *topology, const struct options *options)
@@ -363,6 +376,7 @@ static int run_topo(int argc, char **argv)
         {.name = "seed", .number = &options.seed},
         {.name = "out", .letter = 'o', .value = &options.out},
         {.name = "node-names", .value = &options.node_names},
+        {.name = "layout", .value = &options.layout},
         {.name = "to", .value = &options.to},
         {.name = "hosts", .number = &options.hosts, .high = TOPOLOGY_MAX_NODES},
         {.name = "vfs", .number = &options.vfs, .low = 1, .high = VSWITCH_VFS_LIMIT},

@@ -5,6 +5,8 @@ export interface ViewAddress {
     token?: string;
     tab?: string;
     colour?: string;
+    /** "rooms"; absent: by structure. */
+    place?: string;
     /** "n12": node 12; "l3": link 3. */
     select?: string;
     /** x, y, ratio of the camera. */
@@ -26,6 +28,7 @@ export function parseAddress(fragment: string): ViewAddress {
         token: values.get("token") ?? undefined,
         tab: values.get("tab") ?? undefined,
         colour: values.get("colour") ?? undefined,
+        place: values.get("place") ?? undefined,
         select: /^[nl]\d+$/.exec(values.get("select") ?? "")?.[0],
         camera: camera?.length === 3 ? camera as [number, number, number] : undefined,
         t: t?.[0],
@@ -37,6 +40,7 @@ export function formatAddress(view: ViewAddress): string {
     const values = new URLSearchParams();
     if (view.tab && view.tab !== "place") values.set("tab", view.tab);
     if (view.colour && view.colour !== "state") values.set("colour", view.colour);
+    if (view.place) values.set("place", view.place);
     if (view.select) values.set("select", view.select);
     if (view.camera) values.set("camera", view.camera.map(value => value.toFixed(4)).join(","));
     if (view.t !== undefined) values.set("t", String(view.t));

@@ -13,10 +13,14 @@ export interface Info {
 export interface Topology {
     generation: number;
     kind: string;
-    layout: "tree" | "grid" | "dragonfly" | "ring" | "free";
+    layout: "tree" | "grid" | "dragonfly" | "ring" | "rooms" | "free";
     nodes: {
         name: string[]; kind: number[]; guid: string[]; ports: number[]; level: number[]; group: number[];
         parent: number[]; x: number[]; y: number[];
+    };
+    /** Places by the names of the switches; empty columns: the names have no rooms. */
+    rooms: {
+        name: string[]; left: number[]; top: number[]; right: number[]; bottom: number[]; of: number[]; x: number[]; y: number[];
     };
     links: {
         a: number[]; ap: number[]; b: number[]; bp: number[]; width: number[]; speed: number[]; gbps: number[];

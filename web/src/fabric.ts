@@ -17,6 +17,10 @@ export interface FabricNode {
     group: number;
     x: number;
     y: number;
+    /** Position in the rooms of the fabric; -1: none. */
+    room: number;
+    roomX: number;
+    roomY: number;
     /** Hosts: the switch that they are folded into; -1: none. */
     leaf: number;
     /** Position in NODE_STATES. */
@@ -27,6 +31,9 @@ export interface FabricNode {
     /** Switches: the hosts folded into this one. */
     hosts: number[];
 }
+
+/** Switches whose names begin with the same place, and its frame on the map of rooms. */
+export interface Room { name: string; left: number; top: number; right: number; bottom: number }
 
 export interface FabricLink {
     index: number;
@@ -50,6 +57,8 @@ export interface Fabric {
     layout: Topology["layout"];
     nodes: FabricNode[];
     links: FabricLink[];
+    /** Empty: the names of the switches have no rooms. */
+    rooms: Room[];
     switches: number;
     hosts: number;
 }
@@ -74,13 +83,14 @@ export function linkName(fabric: Fabric, link: FabricLink): string {
 const SWITCH = 2;
 
 export function makeFabric(topology: Topology): Fabric {
-    const { nodes, links, speeds } = topology;
+    const { nodes, links, rooms, speeds } = topology;
     const fabric: Fabric = {
-        kind: topology.kind, layout: topology.layout, switches: 0, hosts: 0,
+        kind: topology.kind, layout: topology.layout, switches: 0, hosts: 0, rooms: [],
         nodes: nodes.name.map((name, index) => ({
             index, name, kind: nodes.kind[index] === SWITCH ? "switch" : "host", guid: nodes.guid[index],
             ports: nodes.ports[index], level: nodes.level[index], group: nodes.group[index],
-            x: nodes.x[index], y: nodes.y[index], leaf: nodes.parent[index], state: 0, wave: 0, links: [], hosts: [],
+            x: nodes.x[index], y: nodes.y[index],
+            room: rooms.of[index] ?? -1, roomX: rooms.x[index] ?? 0, roomY: rooms.y[index] ?? 0, leaf: nodes.parent[index], state: 0, wave: 0, links: [], hosts: [],
         })),
         links: links.a.map((a, index) => ({
             index, a, aPort: links.ap[index], b: links.b[index], bPort: links.bp[index],
@@ -88,6 +98,8 @@ export function makeFabric(topology: Topology): Fabric {
             state: 0, load: [0, 0], wait: [0, 0], vls: [0, 0], errors: 0,
         })),
     };
+    fabric.rooms = rooms.name.map((name, room) =>
+        ({ name, left: rooms.left[room], top: rooms.top[room], right: rooms.right[room], bottom: rooms.bottom[room] }));
     for (const link of fabric.links) {
         fabric.nodes[link.a].links.push(link.index);
         if (link.b !== link.a) fabric.nodes[link.b].links.push(link.index);

@@ -8,6 +8,7 @@ import { byId, button, fill, h, notify, swatch } from "./dom";
 import { count, moment } from "./format";
 import { linkLegend, TITLES, type Colouring } from "./graph/colour";
 import { GraphView, type Selection } from "./graph/view";
+import type { Arrangement } from "./graph/placement";
 import { bindKeys } from "./keys";
 import { changePanel } from "./panels/change";
 import { exportPanel } from "./panels/export";
@@ -72,6 +73,8 @@ class Page {
         this.app.onTab = () => this.showTab();
         const colouring = byId<HTMLSelectElement>("colouring");
         colouring.addEventListener("change", () => this.setColouring(colouring.value as Colouring));
+        const arrangement = byId<HTMLSelectElement>("arrangement");
+        arrangement.addEventListener("change", () => { this.view.arrange(arrangement.value as Arrangement); this.saveAddress(); });
         byId("zoom-in").addEventListener("click", () => this.view.zoom(0.6));
         byId("zoom-out").addEventListener("click", () => this.view.zoom(1.6));
         byId("zoom-fit").addEventListener("click", () => this.view.fit());
@@ -97,6 +100,7 @@ class Page {
         document.title = `weft: ${name}`;
         fill(byId("fabric-name"), name);
         fill(byId("counts"), `${count(fabric.switches)} switches, ${count(fabric.hosts)} hosts, ${count(fabric.links.length)} links`);
+        byId("arrange").hidden = fabric.rooms.length === 0 || fabric.layout === "rooms";
         this.transport.build();
         this.drawTabs();
         this.view.setFabric(fabric, this.view.fabric !== undefined && this.view.fabric.nodes.length === fabric.nodes.length);
@@ -114,11 +118,7 @@ class Page {
     private changed(delta: Delta): void {
         const measured = this.view.colouring === "load" || this.view.colouring === "wait" || this.view.colouring === "vl";
         if (delta.members.has("managers")) this.view.setMasters([this.store.master()]);
-        else if (delta.figures && measured) this.view.repaint();
-        else {
-            if (delta.nodes.size) this.view.updateNodes([...delta.nodes]);
-            if (delta.links.size) this.view.updateLinks([...delta.links]);
-        }
+        else if (delta.nodes.size || delta.links.size || (delta.figures && measured)) this.view.repaint();
         if (delta.members.has("deadlock")) this.showDeadlock();
         this.transport.update();
         this.plots.update(delta.members.has("seq") && this.store.past);
@@ -216,10 +216,10 @@ class Page {
     // The address of this view.
 
     private address(): string {
-        const { x, y, ratio } = this.view.sigma.getCamera().getState();
+        const { x, y, ratio } = this.view.camera.getState();
         const { selection } = this.app, ends = this.path.ends();
         return formatAddress({
-            tab: this.app.tab, colour: this.view.colouring,
+            tab: this.app.tab, colour: this.view.colouring, place: this.view.arrangement === "rooms" ? "rooms" : undefined,
             select: selection ? `${selection.kind === "node" ? "n" : "l"}${selection.index}` : undefined,
             camera: Math.abs(ratio - 1) + Math.abs(x - 0.5) + Math.abs(y - 0.5) > 1e-3 ? [x, y, ratio] : undefined,
             t: this.store.past ? this.store.tick.t : undefined,
@@ -238,7 +238,11 @@ class Page {
         const { fabric } = this.store;
         if (view.colour && view.colour in TITLES) this.setColouring(view.colour as Colouring);
         else this.drawLegend();
-        if (view.camera) this.view.sigma.getCamera().setState({ x: view.camera[0], y: view.camera[1], ratio: view.camera[2] });
+        if (view.place === "rooms" && fabric.rooms.length) {
+            byId<HTMLSelectElement>("arrangement").value = "rooms";
+            this.view.arrange("rooms");
+        }
+        if (view.camera) this.view.camera.setState({ x: view.camera[0], y: view.camera[1], ratio: view.camera[2] });
         if (view.select) {
             const selection: Selection = { kind: view.select[0] === "n" ? "node" : "link", index: Number(view.select.slice(1)) };
             if ((selection.kind === "node" ? fabric.nodes : fabric.links)[selection.index]) this.app.select(selection);

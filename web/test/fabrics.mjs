@@ -5,6 +5,7 @@ class Builder {
         this.topology = {
             generation: 1, kind, layout, speeds: ["SDR", "HDR", "NDR"],
             nodes: { name: [], kind: [], guid: [], ports: [], level: [], group: [], parent: [], x: [], y: [] },
+            rooms: { name: [], left: [], top: [], right: [], bottom: [], of: [], x: [], y: [] },
             links: { a: [], ap: [], b: [], bp: [], width: [], speed: [], gbps: [] },
         };
         this.ports = [];
@@ -105,6 +106,31 @@ export function dragonfly(groups, switches, hosts) {
     return build.topology;
 }
 
+/** Racks of four switches in rows, with links at random places. */
+export function rooms(racks, hosts) {
+    const build = new Builder("irregular", "rooms"), { topology } = build, columns = 4;
+    const names = [...Array(racks).keys()].map(rack => `rack${String(rack + 1).padStart(2, "0")}`);
+    topology.rooms.name = names;
+    names.forEach((name, rack) => {
+        const left = rack % columns * 4, top = Math.floor(rack / columns) * 4;
+        for (const [side, value] of Object.entries({ left, top, right: left + 3.6, bottom: top + 3.6 })) topology.rooms[side].push(value);
+        for (let at = 0; at < 4; at++) {
+            const x = left + 1 + at % 2 * 1.6, y = top + 1.2 + Math.floor(at / 2) * 1.6;
+            build.add(`${name}-sw${at + 1}`, 2, 0, -1, x, y);
+        }
+    });
+    for (let at = 1; at < racks * 4; at++) build.link(at, (at * 7 + 3) % at);
+    for (let at = 0; at < racks * 4; at += 3) build.link(at, (at * 5 + 11) % (racks * 4));
+    for (let at = 0; at < racks * 4; at++) build.hosts(at, hosts, at * hosts);
+    topology.nodes.parent.forEach((parent, node) => {
+        const at = parent >= 0 ? parent : node;
+        topology.rooms.of.push(Math.floor(at / 4));
+        topology.rooms.x.push(topology.nodes.x[at]);
+        topology.rooms.y.push(topology.nodes.y[at]);
+    });
+    return topology;
+}
+
 export const fabrics = {
     ring8: () => ring(8),
     tree16: () => tree(4),
@@ -112,5 +138,6 @@ export const fabrics = {
     tree5832: () => tree(18, 18),
     tree11664: () => tree(18, 36),
     torus: () => torus(8, 6),
+    rooms: () => rooms(12, 3),
     dragonfly: () => dragonfly(9, 8, 4),
 };

@@ -40,7 +40,7 @@ for (const name of names.length ? names : ["tree5832", "tree11664"]) {
         await page.selectOption("#colouring", colour);
         const before = await processorTime();
         const times = await page.evaluate(async frames => {
-            const camera = window.weft.view.sigma.getCamera(), list = [];
+            const camera = window.weft.view.camera, list = [];
             let last = performance.now();
             for (let at = 0; at < frames; at++) {
                 camera.setState({ x: 0.5 + 0.1 * Math.sin(at / 6), y: 0.5, ratio: 0.7 + 0.3 * Math.cos(at / 10) });

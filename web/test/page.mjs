@@ -126,6 +126,23 @@ const shot = (page, name) => page.screenshot({ path: join(artefacts, `${name}.pn
     });
     await close();
 }
+{
+    const { page, driver, close } = await open("rooms");
+    await claim("rooms: each has a frame with its name, and the switches that the API places there", async () => {
+        const { rooms, nodes } = await driver.api("/topology");
+        const shown = await page.evaluate(() => window.weft.view.copy().painted.rooms.map(label => label.text));
+        same(shown, rooms.name, "names on the map");
+        const inside = await page.evaluate(() => {
+            const { placement, fabric } = window.weft.view;
+            return placement.rooms.map(room => fabric.nodes.filter(node => node.kind === "switch" && placement.x[node.index] > room.left && placement.x[node.index] < room.right &&
+                placement.y[node.index] > room.top && placement.y[node.index] < room.bottom).map(node => node.index));
+        });
+        same(inside, rooms.name.map((_, room) => rooms.of.flatMap((one, node) => one === room && nodes.kind[node] === 2 ? [node] : [])), "switches in each frame");
+        same(await page.isVisible("#arrange"), false, "nothing else to choose");
+        await shot(page, "rooms");
+    });
+    await close();
+}
 for (const name of ["tree5832", "tree11664"]) {
     const { page, close } = await open(name);
     await claim(`${name}: hosts are folded until one zooms in`, async () => {
@@ -135,7 +152,7 @@ for (const name of ["tree5832", "tree11664"]) {
         await page.evaluate(() => window.weft.app.select({ kind: "node", index: 3 }, true));
         const [drawn, all] = await until("hosts of the leaves in the window", hosts, ([drawn]) => drawn > 0);
         holds(drawn < all / 4, `${drawn} of ${all} hosts are drawn`);
-        await until("the camera rests", () => page.evaluate(() => !window.weft.view.sigma.getCamera().isAnimated()));
+        await until("the picture is complete", () => page.evaluate(() => window.weft.view.isSettled()));
         await shot(page, `${name}-near`);
     });
     await close();

@@ -37,19 +37,84 @@ static void write_numbers(struct json *json, const char *key, const int32_t *val
     json_end_array(json);
 }
 
+static double hundredths(double value)
+{
+    return (double)(int64_t)(value * 100) / 100;
+}
+
+static void write_places(struct json *json, const struct layout_point *places, size_t count)
+{
+    json_begin_array(json, "x");
+    for (size_t i = 0; i < count; i++)
+        json_double(json, NULL, hundredths(places[i].x));
+    json_end_array(json);
+    json_begin_array(json, "y");
+    for (size_t i = 0; i < count; i++)
+        json_double(json, NULL, hundredths(places[i].y));
+    json_end_array(json);
+}
+
 static void write_layout(const struct layout *layout, size_t count, struct json *json)
 {
     write_numbers(json, "level", layout->level, count);
     write_numbers(json, "group", layout->group, count);
     write_numbers(json, "parent", layout->parent, count);
-    json_begin_array(json, "x");
-    for (size_t i = 0; i < count; i++)
-        json_double(json, NULL, (double)(int64_t)(layout->places[i].x * 100) / 100);
+    write_places(json, layout->places, count);
+}
+
+/* y grows downwards here, upwards in the layout. */
+static void write_frames(const struct graph *graph, const struct layout *layout, struct json *json)
+{
+    uint32_t count = layout->rooms.count;
+    struct layout_box *frames = mem_alloc((count + 1) * sizeof *frames);
+    layout_room_boxes(&layout->rooms, graph->switch_count, layout_box_size, layout->room_places,
+                      frames);
+    json_begin_array(json, "left");
+    for (uint32_t i = 0; i < count; i++)
+        json_double(json, NULL, hundredths(frames[i].left));
     json_end_array(json);
-    json_begin_array(json, "y");
-    for (size_t i = 0; i < count; i++)
-        json_double(json, NULL, (double)(int64_t)(layout->places[i].y * 100) / 100);
+    json_begin_array(json, "top");
+    for (uint32_t i = 0; i < count; i++)
+        json_double(json, NULL, hundredths(-frames[i].top));
     json_end_array(json);
+    json_begin_array(json, "right");
+    for (uint32_t i = 0; i < count; i++)
+        json_double(json, NULL, hundredths(frames[i].right));
+    json_end_array(json);
+    json_begin_array(json, "bottom");
+    for (uint32_t i = 0; i < count; i++)
+        json_double(json, NULL, hundredths(-frames[i].bottom));
+    json_end_array(json);
+    mem_free(frames);
+}
+
+/* Rooms by the names of the switches, whatever the layout is. A host is in the room of its switch,
+ * and has its place. */
+static void write_rooms(const struct topology *topology, const struct graph *graph,
+                        const struct layout *layout, struct json *json)
+{
+    size_t count = layout->rooms.count ? topology->nodes.count : 0;
+    int32_t *room = mem_alloc((count + 1) * sizeof *room);
+    struct layout_point *places = mem_zalloc(count + 1, sizeof *places);
+    for (size_t i = 0; i < count; i++) {
+        int32_t parent = layout->parent[i];
+        uint32_t at = graph->switch_of[parent >= 0 ? (size_t)parent : i];
+        room[i] = at == TOPOLOGY_NONE ? -1 : layout->rooms.of[at];
+        if (at != TOPOLOGY_NONE)
+            places[i] =
+                (struct layout_point){layout->room_places[at].x, -layout->room_places[at].y};
+    }
+    json_begin_object(json, "rooms");
+    json_begin_array(json, "name");
+    for (uint32_t i = 0; i < layout->rooms.count; i++)
+        json_string(json, NULL, layout->rooms.name[i]);
+    json_end_array(json);
+    write_frames(graph, layout, json);
+    write_numbers(json, "of", room, count);
+    write_places(json, places, count);
+    json_end_object(json);
+    mem_free(room);
+    mem_free(places);
 }
 
 /* ---- links ---- */
@@ -117,6 +182,7 @@ void api_topology_write(const struct topology *topology, const struct api_links 
     write_names(topology, &json);
     write_layout(&layout, topology->nodes.count, &json);
     json_end_object(&json);
+    write_rooms(topology, &graph, &layout, &json);
     write_links(topology, links, &json);
     json_end_object(&json);
     layout_release(&layout);

@@ -4,7 +4,8 @@
  * ones port numbers are left out, parallel links become one line with a count, hosts a number in
  * their switch, and finally groups of switches one box. Networks with levels are drawn in
  * rows over the whole width, placed here (place_rows) and only rendered by neato; grids,
- * dragonflies and small regular networks are placed by layout.h; irregular ones are left to dot, in
+ * dragonflies and small regular networks are placed by layout.h, as are irregular ones whose names
+ * have rooms; other irregular ones are left to dot, in
  * rows by distance from the manager's switch, as papers on up-down routing draw them; other
  * networks are left to a spring model. draw_links.h has the lines of links. */
 #include "topology/drawing/export.h"
@@ -29,8 +30,16 @@ static const struct {
 };
 enum { COLOURS = sizeof colours / sizeof colours[0] };
 
-enum style { STYLE_ROWS, STYLE_DOT, STYLE_SPRINGS, STYLE_PLACED, STYLE_POINTS, STYLE_GROUPS };
-static const char *const programs[] = {"neato", "dot", "neato", "neato", "sfdp", "dot"};
+enum style {
+    STYLE_ROWS,
+    STYLE_DOT,
+    STYLE_SPRINGS,
+    STYLE_PLACED,
+    STYLE_ROOMS,
+    STYLE_POINTS,
+    STYLE_GROUPS,
+};
+static const char *const programs[] = {"neato", "dot", "neato", "neato", "neato", "sfdp", "dot"};
 
 struct drawing {
     const struct topology *topology;
@@ -46,7 +55,8 @@ struct drawing {
     size_t switch_letters, host_letters; /* of the longest names that are shown */
     struct link_styles links;
     double scale;                /* of title and legend: larger in wide drawings */
-    struct layout_point *places; /* STYLE_PLACED: by switch */
+    struct layout_point *places; /* STYLE_PLACED and STYLE_ROOMS: by switch */
+    struct rooms rooms;
 };
 
 /* Text inside an HTML-like label. Graphviz refuses text that is not UTF-8: invalid bytes become
@@ -127,6 +137,7 @@ static void put_head(const struct drawing *drawing)
         [STYLE_DOT] = "splines=true, ranksep=0.7, nodesep=0.25",
         [STYLE_SPRINGS] = "splines=line, overlap=prism, start=1",
         [STYLE_PLACED] = "splines=line, overlap=scalexy",
+        [STYLE_ROOMS] = "splines=line, overlap=true",
         [STYLE_POINTS] = "splines=line, overlap=prism, start=1",
         [STYLE_GROUPS] = "splines=line, ranksep=1.6, nodesep=0.2",
     };
@@ -308,6 +319,37 @@ static void place_rows(const struct drawing *drawing)
     mem_free(order);
 }
 
+/* ---- rooms: a frame with the name of the room around its switches ---- */
+
+/* The size of the largest box of a switch, in inches, from the width of Helvetica. */
+static struct layout_point measure_boxes(const struct drawing *drawing)
+{
+    size_t letters = drawing->switch_letters < 6 ? 6 : drawing->switch_letters;
+    if (drawing->points)
+        return (struct layout_point){0.2, 0.2};
+    return (struct layout_point){0.2 + 0.095 * (double)letters, 0.45};
+}
+
+static void put_rooms(const struct drawing *drawing)
+{
+    const struct rooms *rooms = &drawing->rooms;
+    struct layout_box *boxes = mem_alloc(rooms->count * sizeof *boxes);
+    layout_room_boxes(rooms, drawing->graph->switch_count, measure_boxes(drawing), drawing->places,
+                      boxes);
+    for (uint32_t i = 0; i < rooms->count; i++) {
+        struct layout_box box = boxes[i];
+        text_printf(drawing->out, "  r%u [label=<", i);
+        put_label(drawing->out, rooms->name[i], SWITCH_LETTERS);
+        text_printf(drawing->out,
+                    ">, shape=box, style=\"rounded,dashed\", color=\"#8a94a0\", "
+                    "fontcolor=\"#555555\", labelloc=t, fixedsize=true, width=%.2f, height=%.2f, "
+                    "pos=\"%.2f,%.2f!\"]\n",
+                    box.right - box.left, box.top - box.bottom, (box.left + box.right) / 2,
+                    (box.bottom + box.top) / 2);
+    }
+    mem_free(boxes);
+}
+
 /* ---- switches ---- */
 
 static void draw_switches(const struct drawing *drawing)
@@ -346,7 +388,10 @@ static void draw_switches(const struct drawing *drawing)
         put_hosts(drawing);
     if (drawing->style == STYLE_ROWS)
         place_rows(drawing);
-    for (uint32_t i = 0; drawing->style == STYLE_PLACED && i < graph->switch_count; i++)
+    if (drawing->style == STYLE_ROOMS)
+        put_rooms(drawing);
+    bool placed = drawing->style == STYLE_PLACED || drawing->style == STYLE_ROOMS;
+    for (uint32_t i = 0; placed && i < graph->switch_count; i++)
         text_printf(out, "  s%u [pos=\"%.2f,%.2f!\"]\n", i, drawing->places[i].x,
                     drawing->places[i].y);
     text_puts(out, "}\n");
@@ -447,15 +492,6 @@ static void measure_names(struct drawing *drawing)
     }
 }
 
-/* The size of the largest box of a switch, in inches, from the width of Helvetica. */
-static struct layout_point measure_boxes(const struct drawing *drawing)
-{
-    size_t letters = drawing->switch_letters < 6 ? 6 : drawing->switch_letters;
-    if (drawing->points)
-        return (struct layout_point){0.2, 0.2};
-    return (struct layout_point){0.2 + 0.095 * (double)letters, 0.45};
-}
-
 /* Places direct networks by their structure; false: they have none. */
 static bool place_switches(const struct drawing *drawing)
 {
@@ -474,10 +510,14 @@ static bool place_switches(const struct drawing *drawing)
 static enum style choose_style(const struct drawing *drawing)
 {
     const struct graph *graph = drawing->graph;
+    if (drawing->limits.by_rooms)
+        return STYLE_ROOMS;
     if (drawing->layered)
         return drawing->points ? STYLE_GROUPS : STYLE_ROWS;
     if (place_switches(drawing))
         return STYLE_PLACED;
+    if (drawing->rooms.count)
+        return STYLE_ROOMS;
     if (drawing->points)
         return STYLE_POINTS;
     bool irregular = strncmp(drawing->kind, "irregular", 9) == 0;
@@ -503,7 +543,15 @@ const char *topology_write_dot(const struct topology *topology, const struct gra
     drawing.level_count = topology_levels(graph, drawing.level);
     drawing.layered = topology_is_layered(graph, drawing.level, drawing.level_count);
     measure_names(&drawing);
+    rooms_find(&drawing.rooms, topology, graph);
+    if (limits.by_rooms && !drawing.rooms.count) {
+        rooms_release(&drawing.rooms);
+        arena_release(&memory);
+        return NULL;
+    }
     drawing.style = choose_style(&drawing);
+    if (drawing.style == STYLE_ROOMS)
+        layout_rooms(&drawing.rooms, graph->switch_count, measure_boxes(&drawing), drawing.places);
     link_styles_init(&drawing.links, topology,
                      graph->edge_count > 400 && drawing.style != STYLE_GROUPS);
     uint32_t hosts = drawing.style == STYLE_SPRINGS && limits.host_limit > SPRING_HOSTS
@@ -516,6 +564,7 @@ const char *topology_write_dot(const struct topology *topology, const struct gra
         draw_groups(&drawing);
     else
         draw_switches(&drawing);
+    rooms_release(&drawing.rooms);
     arena_release(&memory);
     return programs[drawing.style];
 }

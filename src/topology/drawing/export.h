@@ -13,9 +13,11 @@ void topology_write_slurm(const struct topology *topology, const struct graph *g
 
 /* A drawing for Graphviz; returns the program that lays it out ("dot", "neato" or "sfdp"). Up to
  * `host_limit` hosts are drawn one by one, more as a number in their switch. More than
- * `switch_limit` switches are drawn as groups, if the network has levels, or as points. */
+ * `switch_limit` switches are drawn as groups, if the network has levels, or as points. With
+ * `by_rooms`, NULL is returned if the names of the switches have no rooms (rooms.h). */
 struct drawing_limits {
     uint32_t host_limit, switch_limit;
+    bool by_rooms; /* by rooms whatever structure the network has; else only if it has none */
 };
 #define DRAWING_LIMITS ((struct drawing_limits){.host_limit = 80, .switch_limit = 160})
 const char *topology_write_dot(const struct topology *topology, const struct graph *graph,

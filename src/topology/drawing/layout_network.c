@@ -3,11 +3,13 @@
 #include "topology/summary.h"
 
 #include <math.h>
+#include <string.h>
 
 enum { RING_LIMIT = 48 };
 static const double two_pi = 6.283185307179586;
 
-const char *const layout_kind_names[] = {"tree", "grid", "dragonfly", "ring", "free"};
+const struct layout_point layout_box_size = {0.7, 0.7};
+const char *const layout_kind_names[] = {"tree", "grid", "dragonfly", "ring", "rooms", "free"};
 
 /* ---- switches ---- */
 
@@ -31,17 +33,17 @@ static void place_tree(const struct graph *graph, const uint32_t *level, uint32_
     mem_free(size);
 }
 
-static enum layout_kind place_switches(const struct graph *graph, const uint32_t *level,
-                                       uint32_t level_count, struct layout_point *places)
+static enum layout_kind place_switches(const struct graph *graph, const struct layout *layout,
+                                       const uint32_t *level, uint32_t level_count,
+                                       struct layout_point *places)
 {
-    struct layout_point box = {0.7, 0.7};
     if (level_count >= 2 && topology_is_layered(graph, level, level_count)) {
         place_tree(graph, level, level_count, places);
         return LAYOUT_TREE;
     }
-    if (layout_grid(graph, box, places))
+    if (layout_grid(graph, layout_box_size, places))
         return LAYOUT_GRID;
-    if (layout_dragonfly(graph, box, places))
+    if (layout_dragonfly(graph, layout_box_size, places))
         return LAYOUT_DRAGONFLY;
     bool ring = graph->switch_count > 2 && graph->switch_count <= RING_LIMIT;
     for (uint32_t i = 0; i < graph->switch_count && ring; i++)
@@ -49,6 +51,10 @@ static enum layout_kind place_switches(const struct graph *graph, const uint32_t
     if (ring || graph->switch_count < 3) {
         layout_ring(graph, (struct layout_point){1, 1}, places);
         return LAYOUT_RINGS;
+    }
+    if (layout->rooms.count) {
+        memcpy(places, layout->room_places, graph->switch_count * sizeof *places);
+        return LAYOUT_ROOMS;
     }
     layout_free(graph, places);
     return LAYOUT_FREE;
@@ -128,7 +134,11 @@ void layout_network(const struct topology *topology, const struct graph *graph,
     layout->kind = LAYOUT_FREE;
     if (graph->switch_count) {
         uint32_t levels = topology_levels(graph, level);
-        layout->kind = place_switches(graph, level, levels, places);
+        rooms_find(&layout->rooms, topology, graph);
+        layout->room_places = mem_zalloc(graph->switch_count, sizeof *layout->room_places);
+        if (layout->rooms.count)
+            layout_rooms(&layout->rooms, graph->switch_count, layout_box_size, layout->room_places);
+        layout->kind = place_switches(graph, layout, level, levels, places);
         find_layout_groups(graph, level, levels, layout);
     }
     for (uint32_t i = 0; i < graph->switch_count; i++) {
@@ -147,5 +157,7 @@ void layout_release(struct layout *layout)
     mem_free(layout->level);
     mem_free(layout->group);
     mem_free(layout->parent);
+    mem_free(layout->room_places);
+    rooms_release(&layout->rooms);
     *layout = (struct layout){0};
 }

@@ -85,14 +85,12 @@ export class Palette {
         return colour;
     }
 
-    /** A transparent colour as #rrggbbaa. Sigma's programs expect the colour multiplied by alpha. */
+    /** A transparent colour as #rrggbbaa. */
     faint(name: string, alpha: number): string {
         const key = `${name} ${alpha}`;
         let colour = this.known.get(key);
         if (colour === undefined) {
-            const solid = this.get(name);
-            const part = (at: number) => Math.round(parseInt(solid.slice(at, at + 2), 16) * alpha).toString(16).padStart(2, "0");
-            colour = `#${part(1)}${part(3)}${part(5)}${Math.round(alpha * 255).toString(16).padStart(2, "0")}`;
+            colour = this.get(name) + Math.round(alpha * 255).toString(16).padStart(2, "0");
             this.known.set(key, colour);
         }
         return colour;

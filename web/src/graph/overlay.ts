@@ -1,12 +1,12 @@
 // The layer above the graph: what is few and must be seen. Links that are down, the selection, a path, a
-// deadlock cycle, a multicast tree. It is drawn after every frame of sigma on the canvas of the labels: one canvas
-// more would cost the browser time to compose it.
-import type Sigma from "sigma";
+// deadlock cycle, a multicast tree.
+import type { Point, Projection } from "./camera";
+import { LABEL_FONT } from "./labels";
 
 export interface Stroke {
     /** Ends in coordinates of the graph; arrows point to the second one. */
-    from: { x: number; y: number };
-    to: { x: number; y: number };
+    from: Point;
+    to: Point;
     colour: string;
     width: number;
     dash?: boolean;
@@ -15,7 +15,7 @@ export interface Stroke {
 }
 
 export interface Ring {
-    at: { x: number; y: number };
+    at: Point;
     colour: string;
     /** Pixels. */
     radius: number;
@@ -26,23 +26,17 @@ export class Overlay {
     strokes: Stroke[] = [];
     rings: Ring[] = [];
 
-    constructor(private readonly sigma: Sigma, private readonly textColour: () => [string, string]) {
-        sigma.on("afterRender", () => this.draw());
+    constructor(private readonly textColour: () => [string, string]) {}
+
+    /** False: there is nothing to draw. */
+    draw(context: CanvasRenderingContext2D, projection: Projection): boolean {
+        for (const stroke of this.strokes) this.drawStroke(context, stroke, projection);
+        for (const ring of this.rings) this.drawRing(context, ring, projection);
+        return this.strokes.length + this.rings.length > 0;
     }
 
-    private draw(): void {
-        const context = this.sigma.getCanvases().labels.getContext("2d");
-        if (!context) return;
-        const ratio = window.devicePixelRatio || 1;
-        context.save();
-        context.setTransform(ratio, 0, 0, ratio, 0, 0);
-        for (const stroke of this.strokes) this.drawStroke(context, stroke);
-        for (const ring of this.rings) this.drawRing(context, ring);
-        context.restore();
-    }
-
-    private drawStroke(context: CanvasRenderingContext2D, stroke: Stroke): void {
-        const from = this.sigma.graphToViewport(stroke.from), to = this.sigma.graphToViewport(stroke.to);
+    private drawStroke(context: CanvasRenderingContext2D, stroke: Stroke, projection: Projection): void {
+        const from = projection.toWindow(stroke.from), to = projection.toWindow(stroke.to);
         context.strokeStyle = context.fillStyle = stroke.colour;
         context.lineWidth = stroke.width;
         context.lineCap = "round";
@@ -57,8 +51,7 @@ export class Overlay {
         if (stroke.label && length > 70) this.drawText(context, stroke.label, (from.x + to.x) / 2, (from.y + to.y) / 2);
     }
 
-    private drawArrow(context: CanvasRenderingContext2D, from: { x: number; y: number }, to: { x: number; y: number },
-                      length: number, size: number): void {
+    private drawArrow(context: CanvasRenderingContext2D, from: Point, to: Point, length: number, size: number): void {
         const dx = (to.x - from.x) / length, dy = (to.y - from.y) / length;
         const x = from.x + dx * length * 0.62, y = from.y + dy * length * 0.62;
         context.beginPath();
@@ -68,8 +61,8 @@ export class Overlay {
         context.fill();
     }
 
-    private drawRing(context: CanvasRenderingContext2D, ring: Ring): void {
-        const at = this.sigma.graphToViewport(ring.at);
+    private drawRing(context: CanvasRenderingContext2D, ring: Ring, projection: Projection): void {
+        const at = projection.toWindow(ring.at);
         context.strokeStyle = ring.colour;
         context.lineWidth = 2.5;
         context.beginPath();
@@ -80,7 +73,7 @@ export class Overlay {
 
     private drawText(context: CanvasRenderingContext2D, text: string, x: number, y: number): void {
         const [foreground, background] = this.textColour();
-        context.font = "11px system-ui, sans-serif";
+        context.font = LABEL_FONT;
         context.textAlign = "center";
         context.textBaseline = "middle";
         const width = context.measureText(text).width;

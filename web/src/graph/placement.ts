@@ -4,38 +4,47 @@
 // tree of three rows and 324 columns fills the window as well as a ring does. A row of a tree that is too
 // long to be read is broken into several shorter rows, which keeps neighbours together. Hosts are placed
 // beside their switch: below it in a tree, around it elsewhere.
-import type { Fabric, FabricNode } from "../fabric";
+//
+// Another arrangement is that of rooms: the API places the switches by their names then, and gives each room a frame.
+import type { Fabric, FabricNode, Room } from "../fabric";
+
+export type Arrangement = "structure" | "rooms";
 
 export interface Placement {
-    /** By node index; hosts included. Units are pixels of the window at the first zoom; y grows upwards. */
+    /** By node index; hosts included. Units are pixels of the window at the first zoom; y grows downwards. */
     x: Float64Array;
     y: Float64Array;
     /** Least distance between two switches: hosts fit into a part of it. */
     pitch: number;
+    /** Frames of the rooms, if they are shown. */
+    rooms: Room[];
     width: number;
     height: number;
 }
 
 /** Room for the tools above the map, the legend below it, and the names at both sides. */
-const ABOVE = 62, BELOW = 84, BESIDE = 44;
+const ABOVE = 62, BELOW = 100, BESIDE = 44;
 const LONGEST_ROW = 60;
 /** Columns between two groups of a long row. */
 const GROUP_GAP = 0.7;
 
+export interface Box { left: number; top: number; right: number; bottom: number }
+
 /** The frame that the window shows at the first zoom. */
-export function frame(placement: Placement): { x: [number, number]; y: [number, number] } {
-    return { x: [-BESIDE, placement.width + BESIDE], y: [-BELOW, placement.height + ABOVE] };
+export function frame(placement: Placement): Box {
+    return { left: -BESIDE, top: -ABOVE, right: placement.width + BESIDE, bottom: placement.height + BELOW };
 }
 
-export function place(fabric: Fabric, windowWidth: number, windowHeight: number): Placement {
+export function place(fabric: Fabric, arrangement: Arrangement, windowWidth: number, windowHeight: number): Placement {
     const count = fabric.nodes.length;
     const placement: Placement = {
-        x: new Float64Array(count), y: new Float64Array(count), pitch: 0,
+        x: new Float64Array(count), y: new Float64Array(count), pitch: 0, rooms: [],
         width: Math.max(200, windowWidth - 2 * BESIDE), height: Math.max(160, windowHeight - ABOVE - BELOW),
     };
     const switches = fabric.nodes.filter(node => node.kind === "switch" || node.leaf < 0);
     const rows = rowsOf(switches);
-    if (fabric.layout === "tree" && rows.some(row => row.length > LONGEST_ROW)) placeLongRows(rows, placement);
+    if (fabric.rooms.length && (arrangement === "rooms" || fabric.layout === "rooms")) placeRooms(fabric.rooms, switches, placement);
+    else if (fabric.layout === "tree" && rows.some(row => row.length > LONGEST_ROW)) placeLongRows(rows, placement);
     else scale(switches, placement);
     placement.pitch = leastDistance(switches, placement);
     for (const node of switches) placeHosts(fabric, node, placement);
@@ -55,14 +64,24 @@ function rowsOf(switches: FabricNode[]): FabricNode[][] {
         .map(([, row]) => row.sort((one, other) => one.x - other.x));
 }
 
+/** Rooms keep their proportions: names fit into their frames. */
+function placeRooms(rooms: Room[], switches: FabricNode[], placement: Placement): void {
+    const least = (values: number[]) => Math.min(...values), most = (values: number[]) => Math.max(...values);
+    const left = least([...rooms.map(room => room.left), ...switches.map(node => node.roomX)]), right = most([...rooms.map(room => room.right), ...switches.map(node => node.roomX)]);
+    const top = least([...rooms.map(room => room.top), ...switches.map(node => node.roomY)]), bottom = most([...rooms.map(room => room.bottom), ...switches.map(node => node.roomY)]);
+    const across = placement.width / Math.max(1e-3, right - left), down = placement.height / Math.max(1e-3, bottom - top);
+    const x = (value: number) => (value - left) * across, y = (value: number) => (value - top) * down;
+    for (const node of switches) { placement.x[node.index] = x(node.roomX); placement.y[node.index] = y(node.roomY); }
+    placement.rooms = rooms.map(room => ({ name: room.name, left: x(room.left), top: y(room.top), right: x(room.right), bottom: y(room.bottom) }));
+}
+
 function scale(switches: FabricNode[], placement: Placement): void {
     const xs = switches.map(node => node.x), ys = switches.map(node => node.y);
     const left = Math.min(...xs), right = Math.max(...xs), top = Math.min(...ys), bottom = Math.max(...ys);
     for (const node of switches) {
         placement.x[node.index] = right > left ? (node.x - left) / (right - left) * placement.width
             : placement.width / 2;
-        // Sigma's y axis points upwards, the API's downwards.
-        placement.y[node.index] = bottom > top ? (bottom - node.y) / (bottom - top) * placement.height
+        placement.y[node.index] = bottom > top ? (node.y - top) / (bottom - top) * placement.height
             : placement.height / 2;
     }
 }
@@ -81,7 +100,7 @@ function placeLongRows(rows: FabricNode[][], placement: Placement): void {
     const total = depth.reduce((sum, lines) => sum + lines, 0);
     const gap = total * 0.75 / Math.max(1, rows.length - 1);
     const unit = placement.height / (total + gap * (rows.length - 1));
-    let y = placement.height;
+    let y = 0;
     rows.forEach((row, level) => {
         const lines = depth[level];
         const column = new Float64Array(row.length), line = new Float64Array(row.length);
@@ -95,9 +114,9 @@ function placeLongRows(rows: FabricNode[][], placement: Placement): void {
         });
         row.forEach((node, index) => {
             placement.x[node.index] = (column[index] + 0.5) / (at + 1) * placement.width;
-            placement.y[node.index] = y - (line[index] + 0.5) * unit;
+            placement.y[node.index] = y + (line[index] + 0.5) * unit;
         });
-        y -= (lines + gap) * unit;
+        y += (lines + gap) * unit;
     });
 }
 
@@ -130,13 +149,13 @@ const HOST_DISTANCE = 32;
 function placeHosts(fabric: Fabric, leaf: FabricNode, placement: Placement): void {
     const hosts = leaf.hosts, { x, y, pitch } = placement;
     const distance = Math.min(pitch * 0.35, HOST_DISTANCE);
-    if (fabric.layout === "tree") {
+    if (fabric.layout === "tree" && !placement.rooms.length) {
         const columns = Math.min(hosts.length, Math.max(4, Math.ceil(Math.sqrt(hosts.length * 2))));
         const step = Math.min(pitch * 0.8, 2.4 * HOST_DISTANCE) / columns;
         hosts.forEach((host, at) => {
             const inRow = Math.min(columns, hosts.length - Math.floor(at / columns) * columns);
             x[host] = x[leaf.index] + (at % columns - (inRow - 1) / 2) * step;
-            y[host] = y[leaf.index] - distance - Math.floor(at / columns) * Math.min(step, 13);
+            y[host] = y[leaf.index] + distance + Math.floor(at / columns) * Math.min(step, 13);
         });
         return;
     }

@@ -1,17 +1,15 @@
-// The graph of the fabric, drawn by sigma (WebGL).
+// The map of the fabric: what is drawn, where the camera looks, and what the pointer does.
 //
-// Switches and the links between them are always in the graph. The hosts of a switch are added when the
-// switches are far enough apart on the screen (UNFOLD_PITCH pixels), and only those in the window: a
-// fabric of 11,664 hosts never has more than some hundred of them in the graph. Links are found by their
-// distance from the pointer instead of sigma's picking layer, which would draw every link twice.
-import Graph from "graphology";
-import Sigma from "sigma";
-import { EdgeLineProgram, EdgeRectangleProgram } from "sigma/rendering";
-import { isDown, isTrunk, type Fabric, type FabricLink, type FabricNode } from "../fabric";
-import { Palette, faintness, linkColour, loadColour, nodeColour, type Colouring } from "./colour";
+// painter.ts draws it, layers.ts decides when. A host that is not drawn is at its switch. Nodes and links are found by
+// their distance from the pointer.
+import { isDown, type Fabric, type FabricLink, type FabricNode } from "../fabric";
+import { boundedRatio, Camera, cameraFor, WHOLE, type Point, type Projection } from "./camera";
+import { Palette, linkColour, loadColour, nodeColour, type Colouring } from "./colour";
+import { Layers, type Picture } from "./layers";
 import { Overlay, type Ring, type Stroke } from "./overlay";
-import { movement, NodeProgram, RestingEdgeProgram, SAMPLE } from "./sampled";
-import { frame, place, type Placement } from "./placement";
+import { choose, MANY_LINKS, nodeRadius, paint, trunksOf, UNFOLD_PITCH, type Painted, type Scene } from "./painter";
+import { frame, place, type Arrangement, type Placement } from "./placement";
+import { followPointer } from "./pointer";
 
 export type Selection = { kind: "node" | "link"; index: number } | null;
 
@@ -20,223 +18,116 @@ export interface Mark { link: number; from?: number; colour: string; label?: str
 
 export interface NodeMark { node: number; colour: string; label?: string }
 
-interface LabelData { x: number; y: number; size: number; label: string; short: string; host: boolean }
-
-const UNFOLD_PITCH = 46;
-const HIT_PIXELS = 7;
-const MANY_LINKS = 3000;
+const NODE_PIXELS = 3, LINK_PIXELS = 7;
+const NOTHING: Painted = { links: [], nodes: [], unfolded: new Set(), labels: new Map(), rooms: [] };
 
 export class GraphView {
-    readonly sigma: Sigma;
-    readonly overlay: Overlay;
-    palette: Palette;
+    readonly camera = new Camera();
+    readonly overlay = new Overlay(() => [this.palette.get("text"), this.palette.get("panel")]);
+    palette = new Palette(document.documentElement);
     placement!: Placement;
     fabric!: Fabric;
     colouring: Colouring = "state";
+    arrangement: Arrangement = "structure";
     onSelect: (selection: Selection) => void = () => {};
     onView: () => void = () => {};
-    private graph: Graph;
+    private readonly layers: Layers<Painted>;
+    private trunks: FabricLink[] = [];
+    private painted = NOTHING;
     private selection: Selection = null;
     private readonly marks = new Map<string, { links: Mark[]; nodes: NodeMark[] }>();
     private masters = new Set<number>();
-    private painted: ((node: FabricNode) => string | null) | null = null;
+    private rule: ((node: FabricNode) => string | null) | null = null;
     private figures: ((link: number) => number) | null = null;
-    private unfolded = new Set<number>();
-    private unindexed = false;
     private hovered = -1;
 
     constructor(private readonly container: HTMLElement) {
-        this.palette = new Palette(document.documentElement);
-        this.graph = new Graph({ multi: true, type: "undirected", allowSelfLoops: true });
-        this.sigma = new Sigma(this.graph, container, {
-            allowInvalidContainer: true,
-            renderEdgeLabels: false,
-            enableEdgeEvents: false,
-            defaultEdgeType: "line",
-            edgeProgramClasses: { line: EdgeLineProgram, resting: RestingEdgeProgram, rectangle: EdgeRectangleProgram },
-            nodeProgramClasses: { circle: NodeProgram },
-            labelFont: "system-ui, sans-serif",
-            labelSize: 11,
-            labelDensity: 0.6,
-            labelGridCellSize: 90,
-            labelRenderedSizeThreshold: 0,
-            defaultDrawNodeLabel: (context, data) => this.drawLabel(context, data as unknown as LabelData),
-            defaultDrawNodeHover: () => {},
-            minEdgeThickness: 0.7,
-            stagePadding: 0,
-            zIndex: false,
-            minCameraRatio: 0.002,
-            maxCameraRatio: 4,
-            nodeReducer: (key, data) => this.reduceNode(key, data),
-            edgeReducer: (key, data) => this.reduceEdge(key, data),
+        this.layers = new Layers<Painted>(container, {
+            isSmall: () => this.fabric.links.length < MANY_LINKS,
+            choose: projection => choose(this.scene(), projection),
+            paint: (context, projection, painted) => paint(context, this.scene(), projection, painted),
+            paintOverlay: (context, projection, painted) => this.paintOverlay(context, projection, painted),
+            camera: () => this.camera.getState(),
+            frame: () => frame(this.placement),
+            shown: painted => { this.painted = painted; },
         });
-        // Layers that are never drawn on still cost the browser time to compose them.
-        for (const layer of ["edgeLabels", "hovers", "hoverNodes"]) this.sigma.getCanvases()[layer].style.display = "none";
-        this.overlay = new Overlay(this.sigma, () => [this.palette.get("text"), this.palette.get("panel")]);
         this.listen();
     }
 
     /** Draws another fabric. The camera stays if `keepCamera`. */
     setFabric(fabric: Fabric, keepCamera = false): void {
         this.fabric = fabric;
-        const { width, height } = this.sigma.resize(true).getDimensions();
-        this.placement = place(fabric, width, height);
-        this.unfolded.clear();
-        const graph = new Graph({ multi: true, type: "undirected", allowSelfLoops: true });
-        for (const node of fabric.nodes) if (node.kind === "switch" || node.leaf < 0) this.addNode(graph, node);
-        for (const link of fabric.links) if (isTrunk(fabric, link)) this.addLink(graph, link);
-        this.graph = graph;
-        this.sigma.setCustomBBox(frame(this.placement));
-        this.unindexed = true;
-        this.sigma.setGraph(graph);
-        if (!keepCamera) this.sigma.getCamera().setState({ x: 0.5, y: 0.5, ratio: 1, angle: 0 });
-        this.unfold();
-        this.drawOverlay();
+        this.trunks = trunksOf(fabric);
+        this.hovered = -1;
+        this.replace();
+        if (!keepCamera) this.camera.setState(WHOLE);
     }
 
-    private addNode(graph: Graph, node: FabricNode): void {
-        graph.addNode(`n${node.index}`, {
-            x: this.placement.x[node.index], y: this.placement.y[node.index], index: node.index, size: this.nodeSize(node),
-        });
-    }
-
-    private addLink(graph: Graph, link: FabricLink): void {
-        if (!graph.hasNode(`n${link.a}`) || !graph.hasNode(`n${link.b}`)) return;
-        graph.addEdgeWithKey(`l${link.index}`, `n${link.a}`, `n${link.b}`, { index: link.index });
-    }
-
-    private nodeSize(node: FabricNode): number {
-        const size = Math.max(1.6, Math.min(9, this.placement.pitch * 0.26));
-        return node.kind === "host" ? Math.max(0.8, size * 0.3) : size;
-    }
-
-    /** A name beside its node, if it fits between this node and the next; without the number of hosts if only that fits. */
-    private drawLabel(context: CanvasRenderingContext2D, data: LabelData): void {
-        const room = (data.host ? Math.min(60, this.placement.pitch * 0.16) : this.placement.pitch) * this.pixelsPerUnit() - 2 * data.size - 6;
-        context.font = "11px system-ui, sans-serif";
-        const text = [data.label, data.short].find(name => context.measureText(name).width <= room);
-        if (!text) return;
-        context.fillStyle = this.palette.get("text");
-        context.fillText(text, data.x + data.size + 4, data.y + 4);
-    }
-
-    /** The window has another shape: the same fabric is placed anew. */
+    /** Another fabric, or a window of another shape. */
     private replace(): void {
-        if (!this.fabric) return;
-        const { width, height } = this.sigma.getDimensions();
-        this.placement = place(this.fabric, width, height);
-        this.sigma.setCustomBBox(frame(this.placement));
-        this.graph.updateEachNodeAttributes((_key, attributes) => {
-            const node = this.fabric.nodes[attributes.index as number];
-            return { ...attributes, x: this.placement.x[node.index], y: this.placement.y[node.index], size: this.nodeSize(node) };
-        });
-        this.sigma.refresh();
-        this.unfold();
-        this.drawOverlay();
+        this.layers.measure();
+        this.placement = place(this.fabric, this.arrangement, this.layers.width, this.layers.height);
+        this.painted = NOTHING;
+        this.updateOverlay();
+        this.layers.restart();
     }
 
-    /** Pixels of the screen for a unit of the placement, at the present zoom. */
-    private pixelsPerUnit(): number {
-        const origin = this.sigma.graphToViewport({ x: 0, y: 0 }), one = this.sigma.graphToViewport({ x: 1, y: 0 });
-        return Math.hypot(one.x - origin.x, one.y - origin.y) || 1;
+    private scene(): Scene {
+        const { fabric, placement, palette, trunks } = this, few = fabric.links.length < 300;
+        return { fabric, placement, palette, trunks, linkColour: link => this.linkColour(link), nodeColour: node => this.nodeColour(node),
+            lineWidth: (this.colouring === "state" && !this.figures ? 1.2 : 1.8) * (few ? 1.5 : 1) };
     }
 
-    private reduceNode(_key: string, data: Record<string, unknown>): Record<string, unknown> {
-        const node = this.fabric.nodes[data.index as number];
-        const colour = this.painted?.(node) ?? nodeColour(node, this.masters.has(node.index));
-        const folded = node.hosts.length > 0 && !this.unfolded.has(node.index);
-        return {
-            ...data,
-            color: colour.startsWith("#") ? colour : this.palette.get(colour),
-            label: folded ? `${node.name} · ${node.hosts.length}` : node.name,
-            short: node.name,
-            host: node.kind === "host",
-            type: "circle",
-        };
+    /** The name of a colour. */
+    linkColour(link: FabricLink): string {
+        return this.figures ? loadColour(this.figures(link.index)) : linkColour(link, this.colouring);
     }
 
-    private reduceEdge(_key: string, data: Record<string, unknown>): Record<string, unknown> {
-        const link = this.fabric.links[data.index as number];
-        const links = this.fabric.links.length, few = links < MANY_LINKS, thin = this.colouring === "state" && !this.figures;
-        const colour = this.figures ? loadColour(this.figures(link.index)) : linkColour(link, this.colouring);
-        return {
-            ...data,
-            color: few ? this.palette.get(colour) : this.palette.faint(colour, faintness(colour)),
-            size: (thin ? 1.2 : 1.8) * (links < 300 ? 1.5 : 1),
-            type: few ? "rectangle" : link.index % SAMPLE ? "resting" : "line",
-            hidden: isDown(link),
-        };
+    /** The name of a colour, or #rrggbb. */
+    nodeColour(node: FabricNode): string {
+        return this.rule?.(node) ?? nodeColour(node, this.masters.has(node.index));
     }
 
-    /** Adds the hosts of the switches in the window, or removes those that no longer need to be shown. */
-    private unfold(): void {
-        if (!this.fabric) return;
-        const shown = this.placement.pitch * this.pixelsPerUnit() >= UNFOLD_PITCH;
-        const { width, height } = this.sigma.getDimensions();
-        const wanted = new Set<number>();
-        if (shown) {
-            for (const node of this.fabric.nodes) {
-                if (!node.hosts.length) continue;
-                const at = this.sigma.graphToViewport({ x: this.placement.x[node.index], y: this.placement.y[node.index] });
-                if (at.x > -100 && at.y > -100 && at.x < width + 100 && at.y < height + 100) wanted.add(node.index);
-            }
-        }
-        let changed = false;
-        for (const leaf of [...this.unfolded]) {
-            if (wanted.has(leaf)) continue;
-            for (const host of this.fabric.nodes[leaf].hosts) this.graph.dropNode(`n${host}`);
-            this.unfolded.delete(leaf);
-            changed = true;
-        }
-        for (const leaf of wanted) {
-            if (this.unfolded.has(leaf)) continue;
-            const hosts = this.fabric.nodes[leaf].hosts;
-            for (const host of hosts) this.addNode(this.graph, this.fabric.nodes[host]);
-            for (const host of hosts)
-                for (const link of this.fabric.nodes[host].links)
-                    if (!this.graph.hasEdge(`l${link}`)) this.addLink(this.graph, this.fabric.links[link]);
-            this.unfolded.add(leaf);
-            changed = true;
-        }
-        if (!changed) return;
-        this.unindexed = true;
-        this.sigma.scheduleRefresh();
+    /** Pixels of the window, at the present zoom. */
+    radius(node: FabricNode): number {
+        return nodeRadius(this.scene(), node, this.layers.projection().scale);
+    }
+
+    /** True if the picture shows the present fabric, and the camera rests. */
+    isSettled(): boolean {
+        return this.layers.isSettled() && !this.camera.isAnimated();
+    }
+
+    copy(): Picture<Painted> & { canvas: HTMLCanvasElement } {
+        return this.layers.copy();
     }
 
     /** How many hosts are drawn one by one. */
     unfoldedHosts(): number {
         let hosts = 0;
-        for (const leaf of this.unfolded) hosts += this.fabric.nodes[leaf].hosts.length;
+        for (const leaf of this.painted.unfolded) hosts += this.fabric.nodes[leaf].hosts.length;
         return hosts;
     }
 
     // Changes of what is drawn.
 
-    /** Computes colours again. Sigma cannot do it for a part of the graph that it has not indexed yet. */
-    private redraw(partialGraph: { nodes?: string[]; edges?: string[] }): void {
-        if (this.unindexed) this.sigma.scheduleRefresh();
-        else this.sigma.refresh({ partialGraph, skipIndexation: true, schedule: true });
-    }
-
-    updateLinks(indices: number[]): void {
-        const edges = indices.map(index => `l${index}`).filter(key => this.graph.hasEdge(key));
-        this.redraw({ edges });
-        this.drawOverlay();
-    }
-
-    updateNodes(indices: number[]): void {
-        const nodes = indices.map(index => `n${index}`).filter(key => this.graph.hasNode(key));
-        this.redraw({ nodes });
-    }
-
     repaint(): void {
-        this.redraw({ nodes: this.graph.nodes(), edges: this.graph.edges() });
-        this.drawOverlay();
+        if (!this.fabric) return;
+        this.updateOverlay();
+        this.layers.change();
     }
 
     setColouring(colouring: Colouring): void {
         this.colouring = colouring;
         this.repaint();
+    }
+
+    /** Places the nodes by structure or by rooms. */
+    arrange(arrangement: Arrangement): void {
+        this.arrangement = arrangement;
+        if (!this.fabric) return;
+        this.replace();
+        this.camera.setState(WHOLE);
     }
 
     setMasters(masters: Iterable<number>): void {
@@ -246,7 +137,7 @@ export class GraphView {
 
     /** Colours nodes by another rule (partitions); null: by state. */
     paint(rule: ((node: FabricNode) => string | null) | null): void {
-        this.painted = rule;
+        this.rule = rule;
         this.repaint();
     }
 
@@ -258,7 +149,6 @@ export class GraphView {
 
     themeChanged(): void {
         this.palette = new Palette(document.documentElement);
-        this.sigma.setSetting("labelColor", { color: this.palette.get("text") });
         this.repaint();
     }
 
@@ -279,10 +169,9 @@ export class GraphView {
         this.drawOverlay();
     }
 
-    private point(node: number): { x: number; y: number } {
-        // A folded host is drawn at its switch.
+    private point(node: number): Point {
         const { leaf, kind } = this.fabric.nodes[node];
-        const at = kind === "host" && leaf >= 0 && !this.unfolded.has(leaf) ? leaf : node;
+        const at = kind === "host" && leaf >= 0 && !this.painted.unfolded.has(leaf) ? leaf : node;
         return { x: this.placement.x[at], y: this.placement.y[at] };
     }
 
@@ -295,6 +184,17 @@ export class GraphView {
 
     private drawOverlay(): void {
         if (!this.fabric) return;
+        this.updateOverlay();
+        this.layers.changeOverlay();
+    }
+
+    private paintOverlay(context: CanvasRenderingContext2D, projection: Projection, painted: Painted): boolean {
+        if (painted !== this.painted) { this.painted = painted; this.updateOverlay(); }
+        context.clearRect(0, 0, projection.width, projection.height);
+        return this.overlay.draw(context, projection);
+    }
+
+    private updateOverlay(): void {
         const strokes: Stroke[] = [], rings: Ring[] = [], { selection } = this;
         if (selection?.kind === "link" && this.fabric.links[selection.index])
             strokes.push(this.stroke({ link: selection.index, colour: "accent", width: 5 }));
@@ -315,7 +215,6 @@ export class GraphView {
             label: hovered.hosts.length ? `${hovered.name}, ${hovered.hosts.length} hosts` : hovered.name });
         this.overlay.strokes = strokes;
         this.overlay.rings = rings;
-        this.sigma.scheduleRender();
     }
 
     // The camera.
@@ -326,7 +225,7 @@ export class GraphView {
         if (!selection) return;
         const link = selection.kind === "link" ? this.fabric.links[selection.index] : null;
         const ends = link ? [link.a, link.b] : [selection.index];
-        const middle = { x: 0, y: 0 }, { width, height } = this.sigma.getDimensions();
+        const middle = { x: 0, y: 0 }, { width, height } = this.layers;
         let seen = true;
         for (const end of ends) {
             const at = this.viewportPoint(end);
@@ -334,71 +233,84 @@ export class GraphView {
             middle.y += at.y / ends.length;
             if (at.x < 20 || at.y < 50 || at.x > width - 20 || at.y > height - 40) seen = false;
         }
-        const pitch = this.placement.pitch * this.pixelsPerUnit();
+        const projection = this.layers.projection(), pitch = this.placement.pitch * projection.scale;
         if (seen && (link || pitch >= UNFOLD_PITCH)) return;
-        const camera = this.sigma.getCamera(), present = camera.getState().ratio;
-        const at = this.sigma.viewportToFramedGraph(middle);
-        void camera.animate({ x: at.x, y: at.y, ratio: link ? present : Math.min(present, present * pitch / (UNFOLD_PITCH * 1.6)) },
-            { duration: 250 });
+        const { ratio } = this.camera.getState();
+        this.camera.animate(this.cameraAt(middle, { x: width / 2, y: height / 2 }, link ? ratio : Math.min(ratio, ratio * pitch / (UNFOLD_PITCH * 1.6))), 250);
+    }
+
+    /** The camera that shows at one point of the window what is at another. */
+    private cameraAt(what: Point, where: Point, ratio: number) {
+        const { width, height } = this.layers;
+        return cameraFor(frame(this.placement), this.layers.projection().toMap(what), where, boundedRatio(ratio), width, height);
     }
 
     fit(): void {
-        void this.sigma.getCamera().animate({ x: 0.5, y: 0.5, ratio: 1 }, { duration: 200 });
+        this.camera.animate(WHOLE, 200);
     }
 
     zoom(factor: number): void {
-        const camera = this.sigma.getCamera();
-        void camera.animate({ ratio: camera.getBoundedRatio(camera.getState().ratio * factor) }, { duration: 120 });
+        this.camera.animate({ ratio: boundedRatio(this.camera.getState().ratio * factor) }, 120);
     }
 
     /** Moves by a part of the window. */
     pan(dx: number, dy: number): void {
-        const camera = this.sigma.getCamera(), { x, y, ratio } = camera.getState();
-        void camera.animate({ x: x + dx * ratio * 0.2, y: y - dy * ratio * 0.2 }, { duration: 120 });
+        const { x, y, ratio } = this.camera.getState();
+        this.camera.animate({ x: x + dx * ratio * 0.2, y: y + dy * ratio * 0.2 }, 120);
     }
 
     // The pointer.
 
     private listen(): void {
-        this.sigma.on("afterProcess", () => { this.unindexed = false; });
-        this.sigma.on("clickNode", ({ node }) => this.onSelect({ kind: "node", index: Number(node.slice(1)) }));
-        this.sigma.on("enterNode", ({ node }) => { this.hovered = Number(node.slice(1)); this.drawOverlay(); });
-        this.sigma.on("leaveNode", () => { this.hovered = -1; this.drawOverlay(); });
-        this.sigma.on("clickStage", ({ event }) => {
-            const link = this.linkAt(event.x, event.y);
-            this.onSelect(link < 0 ? null : { kind: "link", index: link });
+        followPointer(this.container, {
+            drag: (dx, dy) => { if (this.fabric) this.camera.setState(this.cameraAt({ x: 0, y: 0 }, { x: dx, y: dy }, this.camera.getState().ratio)); },
+            zoom: (factor, at) => { if (this.fabric) this.camera.setState(this.cameraAt(at, at, this.camera.getState().ratio * factor)); },
+            jump: (factor, at) => { if (this.fabric) this.camera.animate(this.cameraAt(at, at, this.camera.getState().ratio * factor), 200); },
+            click: at => this.click(at),
+            hover: at => this.hover(at),
         });
-        // The camera rests if it has not moved for some frames: on a slow machine frames are far apart.
-        let rest = 0, last = -1000;
-        this.sigma.getCamera().on("updated", () => {
-            const now = performance.now(), wait = now - last < 1000 ? Math.max(200, 2.5 * (now - last)) : 200;
-            last = now;
-            movement.moving = true;
+        let rest = 0;
+        this.camera.onMove = () => {
+            if (!this.fabric) return;
+            this.layers.move();
             window.clearTimeout(rest);
-            rest = window.setTimeout(() => { movement.moving = false; this.sigma.scheduleRender(); }, wait);
-        });
-        // After the frame and not at the camera's event: positions in the window are those of the last frame.
-        let scheduled = 0, seen = "";
-        this.sigma.on("afterRender", () => {
-            const { x, y, ratio } = this.sigma.getCamera().getState(), view = `${x} ${y} ${ratio}`;
-            if (view === seen) return;
-            seen = view;
-            window.clearTimeout(scheduled);
-            scheduled = window.setTimeout(() => { this.unfold(); this.drawOverlay(); this.onView(); }, 80);
-        });
+            rest = window.setTimeout(() => this.onView(), 80);
+        };
         let resized = 0;
         new ResizeObserver(() => {
-            this.sigma.resize();
-            this.sigma.scheduleRender();
             window.clearTimeout(resized);
-            resized = window.setTimeout(() => this.reshape(), 120);
+            resized = window.setTimeout(() => { if (this.fabric && this.hasOtherShape()) this.replace(); }, 120);
         }).observe(this.container);
     }
 
-    private reshape(): void {
-        if (!this.placement) return;
-        const { width, height } = this.sigma.getDimensions(), { x, y } = frame(this.placement);
-        if (Math.abs(x[1] - x[0] - width) > 8 || Math.abs(y[1] - y[0] - height) > 8) this.replace();
+    private hasOtherShape(): boolean {
+        return this.container.clientWidth !== this.layers.width || this.container.clientHeight !== this.layers.height;
+    }
+
+    private click(at: Point): void {
+        if (!this.fabric) return;
+        const node = this.nodeAt(at), link = node < 0 ? this.linkAt(at.x, at.y) : -1;
+        this.onSelect(node >= 0 ? { kind: "node", index: node } : link >= 0 ? { kind: "link", index: link } : null);
+    }
+
+    private hover(at: Point | null): void {
+        if (!this.fabric) return;
+        const node = at ? this.nodeAt(at) : -1;
+        if (node === this.hovered) return;
+        this.hovered = node;
+        this.container.style.cursor = node >= 0 ? "pointer" : "";
+        this.drawOverlay();
+    }
+
+    /** The drawn node at a point of the window; -1: none. */
+    private nodeAt(at: Point): number {
+        const { scale, left, top } = this.layers.projection(), { x, y } = this.placement, scene = this.scene();
+        let best = -1, least = Infinity;
+        for (const node of this.painted.nodes) {
+            const distance = Math.hypot(x[node.index] * scale + left - at.x, y[node.index] * scale + top - at.y);
+            if (distance < least && distance <= nodeRadius(scene, node, scale) + NODE_PIXELS) { least = distance; best = node.index; }
+        }
+        return best;
     }
 
     /** The accepted node nearest to a point of the window, within 30 pixels; -1: none. */
@@ -406,7 +318,7 @@ export class GraphView {
         let best = -1, least = 30;
         for (const node of this.fabric.nodes) {
             if (!accept(node.index)) continue;
-            const at = this.sigma.graphToViewport(this.point(node.index));
+            const at = this.viewportPoint(node.index);
             const distance = Math.hypot(at.x - x, at.y - y);
             if (distance < least) { least = distance; best = node.index; }
         }
@@ -414,20 +326,18 @@ export class GraphView {
     }
 
     /** Where a node is in the window; folded hosts are at their switch. */
-    viewportPoint(node: number): { x: number; y: number } {
-        return this.sigma.graphToViewport(this.point(node));
+    viewportPoint(node: number): Point {
+        return this.layers.projection().toWindow(this.point(node));
     }
 
-    /** The drawn link nearest to a point of the window, within HIT_PIXELS; -1: none. */
+    /** The drawn link nearest to a point of the window, within LINK_PIXELS; -1: none. */
     linkAt(x: number, y: number): number {
-        let best = -1, least = HIT_PIXELS;
-        const at = this.sigma.viewportToGraph({ x, y });
-        const unit = this.pixelsPerUnit();
-        this.graph.forEachEdge((_key, attributes, _source, _target, from, to) => {
-            const distance = segmentDistance(at.x, at.y, from.x as number, from.y as number,
-                to.x as number, to.y as number) * unit;
-            if (distance < least) { least = distance; best = attributes.index as number; }
-        });
+        let best = -1, least = LINK_PIXELS;
+        const projection = this.layers.projection(), at = projection.toMap({ x, y }), { x: across, y: down } = this.placement;
+        for (const { a, b, index } of this.painted.links) {
+            const distance = segmentDistance(at.x, at.y, across[a], down[a], across[b], down[b]) * projection.scale;
+            if (distance < least) { least = distance; best = index; }
+        }
         return best;
     }
 }

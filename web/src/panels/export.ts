@@ -43,7 +43,7 @@ export function exportPanel(app: App, address: () => string): Panel {
             fill(root,
                 h("h3", {}, "This view"), h("div", { class: "actions" }, field, button("Copy link", () => void copy())),
                 h("h3", {}, "Picture"), h("div", { class: "actions" },
-                    button("SVG", () => download("fabric.svg", pictureSvg(app.view, app.store.master()), "image/svg+xml"), { id: "export-svg" }),
+                    button("SVG", () => download("fabric.svg", pictureSvg(app.view), "image/svg+xml"), { id: "export-svg" }),
                     button("PNG", () => void png(), { id: "export-png" })),
                 h("h3", {}, "Run"), figures,
                 h("ul", { class: "list" },
