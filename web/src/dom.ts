@@ -17,6 +17,16 @@ export function h<K extends keyof HTMLElementTagNameMap>(
     return element;
 }
 
+export const SVG = "http://www.w3.org/2000/svg";
+
+/** Makes an element of SVG. */
+export function svg(name: string, attributes: Record<string, string | number>, text?: string): SVGElement {
+    const made = document.createElementNS(SVG, name);
+    for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, String(value));
+    if (text !== undefined) made.textContent = text;
+    return made;
+}
+
 /** Replaces the children of an element. */
 export function fill(element: Element, ...children: (Child | Child[])[]): void {
     const nodes: (Node | string)[] = [];
