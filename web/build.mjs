@@ -1,10 +1,12 @@
-// Bundles the page into three files without references to other servers: index.html, weft.js, weft.css.
+// Bundles the live page (index.html, weft.js, weft.css) and the plots of HTML reports (report.js, report.css), without
+// references to other servers.
 //
 //   node build.mjs FOLDER                   writes the files
 //   node build.mjs FOLDER FILE.c FILE.d     also writes them as C arrays, and the sources as a depfile
 //
-// web/embed runs it; src/host/web/files.h describes the arrays.
+// web/embed runs it; src/web/files.h describes the arrays.
 import { build } from "esbuild";
+import { createHash } from "node:crypto";
 import { copyFile, mkdir, readFile, readdir, writeFile } from "node:fs/promises";
 import { dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -24,29 +26,49 @@ async function licences(names) {
     return `/*\nThis file contains these packages:\n\n${texts.join("\n").replaceAll("*/", "* /")}*/`;
 }
 
-const packages = ["uplot"];
+/** Bundles one entry and returns its sources. */
+async function bundle(entryPoints, packages) {
+    const { metafile } = await build({
+        absWorkingDir: here,
+        entryPoints,
+        outdir: folder,
+        bundle: true,
+        minify: true,
+        target: "es2022",
+        format: "iife",
+        charset: "utf8",
+        footer: { js: await licences(packages) },
+        metafile: true,
+        logLevel: "warning",
+    });
+    return Object.keys(metafile.inputs);
+}
+
 await mkdir(folder, { recursive: true });
-const result = await build({
-    absWorkingDir: here,
-    entryPoints: { weft: "src/main.ts" },
-    outdir: folder,
-    bundle: true,
-    minify: true,
-    target: "es2022",
-    format: "iife",
-    charset: "utf8",
-    footer: { js: await licences(packages) },
-    metafile: true,
-    logLevel: "warning",
-});
+const sources = new Set([
+    ...await bundle({ weft: "src/main.ts" }, ["uplot"]),
+    ...await bundle({ report: "src/report/main.ts" }, ["uplot"]),
+    "src/index.html", "build.mjs", "package-lock.json",
+]);
 await copyFile(join(here, "src/index.html"), join(folder, "index.html"));
 
-/** One file as an array of C. */
-async function array(name, index) {
-    const bytes = await readFile(join(folder, name));
+/** Bytes as an array of C. */
+function array(name, bytes) {
     const lines = [];
     for (let at = 0; at < bytes.length; at += 24) lines.push(bytes.subarray(at, at + 24).join(","));
-    return `static const unsigned char file_${index}[] = {\n${lines.join(",\n")}};\n`;
+    return `static const unsigned char ${name}[] = {\n${lines.join(",\n")}};\n`;
+}
+
+/** The plots of reports, as the text of a <script> and a <style> element of a page that is HTML and well-formed XML. */
+async function plots() {
+    const code = (await readFile(join(folder, "report.js"), "utf8")).replaceAll("]]>", "]] >");
+    const style = await readFile(join(folder, "report.css"), "utf8");
+    if (/<\/?script|<!--|\r/i.test(code) || /[<&]|]]>/.test(style)) throw new Error("report.js or report.css cannot be inline");
+    const script = `//<![CDATA[\n${code}\n//]]>`;
+    const hash = createHash("sha256").update(script).digest("base64");
+    const text = (name, value) => array(name, Buffer.from(`${value}\0`));
+    return `${text("script", script)}\n${text("style", style)}\n` +
+        `const struct web_plots web_plots = {(const char *)script, (const char *)style, "sha256-${hash}"};\n`;
 }
 
 if (arrays) {
@@ -55,13 +77,13 @@ if (arrays) {
         ["/weft.js", "weft.js", "text/javascript; charset=utf-8"],
         ["/weft.css", "weft.css", "text/css; charset=utf-8"],
     ];
-    const bodies = await Promise.all(files.map(([, name], index) => array(name, index)));
+    const bodies = await Promise.all(files.map(async ([, name], index) =>
+        array(`file_${index}`, await readFile(join(folder, name)))));
     const rows = files.map(([path, , type], index) =>
         `    {"${path}", "${type}", file_${index}, sizeof file_${index}},\n`);
-    await writeFile(arrays, '#include "host/web/files.h"\n\n' + bodies.join("\n") +
+    await writeFile(arrays, '#include "web/files.h"\n\n' + bodies.join("\n") +
         `\nconst struct web_file web_files[] = {\n${rows.join("")}};\n` +
-        "const size_t web_file_count = sizeof web_files / sizeof web_files[0];\n");
-    const inputs = Object.keys(result.metafile.inputs).concat("src/index.html", "build.mjs", "package-lock.json");
+        `const size_t web_file_count = sizeof web_files / sizeof web_files[0];\n\n${await plots()}`);
     const target = process.argv[5] ?? relative(process.cwd(), arrays);
-    await writeFile(depfile, `${target}: ${inputs.map(input => resolve(here, input)).join(" ")}\n`);
+    await writeFile(depfile, `${target}: ${[...sources].map(source => resolve(here, source)).join(" ")}\n`);
 }

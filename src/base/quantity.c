@@ -100,50 +100,28 @@ static unsigned three_digits(double value)
     return decimals;
 }
 
-/* `brief`: without zeros behind the point, and without words as units. */
-static const char *put_quantity(double value, const char *unit_name, bool brief,
-                                char buffer[QUANTITY_BYTES])
+const char *quantity_text(double value, const char *unit_name, char buffer[QUANTITY_BYTES])
 {
     char number[QUANTITY_BYTES], shown[QUANTITY_BYTES];
     struct unit unit = unit_of(unit_name);
     unsigned prefix = NO_PREFIX;
     if (!isfinite(value))
         return quantity_number(value, 0, buffer);
-    bool is_share = strcmp(unit_name, "share") == 0;
     bool is_whole = value == floor(value) && fabs(value) < (unit.symbol ? 1e4 : 1e7);
-    if (is_share) {
+    if (strcmp(unit_name, "share") == 0) {
         value *= 100;
         unit.shown = "%";
         is_whole = value == floor(value);
-    } else if (brief ? unit.symbol || fabs(value) >= 99999.5 : !unit.whole || !is_whole) {
+    } else if (!unit.whole || !is_whole) {
         prefix = prefix_of(value, &unit);
         value /= prefixes[prefix].factor;
         is_whole = false;
     }
     quantity_number(value, is_whole ? 0 : three_digits(value), number);
-    size_t length = strlen(number);
-    if (brief && strchr(number, '.')) {
-        while (number[length - 1] == '0')
-            length--;
-        length -= number[length - 1] == '.';
-    }
-    if (brief && !unit.symbol && !is_share)
-        unit.shown = "";
     put_unit(shown, sizeof shown, prefixes[prefix].name, &unit);
-    bool parted = shown[0] && (brief || unit_name[0]);
-    snprintf(buffer, QUANTITY_BYTES, "%.*s%s%.36s", (int)(length < 24 ? length : 24), number,
-             parted ? " " : "", shown);
+    bool parted = shown[0] && unit_name[0];
+    snprintf(buffer, QUANTITY_BYTES, "%.24s%s%.36s", number, parted ? " " : "", shown);
     return buffer;
-}
-
-const char *quantity_text(double value, const char *unit, char buffer[QUANTITY_BYTES])
-{
-    return put_quantity(value, unit, false, buffer);
-}
-
-const char *quantity_short(double value, const char *unit, char buffer[QUANTITY_BYTES])
-{
-    return put_quantity(value, unit, true, buffer);
 }
 
 const char *quantity_moment(uint64_t ps, char buffer[QUANTITY_BYTES])
@@ -206,66 +184,24 @@ static double power_of_ten(int exponent)
     return power;
 }
 
-/* The step, and the exponent of its power of ten. */
-static double round_step(double span, unsigned wanted, int *exponent)
+/* 1, 2 or 5 times a power of ten. */
+static double round_step(double span, unsigned wanted)
 {
     double raw = span / (wanted ? wanted : 1);
-    *exponent = (int)floor(log10(raw));
-    double power = power_of_ten(*exponent), lead = raw / power;
+    double power = power_of_ten((int)floor(log10(raw))), lead = raw / power;
     if (lead <= 1.0001)
         return power;
     if (lead <= 2.0001)
         return 2 * power;
     if (lead <= 5.0001)
         return 5 * power;
-    ++*exponent;
     return 10 * power;
-}
-
-struct quantity_ticks quantity_ticks(double low, double high, unsigned wanted)
-{
-    struct quantity_ticks ticks = {0};
-    int exponent;
-    if (!isfinite(low) || !isfinite(high) || !(high > low))
-        return ticks;
-    double step = round_step(high - low, wanted, &exponent);
-    double first = ceil(low / step - 1e-9);
-    for (; ticks.count < TICKS_MOST; ticks.count++) {
-        double at = (first + ticks.count) * step;
-        if (at > high + step * 1e-9)
-            break;
-        ticks.at[ticks.count] = at;
-    }
-    ticks.decimals = exponent < 0 ? (unsigned)-exponent : 0;
-    return ticks;
-}
-
-struct quantity_ticks quantity_ticks_log(double low, double high)
-{
-    struct quantity_ticks ticks = {0};
-    if (!isfinite(low) || !isfinite(high) || !(low > 0) || !(high > low))
-        return ticks;
-    int first = (int)floor(log10(low)), last = (int)ceil(log10(high));
-    bool few = last - first <= 3;
-    static const double leads[] = {1, 2, 5};
-    for (int exponent = first; exponent <= last; exponent++) {
-        for (unsigned i = 0; i < (few ? 3 : 1); i++) {
-            double at = leads[i] * power_of_ten(exponent);
-            if (at < low * 0.9999 || at > high * 1.0001 || ticks.count == TICKS_MOST)
-                continue;
-            ticks.at[ticks.count++] = at;
-            if (exponent < 0 && (unsigned)-exponent > ticks.decimals)
-                ticks.decimals = (unsigned)-exponent;
-        }
-    }
-    return ticks;
 }
 
 double quantity_round_up(double value, unsigned wanted)
 {
-    int exponent;
     if (!isfinite(value) || value <= 0)
         return 1;
-    double step = round_step(value, wanted, &exponent);
+    double step = round_step(value, wanted);
     return ceil(value / step - 1e-9) * step;
 }

@@ -301,8 +301,6 @@ static void draw_over_time(struct drawing *drawing, struct charts *charts)
     }
 }
 
-enum { PICTURE_WIDTH = 600 }; /* two side by side on a page */
-
 void draw_plot(const struct recipe *recipe, const struct plot *plot,
                const struct evidence *evidence, const char *preset, struct charts *charts)
 {
@@ -312,8 +310,6 @@ void draw_plot(const struct recipe *recipe, const struct plot *plot,
         draw_over_time(&drawing, charts);
     else
         draw_over_x(&drawing, charts);
-    for (size_t i = 0; i < charts->count; i++)
-        charts->items[i].width = PICTURE_WIDTH;
 }
 
 void charts_release(struct charts *charts)

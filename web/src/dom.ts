@@ -17,6 +17,19 @@ export function h<K extends keyof HTMLElementTagNameMap>(
     return element;
 }
 
+export const SVG = "http://www.w3.org/2000/svg";
+
+/** Control characters, and halves of surrogate pairs: a document with them is not well-formed. */
+const NOT_IN_XML = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g;
+
+/** Makes an element of SVG. */
+export function svg(name: string, attributes: Record<string, string | number>, text?: string): SVGElement {
+    const made = document.createElementNS(SVG, name);
+    for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, String(value));
+    if (text !== undefined) made.textContent = text.replace(NOT_IN_XML, "\ufffd");
+    return made;
+}
+
 /** Replaces the children of an element. */
 export function fill(element: Element, ...children: (Child | Child[])[]): void {
     const nodes: (Node | string)[] = [];

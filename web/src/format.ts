@@ -39,3 +39,54 @@ export function pace(seconds: number): string {
 export function hex(value: number, digits = 4): string {
     return `0x${value.toString(16).padStart(digits, "0")}`;
 }
+
+const PREFIXES = ["p", "n", "µ", "m", "", "k", "M", "G", "T", "P"], NO_PREFIX = 4;
+/** Units that follow their prefix directly (ms); others are words (k packets). */
+const SYMBOLS: Record<string, string | undefined> = { s: "s", "bits/s": "bit/s", "bit/s": "bit/s", "bytes/s": "B/s", bytes: "B" };
+
+/** A number with commas and a minus sign. */
+export function decimal(value: number, decimals: number): string {
+    if (!Number.isFinite(value)) return Number.isNaN(value) ? "–" : value > 0 ? "∞" : "−∞";
+    if (Math.abs(value) >= 1e15) return value.toExponential(2);
+    const text = Math.abs(value).toLocaleString("en-US", { minimumFractionDigits: decimals, maximumFractionDigits: decimals, useGrouping: "min2" });
+    return value < 0 && /[1-9]/.test(text) ? `−${text}` : text;
+}
+
+/** Decimals for three significant digits. */
+function threeDigits(value: number): number {
+    const size = Math.abs(value);
+    return size === 0 || size >= 99.95 ? 0 : size >= 9.995 ? 1 : Math.min(9, 2 + Math.max(0, Math.ceil(-Math.log10(size / 0.9995))));
+}
+
+/** Words have no small prefixes (no millipackets), seconds no large ones. */
+function prefixOf(value: number, unit: string): number {
+    const least = unit in SYMBOLS ? 0 : NO_PREFIX, most = unit === "s" ? NO_PREFIX : PREFIXES.length - 1;
+    if (value === 0) return NO_PREFIX;
+    return Math.min(most, Math.max(least, NO_PREFIX + Math.floor(Math.log10(Math.abs(value) / 0.9995) / 3)));
+}
+
+/** "1.25 ms", "41.2 k packets/s", "75,123 packets", "0.05 %": as src/base/quantity.h writes it. `brief` leaves out zeros
+ * behind the point and words as units: "86.5 ms", "12,000", "2 M". */
+export function quantity(value: number, unit: string, brief = false): string {
+    const symbol = SYMBOLS[unit], counted = unit === "bytes" || (symbol === undefined && !unit.endsWith("/s"));
+    if (!Number.isFinite(value)) return decimal(value, 0);
+    let whole = Number.isInteger(value) && Math.abs(value) < (symbol === undefined ? 1e7 : 1e4), prefix = NO_PREFIX;
+    let shown = symbol ?? unit;
+    if (unit === "share") {
+        value *= 100;
+        shown = "%";
+        whole = Number.isInteger(value);
+    } else {
+        if (brief ? symbol !== undefined || Math.abs(value) >= 99999.5 : !counted || !whole) {
+            prefix = prefixOf(value, unit);
+            value /= 10 ** (3 * (prefix - NO_PREFIX));
+            whole = false;
+        }
+        if (brief && symbol === undefined) shown = "";
+    }
+    let text = decimal(value, whole ? 0 : threeDigits(value));
+    if (brief && text.includes(".")) text = text.replace(/\.?0+$/, "");
+    const gap = symbol === undefined && shown && prefix !== NO_PREFIX ? " " : "";
+    const tail = `${PREFIXES[prefix]}${gap}${shown}`;
+    return tail ? `${text} ${tail}` : text;
+}

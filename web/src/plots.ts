@@ -5,6 +5,7 @@ import type { App } from "./app";
 import { h } from "./dom";
 import { duration, rate } from "./format";
 import { phases } from "./panels/change";
+import { axisStyle, describe, drawBand, drawUpright } from "./plot";
 
 interface PlotSpec { title: string; values: (app: App) => (number | null)[]; format: (value: number) => string; colour: string }
 
@@ -61,7 +62,7 @@ export class Plots {
 
     private make(spec: PlotSpec, holder: HTMLElement): uPlot {
         const colour = (name: string) => this.app.view.palette.get(name);
-        const axis = { stroke: colour("quiet"), grid: { stroke: colour("line"), width: 1 }, ticks: { show: false }, font: "10px system-ui, sans-serif" };
+        const axis = axisStyle(colour, 10);
         const plot = new uPlot({
             width: Math.max(120, holder.clientWidth), height: 82, title: spec.title,
             legend: { show: false },
@@ -74,8 +75,7 @@ export class Plots {
             ],
             hooks: { drawClear: [plot => this.drawBands(plot)], draw: [plot => this.drawMoment(plot)] },
         }, [[], []], holder);
-        plot.over.setAttribute("role", "img");
-        plot.over.setAttribute("aria-label", `${spec.title} over time`);
+        describe(plot.over, `${spec.title} over time`);
         plot.over.addEventListener("click", () => {
             const left = plot.cursor.left ?? -1;
             if (left >= 0) this.onMoment(plot.posToVal(left, "x") * 1e6);
@@ -84,30 +84,12 @@ export class Plots {
     }
 
     private drawBands(plot: uPlot): void {
-        const { left, width, top, height } = plot.bbox;
         for (const change of (this.app.store.tick.changes ?? []).slice(-10))
-            for (const phase of phases(change, this.app.store.tick.t)) {
-                const from = Math.max(left, plot.valToPos(phase.from / 1e6, "x", true));
-                const to = Math.min(left + width, plot.valToPos(phase.to / 1e6, "x", true));
-                if (to <= left || from >= left + width) continue;
-                plot.ctx.save();
-                plot.ctx.globalAlpha = 0.22;
-                plot.ctx.fillStyle = this.app.view.palette.get(phase.colour);
-                plot.ctx.fillRect(from, top, Math.max(1, to - from), height);
-                plot.ctx.restore();
-            }
+            for (const phase of phases(change, this.app.store.tick.t))
+                drawBand(plot, phase.from / 1e6, phase.to / 1e6, this.app.view.palette.get(phase.colour), 0.22);
     }
 
     private drawMoment(plot: uPlot): void {
-        if (!this.app.store.past) return;
-        const x = plot.valToPos(this.app.store.tick.t / 1e6, "x", true);
-        plot.ctx.save();
-        plot.ctx.strokeStyle = this.app.view.palette.get("accent");
-        plot.ctx.lineWidth = 2;
-        plot.ctx.beginPath();
-        plot.ctx.moveTo(x, plot.bbox.top);
-        plot.ctx.lineTo(x, plot.bbox.top + plot.bbox.height);
-        plot.ctx.stroke();
-        plot.ctx.restore();
+        if (this.app.store.past) drawUpright(plot, this.app.store.tick.t / 1e6, this.app.view.palette.get("accent"), 2);
     }
 }

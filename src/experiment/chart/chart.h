@@ -1,8 +1,8 @@
-/* Charts: curves, steps and bars, written as SVG or by gnuplot.
+/* Charts: curves, steps and bars, for HTML pages and for gnuplot.
  *
  * A chart is data: two axes with units, groups of points, bands and marks along the x axis. Two
- * writers draw it. chart_svg.h writes SVG for a page (light and dark, with hover titles);
- * chart_gnuplot.h runs gnuplot, in the style of papers. Both scale units alike.
+ * writers use it. chart_json.h writes the data of a plot of an HTML page, which the script of the
+ * page draws; chart_gnuplot.h runs gnuplot, in the style of papers. Both scale units alike.
  *
  * Values that are not finite are gaps in lines and missing points elsewhere. Points keep their
  * order: a curve of latency over accepted traffic may turn back. */
@@ -62,7 +62,6 @@ struct chart {
     const char *hollow_note; /* meaning of hollow points; "": not shown */
     struct chart_axis x, y;
     double height; /* of the data area; 0: default */
-    double width;  /* of the whole SVG picture, of which the first chart decides; 0: default */
     VEC(const char *) categories;
     VEC(struct chart_group) groups;
     VEC(struct chart_band) bands;

@@ -54,21 +54,3 @@ void markup_put(struct text *out, const char *text)
         put_character(out, text, bytes);
     }
 }
-
-void markup_put_short(struct text *out, const char *text, size_t most)
-{
-    struct text shortened = {0};
-    text_put_shortened(&shortened, text, most);
-    markup_put(out, shortened.data ? shortened.data : "");
-    text_release(&shortened);
-}
-
-size_t markup_length(const char *text)
-{
-    size_t length = 0;
-    for (; *text; length++) {
-        unsigned bytes = character_bytes((const unsigned char *)text);
-        text += bytes ? bytes : 1;
-    }
-    return length;
-}

@@ -1,8 +1,9 @@
 #include "experiment/report/page.h"
 
 #include "base/file.h"
-#include "experiment/chart/chart_svg.h"
+#include "experiment/chart/chart_json.h"
 #include "experiment/chart/markup.h"
+#include "web/files.h"
 
 #include <assert.h>
 #include <math.h>
@@ -28,6 +29,8 @@ static const char style[] =
     "background:#fbebed}\n"
     "figure{margin:.9rem 0 1.3rem;break-inside:avoid}\n"
     ".picture{text-align:center}.picture svg{max-width:100%;max-height:34rem;height:auto}\n"
+    ".plot details{margin:.2rem 0 0 .4rem;font-size:.82rem;color:#5a636e}.plot pre{max-height:30rem;"
+    "overflow:auto;overflow-wrap:anywhere}.plot .without{color:#5a636e;font-style:italic}\n"
     ".columns{display:flex;flex-wrap:wrap;gap:0 3rem}\n"
     "body.wide{max-width:84rem}.wide .columns{gap:0 2rem}"
     ".wide .columns>div{flex:1 1 35rem;max-width:48rem}\n"
@@ -57,7 +60,8 @@ static const char style[] =
     "a{color:#0067a3;text-decoration:none}a:hover{text-decoration:underline}\n"
     "footer{margin-top:3rem;font-size:.82rem;border-top:1px solid #d5dae0;padding-top:.5rem}\n"
     "@media screen and (prefers-color-scheme:dark){body{color:#dfe3e8;background:#181c21}"
-    "h2,footer{border-color:#39414a}.lead,.note,figcaption,footer,.tile span{color:#9aa4af}"
+    "h2,footer{border-color:#39414a}.lead,.note,figcaption,footer,.tile span,.plot details,"
+    ".plot .without{color:#9aa4af}"
     ".tile{border-color:#39414a}.verdict,pre{background:#22282f}"
     ".verdict.good{background:#17302a;border-color:#2fc79b}"
     ".verdict.bad{background:#3a1d22;border-color:#ff7b8a}"
@@ -268,9 +272,18 @@ static void end_figure(struct page *page, const char *caption)
 
 void page_chart(struct page *page, const struct chart *charts, size_t count, const char *caption)
 {
-    text_puts(&page->body, "<figure>\n");
-    chart_svg_write(charts, count, &page->body);
+    struct text json = {0};
+    page->charts++;
+    text_puts(&page->body, "<figure class=\"plot\">\n");
+    put_element(&page->body, "p", "without",
+                web_plots.script ? "This plot is drawn by JavaScript, which is off or failed; see its data."
+                                 : "There is no picture, since weft was built without npm; see the data.");
+    text_puts(&page->body, "<details><summary>Data</summary>");
+    chart_json_write(charts, count, &json);
+    put_element(&page->body, "pre", "", json.data);
+    text_puts(&page->body, "</details>\n");
     end_figure(page, caption);
+    text_release(&json);
 }
 
 void page_picture(struct page *page, const char *svg, const char *caption)
@@ -284,18 +297,21 @@ void page_picture(struct page *page, const char *svg, const char *caption)
 
 void page_finish(const struct page *page, struct text *out)
 {
+    bool drawn = page->charts && web_plots.script;
     /* The table of contents is inserted before the first section. */
     const char *first = page->body.data ? strstr(page->body.data, "<h2 id=\"section-1\">") : NULL;
     size_t place = first ? (size_t)(first - page->body.data) : page->body.length;
     text_puts(out, "<!DOCTYPE html>\n<html lang=\"en\" xmlns=\"http://www.w3.org/1999/xhtml\">\n"
                    "<head>\n<meta charset=\"utf-8\"/>\n"
                    "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
-                   "style-src 'unsafe-inline'\"/>\n"
-                   "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n");
+                   "style-src 'unsafe-inline'");
+    if (drawn)
+        text_printf(out, "; script-src '%s'", web_plots.script_hash);
+    text_puts(out, "\"/>\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n");
     text_append(out, page->head.data, page->head.length);
     text_puts(out, "<style>\n");
     text_puts(out, style);
-    chart_svg_style(out);
+    text_puts(out, drawn ? web_plots.style : "");
     text_printf(out, "</style>\n</head>\n<body%s>\n", page->wide ? " class=\"wide\"" : "");
     text_append(out, page->body.data, place);
     if (page->sections >= CONTENTS_FROM) {
@@ -304,7 +320,10 @@ void page_finish(const struct page *page, struct text *out)
         text_puts(out, "</nav>\n");
     }
     text_append(out, page->body.data + place, page->body.length - place);
-    text_puts(out, "<footer>made by weft " WEFT_VERSION "</footer>\n</body>\n</html>\n");
+    text_puts(out, "<footer>made by weft " WEFT_VERSION "</footer>\n");
+    if (drawn)
+        text_printf(out, "<script>%s</script>\n", web_plots.script);
+    text_puts(out, "</body>\n</html>\n");
 }
 
 int page_write(const struct page *page, const char *path, struct err *err)

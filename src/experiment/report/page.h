@@ -1,7 +1,7 @@
 /* A self-contained HTML page: sections of text, tables, tiles and charts.
  *
- * Style and pictures are inline, there is no script, and a content security policy forbids fetching
- * anything. The page supports light and dark mode and is light when printed. It is well-formed XML.
+ * Style, pictures and the script that draws charts (web/src/report) are inline. A content security
+ * policy forbids fetching anything and running any other script. The page supports light and dark mode and is light when printed. It is well-formed XML.
  * The functions escape all texts. */
 #ifndef WEFT_EXPERIMENT_REPORT_PAGE_H
 #define WEFT_EXPERIMENT_REPORT_PAGE_H
@@ -12,7 +12,7 @@
 
 struct page {
     struct text head, contents, body;
-    unsigned sections, parts;
+    unsigned sections, parts, charts;
     bool wide;              /* for two charts side by side on a screen of 1,300 pixels */
     size_t columns, column; /* of the current table */
     unsigned numbers;       /* bit by column: right-aligned */
@@ -55,7 +55,7 @@ void page_toned_cell(struct page *page, enum page_tone tone, const char *text);
 void page_bar_cell(struct page *page, double share, unsigned colour); /* share of the longest bar */
 void page_end_table(struct page *page);
 
-/* Charts become panels of one picture (chart_svg.h). `caption` may be "". */
+/* Charts become panels of one plot (chart_json.h), with the data below it. `caption` may be "". */
 void page_chart(struct page *page, const struct chart *charts, size_t count, const char *caption);
 /* A trusted <svg> element of another program; dark pages invert its brightness. */
 void page_picture(struct page *page, const char *svg, const char *caption);

@@ -1,7 +1,7 @@
 #include "host/api/api.h"
 
 #include "base/sha256.h"
-#include "host/web/files.h"
+#include "web/files.h"
 
 enum { FILES_MOST = 32, ETAG_BYTES = 33 };
 

@@ -61,16 +61,6 @@ static void nan_is_a_dash(void **state)
     assert_quantity(-INFINITY, "", "−∞");
 }
 
-static void short_numbers_leave_words_to_the_axis(void **state)
-{
-    char buffer[QUANTITY_BYTES];
-    (void)state;
-    assert_string_equal(quantity_short(12000, "packets", buffer), "12,000");
-    assert_string_equal(quantity_short(2e6, "packets", buffer), "2 M");
-    assert_string_equal(quantity_short(0.0865, "s", buffer), "86.5 ms");
-    assert_string_equal(quantity_short(0.5, "share", buffer), "50 %");
-}
-
 static void moments_have_all_their_digits(void **state)
 {
     char buffer[QUANTITY_BYTES];
@@ -78,22 +68,6 @@ static void moments_have_all_their_digits(void **state)
     assert_string_equal(quantity_moment(60181200 * TIME_US, buffer), "60.1812 s");
     assert_string_equal(quantity_moment(5 * TIME_US, buffer), "5 µs");
     assert_string_equal(quantity_moment(TIME_NEVER, buffer), "never");
-}
-
-static void ticks_are_round_and_inside(void **state)
-{
-    (void)state;
-    struct quantity_ticks ticks = quantity_ticks(0, 47, 5);
-    assert_int_equal(ticks.count, 5);
-    assert_true(ticks.at[0] == 0 && ticks.at[4] == 40);
-    ticks = quantity_ticks(-0.05, 0.3, 4);
-    assert_true(fabs(ticks.at[0]) < 1e-12 && fabs(ticks.at[3] - 0.3) < 1e-12);
-    assert_int_equal(ticks.decimals, 1);
-    assert_int_equal(quantity_ticks(1, 1, 5).count, 0);
-    assert_int_equal(quantity_ticks(0, NAN, 5).count, 0);
-    ticks = quantity_ticks_log(10, 100000);
-    assert_int_equal(ticks.count, 5);
-    assert_int_equal(quantity_ticks_log(0, 10).count, 0);
 }
 
 static void means_on_a_scale_share_its_unit(void **state)
@@ -114,9 +88,7 @@ int main(void)
         cmocka_unit_test(counts_keep_their_digits),
         cmocka_unit_test(shares_are_percent),
         cmocka_unit_test(nan_is_a_dash),
-        cmocka_unit_test(short_numbers_leave_words_to_the_axis),
         cmocka_unit_test(moments_have_all_their_digits),
-        cmocka_unit_test(ticks_are_round_and_inside),
         cmocka_unit_test(means_on_a_scale_share_its_unit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

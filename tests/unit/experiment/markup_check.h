@@ -1,5 +1,5 @@
 /* Checks that markup is well-formed, as far as weft writes it: nested tags, attributes in double
- * quotes, named references, no control characters. */
+ * quotes, named references, CDATA sections, no control characters. */
 #ifndef WEFT_TESTS_MARKUP_CHECK_H
 #define WEFT_TESTS_MARKUP_CHECK_H
 
@@ -64,6 +64,10 @@ static inline bool markup_is_well_formed(const char *text)
             if ((unsigned char)*at < 0x20 && *at != '\n' && *at != '\t')
                 return markup_complain("control character", from);
             at++;
+        } else if (strncmp(at, "<![CDATA[", 9) == 0) {
+            if (!(at = strstr(at, "]]>")))
+                return markup_complain("CDATA", from);
+            at += 3;
         } else if (at[1] == '/') {
             size_t length = strcspn(at + 2, ">");
             if (depth == 0 || strlen(open[depth - 1]) != length ||

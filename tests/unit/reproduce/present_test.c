@@ -1,7 +1,7 @@
 /* The table of claims: 80 columns, reasons, and unexpected outcomes. */
 #include "reproduce/reproduce.h"
 
-#include "experiment/chart/markup.h"
+#include "base/text.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -57,7 +57,7 @@ static void the_table_keeps_to_80_columns(void **state)
         next = strchr(line, '\n');
         assert_non_null(next);
         *next++ = 0;
-        assert_true(markup_length(line) <= 80);
+        assert_true(text_width(line) <= 80);
     }
     text_release(&out);
     reproduction_release(&reproduction);

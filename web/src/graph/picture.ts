@@ -1,24 +1,14 @@
 // The map as a file: SVG with the same colours, or PNG of what is on the screen.
+import { svg as element, SVG } from "../dom";
 import { isDown, linkName } from "../fabric";
 import type { Point } from "./camera";
 import type { GraphView } from "./view";
-
-const NS = "http://www.w3.org/2000/svg";
-/** Control characters, and halves of surrogate pairs: a document with them is not well-formed. */
-const NOT_IN_XML = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g;
-
-function element(name: string, attributes: Record<string, string | number>, text?: string): SVGElement {
-    const made = document.createElementNS(NS, name);
-    for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, String(value));
-    if (text !== undefined) made.textContent = text.replace(NOT_IN_XML, "\ufffd");
-    return made;
-}
 
 /** What is in the window, as an SVG document. The DOM escapes names; characters that XML does not have are replaced. */
 export function pictureSvg(view: GraphView): string {
     const { projection, painted } = view.copy(), { width, height } = projection;
     const { fabric, palette } = view;
-    const svg = element("svg", { xmlns: NS, width, height, viewBox: `0 0 ${width} ${height}` });
+    const svg = element("svg", { xmlns: SVG, width, height, viewBox: `0 0 ${width} ${height}` });
     svg.append(element("rect", { width, height, fill: palette.get("back") }));
     const lines = element("g", { "stroke-width": 1 }), dots = element("g", {}),
         labels = element("g", { "font-family": "system-ui, sans-serif", "font-size": 11, fill: palette.get("text") });

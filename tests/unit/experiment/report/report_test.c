@@ -7,6 +7,7 @@
 #include "experiment/report/series_text.h"
 #include "markup_check.h"
 #include "report_samples.h"
+#include "web/files.h"
 
 #include <errno.h>
 #include <math.h>
@@ -95,7 +96,7 @@ static void a_page_has_all_sections(void **state)
 {
     static const char *const parts[] = {"The fabric",
                                         "Timeline",
-                                        "compute 105 ms",
+                                        "&quot;detail&quot;: &quot;105 ms&quot;",
                                         "Packets lost, by cause",
                                         "<td>dead node</td>",
                                         "latency.p99",
@@ -120,12 +121,27 @@ static void a_page_is_self_contained(void **state)
     (void)state;
     sample_run(store_path, 500, NULL);
     page_of_run(&html);
-    assert_null(strstr(html.data, "<script"));
+    assert_int_equal(occurrences(html.data, "<script"), web_plots.script ? 1 : 0);
     assert_null(strstr(html.data, "<link"));
     assert_null(strstr(html.data, "<img"));
     assert_null(strstr(html.data, "@import"));
     assert_null(strstr(html.data, "url("));
     assert_non_null(strstr(html.data, "default-src 'none'"));
+    assert_true(!web_plots.script || strstr(html.data, web_plots.script_hash));
+    text_release(&html);
+}
+
+static void a_page_without_charts_has_no_script(void **state)
+{
+    struct page page;
+    struct text html = {0};
+    (void)state;
+    page_begin(&page, "empty", "");
+    page_finish(&page, &html);
+    assert_true(markup_is_well_formed(html.data));
+    assert_null(strstr(html.data, "<script"));
+    assert_null(strstr(html.data, "script-src"));
+    page_release(&page);
     text_release(&html);
 }
 
@@ -148,7 +164,7 @@ static void names_are_escaped(void **state)
     (void)state;
     sample_run(store_path, 500, hostile);
     page_of_run(&html);
-    assert_null(strstr(html.data, "<script"));
+    assert_int_equal(occurrences(html.data, "<script"), web_plots.script ? 1 : 0);
     assert_int_equal(occurrences(html.data, "</style>"), 1);
     assert_true(occurrences(html.data, "&lt;script&gt;") > 5);
     assert_non_null(strstr(html.data, "1 of 2 checks fails"));
@@ -477,7 +493,7 @@ static void a_sweeps_page_lists_failures_with_their_replay(void **state)
     assert_non_null(strstr(html.data, "1 of 72 runs failed"));
     assert_non_null(strstr(html.data, "it took more than 60s"));
     assert_non_null(strstr(html.data, "weft sim load.weft --set sm.engine=fera"));
-    assert_int_equal(occurrences(html.data, "<svg class=\"chart\""), sweep->y.count);
+    assert_int_equal(occurrences(html.data, "<figure class=\"plot\""), sweep->y.count);
     page_release(&page);
     text_release(&html);
     report_sweep_free(sweep);
@@ -539,6 +555,7 @@ int main(void)
         cmocka_unit_test(the_verdict_is_one_sentence),
         cmocka_unit_test(a_page_has_all_sections),
         cmocka_unit_test(a_page_is_self_contained),
+        cmocka_unit_test(a_page_without_charts_has_no_script),
         cmocka_unit_test(the_same_store_gives_the_same_bytes),
         cmocka_unit_test(names_are_escaped),
         cmocka_unit_test(many_points_do_not_make_a_large_page),

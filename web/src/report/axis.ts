@@ -1,0 +1,73 @@
+// Numbers and names along axes: round ticks, labels that do not touch.
+import { decimal, quantity } from "../format";
+import { FONT } from "../plot";
+import type { Axis } from "./data";
+
+export const TICK_FONT = 11;
+const LINE = 14, LINES_MOST = 3;
+const measuring = document.createElement("canvas").getContext("2d")!;
+
+/** The width of a text in CSS pixels. */
+export function textWidth(text: string, pixels = TICK_FONT, weight = 400): number {
+    measuring.font = `${weight} ${pixels}px ${FONT}`;
+    return measuring.measureText(text).width;
+}
+
+/** A text that fits into a width: names lose their middle, since they often differ at the end. */
+export function shorten(text: string, room: number, pixels = TICK_FONT): string {
+    if (textWidth(text, pixels) <= room) return text;
+    const letters = [...text];
+    for (let kept = letters.length - 1; kept > 1; kept--) {
+        const head = Math.ceil(kept / 2);
+        const short = `${letters.slice(0, head).join("")}…${letters.slice(letters.length - (kept - head)).join("")}`;
+        if (textWidth(short, pixels) <= room) return short;
+    }
+    return "…";
+}
+
+/** At most LINES_MOST lines, parted at blanks; what is left is shortened. */
+function wrap(text: string, room: number): string {
+    const lines: string[] = [];
+    const words = text.split(/\s+/).filter(Boolean);
+    while (words.length && lines.length < LINES_MOST - 1) {
+        let line = words.shift()!;
+        while (words.length && textWidth(`${line} ${words[0]}`) <= room) line += ` ${words.shift()}`;
+        lines.push(shorten(line, room));
+    }
+    if (words.length) lines.push(shorten(words.join(" "), room));
+    return lines.join("\n");
+}
+
+/** Labels of categories: every `stride`-th, wrapped into the room that it has. */
+export function categoryLabels(names: string[], width: number): { stride: number; labels: string[]; height: number } {
+    const slot = width / names.length, stride = Math.max(1, Math.ceil(26 / slot));
+    const labels = names.map(name => wrap(name, slot * stride - 6));
+    const lines = Math.max(1, ...labels.filter((_, at) => at % stride === 0).map(label => label.split("\n").length));
+    return { stride, labels, height: lines * LINE + 10 };
+}
+
+/** Steps between ticks that people count in. */
+export const STEPS = Array.from({ length: 34 }, (_, power) => [1, 2, 5].map(lead => Number(`${lead}e${power - 16}`))).flat();
+
+/** Labels of ticks `step` apart, in the unit of the axis. */
+export function tickLabels(axis: Axis, ticks: number[], step: number): string[] {
+    if (axis.log) return ticks.map(tick => quantity(tick, axis.unit, true));
+    const scaled = step / axis.factor;
+    let decimals = 0;
+    while (decimals < 9 && Math.abs(scaled * 10 ** decimals - Math.round(scaled * 10 ** decimals)) > 1e-6 * scaled * 10 ** decimals) decimals++;
+    return ticks.map(tick => decimal(tick / axis.factor, decimals));
+}
+
+/** Powers of ten, with their multiples by 2 and 5 where there is room; fewer powers where there is little. */
+export function logTicks(low: number, high: number, pixels: number, space: number): number[] {
+    const first = Math.floor(Math.log10(low)), last = Math.ceil(Math.log10(high)), decade = pixels / Math.log10(high / low);
+    const leads = decade * Math.log10(2) >= space ? [1, 2, 5] : [1], stride = Math.max(1, Math.ceil(space / decade));
+    const ticks: number[] = [];
+    for (let power = first; power <= last; power++)
+        for (const lead of leads) {
+            const tick = Number(`${lead}e${power}`);
+            if ((power - first) % stride === 0 && tick >= low * 0.9999 && tick <= high * 1.0001) ticks.push(tick);
+        }
+    // Less than a decade may contain none.
+    return ticks.length > 1 ? ticks : [low, high];
+}

@@ -1,0 +1,250 @@
+// Opens HTML reports of weft from files, in Chromium: WEFT=build/weft node test/report.mjs PAGE-FOLDER [ARTEFACTS]
+//
+// Reports of a run, a sweep, a what-if question and figures of the papers, and plots with extreme data in a page made
+// here. PAGE-FOLDER has report.js and report.css. Prints TAP. Skipped without Chromium (fails if WEFT_TOOLS_REQUIRED is set).
+import { execFile } from "node:child_process";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join, resolve } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { promisify } from "node:util";
+import { needBrowser, openBrowser } from "./browser.mjs";
+import { claim, finish, holds, same } from "./claims.mjs";
+import { extremes } from "./extremes.mjs";
+
+const here = dirname(fileURLToPath(import.meta.url)), experiments = join(here, "../../experiments");
+const weft = resolve(process.env.WEFT ?? "build/weft"), bundle = resolve(process.argv[2] ?? join(here, "../dist"));
+const artefacts = resolve(process.argv[3] ?? join(here, "../dist/shots"));
+const HOSTILE = ["<script>window.broken=1</script>", '";}alert(1)//', "</script></pre><img src=x onerror=window.broken=1>", "]]>"];
+needBrowser();
+await mkdir(artefacts, { recursive: true });
+const folder = await mkdtemp(join(tmpdir(), "weft-report-")), browser = await openBrowser();
+const run = (...words) => promisify(execFile)(weft, words, { cwd: folder });
+const write = (name, text) => writeFile(join(folder, name), text);
+
+/** Opens a file. Errors, refusals of the policy and requests for anything else are collected in `page.failures`. */
+async function open(name, { width = 1300, theme = "light", javaScriptEnabled = true } = {}) {
+    const context = await browser.newContext({ viewport: { width, height: 900 }, colorScheme: theme, javaScriptEnabled });
+    const page = await context.newPage(), url = pathToFileURL(join(folder, name)).href;
+    page.failures = [];
+    page.on("pageerror", error => page.failures.push(String(error)));
+    page.on("console", message => page.failures.push(message.text()));
+    page.on("request", request => { if (request.url() !== url) page.failures.push(`request for ${request.url()}`); });
+    await page.addInitScript(recordLabels);
+    await page.goto(url);
+    if (javaScriptEnabled) await page.evaluate(() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done))));
+    return page;
+}
+
+/** Runs in the page: keeps the boxes of the texts in each canvas, in CSS pixels, since it was last cleared. */
+function recordLabels() {
+    const boxes = new WeakMap(), { fillText, clearRect } = CanvasRenderingContext2D.prototype;
+    window.labelsIn = canvas => boxes.get(canvas) ?? [];
+    CanvasRenderingContext2D.prototype.clearRect = function (...words) { boxes.set(this.canvas, []); return clearRect.apply(this, words); };
+    CanvasRenderingContext2D.prototype.fillText = function (text, x, y) {
+        const { width } = this.measureText(text), size = parseFloat(/([\d.]+)px/.exec(this.font)[1]), ratio = devicePixelRatio;
+        const left = x - (this.textAlign === "center" ? width / 2 : this.textAlign === "right" ? width : 0);
+        const top = y - (this.textBaseline === "middle" ? size / 2 : this.textBaseline === "bottom" ? size : 0);
+        if (text) window.labelsIn(this.canvas).push({ text, left: left / ratio, right: (left + width) / ratio, top: top / ratio + 1, bottom: (top + size) / ratio - 1 });
+        return fillText.apply(this, arguments);
+    };
+}
+
+/** For each plot: what its data has, and what was drawn. */
+const counts = page => page.evaluate(() => [...document.querySelectorAll("figure.plot")].map((element, at) => {
+    const chart = JSON.parse(element.querySelector("pre").textContent), figure = window.weft.figures[at];
+    const drawable = (axis, value) => value !== null && (!axis.log || value > 0);
+    const inside = (axis, value) => value >= axis.low && value <= axis.high;
+    return { wanted: chart.panels.map(panel => panel.groups.map(group => group.points.filter(([x, y]) => {
+        if (!drawable(chart.x, x) || !drawable(panel.y, y)) return false;
+        if (["points", "lines+points"].includes(group.style)) return group.style === "lines+points" || inside(chart.x, x) && inside(panel.y, y);
+        return !["bars", "stacked"].includes(group.style) || inside(chart.x, x);
+    }).length)), drawn: figure.panels.map(panel => panel.drawn) };
+}));
+
+/** Texts that overlap or are cut, in the canvases and around them. */
+const collisions = page => page.evaluate(() => {
+    const found = [], width = document.documentElement.clientWidth;
+    for (const element of document.querySelectorAll("figure.plot")) {
+        const boxes = [];
+        for (const canvas of element.querySelectorAll("canvas")) {
+            const place = canvas.getBoundingClientRect();
+            for (const { text, left, right, top, bottom } of window.labelsIn(canvas)) {
+                if (left < -1 || top < -1 || right > place.width + 1 || bottom > place.height + 1) found.push(`cut: ${text}`);
+                boxes.push({ text, left: left + place.left, right: right + place.left, top: top + place.top, bottom: bottom + place.top });
+            }
+        }
+        for (const one of element.querySelectorAll(".chart-title, .key > *, .x-title, .fault, .band")) {
+            const { left, right, top, bottom } = one.getBoundingClientRect(), text = one.textContent.slice(0, 30);
+            if (!text) continue;
+            if (left < 0 || right > width) found.push(`outside: ${text}`);
+            boxes.push({ text, left, right, top: top + 1, bottom: bottom - 1 });
+        }
+        boxes.forEach((a, at) => boxes.slice(0, at).forEach(b => {
+            if (a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom) found.push(`overlap: ${a.text} | ${b.text}`);
+        }));
+    }
+    return found;
+});
+
+async function drawsAll(page) {
+    const figures = await counts(page);
+    holds(figures.length > 0, "the page has plots");
+    figures.forEach(({ wanted, drawn }, at) => same(drawn, wanted, `points of plot ${at}`));
+    same(await page.locator("figure.plot .without").count(), 0, "notes that there is no plot");
+}
+
+/** A page as page.c makes it, around given charts. */
+async function pageOf(charts) {
+    const escape = text => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+    const figures = charts.map(chart => `<figure class="plot"><p class="without">-</p><details><summary>Data</summary><pre>${escape(JSON.stringify(chart))}</pre></details></figure>`);
+    return `<!DOCTYPE html><html><head><meta charset="utf-8"/><style>${await readFile(join(bundle, "report.css"), "utf8")}figure{margin:1rem}</style></head>` +
+        `<body>${figures.join("\n")}<script>${await readFile(join(bundle, "report.js"), "utf8")}</script></body></html>`;
+}
+
+await write("death.weft", `preset paper
+topology irregular 16 hosts=14 speed=SDR
+sm S0 engine fera
+traffic uniform size 256 rate 20e3 start 1s
+run 1s
+at 1.1s fail switch S15
+run 1.5s
+`);
+await write("load.weft", "preset paper\ntopology irregular 8 hosts=7 speed=SDR\nsm S0 engine updn\ntraffic uniform size 256 rate 20e3 start 10ms\nrun 20ms\n");
+await write("load.sweep", `scenario load.weft
+vary sm.engine in updn fera
+vary traffic.rate in 50e3 200e3 600e3
+repeat 2
+`);
+// Markup in a net file: descriptions of nodes are names.
+await write("hostile.net", `vendid=0x2c9
+devid=0x1
+switchguid=0x100(100)
+Switch 4 "S-100" # "${HOSTILE[2].replaceAll('"', "'")}"
+[1] "H-1"[1]
+[2] "H-2"[1]
+[3] "S-200"[1]
+
+switchguid=0x200(200)
+Switch 4 "S-200" # "s2"
+[1] "S-100"[3]
+[2] "H-3"[1]
+
+Ca 1 "H-1" # "h1"
+[1](1) "S-100"[1]
+
+Ca 1 "H-2" # "h2"
+[1](2) "S-100"[2]
+
+Ca 1 "H-3" # "h3"
+[1](3) "S-200"[2]
+`);
+
+try {
+    await run("sim", "death.weft", "--out", "death");
+    await run("sweep", "load.sweep", "--store", "load.db");
+    await run("report", "load.db", "--html", "sweep.html");
+    await run("whatif", "hostile.net", "--fail", "link", "S-100", "3", "--html", "whatif.html").catch(error => { if (error.code > 1) throw error; });
+    await run("reproduce", "000-fig08", "002-fig14", "--quick", "--out", "papers", "--experiments", experiments).catch(error => { if (error.code > 1) throw error; });
+    for (const [name, file] of [["run", "death/report.html"], ["sweep", "sweep.html"], ["what-if question", "whatif.html"], ["figures of a paper", "papers/index.html"]])
+        await claim(`the page of a ${name} draws all its data, loads nothing else and has no errors`, async () => {
+            const page = await open(file);
+            await drawsAll(page);
+            same(page.failures, [], "failures");
+            same(await collisions(page), [], "labels");
+            await page.screenshot({ path: join(artefacts, `report-${name.replaceAll(" ", "-")}.png`), fullPage: true });
+            await page.context().close();
+        });
+    await claim("400 pixels and dark: nothing is wider than the window, no labels collide", async () => {
+        const page = await open("death/report.html", { width: 400, theme: "dark" });
+        holds(await page.evaluate(() => [...document.querySelectorAll("figure.plot")].every(figure => figure.scrollWidth <= figure.clientWidth)), "plots fit");
+        same(await collisions(page), [], "labels");
+        await page.screenshot({ path: join(artefacts, "report-narrow-dark.png"), fullPage: true });
+        await page.context().close();
+    });
+    await claim("without JavaScript each plot says so, and its data can be read", async () => {
+        const page = await open("sweep.html", { javaScriptEnabled: false });
+        const plot = page.locator("figure.plot").first();
+        holds((await plot.locator(".without").innerText()).includes("JavaScript"), "the reason");
+        await plot.locator("summary").click();
+        same(JSON.parse(await plot.locator("pre").innerText()).panels.length, 1, "panels of the data");
+        await page.context().close();
+    });
+    await claim("dragging zooms all panels, the button and Escape end it, the arrow keys read values", async () => {
+        const page = await open("death/report.html"), plot = page.locator("figure.plot").first(), over = plot.locator(".u-over").first();
+        const ranges = () => page.evaluate(() => window.weft.figures[0].panels.map(({ plot }) => [plot.scales.x.min, plot.scales.x.max]));
+        const whole = await ranges();
+        await over.scrollIntoViewIfNeeded();
+        const box = await over.boundingBox();
+        const drag = async () => {
+            await page.mouse.move(box.x + box.width * 0.2, box.y + 50);
+            await page.mouse.down();
+            await page.mouse.move(box.x + box.width * 0.4, box.y + 50, { steps: 4 });
+            await page.mouse.up();
+        };
+        await drag();
+        const part = await ranges();
+        holds(part.length > 1 && part.every(([low, high]) => low === part[0][0] && high === part[0][1]), "panels share the range");
+        const span = (part[0][1] - part[0][0]) / (whole[0][1] - whole[0][0]);
+        holds(Math.abs(span - 0.2) < 0.02, `a fifth is shown, not ${span}`);
+        same(await collisions(page), [], "labels");
+        await plot.locator(".unzoom").click();
+        same(await ranges(), whole, "ranges after the button");
+        await plot.locator(".areas").focus();
+        await page.keyboard.press("+");
+        holds((await ranges())[0][1] < whole[0][1], "+ zooms");
+        await page.keyboard.press("Escape");
+        same(await ranges(), whole, "ranges after Escape");
+        for (let step = 0; step < 30; step++) await page.keyboard.press("ArrowRight");
+        const tip = await plot.locator(".tip").innerText();
+        holds(/^time: [\d.]+ s/.test(tip) && tip.includes("packets/s") && tip.includes("µs"), `values at the cursor: ${tip}`);
+        holds((await plot.locator(".areas").getAttribute("aria-label")).includes("values from"), "a summary in words");
+        await page.context().close();
+    });
+    await claim("a series can be hidden and shown", async () => {
+        const page = await open("sweep.html"), drawn = () => page.evaluate(() => window.weft.figures[0].panels[0].drawn);
+        const all = await drawn(), first = page.locator("figure.plot").first().locator("button.entry").first();
+        holds(all.every(count => count > 0), "all are drawn");
+        await first.click();
+        same(await drawn(), [0, ...all.slice(1)], "points drawn");
+        same(await first.getAttribute("aria-pressed"), "false");
+        await first.click();
+        same(await drawn(), all, "points drawn");
+        await page.context().close();
+    });
+    await claim("paper is light", async () => {
+        const page = await open("death/report.html", { theme: "dark" });
+        const corner = () => page.evaluate(() => getComputedStyle(document.documentElement).getPropertyValue("--paper").trim());
+        same(await corner(), "#181c21", "colour on the screen");
+        await page.evaluate(() => dispatchEvent(new Event("beforeprint")));
+        same(await corner(), "#ffffff", "colour of the paper");
+        await page.evaluate(() => dispatchEvent(new Event("afterprint")));
+        same(await corner(), "#181c21", "colour afterwards");
+        await page.context().close();
+    });
+    await claim("names with markup are text", async () => {
+        await write("names.html", await pageOf(extremes.named(HOSTILE)));
+        const page = await open("names.html");
+        await drawsAll(page);
+        same(page.failures, [], "failures");
+        same(await page.evaluate(() => [window.broken ?? 0, document.querySelectorAll("script").length, document.querySelectorAll("img").length]), [0, 1, 0], "nothing ran");
+        const text = await page.locator("figure.plot").first().innerText();
+        for (const name of HOSTILE) holds(text.includes(name), `'${name}' is shown`);
+        await page.context().close();
+    });
+    for (const [name, charts] of Object.entries(extremes.charts))
+        for (const width of [1000, 400])
+            await claim(`${name}, ${width} pixels: all is drawn, no label is cut or touches another`, async () => {
+                await write("extreme.html", await pageOf(charts));
+                const page = await open("extreme.html", { width });
+                await page.screenshot({ path: join(artefacts, `report-${name.replaceAll(" ", "-")}-${width}.png`), fullPage: true });
+                same(page.failures, [], "failures");
+                await drawsAll(page);
+                same(await collisions(page), [], "labels");
+                await page.context().close();
+            });
+} finally {
+    await browser.close();
+    await rm(folder, { recursive: true, force: true });
+}
+finish();
