@@ -41,8 +41,12 @@ static void write_group(struct json *json, const struct chart_group *group,
                         const struct chart_range *x)
 {
     static const char *const styles[] = {
-        [CHART_LINES_POINTS] = "lines+points", [CHART_LINES] = "lines", [CHART_STEPS] = "steps",
-        [CHART_POINTS] = "points",             [CHART_BARS] = "bars",   [CHART_STACKED] = "stacked",
+        [CHART_LINES_POINTS] = "lines+points",
+        [CHART_LINES] = "lines",
+        [CHART_STEPS] = "steps",
+        [CHART_POINTS] = "points",
+        [CHART_BARS] = "bars",
+        [CHART_STACKED] = "stacked",
     };
     struct chart_points thinned = {0};
     json_begin_object(json, NULL);
