@@ -143,7 +143,7 @@ export class Figure {
         const { x, categories } = this.chart;
         const style = { ...axisStyle(name => this.palette.get(name), TICK_FONT), grid: { show: false }, gap: 4,
             ticks: { show: !categories.length, size: TICK, width: 1, stroke: () => this.palette.get("frame") } };
-        if (!this.isLast(at)) return { ...style, size: TICK, values: (_plot, ticks) => ticks.map(() => ""), space: X_SPACE, ...(categories.length ? { ticks: { show: false } } : {}) };
+        if (!this.isLast(at)) return { ...style, size: TICK, space: X_SPACE, ...this.numbers(x, X_SPACE), values: (_plot, ticks) => ticks.map(() => "") };
         if (categories.length) return {
             ...style, lineGap: 1.25,
             size: plot => this.names(plot.width).height,
