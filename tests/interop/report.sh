@@ -11,8 +11,22 @@ mkdir run hostile && "$REPORT_SAMPLES" run run/run.db && "$REPORT_SAMPLES" sweep
 
 report() { "$WEFT" report "$@" >out 2>err; }
 well_formed() { xmllint --nonet --noout "$@"; }
-# A page may contain namespace URIs, but must not load another resource.
-self_contained() { ! grep -oE '(src|href|xlink:href)="[^#"][^"]*"|url\(|@import|<script|<link|<img' "$1"; }
+# A page may contain namespace URIs and the one script of weft, but must not load another resource.
+self_contained() {
+    ! grep -oE '(src|href|xlink:href)="[^#"][^"]*"|url\(|@import|<script[^>]|<link|<img' "$1" && [ "$(grep -c '<script>' "$1")" -le 1 ]
+}
+# The policy allows only the script whose hash it has. Without npm at build time there is neither.
+allowed() {
+    python3 - "$1" <<'END'
+import base64, hashlib, re, sys
+page = open(sys.argv[1], encoding="utf-8").read()
+policy = re.search(r'Content-Security-Policy" content="([^"]*)"', page).group(1)
+scripts = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
+hashes = ["sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts]
+assert policy.startswith("default-src 'none'; style-src 'unsafe-inline'"), policy
+assert re.findall(r"script-src '([^']*)'", policy) == hashes, (policy, hashes)
+END
+}
 refused() {
     local part=$1
     shift
@@ -25,12 +39,14 @@ fits() { [ "$(LC_ALL=C.UTF-8 wc -L <out)" -le 80 ]; }
 claim "the summary fits 80 columns" fits
 claim "report.html is well-formed" well_formed run/report.html
 claim "report.html loads no other resource" self_contained run/report.html
+claim "the policy of report.html allows its script and no other" allowed run/report.html
 claim "report.html shows the topology and marks the failed switch" contains 'data-touched="yes"' run/report.html
 reproducible() { cp run/report.html first.html && report run && cmp first.html run/report.html; }
 claim "weft report writes identical bytes for the same store" reproducible
 claim "weft report accepts a store with markup and shell code in names" report hostile --out hostile-out
 claim "its page and plot are well-formed" well_formed hostile-out/report.html hostile-out/plot.svg
 claim "its page loads no other resource" self_contained hostile-out/report.html
+claim "its policy allows no other script" allowed hostile-out/report.html
 claim "no code in a name was executed" test ! -e injected -a ! -e hostile-out/injected
 claim "weft report writes a page for a run without measurements" report empty.db --html empty.html
 claim "the page of a run without measurements is well-formed" well_formed empty.html

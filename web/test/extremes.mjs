@@ -19,7 +19,7 @@ function lines(reach, log) {
     const groups = Array.from({ length: 12 }, (_, at) => group(at, "lines+points",
         [1, 2, 3, 4].map(step => [reach * step / 4, reach * (step + at) / 16, null, null, ...(step === 4 ? [true] : [])]), ENDLESS.slice(at)));
     const factor = log ? 1 : reach >= 1e12 ? 1e12 : reach >= 1e7 ? 1e6 : reach >= 300000 ? 1e3 : reach < 1e-6 ? 1e-9 : 1;
-    const words = { title: ENDLESS, label: ENDLESS, unit: "packets/s", low: log ? reach / 30 : 0, high: reach, factor, log };
+    const words = { title: ENDLESS, label: ENDLESS, unit: reach < 1 ? "s" : "packets/s", low: log ? reach / 30 : 0, high: reach, factor, log };
     return chart({ title: ENDLESS, hollow: "a note on hollow points that is quite long itself", x: axis(words),
         marks: Array.from({ length: 6 }, (_, at) => ({ x: reach * (0.4 + 0.12 * at), label: ENDLESS.slice(at) })),
         panels: [{ height: 0, y: axis(words), groups }] });
@@ -58,7 +58,7 @@ const odd = [
 export const extremes = {
     charts: {
         "lines": REACHES.flatMap(reach => [lines(reach, false), lines(reach, true)]),
-        "bars": [1, 5, 12, 40, 150].flatMap(categories => [1, 2, 4].map(groups => bars(categories, groups, groups === 2 ? "stacked" : "bars"))),
+        "bars": [1, 5, 12, 40, 150].flatMap(categories => [bars(categories, categories % 2 ? 1 : 4, "bars"), bars(categories, 3, "stacked")]),
         "time": [timeline()],
         "odd data": odd,
     },

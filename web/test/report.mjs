@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { promisify } from "node:util";
-import { needBrowser, openBrowser } from "./browser.mjs";
+import { needBrowser, needPackages, openBrowser } from "./browser.mjs";
 import { claim, finish, holds, same } from "./claims.mjs";
 import { extremes } from "./extremes.mjs";
 
@@ -16,10 +16,16 @@ const here = dirname(fileURLToPath(import.meta.url)), experiments = join(here, "
 const weft = resolve(process.env.WEFT ?? "build/weft"), bundle = resolve(process.argv[2] ?? join(here, "../dist"));
 const artefacts = resolve(process.argv[3] ?? join(here, "../dist/shots"));
 const HOSTILE = ["<script>window.broken=1</script>", '";}alert(1)//', "</script></pre><img src=x onerror=window.broken=1>", "]]>"];
+/** The short form at ticks and bars. */
+const BRIEF = [[0.0865, "s", "86.5 ms"], [0, "s", "0 s"], [2.5e9, "bits/s", "2.5 Gbit/s"], [12000, "packets", "12,000"], [41234, "packets/s", "41,234"],
+    [2e6, "packets", "2 M"], [0.0005, "share", "0.05 %"], [0.5, "share", "50 %"], [-3, "", "−3"], [NaN, "s", "–"]];
 needBrowser();
+needPackages("esbuild");
+const { build } = await import("esbuild");
 await mkdir(artefacts, { recursive: true });
 const folder = await mkdtemp(join(tmpdir(), "weft-report-")), browser = await openBrowser();
-const run = (...words) => promisify(execFile)(weft, words, { cwd: folder });
+/** Exit status 1 is an answer of weft, 2 an error. */
+const run = (...words) => promisify(execFile)(weft, words, { cwd: folder }).catch(error => { if (error.code !== 1) throw error; });
 const write = (name, text) => writeFile(join(folder, name), text);
 
 /** Opens a file. Errors, refusals of the policy and requests for anything else are collected in `page.failures`. */
@@ -70,6 +76,7 @@ const collisions = page => page.evaluate(() => {
         for (const canvas of element.querySelectorAll("canvas")) {
             const place = canvas.getBoundingClientRect();
             for (const { text, left, right, top, bottom } of window.labelsIn(canvas)) {
+                if (/∞|NaN|undefined|^–/.test(text)) found.push(`no number: ${text}`);
                 if (left < -1 || top < -1 || right > place.width + 1 || bottom > place.height + 1) found.push(`cut: ${text}`);
                 boxes.push({ text, left: left + place.left, right: right + place.left, top: top + place.top, bottom: bottom + place.top });
             }
@@ -81,7 +88,7 @@ const collisions = page => page.evaluate(() => {
             boxes.push({ text, left, right, top: top + 1, bottom: bottom - 1 });
         }
         boxes.forEach((a, at) => boxes.slice(0, at).forEach(b => {
-            if (a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom) found.push(`overlap: ${a.text} | ${b.text}`);
+            if (a.left < b.right - 0.5 && b.left < a.right - 0.5 && a.top < b.bottom && b.top < a.bottom) found.push(`overlap: ${a.text} | ${b.text}`);
         }));
     }
     return found;
@@ -102,13 +109,12 @@ async function pageOf(charts) {
         `<body>${figures.join("\n")}<script>${await readFile(join(bundle, "report.js"), "utf8")}</script></body></html>`;
 }
 
-await write("death.weft", `preset paper
-topology irregular 16 hosts=14 speed=SDR
+await write("death.weft", `topology irregular 16 hosts=14 speed=SDR
 sm S0 engine fera
-traffic uniform size 256 rate 20e3 start 1s
-run 1s
-at 1.1s fail switch S15
-run 1.5s
+traffic uniform size 256 rate 20e3 start 100ms
+run 100ms
+at 120ms fail switch S15
+run 200ms
 `);
 await write("load.weft", "preset paper\ntopology irregular 8 hosts=7 speed=SDR\nsm S0 engine updn\ntraffic uniform size 256 rate 20e3 start 10ms\nrun 20ms\n");
 await write("load.sweep", `scenario load.weft
@@ -120,7 +126,7 @@ repeat 2
 await write("hostile.net", `vendid=0x2c9
 devid=0x1
 switchguid=0x100(100)
-Switch 4 "S-100" # "${HOSTILE[2].replaceAll('"', "'")}"
+Switch 4 "S-100" # "${HOSTILE[2]}"
 [1] "H-1"[1]
 [2] "H-2"[1]
 [3] "S-200"[1]
@@ -139,15 +145,25 @@ Ca 1 "H-2" # "h2"
 Ca 1 "H-3" # "h3"
 [1](3) "S-200"[2]
 `);
+await write("hostile.weft", `topology hostile.net
+sm h1
+traffic uniform size 256 rate 20e3 start 10ms
+run 10ms
+at 12ms fail switch "${HOSTILE[2]}"
+run 20ms
+`);
+await write("names.html", await pageOf(extremes.named(HOSTILE)));
 
 try {
-    await run("sim", "death.weft", "--out", "death");
-    await run("sweep", "load.sweep", "--store", "load.db");
-    await run("report", "load.db", "--html", "sweep.html");
-    await run("whatif", "hostile.net", "--fail", "link", "S-100", "3", "--html", "whatif.html").catch(error => { if (error.code > 1) throw error; });
-    await run("reproduce", "000-fig08", "002-fig14", "--quick", "--out", "papers", "--experiments", experiments).catch(error => { if (error.code > 1) throw error; });
-    for (const [name, file] of [["run", "death/report.html"], ["sweep", "sweep.html"], ["what-if question", "whatif.html"], ["figures of a paper", "papers/index.html"]])
-        await claim(`the page of a ${name} draws all its data, loads nothing else and has no errors`, async () => {
+    await Promise.all([
+        run("sim", "hostile.weft", "--out", "hostile"),
+        run("sim", "death.weft", "--out", "death"),
+        run("sweep", "load.sweep", "--store", "load.db").then(() => run("report", "load.db", "--html", "sweep.html")),
+        run("whatif", "hostile.net", "--fail", "link", "S-100", "3", "--html", "whatif.html"),
+        run("reproduce", "001-fig26", "002-fig09", "--quick", "--out", "papers", "--experiments", experiments),
+    ]);
+    for (const [name, file] of [["a run", "death/report.html"], ["a sweep", "sweep.html"], ["a what-if question", "whatif.html"], ["papers", "papers/index.html"]])
+        await claim(`the page of ${name} draws all its data, loads nothing else and has no errors`, async () => {
             const page = await open(file);
             await drawsAll(page);
             same(page.failures, [], "failures");
@@ -197,7 +213,7 @@ try {
         same(await ranges(), whole, "ranges after Escape");
         for (let step = 0; step < 30; step++) await page.keyboard.press("ArrowRight");
         const tip = await plot.locator(".tip").innerText();
-        holds(/^time: [\d.]+ s/.test(tip) && tip.includes("packets/s") && tip.includes("µs"), `values at the cursor: ${tip}`);
+        holds(/^time: [\d.]+ ms/.test(tip) && tip.includes("packets/s") && tip.includes("µs"), `values at the cursor: ${tip}`);
         holds((await plot.locator(".areas").getAttribute("aria-label")).includes("values from"), "a summary in words");
         await page.context().close();
     });
@@ -222,15 +238,25 @@ try {
         same(await corner(), "#181c21", "colour afterwards");
         await page.context().close();
     });
-    await claim("names with markup are text", async () => {
-        await write("names.html", await pageOf(extremes.named(HOSTILE)));
-        const page = await open("names.html");
-        await drawsAll(page);
-        same(page.failures, [], "failures");
-        same(await page.evaluate(() => [window.broken ?? 0, document.querySelectorAll("script").length, document.querySelectorAll("img").length]), [0, 1, 0], "nothing ran");
-        const text = await page.locator("figure.plot").first().innerText();
-        for (const name of HOSTILE) holds(text.includes(name), `'${name}' is shown`);
-        await page.context().close();
+    for (const [file, names] of [["hostile/report.html", [HOSTILE[2]]], ["names.html", HOSTILE]])
+        await claim(`names with markup are text in ${file}`, async () => {
+            const page = await open(file);
+            await drawsAll(page);
+            same(page.failures, [], "failures");
+            same(await page.evaluate(() => [window.broken ?? 0, document.querySelectorAll("script").length, document.querySelectorAll("img").length]), [0, 1, 0], "nothing ran");
+            const text = await page.locator("figure.plot").first().innerText();
+            for (const name of names) holds(text.includes(name), `'${name}' is shown`);
+            await page.context().close();
+        });
+    await claim("numbers are written as weft writes them", async () => {
+        const { outputFiles } = await build({ entryPoints: [join(here, "../src/format.ts")], bundle: true, write: false, format: "esm" });
+        const { quantity } = await import(`data:text/javascript;base64,${Buffer.from(outputFiles[0].contents).toString("base64")}`);
+        const known = await readFile(join(here, "../../tests/unit/base/quantity_test.c"), "utf8");
+        const numbers = [...known.matchAll(/assert_quantity\((\S+), "(.*?)", "(.*?)"\);/g)];
+        holds(numbers.length > 15, "the unit test has numbers");
+        for (const [, value, unit, text] of numbers)
+            same(quantity(Number(value.replace("NAN", "NaN").replace("INFINITY", "Infinity")), unit), text, `${value} ${unit}`);
+        for (const [value, unit, text] of BRIEF) same(quantity(value, unit, true), text, `${value} ${unit}, brief`);
     });
     for (const [name, charts] of Object.entries(extremes.charts))
         for (const width of [1000, 400])

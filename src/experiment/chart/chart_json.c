@@ -6,12 +6,25 @@
 /* Resolution of thinned series, and the ticks for which a y axis is rounded up. */
 enum { COLUMNS = 400, Y_TICKS = 5 };
 
+/* An object or an array on one line of the text. */
+static void open_line(struct json *json, const char *key, char bracket)
+{
+    json_open(json, key, bracket);
+    json->pretty = false;
+}
+
+static void close_line(struct json *json, char bracket)
+{
+    json_close(json, bracket);
+    json->pretty = true;
+}
+
 static void write_axis(struct json *json, const char *key, const struct chart_axis *axis,
                        const struct chart_range *range)
 {
     char title[160];
     chart_axis_title(axis, range, title, sizeof title);
-    json_begin_object(json, key);
+    open_line(json, key, '{');
     json_string(json, "title", title);
     json_string(json, "label", axis->label);
     json_string(json, "unit", axis->unit);
@@ -19,7 +32,7 @@ static void write_axis(struct json *json, const char *key, const struct chart_ax
     json_double(json, "high", range->high);
     json_double(json, "factor", range->factor);
     json_bool(json, "log", range->log);
-    json_end_object(json);
+    close_line(json, '}');
 }
 
 /* [x, y], with an error bar [x, y, low, high], hollow [x, y, low, high, true]. */
@@ -41,8 +54,12 @@ static void write_group(struct json *json, const struct chart_group *group,
                         const struct chart_range *x)
 {
     static const char *const styles[] = {
-        [CHART_LINES_POINTS] = "lines+points", [CHART_LINES] = "lines", [CHART_STEPS] = "steps",
-        [CHART_POINTS] = "points",             [CHART_BARS] = "bars",   [CHART_STACKED] = "stacked",
+        [CHART_LINES_POINTS] = "lines+points",
+        [CHART_LINES] = "lines",
+        [CHART_STEPS] = "steps",
+        [CHART_POINTS] = "points",
+        [CHART_BARS] = "bars",
+        [CHART_STACKED] = "stacked",
     };
     struct chart_points thinned = {0};
     json_begin_object(json, NULL);
@@ -50,8 +67,7 @@ static void write_group(struct json *json, const struct chart_group *group,
     json_string(json, "style", styles[group->style]);
     json_unsigned(json, "colour", group->colour);
     json_unsigned(json, "shape", group->shape);
-    json_begin_array(json, "points");
-    json->pretty = false;
+    open_line(json, "points", '[');
     if (group->style >= CHART_BARS) {
         for (size_t i = 0; i < group->points.count; i++)
             write_point(json, &group->points.items[i]);
@@ -60,8 +76,7 @@ static void write_group(struct json *json, const struct chart_group *group,
         for (size_t i = 0; i < thinned.count; i++)
             write_point(json, &thinned.items[i]);
     }
-    json_end_array(json);
-    json->pretty = true;
+    close_line(json, ']');
     json_end_object(json);
     vec_release(&thinned);
 }
@@ -84,21 +99,21 @@ static void write_moments(struct json *json, const struct chart *chart)
     json_begin_array(json, "bands");
     for (size_t i = 0; i < chart->bands.count; i++) {
         const struct chart_band *band = &chart->bands.items[i];
-        json_begin_object(json, NULL);
+        open_line(json, NULL, '{');
         json_double(json, "from", band->from);
         json_double(json, "to", band->to);
         json_string(json, "name", band->name);
         json_string(json, "detail", band->detail);
         json_unsigned(json, "colour", band->colour);
-        json_end_object(json);
+        close_line(json, '}');
     }
     json_end_array(json);
     json_begin_array(json, "marks");
     for (size_t i = 0; i < chart->marks.count; i++) {
-        json_begin_object(json, NULL);
+        open_line(json, NULL, '{');
         json_double(json, "x", chart->marks.items[i].x);
         json_string(json, "label", chart->marks.items[i].label);
-        json_end_object(json);
+        close_line(json, '}');
     }
     json_end_array(json);
 }

@@ -29,7 +29,8 @@ static const char style[] =
     "background:#fbebed}\n"
     "figure{margin:.9rem 0 1.3rem;break-inside:avoid}\n"
     ".picture{text-align:center}.picture svg{max-width:100%;max-height:34rem;height:auto}\n"
-    ".plot details{margin:.2rem 0 0 .4rem;font-size:.82rem;color:#5a636e}.plot pre{max-height:30rem;"
+    ".plot details{margin:.2rem 0 0 .4rem;font-size:.82rem;color:#5a636e}.plot "
+    "pre{max-height:30rem;"
     "overflow:auto;overflow-wrap:anywhere}.plot .without{color:#5a636e;font-style:italic}\n"
     ".columns{display:flex;flex-wrap:wrap;gap:0 3rem}\n"
     "body.wide{max-width:84rem}.wide .columns{gap:0 2rem}"
@@ -276,8 +277,9 @@ void page_chart(struct page *page, const struct chart *charts, size_t count, con
     page->charts++;
     text_puts(&page->body, "<figure class=\"plot\">\n");
     put_element(&page->body, "p", "without",
-                web_plots.script ? "This plot is drawn by JavaScript, which is off or failed; see its data."
-                                 : "There is no picture, since weft was built without npm; see the data.");
+                web_plots.script
+                    ? "This plot is drawn by JavaScript, which is off or failed; see its data."
+                    : "There is no picture, since weft was built without npm; see the data.");
     text_puts(&page->body, "<details><summary>Data</summary>");
     chart_json_write(charts, count, &json);
     put_element(&page->body, "pre", "", json.data);
@@ -307,7 +309,8 @@ void page_finish(const struct page *page, struct text *out)
                    "style-src 'unsafe-inline'");
     if (drawn)
         text_printf(out, "; script-src '%s'", web_plots.script_hash);
-    text_puts(out, "\"/>\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n");
+    text_puts(out,
+              "\"/>\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n");
     text_append(out, page->head.data, page->head.length);
     text_puts(out, "<style>\n");
     text_puts(out, style);

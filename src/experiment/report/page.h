@@ -1,8 +1,8 @@
 /* A self-contained HTML page: sections of text, tables, tiles and charts.
  *
  * Style, pictures and the script that draws charts (web/src/report) are inline. A content security
- * policy forbids fetching anything and running any other script. The page supports light and dark mode and is light when printed. It is well-formed XML.
- * The functions escape all texts. */
+ * policy forbids fetching anything and running any other script. The page supports light and dark
+ * mode and is light when printed. It is well-formed XML. The functions escape all texts. */
 #ifndef WEFT_EXPERIMENT_REPORT_PAGE_H
 #define WEFT_EXPERIMENT_REPORT_PAGE_H
 

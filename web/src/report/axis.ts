@@ -17,12 +17,17 @@ export function textWidth(text: string, pixels = TICK_FONT, weight = 400): numbe
 export function shorten(text: string, room: number, pixels = TICK_FONT): string {
     if (textWidth(text, pixels) <= room) return text;
     const letters = [...text];
-    for (let kept = letters.length - 1; kept > 1; kept--) {
-        const head = Math.ceil(kept / 2);
-        const short = `${letters.slice(0, head).join("")}…${letters.slice(letters.length - (kept - head)).join("")}`;
-        if (textWidth(short, pixels) <= room) return short;
+    const keep = (count: number) => {
+        const head = Math.ceil(count / 2);
+        return `${letters.slice(0, head).join("")}…${letters.slice(letters.length - (count - head)).join("")}`;
+    };
+    let fits = 0;
+    for (let more = letters.length; fits + 1 < more;) {
+        const middle = (fits + more) >> 1;
+        if (textWidth(keep(middle), pixels) <= room) fits = middle;
+        else more = middle;
     }
-    return "…";
+    return fits ? keep(fits) : "…";
 }
 
 /** At most LINES_MOST lines, parted at blanks; what is left is shortened. */
@@ -39,11 +44,14 @@ function wrap(text: string, room: number): string {
 }
 
 /** Labels of categories: every `stride`-th, wrapped into the room that it has. */
-export function categoryLabels(names: string[], width: number): { stride: number; labels: string[]; height: number } {
+export interface CategoryLabels { width: number; ticks: number[]; labels: string[]; height: number }
+
+export function categoryLabels(names: string[], width: number): CategoryLabels {
     const slot = width / names.length, stride = Math.max(1, Math.ceil(26 / slot));
-    const labels = names.map(name => wrap(name, slot * stride - 6));
-    const lines = Math.max(1, ...labels.filter((_, at) => at % stride === 0).map(label => label.split("\n").length));
-    return { stride, labels, height: lines * LINE + 10 };
+    const ticks = names.flatMap((_, at) => at % stride === 0 ? [at] : []);
+    const labels = ticks.map(at => wrap(names[at], slot * stride - 6));
+    const lines = Math.max(1, ...labels.map(label => label.split("\n").length));
+    return { width, ticks, labels, height: lines * LINE + 10 };
 }
 
 /** Steps between ticks that people count in. */

@@ -4,7 +4,7 @@ import uPlot from "uplot";
 import { fill, h } from "../dom";
 import { Palette } from "../graph/colour";
 import { axisStyle, describe, drawBand, drawUpright } from "../plot";
-import { categoryLabels, logTicks, STEPS, textWidth, tickLabels, TICK_FONT } from "./axis";
+import { categoryLabels, type CategoryLabels, logTicks, STEPS, textWidth, tickLabels, TICK_FONT } from "./axis";
 import { isBar, type Axis, type Chart, type Group, type Panel, type Point } from "./data";
 import { drawGroup } from "./draw";
 import { find, isSliced, summary } from "./hover";
@@ -30,6 +30,7 @@ export class Figure {
     /** Room for the y ticks of all panels, so that they align. */
     private ticksWidth = 24;
     private following = false;
+    private known?: CategoryLabels;
 
     constructor(readonly root: HTMLElement, readonly chart: Chart) {
         this.palette = new Palette(root);
@@ -89,12 +90,19 @@ export class Figure {
         const { panels, categories } = this.chart;
         const area = panel.height || (!panel.groups.length ? BARE_HEIGHT : panels.length > 1 ? SMALL_HEIGHT : HEIGHT);
         if (!this.isLast(at)) return area + this.top(panel) + TICK;
-        return area + this.top(panel) + (categories.length ? categoryLabels(categories, this.room(width)).height : 24);
+        return area + this.top(panel) + (categories.length ? this.names(width).height : 24);
     }
 
     /** Bars have their values above them. */
     private top(panel: Panel): number {
         return this.chart.categories.length && panel.groups.some(isBar) ? BAR_TOP : TOP;
+    }
+
+    /** Labels of the categories in a plot of that width. */
+    private names(width: number): CategoryLabels {
+        const room = this.room(width);
+        if (this.known?.width !== room) this.known = categoryLabels(this.chart.categories, room);
+        return this.known;
     }
 
     /** The width of the data area. */
@@ -135,15 +143,12 @@ export class Figure {
         const { x, categories } = this.chart;
         const style = { ...axisStyle(name => this.palette.get(name), TICK_FONT), grid: { show: false }, gap: 4,
             ticks: { show: !categories.length, size: TICK, width: 1, stroke: () => this.palette.get("frame") } };
-        if (!this.isLast(at)) return { ...style, size: TICK, values: (_plot, ticks) => ticks.map(() => ""), space: X_SPACE, ...(categories.length ? { ticks: { show: false } } : {}) };
+        if (!this.isLast(at)) return { ...style, size: TICK, space: X_SPACE, ...this.numbers(x, X_SPACE), values: (_plot, ticks) => ticks.map(() => "") };
         if (categories.length) return {
             ...style, lineGap: 1.25,
-            size: plot => categoryLabels(categories, this.room(plot.width)).height,
-            splits: (plot, _axis, low, high) => {
-                const { stride } = categoryLabels(categories, this.room(plot.width));
-                return categories.flatMap((_name, index) => index % stride === 0 && index >= low && index <= high ? [index] : []);
-            },
-            values: (plot, ticks) => { const { labels } = categoryLabels(categories, this.room(plot.width)); return ticks.map(tick => labels[tick]); },
+            size: plot => this.names(plot.width).height,
+            splits: (plot, _axis, low, high) => this.names(plot.width).ticks.filter(tick => tick >= low && tick <= high),
+            values: (plot, shown) => { const { ticks, labels } = this.names(plot.width); return shown.map(tick => labels[ticks.indexOf(tick)]); },
         };
         return { ...style, size: 24, space: X_SPACE, ...this.numbers(x, X_SPACE) };
     }
@@ -160,9 +165,10 @@ export class Figure {
         };
     }
 
-    private numbers(axis: Axis, space: number): Pick<uPlot.Axis, "incrs" | "splits" | "values"> {
+    private numbers(axis: Axis, space: number): Pick<uPlot.Axis, "filter" | "incrs" | "splits" | "values"> {
         return {
             incrs: STEPS,
+            filter: (_plot, ticks) => ticks,
             ...(axis.log ? { splits: (plot: uPlot, index: number, low: number, high: number) =>
                 logTicks(low, high, (index === 0 ? plot.bbox.width : plot.bbox.height) / uPlot.pxRatio, space) } : {}),
             values: (_plot, ticks, _axis, _space, step) => tickLabels(axis, ticks, step),

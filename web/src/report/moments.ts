@@ -29,10 +29,11 @@ export function placeBands(strip: HTMLElement, bands: Band[], plot: uPlot): void
     }));
 }
 
-/** Labels beside the flags, in two rows; a label without room is only a hover title. */
+/** Labels beside the flags, or above them where another flag is in the way; a label without room is only a hover title. */
 export function placeMarks(flags: HTMLElement, marks: Mark[], plot: uPlot): void {
     const room = plot.width, ends = Array<number>(ROWS).fill(-Infinity), made: HTMLElement[] = [];
     const inside = marks.filter(mark => isInside(plot, mark.x, mark.x)), rows = Math.min(ROWS, marks.length);
+    const others = (mark: Mark, from: number, to: number) => inside.some(other => other !== mark && position(plot, other.x) > from - 5 && position(plot, other.x) < to + 5);
     flags.style.height = `${rows * LABEL_ROW + 2}px`;
     for (const mark of inside) {
         const x = position(plot, mark.x), width = Math.min(textWidth(mark.label, FONT, 600) + 1, LABEL_MOST, room - 16);
@@ -40,12 +41,12 @@ export function placeMarks(flags: HTMLElement, marks: Mark[], plot: uPlot): void
         const flag = h("i", { class: "flag", title: mark.label });
         flag.style.left = `${x.toFixed(1)}px`;
         made.push(flag);
-        const row = from < 0 ? -1 : ends.findIndex((end, at) => at < rows && Math.min(from, x - 6) >= end);
+        const row = from < 0 ? -1 : ends.findIndex((end, at) => at < rows && from >= end && (at > 0 || !others(mark, from, from + width)));
         if (row < 0) continue;
         const label = h("span", { class: "fault", title: mark.label }, mark.label);
         label.style.cssText = `left:${from.toFixed(1)}px;width:${Math.ceil(width)}px;bottom:${row * LABEL_ROW + 1}px`;
         made.push(label);
-        ends[row] = Math.max(from + width, x + 6) + 8;
+        ends[row] = from + width + 8;
     }
     fill(flags, made);
 }

@@ -236,17 +236,16 @@ static void json_is(const struct chart *charts, size_t count, const char *wanted
 {
     struct text json = {0}, bare = {0};
     chart_json_write(charts, count, &json);
-    for (const char *at = json.data; *at; at++) /* without indentation */
-        if (*at != '\n' && !(*at == ' ' && (at[1] == ' ' || at[-1] == ' ' || at[-1] == '\n')))
+    bool quoted = false;
+    for (const char *at = json.data; *at; at++) { /* without blanks between words */
+        quoted ^= *at == '"';
+        if (quoted || (*at != ' ' && *at != '\n'))
             text_putc(&bare, *at);
+    }
     assert_string_equal(bare.data, wanted);
     text_release(&json);
     text_release(&bare);
 }
-
-#define JSON_AXIS(title, low, high)                                                                \
-    "{\"title\": \"" title "\",\"label\": \"" title "\",\"unit\": \"\",\"low\": " low                        \
-    ",\"high\": " high ",\"factor\": 1,\"log\": false}"
 
 static void json_has_null_for_what_is_not_finite(void **state)
 {
@@ -263,11 +262,14 @@ static void json_has_null_for_what_is_not_finite(void **state)
     chart_add_measured(&chart, 0, 4, 2, 0.5, false);
     chart_add_measured(&chart, 0, 4, 3, NAN, true);
     json_is(&chart, 1,
-            "{\"title\": \"t\",\"hollow\": \"saturated\",\"x\": " JSON_AXIS("x", "0", "4")
-            ",\"categories\": [],\"bands\": [],\"marks\": [],\"panels\": [{\"height\": 0,\"y\": "
-            JSON_AXIS("y", "0", "4") ",\"groups\": [{\"name\": \"a\",\"style\": \"lines+points\","
-            "\"colour\": 0,\"shape\": 0,\"points\": [[0,3],[1,null],[2,null],[4,2,1.5,2.5],"
-            "[4,3,null,null,true]]}]}]}");
+            "{\"title\":\"t\",\"hollow\":\"saturated\","
+            "\"x\":{\"title\":\"x\",\"label\":\"x\",\"unit\":\"\",\"low\""
+            ":0,\"high\":4,\"factor\":1,\"log\":false},"
+            "\"categories\":[],\"bands\":[],\"marks\":[],\"panels\":[{\"height\":0,"
+            "\"y\":{\"title\":\"y\",\"label\":\"y\",\"unit\":\"\",\"low\""
+            ":0,\"high\":4,\"factor\":1,\"log\":false},"
+            "\"groups\":[{\"name\":\"a\",\"style\":\"lines+points\",\"colour\":0,\"shape\":0,"
+            "\"points\":[[0,3],[1,null],[2,null],[4,2,1.5,2.5],[4,3,null,null,true]]}]}]}");
     chart_release(&chart);
 }
 
@@ -285,16 +287,25 @@ static void json_has_categories_bands_and_marks_of_the_first_panel(void **state)
     chart_add_reference(&charts[1], "paper");
     chart_add_band(&charts[0], 1, 2, "compute", "1 s", 2);
     chart_add_mark(&charts[0], 1, "fault");
-    json_is(charts, 2,
-            "{\"title\": \"\",\"hollow\": \"\",\"x\": " JSON_AXIS("", "-0.5", "0.5")
-            ",\"categories\": [\"one\"],\"bands\": [{\"from\": 1,\"to\": 2,\"name\": \"compute\","
-            "\"detail\": \"1 s\",\"colour\": 2}],\"marks\": [{\"x\": 1,\"label\": \"fault\"}],"
-            "\"panels\": [{\"height\": 90,\"y\": " JSON_AXIS("", "0", "10")
-            ",\"groups\": [{\"name\": \"\",\"style\": \"bars\",\"colour\": 0,\"shape\": 0,"
-            "\"points\": [[0,8]]}]},{\"height\": 90,\"y\": " JSON_AXIS("", "0", "10")
-            ",\"groups\": [{\"name\": \"\",\"style\": \"stacked\",\"colour\": 0,\"shape\": 0,"
-            "\"points\": [[0,8]]},{\"name\": \"paper\",\"style\": \"points\",\"colour\": 6,"
-            "\"shape\": 5,\"points\": []}]}]}");
+    json_is(
+        charts, 2,
+        "{\"title\":\"\",\"hollow\":\"\","
+        "\"x\":{\"title\":\"\",\"label\":\"\",\"unit\":\"\",\"low\":-"
+        "0.5,\"high\":0.5,\"factor\":1,\"log\":false},"
+        "\"categories\":[\"one\"],"
+        "\"bands\":[{\"from\":1,\"to\":2,\"name\":\"compute\",\"detail\":\"1 s\",\"colour\":2}],"
+        "\"marks\":[{\"x\":1,\"label\":\"fault\"}],"
+        "\"panels\":[{\"height\":90,"
+        "\"y\":{\"title\":\"\",\"label\":\"\",\"unit\":\"\",\"low\":0"
+        ",\"high\":10,\"factor\":1,\"log\":false},"
+        "\"groups\":[{\"name\":\"\",\"style\":\"bars\",\"colour\":0,\"shape\":0,\"points\":[[0,8]]}"
+        "]},"
+        "{\"height\":90,"
+        "\"y\":{\"title\":\"\",\"label\":\"\",\"unit\":\"\",\"low\":0"
+        ",\"high\":10,\"factor\":1,\"log\":false},"
+        "\"groups\":[{\"name\":\"\",\"style\":\"stacked\",\"colour\":0,\"shape\":0,\"points\":[[0,"
+        "8]]},"
+        "{\"name\":\"paper\",\"style\":\"points\",\"colour\":6,\"shape\":5,\"points\":[]}]}]}");
     chart_release(&charts[0]);
     chart_release(&charts[1]);
 }
@@ -311,7 +322,8 @@ static void names_in_json_are_escaped(void **state)
     chart_add_band(&chart, 0, 1, hostile, "]]>", 0);
     chart_add_mark(&chart, 0, "\";}\\");
     chart_json_write(&chart, 1, &json);
-    assert_non_null(strstr(json.data, "('x')</script> & \\\"`touch x`\\\" \\u0001\\ufffd\\u000a\xc3\xa9\""));
+    assert_non_null(
+        strstr(json.data, "('x')</script> & \\\"`touch x`\\\" \\u0001\\ufffd\\u000a\xc3\xa9\""));
     assert_non_null(strstr(json.data, "\"\\\";}\\\\\""));
     markup_put(&markup, json.data); /* as a page contains it */
     assert_null(strpbrk(markup.data, "<>"));
@@ -326,9 +338,13 @@ static void a_chart_without_data_has_axes(void **state)
     (void)state;
     chart_init(&chart, "");
     json_is(&chart, 1,
-            "{\"title\": \"\",\"hollow\": \"\",\"x\": " JSON_AXIS("", "0", "1")
-            ",\"categories\": [],\"bands\": [],\"marks\": [],\"panels\": [{\"height\": 0,\"y\": "
-            JSON_AXIS("", "0", "1") ",\"groups\": []}]}");
+            "{\"title\":\"\",\"hollow\":\"\","
+            "\"x\":{\"title\":\"\",\"label\":\"\",\"unit\":\"\",\"low\":0"
+            ",\"high\":1,\"factor\":1,\"log\":false},"
+            "\"categories\":[],\"bands\":[],\"marks\":[],\"panels\":[{\"height\":0,"
+            "\"y\":{\"title\":\"\",\"label\":\"\",\"unit\":\"\",\"low\":0"
+            ",\"high\":1,\"factor\":1,\"log\":false},"
+            "\"groups\":[]}]}");
     chart_release(&chart);
 }
 

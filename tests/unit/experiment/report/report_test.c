@@ -96,7 +96,7 @@ static void a_page_has_all_sections(void **state)
 {
     static const char *const parts[] = {"The fabric",
                                         "Timeline",
-                                        "&quot;detail&quot;: &quot;105 ms&quot;",
+                                        "&quot;detail&quot;:&quot;105 ms&quot;",
                                         "Packets lost, by cause",
                                         "<td>dead node</td>",
                                         "latency.p99",
