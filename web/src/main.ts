@@ -45,6 +45,7 @@ class Page {
     private wanted: ViewAddress = parseAddress(location.hash);
 
     async start(): Promise<void> {
+        performance.mark("weft-start");
         if (this.wanted.token) {
             keepToken(this.wanted.token);
             history.replaceState(null, "", formatAddress(this.wanted));
@@ -61,6 +62,7 @@ class Page {
         }
         await this.restore(this.wanted);
         document.documentElement.dataset.ready = "yes";
+        performance.mark("weft-ready");
     }
 
     private connect(): void {
@@ -95,6 +97,7 @@ class Page {
     }
 
     private topologyChanged(): void {
+        performance.mark("weft-topology");
         const { info, fabric } = this.store;
         const name = info.name.split("/").pop() || info.name;
         document.title = `weft: ${name}`;

@@ -2,16 +2,16 @@
 //
 // The claims of fifteen.mjs, a real deadlock, hostile names, and the exported scenario, which `weft sim` must
 // repeat with the same trace hash. Prints TAP. Skipped without Chromium (fails if WEFT_TOOLS_REQUIRED is set).
-import { execFile, spawn } from "node:child_process";
+import { execFile } from "node:child_process";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { createInterface } from "node:readline";
 import { promisify } from "node:util";
 import { needBrowser, openBrowser, openPage } from "./browser.mjs";
 import { claim, finish, holds, same, until } from "./claims.mjs";
 import { Driver } from "./driver.mjs";
 import { fifteen, machines, scene } from "./fifteen.mjs";
+import { startWeft } from "./server.mjs";
 
 const weft = resolve(process.env.WEFT ?? "build/weft"), artefacts = resolve(process.argv[2] ?? "shots");
 needBrowser();
@@ -27,16 +27,10 @@ function open(file, ...options) {
 
 /** Starts a weft that prints the URL of its page, and opens the page. */
 async function start(...words) {
-    const server = spawn(weft, words, { stdio: ["ignore", "pipe", "pipe"] });
-    const ended = new Promise(done => server.on("exit", done));
-    const url = await new Promise((found, failed) => {
-        for (const output of [server.stdout, server.stderr])
-            createInterface(output).on("line", line => { const match = /http:\/\/\S+/.exec(line); if (match) found(match[0]); });
-        server.on("exit", code => failed(new Error(`weft ${words[0]} ended with ${code}`)));
-    });
+    const { url, stop } = await startWeft(weft, ...words);
     const page = await openPage(browser, url);
     const driver = new Driver(page, new URL(url).origin, new URLSearchParams(new URL(url).hash.slice(1)).get("token"));
-    return { page, driver, close: async () => { await page.context().close(); server.kill(); await ended; } };
+    return { page, driver, close: async () => { await page.context().close(); await stop(); } };
 }
 
 async function net(name, ...generate) {
