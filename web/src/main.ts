@@ -71,6 +71,7 @@ class Page {
         this.store.observe(delta => this.changed(delta));
         this.view.onSelect = selection => this.app.select(selection);
         this.view.onView = () => this.saveAddress();
+        this.view.onFigures = () => this.drawLegend();
         this.app.onSelection = () => this.selectionChanged();
         this.app.onTab = () => this.showTab();
         const colouring = byId<HTMLSelectElement>("colouring");
@@ -160,11 +161,11 @@ class Page {
     }
 
     private drawLegend(): void {
-        const { colouring } = this.view;
-        const rows = linkLegend(this.store.fabric, colouring).map(row => h("span", { class: "row", "data-step": row.label },
+        const { colouring, figures } = this.view;
+        const rows = linkLegend(this.store.fabric, colouring, figures).map(row => h("span", { class: "row", "data-step": row.label },
             swatch(row.colour), `${row.label} `, h("span", { class: "quiet number" }, count(row.count))));
         const waves = this.store.fabric.nodes.some(node => node.wave > 0);
-        fill(byId("legend"), h("span", { class: "title" }, TITLES[colouring]), rows,
+        fill(byId("legend"), h("span", { class: "title" }, figures ? "Paths, of the most on a link" : TITLES[colouring]), rows,
             waves && [["waiting", "tables wait"], ["written", "being written"], ["confirmed", "confirmed"]].map(([colour, label]) =>
                 h("span", { class: "row" }, swatch(colour, true), label)));
     }
