@@ -45,6 +45,7 @@ class Page {
     private wanted: ViewAddress = parseAddress(location.hash);
 
     async start(): Promise<void> {
+        performance.mark("weft-start");
         if (this.wanted.token) {
             keepToken(this.wanted.token);
             history.replaceState(null, "", formatAddress(this.wanted));
@@ -61,6 +62,7 @@ class Page {
         }
         await this.restore(this.wanted);
         document.documentElement.dataset.ready = "yes";
+        performance.mark("weft-ready");
     }
 
     private connect(): void {
@@ -69,6 +71,7 @@ class Page {
         this.store.observe(delta => this.changed(delta));
         this.view.onSelect = selection => this.app.select(selection);
         this.view.onView = () => this.saveAddress();
+        this.view.onFigures = () => this.drawLegend();
         this.app.onSelection = () => this.selectionChanged();
         this.app.onTab = () => this.showTab();
         const colouring = byId<HTMLSelectElement>("colouring");
@@ -95,6 +98,7 @@ class Page {
     }
 
     private topologyChanged(): void {
+        performance.mark("weft-topology");
         const { info, fabric } = this.store;
         const name = info.name.split("/").pop() || info.name;
         document.title = `weft: ${name}`;
@@ -157,11 +161,11 @@ class Page {
     }
 
     private drawLegend(): void {
-        const { colouring } = this.view;
-        const rows = linkLegend(this.store.fabric, colouring).map(row => h("span", { class: "row", "data-step": row.label },
+        const { colouring, figures } = this.view;
+        const rows = linkLegend(this.store.fabric, colouring, figures).map(row => h("span", { class: "row", "data-step": row.label },
             swatch(row.colour), `${row.label} `, h("span", { class: "quiet number" }, count(row.count))));
         const waves = this.store.fabric.nodes.some(node => node.wave > 0);
-        fill(byId("legend"), h("span", { class: "title" }, TITLES[colouring]), rows,
+        fill(byId("legend"), h("span", { class: "title" }, figures ? "Paths, of the most on a link" : TITLES[colouring]), rows,
             waves && [["waiting", "tables wait"], ["written", "being written"], ["confirmed", "confirmed"]].map(([colour, label]) =>
                 h("span", { class: "row" }, swatch(colour, true), label)));
     }

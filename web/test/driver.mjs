@@ -93,6 +93,15 @@ export class Driver {
     }
 }
 
+/** The titles of the circles of an SVG document, sorted; fails if it is not well-formed. Names H0, S1 … are left out. */
+export function svgTitles(page, svg) {
+    return page.evaluate(text => {
+        const document = new DOMParser().parseFromString(text, "image/svg+xml"), failure = document.querySelector("parsererror");
+        if (failure) throw new Error(failure.textContent);
+        return [...document.querySelectorAll("circle > title")].map(title => title.textContent).filter(title => !/^[HS]\d+$/.test(title)).sort();
+    }, svg);
+}
+
 /** The numbers of the legend, by label. */
 export async function legend(page) {
     const rows = await page.$$eval("#legend [data-step]", rows => rows.map(row => [row.dataset.step, Number(row.querySelector(".number").textContent.replaceAll(",", ""))]));

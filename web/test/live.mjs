@@ -2,16 +2,17 @@
 //
 // The claims of fifteen.mjs, a real deadlock, hostile names, and the exported scenario, which `weft sim` must
 // repeat with the same trace hash. Prints TAP. Skipped without Chromium (fails if WEFT_TOOLS_REQUIRED is set).
-import { execFile, spawn } from "node:child_process";
+import { execFile } from "node:child_process";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { createInterface } from "node:readline";
 import { promisify } from "node:util";
 import { needBrowser, openBrowser, openPage } from "./browser.mjs";
 import { claim, finish, holds, same, until } from "./claims.mjs";
-import { Driver } from "./driver.mjs";
+import { cabling, cablingNets, multicast, whatif } from "./compare.mjs";
+import { Driver, svgTitles } from "./driver.mjs";
 import { fifteen, machines, scene } from "./fifteen.mjs";
+import { startWeft } from "./server.mjs";
 
 const weft = resolve(process.env.WEFT ?? "build/weft"), artefacts = resolve(process.argv[2] ?? "shots");
 needBrowser();
@@ -27,16 +28,10 @@ function open(file, ...options) {
 
 /** Starts a weft that prints the URL of its page, and opens the page. */
 async function start(...words) {
-    const server = spawn(weft, words, { stdio: ["ignore", "pipe", "pipe"] });
-    const ended = new Promise(done => server.on("exit", done));
-    const url = await new Promise((found, failed) => {
-        for (const output of [server.stdout, server.stderr])
-            createInterface(output).on("line", line => { const match = /http:\/\/\S+/.exec(line); if (match) found(match[0]); });
-        server.on("exit", code => failed(new Error(`weft ${words[0]} ended with ${code}`)));
-    });
+    const { url, stop } = await startWeft(weft, ...words);
     const page = await openPage(browser, url);
     const driver = new Driver(page, new URL(url).origin, new URLSearchParams(new URL(url).hash.slice(1)).get("token"));
-    return { page, driver, close: async () => { await page.context().close(); server.kill(); await ended; } };
+    return { page, driver, close: async () => { await page.context().close(); await stop(); } };
 }
 
 async function net(name, ...generate) {
@@ -100,6 +95,24 @@ try {
     await claim("the page of machines has no errors", () => same(hypervisors.page.failures, []));
     await hypervisors.close();
 
+    const nets = cablingNets(), [planned, cabled] = ["plan", "cabled"].map(name => join(folder, name));
+    await writeFile(planned, nets.plan);
+    await writeFile(cabled, nets.actual);
+    const plan = await open(cabled, "--plan", planned);
+    // The exit status is 1: something differs.
+    await cabling(plan.driver, JSON.parse((await run(weft, ["topo", "diff", planned, cabled, "--json"]).catch(error => error)).stdout));
+    await shot(plan.page, "cabling");
+    await multicast(plan.driver);
+    await shot(plan.page, "multicast");
+    await claim("the page of cables and groups has no errors", () => same(plan.page.failures, []));
+    await plan.close();
+
+    const irregular = await net("irregular", "irregular", "12", "hosts=10"), questions = await open(irregular);
+    await whatif(questions.driver, "dfsssp", async engines =>
+        JSON.parse((await run(weft, ["route", irregular, "--compare", engines.join(), "--samples", "20", "--allow-cycles", "--json"])).stdout).engines);
+    await shot(questions.page, "whatif");
+    await questions.close();
+
     const fabric = await start("fabric", await net("fabric", "kary", "4", "2"), "--web", "0", "--", "sleep", "1000");
     await claim("weft fabric --web: faults by clicks; nothing of managers and of paused time is offered", async () => {
         const { driver, page } = fabric, { link } = await scene(driver);
@@ -112,10 +125,10 @@ try {
     });
     await fabric.close();
 
-    const names = ["<script>window.broken=1</script>", "<img src=x onerror=window.broken=1>"];
+    const names = ["<script>window.broken=1</script>", "<img src=x onerror=window.broken=1>", "';}&amp;]]>"];
     const plain = await run(weft, ["topo", "gen", "ring", "4"]);
     const hostile = join(folder, "hostile");
-    await writeFile(hostile, plain.stdout.replaceAll('"S0"', `"${names[0]}"`).replaceAll('"S1"', `"${names[1]}"`));
+    await writeFile(hostile, plain.stdout.replaceAll('"S0"', `"${names[0]}"`).replaceAll('"S1"', `"${names[1]}"`).replaceAll('"S2"', `"${names[2]}"`));
     const odd = await open(hostile);
     await claim("names with markup from the fabric are text", async () => {
         const { nodes } = await odd.driver.api("/topology");
@@ -125,6 +138,9 @@ try {
             await odd.driver.select("node", index);
             same(await odd.driver.text("#panel h2"), name, "title of the panel");
         }
+        await odd.driver.tab("export");
+        const svg = (await odd.driver.download(() => odd.page.click("#export-svg"))).data.toString();
+        same(await svgTitles(odd.page, svg), [...names].sort(), "titles of the circles in the SVG");
         same(await odd.page.evaluate(() => [window.broken ?? 0, document.querySelectorAll("body script, img").length]), [0, 1], "nothing ran");
     });
     await odd.close();

@@ -6,7 +6,7 @@ import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { needBrowser, openBrowser, openPage } from "./browser.mjs";
 import { claim, finish, holds, same, until } from "./claims.mjs";
-import { Driver } from "./driver.mjs";
+import { Driver, svgTitles } from "./driver.mjs";
 import { fifteen } from "./fifteen.mjs";
 import { serve, TOKEN } from "./mock.mjs";
 
@@ -46,16 +46,17 @@ const shot = (page, name) => page.screenshot({ path: join(artefacts, `${name}.pn
     await close();
 }
 {
-    const names = ["<script>window.broken=1</script>", '";}alert(1)//', "<img src=x onerror=window.broken=1>", "&lt;b&gt;"];
+    const names = ["<script>window.broken=1</script>", '";}alert(1)//', "<img src=x onerror=window.broken=1>", "&lt;b&gt;", "]]>&nosuch;\u0001\u001b[2J", "\ud800 half", "--><svg onload=window.broken=1>"];
     const { page, driver, close } = await open("ring8", {}, topology => names.forEach((name, at) => { topology.nodes.name[at] = name; }));
     await claim("names with markup are text, in the page and in the SVG", async () => {
         for (const at of names.keys()) {
             await driver.select("node", at);
-            same(await driver.text("#panel h2"), names[at], "title of the panel");
+            same(await page.locator("#panel h2").evaluate(title => title.textContent), names[at], "title of the panel");
         }
         await driver.tab("export");
         const svg = (await driver.download(() => page.click("#export-svg"))).data.toString();
         holds(!svg.includes("<script") && !svg.includes("<img"), "no markup in the SVG");
+        same(await svgTitles(page, svg), names.map(name => name.replace(/[\u0001\u001b\ud800]/g, "\ufffd")).sort(), "titles of the circles");
         same(await page.evaluate(() => [window.broken ?? 0, document.querySelectorAll("body script, img").length]), [0, 1], "nothing ran; one script in the page");
         await shot(page, "names");
     });

@@ -66,7 +66,7 @@ void layout_room_boxes(const struct rooms *rooms, uint32_t switches, struct layo
     double padding = room_padding(box);
     for (uint32_t i = 0; i < rooms->count; i++)
         frames[i] = (struct layout_box){INFINITY, INFINITY, -INFINITY, -INFINITY};
-    for (uint32_t i = 0; i < switches && rooms->count; i++) {
+    for (uint32_t i = 0; rooms->count && i < switches; i++) {
         if (rooms->of[i] < 0)
             continue;
         struct layout_box *frame = &frames[rooms->of[i]];

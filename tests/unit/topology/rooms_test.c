@@ -156,6 +156,25 @@ static void a_recognised_structure_comes_before_rooms(void **state)
     topology_release(&t);
 }
 
+static void a_network_without_rooms_has_no_frames(void **state)
+{
+    (void)state;
+    struct topology t;
+    struct graph graph;
+    struct layout layout = {0};
+    struct layout_box unchanged = {1, 2, 3, 4};
+    must_generate(&t, "ring 6", 1);
+    graph_init(&graph, &t);
+    layout_network(&t, &graph, &layout);
+    assert_int_equal(layout.rooms.count, 0);
+    layout_room_boxes(&layout.rooms, graph.switch_count, layout_box_size, layout.room_places,
+                      &unchanged);
+    assert_true(unchanged.left == 1 && unchanged.top == 4);
+    layout_release(&layout);
+    graph_release(&graph);
+    topology_release(&t);
+}
+
 static const char *draw(const struct topology *topology, bool by_rooms, struct text *dot)
 {
     struct drawing_limits limits = DRAWING_LIMITS;
@@ -206,6 +225,7 @@ int main(void)
         cmocka_unit_test(hostile_names_are_harmless),
         cmocka_unit_test(an_irregular_network_is_placed_by_rooms),
         cmocka_unit_test(a_recognised_structure_comes_before_rooms),
+        cmocka_unit_test(a_network_without_rooms_has_no_frames),
         cmocka_unit_test(a_drawing_has_a_frame_for_each_room),
         cmocka_unit_test(a_drawing_by_rooms_is_refused_without_rooms),
     };

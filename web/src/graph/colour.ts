@@ -117,22 +117,23 @@ export function loadColour(percent: number): string {
 
 export interface LegendRow { label: string; colour: string; count: number }
 
-/** The rows of the legend with the number of links of each; links that are down have a row of their own. */
-export function linkLegend(fabric: Fabric, colouring: Colouring): LegendRow[] {
-    if (colouring === "state") {
+/** The rows of the legend with the number of links of each; links that are down have a row of their own. `figures`, if
+ * they are shown instead of a colouring, are percentages. */
+export function linkLegend(fabric: Fabric, colouring: Colouring, figures: ((link: number) => number) | null): LegendRow[] {
+    if (colouring === "state" && !figures) {
         return STATES.map(({ label, colour, is }) => ({ label, colour, count: fabric.links.filter(is).length }))
             .filter(row => row.count > 0 || row.label === "active" || row.label === "down");
     }
-    const scale = steps(colouring);
+    const scale = figures ? LOAD : steps(colouring);
     const counts = new Array<number>(scale.length).fill(0);
     let down = 0;
     for (const link of fabric.links) {
         if (isDown(link)) { down++; continue; }
-        const value = figure(link, colouring);
+        const value = figures ? figures(link.index) : figure(link, colouring);
         counts[scale.findIndex(step => value < step.below)]++;
     }
     const rows = scale.map(({ label, colour }, at) => ({ label, colour, count: counts[at] }));
-    return [...(colouring === "vl" ? rows.filter(row => row.count > 0) : rows),
+    return [...(colouring === "vl" && !figures ? rows.filter(row => row.count > 0) : rows),
         { label: "down", colour: "bad", count: down }];
 }
 

@@ -161,6 +161,7 @@ export class Layers<Painted> {
         this.front.canvas.hidden = false;
         this.back.canvas.hidden = true;
         this.job = null;
+        if (!this.drawn) performance.mark("weft-picture");
         this.drawn = { projection, painted };
         this.transform(projection, wanted);
         this.drawOverlay(this.drawn);

@@ -29,8 +29,11 @@ export class GraphView {
     fabric!: Fabric;
     colouring: Colouring = "state";
     arrangement: Arrangement = "structure";
+    /** Percentages by link that are shown instead of the colouring. */
+    figures: ((link: number) => number) | null = null;
     onSelect: (selection: Selection) => void = () => {};
     onView: () => void = () => {};
+    onFigures: () => void = () => {};
     private readonly layers: Layers<Painted>;
     private trunks: FabricLink[] = [];
     private painted = NOTHING;
@@ -38,7 +41,6 @@ export class GraphView {
     private readonly marks = new Map<string, { links: Mark[]; nodes: NodeMark[] }>();
     private masters = new Set<number>();
     private rule: ((node: FabricNode) => string | null) | null = null;
-    private figures: ((link: number) => number) | null = null;
     private hovered = -1;
 
     constructor(private readonly container: HTMLElement) {
@@ -143,8 +145,10 @@ export class GraphView {
 
     /** Colours links by figures that are not the fabric's own (0 to 100 by link index); null: its own again. */
     showFigures(figures: ((link: number) => number) | null): void {
+        if (this.figures === figures) return;
         this.figures = figures;
         this.repaint();
+        this.onFigures();
     }
 
     themeChanged(): void {
