@@ -1,0 +1,48 @@
+/* The commands of a manager: those of `weft ctl`, which the live page offers too. */
+#ifndef WEFT_HOST_DAEMON_MANAGER_COMMAND_H
+#define WEFT_HOST_DAEMON_MANAGER_COMMAND_H
+
+#include "base/err.h"
+#include "base/text.h"
+#include "host/files/dumps.h"
+#include "perf/perf.h"
+#include "perf/report.h"
+#include "sm/sm.h"
+#include "vswitch/vswitch.h"
+
+#include <time.h>
+
+/* What the daemon lets clients see and change. */
+struct manager_access {
+    struct sm *sm; /* NULL: the manager has no port yet, and every request is refused */
+    struct vswitch *machines;
+    const struct perf *perf;
+    const char *engine, *place;
+    bool can_dump; /* it has a directory for dumps */
+    void (*list_problems)(void *daemon, uint64_t now, struct problems *problems);
+    /* The URL of the live page, with the token; -errno: there is none. */
+    int (*page_url)(void *daemon, char *url, size_t size, struct err *err);
+    void *daemon;
+};
+
+enum { COMMAND_WORDS_MOST = 8 };
+
+struct manager_command {
+    const struct manager_access *access;
+    struct sm *sm; /* that of `access` */
+    uint64_t now;
+    bool json;
+    const char *words[COMMAND_WORDS_MOST];
+    unsigned count;
+    /* Results beside the text. */
+    bool dump;                         /* the daemon shall write its dump */
+    struct dump_snapshot *snapshot;    /* tables to print instead of text, or NULL */
+    struct counter_snapshot *counters; /* or counters */
+};
+
+/* Returns 0, CTL_PENDING (host/socket/protocol.h), or -errno with the reason in `out`. */
+int manager_command_run(struct manager_command *command, struct text *out);
+/* A time of the day, by strftime(). */
+const char *manager_clock_text(time_t when, const char *format, char text[32]);
+
+#endif
