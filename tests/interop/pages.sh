@@ -3,7 +3,7 @@
 here=$(dirname "$(realpath "$0")")
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
-need curl python3 saquery
+need curl python3 saquery sminfo
 if ! python3 -c 'import yaml' 2>/dev/null; then need python3-yaml; fi
 
 "$WEFT" topo gen kary 2 3 >tree.net
@@ -140,6 +140,36 @@ assert len(receives) > 3
 PYTHON
 }
 claim "multicast groups are those of the administration, and their trees reach the members" groups_have_trees
+
+# 1,000 connections with half a request, half a body, or a stream that they do not read.
+slow_clients() { # fabric.out|sm.url: SMInfo, the page and an action are answered as before
+    local status=0
+    of "$1"
+    background python3 "$here/slow_connections.py" "${url#http://}" 1000 "$token" >slow.out 2>&1
+    wait_until 60 grep -q connected slow.out || { cat slow.out && return 1; }
+    for _ in 1 2 3 4 5; do
+        WEFT_ATTACH=H7 timeout 30 env LD_PRELOAD="$PRELOAD" sminfo >sminfo.out 2>&1 && contains SMINFO_MASTER sminfo.out &&
+            is state 'o["running"]' True && act "do=restore&link=$(switch_link)" && serves "$url/metrics" weft_build_info || status=1
+    done
+    stop "$background_id"
+    return "$status"
+}
+claim "1,000 slow connections to the page of a fabric delay nothing" slow_clients fabric.out
+claim "1,000 slow connections to the page of a manager delay neither SMInfo nor the page" slow_clients sm.url
+
+limits_hold() { # fabric.out|sm.url
+    of "$1"
+    local head=(-H "X-Weft-Token: $token")
+    head -c 70000 /dev/zero | tr '\0' x >large
+    [ "$(status_of "${head[@]}" --data-binary @large "$url/api/v1/actions")" = 413 ] &&
+        [ "$(status_of "${head[@]}" -H 'Host: evil.example' -d do=reroute "$url/api/v1/actions")" = 421 ] &&
+        [ "$(status_of "${head[@]}" -H 'Origin: http://evil.example' -d do=reroute "$url/api/v1/actions")" = 403 ] &&
+        [ "$(status_of "${head[@]}" -H 'Sec-Fetch-Site: cross-site' -d do=reroute "$url/api/v1/actions")" = 403 ] &&
+        [ "$(status_of -m 5 -H 'Host: evil.example' "$url/api/v1/events")" = 421 ] &&
+        [ "$(status_of -X DELETE "$url/api/v1/actions")" = 405 ]
+}
+claim "large and foreign requests to a fabric are refused" limits_hold fabric.out
+claim "large and foreign requests to a manager are refused" limits_hold sm.url
 
 refusals_change_nothing() {
     of sm.url
