@@ -5,9 +5,12 @@
 # scrape a second or more often. The machine is noisy: compare only ratios within one run, of the best times. The
 # processor time is that of the thread with the loop. Then SA queries are measured with and without 1,000 slow HTTP
 # connections.
-slow_connections=$(cd "$(dirname "$0")/../tests/interop" && pwd)/slow_connections.py
+here=$(cd "$(dirname "$0")" && pwd)
+slow_connections=$here/../tests/interop/slow_connections.py
 # shellcheck source=../tests/interop/fabrics.sh
 . "$(dirname "$0")/../tests/interop/fabrics.sh"
+# shellcheck source=bringup.sh
+. "$here/bringup.sh"
 : "${SA_CLIENT:?the path of sa_client}"
 hosts=${1:-5832} repeats=${2:-3}
 
@@ -15,7 +18,6 @@ hosts=${1:-5832} repeats=${2:-3}
 echo "fat tree of $hosts hosts"
 smaller() { awk -v a="$1" -v b="$2" 'BEGIN { print (a == "" || b < a) ? b : a }'; }
 address() { sed -nE 's#.* at (http://[^ ]*/metrics)$#\1#p' sm.log; }
-is_up() { grep -q ' up  *subnet up' sm.log; }
 value() { sed -nE "s/^$1 //p" scraped; }
 scrape_all_the_time() {
     wait_until 20 address_is_known
@@ -23,16 +25,10 @@ scrape_all_the_time() {
 }
 address_is_known() { [ -n "$(address)" ]; }
 
-bring_up_with() { # METRICS: on a new fabric; sets `ms` and `cpu_ms`
-    rm -f sm.log
-    weft_start fattree.net || exit
-    : >sm.log
-    background env LD_PRELOAD="$PRELOAD" "$WEFT" sm --log "$work/sm.log" --metrics "$1" >sm.out 2>&1
-    manager_id=$background_id
+bring_up_with() { # METRICS: sets `ms` and `cpu_ms`
+    begin_bring_up --metrics "$1"
     if [ "$1" != none ]; then background scrape_all_the_time; fi
-    wait_until 300 is_up || { tail sm.out sm.log && exit 1; }
-    cpu_ms=$(awk '{ printf "%.0f", $1 / 1e6 }' "/proc/$manager_id/task/$manager_id/schedstat")
-    ms=$(sed -nE 's/.* up +subnet up:.*; ([0-9.]+) ms \(discovery.*/\1/p' sm.log | head -n 1)
+    end_bring_up
     if [ "$1" != none ]; then stop "$background_id"; fi
 }
 

@@ -250,6 +250,30 @@ const char *topology_label(const struct topology *topology, uint32_t node)
     return topology_find(topology, n->description) == node ? n->description : n->name;
 }
 
+/* As topology_label() of each node, without a search for each. */
+const char **topology_labels(const struct topology *topology)
+{
+    size_t count = topology->nodes.count;
+    const char **labels = mem_alloc((count + 1) * sizeof *labels);
+    bool *shared = mem_zalloc(count + 1, sizeof *shared);
+    struct name_map first = {0};
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t other = name_map_add(&first, topology->nodes.items[i].description, i);
+        shared[i] = shared[other] = shared[other] || other != i;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        const struct topology_node *node = &topology->nodes.items[i];
+        bool may_be_other = strncmp(node->description, "0x", 2) == 0 ||
+                            name_map_get(&topology->by_name, node->description) != MAP_NONE;
+        labels[i] = may_be_other ? topology_label(topology, i)
+                    : shared[i]  ? node->name
+                                 : node->description;
+    }
+    name_map_release(&first);
+    mem_free(shared);
+    return labels;
+}
+
 void topology_node_key(const struct topology_node *node, char key[NODE_KEY_BYTES])
 {
     snprintf(key, NODE_KEY_BYTES, "%c-%016llx", "?HSR"[node->kind & 3],

@@ -122,6 +122,8 @@ static inline unsigned topology_port_number(const struct topology *topology, uin
 uint32_t topology_find(const struct topology *topology, const char *text);
 /* The description of a node if it is unique, else its name. */
 const char *topology_label(const struct topology *topology, uint32_t node);
+/* The labels of all nodes; the caller frees the array. */
+const char **topology_labels(const struct topology *topology);
 
 /* Reads the output of ibnetdiscover, 'ibnetdiscover --ports' or iblinkinfo, an opensm-subnet.lst or
  * a net file of ibsim. A text in memory cannot include files. Replaces the old contents; an error

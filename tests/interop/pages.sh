@@ -3,7 +3,7 @@
 here=$(dirname "$(realpath "$0")")
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
-need curl python3
+need curl python3 saquery sminfo
 if ! python3 -c 'import yaml' 2>/dev/null; then need python3-yaml; fi
 
 "$WEFT" topo gen kary 2 3 >tree.net
@@ -20,7 +20,8 @@ status_of() { curl -s -o /dev/null -w '%{http_code}' "$@"; }
 serves() { curl -sf "$1" >served.out && contains "$2" served.out; } # URL PATTERN
 act() { curl -sf -H "X-Weft-Token: $token" -d "$1" "$url/api/v1/actions"; }
 # value PATH EXPRESSION: of the object `o` that the API answers
-value() { curl -sf "$url/api/v1/$1" | python3 -c 'import json,sys; o=json.load(sys.stdin); print(eval(sys.argv[1]))' "$2"; }
+value() { curl -sf "$url/api/v1/$1" | json "$2"; }
+json() { python3 -c 'import json,sys; o=json.load(sys.stdin); print(eval(sys.argv[1]))' "$1"; } # EXPRESSION
 is() { [ "$(value "$1" "$2")" = "$3" ]; }
 
 as_described() {
@@ -57,7 +58,9 @@ counts_agree() {
     local nodes links
     nodes=$(value topology 'len(o["nodes"]["name"])') links=$(value topology 'len(o["links"]["a"])')
     of sm.url
-    is topology 'len(o["nodes"]["name"])' "$nodes" && is topology 'len(o["links"]["a"])' "$links" &&
+    [ "$("$WEFT" ctl --json --manager status | json 'o["switches"] + o["adapters"]')" = "$nodes" ] &&
+        [ "$("$WEFT" ctl --json --manager status | json 'o["links"]')" = "$links" ] &&
+        is topology 'len(o["nodes"]["name"])' "$nodes" && is topology 'len(o["links"]["a"])' "$links" &&
         is state 'o["managers"][0]["nodes"]' "$nodes" && is state 'o["managers"][0]["state"]' master
 }
 claim "fabric and manager show as many nodes and links" counts_agree
@@ -77,19 +80,116 @@ a_cut_link_is_seen_by_both() {
 claim "a link that is cut on the page of the fabric is seen on that of the manager" a_cut_link_is_seen_by_both
 
 a_link_is_disabled() {
-    local disabled='"disabled port" in [p["kind"] for p in o["problems"]]'
+    local disabled='"disabled port" in [p["kind"] for p in o["problems"]]' link
     of sm.url
-    act "do=cut&link=$(switch_link)" && wait_until 30 is state "$disabled" True &&
-        act "do=restore&link=$(switch_link)" && wait_until 30 is state "$disabled" False &&
+    link=$(switch_link)
+    act "do=cut&link=$link" && wait_until 30 is state "$disabled" True && wait_until 30 is state 'o["links"]' "[[$link, 1]]" &&
+        wait_until 30 is state 'len([p for p in o["problems"] if p["since"] > 0])' "$("$WEFT" ctl --json problems | json 'len(o)')" &&
+        act "do=restore&link=$link" && wait_until 30 is state "$disabled" False &&
         wait_until 30 is state 'o["links"]' '[]'
 }
 claim "a link is disabled and enabled on the page of the manager" a_link_is_disabled
 
+changes_have_phases() {
+    of sm.url
+    local before
+    before=$(value state 'o["changes"][-1]["id"]')
+    act do=reroute && wait_until 30 is state "[c[\"id\"] > $before and c[\"end\"] is not None for c in o[\"changes\"][-1:]]" '[True]' &&
+        is state '[c["finished"] and c["begin"] <= c["routing"] <= c["routed"] <= c["end"] for c in o["changes"][-1:]]' '[True]' &&
+        is state 'o["changes"][0]["sets"] > 0 and o["changes"][0]["blocks"] > 0 and o["changes"][0]["gets"] > 0' True &&
+        is state 'o["changes"][0]["cause"]' started && is state 'o["managers"][0]["change"]' None
+}
+claim "changes have a cause, phases and costs" changes_have_phases
+
+tables_are_compared() {
+    of sm.url
+    local first last
+    first=$(value tables/versions 'o["versions"][0]["id"]') last=$(value tables/versions 'o["versions"][-1]["id"]')
+    [ "$first" -lt "$last" ] && is "tables/compare?a=$first&b=$first" 'o["entries"]' 0 || return
+    act "do=cut&link=$(switch_link)" && wait_until 30 is tables/versions "o[\"versions\"][-1][\"id\"] > $last" True || return
+    last=$(value tables/versions 'o["versions"][-1]["id"]')
+    is "tables/compare?a=$first&b=$last" 'o["entries"] > 0 and len(o["switches"]) > 0 and len(o["links"]) > 0' True &&
+        [ "$(value tables/versions 'o["versions"][0]["entries"]')" = "$("$WEFT" ctl --json routes | json 'sum(len(s["entries"]) for s in o)')" ] &&
+        [ "$(status_of "$url/api/v1/tables/compare?a=$first&b=9999")" = 404 ] &&
+        [ "$(status_of "$url/api/v1/tables/compare?a=$first")" = 400 ] &&
+        act "do=restore&link=$(switch_link)" && wait_until 30 is state 'o["links"]' '[]'
+}
+claim "tables of two versions are compared" tables_are_compared
+
+# The members that the client printed, and a tree that has the link of every member that receives.
+groups_have_trees() {
+    of sm.url
+    WEFT_ATTACH=H1 timeout 30 env LD_PRELOAD="$PRELOAD" "$SA_CLIENT" groups 3 1 >groups.out 2>&1 || { cat groups.out && return 1; }
+    [ "$(value groups 'o["total"]')" = "$(LD_PRELOAD=$PRELOAD saquery -g | grep -c MGID)" ] &&
+        is groups 'len(o["groups"]) == o["total"]' True &&
+        [ "$(value groups 'sum(len(g["members"]) for g in o["groups"])')" = "$(cut -d ' ' -f 1,2 groups.out | sort -u | wc -l)" ] &&
+        wait_until 30 trees_reach_members
+}
+trees_reach_members() {
+    curl -sf "$url/api/v1/groups" >groups.json && curl -sf "$url/api/v1/topology" >topology.json && python3 - <<'PYTHON'
+import json
+topology = json.load(open("topology.json"))
+ends = [{a, b} for a, b in zip(topology["links"]["a"], topology["links"]["b"])]
+node_of = {int(guid, 16) + 1: node for node, guid in enumerate(topology["nodes"]["guid"])} # of the port GUID of a host
+receives = {(int(mlid, 16), node_of[int(guid, 16)]) for mlid, guid, state in map(str.split, open("groups.out")) if state == "1"}
+for group in json.load(open("groups.json"))["groups"]:
+    members = {node for mlid, node in receives if mlid == group["mlid"]}
+    assert members <= set(group["members"]), group
+    assert len(members) < 2 or members <= set().union(*(ends[link] for link in group["links"])), group
+assert len(receives) > 3
+PYTHON
+}
+claim "multicast groups are those of the administration, and their trees reach the members" groups_have_trees
+
+# 1,000 connections with half a request, half a body, or a stream that they do not read.
+slow_clients() { # fabric.out|sm.url: SMInfo, the page and an action are answered as before
+    local status=0
+    of "$1"
+    background python3 "$here/slow_connections.py" "${url#http://}" 1000 "$token" >slow.out 2>&1
+    wait_until 60 grep -q connected slow.out || { cat slow.out && return 1; }
+    for _ in 1 2 3 4 5; do
+        WEFT_ATTACH=H7 timeout 30 env LD_PRELOAD="$PRELOAD" sminfo >sminfo.out 2>&1 && contains SMINFO_MASTER sminfo.out &&
+            is state 'o["running"]' True && act "do=restore&link=$(switch_link)" && serves "$url/metrics" weft_build_info || status=1
+    done
+    stop "$background_id"
+    return "$status"
+}
+claim "1,000 slow connections to the page of a fabric delay nothing" slow_clients fabric.out
+claim "1,000 slow connections to the page of a manager delay neither SMInfo nor the page" slow_clients sm.url
+
+limits_hold() { # fabric.out|sm.url
+    of "$1"
+    local head=(-H "X-Weft-Token: $token")
+    head -c 70000 /dev/zero | tr '\0' x >large
+    [ "$(status_of "${head[@]}" --data-binary @large "$url/api/v1/actions")" = 413 ] &&
+        [ "$(status_of "${head[@]}" -H 'Host: evil.example' -d do=reroute "$url/api/v1/actions")" = 421 ] &&
+        [ "$(status_of "${head[@]}" -H 'Origin: http://evil.example' -d do=reroute "$url/api/v1/actions")" = 403 ] &&
+        [ "$(status_of "${head[@]}" -H 'Sec-Fetch-Site: cross-site' -d do=reroute "$url/api/v1/actions")" = 403 ] &&
+        [ "$(status_of -m 5 -H 'Host: evil.example' "$url/api/v1/events")" = 421 ] &&
+        [ "$(status_of -X DELETE "$url/api/v1/actions")" = 405 ]
+}
+claim "large and foreign requests to a fabric are refused" limits_hold fabric.out
+claim "large and foreign requests to a manager are refused" limits_hold sm.url
+
+refusals_change_nothing() {
+    of sm.url
+    local body
+    for body in do=cut do=cut\&link=99999 do=cut\&link=-1 do=kill-manager do= x=1 do=vm-start do=vm-move\&name=x\&node=999999 \
+        do=vm-move\&name=nobody do=handover "do=vm-start&name=$(printf 'n%.0s' {1..300})"; do
+        case $(status_of -H "X-Weft-Token: $token" -d "$body" "$url/api/v1/actions") in
+        400 | 409) ;;
+        *) echo "not refused: $body" && return 1 ;;
+        esac
+    done
+    is state 'o["links"]' '[]'
+}
+claim "actions that are not possible are refused and change nothing" refusals_change_nothing
+
 # Other managers, on a fabric of their own. A free port is one that a program has just closed.
 free_port() { python3 -c 'import socket; s = socket.create_server(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
-another_fabric() {
-    background "$WEFT" fabric tree.net --socket "$work/second" >second.out 2>&1
-    export WEFT_SOCKET=$work/second
+another_fabric() { # NET
+    background "$WEFT" fabric "$1" --socket "$work/$1.socket" >second.out 2>&1
+    export WEFT_SOCKET=$work/$1.socket
     serving "$background_id" 30 grep -q serving second.out
 }
 second_starts() { # OPTION...: its log is second.log
@@ -144,15 +244,43 @@ no_page() { second_starts && exits_with 2 "$WEFT" ctl page >page.out 2>&1 && con
 default_of() { "$WEFT" sm "$@" --print-config >config.out 2>&1 && sed -nE 's/^(web|metrics) //p' config.out | sort -u | tr '\n' ' '; }
 values_are_optional() {
     [ "$(default_of --web --metrics)" = '9933 ' ] && [ "$(default_of --metrics 9934 --web)" = '9933 9934 ' ] &&
-        [ "$(default_of --web=[::1]:80 --metrics unix:/run/weft.http)" = '[::1]:80 unix:/run/weft.http ' ] &&
+        [ "$(default_of "--web=[::1]:80" --metrics unix:/run/weft.http)" = '[::1]:80 unix:/run/weft.http ' ] &&
         [ "$(default_of --web none)" = 'none ' ] && exits_with 2 "$WEFT" sm --web 9933x >config.out 2>&1 && contains 'web: .9933x' config.out &&
         [ "$(grep -o 'http://[^/]*' fabric.out | sort -u | wc -l)" = 1 ]
 }
 claim "the addresses of page and metrics have defaults" values_are_optional
 
-another_fabric || exit
+another_fabric tree.net || exit
 claim "a page and metrics at the same address have one listener" one_address
 claim "metrics at an address of their own: nothing else is served there" two_addresses
 claim "an address in use does not stop the manager, which serves its page there later" busy_address
 claim "the token may come from a file that only its owner can read" token_of_a_file
 claim "a manager without a page says so" no_page
+
+# Machines and partitions.
+"$WEFT" topo gen kary 2 3 --vfs 2 >cloud.net
+printf '%s\n' 'Default=0x7fff, ipoib : ALL=full;' 'storage=0x0123 : ALL=limited, SELF=full;' >partitions.conf
+machines_are() { is state "[(v[\"name\"], v[\"state\"]) for v in o[\"vms\"]]" "$1"; }
+machines_move() {
+    local other
+    is info '"vms" in o["capabilities"] and "partitions" in o["capabilities"]' True && is state 'len(o["hypervisors"])' 8 || return
+    act do=vm-start\&name=web1 && wait_until 30 machines_are "[('web1', 'running')]" || return
+    other=$(value state '[h for h in o["hypervisors"] if h != o["vms"][0]["node"]][-1]')
+    act "do=vm-move&name=web1&node=$other" && wait_until 30 is state 'o["vms"][0]["node"]' "$other" &&
+        wait_until 30 machines_are "[('web1', 'running')]" || return
+    [ "$("$WEFT" ctl --json vm list | json 'len(o)')" = "$(value state 'len(o["vms"])')" ] &&
+        [ "$("$WEFT" ctl --json vm show web1 | json 'o["lid"]')" = "$(value state 'o["vms"][0]["lid"]')" ] &&
+        [ "$("$WEFT" ctl --json vm show web1 | json 'o["hypervisor"]')" = "$(value topology "o[\"nodes\"][\"name\"][$other]")" ] &&
+        act do=vm-stop\&name=web1 && wait_until 30 machines_are '[]'
+}
+partitions_have_members() { # 8 hosts with 2 functions
+    is partitions '[(p["pkey"], p["name"]) for p in o["partitions"]]' "[(291, 'storage'), (32767, 'Default')]" &&
+        is partitions 'len(o["partitions"][0]["full"]), len(o["partitions"][0]["limited"])' '(1, 23)' &&
+        is partitions 'len(o["partitions"][1]["full"])' 24
+}
+another_fabric cloud.net || exit
+second_starts --web 0 --partitions partitions.conf || exit
+"$WEFT" ctl page >second.url && of second.url
+claim "the API of a manager with machines and partitions is as docs/api/openapi.yaml describes it" as_described second.url
+claim "machines start, move and stop on the page" machines_move
+claim "partitions have the members that the P_Key tables give" partitions_have_members

@@ -97,8 +97,8 @@ export interface Machine {
     node: number | null;
     state: string;
     lid: number;
-    moves: number;
-    smps: number;
+    moves?: number;
+    smps?: number;
     downtime: number | null;
 }
 

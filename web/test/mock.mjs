@@ -150,7 +150,7 @@ export class Mock {
 
     info() {
         return { what: "live", version: "mock", name: this.name, seed: 1, generation: this.topology.generation, engines: ["updn", "minhop", "nue"],
-            capabilities: ["time", "links", "switches", "managers", "path", "tables", "history", "seek", "deadlock", "whatif", "engine", "vms", "partitions", "groups", "cabling", "scenario", "pcap", "traffic"] };
+            capabilities: ["time", "links", "faults", "switches", "managers", "reroute", "path", "tables", "history", "seek", "deadlock", "whatif", "engine", "vms", "partitions", "groups", "memberships", "cabling", "scenario", "pcap", "traffic"] };
     }
 
     path(from, to) {

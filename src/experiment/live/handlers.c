@@ -30,9 +30,9 @@ static void get_info(void *context, const struct http_request *request,
                      struct http_response *response)
 {
     static const char *const capabilities[] = {
-        "time",     "links", "switches", "managers", "path",   "tables",
-        "history",  "seek",  "deadlock", "whatif",   "engine", "partitions",
-        "scenario", "pcap",  "traffic",  "groups",   "cabling"};
+        "time",    "links",    "switches", "managers", "path",       "tables",     "history",
+        "seek",    "deadlock", "whatif",   "engine",   "partitions", "scenario",   "pcap",
+        "traffic", "groups",   "cabling",  "faults",   "reroute",    "memberships"};
     const struct live *live = context;
     const struct setup *setup = live_session_setup(&live->session);
     struct json json = {.out = &response->body};

@@ -8,7 +8,6 @@
 
 #include "subnet/groups.h"
 
-#include <arpa/inet.h>
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -208,12 +207,12 @@ int memberships_put_rules(const struct watch *watch, const struct painted_partit
 
 /* ---- multicast groups ---- */
 
-/* The links by which switches forward packets of a group; each link once. */
-static void write_tree(const struct watch *watch, unsigned mlid, struct json *json)
+/* The links by which switches forward packets of a group. */
+static void find_tree(const struct watch *watch, unsigned mlid, bool *used)
 {
     const struct setup *setup = live_session_setup(watch->session);
     const struct topology *topology = &setup->topology;
-    bool *used = mem_zalloc(watch->view.links.count + 1, sizeof *used);
+    memset(used, 0, watch->view.links.count * sizeof *used);
     for (uint32_t node = 0; node < topology->nodes.count; node++) {
         const struct topology_node *entry = &topology->nodes.items[node];
         for (unsigned port = 1; entry->kind == NODE_SWITCH && port <= entry->port_count; port++) {
@@ -222,37 +221,30 @@ static void write_tree(const struct watch *watch, unsigned mlid, struct json *js
                 used[link] = true;
         }
     }
-    json_begin_array(json, "links");
-    for (uint32_t i = 0; i < watch->view.links.count; i++)
-        if (used[i])
-            json_unsigned(json, NULL, i);
-    json_end_array(json);
-    mem_free(used);
 }
 
 void memberships_write_groups(const struct watch *watch, struct text *out)
 {
     const struct setup *setup = live_session_setup(watch->session);
+    uint32_t nodes = (uint32_t)setup->topology.nodes.count, links = watch->view.links.count;
+    bool *members = mem_zalloc(nodes + 1, sizeof *members);
+    bool *tree = mem_zalloc(links + 1, sizeof *tree);
     struct json json = {.out = out};
     json_begin_object(&json, NULL);
     json_begin_array(&json, "groups");
     for (size_t i = 0; setup->groups && i < setup->groups->all.count; i++) {
         const struct group *group = setup->groups->all.items[i];
-        char mgid[INET6_ADDRSTRLEN];
-        inet_ntop(AF_INET6, group->mgid, mgid, sizeof mgid);
-        json_begin_object(&json, NULL);
-        json_unsigned(&json, "mlid", group->mlid);
-        json_string(&json, "mgid", mgid);
-        json_begin_array(&json, "members");
+        memset(members, 0, nodes * sizeof *members);
         for (size_t j = 0; j < group->members.count; j++) {
             uint32_t node = map_get(&setup->topology.by_guid, group->members.items[j].guid);
             if (node != MAP_NONE)
-                json_unsigned(&json, NULL, node);
+                members[node] = true;
         }
-        json_end_array(&json);
-        write_tree(watch, group->mlid, &json);
-        json_end_object(&json);
+        find_tree(watch, group->mlid, tree);
+        api_group_write(group->mlid, group->mgid, members, nodes, tree, links, &json);
     }
     json_end_array(&json);
     json_end_object(&json);
+    mem_free(members);
+    mem_free(tree);
 }

@@ -2,68 +2,24 @@
 
 #include "base/time.h"
 
-enum { NO_PORT = 0xFF };
-#define VERSIONS_BYTES ((size_t)64 << 20) /* of tables that are kept; the last two always are */
-
-/* ---- collecting ---- */
-
-static void drop_first(struct versions *versions)
-{
-    mem_free(versions->items.items[0].ports);
-    mem_free(versions->items.items[0].cause);
-    vec_remove(&versions->items, 0);
-}
-
 void versions_begin(struct versions *versions, const struct watch *watch)
 {
     const struct topology *topology = &live_session_setup(watch->session)->topology;
     versions_release(versions);
     for (uint32_t i = 0; i < topology->nodes.count; i++)
         if (topology->nodes.items[i].kind == NODE_SWITCH)
-            vec_push(&versions->switches, i);
+            vec_push(&versions->all.switches, i);
 }
 
 void versions_release(struct versions *versions)
 {
-    while (versions->items.count)
-        drop_first(versions);
-    vec_release(&versions->items);
-    vec_release(&versions->switches);
-    *versions = (struct versions){0};
+    api_versions_release(&versions->all);
+    versions->changes_seen = 0;
 }
 
-static uint8_t entry_of(const struct version *version, size_t at, uint32_t lid)
+static const uint8_t *table_of(const void *fabric, uint32_t node, unsigned *top)
 {
-    return lid < version->stride ? version->ports[at * version->stride + lid] : NO_PORT;
-}
-
-static void copy_tables(const struct versions *versions, const struct fabric *fabric,
-                        struct version *version)
-{
-    unsigned top;
-    for (size_t i = 0; i < versions->switches.count; i++)
-        if (fabric_linear_table(fabric, versions->switches.items[i], &top) &&
-            top + 1 > version->stride)
-            version->stride = top + 1;
-    size_t bytes = versions->switches.count * version->stride;
-    version->ports = mem_alloc(bytes + 1);
-    memset(version->ports, NO_PORT, bytes);
-    for (size_t i = 0; i < versions->switches.count; i++) {
-        const uint8_t *table = fabric_linear_table(fabric, versions->switches.items[i], &top);
-        if (table)
-            memcpy(version->ports + i * version->stride, table, top + 1);
-    }
-    for (size_t i = 0; i < bytes; i++)
-        version->entries += version->ports[i] != NO_PORT;
-}
-
-static uint64_t count_changed(const struct version *a, const struct version *b, size_t at)
-{
-    uint32_t stride = a->stride > b->stride ? a->stride : b->stride;
-    uint64_t changed = 0;
-    for (uint32_t lid = 0; lid < stride; lid++)
-        changed += entry_of(a, at, lid) != entry_of(b, at, lid);
-    return changed;
+    return fabric_linear_table(fabric, node, top);
 }
 
 static uint32_t find_manager(const struct setup *setup, const char *who)
@@ -101,120 +57,30 @@ void versions_read(struct versions *versions, const struct watch *watch)
     const struct run_record_change *change =
         ended == versions->changes_seen ? NULL : last_finished(setup);
     versions->changes_seen = ended;
-    if (!change ||
-        (versions->items.count &&
-         versions->items.items[versions->items.count - 1].t_ns == time_ns_floor(change->end)))
+    if (!change || (versions->all.items.count &&
+                    versions->all.items.items[versions->all.items.count - 1].t_ns ==
+                        time_ns_floor(change->end)))
         return;
     uint32_t manager = find_manager(setup, change->who);
-    struct version version = {
-        .id = ++versions->last_id,
+    const struct api_version about = {
         .t_ns = time_ns_floor(change->end),
         .manager = manager,
         .engine = manager < setup->instances.count
                       ? setup->instances.items[manager]->config.sm.engine->name
                       : "",
-        .cause = mem_strdup(change->cause),
+        .cause = (char *)(uintptr_t)change->cause,
     };
-    copy_tables(versions, setup->fabric, &version);
-    const struct version *before =
-        versions->items.count ? &versions->items.items[versions->items.count - 1] : NULL;
-    for (size_t i = 0; i < versions->switches.count && before; i++)
-        version.changed += count_changed(before, &version, i);
-    size_t bytes = versions->switches.count * version.stride + 1;
-    while (versions->items.count > 1 && (versions->items.count + 1) * bytes > VERSIONS_BYTES)
-        drop_first(versions);
-    vec_push(&versions->items, version);
+    api_versions_add(&versions->all, &about, table_of, setup->fabric);
 }
-
-/* ---- JSON ---- */
 
 void versions_write(const struct versions *versions, struct text *out)
 {
-    struct json json = {.out = out};
-    json_begin_object(&json, NULL);
-    json_begin_array(&json, "versions");
-    for (size_t i = 0; i < versions->items.count; i++) {
-        const struct version *version = &versions->items.items[i];
-        json_begin_object(&json, NULL);
-        json_unsigned(&json, "id", version->id);
-        json_unsigned(&json, "t", version->t_ns);
-        json_unsigned(&json, "manager", version->manager);
-        json_string(&json, "engine", version->engine);
-        json_string(&json, "cause", version->cause);
-        json_unsigned(&json, "entries", version->entries);
-        json_unsigned(&json, "changed", version->changed);
-        json_end_object(&json);
-    }
-    json_end_array(&json);
-    json_end_object(&json);
+    api_versions_write(&versions->all, out);
 }
 
-/* Destinations of a switch by output port. */
-static void count_ports(const struct version *version, size_t at, uint32_t *count)
+bool versions_compare(const struct versions *versions, const struct watch *watch, uint64_t a,
+                      uint64_t b, struct text *out)
 {
-    memset(count, 0, 256 * sizeof *count);
-    for (uint32_t lid = 0; lid < version->stride; lid++)
-        count[entry_of(version, at, lid)]++;
-}
-
-static void write_moved_links(const struct versions *versions, const struct watch *watch,
-                              const struct version *a, const struct version *b, struct json *json)
-{
-    const struct topology *topology = &live_session_setup(watch->session)->topology;
-    uint32_t before[256], after[256];
-    json_begin_array(json, "links");
-    for (size_t i = 0; i < versions->switches.count; i++) {
-        const struct topology_node *node = &topology->nodes.items[versions->switches.items[i]];
-        count_ports(a, i, before);
-        count_ports(b, i, after);
-        for (unsigned number = 1; number <= node->port_count; number++) {
-            uint32_t port = node->first_port + number, link = watch->view.links.of_port[port];
-            if (link == TOPOLOGY_NONE || before[number] == after[number])
-                continue;
-            json_begin_array(json, NULL);
-            json_unsigned(json, NULL, link);
-            json_unsigned(json, NULL, api_link_direction(&watch->view.links, port));
-            json_unsigned(json, NULL, before[number]);
-            json_unsigned(json, NULL, after[number]);
-            json_end_array(json);
-        }
-    }
-    json_end_array(json);
-}
-
-static const struct version *find_version(const struct versions *versions, uint64_t id)
-{
-    for (size_t i = 0; i < versions->items.count; i++)
-        if (versions->items.items[i].id == id)
-            return &versions->items.items[i];
-    return NULL;
-}
-
-bool versions_compare(const struct versions *versions, const struct watch *watch, uint64_t a_id,
-                      uint64_t b_id, struct text *out)
-{
-    const struct version *a = find_version(versions, a_id), *b = find_version(versions, b_id);
-    struct json json = {.out = out};
-    uint64_t sum = 0;
-    if (!a || !b)
-        return false;
-    json_begin_object(&json, NULL);
-    json_unsigned(&json, "a", a_id);
-    json_unsigned(&json, "b", b_id);
-    json_begin_array(&json, "switches");
-    for (size_t i = 0; i < versions->switches.count; i++) {
-        uint64_t changed = count_changed(a, b, i);
-        if (!changed)
-            continue;
-        sum += changed;
-        json_begin_array(&json, NULL);
-        json_unsigned(&json, NULL, versions->switches.items[i]);
-        json_unsigned(&json, NULL, changed);
-        json_end_array(&json);
-    }
-    json_end_array(&json);
-    json_unsigned(&json, "entries", sum);
-    write_moved_links(versions, watch, a, b, &json);
-    json_end_object(&json);
-    return true;
+    return api_versions_compare(&versions->all, &live_session_setup(watch->session)->topology,
+                                &watch->view.links, versions->all.switches.items, a, b, out);
 }

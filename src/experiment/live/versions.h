@@ -5,22 +5,9 @@
 
 #include "experiment/live/watch.h"
 
-struct version {
-    uint32_t id; /* from 1 */
-    uint64_t t_ns;
-    uint32_t manager;
-    const char *engine; /* a constant */
-    char *cause;
-    uint64_t entries, changed;
-    uint32_t stride;
-    uint8_t *ports; /* [switch of the topology, in order][LID] */
-};
-
 struct versions {
-    VEC(struct version) items;
-    VEC(uint32_t) switches; /* nodes */
-    size_t changes_seen;    /* of the record */
-    uint32_t last_id;
+    struct api_versions all; /* switches by node */
+    size_t changes_seen;     /* of the record */
 };
 
 void versions_begin(struct versions *versions, const struct watch *watch);

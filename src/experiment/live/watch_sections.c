@@ -5,21 +5,10 @@
 
 enum { CHANGES_SHOWN = 20, PROBLEMS_SHOWN = 200 };
 
-static void put_id(struct json *json, const char *key, uint32_t id)
-{
-    if (id == TOPOLOGY_NONE)
-        json_null(json, key);
-    else
-        json_unsigned(json, key, id);
-}
-
 /* A time of the record, where 0 means that there is none. */
-static void put_time(struct json *json, const char *key, uint64_t ps)
+static uint64_t time_of(uint64_t ps)
 {
-    if (ps == 0 || ps == TIME_NEVER)
-        json_null(json, key);
-    else
-        json_unsigned(json, key, time_ns_floor(ps));
+    return ps == 0 || ps == TIME_NEVER ? API_NONE : time_ns_floor(ps);
 }
 
 /* ---- managers ---- */
@@ -38,21 +27,22 @@ static void write_manager(const struct setup *setup, size_t index, struct json *
     const struct setup_instance *instance = setup->instances.items[index];
     const struct sm *sm = setup_manager(setup, index);
     struct sm_progress progress = sm ? sm_progress(sm) : (struct sm_progress){.phase = "idle"};
-    json_begin_object(json, NULL);
-    json_unsigned(json, "id", index);
-    json_unsigned(json, "node", setup->topology.ports.items[setup->places.items[index].port].node);
-    json_string(json, "name", instance->name);
-    json_string(json, "state", sm ? states[sm_state(sm)] : "dead");
-    json_string(json, "phase", progress.phase);
-    json_unsigned(json, "wave", progress.wave);
-    json_unsigned(json, "waves", progress.waves);
-    json_bool(json, "draining", progress.draining);
-    json_unsigned(json, "priority", instance->config.sm.priority);
-    json_string(json, "engine", instance->config.sm.engine->name);
-    json_bool(json, "settled", sm && sm_is_settled(sm));
-    json_unsigned(json, "nodes", sm ? count_nodes(sm_subnet(sm)) : 0);
-    put_id(json, "change", instance->open ? (uint32_t)instance->change : TOPOLOGY_NONE);
-    json_end_object(json);
+    const struct api_manager manager = {
+        .id = index,
+        .node = setup->topology.ports.items[setup->places.items[index].port].node,
+        .name = instance->name,
+        .state = sm ? states[sm_state(sm)] : "dead",
+        .phase = progress.phase,
+        .wave = progress.wave,
+        .waves = progress.waves,
+        .draining = progress.draining,
+        .priority = instance->config.sm.priority,
+        .engine = instance->config.sm.engine->name,
+        .settled = sm && sm_is_settled(sm),
+        .nodes = sm ? count_nodes(sm_subnet(sm)) : 0,
+        .change = instance->open ? instance->change : API_NONE,
+    };
+    api_manager_write(&manager, json);
 }
 
 static void write_managers(struct watch *watch)
@@ -85,21 +75,22 @@ static void write_change(const struct setup *setup, size_t index, struct json *j
                                                 setup->instances.items[manager]->change == index
                                             ? setup->instances.items[manager]
                                             : NULL;
-    json_begin_object(json, NULL);
-    json_unsigned(json, "id", index);
-    json_unsigned(json, "manager", manager);
-    json_string(json, "cause", change->cause);
-    put_time(json, "fault", change->tied ? change->fault : 0);
-    json_unsigned(json, "begin", time_ns_floor(change->begin));
-    put_time(json, "routing", change->routing);
-    put_time(json, "routed", change->routed);
-    put_time(json, "end", open ? 0 : change->end);
-    json_bool(json, "finished", change->finished);
-    json_unsigned(json, "gets", open ? open->smps.gets : change->gets);
-    json_unsigned(json, "sets", open ? open->smps.sets : change->sets);
-    json_unsigned(json, "blocks", open ? open->smps.blocks : change->blocks);
-    json_unsigned(json, "draining", time_ns_floor(change->draining));
-    json_end_object(json);
+    const struct api_change shown = {
+        .id = index,
+        .manager = manager,
+        .cause = change->cause,
+        .fault = time_of(change->tied ? change->fault : 0),
+        .begin = time_ns_floor(change->begin),
+        .routing = time_of(change->routing),
+        .routed = time_of(change->routed),
+        .end = time_of(open ? 0 : change->end),
+        .finished = change->finished,
+        .gets = open ? open->smps.gets : change->gets,
+        .sets = open ? open->smps.sets : change->sets,
+        .blocks = open ? open->smps.blocks : change->blocks,
+        .draining_ns = time_ns_floor(change->draining),
+    };
+    api_change_write(&shown, json);
 }
 
 static void write_changes(struct watch *watch)
@@ -158,19 +149,12 @@ static void write_problems(struct watch *watch)
     json_begin_array(&json, NULL);
     for (size_t i = 0; i < problems.items.count && i < PROBLEMS_SHOWN; i++) {
         const struct problem *problem = &problems.items.items[i];
-        struct api_place place = api_place_of(&watch->view.places, problem->place);
-        const char *other = strchr(problem->text, '('); /* "its link is down (leaf3 port 7)" */
-        if (place.link == TOPOLOGY_NONE && other)
-            place.link = api_place_of(&watch->view.places, other + 1).link;
-        json_begin_object(&json, NULL);
-        json_string(&json, "kind", problem_kind_name(problem->kind));
-        json_string(&json, "place", problem->place);
-        json_string(&json, "text", problem->text);
-        json_unsigned(&json, "severity", problem->kind);
-        json_unsigned(&json, "since", problem_since(watch, problem));
-        put_id(&json, "node", place.node);
-        put_id(&json, "link", place.link);
-        json_end_object(&json);
+        const struct api_problem shown = {.kind = problem_kind_name(problem->kind),
+                                          .place = problem->place,
+                                          .text = problem->text,
+                                          .severity = problem->kind,
+                                          .since_ns = problem_since(watch, problem)};
+        api_problem_write(&shown, &watch->view.places, &json);
     }
     json_end_array(&json);
     problems_release(&problems);
@@ -268,12 +252,12 @@ static void write_machine(const struct setup *setup, uint32_t number, struct jso
         machine->vm == TOPOLOGY_NONE ? NULL : fabric_vm(setup->fabric, machine->vm);
     json_begin_object(json, NULL);
     json_string(json, "name", machine->name);
-    put_id(json, "node", find_hypervisor(setup, machines_port(setup, number)));
+    api_put_id(json, "node", find_hypervisor(setup, machines_port(setup, number)));
     json_string(json, "state", machine_state(setup, number));
     json_unsigned(json, "lid", machine->lid);
     json_unsigned(json, "moves", machine->moves);
     json_unsigned(json, "smps", machine->last.function_smps + machine->last.table_smps);
-    put_time(json, "downtime", view ? view->to.downtime_ps : 0);
+    api_put_number(json, "downtime", time_of(view ? view->to.downtime_ps : 0));
     json_end_object(json);
 }
 

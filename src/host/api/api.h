@@ -9,6 +9,8 @@
  *   places.c         nodes and links that a text names
  *   tick.c           the state and its changes
  *   log.c            the events of the log
+ *   sections.c       managers, changes, problems and groups
+ *   versions.c       tables of the past
  *   history.c        ticks of the past
  *   pages.c          the files of the page
  *   publisher.c      the ticks of one server: stream, history and routes that all servers have */
@@ -141,6 +143,83 @@ struct text *api_tick_section(struct api_tick *tick, enum api_section section);
 /* Writes the tick; with `before` only what differs. `live`: it is the present. */
 void api_tick_write(const struct api_tick *tick, const struct api_tick *before,
                     const struct api_log *log, bool live, struct text *out);
+
+/* ---- sections.c ---- */
+
+#define API_NONE UINT64_MAX /* a time or a number that is not known: null */
+
+/* A number, or null if it is TOPOLOGY_NONE or API_NONE. */
+void api_put_id(struct json *json, const char *key, uint32_t id);
+void api_put_number(struct json *json, const char *key, uint64_t number);
+
+struct api_manager {
+    uint64_t id;
+    uint32_t node;
+    const char *name, *state, *phase;
+    unsigned priority;
+    const char *engine; /* NULL: only the members above are known */
+    uint32_t wave, waves;
+    bool draining, settled;
+    uint64_t nodes;  /* in its subnet */
+    uint64_t change; /* that is under way, or API_NONE */
+};
+void api_manager_write(const struct api_manager *manager, struct json *json);
+
+/* Times in ns, or API_NONE. */
+struct api_change {
+    uint64_t id, manager;
+    const char *cause;
+    uint64_t fault, begin, routing, routed, end;
+    bool finished;
+    uint64_t gets, sets, blocks, draining_ns;
+};
+void api_change_write(const struct api_change *change, struct json *json);
+
+struct api_problem {
+    const char *kind, *place, *text;
+    unsigned severity;
+    uint64_t since_ns;
+};
+/* The text may name the link: "its link is down (leaf3 port 7)". */
+void api_problem_write(const struct api_problem *problem, const struct api_places *places,
+                       struct json *json);
+
+/* A multicast group: its members by node, and the links of its tree by link. */
+void api_group_write(unsigned mlid, const uint8_t mgid[16], const bool *members, uint32_t nodes,
+                     const bool *tree, uint32_t links, struct json *json);
+
+/* ---- versions.c ---- */
+
+/* A forwarding table: the output port of each LID up to `top`; NULL: the switch has none. */
+typedef const uint8_t *api_table_of(const void *context, uint32_t key, unsigned *top);
+
+struct api_version {
+    uint32_t id; /* from 1 */
+    uint64_t t_ns, manager;
+    const char *engine; /* a constant */
+    char *cause;
+    uint64_t entries, changed;
+    uint32_t rows, stride;
+    uint8_t *ports; /* [row][LID] */
+};
+
+/* Versions of the tables in the switches, one for each change that a manager finished. The owner
+ * adds switches with keys of its own, which become rows in this order. */
+struct api_versions {
+    VEC(struct api_version) items;
+    VEC(uint32_t) switches; /* keys by row */
+    uint32_t last_id;
+};
+void api_versions_release(struct api_versions *versions);
+/* Copies the present tables of all switches. `about` has time, manager, engine and cause. */
+void api_versions_add(struct api_versions *versions, const struct api_version *about,
+                      api_table_of *table_of, const void *context);
+void api_versions_write(const struct api_versions *versions, struct text *out);
+/* What moved. `nodes` are the nodes of the switches by row, or TOPOLOGY_NONE. False: there is no
+ * such version, or it is not kept any more. */
+bool api_versions_compare(const struct api_versions *versions, const struct topology *topology,
+                          const struct api_links *links, const uint32_t *nodes, uint64_t a,
+                          uint64_t b, struct text *out);
 
 /* ---- history.c ---- */
 

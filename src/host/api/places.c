@@ -9,8 +9,10 @@ void api_places_init(struct api_places *places, const struct topology *topology,
                      const struct api_links *links)
 {
     *places = (struct api_places){.topology = topology, .links = links};
+    const char **labels = topology_labels(topology);
     for (uint32_t i = 0; i < topology->nodes.count; i++)
-        name_map_add(&places->by_label, topology_label(topology, i), i);
+        name_map_add(&places->by_label, labels[i], i);
+    mem_free(labels);
 }
 
 void api_places_release(struct api_places *places)

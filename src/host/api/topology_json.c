@@ -11,10 +11,12 @@
 
 static void write_names(const struct topology *topology, struct json *json)
 {
+    const char **labels = topology_labels(topology);
     json_begin_array(json, "name");
     for (uint32_t i = 0; i < topology->nodes.count; i++)
-        json_string(json, NULL, topology_label(topology, i));
+        json_string(json, NULL, labels[i]);
     json_end_array(json);
+    mem_free(labels);
     json_begin_array(json, "guid");
     for (uint32_t i = 0; i < topology->nodes.count; i++)
         json_stringf(json, NULL, "0x%016" PRIx64, topology->nodes.items[i].guid);

@@ -65,12 +65,14 @@ static void start_job(struct daemon *daemon, struct sm_job *job)
     assert(job);
     struct route_task *task = mem_zalloc(1, sizeof *task);
     task->job = job;
+    daemon_web_compute(daemon, true);
     worker_give(daemon->router, compute_routes, task);
 }
 
 void daemon_finish_jobs(struct daemon *daemon)
 {
     for (struct route_task *task; (task = worker_take(daemon->router)) != NULL;) {
+        daemon_web_compute(daemon, false);
         daemon->refused = task->status < 0;
         daemon->refusal = task->err;
         manager_totals_add_job(&daemon->totals, task->job, daemon->refused);
@@ -123,6 +125,7 @@ static void log_event(struct daemon *daemon, uint64_t now, const struct sm_event
         [SM_EVENT_LINK] = "link",     [SM_EVENT_WARNING] = "warning", [SM_EVENT_ERROR] = "error",
     };
     daemon_expect_problems(daemon, now);
+    daemon_web_note(daemon, event);
     if (event->listed)
         return; /* daemon_watch_problems() logs it */
     struct event_record record = {.event = words[event->kind], .text = event->text};
@@ -148,6 +151,7 @@ static void log_event(struct daemon *daemon, uint64_t now, const struct sm_event
 static void send_message(struct daemon *daemon, const struct sm_message *message)
 {
     int status = device_port_send(daemon->port, message);
+    daemon_web_sent(daemon, message->mad);
     if (status < 0 && daemon->send_failures++ == 0)
         event_log_write(&daemon->log, "warning", "cannot send: %s", strerror(-status));
     else if (status == 0)
@@ -337,21 +341,26 @@ static void feed_watchdog(struct daemon *daemon, uint64_t now)
     daemon->watchdog_at = now + daemon->watchdog_interval;
 }
 
-void daemon_serve_control(struct daemon *daemon, uint64_t now)
+struct manager_access daemon_access(struct daemon *daemon)
 {
-    const struct manager_access access = {
+    return (struct manager_access){
         .sm = daemon->sm,
         .machines = daemon->machines,
         .perf = daemon->perf,
         .engine = daemon->config->sm.engine->name,
         .place = daemon->port ? device_port_name(daemon->port) : "",
         .partitions = daemon->config->sm.partitions,
-        .groups = sa_groups(daemon->sa),
+        .groups = daemon->sa ? sa_groups(daemon->sa) : NULL,
         .can_dump = daemon->config->dump != NULL,
         .list_problems = daemon_list_problems,
         .page_url = daemon_page_url,
         .daemon = daemon,
     };
+}
+
+void daemon_serve_control(struct daemon *daemon, uint64_t now)
+{
+    const struct manager_access access = daemon_access(daemon);
     daemon->dump_due |= manager_control_serve(daemon->control, now, &access);
 }
 

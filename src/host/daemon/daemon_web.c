@@ -4,122 +4,32 @@
  * and in at most a twentieth of the time, so that the page costs a manager at work little. New
  * nodes and links are shown when the manager is idle, or after some seconds: to describe a large
  * subnet takes longer than a tick. The thread of the HTTP server sends. */
-#include "host/daemon/daemon_internal.h"
+#include "host/daemon/daemon_web.h"
 
 #include "base/time.h"
-#include "host/daemon/subnet_view.h"
-
-#include <errno.h>
-#include <math.h>
+#include "host/daemon/subnet_members.h"
 
 enum { PAUSE_FACTOR = 20 };
 #define TICK_NS     (500 * NS_PER_MS)
 #define DESCRIBE_NS (5 * NS_PER_S)
 
-struct daemon_web {
-    struct daemon *daemon;
-    struct subnet_view view;
-    struct api_publisher publisher;
-    uint64_t start_ns, next_tick;
-    uint64_t described_at;
-};
-
-static uint64_t now_of(const struct daemon_web *web)
+uint64_t daemon_web_now(const struct daemon_web *web)
 {
     return daemon_clock_ns() - web->start_ns;
 }
 
-static void put_id(struct json *json, const char *key, uint32_t id)
+struct change_costs daemon_web_costs(const struct daemon_web *web)
 {
-    if (id == TOPOLOGY_NONE)
-        json_null(json, key);
-    else
-        json_unsigned(json, key, id);
+    struct change_costs costs = web->costs;
+    costs.drained_ns = sm_drained_ns(web->daemon->sm);
+    return costs;
 }
 
-/* ---- sections ---- */
-
-static void write_own(const struct daemon_web *web, uint32_t node, struct json *json)
-{
-    static const char *const states[] = {"not active", "discovering", "standby", "master"};
-    const struct daemon *daemon = web->daemon;
-    const struct subnet *subnet = sm_subnet(daemon->sm);
-    struct sm_progress progress = sm_progress(daemon->sm);
-    uint32_t present = 0;
-    for (size_t i = 0; i < subnet->nodes.count; i++)
-        present += subnet->nodes.items[i].present;
-    json_begin_object(json, NULL);
-    json_unsigned(json, "id", 0);
-    json_unsigned(json, "node", node);
-    json_string(json, "name", topology_label(&web->view.topology, node));
-    json_string(json, "state", states[sm_state(daemon->sm)]);
-    json_string(json, "phase", progress.phase);
-    json_unsigned(json, "wave", progress.wave);
-    json_unsigned(json, "waves", progress.waves);
-    json_bool(json, "draining", progress.draining);
-    json_unsigned(json, "priority", daemon->config->sm.priority);
-    json_string(json, "engine", daemon->config->sm.engine->name);
-    json_bool(json, "settled", sm_is_settled(daemon->sm));
-    json_unsigned(json, "nodes", present);
-    json_null(json, "change");
-    json_end_object(json);
-}
-
-/* The node of the topology that a port of the subnet belongs to. */
-static uint32_t node_of(const struct daemon_web *web, uint32_t port)
+uint32_t daemon_web_node(const struct daemon_web *web, uint32_t row)
 {
     const struct subnet *subnet = sm_subnet(web->daemon->sm);
-    uint32_t node = map_get(&web->view.topology.by_guid,
-                            subnet->nodes.items[subnet->ports.items[port].node].guid);
+    uint32_t node = map_get(&web->view.topology.by_guid, subnet->nodes.items[row].guid);
     return node == MAP_NONE ? TOPOLOGY_NONE : node;
-}
-
-/* This manager, then those that it knows, with the state of their last SMInfo. */
-static void write_managers(struct daemon_web *web)
-{
-    static const char *const states[] = {"not active", "discovering", "standby", "master"};
-    const struct subnet *subnet = sm_subnet(web->daemon->sm);
-    struct json json = {.out = api_tick_section(&web->publisher.tick, API_MANAGERS)};
-    uint64_t id = 1;
-    json_begin_array(&json, NULL);
-    if (subnet->own_port != SUBNET_NONE && subnet->own_port < subnet->ports.count &&
-        node_of(web, subnet->own_port) != TOPOLOGY_NONE)
-        write_own(web, node_of(web, subnet->own_port), &json);
-    for (uint32_t i = 0; i < subnet->ports.count; i++) {
-        const struct subnet_port *port = &subnet->ports.items[i];
-        if (!port->manager || i == subnet->own_port || node_of(web, i) == TOPOLOGY_NONE)
-            continue;
-        json_begin_object(&json, NULL);
-        json_unsigned(&json, "id", id++);
-        json_unsigned(&json, "node", node_of(web, i));
-        json_string(&json, "name", topology_label(&web->view.topology, node_of(web, i)));
-        json_string(&json, "state", states[port->manager_state & 3]);
-        json_string(&json, "phase", "idle");
-        json_unsigned(&json, "priority", port->manager_priority);
-        json_end_object(&json);
-    }
-    json_end_array(&json);
-}
-
-static void write_problems(struct daemon_web *web)
-{
-    const struct problems *problems = &web->daemon->problems.known;
-    struct json json = {.out = api_tick_section(&web->publisher.tick, API_PROBLEMS)};
-    json_begin_array(&json, NULL);
-    for (size_t i = 0; i < problems->items.count; i++) {
-        const struct problem *problem = &problems->items.items[i];
-        struct api_place place = api_place_of(&web->view.places, problem->place);
-        json_begin_object(&json, NULL);
-        json_string(&json, "kind", problem_kind_name(problem->kind));
-        json_string(&json, "place", problem->place);
-        json_string(&json, "text", problem->text);
-        json_unsigned(&json, "severity", problem->kind);
-        json_null(&json, "since");
-        put_id(&json, "node", place.node);
-        put_id(&json, "link", place.link);
-        json_end_object(&json);
-    }
-    json_end_array(&json);
 }
 
 /* ---- ticks ---- */
@@ -138,13 +48,12 @@ static void read_state(struct daemon_web *web)
                             web->view.generation);
     }
     sm_counts(daemon->sm, &counts);
-    tick->t_ns = now_of(web);
+    tick->t_ns = daemon_web_now(web);
     tick->running = true;
     tick->pace = 1;
     tick->smps = counts.sent;
     subnet_view_read(&web->view, daemon->sm, daemon->perf, tick);
-    write_managers(web);
-    write_problems(web);
+    daemon_web_write_sections(web);
     api_publish(&web->publisher);
 }
 
@@ -170,18 +79,88 @@ uint64_t daemon_web_step(struct daemon *daemon, uint64_t now)
     return web->next_tick;
 }
 
+/* ---- what happens ---- */
+
 void daemon_web_event(struct daemon *daemon, const char *kind, const char *text)
 {
     struct daemon_web *web = daemon->web;
-    if (!web || !web->view.rows)
+    if (!web)
         return;
     bool alarm = strcmp(kind, "warning") == 0 || strcmp(kind, "error") == 0;
-    struct api_event event = {.t_ns = now_of(web),
+    struct api_event event = {.t_ns = daemon_web_now(web),
                               .kind = alarm ? "alarm" : "event",
                               .who = (char *)(uintptr_t)kind,
                               .text = (char *)(uintptr_t)text,
-                              .node = api_place_in(&web->view.places, text)};
+                              .node = web->view.rows ? api_place_in(&web->view.places, text)
+                                                     : TOPOLOGY_NONE};
     api_log_add(&web->publisher.log, &event);
+}
+
+static const uint8_t *table_of(const void *context, uint32_t row, unsigned *top)
+{
+    const struct subnet *subnet = context;
+    const struct subnet_tables *tables = subnet->nodes.items[row].tables;
+    *top = tables ? tables->wanted_top : 0;
+    return tables && subnet->nodes.items[row].present ? tables->actual : NULL;
+}
+
+/* Keeps the tables that are now in all switches. */
+static void keep_tables(struct daemon_web *web)
+{
+    const struct subnet *subnet = sm_subnet(web->daemon->sm);
+    uint32_t known = web->versions.switches.count
+                         ? web->versions.switches.items[web->versions.switches.count - 1] + 1
+                         : 0;
+    for (uint32_t row = known; row < subnet->nodes.count; row++)
+        if (subnet->nodes.items[row].kind == SUBNET_SWITCH && !subnet->nodes.items[row].vswitch)
+            vec_push(&web->versions.switches, row);
+    const struct sm_paths paths = sm_paths(web->daemon->sm);
+    const struct api_version about = {
+        .t_ns = daemon_web_now(web),
+        .engine = paths.routes ? paths.routes->engine : web->daemon->config->sm.engine->name,
+        .cause = (char *)(uintptr_t)change_history_last_cause(&web->changes),
+    };
+    api_versions_add(&web->versions, &about, table_of, subnet);
+}
+
+void daemon_web_note(struct daemon *daemon, const struct sm_event *event)
+{
+    struct daemon_web *web = daemon->web;
+    if (!web)
+        return;
+    const struct change_costs costs = daemon_web_costs(web);
+    enum sm_state state = sm_state(daemon->sm);
+    if (event->kind == SM_EVENT_CHANGE) {
+        change_history_begin(&web->changes, daemon_web_now(web), event->text, &costs);
+    } else if (event->kind == SM_EVENT_UP) {
+        change_history_end(&web->changes, daemon_web_now(web), true, &costs);
+        keep_tables(web);
+    } else if (event->kind == SM_EVENT_ERROR || event->kind == SM_EVENT_STATE) {
+        struct sm_totals totals;
+        sm_totals(daemon->sm, &totals);
+        bool gave_up = totals.failed_changes != web->failed_changes;
+        web->failed_changes = totals.failed_changes;
+        if (gave_up || state == SM_STANDBY || state == SM_NOT_ACTIVE)
+            change_history_end(&web->changes, daemon_web_now(web), false, &costs);
+    }
+}
+
+void daemon_web_compute(struct daemon *daemon, bool begins)
+{
+    if (daemon->web)
+        change_history_compute(&daemon->web->changes, daemon_web_now(daemon->web), begins);
+}
+
+void daemon_web_sent(struct daemon *daemon, const uint8_t *mad)
+{
+    struct daemon_web *web = daemon->web;
+    uint64_t method = wire_get(mad, MAD_METHOD);
+    if (!web || (method != METHOD_GET && method != METHOD_SET))
+        return;
+    web->costs.gets += method == METHOD_GET;
+    web->costs.sets += method == METHOD_SET;
+    web->costs.blocks += method == METHOD_SET &&
+                         wire_get(mad, MAD_ATTRIBUTE_ID) == ATTRIBUTE_LINEAR_FORWARDING_TABLE;
 }
 
 /* ---- requests ---- */
@@ -189,7 +168,8 @@ void daemon_web_event(struct daemon *daemon, const char *kind, const char *text)
 static void get_info(void *context, const struct http_request *request,
                      struct http_response *response)
 {
-    static const char *const capabilities[] = {"links", "managers", "path", "history"};
+    static const char *const capabilities[] = {"links",  "path",    "history", "tables",
+                                               "groups", "reroute", "sweep",   "handover"};
     struct daemon_web *web = context;
     struct json json = {.out = &response->body};
     (void)request;
@@ -202,6 +182,10 @@ static void get_info(void *context, const struct http_request *request,
     json_begin_array(&json, "capabilities");
     for (unsigned i = 0; i < sizeof capabilities / sizeof capabilities[0]; i++)
         json_string(&json, NULL, capabilities[i]);
+    if (web->daemon->sm && sm_uses_partitions(web->daemon->sm))
+        json_string(&json, NULL, "partitions");
+    if (web->publisher.tick.sections[API_HYPERVISORS].length > strlen("[]"))
+        json_string(&json, NULL, "vms");
     json_end_array(&json);
     json_begin_array(&json, "engines");
     json_end_array(&json);
@@ -222,52 +206,58 @@ static void get_path(void *context, const struct http_request *request,
                          &response->body);
 }
 
-/* Disables or enables the link: at end a, or at end b if that is the one at a switch. */
-static int set_link(struct daemon_web *web, const struct http_request *request, bool enable,
-                    struct text *said, struct err *err)
+static void get_versions(void *context, const struct http_request *request,
+                         struct http_response *response)
 {
-    const struct topology *topology = &web->view.topology;
-    uint64_t link;
-    int status = api_number(request, "link", web->view.links.count, &link, err);
-    if (status)
-        return status;
-    uint32_t port = web->view.links.ports[link];
-    uint32_t node = topology->ports.items[port].node;
-    char guid[24];
-    snprintf(guid, sizeof guid, "0x%016llx", (unsigned long long)topology->nodes.items[node].guid);
-    unsigned number = topology_port_number(topology, port);
-    text_printf(said, "%s %s port %u", enable ? "enable" : "disable",
-                topology_label(topology, node), number);
-    return sm_set_port(web->daemon->sm, daemon_clock_ns(), guid, number, enable, err);
+    const struct daemon_web *web = context;
+    (void)request;
+    api_versions_write(&web->versions, &response->body);
 }
 
-static void post_action(void *context, const struct http_request *request,
-                        struct http_response *response)
+static void get_comparison(void *context, const struct http_request *request,
+                           struct http_response *response)
 {
-    struct daemon_web *web = context;
-    const char *action = http_parameter(request, "do");
-    struct text said = {0};
+    const struct daemon_web *web = context;
     struct err err = {0};
-    int status;
-    if (!web->daemon->sm || !action) {
-        status = err_set(&err, EINVAL, "'do' is missing");
-    } else if (strcmp(action, "reroute") == 0) {
-        text_puts(&said, "reroute");
-        sm_reroute(web->daemon->sm, daemon_clock_ns());
-        status = 0;
-    } else if (strcmp(action, "cut") == 0 || strcmp(action, "restore") == 0) {
-        status = set_link(web, request, action[0] == 'r', &said, &err);
-    } else {
-        status = err_set(&err, EINVAL, "'%.40s' is no action of a manager", action);
-    }
-    if (status) {
+    uint64_t a, b;
+    if (api_number(request, "a", UINT32_MAX, &a, &err) < 0 ||
+        api_number(request, "b", UINT32_MAX, &b, &err) < 0) {
         api_refuse(response, 400, err.message);
-    } else {
-        event_log_write(&web->daemon->log, "page", "%s", said.data);
-        daemon_web_event(web->daemon, "page", said.data);
-        api_accept(response, said.data, now_of(web));
+        return;
     }
-    text_release(&said);
+    size_t rows = web->versions.switches.count;
+    uint32_t *nodes = mem_alloc((rows + 1) * sizeof *nodes);
+    for (size_t i = 0; i < rows; i++)
+        nodes[i] =
+            web->view.rows ? daemon_web_node(web, web->versions.switches.items[i]) : TOPOLOGY_NONE;
+    if (!api_versions_compare(&web->versions, &web->view.topology, &web->view.links, nodes, a, b,
+                              &response->body))
+        api_refuse(response, 404, "no such version");
+    mem_free(nodes);
+}
+
+static void get_groups(void *context, const struct http_request *request,
+                       struct http_response *response)
+{
+    const struct daemon_web *web = context;
+    (void)request;
+    if (web->view.rows)
+        subnet_members_write_groups(&web->view, sm_subnet(web->daemon->sm),
+                                    sa_groups(web->daemon->sa), &response->body);
+    else
+        text_puts(&response->body, "{\"groups\":[]}\n");
+}
+
+static void get_partitions(void *context, const struct http_request *request,
+                           struct http_response *response)
+{
+    const struct daemon_web *web = context;
+    (void)request;
+    if (web->view.rows)
+        subnet_members_write_partitions(&web->view, sm_subnet(web->daemon->sm),
+                                        web->daemon->config->sm.partitions, &response->body);
+    else
+        text_puts(&response->body, "{\"partitions\":[]}\n");
 }
 
 /* ---- begin and end ---- */
@@ -287,7 +277,11 @@ size_t daemon_open_web(struct daemon *daemon, struct http_route *routes, size_t 
     size_t count = 0;
     routes[count++] = api_route("GET", "/api/v1/info", get_info, web);
     routes[count++] = api_route("GET", "/api/v1/path", get_path, web);
-    routes[count++] = api_route("POST", "/api/v1/actions", post_action, web);
+    routes[count++] = api_route("GET", "/api/v1/tables/versions", get_versions, web);
+    routes[count++] = api_route("GET", "/api/v1/tables/compare", get_comparison, web);
+    routes[count++] = api_route("GET", "/api/v1/groups", get_groups, web);
+    routes[count++] = api_route("GET", "/api/v1/partitions", get_partitions, web);
+    routes[count++] = api_route("POST", "/api/v1/actions", daemon_web_act, web);
     return count + api_add_routes(&web->publisher, routes + count, room - count);
 }
 
@@ -298,6 +292,8 @@ void daemon_close_web(struct daemon *daemon)
         return;
     api_publisher_release(&web->publisher);
     subnet_view_release(&web->view);
+    change_history_release(&web->changes);
+    api_versions_release(&web->versions);
     mem_free(web);
     daemon->web = NULL;
 }

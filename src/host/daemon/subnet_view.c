@@ -116,6 +116,19 @@ static bool port_is_active(const struct subnet_port *port)
     return port->known && wire_get(port->info, PORT_INFO_PORT_STATE) == PORT_STATE_ACTIVE;
 }
 
+/* By the manager or by hand. */
+static bool port_is_disabled(const struct subnet_port *port)
+{
+    return port->known && wire_get(port->info, PORT_INFO_PORT_PHYSICAL_STATE) == PHYSICAL_DISABLED;
+}
+
+static enum api_link_state link_state(const struct subnet_port *a, const struct subnet_port *b)
+{
+    if (a->peer == SUBNET_NONE)
+        return port_is_disabled(a) || port_is_disabled(b) ? API_LINK_CUT : API_LINK_DOWN;
+    return port_is_active(a) && port_is_active(b) ? API_LINK_ACTIVE : API_LINK_NOT_ACTIVE;
+}
+
 static uint32_t port_errors(const struct perf *perf, uint32_t port)
 {
     static const unsigned counters[] = {PORT_SYMBOL_ERROR, PORT_LINK_ERROR_RECOVERY,
@@ -148,11 +161,7 @@ static void read_links(const struct subnet_view *view, const struct subnet *subn
         uint32_t a = row_of_port(view, subnet, view->links.ports[i]);
         uint32_t b =
             row_of_port(view, subnet, view->topology.ports.items[view->links.ports[i]].peer);
-        const struct subnet_port *port = &subnet->ports.items[a];
-        tick->links[i] = port->peer == SUBNET_NONE ? API_LINK_DOWN
-                         : port_is_active(port) && port_is_active(&subnet->ports.items[b])
-                             ? API_LINK_ACTIVE
-                             : API_LINK_NOT_ACTIVE;
+        tick->links[i] = link_state(&subnet->ports.items[a], &subnet->ports.items[b]);
         tick->load[2 * (size_t)i] = port_load(perf, subnet, a);
         tick->load[2 * (size_t)i + 1] = port_load(perf, subnet, b);
         tick->errors[i] = port_errors(perf, a) + port_errors(perf, b);

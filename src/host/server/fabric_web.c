@@ -51,7 +51,7 @@ uint64_t fabric_web_step(struct fabric_web *web)
 static void get_info(void *context, const struct http_request *request,
                      struct http_response *response)
 {
-    static const char *const capabilities[] = {"links", "switches", "path", "history"};
+    static const char *const capabilities[] = {"links", "faults", "switches", "path", "history"};
     struct json json = {.out = &response->body};
     (void)context;
     (void)request;

@@ -96,6 +96,30 @@ static void nodes_are_found_by_name_guid_and_description(void **state)
     topology_release(&topology);
 }
 
+static void all_labels_are_those_of_single_nodes(void **state)
+{
+    static const char *const descriptions[] = {"leaf", "leaf", "spine", "",
+                                               "n5",   "leaf", "0x101", "0xzz"};
+    enum { NODES = sizeof descriptions / sizeof *descriptions };
+    (void)state;
+    struct topology topology;
+    topology_init(&topology);
+    for (uint32_t i = 0; i < NODES; i++) {
+        char name[8];
+        uint32_t node;
+        snprintf(name, sizeof name, "n%u", i);
+        topology_add_node(&topology, NODE_SWITCH, name, 2, 0x100 + i, &node, NULL);
+        topology_set_description(&topology, node, descriptions[i], strlen(descriptions[i]));
+    }
+    const char **labels = topology_labels(&topology);
+    for (uint32_t i = 0; i < NODES; i++)
+        assert_string_equal(labels[i], topology_label(&topology, i));
+    assert_string_equal(labels[1], "n1");
+    assert_string_equal(labels[2], "spine");
+    mem_free(labels);
+    topology_release(&topology);
+}
+
 static void descriptions_keep_64_bytes_and_whole_characters(void **state)
 {
     (void)state;
@@ -160,6 +184,7 @@ int main(void)
         cmocka_unit_test(names_and_guids_are_unique),
         cmocka_unit_test(unnamed_guids_follow_ibsim),
         cmocka_unit_test(nodes_are_found_by_name_guid_and_description),
+        cmocka_unit_test(all_labels_are_those_of_single_nodes),
         cmocka_unit_test(descriptions_keep_64_bytes_and_whole_characters),
         cmocka_unit_test(limits_are_enforced),
         cmocka_unit_test(link_rates_are_those_of_the_specification),

@@ -47,7 +47,7 @@ export function machinesPanel(app: App): Panel {
         return h("section", { class: "card", "data-machine": machine.name },
             h("header", {}, chip, h("span", { class: `badge ${machine.state === "running" ? "good" : ""}` }, machine.state)),
             facts([["Hypervisor", app.nodeButton(machine.node)], ["LID", machine.lid > 0 && String(machine.lid)],
-                ["Moves", count(machine.moves)], ["SMPs", `${count(machine.smps)} for the last start or move`],
+                ["Moves", machine.moves !== undefined && count(machine.moves)], ["SMPs", machine.smps !== undefined && `${count(machine.smps)} for the last start or move`],
                 ["Downtime", machine.downtime !== null && machine.downtime !== undefined && duration(machine.downtime)]]),
             h("div", { class: "actions" }, target,
                 button("Stop", () => void app.run({ do: "vm-stop", name: machine.name }, `${machine.name} stops`), { "data-key": `stop ${machine.name}`, disabled: machine.state !== "running" })));

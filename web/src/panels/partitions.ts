@@ -71,11 +71,11 @@ export function partitionsPanel(app: App, tryPair: () => void): Panel {
     return {
         id: "partitions", title: "Partitions", needs: "partitions",
         render(root) {
-            painting = true;
-            fill(root, list, h("h3", {}, "New partition"), summary,
-                h("div", { class: "actions" }, name, key, button("Apply", () => void apply(), { class: "main" }), button("Choose none", () => { chosen.clear(); draw(); })),
+            painting = app.store.can("memberships");
+            fill(root, list, painting && h("h3", {}, "New partition"), painting && summary,
+                painting && h("div", { class: "actions" }, name, key, button("Apply", () => void apply(), { class: "main" }), button("Choose none", () => { chosen.clear(); draw(); })),
                 h("div", { class: "actions" }, button("Try a pair of hosts", tryPair), button("Read again", () => void read())));
-            takeNext();
+            if (painting) takeNext();
             void read();
         },
         update(delta) { if (delta.members.has("changes")) void read(); },
@@ -110,8 +110,8 @@ export function groupsPanel(app: App): Panel {
                 facts([["Members", plural(group.members.length, "host")], ["Tree", plural(group.links.length, "link")]]),
                 h("div", { class: "actions" },
                     button("Show tree", () => { show(group); draw(); }, { "aria-pressed": String(shown === group.mlid), "data-key": `tree ${group.mlid}` }),
-                    button("Join", () => member("join", group), { title: "The selected host joins", "data-key": `join ${group.mlid}` }),
-                    button("Leave", () => member("leave", group), { title: "The selected host leaves", "data-key": `leave ${group.mlid}` })))));
+                    app.store.can("memberships") && button("Join", () => member("join", group), { title: "The selected host joins", "data-key": `join ${group.mlid}` }),
+                    app.store.can("memberships") && button("Leave", () => member("leave", group), { title: "The selected host leaves", "data-key": `leave ${group.mlid}` })))));
     }
 
     function member(action: "join" | "leave", group: Group): void {

@@ -21,7 +21,8 @@ export function placePanel(app: App, pathFrom: (node: number, end: "from" | "to"
 }
 
 /** Buttons of actions, each of which may be disabled at times. */
-function actionButtons(specs: [string, () => void, () => boolean, string?][]): [HTMLElement[], () => void] {
+type ActionButton = [string, () => void, () => boolean, string?];
+function actionButtons(specs: ActionButton[]): [HTMLElement[], () => void] {
     const buttons = specs.map(([label, run, , kind]) => button(label, run, kind ? { class: kind } : {}));
     return [buttons, () => specs.forEach(([, , enabled], at) => { buttons[at].disabled = !enabled(); })];
 }
@@ -34,8 +35,10 @@ function renderLink(app: App, root: HTMLElement, link: FabricLink): () => void {
     const [buttons, enable] = actionButtons([
         ["Cut", () => void app.run({ do: "cut", link: link_ }, "Link cut"), () => link.state !== 1, "danger"],
         ["Restore", () => void app.run({ do: "restore", link: link_ }, "Link restored"), () => link.state === 1],
-        ["Flap", () => void app.run({ do: "flap", link: link_ }, "Link flaps once"), () => !isDown(link)],
-        ["Add bit errors", () => void app.run({ do: "bit-errors", link: link_, count: 20 }, "20 bit errors added"), () => !isDown(link)],
+        ...app.store.can("faults") ? [
+            ["Flap", () => void app.run({ do: "flap", link: link_ }, "Link flaps once"), () => !isDown(link)],
+            ["Add bit errors", () => void app.run({ do: "bit-errors", link: link_, count: 20 }, "20 bit errors added"), () => !isDown(link)],
+        ] as ActionButton[] : [],
     ]);
     const lossy = button("Make lossy", () => void app.run({ do: "lossy", link: link_, percent: Number(percent.value) },
         `The link loses ${percent.value} % of the SMPs`));
@@ -43,7 +46,7 @@ function renderLink(app: App, root: HTMLElement, link: FabricLink): () => void {
     fill(root,
         h("h2", {}, linkName(fabric, link)),
         app.store.can("links") && h("div", { class: "actions", role: "group", "aria-label": "Actions on the link" }, buttons),
-        app.store.can("links") && h("div", { class: "actions" }, h("label", {}, percent, "%"), lossy, heal),
+        app.store.can("faults") && h("div", { class: "actions" }, h("label", {}, percent, "%"), lossy, heal),
         figures);
     return () => {
         enable();

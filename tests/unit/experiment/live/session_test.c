@@ -295,16 +295,16 @@ static void versions_show_what_moved(void **unused)
     begin(&world, scenarios[0], 1);
     live_session_settle(&world.session, TIME_S);
     versions_read(&world.versions, &world.watch);
-    assert_int_equal(world.versions.items.count, 1);
+    assert_int_equal(world.versions.all.items.count, 1);
     assert_int_equal(live_session_act(&world.session, "fail link L0_0 3", &err), 0);
     live_session_advance(&world.session, live_session_now(&world.session) + 20 * TIME_MS);
     versions_read(&world.versions, &world.watch);
-    assert_int_equal(world.versions.items.count, 2);
-    assert_true(world.versions.items.items[1].changed > 0);
+    assert_int_equal(world.versions.all.items.count, 2);
+    assert_true(world.versions.all.items.items[1].changed > 0);
     assert_true(versions_compare(&world.versions, &world.watch, 1, 2, &text));
     char wanted[64];
     snprintf(wanted, sizeof wanted, "\"entries\":%u,",
-             (unsigned)world.versions.items.items[1].changed);
+             (unsigned)world.versions.all.items.items[1].changed);
     assert_true(has(&text, wanted));
     assert_false(versions_compare(&world.versions, &world.watch, 1, 3, &text));
     text_release(&text);

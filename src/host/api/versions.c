@@ -1,0 +1,188 @@
+#include "host/api/api.h"
+
+enum { NO_PORT = 0xFF, COMPARED_AT_ONCE = 64 };
+#define VERSIONS_BYTES ((size_t)64 << 20) /* of tables that are kept; the last two always are */
+
+/* ---- collecting ---- */
+
+static void drop_first(struct api_versions *versions)
+{
+    mem_free(versions->items.items[0].ports);
+    mem_free(versions->items.items[0].cause);
+    vec_remove(&versions->items, 0);
+}
+
+void api_versions_release(struct api_versions *versions)
+{
+    while (versions->items.count)
+        drop_first(versions);
+    vec_release(&versions->items);
+    vec_release(&versions->switches);
+    *versions = (struct api_versions){0};
+}
+
+static void copy_tables(const struct api_versions *versions, api_table_of *table_of,
+                        const void *context, struct api_version *version)
+{
+    unsigned top;
+    version->rows = (uint32_t)versions->switches.count;
+    version->stride = 0;
+    for (uint32_t i = 0; i < version->rows; i++)
+        if (table_of(context, versions->switches.items[i], &top) && top + 1 > version->stride)
+            version->stride = top + 1;
+    size_t bytes = (size_t)version->rows * version->stride;
+    version->ports = mem_alloc(bytes + 1);
+    memset(version->ports, NO_PORT, bytes);
+    for (uint32_t i = 0; i < version->rows; i++) {
+        const uint8_t *table = table_of(context, versions->switches.items[i], &top);
+        if (table)
+            memcpy(version->ports + (size_t)i * version->stride, table, top + 1);
+    }
+    version->entries = 0;
+    for (size_t i = 0; i < bytes; i++)
+        version->entries += version->ports[i] != NO_PORT;
+}
+
+/* The row of a switch; NULL: it was not known then. */
+static const uint8_t *row_of(const struct api_version *version, size_t at)
+{
+    return at < version->rows ? version->ports + at * version->stride : NULL;
+}
+
+static uint64_t count_entries(const uint8_t *row, uint32_t from, uint32_t stride)
+{
+    uint64_t entries = 0;
+    for (uint32_t lid = from; row && lid < stride; lid++)
+        entries += row[lid] != NO_PORT;
+    return entries;
+}
+
+/* Most entries of two versions are equal, so blocks of them are compared first. */
+static uint64_t count_changed(const struct api_version *a, const struct api_version *b, size_t at)
+{
+    const uint8_t *before = row_of(a, at), *after = row_of(b, at);
+    uint32_t common = !before || !after ? 0 : a->stride < b->stride ? a->stride : b->stride;
+    uint64_t changed =
+        count_entries(before, common, a->stride) + count_entries(after, common, b->stride);
+    for (uint32_t lid = 0; lid < common; lid += COMPARED_AT_ONCE) {
+        uint32_t end = common - lid < COMPARED_AT_ONCE ? common : lid + COMPARED_AT_ONCE;
+        if (memcmp(before + lid, after + lid, end - lid) == 0)
+            continue;
+        for (uint32_t i = lid; i < end; i++)
+            changed += before[i] != after[i];
+    }
+    return changed;
+}
+
+void api_versions_add(struct api_versions *versions, const struct api_version *about,
+                      api_table_of *table_of, const void *context)
+{
+    struct api_version version = *about;
+    version.id = ++versions->last_id;
+    version.cause = mem_strdup(about->cause);
+    version.changed = 0;
+    copy_tables(versions, table_of, context, &version);
+    const struct api_version *before =
+        versions->items.count ? &versions->items.items[versions->items.count - 1] : NULL;
+    for (size_t i = 0; i < version.rows && before; i++)
+        version.changed += count_changed(before, &version, i);
+    size_t bytes = (size_t)version.rows * version.stride + 1;
+    while (versions->items.count > 1 && (versions->items.count + 1) * bytes > VERSIONS_BYTES)
+        drop_first(versions);
+    vec_push(&versions->items, version);
+}
+
+/* ---- JSON ---- */
+
+void api_versions_write(const struct api_versions *versions, struct text *out)
+{
+    struct json json = {.out = out};
+    json_begin_object(&json, NULL);
+    json_begin_array(&json, "versions");
+    for (size_t i = 0; i < versions->items.count; i++) {
+        const struct api_version *version = &versions->items.items[i];
+        json_begin_object(&json, NULL);
+        json_unsigned(&json, "id", version->id);
+        json_unsigned(&json, "t", version->t_ns);
+        json_unsigned(&json, "manager", version->manager);
+        json_string(&json, "engine", version->engine);
+        json_string(&json, "cause", version->cause);
+        json_unsigned(&json, "entries", version->entries);
+        json_unsigned(&json, "changed", version->changed);
+        json_end_object(&json);
+    }
+    json_end_array(&json);
+    json_end_object(&json);
+}
+
+/* Destinations of a switch by output port. */
+static void count_ports(const struct api_version *version, size_t at, uint32_t *count)
+{
+    const uint8_t *row = row_of(version, at);
+    memset(count, 0, 256 * sizeof *count);
+    for (uint32_t lid = 0; row && lid < version->stride; lid++)
+        count[row[lid]]++;
+}
+
+static void write_moved_links(const struct topology_node *node, const struct api_links *links,
+                              const uint32_t *before, const uint32_t *after, struct json *json)
+{
+    for (unsigned number = 1; number <= node->port_count; number++) {
+        uint32_t port = node->first_port + number, link = links->of_port[port];
+        if (link == TOPOLOGY_NONE || before[number] == after[number])
+            continue;
+        json_begin_array(json, NULL);
+        json_unsigned(json, NULL, link);
+        json_unsigned(json, NULL, api_link_direction(links, port));
+        json_unsigned(json, NULL, before[number]);
+        json_unsigned(json, NULL, after[number]);
+        json_end_array(json);
+    }
+}
+
+static const struct api_version *find_version(const struct api_versions *versions, uint64_t id)
+{
+    for (size_t i = 0; i < versions->items.count; i++)
+        if (versions->items.items[i].id == id)
+            return &versions->items.items[i];
+    return NULL;
+}
+
+bool api_versions_compare(const struct api_versions *versions, const struct topology *topology,
+                          const struct api_links *links, const uint32_t *nodes, uint64_t a_id,
+                          uint64_t b_id, struct text *out)
+{
+    const struct api_version *a = find_version(versions, a_id), *b = find_version(versions, b_id);
+    struct json json = {.out = out};
+    uint32_t before[256], after[256];
+    uint64_t sum = 0;
+    if (!a || !b)
+        return false;
+    json_begin_object(&json, NULL);
+    json_unsigned(&json, "a", a_id);
+    json_unsigned(&json, "b", b_id);
+    json_begin_array(&json, "switches");
+    for (size_t i = 0; i < versions->switches.count; i++) {
+        uint64_t changed = nodes[i] == TOPOLOGY_NONE ? 0 : count_changed(a, b, i);
+        if (!changed)
+            continue;
+        sum += changed;
+        json_begin_array(&json, NULL);
+        json_unsigned(&json, NULL, nodes[i]);
+        json_unsigned(&json, NULL, changed);
+        json_end_array(&json);
+    }
+    json_end_array(&json);
+    json_unsigned(&json, "entries", sum);
+    json_begin_array(&json, "links");
+    for (size_t i = 0; i < versions->switches.count; i++) {
+        if (nodes[i] == TOPOLOGY_NONE)
+            continue;
+        count_ports(a, i, before);
+        count_ports(b, i, after);
+        write_moved_links(&topology->nodes.items[nodes[i]], links, before, after, &json);
+    }
+    json_end_array(&json);
+    json_end_object(&json);
+    return true;
+}

@@ -1,0 +1,145 @@
+#include "host/daemon/daemon_web.h"
+
+#include "base/time.h"
+#include "vswitch/vswitch.h"
+
+static const char *const state_names[] = {"not active", "discovering", "standby", "master"};
+
+static uint32_t node_of_port(const struct daemon_web *web, uint32_t port)
+{
+    const struct subnet *subnet = sm_subnet(web->daemon->sm);
+    return port < subnet->ports.count ? daemon_web_node(web, subnet->ports.items[port].node)
+                                      : TOPOLOGY_NONE;
+}
+
+/* ---- managers ---- */
+
+static void write_own(const struct daemon_web *web, uint32_t node, struct json *json)
+{
+    const struct daemon *daemon = web->daemon;
+    const struct subnet *subnet = sm_subnet(daemon->sm);
+    struct sm_progress progress = sm_progress(daemon->sm);
+    struct api_manager own = {
+        .node = node,
+        .name = topology_label(&web->view.topology, node),
+        .state = state_names[sm_state(daemon->sm)],
+        .phase = progress.phase,
+        .wave = progress.wave,
+        .waves = progress.waves,
+        .draining = progress.draining,
+        .priority = daemon->config->sm.priority,
+        .engine = daemon->config->sm.engine->name,
+        .settled = sm_is_settled(daemon->sm),
+        .change = change_history_open(&web->changes),
+    };
+    for (size_t i = 0; i < subnet->nodes.count; i++)
+        own.nodes += subnet->nodes.items[i].present;
+    api_manager_write(&own, json);
+}
+
+/* This manager, then those that it knows, with the state of their last SMInfo. */
+static void write_managers(struct daemon_web *web)
+{
+    const struct subnet *subnet = sm_subnet(web->daemon->sm);
+    struct json json = {.out = api_tick_section(&web->publisher.tick, API_MANAGERS)};
+    struct api_manager other = {.phase = "idle", .change = API_NONE};
+    json_begin_array(&json, NULL);
+    if (node_of_port(web, subnet->own_port) != TOPOLOGY_NONE)
+        write_own(web, node_of_port(web, subnet->own_port), &json);
+    for (uint32_t i = 0; i < subnet->ports.count; i++) {
+        const struct subnet_port *port = &subnet->ports.items[i];
+        if (!port->manager || i == subnet->own_port || node_of_port(web, i) == TOPOLOGY_NONE)
+            continue;
+        other.id++;
+        other.node = node_of_port(web, i);
+        other.name = topology_label(&web->view.topology, other.node);
+        other.state = state_names[port->manager_state & 3];
+        other.priority = port->manager_priority;
+        api_manager_write(&other, &json);
+    }
+    json_end_array(&json);
+}
+
+/* ---- changes ---- */
+
+static void write_changes(struct daemon_web *web)
+{
+    struct json json = {.out = api_tick_section(&web->publisher.tick, API_CHANGES)};
+    struct change_costs costs = daemon_web_costs(web);
+    change_history_write(&web->changes, &costs, &json);
+}
+
+/* ---- problems ---- */
+
+/* The time of the API at a time of the day; 0 if that was before the start. */
+static uint64_t time_of_day(const struct daemon_web *web, time_t when)
+{
+    time_t now = time(NULL);
+    uint64_t ago = now > when ? (uint64_t)(now - when) * NS_PER_S : 0, t = daemon_web_now(web);
+    return ago < t ? t - ago : 0;
+}
+
+static void write_problems(struct daemon_web *web)
+{
+    const struct problems *problems = &web->daemon->problems.known;
+    struct json json = {.out = api_tick_section(&web->publisher.tick, API_PROBLEMS)};
+    json_begin_array(&json, NULL);
+    for (size_t i = 0; i < problems->items.count; i++) {
+        const struct problem *problem = &problems->items.items[i];
+        const struct api_problem shown = {.kind = problem_kind_name(problem->kind),
+                                          .place = problem->place,
+                                          .text = problem->text,
+                                          .severity = problem->kind,
+                                          .since_ns = time_of_day(web, problem->since)};
+        api_problem_write(&shown, &web->view.places, &json);
+    }
+    json_end_array(&json);
+}
+
+/* ---- machines ---- */
+
+/* The adapter of a hypervisor. */
+static uint32_t hypervisor_node(const struct daemon_web *web, uint32_t vswitch)
+{
+    uint32_t pf = subnet_pf_of(sm_subnet(web->daemon->sm), vswitch);
+    return pf == SUBNET_NONE ? TOPOLOGY_NONE : node_of_port(web, pf);
+}
+
+static void write_machines(struct daemon_web *web)
+{
+    const struct subnet *subnet = sm_subnet(web->daemon->sm);
+    struct json json = {.out = api_tick_section(&web->publisher.tick, API_VMS)};
+    struct vswitch_vm machine;
+    json_begin_array(&json, NULL);
+    for (uint32_t cursor = 0; vswitch_next_vm(web->daemon->machines, &cursor, &machine);) {
+        json_begin_object(&json, NULL);
+        if (*machine.name)
+            json_string(&json, "name", machine.name);
+        else
+            json_stringf(&json, "name", "0x%016llx", (unsigned long long)machine.guid);
+        api_put_id(&json, "node", hypervisor_node(web, machine.vswitch));
+        json_string(&json, "state",
+                    machine.moving      ? "moving"
+                    : machine.reachable ? "running"
+                                        : "unreachable");
+        json_unsigned(&json, "lid", machine.lid);
+        json_end_object(&json);
+    }
+    json_end_array(&json);
+    json = (struct json){.out = api_tick_section(&web->publisher.tick, API_HYPERVISORS)};
+    json_begin_array(&json, NULL);
+    for (uint32_t row = 0; row < subnet->nodes.count; row++) {
+        const struct subnet_node *node = &subnet->nodes.items[row];
+        if (node->vswitch && node->present && hypervisor_node(web, row) != TOPOLOGY_NONE)
+            json_unsigned(&json, NULL, hypervisor_node(web, row));
+    }
+    json_end_array(&json);
+}
+
+void daemon_web_write_sections(struct daemon_web *web)
+{
+    write_managers(web);
+    write_changes(web);
+    write_problems(web);
+    write_machines(web);
+}
