@@ -1,6 +1,7 @@
 #include "experiment/live/versions.h"
 
 #include "base/time.h"
+#include "experiment/live/managers_view.h"
 
 enum { NO_PORT = 0xFF };
 #define VERSIONS_BYTES ((size_t)64 << 20) /* of tables that are kept; the last two always are */
@@ -66,14 +67,6 @@ static uint64_t count_changed(const struct version *a, const struct version *b, 
     return changed;
 }
 
-static uint32_t find_manager(const struct setup *setup, const char *who)
-{
-    uint32_t i = 0;
-    while (i < setup->instances.count && strcmp(setup->instances.items[i]->name, who) != 0)
-        i++;
-    return i;
-}
-
 /* The number of changes that have ended, in the order in which they began. */
 static size_t count_ended(const struct setup *setup)
 {
@@ -105,7 +98,7 @@ void versions_read(struct versions *versions, const struct watch *watch)
         (versions->items.count &&
          versions->items.items[versions->items.count - 1].t_ns == time_ns_floor(change->end)))
         return;
-    uint32_t manager = find_manager(setup, change->who);
+    uint32_t manager = managers_view_find(setup, change->who);
     struct version version = {
         .id = ++versions->last_id,
         .t_ns = time_ns_floor(change->end),
@@ -128,25 +121,23 @@ void versions_read(struct versions *versions, const struct watch *watch)
 
 /* ---- JSON ---- */
 
-void versions_write(const struct versions *versions, struct text *out)
+void versions_put(const struct versions *versions, const char *key, struct record *record)
 {
-    struct json json = {.out = out};
-    json_begin_object(&json, NULL);
-    json_begin_array(&json, "versions");
+    record_begin_list(record, key);
     for (size_t i = 0; i < versions->items.count; i++) {
         const struct version *version = &versions->items.items[i];
-        json_begin_object(&json, NULL);
-        json_unsigned(&json, "id", version->id);
-        json_unsigned(&json, "t", version->t_ns);
-        json_unsigned(&json, "manager", version->manager);
-        json_string(&json, "engine", version->engine);
-        json_string(&json, "cause", version->cause);
-        json_unsigned(&json, "entries", version->entries);
-        json_unsigned(&json, "changed", version->changed);
-        json_end_object(&json);
+        record_begin(record, NULL);
+        record_number(record, "id", "%4llu", version->id);
+        record_number(record, "t", NULL, version->t_ns);
+        record_text(record, " %14.6f ms", (double)version->t_ns / NS_PER_MS);
+        record_number(record, "manager", NULL, version->manager);
+        record_string(record, "engine", "  %-8s", version->engine);
+        record_number(record, "entries", " %8llu entries", version->entries);
+        record_number(record, "changed", ", %8llu changed", version->changed);
+        record_string(record, "cause", "  %s\n", version->cause);
+        record_end(record);
     }
-    json_end_array(&json);
-    json_end_object(&json);
+    record_end_list(record);
 }
 
 /* Destinations of a switch by output port. */

@@ -1,9 +1,10 @@
 #include "experiment/live/watch.h"
 
 #include "base/time.h"
+#include "experiment/live/managers_view.h"
 #include "topology/virtual.h"
 
-enum { CHANGES_SHOWN = 20, PROBLEMS_SHOWN = 200 };
+enum { PROBLEMS_SHOWN = 200 };
 
 static void put_id(struct json *json, const char *key, uint32_t id)
 {
@@ -22,100 +23,24 @@ static void put_time(struct json *json, const char *key, uint64_t ps)
         json_unsigned(json, key, time_ns_floor(ps));
 }
 
-/* ---- managers ---- */
+/* ---- managers and changes ---- */
 
-static uint32_t count_nodes(const struct subnet *subnet)
+static struct record section(struct watch *watch, enum api_section which)
 {
-    uint32_t count = 0;
-    for (size_t i = 0; i < subnet->nodes.count; i++)
-        count += subnet->nodes.items[i].present;
-    return count;
-}
-
-static void write_manager(const struct setup *setup, size_t index, struct json *json)
-{
-    static const char *const states[] = {"not active", "discovering", "standby", "master"};
-    const struct setup_instance *instance = setup->instances.items[index];
-    const struct sm *sm = setup_manager(setup, index);
-    struct sm_progress progress = sm ? sm_progress(sm) : (struct sm_progress){.phase = "idle"};
-    json_begin_object(json, NULL);
-    json_unsigned(json, "id", index);
-    json_unsigned(json, "node", setup->topology.ports.items[setup->places.items[index].port].node);
-    json_string(json, "name", instance->name);
-    json_string(json, "state", sm ? states[sm_state(sm)] : "dead");
-    json_string(json, "phase", progress.phase);
-    json_unsigned(json, "wave", progress.wave);
-    json_unsigned(json, "waves", progress.waves);
-    json_bool(json, "draining", progress.draining);
-    json_unsigned(json, "priority", instance->config.sm.priority);
-    json_string(json, "engine", instance->config.sm.engine->name);
-    json_bool(json, "settled", sm && sm_is_settled(sm));
-    json_unsigned(json, "nodes", sm ? count_nodes(sm_subnet(sm)) : 0);
-    put_id(json, "change", instance->open ? (uint32_t)instance->change : TOPOLOGY_NONE);
-    json_end_object(json);
+    return record_to(api_tick_section(&watch->publisher->tick, which), true, false);
 }
 
 static void write_managers(struct watch *watch)
 {
     const struct setup *setup = live_session_setup(watch->session);
-    struct json json = {.out = api_tick_section(&watch->publisher->tick, API_MANAGERS)};
-    json_begin_array(&json, NULL);
-    for (size_t i = 0; i < setup->instances.count; i++)
-        write_manager(setup, i, &json);
-    json_end_array(&json);
-}
-
-/* ---- changes ---- */
-
-static size_t find_manager(const struct setup *setup, const char *who)
-{
-    size_t i = 0;
-    while (i < setup->instances.count && strcmp(setup->instances.items[i]->name, who) != 0)
-        i++;
-    return i;
-}
-
-/* Counts of a change under way are with its manager. */
-static void write_change(const struct setup *setup, size_t index, struct json *json)
-{
-    const struct run_record_change *change = &setup->record->changes.items[index];
-    size_t manager = find_manager(setup, change->who);
-    const struct setup_instance *open = manager < setup->instances.count &&
-                                                setup->instances.items[manager]->open &&
-                                                setup->instances.items[manager]->change == index
-                                            ? setup->instances.items[manager]
-                                            : NULL;
-    json_begin_object(json, NULL);
-    json_unsigned(json, "id", index);
-    json_unsigned(json, "manager", manager);
-    json_string(json, "cause", change->cause);
-    put_time(json, "fault", change->tied ? change->fault : 0);
-    json_unsigned(json, "begin", time_ns_floor(change->begin));
-    put_time(json, "routing", change->routing);
-    put_time(json, "routed", change->routed);
-    put_time(json, "end", open ? 0 : change->end);
-    json_bool(json, "finished", change->finished);
-    json_unsigned(json, "gets", open ? open->smps.gets : change->gets);
-    json_unsigned(json, "sets", open ? open->smps.sets : change->sets);
-    json_unsigned(json, "blocks", open ? open->smps.blocks : change->blocks);
-    json_unsigned(json, "draining", time_ns_floor(change->draining));
-    json_end_object(json);
-}
-
-static void write_changes(struct watch *watch)
-{
-    const struct setup *setup = live_session_setup(watch->session);
-    size_t count = setup->record->changes.count;
-    struct json json = {.out = api_tick_section(&watch->publisher->tick, API_CHANGES)};
-    json_begin_array(&json, NULL);
-    for (size_t i = count > CHANGES_SHOWN ? count - CHANGES_SHOWN : 0; i < count; i++)
-        write_change(setup, i, &json);
-    json_end_array(&json);
+    struct record managers = section(watch, API_MANAGERS), changes = section(watch, API_CHANGES);
+    managers_view_put(setup, &managers);
+    managers_view_put_changes(setup, &changes);
 }
 
 /* ---- problems ---- */
 
-static uint64_t problem_since(struct watch *watch, const struct problem *problem)
+uint64_t watch_problem_since(struct watch *watch, const struct problem *problem)
 {
     char key[1400];
     snprintf(key, sizeof key, "%u %s %s", problem->kind, problem->place, problem->text);
@@ -149,12 +74,7 @@ static void write_problems(struct watch *watch)
     const struct setup *setup = live_session_setup(watch->session);
     struct json json = {.out = api_tick_section(&watch->publisher->tick, API_PROBLEMS)};
     struct problems problems = {0};
-    for (size_t i = 0; i < setup->instances.count; i++) {
-        struct sm *sm = setup_manager(setup, i);
-        if (sm && sm_state(sm) == SM_MASTER)
-            sm_problems(sm, sim_now_ns(setup->sim), &problems);
-    }
-    problems_sort(&problems);
+    managers_view_list_problems(setup, NULL, &problems);
     json_begin_array(&json, NULL);
     for (size_t i = 0; i < problems.items.count && i < PROBLEMS_SHOWN; i++) {
         const struct problem *problem = &problems.items.items[i];
@@ -167,7 +87,7 @@ static void write_problems(struct watch *watch)
         json_string(&json, "place", problem->place);
         json_string(&json, "text", problem->text);
         json_unsigned(&json, "severity", problem->kind);
-        json_unsigned(&json, "since", problem_since(watch, problem));
+        json_unsigned(&json, "since", watch_problem_since(watch, problem));
         put_id(&json, "node", place.node);
         put_id(&json, "link", place.link);
         json_end_object(&json);
@@ -296,7 +216,6 @@ static void write_machines(struct watch *watch)
 void watch_sections(struct watch *watch)
 {
     write_managers(watch);
-    write_changes(watch);
     write_problems(watch);
     write_deadlock(watch);
     write_flows(watch);
