@@ -6,7 +6,7 @@
 #include "cli/command.h"
 
 /* Sockets to try, in this order. */
-enum { CTL_PATHS_MOST = 3, CTL_PATH_ROOM = 256 };
+enum { CTL_PATHS_MOST = 4, CTL_PATH_ROOM = 256 };
 struct ctl_sockets {
     char paths[CTL_PATHS_MOST][CTL_PATH_ROOM];
     unsigned count;

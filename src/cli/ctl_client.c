@@ -9,9 +9,9 @@
 
 static bool is_manager_command(const char *word)
 {
-    static const char *const words[] = {"problems", "topology", "routes",   "events",
-                                        "reroute",  "sweep",    "handover", "dump",
-                                        "vm",       "port",     "top",      "page"};
+    static const char *const words[] = {"problems", "topology",   "routes", "events", "reroute",
+                                        "sweep",    "handover",   "dump",   "vm",     "port",
+                                        "top",      "partitions", "groups", "page"};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (strcmp(word, words[i]) == 0)
             return true;
@@ -36,10 +36,17 @@ void ctl_choose_sockets(struct ctl_sockets *sockets, const char *given, const ch
     }
     if (!for_manager)
         protocol_socket_path(sockets->paths[sockets->count++], CTL_PATH_ROOM);
+    if (!for_manager && any_manager)
+        protocol_live_path(sockets->paths[sockets->count++], CTL_PATH_ROOM);
     if (for_manager || (is_common_command(command) && any_manager)) {
         protocol_manager_path(sockets->paths[sockets->count++], CTL_PATH_ROOM);
         if (any_manager && getuid() != 0)
             snprintf(sockets->paths[sockets->count++], CTL_PATH_ROOM, "/run/weft/sm.sock");
+    }
+    if (for_manager && any_manager) {
+        char session[CTL_PATH_ROOM - 3];
+        protocol_live_path(session, sizeof session);
+        snprintf(sockets->paths[sockets->count++], CTL_PATH_ROOM, "%s.sm", session);
     }
 }
 
@@ -53,9 +60,16 @@ static int connect_any(const struct ctl_sockets *sockets, struct err *err)
             return fd;
         first = first ? first : fd;
     }
-    return err_set(err, -first, "no server at '%s'%s%s: %s", sockets->paths[0],
-                   sockets->count > 1 ? " or at " : "", sockets->count > 1 ? sockets->paths[1] : "",
-                   strerror(-first));
+    struct text tried = {0};
+    for (unsigned i = 0; i < sockets->count; i++)
+        text_printf(&tried, "%s'%s'",
+                    i == 0                   ? ""
+                    : i + 1 < sockets->count ? ", "
+                                             : " or ",
+                    sockets->paths[i]);
+    err_set(err, -first, "no server at %s: %s", tried.data, strerror(-first));
+    text_release(&tried);
+    return first;
 }
 
 static bool write_escaped(FILE *stream, const char *bytes, size_t count)

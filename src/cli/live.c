@@ -5,6 +5,8 @@
 #include "base/parse.h"
 #include "base/time.h"
 #include "cli/command.h"
+#include "host/socket/listener.h"
+#include "host/socket/protocol.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -38,14 +40,18 @@ static const char help[] =
     "  --plan FILE      the plan of the cabling, compared with the links that are up\n"
     "  --token-file F   read the token that changes need from F (default: a random\n"
     "                   one, in the URL)\n"
+    "  --socket PATH    listen there for 'weft ctl', and at PATH.sm for the commands of\n"
+    "                   managers (default: in the user's runtime directory; then 'weft\n"
+    "                   ctl' needs no option)\n"
     "  --open           open the page with xdg-open\n"
     "\n"
     "examples:\n"
     "  weft topo gen fattree 324 >net; weft live net\n"
-    "  weft live ring.weft --pace 0.0001 --paused\n";
+    "  weft live ring.weft --pace 0.0001 --paused\n"
+    "  weft ctl link down S3 1; weft ctl managers\n";
 
 struct live_arguments {
-    const char *file, *listen, *pace, *load, *engine, *seed_text, *token_file, *plan;
+    const char *file, *listen, *socket, *pace, *load, *engine, *seed_text, *token_file, *plan;
     uint64_t seed;
     bool settled, paused, open;
 };
@@ -143,6 +149,7 @@ static int parse_live_arguments(struct live_arguments *arguments, int argc, char
 {
     const struct option_spec specs[] = {
         {.name = "listen", .value = &arguments->listen},
+        {.name = "socket", .value = &arguments->socket},
         {.name = "pace", .value = &arguments->pace},
         {.name = "load", .value = &arguments->load},
         {.name = "engine", .value = &arguments->engine},
@@ -183,6 +190,21 @@ static void open_page(const char *url)
     }
 }
 
+/* The session also runs without the default socket, which another session may be using. */
+static int open_sockets(struct live *live, const char *path, struct err *err)
+{
+    char standard[256];
+    struct err reason = {0};
+    if (path)
+        return live_ctl_open(live, path, err);
+    if (protocol_live_path(standard, sizeof standard) >= (int)sizeof standard ||
+        listener_make_directory(standard, &reason) < 0 ||
+        live_ctl_open(live, standard, &reason) < 0)
+        fprintf(stderr, "weft live: no control socket: %s; --socket chooses another\n",
+                reason.message);
+    return 0;
+}
+
 static void serve(struct live *live, bool open)
 {
     const char *address = http_server_address(live->server);
@@ -193,11 +215,14 @@ static void serve(struct live *live, bool open)
     fflush(stdout);
     if (open)
         open_page(url);
-    while (!caught) {
-        int wait = live_step(live);
-        struct pollfd ready = {.fd = http_server_fd(live->server), .events = POLLIN};
-        if (wait)
-            poll(&ready, 1, wait);
+    while (!caught && !live->stopped) {
+        int wait = live_step(live), fds[LIVE_DESCRIPTORS];
+        struct pollfd ready[LIVE_DESCRIPTORS];
+        live_descriptors(live, fds);
+        for (unsigned i = 0; i < LIVE_DESCRIPTORS; i++)
+            ready[i] = (struct pollfd){.fd = fds[i], .events = POLLIN};
+        if (wait && !live->stopped)
+            poll(ready, LIVE_DESCRIPTORS, wait);
     }
 }
 
@@ -232,7 +257,9 @@ static int run_live_session(struct live_arguments *arguments, struct err *err)
     if (status == 0)
         status = live_begin(&live, &options, err);
     if (status == 0) {
-        serve(&live, arguments->open);
+        status = open_sockets(&live, arguments->socket, err);
+        if (status == 0)
+            serve(&live, arguments->open);
         live_end(&live);
     }
     topology_release(&plan);

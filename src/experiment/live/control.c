@@ -28,10 +28,17 @@ static void put_node(const struct topology *topology, uint32_t node, struct text
     bool plain = label[0] != 0;
     for (const char *c = label; *c; c++)
         plain &= (unsigned char)*c > ' ' && !strchr("\"#:", *c);
-    if (plain)
+    if (plain && topology_find(topology, label) == node)
         text_puts(out, label);
     else
         text_printf(out, "0x%016" PRIx64, topology->nodes.items[node].guid);
+}
+
+/* NODE PORT */
+static void put_port(const struct topology *topology, uint32_t port, struct text *out)
+{
+    put_node(topology, topology->ports.items[port].node, out);
+    text_printf(out, " %u", topology_port_number(topology, port));
 }
 
 static int put_node_parameter(const struct watch *watch,
@@ -56,10 +63,14 @@ static int put_link_parameter(const struct watch *watch,
     int status = control_number(parameters, "link", watch->view.links.count, &link, err);
     if (status)
         return status;
-    uint32_t port = watch->view.links.ports[link];
-    put_node(topology, topology->ports.items[port].node, out);
-    text_printf(out, " %u", topology_port_number(topology, port));
+    put_port(topology, watch->view.links.ports[link], out);
     return 0;
+}
+
+static void put_manager(const struct setup *setup, size_t instance, struct text *out)
+{
+    put_node(&setup->topology, setup->topology.ports.items[setup->places.items[instance].port].node,
+             out);
 }
 
 static int put_manager_parameter(const struct watch *watch,
@@ -69,16 +80,13 @@ static int put_manager_parameter(const struct watch *watch,
     const struct setup *setup = live_session_setup(watch->session);
     int status = control_number(parameters, "manager", setup->instances.count, manager, err);
     if (status == 0)
-        put_node(&setup->topology,
-                 setup->topology.ports.items[setup->places.items[*manager].port].node, out);
+        put_manager(setup, (size_t)*manager, out);
     return status;
 }
 
 /* One word of letters, digits and a few signs. */
-static int put_word_parameter(const struct control_parameters *parameters, const char *name,
-                              struct text *out, struct err *err)
+static int put_word(const char *word, const char *name, struct text *out, struct err *err)
 {
-    const char *word = get(parameters, name);
     if (!word || !word[0])
         return err_set(err, EINVAL, "'%s' is missing", name);
     if (strlen(word) > 64)
@@ -89,6 +97,12 @@ static int put_word_parameter(const struct control_parameters *parameters, const
                            name);
     text_puts(out, word);
     return 0;
+}
+
+static int put_word_parameter(const struct control_parameters *parameters, const char *name,
+                              struct text *out, struct err *err)
+{
+    return put_word(get(parameters, name), name, out, err);
 }
 
 /* ---- actions ---- */
@@ -232,8 +246,7 @@ static int put_partition(const struct watch *watch, const struct control_paramet
         status = memberships_put_rules(watch, &partition, &rules, err);
     for (size_t i = 0; i < setup->places.count && status == 0; i++) {
         text_puts(out, "configure sm ");
-        put_node(&setup->topology, setup->topology.ports.items[setup->places.items[i].port].node,
-                 out);
+        put_manager(setup, i, out);
         text_printf(out, " partition_rules \"%s\"\n", rules.data);
     }
     text_release(&name);
@@ -304,4 +317,97 @@ int control_statements(const struct watch *watch, const struct control_parameter
     if (strcmp(action, "statement") == 0)
         return put_statement(parameters, out, err);
     return err_set(err, ENOENT, "'%.40s' is no action", action);
+}
+
+/* ---- commands of weft ctl ---- */
+
+void control_put_fault(const struct topology *topology, const struct fabric_command *fault,
+                       struct text *out)
+{
+    static const char *const verbs[] = {
+        [FABRIC_LINK_DOWN] = "fail link",
+        [FABRIC_LINK_UP] = "restore link",
+        [FABRIC_TURN_OFF] = "fail node",
+        [FABRIC_TURN_ON] = "restore node",
+        [FABRIC_FLAP] = "flap",
+        [FABRIC_DROP] = "drop",
+        [FABRIC_SLOW_AGENT] = "slow",
+        [FABRIC_MUTE_AGENT] = "mute",
+        [FABRIC_HEAL_AGENT] = "heal",
+        [FABRIC_GUID] = "duplicate-guid",
+        [FABRIC_BIT_ERRORS] = "bit-errors",
+        [FABRIC_BIT_ERROR_RATE] = "bit-errors",
+    };
+    text_printf(out, "%s ", verbs[fault->kind]);
+    if (fault->kind == FABRIC_DROP)
+        text_printf(out, "%s ", fault->amount);
+    if (fault->node != TOPOLOGY_NONE)
+        put_node(topology, fault->node, out);
+    if (fault->port != TOPOLOGY_NONE)
+        put_port(topology, fault->port, out);
+    if (fault->attribute)
+        text_printf(out, " attribute 0x%x", fault->attribute);
+    if (fault->kind == FABRIC_SLOW_AGENT)
+        text_printf(out, " %s", fault->amount);
+    if (fault->kind == FABRIC_GUID)
+        text_printf(out, " 0x%016" PRIx64, fault->value);
+    if (fault->kind == FABRIC_BIT_ERRORS || fault->kind == FABRIC_BIT_ERROR_RATE)
+        text_printf(out, " %" PRIu64 "%s", fault->value,
+                    fault->kind == FABRIC_BIT_ERROR_RATE ? "/s" : "");
+}
+
+void control_put_reroute(const struct setup *setup, size_t instance, struct text *out)
+{
+    text_puts(out, "reroute ");
+    put_manager(setup, instance, out);
+}
+
+/* "on HOST", "to HOST" and "mode MODE" */
+static int put_vm_option(const struct topology *topology, const char *const option[2], bool creates,
+                         struct text *place, const char **mode, struct err *err)
+{
+    bool is_mode = strcmp(option[0], "mode") == 0;
+    if (!is_mode && strcmp(option[0], creates ? "on" : "to") != 0)
+        return err_set(err, EINVAL, "'%.40s': expected '%s HOST' or 'mode MODE'", option[0],
+                       creates ? "on" : "to");
+    if (is_mode && strcmp(option[1], "balanced") != 0 && strcmp(option[1], "minimal") != 0)
+        return err_set(err, EINVAL, "'%.40s': a mode is balanced or minimal", option[1]);
+    if (is_mode) {
+        *mode = option[1];
+        return 0;
+    }
+    text_clear(place);
+    uint32_t node = topology_find(topology, option[1]);
+    if (strcmp(option[1], "auto") == 0)
+        text_puts(place, "auto");
+    else if (node == TOPOLOGY_NONE)
+        return err_set(err, EINVAL, "no single node is called '%.80s'", option[1]);
+    else
+        put_node(topology, node, place);
+    return 0;
+}
+
+int control_put_vm(const struct topology *topology, const char *const *words, unsigned count,
+                   struct text *out, struct err *err)
+{
+    const char *verb = count ? words[0] : "", *mode = NULL;
+    bool creates = strcmp(verb, "create") == 0, migrates = strcmp(verb, "migrate") == 0;
+    struct text place = {0};
+    if ((!creates && !migrates && strcmp(verb, "destroy") != 0) || count < 2)
+        return err_set(err, EINVAL,
+                       "vm create, destroy, migrate or show need a name; vm list does not");
+    if (count % 2 || (!creates && !migrates && count > 2))
+        return err_set(err, EINVAL, "'%.40s' is one word too many, or needs a value",
+                       words[count - 1]);
+    text_printf(out, "vm %s ", creates ? "start" : migrates ? "migrate" : "stop");
+    int status = put_word(words[1], "the name of a machine", out, err);
+    text_puts(&place, "auto");
+    for (unsigned i = 2; i < count && status == 0; i += 2)
+        status = put_vm_option(topology, words + i, creates, &place, &mode, err);
+    if (creates)
+        text_printf(out, " at %s", place.data);
+    if (migrates)
+        text_printf(out, " to %s%s%s", place.data, mode ? " " : "", mode ? mode : "");
+    text_release(&place);
+    return status;
 }

@@ -76,7 +76,10 @@ static void get_versions(void *context, const struct http_request *request,
 {
     const struct live *live = context;
     (void)request;
-    versions_write(&live->versions, &response->body);
+    struct record record = record_to(&response->body, true, false);
+    record_begin(&record, NULL);
+    versions_put(&live->versions, "versions", &record);
+    record_end(&record);
 }
 
 static void get_comparison(void *context, const struct http_request *request,
@@ -240,21 +243,6 @@ static int control_time(struct live *live, const struct control_parameters *para
     return -ENOENT;
 }
 
-/* Applies the statements, one a line, until one is refused. */
-static int apply_statements(struct live *live, char *lines, struct json *json, struct err *err)
-{
-    int status = 0;
-    for (char *line = lines, *end; *line && status == 0; line = end) {
-        end = line + strcspn(line, "\n");
-        end += *end ? (*end = 0, 1) : 0;
-        status = live_session_act(&live->session, line, err);
-        if (status == 0)
-            json_string(json, NULL, line);
-    }
-    live->dirty = true;
-    return status;
-}
-
 static void post_action(void *context, const struct http_request *request,
                         struct http_response *response)
 {
@@ -271,7 +259,7 @@ static void post_action(void *context, const struct http_request *request,
         json_begin_object(&json, NULL);
         json_begin_array(&json, "statements");
         if (!of_time)
-            status = apply_statements(live, lines.data, &json, &err);
+            status = live_apply(live, lines.data, &json, &err);
         json_end_array(&json);
         json_unsigned(&json, "t", time_ns_floor(live_session_now(&live->session)));
         json_end_object(&json);

@@ -64,6 +64,7 @@ int live_begin(struct live *live, const struct live_options *options, struct err
     while (options->settle && live_session_now(&live->session) < SETTLE_MOST &&
            !live_session_halted(&live->session) && !live_session_is_settled(&live->session))
         live_advance(live, live_session_now(&live->session) + SETTLE_STEP);
+    live->begin_wall_ns = clock_now(live);
     const struct http_options http = {.listen = options->listen,
                                       .token = options->token,
                                       .routes = live->routes,
@@ -80,6 +81,7 @@ int live_begin(struct live *live, const struct live_options *options, struct err
 
 void live_end(struct live *live)
 {
+    live_ctl_close(live);
     http_server_stop(live->server);
     api_publisher_release(&live->publisher);
     versions_release(&live->versions);
@@ -178,6 +180,22 @@ static void advance_paced(struct live *live)
         live_run(live, false);
 }
 
+/* ---- actions ---- */
+
+int live_apply(struct live *live, char *lines, struct json *json, struct err *err)
+{
+    int status = 0;
+    for (char *line = lines, *end; *line && status == 0; line = end) {
+        end = line + strcspn(line, "\n");
+        end += *end ? (*end = 0, 1) : 0;
+        status = live_session_act(&live->session, line, err);
+        if (status == 0 && json)
+            json_string(json, NULL, line);
+    }
+    live->dirty = true;
+    return status;
+}
+
 /* ---- replay ---- */
 
 int live_seek(struct live *live, uint64_t time, struct err *err)
@@ -208,19 +226,35 @@ int live_restart(struct live *live, const uint64_t *seed, struct err *err)
 
 /* ---- the loop ---- */
 
+void live_descriptors(const struct live *live, int fds[LIVE_DESCRIPTORS])
+{
+    fds[0] = http_server_fd(live->server);
+    for (unsigned i = 0; i < LIVE_SOCKETS; i++)
+        fds[1 + i] = live->sockets[i] ? control_socket_fd(live->sockets[i]) : -1;
+}
+
+/* The wall time at which there is something to do. */
+static uint64_t next_work(const struct live *live)
+{
+    uint64_t clients = live_ctl_deadline(live);
+    if (!live->running && !live->dirty)
+        return clients;
+    if (live->until_event || live->publisher.tick.behind)
+        return 0;
+    uint64_t now = clock_now(live), tick = live->next_tick_ns;
+    uint64_t half = tick > now ? now + (tick - now) / 2 : 0;
+    return half < clients ? half : clients;
+}
+
 int live_step(struct live *live)
 {
     while (http_server_serve(live->server))
         ;
+    live_ctl_serve(live, clock_now(live));
     if (live->running)
         advance_paced(live);
-    uint64_t now = clock_now(live);
-    if (live->dirty && now >= live->next_tick_ns)
+    if (live->dirty && clock_now(live) >= live->next_tick_ns)
         publish(live);
-    if (!live->running && !live->dirty)
-        return -1;
-    if (live->until_event || live->publisher.tick.behind)
-        return 0;
-    now = clock_now(live);
-    return live->next_tick_ns > now ? (int)((live->next_tick_ns - now) / NS_PER_MS / 2 + 1) : 0;
+    uint64_t next = next_work(live), now = clock_now(live);
+    return next == TIME_NEVER ? -1 : next > now ? (int)((next - now) / NS_PER_MS + 1) : 0;
 }

@@ -8,6 +8,8 @@
  *   session.c     the run and what was done by hand
  *   watch.c       the state that is shown (watch_sections.c: the rest of it)
  *   control.c     actions as statements
+ *   ctl.c         the commands of weft ctl, at control sockets
+ *   managers_view.c managers and changes
  *   path.c        paths
  *   memberships.c partitions and multicast groups
  *   cabling_view.c the plan and the links that are up
@@ -17,9 +19,12 @@
 #define WEFT_EXPERIMENT_LIVE_LIVE_H
 
 #include "experiment/live/versions.h"
+#include "host/control/control_reply.h"
+#include "host/control/control_socket.h"
 #include "host/http/http.h"
 
-enum { LIVE_ROUTES = 64 };
+enum { LIVE_ROUTES = 64, LIVE_DESCRIPTORS = 3 };
+enum live_socket { LIVE_FABRIC, LIVE_MANAGER, LIVE_SOCKETS }; /* whose commands come first */
 
 struct live_options {
     const char *name, *text; /* of the scenario */
@@ -41,8 +46,11 @@ struct live {
     struct http_server *server;
     struct http_route routes[LIVE_ROUTES];
     size_t route_count;
+    struct control_socket *sockets[LIVE_SOCKETS]; /* NULL: none */
     bool running, until_event, dirty;
+    bool stopped; /* a client sent `stop` */
     double pace;
+    uint64_t begin_wall_ns;
     uint64_t anchor_wall_ns, anchor_ps; /* virtual time is this at that wall time */
     uint64_t next_tick_ns;
     uint64_t step_ps; /* a part of the run that takes some milliseconds */
@@ -53,8 +61,9 @@ struct live {
 int live_begin(struct live *live, const struct live_options *options, struct err *err);
 void live_end(struct live *live);
 /* Answers requests, advances the run, publishes ticks. Returns for how many milliseconds there is
- * nothing to do unless http_server_fd() becomes readable; -1: for ever. */
+ * nothing to do unless one of live_descriptors() becomes readable; -1: for ever. */
 int live_step(struct live *live);
+void live_descriptors(const struct live *live, int fds[LIVE_DESCRIPTORS]); /* -1: none */
 
 /* ---- between the files ---- */
 
@@ -65,8 +74,22 @@ void live_set_pace(struct live *live, double pace);
 void live_advance(struct live *live, uint64_t until);
 /* Goes to a time, perhaps in the past. */
 int live_seek(struct live *live, uint64_t time, struct err *err);
+/* Applies statements, one a line, until one is refused; lists those that were applied (NULL: does
+ * not). Changes the lines. */
+int live_apply(struct live *live, char *lines, struct json *json, struct err *err);
 int live_restart(struct live *live, const uint64_t *seed, struct err *err);
 /* Reads the state now, so that an answer shows what an action did. */
 void live_refresh(struct live *live);
+
+/* ---- ctl.c ---- */
+
+/* Listens for `weft ctl` there, and at the path with .sm for the commands of managers. */
+int live_ctl_open(struct live *live, const char *path, struct err *err);
+void live_ctl_close(struct live *live);
+void live_ctl_serve(struct live *live, uint64_t now_ns); /* answers requests that have arrived */
+uint64_t live_ctl_deadline(const struct live *live);     /* to serve at the latest */
+/* Runs a command and fills in the reply. */
+void live_ctl_run(struct live *live, enum live_socket at, const struct control_request *request,
+                  struct control_reply *reply);
 
 #endif

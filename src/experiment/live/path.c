@@ -12,8 +12,7 @@ static uint32_t find_end_point(const struct network *network, uint64_t guid)
     return NETWORK_NONE;
 }
 
-/* DLID and SL by the first manager whose paths have both ports. */
-static struct data_path look_up(const struct setup *setup, uint32_t source, uint32_t target)
+struct data_path path_look_up(const struct setup *setup, uint32_t source, uint32_t target)
 {
     for (size_t i = 0; i < setup->instances.count; i++) {
         const struct sm *sm = setup_manager(setup, i);
@@ -40,6 +39,6 @@ void path_write(const struct watch *watch, uint32_t from, uint32_t to, struct te
     uint32_t target = path_view_port(&setup->topology, to);
     struct data_path path = {0};
     if (source != TOPOLOGY_NONE && target != TOPOLOGY_NONE)
-        path = look_up(setup, source, target);
+        path = path_look_up(setup, source, target);
     path_view_write(&watch->view, &watch->publisher->tick, from, to, path, out);
 }

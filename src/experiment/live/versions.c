@@ -1,6 +1,7 @@
 #include "experiment/live/versions.h"
 
 #include "base/time.h"
+#include "experiment/live/managers_view.h"
 
 void versions_begin(struct versions *versions, const struct watch *watch)
 {
@@ -20,14 +21,6 @@ void versions_release(struct versions *versions)
 static const uint8_t *table_of(const void *fabric, uint32_t node, unsigned *top)
 {
     return fabric_linear_table(fabric, node, top);
-}
-
-static uint32_t find_manager(const struct setup *setup, const char *who)
-{
-    uint32_t i = 0;
-    while (i < setup->instances.count && strcmp(setup->instances.items[i]->name, who) != 0)
-        i++;
-    return i;
 }
 
 /* The number of changes that have ended, in the order in which they began. */
@@ -61,7 +54,7 @@ void versions_read(struct versions *versions, const struct watch *watch)
                     versions->all.items.items[versions->all.items.count - 1].t_ns ==
                         time_ns_floor(change->end)))
         return;
-    uint32_t manager = find_manager(setup, change->who);
+    uint32_t manager = managers_view_find(setup, change->who);
     const struct api_version about = {
         .t_ns = time_ns_floor(change->end),
         .manager = manager,
@@ -73,9 +66,9 @@ void versions_read(struct versions *versions, const struct watch *watch)
     api_versions_add(&versions->all, &about, table_of, setup->fabric);
 }
 
-void versions_write(const struct versions *versions, struct text *out)
+void versions_put(const struct versions *versions, const char *key, struct record *record)
 {
-    api_versions_write(&versions->all, out);
+    api_versions_put(&versions->all, key, record);
 }
 
 bool versions_compare(const struct versions *versions, const struct watch *watch, uint64_t a,

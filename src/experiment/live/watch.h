@@ -1,7 +1,7 @@
 /* What a session shows: reads fabric, managers and record of a run into a tick of the API.
  *
  *   watch.c           traffic, events and tables that are written; fabric_view.h has the rest
- *   watch_sections.c  managers, changes, problems, deadlock, flows, machines
+ *   watch_sections.c  problems, deadlock, flows, machines; managers_view.h has the rest
  *
  * Watching changes nothing in the run. */
 #ifndef WEFT_EXPERIMENT_LIVE_WATCH_H
@@ -39,5 +39,7 @@ void watch_read(struct watch *watch);
 
 /* watch_sections.c */
 void watch_sections(struct watch *watch);
+/* When this problem was first seen, in ns. */
+uint64_t watch_problem_since(struct watch *watch, const struct problem *problem);
 
 #endif

@@ -1,9 +1,10 @@
 #include "experiment/live/watch.h"
 
 #include "base/time.h"
+#include "experiment/live/managers_view.h"
 #include "topology/virtual.h"
 
-enum { CHANGES_SHOWN = 20, PROBLEMS_SHOWN = 200 };
+enum { PROBLEMS_SHOWN = 200 };
 
 /* A time of the record, where 0 means that there is none. */
 static uint64_t time_of(uint64_t ps)
@@ -11,102 +12,24 @@ static uint64_t time_of(uint64_t ps)
     return ps == 0 || ps == TIME_NEVER ? API_NONE : time_ns_floor(ps);
 }
 
-/* ---- managers ---- */
+/* ---- managers and changes ---- */
 
-static uint32_t count_nodes(const struct subnet *subnet)
+static struct record section(struct watch *watch, enum api_section which)
 {
-    uint32_t count = 0;
-    for (size_t i = 0; i < subnet->nodes.count; i++)
-        count += subnet->nodes.items[i].present;
-    return count;
-}
-
-static void write_manager(const struct setup *setup, size_t index, struct json *json)
-{
-    static const char *const states[] = {"not active", "discovering", "standby", "master"};
-    const struct setup_instance *instance = setup->instances.items[index];
-    const struct sm *sm = setup_manager(setup, index);
-    struct sm_progress progress = sm ? sm_progress(sm) : (struct sm_progress){.phase = "idle"};
-    const struct api_manager manager = {
-        .id = index,
-        .node = setup->topology.ports.items[setup->places.items[index].port].node,
-        .name = instance->name,
-        .state = sm ? states[sm_state(sm)] : "dead",
-        .phase = progress.phase,
-        .wave = progress.wave,
-        .waves = progress.waves,
-        .draining = progress.draining,
-        .priority = instance->config.sm.priority,
-        .engine = instance->config.sm.engine->name,
-        .settled = sm && sm_is_settled(sm),
-        .nodes = sm ? count_nodes(sm_subnet(sm)) : 0,
-        .change = instance->open ? instance->change : API_NONE,
-    };
-    api_manager_write(&manager, json);
+    return record_to(api_tick_section(&watch->publisher->tick, which), true, false);
 }
 
 static void write_managers(struct watch *watch)
 {
     const struct setup *setup = live_session_setup(watch->session);
-    struct json json = {.out = api_tick_section(&watch->publisher->tick, API_MANAGERS)};
-    json_begin_array(&json, NULL);
-    for (size_t i = 0; i < setup->instances.count; i++)
-        write_manager(setup, i, &json);
-    json_end_array(&json);
-}
-
-/* ---- changes ---- */
-
-static size_t find_manager(const struct setup *setup, const char *who)
-{
-    size_t i = 0;
-    while (i < setup->instances.count && strcmp(setup->instances.items[i]->name, who) != 0)
-        i++;
-    return i;
-}
-
-/* Counts of a change under way are with its manager. */
-static void write_change(const struct setup *setup, size_t index, struct json *json)
-{
-    const struct run_record_change *change = &setup->record->changes.items[index];
-    size_t manager = find_manager(setup, change->who);
-    const struct setup_instance *open = manager < setup->instances.count &&
-                                                setup->instances.items[manager]->open &&
-                                                setup->instances.items[manager]->change == index
-                                            ? setup->instances.items[manager]
-                                            : NULL;
-    const struct api_change shown = {
-        .id = index,
-        .manager = manager,
-        .cause = change->cause,
-        .fault = time_of(change->tied ? change->fault : 0),
-        .begin = time_ns_floor(change->begin),
-        .routing = time_of(change->routing),
-        .routed = time_of(change->routed),
-        .end = time_of(open ? 0 : change->end),
-        .finished = change->finished,
-        .gets = open ? open->smps.gets : change->gets,
-        .sets = open ? open->smps.sets : change->sets,
-        .blocks = open ? open->smps.blocks : change->blocks,
-        .draining_ns = time_ns_floor(change->draining),
-    };
-    api_change_write(&shown, json);
-}
-
-static void write_changes(struct watch *watch)
-{
-    const struct setup *setup = live_session_setup(watch->session);
-    size_t count = setup->record->changes.count;
-    struct json json = {.out = api_tick_section(&watch->publisher->tick, API_CHANGES)};
-    json_begin_array(&json, NULL);
-    for (size_t i = count > CHANGES_SHOWN ? count - CHANGES_SHOWN : 0; i < count; i++)
-        write_change(setup, i, &json);
-    json_end_array(&json);
+    struct record managers = section(watch, API_MANAGERS), changes = section(watch, API_CHANGES);
+    managers_view_put(setup, &managers);
+    managers_view_put_changes(setup, &changes);
 }
 
 /* ---- problems ---- */
 
-static uint64_t problem_since(struct watch *watch, const struct problem *problem)
+uint64_t watch_problem_since(struct watch *watch, const struct problem *problem)
 {
     char key[1400];
     snprintf(key, sizeof key, "%u %s %s", problem->kind, problem->place, problem->text);
@@ -140,12 +63,7 @@ static void write_problems(struct watch *watch)
     const struct setup *setup = live_session_setup(watch->session);
     struct json json = {.out = api_tick_section(&watch->publisher->tick, API_PROBLEMS)};
     struct problems problems = {0};
-    for (size_t i = 0; i < setup->instances.count; i++) {
-        struct sm *sm = setup_manager(setup, i);
-        if (sm && sm_state(sm) == SM_MASTER)
-            sm_problems(sm, sim_now_ns(setup->sim), &problems);
-    }
-    problems_sort(&problems);
+    managers_view_list_problems(setup, NULL, &problems);
     json_begin_array(&json, NULL);
     for (size_t i = 0; i < problems.items.count && i < PROBLEMS_SHOWN; i++) {
         const struct problem *problem = &problems.items.items[i];
@@ -153,7 +71,7 @@ static void write_problems(struct watch *watch)
                                           .place = problem->place,
                                           .text = problem->text,
                                           .severity = problem->kind,
-                                          .since_ns = problem_since(watch, problem)};
+                                          .since_ns = watch_problem_since(watch, problem)};
         api_problem_write(&shown, &watch->view.places, &json);
     }
     json_end_array(&json);
@@ -280,7 +198,6 @@ static void write_machines(struct watch *watch)
 void watch_sections(struct watch *watch)
 {
     write_managers(watch);
-    write_changes(watch);
     write_problems(watch);
     write_deadlock(watch);
     write_flows(watch);

@@ -102,7 +102,8 @@ static int apply_kind(struct setup *setup, const struct action *action, struct e
     case ACTION_HEAL: return set_agent_delay(setup, action, 0, err);
     case ACTION_DUPLICATE_GUID: return duplicate_guid(setup, action, err);
     case ACTION_BIT_ERRORS:
-        return fabric_add_bit_errors(fabric, action->port, (unsigned)action->value, err);
+        return (action->per_second ? fabric_set_bit_error_rate : fabric_add_bit_errors)(
+            fabric, action->port, (unsigned)action->value, err);
     case ACTION_START_TRAFFIC: return flows_start(setup, action->value, err);
     case ACTION_STOP_TRAFFIC: return flows_stop(setup, action->value, err);
     case ACTION_START_MACHINE:

@@ -1,5 +1,6 @@
 #include "experiment/scenario/action.h"
 
+#include "base/parse.h"
 #include "experiment/scenario/names.h"
 
 #include <arpa/inet.h>
@@ -58,10 +59,21 @@ static void read_duplicate(struct action *action, struct cursor *cursor)
     cursor_take(cursor, "a GUID, or the node that has it", &action->guid_word);
 }
 
+/* bit-errors NODE PORT N[/s] */
 static void read_bit_errors(struct action *action, struct cursor *cursor)
 {
+    struct word word;
+    char number[24];
     take_port(action, cursor);
-    cursor_take_number(cursor, "a number", 1, UINT32_MAX, &action->value);
+    if (cursor_take(cursor, "a number, or a rate such as 5/s", &word) < 0)
+        return;
+    size_t length = strlen(word.text);
+    action->per_second = length > 2 && strcmp(word.text + length - 2, "/s") == 0;
+    snprintf(number, sizeof number, "%.*s", (int)(length - (action->per_second ? 2 : 0)),
+             word.text);
+    if (length >= sizeof number ||
+        !parse_bounded(number, action->per_second ? 0 : 1, UINT32_MAX, &action->value))
+        word_error(cursor, &word, "'%.40s': expected a number, or a rate such as 5/s", word.text);
 }
 
 static void read_manager(struct action *action, struct cursor *cursor)

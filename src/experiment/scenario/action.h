@@ -58,7 +58,8 @@ struct action {
     struct word node_word, port_word, guid_word; /* text NULL: not given */
     struct word key_word;                        /* ACTION_CONFIGURE: value_word is its value */
     bool must_be_switch;
-    uint64_t value; /* a time, parts of 2^32, a GUID, a count, a traffic's number */
+    bool per_second; /* ACTION_BIT_ERRORS: a rate of the cable */
+    uint64_t value;  /* a time, parts of 2^32, a GUID, a count, a traffic's number */
     struct word value_word;
     unsigned attribute;
     struct machine_action machine;

@@ -19,6 +19,7 @@
 
 #include "base/map.h"
 #include "base/mem.h"
+#include "base/record.h"
 #include "base/text.h"
 #include "host/http/http.h"
 #include "topology/topology.h"
@@ -163,17 +164,18 @@ struct api_manager {
     uint64_t nodes;  /* in its subnet */
     uint64_t change; /* that is under way, or API_NONE */
 };
-void api_manager_write(const struct api_manager *manager, struct json *json);
+void api_manager_put(const struct api_manager *manager, struct record *record);
 
 /* Times in ns, or API_NONE. */
 struct api_change {
     uint64_t id, manager;
+    const char *who; /* the name of the manager, for texts */
     const char *cause;
     uint64_t fault, begin, routing, routed, end;
     bool finished;
     uint64_t gets, sets, blocks, draining_ns;
 };
-void api_change_write(const struct api_change *change, struct json *json);
+void api_change_put(const struct api_change *change, struct record *record);
 
 struct api_problem {
     const char *kind, *place, *text;
@@ -214,7 +216,7 @@ void api_versions_release(struct api_versions *versions);
 /* Copies the present tables of all switches. `about` has time, manager, engine and cause. */
 void api_versions_add(struct api_versions *versions, const struct api_version *about,
                       api_table_of *table_of, const void *context);
-void api_versions_write(const struct api_versions *versions, struct text *out);
+void api_versions_put(const struct api_versions *versions, const char *key, struct record *record);
 /* What moved. `nodes` are the nodes of the switches by row, or TOPOLOGY_NONE. False: there is no
  * such version, or it is not kept any more. */
 bool api_versions_compare(const struct api_versions *versions, const struct topology *topology,

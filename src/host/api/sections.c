@@ -1,5 +1,7 @@
 #include "host/api/api.h"
 
+#include "base/time.h"
+
 #include <arpa/inet.h>
 
 void api_put_id(struct json *json, const char *key, uint32_t id)
@@ -18,44 +20,60 @@ void api_put_number(struct json *json, const char *key, uint64_t number)
         json_unsigned(json, key, number);
 }
 
-void api_manager_write(const struct api_manager *manager, struct json *json)
+/* JSON has null for a value that is not there; text has nothing. */
+static void put_optional(struct record *record, const char *key, uint64_t number)
 {
-    json_begin_object(json, NULL);
-    json_unsigned(json, "id", manager->id);
-    json_unsigned(json, "node", manager->node);
-    json_string(json, "name", manager->name);
-    json_string(json, "state", manager->state);
-    json_string(json, "phase", manager->phase);
-    json_unsigned(json, "priority", manager->priority);
-    if (manager->engine) {
-        json_unsigned(json, "wave", manager->wave);
-        json_unsigned(json, "waves", manager->waves);
-        json_bool(json, "draining", manager->draining);
-        json_string(json, "engine", manager->engine);
-        json_bool(json, "settled", manager->settled);
-        json_unsigned(json, "nodes", manager->nodes);
-        api_put_number(json, "change", manager->change);
-    }
-    json_end_object(json);
+    if (number != API_NONE)
+        record_number(record, key, NULL, number);
+    else if (record->as_json)
+        json_null(&record->json, key);
 }
 
-void api_change_write(const struct api_change *change, struct json *json)
+void api_manager_put(const struct api_manager *manager, struct record *record)
 {
-    json_begin_object(json, NULL);
-    json_unsigned(json, "id", change->id);
-    json_unsigned(json, "manager", change->manager);
-    json_string(json, "cause", change->cause);
-    api_put_number(json, "fault", change->fault);
-    json_unsigned(json, "begin", change->begin);
-    api_put_number(json, "routing", change->routing);
-    api_put_number(json, "routed", change->routed);
-    api_put_number(json, "end", change->end);
-    json_bool(json, "finished", change->finished);
-    json_unsigned(json, "gets", change->gets);
-    json_unsigned(json, "sets", change->sets);
-    json_unsigned(json, "blocks", change->blocks);
-    json_unsigned(json, "draining", change->draining_ns);
-    json_end_object(json);
+    record_begin(record, NULL);
+    record_number(record, "id", NULL, manager->id);
+    record_number(record, "node", NULL, manager->node);
+    record_string(record, "name", "%-20s", manager->name);
+    record_string(record, "state", " %-11s", manager->state);
+    record_string(record, "phase", " %-8s", manager->phase);
+    record_number(record, "priority", " priority %2llu", manager->priority);
+    if (manager->engine) {
+        record_number(record, "wave", NULL, manager->wave);
+        record_number(record, "waves", NULL, manager->waves);
+        record_flag(record, "draining", NULL, manager->draining);
+        record_string(record, "engine", "  %-8s", manager->engine);
+        record_flag(record, "settled", NULL, manager->settled);
+        record_number(record, "nodes", " %5llu nodes", manager->nodes);
+        put_optional(record, "change", manager->change);
+    }
+    record_text(record, "\n");
+    record_end(record);
+}
+
+void api_change_put(const struct api_change *change, struct record *record)
+{
+    record_begin(record, NULL);
+    record_number(record, "id", NULL, change->id);
+    record_number(record, "manager", NULL, change->manager);
+    record_text(record, "%14.6f ms  %s: ", (double)change->begin / NS_PER_MS, change->who);
+    record_string(record, "cause", "%s\n                 ", change->cause);
+    put_optional(record, "fault", change->fault);
+    record_number(record, "begin", NULL, change->begin);
+    put_optional(record, "routing", change->routing);
+    put_optional(record, "routed", change->routed);
+    put_optional(record, "end", change->end);
+    if (change->end == API_NONE)
+        record_text(record, "under way");
+    else
+        record_text(record, "%s %.6f ms", change->finished ? "took" : "given up after",
+                    (double)(change->end - change->begin) / NS_PER_MS);
+    record_flag(record, "finished", NULL, change->finished);
+    record_number(record, "gets", ", %llu Gets", change->gets);
+    record_number(record, "sets", ", %llu Sets", change->sets);
+    record_number(record, "blocks", ", %llu LFT blocks\n", change->blocks);
+    record_number(record, "draining", NULL, change->draining_ns);
+    record_end(record);
 }
 
 void api_problem_write(const struct api_problem *problem, const struct api_places *places,

@@ -1,5 +1,7 @@
 #include "host/api/api.h"
 
+#include "base/time.h"
+
 enum { NO_PORT = 0xFF, COMPARED_AT_ONCE = 64 };
 #define VERSIONS_BYTES ((size_t)64 << 20) /* of tables that are kept; the last two always are */
 
@@ -94,25 +96,23 @@ void api_versions_add(struct api_versions *versions, const struct api_version *a
 
 /* ---- JSON ---- */
 
-void api_versions_write(const struct api_versions *versions, struct text *out)
+void api_versions_put(const struct api_versions *versions, const char *key, struct record *record)
 {
-    struct json json = {.out = out};
-    json_begin_object(&json, NULL);
-    json_begin_array(&json, "versions");
+    record_begin_list(record, key);
     for (size_t i = 0; i < versions->items.count; i++) {
         const struct api_version *version = &versions->items.items[i];
-        json_begin_object(&json, NULL);
-        json_unsigned(&json, "id", version->id);
-        json_unsigned(&json, "t", version->t_ns);
-        json_unsigned(&json, "manager", version->manager);
-        json_string(&json, "engine", version->engine);
-        json_string(&json, "cause", version->cause);
-        json_unsigned(&json, "entries", version->entries);
-        json_unsigned(&json, "changed", version->changed);
-        json_end_object(&json);
+        record_begin(record, NULL);
+        record_number(record, "id", "%4llu", version->id);
+        record_number(record, "t", NULL, version->t_ns);
+        record_text(record, " %14.6f ms", (double)version->t_ns / NS_PER_MS);
+        record_number(record, "manager", NULL, version->manager);
+        record_string(record, "engine", "  %-8s", version->engine);
+        record_number(record, "entries", " %8llu entries", version->entries);
+        record_number(record, "changed", ", %8llu changed", version->changed);
+        record_string(record, "cause", "  %s\n", version->cause);
+        record_end(record);
     }
-    json_end_array(&json);
-    json_end_object(&json);
+    record_end_list(record);
 }
 
 /* Destinations of a switch by output port. */

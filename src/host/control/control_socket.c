@@ -119,11 +119,8 @@ static bool parse_request(const struct request *from, size_t length, struct cont
         return false;
     *to = (struct control_request){.json = from->json != 0};
     memcpy(to->text, from->text, sizeof to->text);
-    for (const char *word = to->text; *word; word += strlen(word) + 1) {
-        if (to->count == CONTROL_WORDS)
-            return false;
+    for (const char *word = to->text; *word && to->count < CONTROL_WORDS; word += strlen(word) + 1)
         to->words[to->count++] = word;
-    }
     return true;
 }
 

@@ -17,9 +17,11 @@ enum { CONTROL_WORDS = 12 };
 struct control_request {
     int fd; /* the receiver answers and closes it: control_reply.h */
     bool json;
-    const char *words[CONTROL_WORDS + 1]; /* the rest NULL; parts of `text` */
+    /* The first words, which no command has as many of; the rest NULL. They are parts of `text`,
+     * which has all of them: the request must not be moved. */
+    const char *words[CONTROL_WORDS + 1];
     unsigned count;
-    char text[CTL_BYTES];
+    char text[CTL_BYTES]; /* each word ends with NUL, the last one with two */
 };
 
 struct control_socket;

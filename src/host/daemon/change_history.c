@@ -68,17 +68,17 @@ const char *change_history_last_cause(const struct change_history *history)
 }
 
 void change_history_write(const struct change_history *history, const struct change_costs *costs,
-                          struct json *json)
+                          struct record *record)
 {
     uint64_t first = history->count > CHANGES_KEPT ? history->count - CHANGES_KEPT : 0;
-    json_begin_array(json, NULL);
+    record_begin_list(record, NULL);
     for (uint64_t i = first; i < history->count; i++) {
         struct api_change change = history->items[i % CHANGES_KEPT];
         if (history->open && i + 1 == history->count)
             set_costs(&change, &history->before, costs);
-        api_change_write(&change, json);
+        api_change_put(&change, record);
     }
-    json_end_array(json);
+    record_end_list(record);
 }
 
 void change_history_release(struct change_history *history)

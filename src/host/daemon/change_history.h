@@ -34,7 +34,7 @@ uint64_t change_history_open(const struct change_history *history);
 const char *change_history_last_cause(const struct change_history *history);
 /* A JSON array, oldest first. */
 void change_history_write(const struct change_history *history, const struct change_costs *costs,
-                          struct json *json);
+                          struct record *record);
 void change_history_release(struct change_history *history);
 
 #endif

@@ -211,7 +211,10 @@ static void get_versions(void *context, const struct http_request *request,
 {
     const struct daemon_web *web = context;
     (void)request;
-    api_versions_write(&web->versions, &response->body);
+    struct record record = record_to(&response->body, true, false);
+    record_begin(&record, NULL);
+    api_versions_put(&web->versions, "versions", &record);
+    record_end(&record);
 }
 
 static void get_comparison(void *context, const struct http_request *request,

@@ -14,7 +14,7 @@ static uint32_t node_of_port(const struct daemon_web *web, uint32_t port)
 
 /* ---- managers ---- */
 
-static void write_own(const struct daemon_web *web, uint32_t node, struct json *json)
+static void write_own(const struct daemon_web *web, uint32_t node, struct record *record)
 {
     const struct daemon *daemon = web->daemon;
     const struct subnet *subnet = sm_subnet(daemon->sm);
@@ -34,18 +34,19 @@ static void write_own(const struct daemon_web *web, uint32_t node, struct json *
     };
     for (size_t i = 0; i < subnet->nodes.count; i++)
         own.nodes += subnet->nodes.items[i].present;
-    api_manager_write(&own, json);
+    api_manager_put(&own, record);
 }
 
 /* This manager, then those that it knows, with the state of their last SMInfo. */
 static void write_managers(struct daemon_web *web)
 {
     const struct subnet *subnet = sm_subnet(web->daemon->sm);
-    struct json json = {.out = api_tick_section(&web->publisher.tick, API_MANAGERS)};
+    struct record record =
+        record_to(api_tick_section(&web->publisher.tick, API_MANAGERS), true, false);
     struct api_manager other = {.phase = "idle", .change = API_NONE};
-    json_begin_array(&json, NULL);
+    record_begin_list(&record, NULL);
     if (node_of_port(web, subnet->own_port) != TOPOLOGY_NONE)
-        write_own(web, node_of_port(web, subnet->own_port), &json);
+        write_own(web, node_of_port(web, subnet->own_port), &record);
     for (uint32_t i = 0; i < subnet->ports.count; i++) {
         const struct subnet_port *port = &subnet->ports.items[i];
         if (!port->manager || i == subnet->own_port || node_of_port(web, i) == TOPOLOGY_NONE)
@@ -55,18 +56,19 @@ static void write_managers(struct daemon_web *web)
         other.name = topology_label(&web->view.topology, other.node);
         other.state = state_names[port->manager_state & 3];
         other.priority = port->manager_priority;
-        api_manager_write(&other, &json);
+        api_manager_put(&other, &record);
     }
-    json_end_array(&json);
+    record_end_list(&record);
 }
 
 /* ---- changes ---- */
 
 static void write_changes(struct daemon_web *web)
 {
-    struct json json = {.out = api_tick_section(&web->publisher.tick, API_CHANGES)};
+    struct record record =
+        record_to(api_tick_section(&web->publisher.tick, API_CHANGES), true, false);
     struct change_costs costs = daemon_web_costs(web);
-    change_history_write(&web->changes, &costs, &json);
+    change_history_write(&web->changes, &costs, &record);
 }
 
 /* ---- problems ---- */

@@ -128,6 +128,15 @@ static inline int protocol_socket_path(char *path, size_t size)
     return snprintf(path, size, "/tmp/weft-%u/fabric", (unsigned)getuid());
 }
 
+/* The path of the control socket of `weft live`, if no option names it. */
+static inline int protocol_live_path(char *path, size_t size)
+{
+    const char *runtime = getenv("XDG_RUNTIME_DIR");
+    if (runtime && *runtime)
+        return snprintf(path, size, "%s/weft/live", runtime);
+    return snprintf(path, size, "/tmp/weft-%u/live", (unsigned)getuid());
+}
+
 /* The path of a manager's control socket, if no option names it: from the environment; beside the
  * socket of the fabric in WEFT_SOCKET; in /run/weft for the superuser, else in the user's runtime
  * directory. */

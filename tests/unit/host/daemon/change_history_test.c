@@ -5,7 +5,7 @@
 static const char *written(const struct change_history *history, const struct change_costs *costs,
                            struct text *text)
 {
-    struct json json = {.out = text};
+    struct record json = record_to(text, true, false);
     text_clear(text);
     change_history_write(history, costs, &json);
     return text->data;

@@ -1,0 +1,285 @@
+/* The commands of weft ctl on a session: reports, actions that become statements, errors without
+ * effect. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/time.h"
+#include "experiment/live/live.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+static uint64_t wall_ns(void)
+{
+    static uint64_t now;
+    return now += NS_PER_US;
+}
+
+struct world {
+    struct live live;
+    struct text out, export;
+};
+
+static struct world *begin(const char *text)
+{
+    struct world *world = mem_zalloc(1, sizeof *world);
+    struct err err = {0};
+    const struct live_options options = {.name = "x.weft",
+                                         .text = text,
+                                         .pace = 0.001,
+                                         .listen = "0",
+                                         .version = "test",
+                                         .settle = true,
+                                         .paused = true,
+                                         .clock_ns = wall_ns};
+    if (live_begin(&world->live, &options, &err))
+        fail_msg("%s", err.message);
+    return world;
+}
+
+static void end(struct world *world)
+{
+    live_end(&world->live);
+    text_release(&world->out);
+    text_release(&world->export);
+    mem_free(world);
+}
+
+/* `line` has words separated by blanks; `at` and `json` as the client chooses. */
+static int ask(struct world *world, enum live_socket at, const char *line, bool json)
+{
+    struct control_request request = {.json = json};
+    struct control_reply reply = {0};
+    snprintf(request.text, sizeof request.text - 1, "%s", line);
+    for (char *c = request.text; *c; c++)
+        if (*c == ' ')
+            *c = 0;
+    for (const char *c = request.text; *c && request.count < CONTROL_WORDS; c += strlen(c) + 1)
+        request.words[request.count++] = c;
+    live_ctl_run(&world->live, at, &request, &reply);
+    if (reply.data) {
+        reply.print(reply.data, json, &reply.text);
+        reply.release(reply.data);
+    }
+    text_release(&world->out);
+    world->out = reply.text;
+    return reply.result;
+}
+
+static void assert_says(struct world *world, enum live_socket at, const char *line, bool json,
+                        const char *part)
+{
+    if (ask(world, at, line, json) < 0 || !world->out.data || !strstr(world->out.data, part))
+        fail_msg("%s: expected %s in\n%s", line, part, world->out.data ? world->out.data : "");
+}
+
+static const char *exported(struct world *world)
+{
+    text_clear(&world->export);
+    live_session_export(&world->live.session, &world->export);
+    return world->export.data;
+}
+
+static uint64_t run_whole(const char *text)
+{
+    struct scenario scenario;
+    struct run_record record = {0};
+    struct err err = {0};
+    char message[1024];
+    if (scenario_read_text(&scenario, "x.weft", text, strlen(text), &err) ||
+        run_scenario(&scenario, &(struct run_options){0}, &record, &err))
+        fail_msg("%s in\n%s", err_text(&err, message, sizeof message), text);
+    uint64_t hash = record.hash;
+    run_record_release(&record);
+    scenario_release(&scenario);
+    return hash;
+}
+
+static void pass(struct world *world, uint64_t ps)
+{
+    live_advance(&world->live, live_session_now(&world->live.session) + ps);
+}
+
+static const char tree[] = "topology kary 2 3\nsm H0 priority 3\nsm H7\n"
+                           "traffic uniform load 0.1 start settled\nrun until settled\n";
+
+/* ---- claims ---- */
+
+static void reports_are_those_of_the_run(void **unused)
+{
+    (void)unused;
+    struct world *world = begin(tree);
+    assert_says(world, LIVE_FABRIC, "status", true, "\"switches\": 12");
+    assert_says(world, LIVE_FABRIC, "status", true, "\"running\": false");
+    assert_says(world, LIVE_MANAGER, "status", true, "\"state\":\"master\"");
+    assert_says(world, LIVE_MANAGER, "managers", false, "standby");
+    assert_says(world, LIVE_FABRIC, "problems", false, "none");
+    assert_says(world, LIVE_FABRIC, "path H0 H7", true, "\"arrives\": true");
+    assert_says(world, LIVE_FABRIC, "deadlock", true, "\"deadlock\": false");
+    assert_says(world, LIVE_FABRIC, "topology", true, "\"description\":\"H7\"");
+    assert_says(world, LIVE_FABRIC, "routes", false, "Unicast lids");
+    assert_says(world, LIVE_FABRIC, "versions", true, "\"id\":1");
+    assert_says(world, LIVE_FABRIC, "changes", true, "\"cause\":\"started\"");
+    assert_says(world, LIVE_FABRIC, "events", true, "\"who\":\"H0\"");
+    assert_says(world, LIVE_FABRIC, "counters H0 1", false, "PortXmitPkts");
+    assert_int_equal(ask(world, LIVE_FABRIC, "vm list", true), 0);
+    assert_string_equal(world->out.data, "[]\n");
+    end(world);
+}
+
+static void actions_are_statements_that_the_export_repeats(void **unused)
+{
+    (void)unused;
+    static const char *const commands[][2] = {
+        {"link down L0_0 3", "fail link L0_0 3"},
+        {"link up L0_0 3", "restore link L0_0 3"},
+        {"switch down L1_1", "fail node L1_1"},
+        {"node up L1_1", "restore node L1_1"},
+        {"flap L1_0 1", "flap L1_0 1"},
+        {"drop 0.5% L1_0 2 attribute PortInfo", "drop 0.5% L1_0 2 attribute 0x15"},
+        {"drop 1%", "drop 1%"},
+        {"agent slow L0_1 2ms", "slow L0_1 2ms"},
+        {"agent mute L0_1", "mute L0_1"},
+        {"agent heal L0_1", "heal L0_1"},
+        {"errors L1_0 2 7", "bit-errors L1_0 2 7"},
+        {"errors L1_0 2 5/s", "bit-errors L1_0 2 5/s"},
+        {"guid H3 0x123456", "duplicate-guid H3 0x0000000000123456"},
+        {"do kill sm H7", "kill sm H7"},
+        {"reroute", "reroute H0"},
+    };
+    struct world *world = begin(tree);
+    for (unsigned i = 0; i < sizeof commands / sizeof *commands; i++) {
+        if (ask(world, i % 2 ? LIVE_MANAGER : LIVE_FABRIC, commands[i][0], false))
+            fail_msg("%s: %s", commands[i][0], world->out.data);
+        if (!strstr(exported(world), commands[i][1]))
+            fail_msg("%s: not in\n%s", commands[i][1], world->export.data);
+        pass(world, 200 * TIME_US);
+    }
+    uint64_t hash = fabric_trace_hash(live_session_setup(&world->live.session)->fabric);
+    assert_true(run_whole(exported(world)) == hash);
+    assert_int_equal(world->live.session.next_action, sizeof commands / sizeof *commands);
+    end(world);
+}
+
+static void the_page_sees_an_action_at_once(void **unused)
+{
+    (void)unused;
+    struct world *world = begin(tree);
+    uint64_t seq = world->live.publisher.tick.seq;
+    assert_int_equal(ask(world, LIVE_FABRIC, "link down L0_0 3", false), 0);
+    assert_true(world->live.publisher.tick.seq > seq);
+    assert_says(world, LIVE_FABRIC, "status", true, "\"links_down\": 1");
+    pass(world, 20 * TIME_MS);
+    assert_says(world, LIVE_MANAGER, "changes", true, "\"finished\":true");
+    assert_says(world, LIVE_MANAGER, "versions", true, "\"id\":2");
+    end(world);
+}
+
+static void machines_start_and_move(void **unused)
+{
+    (void)unused;
+    struct world *world = begin("topology clos 2 2 2 vfs=2\nsm H0\nrun until settled\n");
+    assert_says(world, LIVE_MANAGER, "vm create web1 on H1", false, "vm start web1 at H1");
+    pass(world, 20 * TIME_MS);
+    assert_says(world, LIVE_MANAGER, "vm list", true, "\"state\":\"running\"");
+    assert_says(world, LIVE_MANAGER, "vm migrate web1 to H2 mode minimal", true,
+                "vm migrate web1 to H2 minimal");
+    pass(world, 20 * TIME_MS);
+    assert_says(world, LIVE_MANAGER, "vm show web1", true, "\"hypervisor\":\"H2\"");
+    assert_says(world, LIVE_MANAGER, "vm destroy web1", false, "vm stop web1");
+    pass(world, 20 * TIME_MS);
+    assert_int_equal(ask(world, LIVE_MANAGER, "vm list", true), 0);
+    assert_string_equal(world->out.data, "[]\n");
+    uint64_t hash = fabric_trace_hash(live_session_setup(&world->live.session)->fabric);
+    assert_true(run_whole(exported(world)) == hash);
+    end(world);
+}
+
+static void a_deadlock_is_reported(void **unused)
+{
+    (void)unused;
+    struct world *world =
+        begin("topology ring 6 hosts=2 speed=SDR\nset data_vls 1\nset buffer 1024\n"
+              "sm S0 engine minhop allow_cycles yes\n"
+              "traffic uniform size 256 arrivals saturated start settled\nrun until settled\n");
+    pass(world, 10 * TIME_MS);
+    assert_says(world, LIVE_FABRIC, "deadlock", true, "\"deadlock\": true");
+    unsigned hops = 0;
+    for (const char *at = world->out.data; (at = strstr(at, "\"vl\":")); at++)
+        hops++;
+    assert_int_equal(hops, 6);
+    end(world);
+}
+
+static void an_invalid_command_changes_nothing(void **unused)
+{
+    (void)unused;
+    static const char *const commands[] = {"",
+                                           "nothing",
+                                           "link down",
+                                           "link down L0_0 99",
+                                           "link sideways L0_0 1",
+                                           "switch down H0",
+                                           "drop 200%",
+                                           "errors L0_0 3 x/s",
+                                           "agent slow L0_0 now",
+                                           "do",
+                                           "do run 5s",
+                                           "do kill sm H3",
+                                           "do fail link L0_0 3 \n kill sm H0",
+                                           "vm",
+                                           "vm create",
+                                           "vm create a;b",
+                                           "vm create a on nowhere",
+                                           "vm create a to H1",
+                                           "vm migrate a mode any",
+                                           "vm destroy a on H1",
+                                           "vm ticket 1",
+                                           "vm show a",
+                                           "counters nobody",
+                                           "path H0",
+                                           "top",
+                                           "sweep",
+                                           "handover",
+                                           "port disable L0_0 3",
+                                           "dump",
+                                           "events follow",
+                                           "managers now"};
+    struct world *world = begin(tree);
+    struct text before = {0};
+    text_puts(&before, exported(world));
+    for (unsigned i = 0; i < sizeof commands / sizeof *commands; i++)
+        for (unsigned at = 0; at < LIVE_SOCKETS; at++) {
+            if (ask(world, (enum live_socket)at, commands[i], at == 0) >= 0)
+                fail_msg("accepted: %s", commands[i]);
+            assert_true(world->out.length > 0);
+        }
+    assert_string_equal(before.data, exported(world));
+    assert_int_equal(ask(world, LIVE_MANAGER, "counters", false), -EINVAL);
+    assert_int_equal(ask(world, LIVE_FABRIC, "do kill sm H0", false), 0);
+    assert_int_equal(ask(world, LIVE_FABRIC, "do kill sm H7", false), 0);
+    assert_int_equal(ask(world, LIVE_MANAGER, "status", false), -EINVAL);
+    assert_string_equal(world->out.data, "no manager runs");
+    assert_int_equal(ask(world, LIVE_FABRIC, "stop", false), 0);
+    assert_true(world->live.stopped);
+    text_release(&before);
+    end(world);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reports_are_those_of_the_run),
+        cmocka_unit_test(actions_are_statements_that_the_export_repeats),
+        cmocka_unit_test(the_page_sees_an_action_at_once),
+        cmocka_unit_test(machines_start_and_move),
+        cmocka_unit_test(a_deadlock_is_reported),
+        cmocka_unit_test(an_invalid_command_changes_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
