@@ -5,9 +5,9 @@
 static const char *written(const struct change_history *history, const struct change_costs *costs,
                            struct text *text)
 {
-    struct record json = record_to(text, true, false);
+    struct record record = record_to(text, true, false);
     text_clear(text);
-    change_history_write(history, costs, &json);
+    change_history_write(history, costs, &record);
     return text->data;
 }
 
