@@ -31,8 +31,6 @@ export interface Chart {
     panels: Panel[];
 }
 
-export const STAR = 5;
-
 export function isBar(group: Group): boolean {
     return group.style === "bars" || group.style === "stacked";
 }
