@@ -3,7 +3,7 @@ const ENDLESS = "a text that is much longer than any picture is wide, with more 
 const REACHES = [1, 300000, 1e7, 1e12, 3e-9];
 
 function axis(words) {
-    return { title: "", label: "", unit: "", low: 0, high: 1, factor: 1, log: false, ...words };
+    return { title: "", label: "", unit: "", scale: "", low: 0, high: 1, factor: 1, log: false, ...words };
 }
 
 function chart(words) {

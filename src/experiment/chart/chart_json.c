@@ -28,6 +28,7 @@ static void write_axis(struct json *json, const char *key, const struct chart_ax
     json_string(json, "title", title);
     json_string(json, "label", axis->label);
     json_string(json, "unit", axis->unit);
+    json_string(json, "scale", range->unit);
     json_double(json, "low", range->low);
     json_double(json, "high", range->high);
     json_double(json, "factor", range->factor);

@@ -7,8 +7,8 @@ export type Point = [x: number | null, y: number | null, low?: number | null, hi
 
 export interface Group { name: string; style: Style; colour: number; shape: number; points: Point[] }
 
-/** `factor` and the unit in `title` are the scale of the numbers: 0.001 and "ms". `unit` is that of the values. */
-export interface Axis { title: string; label: string; unit: string; low: number; high: number; factor: number; log: boolean }
+/** Numbers at ticks are values divided by `factor`, in the unit `scale`: 0.001 and "ms" for values in `unit` "s". */
+export interface Axis { title: string; label: string; unit: string; scale: string; low: number; high: number; factor: number; log: boolean }
 
 /** A height of 0 is the default. */
 export interface Panel { height: number; y: Axis; groups: Group[] }
@@ -30,8 +30,6 @@ export interface Chart {
     marks: Mark[];
     panels: Panel[];
 }
-
-export const STAR = 5;
 
 export function isBar(group: Group): boolean {
     return group.style === "bars" || group.style === "stacked";

@@ -141,7 +141,7 @@ export class Figure {
 
     private xAxis(at: number): uPlot.Axis {
         const { x, categories } = this.chart;
-        const style = { ...axisStyle(name => this.palette.get(name), TICK_FONT), grid: { show: false }, gap: 4,
+        const style = { ...axisStyle(name => this.palette.get(name), TICK_FONT), grid: { show: false }, gap: categories.length ? 8 : 4,
             ticks: { show: !categories.length, size: TICK, width: 1, stroke: () => this.palette.get("frame") } };
         if (!this.isLast(at)) return { ...style, size: TICK, space: X_SPACE, ...this.numbers(x, X_SPACE), values: (_plot, ticks) => ticks.map(() => "") };
         if (categories.length) return {

@@ -1,8 +1,8 @@
 // The values at the cursor, as text. Curves over time show all values at that time; bars those of their category;
 // points the nearest one.
 import type uPlot from "uplot";
-import { quantity } from "../format";
-import { barsOf, fits, isBar, type Chart, type Group, type Panel, type Point } from "./data";
+import { decimal, quantity } from "../format";
+import { barsOf, fits, isBar, type Axis, type Chart, type Group, type Panel, type Point } from "./data";
 
 export interface Finding {
     heading: string;
@@ -44,13 +44,19 @@ function pointAt(group: Group, x: number): Point | undefined {
     return group.points[low - 1];
 }
 
-function slice(chart: Chart, shown: (group: Group) => boolean, x: number): Finding {
+/** A position on the x axis, as exact as the part `span` of it that is shown. */
+function positionText({ label, factor, scale }: Axis, x: number, span: number): string {
+    const decimals = Math.min(9, Math.max(0, Math.ceil(-Math.log10(span / factor / 400))));
+    return `${label}: ${decimal(x / factor, decimals)} ${scale}`.trim();
+}
+
+function slice(chart: Chart, shown: (group: Group) => boolean, x: number, span: number): Finding {
     const phases = chart.bands.filter(band => x >= band.from && x < band.to).map(band => `${band.name} ${band.detail}`.trim());
     const rows = chart.panels.flatMap(panel => panel.groups.filter(shown).flatMap(group => {
         const point = pointAt(group, x);
         return point && point[1] !== null ? [row(chart, panel, group, point)] : [];
     }));
-    return { heading: [xText(chart, x), ...phases].join("; "), rows };
+    return { heading: [positionText(chart.x, x, span), ...phases].join("; "), rows };
 }
 
 function bars(chart: Chart, panel: Panel, shown: (group: Group) => boolean, x: number): Finding | undefined {
@@ -82,7 +88,7 @@ function nearest(chart: Chart, panel: Panel, plot: uPlot, shown: (group: Group) 
 /** What is at a position of a panel, in CSS pixels of its data area. */
 export function find(chart: Chart, panel: Panel, plot: uPlot, shown: (group: Group) => boolean, left: number, top: number): Finding | undefined {
     const x = plot.posToVal(left, "x");
-    if (isSliced(chart)) return slice(chart, shown, x);
+    if (isSliced(chart)) return slice(chart, shown, x, plot.scales.x.max! - plot.scales.x.min!);
     if (panel.groups.some(isBar)) return bars(chart, panel, shown, x);
     return nearest(chart, panel, plot, shown, left, top);
 }

@@ -263,10 +263,10 @@ static void json_has_null_for_what_is_not_finite(void **state)
     chart_add_measured(&chart, 0, 4, 3, NAN, true);
     json_is(&chart, 1,
             "{\"title\":\"t\",\"hollow\":\"saturated\","
-            "\"x\":{\"title\":\"x\",\"label\":\"x\",\"unit\":\"\",\"low\""
+            "\"x\":{\"title\":\"x\",\"label\":\"x\",\"unit\":\"\",\"scale\":\"\",\"low\""
             ":0,\"high\":4,\"factor\":1,\"log\":false},"
             "\"categories\":[],\"bands\":[],\"marks\":[],\"panels\":[{\"height\":0,"
-            "\"y\":{\"title\":\"y\",\"label\":\"y\",\"unit\":\"\",\"low\""
+            "\"y\":{\"title\":\"y\",\"label\":\"y\",\"unit\":\"\",\"scale\":\"\",\"low\""
             ":0,\"high\":4,\"factor\":1,\"log\":false},"
             "\"groups\":[{\"name\":\"a\",\"style\":\"lines+points\",\"colour\":0,\"shape\":0,"
             "\"points\":[[0,3],[1,null],[2,null],[4,2,1.5,2.5],[4,3,null,null,true]]}]}]}");
@@ -290,18 +290,18 @@ static void json_has_categories_bands_and_marks_of_the_first_panel(void **state)
     json_is(
         charts, 2,
         "{\"title\":\"\",\"hollow\":\"\","
-        "\"x\":{\"title\":\"\",\"label\":\"\",\"unit\":\"\",\"low\":-"
+        "\"x\":{\"title\":\"\",\"label\":\"\",\"unit\":\"\",\"scale\":\"\",\"low\":-"
         "0.5,\"high\":0.5,\"factor\":1,\"log\":false},"
         "\"categories\":[\"one\"],"
         "\"bands\":[{\"from\":1,\"to\":2,\"name\":\"compute\",\"detail\":\"1 s\",\"colour\":2}],"
         "\"marks\":[{\"x\":1,\"label\":\"fault\"}],"
         "\"panels\":[{\"height\":90,"
-        "\"y\":{\"title\":\"\",\"label\":\"\",\"unit\":\"\",\"low\":0"
+        "\"y\":{\"title\":\"\",\"label\":\"\",\"unit\":\"\",\"scale\":\"\",\"low\":0"
         ",\"high\":10,\"factor\":1,\"log\":false},"
         "\"groups\":[{\"name\":\"\",\"style\":\"bars\",\"colour\":0,\"shape\":0,\"points\":[[0,8]]}"
         "]},"
         "{\"height\":90,"
-        "\"y\":{\"title\":\"\",\"label\":\"\",\"unit\":\"\",\"low\":0"
+        "\"y\":{\"title\":\"\",\"label\":\"\",\"unit\":\"\",\"scale\":\"\",\"low\":0"
         ",\"high\":10,\"factor\":1,\"log\":false},"
         "\"groups\":[{\"name\":\"\",\"style\":\"stacked\",\"colour\":0,\"shape\":0,\"points\":[[0,"
         "8]]},"
@@ -339,10 +339,10 @@ static void a_chart_without_data_has_axes(void **state)
     chart_init(&chart, "");
     json_is(&chart, 1,
             "{\"title\":\"\",\"hollow\":\"\","
-            "\"x\":{\"title\":\"\",\"label\":\"\",\"unit\":\"\",\"low\":0"
+            "\"x\":{\"title\":\"\",\"label\":\"\",\"unit\":\"\",\"scale\":\"\",\"low\":0"
             ",\"high\":1,\"factor\":1,\"log\":false},"
             "\"categories\":[],\"bands\":[],\"marks\":[],\"panels\":[{\"height\":0,"
-            "\"y\":{\"title\":\"\",\"label\":\"\",\"unit\":\"\",\"low\":0"
+            "\"y\":{\"title\":\"\",\"label\":\"\",\"unit\":\"\",\"scale\":\"\",\"low\":0"
             ",\"high\":1,\"factor\":1,\"log\":false},"
             "\"groups\":[]}]}");
     chart_release(&chart);
