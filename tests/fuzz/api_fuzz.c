@@ -76,8 +76,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     memcpy(text, data + 1, size - 1);
     text[size - 1] = 0;
     if (strlen(text) == size - 1 && http_fields_add(&fields, text)) {
-        const struct http_request request = {
-            .method = route->method, .path = route->path, .rest = "", .body = "", .fields = &fields};
+        const struct http_request request = {.method = route->method,
+                                             .path = route->path,
+                                             .rest = "",
+                                             .body = "",
+                                             .fields = &fields};
         route->handler(route->context, &request, &response);
         require(response.body.length > 0);
         require(response.type || response.body.data[0] == '{');

@@ -98,7 +98,8 @@ static void nodes_are_found_by_name_guid_and_description(void **state)
 
 static void all_labels_are_those_of_single_nodes(void **state)
 {
-    static const char *const descriptions[] = {"leaf", "leaf", "spine", "", "n5", "leaf", "0x101", "0xzz"};
+    static const char *const descriptions[] = {"leaf", "leaf", "spine", "",
+                                               "n5",   "leaf", "0x101", "0xzz"};
     enum { NODES = sizeof descriptions / sizeof *descriptions };
     (void)state;
     struct topology topology;
