@@ -65,6 +65,9 @@ counts_agree() {
 }
 claim "fabric and manager show as many nodes and links" counts_agree
 
+offers_what_there_is() { of sm.url && is info '[c for c in ("vms", "partitions", "managers", "whatif", "time") if c in o["capabilities"]]' '[]'; }
+claim "a manager without machines and partitions does not offer them" offers_what_there_is
+
 # switch_link: the first link between two switches
 switch_link() { value topology '[i for i,(a,b) in enumerate(zip(o["links"]["a"],o["links"]["b"])) if o["nodes"]["kind"][a]==o["nodes"]["kind"][b]==2][0]'; }
 
