@@ -7,13 +7,14 @@
 #include "host/daemon/daemon_internal.h"
 #include "host/http/fields.h"
 #include "host/server/fabric_web.h"
+#include "small_fabric.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { ROUTES_MOST = 64, S = 0, A = 1, B = 2 };
+enum { ROUTES_MOST = 64 };
 
 static struct http_route routes[ROUTES_MOST]; /* with a handler */
 static size_t route_count;
@@ -33,20 +34,12 @@ static void keep_handlers(const struct http_route *from, size_t count)
 
 static void open_fabric(void)
 {
-    static struct topology topology;
     static struct clients clients;
     struct http_route all[ROUTES_MOST];
     struct fabric_options options;
-    topology_init(&topology);
-    topology_add_node(&topology, NODE_SWITCH, "S", 4, 0, NULL, NULL);
-    topology_add_node(&topology, NODE_ADAPTER, "A", 1, 0, NULL, NULL);
-    topology_add_node(&topology, NODE_ADAPTER, "B", 1, 0, NULL, NULL);
-    topology_link(&topology, topology_port_index(&topology, A, 1),
-                  topology_port_index(&topology, S, 1), NULL);
-    topology_link(&topology, topology_port_index(&topology, B, 1),
-                  topology_port_index(&topology, S, 2), NULL);
     fabric_options_preset(&options, "paper", NULL);
-    clients_init(&clients, fabric_new(&topology, &options, 1), &(struct attachment){.node = A});
+    clients_init(&clients, fabric_new(small_topology(), &options, 1),
+                 &(struct attachment){.node = A});
     keep_handlers(all, fabric_web_add_routes(fabric_web_new(&clients), all, ROUTES_MOST));
 }
 

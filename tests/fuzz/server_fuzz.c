@@ -6,6 +6,7 @@
  * to chance. After each step the network comes to rest and all messages are read. */
 #include "base/time.h"
 #include "host/server/session.h"
+#include "small_fabric.h"
 
 #include <string.h>
 
@@ -32,25 +33,6 @@ struct theatre {
     struct session *sessions[SESSIONS];
     uint32_t handles;
 };
-
-enum { S, A, B };
-
-/* Made once: no input changes it. */
-static const struct topology *small_topology(void)
-{
-    static struct topology topology;
-    if (topology.nodes.count)
-        return &topology;
-    topology_init(&topology);
-    topology_add_node(&topology, NODE_SWITCH, "S", 4, 0, NULL, NULL);
-    topology_add_node(&topology, NODE_ADAPTER, "A", 2, 0, NULL, NULL);
-    topology_add_node(&topology, NODE_ADAPTER, "B", 1, 0, NULL, NULL);
-    topology_link(&topology, topology_port_index(&topology, A, 1),
-                  topology_port_index(&topology, S, 1), NULL);
-    topology_link(&topology, topology_port_index(&topology, B, 1),
-                  topology_port_index(&topology, S, 2), NULL);
-    return &topology;
-}
 
 static void open_theatre(struct theatre *theatre)
 {

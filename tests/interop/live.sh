@@ -126,6 +126,8 @@ events_are_pushed() {
 }
 claim "changes are pushed as events, numbered without gaps" events_are_pushed
 
+passes_from() { local now && now=$(state 'o["t"]') && [ "$now" -gt $(($1 + $2)) ]; } # TIME NS
+
 slow_readers_do_not_delay() {
     local i t
     act 'do=run' >answer
@@ -133,13 +135,23 @@ slow_readers_do_not_delay() {
         background curl -sN --limit-rate 1 -o /dev/null "$url/api/v1/events" >/dev/null 2>&1
     done
     t=$(state 'o["t"]')
-    passes() { [ "$(state 'o["t"]')" -gt $((t + $1)) ]; }
-    wait_until 60 passes 100000
+    wait_until 60 passes_from "$t" 100000
     i=$?
     stop "${started[@]:1}"
     return $i
 }
 claim "readers that do not read do not delay the session" slow_readers_do_not_delay
+
+# 1,000 connections with half a request, half a body, or a stream that they do not read.
+slow_connections_do_not_delay() {
+    local status=0 t
+    background python3 "$here/slow_connections.py" "${url#http://}" 1000 "$token" >slow.out 2>&1
+    wait_until 60 grep -q connected slow.out || { cat slow.out && return 1; }
+    wait_until 30 act do=run >answer && t=$(wait_until 30 state 'o["t"]' | tail -n 1) && wait_until 60 passes_from "$t" 100000 || status=1
+    stop "$background_id"
+    return "$status"
+}
+claim "1,000 slow connections do not stop the session" slow_connections_do_not_delay
 
 ends_by_a_signal() { kill -INT "$1" && wait_until 10 not kill -0 "$1"; }
 not() { ! "$@"; }

@@ -2,6 +2,8 @@
 
 #include "base/time.h"
 
+#include <assert.h>
+
 enum { NO_PORT = 0xFF, COMPARED_AT_ONCE = 64 };
 #define VERSIONS_BYTES ((size_t)64 << 20) /* of tables that are kept; the last two always are */
 
@@ -9,6 +11,7 @@ enum { NO_PORT = 0xFF, COMPARED_AT_ONCE = 64 };
 
 static void drop_first(struct api_versions *versions)
 {
+    assert(versions->items.items && versions->items.count);
     mem_free(versions->items.items[0].ports);
     mem_free(versions->items.items[0].cause);
     vec_remove(&versions->items, 0);

@@ -184,7 +184,7 @@ static void get_info(void *context, const struct http_request *request,
         json_string(&json, NULL, capabilities[i]);
     if (web->daemon->sm && sm_uses_partitions(web->daemon->sm))
         json_string(&json, NULL, "partitions");
-    if (web->publisher.tick.sections[API_HYPERVISORS].length > strlen("[]"))
+    if (strncmp(web->publisher.tick.sections[API_HYPERVISORS].data, "[]", 2) != 0)
         json_string(&json, NULL, "vms");
     json_end_array(&json);
     json_begin_array(&json, "engines");
