@@ -10,6 +10,7 @@ import { createInterface } from "node:readline";
 import { promisify } from "node:util";
 import { needBrowser, openBrowser, openPage } from "./browser.mjs";
 import { claim, finish, holds, same, until } from "./claims.mjs";
+import { counts } from "./counts.mjs";
 import { Driver } from "./driver.mjs";
 import { fifteen, machines, scene } from "./fifteen.mjs";
 
@@ -22,7 +23,7 @@ const browser = await openBrowser();
 
 /** Starts `weft live` and opens its page. */
 function open(file, ...options) {
-    return start("live", file, "--paused", "--load", "0.001", ...options);
+    return start("live", file, "--paused", "--load", "0.001", "--socket", `${file}.socket`, ...options);
 }
 
 /** Starts a weft that prints the URL of its page, and opens the page. */
@@ -62,6 +63,8 @@ try {
     });
     await claim("the page has no errors", () => same(page.failures, []));
     await close();
+
+    await counts({ start, net, run, weft, folder });
 
     const ring = join(folder, "ring.weft");
     await writeFile(ring, "topology ring switches=6 hosts=2 speed=SDR\nset data_vls 1\nset buffer 1024\n" +

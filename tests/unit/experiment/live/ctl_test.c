@@ -149,7 +149,7 @@ static void actions_are_statements_that_the_export_repeats(void **unused)
         {"errors L1_0 2 7", "bit-errors L1_0 2 7"},
         {"errors L1_0 2 5/s", "bit-errors L1_0 2 5/s"},
         {"guid H3 0x123456", "duplicate-guid H3 0x0000000000123456"},
-        {"do kill sm H7", "kill sm H7"},
+        {"act kill sm H7", "kill sm H7"},
         {"reroute", "reroute H0"},
     };
     struct world *world = begin(tree);
@@ -228,10 +228,10 @@ static void an_invalid_command_changes_nothing(void **unused)
                                            "drop 200%",
                                            "errors L0_0 3 x/s",
                                            "agent slow L0_0 now",
-                                           "do",
-                                           "do run 5s",
-                                           "do kill sm H3",
-                                           "do fail link L0_0 3 \n kill sm H0",
+                                           "act",
+                                           "act run 5s",
+                                           "act kill sm H3",
+                                           "act fail link L0_0 3 \n kill sm H0",
                                            "vm",
                                            "vm create",
                                            "vm create a;b",
@@ -261,8 +261,8 @@ static void an_invalid_command_changes_nothing(void **unused)
         }
     assert_string_equal(before.data, exported(world));
     assert_int_equal(ask(world, LIVE_MANAGER, "counters", false), -EINVAL);
-    assert_int_equal(ask(world, LIVE_FABRIC, "do kill sm H0", false), 0);
-    assert_int_equal(ask(world, LIVE_FABRIC, "do kill sm H7", false), 0);
+    assert_int_equal(ask(world, LIVE_FABRIC, "act kill sm H0", false), 0);
+    assert_int_equal(ask(world, LIVE_FABRIC, "act kill sm H7", false), 0);
     assert_int_equal(ask(world, LIVE_MANAGER, "status", false), -EINVAL);
     assert_string_equal(world->out.data, "no manager runs");
     assert_int_equal(ask(world, LIVE_FABRIC, "stop", false), 0);
