@@ -55,7 +55,7 @@ void live_ctl_serve(struct live *live, uint64_t now_ns)
             struct control_reply *reply = mem_zalloc(1, sizeof *reply);
             reply->fd = request.fd;
             live_ctl_run(live, (enum live_socket)i, &request, reply);
-            control_reply_start(reply);
+            (live->stopped ? control_reply_send_now : control_reply_start)(reply);
         }
 }
 

@@ -180,6 +180,23 @@ static void the_page_sees_an_action_at_once(void **unused)
     end(world);
 }
 
+/* Of several faults of a link, the page shows that it is cut. */
+static void a_cut_link_with_losses_is_cut(void **unused)
+{
+    (void)unused;
+    static const char *const more[] = {"drop 5% L0_0 3", "errors L0_0 3 2/s"};
+    struct world *world = begin(tree);
+    assert_int_equal(ask(world, LIVE_FABRIC, "link down L0_0 3", false), 0);
+    for (unsigned i = 0; i < 2; i++) {
+        unsigned cut = 0;
+        assert_int_equal(ask(world, LIVE_FABRIC, more[i], false), 0);
+        for (uint32_t link = 0; link < world->live.watch.view.links.count; link++)
+            cut += world->live.publisher.tick.links[link] == API_LINK_CUT;
+        assert_int_equal(cut, 1);
+    }
+    end(world);
+}
+
 static void machines_start_and_move(void **unused)
 {
     (void)unused;
@@ -277,6 +294,7 @@ int main(void)
         cmocka_unit_test(reports_are_those_of_the_run),
         cmocka_unit_test(actions_are_statements_that_the_export_repeats),
         cmocka_unit_test(the_page_sees_an_action_at_once),
+        cmocka_unit_test(a_cut_link_with_losses_is_cut),
         cmocka_unit_test(machines_start_and_move),
         cmocka_unit_test(a_deadlock_is_reported),
         cmocka_unit_test(an_invalid_command_changes_nothing),
