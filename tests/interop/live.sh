@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# weft live with curl: who may change something, and that the session is repeated by its export.
+# weft live with curl and weft ctl: who may change something, that both show the same counts, and that the session is
+# repeated by its export.
 here=$(dirname "$(realpath "$0")")
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -8,16 +9,23 @@ if ! python3 -c 'import yaml' 2>/dev/null; then need python3-yaml; fi
 
 # live ARGUMENT...: starts weft live; sets url and token
 live() {
-    background "$WEFT" live "$@" --listen 0 >url 2>errors
+    background "$WEFT" live "$@" --listen 0 --socket live.socket >url 2>errors
     serving "$background_id" 60 grep -q token= url || { cat errors; return 1; }
     url=$(sed 's/\/#.*//' url) token=$(sed 's/.*token=//' url)
 }
 
+not() { ! "$@"; }
 status_of() { curl -s -o /dev/null -w '%{http_code}' "$@"; }
 read_api() { curl -sf "$url/api/v1/$1"; }
 act() { curl -sf -H "X-Weft-Token: $token" -d "$1" "$url/api/v1/actions"; }
 # json FILE EXPRESSION: prints the value of a Python expression of the object `o`
 json() { python3 -c 'import json,sys; o=json.load(open(sys.argv[1])); print(eval(sys.argv[2]))' "$1" "$2"; }
+# ctl WORD...: weft ctl on the session
+ctl() { WEFT_SOCKET=$work/live.socket "$WEFT" ctl "$@"; }
+# counted EXPRESSION WORD...: the value of a Python expression of the answer of weft ctl
+counted() { ctl --json "${@:2}" >ctl.json && json ctl.json "$1"; }
+# same VALUE VALUE: both are the same text
+same() { [ "$1" = "$2" ] || { echo "'$1' is not '$2'"; return 1; }; }
 state() { read_api state >state.json && json state.json "$1"; }
 
 "$WEFT" topo gen kary 2 3 >tree.net
@@ -89,11 +97,91 @@ a_cut_link_is_seen() {
 }
 claim "a cut link is seen, and the change that it caused" a_cut_link_is_seen
 
+# The page and weft ctl count the same; links are counted as topology has them.
+ctl_counts_the_same() {
+    read_api topology >topology.json
+    same "$(counted 'o["switches"]' status)" "$(json topology.json 'o["nodes"]["kind"].count(2)')" &&
+        same "$(counted 'o["adapters"]' status)" "$(json topology.json 'o["nodes"]["kind"].count(1)')" &&
+        same "$(counted 'o["links_up"]+o["links_down"]' status)" "$(json topology.json 'len(o["links"]["a"])')" &&
+        same "$(counted 'o["links_down"]' status)" "$(state 'len([1 for _,s in o["links"] if s in (1,2)])')" &&
+        same "$(counted 'o["trace"]' status)" "$(json state.json 'o["hash"]')" &&
+        same "$(counted 'o["network_ps"]//1000' status)" "$(json state.json 'o["t"]')" &&
+        same "$(counted 'o["smps_sent"]' status)" "$(json state.json 'o["smps"]')" &&
+        same "$(counted 'o["traffic"]["delivered"],o["traffic"]["made"],o["traffic"]["lost"]' status)" \
+            "$(json state.json 'o["traffic"]["delivered"],o["traffic"]["made"],sum(o["traffic"]["lost"].values())')" &&
+        same "$(counted '[m["state"] for m in o]' managers)" "$(json state.json '[m["state"] for m in o["managers"]]')" &&
+        same "$(counted '[(c["gets"],c["sets"],c["blocks"]) for c in o]' changes)" \
+            "$(json state.json '[(c["gets"],c["sets"],c["blocks"]) for c in o["changes"]]')" &&
+        same "$(counted '[p["text"] for p in o]' problems)" "$(json state.json '[p["text"] for p in o["problems"]]')" &&
+        same "$(counted 'len(o["problems"]),o["state"]' --manager status)" "$(json state.json '(len(o["problems"]),"master")')"
+}
+claim "weft ctl and the API show the same counts while the page is paused, with a cut link" ctl_counts_the_same
+
+# The names of the first host and of a trunk link are in the topology.
+ctl_finds_the_same_path() {
+    read_api topology >topology.json
+    read_api 'path?from=0&to=2' >path.json
+    local from to
+    from=$(json topology.json 'o["nodes"]["name"][0]') to=$(json topology.json 'o["nodes"]["name"][2]')
+    same "$(counted '[(h["port"],h["vl"]) for h in o["hops"]],o["sl"],o["dlid"]' path "$from" "$to")" \
+        "$(json path.json '[(h["port"],h["vl"]) for h in o["hops"]],o["sl"],o["dlid"]')"
+}
+claim "weft ctl path shows the hops, SL and VLs of the API" ctl_finds_the_same_path
+
+ctl_actions_are_statements() {
+    local down before
+    down=$(counted 'o["links_down"]' status)
+    before=$(counted 'o["session"]["actions"]' status)
+    ctl link down L1_0 1 && same "$(counted 'o["links_down"]' status)" $((down + 1)) &&
+        same "$(state 'len([1 for _,s in o["links"] if s in (1,2)])')" $((down + 1)) &&
+        read_api export/scenario | grep -q 'fail link L1_0 1' &&
+        ctl act restore link L1_0 1 && ctl drop 1% attribute PortInfo && ctl drop 0% attribute PortInfo &&
+        exits_with 2 ctl link down nobody 1 && exits_with 2 ctl act run 5s && exits_with 2 ctl sweep &&
+        same "$(counted 'o["session"]["actions"]' status)" $((before + 4))
+}
+claim "actions of weft ctl are statements of the session" ctl_actions_are_statements
+
+# Garbage, packets that are too long, connections that say nothing, and answers that nobody reads.
+hostile_clients_do_no_harm() {
+    local memory
+    memory=$(awk '/VmRSS/ { print $2 }' "/proc/${started[0]}/status")
+    python3 - "$work/live.socket" <<'END' || return 1
+import os, socket, sys
+def connect():
+    s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    s.connect(sys.argv[1])
+    return s
+idle = [connect() for _ in range(100)]
+for i in range(300):
+    with connect() as s:
+        try:
+            s.send(os.urandom(1 + 700 * i % 60000))
+        except OSError:
+            pass
+words = b"counters\0\0"
+request = bytearray(1024 + 4 * 4 + 192 + 3 * 4 + 24)
+request[0:12] = (0x77656674).to_bytes(4, "little") + (1).to_bytes(4, "little") + (7).to_bytes(4, "little")
+request[-1024:-1024 + len(words)] = words
+slow = []
+for i in range(64):
+    s = connect()
+    assert s.send(request) == len(request)
+    slow.append(s)
+one = connect()
+one.send(request)
+assert len(one.recv(65536)) > 8
+END
+    same "$(counted 'o["session"]["running"]' status)" False &&
+        [ "$(awk '/VmRSS/ { print $2 }' "/proc/${started[0]}/status")" -lt $((memory + 20000)) ]
+}
+claim "hostile clients of the control socket do no harm" hostile_clients_do_no_harm
+
 a_standby_takes_over() {
     act 'do=kill-manager&manager=0' >answer && [ "$(state 'o["managers"][0]["state"]')" = dead ] || return 1
     local i
     for i in $(seq 100); do
-        act 'do=step&ns=100000000' >answer && [ "$(state 'o["managers"][1]["state"]')" = master ] && return
+        act 'do=step&ns=100000000' >answer && [ "$(state 'o["managers"][1]["state"]')" = master ] &&
+            same "$(counted '[m["state"] for m in o]' managers)" "['dead', 'master']" && return
     done
     return 1
 }
@@ -153,6 +241,23 @@ slow_connections_do_not_delay() {
 }
 claim "1,000 slow connections do not stop the session" slow_connections_do_not_delay
 
+a_second_session_says_that_the_default_socket_is_taken() {
+    mkdir -p runtime/weft && chmod 700 runtime/weft
+    export XDG_RUNTIME_DIR=$PWD/runtime
+    unset WEFT_SOCKET
+    background "$WEFT" live tree.net --paused --listen 0 >first.url 2>first.errors
+    serving "$background_id" 60 grep -q token= first.url || return 1
+    background "$WEFT" live tree.net --paused --listen 0 >second.url 2>second.errors
+    serving "$background_id" 60 grep -q token= second.url || return 1
+    contains 'no control socket: .*in use' second.errors && "$WEFT" ctl --json status >status.json &&
+        same "$(json status.json 'o["switches"]')" 12 && "$WEFT" ctl managers | grep -q master &&
+        "$WEFT" ctl stop && wait_until 10 not kill -0 "${started[-2]}" && [ ! -e runtime/weft/live ]
+    local result=$?
+    stop "${started[@]:1}"
+    return $result
+}
+claim "without an option weft ctl finds the session; a second one runs without a socket" \
+    a_second_session_says_that_the_default_socket_is_taken
+
 ends_by_a_signal() { kill -INT "$1" && wait_until 10 not kill -0 "$1"; }
-not() { ! "$@"; }
 claim "weft live ends by SIGINT" ends_by_a_signal "${started[0]}"

@@ -10,6 +10,7 @@ import { promisify } from "node:util";
 import { needBrowser, openBrowser, openPage } from "./browser.mjs";
 import { claim, finish, holds, same, until } from "./claims.mjs";
 import { cabling, cablingNets, multicast, whatif } from "./compare.mjs";
+import { counts } from "./counts.mjs";
 import { Driver, svgTitles } from "./driver.mjs";
 import { fifteen, machines, scene } from "./fifteen.mjs";
 import { startWeft } from "./server.mjs";
@@ -23,7 +24,7 @@ const browser = await openBrowser();
 
 /** Starts `weft live` and opens its page. */
 function open(file, ...options) {
-    return start("live", file, "--paused", "--load", "0.001", ...options);
+    return start("live", file, "--paused", "--load", "0.001", "--socket", `${file}.socket`, ...options);
 }
 
 /** Starts a weft that prints the URL of its page, and opens the page. */
@@ -57,6 +58,8 @@ try {
     });
     await claim("the page has no errors", () => same(page.failures, []));
     await close();
+
+    await counts({ start, net, run, weft, folder });
 
     const ring = join(folder, "ring.weft");
     await writeFile(ring, "topology ring switches=6 hosts=2 speed=SDR\nset data_vls 1\nset buffer 1024\n" +

@@ -55,7 +55,7 @@ void live_ctl_serve(struct live *live, uint64_t now_ns)
             struct control_reply *reply = mem_zalloc(1, sizeof *reply);
             reply->fd = request.fd;
             live_ctl_run(live, (enum live_socket)i, &request, reply);
-            control_reply_start(reply);
+            (live->stopped ? control_reply_send_now : control_reply_start)(reply);
         }
 }
 
@@ -143,7 +143,7 @@ static int run_fabric_command(const struct call *call)
 /* ---- the session ---- */
 
 /* Any action of the scenario language. */
-static int do_statement(const struct call *call)
+static int act_by_statement(const struct call *call)
 {
     const struct control_request *request = call->request;
     struct text line = {0};
@@ -156,7 +156,7 @@ static int do_statement(const struct call *call)
         text_printf(&line, strchr(word, ' ') ? "%s\"%s\"" : "%s%s", line.length ? " " : "", word);
     }
     int status = fine ? act(call->live, line.data, &err)
-                      : err_set(&err, EINVAL, "usage: weft ctl do ACTION: see weft-scenario(5)");
+                      : err_set(&err, EINVAL, "usage: weft ctl act ACTION: see weft-scenario(5)");
     text_release(&line);
     return status < 0 ? refuse(call, err.message) : 0;
 }
@@ -186,8 +186,8 @@ static int run_session_command(const struct call *call)
 {
     const char *name = call->request->words[0];
     struct record record = record_to(&call->reply->text, call->request->json, false);
-    if (strcmp(name, "do") == 0)
-        return do_statement(call);
+    if (strcmp(name, "act") == 0)
+        return act_by_statement(call);
     if (call->request->count != 1)
         return -ENOENT;
     if (strcmp(name, "managers") == 0)
@@ -302,7 +302,7 @@ static const struct {
                  "those of the fabric"},
     {"top", "managers of weft live read no counters: the page colours links by load"},
     {"sweep", "weft live has no such action; 'reroute' computes all routes again"},
-    {"handover", "weft live has no such action; 'do stop sm NODE' makes the master hand over"},
+    {"handover", "weft live has no such action; 'act stop sm NODE' makes the master hand over"},
     {"port", "weft live has no such action; 'link down NODE PORT' disconnects a cable"},
     {"dump", "weft live has no directory for dumps; 'routes' prints the tables"},
 };

@@ -58,6 +58,11 @@ static void *send_reply(void *task)
     return NULL;
 }
 
+void control_reply_send_now(struct control_reply *task)
+{
+    finish_reply(task, MSG_DONTWAIT);
+}
+
 /* If REPLIES_MOST threads are running, an answer that fits into the socket's buffer is sent at
  * once, and a longer one is refused. */
 void control_reply_start(struct control_reply *task)

@@ -18,5 +18,8 @@ struct control_reply {
 
 /* Sends the answer and closes the connection; frees the reply, which mem_zalloc() has made. */
 void control_reply_start(struct control_reply *reply);
+/* The same without a thread and without waiting, for a process that ends: what does not fit into
+ * the buffer of the socket is lost. */
+void control_reply_send_now(struct control_reply *reply);
 
 #endif

@@ -60,7 +60,7 @@ static void read_fault(const struct fabric_view *view, const struct fabric_fault
         return;
     if (fault->kind == FABRIC_CABLE_CUT)
         tick->links[link] = API_LINK_CUT;
-    else if (tick->links[link] != API_LINK_DOWN)
+    else if (tick->links[link] != API_LINK_DOWN && tick->links[link] != API_LINK_CUT)
         tick->links[link] = fault->kind == FABRIC_SMP_LOSS ? API_LINK_LOSSY : API_LINK_ERRORS;
 }
 

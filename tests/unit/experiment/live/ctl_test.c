@@ -149,7 +149,7 @@ static void actions_are_statements_that_the_export_repeats(void **unused)
         {"errors L1_0 2 7", "bit-errors L1_0 2 7"},
         {"errors L1_0 2 5/s", "bit-errors L1_0 2 5/s"},
         {"guid H3 0x123456", "duplicate-guid H3 0x0000000000123456"},
-        {"do kill sm H7", "kill sm H7"},
+        {"act kill sm H7", "kill sm H7"},
         {"reroute", "reroute H0"},
     };
     struct world *world = begin(tree);
@@ -177,6 +177,23 @@ static void the_page_sees_an_action_at_once(void **unused)
     pass(world, 20 * TIME_MS);
     assert_says(world, LIVE_MANAGER, "changes", true, "\"finished\":true");
     assert_says(world, LIVE_MANAGER, "versions", true, "\"id\":2");
+    end(world);
+}
+
+/* Of several faults of a link, the page shows that it is cut. */
+static void a_cut_link_with_losses_is_cut(void **unused)
+{
+    (void)unused;
+    static const char *const more[] = {"drop 5% L0_0 3", "errors L0_0 3 2/s"};
+    struct world *world = begin(tree);
+    assert_int_equal(ask(world, LIVE_FABRIC, "link down L0_0 3", false), 0);
+    for (unsigned i = 0; i < 2; i++) {
+        unsigned cut = 0;
+        assert_int_equal(ask(world, LIVE_FABRIC, more[i], false), 0);
+        for (uint32_t link = 0; link < world->live.watch.view.links.count; link++)
+            cut += world->live.publisher.tick.links[link] == API_LINK_CUT;
+        assert_int_equal(cut, 1);
+    }
     end(world);
 }
 
@@ -228,10 +245,10 @@ static void an_invalid_command_changes_nothing(void **unused)
                                            "drop 200%",
                                            "errors L0_0 3 x/s",
                                            "agent slow L0_0 now",
-                                           "do",
-                                           "do run 5s",
-                                           "do kill sm H3",
-                                           "do fail link L0_0 3 \n kill sm H0",
+                                           "act",
+                                           "act run 5s",
+                                           "act kill sm H3",
+                                           "act fail link L0_0 3 \n kill sm H0",
                                            "vm",
                                            "vm create",
                                            "vm create a;b",
@@ -261,8 +278,8 @@ static void an_invalid_command_changes_nothing(void **unused)
         }
     assert_string_equal(before.data, exported(world));
     assert_int_equal(ask(world, LIVE_MANAGER, "counters", false), -EINVAL);
-    assert_int_equal(ask(world, LIVE_FABRIC, "do kill sm H0", false), 0);
-    assert_int_equal(ask(world, LIVE_FABRIC, "do kill sm H7", false), 0);
+    assert_int_equal(ask(world, LIVE_FABRIC, "act kill sm H0", false), 0);
+    assert_int_equal(ask(world, LIVE_FABRIC, "act kill sm H7", false), 0);
     assert_int_equal(ask(world, LIVE_MANAGER, "status", false), -EINVAL);
     assert_string_equal(world->out.data, "no manager runs");
     assert_int_equal(ask(world, LIVE_FABRIC, "stop", false), 0);
@@ -277,6 +294,7 @@ int main(void)
         cmocka_unit_test(reports_are_those_of_the_run),
         cmocka_unit_test(actions_are_statements_that_the_export_repeats),
         cmocka_unit_test(the_page_sees_an_action_at_once),
+        cmocka_unit_test(a_cut_link_with_losses_is_cut),
         cmocka_unit_test(machines_start_and_move),
         cmocka_unit_test(a_deadlock_is_reported),
         cmocka_unit_test(an_invalid_command_changes_nothing),
