@@ -12,6 +12,8 @@ import type { Placement } from "./placement";
 export const UNFOLD_PITCH = 46;
 /** Fabrics with more links have thin, transparent lines, and are drawn in parts. */
 export const MANY_LINKS = 3000;
+/** Hosts that are closer, in pixels, have no names: a few of them would look like all. */
+const HOST_SPACING = 14;
 /** Lines of a path: enough to save calls, few enough that a part takes about a millisecond. */
 const BATCH = 60;
 
@@ -149,6 +151,12 @@ function paintNodes(context: CanvasRenderingContext2D, scene: Scene, { scale, le
     }
 }
 
+/** The distance between two hosts of a switch; the only host has room. */
+function hostSpacing({ fabric, placement: { x, y } }: Scene, host: FabricNode): number {
+    const [one, other] = fabric.nodes[host.leaf]?.hosts ?? [];
+    return other === undefined ? Infinity : Math.hypot(x[one] - x[other], y[one] - y[other]);
+}
+
 /** Within the frame of a room, a name without that of the room. */
 function nameInRoom(scene: Scene, node: FabricNode): string {
     const room = scene.placement.rooms[node.room];
@@ -178,7 +186,8 @@ function paintLabels(context: CanvasRenderingContext2D, scene: Scene, projection
     }
     context.font = LABEL_FONT;
     const rank = (node: FabricNode) => node.kind === "host" ? -1 : node.level;
-    for (const node of [...chosen.nodes].sort((one, other) => rank(other) - rank(one))) {
+    const named = chosen.nodes.filter(node => node.kind !== "host" || hostSpacing(scene, node) * scale >= HOST_SPACING);
+    for (const node of named.sort((one, other) => rank(other) - rank(one))) {
         const { x: across, y: down, radius } = at(node);
         const folded = node.hosts.length > 0 && !chosen.unfolded.has(node.index);
         const name = nameInRoom(scene, node);
