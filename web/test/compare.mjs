@@ -104,6 +104,22 @@ export async function multicast(driver) {
     });
 }
 
+/** A fabric without structure, whose switches are named by their racks. */
+export async function rooms(driver) {
+    await claim("rooms: each has a frame with its name, and the switches whose names begin with it", async () => {
+        const { rooms, nodes, layout } = await driver.api("/topology"), { page } = driver;
+        same(layout, "rooms", "layout");
+        same(await page.evaluate(() => window.weft.view.copy().painted.rooms.map(label => label.text)), rooms.name, "names on the map");
+        const inside = await page.evaluate(() => {
+            const { placement: { x, y, rooms }, fabric } = window.weft.view;
+            return rooms.map(room => fabric.nodes.filter(({ kind, index }) => kind === "switch" && x[index] > room.left && x[index] < room.right && y[index] > room.top && y[index] < room.bottom)
+                .map(node => node.index));
+        });
+        same(inside, rooms.name.map(name => nodes.name.flatMap((one, node) => nodes.kind[node] === 2 && one.startsWith(`${name}-`) ? [node] : [])), "switches in each frame");
+        same(await page.isVisible("#arrange"), false, "nothing else to choose");
+    });
+}
+
 /** `compare` returns what `weft route NET --compare ENGINES --json` prints of each engine. */
 export async function whatif(driver, engine, compare) {
     await claim("9: loads, VLs and bisection bandwidth of both engines are those of weft route --compare", async () => {

@@ -57,7 +57,7 @@ async function linksAndSwitches(driver, { link, victim }) {
     });
 }
 
-async function changes(driver, { link }) {
+async function changes(driver, { topology, link }) {
     await claim("3: a change: waves by switch, phases and losses are those of the API", async () => {
         await driver.tab("change");
         await driver.proceed("no change is under way", async () => (await driver.state()).changes, list => list.every(one => one.end !== null));
@@ -103,6 +103,10 @@ async function changes(driver, { link }) {
         const [a, b] = await Promise.all([driver.page.inputValue("#tables-a"), driver.page.inputValue("#tables-b")]);
         const difference = await driver.api(`/tables/compare?a=${a}&b=${b}`);
         same(await driver.text("#tables-entries"), difference.entries.toLocaleString("en-US"), "entries");
+        same(difference.switches.reduce((sum, [, entries]) => sum + entries, 0), difference.entries, "entries of all switches");
+        const moved = difference.links.map(([one, direction]) => `${one} ${topology.links[direction === 0 ? "a" : "b"][one]}`).sort();
+        const marked = await driver.page.evaluate(() => window.weft.view.marked("tables").links.map(mark => `${mark.link} ${mark.from}`).sort());
+        same(marked, moved, "links marked on the map, with their directions");
     });
 }
 

@@ -3,13 +3,13 @@
 // The claims of fifteen.mjs, a real deadlock, hostile names, and the exported scenario, which `weft sim` must
 // repeat with the same trace hash. Prints TAP. Skipped without Chromium (fails if WEFT_TOOLS_REQUIRED is set).
 import { execFile } from "node:child_process";
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { promisify } from "node:util";
 import { needBrowser, openBrowser, openPage } from "./browser.mjs";
 import { claim, finish, holds, same, until } from "./claims.mjs";
-import { cabling, cablingNets, multicast, whatif } from "./compare.mjs";
+import { cabling, cablingNets, multicast, rooms, whatif } from "./compare.mjs";
 import { counts } from "./counts.mjs";
 import { Driver, svgTitles } from "./driver.mjs";
 import { fifteen, machines, scene } from "./fifteen.mjs";
@@ -110,7 +110,10 @@ try {
     await claim("the page of cables and groups has no errors", () => same(plan.page.failures, []));
     await plan.close();
 
-    const irregular = await net("irregular", "irregular", "12", "hosts=10"), questions = await open(irregular);
+    const irregular = await net("irregular", "irregular", "12", "hosts=10");
+    await writeFile(irregular, (await readFile(irregular, "utf8")).replace(/"S(\d+)"/g, (_, number) => `"rack0${1 + number % 4}-sw${1 + Math.floor(number / 4)}"`));
+    const questions = await open(irregular);
+    await rooms(questions.driver);
     await whatif(questions.driver, "dfsssp", async engines =>
         JSON.parse((await run(weft, ["route", irregular, "--compare", engines.join(), "--samples", "20", "--allow-cycles", "--json"])).stdout).engines);
     await shot(questions.page, "whatif");

@@ -6,6 +6,7 @@ import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { needBrowser, openBrowser, openPage } from "./browser.mjs";
 import { claim, finish, holds, same, until } from "./claims.mjs";
+import { rooms } from "./compare.mjs";
 import { Driver, svgTitles } from "./driver.mjs";
 import { fifteen } from "./fifteen.mjs";
 import { serve, TOKEN } from "./mock.mjs";
@@ -129,19 +130,8 @@ const shot = (page, name) => page.screenshot({ path: join(artefacts, `${name}.pn
 }
 {
     const { page, driver, close } = await open("rooms");
-    await claim("rooms: each has a frame with its name, and the switches that the API places there", async () => {
-        const { rooms, nodes } = await driver.api("/topology");
-        const shown = await page.evaluate(() => window.weft.view.copy().painted.rooms.map(label => label.text));
-        same(shown, rooms.name, "names on the map");
-        const inside = await page.evaluate(() => {
-            const { placement, fabric } = window.weft.view;
-            return placement.rooms.map(room => fabric.nodes.filter(node => node.kind === "switch" && placement.x[node.index] > room.left && placement.x[node.index] < room.right &&
-                placement.y[node.index] > room.top && placement.y[node.index] < room.bottom).map(node => node.index));
-        });
-        same(inside, rooms.name.map((_, room) => rooms.of.flatMap((one, node) => one === room && nodes.kind[node] === 2 ? [node] : [])), "switches in each frame");
-        same(await page.isVisible("#arrange"), false, "nothing else to choose");
-        await shot(page, "rooms");
-    });
+    await rooms(driver);
+    await shot(page, "rooms");
     await close();
 }
 for (const name of ["tree5832", "tree11664"]) {

@@ -6,6 +6,8 @@
 #include "topology/summary.h"
 
 #include <inttypes.h>
+#include <stddef.h>
+#include <string.h>
 
 /* ---- nodes ---- */
 
@@ -64,29 +66,31 @@ static void write_layout(const struct layout *layout, size_t count, struct json 
     write_places(json, layout->places, count);
 }
 
-/* y grows downwards here, upwards in the layout. */
+/* One side of the frames of all rooms. y grows downwards here, upwards in the layout. */
+static void write_side(struct json *json, const char *key, const struct layout_box *frames,
+                       uint32_t count, size_t side)
+{
+    bool vertical =
+        side == offsetof(struct layout_box, top) || side == offsetof(struct layout_box, bottom);
+    json_begin_array(json, key);
+    for (uint32_t i = 0; i < count; i++) {
+        double value;
+        memcpy(&value, (const char *)&frames[i] + side, sizeof value);
+        json_double(json, NULL, hundredths(vertical ? -value : value));
+    }
+    json_end_array(json);
+}
+
 static void write_frames(const struct graph *graph, const struct layout *layout, struct json *json)
 {
     uint32_t count = layout->rooms.count;
     struct layout_box *frames = mem_alloc((count + 1) * sizeof *frames);
     layout_room_boxes(&layout->rooms, graph->switch_count, layout_box_size, layout->room_places,
                       frames);
-    json_begin_array(json, "left");
-    for (uint32_t i = 0; i < count; i++)
-        json_double(json, NULL, hundredths(frames[i].left));
-    json_end_array(json);
-    json_begin_array(json, "top");
-    for (uint32_t i = 0; i < count; i++)
-        json_double(json, NULL, hundredths(-frames[i].top));
-    json_end_array(json);
-    json_begin_array(json, "right");
-    for (uint32_t i = 0; i < count; i++)
-        json_double(json, NULL, hundredths(frames[i].right));
-    json_end_array(json);
-    json_begin_array(json, "bottom");
-    for (uint32_t i = 0; i < count; i++)
-        json_double(json, NULL, hundredths(-frames[i].bottom));
-    json_end_array(json);
+    write_side(json, "left", frames, count, offsetof(struct layout_box, left));
+    write_side(json, "top", frames, count, offsetof(struct layout_box, top));
+    write_side(json, "right", frames, count, offsetof(struct layout_box, right));
+    write_side(json, "bottom", frames, count, offsetof(struct layout_box, bottom));
     mem_free(frames);
 }
 

@@ -50,11 +50,13 @@ void layout_rooms(const struct rooms *rooms, uint32_t switches, struct layout_po
             at = (struct layout_point){0, at.y - height - gap};
             height = 0;
         }
-        for (uint32_t i = 0, columns = room_columns(count); i < count; i++)
+        for (uint32_t i = 0, columns = room_columns(count); i < count; i++) {
+            uint32_t column = i % columns, row = i / columns;
             places[rooms->order[first + i]] = (struct layout_point){
-                at.x + padding + (i % columns + 0.5) * cell.x,
-                at.y - padding - 0.3 - (i / columns + 0.5) * cell.y,
+                at.x + padding + (column + 0.5) * cell.x,
+                at.y - padding - 0.3 - (row + 0.5) * cell.y,
             };
+        }
         at.x += size.x + gap;
         height = size.y > height ? size.y : height;
     }

@@ -65,6 +65,7 @@ for try in 'expected gen, info' 'no kind of fabric|gen|what' "no parameter 'q|ge
     'whole number|gen|clos|--seed|x' 'bad:2: there is no node|info|bad' 'No such file|info|absent' \
     'one net file|info' "unknown option|info|net|--what" '--to ibnetdiscover|convert|net' \
     'expected ibnetdiscover|convert|net|--to|x' '.svg, .png|draw|net|-o|x.gif' \
+    'expected structure or rooms|draw|net|--layout|x' \
     "'erase': expected gen|erase|net" 'No such file|gen|clos|-o|absent/net'; do
     part=${try%%|*}
     rest=${try#"$part"}

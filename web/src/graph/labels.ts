@@ -45,7 +45,7 @@ export class LabelPlaces {
     }
 
     private isEmpty(left: number, top: number, right: number, bottom: number): boolean {
-        return this.each(left, top, right, bottom, cell => !this.taken[cell]);
+        return right <= left || this.each(left, top, right, bottom, cell => !this.taken[cell]);
     }
 
     /** Right of a node, below, above or left of it; the first of the texts that fits. Null: none does. */

@@ -14,6 +14,8 @@ export const UNFOLD_PITCH = 46;
 export const MANY_LINKS = 3000;
 /** Hosts that are closer, in pixels, have no names: a few of them would look like all. */
 const HOST_SPACING = 14;
+/** Between these numbers of links between switches, lines become as transparent as in large fabrics. */
+const FEW_TRUNKS = 250, MANY_TRUNKS = 1000;
 /** Lines of a path: enough to save calls, few enough that a part takes about a millisecond. */
 const BATCH = 60;
 
@@ -124,10 +126,11 @@ function* paintLinks(context: CanvasRenderingContext2D, scene: Scene, { scale, l
         if (list) list.push(link);
         else byColour.set(colour, [link]);
     }
+    const solid = Math.max(0, Math.min(1, (MANY_TRUNKS - scene.trunks.length) / (MANY_TRUNKS - FEW_TRUNKS)));
     // A line of one pixel of the screen is much cheaper than a wider one.
     context.lineWidth = many ? 1 / context.getTransform().a : scene.lineWidth;
     for (const [colour, list] of [...byColour].sort(([one], [other]) => faintness(one) - faintness(other))) {
-        context.strokeStyle = many ? scene.palette.faint(colour, faintness(colour)) : scene.palette.get(colour);
+        context.strokeStyle = scene.palette.faint(colour, faintness(colour) * (1 - solid) + solid);
         for (let from = 0; from < list.length; from += BATCH) {
             context.beginPath();
             for (const { a, b } of list.slice(from, from + BATCH)) {
