@@ -10,7 +10,6 @@ enum { MANY_LINKS = 5000 };
 #define STEP_LEAST  TIME_NS
 #define STEP_MOST   (10 * TIME_MS)
 #define SETTLE_MOST (60 * TIME_S)
-#define SETTLE_STEP (100 * TIME_US)
 
 static uint64_t clock_now(const struct live *live)
 {
@@ -61,9 +60,9 @@ int live_begin(struct live *live, const struct live_options *options, struct err
         return status;
     begin_watching(live);
     live_add_routes(live);
-    while (options->settle && live_session_now(&live->session) < SETTLE_MOST &&
-           !live_session_halted(&live->session) && !live_session_is_settled(&live->session))
-        live_advance(live, live_session_now(&live->session) + SETTLE_STEP);
+    if (options->settle)
+        live_session_settle(&live->session, SETTLE_MOST);
+    versions_read(&live->versions, &live->watch);
     live->begin_wall_ns = clock_now(live);
     const struct http_options http = {.listen = options->listen,
                                       .token = options->token,

@@ -131,7 +131,8 @@ void live_session_settle(struct live_session *session, uint64_t limit)
 {
     while (live_session_now(session) < limit && !live_session_halted(session) &&
            !live_session_is_settled(session))
-        live_session_advance(session, live_session_now(session) + SETTLE_STEP);
+        session->failed =
+            scenario_run_settle(session->run, live_session_now(session) + SETTLE_STEP) < 0;
 }
 
 /* ---- actions ---- */

@@ -329,7 +329,8 @@ static int execute_statement(struct scenario_run *state, const struct statement 
     }
 }
 
-int scenario_run_advance(struct scenario_run *state, uint64_t until)
+/* With `to_settled` also ends after a `run until settled`. */
+static int advance_statements(struct scenario_run *state, uint64_t until, bool to_settled)
 {
     const struct scenario *scenario = state->setup.scenario;
     int status = 0;
@@ -346,6 +347,9 @@ int scenario_run_advance(struct scenario_run *state, uint64_t until)
             status = execute_statement(state, statement);
         }
         state->next += status == 0;
+        if (to_settled && statement->kind == STATEMENT_RUN &&
+            statement->run.kind == RUN_UNTIL_SETTLED)
+            return status;
     }
     if (status == 0 && until != TIME_NEVER && until > sim_now(state->setup.sim) && !state->halted) {
         status = run_agenda(state, until);
@@ -353,6 +357,16 @@ int scenario_run_advance(struct scenario_run *state, uint64_t until)
             advance_time(state, until);
     }
     return status;
+}
+
+int scenario_run_advance(struct scenario_run *state, uint64_t until)
+{
+    return advance_statements(state, until, false);
+}
+
+int scenario_run_settle(struct scenario_run *state, uint64_t until)
+{
+    return advance_statements(state, until, true);
 }
 
 /* An action whose time no `run` statement reaches is an error. The conservation of packets is

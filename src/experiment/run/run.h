@@ -40,6 +40,8 @@ int scenario_run_begin(struct scenario_run **run, struct scenario *scenario,
 /* Executes statements up to this time. After the last statement time advances without them, unless
  * `until` is TIME_NEVER. The parts in which time advances do not change the run. */
 int scenario_run_advance(struct scenario_run *run, uint64_t until);
+/* The same, but ends when a `run until settled` has ended, before traffic that starts then. */
+int scenario_run_settle(struct scenario_run *run, uint64_t until);
 void scenario_run_end(struct scenario_run *run);
 const struct setup *scenario_run_setup(const struct scenario_run *run);
 /* A `run until settled` is under way. */

@@ -235,6 +235,26 @@ static bool has(const struct text *text, const char *part)
     return strstr(text->data, part) != NULL;
 }
 
+/* A step beyond it would simulate thousands of packets of a large fabric before the page appears.
+ */
+static void settling_ends_before_the_first_packet(void **unused)
+{
+    (void)unused;
+    struct world world;
+    struct data_totals totals;
+    begin(&world,
+          "topology kary 4 2\nsm H0\ntraffic uniform load 0.5 start settled\nrun until settled\n",
+          1);
+    live_session_settle(&world.session, TIME_S);
+    assert_true(live_session_is_settled(&world.session));
+    fabric_data_totals(live_session_setup(&world.session)->fabric, &totals);
+    assert_int_equal(totals.made, 0);
+    live_session_advance(&world.session, live_session_now(&world.session) + 100 * TIME_US);
+    fabric_data_totals(live_session_setup(&world.session)->fabric, &totals);
+    assert_true(totals.made > 100);
+    end(&world);
+}
+
 static void a_path_is_that_of_the_tables(void **unused)
 {
     (void)unused;
@@ -316,6 +336,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_export_repeats_a_session),
         cmocka_unit_test(going_back_leads_to_the_same_state),
+        cmocka_unit_test(settling_ends_before_the_first_packet),
         cmocka_unit_test(a_path_is_that_of_the_tables),
         cmocka_unit_test(a_deadlock_is_a_cycle_of_links),
         cmocka_unit_test(versions_show_what_moved),
