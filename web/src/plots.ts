@@ -17,6 +17,12 @@ const SPECS: PlotSpec[] = [
 
 const INTERVAL = 200;
 
+/** Labels of ticks; a label that rounding makes equal to the one below it is left out. */
+function labels(values: number[], format: (value: number) => string): string[] {
+    const texts = values.map(format);
+    return texts.map((text, at) => text === texts[at - 1] ? "" : text);
+}
+
 export class Plots {
     private plots: uPlot[] = [];
     private place: HTMLElement | null = null;
@@ -71,7 +77,7 @@ export class Plots {
             series: [{}, { stroke: colour(spec.colour), width: 1.5, fill: `color-mix(in srgb, ${colour(spec.colour)} 15%, transparent)`, points: { show: false }, spanGaps: false }],
             axes: [
                 { ...axis, size: 18, values: (_plot, values) => values.map(value => `${value} ms`), space: 70 },
-                { ...axis, size: 66, values: (_plot, values) => values.map(value => spec.format(value)), space: 22 },
+                { ...axis, size: 66, values: (_plot, values) => labels(values, spec.format), space: 22 },
             ],
             hooks: { drawClear: [plot => this.drawBands(plot)], draw: [plot => this.drawMoment(plot)] },
         }, [[], []], holder);
