@@ -12,6 +12,7 @@
 #include "experiment/live/control.h"
 #include "experiment/live/path.h"
 #include "experiment/live/versions.h"
+#include "replay.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -57,22 +58,6 @@ static void end(struct world *world)
 static uint64_t hash_of(const struct world *world)
 {
     return fabric_trace_hash(live_session_setup(&world->session)->fabric);
-}
-
-/* Runs a scenario as weft sim does. */
-static uint64_t run_whole(const char *text)
-{
-    struct scenario scenario;
-    struct run_record record = {0};
-    struct err err = {0};
-    char message[1024];
-    if (scenario_read_text(&scenario, "x.weft", text, strlen(text), &err) ||
-        run_scenario(&scenario, &(struct run_options){0}, &record, &err))
-        fail_msg("%s in\n%s", err_text(&err, message, sizeof message), text);
-    uint64_t hash = record.hash;
-    run_record_release(&record);
-    scenario_release(&scenario);
-    return hash;
 }
 
 /* ---- actions as requests ---- */
