@@ -440,13 +440,15 @@ uint64_t fabric_port_guid(const struct fabric *fabric, uint32_t port, unsigned i
 void fabric_totals(const struct fabric *fabric, struct fabric_totals *totals)
 {
     *totals = fabric->totals;
-    uint32_t cables = 0, idle = 0; /* idle: virtual functions without a LID, which have no link */
+    uint32_t links = 0;
+    totals->links_idle = 0;
     for (uint32_t i = 0; i < fabric->port_count; i++)
-        cables += fabric->ports[i].peer != NONE;
-    for (uint32_t i = 0; i < fabric->node_count; i++)
-        idle += !sma_needs_link(&fabric->nodes[i].sma);
-    assert(cables % 2 == 0 && cables / 2 >= idle + totals->links_up);
-    totals->links_down = cables / 2 - idle - totals->links_up;
+        if (fabric->ports[i].peer != NONE && fabric->ports[i].peer > i) {
+            links++;
+            totals->links_idle += fabric_link_is_idle(fabric, i);
+        }
+    assert(links >= totals->links_idle + totals->links_up);
+    totals->links_down = links - totals->links_idle - totals->links_up;
 }
 
 uint64_t fabric_trace_hash(const struct fabric *fabric)
@@ -458,6 +460,15 @@ bool fabric_link_is_up(const struct fabric *fabric, uint32_t port)
 {
     assert(port < fabric->port_count);
     return fabric->ports[port].up;
+}
+
+bool fabric_link_is_idle(const struct fabric *fabric, uint32_t port)
+{
+    assert(port < fabric->port_count);
+    uint32_t peer = fabric->ports[port].peer;
+    return peer != NONE && fabric->ports[port].cable && fabric->ports[peer].cable &&
+           (!sma_needs_link(&fabric->nodes[fabric->ports[port].node].sma) ||
+            !sma_needs_link(&fabric->nodes[fabric->ports[peer].node].sma));
 }
 
 bool fabric_node_is_up(const struct fabric *fabric, uint32_t node)

@@ -138,11 +138,14 @@ struct fabric_totals {
     uint64_t smps_barred; /* SMPs that a virtual function posted to QP0 of a shared port */
     uint64_t looped;      /* packets dropped because of a forwarding loop */
     uint32_t links_up, links_down, nodes_down, managers;
+    uint32_t links_idle; /* of virtual functions without a LID, neither up nor down */
 };
 void fabric_totals(const struct fabric *fabric, struct fabric_totals *totals);
 /* A hash of all packets that passed: the same scenario and seed give the same hash. */
 uint64_t fabric_trace_hash(const struct fabric *fabric);
 bool fabric_link_is_up(const struct fabric *fabric, uint32_t port);
+/* The link of a virtual function without a LID, which has none; not if it was cut. */
+bool fabric_link_is_idle(const struct fabric *fabric, uint32_t port);
 bool fabric_node_is_up(const struct fabric *fabric, uint32_t node);
 /* The port's live performance counters as "PortCounters" fields. */
 struct sma_counters;

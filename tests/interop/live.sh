@@ -102,7 +102,7 @@ ctl_counts_the_same() {
     read_api topology >topology.json
     same "$(counted 'o["switches"]' status)" "$(json topology.json 'o["nodes"]["kind"].count(2)')" &&
         same "$(counted 'o["adapters"]' status)" "$(json topology.json 'o["nodes"]["kind"].count(1)')" &&
-        same "$(counted 'o["links_up"]+o["links_down"]' status)" "$(json topology.json 'len(o["links"]["a"])')" &&
+        same "$(counted 'o["links_up"]+o["links_down"]+o["links_idle"]' status)" "$(json topology.json 'len(o["links"]["a"])')" &&
         same "$(counted 'o["links_down"]' status)" "$(state 'len([1 for _,s in o["links"] if s in (1,2)])')" &&
         same "$(counted 'o["trace"]' status)" "$(json state.json 'o["hash"]')" &&
         same "$(counted 'o["network_ps"]//1000' status)" "$(json state.json 'o["t"]')" &&

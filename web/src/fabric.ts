@@ -4,7 +4,7 @@ import type { Topology } from "./contract";
 
 /** Positions in these lists are the numbers of the API. */
 export const NODE_STATES = ["up", "down", "agent mute", "agent slow", "not in the subnet"];
-export const LINK_STATES = ["active", "cut", "down: an end is off", "up, not active", "lossy", "bit errors"];
+export const LINK_STATES = ["active", "cut", "down: an end is off", "not active", "lossy", "bit errors"];
 export const WAVE_STATES = ["no change", "waits", "being written", "confirmed"];
 
 export interface FabricNode {

@@ -60,8 +60,8 @@ async function fabric(session) {
             smps: number(facts["SMPs sent"]), hash: facts["Trace hash"], packets: numbers(facts.Packets), ways: numbers(facts["Under way"]) };
     };
     const asked = async () => {
-        const { switches, adapters, links_up, links_down, nodes_down, smps_sent, trace, traffic } = await session.ctl("status");
-        return { switches, adapters, links: links_up + links_down, down: links_down, dead: nodes_down, smps: smps_sent, hash: trace,
+        const { switches, adapters, links_up, links_down, links_idle, nodes_down, smps_sent, trace, traffic } = await session.ctl("status");
+        return { switches, adapters, links: links_up + links_down + links_idle, down: links_down, dead: nodes_down, smps: smps_sent, hash: trace,
             packets: [traffic.delivered, traffic.made], ways: [traffic.travelling, traffic.waiting] };
     };
     const legends = async () => (await legend(page)).down;

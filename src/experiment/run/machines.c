@@ -92,7 +92,8 @@ int machines_bind_action(const struct setup *setup, const struct action *action,
                          struct cursor *cursor)
 {
     const struct word *name = &action->machine.name_word;
-    if (name->text && name_map_get(&setup->machines.by_name, name->text) == MAP_NONE)
+    if (name->text && action->kind != ACTION_START_MACHINE &&
+        name_map_get(&setup->machines.by_name, name->text) == MAP_NONE)
         return word_error(cursor, name, "no 'vm start' starts '%.80s'", name->text);
     if (action->node != TOPOLOGY_NONE && !is_hypervisor(setup, action->node))
         return word_error(cursor, &action->node_word,

@@ -54,12 +54,13 @@ static int read_line(struct scenario *scenario, const char *line, struct err *er
     return err_set(err, EINVAL, "expected one action without a time");
 }
 
+/* A refused action leaves nothing behind: a machine is added last. */
 static int bind_line(struct setup *setup, struct action *action)
 {
-    int status = 0;
-    if (action->kind == ACTION_START_MACHINE)
+    int status = setup_bind_action(setup, action);
+    if (status == 0 && action->kind == ACTION_START_MACHINE)
         status = machines_add_later(setup, &action->machine.name_word, &setup->cursor);
-    return status ? status : setup_bind_action(setup, action);
+    return status;
 }
 
 int scenario_run_act(struct scenario_run *run, const char *line, struct err *err)
@@ -186,6 +187,23 @@ static bool is_settled_missing(const struct scenario_run *run)
     return first < scenario->statements.count && first >= run->next;
 }
 
+/* Traffic may name machines that no statement has started yet: they start at the end, when time
+ * does not advance any more. */
+static void put_machines(const struct scenario_run *run, struct text *out)
+{
+    const struct scenario *scenario = run->setup.scenario;
+    for (size_t i = 0; i < scenario->statements.count; i++) {
+        const struct statement *statement = &scenario->statements.items[i];
+        const struct action *action = &statement->action;
+        bool starts = statement->kind == STATEMENT_ACTION && action->kind == ACTION_START_MACHINE;
+        bool executed =
+            i < run->next && (action->when == ACTION_NOW || find_applied(run, statement));
+        if (starts && !executed)
+            text_printf(out, "vm start %s at %s\n", action->machine.name_word.text,
+                        action->node_word.text ? action->node_word.text : "auto");
+    }
+}
+
 /* The last `run` statement ends now; then the actions by hand of this moment follow. */
 static void put_end(const struct scenario_run *run, struct text *out)
 {
@@ -200,6 +218,7 @@ static void put_end(const struct scenario_run *run, struct text *out)
             text_printf(out, "%s\n", run->by_hand.items[i].scenario.statements.items[0].line);
     if (is_settled_missing(run))
         text_puts(out, "run until settled limit 0s\n");
+    put_machines(run, out);
 }
 
 void scenario_run_export(const struct scenario_run *run, struct text *out)

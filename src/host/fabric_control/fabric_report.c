@@ -129,7 +129,9 @@ void fabric_report_status(struct fabric_report *report)
     record_number(record, "routers", ", %llu routers", kinds[NODE_ROUTER]);
     record_number(record, "nodes_down", ", %llu down\n", totals.nodes_down);
     record_number(record, "links_up", "links     %llu up", totals.links_up);
-    record_number(record, "links_down", ", %llu down\n", totals.links_down);
+    record_number(record, "links_down", ", %llu down", totals.links_down);
+    record_number(record, "links_idle", totals.links_idle ? ", %llu of idle functions\n" : "\n",
+                  totals.links_idle);
     record_number(record, "packets_sent", "packets   %llu sent", totals.packets_sent);
     record_number(record, "smps_sent", " (%llu SMPs)", totals.smps_sent);
     record_number(record, "hops", ", %llu hops", totals.hops);

@@ -41,6 +41,8 @@ static bool port_is_active(const struct fabric *fabric, uint32_t port)
 static enum api_link_state link_state(const struct fabric *fabric, uint32_t port)
 {
     uint32_t peer = fabric_topology(fabric)->ports.items[port].peer;
+    if (fabric_link_is_idle(fabric, port))
+        return API_LINK_NOT_ACTIVE;
     if (!fabric_link_is_up(fabric, port))
         return API_LINK_DOWN;
     return port_is_active(fabric, port) && port_is_active(fabric, peer) ? API_LINK_ACTIVE

@@ -9,6 +9,7 @@
 
 #include "base/time.h"
 #include "experiment/live/live.h"
+#include "replay.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -83,21 +84,6 @@ static const char *exported(struct world *world)
     text_clear(&world->export);
     live_session_export(&world->live.session, &world->export);
     return world->export.data;
-}
-
-static uint64_t run_whole(const char *text)
-{
-    struct scenario scenario;
-    struct run_record record = {0};
-    struct err err = {0};
-    char message[1024];
-    if (scenario_read_text(&scenario, "x.weft", text, strlen(text), &err) ||
-        run_scenario(&scenario, &(struct run_options){0}, &record, &err))
-        fail_msg("%s in\n%s", err_text(&err, message, sizeof message), text);
-    uint64_t hash = record.hash;
-    run_record_release(&record);
-    scenario_release(&scenario);
-    return hash;
 }
 
 static void pass(struct world *world, uint64_t ps)

@@ -12,6 +12,7 @@
 #include "experiment/live/control.h"
 #include "experiment/live/path.h"
 #include "experiment/live/versions.h"
+#include "replay.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -57,22 +58,6 @@ static void end(struct world *world)
 static uint64_t hash_of(const struct world *world)
 {
     return fabric_trace_hash(live_session_setup(&world->session)->fabric);
-}
-
-/* Runs a scenario as weft sim does. */
-static uint64_t run_whole(const char *text)
-{
-    struct scenario scenario;
-    struct run_record record = {0};
-    struct err err = {0};
-    char message[1024];
-    if (scenario_read_text(&scenario, "x.weft", text, strlen(text), &err) ||
-        run_scenario(&scenario, &(struct run_options){0}, &record, &err))
-        fail_msg("%s in\n%s", err_text(&err, message, sizeof message), text);
-    uint64_t hash = record.hash;
-    run_record_release(&record);
-    scenario_release(&scenario);
-    return hash;
 }
 
 /* ---- actions as requests ---- */
@@ -331,6 +316,66 @@ static void versions_show_what_moved(void **unused)
     end(&world);
 }
 
+static void a_refused_machine_leaves_nothing_behind(void **unused)
+{
+    (void)unused;
+    struct world world;
+    struct err err = {0};
+    begin(&world, scenarios[0], 1);
+    assert_true(live_session_act(&world.session, "vm start b at H0", &err) < 0);
+    assert_int_equal(live_session_setup(&world.session)->machines.items.count, 0);
+    end(&world);
+}
+
+/* A function without a LID has no link: it is neither up nor down, on the page as for weft ctl. */
+static void links_of_idle_functions_are_not_down(void **unused)
+{
+    (void)unused;
+    struct world world;
+    struct err err = {0};
+    struct fabric_totals totals;
+    unsigned down = 0, cut = 0;
+    begin(&world, "topology clos 2 2 2 vfs=2\nsm H0\nrun until settled\n", 1);
+    live_session_advance(&world.session, TIME_US);
+    assert_int_equal(live_session_act(&world.session, "fail link H1 1", &err), 0);
+    watch_read(&world.watch);
+    fabric_totals(live_session_setup(&world.session)->fabric, &totals);
+    for (uint32_t i = 0; i < world.watch.view.links.count; i++) {
+        down += world.publisher.tick.links[i] == API_LINK_DOWN;
+        cut += world.publisher.tick.links[i] == API_LINK_CUT;
+    }
+    assert_true(totals.links_idle > 0 && cut == 1);
+    assert_int_equal(down + cut, totals.links_down);
+    assert_int_equal(totals.links_up + totals.links_down + totals.links_idle,
+                     world.watch.view.links.count);
+    end(&world);
+}
+
+/* Traffic names a machine that starts later than the export. */
+static void an_export_knows_machines_that_have_not_started(void **unused)
+{
+    (void)unused;
+    struct world world;
+    struct err err = {0};
+    struct text export = {0};
+    begin(&world,
+          "topology clos 2 2 2 vfs=2\nsm H0\n"
+          "traffic uniform rate 50e3 size 256 from H[12] to web*\nrun until settled\nrun for 1ms\n"
+          "vm start web1 at H1\nrun for 1ms\nat 20ms vm start web2 at auto\nrun 30ms\n",
+          1);
+    for (uint64_t time = TIME_US; time < 40 * TIME_MS; time = time * 4 + TIME_US) {
+        live_session_advance(&world.session, time);
+        assert_int_equal(live_session_act(&world.session, "flap S0 1", &err), 0);
+        live_session_advance(&world.session, time + TIME_US);
+        text_clear(&export);
+        live_session_export(&world.session, &export);
+        if (run_whole(export.data) != hash_of(&world))
+            fail_msg("another hash with\n%s", export.data);
+    }
+    text_release(&export);
+    end(&world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -340,6 +385,9 @@ int main(void)
         cmocka_unit_test(a_path_is_that_of_the_tables),
         cmocka_unit_test(a_deadlock_is_a_cycle_of_links),
         cmocka_unit_test(versions_show_what_moved),
+        cmocka_unit_test(a_refused_machine_leaves_nothing_behind),
+        cmocka_unit_test(links_of_idle_functions_are_not_down),
+        cmocka_unit_test(an_export_knows_machines_that_have_not_started),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
