@@ -18,6 +18,12 @@ prints() {
 lists() { control topology && [ "$(wc -l <control.out)" -eq 30 ] && contains 'switch .*S15' control.out; }
 json() { control --json status && python3 -c 'import json, sys; print(json.load(open("control.out"))["switches"])' | grep -qx 16; }
 tables() { control routes && [ "$(grep -c '^Unicast lids' control.out)" -eq 16 ]; }
+# A manager without rules writes no partition tables; the path in the tables is that of the fabric.
+memberships() {
+    prints 'no partition tables' partitions && control --json partitions && [ "$(cat control.out)" = '[]' ] &&
+        prints 'none|members' groups && "$WEFT" ctl path H0 H13 >path.out && contains 'H0 to H13: LID [1-9]' path.out &&
+        lacks 'no route|not pass' path.out && "$WEFT" ctl deadlock | grep -q none
+}
 reroutes() {
     local before
     before=$(grep -c 'subnet up' sm.log)
@@ -98,6 +104,7 @@ foreign_user() {
         contains 'closed the connection' foreign.out || { cat foreign.out && chmod 600 sm.socket && return 1; }
     chmod 600 sm.socket && prints 'state +master' status
 }
+claim "partitions, groups and paths are printed" memberships
 claim "status prints the master state" prints 'state +master' status
 claim "status --json has the number of switches" json
 claim "topology lists every end port" lists
