@@ -3,6 +3,7 @@
 #define WEFT_TESTS_EXPERIMENT_LIVE_REPLAY_H
 
 #include "experiment/run/run.h"
+#include "test.h"
 
 #include <string.h>
 
