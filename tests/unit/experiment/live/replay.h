@@ -3,9 +3,13 @@
 #define WEFT_TESTS_EXPERIMENT_LIVE_REPLAY_H
 
 #include "experiment/run/run.h"
-#include "test.h"
 
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
 #include <string.h>
+
+#include <cmocka.h>
 
 /* The trace hash of a scenario that runs as weft sim runs it. */
 static inline uint64_t run_whole(const char *text)
