@@ -133,6 +133,7 @@ void live_session_settle(struct live_session *session, uint64_t limit)
            !live_session_is_settled(session))
         session->failed =
             scenario_run_settle(session->run, live_session_now(session) + SETTLE_STEP) < 0;
+    live_session_advance(session, live_session_now(session)); /* to a whole nanosecond */
 }
 
 /* ---- actions ---- */

@@ -87,13 +87,13 @@ static void put_faults(struct record *record, const struct fabric_report *report
     vec_release(&faults.items);
 }
 
-/* Packets of the data traffic, if there was any. */
+/* Packets of the data traffic, if the fabric has any. */
 static void put_traffic(struct record *record, struct fabric *fabric)
 {
     struct data_totals totals;
-    fabric_data_totals(fabric, &totals);
-    if (!totals.made && !totals.unroutable)
+    if (!fabric_vls(fabric))
         return;
+    fabric_data_totals(fabric, &totals);
     record_begin(record, "traffic");
     record_number(record, "delivered", "traffic   %llu", totals.delivered);
     record_number(record, "made", " of %llu packets delivered", totals.made);
