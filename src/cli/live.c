@@ -238,6 +238,7 @@ static int run_live_session(struct live_arguments *arguments, struct err *err)
         .version = WEFT_VERSION,
         .paused = arguments->paused,
         .clock_ns = clock_ns,
+        .interrupt = &caught,
     };
     int status = parse_pace(arguments, &options.pace);
     if (status == 0)

@@ -203,8 +203,12 @@ going_back_is_a_replay() {
 }
 claim "going back and forth in time leads to the same hash" going_back_is_a_replay
 
-the_capture_is_pcapng() { read_api export/pcap >mads.pcapng && [ "$(head -c 4 mads.pcapng | od -An -tx1 | tr -d ' ')" = 0a0d0d0a ]; }
-claim "the capture is a pcapng file" the_capture_is_pcapng
+the_capture_is_pcapng() {
+    [ "$(status_of "$url/api/v1/export/pcap")" = 401 ] &&
+        [ "$(status_of -H "X-Weft-Token: $token" -H 'Sec-Fetch-Site: cross-site' "$url/api/v1/export/pcap")" = 403 ] &&
+        curl -sf -H "X-Weft-Token: $token" "$url/api/v1/export/pcap" >mads.pcapng && [ "$(head -c 4 mads.pcapng | od -An -tx1 | tr -d ' ')" = 0a0d0d0a ]
+}
+claim "the capture is a pcapng file, for those who hold the token" the_capture_is_pcapng
 
 events_are_pushed() {
     act 'do=pace&value=0.0001' >answer && act 'do=run' >answer

@@ -70,6 +70,12 @@ export function exportUrl(name: string): string {
     return `${ROOT}/export/${name}`;
 }
 
+/** A file that only the owner of the session gets: making it takes long. */
+export async function exportFile(name: string): Promise<Blob> {
+    const response = await request(exportUrl(name), { cache: "no-store", headers: { "X-Weft-Token": token() } });
+    return response.ok ? response.blob() : answer<Blob>(response);
+}
+
 /** Bytes of a base64 text. */
 export function bytes(text: string): Uint8Array {
     const binary = atob(text);

@@ -221,7 +221,7 @@ static int control_time(struct live *live, const struct control_parameters *para
     if (strcmp(action, "next") == 0) {
         live_run(live, true);
         live->until_event = live->running;
-        live->events_mark = live->session.record.events.count;
+        live->events_mark = live->session.current->record.events.count;
         return 0;
     }
     if (strcmp(action, "pace") == 0) {
@@ -305,6 +305,7 @@ void live_add_routes(struct live *live)
     add_route(live, "GET", "/api/v1/cabling", get_cabling);
     add_route(live, "GET", "/api/v1/export/scenario", get_scenario);
     add_route(live, "GET", "/api/v1/export/pcap", get_capture);
+    live->routes[live->route_count - 1].changes = true; /* a replay of the whole session */
     add_route(live, "GET", "/api/v1/export/topology", get_network);
     add_route(live, "POST", "/api/v1/actions", post_action);
     add_route(live, "POST", "/api/v1/whatif", post_whatif);

@@ -2,10 +2,11 @@
 
 #include "base/time.h"
 
-#define STEP_WALL_NS (10 * NS_PER_MS) /* aim of the wall time of a part of the run */
-#define WORK_WALL_NS (40 * NS_PER_MS) /* requests wait for this time at the most */
-#define TICK_NS      (100 * NS_PER_MS)
-#define SLOW_TICK_NS (250 * NS_PER_MS)
+#define STEP_WALL_NS    (10 * NS_PER_MS) /* aim of the wall time of a part of the run */
+#define WORK_WALL_NS    (40 * NS_PER_MS) /* requests wait for this time at the most */
+#define ADVANCE_WALL_NS (5 * NS_PER_S)   /* steps and replays that take longer go on in parts */
+#define TICK_NS         (100 * NS_PER_MS)
+#define SLOW_TICK_NS    (250 * NS_PER_MS)
 enum { MANY_LINKS = 5000 };
 #define STEP_LEAST  TIME_NS
 #define STEP_MOST   (10 * TIME_MS)
@@ -55,7 +56,7 @@ int live_begin(struct live *live, const struct live_options *options, struct err
     live->publisher.context = live;
     watch_init(&live->watch, &live->publisher);
     int status = live_session_begin(&live->session, options->name, options->text, options->seed,
-                                    &live->watch.observer, err);
+                                    &live->watch.observer, options->interrupt, err);
     if (status)
         return status;
     begin_watching(live);
@@ -101,6 +102,7 @@ void live_run(struct live *live, bool running)
 {
     live->running = running && !live_session_halted(&live->session);
     live->until_event = false;
+    live->goal_ps = 0;
     live->dirty = true;
     live->publisher.tick.behind = false;
     set_anchor(live);
@@ -123,16 +125,6 @@ static uint64_t target_time(const struct live *live)
 
 /* ---- time ---- */
 
-void live_advance(struct live *live, uint64_t until)
-{
-    while (live_session_now(&live->session) < until && !live_session_halted(&live->session)) {
-        uint64_t next = live_session_now(&live->session) + TIME_MS;
-        live_session_advance(&live->session, next < until ? next : until);
-        versions_read(&live->versions, &live->watch);
-    }
-    live->dirty = true;
-}
-
 /* One part of the run; the next one is longer or shorter, so that it takes some milliseconds. */
 static void advance_part(struct live *live, uint64_t until)
 {
@@ -147,9 +139,30 @@ static void advance_part(struct live *live, uint64_t until)
     live->dirty = true;
 }
 
+/* Towards the goal, for at most this wall time. */
+static void approach_goal(struct live *live, uint64_t wall_ns)
+{
+    uint64_t begin = clock_now(live);
+    while (live_session_now(&live->session) < live->goal_ps && clock_now(live) < begin + wall_ns &&
+           !live_session_halted(&live->session)) {
+        if (live->step_ps > TIME_MS) /* tables of changes are read after each part */
+            live->step_ps = TIME_MS;
+        advance_part(live, live->goal_ps);
+    }
+    if (live_session_now(&live->session) >= live->goal_ps || live_session_halted(&live->session))
+        live->goal_ps = 0;
+    live->dirty = true;
+}
+
+void live_advance(struct live *live, uint64_t until)
+{
+    live->goal_ps = time_ns_to_ps(time_ns_ceil(until));
+    approach_goal(live, ADVANCE_WALL_NS);
+}
+
 static bool has_new_event(const struct live *live)
 {
-    const struct run_record *record = &live->session.record;
+    const struct run_record *record = &live->session.current->record;
     for (size_t i = live->events_mark; i < record->events.count; i++)
         if (record->events.items[i].kind == RUN_RECORD_EVENT ||
             record->events.items[i].kind == RUN_RECORD_ALARM)
@@ -236,9 +249,9 @@ void live_descriptors(const struct live *live, int fds[LIVE_DESCRIPTORS])
 static uint64_t next_work(const struct live *live)
 {
     uint64_t clients = live_ctl_deadline(live);
-    if (!live->running && !live->dirty)
+    if (!live->running && !live->dirty && !live->goal_ps)
         return clients;
-    if (live->until_event || live->publisher.tick.behind)
+    if (live->goal_ps || live->until_event || live->publisher.tick.behind)
         return 0;
     uint64_t now = clock_now(live), tick = live->next_tick_ns;
     uint64_t half = tick > now ? now + (tick - now) / 2 : 0;
@@ -250,7 +263,9 @@ int live_step(struct live *live)
     while (http_server_serve(live->server))
         ;
     live_ctl_serve(live, clock_now(live));
-    if (live->running)
+    if (live->goal_ps)
+        approach_goal(live, WORK_WALL_NS);
+    else if (live->running)
         advance_paced(live);
     if (live->dirty && clock_now(live) >= live->next_tick_ns)
         publish(live);

@@ -34,7 +34,8 @@ struct live_options {
     const struct topology *plan; /* of the cabling; NULL: the network itself */
     bool settle;                 /* begin when the managers have settled */
     bool paused;
-    uint64_t (*clock_ns)(void); /* wall time, monotonic */
+    uint64_t (*clock_ns)(void);             /* wall time, monotonic */
+    const volatile sig_atomic_t *interrupt; /* ends long computations; NULL: none */
 };
 
 struct live {
@@ -53,6 +54,7 @@ struct live {
     uint64_t begin_wall_ns;
     uint64_t anchor_wall_ns, anchor_ps; /* virtual time is this at that wall time */
     uint64_t next_tick_ns;
+    uint64_t goal_ps; /* the run goes on to this time without pace; 0: none */
     uint64_t step_ps; /* a part of the run that takes some milliseconds */
     uint64_t events_mark;
 };
@@ -70,7 +72,8 @@ void live_descriptors(const struct live *live, int fds[LIVE_DESCRIPTORS]); /* -1
 void live_add_routes(struct live *live);
 void live_run(struct live *live, bool running); /* begins or ends a pause */
 void live_set_pace(struct live *live, double pace);
-/* Advances without pace, at most to this time. */
+/* Advances to this time without pace. If that takes more than some seconds, the rest follows in
+ * parts, so that other clients are served. */
 void live_advance(struct live *live, uint64_t until);
 /* Goes to a time, perhaps in the past. */
 int live_seek(struct live *live, uint64_t time, struct err *err);

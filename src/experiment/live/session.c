@@ -8,53 +8,58 @@
 
 /* ---- begin and end ---- */
 
-static int open_run(struct live_session *session, struct pcap *pcap, struct err *err)
+/* NULL: an error. */
+static struct live_session_run *open_run(const struct live_session *session, struct pcap *pcap,
+                                         struct err *err)
 {
-    const struct run_options options = {.pcap = pcap, .observer = session->observer};
-    int status = scenario_read_text(&session->scenario, session->name, session->text,
+    const struct run_options options = {
+        .pcap = pcap, .observer = session->observer, .interrupt = session->interrupt};
+    struct live_session_run *opened = mem_zalloc(1, sizeof *opened);
+    int status = scenario_read_text(&opened->scenario, session->name, session->text,
                                     strlen(session->text), err);
-    if (status)
-        return status;
-    if (session->has_seed)
-        scenario_override_seed(&session->scenario, session->seed);
-    session->record = (struct run_record){0};
-    session->failure = (struct err){0};
-    status = scenario_run_begin(&session->run, &session->scenario, &options, &session->record,
-                                &session->failure);
     if (status) {
-        *err = session->failure;
-        run_record_release(&session->record);
-        scenario_release(&session->scenario);
-        return status;
+        mem_free(opened);
+        return NULL;
     }
-    session->next_action = 0;
-    session->failed = false;
-    return 0;
+    if (session->has_seed)
+        scenario_override_seed(&opened->scenario, session->seed);
+    status = scenario_run_begin(&opened->run, &opened->scenario, &options, &opened->record,
+                                &opened->failure);
+    if (status == 0)
+        return opened;
+    *err = opened->failure;
+    run_record_release(&opened->record);
+    scenario_release(&opened->scenario);
+    mem_free(opened);
+    return NULL;
 }
 
-static void close_run(struct live_session *session)
+static void close_run(struct live_session_run *run)
 {
-    if (!session->run)
+    if (!run)
         return;
-    scenario_run_end(session->run);
-    session->run = NULL;
-    run_record_release(&session->record);
-    scenario_release(&session->scenario);
+    scenario_run_end(run->run);
+    run_record_release(&run->record);
+    scenario_release(&run->scenario);
+    mem_free(run);
 }
 
 int live_session_begin(struct live_session *session, const char *name, const char *text,
-                       const uint64_t *seed, const struct data_observer *observer, struct err *err)
+                       const uint64_t *seed, const struct data_observer *observer,
+                       const volatile sig_atomic_t *interrupt, struct err *err)
 {
     *session = (struct live_session){.name = mem_strdup(name),
                                      .text = mem_strdup(text),
                                      .seed = seed ? *seed : 0,
                                      .has_seed = seed != NULL,
                                      .observer = observer,
+                                     .interrupt = interrupt,
                                      .generation = 1};
-    int status = open_run(session, NULL, err);
-    if (status)
-        live_session_end(session);
-    return status;
+    session->current = open_run(session, NULL, err);
+    if (session->current)
+        return 0;
+    live_session_end(session);
+    return -EINVAL;
 }
 
 static void drop_actions(struct live_session *session, size_t from)
@@ -66,7 +71,7 @@ static void drop_actions(struct live_session *session, size_t from)
 
 void live_session_end(struct live_session *session)
 {
-    close_run(session);
+    close_run(session->current);
     drop_actions(session, 0);
     vec_release(&session->actions);
     mem_free(session->name);
@@ -78,7 +83,7 @@ void live_session_end(struct live_session *session)
 
 const struct setup *live_session_setup(const struct live_session *session)
 {
-    return scenario_run_setup(session->run);
+    return scenario_run_setup(session->current->run);
 }
 
 uint64_t live_session_now(const struct live_session *session)
@@ -89,8 +94,8 @@ uint64_t live_session_now(const struct live_session *session)
 const char *live_session_halted(const struct live_session *session)
 {
     if (session->failed)
-        return session->failure.message;
-    if (scenario_run_is_halted(session->run))
+        return session->current->failure.message;
+    if (scenario_run_is_halted(session->current->run))
         return "the scenario stops at a deadlock";
     return NULL;
 }
@@ -99,7 +104,7 @@ const char *live_session_halted(const struct live_session *session)
 static void advance_run(struct live_session *session, uint64_t until)
 {
     if (!live_session_halted(session) && until > live_session_now(session) &&
-        scenario_run_advance(session->run, until) < 0)
+        scenario_run_advance(session->current->run, until) < 0)
         session->failed = true;
 }
 
@@ -113,7 +118,8 @@ void live_session_advance(struct live_session *session, uint64_t until)
         advance_run(session, action->time);
         if (live_session_halted(session))
             return;
-        session->failed = scenario_run_act(session->run, action->line, &session->failure) < 0;
+        session->failed =
+            scenario_run_act(session->current->run, action->line, &session->current->failure) < 0;
         session->next_action++;
     }
     advance_run(session, until);
@@ -123,7 +129,7 @@ bool live_session_is_settled(const struct live_session *session)
 {
     const struct setup *setup = live_session_setup(session);
     struct complaint complaint;
-    return !scenario_run_is_settling(session->run) && settled_now(setup, &complaint) &&
+    return !scenario_run_is_settling(session->current->run) && settled_now(setup, &complaint) &&
            settled_changes_closed(setup, &complaint);
 }
 
@@ -132,7 +138,7 @@ void live_session_settle(struct live_session *session, uint64_t limit)
     while (live_session_now(session) < limit && !live_session_halted(session) &&
            !live_session_is_settled(session))
         session->failed =
-            scenario_run_settle(session->run, live_session_now(session) + SETTLE_STEP) < 0;
+            scenario_run_settle(session->current->run, live_session_now(session) + SETTLE_STEP) < 0;
     live_session_advance(session, live_session_now(session)); /* to a whole nanosecond */
 }
 
@@ -145,7 +151,7 @@ int live_session_act(struct live_session *session, const char *line, struct err 
     live_session_advance(session, live_session_now(session)); /* to a whole nanosecond */
     if (live_session_halted(session))
         return err_set(err, EPERM, "the run has ended: %.200s", live_session_halted(session));
-    int status = scenario_run_act(session->run, line, err);
+    int status = scenario_run_act(session->current->run, line, err);
     if (status)
         return status;
     drop_actions(session, session->next_action);
@@ -157,11 +163,35 @@ int live_session_act(struct live_session *session, const char *line, struct err 
 
 /* ---- replay ---- */
 
+/* Actions of a session belong to its network: the file may have changed since. */
+static bool same_network(const struct live_session_run *a, const struct live_session_run *b)
+{
+    struct text texts[2] = {{0}, {0}};
+    topology_write_ibnetdiscover(&scenario_run_setup(a->run)->topology, &texts[0]);
+    topology_write_ibnetdiscover(&scenario_run_setup(b->run)->topology, &texts[1]);
+    bool same = texts[0].length == texts[1].length &&
+                memcmp(texts[0].data, texts[1].data, texts[0].length) == 0;
+    text_release(&texts[0]);
+    text_release(&texts[1]);
+    return same;
+}
+
+/* If the scenario cannot be read any more, the present run goes on. */
 static int reopen(struct live_session *session, struct err *err)
 {
-    close_run(session);
+    struct live_session_run *opened = open_run(session, NULL, err);
+    if (!opened)
+        return -EINVAL;
+    if (!same_network(session->current, opened)) {
+        close_run(opened);
+        return err_set(err, ESTALE, "the file of the network has changed since the start");
+    }
+    close_run(session->current);
+    session->current = opened;
     session->generation++;
-    return open_run(session, NULL, err);
+    session->next_action = 0;
+    session->failed = false;
+    return 0;
 }
 
 int live_session_seek(struct live_session *session, uint64_t time, struct err *err)
@@ -176,19 +206,26 @@ int live_session_seek(struct live_session *session, uint64_t time, struct err *e
 
 int live_session_restart(struct live_session *session, const uint64_t *seed, struct err *err)
 {
-    drop_actions(session, 0);
+    const struct live_session before = *session;
     if (seed) {
         session->seed = *seed;
         session->has_seed = true;
     }
-    return reopen(session, err);
+    int status = reopen(session, err);
+    if (status == 0) {
+        drop_actions(session, 0);
+    } else {
+        session->seed = before.seed;
+        session->has_seed = before.has_seed;
+    }
+    return status;
 }
 
 void live_session_export(const struct live_session *session, struct text *out)
 {
     text_printf(out, "# a session of weft live; weft sim repeats it: trace %016llx\n",
                 (unsigned long long)fabric_trace_hash(live_session_setup(session)->fabric));
-    scenario_run_export(session->run, out);
+    scenario_run_export(session->current->run, out);
 }
 
 int live_session_capture(const struct live_session *session, struct pcap *pcap, struct err *err)
@@ -196,14 +233,15 @@ int live_session_capture(const struct live_session *session, struct pcap *pcap, 
     struct live_session copy = {.name = session->name,
                                 .text = session->text,
                                 .seed = session->seed,
-                                .has_seed = session->has_seed};
-    int status = open_run(&copy, pcap, err);
-    if (status)
-        return status;
+                                .has_seed = session->has_seed,
+                                .interrupt = session->interrupt};
+    copy.current = open_run(&copy, pcap, err);
+    if (!copy.current)
+        return -EINVAL;
     for (size_t i = 0; i < session->next_action; i++)
         vec_push(&copy.actions, session->actions.items[i]);
     live_session_advance(&copy, live_session_now(session));
-    close_run(&copy);
+    close_run(copy.current);
     vec_release(&copy.actions);
     return 0;
 }

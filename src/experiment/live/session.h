@@ -16,25 +16,31 @@ struct live_session_action {
     char *line;
 };
 
+/* One run from the beginning; a replay is another one. */
+struct live_session_run {
+    struct scenario scenario;
+    struct run_record record;
+    struct scenario_run *run;
+    struct err failure;
+};
+
 struct live_session {
     char *name, *text; /* of the scenario */
     uint64_t seed;
     bool has_seed;
-    struct scenario scenario;
-    struct run_record record;
-    struct scenario_run *run;
+    struct live_session_run *current;
     const struct data_observer *observer;
+    const volatile sig_atomic_t *interrupt; /* a signal ends long computations; NULL: none */
     VEC(struct live_session_action) actions;
     size_t next_action;  /* the first that has not been applied */
     uint64_t generation; /* counts starts from the beginning */
-    struct err failure;  /* of the scenario; the run has ended */
-    bool failed;
+    bool failed;         /* the run has ended: see its `failure` */
 };
 
-/* `seed` NULL: that of the scenario. On error nothing needs to be released. The session must not be
- * moved. */
+/* `seed` NULL: that of the scenario. On error nothing needs to be released. */
 int live_session_begin(struct live_session *session, const char *name, const char *text,
-                       const uint64_t *seed, const struct data_observer *observer, struct err *err);
+                       const uint64_t *seed, const struct data_observer *observer,
+                       const volatile sig_atomic_t *interrupt, struct err *err);
 void live_session_end(struct live_session *session);
 
 const struct setup *live_session_setup(const struct live_session *session);

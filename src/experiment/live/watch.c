@@ -146,7 +146,7 @@ static void read_traffic(struct watch *watch, uint64_t elapsed)
 
 static void read_events(struct watch *watch)
 {
-    const struct run_record *record = &watch->session->record;
+    const struct run_record *record = &watch->session->current->record;
     for (; watch->events_read < record->events.count; watch->events_read++) {
         const struct run_record_event *event = &record->events.items[watch->events_read];
         uint32_t node = api_place_in(&watch->view.places, event->text);

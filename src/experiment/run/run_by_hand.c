@@ -9,6 +9,8 @@
  * them. It ends where the run is now. */
 #include "experiment/run/run_internal.h"
 
+#include "host/manager/config.h"
+
 #include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -54,9 +56,14 @@ static int read_line(struct scenario *scenario, const char *line, struct err *er
     return err_set(err, EINVAL, "expected one action without a time");
 }
 
-/* A refused action leaves nothing behind: a machine is added last. */
+/* Whoever holds the token of a page must not read files of the user that serves it. A refused
+ * action leaves nothing behind: a machine is added last. */
 static int bind_line(struct setup *setup, struct action *action)
 {
+    if (action->kind == ACTION_CONFIGURE && config_key_names_file(action->key_word.text))
+        return word_error(&setup->cursor, &action->key_word,
+                          "'%.40s' names a file, which only a scenario may do",
+                          action->key_word.text);
     int status = setup_bind_action(setup, action);
     if (status == 0 && action->kind == ACTION_START_MACHINE)
         status = machines_add_later(setup, &action->machine.name_word, &setup->cursor);

@@ -127,7 +127,7 @@ static bool check_origin(struct http_exchange *exchange)
         return false;
     }
     site = header(exchange, "Sec-Fetch-Site");
-    bool foreign = site && strcmp(site, "cross-site") == 0 && exchange->route->changes;
+    bool foreign = site && strcmp(site, "cross-site") == 0 && !exchange->route->file;
     if (foreign || !http_guard_origin(header(exchange, "Origin"), host)) {
         http_refuse(&exchange->response, 403, "requests of other sites are refused");
         return false;

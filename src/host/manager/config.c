@@ -133,6 +133,14 @@ int config_put(struct config *config, const char *ours, const char *value, struc
     return status;
 }
 
+bool config_key_names_file(const char *name)
+{
+    const struct key *key = config_key_find(name);
+    if (key && key->kind == RENAMED)
+        key = config_key_find(key->ours);
+    return key && (key->kind == PATH || key->reads_file);
+}
+
 int config_set(struct config *config, const char *name, const char *value, struct err *err)
 {
     const struct key *key = config_key_find(name);

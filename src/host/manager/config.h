@@ -99,6 +99,8 @@ void config_release(struct config *config);
 const char *config_key(size_t index); /* the keys of weft; NULL after the last one */
 /* Sets one key. */
 int config_set(struct config *config, const char *key, const char *value, struct err *err);
+/* Whether the value of this key, or of the key that OpenSM calls so, is the name of a file. */
+bool config_key_names_file(const char *key);
 /* Reads a file to its end. After errors `errors` has all of them, and *err is the last one. */
 int config_read(struct config *config, const char *path, struct err *err);
 /* Checks and completes the configuration after the last key. */

@@ -36,6 +36,7 @@ struct key {
     uint64_t instead_value;   /* its meaning */
     int (*set)(struct config *config, const char *value, struct err *err); /* OTHER, TRANSLATED */
     int (*check)(const char *value, struct err *err); /* PATH: NULL if every text is valid */
+    bool reads_file; /* OTHER: the value is the name of a file, which is read */
     bool secret; /* its value is neither logged nor in errors; only these may be in a key file */
     /* Keys of OpenSM. */
     const char *opensm; /* value in a file that `opensm -c` writes; NULL: the vendor's key */

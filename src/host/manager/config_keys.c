@@ -23,7 +23,9 @@ enum { FIXED = false, LIVE = true };
 #define WORD_KEY(name, field, choices, live, standard)                                             \
     name, live, standard, WORD, FIELD(field), .words = (choices)
 #define OTHER_KEY(name, setter, live, standard) name, live, standard, OTHER, .set = (setter)
-#define QOS_KEY(name)                           name, LIVE, "none", QOS_OPTION, .set = NULL
+#define FILE_KEY(name, setter, live, standard)                                                     \
+    OTHER_KEY(name, setter, live, standard), .reads_file = true
+#define QOS_KEY(name) name, LIVE, "none", QOS_OPTION, .set = NULL
 #define QOS_KEYS(class)                                                                            \
     {QOS_KEY("qos_" class "max_vls")}, {QOS_KEY("qos_" class "high_limit")},                       \
         {QOS_KEY("qos_" class "vlarb_high")}, {QOS_KEY("qos_" class "vlarb_low")},                 \
@@ -78,7 +80,7 @@ const struct key config_keys[] = {
     {NUMBER_KEY("priority", sm.priority, 0, 15, LIVE, "0")},
     {OTHER_KEY("lmc", config_set_lmc, FIXED, "0")},
     {"reassign_lids", FIXED, "no", FLAG, FIELD(sm.reassign_lids)},
-    {OTHER_KEY("key_file", config_set_key_file, FIXED, "none")},
+    {FILE_KEY("key_file", config_set_key_file, FIXED, "none")},
     {SECRET_KEY("m_key", sm.m_key, "0")},
     {SECRET_KEY("sm_key", sm.sm_key, "1")},
     {SECRET_KEY("sa_key", sa_key, "1")},
@@ -104,22 +106,22 @@ const struct key config_keys[] = {
     {NUMBER_KEY("force_link_width", sm.links.widths, 0, LINK_WIDTHS_SUPPORTED, LIVE, "0")},
     {OTHER_KEY("engine", config_set_engine, LIVE, "updn")},
     {OTHER_KEY("root", config_set_root, LIVE, "default")},
-    {OTHER_KEY("root_file", config_set_root_file, LIVE, "none")},
-    {OTHER_KEY("first", config_set_first, LIVE, "none")},
-    {OTHER_KEY("weights", config_set_weights, LIVE, "none")},
-    {OTHER_KEY("ignore_ports", config_set_ignored_ports, LIVE, "none")},
+    {FILE_KEY("root_file", config_set_root_file, LIVE, "none")},
+    {FILE_KEY("first", config_set_first, LIVE, "none")},
+    {FILE_KEY("weights", config_set_weights, LIVE, "none")},
+    {FILE_KEY("ignore_ports", config_set_ignored_ports, LIVE, "none")},
     {NUMBER_KEY("scatter", sm.engine_options.scatter, 0, UINT64_MAX, LIVE, "0")},
     {FLAG_KEY("port_shifting", sm.engine_options.port_shift, "no")},
     {NUMBER_KEY("max_vls", sm.engine_options.max_vls, 1, VLS_MOST, LIVE, "8")},
-    {OTHER_KEY("user_routes", config_set_user_routes, LIVE, "none")},
+    {FILE_KEY("user_routes", config_set_user_routes, LIVE, "none")},
     {FLAG_KEY("seed_balance", sm.engine_options.seed_balance, "no")},
     {FLAG_KEY("allow_cycles", sm.engine_options.allow_cycles, "no")},
     {FLAG_KEY("reversible", sm.engine_options.reversible, "no")},
-    {OTHER_KEY("partitions", config_set_partitions, LIVE, "none")},
+    {FILE_KEY("partitions", config_set_partitions, LIVE, "none")},
     {WORD_KEY("part_enforce", sm.part_enforce, enforcements, LIVE, "both")},
     {FLAG_KEY("allow_both_pkeys", allow_both_pkeys, "no")},
     {FLAG_KEY("qos", qos_wanted, "auto")},
-    {OTHER_KEY("qos_policy", config_set_qos_policy, LIVE, "none")},
+    {FILE_KEY("qos_policy", config_set_qos_policy, LIVE, "none")},
     QOS_KEYS(""),
     QOS_KEYS("ca_"),
     QOS_KEYS("rtr_"),
@@ -166,14 +168,14 @@ const struct key config_keys[] = {
     {NUMBER_KEY("link_recovery_limit", perf.limits[PORT_LINK_ERROR_RECOVERY], 0, UINT32_MAX, LIVE,
                 "5")},
     {NUMBER_KEY("link_downed_limit", perf.limits[PORT_LINK_DOWNED], 0, UINT32_MAX, LIVE, "5")},
-    {OTHER_KEY("topology_plan", config_set_topology_plan, LIVE, "none")},
+    {FILE_KEY("topology_plan", config_set_topology_plan, LIVE, "none")},
     {WORD_KEY("vswitch_lids", sm.dynamic_lids, lid_policies, FIXED, "prepopulated")},
     {PATH_KEY("control", control, FIXED, CONFIG_CONTROL_AUTO)},
     {PATH_KEY("metrics", metrics, FIXED, "none"), .check = config_check_address},
     {PATH_KEY("web", web, FIXED, "none"), .check = config_check_address},
     {PATH_KEY("token_file", token_file, FIXED, "none")},
     {PATH_KEY("dump", dump, LIVE, "none")},
-    {OTHER_KEY("node_names", config_set_node_names, LIVE, "none")},
+    {FILE_KEY("node_names", config_set_node_names, LIVE, "none")},
     {PATH_KEY("log", log.path, LIVE, "none")},
     {FLAG_KEY("json", log.json, "no")},
     {WORD_KEY("log_level", log.errors_only, log_levels, LIVE, "info")},

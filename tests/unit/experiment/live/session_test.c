@@ -16,6 +16,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char *const scenarios[] = {
     "topology kary 2 3\nsm H0 priority 3\nsm H7\ntraffic uniform load 0.2 start settled\n"
@@ -41,7 +42,8 @@ static void begin(struct world *world, const char *text, uint64_t seed)
     struct err err = {0};
     memset(world, 0, sizeof *world);
     watch_init(&world->watch, &world->publisher);
-    if (live_session_begin(&world->session, "x.weft", text, &seed, &world->watch.observer, &err))
+    if (live_session_begin(&world->session, "x.weft", text, &seed, &world->watch.observer, NULL,
+                           &err))
         fail_msg("%s", err.message);
     watch_begin(&world->watch, &world->session);
     versions_begin(&world->versions, &world->watch);
@@ -240,6 +242,75 @@ static void settling_ends_before_the_first_packet(void **unused)
     end(&world);
 }
 
+static void write_file(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "we");
+    assert_non_null(file);
+    fputs(text, file);
+    assert_int_equal(fclose(file), 0);
+}
+
+/* The session goes on, whatever happens to the file of its network. */
+static void a_network_that_changes_does_not_end_the_session(void **unused)
+{
+    (void)unused;
+    static const char *const nets[] = {"garbage", "topology", NULL}; /* NULL: no file */
+    char path[] = "/tmp/weft-session-XXXXXX", text[256];
+    struct world world;
+    struct err err = {0};
+    struct text net = {0};
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    close(fd);
+    begin(&world, scenarios[0], 1);
+    topology_write_ibnetdiscover(&live_session_setup(&world.session)->topology, &net);
+    end(&world);
+    write_file(path, net.data);
+    snprintf(text, sizeof text, "topology \"%s\"\nsm H0\nrun until settled\n", path);
+    for (unsigned i = 0; i < sizeof nets / sizeof *nets; i++) {
+        write_file(path, net.data);
+        begin(&world, text, 1);
+        live_session_settle(&world.session, TIME_S);
+        assert_int_equal(live_session_act(&world.session, "fail link L0_0 3", &err), 0);
+        live_session_advance(&world.session, 10 * TIME_MS);
+        uint64_t hash = hash_of(&world);
+        if (nets[i])
+            write_file(path, nets[i]);
+        else
+            unlink(path);
+        assert_true(live_session_seek(&world.session, TIME_MS, &err) < 0);
+        assert_true(live_session_restart(&world.session, NULL, &err) < 0);
+        assert_int_equal(live_session_now(&world.session), 10 * TIME_MS);
+        assert_true(hash_of(&world) == hash);
+        assert_null(live_session_halted(&world.session));
+        live_session_advance(&world.session, 20 * TIME_MS);
+        end(&world);
+    }
+    text_release(&net);
+    unlink(path);
+}
+
+/* Files of the user that runs the session are not for those who hold its token. */
+static void actions_by_hand_read_no_files(void **unused)
+{
+    (void)unused;
+    static const char *const keys[] = {
+        "partitions", "root_file", "user_routes", "qos_policy", "partition_config_file",
+        "log",        "dump"};
+    struct world world;
+    begin(&world, scenarios[0], 1);
+    live_session_settle(&world.session, TIME_S);
+    for (unsigned i = 0; i < sizeof keys / sizeof *keys; i++) {
+        struct err err = {0};
+        char line[128];
+        snprintf(line, sizeof line, "configure sm H0 %s /etc/passwd", keys[i]);
+        assert_true(live_session_act(&world.session, line, &err) < 0);
+        assert_non_null(strstr(err.message, "names a file"));
+        assert_null(strstr(err.message, "root:"));
+    }
+    end(&world);
+}
+
 static void a_path_is_that_of_the_tables(void **unused)
 {
     (void)unused;
@@ -382,6 +453,8 @@ int main(void)
         cmocka_unit_test(the_export_repeats_a_session),
         cmocka_unit_test(going_back_leads_to_the_same_state),
         cmocka_unit_test(settling_ends_before_the_first_packet),
+        cmocka_unit_test(a_network_that_changes_does_not_end_the_session),
+        cmocka_unit_test(actions_by_hand_read_no_files),
         cmocka_unit_test(a_path_is_that_of_the_tables),
         cmocka_unit_test(a_deadlock_is_a_cycle_of_links),
         cmocka_unit_test(versions_show_what_moved),
