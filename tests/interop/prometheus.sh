@@ -79,6 +79,9 @@ repeat_fault() {
     shift
     fault "$@" && ! quiet "$alert"
 }
+link_lost() {
+    fault link down rack3 4 && fires WeftLinkLost && fault link up rack3 4 && wait_until 30 quiet WeftLinkLost
+}
 link_downed() { until_alert InfinibandLinkDowned flap rack0 1 && fires InfinibandLinkDowned 'switch="rack0",port="1"'; }
 trap_storm() { until_alert WeftTrapStorm flap rack0 2; }
 timeouts() { fault drop 20% && fires WeftSmpTimeouts && fault drop 0%; }
@@ -121,7 +124,7 @@ rules_are_evaluated() {
 import json
 rules = [r for g in json.load(open("rules.json"))["data"]["groups"] for r in g["rules"]]
 bad = [(r["name"], r["health"], r.get("lastError")) for r in rules if r["health"] != "ok"]
-assert len(rules) == 25 and not bad, (len(rules), bad)
+assert len(rules) == 26 and not bad, (len(rules), bad)
 PYTHON
 }
 recorded() { # every recording rule has a result
@@ -157,6 +160,7 @@ claim "every port with a link has counters, and joins to the names of both ends"
 claim "1,000 slow connections delay neither SMInfo nor a scrape" slow_connections
 claim "a manager without a standby: WeftNoStandby" no_standby
 claim "bit errors on a cable: InfinibandLinkErrors and WeftProblem" link_errors
+claim "a link that stays down: WeftLinkLost, until it returns" link_lost
 claim "a link that goes down: InfinibandLinkDowned" link_downed
 claim "a link that flaps: WeftTrapStorm" trap_storm
 claim "lost SMPs: WeftSmpTimeouts" timeouts
