@@ -9,7 +9,7 @@ struct report {
     uint64_t since, discovered, computed; /* times; 0: the change had no such phase */
     char cause[REPORT_CAUSE_BYTES];
     uint32_t cause_at;       /* a port; SUBNET_NONE: none */
-    uint64_t sent;           /* SMPs before the change */
+    struct sm_counts before; /* SMPs before the change */
     uint32_t blocks, ports;  /* Sets before it */
     uint32_t losses;         /* logged by report_loss() since it began */
     VEC(bool) announced;     /* by node: its appearance was logged */
@@ -33,12 +33,17 @@ void report_begin(struct sm *sm, const char *cause)
     struct report *report = sm->report;
     report->since = sm->now;
     report->discovered = report->computed = 0;
-    report->sent = transactions_sent(sm);
+    sm_counts(sm, &report->before);
     report->blocks = program_blocks_sent(sm);
     report->ports = program_ports_sent(sm);
     report->losses = 0;
     snprintf(report->cause, sizeof report->cause, "%s", cause);
     sm_log_at(sm, SM_EVENT_CHANGE, report->cause_at, "%s", report->cause);
+}
+
+void sm_counts_before(const struct sm *sm, struct sm_counts *counts)
+{
+    *counts = sm->report->before;
 }
 
 /* If a change has many losses, only the first ones are logged one by one. */
@@ -110,7 +115,7 @@ void report_end(struct sm *sm, bool up)
            (double)totals->last_ns[SM_PHASE_DISCOVERY] / (double)NS_PER_MS,
            (double)totals->last_ns[SM_PHASE_ROUTES] / (double)NS_PER_MS,
            (double)totals->last_ns[SM_PHASE_DISTRIBUTION] / (double)NS_PER_MS,
-           (unsigned long long)(transactions_sent(sm) - report->sent),
+           (unsigned long long)(transactions_sent(sm) - report->before.sent),
            program_blocks_sent(sm) - report->blocks, program_ports_sent(sm) - report->ports);
 }
 

@@ -342,6 +342,8 @@ struct sm_counts {
         other;
 };
 void sm_counts(const struct sm *sm, struct sm_counts *counts);
+/* Those at the begin of the last change. */
+void sm_counts_before(const struct sm *sm, struct sm_counts *counts);
 
 /* What changes of the subnet have cost since the manager started. */
 enum sm_phase { SM_PHASE_DISCOVERY, SM_PHASE_ROUTES, SM_PHASE_DISTRIBUTION, SM_PHASES };

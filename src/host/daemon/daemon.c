@@ -85,22 +85,22 @@ void daemon_finish_jobs(struct daemon *daemon)
 
 static void log_up(struct daemon *daemon, struct event_record *record)
 {
-    struct sm_counts now, *before = &daemon->counted;
+    struct sm_counts now, before;
     sm_counts(daemon->sm, &now);
+    sm_counts_before(daemon->sm, &before);
     const struct event_figure figures[] = {
-        {"NodeInfo", now.node_info - before->node_info},
-        {"PortInfo", now.port_info_get - before->port_info_get},
-        {"PortInfo set", now.port_info_set - before->port_info_set},
-        {"SwitchInfo", now.switch_info - before->switch_info},
-        {"tables", now.tables - before->tables},
-        {"other", now.other - before->other},
-        {"time-outs", now.timeouts - before->timeouts},
-        {"given up", now.gave_up - before->gave_up},
+        {"NodeInfo", now.node_info - before.node_info},
+        {"PortInfo", now.port_info_get - before.port_info_get},
+        {"PortInfo set", now.port_info_set - before.port_info_set},
+        {"SwitchInfo", now.switch_info - before.switch_info},
+        {"tables", now.tables - before.tables},
+        {"other", now.other - before.other},
+        {"time-outs", now.timeouts - before.timeouts},
+        {"given up", now.gave_up - before.gave_up},
     };
     record->figures = figures;
     record->figure_count = sizeof figures / sizeof *figures;
     event_log_put(&daemon->log, record);
-    daemon->counted = now;
     daemon->dump_due = true;
 }
 
@@ -132,8 +132,6 @@ static void log_event(struct daemon *daemon, uint64_t now, const struct sm_event
     daemon_web_event(daemon, words[event->kind], event->text);
     locate_event(daemon, event, &record);
     bool serving = event->kind == SM_EVENT_UP || sm_state(daemon->sm) == SM_STANDBY;
-    if (sm_state(daemon->sm) == SM_STANDBY)
-        sm_counts(daemon->sm, &daemon->counted); /* the SMPs of its copy do not count */
     daemon->lids_due |= event->kind == SM_EVENT_UP && daemon->config->sm.m_key_per_port;
     if (event->kind == SM_EVENT_UP)
         log_up(daemon, &record);

@@ -61,7 +61,6 @@ struct daemon {
     uint64_t watchdog_interval, watchdog_at; /* of systemd; 0: none */
     uint64_t send_failures;
     uint64_t fabric_generation; /* last passed to the manager */
-    struct sm_counts counted;
     struct daemon_http *http;       /* NULL: neither metrics nor page */
     struct daemon_metrics *metrics; /* NULL: not served */
     struct daemon_web *web;         /* NULL: not served */
