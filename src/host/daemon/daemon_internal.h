@@ -60,7 +60,7 @@ struct daemon {
     uint64_t stop_at;
     uint64_t watchdog_interval, watchdog_at; /* of systemd; 0: none */
     uint64_t send_failures;
-    uint64_t fabric_generation; /* last passed to the manager */
+    uint64_t fabric_generation;     /* last passed to the manager */
     struct daemon_http *http;       /* NULL: neither metrics nor page */
     struct daemon_metrics *metrics; /* NULL: not served */
     struct daemon_web *web;         /* NULL: not served */

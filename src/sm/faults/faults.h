@@ -28,8 +28,9 @@ struct port_faults {
     uint8_t timeouts;         /* of a port of the manager's own adapter */
     uint8_t flaps;            /* since `flaps_since` */
     uint64_t flaps_since, damped_until;
-    bool loss_seen;   /* the port at the other end has shown the last loss of the link */
-    bool return_seen; /* the same for its return */
+    bool down_at_peer; /* the port at the other end was down; this one was not read since */
+    bool loss_seen;    /* the port at the other end has shown the last loss of the link */
+    bool return_seen;  /* the same for its return */
     struct history losses, errors; /* of the link; kept at the lower of its two ports */
     struct sm_link_errors error;   /* of the link, the last ones */
     uint64_t disabled_until;       /* this port; TIME_NEVER: by hand; 0: not disabled */

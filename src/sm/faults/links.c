@@ -58,12 +58,18 @@ void faults_forget_loss(struct sm *sm, uint32_t port)
     faults_at(sm, port)->loss_seen = false;
 }
 
+void faults_port_read(struct sm *sm, uint32_t port)
+{
+    faults_at(sm, port)->down_at_peer = false;
+}
+
 /* Logs that a link went down, and how often it did so recently. False: the port at its other end
  * has shown this loss before. */
 bool faults_report_link(struct sm *sm, uint32_t port, bool down)
 {
     enum { LOSSES_ALLOWED = 4 };
     char times[48] = "";
+    faults_at(sm, port_at(sm, port)->peer)->down_at_peer = down;
     if (!loss_is_new(sm, port, down)) {
         sm_begin_change(sm, "link was down: %s", subnet_link_name(&sm->subnet, port).text);
         return false;

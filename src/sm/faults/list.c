@@ -12,12 +12,12 @@ static bool is_up(const struct subnet_port *p)
 }
 
 /* A port of a switch that leads to no node, although its link is up. */
-static bool is_open_end(const struct sm *sm, uint32_t port)
+static bool is_open_end(struct sm *sm, uint32_t port)
 {
     const struct subnet_port *p = port_at(sm, port);
     const struct subnet_node *node = node_at(sm, p->node);
     return node->present && node->kind == SUBNET_SWITCH && p->number && is_up(p) &&
-           p->peer == SUBNET_NONE && !node->vswitch;
+           p->peer == SUBNET_NONE && !node->vswitch && !faults_at(sm, port)->down_at_peer;
 }
 
 static void explain_link(const struct sm *sm, uint32_t port, struct problems *problems)

@@ -147,6 +147,20 @@ static struct toy *up_with_two_ways(void **state)
     return toy;
 }
 
+/* The switch at the other end may report the loss of the link a second later. */
+static void a_cut_cable_is_no_dead_agent(void **state)
+{
+    struct toy *toy = up_with_two_ways(state);
+    toy_cut(toy, "S1", "S3");
+    toy_trap(toy, "S1", 128);
+    toy_run(toy, TOY_MS);
+    assert_true(toy_logged(toy, "link down: "));
+    assert_false(toy_logged(toy, "except for"));
+    assert_int_equal(count_problems(toy), 0);
+    toy_run(toy, 7 * TOY_SWEEP);
+    assert_int_equal(count_problems(toy), 0);
+}
+
 static void a_switch_that_does_not_answer_is_one_problem(void **state)
 {
     struct toy *toy = up_with_two_ways(state);
@@ -412,6 +426,7 @@ int main(void)
         TOY_TEST(a_loss_that_both_ends_report_is_one_loss),
         TOY_TEST(a_node_that_does_not_answer_is_listed_until_it_does),
         TOY_TEST(a_host_that_is_cut_off_is_listed_with_its_port),
+        TOY_TEST(a_cut_cable_is_no_dead_agent),
         TOY_TEST(a_switch_that_does_not_answer_is_one_problem),
         TOY_TEST(a_switch_without_links_is_one_problem),
         TOY_TEST(a_node_that_takes_the_guid_of_another_is_named),
