@@ -101,6 +101,8 @@ const char *config_key(size_t index); /* the keys of weft; NULL after the last o
 int config_set(struct config *config, const char *key, const char *value, struct err *err);
 /* Reads a file to its end. After errors `errors` has all of them, and *err is the last one. */
 int config_read(struct config *config, const char *path, struct err *err);
+/* The same for the text of a file, which errors name. */
+int config_read_text(struct config *config, const char *name, const char *text, struct err *err);
 /* Checks and completes the configuration after the last key. */
 int config_finish(struct config *config, struct err *err);
 

@@ -3,6 +3,7 @@
 #include "host/http/address.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/stat.h>
 
@@ -174,6 +175,30 @@ static void a_token_is_read_from_a_private_file(void **state)
     assert_int_equal(http_token_read("/nowhere/token", token, &err), -ENOENT);
 }
 
+/* The file of another user, or a pipe that nobody writes to. */
+static void a_token_is_not_read_from_what_others_control(void **state)
+{
+    char token[HTTP_TOKEN_MOST + 1], path[64], folder[] = "/tmp/weft-token-XXXXXX";
+    struct err err = {0};
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/pipe", folder);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    assert_int_equal(http_token_read(path, token, &err), -EINVAL);
+    assert_non_null(strstr(err.message, "regular file"));
+    unlink(path);
+    assert_int_equal(http_token_read(folder, token, &err), -EINVAL);
+    int fd = open(path, O_WRONLY | O_CREAT, 0600);
+    assert_int_equal(write(fd, "secret-of-mine\n", 15), 15);
+    if (fchown(fd, 12345, (gid_t)-1) == 0) { /* only root can give a file away */
+        assert_int_equal(http_token_read(path, token, &err), -EPERM);
+        assert_non_null(strstr(err.message, "another user"));
+    }
+    close(fd);
+    unlink(path);
+    rmdir(folder);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -183,6 +208,7 @@ int main(void)
         cmocka_unit_test(the_same_address_has_several_texts),
         cmocka_unit_test(a_token_is_not_empty_and_not_cut_off),
         cmocka_unit_test(a_token_is_read_from_a_private_file),
+        cmocka_unit_test(a_token_is_not_read_from_what_others_control),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
