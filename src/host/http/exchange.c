@@ -105,7 +105,7 @@ static bool is_own_peer(const struct http_exchange *exchange)
 {
     struct ucred peer;
     socklen_t bytes = sizeof peer;
-    return *exchange->listener->address.unix_path && exchange->client &&
+    return http_listener_is_local(exchange->listener) && exchange->client &&
            getsockopt(exchange->client->fd, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) == 0 &&
            (peer.uid == geteuid() || peer.uid == 0);
 }
@@ -122,7 +122,7 @@ static bool check_origin(struct http_exchange *exchange)
     const char *names[3], *host = header(exchange, "Host"), *site;
     for (size_t i = 0; i < 3; i++)
         names[i] = server->own_names[i];
-    if (!*exchange->listener->address.unix_path && !http_guard_host(host, names, 3)) {
+    if (!http_listener_is_local(exchange->listener) && !http_guard_host(host, names, 3)) {
         http_refuse(&exchange->response, 421, "this server does not answer for that Host");
         return false;
     }
@@ -213,7 +213,8 @@ static enum MHD_Result defer(struct http_exchange *exchange)
 {
     struct http_server *server = exchange->server;
     pthread_mutex_lock(&server->lock);
-    bool full = server->stopping || server->pending_count >= server->limits.pending;
+    bool full = server->stopping ||
+                !http_clients_begin_wait(&server->clients, http_listener_is_local(exchange->listener));
     if (!full) {
         exchange->state = HTTP_PENDING;
         if (exchange->client)
@@ -222,7 +223,6 @@ static enum MHD_Result defer(struct http_exchange *exchange)
         exchange->next = NULL;
         *server->pending_end = exchange;
         server->pending_end = &exchange->next;
-        server->pending_count++;
         eventfd_write(server->wake, 1);
     }
     pthread_mutex_unlock(&server->lock);

@@ -83,6 +83,46 @@ static void all_addresses_share_a_descriptor(void **state)
     text_release(&answer);
 }
 
+/* The loop of the owner is slow, and requests over TCP have filled its queue. */
+static void a_unix_socket_has_its_own_queue(void **state)
+{
+    struct http_server *server;
+    struct http_options given = options;
+    struct text answer = {0};
+    char path[64];
+    int fds[4];
+    (void)state;
+    given.limits = http_default_limits;
+    given.limits.pending = 3;
+    snprintf(path, sizeof path, "unix:/tmp/weft-queue-%d", (int)getpid());
+    assert_int_equal(http_server_new(&server, &given, NULL), 0);
+    assert_int_equal(http_server_listen(server, "0", false, NULL), 0);
+    assert_int_equal(http_server_listen(server, path, false, NULL), 1);
+    for (unsigned i = 0; i < 4; i++) {
+        fds[i] = client_connect(i < 3 ? http_server_address(server) : path);
+        assert_true(fds[i] >= 0);
+        client_print(fds[i], "GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+        if (i == 2) /* the server's thread has seen the three requests */
+            assert_int_equal(ask_at(http_server_address(server), "/page", &answer), 200);
+    }
+    assert_int_equal(ask_at(path, "/page", &answer), 200); /* the socket's thread has run */
+    for (unsigned served = 0; served < 4;) {
+        struct pollfd ready[2] = {{.fd = http_server_fd(server), .events = POLLIN},
+                                  {.fd = fds[3], .events = POLLIN}};
+        assert_true(poll(ready, 2, 20000) > 0);
+        served += http_server_serve(server);
+        if (ready[1].revents)
+            break;
+    }
+    text_clear(&answer);
+    client_read(fds[3], &answer, NULL);
+    assert_int_equal(client_status(&answer), 200);
+    for (unsigned i = 0; i < 4; i++)
+        close(fds[i]);
+    http_server_stop(server);
+    text_release(&answer);
+}
+
 static void an_address_in_use_is_tried_again(void **state)
 {
     struct http_server *first, *second;
@@ -204,6 +244,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_address_may_serve_some_routes_only),
         cmocka_unit_test(all_addresses_share_a_descriptor),
+        cmocka_unit_test(a_unix_socket_has_its_own_queue),
         cmocka_unit_test(an_address_in_use_is_tried_again),
         cmocka_unit_test(the_same_address_has_several_texts),
         cmocka_unit_test(a_token_is_not_empty_and_not_cut_off),
