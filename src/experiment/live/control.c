@@ -23,12 +23,14 @@ int control_number(const struct control_parameters *parameters, const char *name
 }
 
 /* A name as one word of the language. Whoever names a node must not write a statement with it: a
- * node goes by its GUID if its name has other signs, or is a word of the grammar or of another node.
+ * node goes by its GUID if its name has other signs, or is a word of the grammar or of another
+ * node.
  */
 static void put_node(const struct topology *topology, uint32_t node, struct text *out)
 {
     const char *label = topology_label(topology, node);
-    bool plain = (isalnum((unsigned char)label[0]) || label[0] == '_') && action_word_is_node(label);
+    bool plain =
+        (isalnum((unsigned char)label[0]) || label[0] == '_') && action_word_is_node(label);
     for (const char *c = label; *c; c++)
         plain &= isalnum((unsigned char)*c) || strchr("_-./", *c) != NULL;
     if (plain && topology_find(topology, label) == node)

@@ -54,9 +54,10 @@ static void connection_changed(void *context, struct MHD_Connection *connection,
             MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
         const union MHD_ConnectionInfo *peer =
             MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
-        *socket_context = http_clients_add(&server->clients, fd->connect_fd,
-                                           http_listener_is_local(listener) ? NULL : peer->client_addr,
-                                           http_now_ns(), &stream_closed);
+        *socket_context =
+            http_clients_add(&server->clients, fd->connect_fd,
+                             http_listener_is_local(listener) ? NULL : peer->client_addr,
+                             http_now_ns(), &stream_closed);
         pthread_cond_signal(&server->ticked);
     } else {
         http_clients_remove(&server->clients, *socket_context);

@@ -101,7 +101,8 @@ static void a_unix_socket_has_its_own_queue(void **state)
     for (unsigned i = 0; i < 4; i++) {
         fds[i] = client_connect(i < 3 ? http_server_address(server) : path);
         assert_true(fds[i] >= 0);
-        client_print(fds[i], "GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+        client_print(fds[i],
+                     "GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
         if (i == 2) /* the server's thread has seen the three requests */
             assert_int_equal(ask_at(http_server_address(server), "/page", &answer), 200);
     }
