@@ -2,15 +2,15 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
-int file_read(const char *path, size_t limit, struct text *text, struct err *err)
+/* Reads the file to its end and closes it. */
+static int read_stream(FILE *file, const char *path, size_t limit, struct text *text,
+                       struct err *err)
 {
-    FILE *file = strcmp(path, "-") == 0 ? stdin : fopen(path, "re");
-    *text = (struct text){0};
-    if (!file)
-        return err_at(err, errno, path, 0, "%s", strerror(errno));
     int rc = text_read(text, file, limit);
     if (file != stdin)
         fclose(file);
@@ -28,6 +28,15 @@ int file_read(const char *path, size_t limit, struct text *text, struct err *err
     return 0;
 }
 
+int file_read(const char *path, size_t limit, struct text *text, struct err *err)
+{
+    FILE *file = strcmp(path, "-") == 0 ? stdin : fopen(path, "re");
+    *text = (struct text){0};
+    if (!file)
+        return err_at(err, errno, path, 0, "%s", strerror(errno));
+    return read_stream(file, path, limit, text, err);
+}
+
 int file_write(const char *path, const struct text *text, struct err *err)
 {
     assert(text->data || !text->length);
@@ -41,13 +50,35 @@ int file_write(const char *path, const struct text *text, struct err *err)
     return code ? err_at(err, code, path, 0, "%s", strerror(code)) : 0;
 }
 
-int file_check_private(const char *path, struct err *err)
+static int check_private(int fd, const char *path, struct err *err)
 {
     struct stat file;
-    if (stat(path, &file) < 0)
+    if (fstat(fd, &file) < 0)
         return err_at(err, errno, path, 0, "%s", strerror(errno));
+    if (!S_ISREG(file.st_mode))
+        return err_at(err, EINVAL, path, 0, "a secret must be in a regular file");
+    if (file.st_uid != geteuid() && file.st_uid != 0)
+        return err_at(err, EPERM, path, 0, "this secret belongs to another user (%u): chown it",
+                      (unsigned)file.st_uid);
     if (file.st_mode & (S_IRWXG | S_IRWXO))
         return err_at(err, EPERM, path, 0,
                       "users other than its owner have access to this secret: chmod 600");
     return 0;
+}
+
+/* Opening a pipe must not wait for its other end. */
+int file_read_private(const char *path, size_t limit, struct text *text, struct err *err)
+{
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    *text = (struct text){0};
+    if (fd < 0)
+        return err_at(err, errno, path, 0, "%s", strerror(errno));
+    int status = check_private(fd, path, err);
+    FILE *file = status == 0 ? fdopen(fd, "r") : NULL;
+    if (file)
+        return read_stream(file, path, limit, text, err);
+    if (status == 0)
+        status = err_at(err, errno, path, 0, "%s", strerror(errno));
+    close(fd);
+    return status;
 }

@@ -9,7 +9,7 @@
  * NUL-terminated; the caller releases it, after an error as well. */
 int file_read(const char *path, size_t limit, struct text *text, struct err *err);
 int file_write(const char *path, const struct text *text, struct err *err);
-/* An error if others than its owner have access to the file: it holds a secret. */
-int file_check_private(const char *path, struct err *err);
+/* Reads a secret: a regular file of this user or of root, to which nobody else has access. */
+int file_read_private(const char *path, size_t limit, struct text *text, struct err *err);
 
 #endif

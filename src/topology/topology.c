@@ -223,15 +223,16 @@ int topology_link(struct topology *topology, uint32_t a, uint32_t b, struct err 
 
 uint32_t topology_find(const struct topology *topology, const char *text)
 {
-    uint32_t found = name_map_get(&topology->by_name, text);
-    if (found != MAP_NONE)
-        return found;
+    uint32_t found;
     if (text[0] == '0' && (text[1] == 'x' || text[1] == 'X') && text[2]) {
         char *end;
         uint64_t guid = strtoull(text, &end, 16);
         if (!*end && (found = map_get(&topology->by_guid, guid)) != MAP_NONE)
             return found;
     }
+    found = name_map_get(&topology->by_name, text);
+    if (found != MAP_NONE)
+        return found;
     found = TOPOLOGY_NONE;
     for (uint32_t i = 0; i < topology->nodes.count; i++) {
         if (strcmp(topology->nodes.items[i].description, text) != 0)

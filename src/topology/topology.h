@@ -118,7 +118,8 @@ static inline unsigned topology_port_number(const struct topology *topology, uin
     return port - topology->nodes.items[topology->ports.items[port].node].first_port;
 }
 
-/* A node by name, by description (if only one has it) or by GUID ("0x…"); TOPOLOGY_NONE if none. */
+/* A node by GUID ("0x…"), by name or by description (if only one has it); TOPOLOGY_NONE if none. A
+ * GUID comes first: no name of another node can stand for it. */
 uint32_t topology_find(const struct topology *topology, const char *text);
 /* The description of a node if it is unique, else its name. */
 const char *topology_label(const struct topology *topology, uint32_t node);

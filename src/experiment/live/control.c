@@ -2,6 +2,7 @@
 
 #include "base/parse.h"
 #include "experiment/live/memberships.h"
+#include "experiment/scenario/action.h"
 
 #include <arpa/inet.h>
 #include <ctype.h>
@@ -21,13 +22,17 @@ int control_number(const struct control_parameters *parameters, const char *name
     return api_parse_number(get(parameters, name), name, end, value, err);
 }
 
-/* A name as one word of the language. Quotes cannot be quoted: such nodes go by their GUID. */
+/* A name as one word of the language. Whoever names a node must not write a statement with it: a
+ * node goes by its GUID if its name has other signs, or is a word of the grammar or of another
+ * node.
+ */
 static void put_node(const struct topology *topology, uint32_t node, struct text *out)
 {
     const char *label = topology_label(topology, node);
-    bool plain = label[0] != 0;
+    bool plain =
+        (isalnum((unsigned char)label[0]) || label[0] == '_') && action_word_is_node(label);
     for (const char *c = label; *c; c++)
-        plain &= (unsigned char)*c > ' ' && !strchr("\"#:", *c);
+        plain &= isalnum((unsigned char)*c) || strchr("_-./", *c) != NULL;
     if (plain && topology_find(topology, label) == node)
         text_puts(out, label);
     else
@@ -378,6 +383,9 @@ static int put_vm_option(const struct topology *topology, const char *const opti
     }
     text_clear(place);
     uint32_t node = topology_find(topology, option[1]);
+    if (strcmp(option[1], "auto") == 0 && node != TOPOLOGY_NONE)
+        return err_set(err, EINVAL, "'auto' is also a node: write its GUID, or leave out '%s auto'",
+                       option[0]);
     if (strcmp(option[1], "auto") == 0)
         text_puts(place, "auto");
     else if (node == TOPOLOGY_NONE)

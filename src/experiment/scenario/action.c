@@ -6,6 +6,14 @@
 #include <arpa/inet.h>
 #include <string.h>
 
+/* Words that the grammar takes where a node can be. */
+static const char word_attribute[] = "attribute", word_auto[] = "auto";
+
+bool action_word_is_node(const char *word)
+{
+    return strcmp(word, word_attribute) != 0 && strcmp(word, word_auto) != 0;
+}
+
 static void take_node(struct action *action, struct cursor *cursor)
 {
     cursor_take(cursor, "a node", &action->node_word);
@@ -38,11 +46,11 @@ static void read_drop(struct action *action, struct cursor *cursor)
 {
     struct word word;
     cursor_take_percent(cursor, &action->value);
-    if (!cursor_is_done(cursor) && strcmp(cursor_next(cursor).text, "attribute") != 0)
+    if (!cursor_is_done(cursor) && strcmp(cursor_next(cursor).text, word_attribute) != 0)
         take_port(action, cursor);
     if (cursor_is_done(cursor))
         return;
-    cursor_take_exact(cursor, "attribute");
+    cursor_take_exact(cursor, word_attribute);
     cursor_take(cursor, "an SMP attribute such as PortInfo", &word);
     read_attribute(cursor, &word, word.text, &action->attribute);
 }
@@ -130,7 +138,7 @@ static void take_mode(struct action *action, struct cursor *cursor)
 
 static void take_place(struct action *action, struct cursor *cursor)
 {
-    if (!cursor_accept(cursor, "auto"))
+    if (!cursor_accept(cursor, word_auto))
         cursor_take(cursor, "a hypervisor, or 'auto'", &action->node_word);
 }
 

@@ -71,6 +71,10 @@ struct action {
 enum { ACTION_VERBS = 24 };
 size_t action_verbs(const char *names[ACTION_VERBS]);
 
+/* Whether this word can be the name of a node wherever a statement has a node: false if the grammar
+ * has another meaning for it somewhere. Such a node goes by its GUID. */
+bool action_word_is_node(const char *word);
+
 /* Reads [at MOMENT | after TIME] VERB …. */
 void action_read(struct action *action, struct cursor *cursor);
 /* The cursor receives the error. */

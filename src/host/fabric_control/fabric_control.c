@@ -104,6 +104,15 @@ static int control_flap(struct call *call, struct fabric_command *command)
     return parse_port(call, 1, &command->port);
 }
 
+/* "drop 5% attribute 2" on a fabric with a node of this name: losses of one port, or of all? */
+static bool is_port_of_attribute(const struct call *call)
+{
+    uint32_t node = topology_find(call->topology, call->words[2]);
+    uint64_t number;
+    return node != TOPOLOGY_NONE && call->count == 4 &&
+           parse_bounded(call->words[3], 0, call->topology->nodes.items[node].port_count, &number);
+}
+
 static int control_drop(struct call *call, struct fabric_command *command)
 {
     const char *const *words = call->words;
@@ -113,6 +122,9 @@ static int control_drop(struct call *call, struct fabric_command *command)
     command->amount = words[1];
     if (!parse_percent(words[1], &command->value))
         return err_set(call->err, EINVAL, "'%s' is no percentage: write 5%% or 0.25%%", words[1]);
+    if (words[at] && strcmp(words[at], "attribute") == 0 && is_port_of_attribute(call))
+        return err_set(call->err, EINVAL,
+                       "'attribute' is also a node: write its GUID, or the attribute's name");
     if (words[at] && strcmp(words[at], "attribute") != 0) {
         if (!words[at + 1])
             return err_set(call->err, EINVAL, "which port of '%s'?", words[at]);

@@ -28,13 +28,23 @@ static void close_client(struct http_client *client)
     shutdown(client->fd, SHUT_RDWR);
 }
 
-/* Closes the oldest connection without a complete request or, if there is none, the oldest one: of
- * an address or (NULL) of all. A page reconnects its stream by itself. */
-static void close_oldest(struct http_clients *clients, const uint64_t *address, bool *stream_closed)
+/* Whether a connection is open and shares a limit with the new one `own`: that of its address, or
+ * that of all connections. */
+static bool shares_limit(const struct http_client *client, const struct http_client *own,
+                         bool of_address)
+{
+    return client->phase != HTTP_CLIENT_CLOSED && client->local == own->local &&
+           (!of_address || client->address == own->address);
+}
+
+/* Closes the oldest connection without a complete request or, if there is none, the oldest one. A
+ * page reconnects its stream by itself. */
+static void close_oldest(struct http_clients *clients, const struct http_client *own,
+                         bool of_address, bool *stream_closed)
 {
     struct http_client *oldest = NULL;
     for (struct http_client *client = clients->first; client; client = client->next) {
-        if (client->phase == HTTP_CLIENT_CLOSED || (address && client->address != *address))
+        if (!shares_limit(client, own, of_address))
             continue;
         bool waits = client->phase == HTTP_CLIENT_WAITS;
         if (waits || !oldest)
@@ -48,11 +58,12 @@ static void close_oldest(struct http_clients *clients, const uint64_t *address, 
     close_client(oldest);
 }
 
-static unsigned open_count(const struct http_clients *clients, const uint64_t *address)
+static unsigned open_count(const struct http_clients *clients, const struct http_client *own,
+                           bool of_address)
 {
     unsigned count = 0;
     for (const struct http_client *client = clients->first; client; client = client->next)
-        count += client->phase != HTTP_CLIENT_CLOSED && (!address || client->address == *address);
+        count += shares_limit(client, own, of_address);
     return count;
 }
 
@@ -63,11 +74,12 @@ struct http_client *http_clients_add(struct http_clients *clients, int fd,
     struct http_client *client = mem_zalloc(1, sizeof *client);
     client->fd = fd;
     client->address = hash_address(clients, peer);
+    client->local = !peer;
     *stream_closed = false;
-    if (open_count(clients, &client->address) >= clients->limits.connections_per_address)
-        close_oldest(clients, &client->address, stream_closed);
-    else if (open_count(clients, NULL) >= clients->limits.connections)
-        close_oldest(clients, NULL, stream_closed);
+    if (open_count(clients, client, true) >= clients->limits.connections_per_address)
+        close_oldest(clients, client, true, stream_closed);
+    else if (open_count(clients, client, false) >= clients->limits.connections)
+        close_oldest(clients, client, false, stream_closed);
     client->previous = clients->last;
     *(clients->last ? &clients->last->next : &clients->first) = client;
     clients->last = client;
@@ -100,7 +112,7 @@ bool http_client_enter_stream(struct http_clients *clients, struct http_client *
     struct http_client *oldest = NULL;
     unsigned streams = 0;
     for (struct http_client *at = clients->first; at; at = at->next)
-        if (at->phase == HTTP_CLIENT_STREAMS && at->address == client->address) {
+        if (at->phase == HTTP_CLIENT_STREAMS && shares_limit(at, client, true)) {
             oldest = oldest ? oldest : at;
             streams++;
         }
@@ -114,7 +126,8 @@ bool http_client_enter_stream(struct http_clients *clients, struct http_client *
 bool http_client_may_ask(struct http_clients *clients, const struct http_client *client,
                          uint64_t now_ns)
 {
-    struct http_bucket *bucket = &clients->buckets[client->address % HTTP_RATE_SLOTS];
+    uint64_t slot = client->local ? HTTP_RATE_LOCAL : client->address % HTTP_RATE_SLOTS;
+    struct http_bucket *bucket = &clients->buckets[slot];
     uint64_t rate = clients->limits.requests_per_second, most = 2 * rate * 1000;
     if (!bucket->time_ns || now_ns - bucket->time_ns >= 2 * NS_PER_S)
         *bucket = (struct http_bucket){most, now_ns};
@@ -127,6 +140,18 @@ bool http_client_may_ask(struct http_clients *clients, const struct http_client 
         return false;
     bucket->tokens_milli -= 1000;
     return true;
+}
+
+bool http_clients_begin_wait(struct http_clients *clients, bool local)
+{
+    bool allowed = clients->waiting[local] < clients->limits.pending;
+    clients->waiting[local] += allowed;
+    return allowed;
+}
+
+void http_clients_end_wait(struct http_clients *clients, bool local)
+{
+    clients->waiting[local]--;
 }
 
 void http_clients_expire(struct http_clients *clients, uint64_t now_ns)

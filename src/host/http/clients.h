@@ -4,7 +4,10 @@
  * that has not sent a complete request, else the oldest. So a client that sends its request at once
  * is served, however many connections sit idle, read slowly or watch. A request must arrive, and
  * its answer must be read, within the times of `struct http_limits`. A connection is closed by
- * shutdown(2): libmicrohttpd then reads the end of the connection. The caller locks. */
+ * shutdown(2): libmicrohttpd then reads the end of the connection. The caller locks.
+ *
+ * Connections, requests and waiting requests of Unix sockets are counted apart from all others:
+ * no flood over the network locks out a user of this machine. */
 #ifndef WEFT_HOST_HTTP_CLIENTS_H
 #define WEFT_HOST_HTTP_CLIENTS_H
 
@@ -12,7 +15,7 @@
 
 #include <sys/socket.h>
 
-enum { HTTP_RATE_SLOTS = 256 };
+enum { HTTP_RATE_SLOTS = 256, HTTP_RATE_LOCAL = HTTP_RATE_SLOTS /* of Unix sockets */ };
 
 enum http_client_phase {
     HTTP_CLIENT_WAITS, /* no complete request was received */
@@ -25,6 +28,7 @@ struct http_client {
     struct http_client *previous, *next; /* oldest first */
     int fd;
     uint64_t address; /* hash of the peer's address; /64 of IPv6 */
+    bool local;       /* at a Unix socket */
     enum http_client_phase phase;
     uint64_t deadline_ns;
 };
@@ -37,7 +41,8 @@ struct http_clients {
     /* A token bucket for each hash of an address: two addresses may share one. */
     struct http_bucket {
         uint64_t tokens_milli, time_ns;
-    } buckets[HTTP_RATE_SLOTS];
+    } buckets[HTTP_RATE_SLOTS + 1];
+    unsigned waiting[2]; /* requests for the owner's loop; [1]: of Unix sockets */
 };
 
 /* `peer` may be NULL (Unix socket). `stream_closed`: a stream gave way to this connection. */
@@ -53,6 +58,9 @@ bool http_client_enter_stream(struct http_clients *clients, struct http_client *
 /* Takes a token of the rate limit; false if there is none. */
 bool http_client_may_ask(struct http_clients *clients, const struct http_client *client,
                          uint64_t now_ns);
+/* A request for the owner's loop begins or ends to wait; false if too many wait. */
+bool http_clients_begin_wait(struct http_clients *clients, bool local);
+void http_clients_end_wait(struct http_clients *clients, bool local);
 /* Closes the connections whose deadline has passed. */
 void http_clients_expire(struct http_clients *clients, uint64_t now_ns);
 

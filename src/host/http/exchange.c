@@ -13,6 +13,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -67,6 +68,40 @@ static const char *header(const struct http_exchange *exchange, const char *name
     return MHD_lookup_connection_value(exchange->connection, MHD_HEADER_KIND, name);
 }
 
+/* Headers that decide what a request may do, and where it ends. */
+enum { HEADER_LENGTH, HEADER_ENCODING };
+static const char *const decisive[] = {[HEADER_LENGTH] = "Content-Length",
+                                       [HEADER_ENCODING] = "Transfer-Encoding",
+                                       "Host",
+                                       "Origin",
+                                       "X-Weft-Token",
+                                       "Sec-Fetch-Site"};
+enum { DECISIVE = sizeof decisive / sizeof decisive[0] };
+
+static enum MHD_Result count_header(void *context, enum MHD_ValueKind kind, const char *name,
+                                    const char *value)
+{
+    unsigned *counts = context;
+    (void)kind;
+    (void)value;
+    for (unsigned i = 0; i < DECISIVE; i++)
+        counts[i] += strcasecmp(name, decisive[i]) == 0;
+    return MHD_YES;
+}
+
+/* A proxy before this server could read another meaning out of an ambiguous head. */
+static bool check_headers(struct http_exchange *exchange)
+{
+    unsigned counts[DECISIVE] = {0};
+    MHD_get_connection_values(exchange->connection, MHD_HEADER_KIND, count_header, counts);
+    bool clear = !counts[HEADER_LENGTH] || !counts[HEADER_ENCODING];
+    for (unsigned i = 0; i < DECISIVE; i++)
+        clear &= counts[i] <= 1;
+    if (!clear)
+        http_refuse(&exchange->response, 400, "ambiguous headers");
+    return clear;
+}
+
 /* What the "*" of a route matches; NULL if the path is not that of the route. */
 static const char *match_path(const char *pattern, const char *path)
 {
@@ -105,7 +140,7 @@ static bool is_own_peer(const struct http_exchange *exchange)
 {
     struct ucred peer;
     socklen_t bytes = sizeof peer;
-    return *exchange->listener->address.unix_path && exchange->client &&
+    return http_listener_is_local(exchange->listener) && exchange->client &&
            getsockopt(exchange->client->fd, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) == 0 &&
            (peer.uid == geteuid() || peer.uid == 0);
 }
@@ -122,7 +157,7 @@ static bool check_origin(struct http_exchange *exchange)
     const char *names[3], *host = header(exchange, "Host"), *site;
     for (size_t i = 0; i < 3; i++)
         names[i] = server->own_names[i];
-    if (!*exchange->listener->address.unix_path && !http_guard_host(host, names, 3)) {
+    if (!http_listener_is_local(exchange->listener) && !http_guard_host(host, names, 3)) {
         http_refuse(&exchange->response, 421, "this server does not answer for that Host");
         return false;
     }
@@ -163,7 +198,7 @@ static bool accept_head(struct http_exchange *exchange, const char *method)
     exchange->request.method = strcmp(method, "HEAD") == 0 ? "GET" : method;
     exchange->request.path = exchange->uri;
     exchange->request.fields = &exchange->fields;
-    if (!check_rate(exchange))
+    if (!check_rate(exchange) || !check_headers(exchange))
         return false;
     if (!http_decode(exchange->uri, false) ||
         (exchange->query && !http_fields_add(&exchange->fields, exchange->query))) {
@@ -213,7 +248,9 @@ static enum MHD_Result defer(struct http_exchange *exchange)
 {
     struct http_server *server = exchange->server;
     pthread_mutex_lock(&server->lock);
-    bool full = server->stopping || server->pending_count >= server->limits.pending;
+    bool full =
+        server->stopping ||
+        !http_clients_begin_wait(&server->clients, http_listener_is_local(exchange->listener));
     if (!full) {
         exchange->state = HTTP_PENDING;
         if (exchange->client)
@@ -222,7 +259,6 @@ static enum MHD_Result defer(struct http_exchange *exchange)
         exchange->next = NULL;
         *server->pending_end = exchange;
         server->pending_end = &exchange->next;
-        server->pending_count++;
         eventfd_write(server->wake, 1);
     }
     pthread_mutex_unlock(&server->lock);

@@ -54,9 +54,10 @@ static void connection_changed(void *context, struct MHD_Connection *connection,
             MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
         const union MHD_ConnectionInfo *peer =
             MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
-        *socket_context = http_clients_add(&server->clients, fd->connect_fd,
-                                           *listener->address.unix_path ? NULL : peer->client_addr,
-                                           http_now_ns(), &stream_closed);
+        *socket_context =
+            http_clients_add(&server->clients, fd->connect_fd,
+                             http_listener_is_local(listener) ? NULL : peer->client_addr,
+                             http_now_ns(), &stream_closed);
         pthread_cond_signal(&server->ticked);
     } else {
         http_clients_remove(&server->clients, *socket_context);
@@ -211,7 +212,7 @@ void http_server_stop(struct http_server *server)
             http_stream_close(server->routes[i].stream);
     for (unsigned i = 0; i < server->listener_count; i++) {
         MHD_stop_daemon(server->listeners[i].daemon);
-        if (*server->listeners[i].address.unix_path)
+        if (http_listener_is_local(&server->listeners[i]))
             unlink(server->listeners[i].address.unix_path);
     }
     if (server->wake >= 0)
@@ -254,7 +255,7 @@ bool http_server_serve(struct http_server *server)
     struct http_exchange *exchange = server->pending;
     if (exchange) {
         server->pending = exchange->next;
-        server->pending_count--;
+        http_clients_end_wait(&server->clients, http_listener_is_local(exchange->listener));
     }
     if (!server->pending) {
         server->pending_end = &server->pending;

@@ -21,6 +21,11 @@ struct http_listener {
     bool restricted; /* only routes with `everywhere` are served here */
 };
 
+static inline bool http_listener_is_local(const struct http_listener *listener)
+{
+    return *listener->address.unix_path != 0;
+}
+
 /* One request and its answer. */
 struct http_exchange {
     struct http_server *server;
@@ -53,7 +58,6 @@ struct http_server {
     pthread_mutex_t lock; /* of what follows */
     struct http_clients clients;
     struct http_exchange *pending, **pending_end;
-    unsigned pending_count;
     bool stopping;
 };
 

@@ -25,9 +25,7 @@ int http_token_read(const char *path, char token[HTTP_TOKEN_MOST + 1], struct er
 {
     struct text text = {0};
     struct err reason = {0};
-    int status = file_check_private(path, err);
-    if (status == 0)
-        status = file_read(path, FILE_MOST, &text, err);
+    int status = file_read_private(path, FILE_MOST, &text, err);
     if (status == 0) {
         text.data[strcspn(text.data, "\r\n")] = 0;
         status = http_token_check(text.data, &reason);

@@ -209,9 +209,8 @@ static int read_config_line(struct config *config, const struct line_reader *lin
     return status;
 }
 
-int config_read(struct config *config, const char *path, struct err *err)
+static int read_lines(struct config *config, struct line_reader *lines, struct err *err)
 {
-    struct line_reader *lines = from_file(path, err);
     int status = 0;
     while (line_reader_next_line(lines)) {
         struct err reason = {0};
@@ -233,6 +232,16 @@ int config_read(struct config *config, const char *path, struct err *err)
     if (lines->status < 0 && lines->status != status)
         vec_push(&config->errors, *err);
     return lines->status < 0 ? lines->status : status;
+}
+
+int config_read(struct config *config, const char *path, struct err *err)
+{
+    return read_lines(config, from_file(path, err), err);
+}
+
+int config_read_text(struct config *config, const char *name, const char *text, struct err *err)
+{
+    return read_lines(config, from_text(name, text, err), err);
 }
 
 static bool is_given(const struct config *config, const char *name)

@@ -103,6 +103,8 @@ int config_set(struct config *config, const char *key, const char *value, struct
 bool config_key_names_file(const char *key);
 /* Reads a file to its end. After errors `errors` has all of them, and *err is the last one. */
 int config_read(struct config *config, const char *path, struct err *err);
+/* The same for the text of a file, which errors name. */
+int config_read_text(struct config *config, const char *name, const char *text, struct err *err);
 /* Checks and completes the configuration after the last key. */
 int config_finish(struct config *config, struct err *err);
 

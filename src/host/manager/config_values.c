@@ -254,6 +254,8 @@ int config_set_guid(struct config *config, const char *value, struct err *err)
     return parse_guid(value, &config->port.guid, err);
 }
 
+enum { KEY_FILE_MOST = 1 << 20 };
+
 /* The file has lines of the configuration with secret keys. */
 int config_set_key_file(struct config *config, const char *value, struct err *err)
 {
@@ -263,9 +265,13 @@ int config_set_key_file(struct config *config, const char *value, struct err *er
         return err_set(err, EINVAL, "a key file cannot name another key file");
     struct config_source source = config->source;
     config->reading_keys = true;
-    int status = file_check_private(value, err);
+    struct text text = {0};
+    int status = file_read_private(value, KEY_FILE_MOST, &text, err);
     if (status == 0)
-        status = config_read(config, value, err);
+        status = config_read_text(config, value, text.data, err);
+    if (text.data)
+        explicit_bzero(text.data, text.length);
+    text_release(&text);
     config->reading_keys = false;
     config->source = source;
     return status;

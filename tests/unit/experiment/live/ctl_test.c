@@ -8,12 +8,15 @@
 #include <cmocka.h>
 
 #include "base/time.h"
+#include "experiment/live/control.h"
 #include "experiment/live/live.h"
 #include "replay.h"
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static uint64_t wall_ns(void)
 {
@@ -152,6 +155,67 @@ static void actions_are_statements_that_the_export_repeats(void **unused)
     end(world);
 }
 
+/* Names as a stranger may give them: words of the grammar, and the GUID of another node. */
+static const char odd_names[] = "switchguid=0x10\nSwitch 3 \"S-10\" # \"attribute\"\n"
+                                "[1] \"H-20\"[1]\n[2] \"H-30\"[1]\n[3] \"H-40\"[1]\n"
+                                "caguid=0x20\nCa 1 \"H-20\" # \"auto\"\n[1] \"S-10\"[1]\n"
+                                "caguid=0x30\nCa 1 \"H-30\" # \"0x0000000000000010\"\n"
+                                "[1] \"S-10\"[2]\n"
+                                "caguid=0x40\nCa 1 \"H-40\" # \"%attribute\"\n[1] \"S-10\"[3]\n";
+
+static struct world *begin_with_odd_names(void)
+{
+    char path[] = "/tmp/weft-names-XXXXXX", scenario[128];
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, odd_names, sizeof odd_names - 1), sizeof odd_names - 1);
+    close(fd);
+    snprintf(scenario, sizeof scenario, "topology \"%s\"\nsm 0x30\nrun until settled\n", path);
+    struct world *world = begin(scenario);
+    unlink(path);
+    return world;
+}
+
+static const char *lossy(void *context, const char *name)
+{
+    (void)context;
+    return strcmp(name, "do") == 0 ? "lossy" : strcmp(name, "percent") == 0 ? "100" : "1";
+}
+
+static void a_name_is_no_part_of_the_grammar(void **unused)
+{
+    (void)unused;
+    static const char *const commands[][2] = {
+        {"drop 100% 0x10 2", "drop 100% 0x0000000000000010 2"},
+        {"link down 0x10 1", "fail link 0x0000000000000010 1"},
+        {"agent mute 0x30", "mute H-30"},
+        {"agent mute %attribute", "mute 0x0000000000000040"},
+        {"drop 1% attribute PortInfo", "drop 1%  attribute 0x15"},
+    };
+    struct world *world = begin_with_odd_names();
+    for (unsigned i = 0; i < sizeof commands / sizeof *commands; i++) {
+        if (ask(world, LIVE_FABRIC, commands[i][0], false))
+            fail_msg("%s: %s", commands[i][0], world->out.data);
+        if (!strstr(exported(world), commands[i][1]))
+            fail_msg("%s: not in\n%s", commands[i][1], world->export.data);
+    }
+    struct control_parameters parameters = {NULL, lossy};
+    struct text text = {0};
+    assert_int_equal(control_statements(&world->live.watch, &parameters, &text, NULL), 0);
+    assert_string_equal(text.data, "drop 100.000000% 0x0000000000000010 2");
+    text_clear(&text);
+    const struct topology *topology = &live_session_setup(&world->live.session)->topology;
+    const char *on_guid[] = {"create", "web1", "on", "0x20"};
+    assert_int_equal(control_put_vm(topology, on_guid, 4, &text, NULL), 0);
+    assert_string_equal(text.data, "vm start web1 at 0x0000000000000020");
+    text_release(&text);
+    assert_true(ask(world, LIVE_FABRIC, "drop 100% attribute 2", false) < 0);
+    assert_non_null(strstr(world->out.data, "'attribute' is also a node"));
+    assert_true(ask(world, LIVE_MANAGER, "vm create web1 on auto", false) < 0);
+    assert_non_null(strstr(world->out.data, "'auto' is also a node"));
+    end(world);
+}
+
 static void the_page_sees_an_action_at_once(void **unused)
 {
     (void)unused;
@@ -279,6 +343,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reports_are_those_of_the_run),
         cmocka_unit_test(actions_are_statements_that_the_export_repeats),
+        cmocka_unit_test(a_name_is_no_part_of_the_grammar),
         cmocka_unit_test(the_page_sees_an_action_at_once),
         cmocka_unit_test(a_cut_link_with_losses_is_cut),
         cmocka_unit_test(machines_start_and_move),

@@ -19,6 +19,7 @@ static int setup(void **state)
                                              .connections_per_address = 4,
                                              .streams_per_address = 2,
                                              .requests_per_second = 10,
+                                             .pending = 3,
                                              .request_seconds = 10,
                                              .response_seconds = 60};
     *state = f;
@@ -42,10 +43,11 @@ static struct http_client *add(struct fixture *f, uint32_t address, uint64_t now
 {
     int pair[2];
     struct sockaddr_in peer = {.sin_family = AF_INET, .sin_addr.s_addr = address};
+    bool local = address == 0; /* a Unix socket */
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
     f->peers[f->count++] = pair[1];
-    return http_clients_add(&f->clients, pair[0], (struct sockaddr *)&peer, now_s * NS_PER_S,
-                            &f->stream_closed);
+    return http_clients_add(&f->clients, pair[0], local ? NULL : (struct sockaddr *)&peer,
+                            now_s * NS_PER_S, &f->stream_closed);
 }
 
 static void the_oldest_without_a_request_gives_way(void **state)
@@ -147,6 +149,40 @@ static void the_rate_is_limited(void **state)
     assert_int_equal(ask_all(f, client, 1000 * NS_PER_S), 20);
 }
 
+/* However many addresses there are, and wherever their buckets are. */
+static void a_flood_does_not_lock_out_a_unix_socket(void **state)
+{
+    struct fixture *f = *state;
+    struct http_client *local = add(f, 0, 1);
+    for (uint32_t i = 1; i <= 20; i++)
+        add(f, i, 1);
+    assert_int_equal(local->phase, HTTP_CLIENT_WAITS);
+    for (uint32_t i = 1; i <= 3000; i++) {
+        f->clients.last->address = i;
+        ask_all(f, f->clients.last, NS_PER_S);
+    }
+    assert_int_equal(ask_all(f, local, NS_PER_S), 20);
+    while (http_clients_begin_wait(&f->clients, false))
+        assert_true(f->clients.waiting[0] <= 3);
+    assert_int_equal(f->clients.waiting[0], 3);
+    assert_true(http_clients_begin_wait(&f->clients, true));
+    http_clients_end_wait(&f->clients, false);
+    assert_true(http_clients_begin_wait(&f->clients, false));
+}
+
+/* Nor does one user of the socket have all of it. */
+static void a_unix_socket_is_limited(void **state)
+{
+    struct fixture *f = *state;
+    struct http_client *first = add(f, 0, 1);
+    for (unsigned i = 0; i < 4; i++)
+        add(f, 0, 1);
+    assert_int_equal(first->phase, HTTP_CLIENT_CLOSED);
+    for (unsigned i = 0; i < 3; i++)
+        assert_true(http_clients_begin_wait(&f->clients, true));
+    assert_false(http_clients_begin_wait(&f->clients, true));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -157,6 +193,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(the_total_is_limited, setup, teardown),
         cmocka_unit_test_setup_teardown(slow_connections_are_closed, setup, teardown),
         cmocka_unit_test_setup_teardown(the_rate_is_limited, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_flood_does_not_lock_out_a_unix_socket, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_unix_socket_is_limited, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

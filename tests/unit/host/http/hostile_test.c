@@ -84,6 +84,32 @@ static void malformed_requests_are_refused(void **state)
     assert_answers(f);
 }
 
+/* A proxy may believe one of two headers, and this server the other. */
+static void ambiguous_headers_are_refused(void **state)
+{
+    static const char *const heads[] = {
+        "Host: localhost\r\nHost: localhost\r\n",
+        "Host: localhost\r\nhost: evil.example\r\n",
+        "Host: localhost\r\nOrigin: http://localhost\r\nOrigin: http://evil.example\r\n",
+        "Host: localhost\r\nX-Weft-Token: one-token\r\nX-Weft-Token: another-one\r\n",
+        "Host: localhost\r\nSec-Fetch-Site: same-origin\r\nSec-Fetch-Site: cross-site\r\n",
+        "Host: localhost\r\nContent-Length: 0\r\nContent-Length: 0\r\n",
+        "Host: localhost\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n",
+    };
+    struct fixture *f = *state;
+    struct text request = {0};
+    for (unsigned i = 0; i < sizeof heads / sizeof *heads; i++) {
+        text_clear(&request);
+        text_printf(&request, "POST /x HTTP/1.1\r\n%s\r\n0\r\n\r\n", heads[i]);
+        unsigned status = send_raw(f, request.data, request.length);
+        if (status != 400)
+            fail_msg("%u after %s", status, heads[i]);
+    }
+    text_release(&request);
+    assert_int_equal(RAW(f, "GET /x HTTP/1.1\r\nHost: localhost\r\nX: a\r\nX: b\r\n\r\n"), 200);
+    assert_answers(f);
+}
+
 static void large_requests_are_refused(void **state)
 {
     struct fixture *f = *state;
@@ -245,6 +271,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(malformed_requests_are_refused, setup, teardown),
+        cmocka_unit_test_setup_teardown(ambiguous_headers_are_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(large_requests_are_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(a_request_in_single_bytes_is_understood, setup, teardown),
         cmocka_unit_test_setup_teardown(a_connection_without_a_request_is_closed, setup, teardown),

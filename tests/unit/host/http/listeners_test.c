@@ -3,6 +3,7 @@
 #include "host/http/address.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/stat.h>
 
@@ -78,6 +79,47 @@ static void all_addresses_share_a_descriptor(void **state)
         assert_true(client_has(&answer, "metrics"));
         close(fd);
     }
+    http_server_stop(server);
+    text_release(&answer);
+}
+
+/* The loop of the owner is slow, and requests over TCP have filled its queue. */
+static void a_unix_socket_has_its_own_queue(void **state)
+{
+    struct http_server *server;
+    struct http_options given = options;
+    struct text answer = {0};
+    char path[64];
+    int fds[4];
+    (void)state;
+    given.limits = http_default_limits;
+    given.limits.pending = 3;
+    snprintf(path, sizeof path, "unix:/tmp/weft-queue-%d", (int)getpid());
+    assert_int_equal(http_server_new(&server, &given, NULL), 0);
+    assert_int_equal(http_server_listen(server, "0", false, NULL), 0);
+    assert_int_equal(http_server_listen(server, path, false, NULL), 1);
+    for (unsigned i = 0; i < 4; i++) {
+        fds[i] = client_connect(i < 3 ? http_server_address(server) : path);
+        assert_true(fds[i] >= 0);
+        client_print(fds[i],
+                     "GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+        if (i == 2) /* the server's thread has seen the three requests */
+            assert_int_equal(ask_at(http_server_address(server), "/page", &answer), 200);
+    }
+    assert_int_equal(ask_at(path, "/page", &answer), 200); /* the socket's thread has run */
+    for (unsigned served = 0; served < 4;) {
+        struct pollfd ready[2] = {{.fd = http_server_fd(server), .events = POLLIN},
+                                  {.fd = fds[3], .events = POLLIN}};
+        assert_true(poll(ready, 2, 20000) > 0);
+        served += http_server_serve(server);
+        if (ready[1].revents)
+            break;
+    }
+    text_clear(&answer);
+    client_read(fds[3], &answer, NULL);
+    assert_int_equal(client_status(&answer), 200);
+    for (unsigned i = 0; i < 4; i++)
+        close(fds[i]);
     http_server_stop(server);
     text_release(&answer);
 }
@@ -174,15 +216,41 @@ static void a_token_is_read_from_a_private_file(void **state)
     assert_int_equal(http_token_read("/nowhere/token", token, &err), -ENOENT);
 }
 
+/* The file of another user, or a pipe that nobody writes to. */
+static void a_token_is_not_read_from_what_others_control(void **state)
+{
+    char token[HTTP_TOKEN_MOST + 1], path[64], folder[] = "/tmp/weft-token-XXXXXX";
+    struct err err = {0};
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/pipe", folder);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    assert_int_equal(http_token_read(path, token, &err), -EINVAL);
+    assert_non_null(strstr(err.message, "regular file"));
+    unlink(path);
+    assert_int_equal(http_token_read(folder, token, &err), -EINVAL);
+    int fd = open(path, O_WRONLY | O_CREAT, 0600);
+    assert_int_equal(write(fd, "secret-of-mine\n", 15), 15);
+    if (fchown(fd, 12345, (gid_t)-1) == 0) { /* only root can give a file away */
+        assert_int_equal(http_token_read(path, token, &err), -EPERM);
+        assert_non_null(strstr(err.message, "another user"));
+    }
+    close(fd);
+    unlink(path);
+    rmdir(folder);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_address_may_serve_some_routes_only),
         cmocka_unit_test(all_addresses_share_a_descriptor),
+        cmocka_unit_test(a_unix_socket_has_its_own_queue),
         cmocka_unit_test(an_address_in_use_is_tried_again),
         cmocka_unit_test(the_same_address_has_several_texts),
         cmocka_unit_test(a_token_is_not_empty_and_not_cut_off),
         cmocka_unit_test(a_token_is_read_from_a_private_file),
+        cmocka_unit_test(a_token_is_not_read_from_what_others_control),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
