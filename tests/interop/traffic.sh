@@ -4,7 +4,7 @@
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=sm_lib.sh
 . "$(dirname "$0")/sm_lib.sh"
-need perfquery opensm python3
+need perfquery opensm python3 curl
 
 "$WEFT" topo gen kary 3 2 speed=EDR >net || exit
 # 100 packets of 2 KB in a second at each of nine hosts, also in a sanitized program.
@@ -96,6 +96,14 @@ claim "lost packets are counted" losses_are_counted
 stop "$manager_id"
 weft_stop
 
+the_page_shows_it() {
+    "$WEFT" fabric net --traffic "$traffic" --web 0 --socket "$work/web.socket" >web.out 2>&1 &
+    local id=$! status=0 url
+    wait_until 20 grep -q token= web.out && url=$(sed -nE 's,.*(http://[^ ]*)/#.*,\1,p' web.out) &&
+        wait_until 30 eval "curl -s $url/api/v1/state | grep -q '\"unroutable\":[1-9]'" || status=1
+    kill "$id" && wait "$id"
+    return "$status"
+}
 opensm_serves_it() {
     weft_start net --traffic "$traffic" && opensm_start && wait_until 60 delivered 200
     local status=$?
@@ -103,6 +111,7 @@ opensm_serves_it() {
     weft_stop
     return $status
 }
+claim "the page of the fabric shows its traffic" the_page_shows_it
 claim "with OpenSM data packets are delivered, too" opensm_serves_it
 # More than any machine can simulate in real time: network time falls behind, and programs are still served.
 overload() {

@@ -10,10 +10,10 @@ static void note_delivered(void *context, uint64_t now, const struct packet_view
 {
     struct watch *watch = context;
     uint64_t latency = now - packet->made;
-    watch->delivered++;
-    watch->latency_sum += latency;
-    if (latency > watch->latency_most)
-        watch->latency_most = latency;
+    watch->latency.delivered++;
+    watch->latency.sum_ps += latency;
+    if (latency > watch->latency.most_ps)
+        watch->latency.most_ps = latency;
 }
 
 static void note_lost(void *context, uint64_t now, const struct packet_view *packet,
@@ -56,8 +56,7 @@ void watch_begin(struct watch *watch, const struct live_session *session)
     api_publisher_begin(watch->publisher, topology, &watch->view.links, session->generation);
     watch->touched = mem_zalloc(nodes + 1, sizeof *watch->touched);
     watch->events_read = 0;
-    watch->totals = (struct data_totals){0};
-    watch->delivered = watch->latency_sum = watch->latency_most = 0;
+    watch->latency = (struct fabric_latency){0};
     watch->deadlock_since = TIME_NEVER;
 }
 
@@ -109,41 +108,6 @@ static void read_waves(struct watch *watch)
 
 /* ---- traffic and events ---- */
 
-static void read_traffic(struct watch *watch, uint64_t elapsed)
-{
-    struct api_tick *tick = &watch->publisher->tick;
-    struct data_totals totals;
-    struct json json = {.out = api_tick_section(tick, API_TRAFFIC)};
-    fabric_data_totals(live_session_setup(watch->session)->fabric, &totals);
-    if (elapsed) {
-        uint64_t bytes = totals.delivered_bytes - watch->totals.delivered_bytes;
-        tick->throughput = (double)bytes * 8 / time_seconds((double)elapsed);
-        tick->latency = watch->delivered
-                            ? (double)watch->latency_sum / (double)watch->delivered / TIME_NS
-                            : NAN;
-    }
-    tick->lost = data_totals_lost(&totals);
-    json_begin_object(&json, NULL);
-    json_unsigned(&json, "made", totals.made);
-    json_unsigned(&json, "delivered", totals.delivered);
-    json_unsigned(&json, "travelling", totals.travelling);
-    json_unsigned(&json, "waiting", totals.waiting);
-    json_unsigned(&json, "unroutable", totals.unroutable);
-    json_begin_object(&json, "lost");
-    for (unsigned i = 0; i < LOSS_CAUSES; i++)
-        if (totals.lost[i])
-            json_unsigned(&json, loss_names[i], totals.lost[i]);
-    json_end_object(&json);
-    json_double(&json, "throughput", tick->throughput);
-    json_double(&json, "latency", tick->latency);
-    json_double(&json, "latency_max",
-                watch->delivered ? (double)watch->latency_most / TIME_NS : NAN);
-    json_unsigned(&json, "deadlocks", totals.deadlocks);
-    json_end_object(&json);
-    watch->totals = totals;
-    watch->delivered = watch->latency_sum = watch->latency_most = 0;
-}
-
 static void read_events(struct watch *watch)
 {
     const struct run_record *record = &watch->session->current->record;
@@ -175,7 +139,8 @@ void watch_read(struct watch *watch)
         if (tick->nodes[i] == API_NODE_UP && setup->silent[i])
             tick->nodes[i] = API_NODE_MUTE;
     read_waves(watch);
-    read_traffic(watch, elapsed);
+    fabric_view_read_traffic(&watch->view, setup->fabric, elapsed, &watch->latency, tick);
+    watch->latency = (struct fabric_latency){0};
     read_events(watch);
     watch_sections(watch);
 }

@@ -22,9 +22,8 @@ struct watch {
     struct api_publisher *publisher; /* the owner's */
     size_t events_read;              /* of the record */
     bool *touched;                   /* by node: its table was to change in the present change */
-    struct data_totals totals;       /* at the last reading */
-    uint64_t delivered, latency_sum, latency_most; /* since the last reading */
-    uint64_t deadlock_since;                       /* TIME_NEVER: none */
+    struct fabric_latency latency;   /* since the last reading */
+    uint64_t deadlock_since;         /* TIME_NEVER: none */
     VEC(struct watch_problem) problems;
     struct data_observer observer;
 };

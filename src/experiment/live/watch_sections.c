@@ -86,7 +86,7 @@ static void write_deadlock(struct watch *watch)
     const struct setup *setup = live_session_setup(watch->session);
     struct deadlock_cycle cycle = {0};
     struct json json = {.out = api_tick_section(&watch->publisher->tick, API_DEADLOCK)};
-    bool found = watch->totals.travelling && fabric_list_deadlock(setup->fabric, &cycle);
+    bool found = watch->view.totals.travelling && fabric_list_deadlock(setup->fabric, &cycle);
     if (!found) {
         json_null(&json, NULL);
         watch->deadlock_since = TIME_NEVER;

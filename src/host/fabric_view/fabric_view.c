@@ -3,6 +3,8 @@
 #include "base/time.h"
 #include "sma/sma.h"
 
+#include <math.h>
+
 void fabric_view_init(struct fabric_view *view, const struct fabric *fabric)
 {
     const struct topology *topology = fabric_topology(fabric);
@@ -137,4 +139,39 @@ void fabric_view_read(struct fabric_view *view, uint64_t now, struct api_tick *t
     }
     read_faults(view, tick);
     view->time = now;
+}
+
+/* ---- traffic ---- */
+
+void fabric_view_read_traffic(struct fabric_view *view, struct fabric *fabric, uint64_t elapsed,
+                              const struct fabric_latency *latency, struct api_tick *tick)
+{
+    struct data_totals totals;
+    struct json json = {.out = api_tick_section(tick, API_TRAFFIC)};
+    double count = (double)latency->delivered;
+    fabric_data_totals(fabric, &totals);
+    if (elapsed) {
+        uint64_t bytes = totals.delivered_bytes - view->totals.delivered_bytes;
+        tick->throughput = (double)bytes * 8 / time_seconds((double)elapsed);
+        tick->latency = latency->delivered ? (double)latency->sum_ps / count / TIME_NS : NAN;
+    }
+    tick->lost = data_totals_lost(&totals);
+    json_begin_object(&json, NULL);
+    json_unsigned(&json, "made", totals.made);
+    json_unsigned(&json, "delivered", totals.delivered);
+    json_unsigned(&json, "travelling", totals.travelling);
+    json_unsigned(&json, "waiting", totals.waiting);
+    json_unsigned(&json, "unroutable", totals.unroutable);
+    json_begin_object(&json, "lost");
+    for (unsigned i = 0; i < LOSS_CAUSES; i++)
+        if (totals.lost[i])
+            json_unsigned(&json, loss_names[i], totals.lost[i]);
+    json_end_object(&json);
+    json_double(&json, "throughput", tick->throughput);
+    json_double(&json, "latency", tick->latency);
+    json_double(&json, "latency_max",
+                latency->delivered ? (double)latency->most_ps / TIME_NS : NAN);
+    json_unsigned(&json, "deadlocks", totals.deadlocks);
+    json_end_object(&json);
+    view->totals = totals;
 }

@@ -16,12 +16,21 @@ struct fabric_view {
     uint64_t *busy_ps, *packets; /* at the last reading: by port; by port and VL */
     uint64_t *lost;              /* by port: packets lost there; the owner counts them */
     unsigned vls;
+    struct data_totals totals; /* at the last reading of the traffic */
+};
+
+/* Of the packets delivered since the last reading. */
+struct fabric_latency {
+    uint64_t delivered, sum_ps, most_ps;
 };
 
 void fabric_view_init(struct fabric_view *view, const struct fabric *fabric);
 void fabric_view_release(struct fabric_view *view);
 /* Reads the state into a tick; loads are those since the last reading. */
 void fabric_view_read(struct fabric_view *view, uint64_t now_ps, struct api_tick *tick);
+/* The data traffic and its rates since the last reading, `elapsed_ps` ago. */
+void fabric_view_read_traffic(struct fabric_view *view, struct fabric *fabric, uint64_t elapsed_ps,
+                              const struct fabric_latency *latency, struct api_tick *tick);
 
 /* ---- path_hops.c ---- */
 

@@ -28,7 +28,13 @@ static void publish(void *context)
 {
     struct fabric_web *web = context;
     struct api_tick *tick = &web->publisher.tick;
-    fabric_view_read(&web->view, web->clients->now, tick);
+    struct fabric *fabric = web->clients->fabric;
+    bool has_data = web->clients->traffic_count > 0; /* then the network has a pace */
+    uint64_t now = has_data ? fabric_network_time(fabric) : web->clients->now;
+    uint64_t elapsed = now - web->view.time;
+    fabric_view_read(&web->view, now, tick);
+    if (has_data)
+        fabric_view_read_traffic(&web->view, fabric, elapsed, &(struct fabric_latency){0}, tick);
     tick->running = true;
     const char *pace = web->clients->pace, *rest;
     if (!pace || !parse_decimal(pace, &tick->pace, &rest))
