@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const outcome_names[] = {"unknown", "holds", "differs"};
+const char *const outcome_names[OUTCOMES] = {"unknown", "holds", "differs", "either"};
 const char *const claim_preset_names[CLAIM_PRESETS] = {"paper", "today"};
 
 /* ---- measures and claims ---- */

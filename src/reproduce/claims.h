@@ -14,8 +14,14 @@
 
 #include "reproduce/evidence.h"
 
-enum outcome { OUTCOME_UNKNOWN, OUTCOME_HOLDS, OUTCOME_DIFFERS };
-extern const char *const outcome_names[]; /* "unknown", "holds", "differs" */
+enum outcome {
+    OUTCOME_UNKNOWN,
+    OUTCOME_HOLDS,
+    OUTCOME_DIFFERS,
+    OUTCOME_EITHER, /* only as an expectation: it depends on the machine */
+    OUTCOMES,
+};
+extern const char *const outcome_names[OUTCOMES]; /* "unknown", "holds", "differs", "either" */
 
 enum { MEASURED_BYTES = 96, FINDING_BYTES = 256 };
 
@@ -159,7 +165,7 @@ struct expectations {
     VEC(struct expectation) items;
     struct arena arena;
 };
-/* Each line is EXPERIMENT/NAME paper|today differs|unknown [quick|full] "REASON". */
+/* Each line is EXPERIMENT/NAME paper|today differs|unknown|either [quick|full] "REASON". */
 int expectations_read(struct expectations *expectations, const struct recipes *recipes,
                       const char *path, struct err *err);
 void expectations_release(struct expectations *expectations);

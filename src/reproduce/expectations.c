@@ -18,7 +18,7 @@ static int read_line(struct expectations *expectations, const struct recipes *re
     if (!expectation.claim)
         return word_error(cursor, &name, "there is no claim '%.80s'", name.text);
     cursor_take_choice(cursor, "preset", claim_preset_names, CLAIM_PRESETS, &preset);
-    cursor_take_choice(cursor, "outcome", outcome_names, 3, &outcome);
+    cursor_take_choice(cursor, "outcome", outcome_names, OUTCOMES, &outcome);
     if (cursor_accept(cursor, "quick"))
         expectation.full = false;
     else if (cursor_accept(cursor, "full"))

@@ -363,5 +363,6 @@ void reproduction_release(struct reproduction *reproduction)
 bool verdict_is_expected(const struct verdict *verdict, enum claim_preset preset)
 {
     const struct expectation *expected = verdict->expected[preset];
-    return verdict->findings[preset].outcome == (expected ? expected->outcome : OUTCOME_HOLDS);
+    return (expected && expected->outcome == OUTCOME_EITHER) ||
+           verdict->findings[preset].outcome == (expected ? expected->outcome : OUTCOME_HOLDS);
 }
