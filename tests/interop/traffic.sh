@@ -43,8 +43,10 @@ assert data["made"] <= sent <= data["made"] + mads, (data, sent, mads)
 assert data["made"] == data["delivered"] + data["lost"] and data["lost"] == sum(n for key, n in data.items() if key.startswith("lost "))
 print(f"{len(read)} ports, {received} packets received, {data['delivered']} data packets, at most {mads} MADs")
 END
+ports_read() { manager counters | python3 -c 'import json,sys; print(len(json.load(sys.stdin)))'; }
+all_are_read() { [ "$(ports_read)" = $((2 * $(status 'o["links_up"]'))) ]; }
 counters_agree() {
-    wait_until 60 delivered "$1" && stopped && "$WEFT" ctl --json counters >before.json && local now && now=$(rounds) &&
+    wait_until 60 delivered "$1" && wait_until 30 all_are_read && stopped && "$WEFT" ctl --json counters >before.json && local now && now=$(rounds) &&
         wait_until 30 more_rounds $((now + 1)) && manager counters >read.json &&
         "$WEFT" ctl --json counters >after.json && "$WEFT" ctl --json status >status.json && python3 compare.py
 }
