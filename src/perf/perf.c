@@ -7,7 +7,7 @@
  * is not known, then each attribute that the agent has.
  *
  * Requests are paced. While the owner serves others (perf_yield()), the rate is only as high as the
- * round needs to end in half of the interval, but no pause outlasts a yield. */
+ * round needs to end in nine tenths of the interval, but no pause outlasts a yield. */
 #include "perf/perf.h"
 
 #include "perf/agent.h"
@@ -342,7 +342,7 @@ static void expire_requests(struct perf *perf, uint64_t now, const struct subnet
 static uint64_t gap_between_requests(const struct perf *perf, uint64_t now)
 {
     uint64_t gap = NS_PER_S / perf->config.rate;
-    uint64_t slow = perf->config.interval_ns / 2 / (perf->round_ports ? perf->round_ports : 1);
+    uint64_t slow = perf->config.interval_ns / 10 * 9 / (perf->round_ports ? perf->round_ports : 1);
     if (slow > yield_time)
         slow = yield_time;
     return now < perf->yield_until && slow > gap ? slow : gap;
