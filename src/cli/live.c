@@ -184,47 +184,47 @@ static int parse_pace(const struct live_arguments *arguments, double *pace)
 
 /* A file that leads a browser to the page. All users can read the arguments of a process, so the
  * URL with the token is not among them. */
-struct doorway {
+struct redirect_page {
     char folder[256], path[272];
 };
 
-static int make_doorway(struct doorway *doorway, const char *url, struct err *err)
+static int make_redirect_page(struct redirect_page *redirect, const char *url, struct err *err)
 {
     const char *runtime = getenv("XDG_RUNTIME_DIR");
     struct text text = {0};
-    snprintf(doorway->folder, sizeof doorway->folder, "%s/weft-open-XXXXXX",
+    snprintf(redirect->folder, sizeof redirect->folder, "%s/weft-open-XXXXXX",
              runtime && *runtime ? runtime : "/tmp");
-    if (!mkdtemp(doorway->folder)) { /* for this user only */
+    if (!mkdtemp(redirect->folder)) { /* for this user only */
         int code = errno;
-        int status = err_at(err, code, doorway->folder, 0, "%s", strerror(code));
-        doorway->folder[0] = 0;
+        int status = err_at(err, code, redirect->folder, 0, "%s", strerror(code));
+        redirect->folder[0] = 0;
         return status;
     }
-    snprintf(doorway->path, sizeof doorway->path, "%s/page.html", doorway->folder);
+    snprintf(redirect->path, sizeof redirect->path, "%s/page.html", redirect->folder);
     text_printf(&text,
                 "<!doctype html><meta charset=\"utf-8\"><title>weft live</title>\n"
                 "<meta http-equiv=\"refresh\" content=\"0; url=%s\">\n",
                 url);
     mode_t before = umask(S_IRWXG | S_IRWXO);
-    int status = file_write(doorway->path, &text, err);
+    int status = file_write(redirect->path, &text, err);
     umask(before);
     text_release(&text);
     return status;
 }
 
-static void remove_doorway(const struct doorway *doorway)
+static void remove_redirect_page(const struct redirect_page *redirect)
 {
-    if (!doorway->folder[0])
+    if (!redirect->folder[0])
         return;
-    unlink(doorway->path);
-    rmdir(doorway->folder);
+    unlink(redirect->path);
+    rmdir(redirect->folder);
 }
 
-static void open_page(struct doorway *doorway, const char *url)
+static void open_page(struct redirect_page *redirect, const char *url)
 {
     struct err err = {0};
     int status = strncmp(url, "http://", 7) == 0
-                     ? make_doorway(doorway, url, &err)
+                     ? make_redirect_page(redirect, url, &err)
                      : err_set(&err, EINVAL, "a browser cannot open a Unix socket");
     if (status < 0) {
         fprintf(stderr, "weft live: the page is not opened: %s\n", err.message);
@@ -232,7 +232,7 @@ static void open_page(struct doorway *doorway, const char *url)
     }
     pid_t child = fork();
     if (child == 0) {
-        execlp("xdg-open", "xdg-open", doorway->path, (char *)NULL);
+        execlp("xdg-open", "xdg-open", redirect->path, (char *)NULL);
         _exit(127);
     }
 }
@@ -260,9 +260,9 @@ static void serve(struct live *live, bool open)
     snprintf(url, sizeof url, "%s/#token=%s", address, token);
     printf("%s\n", url);
     fflush(stdout);
-    struct doorway doorway = {0};
+    struct redirect_page redirect = {0};
     if (open)
-        open_page(&doorway, url);
+        open_page(&redirect, url);
     while (!caught && !live->stopped) {
         int wait = live_step(live), fds[LIVE_DESCRIPTORS];
         struct pollfd ready[LIVE_DESCRIPTORS];
@@ -272,7 +272,7 @@ static void serve(struct live *live, bool open)
         if (wait && !live->stopped)
             poll(ready, LIVE_DESCRIPTORS, wait);
     }
-    remove_doorway(&doorway);
+    remove_redirect_page(&redirect);
 }
 
 static int run_live_session(struct live_arguments *arguments, struct err *err)
