@@ -45,14 +45,25 @@ export class Driver {
         return this.page.click(`#tab-${id}`);
     }
 
+    /** Waits until the camera stands: until then nodes and links move in the window. */
+    rest() {
+        return until("the camera stands", () => this.page.evaluate(() => !window.weft.view.camera.isAnimated()));
+    }
+
+    /** Where a node is in the window. */
+    async placeOf(index) {
+        await this.rest();
+        return this.page.evaluate(node => window.weft.view.viewportPoint(node), index);
+    }
+
     /** Clicks a node on the map, where nothing lies above it. */
     async clickNode(index) {
-        const at = await this.page.evaluate(node => window.weft.view.viewportPoint(node), index);
-        await this.page.locator("#graph").click({ position: at });
+        await this.page.locator("#graph").click({ position: await this.placeOf(index) });
     }
 
     /** Clicks a link on the map at a point at which it is the nearest. */
     async clickLink(index) {
+        await this.rest();
         const at = await until(`link ${index} can be clicked`, () => this.page.evaluate(link => {
             const { view, store } = window.weft, { a, b } = store.fabric.links[link];
             const from = view.viewportPoint(a), to = view.viewportPoint(b);

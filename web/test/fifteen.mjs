@@ -196,7 +196,7 @@ export async function machines(driver, { topology }) {
         await driver.press("Start");
         await driver.proceed("it runs", async () => machine(), one => one?.state === "running");
         await driver.settle();
-        const target = await driver.page.evaluate(node => window.weft.view.viewportPoint(node), hypervisors[2]);
+        const target = await driver.placeOf(hypervisors[2]);
         const chip = await until("the machine in the list", () => driver.page.locator('[data-machine="web1"] .chip').boundingBox());
         const graph = await driver.page.locator("#graph").boundingBox();
         await driver.page.mouse.move(chip.x + chip.width / 2, chip.y + chip.height / 2);
