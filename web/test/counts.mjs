@@ -1,6 +1,5 @@
 // The numbers on the page beside those of `weft ctl`, which asks the same session through its control socket: for
 // each of the fifteen things that has a count. What is read of the page is its text, not its data.
-import { join } from "node:path";
 import { claim, holds, same, until } from "./claims.mjs";
 import { legend } from "./driver.mjs";
 import { scene } from "./fifteen.mjs";
@@ -11,12 +10,12 @@ const sum = list => list.reduce((total, one) => total + one, 0);
 
 /** A session with a page, and `weft ctl` for it. */
 class Session {
-    constructor({ start, run, weft, folder }, name) {
-        Object.assign(this, { start, run, weft, socket: join(folder, `${name}.socket`) });
+    constructor(place, name) {
+        Object.assign(this, { place, socket: place.file(`${name}.socket`) });
     }
 
     async open(file, ...options) {
-        Object.assign(this, await this.start("live", file, "--paused", "--socket", this.socket, ...options));
+        Object.assign(this, await this.place.start(["live", file, "--paused", "--socket", this.socket, ...options]));
         this.scene = await scene(this.driver);
         return this;
     }
@@ -24,7 +23,7 @@ class Session {
     /** What `weft ctl --json` prints. */
     async ctl(...words) {
         const env = { ...process.env, WEFT_SOCKET: this.socket };
-        return JSON.parse((await this.run(this.weft, ["ctl", "--json", ...words], { env })).stdout || "null");
+        return JSON.parse((await this.place.run(this.place.weft, ["ctl", "--json", ...words], { env })).stdout || "null");
     }
 
     /** The facts of the panel, as its terms and values are written. */
@@ -243,7 +242,7 @@ async function managers(session) {
 
 async function deadlock(session) {
     const { driver, page } = session;
-    await claim("8: the cycle of a deadlock on the page is that of weft ctl", async () => {
+    await claim("8: the deadlock of a ring with shortest paths is drawn as a cycle, that of weft ctl", async () => {
         const { cycle } = await until("a deadlock", async () => { await driver.act({ do: "step", ns: "5000000" }); return session.ctl("deadlock"); }, found => found.deadlock);
         await driver.settle();
         const marked = await until("the cycle", () => page.evaluate(() => window.weft.view.marked("deadlock").links.map(mark => mark.link)), list => list.length > 0);
@@ -251,7 +250,9 @@ async function deadlock(session) {
         const ends = link => [`${nodes.name[links.a[link]]} ${links.ap[link]}`, `${nodes.name[links.b[link]]} ${links.bp[link]}`];
         same(marked.length, cycle.length, "links of the cycle");
         marked.forEach((link, at) => holds(ends(link).includes(`${cycle[at].node} ${cycle[at].port}`), `link ${at} leaves ${cycle[at].node}`));
+        holds((await driver.text("#alarm")).includes(`${cycle.length} buffers`), "the alarm counts the buffers");
         same((await session.ctl("status")).traffic.deadlocks > 0, true, "deadlocks that were counted");
+        await session.place.shot(page, "live-deadlock");
     });
 }
 
@@ -280,15 +281,13 @@ async function machines(session) {
     });
 }
 
-/** `tools`: start (a page of weft), net (a file of a generator), run, weft, folder. */
-export async function counts(tools) {
-    const { writeFile } = await import("node:fs/promises");
-    const net = await tools.net("counted", "kary", "4", "2");
-    const busy = await new Session(tools, "busy").open(net, "--load", "0.2");
+export async function counts(place) {
+    const net = await place.net("counted", "kary", "4", "2");
+    const busy = await new Session(place, "busy").open(net, "--load", "0.2");
     await loads(busy);
     await busy.close();
 
-    const tree = await new Session(tools, "counts").open(net, "--load", "0.001");
+    const tree = await new Session(place, "counts").open(net, "--load", "0.001");
     await fabric(tree);
     await change(tree);
     await path(tree);
@@ -297,23 +296,21 @@ export async function counts(tools) {
     await managers(tree);
     await claim("15: weft sim repeats the session, with the hash that weft ctl and the page show", async () => {
         await tree.driver.act({ do: "step", ns: "100000" });
-        const file = join(tools.folder, "counted.weft");
-        await writeFile(file, await (await fetch(`${tree.driver.origin}/api/v1/export/scenario`)).text());
-        const { trace } = await tree.ctl("status"), { stdout } = await tools.run(tools.weft, ["sim", file]).catch(error => error);
+        const file = await place.write("counted.weft", await (await fetch(`${tree.driver.origin}/api/v1/export/scenario`)).text());
+        const { trace } = await tree.ctl("status"), { stdout } = await place.run(place.weft, ["sim", file]).catch(error => error);
         holds(stdout.includes(trace), `weft sim prints ${trace}`);
         await tree.agrees("the hash", async () => (await tree.whole())["Trace hash"], async () => trace);
     });
     await claim("the page of counts has no errors", () => same(tree.page.failures, []));
     await tree.close();
 
-    const ring = join(tools.folder, "counted-ring.weft");
-    await writeFile(ring, "topology ring switches=6 hosts=2 speed=SDR\nset data_vls 1\nset buffer 1024\n" +
+    const ring = await place.write("counted-ring.weft", "topology ring switches=6 hosts=2 speed=SDR\nset data_vls 1\nset buffer 1024\n" +
         "sm S0 engine minhop allow_cycles yes\ntraffic uniform size 256 arrivals saturated start 10ms\nrun until settled\nrun 1s\n");
-    const cycle = await new Session(tools, "ring").open(ring);
+    const cycle = await new Session(place, "ring").open(ring);
     await deadlock(cycle);
     await cycle.close();
 
-    const hypervisors = await new Session(tools, "machines").open(await tools.net("counted-vfs", "clos", "2", "2", "2", "vfs=2"));
+    const hypervisors = await new Session(place, "machines").open(await place.net("counted-vfs", "clos", "2", "2", "2", "vfs=2"));
     await machines(hypervisors);
     await hypervisors.close();
 }

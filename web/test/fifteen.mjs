@@ -1,5 +1,4 @@
-// The fifteen things that one does on the page, as claims. Each compares the page with the API, so that the same
-// claims hold for the mock server and for weft itself.
+// The fifteen things that one does on the page, as claims. Each compares the page with the API.
 import { claim, holds, same, until } from "./claims.mjs";
 import { legend } from "./driver.mjs";
 

@@ -3,15 +3,12 @@
 // Runs `weft live --paused` on fat trees, and prints for each the time from the start of the navigation to the first
 // picture, with the parts that it consists of, and for frames in which the map is moved and zoomed their wall time and
 // the processor time of the browser, which depends less on what else the machine does. bench/run page calls it.
-import { execFile } from "node:child_process";
-import { mkdtemp, readFile, readdir, rm, writeFile } from "node:fs/promises";
-import { cpus, tmpdir } from "node:os";
-import { join, resolve } from "node:path";
-import { promisify } from "node:util";
-import { openBrowser, openPage } from "./browser.mjs";
-import { startWeft } from "./server.mjs";
+import { readFile, readdir } from "node:fs/promises";
+import { cpus } from "node:os";
+import { openPage, SOFTWARE_GL } from "./browser.mjs";
+import { startWeft, Workplace } from "./server.mjs";
 
-const weft = resolve(process.env.WEFT ?? "build/weft"), FRAMES = 90, PICTURES = 3;
+const FRAMES = 90, PICTURES = 3;
 
 /** Milliseconds of processor time of the browser that this program started, by type of process. */
 async function processorTime() {
@@ -61,14 +58,12 @@ function moveMap(page) {
 }
 
 const settled = page => page.waitForFunction(() => window.weft.view.isSettled());
-const folder = await mkdtemp(join(tmpdir(), "weft-frames-"));
-const browser = await openBrowser();
+const place = await Workplace.make("", SOFTWARE_GL), { browser } = place;
 console.log(`${cpus().length} processors`);
 try {
     for (const hosts of process.argv.length > 2 ? process.argv.slice(2) : ["5832", "11664"]) {
-        const net = join(folder, hosts);
-        await writeFile(net, (await promisify(execFile)(weft, ["topo", "gen", "fattree", hosts], { maxBuffer: 1 << 28 })).stdout);
-        const started = performance.now(), { url, stop } = await startWeft(weft, "live", net, "--paused");
+        const net = await place.net(hosts, "fattree", hosts);
+        const started = performance.now(), { url, stop } = await startWeft(place.weft, "live", net, "--paused");
         console.log(`${hosts} hosts: weft live serves after ${Math.round(performance.now() - started)} ms`);
         await (await openPage(browser, url)).context().close(); // Starts the processes of the browser.
         for (let at = 0; at < PICTURES; at++) {
@@ -89,6 +84,5 @@ try {
         await stop();
     }
 } finally {
-    await browser.close();
-    await rm(folder, { recursive: true });
+    await place.clear();
 }
