@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # whatif_test.sh WEFT [plain]: the answers of weft whatif, and that they are those of weft sim. With
-# `plain` (a build without sanitizers) also larger runs, and the cost on a tree of 648 hosts, in CPU time.
+# `plain` (a build without sanitizers) also larger runs.
 set -u
 weft=$(realpath "$1") plain=${2-}
 work=$(mktemp -d) || exit 1
@@ -196,11 +196,6 @@ claim "every link between switches is ranked" holds links.json "len(d) == 32 and
 claim "a ranking has a page" eval \
     'whatif torus.net --each-switch --html rank.html >/dev/null && python3 -c "import xml.dom.minidom; xml.dom.minidom.parse(\"rank.html\")"'
 
-cpu() { # SECONDS COMMAND ...: user time
-    local most=$1 TIMEFORMAT=%U used && shift
-    used=$({ time "$@" >/dev/null 2>&1; } 2>&1)
-    awk "BEGIN { exit !($used <= $most) }" || { echo "$used s of CPU time, more than $most" && return 1; }
-}
 if [ -n "$plain" ]; then
     "$weft" topo gen clos 8 12 16 speed=XDR >wide.net
     middle=$("$weft" whatif wide.net --each-switch --json | python3 -c \
@@ -209,8 +204,5 @@ if [ -n "$plain" ]; then
     whatif wide.net --fail switch "$middle" --load 45% --time 1000 --json --compare none >busy.json
     claim "where queues count all packets are simulated" \
         holds busy.json "d['traffic']['congested'] and d['traffic']['simulated_share'] == 1"
-    "$weft" topo gen fattree 648 >tree.net
-    claim "648 hosts: one failure within 10 s" cpu 10 whatif tree.net --fail switch S3
-    claim "648 hosts: each switch within 3 min of two processors" cpu 360 whatif tree.net --each-switch
 fi
 exit "$failed"

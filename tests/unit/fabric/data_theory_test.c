@@ -1,5 +1,6 @@
 /* Links, switches and trees, compared with queueing theory and the literature. */
 #include "data_fixture.h"
+#include "effort.h"
 #include "theory.h"
 
 #include <stdio.h>
@@ -232,7 +233,7 @@ static void every_shift_runs_at_link_rate_on_a_three_level_tree(void **state)
 {
     (void)state;
     double least = 1;
-    for (unsigned shift = 1; shift < 64; shift++) {
+    for (unsigned shift = 1; shift < 64; shift += (unsigned)effort(1, 1, 9)) {
         double worst = worst_of_shift(4, 3, shift, 300 * TIME_US);
         least = worst < least ? worst : least;
         if (worst <= 0.95)

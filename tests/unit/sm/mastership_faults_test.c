@@ -2,13 +2,14 @@
  * of an SMP or of its answer, or a manager that is killed, stopped, restarted, mute or cut off when
  * an SMP is sent. Afterwards there is one master, and the subnet is up. mastership_search_test.c
  * explores combinations of faults, without subnets. */
+#include "effort.h"
 #include "toy.h"
 
 #include <stdio.h>
 #include <string.h>
 
 enum fault { LOSE, LOSE_ANSWER, KILL, RESTART, STOP, MUTE, CUT, FAULTS };
-enum { POINTS = 240, STEP = 16 };
+enum { POINTS = 240 };
 
 static const char *const hosts[TOY_MANAGERS] = {"H1", "H2", "H3"};
 
@@ -86,7 +87,8 @@ static void after_a_fault_at_any_time_there_is_one_master(void **state)
     for (unsigned managers = 2; managers <= TOY_MANAGERS; managers++)
         for (unsigned fault = 0; fault < FAULTS; fault++)
             for (unsigned victim = 0; victim < (fault <= LOSE_ANSWER ? 1 : managers); victim++) {
-                unsigned step = fault <= LOSE_ANSWER ? 2 : STEP;
+                unsigned step =
+                    (unsigned)(fault <= LOSE_ANSWER ? effort(2, 2, 10) : effort(4, 16, 80));
                 for (unsigned point = 0; point < POINTS; point += step)
                     if (!survives(state, managers, point, (enum fault)fault, victim))
                         break;

@@ -1,6 +1,7 @@
 /* Random faults at random times, from seeded random numbers: links fail and move, nodes fail,
  * return after a reset or stop answering, SMPs are lost, refused, delayed or duplicated, operators
  * request new routes. After the last fault, the tables are correct. */
+#include "effort.h"
 #include "toy.h"
 
 #include "base/rng.h"
@@ -8,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STORMS = 300, EVENTS = 12 };
+enum { EVENTS = 12 };
 
 struct storm {
     struct toy *toy;
@@ -196,10 +197,11 @@ static bool comes_up_after_faults(void **state, uint64_t seed, unsigned managers
 static void run_all_seeds(void **state, unsigned fewest, unsigned most)
 {
     const char *only = getenv("STORM_SEED");
-    for (uint64_t seed = only ? strtoull(only, NULL, 10) : 1; seed <= STORMS || only; seed++) {
+    const uint64_t last = effort(3000, 300, 60);
+    for (uint64_t seed = only ? strtoull(only, NULL, 10) : 1; seed <= last || only; seed++) {
         if (!comes_up_after_faults(state, seed, fewest + (unsigned)seed % (most - fewest + 1)))
             fail_msg("seed %llu: the subnet is not up after the faults", (unsigned long long)seed);
-        if (only || seed == STORMS)
+        if (only || seed == last)
             return;
         toy_close(state);
     }

@@ -9,6 +9,7 @@
 
 #include "base/rng.h"
 #include "base/time.h"
+#include "effort.h"
 #include "experiment/live/control.h"
 #include "experiment/live/path.h"
 #include "experiment/live/versions.h"
@@ -176,7 +177,7 @@ static void the_export_repeats_a_session(void **unused)
 {
     (void)unused;
     for (unsigned i = 0; i < SCENARIOS; i++)
-        for (uint64_t seed = 1; seed <= 2; seed++)
+        for (uint64_t seed = 1; seed <= effort(20, 2, 1); seed++)
             check_session(i, seed);
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/rng.h"
 #include "base/time.h"
+#include "effort.h"
 #include "experiment/run/run.h"
 
 #include <stdio.h>
@@ -47,7 +48,7 @@ static const char *const scenarios[] = {
     "vm start a at H1\n"
     "run until settled\n",
 };
-enum { SCENARIOS = sizeof scenarios / sizeof scenarios[0], SEEDS = 3, ACTIONS = 20 };
+enum { SCENARIOS = sizeof scenarios / sizeof scenarios[0], ACTIONS = 20 };
 
 static void read_scenario(struct scenario *scenario, const char *text)
 {
@@ -193,7 +194,7 @@ static void the_export_repeats_what_was_done_by_hand(void **unused)
 {
     (void)unused;
     for (unsigned i = 0; i < SCENARIOS; i++)
-        for (uint64_t seed = 1; seed <= SEEDS; seed++)
+        for (uint64_t seed = 1; seed <= effort(30, 3, 1); seed++)
             check_session(i, seed);
 }
 

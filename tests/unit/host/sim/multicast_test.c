@@ -1,4 +1,5 @@
 /* Multicast groups on simulated fabrics: members get each packet once while trees change. */
+#include "effort.h"
 #include "sim_world.h"
 
 #include "base/map.h"
@@ -615,7 +616,7 @@ static void a_master_that_returns_restores_no_old_trees(void **state)
     come_to_rest(&world);
     struct data_totals before = totals_of(&world);
     uint64_t delivered = world.delivered, members = world.list[0]->members.count;
-    start_traffic(&world, 150 * TIME_US, 3 * TIME_S);
+    start_traffic(&world, effort(150, 150, 600) * TIME_US, 3 * TIME_S);
     run(&world, 10 * TIME_MS);
     sim_kill_manager(world.world.sim, world.manager);
     world.manager = first;

@@ -1,6 +1,7 @@
 /* QoS levels and VLs of routes, from the manager's configuration to the packets. All agents start
  * with all SLs on VL 0, so that any other mapping was written by the manager. */
 #include "agents.h"
+#include "effort.h"
 #include "sim_world.h"
 
 #include "fabric/data.h"
@@ -338,7 +339,7 @@ static void sl2vl_tables_separate_layered_routes(void **state)
         open_world(&world, layered[i].engine, NULL, layered[i].fabric, &options);
         assert_true(sm_paths(sim_manager(world.world.sim, 0)).routes->vls > 1);
         all_hosts(&world, 0);
-        if (!runs(&world, 15 * TIME_MS))
+        if (!runs(&world, effort(15, 15, 4) * TIME_MS))
             fail_msg("%s on a %s stands still", layered[i].engine, layered[i].fabric);
         close_world(&world);
     }
@@ -357,7 +358,7 @@ static void without_sl2vl_tables_layered_routes_deadlock(void **state)
         open_world(&world, layered[i].engine, NULL, layered[i].fabric, &options);
         agents_map_all_sls_to_vl_0(world.world.fabric);
         all_hosts(&world, 0);
-        if (runs(&world, 15 * TIME_MS))
+        if (runs(&world, effort(15, 15, 4) * TIME_MS))
             fail_msg("%s on a %s goes on", layered[i].engine, layered[i].fabric);
         close_world(&world);
     }
@@ -407,7 +408,7 @@ static void levels_and_vls_of_routes_are_combined(void **state)
         assert_int_equal(paths.layout.lanes, 4);
         all_hosts(&world, 0);
         all_hosts(&world, 1);
-        if (!runs(&world, 10 * TIME_MS))
+        if (!runs(&world, effort(10, 10, 4) * TIME_MS))
             fail_msg("%s on a %s stands still", layered[i].engine, layered[i].fabric);
         print_message("%s on a %s: better %.2f times the rest\n", layered[i].engine,
                       layered[i].fabric, (double)world.bytes[1] / (double)world.bytes[0]);
@@ -569,7 +570,7 @@ static void a_switch_that_comes_back_gets_its_tables_again(void **state)
     for (size_t i = 0; i < blocks->rows.count; i++)
         assert_true(blocks->rows.items[i].wanted == blocks->rows.items[i].actual);
     all_hosts(&world, 0);
-    assert_true(runs(&world, 15 * TIME_MS));
+    assert_true(runs(&world, effort(15, 15, 4) * TIME_MS));
     close_world(&world);
 }
 

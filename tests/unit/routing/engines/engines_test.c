@@ -1,6 +1,7 @@
 /* Properties of every engine, on random networks and on unusual ones.
  *
  * WEFT_FULL=1 takes all 200 random networks; otherwise every fifteenth. */
+#include "effort.h"
 #include "networks.h"
 
 #include "routing/check/verify.h"
@@ -24,14 +25,14 @@ enum { PROMISING = sizeof promising / sizeof promising[0] };
 
 static uint64_t step_through_seeds(void)
 {
-    return getenv("WEFT_FULL") ? 1 : 15;
+    return effort(1, 15, 30);
 }
 
 /* A slice that has whole and broken networks, and one that needs routes to stay down once they went
  * down. */
 static uint64_t first_seed(void)
 {
-    return getenv("WEFT_FULL") ? 0 : 7;
+    return effort(0, 7, 7);
 }
 
 static int compute(const struct network *network, const char *engine, struct routes *routes,

@@ -1,6 +1,7 @@
 /* Properties of sssp, dfsssp, lash and nue, on random networks of all unusual kinds.
  *
  * WEFT_FULL=1 takes ten times as many. */
+#include "effort.h"
 #include "networks.h"
 
 #include "routing/check/verify.h"
@@ -18,7 +19,7 @@
 
 static uint64_t count_networks(void)
 {
-    return getenv("WEFT_FULL") ? 20000 : 2000;
+    return effort(20000, 2000, 500);
 }
 
 /* Chains, stars and rings of switches with one port too few, cables from a switch to itself,

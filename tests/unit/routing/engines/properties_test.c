@@ -3,6 +3,7 @@
  * jobs are run: backwards, or by two or three threads.
  *
  * WEFT_FULL=1 takes ten times as many networks, WEFT_GRAPHS=N takes N times as many. */
+#include "effort.h"
 #include "networks.h"
 
 #include "routing/check/verify.h"
@@ -25,7 +26,7 @@ static uint64_t seeds(uint64_t few)
     const char *times = getenv("WEFT_GRAPHS");
     if (times)
         return few * strtoull(times, NULL, 10);
-    return getenv("WEFT_FULL") ? few * 10 : few;
+    return effort(few * 10, few, (few + 4) / 5);
 }
 
 /* Real threads, a job at a time. */

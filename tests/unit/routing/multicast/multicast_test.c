@@ -2,6 +2,7 @@
  * them: what it is for is shown by trees that were spoiled on purpose.
  *
  * WEFT_FULL=1 takes ten times as many networks. */
+#include "effort.h"
 #include "networks.h"
 
 #include "base/map.h"
@@ -30,7 +31,7 @@ struct world {
 
 static unsigned scale(void)
 {
-    return getenv("WEFT_FULL") ? 10 : 1;
+    return (unsigned)effort(10, 1, 1);
 }
 
 /* Groups have a separate VL if the engine uses several, else its first one. */

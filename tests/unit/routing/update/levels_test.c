@@ -2,6 +2,7 @@
  * are held, and when sources change to new service levels.
  *
  * WEFT_FULL=1 takes all random networks and all links; otherwise a slice of them. */
+#include "effort.h"
 #include "networks.h"
 
 #include "routing/check/transition.h"
@@ -24,7 +25,7 @@ enum { ENGINES = 3, NOWHERE = 15 };
 
 static uint64_t step(uint64_t otherwise)
 {
-    return getenv("WEFT_FULL") ? 1 : otherwise;
+    return effort(1, otherwise, otherwise);
 }
 
 static struct routes compute_with(const struct network *network, const char *engine, unsigned vls)
@@ -379,7 +380,7 @@ static void every_vl_is_safe_on_random_networks_after_failures(void **state)
 {
     struct outcomes all = {0};
     (void)state;
-    for (uint64_t seed = 1; seed < 400; seed += step(3)) {
+    for (uint64_t seed = 1; seed < 400; seed += effort(1, 3, 10)) {
         struct draft draft;
         struct network whole, broken;
         draft_random(&draft, seed, 32);
