@@ -32,7 +32,7 @@ const shot = (page, name) => page.screenshot({ path: join(artefacts, `${name}.pn
     await close();
 }
 {
-    const { mock, page, close } = await open("ring8");
+    const { mock, page, driver, close } = await open("ring8");
     await claim("8: a deadlock is drawn as a cycle", async () => {
         const { links } = mock.topology;
         mock.deadlock = { t: 5000, hops: [...Array(8).keys()].map(link => ({ node: links.a[link], port: links.ap[link], link, dir: 0, vl: 0 })) };
@@ -43,6 +43,16 @@ const shot = (page, name) => page.screenshot({ path: join(artefacts, `${name}.pn
         mock.deadlock = null;
         mock.sample();
         await until("it is gone", () => page.isHidden("#alarm"));
+    });
+    await claim("a link that is down names an end that is down, and no end that is up", async () => {
+        const end = mock.topology.links.a[0], name = mock.topology.nodes.name[end];
+        mock.linkState.set(0, 2);
+        mock.sample();
+        await driver.select("link", 0);
+        await until("training", () => page.innerText("#panel"), text => text.includes("down, both ends are up") && !text.includes("is off"));
+        mock.nodeState.set(end, 1);
+        mock.sample();
+        await until("an end is down", () => page.innerText("#panel"), text => text.includes(`down: ${name} is down`));
     });
     await close();
 }
