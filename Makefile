@@ -19,6 +19,7 @@ JOBS ?= 2
 .PHONY: build demo live check check-full format tidy bench bench-routing fuzz fuzz-long campaign campaign-machines attack chaos soak install uninstall deb clean help
 
 build: $(BUILD)/build.ninja ## build build/weft (the default)
+	@tools/refresh-page $(BUILD)
 	@ninja -C $(BUILD) --quiet
 
 $(BUILD)/build.ninja:

@@ -6,6 +6,7 @@
 #ifndef WEFT_BASE_MEM_H
 #define WEFT_BASE_MEM_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -94,6 +95,8 @@ struct arena {
 void *arena_alloc(struct arena *arena, size_t bytes); /* zeroed, aligned for any type */
 char *arena_strndup(struct arena *arena, const char *text, size_t length);
 char *arena_strdup(struct arena *arena, const char *text);
+char *arena_vprintf(struct arena *arena, const char *format, va_list arguments)
+    __attribute__((format(printf, 2, 0)));
 char *arena_printf(struct arena *arena, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void arena_release(struct arena *arena);

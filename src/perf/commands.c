@@ -12,6 +12,12 @@ static int refuse(struct text *out, const char *why)
     return -EINVAL;
 }
 
+static int refuse_off(struct text *out)
+{
+    return refuse(out, "the manager reads no counters: 'counter_interval never' is configured; put "
+                       "'counter_interval 30s' into its configuration and send it SIGHUP");
+}
+
 /* counters [NODE [PORT]] */
 int perf_command_counters(const struct perf_command *command, struct counter_snapshot **snapshot,
                           struct text *out)
@@ -20,6 +26,8 @@ int perf_command_counters(const struct perf_command *command, struct counter_sna
     const char *const *words = command->words;
     uint32_t node = SUBNET_NONE;
     uint64_t number = 0;
+    if (!perf_is_on(command->perf))
+        return refuse_off(out);
     if (command->count > 3 ||
         (command->count == 3 && !parse_bounded(words[2], 1, UINT8_MAX, &number)))
         return refuse(out, "expected: counters [NODE [PORT]]");
@@ -41,6 +49,8 @@ int perf_command_top(const struct perf_command *command, struct text *out)
 {
     struct top_options options = {.key = RANK_LOAD, .rows = TOP_ROWS};
     uint64_t rows = 0;
+    if (!perf_is_on(command->perf))
+        return refuse_off(out);
     for (unsigned i = 1; i < command->count; i++) {
         const char *word = command->words[i];
         if (strcmp(word, "hour") == 0)

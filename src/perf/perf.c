@@ -76,7 +76,8 @@ void perf_reset(struct perf *perf)
     struct perf_config config = perf->config;
     struct perf_counts counts = perf->counts;
     uint32_t transaction = perf->slots.transaction;
-    counts.stuck_ports = 0;
+    counts.began_at = counts.duration_ns = counts.ports = 0;
+    counts.silent_nodes = counts.stuck_ports = 0;
     for (size_t i = 0; i < perf->ports.count; i++)
         mem_free(perf->ports.items[i]);
     vec_release(&perf->ports);
@@ -100,6 +101,13 @@ void perf_configure(struct perf *perf, const struct perf_config *config)
 {
     perf->config = *config;
     perf->next_round_at = 0;
+    if (!perf_is_on(perf))
+        perf_reset(perf);
+}
+
+bool perf_is_on(const struct perf *perf)
+{
+    return perf->config.interval_ns != TIME_NEVER;
 }
 
 bool perf_has_begun(const struct perf *perf)
@@ -357,7 +365,7 @@ static uint32_t window_now(const struct perf *perf, uint64_t now)
 bool perf_next_request(struct perf *perf, uint64_t now, const struct subnet *subnet,
                        struct perf_request *result)
 {
-    if (perf->config.interval_ns == TIME_NEVER)
+    if (!perf_is_on(perf))
         return false;
     expire_requests(perf, now, subnet);
     if (!perf->in_round && now >= perf->next_round_at)
@@ -383,7 +391,7 @@ bool perf_next_request(struct perf *perf, uint64_t now, const struct subnet *sub
 
 uint64_t perf_deadline(const struct perf *perf)
 {
-    if (perf->config.interval_ns == TIME_NEVER)
+    if (!perf_is_on(perf))
         return TIME_NEVER;
     if (!perf->in_round)
         return perf->next_round_at;

@@ -55,7 +55,9 @@ struct perf;
 
 struct perf *perf_new(const struct perf_config *config);
 void perf_free(struct perf *perf);
+/* Without an interval, all values are forgotten. */
 void perf_configure(struct perf *perf, const struct perf_config *config);
+bool perf_is_on(const struct perf *perf); /* counters are read */
 /* Forgets all values and outstanding requests: the owner is not master any more. */
 void perf_reset(struct perf *perf);
 

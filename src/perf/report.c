@@ -210,7 +210,7 @@ static void put_summary(struct record *record, const struct perf *perf, uint64_t
     struct perf_counts counts;
     perf_counts(perf, &counts);
     double age =
-        counts.rounds ? (double)(now - counts.began_at - counts.duration_ns) / NS_PER_S : 0;
+        counts.began_at ? (double)(now - counts.began_at - counts.duration_ns) / NS_PER_S : 0;
     record_number(record, "rounds", NULL, counts.rounds);
     record_number(record, "ports", "%llu ports", counts.ports);
     record_real(record, "round_seconds", " read in %.2f s", (double)counts.duration_ns / NS_PER_S);

@@ -264,7 +264,7 @@ static struct subnet_name lid_name(const struct sm *sm, uint64_t lid)
     if (port == SUBNET_NONE)
         snprintf(name.text, sizeof name.text, "LID %u", (unsigned)lid);
     else
-        snprintf(name.text, sizeof name.text, "%.190s (LID %u)",
+        snprintf(name.text, sizeof name.text, "%.300s (LID %u)",
                  subnet_node_name(&sm->subnet, port_at(sm, port)->node).text, (unsigned)lid);
     return name;
 }
@@ -278,20 +278,20 @@ static const char *attribute_name(unsigned id)
 }
 
 /* The M_Key of the SMP is not logged: it may be that of another port. */
-static void print_bad_m_key(const struct sm *sm, const uint8_t *notice, uint32_t port, char *text,
-                            size_t size)
+static void print_bad_m_key(const struct sm *sm, const uint8_t *notice, uint32_t port,
+                            struct text *out)
 {
     const uint8_t *details = notice_details(notice);
     unsigned method = (unsigned)wire_get(details, TRAP_BAD_M_KEY_METHOD);
     unsigned attribute = (unsigned)wire_get(details, TRAP_BAD_M_KEY_ATTRIBUTE_ID);
     uint32_t sender = port_keys_offender(sm, port, details);
-    snprintf(text, size, ": %s(%s 0x%x) from %s",
-             method == METHOD_SET   ? "Set"
-             : method == METHOD_GET ? "Get"
-                                    : "another method",
-             attribute_name(attribute), attribute,
-             sender == SUBNET_NONE ? "an unknown port"
-                                   : subnet_link_name(&sm->subnet, sender).text);
+    text_printf(out, ": %s(%s 0x%x) from %s",
+                method == METHOD_SET   ? "Set"
+                : method == METHOD_GET ? "Get"
+                                       : "another method",
+                attribute_name(attribute), attribute,
+                sender == SUBNET_NONE ? "an unknown port"
+                                      : subnet_link_name(&sm->subnet, sender).text);
 }
 
 /* The bits of CapabilityMask that differ from those that were read before. */
@@ -302,16 +302,17 @@ static uint32_t changed_capabilities(const struct sm *sm, const uint8_t *details
 }
 
 static void print_local_changes(const struct sm *sm, const uint8_t *details, uint32_t port,
-                                char *text, size_t size)
+                                struct text *out)
 {
     uint32_t mask = (uint32_t)wire_get(details, TRAP_LOCAL_CHANGES_CAPABILITY_MASK);
-    snprintf(text, size, ": CapabilityMask 0x%08x%s%s%s%s", mask,
-             !(changed_capabilities(sm, details, port) & CAPABILITY_IS_SM) ? ""
-             : mask & CAPABILITY_IS_SM ? ", now runs a subnet manager"
-                                       : ", no longer runs a subnet manager",
-             wire_get(details, TRAP_LOCAL_CHANGES_NODE_DESCRIPTION) ? ", new node description" : "",
-             wire_get(details, TRAP_LOCAL_CHANGES_LINK_WIDTH_ENABLED) ? ", LinkWidthEnabled" : "",
-             wire_get(details, TRAP_LOCAL_CHANGES_LINK_SPEED_ENABLED) ? ", LinkSpeedEnabled" : "");
+    text_printf(
+        out, ": CapabilityMask 0x%08x%s%s%s%s", mask,
+        !(changed_capabilities(sm, details, port) & CAPABILITY_IS_SM) ? ""
+        : mask & CAPABILITY_IS_SM ? ", now runs a subnet manager"
+                                  : ", no longer runs a subnet manager",
+        wire_get(details, TRAP_LOCAL_CHANGES_NODE_DESCRIPTION) ? ", new node description" : "",
+        wire_get(details, TRAP_LOCAL_CHANGES_LINK_WIDTH_ENABLED) ? ", LinkWidthEnabled" : "",
+        wire_get(details, TRAP_LOCAL_CHANGES_LINK_SPEED_ENABLED) ? ", LinkSpeedEnabled" : "");
 }
 
 /* Some adapters repeat trap 144 although nothing else has changed. */
@@ -327,7 +328,7 @@ static bool is_repeated(const struct sm *sm, const uint8_t *notice, uint32_t por
 
 /* Details of the notice besides its number and its sender. */
 static void print_details(const struct sm *sm, const uint8_t *notice, unsigned trap, uint32_t node,
-                          uint32_t port, char *text, size_t size)
+                          uint32_t port, struct text *out)
 {
     const uint8_t *details = notice_details(notice);
     const struct subnet_node *n = node_at(sm, node);
@@ -336,27 +337,27 @@ static void print_details(const struct sm *sm, const uint8_t *notice, unsigned t
     case 129:
     case 130:
     case 131:
-        snprintf(text, size, " at %s",
-                 subnet_link_name(&sm->subnet, trap_port(sm, notice, node, port)).text);
+        text_printf(out, " at %s",
+                    subnet_link_name(&sm->subnet, trap_port(sm, notice, node, port)).text);
         break;
-    case 144: print_local_changes(sm, details, port, text, size); break;
+    case 144: print_local_changes(sm, details, port, out); break;
     case 145:
-        snprintf(text, size, ": SystemImageGUID 0x%016llx",
-                 (unsigned long long)wire_get(details, TRAP_SYSTEM_IMAGE_GUID_GUID));
+        text_printf(out, ": SystemImageGUID 0x%016llx",
+                    (unsigned long long)wire_get(details, TRAP_SYSTEM_IMAGE_GUID_GUID));
         break;
-    case 256: print_bad_m_key(sm, notice, port, text, size); break;
+    case 256: print_bad_m_key(sm, notice, port, out); break;
     case 257:
     case 258:
-        snprintf(text, size, ": key 0x%x, from %.120s to %.120s, SL %u",
-                 (unsigned)wire_get(details, TRAP_BAD_P_KEY_KEY),
-                 lid_name(sm, wire_get(details, TRAP_BAD_P_KEY_LID1)).text,
-                 lid_name(sm, wire_get(details, TRAP_BAD_P_KEY_LID2)).text,
-                 (unsigned)wire_get(details, TRAP_BAD_P_KEY_SL));
+        text_printf(out, ": key 0x%x, from %s to %s, SL %u",
+                    (unsigned)wire_get(details, TRAP_BAD_P_KEY_KEY),
+                    lid_name(sm, wire_get(details, TRAP_BAD_P_KEY_LID1)).text,
+                    lid_name(sm, wire_get(details, TRAP_BAD_P_KEY_LID2)).text,
+                    (unsigned)wire_get(details, TRAP_BAD_P_KEY_SL));
         break;
     case 259:
         number = (unsigned)wire_get(details, TRAP_SWITCH_BAD_P_KEY_PORT);
-        snprintf(
-            text, size, ": at %.150s, key 0x%x, from %.60s to %.60s, SL %u",
+        text_printf(
+            out, ": at %s, key 0x%x, from %s to %s, SL %u",
             subnet_link_name(&sm->subnet, number <= n->port_count ? n->first_port + number : port)
                 .text,
             (unsigned)wire_get(details, TRAP_SWITCH_BAD_P_KEY_P_KEY),
@@ -364,7 +365,7 @@ static void print_details(const struct sm *sm, const uint8_t *notice, unsigned t
             lid_name(sm, wire_get(details, TRAP_SWITCH_BAD_P_KEY_LID2)).text,
             (unsigned)wire_get(details, TRAP_SWITCH_BAD_P_KEY_SL));
         break;
-    default: text[0] = 0;
+    default: break;
     }
 }
 
@@ -372,15 +373,17 @@ static void log_trap(struct sm *sm, const uint8_t *notice, uint32_t node, uint32
 {
     unsigned trap = (unsigned)wire_get(notice, NOTICE_TRAP_NUMBER);
     const char *meaning = "unknown";
-    char details[384];
+    struct text details = {0};
     for (unsigned i = 0; i < WIRE_ATTRIBUTE_COUNT; i++)
         if (wire_attributes[i].class == WIRE_CLASS_NOTICE && wire_attributes[i].id == trap)
             meaning = wire_attributes[i].name;
-    print_details(sm, notice, trap, node, port, details, sizeof details);
+    print_details(sm, notice, trap, node, port, &details);
     sm_log_at(sm, SM_EVENT_TRAP, port == SUBNET_NONE ? node_at(sm, node)->first_port : port,
               "trap %u from %s %s (LID %u): %s%s", trap, subnet_kind_name(node_at(sm, node)),
               subnet_node_name(&sm->subnet, node).text,
-              (unsigned)wire_get(notice, NOTICE_ISSUER_LID), meaning, details);
+              (unsigned)wire_get(notice, NOTICE_ISSUER_LID), meaning,
+              details.length ? details.data : "");
+    text_release(&details);
 }
 
 static void repress_trap(struct sm *sm, const struct sm_message *message)

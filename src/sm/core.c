@@ -76,10 +76,15 @@ struct outbox {
     VEC(struct sm_message) replies;
     VEC(struct sm_lid_fact) facts;
     size_t events_taken, urgent_taken, replies_taken, facts_taken;
+    char *last_text; /* of the last event taken */
 };
 
 static void release_outbox(struct sm *sm)
 {
+    struct outbox *outbox = sm->outbox;
+    for (size_t i = outbox->events_taken; i < outbox->events.count; i++)
+        mem_free((char *)(uintptr_t)outbox->events.items[i].text);
+    mem_free(outbox->last_text);
     vec_release(&sm->outbox->events);
     vec_release(&sm->outbox->urgent);
     vec_release(&sm->outbox->replies);
@@ -90,7 +95,9 @@ static SM_PART(outbox, NULL, release_outbox, NULL);
 
 static void add_event(struct sm *sm, struct sm_event event, const char *format, va_list arguments)
 {
-    vsnprintf(event.text, sizeof event.text, format, arguments);
+    struct text text = {0};
+    text_vprintf(&text, format, arguments);
+    event.text = text.data;
     vec_push(&sm->outbox->events, event);
 }
 
@@ -354,12 +361,15 @@ bool sm_next_output(struct sm *sm, uint64_t now, struct sm_output *output)
 {
     sm->now = now;
     struct outbox *outbox = sm->outbox;
+    mem_free(outbox->last_text);
+    outbox->last_text = NULL;
     if (is_waiting(&outbox->urgent.count, &outbox->urgent_taken)) {
         output->kind = SM_SEND;
         output->message = outbox->urgent.items[outbox->urgent_taken++];
     } else if (is_waiting(&outbox->events.count, &outbox->events_taken)) {
         output->kind = SM_EVENT;
         output->event = outbox->events.items[outbox->events_taken++];
+        outbox->last_text = (char *)(uintptr_t)output->event.text;
     } else if (is_waiting(&outbox->replies.count, &outbox->replies_taken)) {
         output->kind = SM_SEND;
         output->message = outbox->replies.items[outbox->replies_taken++];
@@ -484,7 +494,7 @@ void sm_problems(struct sm *sm, uint64_t now, struct problems *problems)
     program_list_problems(sm, problems);
 }
 
-unsigned sm_exceptions(struct sm *sm, uint64_t now, struct problem *first)
+unsigned sm_exceptions(struct sm *sm, uint64_t now, struct text *first)
 {
     struct problems problems = {0};
     unsigned count = 0;
@@ -495,7 +505,7 @@ unsigned sm_exceptions(struct sm *sm, uint64_t now, struct problem *first)
                           problem->kind == PROBLEM_DEAD_AGENT ||
                           problem->kind == PROBLEM_REFUSED_TABLE;
         if (incomplete && count++ == 0 && first)
-            *first = *problem;
+            text_printf(first, "%s: %s", problem->place, problem->text);
     }
     problems_release(&problems);
     return count;

@@ -49,6 +49,13 @@ static struct subnet_tables *tables_of(struct sm *sm, uint32_t at)
     return node_at(sm, plan_current(sm)->nodes.items[at])->tables;
 }
 
+static void want_port(struct subnet_tables *tables, unsigned lid, uint8_t port)
+{
+    tables->wanted[lid] = port;
+    if (tables->wanted_end <= lid)
+        tables->wanted_end = (uint16_t)(lid + 1);
+}
+
 /* Makes a range of the new table of a switch wanted; `drop`: entries that drop packets. */
 static void want_range(struct sm *sm, const struct table_update *update, bool drop)
 {
@@ -56,35 +63,45 @@ static void want_range(struct sm *sm, const struct table_update *update, bool dr
     const struct routes *routes = &plan_current(sm)->routes;
     for (unsigned lid = update->first_lid; lid < update->first_lid + update->lid_count; lid++)
         if (lid < LFT_ENTRIES)
-            tables->wanted[lid] = drop ? PORT_NONE : routes_port(routes, update->at, lid);
+            want_port(tables, lid, drop ? PORT_NONE : routes_port(routes, update->at, lid));
 }
 
 void distribute_want_entry(struct sm *sm, uint32_t node, const struct sm_entry *entry)
 {
     struct subnet_tables *tables = node_at(sm, node)->tables;
-    tables->wanted[entry->lid] = entry->port;
+    want_port(tables, entry->lid, entry->port);
     if (tables->wanted_top < entry->lid)
         tables->wanted_top = entry->lid;
+}
+
+/* The entries of the new tables that a switch can hold. */
+static unsigned table_length(const struct routes *routes)
+{
+    return routes->stride < LFT_ENTRIES ? routes->stride : LFT_ENTRIES;
 }
 
 /* A switch keeps its entries until their wave; unknown blocks are written at once. */
 static void want_actual(struct sm *sm)
 {
     const struct routes *routes = &plan_current(sm)->routes;
+    unsigned length = table_length(routes);
     for (uint32_t at = 0; at < routes->switch_count; at++) {
         struct subnet_tables *tables = tables_of(sm, at);
         uint32_t node = plan_current(sm)->nodes.items[at];
         uint64_t top = wire_get(node_at(sm, node)->switch_info, SWITCH_INFO_LINEAR_FDB_TOP);
         bool keeps = top > routes->top_lid && top < LFT_ENTRIES;
         tables->wanted_top = keeps ? (uint16_t)top : routes->top_lid;
-        for (unsigned block = 0; block < LFT_BLOCKS; block++) {
-            uint8_t *wanted = tables->wanted + block * LFT_BLOCK;
-            if (subnet_block_known(tables, block))
-                memcpy(wanted, tables->actual + block * LFT_BLOCK, LFT_BLOCK);
-            else
-                for (unsigned i = 0; i < LFT_BLOCK; i++)
-                    wanted[i] = routes_port(routes, at, block * LFT_BLOCK + i);
+        unsigned used = tables->wanted_end > length ? tables->wanted_end : length, end = used;
+        for (unsigned first = 0; first < LFT_ENTRIES; first += LFT_BLOCK) {
+            if (subnet_block_known(tables, first / LFT_BLOCK)) {
+                memcpy(tables->wanted + first, tables->actual + first, LFT_BLOCK);
+                end = first + LFT_BLOCK > end ? first + LFT_BLOCK : end;
+            } else if (first < used) {
+                for (unsigned i = first; i < first + LFT_BLOCK; i++)
+                    tables->wanted[i] = routes_port(routes, at, i);
+            }
         }
+        tables->wanted_end = (uint16_t)end;
     }
 }
 
@@ -240,11 +257,13 @@ enum reconfigure_event distribute_stop_all_sources(struct sm *sm)
 enum reconfigure_event distribute_write_all(struct sm *sm)
 {
     const struct routes *routes = &plan_current(sm)->routes;
-    unsigned length = routes->stride < LFT_ENTRIES ? routes->stride : LFT_ENTRIES;
+    unsigned length = table_length(routes);
     for (uint32_t at = 0; at < routes->switch_count; at++) {
         struct subnet_tables *tables = tables_of(sm, at);
-        memset(tables->wanted, PORT_NONE, sizeof tables->wanted);
+        if (tables->wanted_end > length)
+            memset(tables->wanted + length, PORT_NONE, tables->wanted_end - length);
         memcpy(tables->wanted, routes_row(routes, at), length);
+        tables->wanted_end = (uint16_t)length;
         tables->wanted_top = routes->top_lid;
     }
     bool all = sm->config.policy->whole_tables && plan_current(sm)->mode == SM_STATIC;

@@ -208,7 +208,6 @@ void quiesce_find_inherited(struct sm *sm);
 void quiesce_audit(struct sm *sm); /* the same, although a copy showed none */
 
 /* report.c */
-enum { REPORT_CAUSE_BYTES = 288 };
 void report_begin(struct sm *sm, const char *cause);
 /* Begins a change for a loss or a return at a port, and logs it even if a change is under way. */
 void report_loss(struct sm *sm, uint32_t port, const char *format, ...)

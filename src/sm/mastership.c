@@ -283,7 +283,7 @@ static void send_handover(struct sm *sm, const struct event_details *details)
     struct mastership_peer us = own_rank(sm), them = read_info(details->info);
     sm->mastership->last_successor = details->port;
     sm->mastership->refused = false;
-    sm_log(sm, SM_EVENT_STATE, "handing over to the manager at %.220s (0x%016llx, priority %u)%s",
+    sm_log(sm, SM_EVENT_STATE, "handing over to the manager at %s (0x%016llx, priority %u)%s",
            subnet_link_name(&sm->subnet, details->port).text, (unsigned long long)them.guid,
            them.priority, mastership_outranks(&them, &us) ? ", which has a higher rank" : "");
     send_info(sm, &set_handover, details->port, CONTROL_HANDOVER, PRIORITY_URGENT);

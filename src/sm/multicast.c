@@ -388,7 +388,7 @@ static void make_tree(struct sm *sm, uint32_t mlid_index, const struct group *gr
                             m->members.count, tree);
         if (multicast_check_tree(m->check, lane, tree_base->usable, m->members.items,
                                  m->members.count, tree, &err)) {
-            sm_log(sm, SM_EVENT_ERROR, "the tree of group 0x%04x is refused: %.180s",
+            sm_log(sm, SM_EVENT_ERROR, "the tree of group 0x%04x is refused: %s",
                    MLID_FIRST + mlid_index, err.message);
             return;
         }
@@ -575,7 +575,7 @@ static void update_trees(struct sm *sm, bool all)
         multicast_check_free(m->check);
         m->check = multicast_check_new(&plan_current(sm)->network, &plan_current(sm)->routes);
         if (!refuse_base(m)) {
-            sm_log(sm, SM_EVENT_ERROR, "new trees are refused: %.200s", err.message);
+            sm_log(sm, SM_EVENT_ERROR, "new trees are refused: %s", err.message);
             undo_round(m);
             return;
         }

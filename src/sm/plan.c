@@ -163,7 +163,7 @@ static void ignore_absent_nodes(struct sm *sm, struct sm_job *job)
 {
     struct engine_options *options = &job->options;
     struct err err = {0};
-    char text[256];
+    char text[sizeof err.file + sizeof err.message + 32];
     if (options->root == ROOT_LIST && !roots_are_there(&job->network, options)) {
         options->root = ROOT_DEFAULT;
         sm_log(sm, SM_EVENT_WARNING,

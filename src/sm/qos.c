@@ -135,7 +135,7 @@ static void update_layout(struct sm *sm)
     bool same = before.lanes == sm->service->layout.lanes &&
                 before.level_count == sm->service->layout.level_count;
     if (refusal.message[0] && !same)
-        sm_log(sm, SM_EVENT_ERROR, "%.200s", refusal.message);
+        sm_log(sm, SM_EVENT_ERROR, "%s", refusal.message);
     else if (sm->service->layout.levels && !same)
         sm_log(sm, SM_EVENT_CHANGE, "%u service levels; routes may use %u VLs",
                sm->service->layout.level_count, sm->service->layout.lanes);

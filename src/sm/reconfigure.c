@@ -287,15 +287,16 @@ static void handle(struct sm *sm, enum reconfigure_event event)
 
 void sm_begin_change(struct sm *sm, const char *cause, ...)
 {
-    char text[REPORT_CAUSE_BYTES];
+    struct text text = {0};
     if (sm_state(sm) == SM_STANDBY)
         return; /* a standby changes nothing */
     if (sm->reconfigure->phase == PHASE_IDLE) {
         va_list arguments;
         va_start(arguments, cause);
-        vsnprintf(text, sizeof text, cause, arguments);
+        text_vprintf(&text, cause, arguments);
         va_end(arguments);
-        report_begin(sm, text);
+        report_begin(sm, text.data);
+        text_release(&text);
     }
     handle(sm, EVENT_CHANGE_REPORTED);
 }
@@ -326,7 +327,7 @@ bool reconfigure_computed(struct sm *sm, struct sm_job *job, const struct err *r
     }
     report_computed(sm);
     if (refusal) {
-        sm_log(sm, SM_EVENT_ERROR, "no routes, the old ones stay: %.200s", refusal->message);
+        sm_log(sm, SM_EVENT_ERROR, "no routes, the old ones stay: %s", refusal->message);
         sm_job_free(job);
         handle(sm, EVENT_TABLES_REFUSED);
     } else if (job->optional && !plan_is_improvement(sm, job)) {

@@ -7,7 +7,7 @@
 
 struct report {
     uint64_t since, discovered, computed; /* times; 0: the change had no such phase */
-    char cause[REPORT_CAUSE_BYTES];
+    struct text cause;
     uint32_t cause_at;       /* a port; SUBNET_NONE: none */
     struct sm_counts before; /* SMPs before the change */
     uint32_t blocks, ports;  /* Sets before it */
@@ -24,6 +24,7 @@ static void init_report(struct sm *sm)
 static void release_report(struct sm *sm)
 {
     vec_release(&sm->report->announced);
+    text_release(&sm->report->cause);
 }
 
 SM_PART(report, init_report, release_report, NULL);
@@ -37,8 +38,9 @@ void report_begin(struct sm *sm, const char *cause)
     report->blocks = program_blocks_sent(sm);
     report->ports = program_ports_sent(sm);
     report->losses = 0;
-    snprintf(report->cause, sizeof report->cause, "%s", cause);
-    sm_log_at(sm, SM_EVENT_CHANGE, report->cause_at, "%s", report->cause);
+    text_clear(&report->cause);
+    text_puts(&report->cause, cause);
+    sm_log_at(sm, SM_EVENT_CHANGE, report->cause_at, "%s", cause);
 }
 
 void sm_counts_before(const struct sm *sm, struct sm_counts *counts)
@@ -51,17 +53,18 @@ enum { LOSSES_LOGGED = 20 };
 
 void report_loss(struct sm *sm, uint32_t port, const char *format, ...)
 {
-    char text[REPORT_CAUSE_BYTES];
+    struct text text = {0};
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
+    text_vprintf(&text, format, arguments);
     va_end(arguments);
     bool is_cause = reconfigure_phase(sm) == PHASE_IDLE && sm_state(sm) != SM_STANDBY;
     sm->report->cause_at = port;
-    sm_begin_change(sm, "%s", text); /* logs the cause */
+    sm_begin_change(sm, "%s", text.data); /* logs the cause */
     sm->report->cause_at = SUBNET_NONE;
     if (!is_cause && sm_state(sm) == SM_MASTER && sm->report->losses++ < LOSSES_LOGGED)
-        sm_log_at(sm, SM_EVENT_LINK, port, "%s", text);
+        sm_log_at(sm, SM_EVENT_LINK, port, "%s", text.data);
+    text_release(&text);
 }
 
 void report_discovered(struct sm *sm)
@@ -101,22 +104,24 @@ void report_end(struct sm *sm, bool up)
     totals->last_ns[SM_PHASE_DISTRIBUTION] = sm->now - computed;
     for (unsigned i = 0; i < SM_PHASES; i++)
         totals->phase_ns[i] += totals->last_ns[i];
-    struct problem first;
-    char except[256] = "";
+    struct text first = {0}, except = {0};
     unsigned exceptions = sm_exceptions(sm, sm->now, &first);
     if (exceptions)
-        snprintf(except, sizeof except, ", except for %u problem%s (%.80s: %.120s)", exceptions,
-                 exceptions == 1 ? "" : "s", first.place, first.text);
+        text_printf(&except, ", except for %u problem%s (%s)", exceptions,
+                    exceptions == 1 ? "" : "s", first.data);
     sm_log(sm, SM_EVENT_UP,
            "subnet up%s: %u switches, %u adapters; %s; %.3f ms (discovery %.3f, routes %.3f, "
            "distribution %.3f), %llu SMPs, %u blocks, %u port settings",
-           except, switches, adapters, report->cause,
+           except.length ? except.data : "", switches, adapters,
+           report->cause.length ? report->cause.data : "",
            (double)(sm->now - report->since) / (double)NS_PER_MS,
            (double)totals->last_ns[SM_PHASE_DISCOVERY] / (double)NS_PER_MS,
            (double)totals->last_ns[SM_PHASE_ROUTES] / (double)NS_PER_MS,
            (double)totals->last_ns[SM_PHASE_DISTRIBUTION] / (double)NS_PER_MS,
            (unsigned long long)(transactions_sent(sm) - report->before.sent),
            program_blocks_sent(sm) - report->blocks, program_ports_sent(sm) - report->ports);
+    text_release(&first);
+    text_release(&except);
 }
 
 void sm_totals(const struct sm *sm, struct sm_totals *totals)
@@ -147,7 +152,7 @@ static struct subnet_name place_of(const struct sm *sm, uint32_t index)
         uint32_t peer = port_at(sm, node->first_port + number)->last_peer;
         if (peer == SUBNET_NONE)
             continue;
-        snprintf(result.text, sizeof result.text, " (%.200s)",
+        snprintf(result.text, sizeof result.text, " (%.300s)",
                  subnet_port_name(&sm->subnet, peer).text);
         break;
     }

@@ -187,7 +187,7 @@ struct sm_event {
     enum sm_event_kind kind;
     bool listed; /* sm_problems() lists it, too */
     uint32_t at; /* the port of the subnet that it is about, or SUBNET_NONE; port 0: the node */
-    char text[512];
+    const char *text; /* valid until the next sm_next_output() */
 };
 
 struct sm_lid_fact { /* the LID of a port, to be stored for the next run */
@@ -379,7 +379,7 @@ void sm_note_error_rate(struct sm *sm, uint64_t now, const struct sm_link_errors
 void sm_problems(struct sm *sm, uint64_t now, struct problems *problems);
 /* The number of problems because of which the subnet is not up completely: nodes that do not answer
  * or are ignored, ports that were not read, tables and settings that are refused. */
-unsigned sm_exceptions(struct sm *sm, uint64_t now, struct problem *first);
+unsigned sm_exceptions(struct sm *sm, uint64_t now, struct text *first);
 /* The manager's own port did not answer since the manager started. */
 bool sm_own_port_is_silent(const struct sm *sm);
 

@@ -7,8 +7,9 @@
 
 #include "subnet/subnet.h"
 
+/* Holds a link between two nodes with the longest descriptions and their GUIDs, and some words. */
 struct subnet_name {
-    char text[224];
+    char text[320];
 };
 
 /* The name that the administrator gave the node, or its description; not unique. */

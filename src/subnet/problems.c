@@ -1,17 +1,15 @@
 #include "subnet/problems.h"
 
 #include <stdarg.h>
-#include <stdio.h>
 
 void problems_add(struct problems *problems, enum problem_kind kind, const char *place,
                   const char *format, ...)
 {
-    struct problem problem = {.kind = kind};
+    struct problem problem = {.kind = kind, .place = arena_strdup(&problems->memory, place)};
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(problem.text, sizeof problem.text, format, arguments);
+    problem.text = arena_vprintf(&problems->memory, format, arguments);
     va_end(arguments);
-    snprintf(problem.place, sizeof problem.place, "%s", place);
     vec_push(&problems->items, problem);
 }
 
@@ -42,6 +40,7 @@ void problems_release(struct problems *problems)
 {
     vec_release(&problems->items);
     vec_release(&problems->explained);
+    arena_release(&problems->memory);
 }
 
 const char *problem_kind_name(enum problem_kind kind)

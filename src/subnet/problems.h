@@ -31,14 +31,15 @@ enum problem_kind {
 
 struct problem {
     enum problem_kind kind;
-    time_t since;    /* set by the host; 0: not known */
-    char place[256]; /* a node, port or link (names.h), or a file */
-    char text[1024];
+    time_t since;      /* set by the host; 0: not known */
+    const char *place; /* a node, port or link (names.h), or a file */
+    const char *text;
 };
 
 struct problems {
     VEC(struct problem) items;
     VEC(bool) explained; /* by port of the subnet */
+    struct arena memory; /* of places and texts */
 };
 
 void problems_add(struct problems *problems, enum problem_kind kind, const char *place,

@@ -43,7 +43,8 @@ struct subnet_tables {
     uint8_t actual[LFT_ENTRIES], wanted[LFT_ENTRIES];
     uint64_t known[LFT_BLOCKS / 64]; /* blocks of `actual` that the switch has confirmed */
     uint16_t wanted_top;
-    uint8_t *random; /* blocks of the random table of a switch without linear table; or NULL */
+    uint16_t wanted_end; /* entries of `wanted` from here on are PORT_NONE */
+    uint8_t *random;     /* blocks of the random table of a switch without linear table; or NULL */
 };
 
 struct subnet_node {

@@ -4,7 +4,7 @@
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=sm_lib.sh
 . "$(dirname "$0")/sm_lib.sh"
-need perfquery ibqueryerrors ibsim jq script
+need curl perfquery ibqueryerrors ibsim jq script
 
 # Switches rack0 to rack3 with three adapters each, two switches above them; the adapters are node0 to node11.
 "$WEFT" topo gen fattree m=3,4 w=1,2 ports=8 speed=EDR | sed -E 's/"L([0-9]+)"/"rack\1"/g; s/"H([0-9]+)"/"node\1"/g; s/"S([0-9]+)"/"core\1"/g' >net ||
@@ -87,15 +87,28 @@ live() {
         contains 'ports by load in the last interval' live.out && contains 'ports by wait' live.out &&
         contains 'ports by errors in the last hour' live.out
 }
+scrape() { curl -sS --fail "http://$metrics/metrics" >scraped && grep -qE '^weft_sm_settled' scraped; }
+has_counters() { scrape && grep -qE '^infiniband_(switch|hca)_port_.*_total[{]' scraped; }
+has_no_counters() { scrape && ! grep -E '^infiniband_(switch|hca)_port_.*_total[{]' scraped; }
 off() {
-    echo 'counter_interval never' >sm.conf && happens 'config +read again' kill -HUP "$manager_id" && local now &&
-        now=$(rounds) && sleep 1 && [ "$(rounds)" = "$now" ]
+    local command
+    wait_until 10 has_counters && echo 'counter_interval never' >sm.conf &&
+        happens 'config +read again' kill -HUP "$manager_id" && wait_until 10 has_no_counters &&
+        contains '^weft_perf_round_ports 0$' scraped && contains '^infiniband_switch_uplink_info[{]' scraped || return
+    for command in counters 'counters rack0 1' top; do
+        # shellcheck disable=SC2086 # words
+        ! ctl $command 2>refused && contains "reads no counters.*put 'counter_interval" refused || return
+    done
+}
+on_again() {
+    echo 'counter_interval 200ms' >sm.conf && happens 'config +read again' kill -HUP "$manager_id" && new_round && wait_until 10 has_counters && all_ports
 }
 
 weft_start net || exit
 running=on_running_weft
 echo 'counter_interval 200ms' >sm.conf
-manager_starts --config sm.conf --control "$work/sm.socket" && new_round || exit
+manager_starts --config sm.conf --control "$work/sm.socket" --metrics 0 && new_round || exit
+metrics=$(sed -nE 's#.* at http://([^ ]*)/metrics#\1#p' manager.log)
 claim "packets and bytes are those that perfquery reads" traffic_agrees
 claim "they grow" more_traffic
 claim "symbol errors are those that perfquery and ibqueryerrors read" errors_agree
@@ -107,7 +120,8 @@ claim "all ports with a link are listed" all_ports
 claim "the stages of the tree are known" stages
 claim "bad arguments are refused" refusals
 claim "top is live at a terminal" live
-claim "counter_interval never ends the readings" off
+claim "counter_interval never ends the readings; their values go" off
+claim "readings that are turned on again read all ports" on_again
 stop "$manager_id"
 weft_stop
 

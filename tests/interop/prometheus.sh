@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Debian's Prometheus scrapes a running manager: every shipped rule is evaluated without error, every alert fires on the
-# fault that it is for, and every query of the dashboard is answered.
+# Debian's Prometheus scrapes a running manager and the simulated fabric that it manages: every shipped rule is evaluated
+# without error, every alert fires on the fault that it is for, and every query of the dashboard is answered. Manager and
+# fabric both have counters of the same ports.
 #
 # The rules are those in docs/prometheus, with windows of 10 s instead of 5 min and without 'for', so that alerts fire
 # within seconds.
@@ -19,21 +20,24 @@ shipped=$here/../../docs/prometheus
     exit
 guid_of() { sed -nE "s/^Ca.*\"H-([0-9a-f]+)\".*# \"$1\".*/0x\1/p" net; }
 printf '%s "%s"\n' "$(guid_of node11)" '<script>alert(1)</script>' "$(guid_of node10)" $'a\\b{}\xff,c=1' >names
-weft_start net --set multicast_entries=32 || exit
+weft_start net --set multicast_entries=32 --metrics 0 || exit
 configure() { # ENGINES
     printf '%s\n' "engine $1" 'counter_interval 200ms' 'symbol_error_limit 12' 'sa_max_queries_per_port 1' \
         'node_names names' 'metrics 0' >sm.conf
 }
 configure updn
 manager_starts --config sm.conf || exit
-metrics=$(sed -nE 's#.* at http://([^ ]*)/metrics#\1#p' manager.log)
+address_in() { sed -nE 's#.* http://([^ ]*)/metrics.*#\1#p' "$1"; }
+metrics=$(address_in manager.log) fabric_metrics=$(address_in fabric.log)
+[ -n "$metrics" ] && [ -n "$fabric_metrics" ] || exit
 
 for rules in recording alerts; do
     sed -E 's/\[5m\]/[10s]/g; /^ *for: /d' "$shipped/weft-$rules.rules.yml" >"$rules.yml"
 done
 printf '%s\n' 'global: {scrape_interval: 500ms, scrape_timeout: 500ms, evaluation_interval: 200ms}' \
     'rule_files: [recording.yml, alerts.yml]' \
-    "scrape_configs: [{job_name: weft, static_configs: [{targets: ['$metrics']}]}]" >prometheus.yml
+    "scrape_configs: [{job_name: weft, static_configs: [{targets: ['$metrics']}]}," \
+    " {job_name: weft-fabric, static_configs: [{targets: ['$fabric_metrics']}]}]" >prometheus.yml
 background prometheus --config.file=prometheus.yml --storage.tsdb.path=data --web.listen-address=127.0.0.1:0 >prometheus.log 2>&1
 serving "$background_id" 60 grep -q 'Listening on' prometheus.log || { cat prometheus.log && exit 1; }
 server=$(sed -nE 's/.*msg="Listening on" address=//p' prometheus.log)
@@ -58,9 +62,12 @@ names_are_escaped() { # a query cannot contain U+FFFD
         shows 'infiniband_hca_info{hca="<script>alert(1)</script>"}' && shows 'infiniband_hca_info{hca=~"a.*b[{}]*.,c=1"}'
 }
 counters_agree() {
-    shows 'count(infiniband_switch_port_transmit_data_bytes_total) == 28' &&
-        shows 'count(infiniband_hca_port_symbol_error_total) == 12' &&
-        shows 'count(infiniband_switch_port_transmit_data_bytes_total * on(guid, port) group_left(switch, uplink, uplink_port) infiniband_switch_uplink_info) == 28'
+    local job
+    for job in weft weft-fabric; do
+        shows "count(infiniband_switch_port_transmit_data_bytes_total{job=\"$job\"}) == 28" &&
+            shows "count(infiniband_hca_port_symbol_error_total{job=\"$job\"}) == 12" &&
+            shows "count(infiniband_switch_port_transmit_data_bytes_total{job=\"$job\"} * on(job, instance, guid, port) group_left(switch, uplink, uplink_port) infiniband_switch_uplink_info) == 28" || return
+    done
 }
 metrics_tell_the_state() {
     shows 'weft_sm_state{state="master"} == 1' && shows 'weft_subnet_nodes{kind="switch"} == 6' &&
@@ -103,7 +110,8 @@ busy() {
 few_mlids() { WEFT_ATTACH=node2 on_running_weft "$SA_CLIENT" groups 30 1 >groups.out 2>&1 && fires WeftMlidsLow; }
 node_gone() { fault node down node5 && fires WeftProblem 'kind="node gone"'; }
 own_link_down() { fault link down node0 1 && fires WeftOwnLinkDown && fault link up node0 1 && wait_until 30 quiet WeftOwnLinkDown; }
-manager_killed() { kill -KILL "$manager_id" && fires WeftDown && fires WeftNoMaster; }
+alerts_spare_the_fabric() { shows 'up{job="weft-fabric"} == 1' && ! has_result 'ALERTS{alertname=~"Weft.*",job="weft-fabric"}'; }
+manager_killed() { kill -KILL "$manager_id" && fires WeftDown && fires WeftNoMaster 'job="weft"'; }
 
 # 1,000 connections that send half a request. The manager answers SMInfo, queries and scrapes as before.
 slow_connections() {
@@ -170,6 +178,7 @@ claim "a client that asks too much: WeftSaBusy; all recording rules have a resul
 claim "many multicast groups: WeftMlidsLow" few_mlids
 claim "a node that is switched off: WeftProblem" node_gone
 claim "all queries of the dashboard have a result" dashboard
+claim "no alert about a manager is about the fabric" alerts_spare_the_fabric
 claim "the link of the manager is cut: WeftOwnLinkDown" own_link_down
 claim "the manager dies: WeftDown and WeftNoMaster" manager_killed
 claim "all rules were evaluated without error" rules_are_evaluated

@@ -22,6 +22,8 @@ every_line_is_explained() { # FILE
 }
 has_160_keys() { every_line_is_explained opensm.conf && contains '^160 keys: .* 0 errors$' check.out; }
 claim "--check-config explains each of the 160 keys of opensm -c" has_160_keys
+says_that_counters_are_read() { contains "perfmgr FALSE: no effect .*reads counters by default: 'counter_interval never' turns that off" check.out; }
+claim "--check-config says that counters are read in spite of perfmgr FALSE, and how to turn that off" says_that_counters_are_read
 
 starts() { # FILE [OPTION...]: on its own fabric
     local running=on_running_weft status=0

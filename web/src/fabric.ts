@@ -4,7 +4,7 @@ import type { Topology } from "./contract";
 
 /** Positions in these lists are the numbers of the API. */
 export const NODE_STATES = ["up", "down", "agent mute", "agent slow", "not in the subnet"];
-export const LINK_STATES = ["active", "cut", "down: an end is off", "not active", "lossy", "bit errors"];
+export const LINK_STATES = ["active", "cut", "down", "not active", "lossy", "bit errors"];
 export const WAVE_STATES = ["no change", "waits", "being written", "confirmed"];
 
 export interface FabricNode {
@@ -61,6 +61,13 @@ export interface Fabric {
     rooms: Room[];
     switches: number;
     hosts: number;
+}
+
+/** The state in words. A link may be down although both ends are up: it is unplugged, or trains. */
+export function linkState(fabric: Fabric, link: FabricLink): string {
+    if (link.state !== 2) return LINK_STATES[link.state];
+    const down = [link.a, link.b].map(end => fabric.nodes[end]).filter(end => end.state === 1).map(end => end.name);
+    return down.length ? `down: ${down.join(" and ")} ${down.length > 1 ? "are" : "is"} down` : "down, both ends are up";
 }
 
 export function isDown(link: FabricLink): boolean {

@@ -16,7 +16,8 @@ export async function scene(driver) {
     return { topology, hosts, trunks, link: trunks.find(one => a[one] !== victim && b[one] !== victim), from: hosts[0], to: hosts[hosts.length - 1], victim };
 }
 
-async function linksAndSwitches(driver, { link, victim }) {
+async function linksAndSwitches(driver, { topology, link, victim }) {
+    const { a, b } = topology.links, leads = a.findIndex((from, one) => from === victim || b[one] === victim);
     const linkState = async () => stateOf((await driver.state()).links, link);
     const nodeState = async () => stateOf((await driver.state()).nodes, victim);
     await claim("1: a click on a link selects it", async () => {
@@ -52,6 +53,11 @@ async function linksAndSwitches(driver, { link, victim }) {
             await driver.settle();
             await driver.press(button);
             await driver.proceed(`${button}: state ${wanted}`, nodeState, state => state === wanted);
+            if (button !== "Kill") continue;
+            await driver.settle();
+            await driver.select("link", leads);
+            await until("its link says why it is down", () => driver.text("#panel"), text => text.includes(`down: ${topology.nodes.name[victim]} is down`));
+            await driver.select("node", victim);
         }
     });
 }

@@ -31,14 +31,15 @@ static void write_managers(struct watch *watch)
 
 uint64_t watch_problem_since(struct watch *watch, const struct problem *problem)
 {
-    char key[1400];
-    snprintf(key, sizeof key, "%u %s %s", problem->kind, problem->place, problem->text);
+    struct text key = {0};
+    text_printf(&key, "%u %s %s", problem->kind, problem->place, problem->text);
     for (size_t i = 0; i < watch->problems.count; i++)
-        if (strcmp(watch->problems.items[i].text, key) == 0) {
+        if (strcmp(watch->problems.items[i].text, key.data) == 0) {
+            text_release(&key);
             watch->problems.items[i].present = true;
             return watch->problems.items[i].since_ns;
         }
-    struct watch_problem first = {mem_strdup(key), watch->publisher->tick.t_ns, true};
+    struct watch_problem first = {key.data, watch->publisher->tick.t_ns, true};
     vec_push(&watch->problems, first);
     return first.since_ns;
 }

@@ -21,7 +21,7 @@ static const uint64_t change_interval = 5 * NS_PER_S; /* while a change is under
 struct daemon_metrics {
     struct port_metrics *ports; /* the last copy */
     struct ports_version {
-        uint64_t master, generation, paths, rounds, lids;
+        uint64_t master, generation, paths, begun, rounds, lids;
     } version; /* of that copy */
     uint64_t copied_at, copy_ns;
 };
@@ -115,6 +115,7 @@ static void update_ports(struct daemon *daemon)
         .master = sm_state(daemon->sm) == SM_MASTER,
         .generation = sm_subnet(daemon->sm)->generation,
         .paths = sm_paths(daemon->sm).generation,
+        .begun = perf_has_begun(daemon->perf), /* false: values were forgotten */
         .rounds = counts.rounds,
         .lids = smps.port_info_set, /* new LIDs, rates and states follow Sets and Gets */
     };

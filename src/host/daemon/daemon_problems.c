@@ -41,7 +41,7 @@ static void list_files(struct daemon *daemon, struct problems *problems)
         bool failed = daemon->files_failed && paths[i] &&
                       strncmp(paths[i], daemon->files_error.file, strlen(paths[i])) == 0;
         if (failed || is_full(paths[i], &why))
-            problems_add(problems, PROBLEM_FILES, paths[i], "%s (%.300s); weft keeps trying",
+            problems_add(problems, PROBLEM_FILES, paths[i], "%s (%s); weft keeps trying",
                          meanings[i], why);
     }
 }
@@ -55,7 +55,7 @@ static void list_problems(struct daemon *daemon, uint64_t now, struct problems *
     if (sm_state(daemon->sm) == SM_MASTER)
         perf_list_problems(daemon->perf, sm_subnet(daemon->sm), problems);
     if (sm_state(daemon->sm) == SM_MASTER && daemon->refused)
-        problems_add(problems, PROBLEM_NO_ROUTES, "", "%.200s", daemon->refusal.message);
+        problems_add(problems, PROBLEM_NO_ROUTES, "", "%s", daemon->refusal.message);
     list_files(daemon, problems);
 }
 

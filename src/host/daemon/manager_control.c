@@ -15,7 +15,7 @@ enum { EVENTS_KEPT = 256 };
 struct past_event {
     time_t when;
     char kind[12];
-    char text[sizeof((struct sm_event){0}.text)];
+    char *text;
 };
 
 struct manager_control {
@@ -42,6 +42,8 @@ void manager_control_close(struct manager_control *control)
         return;
     control_socket_close(control->socket);
     event_stream_close(&control->followers);
+    for (size_t i = 0; i < EVENTS_KEPT; i++)
+        mem_free(control->events[i].text);
     mem_free(control);
 }
 
@@ -56,7 +58,8 @@ void manager_control_note(void *context, const struct event_record *record)
     struct past_event *past = &control->events[control->event_count++ % EVENTS_KEPT];
     past->when = time(NULL);
     snprintf(past->kind, sizeof past->kind, "%s", record->event);
-    snprintf(past->text, sizeof past->text, "%s", record->text);
+    mem_free(past->text);
+    past->text = mem_strdup(record->text);
     event_stream_send(&control->followers, record);
 }
 

@@ -154,10 +154,11 @@ void event_log_write_last(struct event_log *log, const char *text)
 
 void event_log_write(struct event_log *log, const char *event, const char *format, ...)
 {
-    char text[1024];
+    struct text text = {0};
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
+    text_vprintf(&text, format, arguments);
     va_end(arguments);
-    event_log_put(log, &(struct event_record){.event = event, .text = text});
+    event_log_put(log, &(struct event_record){.event = event, .text = text.data});
+    text_release(&text);
 }

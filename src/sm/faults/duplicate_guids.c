@@ -116,7 +116,7 @@ static void link_verified(struct sm *sm, const struct request *request)
     unsigned number = (unsigned)wire_get(request->answer, NODE_INFO_LOCAL_PORT_NUM);
     if (node_at(sm, port_at(sm, peer)->node)->guid == guid && port_at(sm, peer)->number == number)
         return;
-    report_loss(sm, port, "the link at %.80s leads to 0x%016llx port %u",
+    report_loss(sm, port, "the link at %s leads to 0x%016llx port %u",
                 subnet_port_name(&sm->subnet, port).text, (unsigned long long)guid, number);
     schedule_restart(sm);
 }
@@ -147,12 +147,12 @@ static void report_shared_guid(struct sm *sm, uint64_t guid, uint32_t second)
     count_shared_guid(sm);
     if (sm->faults->shared > SHARED_ALLOWED)
         return;
-    sm_log_listed(
-        sm, SM_EVENT_ERROR,
-        "two nodes share the GUID 0x%016llx: one is at %.150s, the second at %.150s; the second "
-        "is ignored",
-        (unsigned long long)guid, faults_place_of_guid(sm, guid).text,
-        second == SUBNET_NONE ? "this manager's port" : subnet_port_name(&sm->subnet, second).text);
+    sm_log_listed(sm, SM_EVENT_ERROR,
+                  "two nodes share the GUID 0x%016llx: one is at %s, the second at %s; the second "
+                  "is ignored",
+                  (unsigned long long)guid, faults_place_of_guid(sm, guid).text,
+                  second == SUBNET_NONE ? "this manager's port"
+                                        : subnet_port_name(&sm->subnet, second).text);
 }
 
 /* A node has another GUID than when it was read. It is removed and found again as a new node. */

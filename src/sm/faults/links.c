@@ -128,7 +128,7 @@ void faults_note_errors(struct sm *sm, uint32_t port, unsigned trap)
 struct subnet_name faults_describe_errors(const struct sm *sm, const struct sm_link_errors *errors)
 {
     struct subnet_name text;
-    snprintf(text.text, sizeof text.text, "%.120s counted %llu %s in %llu s (limit: %u a minute)",
+    snprintf(text.text, sizeof text.text, "%.105s counted %llu %s in %llu s (limit: %u a minute)",
              subnet_port_name(&sm->subnet, errors->port).text, (unsigned long long)errors->count,
              errors->what, (unsigned long long)((errors->period_ns + NS_PER_S / 2) / NS_PER_S),
              errors->limit);
@@ -143,7 +143,7 @@ void sm_note_error_rate(struct sm *sm, uint64_t now, const struct sm_link_errors
     link->error = *errors;
     history_add(&link->errors, now);
     if (!logged)
-        sm_log_listed(sm, SM_EVENT_WARNING, "bad cable: %.190s: %s",
+        sm_log_listed(sm, SM_EVENT_WARNING, "bad cable: %s: %s",
                       subnet_link_name(&sm->subnet, errors->port).text,
                       faults_describe_errors(sm, errors).text);
     isolate(sm, errors->port, SM_ISOLATE_ERRORS);

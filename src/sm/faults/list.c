@@ -100,7 +100,7 @@ static void list_duplicate(struct sm *sm, uint32_t port, const struct absent *ab
     problems_add(problems, PROBLEM_DUPLICATE_GUID,
                  known ? subnet_link_name(&sm->subnet, port).text
                        : subnet_port_name(&sm->subnet, port).text,
-                 "%.100s has the GUID 0x%016llx of %.100s (%.220s)%s; %.100s is left out, %.100s "
+                 "%s has the GUID 0x%016llx of %s (%s)%s; %s is left out, %s "
                  "keeps the GUID",
                  name.text, (unsigned long long)guid, keeper_name.text,
                  faults_place_of_guid(sm, guid).text, change, name.text, keeper_name.text);

@@ -269,6 +269,28 @@ static void no_interval_turns_it_off(void **state)
     assert_int_equal(bench->requests, requests);
 }
 
+static void values_are_forgotten_when_readings_are_turned_off(void **state)
+{
+    struct bench *bench = start(state);
+    struct perf_config config;
+    struct perf_counts counts;
+    uint32_t port = bench->subnet.nodes.items[0].first_port + SWITCH_PORT;
+    run(bench, 1, NULL);
+    assert_non_null(perf_port_counters(bench->perf, port));
+    perf_config_init(&config);
+    config.interval_ns = TIME_NEVER;
+    perf_configure(bench->perf, &config);
+    assert_null(perf_port_counters(bench->perf, port));
+    perf_counts(bench->perf, &counts);
+    assert_int_equal(counts.ports, 0);
+    assert_int_equal(counts.duration_ns, 0);
+    assert_int_equal(counts.rounds, 1);
+    config.interval_ns = INTERVAL_S * NS_PER_S;
+    perf_configure(bench->perf, &config);
+    run(bench, 1, NULL);
+    assert_non_null(perf_port_counters(bench->perf, port));
+}
+
 /* ---- values ---- */
 
 static void data_is_counted_in_bytes_and_rates_in_seconds(void **state)
@@ -518,6 +540,7 @@ int main(void)
         PERF_TEST(a_redirected_request_is_sent_to_the_new_address),
         PERF_TEST(a_node_that_returns_may_have_other_capabilities),
         PERF_TEST(no_interval_turns_it_off),
+        PERF_TEST(values_are_forgotten_when_readings_are_turned_off),
         PERF_TEST(data_is_counted_in_bytes_and_rates_in_seconds),
         PERF_TEST(a_switch_without_extended_counters_is_read_with_port_counters),
         PERF_TEST(extended_counters_without_errors_are_read_beside_port_counters),

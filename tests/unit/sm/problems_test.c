@@ -87,6 +87,70 @@ static void a_link_that_flaps_is_counted_and_listed_for_ten_minutes(void **state
     assert_int_equal(count_problems(toy), 0);
 }
 
+/* Nodes have the same description of 64 bytes: their names are the longest ones. */
+static const char long_name[] = "a-leaf-in-row-17-of-the-second-room-0123456789-0123456789-012345";
+
+static struct toy *up_with_long_names(void **state, const char *links)
+{
+    struct sm_config config = toy_config();
+    struct toy *toy = toy_open(state, links);
+    assert_int_equal(strlen(long_name), 64);
+    strcpy(toy_node(toy, "S2")->description, long_name);
+    strcpy(toy_node(toy, "H2")->description, long_name);
+    strcpy(toy_node(toy, "H3")->description, long_name);
+    toy_start_manager(toy, "H1", &config);
+    toy_settle(toy);
+    toy_mark(toy);
+    return toy;
+}
+
+static void the_longest_names_are_whole_in_logs_and_problems(void **state)
+{
+    struct toy *toy = up_with_long_names(state, line);
+    const struct toy_node *near = toy_node(toy, "S2"), *far = toy_node(toy, "H3");
+    char at[128], link[256], text[1024];
+    snprintf(at, sizeof at, "%s (0x%016llx) port 2", long_name, (unsigned long long)near->guid);
+    snprintf(link, sizeof link, "%s <-> %s (0x%016llx) port 1", at, long_name,
+             (unsigned long long)far->guid);
+    struct sm_link_errors errors = {
+        .port = sm_subnet(toy->sm)
+                    ->nodes.items[map_get(&sm_subnet(toy->sm)->by_guid, near->guid)]
+                    .first_port +
+                2,
+        .what = "packets that an earlier hop marked as bad",
+        .count = UINT64_MAX,
+        .period_ns = UINT64_C(600000) * TOY_S,
+        .limit = UINT32_MAX};
+    snprintf(text, sizeof text, "%s counted %llu %s in 600000 s (limit: %u a minute)", at,
+             (unsigned long long)errors.count, errors.what, errors.limit);
+    sm_note_error_rate(toy->sm, toy->now, &errors);
+    toy_run(toy, TOY_S);
+    assert_true(toy_logged(toy, "bad cable: "));
+    assert_true(toy_logged(toy, link));
+    assert_true(toy_logged(toy, text));
+    const char *problem = problem_of(toy, PROBLEM_BAD_CABLE);
+    assert_int_equal(strncmp(problem, link, strlen(link)), 0);
+    assert_non_null(strstr(problem, text));
+}
+
+/* The summary of a change names a node that is missing, with its place, and the cause. */
+static void the_longest_names_are_whole_in_the_summary_of_a_change(void **state)
+{
+    struct toy *toy = up_with_long_names(state, line);
+    char text[512];
+    toy_node(toy, "H3")->mute = true;
+    flap(toy, "S2", 2);
+    toy_run(toy, 10 * TOY_S);
+    toy_settle(toy);
+    snprintf(text, sizeof text,
+             "subnet up, except for 1 problem (%s (0x%016llx): its link is up (%s (0x%016llx) "
+             "port 2), but it does not answer SMPs): 2 switches",
+             long_name, (unsigned long long)toy_node(toy, "H3")->guid, long_name,
+             (unsigned long long)toy_node(toy, "S2")->guid);
+    assert_true(toy_logged(toy, text));
+    assert_true(toy_logged(toy, " port settings"));
+}
+
 /* Both switches report the loss of a link between them. */
 static void a_loss_that_both_ends_report_is_one_loss(void **state)
 {
@@ -423,6 +487,8 @@ int main(void)
         TOY_TEST(a_subnet_without_faults_has_no_problems),
         TOY_TEST(a_lost_link_is_logged_with_both_ends),
         TOY_TEST(a_link_that_flaps_is_counted_and_listed_for_ten_minutes),
+        TOY_TEST(the_longest_names_are_whole_in_logs_and_problems),
+        TOY_TEST(the_longest_names_are_whole_in_the_summary_of_a_change),
         TOY_TEST(a_loss_that_both_ends_report_is_one_loss),
         TOY_TEST(a_node_that_does_not_answer_is_listed_until_it_does),
         TOY_TEST(a_host_that_is_cut_off_is_listed_with_its_port),

@@ -336,7 +336,12 @@ void toy_agent_answer(struct toy_node *node, unsigned arrival, uint8_t *mad)
     bool set = wire_get(mad, MAD_METHOD) == METHOD_SET;
     unsigned modifier = (unsigned)wire_get(mad, MAD_ATTRIBUTE_MODIFIER), status = STATUS_OK;
     switch (wire_get(mad, MAD_ATTRIBUTE_ID)) {
-    case ATTRIBUTE_NODE_DESCRIPTION: memcpy(data, node->name, sizeof node->name); break;
+    case ATTRIBUTE_NODE_DESCRIPTION:
+        if (node->description[0])
+            memcpy(data, node->description, 64);
+        else
+            memcpy(data, node->name, sizeof node->name);
+        break;
     case ATTRIBUTE_NODE_INFO: node_info(node, arrival, data); break;
     case ATTRIBUTE_SWITCH_INFO: status = switch_info(node, set, data); break;
     case ATTRIBUTE_PORT_INFO: status = port_info(node, arrival, modifier, set, data); break;

@@ -42,7 +42,8 @@ struct toy_port {
 
 struct toy_node {
     char name[8];
-    uint64_t guid; /* that of a port is this plus its number */
+    char description[65]; /* "": its name */
+    uint64_t guid;        /* that of a port is this plus its number */
     bool is_switch;
     bool mute;                 /* neither answers nor forwards SMPs */
     bool strict_speeds;        /* shows extended speeds only to a Get or Set with bit 31 */

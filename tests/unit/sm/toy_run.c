@@ -618,10 +618,24 @@ bool toy_has_tables(struct toy *toy)
     return paths.network != NULL;
 }
 
+/* Distribution writes no entry from `wanted_end` on, so these have to be PORT_NONE already. */
+static bool toy_tables_end(const struct toy *toy)
+{
+    const struct subnet *subnet = sm_subnet(toy->sm);
+    for (size_t i = 0; i < subnet->nodes.count; i++) {
+        const struct subnet_tables *tables = subnet->nodes.items[i].tables;
+        for (unsigned lid = tables ? tables->wanted_end : LFT_ENTRIES; lid < LFT_ENTRIES; lid++)
+            if (tables->wanted[lid] != PORT_NONE)
+                return false;
+    }
+    return true;
+}
+
 void toy_assert_up(struct toy *toy)
 {
     assert_true(sm_is_settled(toy->sm));
     assert_true(toy_is_active(toy));
     assert_true(toy_has_tables(toy));
     assert_true(toy_delivers(toy));
+    assert_true(toy_tables_end(toy));
 }

@@ -99,12 +99,31 @@ static void of_many_problems_the_first_are_logged_one_by_one(void **state)
     problem_log_release(&log);
 }
 
+static void places_and_texts_of_any_length_are_whole(void **state)
+{
+    (void)state;
+    enum { LONG = 4000 };
+    struct problem_log log = {0};
+    struct problems problems = {0};
+    struct text path = {0}, expected = {0};
+    for (unsigned i = 0; i < LONG; i++)
+        text_putc(&path, i % 100 ? 'a' : '/');
+    problems_add(&problems, PROBLEM_FILES, path.data, "%s cannot be written", path.data);
+    text_printf(&expected, "warning file not written: %s: %s cannot be written\n\n", path.data,
+                path.data);
+    assert_lines(lines_for(&log, problems, NULL), expected.data);
+    text_release(&path);
+    text_release(&expected);
+    problem_log_release(&log);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_problem_is_logged_when_it_appears_and_when_it_is_over),
         cmocka_unit_test(serious_problems_come_first),
         cmocka_unit_test(a_standby_does_not_call_problems_solved_that_it_cannot_see),
+        cmocka_unit_test(places_and_texts_of_any_length_are_whole),
         cmocka_unit_test(of_many_problems_the_first_are_logged_one_by_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

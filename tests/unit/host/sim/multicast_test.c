@@ -55,7 +55,7 @@ static void note_event(void *context, uint64_t now, unsigned manager, const stru
     if (event->kind != SM_EVENT_WARNING)
         return;
     world->warnings++;
-    memcpy(world->warning, event->text, sizeof world->warning);
+    snprintf(world->warning, sizeof world->warning, "%s", event->text);
 }
 
 /* A sender sends to its first group. */

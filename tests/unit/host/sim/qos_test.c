@@ -51,7 +51,7 @@ static void note_event(void *context, uint64_t now, unsigned manager, const stru
     if (event->kind != SM_EVENT_ERROR)
         return;
     world->errors++;
-    memcpy(world->error, event->text, sizeof world->error);
+    snprintf(world->error, sizeof world->error, "%s", event->text);
 }
 
 static struct fabric_options slow_links(void)
