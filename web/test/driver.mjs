@@ -33,7 +33,8 @@ export class Driver {
     /** Waits until the page has drawn the newest tick of a run that is paused. */
     async settle() {
         const { seq } = await this.state();
-        await until("the page shows the last tick", () => this.page.evaluate(() => window.weft.store.tick.seq), shown => shown >= seq);
+        await until("the page has the last tick", () => this.page.evaluate(() => window.weft.store.tick.seq), shown => shown >= seq);
+        await this.page.evaluate(() => new Promise(drawn => requestAnimationFrame(() => requestAnimationFrame(drawn))));
     }
 
     /** Lets the managers work, event by event, until something holds. */
