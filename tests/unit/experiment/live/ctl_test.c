@@ -283,6 +283,24 @@ static void a_deadlock_is_reported(void **unused)
     end(world);
 }
 
+/* The page and both sockets list the same problems. */
+static void refused_routes_are_a_problem_at_the_manager(void **unused)
+{
+    (void)unused;
+    struct world *world = begin("topology ring 6 hosts=2\nset data_vls 1\n"
+                                "sm S0 engine minhop priority 1\nsm S3 engine minhop\n"
+                                "run until settled\n");
+    const char *page = world->live.publisher.tick.sections[API_PROBLEMS].data;
+    assert_non_null(strstr(page, "\"kind\":\"no routes\",\"place\":\"S0\""));
+    assert_null(strstr(page, "\"node\":null"));
+    for (unsigned at = 0; at < LIVE_SOCKETS; at++) {
+        assert_says(world, (enum live_socket)at, "problems", false, "no routes: S0: ");
+        assert_null(strchr(strchr(world->out.data, '\n') + 1, '\n'));
+    }
+    assert_says(world, LIVE_MANAGER, "status", false, "problems  1: see");
+    end(world);
+}
+
 static void an_invalid_command_changes_nothing(void **unused)
 {
     (void)unused;
@@ -348,6 +366,7 @@ int main(void)
         cmocka_unit_test(a_cut_link_with_losses_is_cut),
         cmocka_unit_test(machines_start_and_move),
         cmocka_unit_test(a_deadlock_is_reported),
+        cmocka_unit_test(refused_routes_are_a_problem_at_the_manager),
         cmocka_unit_test(an_invalid_command_changes_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
