@@ -4,7 +4,7 @@ import type { Topology } from "./contract";
 
 /** Positions in these lists are the numbers of the API. */
 export const NODE_STATES = ["up", "down", "agent mute", "agent slow", "not in the subnet"];
-export const LINK_STATES = ["active", "cut", "down: an end is off", "not active", "lossy", "bit errors"];
+const LINK_STATES = ["active", "cut", "down", "not active", "lossy", "bit errors", "training"];
 export const WAVE_STATES = ["no change", "waits", "being written", "confirmed"];
 
 export interface FabricNode {
@@ -64,7 +64,13 @@ export interface Fabric {
 }
 
 export function isDown(link: FabricLink): boolean {
-    return link.state === 1 || link.state === 2;
+    return link.state === 1 || link.state === 2 || link.state === 6;
+}
+
+/** The state in words. A link that is down may have lost its partner, be disabled or have an unknown fault. */
+export function linkState(fabric: Fabric, link: FabricLink): string {
+    const off = link.state === 2 && [link.a, link.b].some(end => fabric.nodes[end].state === 1);
+    return LINK_STATES[link.state] + (off ? ": an end is off" : "");
 }
 
 /** True if the link joins two switches: these are always drawn, links of hosts only unfolded. */

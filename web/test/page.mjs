@@ -81,6 +81,8 @@ const shot = (page, name) => page.screenshot({ path: join(artefacts, `${name}.pn
         await page.keyboard.press("?");
         await until("help", () => page.isVisible("#help"));
         await shot(page, "help");
+        const keys = await page.locator("#help kbd").allTextContents();
+        same(keys.filter((key, at) => keys.indexOf(key) < at), [], "keys that are listed twice");
         await page.keyboard.press("Escape");
         await until("no help", () => page.isHidden("#help"));
         const { t } = mock;

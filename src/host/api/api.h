@@ -99,6 +99,7 @@ enum api_link_state {
     API_LINK_NOT_ACTIVE,
     API_LINK_LOSSY,
     API_LINK_ERRORS,
+    API_LINK_TRAINING,
 };
 enum api_wave { API_WAVE_NONE, API_WAVE_WAITS, API_WAVE_WRITTEN, API_WAVE_CONFIRMED };
 enum { API_UNKNOWN = 255 }; /* in byte vectors */

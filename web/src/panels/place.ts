@@ -1,7 +1,7 @@
 // The place that is selected: a link or a node with its actions; without a selection, the whole fabric.
 import type { App, Panel } from "../app";
 import { button, facts, fill, h, refill, table } from "../dom";
-import { isDown, linkName, LINK_STATES, NODE_STATES, otherEnd, WAVE_STATES, type FabricLink, type FabricNode } from "../fabric";
+import { isDown, linkName, linkState, NODE_STATES, otherEnd, WAVE_STATES, type FabricLink, type FabricNode } from "../fabric";
 import { count, duration, moment, rate } from "../format";
 
 export function placePanel(app: App, pathFrom: (node: number, end: "from" | "to") => void): Panel {
@@ -54,7 +54,7 @@ function renderLink(app: App, root: HTMLElement, link: FabricLink): () => void {
         const direction = (from: number, to: number, at: 0 | 1) =>
             [h("span", {}, fabric.nodes[from].name, " → ", fabric.nodes[to].name), `${link.load[at]} %`, `${link.wait[at]} %`, vlSet(link.vls[at])];
         refill(figures,
-            facts([["State", LINK_STATES[link.state]], ["Rate", `${link.rate}, ${link.gbps} Gbit/s`], ["Errors, losses", count(link.errors)],
+            facts([["State", linkState(fabric, link)], ["Rate", `${link.rate}, ${link.gbps} Gbit/s`], ["Errors, losses", count(link.errors)],
                 ["Ends", [app.nodeButton(link.a), " and ", app.nodeButton(link.b)]]]),
             table("Directions of the link", ["direction", "load", "waiting", "VLs"],
                 [direction(link.a, link.b, 0), direction(link.b, link.a, 1)]));
@@ -101,7 +101,7 @@ function portRow(app: App, node: FabricNode, link: FabricLink): (HTMLElement | s
     const mine = link.a === node.index;
     const open = button(String(mine ? link.aPort : link.bPort), () => app.select({ kind: "link", index: link.index }),
         { class: "place", "data-key": `link ${link.index}`, title: "Select the link" });
-    return [open, app.nodeButton(otherEnd(link, node.index)), LINK_STATES[link.state],
+    return [open, app.nodeButton(otherEnd(link, node.index)), linkState(app.store.fabric, link),
         `${link.load[mine ? 0 : 1]} % out, ${link.load[mine ? 1 : 0]} % in`];
 }
 

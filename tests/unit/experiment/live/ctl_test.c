@@ -247,6 +247,30 @@ static void a_cut_link_with_losses_is_cut(void **unused)
     end(world);
 }
 
+static enum api_link_state shown_state(const struct world *world, uint32_t port)
+{
+    return world->live.publisher.tick.links[world->live.watch.view.links.of_port[port]];
+}
+
+/* Both ends are on: the link is not down because of a node. */
+static void a_restored_link_trains_and_waits_for_the_manager(void **unused)
+{
+    (void)unused;
+    struct world *world = begin(tree);
+    const struct topology *topology = &live_session_setup(&world->live.session)->topology;
+    uint32_t port = topology_port_index(topology, topology_find(topology, "L0_0"), 3);
+    assert_int_equal(ask(world, LIVE_FABRIC, "link down L0_0 3", false), 0);
+    pass(world, 20 * TIME_MS);
+    assert_int_equal(ask(world, LIVE_FABRIC, "link up L0_0 3", false), 0);
+    assert_int_equal(shown_state(world, port), API_LINK_TRAINING);
+    pass(world, 11 * TIME_MS); /* option `training` */
+    live_refresh(&world->live);
+    assert_int_equal(shown_state(world, port), API_LINK_NOT_ACTIVE);
+    assert_int_equal(ask(world, LIVE_FABRIC, "switch down L0_0", false), 0);
+    assert_int_equal(shown_state(world, port), API_LINK_DOWN);
+    end(world);
+}
+
 static void machines_start_and_move(void **unused)
 {
     (void)unused;
@@ -364,6 +388,7 @@ int main(void)
         cmocka_unit_test(a_name_is_no_part_of_the_grammar),
         cmocka_unit_test(the_page_sees_an_action_at_once),
         cmocka_unit_test(a_cut_link_with_losses_is_cut),
+        cmocka_unit_test(a_restored_link_trains_and_waits_for_the_manager),
         cmocka_unit_test(machines_start_and_move),
         cmocka_unit_test(a_deadlock_is_reported),
         cmocka_unit_test(refused_routes_are_a_problem_at_the_manager),
