@@ -48,7 +48,7 @@ struct vswitch {
     VEC(struct vswitch_result) past;    /* ring of results, by request number */
     uint64_t tickets;
     uint16_t next_lid; /* where the search for a free LID continues */
-    struct map names;  /* GUID → name */
+    struct map names;  /* GUID → name, of names that are too long for VirtualFunction */
     VEC(struct machine_name) name_texts;
     struct safety *safety;
     VEC(struct sm_entry) entries; /* of one turn */

@@ -267,8 +267,12 @@ static void begin_at_target(struct vswitch *vswitch, struct operation *operation
         return;
     }
     functions_hold(subnet_of(vswitch), move->target);
-    if (source != SUBNET_NONE)
+    if (source != SUBNET_NONE) {
+        const char *name = functions_at(subnet_of(vswitch), source)->name;
+        if (*name) /* the request may name the VM by its GUID */
+            snprintf(operation->name, sizeof operation->name, "%s", name);
         functions_hold(subnet_of(vswitch), source);
+    }
     begin_next_step(vswitch, operation);
 }
 
@@ -432,7 +436,10 @@ uint64_t vswitch_submit(struct vswitch *vswitch, uint64_t now,
                                                 .submitted_ns = now,
                                                 .from = SUBNET_NONE,
                                                 .to = SUBNET_NONE};
-    operation->move = (struct move){request->guid, .source = SUBNET_NONE, .target = SUBNET_NONE};
+    operation->move = (struct move){.guid = request->guid,
+                                    .name = operation->name,
+                                    .source = SUBNET_NONE,
+                                    .target = SUBNET_NONE};
     snprintf(operation->name, sizeof operation->name, "%s", request->name ? request->name : "");
     snprintf(operation->hypervisor, sizeof operation->hypervisor, "%s",
              request->hypervisor ? request->hypervisor : "");

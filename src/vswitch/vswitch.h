@@ -76,7 +76,7 @@ uint64_t vswitch_deadline(const struct vswitch *vswitch);
 
 struct vswitch_vm {
     uint64_t guid;
-    const char *name; /* "": not known since this manager started */
+    const char *name; /* "": not known */
     uint16_t lid;
     uint32_t socket;  /* port of the vSwitch */
     uint32_t vswitch; /* node */

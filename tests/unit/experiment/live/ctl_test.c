@@ -291,6 +291,30 @@ static void machines_start_and_move(void **unused)
     end(world);
 }
 
+static void a_new_master_knows_the_names_of_machines(void **unused)
+{
+    (void)unused;
+    struct world *world = begin("topology clos 2 2 2 vfs=2\nsm H0 priority 3\nsm H3\n"
+                                "run until settled\n");
+    static const char *const commands[] = {"vm create web1 on H1", "vm create web2 on H1",
+                                           "vm migrate web2 to H2"};
+    for (unsigned i = 0; i < 3; i++) {
+        assert_int_equal(ask(world, LIVE_MANAGER, commands[i], false), 0);
+        pass(world, 20 * TIME_MS);
+    }
+    assert_int_equal(ask(world, LIVE_MANAGER, "act kill sm H0", false), 0);
+    for (unsigned i = 0; i < 60; i++) {
+        pass(world, TIME_S);
+        assert_int_equal(ask(world, LIVE_MANAGER, "status", true), 0);
+        if (strstr(world->out.data, "\"state\":\"master\",\"settled\":true"))
+            break;
+    }
+    assert_says(world, LIVE_MANAGER, "managers", false, "H3                   master");
+    assert_says(world, LIVE_MANAGER, "vm list", true, "\"name\":\"web1\"");
+    assert_says(world, LIVE_MANAGER, "vm list", true, "\"name\":\"web2\"");
+    end(world);
+}
+
 static void a_deadlock_is_reported(void **unused)
 {
     (void)unused;
@@ -390,6 +414,7 @@ int main(void)
         cmocka_unit_test(a_cut_link_with_losses_is_cut),
         cmocka_unit_test(a_restored_link_trains_and_waits_for_the_manager),
         cmocka_unit_test(machines_start_and_move),
+        cmocka_unit_test(a_new_master_knows_the_names_of_machines),
         cmocka_unit_test(a_deadlock_is_reported),
         cmocka_unit_test(refused_routes_are_a_problem_at_the_manager),
         cmocka_unit_test(an_invalid_command_changes_nothing),
