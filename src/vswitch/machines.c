@@ -92,6 +92,7 @@ static void remove_finished(struct vswitch *vswitch, uint64_t now)
         while (vswitch->past.count <= result->ticket % RESULTS_KEPT)
             vec_push(&vswitch->past, (struct vswitch_result){0});
         vswitch->past.items[result->ticket % RESULTS_KEPT] = *result;
+        vswitch->last_ended = result->ticket;
         operation_free(operation);
     }
     vswitch->operations.count = kept;
@@ -456,6 +457,11 @@ const struct vswitch_result *vswitch_result(const struct vswitch *vswitch, uint6
     size_t at = ticket % RESULTS_KEPT;
     bool kept = ticket && at < vswitch->past.count && vswitch->past.items[at].ticket == ticket;
     return kept ? &vswitch->past.items[at] : NULL;
+}
+
+const struct vswitch_result *vswitch_last_result(const struct vswitch *vswitch)
+{
+    return vswitch_result(vswitch, vswitch->last_ended);
 }
 
 unsigned vswitch_pending(const struct vswitch *vswitch)
