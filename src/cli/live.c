@@ -7,7 +7,9 @@
 #include "cli/command.h"
 #include "host/socket/listener.h"
 #include "host/socket/protocol.h"
+#include "topology/virtual.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -85,22 +87,60 @@ static bool is_scenario(const char *text)
     return false;
 }
 
-/* The places of two managers: adapters that are far from each other in the file, by GUID. */
-static int find_places(const struct topology *topology, uint64_t guids[2], struct err *err)
+/* An adapter with a cable that is no virtual function. */
+static bool can_have_manager(const struct topology *topology, const struct topology_node *node)
 {
-    unsigned found = 0;
-    for (int pass = 0; pass < 2; pass++)
-        for (size_t i = 0; i < topology->nodes.count && found == (unsigned)pass; i++) {
-            size_t at = pass ? topology->nodes.count - 1 - i : i;
-            const struct topology_node *node = &topology->nodes.items[at];
-            bool linked = false;
-            for (unsigned p = 1; p <= node->port_count; p++)
-                linked |= topology->ports.items[node->first_port + p].peer != TOPOLOGY_NONE;
-            if (node->kind == NODE_ADAPTER && linked && (!pass || node->guid != guids[0]))
-                guids[found++] = node->guid;
-        }
-    return found ? (int)found
-                 : err_set(err, EINVAL, "no adapter with a cable: a manager needs one");
+    for (unsigned p = 1; p <= node->port_count && node->kind == NODE_ADAPTER; p++)
+        if (topology->ports.items[node->first_port + p].peer != TOPOLOGY_NONE &&
+            topology_function(topology, node->first_port + p) <= 0)
+            return true;
+    return false;
+}
+
+/* The length of the host's name in a description "HOST HCA-1" or "HOST mlx5_0"; 0: it has another
+ * form. */
+static size_t host_name_length(const char *description)
+{
+    size_t length = strcspn(description, " "), whole = strlen(description);
+    return length < whole && !strchr(description + length + 1, ' ') &&
+                   isdigit((unsigned char)description[whole - 1])
+               ? length
+               : 0;
+}
+
+static bool same_host(const struct topology_node *a, const struct topology_node *b)
+{
+    size_t length = host_name_length(a->description);
+    return a->guid == b->guid || (a->system_guid && a->system_guid == b->system_guid) ||
+           (length && length == host_name_length(b->description) &&
+            strncmp(a->description, b->description, length) == 0);
+}
+
+struct places {
+    uint64_t managers[2]; /* GUIDs: the first adapter of the file, the last one of another host */
+    unsigned manager_count, adapters;
+};
+
+static int find_places(const struct topology *topology, struct places *places, struct err *err)
+{
+    const struct topology_node *first = NULL, *last = NULL;
+    *places = (struct places){0};
+    for (size_t i = 0; i < topology->nodes.count; i++) {
+        const struct topology_node *node = &topology->nodes.items[i];
+        if (!can_have_manager(topology, node))
+            continue;
+        places->adapters++;
+        first = first ? first : node;
+        last = same_host(first, node) ? last : node;
+    }
+    if (!first)
+        return err_set(err, EINVAL, "no adapter with a cable: a manager needs one");
+    places->managers[places->manager_count++] = first->guid;
+    if (last)
+        places->managers[places->manager_count++] = last->guid;
+    else
+        fputs("weft live: one manager only: no second host has an adapter with a cable\n", stderr);
+    return 0;
 }
 
 /* A scenario for a network file. */
@@ -108,21 +148,22 @@ static int make_scenario(const struct live_arguments *arguments, struct text *ou
 {
     struct topology topology;
     char path[4096];
-    uint64_t guids[2];
+    struct places places;
     topology_init(&topology);
     int status = command_read_topology("live", arguments->file, &topology, err);
-    int managers = status == 0 ? find_places(&topology, guids, err) : status;
+    if (status == 0)
+        status = find_places(&topology, &places, err);
     topology_release(&topology);
-    if (managers < 0)
-        return managers;
+    if (status)
+        return status;
     if (!realpath(arguments->file, path))
         return err_at(err, errno, arguments->file, 0, "%s", strerror(errno));
     text_printf(out, "topology \"%s\"\n", path);
-    for (int i = 0; i < managers; i++)
-        text_printf(out, "sm 0x%016llx priority %d%s%s\n", (unsigned long long)guids[i], i ? 1 : 8,
-                    arguments->engine ? " engine " : "",
+    for (unsigned i = 0; i < places.manager_count; i++)
+        text_printf(out, "sm 0x%016llx priority %d%s%s\n", (unsigned long long)places.managers[i],
+                    i ? 1 : 8, arguments->engine ? " engine " : "",
                     arguments->engine ? arguments->engine : "");
-    if (managers == 2)
+    if (places.adapters > 1)
         text_printf(out, "traffic uniform load %s start settled\n",
                     arguments->load ? arguments->load : "0.2");
     text_puts(out, "run until settled\n");

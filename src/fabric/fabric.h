@@ -144,6 +144,8 @@ void fabric_totals(const struct fabric *fabric, struct fabric_totals *totals);
 /* A hash of all packets that passed: the same scenario and seed give the same hash. */
 uint64_t fabric_trace_hash(const struct fabric *fabric);
 bool fabric_link_is_up(const struct fabric *fabric, uint32_t port);
+/* It is not up yet, but comes up if nothing interferes. */
+bool fabric_link_is_training(const struct fabric *fabric, uint32_t port);
 /* The link of a virtual function without a LID, which has none; not if it was cut. */
 bool fabric_link_is_idle(const struct fabric *fabric, uint32_t port);
 bool fabric_node_is_up(const struct fabric *fabric, uint32_t node);

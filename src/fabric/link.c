@@ -113,20 +113,20 @@ void link_output(struct fabric *fabric, uint32_t index, uint32_t number)
     link_start_sending(fabric, index);
 }
 
-static uint64_t physical_state(struct fabric *fabric, uint32_t index)
+static uint64_t physical_state(const struct fabric *fabric, uint32_t index)
 {
     return wire_get(fabric_port_info(fabric, index), PORT_INFO_PORT_PHYSICAL_STATE);
 }
 
-static bool may_train(struct fabric *fabric, uint32_t index)
+static bool may_train(const struct fabric *fabric, uint32_t index)
 {
     const struct port *port = &fabric->ports[index];
-    const struct node *node = node_of(fabric, index);
+    const struct node *node = &fabric->nodes[port->node];
     return node->up && port->cable && !port->up && sma_needs_link(&node->sma);
 }
 
 /* One end polls; the other polls, too, or sleeps and is woken. */
-static bool can_train(struct fabric *fabric, uint32_t a, uint32_t b)
+static bool can_train(const struct fabric *fabric, uint32_t a, uint32_t b)
 {
     uint64_t of_a = physical_state(fabric, a), of_b = physical_state(fabric, b);
     bool a_polls = of_a == PHYSICAL_POLLING, b_polls = of_b == PHYSICAL_POLLING;
@@ -168,10 +168,11 @@ struct terms {
     bool fdr10;
 };
 
-static struct terms negotiate(struct fabric *fabric, uint32_t a, uint32_t b)
+static struct terms negotiate(const struct fabric *fabric, uint32_t a, uint32_t b)
 {
-    const struct sma_port *pa = sma_port(&node_of(fabric, a)->sma, fabric->ports[a].number);
-    const struct sma_port *pb = sma_port(&node_of(fabric, b)->sma, fabric->ports[b].number);
+    const struct port *ends[2] = {&fabric->ports[a], &fabric->ports[b]};
+    const struct sma_port *pa = sma_port(&fabric->nodes[ends[0]->node].sma, ends[0]->number);
+    const struct sma_port *pb = sma_port(&fabric->nodes[ends[1]->node].sma, ends[1]->number);
     struct terms terms = {
         .speed = highest_bit((unsigned)(wire_get(pa->info, PORT_INFO_LINK_SPEED_ENABLED) &
                                         wire_get(pb->info, PORT_INFO_LINK_SPEED_ENABLED))),
@@ -185,6 +186,13 @@ static struct terms negotiate(struct fabric *fabric, uint32_t a, uint32_t b)
         if (common & widths[i])
             terms.width = widths[i];
     return terms;
+}
+
+bool fabric_link_is_training(const struct fabric *fabric, uint32_t port)
+{
+    assert(port < fabric->port_count);
+    uint32_t peer = fabric->ports[port].peer;
+    return peer != NONE && can_train(fabric, port, peer) && negotiate(fabric, port, peer).width;
 }
 
 /* The link inside a device (`is_function`) becomes Active at once and without a report, since the

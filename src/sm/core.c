@@ -490,6 +490,7 @@ void sm_problems(struct sm *sm, uint64_t now, struct problems *problems)
     port_keys_list_problems(sm, problems);
     if (sm_state(sm) != SM_MASTER)
         return;
+    reconfigure_list_problems(sm, problems);
     faults_list_problems(sm, problems);
     program_list_problems(sm, problems);
 }

@@ -106,6 +106,7 @@ void functions_program(struct sm *sm, uint32_t socket)
     wire_set(data, VIRTUAL_FUNCTION_LMC, wanted.lmc);
     wire_set(data, VIRTUAL_FUNCTION_ATTACHED, wanted.attached);
     wire_set(data, VIRTUAL_FUNCTION_PORT_GUID, wanted.guid);
+    memcpy(wire_bytes(data, VIRTUAL_FUNCTION_NAME), wanted.name, VSWITCH_NAME_BYTES);
     function->writing = true;
     sm->subnet.functions.writing++;
     sm_send(sm, &set_function, (union request_subject){.function = {socket, quiesce_count(sm)}},

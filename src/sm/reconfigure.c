@@ -14,6 +14,7 @@
  * planned and written in every phase (plan_services(), program.c, blocks.c). */
 #include "sm/reconfigure.h"
 #include "sm/internal.h"
+#include "subnet/names.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -24,6 +25,7 @@ struct reconfigure {
     uint64_t generation;     /* of the subnet at the last plan */
     uint64_t job;            /* number of the job of PHASE_COMPUTE */
     bool refused;            /* the last job computed no tables that pass the check */
+    struct err refusal;      /* the reason of that */
 };
 
 /* ---- interface to other parts ---- */
@@ -55,6 +57,20 @@ void reconfigure_request(struct sm *sm, enum plan_reason reason)
     assert(reason != REASON_NONE && sm_state(sm) == SM_MASTER);
     if (sm->reconfigure->reason < reason)
         sm->reconfigure->reason = reason;
+}
+
+const struct err *sm_refusal(const struct sm *sm)
+{
+    return sm->reconfigure->refused ? &sm->reconfigure->refusal : NULL;
+}
+
+void reconfigure_list_problems(struct sm *sm, struct problems *problems)
+{
+    const struct err *refusal = sm_refusal(sm);
+    if (refusal)
+        problems_add(problems, PROBLEM_NO_ROUTES,
+                     subnet_node_name(&sm->subnet, port_at(sm, sm->subnet.own_port)->node).text,
+                     "%.200s", refusal->message);
 }
 
 void reconfigure_accept_topology(struct sm *sm)
@@ -146,6 +162,7 @@ static enum reconfigure_event end_writing(struct sm *sm)
 static enum reconfigure_event drop_routes(struct sm *sm)
 {
     sm->reconfigure->reason = REASON_NONE;
+    sm->reconfigure->refused = false;
     distribute_reset(sm);
     plan_drop(sm);
     return EVENT_NONE;
@@ -329,6 +346,7 @@ bool reconfigure_computed(struct sm *sm, struct sm_job *job, const struct err *r
     if (refusal) {
         sm_log(sm, SM_EVENT_ERROR, "no routes, the old ones stay: %s", refusal->message);
         sm_job_free(job);
+        sm->reconfigure->refusal = *refusal;
         handle(sm, EVENT_TABLES_REFUSED);
     } else if (job->optional && !plan_is_improvement(sm, job)) {
         sm_job_free(job);

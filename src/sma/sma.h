@@ -11,6 +11,7 @@
 #define WEFT_SMA_SMA_H
 
 #include "wire/mad.h"
+#include "wire/vswitch.h"
 
 #include <assert.h>
 #include <stdbool.h>
@@ -103,14 +104,15 @@ struct sma {
     uint8_t (*sl2vl)[8];    /* [output * (port_count+1) + input]; adapters: [output] */
     struct sma_trap *traps;
     unsigned trap_count;
-    uint64_t trap_tid, next_trap; /* earliest time of the next trap */
-    uint32_t link_commands[8];    /* bit per port: a physical command, or a port state
-                                     that the peer follows, waits */
-    struct sma_device *device;    /* of a virtual switch, else NULL */
-    struct sma *host;             /* function: its virtual switch, or NULL */
-    uint8_t host_port, own_port;  /* port of the virtual switch; port of the function */
-    bool attached;                /* a VM uses it */
-    uint64_t own_guid;            /* the initial port GUID */
+    uint64_t trap_tid, next_trap;        /* earliest time of the next trap */
+    uint32_t link_commands[8];           /* bit per port: a physical command, or a port state
+                                            that the peer follows, waits */
+    struct sma_device *device;           /* of a virtual switch, else NULL */
+    struct sma *host;                    /* function: its virtual switch, or NULL */
+    uint8_t host_port, own_port;         /* port of the virtual switch; port of the function */
+    bool attached;                       /* a VM uses it */
+    uint8_t vm_name[VSWITCH_NAME_BYTES]; /* padded with zeros */
+    uint64_t own_guid;                   /* the initial port GUID */
 };
 
 /* Identity of a node. */

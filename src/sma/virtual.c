@@ -213,6 +213,7 @@ uint16_t sma_get_virtual_function(struct sma *sma, unsigned port, uint32_t modif
     wire_set(data, VIRTUAL_FUNCTION_COUNT, sma->port_count - VSWITCH_PF);
     wire_set(data, VIRTUAL_FUNCTION_PORT_GUID, function_port(function)->guids[0]);
     wire_set(data, VIRTUAL_FUNCTION_NODE_GUID, wire_get(function->node_info, NODE_INFO_NODE_GUID));
+    memcpy(wire_bytes(data, VIRTUAL_FUNCTION_NAME), function->vm_name, VSWITCH_NAME_BYTES);
     return STATUS_OK;
 }
 
@@ -321,6 +322,7 @@ uint16_t sma_set_virtual_function(struct sma *sma, unsigned port, uint32_t modif
     wire_set(function_port(function)->info, PORT_INFO_LMC, lmc);
     function_port(function)->guids[0] = guid ? guid : function->own_guid;
     function->attached = wire_get(data, VIRTUAL_FUNCTION_ATTACHED);
+    memcpy(function->vm_name, wire_bytes(data, VIRTUAL_FUNCTION_NAME), VSWITCH_NAME_BYTES);
     refresh_table(sma);
     sma->device->changed[function->host_port / 32] |= 1u << (function->host_port % 32);
     return STATUS_OK;

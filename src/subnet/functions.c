@@ -218,6 +218,14 @@ static void update_machine(struct subnet *subnet, uint32_t socket, uint64_t guid
         map_set(&functions->machines, guid, socket);
 }
 
+/* A name that another manager or an agent has written may have any bytes. */
+static void learn_name(struct virtual_function *function, const uint8_t *name)
+{
+    memset(function->name, 0, sizeof function->name);
+    for (unsigned i = 0; function->attached && i < VSWITCH_NAME_BYTES && name[i]; i++)
+        function->name[i] = (char)(name[i] < ' ' || name[i] == 0x7f ? '?' : name[i]);
+}
+
 /* ---- known state ---- */
 
 bool functions_update_known(struct subnet *subnet, uint32_t socket, const uint8_t *data)
@@ -228,6 +236,7 @@ bool functions_update_known(struct subnet *subnet, uint32_t socket, const uint8_
     bool dynamic = subnet->functions.dynamic;
     subnet->ports.items[socket].known = true;
     update_machine(subnet, socket, guid, wire_get(data, VIRTUAL_FUNCTION_ATTACHED));
+    learn_name(functions_at(subnet, socket), wire_bytes_const(data, VIRTUAL_FUNCTION_NAME));
     if (lid > LID_UNICAST_LAST)
         lid = 0;
     if (lid == 0 && dynamic && !functions_at(subnet, socket)->held) {
@@ -330,6 +339,8 @@ bool functions_differ(const struct subnet *subnet, uint32_t socket, struct funct
         return function->order == ORDER_SETTING && function->outcome == FUNCTION_PENDING;
     *wanted = (struct function_setting){.attached = function->attached,
                                         .guid = function->evicted ? 0 : function->guid};
+    if (function->attached)
+        memcpy(wanted->name, function->name, sizeof wanted->name);
     /* With dynamic LIDs, a function without a VM has no LID. */
     if (port != SUBNET_NONE && (function->attached || !dynamic)) {
         wanted->lid = subnet->ports.items[port].lid;

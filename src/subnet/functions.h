@@ -17,6 +17,7 @@
 
 #include "base/map.h"
 #include "base/mem.h"
+#include "wire/vswitch.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -27,8 +28,9 @@ struct subnet;
 struct function_setting {
     uint16_t lid; /* 0: the function is down */
     uint8_t lmc;
-    bool attached; /* a virtual machine has it */
-    uint64_t guid; /* of its port; 0: the initial GUID of the function */
+    bool attached;                     /* a virtual machine has it */
+    uint64_t guid;                     /* of its port; 0: the initial GUID of the function */
+    char name[VSWITCH_NAME_BYTES + 1]; /* of the VM; "": not known, or too long */
 };
 
 /* The order of a request to a function, and its outcome. */
@@ -46,6 +48,7 @@ struct virtual_function {
     /* Known; the LID is in the PortInfo of the function's port. */
     bool attached;
     uint64_t guid;
+    char name[VSWITCH_NAME_BYTES + 1]; /* of its VM; "": none, or not known */
     /* Wanted. */
     bool evicted; /* its VM is attached to another function: detach it */
     bool held;    /* only the request that holds it may write it */

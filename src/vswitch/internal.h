@@ -46,9 +46,9 @@ struct vswitch {
     struct sm *sm;
     VEC(struct operation *) operations; /* in the order of submission */
     VEC(struct vswitch_result) past;    /* ring of results, by request number */
-    uint64_t tickets;
-    uint16_t next_lid; /* where the search for a free LID continues */
-    struct map names;  /* GUID → name */
+    uint64_t tickets, last_ended;       /* of requests: issued; that of the last one that ended */
+    uint16_t next_lid;                  /* where the search for a free LID continues */
+    struct map names; /* GUID → name, of names that are too long for VirtualFunction */
     VEC(struct machine_name) name_texts;
     struct safety *safety;
     VEC(struct sm_entry) entries; /* of one turn */

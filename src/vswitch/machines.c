@@ -92,6 +92,7 @@ static void remove_finished(struct vswitch *vswitch, uint64_t now)
         while (vswitch->past.count <= result->ticket % RESULTS_KEPT)
             vec_push(&vswitch->past, (struct vswitch_result){0});
         vswitch->past.items[result->ticket % RESULTS_KEPT] = *result;
+        vswitch->last_ended = result->ticket;
         operation_free(operation);
     }
     vswitch->operations.count = kept;
@@ -267,8 +268,12 @@ static void begin_at_target(struct vswitch *vswitch, struct operation *operation
         return;
     }
     functions_hold(subnet_of(vswitch), move->target);
-    if (source != SUBNET_NONE)
+    if (source != SUBNET_NONE) {
+        const char *name = functions_at(subnet_of(vswitch), source)->name;
+        if (*name) /* the request may name the VM by its GUID */
+            snprintf(operation->name, sizeof operation->name, "%s", name);
         functions_hold(subnet_of(vswitch), source);
+    }
     begin_next_step(vswitch, operation);
 }
 
@@ -432,7 +437,10 @@ uint64_t vswitch_submit(struct vswitch *vswitch, uint64_t now,
                                                 .submitted_ns = now,
                                                 .from = SUBNET_NONE,
                                                 .to = SUBNET_NONE};
-    operation->move = (struct move){request->guid, .source = SUBNET_NONE, .target = SUBNET_NONE};
+    operation->move = (struct move){.guid = request->guid,
+                                    .name = operation->name,
+                                    .source = SUBNET_NONE,
+                                    .target = SUBNET_NONE};
     snprintf(operation->name, sizeof operation->name, "%s", request->name ? request->name : "");
     snprintf(operation->hypervisor, sizeof operation->hypervisor, "%s",
              request->hypervisor ? request->hypervisor : "");
@@ -449,6 +457,11 @@ const struct vswitch_result *vswitch_result(const struct vswitch *vswitch, uint6
     size_t at = ticket % RESULTS_KEPT;
     bool kept = ticket && at < vswitch->past.count && vswitch->past.items[at].ticket == ticket;
     return kept ? &vswitch->past.items[at] : NULL;
+}
+
+const struct vswitch_result *vswitch_last_result(const struct vswitch *vswitch)
+{
+    return vswitch_result(vswitch, vswitch->last_ended);
 }
 
 unsigned vswitch_pending(const struct vswitch *vswitch)

@@ -4,6 +4,7 @@
 #include "vswitch/model/terminals.h"
 
 #include <assert.h>
+#include <string.h>
 
 static bool step_applies(const struct move *move, const struct subnet *subnet, enum move_step step)
 {
@@ -36,6 +37,8 @@ uint32_t move_begin(const struct move *move, struct subnet *subnet, enum move_st
     case MOVE_KEYS: functions_want_keys(subnet, move->target, move->guid); return move->target;
     case MOVE_ATTACH:
         wanted = (struct function_setting){move->lid, .attached = true, .guid = move->guid};
+        if (strlen(move->name) <= VSWITCH_NAME_BYTES)
+            memcpy(wanted.name, move->name, strlen(move->name));
         break;
     case MOVE_DETACH: wanted.lid = move->left; break;
     default: wanted.lid = move->before; break;

@@ -11,6 +11,7 @@
 
 struct move {
     uint64_t guid;           /* of the VM's port */
+    const char *name;        /* of the VM; the owner's */
     uint32_t source, target; /* sockets; SUBNET_NONE: the VM starts or stops */
     uint16_t lid;            /* of the VM */
     uint16_t before;         /* LID of the target before the move; 0: none */

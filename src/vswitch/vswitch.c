@@ -50,7 +50,7 @@ uint64_t vswitch_guid(const char *name)
 
 void names_add(struct vswitch *vswitch, uint64_t guid, const char *name)
 {
-    if (!*name || map_get(&vswitch->names, guid) != MAP_NONE)
+    if (strlen(name) <= VSWITCH_NAME_BYTES || map_get(&vswitch->names, guid) != MAP_NONE)
         return;
     struct machine_name kept = {.guid = guid};
     snprintf(kept.text, sizeof kept.text, "%s", name);
@@ -111,9 +111,11 @@ static void describe(const struct vswitch *vswitch, uint32_t socket, uint64_t gu
         if (vswitch->operations.items[i]->move.guid == guid)
             operation = vswitch->operations.items[i];
     uint32_t port = functions_port(subnet, socket), name = map_get(&vswitch->names, guid);
+    const char *known = functions_at(subnet, socket)->name;
     *machine = (struct vswitch_vm){
         .guid = guid,
         .name = name != MAP_NONE ? vswitch->name_texts.items[name].text
+                : *known         ? known
                 : operation      ? operation->name
                                  : "",
         .lid = port == SUBNET_NONE ? 0 : subnet->ports.items[port].lid,

@@ -69,6 +69,8 @@ uint64_t vswitch_submit(struct vswitch *vswitch, uint64_t now,
                         const struct vswitch_request *request, struct err *err);
 /* NULL for a ticket that was never issued or has expired. */
 const struct vswitch_result *vswitch_result(const struct vswitch *vswitch, uint64_t ticket);
+/* Of the request that ended last; NULL: none has. */
+const struct vswitch_result *vswitch_last_result(const struct vswitch *vswitch);
 unsigned vswitch_pending(const struct vswitch *vswitch);
 
 void vswitch_advance(struct vswitch *vswitch, uint64_t now);
@@ -76,7 +78,7 @@ uint64_t vswitch_deadline(const struct vswitch *vswitch);
 
 struct vswitch_vm {
     uint64_t guid;
-    const char *name; /* "": not known since this manager started */
+    const char *name; /* "": not known */
     uint16_t lid;
     uint32_t socket;  /* port of the vSwitch */
     uint32_t vswitch; /* node */

@@ -17,8 +17,9 @@
  * has, or that do not fit the LMC. A VF that comes up starts with the settings of the PF
  * (MasterSMLID, M_Key and its lease and protection, subnet time-out, partitions, VLs), and its
  * switch port with those of port 2, so that the manager writes nothing more; its PortInfo can be
- * set like that of any adapter. Get with modifier 0 returns the PF and the number of VFs; NodeGUID
- * and FunctionCount are read-only. */
+ * set like that of any adapter. The name is that of the attached machine, padded with zeros; the
+ * switch only stores it, so that every manager can read it. Get with modifier 0 returns the PF and
+ * the number of VFs; NodeGUID and FunctionCount are read-only. */
 #ifndef WEFT_WIRE_VSWITCH_H
 #define WEFT_WIRE_VSWITCH_H
 
@@ -27,6 +28,7 @@ enum {
     VSWITCH_UPLINK = 1,
     VSWITCH_PF = 2,
     VSWITCH_VFS_LIMIT = 126,
+    VSWITCH_NAME_BYTES = 40, /* of a machine, in VirtualFunction */
 };
 
 #endif

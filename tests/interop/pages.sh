@@ -278,6 +278,7 @@ machines_move() {
     [ "$("$WEFT" ctl --json vm list | json 'len(o)')" = "$(value state 'len(o["vms"])')" ] &&
         [ "$("$WEFT" ctl --json vm show web1 | json 'o["lid"]')" = "$(value state 'o["vms"][0]["lid"]')" ] &&
         [ "$("$WEFT" ctl --json vm show web1 | json 'o["hypervisor"]')" = "$(value topology "o[\"nodes\"][\"name\"][$other]")" ] &&
+        wait_until 30 is tables/versions 'any(v["changed"] and v["cause"].startswith("vm migrate web1: at ") for v in o["versions"])' True &&
         act do=vm-stop\&name=web1 && wait_until 30 machines_are '[]'
 }
 partitions_have_members() { # 8 hosts with 2 functions

@@ -4,7 +4,7 @@ import type { Topology } from "./contract";
 
 /** Positions in these lists are the numbers of the API. */
 export const NODE_STATES = ["up", "down", "agent mute", "agent slow", "not in the subnet"];
-export const LINK_STATES = ["active", "cut", "down", "not active", "lossy", "bit errors"];
+const LINK_STATES = ["active", "cut", "down", "not active", "lossy", "bit errors", "training"];
 export const WAVE_STATES = ["no change", "waits", "being written", "confirmed"];
 
 export interface FabricNode {
@@ -63,7 +63,7 @@ export interface Fabric {
     hosts: number;
 }
 
-/** The state in words. A link may be down although both ends are up: it is unplugged, or trains. */
+/** The state in words. A link may be down although both ends are up: it is unplugged or disabled. */
 export function linkState(fabric: Fabric, link: FabricLink): string {
     if (link.state !== 2) return LINK_STATES[link.state];
     const down = [link.a, link.b].map(end => fabric.nodes[end]).filter(end => end.state === 1).map(end => end.name);
@@ -71,7 +71,7 @@ export function linkState(fabric: Fabric, link: FabricLink): string {
 }
 
 export function isDown(link: FabricLink): boolean {
-    return link.state === 1 || link.state === 2;
+    return link.state === 1 || link.state === 2 || link.state === 6;
 }
 
 /** True if the link joins two switches: these are always drawn, links of hosts only unfolded. */

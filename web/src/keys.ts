@@ -57,7 +57,7 @@ export function bindKeys(app: App, transport: Transport, theme: () => void, tabs
         { keys: ["x"], text: "Cut the selected link, or kill the selected node", run: () => { app.show("place"); pressed("#panel button.danger")(); } },
         { keys: ["r"], text: "Restore the selected link or node", run: () => { app.show("place"); pressed('#panel button[data-key="Restore"]')(); } },
         { keys: ["c"], text: "Next colouring of the links", run: nextColouring },
-        { keys: ["o"], text: "Place by structure or by rooms", run: nextArrangement },
+        { keys: ["a"], text: "Place by structure or by rooms", run: nextArrangement },
         { keys: ["+", "-"], text: "Zoom", run: event => app.view.zoom(event.key === "+" ? 0.7 : 1.4) },
         { keys: ["0"], text: "Whole fabric", run: () => app.view.fit() },
         { keys: ["1–9"], text: "Tab of that number", run: () => {} },

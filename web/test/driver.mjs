@@ -34,7 +34,7 @@ export class Driver {
     async settle() {
         const { seq } = await this.state();
         await until("the page has the last tick", () => this.page.evaluate(() => window.weft.store.tick.seq), shown => shown >= seq);
-        await this.page.evaluate(() => new Promise(drawn => requestAnimationFrame(() => requestAnimationFrame(drawn))));
+        await until("the panels are drawn", () => this.page.evaluate(() => !window.weft.app.pending));
     }
 
     /** Lets the managers work, event by event, until something holds. */

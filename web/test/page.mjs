@@ -28,6 +28,8 @@ try {
             await page.keyboard.press("?");
             await until("help", () => page.isVisible("#help"));
             await place.shot(page, "help");
+            const keys = await page.locator("#help kbd").allTextContents();
+            same(keys.filter((key, at) => keys.indexOf(key) < at), [], "keys that are listed twice");
             await page.keyboard.press("Escape");
             await until("no help", () => page.isHidden("#help"));
             const { t } = await driver.state();

@@ -205,20 +205,6 @@ static int run_session_command(const struct call *call)
 
 /* ---- the manager ---- */
 
-/* The master; else any manager that runs; else the number of managers. */
-static size_t choose_manager(const struct setup *setup)
-{
-    size_t chosen = setup->instances.count;
-    for (size_t i = setup->instances.count; i-- > 0;) {
-        const struct sm *sm = setup_manager(setup, i);
-        if (sm && sm_state(sm) == SM_MASTER)
-            return i;
-        if (sm)
-            chosen = i;
-    }
-    return chosen;
-}
-
 /* vm list, vm show: the manager's; the others are statements, which take effect as time advances */
 static int run_vm_command(const struct call *call, size_t manager)
 {
@@ -266,7 +252,7 @@ static void print_view(const struct call *call, size_t manager,
         .virtual_time = true,
         .partitions = config->sm.partitions,
         .groups = setup->groups};
-    managers_view_list_problems(setup, sm, &problems);
+    managers_view_list_problems(setup, &problems);
     for (size_t i = 0; i < problems.items.count; i++)
         problems.items.items[i].since =
             (time_t)watch_problem_since(&call->live->watch, &problems.items.items[i]);
@@ -311,7 +297,7 @@ static int run_manager_command(const struct call *call)
 {
     const struct control_request *request = call->request;
     const char *name = request->words[0];
-    size_t manager = choose_manager(call->setup);
+    size_t manager = managers_view_choose(call->setup);
     for (unsigned i = 0; i < sizeof refused / sizeof *refused; i++)
         if (strcmp(name, refused[i].name) == 0)
             return refuse(call, refused[i].why);

@@ -92,8 +92,7 @@ static void get_comparison(void *context, const struct http_request *request,
     if (control_number(&parameters, "a", UINT32_MAX, &a, &err) < 0 ||
         control_number(&parameters, "b", UINT32_MAX, &b, &err) < 0) {
         api_refuse(response, 400, err.message);
-    } else if (!versions_compare(&live->versions, &live->watch, a, b, &response->body)) {
-        err_set(&err, ENOENT, "no such version");
+    } else if (versions_compare(&live->versions, &live->watch, a, b, &response->body, &err) < 0) {
         api_refuse(response, 404, err.message);
     }
 }

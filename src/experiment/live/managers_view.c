@@ -14,6 +14,19 @@ uint32_t managers_view_find(const struct setup *setup, const char *who)
     return i;
 }
 
+size_t managers_view_choose(const struct setup *setup)
+{
+    size_t chosen = setup->instances.count;
+    for (size_t i = setup->instances.count; i-- > 0;) {
+        const struct sm *sm = setup_manager(setup, i);
+        if (sm && sm_state(sm) == SM_MASTER)
+            return i;
+        if (sm)
+            chosen = i;
+    }
+    return chosen;
+}
+
 static uint32_t count_nodes(const struct subnet *subnet)
 {
     uint32_t count = 0;
@@ -103,18 +116,13 @@ void managers_view_put_changes(const struct setup *setup, struct record *record)
 
 /* ---- problems ---- */
 
-void managers_view_list_problems(const struct setup *setup, struct sm *sm,
-                                 struct problems *problems)
+void managers_view_list_problems(const struct setup *setup, struct problems *problems)
 {
-    bool has_master = false;
+    size_t chosen = managers_view_choose(setup);
     for (size_t i = 0; i < setup->instances.count; i++) {
-        struct sm *one = setup_manager(setup, i);
-        if (!one || sm_state(one) != SM_MASTER)
-            continue;
-        has_master = true;
-        sm_problems(one, sim_now_ns(setup->sim), problems);
+        struct sm *sm = setup_manager(setup, i);
+        if (sm && (i == chosen || sm_state(sm) == SM_MASTER))
+            sm_problems(sm, sim_now_ns(setup->sim), problems);
     }
-    if (!has_master && sm)
-        sm_problems(sm, sim_now_ns(setup->sim), problems);
     problems_sort(problems);
 }

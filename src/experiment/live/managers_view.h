@@ -10,9 +10,10 @@ uint32_t managers_view_find(const struct setup *setup, const char *who);
 void managers_view_put(const struct setup *setup, struct record *record);
 /* The last ones. */
 void managers_view_put_changes(const struct setup *setup, struct record *record);
-/* Appends the present problems, sorted: those that masters know, else those of this manager, which
- * may be NULL. */
-void managers_view_list_problems(const struct setup *setup, struct sm *sm,
-                                 struct problems *problems);
+/* The master; else any manager that runs; else the number of managers. */
+size_t managers_view_choose(const struct setup *setup);
+/* Appends the present problems, sorted: those that masters know; without a master, those of the
+ * chosen manager. */
+void managers_view_list_problems(const struct setup *setup, struct problems *problems);
 
 #endif

@@ -2,6 +2,7 @@
 
 #include "base/time.h"
 #include "experiment/live/managers_view.h"
+#include "host/manager_view/machine_control.h"
 
 void versions_begin(struct versions *versions, const struct watch *watch)
 {
@@ -16,6 +17,7 @@ void versions_release(struct versions *versions)
 {
     api_versions_release(&versions->all);
     versions->changes_seen = 0;
+    versions->machines_seen = 0;
 }
 
 static const uint8_t *table_of(const void *fabric, uint32_t node, unsigned *top)
@@ -43,9 +45,23 @@ static const struct run_record_change *last_finished(const struct setup *setup)
     return last;
 }
 
-void versions_read(struct versions *versions, const struct watch *watch)
+static void add_version(struct versions *versions, const struct setup *setup, uint32_t manager,
+                        uint64_t t_ns, const char *cause, bool if_changed)
 {
-    const struct setup *setup = live_session_setup(watch->session);
+    const struct api_version about = {
+        .t_ns = t_ns,
+        .manager = manager,
+        .engine = manager < setup->instances.count
+                      ? setup->instances.items[manager]->config.sm.engine->name
+                      : "",
+        .cause = (char *)(uintptr_t)cause,
+        .if_changed = if_changed,
+    };
+    api_versions_add(&versions->all, &about, table_of, setup->fabric);
+}
+
+static void read_changes(struct versions *versions, const struct setup *setup)
+{
     size_t ended = count_ended(setup);
     const struct run_record_change *change =
         ended == versions->changes_seen ? NULL : last_finished(setup);
@@ -54,16 +70,36 @@ void versions_read(struct versions *versions, const struct watch *watch)
                     versions->all.items.items[versions->all.items.count - 1].t_ns ==
                         time_ns_floor(change->end)))
         return;
-    uint32_t manager = managers_view_find(setup, change->who);
-    const struct api_version about = {
-        .t_ns = time_ns_floor(change->end),
-        .manager = manager,
-        .engine = manager < setup->instances.count
-                      ? setup->instances.items[manager]->config.sm.engine->name
-                      : "",
-        .cause = (char *)(uintptr_t)change->cause,
-    };
-    api_versions_add(&versions->all, &about, table_of, setup->fabric);
+    add_version(versions, setup, managers_view_find(setup, change->who), time_ns_floor(change->end),
+                change->cause, false);
+}
+
+/* Of requests that end between two calls, the version names the last one of each manager. */
+static void read_machines(struct versions *versions, const struct setup *setup)
+{
+    uint64_t seen = versions->machines_seen;
+    struct text cause = {0};
+    for (uint32_t i = 0; i < setup->instances.count; i++) {
+        const struct vswitch *machines =
+            setup_manager(setup, i) ? sim_machines(setup->sim, setup->places.items[i].manager)
+                                    : NULL;
+        const struct vswitch_result *last = machines ? vswitch_last_result(machines) : NULL;
+        if (!last || last->ended_ns <= seen)
+            continue;
+        if (versions->machines_seen < last->ended_ns)
+            versions->machines_seen = last->ended_ns;
+        text_clear(&cause);
+        machine_control_put_cause(machines, last, &cause);
+        add_version(versions, setup, i, last->ended_ns, cause.data, true);
+    }
+    text_release(&cause);
+}
+
+void versions_read(struct versions *versions, const struct watch *watch)
+{
+    const struct setup *setup = live_session_setup(watch->session);
+    read_changes(versions, setup);
+    read_machines(versions, setup);
 }
 
 void versions_put(const struct versions *versions, const char *key, struct record *record)
@@ -71,9 +107,9 @@ void versions_put(const struct versions *versions, const char *key, struct recor
     api_versions_put(&versions->all, key, record);
 }
 
-bool versions_compare(const struct versions *versions, const struct watch *watch, uint64_t a,
-                      uint64_t b, struct text *out)
+int versions_compare(const struct versions *versions, const struct watch *watch, uint64_t a,
+                     uint64_t b, struct text *out, struct err *err)
 {
     return api_versions_compare(&versions->all, &live_session_setup(watch->session)->topology,
-                                &watch->view.links, versions->all.switches.items, a, b, out);
+                                &watch->view.links, versions->all.switches.items, a, b, out, err);
 }

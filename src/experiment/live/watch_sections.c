@@ -64,7 +64,7 @@ static void write_problems(struct watch *watch)
     const struct setup *setup = live_session_setup(watch->session);
     struct json json = {.out = api_tick_section(&watch->publisher->tick, API_PROBLEMS)};
     struct problems problems = {0};
-    managers_view_list_problems(setup, NULL, &problems);
+    managers_view_list_problems(setup, &problems);
     json_begin_array(&json, NULL);
     for (size_t i = 0; i < problems.items.count && i < PROBLEMS_SHOWN; i++) {
         const struct problem *problem = &problems.items.items[i];

@@ -38,7 +38,7 @@ bool scenario_run_is_settling(const struct scenario_run *run)
 void by_hand_release(struct scenario_run *run)
 {
     for (size_t i = 0; i < run->by_hand.count; i++)
-        scenario_release(&run->by_hand.items[i].scenario);
+        mem_free(run->by_hand.items[i].line);
     vec_release(&run->by_hand);
 }
 
@@ -80,10 +80,11 @@ int scenario_run_act(struct scenario_run *run, const char *line, struct err *err
     assert(act.time % TIME_NS == 0);
     if (run->halted)
         return err_set(err, EPERM, "the run has ended");
-    int status = read_line(&act.scenario, line, err);
+    struct scenario scenario; /* with one statement, of which the run keeps nothing */
+    int status = read_line(&scenario, line, err);
     if (status)
         return status;
-    struct statement *statement = &act.scenario.statements.items[0];
+    struct statement *statement = &scenario.statements.items[0];
     uint64_t fault = setup->fault, disturbed = setup->disturbed, trained = setup->trained;
     const struct cursor cursor = setup->cursor;
     setup->cursor = (struct cursor){.file = "action", .err = err};
@@ -95,13 +96,14 @@ int scenario_run_act(struct scenario_run *run, const char *line, struct err *err
         setup->fault = fault;
         setup->disturbed = disturbed;
         setup->trained = trained;
-        scenario_release(&act.scenario);
-        return status;
+    } else {
+        act.line = mem_strdup(statement->line);
+        vec_push(&run->by_hand, act);
+        if (run->stage > STAGE_ACTIONS)
+            run->stage = STAGE_ACTIONS;
     }
-    vec_push(&run->by_hand, act);
-    if (run->stage > STAGE_ACTIONS)
-        run->stage = STAGE_ACTIONS;
-    return 0;
+    scenario_release(&scenario);
+    return status;
 }
 
 /* ---- export ---- */
@@ -172,7 +174,7 @@ static void put_by_hand(const struct scenario_run *run, size_t next, struct text
             put_time(out, act->time);
             text_putc(out, ' ');
         }
-        text_printf(out, "%s\n", act->scenario.statements.items[0].line);
+        text_printf(out, "%s\n", act->line);
     }
 }
 
@@ -222,7 +224,7 @@ static void put_end(const struct scenario_run *run, struct text *out)
     }
     for (size_t i = 0; i < run->by_hand.count; i++)
         if (run->by_hand.items[i].time == now)
-            text_printf(out, "%s\n", run->by_hand.items[i].scenario.statements.items[0].line);
+            text_printf(out, "%s\n", run->by_hand.items[i].line);
     if (is_settled_missing(run))
         text_puts(out, "run until settled limit 0s\n");
     put_machines(run, out);

@@ -20,9 +20,9 @@ enum run_stage {
 /* An action that is not in the scenario (scenario_run_act()). */
 struct by_hand {
     uint64_t time;
-    size_t next;              /* scenario_run.next */
-    bool in_run;              /* a `run` statement was under way, or all statements were done */
-    struct scenario scenario; /* with one statement */
+    size_t next; /* scenario_run.next */
+    bool in_run; /* a `run` statement was under way, or all statements were done */
+    char *line;
 };
 
 struct scenario_run {

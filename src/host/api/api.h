@@ -99,6 +99,7 @@ enum api_link_state {
     API_LINK_NOT_ACTIVE,
     API_LINK_LOSSY,
     API_LINK_ERRORS,
+    API_LINK_TRAINING,
 };
 enum api_wave { API_WAVE_NONE, API_WAVE_WAITS, API_WAVE_WRITTEN, API_WAVE_CONFIRMED };
 enum { API_UNKNOWN = 255 }; /* in byte vectors */
@@ -195,8 +196,10 @@ void api_group_write(unsigned mlid, const uint8_t mgid[16], const bool *members,
 /* A forwarding table: the output port of each LID up to `top`; NULL: the switch has none. */
 typedef const uint8_t *api_table_of(const void *context, uint32_t key, unsigned *top);
 
+enum { API_VERSIONS_MOST = 256 }; /* the newest are kept; fewer if they are large */
 struct api_version {
-    uint32_t id; /* from 1 */
+    uint32_t id;     /* from 1 */
+    bool if_changed; /* not added if no entry differs from the version before */
     uint64_t t_ns, manager;
     const char *engine; /* a constant */
     char *cause;
@@ -205,7 +208,8 @@ struct api_version {
     uint8_t *ports; /* [row][LID] */
 };
 
-/* Versions of the tables in the switches, one for each change that a manager finished. The owner
+/* Versions of the tables in the switches, one for each change that a manager finished and for each
+ * request about a virtual machine that changed entries. The owner
  * adds switches with keys of its own, which become rows in this order. */
 struct api_versions {
     VEC(struct api_version) items;
@@ -213,15 +217,16 @@ struct api_versions {
     uint32_t last_id;
 };
 void api_versions_release(struct api_versions *versions);
-/* Copies the present tables of all switches. `about` has time, manager, engine and cause. */
+/* Copies the present tables of all switches. `about` has time, manager, engine, cause and
+ * `if_changed`. */
 void api_versions_add(struct api_versions *versions, const struct api_version *about,
                       api_table_of *table_of, const void *context);
 void api_versions_put(const struct api_versions *versions, const char *key, struct record *record);
-/* What moved. `nodes` are the nodes of the switches by row, or TOPOLOGY_NONE. False: there is no
+/* What moved. `nodes` are the nodes of the switches by row, or TOPOLOGY_NONE. -ENOENT: there is no
  * such version, or it is not kept any more. */
-bool api_versions_compare(const struct api_versions *versions, const struct topology *topology,
-                          const struct api_links *links, const uint32_t *nodes, uint64_t a,
-                          uint64_t b, struct text *out);
+int api_versions_compare(const struct api_versions *versions, const struct topology *topology,
+                         const struct api_links *links, const uint32_t *nodes, uint64_t a,
+                         uint64_t b, struct text *out, struct err *err);
 
 /* ---- history.c ---- */
 

@@ -3,6 +3,7 @@
 #include "base/time.h"
 
 #include <assert.h>
+#include <errno.h>
 
 enum { NO_PORT = 0xFF, COMPARED_AT_ONCE = 64 };
 #define VERSIONS_BYTES ((size_t)64 << 20) /* of tables that are kept; the last two always are */
@@ -83,16 +84,21 @@ void api_versions_add(struct api_versions *versions, const struct api_version *a
                       api_table_of *table_of, const void *context)
 {
     struct api_version version = *about;
-    version.id = ++versions->last_id;
-    version.cause = mem_strdup(about->cause);
     version.changed = 0;
     copy_tables(versions, table_of, context, &version);
     const struct api_version *before =
         versions->items.count ? &versions->items.items[versions->items.count - 1] : NULL;
     for (size_t i = 0; i < version.rows && before; i++)
         version.changed += count_changed(before, &version, i);
+    if (about->if_changed && before && !version.changed) {
+        mem_free(version.ports);
+        return;
+    }
+    version.id = ++versions->last_id;
+    version.cause = mem_strdup(about->cause);
     size_t bytes = (size_t)version.rows * version.stride + 1;
-    while (versions->items.count > 1 && (versions->items.count + 1) * bytes > VERSIONS_BYTES)
+    while (versions->items.count == API_VERSIONS_MOST ||
+           (versions->items.count > 1 && (versions->items.count + 1) * bytes > VERSIONS_BYTES))
         drop_first(versions);
     vec_push(&versions->items, version);
 }
@@ -143,24 +149,32 @@ static void write_moved_links(const struct topology_node *node, const struct api
     }
 }
 
-static const struct api_version *find_version(const struct api_versions *versions, uint64_t id)
+/* NULL: an error. */
+static const struct api_version *find_version(const struct api_versions *versions, uint64_t id,
+                                              struct err *err)
 {
     for (size_t i = 0; i < versions->items.count; i++)
         if (versions->items.items[i].id == id)
             return &versions->items.items[i];
+    if (id && id <= versions->last_id)
+        err_set(err, ENOENT, "version %u is not kept any more: the oldest is version %u",
+                (unsigned)id, versions->items.items[0].id);
+    else
+        err_set(err, ENOENT, "there is no version %u", (unsigned)id);
     return NULL;
 }
 
-bool api_versions_compare(const struct api_versions *versions, const struct topology *topology,
-                          const struct api_links *links, const uint32_t *nodes, uint64_t a_id,
-                          uint64_t b_id, struct text *out)
+int api_versions_compare(const struct api_versions *versions, const struct topology *topology,
+                         const struct api_links *links, const uint32_t *nodes, uint64_t a_id,
+                         uint64_t b_id, struct text *out, struct err *err)
 {
-    const struct api_version *a = find_version(versions, a_id), *b = find_version(versions, b_id);
+    const struct api_version *a = find_version(versions, a_id, err);
+    const struct api_version *b = a ? find_version(versions, b_id, err) : NULL;
     struct json json = {.out = out};
     uint32_t before[256], after[256];
     uint64_t sum = 0;
-    if (!a || !b)
-        return false;
+    if (!b)
+        return -ENOENT;
     json_begin_object(&json, NULL);
     json_unsigned(&json, "a", a_id);
     json_unsigned(&json, "b", b_id);
@@ -187,5 +201,5 @@ bool api_versions_compare(const struct api_versions *versions, const struct topo
     }
     json_end_array(&json);
     json_end_object(&json);
-    return true;
+    return 0;
 }

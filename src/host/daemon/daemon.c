@@ -73,9 +73,7 @@ void daemon_finish_jobs(struct daemon *daemon)
 {
     for (struct route_task *task; (task = worker_take(daemon->router)) != NULL;) {
         daemon_web_compute(daemon, false);
-        daemon->refused = task->status < 0;
-        daemon->refusal = task->err;
-        manager_totals_add_job(&daemon->totals, task->job, daemon->refused);
+        manager_totals_add_job(&daemon->totals, task->job, task->status < 0);
         sm_computed(daemon->sm, daemon_clock_ns(), task->job, task->status < 0 ? &task->err : NULL);
         mem_free(task);
     }
@@ -252,7 +250,7 @@ static void check_end(struct daemon *daemon, uint64_t now)
         return;
     if (sm_is_settled(daemon->sm)) {
         bool whole = sm_exceptions(daemon->sm, now, NULL) == 0;
-        end_daemon(daemon, daemon->refused ? 1 : whole ? 0 : DAEMON_INCOMPLETE);
+        end_daemon(daemon, sm_refusal(daemon->sm) ? 1 : whole ? 0 : DAEMON_INCOMPLETE);
     } else if (state == SM_STANDBY) {
         event_log_write(&daemon->log, "error", "another manager is master of this subnet");
         end_daemon(daemon, 1);

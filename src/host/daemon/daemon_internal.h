@@ -51,8 +51,6 @@ struct daemon {
     bool files_failed;       /* the last time; it was logged */
     uint64_t files_again_at; /* the time of the next attempt, after a failure */
     struct err files_error;  /* why files could not be written */
-    bool refused;            /* the last job computed no routes */
-    struct err refusal;      /* the reason of that */
     struct problem_log problems;
     uint64_t problems_at, problems_last; /* the next and the last comparison */
     bool ending;

@@ -54,8 +54,6 @@ static void list_problems(struct daemon *daemon, uint64_t now, struct problems *
         cabling_list_problems(&daemon->config->plan, sm_subnet(daemon->sm), problems);
     if (sm_state(daemon->sm) == SM_MASTER)
         perf_list_problems(daemon->perf, sm_subnet(daemon->sm), problems);
-    if (sm_state(daemon->sm) == SM_MASTER && daemon->refused)
-        problems_add(problems, PROBLEM_NO_ROUTES, "", "%s", daemon->refusal.message);
     list_files(daemon, problems);
 }
 

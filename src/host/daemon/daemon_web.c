@@ -5,6 +5,7 @@
  * nodes and links are shown when the manager is idle, or after some seconds: to describe a large
  * subnet takes longer than a tick. The thread of the HTTP server sends. */
 #include "host/daemon/daemon_web.h"
+#include "host/manager_view/machine_control.h"
 
 #include "base/time.h"
 #include "host/daemon/subnet_members.h"
@@ -69,16 +70,6 @@ static void publish(void *context)
     web->next_tick = end + (pause > TICK_NS ? pause : TICK_NS);
 }
 
-uint64_t daemon_web_step(struct daemon *daemon, uint64_t now)
-{
-    struct daemon_web *web = daemon->web;
-    if (!web || !http_stream_subscribers(web->publisher.stream))
-        return TIME_NEVER;
-    if (now >= web->next_tick)
-        publish(web);
-    return web->next_tick;
-}
-
 /* ---- what happens ---- */
 
 void daemon_web_event(struct daemon *daemon, const char *kind, const char *text)
@@ -105,7 +96,7 @@ static const uint8_t *table_of(const void *context, uint32_t row, unsigned *top)
 }
 
 /* Keeps the tables that are now in all switches. */
-static void keep_tables(struct daemon_web *web)
+static void keep_tables(struct daemon_web *web, const char *cause, bool if_changed)
 {
     const struct subnet *subnet = sm_subnet(web->daemon->sm);
     uint32_t known = web->versions.switches.count
@@ -118,9 +109,36 @@ static void keep_tables(struct daemon_web *web)
     const struct api_version about = {
         .t_ns = daemon_web_now(web),
         .engine = paths.routes ? paths.routes->engine : web->daemon->config->sm.engine->name,
-        .cause = (char *)(uintptr_t)change_history_last_cause(&web->changes),
+        .cause = (char *)(uintptr_t)cause,
+        .if_changed = if_changed,
     };
     api_versions_add(&web->versions, &about, table_of, subnet);
+}
+
+/* A move of a virtual machine changes entries without a change of the subnet. */
+static void note_machines(struct daemon_web *web)
+{
+    const struct vswitch *machines = web->daemon->machines;
+    const struct vswitch_result *last = machines ? vswitch_last_result(machines) : NULL;
+    struct text cause = {0};
+    if (!last || last->ended_ns <= web->machines_seen)
+        return;
+    web->machines_seen = last->ended_ns;
+    machine_control_put_cause(machines, last, &cause);
+    keep_tables(web, cause.data, true);
+    text_release(&cause);
+}
+
+uint64_t daemon_web_step(struct daemon *daemon, uint64_t now)
+{
+    struct daemon_web *web = daemon->web;
+    if (web)
+        note_machines(web);
+    if (!web || !http_stream_subscribers(web->publisher.stream))
+        return TIME_NEVER;
+    if (now >= web->next_tick)
+        publish(web);
+    return web->next_tick;
 }
 
 void daemon_web_note(struct daemon *daemon, const struct sm_event *event)
@@ -134,7 +152,7 @@ void daemon_web_note(struct daemon *daemon, const struct sm_event *event)
         change_history_begin(&web->changes, daemon_web_now(web), event->text, &costs);
     } else if (event->kind == SM_EVENT_UP) {
         change_history_end(&web->changes, daemon_web_now(web), true, &costs);
-        keep_tables(web);
+        keep_tables(web, change_history_last_cause(&web->changes), false);
     } else if (event->kind == SM_EVENT_ERROR || event->kind == SM_EVENT_STATE) {
         struct sm_totals totals;
         sm_totals(daemon->sm, &totals);
@@ -233,9 +251,9 @@ static void get_comparison(void *context, const struct http_request *request,
     for (size_t i = 0; i < rows; i++)
         nodes[i] =
             web->view.rows ? daemon_web_node(web, web->versions.switches.items[i]) : TOPOLOGY_NONE;
-    if (!api_versions_compare(&web->versions, &web->view.topology, &web->view.links, nodes, a, b,
-                              &response->body))
-        api_refuse(response, 404, "no such version");
+    if (api_versions_compare(&web->versions, &web->view.topology, &web->view.links, nodes, a, b,
+                             &response->body, &err) < 0)
+        api_refuse(response, 404, err.message);
     mem_free(nodes);
 }
 

@@ -23,6 +23,7 @@ struct daemon_web {
     uint64_t failed_changes;      /* sm_totals(), when it was last read */
     struct change_costs costs;    /* gets, sets and blocks that were sent */
     struct api_versions versions; /* switches by row of the subnet */
+    uint64_t machines_seen;       /* end of the last request about a virtual machine */
 };
 
 /* Nanoseconds since the start: the time of the API. */

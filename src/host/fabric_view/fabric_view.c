@@ -46,7 +46,7 @@ static enum api_link_state link_state(const struct fabric *fabric, uint32_t port
     if (fabric_link_is_idle(fabric, port))
         return API_LINK_NOT_ACTIVE;
     if (!fabric_link_is_up(fabric, port))
-        return API_LINK_DOWN;
+        return fabric_link_is_training(fabric, port) ? API_LINK_TRAINING : API_LINK_DOWN;
     return port_is_active(fabric, port) && port_is_active(fabric, peer) ? API_LINK_ACTIVE
                                                                         : API_LINK_NOT_ACTIVE;
 }
@@ -64,7 +64,8 @@ static void read_fault(const struct fabric_view *view, const struct fabric_fault
         return;
     if (fault->kind == FABRIC_CABLE_CUT)
         tick->links[link] = API_LINK_CUT;
-    else if (tick->links[link] != API_LINK_DOWN && tick->links[link] != API_LINK_CUT)
+    else if (tick->links[link] != API_LINK_DOWN && tick->links[link] != API_LINK_TRAINING &&
+             tick->links[link] != API_LINK_CUT)
         tick->links[link] = fault->kind == FABRIC_SMP_LOSS ? API_LINK_LOSSY : API_LINK_ERRORS;
 }
 

@@ -111,6 +111,19 @@ static void print_json(const struct vswitch *machines, const struct vswitch_resu
     json_end_object(&json);
 }
 
+void machine_control_put_cause(const struct vswitch *machines, const struct vswitch_result *result,
+                               struct text *out)
+{
+    struct vswitch_vm machine;
+    bool named = vswitch_find_vm(machines, result->request.guid, &machine) && *machine.name;
+    text_printf(out, "vm %s ", verbs[result->request.verb]);
+    if (named)
+        text_puts(out, machine.name);
+    else
+        text_printf(out, "0x%016llx", (unsigned long long)result->request.guid);
+    text_printf(out, ": %s", result->text);
+}
+
 static int print_result(const struct vswitch *machines, const struct vswitch_result *result,
                         const struct reply *reply)
 {

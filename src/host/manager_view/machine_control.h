@@ -15,5 +15,8 @@
  * HYPERVISOR is a name or GUID, or "auto", which is the default. */
 int machine_control_answer(struct vswitch *machines, const struct sm *sm, uint64_t now,
                            const char *const *words, unsigned count, bool json, struct text *out);
+/* "vm migrate web1: at H2, LID 9, …", of a request that has ended. */
+void machine_control_put_cause(const struct vswitch *machines, const struct vswitch_result *result,
+                               struct text *out);
 
 #endif

@@ -35,4 +35,37 @@ claim 'only the user can read that file' for_the_user_only
 kill "$live"
 wait "$live"
 claim 'the file is removed at the end' removed
+
+# ask NET COMMAND: what weft ctl says to a session of NET; warnings of the session are in `warnings`
+ask() {
+    mkfifo url.pipe
+    XDG_RUNTIME_DIR="$PWD/runtime" "$weft" live "$1" --paused >url.pipe 2>warnings &
+    live=$!
+    read -r _ <url.pipe
+    XDG_RUNTIME_DIR="$PWD/runtime" "$weft" ctl "$2"
+    kill "$live"
+    wait "$live"
+    rm url.pipe
+}
+# managers NET: the names of their nodes
+managers() { ask "$1" managers | cut -d ' ' -f 1 | tr '\n' ' '; }
+
+"$weft" topo gen clos 2 2 2 vfs=2 >hypervisors
+two_hosts() { [ "$(managers hypervisors)" = 'H0 H3 ' ]; }
+claim 'managers are on physical adapters of two hosts' two_hosts
+
+cat >one-host <<'END'
+switchguid=0x10
+Switch 3 "S-10" # "leaf"
+[1] "H-20"[1]
+[2] "H-30"[1]
+caguid=0x20
+Ca 1 "H-20" # "node1 HCA-1"
+[1] "S-10"[1]
+caguid=0x30
+Ca 1 "H-30" # "node1 HCA-2"
+[1] "S-10"[2]
+END
+one_manager() { [ "$(managers one-host | wc -w)" = 1 ] && grep -q 'one manager only: no second host' warnings; }
+claim 'a network of one host gets one manager, and a warning' one_manager
 exit "$failed"

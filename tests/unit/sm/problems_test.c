@@ -54,6 +54,20 @@ static void flap(struct toy *toy, const char *name, unsigned port)
     toy_run(toy, TOY_S);
 }
 
+static void refused_routes_are_a_problem_of_the_manager_s_node(void **state)
+{
+    struct toy *toy = up_with_full_sweeps(state);
+    toy->refuse_jobs = true;
+    toy_link(toy, "S1", "S2");
+    toy_settle(toy);
+    assert_string_equal(problem_of(toy, PROBLEM_NO_ROUTES), "H1: the toy refuses");
+    assert_int_equal(count_problems(toy), 1);
+    toy->refuse_jobs = false;
+    sm_reroute(toy->sm, toy->now);
+    toy_settle(toy);
+    assert_int_equal(count_problems(toy), 0);
+}
+
 static void a_subnet_without_faults_has_no_problems(void **state)
 {
     struct toy *toy = up_with_full_sweeps(state);
@@ -506,6 +520,7 @@ int main(void)
         TOY_TEST(another_master_tries_an_isolated_port_again_but_not_one_disabled_by_hand),
         TOY_TEST(a_link_below_its_capability_is_listed),
         TOY_TEST(a_switch_that_refuses_its_table_is_listed),
+        TOY_TEST(refused_routes_are_a_problem_of_the_manager_s_node),
         TOY_TEST(a_second_master_is_listed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -53,6 +53,8 @@ static unsigned set_function(struct device *device, unsigned number, unsigned li
     wire_set(data, VIRTUAL_FUNCTION_LMC, lmc);
     wire_set(data, VIRTUAL_FUNCTION_PORT_GUID, guid);
     wire_set(data, VIRTUAL_FUNCTION_ATTACHED, attached);
+    if (attached)
+        memset(wire_bytes(data, VIRTUAL_FUNCTION_NAME), 'n', VSWITCH_NAME_BYTES);
     return set_through(&device->vswitch, 1, ATTRIBUTE_VIRTUAL_FUNCTION, number, data);
 }
 
@@ -62,6 +64,16 @@ static uint64_t function_field(struct device *device, unsigned number, enum wire
     assert_int_equal(get_through(&device->vswitch, 1, ATTRIBUTE_VIRTUAL_FUNCTION, number, data),
                      STATUS_OK);
     return wire_get(data, field);
+}
+
+/* All bytes of the name that a function reports. */
+static void check_name(struct device *device, unsigned number, char byte)
+{
+    uint8_t data[SMP_DATA_BYTES] = {0};
+    assert_int_equal(get_through(&device->vswitch, 1, ATTRIBUTE_VIRTUAL_FUNCTION, number, data),
+                     STATUS_OK);
+    for (unsigned i = 0; i < VSWITCH_NAME_BYTES; i++)
+        assert_int_equal(wire_bytes(data, VIRTUAL_FUNCTION_NAME)[i], byte);
 }
 
 static unsigned entry(struct device *device, unsigned lid)
@@ -119,6 +131,8 @@ static void one_set_configures_lid_and_guid_of_a_function(void **state)
     assert_int_equal(function_field(device, 2, VIRTUAL_FUNCTION_LID), 40);
     assert_int_equal(function_field(device, 2, VIRTUAL_FUNCTION_PORT_GUID), 0xABC);
     assert_int_equal(function_field(device, 2, VIRTUAL_FUNCTION_ATTACHED), 1);
+    check_name(device, 2, 'n');
+    check_name(device, 1, 0);
     assert_true(sma_needs_link(function));
     assert_true(sma_next_output(&device->vswitch, 0, &output));
     assert_int_equal(output.kind, SMA_FUNCTION);
@@ -130,6 +144,7 @@ static void one_set_configures_lid_and_guid_of_a_function(void **state)
     assert_int_equal(port_field(function, 1, PORT_INFO_LMC), 0);
     assert_int_equal(function->ports[1].guids[0], FUNCTION_GUIDS + 2);
     assert_int_equal(function_field(device, 2, VIRTUAL_FUNCTION_ATTACHED), 0);
+    check_name(device, 2, 0);
     assert_false(sma_needs_link(function));
     assert_true(sma_next_output(&device->vswitch, 0, &output));
     assert_int_equal(output.kind, SMA_FUNCTION);

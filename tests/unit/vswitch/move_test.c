@@ -61,14 +61,16 @@ static void each_step_sets_the_wanted_state_of_one_function(void **state)
     hypervisors_init(&subnet, false);
     hypervisors_populate(&subnet);
     uint32_t here = hypervisors_socket(&subnet, 0, 1), there = hypervisors_socket(&subnet, 1, 1);
-    const struct move move = {MACHINE,      .source = here, .target = there, .lid = 50,
-                              .before = 51, .left = 52,     .open = 53};
+    const struct move move = {MACHINE,   "web1",       .source = here, .target = there,
+                              .lid = 50, .before = 51, .left = 52,     .open = 53};
     assert_int_equal(move_begin(&move, &subnet, MOVE_OPEN), there);
     check_wanted(&subnet, there, 53, 0);
     assert_int_equal(move_begin(&move, &subnet, MOVE_ATTACH), there);
     check_wanted(&subnet, there, 50, MACHINE);
+    assert_string_equal(functions_at(&subnet, there)->wanted.name, "web1");
     assert_int_equal(move_begin(&move, &subnet, MOVE_DETACH), here);
     check_wanted(&subnet, here, 52, 0);
+    assert_string_equal(functions_at(&subnet, here)->wanted.name, "");
     assert_int_equal(move_begin(&move, &subnet, MOVE_UNDO), there);
     check_wanted(&subnet, there, 51, 0);
     functions_at(&subnet, there)->held = true;

@@ -247,6 +247,30 @@ static void a_cut_link_with_losses_is_cut(void **unused)
     end(world);
 }
 
+static enum api_link_state shown_state(const struct world *world, uint32_t port)
+{
+    return world->live.publisher.tick.links[world->live.watch.view.links.of_port[port]];
+}
+
+/* Both ends are on: the link is not down because of a node. */
+static void a_restored_link_trains_and_waits_for_the_manager(void **unused)
+{
+    (void)unused;
+    struct world *world = begin(tree);
+    const struct topology *topology = &live_session_setup(&world->live.session)->topology;
+    uint32_t port = topology_port_index(topology, topology_find(topology, "L0_0"), 3);
+    assert_int_equal(ask(world, LIVE_FABRIC, "link down L0_0 3", false), 0);
+    pass(world, 20 * TIME_MS);
+    assert_int_equal(ask(world, LIVE_FABRIC, "link up L0_0 3", false), 0);
+    assert_int_equal(shown_state(world, port), API_LINK_TRAINING);
+    pass(world, 11 * TIME_MS); /* option `training` */
+    live_refresh(&world->live);
+    assert_int_equal(shown_state(world, port), API_LINK_NOT_ACTIVE);
+    assert_int_equal(ask(world, LIVE_FABRIC, "switch down L0_0", false), 0);
+    assert_int_equal(shown_state(world, port), API_LINK_DOWN);
+    end(world);
+}
+
 static void machines_start_and_move(void **unused)
 {
     (void)unused;
@@ -258,12 +282,41 @@ static void machines_start_and_move(void **unused)
                 "vm migrate web1 to H2 minimal");
     pass(world, 20 * TIME_MS);
     assert_says(world, LIVE_MANAGER, "vm show web1", true, "\"hypervisor\":\"H2\"");
+    pass(world, TIME_S); /* the packets of the old entries drain */
+    assert_says(world, LIVE_MANAGER, "versions", false, "vm migrate web1: at H2");
+    /* The start changed no entry: the function had its LID. */
+    assert_int_equal(world->live.versions.all.items.count, 2);
+    assert_true(world->live.versions.all.items.items[1].changed > 0);
     assert_says(world, LIVE_MANAGER, "vm destroy web1", false, "vm stop web1");
     pass(world, 20 * TIME_MS);
     assert_int_equal(ask(world, LIVE_MANAGER, "vm list", true), 0);
     assert_string_equal(world->out.data, "[]\n");
     uint64_t hash = fabric_trace_hash(live_session_setup(&world->live.session)->fabric);
     assert_true(run_whole(exported(world)) == hash);
+    end(world);
+}
+
+static void a_new_master_knows_the_names_of_machines(void **unused)
+{
+    (void)unused;
+    struct world *world = begin("topology clos 2 2 2 vfs=2\nsm H0 priority 3\nsm H3\n"
+                                "run until settled\n");
+    static const char *const commands[] = {"vm create web1 on H1", "vm create web2 on H1",
+                                           "vm migrate web2 to H2"};
+    for (unsigned i = 0; i < 3; i++) {
+        assert_int_equal(ask(world, LIVE_MANAGER, commands[i], false), 0);
+        pass(world, 20 * TIME_MS);
+    }
+    assert_int_equal(ask(world, LIVE_MANAGER, "act kill sm H0", false), 0);
+    for (unsigned i = 0; i < 60; i++) {
+        pass(world, TIME_S);
+        assert_int_equal(ask(world, LIVE_MANAGER, "status", true), 0);
+        if (strstr(world->out.data, "\"state\":\"master\",\"settled\":true"))
+            break;
+    }
+    assert_says(world, LIVE_MANAGER, "managers", false, "H3                   master");
+    assert_says(world, LIVE_MANAGER, "vm list", true, "\"name\":\"web1\"");
+    assert_says(world, LIVE_MANAGER, "vm list", true, "\"name\":\"web2\"");
     end(world);
 }
 
@@ -280,6 +333,24 @@ static void a_deadlock_is_reported(void **unused)
     for (const char *at = world->out.data; (at = strstr(at, "\"vl\":")); at++)
         hops++;
     assert_int_equal(hops, 6);
+    end(world);
+}
+
+/* The page and both sockets list the same problems. */
+static void refused_routes_are_a_problem_at_the_manager(void **unused)
+{
+    (void)unused;
+    struct world *world = begin("topology ring 6 hosts=2\nset data_vls 1\n"
+                                "sm S0 engine minhop priority 1\nsm S3 engine minhop\n"
+                                "run until settled\n");
+    const char *page = world->live.publisher.tick.sections[API_PROBLEMS].data;
+    assert_non_null(strstr(page, "\"kind\":\"no routes\",\"place\":\"S0\""));
+    assert_null(strstr(page, "\"node\":null"));
+    for (unsigned at = 0; at < LIVE_SOCKETS; at++) {
+        assert_says(world, (enum live_socket)at, "problems", false, "no routes: S0: ");
+        assert_null(strchr(strchr(world->out.data, '\n') + 1, '\n'));
+    }
+    assert_says(world, LIVE_MANAGER, "status", false, "problems  1: see");
     end(world);
 }
 
@@ -346,8 +417,11 @@ int main(void)
         cmocka_unit_test(a_name_is_no_part_of_the_grammar),
         cmocka_unit_test(the_page_sees_an_action_at_once),
         cmocka_unit_test(a_cut_link_with_losses_is_cut),
+        cmocka_unit_test(a_restored_link_trains_and_waits_for_the_manager),
         cmocka_unit_test(machines_start_and_move),
+        cmocka_unit_test(a_new_master_knows_the_names_of_machines),
         cmocka_unit_test(a_deadlock_is_reported),
+        cmocka_unit_test(refused_routes_are_a_problem_at_the_manager),
         cmocka_unit_test(an_invalid_command_changes_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

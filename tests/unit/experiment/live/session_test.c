@@ -15,6 +15,7 @@
 #include "experiment/live/versions.h"
 #include "replay.h"
 
+#include <malloc.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -378,12 +379,12 @@ static void versions_show_what_moved(void **unused)
     versions_read(&world.versions, &world.watch);
     assert_int_equal(world.versions.all.items.count, 2);
     assert_true(world.versions.all.items.items[1].changed > 0);
-    assert_true(versions_compare(&world.versions, &world.watch, 1, 2, &text));
+    assert_int_equal(versions_compare(&world.versions, &world.watch, 1, 2, &text, NULL), 0);
     char wanted[64];
     snprintf(wanted, sizeof wanted, "\"entries\":%u,",
              (unsigned)world.versions.all.items.items[1].changed);
     assert_true(has(&text, wanted));
-    assert_false(versions_compare(&world.versions, &world.watch, 1, 3, &text));
+    assert_true(versions_compare(&world.versions, &world.watch, 1, 3, &text, NULL) < 0);
     text_release(&text);
     end(&world);
 }
@@ -423,6 +424,28 @@ static void links_of_idle_functions_are_not_down(void **unused)
     end(&world);
 }
 
+static size_t memory_in_use(void)
+{
+    struct mallinfo2 info = mallinfo2();
+    return info.uordblks + info.hblkhd;
+}
+
+/* Sanitizers replace the allocator, so that nothing is counted and nothing can fail. */
+static void an_action_costs_little_more_than_its_line(void **unused)
+{
+    (void)unused;
+    enum { REPEATED = 200, MOST = 2048 };
+    struct world world;
+    struct err err = {0};
+    begin(&world, scenarios[0], 1);
+    assert_int_equal(live_session_act(&world.session, "drop 1%", &err), 0);
+    size_t before = memory_in_use();
+    for (unsigned i = 0; i < REPEATED; i++)
+        assert_int_equal(live_session_act(&world.session, "drop 1%", &err), 0);
+    assert_true(memory_in_use() < before + (size_t)REPEATED * MOST);
+    end(&world);
+}
+
 /* Traffic names a machine that starts later than the export. */
 static void an_export_knows_machines_that_have_not_started(void **unused)
 {
@@ -451,6 +474,7 @@ static void an_export_knows_machines_that_have_not_started(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_action_costs_little_more_than_its_line),
         cmocka_unit_test(the_export_repeats_a_session),
         cmocka_unit_test(going_back_leads_to_the_same_state),
         cmocka_unit_test(settling_ends_before_the_first_packet),
