@@ -273,7 +273,7 @@ class Page {
 
     /** For the tests: the parts of the page. */
     parts() {
-        return { store: this.store, view: this.view, app: this.app };
+        return { store: this.store, view: this.view, app: this.app, hasDrawn: () => this.pending === null };
     }
 }
 

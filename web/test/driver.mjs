@@ -34,7 +34,7 @@ export class Driver {
     async settle() {
         const { seq } = await this.state();
         await until("the page has the last tick", () => this.page.evaluate(() => window.weft.store.tick.seq), shown => shown >= seq);
-        await until("the panels are drawn", () => this.page.evaluate(() => !window.weft.app.pending));
+        await until("the panels are drawn", () => this.page.evaluate(() => window.weft.hasDrawn()));
     }
 
     /** Lets the managers work, event by event, until something holds. */
