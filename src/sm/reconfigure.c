@@ -70,7 +70,7 @@ void reconfigure_list_problems(struct sm *sm, struct problems *problems)
     if (refusal)
         problems_add(problems, PROBLEM_NO_ROUTES,
                      subnet_node_name(&sm->subnet, port_at(sm, sm->subnet.own_port)->node).text,
-                     "%.200s", refusal->message);
+                     "%s", refusal->message);
 }
 
 void reconfigure_accept_topology(struct sm *sm)
