@@ -15,6 +15,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -59,11 +60,17 @@ struct live_arguments {
     bool settled, paused, open;
 };
 
+/* A signal may come just before poll(), or to another thread: poll() sees the descriptor. */
 static volatile sig_atomic_t caught;
+static int caught_event;
 
 static void catch_signal(int number)
 {
+    const uint64_t one = 1;
+    int before = errno;
     caught = number;
+    (void)!write(caught_event, &one, sizeof one);
+    errno = before;
 }
 
 static uint64_t clock_ns(void)
@@ -305,13 +312,13 @@ static void serve(struct live *live, bool open)
     if (open)
         open_page(&redirect, url);
     while (!caught && !live->stopped) {
-        int wait = live_step(live), fds[LIVE_DESCRIPTORS];
-        struct pollfd ready[LIVE_DESCRIPTORS];
-        live_descriptors(live, fds);
-        for (unsigned i = 0; i < LIVE_DESCRIPTORS; i++)
+        int wait = live_step(live), fds[LIVE_DESCRIPTORS + 1] = {caught_event};
+        struct pollfd ready[LIVE_DESCRIPTORS + 1];
+        live_descriptors(live, fds + 1);
+        for (unsigned i = 0; i <= LIVE_DESCRIPTORS; i++)
             ready[i] = (struct pollfd){.fd = fds[i], .events = POLLIN};
         if (wait && !live->stopped)
-            poll(ready, LIVE_DESCRIPTORS, wait);
+            poll(ready, LIVE_DESCRIPTORS + 1, wait);
     }
     remove_redirect_page(&redirect);
 }
@@ -367,6 +374,11 @@ static int run_live(int argc, char **argv)
     int status = parse_live_arguments(&arguments, argc, argv);
     if (status)
         return status;
+    caught_event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (caught_event < 0) {
+        err_set(&err, errno, "eventfd: %s", strerror(errno));
+        return command_error("live", &err);
+    }
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
     signal(SIGPIPE, SIG_IGN);

@@ -28,49 +28,19 @@ export function needBrowser() {
 /** How pictures are put together: without GL, which takes less time, or with GL in software, as a browser with a screen does. */
 export const WITHOUT_GL = ["--disable-gpu"], SOFTWARE_GL = ["--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"];
 
-const PATIENCE = 20000; /* ms until a page that Chromium does not open is asked for again */
-
-/** Chromium. Rarely it opens no page, without an error, and then no other one either: it is started again. */
-export class Browser {
-    static async open(drawing = WITHOUT_GL) {
-        const browser = new Browser();
-        browser.drawing = drawing;
-        await browser.launch();
-        return browser;
-    }
-
-    async launch() {
-        const { chromium } = await import("playwright-core");
-        this.server = await chromium.launch({
-            executablePath: PROGRAMS.find(existsSync),
-            headless: true,
-            args: ["--no-sandbox", "--disable-dev-shm-usage", ...this.drawing],
-        });
-    }
-
-    close() {
-        return this.server.close();
-    }
-
-    /** An empty page in a context of its own. */
-    async newPage(options) {
-        for (let attempt = 1; ; attempt++) {
-            const opening = this.server.newContext(options).then(context => context.newPage());
-            const late = new Promise(done => { const timer = setTimeout(done, PATIENCE); opening.finally(() => clearTimeout(timer)).catch(() => {}); });
-            const page = await Promise.race([opening, late]);
-            if (page) return page;
-            if (attempt === 3) throw new Error("Chromium opens no page");
-            console.log("# Chromium opens no page, and is started again");
-            opening.catch(() => {});
-            this.close().catch(() => {});
-            await this.launch();
-        }
-    }
+export async function openBrowser(drawing = WITHOUT_GL) {
+    const { chromium } = await import("playwright-core");
+    return chromium.launch({
+        executablePath: PROGRAMS.find(existsSync),
+        headless: true,
+        args: ["--no-sandbox", "--disable-dev-shm-usage", ...drawing],
+    });
 }
 
 /** Opens the page and waits until it shows the fabric. Errors of the page are collected in `page.failures`. */
 export async function openPage(browser, url, { width = 1400, height = 860, theme = "light" } = {}) {
-    const page = await browser.newPage({ viewport: { width, height }, colorScheme: theme, acceptDownloads: true });
+    const context = await browser.newContext({ viewport: { width, height }, colorScheme: theme, acceptDownloads: true });
+    const page = await context.newPage();
     page.setDefaultTimeout(120000);
     page.failures = [];
     page.on("pageerror", error => page.failures.push(String(error)));

@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { promisify } from "node:util";
-import { Browser, needBrowser, needPackages } from "./browser.mjs";
+import { needBrowser, needPackages, openBrowser } from "./browser.mjs";
 import { claim, finish, holds, same } from "./claims.mjs";
 import { extremes } from "./extremes.mjs";
 
@@ -23,15 +23,15 @@ needBrowser();
 needPackages("esbuild");
 const { build } = await import("esbuild");
 await mkdir(artefacts, { recursive: true });
-const folder = await mkdtemp(join(tmpdir(), "weft-report-")), browser = await Browser.open();
+const folder = await mkdtemp(join(tmpdir(), "weft-report-")), browser = await openBrowser();
 /** Exit status 1 is an answer of weft, 2 an error. */
 const run = (...words) => promisify(execFile)(weft, words, { cwd: folder }).catch(error => { if (error.code !== 1) throw error; });
 const write = (name, text) => writeFile(join(folder, name), text);
 
 /** Opens a file. Errors, refusals of the policy and requests for anything else are collected in `page.failures`. */
 async function open(name, { width = 1300, theme = "light", javaScriptEnabled = true } = {}) {
-    const page = await browser.newPage({ viewport: { width, height: 900 }, colorScheme: theme, javaScriptEnabled });
-    const url = pathToFileURL(join(folder, name)).href;
+    const context = await browser.newContext({ viewport: { width, height: 900 }, colorScheme: theme, javaScriptEnabled });
+    const page = await context.newPage(), url = pathToFileURL(join(folder, name)).href;
     page.failures = [];
     page.on("pageerror", error => page.failures.push(String(error)));
     page.on("console", message => page.failures.push(message.text()));

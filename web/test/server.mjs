@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { createInterface } from "node:readline";
 import { promisify } from "node:util";
-import { Browser, openPage } from "./browser.mjs";
+import { openBrowser, openPage } from "./browser.mjs";
 import { Driver } from "./driver.mjs";
 
 /** Returns the URL that weft prints, with its token, and a function that stops it. */
@@ -28,7 +28,7 @@ export class Workplace {
         place.artefacts = artefacts;
         if (artefacts) await mkdir(artefacts, { recursive: true });
         place.folder = await mkdtemp(join(tmpdir(), "weft-web-"));
-        place.browser = await Browser.open(drawing);
+        place.browser = await openBrowser(drawing);
         return place;
     }
 

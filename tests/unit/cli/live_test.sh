@@ -68,4 +68,41 @@ Ca 1 "H-30" # "node1 HCA-2"
 END
 one_manager() { [ "$(managers one-host | wc -w)" = 1 ] && grep -q 'one manager only: no second host' warnings; }
 claim 'a network of one host gets one manager, and a warning' one_manager
+
+# A signal that comes while virtual time passes is not lost when the session waits afterwards.
+ends_during_a_step() {
+    "$weft" topo gen fattree 324 >tree.net
+    mkfifo url.pipe
+    XDG_RUNTIME_DIR="$PWD/runtime" "$weft" live tree.net --paused >url.pipe 2>warnings &
+    live=$!
+    read -r url <url.pipe
+    rm url.pipe
+    (sleep 20 && kill -KILL "$live") 2>/dev/null &
+    limit=$!
+    python3 - "$live" "$url" <<'END'
+import os, signal, sys, threading, time, urllib.request
+origin, token = sys.argv[2].split("/#token=")
+
+def step():
+    request = urllib.request.Request(origin + "/api/v1/actions", b"do=step&ns=2000000000", {"X-Weft-Token": token})
+    try:
+        urllib.request.urlopen(request).read()
+    except OSError:
+        pass  # the session ends meanwhile
+
+def processor_time():
+    return int(open(f"/proc/{sys.argv[1]}/stat", encoding="utf-8").read().rsplit(")", 1)[1].split()[11])
+
+start = processor_time()
+threading.Thread(target=step, daemon=True).start()
+while processor_time() < start + 5:
+    time.sleep(0.005)
+os.kill(int(sys.argv[1]), signal.SIGTERM)
+END
+    wait "$live"
+    status=$?
+    kill "$limit" 2>/dev/null
+    [ "$status" -eq 0 ]
+}
+claim 'a signal during a step ends the session' ends_during_a_step
 exit "$failed"
