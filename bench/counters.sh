@@ -36,11 +36,12 @@ for ((i = 0; i < repeats; i++)); do
     wait_until 30 new_round "$before"
     top | jq .round_seconds
 done >rounds.out
+ports=$(top | jq .ports)
 interval never
 for ((i = 0; i < 2; i++)); do seconds on_running_weft ibqueryerrors --counters; done >peer.out
 ours=$(median <rounds.out) theirs=$(median <peer.out)
 printf '%s ports of %s hosts: weft sm %s s (median of %s rounds), ibqueryerrors %s s\n' \
-    "$(top | jq .ports)" "$hosts" "$ours" "$repeats" "$theirs"
+    "$ports" "$hosts" "$ours" "$repeats" "$theirs"
 awk -v a="$ours" -v b="$theirs" 'BEGIN { printf "ratio    %.1f\n", b / a }'
 
 # change COMMAND...: milliseconds of the change that it causes, by the log
