@@ -60,7 +60,7 @@ struct live_arguments {
     bool settled, paused, open;
 };
 
-/* A signal may come just before poll(), or to another thread: poll() sees the descriptor. */
+/* A signal may come between the test of `caught` and poll(), which sees the descriptor. */
 static volatile sig_atomic_t caught;
 static int caught_event;
 

@@ -55,9 +55,8 @@ static void add_version(struct versions *versions, const struct setup *setup, ui
                       ? setup->instances.items[manager]->config.sm.engine->name
                       : "",
         .cause = (char *)(uintptr_t)cause,
-        .if_changed = if_changed,
     };
-    api_versions_add(&versions->all, &about, table_of, setup->fabric);
+    api_versions_add(&versions->all, &about, if_changed, table_of, setup->fabric);
 }
 
 static void read_changes(struct versions *versions, const struct setup *setup)

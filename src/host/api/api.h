@@ -198,8 +198,7 @@ typedef const uint8_t *api_table_of(const void *context, uint32_t key, unsigned 
 
 enum { API_VERSIONS_MOST = 256 }; /* the newest are kept; fewer if they are large */
 struct api_version {
-    uint32_t id;     /* from 1 */
-    bool if_changed; /* not added if no entry differs from the version before */
+    uint32_t id; /* from 1 */
     uint64_t t_ns, manager;
     const char *engine; /* a constant */
     char *cause;
@@ -209,18 +208,18 @@ struct api_version {
 };
 
 /* Versions of the tables in the switches, one for each change that a manager finished and for each
- * request about a virtual machine that changed entries. The owner
- * adds switches with keys of its own, which become rows in this order. */
+ * request about a virtual machine that changed entries. The owner adds switches with keys of its
+ * own, which become rows in this order. */
 struct api_versions {
     VEC(struct api_version) items;
     VEC(uint32_t) switches; /* keys by row */
     uint32_t last_id;
 };
 void api_versions_release(struct api_versions *versions);
-/* Copies the present tables of all switches. `about` has time, manager, engine, cause and
- * `if_changed`. */
+/* Copies the present tables of all switches. `about` has time, manager, engine and cause.
+ * `if_changed`: only if an entry differs from the version before. */
 void api_versions_add(struct api_versions *versions, const struct api_version *about,
-                      api_table_of *table_of, const void *context);
+                      bool if_changed, api_table_of *table_of, const void *context);
 void api_versions_put(const struct api_versions *versions, const char *key, struct record *record);
 /* What moved. `nodes` are the nodes of the switches by row, or TOPOLOGY_NONE. -ENOENT: there is no
  * such version, or it is not kept any more. */

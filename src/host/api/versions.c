@@ -81,7 +81,7 @@ static uint64_t count_changed(const struct api_version *a, const struct api_vers
 }
 
 void api_versions_add(struct api_versions *versions, const struct api_version *about,
-                      api_table_of *table_of, const void *context)
+                      bool if_changed, api_table_of *table_of, const void *context)
 {
     struct api_version version = *about;
     version.changed = 0;
@@ -90,7 +90,7 @@ void api_versions_add(struct api_versions *versions, const struct api_version *a
         versions->items.count ? &versions->items.items[versions->items.count - 1] : NULL;
     for (size_t i = 0; i < version.rows && before; i++)
         version.changed += count_changed(before, &version, i);
-    if (about->if_changed && before && !version.changed) {
+    if (if_changed && before && !version.changed) {
         mem_free(version.ports);
         return;
     }

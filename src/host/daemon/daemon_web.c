@@ -5,10 +5,10 @@
  * nodes and links are shown when the manager is idle, or after some seconds: to describe a large
  * subnet takes longer than a tick. The thread of the HTTP server sends. */
 #include "host/daemon/daemon_web.h"
-#include "host/manager_view/machine_control.h"
 
 #include "base/time.h"
 #include "host/daemon/subnet_members.h"
+#include "host/manager_view/machine_control.h"
 
 enum { PAUSE_FACTOR = 20 };
 #define TICK_NS     (500 * NS_PER_MS)
@@ -110,9 +110,8 @@ static void keep_tables(struct daemon_web *web, const char *cause, bool if_chang
         .t_ns = daemon_web_now(web),
         .engine = paths.routes ? paths.routes->engine : web->daemon->config->sm.engine->name,
         .cause = (char *)(uintptr_t)cause,
-        .if_changed = if_changed,
     };
-    api_versions_add(&web->versions, &about, table_of, subnet);
+    api_versions_add(&web->versions, &about, if_changed, table_of, subnet);
 }
 
 /* A move of a virtual machine changes entries without a change of the subnet. */

@@ -23,8 +23,8 @@ static const uint8_t *table_of(const void *context, uint32_t key, unsigned *top)
 static void add(struct api_versions *versions, bool if_changed)
 {
     static char cause[] = "a test";
-    const struct api_version about = {.engine = "updn", .cause = cause, .if_changed = if_changed};
-    api_versions_add(versions, &about, table_of, NULL);
+    const struct api_version about = {.engine = "updn", .cause = cause};
+    api_versions_add(versions, &about, if_changed, table_of, NULL);
 }
 
 static void the_newest_versions_are_kept(void **unused)
