@@ -10,6 +10,8 @@
  * and at the end of the window the number of all of them. The adapter's port can be disabled for
  * traps that its own agent or programs sent (babbling_port_policy), but not for reports of key
  * violations, which another host can provoke. */
+#include "sm/admission.h"
+#include "sm/faults/faults.h"
 #include "sm/internal.h"
 #include "subnet/names.h"
 

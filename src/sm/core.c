@@ -2,7 +2,31 @@
  *
  * Every input ends in advance(): when discovery is complete, it advances the reconfiguration of a
  * master (reconfigure.c) or the copy of a standby (standby_copy.c). */
+#include "sm/admission.h"
+#include "sm/discovery/discovery.h"
+#include "sm/discovery/own_link.h"
+#include "sm/discovery/sweeps.h"
+#include "sm/discovery/traps.h"
+#include "sm/faults/faults.h"
+#include "sm/guard/peers.h"
+#include "sm/guard/port_keys.h"
+#include "sm/guard/recheck.h"
+#include "sm/guard/watch.h"
 #include "sm/internal.h"
+#include "sm/mastership/mastership.h"
+#include "sm/mastership/mastership_table.h"
+#include "sm/mastership/standby_copy.h"
+#include "sm/plan.h"
+#include "sm/reconfigure.h"
+#include "sm/tables/blocks.h"
+#include "sm/tables/distribute.h"
+#include "sm/tables/functions.h"
+#include "sm/tables/multicast.h"
+#include "sm/tables/partitions.h"
+#include "sm/tables/program.h"
+#include "sm/tables/qos.h"
+#include "sm/tables/reregister.h"
+#include "sm/transactions.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -91,7 +115,7 @@ static void release_outbox(struct sm *sm)
     vec_release(&sm->outbox->facts);
 }
 
-static SM_PART(outbox, NULL, release_outbox, NULL);
+SM_PART(outbox, NULL, release_outbox, NULL);
 
 static void add_event(struct sm *sm, struct sm_event event, const char *format, va_list arguments)
 {
@@ -153,13 +177,9 @@ static bool is_waiting(size_t *count, size_t *taken)
 /* ---- creation and release ---- */
 
 static const struct sm_part *const parts[] = {
-    &outbox_part,      &transactions_part, &mastership_part, &peers_part,
-    &port_keys_part,   &watch_part,        &recheck_part,    &discovery_part,
-    &reads_part,       &faults_part,       &sweeps_part,     &report_part,
-    &admission_part,   &lids_part,         &plan_part,       &distribution_part,
-    &program_part,     &port_writer_part,  &reregister_part, &partitioning_part,
-    &service_part,     &quiesce_part,      &multicast_part,  &standby_copy_part,
-    &reconfigure_part,
+#define PART(name) &name##_part,
+#include "sm/parts.def"
+#undef PART
 };
 enum { PART_COUNT = sizeof parts / sizeof *parts };
 

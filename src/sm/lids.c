@@ -7,7 +7,11 @@
  * of topology/lid_order.h, which weft route uses too. With reassign_lids, all ports do when a
  * manager starts, unless it replaces another master. With the policy of the papers, a port gets
  * its LID when it is discovered. */
+#include "sm/lids.h"
+#include "sm/discovery/discovery.h"
 #include "sm/internal.h"
+#include "sm/plan.h"
+#include "sm/tables/functions.h"
 #include "topology/lid_order.h"
 #include "vswitch/model/addresses.h"
 

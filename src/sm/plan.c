@@ -3,9 +3,17 @@
  * A job contains a snapshot of the subnet and of the tables in the switches. The host runs it, in
  * another thread if it has one, and returns it. Obsolete jobs are discarded. The job also plans the
  * order of updates; distribute.c makes its tables wanted. */
+#include "sm/plan.h"
 #include "routing/check/verify.h"
 #include "routing/search/roots.h"
+#include "sm/discovery/discovery.h"
 #include "sm/internal.h"
+#include "sm/reconfigure.h"
+#include "sm/repair_job.h"
+#include "sm/tables/multicast.h"
+#include "sm/tables/qos.h"
+#include "sm/tables/quiesce.h"
+#include "sm/transactions.h"
 #include "subnet/names.h"
 
 #include "base/bitset.h"

@@ -13,7 +13,21 @@
  * LIDs, port settings, partitions, service levels and multicast do not wait for routes: they are
  * planned and written in every phase (plan_services(), program.c, blocks.c). */
 #include "sm/reconfigure.h"
+#include "sm/discovery/discovery.h"
 #include "sm/internal.h"
+#include "sm/lids.h"
+#include "sm/mastership/mastership_table.h"
+#include "sm/mastership/standby_copy.h"
+#include "sm/plan.h"
+#include "sm/report.h"
+#include "sm/tables/blocks.h"
+#include "sm/tables/distribute.h"
+#include "sm/tables/multicast.h"
+#include "sm/tables/partitions.h"
+#include "sm/tables/program.h"
+#include "sm/tables/qos.h"
+#include "sm/tables/quiesce.h"
+#include "sm/transactions.h"
 #include "subnet/names.h"
 
 #include <stdarg.h>

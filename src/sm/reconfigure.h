@@ -83,4 +83,7 @@ void reconfigure_list_problems(struct sm *sm, struct problems *problems);
 /* The tables in force already include the last change of the topology (virtual machines). */
 void reconfigure_accept_topology(struct sm *sm);
 
+/* Plans tables other than routes and multicast; after every input. */
+void plan_services(struct sm *sm);
+
 #endif

@@ -12,8 +12,11 @@
  *
  * Repairs degrade balance. If the load of a link exceeds that at the last computation too much, all
  * tables are computed at the next sweep, unless writing them would stop traffic. */
+#include "sm/repair_job.h"
 #include "routing/check/verify.h"
 #include "sm/internal.h"
+#include "sm/plan.h"
+#include "sm/reconfigure.h"
 
 #include "base/bitset.h"
 #include "base/text.h"

@@ -1,5 +1,15 @@
 /* Log lines about a change: its cause, nodes that appeared or vanished, durations and costs. */
+#include "sm/report.h"
+#include "sm/discovery/discovery.h"
+#include "sm/faults/faults.h"
 #include "sm/internal.h"
+#include "sm/mastership/mastership_table.h"
+#include "sm/reconfigure.h"
+#include "sm/tables/distribute.h"
+#include "sm/tables/program.h"
+#include "sm/tables/program_ports.h"
+#include "sm/tables/quiesce.h"
+#include "sm/transactions.h"
 #include "subnet/names.h"
 
 #include <stdarg.h>

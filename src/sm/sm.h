@@ -5,34 +5,8 @@
  * The same object runs on a simulated fabric, on ibsim and on hardware. All times are nanoseconds,
  * as in `subnet`, `sa` and `vswitch` (base/time.h).
  *
- *   core.c            creation, input and output, the order in which parts run
- *   transactions.c    a bounded window of outstanding SMPs, time-outs, retries
- *   mastership.c      SMInfo, polls, handover; mastership_table.c has the state machine
- *   discovery.c       nodes and links (discovery.h lists its files)
- *   change_detection.c          sweeps and traps
- *   guard/            peers, M_Keys of ports, settings that others changed
- *   admission.c       budgets of traps and of requests from other ports
- *   reconfigure.c     the phases from a change to tables in force, as one table
- *   report.c          log lines and figures of a change
- *   lids.c            assignment of LIDs
- *   plan.c            the job that computes tables
- *   repair_job.c      a job that changes as few entries as possible
- *   distribute.c      the order in which tables are written
- *   quiesce.c         stops sources while tables without a safe order are written
- *   program.c         writes SwitchInfo and forwarding tables that differ from the wanted ones
- *   program_ports.c   writes PortInfo that differs
- *   random_table.c    writes tables of switches without linear ones
- *   reregister.c      requests clients to register again
- *   functions.c       reads and writes virtual functions of vSwitches
- *   vm_tables.c       changes entries of tables in force for virtual machines
- *   blocks.c          writes partition, SL to VL, arbitration and multicast tables
- *   partitions.c      plans partition tables
- *   qos.c             plans SL to VL and arbitration tables
- *   multicast.c       plans multicast tables
- *   standby_copy.c    a standby's copy of the subnet, takeover with it, and its audit
- *   policy.h          decisions that are not configurable
- *
- * The state of each part is private to its file; internal.h has the interfaces between them. */
+ * README.md lists the parts. The state of each is private to its file; internal.h has what all of
+ * them see. */
 #ifndef WEFT_SM_SM_H
 #define WEFT_SM_SM_H
 

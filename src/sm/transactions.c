@@ -10,8 +10,14 @@
  * can send an answer, and nothing shows that an answer by a directed route comes from the port that
  * was asked. So the IDs are pseudo-random, with a key that no other process knows: a host that sees
  * the IDs of requests to its own port cannot guess those of others. */
+#include "sm/transactions.h"
 #include "base/sha256.h"
+#include "sm/faults/faults.h"
+#include "sm/guard/peers.h"
+#include "sm/guard/port_keys.h"
 #include "sm/internal.h"
+#include "sm/mastership/standby_copy.h"
+#include "sm/reconfigure.h"
 
 #include <string.h>
 
@@ -178,14 +184,14 @@ static bool build_mad(struct sm *sm, const struct request *request, struct sm_me
     memset(mad, 0, MAD_BYTES);
     int hops = 0;
     if (request->target != SUBNET_NONE) {
-        hops = subnet_route(&sm->subnet, request->target, mad + 128);
+        hops = subnet_route(&sm->subnet, request->target, wire_bytes(mad, SMP_INITIAL_PATH));
         if (hops < 0)
             return false;
     }
     if (request->through != SUBNET_NONE) {
         if (hops >= SMP_MAX_HOPS)
             return false;
-        mad[128 + ++hops] = port_at(sm, request->through)->number;
+        wire_bytes(mad, SMP_INITIAL_PATH)[++hops] = port_at(sm, request->through)->number;
     }
     wire_set(mad, MAD_BASE_VERSION, 1);
     wire_set(mad, MAD_CLASS, CLASS_SUBN_DIRECTED);

@@ -3,7 +3,7 @@
  * The GUID table of a port has blocks of eight places. Place 0 of block 0 is the port's own GUID. A
  * client fills other places through the SA (15.2.5.18), for example for the virtual functions of an
  * adapter, which share its port and its LID. The SA changes the GUIDs here; alias_plan_update()
- * makes them wanted of the ports, and sm/blocks.c writes them.
+ * makes them wanted of the ports, and sm/tables/blocks.c writes them.
  *
  * A block that lost all GUIDs stays, because a text of changes lists it (sa/persist.c). */
 #ifndef WEFT_SUBNET_ALIAS_GUIDS_H

@@ -3,9 +3,9 @@
  *
  * Planning code sets the wanted content of a block with blocks_want(); blocks_set_actual() sets the
  * actual content that an agent has confirmed. Each block whose contents differ is in a queue, from
- * which sm/blocks.c writes it to the fabric. A block without wanted content is neither read nor
- * written. Equal contents are stored once: a large fabric has millions of maps, but few different
- * ones. */
+ * which sm/tables/blocks.c writes it to the fabric. A block without wanted content is neither read
+ * nor written. Equal contents are stored once: a large fabric has millions of maps, but few
+ * different ones. */
 #ifndef WEFT_SUBNET_BLOCKS_H
 #define WEFT_SUBNET_BLOCKS_H
 

@@ -7,7 +7,7 @@
  *
  * The known state is the last answer of the vSwitch (functions_update_known()). The wanted state
  * follows from the LID assigned to the function's port or, while a request about a virtual machine
- * (VM) holds the function, from that request (functions_want()). Only sm/functions.c writes
+ * (VM) holds the function, from that request (functions_want()). Only sm/tables/functions.c writes
  * differences to the fabric.
  *
  * The GUID of its port identifies a VM; the VM is attached to the function that reports this GUID.

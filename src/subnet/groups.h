@@ -1,7 +1,7 @@
 /* Multicast groups and their members.
  *
- * The SA changes them when hosts join and leave. sm/multicast.c computes trees from them; changes
- * increment `generation`. Each group has its own MLID. */
+ * The SA changes them when hosts join and leave. sm/tables/multicast.c computes trees from them;
+ * changes increment `generation`. Each group has its own MLID. */
 #ifndef WEFT_SUBNET_GROUPS_H
 #define WEFT_SUBNET_GROUPS_H
 

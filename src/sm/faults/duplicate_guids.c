@@ -1,6 +1,13 @@
 /* Nodes with the GUID of another node. The second one is left out; while GUIDs are in doubt, all
  * links are verified, and if nodes were confused, discovery starts from scratch. */
+#include "sm/discovery/discovery.h"
 #include "sm/faults/faults.h"
+#include "sm/faults/recorded.h"
+#include "sm/guard/recheck.h"
+#include "sm/internal.h"
+#include "sm/mastership/mastership_table.h"
+#include "sm/report.h"
+#include "sm/transactions.h"
 
 void faults_forget_claims(struct sm *sm)
 {

@@ -1,73 +1,38 @@
-/* What the files of this folder share: the recorded faults of nodes, ports and links.
- *
- *   timeouts.c         nodes that do not answer; suspected links
- *   links.c            links that flap, count errors or run slowly; isolation of them
- *   duplicate_guids.c  nodes with the GUID of another node
- *   list.c             the faults that are present, as problems
- *
- * A fault must not delay the rest of the subnet or flood the log. */
+/* Faults of nodes, ports and links, for the other parts: nodes that do not answer, links that flap,
+ * count errors or run slowly, duplicate GUIDs. recorded.h lists the files. */
 #ifndef WEFT_SM_FAULTS_FAULTS_H
 #define WEFT_SM_FAULTS_FAULTS_H
 
-#include "sm/discovery.h"
-#include "subnet/names.h"
+#include "sm/sm.h"
 
-/* Losses and errors of a link are counted for this long. */
-enum { HISTORY_MIN = 10 };
-
-/* Events of the last HISTORY_MIN minutes, approximately: the count starts again when the first one
- * is older. */
-struct history {
-    uint64_t since, last;
-    uint32_t count;
-};
-
-struct port_faults {
-    bool slow;                /* runs below the width or speed of both ends; logged */
-    uint64_t suspected_until; /* it is not read again for a suspicion before */
-    uint8_t timeouts;         /* of a port of the manager's own adapter */
-    uint8_t flaps;            /* since `flaps_since` */
-    uint64_t flaps_since, damped_until;
-    bool down_at_peer; /* the port at the other end was down; this one was not read since */
-    bool loss_seen;    /* the port at the other end has shown the last loss of the link */
-    bool return_seen;  /* the same for its return */
-    struct history losses, errors; /* of the link; kept at the lower of its two ports */
-    struct sm_link_errors error;   /* of the link, the last ones */
-    uint64_t disabled_until;       /* this port; TIME_NEVER: by hand; 0: not disabled */
-    struct history spared;         /* it was not isolated, and this was logged */
-    uint64_t enabled_at;           /* the last time that the manager enabled it */
-    uint64_t excluded;             /* duplicate GUID of the node behind it; logged; 0: none */
-    uint32_t claimant;             /* another port with the same node behind it; 0: none */
-};
-
-struct node_faults {
-    uint8_t timeouts;       /* since the last change ended */
-    uint64_t ignored_until; /* discovery ignores the node */
-};
-
-struct faults {
-    unsigned doubtful_sweeps;      /* that verify links: see faults_verify_links() */
-    unsigned shared;               /* reports of shared GUIDs since the last sweep or restart */
-    unsigned restarts;             /* because of them, in a row */
-    uint64_t restart_at;           /* TIME_NEVER: none is scheduled */
-    VEC(struct port_faults) ports; /* by port of the subnet */
-    VEC(struct node_faults) nodes; /* by node */
-};
-
-struct port_faults *faults_at(struct sm *sm, uint32_t port);
-struct node_faults *faults_of(struct sm *sm, uint32_t node);
-bool history_is_recent(const struct history *history, uint64_t now);
-
-/* links.c */
-bool faults_is_disabled(const struct subnet_port *port);
-/* Whether a link runs below the width or speed of both ends, unless the configuration limits those;
- * `text`: "1X SDR; both ends support 4X HDR". */
-bool faults_is_slow(const struct sm *sm, uint32_t port, char text[64]);
-/* "L3 port 2 counted 160 symbol errors in 10 s (limit: 60 a minute)" */
-struct subnet_name faults_describe_errors(const struct sm *sm, const struct sm_link_errors *errors);
-
-/* duplicate_guids.c */
-/* The place of the node with this GUID that is in the subnet: "host7 port 1 <-> leaf2 port 5". */
-struct subnet_name faults_place_of_guid(const struct sm *sm, uint64_t guid);
+void discovery_lost_contact(struct sm *sm, uint32_t end_port);
+void discovery_suspect(struct sm *sm, uint32_t end_port, uint32_t through);
+/* A port reported trap 129, 130 or 131. */
+void faults_note_errors(struct sm *sm, uint32_t port, unsigned trap);
+void faults_isolate_babbling(struct sm *sm, uint32_t port); /* an adapter's, if so configured */
+void faults_guid_changed(struct sm *sm, uint32_t node, uint64_t guid);
+void faults_retry_disabled(struct sm *sm); /* enables ports whose time is over */
+void faults_list_problems(struct sm *sm, struct problems *problems);
+bool faults_doubt_links(const struct sm *sm); /* nodes with the same GUID may be mixed up */
+uint64_t faults_restart_deadline(const struct sm *sm);
+bool faults_take_restart(struct sm *sm); /* discovery is to start from scratch now */
+void faults_verify_links(struct sm *sm); /* in a sweep, if GUIDs are in doubt */
+bool faults_probe_links(struct sm *sm);  /* the same, between sweeps; false: no doubt */
+void faults_change_ended(struct sm *sm); /* all nodes that are present have answered */
+bool faults_is_ignored(struct sm *sm, uint32_t node); /* it does not answer some requests */
+bool faults_has_excluded(struct sm *sm, uint32_t port, uint64_t guid); /* the node behind it */
+bool faults_is_damped(struct sm *sm, uint32_t port);                   /* it flaps */
+void faults_port_answered(struct sm *sm, uint32_t port);
+bool faults_report_link(struct sm *sm, uint32_t port, bool down); /* it went down */
+void faults_report_return(struct sm *sm, uint32_t port);          /* it is up */
+void faults_forget_loss(struct sm *sm, uint32_t port);            /* its link was not lost */
+void faults_port_read(struct sm *sm, uint32_t port);              /* its PortInfo has arrived */
+void faults_note_flap(struct sm *sm, uint32_t port, uint32_t peer);
+void discovery_suspect_switch(struct sm *sm, uint32_t node);
+void faults_forget_claims(struct sm *sm); /* discovery restarts */
+void faults_exclude(struct sm *sm, uint32_t through, uint64_t guid);
+bool faults_check_claim(struct sm *sm, uint32_t through, uint32_t far);
+void faults_resolve_claim(struct sm *sm, uint32_t port);
+void faults_link_found(struct sm *sm, uint32_t through);
 
 #endif

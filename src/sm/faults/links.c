@@ -1,6 +1,13 @@
 /* Links that go down often, report errors or run slowly. The manager damps a link that flaps, and
  * disables links for a while if the configuration says so. */
 #include "sm/faults/faults.h"
+#include "sm/faults/recorded.h"
+#include "sm/internal.h"
+#include "sm/mastership/mastership_table.h"
+#include "sm/plan.h"
+#include "sm/reconfigure.h"
+#include "sm/report.h"
+#include "sm/tables/program_ports.h"
 #include "wire/link_rate.h"
 
 #include <errno.h>

@@ -2,6 +2,8 @@
  * do not answer, duplicate GUIDs. */
 #include "base/text.h"
 #include "sm/faults/faults.h"
+#include "sm/faults/recorded.h"
+#include "sm/internal.h"
 #include "subnet/absent.h"
 
 #include <stdio.h>

@@ -1,5 +1,12 @@
 /* Nodes that do not answer, and the links on the path to them, which are read at once. */
+#include "sm/discovery/discovery.h"
 #include "sm/faults/faults.h"
+#include "sm/faults/recorded.h"
+#include "sm/internal.h"
+#include "sm/mastership/mastership.h"
+#include "sm/mastership/mastership_table.h"
+#include "sm/reconfigure.h"
+#include "sm/report.h"
 
 static void release_faults(struct sm *sm)
 {

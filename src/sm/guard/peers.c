@@ -5,7 +5,11 @@
  * master, nor handed over to, nor counted as a second master. It is logged once. A Set(SMInfo) is
  * obeyed only if its sender has the SM_Key and the state from which the specification (14.4.1) lets
  * it send that Set; mastership_table.c has further conditions. */
+#include "sm/guard/peers.h"
+#include "sm/admission.h"
 #include "sm/internal.h"
+#include "sm/mastership/mastership_table.h"
+#include "sm/transactions.h"
 #include "subnet/names.h"
 #include "subnet/trust.h"
 

@@ -12,7 +12,10 @@
  * A port that gets an SMP without its key sends trap 256. The notice names the sender by its LID,
  * or by the return path if the SMP had a directed route. The manager then reads the port with its
  * key, which stops the lease. */
+#include "sm/guard/port_keys.h"
+#include "sm/discovery/discovery.h"
 #include "sm/internal.h"
+#include "sm/transactions.h"
 #include "subnet/names.h"
 #include "subnet/trust.h"
 

@@ -5,7 +5,13 @@
  * soon as there is an answer, discovery reads the port again. Discovery does not wait for these
  * requests. While GUIDs are in doubt, all links are verified as often. A node with a duplicate GUID
  * answers, too; it is read again when its GUID changes. */
-#include "sm/discovery.h"
+#include "sm/guard/recheck.h"
+#include "sm/discovery/discovery.h"
+#include "sm/faults/faults.h"
+#include "sm/internal.h"
+#include "sm/mastership/mastership_table.h"
+#include "sm/tables/program_ports.h"
+#include "sm/transactions.h"
 
 #include <string.h>
 

@@ -7,7 +7,13 @@
  * the M_Key: it also stops a lease that a violation has started. If MasterSMLID differs, there may
  * be another master, behind a link that this manager does not know: a full sweep looks for it. The
  * port of a manager that started or ended is read again, too. */
+#include "sm/guard/watch.h"
+#include "sm/discovery/discovery.h"
+#include "sm/discovery/sweeps.h"
 #include "sm/internal.h"
+#include "sm/mastership/mastership_table.h"
+#include "sm/reconfigure.h"
+#include "sm/transactions.h"
 #include "subnet/names.h"
 
 struct watch {

@@ -1,11 +1,11 @@
 /* Exhaustive search over the states of two and three managers.
  *
- * The search drives the table and the core of src/sm/mastership_table.c; messages and time are
- * modelled. Faults (lost, delayed and repeated messages, stopped and restarted processes, mute
- * agents, cut links) can only leave the managers in some combination of states of their cores. So
- * the search starts from every combination, whether or not faults can really lead there, and lets
- * the managers run without further faults. It does so for every set of managers that are alive and
- * connected; the others do not answer.
+ * The search drives the table and the core of src/sm/mastership/mastership_table.c; messages and
+ * time are modelled. Faults (lost, delayed and repeated messages, stopped and restarted processes,
+ * mute agents, cut links) can only leave the managers in some combination of states of their cores.
+ * So the search starts from every combination, whether or not faults can really lead there, and
+ * lets the managers run without further faults. It does so for every set of managers that are alive
+ * and connected; the others do not answer.
  *
  * Time passes in rounds, of a poll interval each. In a round every manager acts once: a discovering
  * manager queries one other manager or completes its discovery, a standby polls, a master sweeps.
@@ -14,7 +14,7 @@
  * highest rank is master and all others are its standbys, and nothing leaves that state. */
 #include "toy.h"
 
-#include "sm/mastership_table.h"
+#include "sm/mastership/mastership_table.h"
 
 #include <assert.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* Invariants of the transition table of mastership. */
 #include "toy.h"
 
-#include "sm/mastership_table.h"
+#include "sm/mastership/mastership_table.h"
 
 enum { FACTS = 1 << 5 };
 

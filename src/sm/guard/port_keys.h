@@ -1,0 +1,19 @@
+/* M_Keys of ports, and violations of them. */
+#ifndef WEFT_SM_GUARD_PORT_KEYS_H
+#define WEFT_SM_GUARD_PORT_KEYS_H
+
+#include "sm/sm.h"
+#include "sm/transactions.h"
+
+uint64_t port_keys_of(const struct sm *sm, uint32_t end_port); /* the wanted M_Key */
+uint64_t port_keys_for_request(const struct sm *sm, const struct request *request);
+/* Of the port that is or was behind this one. */
+uint64_t port_keys_behind(const struct sm *sm, uint32_t port);
+void port_keys_learn_link(struct sm *sm, uint32_t port);
+/* The sender of the SMP that trap 256 of this port reports; SUBNET_NONE: unknown. */
+uint32_t port_keys_offender(const struct sm *sm, uint32_t reporter, const uint8_t *details);
+/* A port reports an SMP without its key (trap 256). */
+void port_keys_violated(struct sm *sm, uint32_t reporter, const uint8_t *details);
+void port_keys_list_problems(struct sm *sm, struct problems *problems);
+
+#endif

@@ -1,0 +1,12 @@
+/* Requests to nodes that do not answer. */
+#ifndef WEFT_SM_GUARD_RECHECK_H
+#define WEFT_SM_GUARD_RECHECK_H
+
+#include "sm/sm.h"
+
+uint64_t recheck_deadline(const struct sm *sm);
+void recheck_schedule(struct sm *sm); /* a port is avoided, or GUIDs are in doubt */
+void recheck_resume(struct sm *sm);   /* a manager becomes master */
+void recheck_expire(struct sm *sm);
+
+#endif

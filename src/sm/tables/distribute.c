@@ -1,0 +1,455 @@
+/* Distribution: the order in which new tables are written (paper 002; routing/update/make_plan.h).
+ *
+ * Modes:
+ *
+ *   ordered  Traffic continues. The waves of the plan are written one after the other; each is
+ *            acknowledged before the next, with a drain where the plan has one. While entries
+ *            without a safe order are written, sources are stopped (quiesce.c). Where that is
+ *            impossible, these entries drop packets first, which loses traffic to their LIDs.
+ *   static   Traffic is stopped at every switch port, all tables are written, traffic is started.
+ *            This relies on agents that accept Set(PortState = Init).
+ *   naive    All tables are written at once, as other managers do: safe only without traffic.
+ *
+ * If the switches have no tables yet, ordered mode writes all tables at once, too.
+ *
+ * program.c writes the difference between `wanted` and `actual`; this file decides when an entry
+ * becomes wanted. The transition table is in reconfigure.c; the actions of its phases from WAVES to
+ * START are here. */
+#include "sm/tables/distribute.h"
+#include "sm/discovery/discovery.h"
+#include "sm/internal.h"
+#include "sm/plan.h"
+#include "sm/reconfigure.h"
+#include "sm/tables/blocks.h"
+#include "sm/tables/program.h"
+#include "sm/tables/program_ports.h"
+#include "sm/tables/qos.h"
+#include "sm/tables/quiesce.h"
+#include "sm/transactions.h"
+
+#include <string.h>
+
+static request_outcome state_ended, state_set, state_refused;
+static const struct request_kind set_port_state = {
+    .attribute = ATTRIBUTE_PORT_INFO,
+    .writes = true,
+    .ended = state_ended,
+    .answered = state_set,
+    .refused = state_refused,
+    .loses_contact = true,
+};
+
+struct distribution {
+    uint32_t wave;               /* the next wave */
+    uint32_t job;                /* lower half of the job's number; 0: none */
+    uint32_t pending;            /* Sets of port states under way */
+    uint64_t resume_at;          /* end of a drain */
+    uint64_t drains, drained_ns; /* number and time of all drains since the manager started */
+    bool drained;                /* a drain has begun since the last Set was confirmed */
+    bool levels_in_use;          /* sources use the plan's first service levels */
+    bool quiesced_early;         /* sources were stopped before the first wave: old tables drain */
+    bool told_refusal; /* logged since the manager started: an agent refuses a port state */
+};
+
+SM_PART(distribution, distribute_reset, NULL, NULL);
+
+static struct subnet_tables *tables_of(struct sm *sm, uint32_t at)
+{
+    assert(at < plan_current(sm)->nodes.count);
+    return node_at(sm, plan_current(sm)->nodes.items[at])->tables;
+}
+
+static void want_port(struct subnet_tables *tables, unsigned lid, uint8_t port)
+{
+    tables->wanted[lid] = port;
+    if (tables->wanted_end <= lid)
+        tables->wanted_end = (uint16_t)(lid + 1);
+}
+
+/* Makes a range of the new table of a switch wanted; `drop`: entries that drop packets. */
+static void want_range(struct sm *sm, const struct table_update *update, bool drop)
+{
+    struct subnet_tables *tables = tables_of(sm, update->at);
+    const struct routes *routes = &plan_current(sm)->routes;
+    for (unsigned lid = update->first_lid; lid < update->first_lid + update->lid_count; lid++)
+        if (lid < LFT_ENTRIES)
+            want_port(tables, lid, drop ? PORT_NONE : routes_port(routes, update->at, lid));
+}
+
+void distribute_want_entry(struct sm *sm, uint32_t node, const struct sm_entry *entry)
+{
+    struct subnet_tables *tables = node_at(sm, node)->tables;
+    want_port(tables, entry->lid, entry->port);
+    if (tables->wanted_top < entry->lid)
+        tables->wanted_top = entry->lid;
+}
+
+/* The entries of the new tables that a switch can hold. */
+static unsigned table_length(const struct routes *routes)
+{
+    return routes->stride < LFT_ENTRIES ? routes->stride : LFT_ENTRIES;
+}
+
+/* A switch keeps its entries until their wave; unknown blocks are written at once. */
+static void want_actual(struct sm *sm)
+{
+    const struct routes *routes = &plan_current(sm)->routes;
+    unsigned length = table_length(routes);
+    for (uint32_t at = 0; at < routes->switch_count; at++) {
+        struct subnet_tables *tables = tables_of(sm, at);
+        uint32_t node = plan_current(sm)->nodes.items[at];
+        uint64_t top = wire_get(node_at(sm, node)->switch_info, SWITCH_INFO_LINEAR_FDB_TOP);
+        bool keeps = top > routes->top_lid && top < LFT_ENTRIES;
+        tables->wanted_top = keeps ? (uint16_t)top : routes->top_lid;
+        unsigned used = tables->wanted_end > length ? tables->wanted_end : length, end = used;
+        for (unsigned first = 0; first < LFT_ENTRIES; first += LFT_BLOCK) {
+            if (subnet_block_known(tables, first / LFT_BLOCK)) {
+                memcpy(tables->wanted + first, tables->actual + first, LFT_BLOCK);
+                end = first + LFT_BLOCK > end ? first + LFT_BLOCK : end;
+            } else if (first < used) {
+                for (unsigned i = first; i < first + LFT_BLOCK; i++)
+                    tables->wanted[i] = routes_port(routes, at, i);
+            }
+        }
+        tables->wanted_end = (uint16_t)end;
+    }
+}
+
+/* Assumes the longest packet lifetime of any switch for each of them. */
+uint64_t sm_drain_time(const struct sm *sm, unsigned hops)
+{
+    enum { LIFE_LONGEST = 18 }; /* a second; values from 20 on mean unlimited */
+    if (sm->config.drain_ns)
+        return sm->config.drain_ns;
+    uint64_t longest = sm->config.life_time;
+    for (size_t i = 0; i < sm->subnet.nodes.count; i++) {
+        const struct subnet_node *node = node_at(sm, i);
+        uint64_t life = wire_get(node->switch_info, SWITCH_INFO_LIFE_TIME_VALUE);
+        if (node->present && node->kind == SUBNET_SWITCH && life > longest)
+            longest = life;
+    }
+    return (UINT64_C(4096) << (longest < LIFE_LONGEST ? longest : LIFE_LONGEST)) * (hops + 1u);
+}
+
+/* Waits for packets that pass at most `hops` switches; 0: the longest path. */
+static void drain(struct sm *sm, uint32_t hops)
+{
+    assert(sm->distribution->resume_at == TIME_NEVER && reconfigure_is_distributing(sm));
+    if (!hops || !sm->config.policy->short_drains)
+        hops = plan_current(sm)->longest;
+    uint64_t time = sm_drain_time(sm, hops);
+    sm->distribution->resume_at = sm->now + time;
+    sm->distribution->drains++;
+    sm->distribution->drained_ns += time;
+    sm->distribution->drained = true;
+}
+
+uint64_t distribute_drains(const struct sm *sm)
+{
+    return sm->distribution->drains;
+}
+
+uint64_t sm_drained_ns(const struct sm *sm)
+{
+    return sm->distribution->drained_ns;
+}
+
+static void stop_sources(struct sm *sm, uint16_t lanes, const char *why)
+{
+    sm_log(sm, SM_EVENT_CHANGE, "%s: sources wait", why);
+    quiesce_begin(sm, lanes);
+}
+
+/* Static: one Set to every port of every switch, to Init or to Active. */
+static void set_all_ports(struct sm *sm, unsigned state)
+{
+    for (size_t i = 0; i < plan_current(sm)->nodes.count; i++) {
+        const struct subnet_node *node = node_at(sm, plan_current(sm)->nodes.items[i]);
+        for (unsigned number = 1; node->present && number <= node->port_count; number++) {
+            uint32_t port = node->first_port + number;
+            const struct subnet_port *p = port_at(sm, port);
+            if (!sm->config.policy->ports_once && p->peer == SUBNET_NONE)
+                continue;
+            uint8_t info[SMP_DATA_BYTES];
+            memcpy(info, p->info, sizeof info);
+            wire_set(info, PORT_INFO_PORT_STATE, state);
+            wire_set(info, PORT_INFO_PORT_PHYSICAL_STATE, PHYSICAL_NO_CHANGE);
+            sm->distribution->pending++;
+            sm_send(sm, &set_port_state,
+                    (union request_subject){.state = {port, sm->distribution->job}},
+                    node->first_port, sm_port_info_modifier(sm, port), info);
+        }
+    }
+}
+
+/* Ignores requests of an earlier distribution. */
+static void state_ended(struct sm *sm, const struct request *request)
+{
+    if (request->about.state.distribution != sm->distribution->job)
+        return;
+    assert(sm->distribution->pending);
+    sm->distribution->pending--;
+}
+
+static void state_set(struct sm *sm, const struct request *request)
+{
+    discovery_store_port(sm, request->about.state.port, request->answer);
+}
+
+/* Agents of one fabric usually all refuse, in every distribution: only the first one is logged. */
+static void state_refused(struct sm *sm, const struct request *request)
+{
+    const struct subnet_port *port = port_at(sm, request->about.state.port);
+    if (sm->distribution->told_refusal ||
+        wire_get(port->info, PORT_INFO_PORT_STATE) == PORT_STATE_DOWN)
+        return;
+    sm->distribution->told_refusal = true;
+    sm_log(sm, SM_EVENT_ERROR,
+           "port %u of 0x%016llx refuses a port state (status 0x%x): 'mode static' needs agents "
+           "that accept Init, and cannot stop traffic at this port (logged once)",
+           port->number, (unsigned long long)node_at(sm, port->node)->guid, request->status);
+}
+
+/* ---- transitions (reconfigure.c) ---- */
+
+enum reconfigure_event distribute_begin(struct sm *sm)
+{
+    struct distribution *d = sm->distribution;
+    const struct sm_job *job = plan_current(sm);
+    const char *why_not;
+    assert(!d->pending && !transactions_under_way(sm, GROUP_TABLES));
+    *d = (struct distribution){
+        .job = (uint32_t)job->number,
+        .resume_at = TIME_NEVER,
+        .drains = d->drains,
+        .drained_ns = d->drained_ns,
+        .told_refusal = d->told_refusal,
+    };
+    if (job->mode == SM_STATIC)
+        return EVENT_DECIDED_STOP;
+    if (quiesce_is_on(sm)) /* by a distribution that was broken off */
+        d->quiesced_early = true;
+    else if (job->mode == SM_ORDERED && job->has_before)
+        d->quiesced_early = job->urgent && quiesce_is_possible(sm, &why_not);
+    else
+        return EVENT_DECIDED_ALL;
+    return d->quiesced_early ? EVENT_DECIDED_QUIESCE : EVENT_DECIDED_WAVES;
+}
+
+enum reconfigure_event distribute_write_wanted(struct sm *sm)
+{
+    program_schedule(sm);
+    return EVENT_NONE;
+}
+
+enum reconfigure_event distribute_keep_tables(struct sm *sm)
+{
+    want_actual(sm);
+    return distribute_write_wanted(sm);
+}
+
+enum reconfigure_event distribute_stop_ports(struct sm *sm)
+{
+    want_actual(sm);
+    set_all_ports(sm, PORT_STATE_INIT);
+    return distribute_write_wanted(sm);
+}
+
+enum reconfigure_event distribute_stop_all_sources(struct sm *sm)
+{
+    want_actual(sm);
+    stop_sources(sm, UINT16_MAX,
+                 quiesce_is_on(sm) ? "the last tables were not all written"
+                                   : "routes are broken, and waves would take long");
+    return distribute_write_wanted(sm);
+}
+
+enum reconfigure_event distribute_write_all(struct sm *sm)
+{
+    const struct routes *routes = &plan_current(sm)->routes;
+    unsigned length = table_length(routes);
+    for (uint32_t at = 0; at < routes->switch_count; at++) {
+        struct subnet_tables *tables = tables_of(sm, at);
+        if (tables->wanted_end > length)
+            memset(tables->wanted + length, PORT_NONE, tables->wanted_end - length);
+        memcpy(tables->wanted, routes_row(routes, at), length);
+        tables->wanted_end = (uint16_t)length;
+        tables->wanted_top = routes->top_lid;
+    }
+    bool all = sm->config.policy->whole_tables && plan_current(sm)->mode == SM_STATIC;
+    for (uint32_t node = 0; all && node < sm->subnet.nodes.count; node++)
+        discovery_forget_tables(sm, node); /* every block is written */
+    return distribute_write_wanted(sm);
+}
+
+enum reconfigure_event distribute_next_wave(struct sm *sm)
+{
+    struct distribution *d = sm->distribution;
+    const struct update_plan *plan = &plan_current(sm)->plan;
+    if (plan->first_levels && !d->levels_in_use) {
+        d->levels_in_use = true;
+        plan_use_first_levels(sm);
+        drain(sm, plan->first_hops);
+        return EVENT_NONE;
+    }
+    if (d->wave < plan->waves.count && plan->waves.items[d->wave].drain) {
+        drain(sm, plan->waves.items[d->wave].drain_hops);
+        return EVENT_NONE;
+    }
+    return distribute_drained_wave(sm);
+}
+
+/* After the last wave, entries without a safe order and changes of service levels remain. */
+enum reconfigure_event distribute_drained_wave(struct sm *sm)
+{
+    struct distribution *d = sm->distribution;
+    const struct update_plan *plan = &plan_current(sm)->plan;
+    const char *why_not;
+    d->drained = false;
+    if (d->wave < plan->waves.count) {
+        const struct update_wave *wave = &plan->waves.items[d->wave++];
+        assert(wave->first + wave->count <= plan->updates.count);
+        for (uint32_t i = 0; i < wave->count; i++)
+            want_range(sm, &plan->updates.items[wave->first + i], false);
+        return distribute_write_wanted(sm);
+    }
+    if (plan->stuck.count || plan->stuck_vls)
+        return quiesce_is_possible(sm, &why_not) ? EVENT_DECIDED_QUIESCE : EVENT_DECIDED_DROP;
+    return EVENT_DECIDED_ALL;
+}
+
+/* Stops the VLs that carry packets without a safe order. */
+enum reconfigure_event distribute_stop_sources(struct sm *sm)
+{
+    const struct update_plan *plan = &plan_current(sm)->plan;
+    bool lanes = plan_serving(sm) && plan_serving(sm)->routes.vls > 1;
+    char text[80];
+    snprintf(text, sizeof text, "%zu table ranges have no safe order", plan->stuck.count);
+    stop_sources(sm, lanes ? plan->stuck_vls : UINT16_MAX, text);
+    return EVENT_NONE;
+}
+
+/* If sources cannot be stopped, or one refuses to. */
+enum reconfigure_event distribute_drop_rest(struct sm *sm)
+{
+    const struct update_plan *plan = &plan_current(sm)->plan;
+    const char *why;
+    if (quiesce_is_possible(sm, &why))
+        why = "an adapter refuses to be stopped";
+    quiesce_end(sm);
+    sm_log(sm, SM_EVENT_WARNING,
+           "%zu table ranges have no safe order: their traffic is lost for a while (%s)",
+           plan->stuck.count, why);
+    sm->distribution->drained = false;
+    for (size_t i = 0; i < plan->stuck.count; i++)
+        want_range(sm, &plan->stuck.items[i], true);
+    return distribute_write_wanted(sm);
+}
+
+enum reconfigure_event distribute_drain(struct sm *sm)
+{
+    const struct sm_job *job = plan_current(sm);
+    drain(sm, sm->distribution->quiesced_early ? job->longest_before : job->plan.stuck_hops);
+    return EVENT_NONE;
+}
+
+enum reconfigure_event distribute_drain_quiesced(struct sm *sm)
+{
+    return quiesce_was_refused(sm) ? EVENT_DECIDED_DROP : distribute_drain(sm);
+}
+
+enum reconfigure_event distribute_check_quiesced(struct sm *sm)
+{
+    sm->distribution->drained = false;
+    return quiesce_was_refused(sm) ? EVENT_DECIDED_DROP : EVENT_DECIDED_ALL;
+}
+
+/* All tables are written, and the fabric is empty. */
+enum reconfigure_event distribute_start_sources(struct sm *sm)
+{
+    assert(quiesce_is_on(sm) && !transactions_under_way(sm, GROUP_TABLES));
+    plan_serve(sm);
+    qos_serve(sm);
+    quiesce_end(sm);
+    return EVENT_NONE;
+}
+
+/* Without sm_policy.ports_once, program_ports.c makes these ports Active. */
+enum reconfigure_event distribute_start_ports(struct sm *sm)
+{
+    if (!sm->config.policy->ports_once)
+        return EVENT_CONFIRMED;
+    set_all_ports(sm, PORT_STATE_ACTIVE);
+    return distribute_write_wanted(sm);
+}
+
+/* ---- progress ---- */
+
+enum reconfigure_event distribute_progress(struct sm *sm)
+{
+    const struct distribution *d = sm->distribution;
+    enum phase phase = reconfigure_phase(sm);
+    if (d->pending || transactions_under_way(sm, GROUP_TABLES) || program_is_due(sm) ||
+        d->resume_at != TIME_NEVER || (phase == PHASE_QUIESCE && !blocks_are_written(sm)) ||
+        (phase == PHASE_WAVES && program_links_rise(sm)))
+        return EVENT_NONE;
+    return d->drained ? EVENT_DRAIN_OVER : EVENT_CONFIRMED;
+}
+
+struct sm_progress sm_progress(const struct sm *sm)
+{
+    static const char *const names[PHASE_COUNT] = {
+        [PHASE_IDLE] = "idle",       [PHASE_DISCOVER] = "discover", [PHASE_PLAN] = "plan",
+        [PHASE_COMPUTE] = "compute", [PHASE_WAVES] = "waves",       [PHASE_DROP] = "waves",
+        [PHASE_QUIESCE] = "quiesce", [PHASE_QUIESCED] = "quiesce",  [PHASE_STOP] = "quiesce",
+        [PHASE_WRITE] = "waves",     [PHASE_START] = "waves",       [PHASE_SETTLE] = "settle",
+    };
+    const struct distribution *d = sm->distribution;
+    const struct sm_job *job = reconfigure_is_distributing(sm) ? plan_current(sm) : NULL;
+    return (struct sm_progress){.phase = names[reconfigure_phase(sm)],
+                                .wave = job ? d->wave : 0,
+                                .waves = job ? (uint32_t)job->plan.waves.count : 0,
+                                .draining = d->resume_at != TIME_NEVER};
+}
+
+enum sm_table_progress sm_table_progress(const struct sm *sm, uint32_t node)
+{
+    const struct sm_job *job = reconfigure_is_distributing(sm) ? plan_current(sm) : NULL;
+    const struct subnet_tables *tables = sm->subnet.nodes.items[node].tables;
+    if (!job || !tables)
+        return SM_TABLE_IN_FORCE;
+    size_t at;
+    lower_bound(at, job->nodes.count,
+                job->nodes.items[at] < node); /* they are in ascending order */
+    if (at == job->nodes.count || job->nodes.items[at] != node)
+        return SM_TABLE_IN_FORCE;
+    size_t entries = (size_t)job->routes.top_lid + 1;
+    const uint8_t *row = routes_row(&job->routes, (uint32_t)at);
+    if (memcmp(row, tables->actual, entries) == 0)
+        return SM_TABLE_IN_FORCE;
+    return memcmp(row, tables->wanted, entries) == 0 ? SM_TABLE_WRITTEN : SM_TABLE_WAITS;
+}
+
+bool distribute_has_written_waves(const struct sm *sm)
+{
+    return sm->distribution->wave != 0;
+}
+
+uint64_t distribute_deadline(const struct sm *sm)
+{
+    return sm->distribution->resume_at;
+}
+
+void distribute_expire(struct sm *sm)
+{
+    if (sm->now >= sm->distribution->resume_at)
+        sm->distribution->resume_at = TIME_NEVER;
+}
+
+void distribute_reset(struct sm *sm)
+{
+    const struct distribution before = *sm->distribution;
+    *sm->distribution = (struct distribution){.resume_at = TIME_NEVER,
+                                              .drained_ns = before.drained_ns,
+                                              .told_refusal = before.told_refusal};
+}

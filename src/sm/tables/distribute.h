@@ -1,0 +1,23 @@
+/* The order in which new tables are written. */
+#ifndef WEFT_SM_TABLES_DISTRIBUTE_H
+#define WEFT_SM_TABLES_DISTRIBUTE_H
+
+#include "sm/reconfigure.h"
+#include "sm/sm.h"
+
+enum reconfigure_event distribute_begin(struct sm *sm);
+reconfigure_action distribute_keep_tables, distribute_next_wave, distribute_drained_wave;
+reconfigure_action distribute_stop_sources, distribute_stop_all_sources, distribute_start_sources;
+reconfigure_action distribute_drop_rest, distribute_drain, distribute_drain_quiesced;
+void distribute_want_entry(struct sm *sm, uint32_t node, const struct sm_entry *entry);
+reconfigure_action distribute_check_quiesced, distribute_write_all, distribute_write_wanted;
+reconfigure_action distribute_stop_ports, distribute_start_ports;
+/* EVENT_NONE until all wanted entries are confirmed and drains are over. */
+enum reconfigure_event distribute_progress(struct sm *sm);
+bool distribute_has_written_waves(const struct sm *sm);
+uint64_t distribute_drains(const struct sm *sm); /* since the manager started */
+uint64_t distribute_deadline(const struct sm *sm);
+void distribute_expire(struct sm *sm);
+void distribute_reset(struct sm *sm); /* no distribution is under way */
+
+#endif

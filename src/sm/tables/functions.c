@@ -1,0 +1,214 @@
+/* Reads and writes virtual functions of vSwitches (wire/vswitch.h, paper 004).
+ *
+ * One Get(VirtualFunction) reads a function, one Set writes its wanted settings
+ * (subnet/functions.h). A function that comes up has the settings of its physical function (PF), so
+ * nothing else is read or written. vswitch decides which function has which address. */
+#include "sm/tables/functions.h"
+#include "sm/discovery/discovery.h"
+#include "sm/internal.h"
+#include "sm/mastership/mastership_table.h"
+#include "sm/mastership/standby_copy.h"
+#include "sm/reconfigure.h"
+#include "sm/tables/partitions.h"
+#include "sm/tables/program.h"
+#include "sm/tables/quiesce.h"
+#include "sm/transactions.h"
+
+#include "vswitch/model/addresses.h"
+
+static struct subnet_node *vswitch_of(struct sm *sm, uint32_t socket)
+{
+    return node_at(sm, port_at(sm, socket)->node);
+}
+
+/* ---- reading ---- */
+
+static void learn_function(struct sm *sm, uint32_t socket, const uint8_t *data)
+{
+    if (!functions_update_known(&sm->subnet, socket, data))
+        sm_log(sm, SM_EVENT_ERROR, "two nodes share the GUID 0x%016llx: the second is ignored",
+               (unsigned long long)wire_get(data, VIRTUAL_FUNCTION_NODE_GUID));
+}
+
+void functions_read(struct sm *sm, const struct request *request)
+{
+    uint32_t socket = request->about.port;
+    if (!functions_at(&sm->subnet, socket)->held) { /* else a newer setting is being written */
+        learn_function(sm, socket, request->answer);
+        program_schedule(sm);
+    }
+    standby_copy_node_read(sm, port_at(sm, socket)->node);
+}
+
+void functions_prepare(struct sm *sm)
+{
+    uint32_t socket;
+    while ((socket = addresses_evict_next(&sm->subnet)) != SUBNET_NONE)
+        sm_log(sm, SM_EVENT_WARNING,
+               "virtual machine 0x%016llx is attached twice: function %u of 0x%016llx is detached",
+               (unsigned long long)functions_at(&sm->subnet, socket)->guid,
+               port_at(sm, socket)->number - VSWITCH_PF,
+               (unsigned long long)vswitch_of(sm, socket)->guid);
+    functions_copy_pf_settings(&sm->subnet);
+}
+
+/* ---- inherited tables ---- */
+
+static void learn_tables(struct sm *sm, uint32_t from, uint32_t to)
+{
+    struct blocks *blocks = &sm->subnet.blocks;
+    if (blocks_are_writing(blocks, to, BLOCK_KINDS))
+        return;
+    for (uint32_t row = blocks_next_of_port(blocks, from, BLOCKS_NONE); row != BLOCKS_NONE;
+         row = blocks_next_of_port(blocks, from, row)) {
+        const struct block *block = &blocks->rows.items[row];
+        const uint8_t *actual = blocks_content(blocks, block->actual);
+        if (actual && (block->kind == BLOCK_SL2VL || block->kind == BLOCK_ARBITRATION))
+            blocks_set_known(blocks, to, block->kind, block->part, actual);
+    }
+}
+
+/* A function that comes up has the SL to VL and arbitration tables of its PF, and its socket those
+ * of the PF's socket. Partition tables are read (partitions.c). */
+static void inherit_tables(struct sm *sm, uint32_t socket, uint32_t holds)
+{
+    uint32_t pf = subnet_pf_of(&sm->subnet, port_at(sm, socket)->node);
+    uint32_t own = vswitch_of(sm, socket)->first_port + VSWITCH_PF;
+    uint32_t port = port_at(sm, socket)->peer;
+    blocks_forget(&sm->subnet.blocks, port);
+    blocks_forget(&sm->subnet.blocks, socket);
+    bool held = quiesce_is_on(sm) || holds != quiesce_count(sm);
+    if (pf == SUBNET_NONE || held || !blocks_port_is_settled(&sm->subnet.blocks, pf) ||
+        !blocks_port_is_settled(&sm->subnet.blocks, own))
+        return;
+    learn_tables(sm, pf, port);
+    learn_tables(sm, own, socket);
+}
+
+/* ---- writing ---- */
+
+static request_outcome function_ended, function_set, function_refused, function_unanswered;
+static const struct request_kind set_function = {
+    .attribute = ATTRIBUTE_VIRTUAL_FUNCTION,
+    .writes = true,
+    .ended = function_ended,
+    .answered = function_set,
+    .refused = function_refused,
+    .unanswered = function_unanswered,
+    .loses_contact = true,
+};
+
+void functions_program(struct sm *sm, uint32_t socket)
+{
+    assert(subnet_is_socket(&sm->subnet, socket));
+    const struct subnet_port *there = port_at(sm, socket);
+    struct virtual_function *function = functions_at(&sm->subnet, socket);
+    struct function_setting wanted;
+    uint8_t data[SMP_DATA_BYTES] = {0};
+    if (function->writing || !functions_differ(&sm->subnet, socket, &wanted))
+        return;
+    bool may = sm_state(sm) == SM_MASTER && there->known && !sm_is_avoiding_port(sm, socket) &&
+               node_at(sm, there->node)->present && functions_pf_is_ready(&sm->subnet, there->node);
+    if (!may && !function->held)
+        return;
+    wire_set(data, VIRTUAL_FUNCTION_LID, wanted.lid);
+    wire_set(data, VIRTUAL_FUNCTION_LMC, wanted.lmc);
+    wire_set(data, VIRTUAL_FUNCTION_ATTACHED, wanted.attached);
+    wire_set(data, VIRTUAL_FUNCTION_PORT_GUID, wanted.guid);
+    memcpy(wire_bytes(data, VIRTUAL_FUNCTION_NAME), wanted.name, VSWITCH_NAME_BYTES);
+    function->writing = true;
+    sm->subnet.functions.writing++;
+    sm_send(sm, &set_function, (union request_subject){.function = {socket, quiesce_count(sm)}},
+            vswitch_of(sm, socket)->first_port, there->number - VSWITCH_PF, data);
+}
+
+void functions_program_all(struct sm *sm, uint32_t vswitch)
+{
+    for (unsigned i = VSWITCH_PF + 1; i <= node_at(sm, vswitch)->port_count; i++)
+        functions_program(sm, node_at(sm, vswitch)->first_port + i);
+}
+
+void sm_program_function(struct sm *sm, uint32_t socket)
+{
+    switch (functions_at(&sm->subnet, socket)->order) {
+    case ORDER_SETTING: functions_program(sm, socket); break;
+    case ORDER_KEYS: partitions_prepare(sm, socket); break;
+    case ORDER_NONE: /* the order was cancelled: read the actual state */
+        if (subnet_is_present(&sm->subnet, socket))
+            discovery_read_port(sm, socket);
+        break;
+    }
+}
+
+static void function_ended(struct sm *sm, const struct request *request)
+{
+    struct virtual_function *function = functions_at(&sm->subnet, request->about.function.socket);
+    assert(function->writing && sm->subnet.functions.writing);
+    sm->subnet.functions.writing--;
+    function->writing = false;
+}
+
+static void function_refused(struct sm *sm, const struct request *request)
+{
+    uint32_t socket = request->about.function.socket;
+    struct virtual_function *function = functions_at(&sm->subnet, socket);
+    functions_end_order(function, FUNCTION_REFUSED);
+    if (!function->held)
+        discovery_avoid_port(sm, socket, true);
+    sm_log(sm, SM_EVENT_WARNING, "function %u of 0x%016llx refuses its settings (status 0x%x)",
+           port_at(sm, socket)->number - VSWITCH_PF,
+           (unsigned long long)vswitch_of(sm, socket)->guid, request->status);
+}
+
+static bool function_is_up(struct sm *sm, uint32_t socket)
+{
+    uint32_t port = port_at(sm, socket)->peer;
+    return port != SUBNET_NONE && wire_get(port_at(sm, port)->info, PORT_INFO_LID) != 0;
+}
+
+static void function_set(struct sm *sm, const struct request *request)
+{
+    uint32_t socket = request->about.function.socket;
+    struct virtual_function *function = functions_at(&sm->subnet, socket);
+    bool was_up = function_is_up(sm, socket), planned = !reconfigure_is_outdated(sm);
+    functions_end_order(function, FUNCTION_DONE);
+    learn_function(sm, socket, request->answer);
+    /* vswitch changes the routes itself: sm_addresses_moved(). */
+    if (function->held && planned)
+        reconfigure_accept_topology(sm);
+    if (was_up || !function_is_up(sm, socket))
+        return;
+    inherit_tables(sm, socket, request->about.function.holds);
+    partitions_came_up(sm, socket);
+    sm->subnet.functions.activations++;
+}
+
+static void function_unanswered(struct sm *sm, const struct request *request)
+{
+    functions_end_order(functions_at(&sm->subnet, request->about.function.socket), FUNCTION_LOST);
+}
+
+void functions_end_keys(struct sm *sm, uint32_t port, enum function_outcome outcome)
+{
+    struct virtual_function *function = functions_of_port(&sm->subnet, port);
+    if (function && function->order == ORDER_KEYS)
+        functions_end_order(function, outcome);
+}
+
+void functions_requests_dropped(struct sm *sm)
+{
+    struct virtual_functions *functions = &sm->subnet.functions;
+    functions->writing = 0;
+    for (size_t i = 0; i < functions->rows.count; i++) {
+        struct virtual_function *function = &functions->rows.items[i];
+        function->writing = false;
+        if (function->order == ORDER_SETTING && function->outcome == FUNCTION_PENDING)
+            functions_end_order(function, FUNCTION_LOST);
+    }
+}
+
+bool functions_is_held(struct sm *sm, uint32_t port)
+{
+    const struct virtual_function *function = functions_of_port(&sm->subnet, port);
+    return function && function->held;
+}
