@@ -4,7 +4,7 @@
 #
 # First a machine starts, migrates and stops on 324 hypervisors, with prepopulated and with dynamic LIDs
 # (experiments/vswitch/life-cycle.weft): each step with its time, and the SMPs of each request. The steps are those
-# of paper 004, section V-C: the virtual function is detached; one SMP to each of the two hypervisors moves GUID and
+# of CLUSTER 2015, section V-C: the virtual function is detached; one SMP to each of the two hypervisors moves GUID and
 # LID, and the machine continues at its destination; then switches get their new table entries.
 #
 # For each fat tree: the CPU time in which a move is decided (vswitch_move), and the time of routes by

@@ -17,8 +17,8 @@ static const char help[] =
     "Runs the experiments of the papers that weft is built on, one for each of their\n"
     "figures, draws the figures, and compares what the papers claim with what was\n"
     "measured: once with the preset 'paper' and once with 'today'. A NAME is an\n"
-    "experiment ('001-fig26'), the beginning of some ('001'), or a pattern; without\n"
-    "one all are run.\n"
+    "experiment ('san03-fig26'), the beginning of some ('san03'), or a pattern;\n"
+    "without one all are run.\n"
     "\n"
     "Results are kept in the output folder. The same command continues after an\n"
     "interruption, and a full run uses the results of a quick one.\n"
@@ -41,9 +41,9 @@ static const char help[] =
     "\n"
     "examples:\n"
     "  weft reproduce --quick\n"
-    "  weft reproduce --claims 001-fig26\n"
-    "  weft reproduce 001-fig26 --out tasks && xdg-open tasks/index.html\n"
-    "  weft reproduce 000 002 -j 8\n";
+    "  weft reproduce --claims san03-fig26\n"
+    "  weft reproduce san03-fig26 --out tasks && xdg-open tasks/index.html\n"
+    "  weft reproduce icpp03 tpds06 -j 8\n";
 
 enum { MOST_JOBS = 1024, EXIT_INTERRUPTED = 130, TITLE_BYTES = 256 };
 
@@ -157,7 +157,7 @@ static void begin_sweep(void *context, const struct recipe *recipe, const char *
 
 static void show_sweep_progress(void *context, const struct sweep_counts *counts)
 {
-    const char *title = context; /* "000-fig07 removal.sweep" */
+    const char *title = context; /* "icpp03-fig07 removal.sweep" */
     size_t done = counts->there + counts->done;
     if (counts->left >= 0 && counts->running)
         progress_show("%s: %zu/%zu runs, %.0fs left", title, done, counts->total,

@@ -3,13 +3,13 @@
  *
  *   printed-tables    the published network of 8 switches, routed by FERa and PIRa, compared with
  *                     the tables in the paper (printed.csv in the folder of the experiment)
- *   printed-minhop    the network of the thesis (paper 003), routed by minhop: hops, and the
+ *   printed-minhop    the network of the thesis (Villar 2004), routed by minhop: hops, and the
  *                     printed ports, compared with its tables (also a printed.csv)
  *   changed-entries   for each switch of the irregular networks: the entries of the other tables
  *                     that differ with and without it, with the same LIDs
  *   migration-blocks  on four fat trees: blocks of a full distribution, and blocks that change
  *                     when a virtual machine moves from one adapter to another
- *   published-times   on networks of the sizes of paper 002: the CPU time and the steps of FERa,
+ *   published-times   on networks of the sizes of TPDS 2006: the CPU time and the steps of FERa,
  *                     PIRa and DR as published. CPU time is that of the machine, and differs from
  *                     run to run.
  *

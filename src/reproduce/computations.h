@@ -14,7 +14,7 @@ int computation_network(struct network *network, const char *kind, const char *c
 int computation_routes(const struct network *network, const char *engine, struct routes *routes,
                        struct err *err);
 
-/* The networks of paper 002: Fig. 1 (number 0), and irregular ones of the other sizes. */
+/* The networks of TPDS 2006: Fig. 1 (number 0), and irregular ones of the other sizes. */
 enum { PAPER_SIZES = 6 };
 int computation_paper_network(struct network *network, size_t size, uint8_t lmc, uint64_t seed,
                               struct err *err);

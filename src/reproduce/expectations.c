@@ -1,7 +1,7 @@
 /* experiments/expected: claims that are known not to hold. One line for a claim and preset, with
  * the reason that the table of claims shows:
  *
- *   001-fig26/detection today differs "traps report a change at once" */
+ *   san03-fig26/detection today differs "traps report a change at once" */
 #include "base/line_reader.h"
 #include "reproduce/claims.h"
 

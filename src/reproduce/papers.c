@@ -1,3 +1,4 @@
+/* Reads experiments/papers. */
 #include "reproduce/papers.h"
 
 #include "base/line_reader.h"
@@ -9,9 +10,9 @@ enum { FILE_LIMIT = 64 * 1024, YEAR_FIRST = 1900, YEAR_LAST = 2999 };
 static int read_paper(struct papers *papers, struct cursor *cursor)
 {
     struct paper paper = {0};
-    struct word number, authors, title, venue, folder;
+    struct word key, authors, title, venue, folder;
     cursor_take_exact(cursor, "paper");
-    cursor_take(cursor, "a number", &number);
+    cursor_take(cursor, "a name", &key);
     cursor_take(cursor, "the authors", &authors);
     cursor_take(cursor, "the title", &title);
     cursor_take(cursor, "the venue", &venue);
@@ -21,7 +22,7 @@ static int read_paper(struct papers *papers, struct cursor *cursor)
             cursor_take(cursor, "a folder", &folder);
             vec_push(&paper.folders, folder.text);
         } while (!cursor_is_done(cursor) && cursor->status == 0);
-    paper.number = number.text;
+    paper.key = key.text;
     paper.authors = authors.text;
     paper.title = title.text;
     paper.venue = venue.text;
@@ -55,8 +56,8 @@ const struct paper *papers_find(const struct papers *papers, const char *folder)
 {
     for (size_t i = 0; i < papers->items.count; i++) {
         const struct paper *paper = &papers->items.items[i];
-        size_t length = strlen(paper->number);
-        if (strncmp(folder, paper->number, length) == 0 && folder[length] == '-')
+        size_t length = strlen(paper->key);
+        if (strncmp(folder, paper->key, length) == 0 && folder[length] == '-')
             return paper;
         for (size_t f = 0; f < paper->folders.count; f++)
             if (strcmp(folder, paper->folders.items[f]) == 0)

@@ -1,9 +1,9 @@
 /* The papers: authors, title, venue and year, and the experiments that belong to each. Read from
  * experiments/papers:
  *
- *   paper NUMBER "AUTHORS" "TITLE" "VENUE" YEAR [with FOLDER ...]
+ *   paper NAME "AUTHORS" "TITLE" "VENUE" YEAR [with FOLDER ...]
  *
- * A folder whose name begins with NUMBER and a hyphen belongs to that paper, and so do the folders
+ * A folder whose name begins with NAME and a hyphen belongs to that paper, and so do the folders
  * after `with`. */
 #ifndef WEFT_REPRODUCE_PAPERS_H
 #define WEFT_REPRODUCE_PAPERS_H
@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 struct paper {
-    const char *number, *authors, *title, *venue;
+    const char *key, *authors, *title, *venue;
     uint64_t year;
     VEC(const char *) folders; /* after `with` */
 };

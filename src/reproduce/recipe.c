@@ -41,7 +41,8 @@ static void read_conditions(struct conditions *conditions, struct cursor *cursor
         cursor_take(cursor, "NAME=VALUE", &word);
 }
 
-/* The store of "../000-fig07/removal.sweep" is 000-fig07-removal.db, whichever recipe names it. */
+/* The store of "../icpp03-fig07/removal.sweep" is icpp03-fig07-removal.db, whichever recipe names
+ * it. */
 static const char *name_store(struct recipe *recipe, const char *file)
 {
     const char *slash = strrchr(file, '/'), *base = slash ? slash + 1 : file;

@@ -24,7 +24,7 @@
 
 struct recipe_sweep {
     const char *path;        /* file of the sweep */
-    const char *store;       /* name of its result store: "000-fig07-removal" */
+    const char *store;       /* name of its result store: "icpp03-fig07-removal" */
     struct conditions as;    /* parameters that it adds to its runs */
     struct conditions quick; /* runs of a quick run */
 };
@@ -95,7 +95,7 @@ struct recipe_label {
 };
 
 struct recipe {
-    const char *name;   /* name of the folder: "001-fig26" */
+    const char *name;   /* name of the folder: "san03-fig26" */
     const char *folder; /* its path */
     const char *title;
     VEC(struct recipe_sweep) sweeps;

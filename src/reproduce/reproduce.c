@@ -1,3 +1,5 @@
+/* Runs the experiments of the papers: chooses them, runs their sweeps, evaluates their claims, and
+ * writes plots and the page. */
 #include "reproduce/reproduce.h"
 
 #include "base/nearest.h"
@@ -13,9 +15,24 @@ const char reproduce_installed_path[] = WEFT_EXPERIMENTS_PATH;
 
 /* ---- choice of experiments ---- */
 
+/* Papers were once numbered: "000-fig07" still selects "icpp03-fig07", "002" all of TPDS 2006. */
+static bool matches_alias(const char *pattern, const char *name)
+{
+    static const char *const papers[] = {"icpp03", "san03", "tpds06", "villar04", "cluster15"};
+    for (size_t i = 0; i < sizeof papers / sizeof papers[0]; i++) {
+        const char alias[] = {'0', '0', (char)('0' + i), 0};
+        size_t length = strlen(papers[i]);
+        if (strncmp(pattern, alias, 3) == 0)
+            return strncmp(name, papers[i], length) == 0 &&
+                   strncmp(pattern + 3, name + length, strlen(pattern + 3)) == 0;
+    }
+    return false;
+}
+
 static bool matches_name(const char *pattern, const char *name)
 {
-    return fnmatch(pattern, name, 0) == 0 || strncmp(pattern, name, strlen(pattern)) == 0;
+    return fnmatch(pattern, name, 0) == 0 || strncmp(pattern, name, strlen(pattern)) == 0 ||
+           matches_alias(pattern, name);
 }
 
 static int unknown_name_error(const struct recipes *recipes, const char *name, struct err *err)

@@ -1,4 +1,4 @@
-/* Properties of the routes that paper 002 describes, on its Fig. 1 and on irregular networks.
+/* Properties of the routes that TPDS 2006 describes, on its Fig. 1 and on irregular networks.
  *
  *   pira-steps    Fig. 1: the node that each step of PIRa explores, and how many of its neighbours
  *                 were explored before (PREV); all of them must have been

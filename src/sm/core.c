@@ -47,7 +47,7 @@ static void limit_to_papers(struct sm_config *config)
     config->lid_route = false;
 }
 
-/* The manager of the papers that weft reproduces (seeds 000 to 002).
+/* The manager of the papers that weft reproduces (ICPP 2003, SAN-2 2003, TPDS 2006).
  *
  * It is the only manager and works sequentially: explore everything, compute, write. Discovery
  * reads NodeInfo and PortInfo only, through every port except the one by which it reached a node.

@@ -1,4 +1,4 @@
-/* Assignment of LIDs, which change as rarely as possible (paper 003, section 6.4.3).
+/* Assignment of LIDs, which change as rarely as possible (Villar 2004, section 6.4.3).
  *
  * A port keeps the LID that this manager assigned before. Else it gets the LID stored by an earlier
  * run, or the one in its PortInfo (assigned by another manager), if no other port has it; after

@@ -147,7 +147,7 @@ static bool copy_known_blocks(const struct subnet_tables *tables, uint8_t *row, 
 static void take_snapshot(struct sm *sm, struct sm_job *job, enum plan_reason reason)
 {
     job->mode = sm->config.mode;
-    /* The final tables of a hybrid are distributed while traffic runs (paper 002, section 3.4). */
+    /* The final tables of a hybrid are distributed while traffic runs (TPDS 2006, section 3.4). */
     if (job->mode == SM_STATIC && sm->config.engine->provisional && !job->provisional)
         job->mode = SM_ORDERED;
     job->adopt = reason == REASON_TAKE_OVER && !job->engine->renames;

@@ -1,6 +1,6 @@
 /* Virtual functions (VFs) of hypervisors' adapters: known and wanted state of each.
  *
- * A hypervisor's adapter in vSwitch mode (wire/vswitch.h, paper 004) is a small switch, the
+ * A hypervisor's adapter in vSwitch mode (wire/vswitch.h, CLUSTER 2015) is a small switch, the
  * vSwitch, with a physical function (PF) and virtual functions behind it. A socket is the vSwitch's
  * port of one virtual function. Every socket has a row here; the function itself has a node and a
  * port in the subnet only while it has a LID or is about to get one.

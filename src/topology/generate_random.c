@@ -5,13 +5,13 @@
  * some ports stay free. The default number of links is half way between a tree and the maximum, as
  * in the published networks. The manager is at switch 0.
  *
- * irregular rule=paper: as papers 000 to 002 describe their networks, "a host connected to each
- * switch, if a port is available". With fewer hosts than switches, the switches without a host are
- * full: all of their ports lead to other switches. The full switches form a tree, the others are
- * attached to them as long as they have ports, and links to the others fill the rest. The default
- * number of links is 17 for 16 switches: 34 for the 32 switches and 21 hosts of paper 000, which
- * then saturate near the printed 165,000 packets/s/node, and 9 for 8 switches, as published in
- * paper 002.
+ * irregular rule=paper: as ICPP 2003, SAN-2 2003 and TPDS 2006 describe their networks, "a host
+ * connected to each switch, if a port is available". With fewer hosts than switches, the switches
+ * without a host are full: all of their ports lead to other switches. The full switches form a
+ * tree, the others are attached to them as long as they have ports, and links to the others fill
+ * the rest. The default number of links is 17 for 16 switches: 34 for the 32 switches and 21 hosts
+ * of ICPP 2003, which then saturate near the printed 165,000 packets/s/node, and 9 for 8 switches,
+ * as published in TPDS 2006.
  *
  * jellyfish (Singla, Hong, Popa and Godfrey): random links until no two switches with free ports
  * can be joined; then, while some switch has two free ports, a random link is cut and its ends are

@@ -2,10 +2,10 @@
  *
  * A column is the LFT entry of every switch for one LID. The plan is a pure function of the
  * network, the routes in force and the move. It computes no routes: the LID takes the path of
- * another LID that leads to the same place (paper 004, section V-C). In balanced mode, every switch
- * takes the entry that it has for the other LID, which keeps the balance. In minimal mode, a switch
- * whose old entry also leads to the new place keeps it; for a move within one leaf switch, only
- * that switch changes.
+ * another LID that leads to the same place (CLUSTER 2015, section V-C). In balanced mode, every
+ * switch takes the entry that it has for the other LID, which keeps the balance. In minimal mode, a
+ * switch whose old entry also leads to the new place keeps it; for a move within one leaf switch,
+ * only that switch changes.
  *
  * While entries are written, switches forward by a mixture of old and new ones. If the routes have
  * up*-down* ranks, the order of writes ensures that no packet goes up after it went down. Then no

@@ -1,4 +1,4 @@
-/* Requests about virtual machines (VMs), one state machine each (paper 004, algorithm 1).
+/* Requests about virtual machines (VMs), one state machine each (CLUSTER 2015, algorithm 1).
  *
  * A migration first writes the new virtual function with Set(VirtualFunction), then the old one.
  * After both answers the LIDs are exchanged in the subnet, and LFT entries follow in waves. The VM

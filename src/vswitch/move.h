@@ -1,5 +1,5 @@
-/* The steps to start, stop or migrate a virtual machine (VM), and the LIDs afterwards (paper 004,
- * algorithm 1; docs/decisions/015-vswitch.md has the reasons).
+/* The steps to start, stop or migrate a virtual machine (VM), and the LIDs afterwards (CLUSTER
+ * 2015, algorithm 1; docs/decisions/015-vswitch.md has the reasons).
  *
  * A move is planned once, before anything is written. Each step sets the wanted state of one
  * virtual function; the next step waits for the outcome. */

@@ -1,5 +1,5 @@
 /* Plans the LFT changes of a move, checks that they cannot deadlock, and writes them in waves. In
- * mode naive all changes are written at once and unchecked, as in paper 004.
+ * mode naive all changes are written at once and unchecked, as in CLUSTER 2015.
  *
  * All requests write their waves together, so that they share LFT blocks; each waits for its own
  * drains. */

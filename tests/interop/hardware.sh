@@ -4,7 +4,7 @@
 # and both the guide and the tools must have the string.
 # shellcheck disable=SC2016 # patterns with backquotes
 guide=$(realpath "$(dirname "$0")/../../docs/hardware.md")
-perf=$(realpath "$(dirname "$0")/../../experiments/003-perf/table")
+perf=$(realpath "$(dirname "$0")/../../experiments/villar04-perf/table")
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
 need ibstat sminfo ibnetdiscover iblinkinfo ibqueryerrors ibdiagnet saquery ibtracert ibping ibportstate

@@ -10,10 +10,10 @@ golden=$(cd "$(dirname "$0")/../golden" && pwd)
 reproduce() { "$WEFT" reproduce --experiments "$experiments" "$@"; }
 
 claim "the printed table of Fig. 6 is the same as in the golden tests" \
-    cmp "$golden/fig6.csv" "$experiments/002-fig06/printed.csv"
-claim "the printed table of Fig. 8 is the same as in the golden tests" cmp "$golden/fig8.csv" "$experiments/002-fig08/printed.csv"
+    cmp "$golden/fig6.csv" "$experiments/tpds06-fig06/printed.csv"
+claim "the printed table of Fig. 8 is the same as in the golden tests" cmp "$golden/fig8.csv" "$experiments/tpds06-fig08/printed.csv"
 claim "the printed table of the thesis is the same as in the golden tests" \
-    cmp <(tr -d "\r" <"$golden/thesis_minhop.csv" | cut -d, -f2-) "$experiments/003-tables/printed.csv"
+    cmp <(tr -d "\r" <"$golden/thesis_minhop.csv" | cut -d, -f2-) "$experiments/villar04-tables/printed.csv"
 
 every_folder_is_complete() {
     local folder lines
@@ -44,7 +44,7 @@ all_claims_are_listed() {
     python3 - <<'END'
 import json
 claims = json.load(open("claims.json"))
-assert all(c["experiment"].startswith("001-") for c in claims) and len(claims) > 10
+assert all(c["experiment"].startswith("san03-") for c in claims) and len(claims) > 10
 assert {c["kind"] for c in claims} == {"result", "fitted", "check"}
 assert all(c["place"] and c["paper"] and c["because"] and c["tolerance"] for c in claims)
 END
@@ -72,7 +72,7 @@ claim "the page is well-formed and loads no other resource" page_is_well_formed
 
 plots_exist() {
     local plot
-    for plot in 001-fig26/tasks-paper 000-fig12/instant-today 001-fig23/latency-paper 002-fig10/computing-paper; do
+    for plot in san03-fig26/tasks-paper icpp03-fig12/instant-today san03-fig23/latency-paper tpds06-fig10/computing-paper; do
         head -c 8 "quick/$plot.png" | grep -q PNG || { echo "no $plot.png"; return 1; }
         grep -q '<svg' "quick/$plot.svg" || { echo "no $plot.svg"; return 1; }
     done
@@ -93,7 +93,7 @@ claim "a second call runs no simulation and gives the same results" second_call_
 seeds_do_not_mix() {
     local run
     for run in "one 1" "two 2" "three 1"; do
-        reproduce 000-fig06 000-fig08 --quick --out seeds --seed "${run#* }" --json >"${run% *}.json" || [ $? -eq 1 ] || return
+        reproduce icpp03-fig06 icpp03-fig08 --quick --out seeds --seed "${run#* }" --json >"${run% *}.json" || [ $? -eq 1 ] || return
     done
     python3 - <<'END'
 import json
@@ -109,17 +109,17 @@ claim "another seed has other networks and its own stores" seeds_do_not_mix
 
 a_claim_without_a_measure_is_refused() {
     cp -r "$experiments" wrong
-    echo 'claim new "x" paper "y" at "1" from 1 because "z"' >>wrong/001-fig22/figure
+    echo 'claim new "x" paper "y" at "1" from 1 because "z"' >>wrong/san03-fig22/figure
     "$WEFT" reproduce --claims --experiments wrong 2>wrong.txt
-    [ $? -eq 2 ] && grep -q "001-fig22/figure:[0-9]*.*'new'" wrong.txt
+    [ $? -eq 2 ] && grep -q "san03-fig22/figure:[0-9]*.*'new'" wrong.txt
 }
 claim "a claim that no function measures is an error with its line" a_claim_without_a_measure_is_refused
 
 a_changed_result_is_reported() {
     cp -r "$experiments" other
-    sed -i '/^000-fig12\/stop/d' other/expected
-    "$WEFT" reproduce 000-fig12 --quick --out quick --experiments other >changed.txt
-    [ $? -eq 1 ] && grep -q "unexpected: 000-fig12/stop" changed.txt
+    sed -i '/^icpp03-fig12\/stop/d' other/expected
+    "$WEFT" reproduce icpp03-fig12 --quick --out quick --experiments other >changed.txt
+    [ $? -eq 1 ] && grep -q "unexpected: icpp03-fig12/stop" changed.txt
 }
 claim "a result that is not in experiments/expected is printed, with exit status 1" a_changed_result_is_reported
 
@@ -129,6 +129,6 @@ refused() {
     reproduce "$@" >/dev/null 2>refused.txt
     [ $? -eq 2 ] && grep -q -- "$message" refused.txt && [ "$(wc -l <refused.txt)" -le 2 ]
 }
-claim "the error for an unknown experiment suggests the nearest name" refused "001-fig2" 001-fig2x --list
+claim "the error for an unknown experiment suggests the nearest name" refused "san03-fig2" san03-fig2x --list
 claim "an invalid number of jobs is refused" refused "expected 1 to 1024" --jobs none
 claim "a missing directory of experiments is refused" refused "No such file" --experiments /nowhere --list

@@ -160,7 +160,7 @@ try {
         run("sim", "death.weft", "--out", "death"),
         run("sweep", "load.sweep", "--store", "load.db").then(() => run("report", "load.db", "--html", "sweep.html")),
         run("whatif", "hostile.net", "--fail", "link", "S-100", "3", "--html", "whatif.html"),
-        run("reproduce", "001-fig26", "002-fig09", "--quick", "--out", "papers", "--experiments", experiments),
+        run("reproduce", "san03-fig26", "tpds06-fig09", "--quick", "--out", "papers", "--experiments", experiments),
     ]);
     for (const [name, file] of [["a run", "death/report.html"], ["a sweep", "sweep.html"], ["a what-if question", "whatif.html"], ["papers", "papers/index.html"]])
         await claim(`the page of ${name} draws all its data, loads nothing else and has no errors`, async () => {

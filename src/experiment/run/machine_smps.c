@@ -2,7 +2,7 @@
  *
  * With the vSwitch model a virtual function has QP0 of its own, and the virtual switch answers. At
  * a shared port the adapter discards the SMP, so that no subnet manager can run in a virtual
- * machine (paper 004, section IV). */
+ * machine (CLUSTER 2015, section IV). */
 #include "experiment/run/setup.h"
 #include "host/sim/sim_smp.h"
 

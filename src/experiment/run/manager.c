@@ -50,7 +50,7 @@ enum { KEYS = sizeof manager_keys / sizeof manager_keys[0] - 1 };
 /* "Several": enough to discover 16 switches while each link loses a tenth of all SMPs. */
 enum { PAPER_RETRIES = 40 };
 
-/* The management mechanism of papers 000 and 001: tasks one after the other, everything from
+/* The management mechanism of ICPP 2003 and SAN-2 2003: tasks one after the other, everything from
  * scratch, traffic stopped for new tables, ten light sweeps a second and no full ones. */
 void manager_preset(struct config *config, const char *preset)
 {

@@ -4,7 +4,7 @@
  * its own each (fabric/shared_port.c). The manager sees one adapter with one LID. A move needs no
  * manager, but the LID changes: every sender must query the subnet administrator for the new path,
  * and until the answer packets go to the old place and are lost. Senders query when the machine
- * arrives, which is the earliest possible time. (Paper 004, section IV.) */
+ * arrives, which is the earliest possible time. (CLUSTER 2015, section IV.) */
 #ifndef WEFT_EXPERIMENT_RUN_SHARED_PORT_H
 #define WEFT_EXPERIMENT_RUN_SHARED_PORT_H
 

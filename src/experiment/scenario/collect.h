@@ -4,7 +4,8 @@
  *   every T sample WHAT [of PLACE] ...
  *
  * One table gives the kind, the unit and the possible places of each measure; the kind limits the
- * forms. (Paper 001, section V-B: any statistic as all values, samples, buckets, or one figure.) */
+ * forms. (SAN-2 2003, section V-B: any statistic as all values, samples, buckets, or one figure.)
+ */
 #ifndef WEFT_EXPERIMENT_SCENARIO_COLLECT_H
 #define WEFT_EXPERIMENT_SCENARIO_COLLECT_H
 

@@ -49,7 +49,7 @@ struct verify_report {
     uint64_t down_up;     /* transitions, counted by entry */
     uint64_t dependencies;
     unsigned vls;
-    uint64_t hops_sum, hops_max; /* pairs of terminals; hops as paper 002 counts them, from the
+    uint64_t hops_sum, hops_max; /* pairs of terminals; hops as TPDS 2006 counts them, from the
                                     source's switch to the destination port */
     uint64_t table_hops_sum;     /* hops from every switch to every LID */
     uint64_t *load;              /* by channel: switch.first_port + port; links of switches only */

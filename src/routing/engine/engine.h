@@ -2,7 +2,7 @@
  *
  * Every engine has the same shape and one file. `compute` either fills the routes with tables that
  * deliver and are free of deadlock, or returns an error with the reason; no engine falls back
- * silently (routes->note has its choices). Hybrids (paper 002 section 3.4) have a second, faster
+ * silently (routes->note has its choices). Hybrids (TPDS 2006, section 3.4) have a second, faster
  * engine: the tables of `provisional` are written first, those of `compute` follow.
  *
  * Every run counts its operations (routes->operations, also when it ends with an error): a link

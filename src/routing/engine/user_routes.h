@@ -4,9 +4,9 @@
  * number) or name, the destination by LID (decimal, or 0x… up to 0xbfff), GUID (0x10000 and above)
  * or name, the port out of the switch. A name is a node description that only one node has. A
  * destination by GUID or name stands for all LIDs of its port, so that a file does not depend on
- * the LIDs that a manager assigns. '#' starts a comment. Paper 003 section 6.4.5 does not check the
- * result; here the tables are verified like any others, and refused if they do not deliver or could
- * deadlock. */
+ * the LIDs that a manager assigns. '#' starts a comment. Villar 2004, section 6.4.5 does not check
+ * the result; here the tables are verified like any others, and refused if they do not deliver or
+ * could deadlock. */
 #ifndef WEFT_ROUTING_ENGINE_USER_ROUTES_H
 #define WEFT_ROUTING_ENGINE_USER_ROUTES_H
 

@@ -1,7 +1,7 @@
 /* Terminals that share a port, and terminals that move.
  *
- * The functions of a hypervisor's adapter share one port of a leaf switch (paper 004). The port has
- * the index of the first, each of them that of the next. A virtual machine that starts, ends or
+ * The functions of a hypervisor's adapter share one port of a leaf switch (CLUSTER 2015). The port
+ * has the index of the first, each of them that of the next. A virtual machine that starts, ends or
  * moves changes a network that is in use: the rows of terminals and the owners of LIDs are updated
  * instead of rebuilt, since there may be tens of thousands. */
 #include "routing/model/network.h"

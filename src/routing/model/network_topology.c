@@ -1,8 +1,8 @@
 /* Builds a network from a topology: switches and linked adapter ports, with LIDs.
  *
  * LIDs of the file are kept. All others are assigned in the order of topology/lid_order.h, as the
- * manager does. On paper 002's Fig. 1 this gives the printed LIDs. A vSwitch has the LID of its
- * physical function, thus none of its own.
+ * manager does. On Fig. 1 of TPDS 2006 this gives the printed LIDs. A vSwitch has the LID
+ * of its physical function, thus none of its own.
  *
  * Engines break ties by the order of switches and terminals. It is that of the manager's networks
  * (sm/plan.c), which have the same tables then: switches by LID, terminals by switch and port. */

@@ -3,9 +3,9 @@
  * A tree that follows the up*-down* order of the unicast routes (with its root at the top) lets
  * packets turn only from up to down, from any sender: together with unicast by the same order it
  * cannot deadlock. Of the switches from which all members can be reached by going down, the root is
- * the one with the least mean distance to them (paper 003, section 6.4.6); a hash of GUID and group
- * LID decides between equals, so that groups are balanced over them and a group does not move when
- * another equal appears or disappears.
+ * the one with the least mean distance to them (Villar 2004, section 6.4.6); a hash of GUID and
+ * group LID decides between equals, so that groups are balanced over them and a group does not move
+ * when another equal appears or disappears.
  *
  * Where there is no such switch (a damaged network, switches without multicast), and where unicast
  * has no known order, groups share one spanning tree. It grows link by link; a link is refused if

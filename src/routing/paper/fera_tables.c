@@ -1,4 +1,4 @@
-/* FERa's distances and tables (paper 002 section 2.3).
+/* FERa's distances and tables (TPDS 2006, section 2.3).
  *
  * FERa's rule for tables without regard to the input port: a switch that can reach the destination
  * by going down all the way must do so, even where a route up would be shorter; all others go up

@@ -1,4 +1,4 @@
-/* The algorithms of paper 002 as the paper describes them, in plain C.
+/* The algorithms of TPDS 2006 as the paper describes them, in plain C.
  *
  * The engines fera, pira and dr give the same kinds of routes by faster methods. The papers'
  * figures show the time of the published methods, so these are here too: to time them

@@ -1,4 +1,4 @@
-/* DR as published: destination renaming (paper 002 section 2.4).
+/* DR as published: destination renaming (TPDS 2006, section 2.4).
  *
  * An algorithm that considers the input port computes the paths of all pairs of hosts: from each
  * host a breadth-first search over pairs of a node and a direction, ports in ascending order, since

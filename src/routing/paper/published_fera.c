@@ -1,4 +1,4 @@
-/* FERa as published: a controlled flooding from every destination (paper 002 section 2.3).
+/* FERa as published: a controlled flooding from every destination (TPDS 2006, section 2.3).
  *
  * From the destination outwards, in FIFO order, ports in ascending order. A visited switch gets an
  * entry for the port towards the node that visited it, with the length of the route, unless the

@@ -1,4 +1,4 @@
-/* PIRa as published: the formal definition of paper 002, section 3.2, step by step.
+/* PIRa as published: the formal definition of TPDS 2006, section 3.2, step by step.
  *
  * PREV(x), the neighbours of x over links that lead up from x, are its ports with `up`. The sink is
  * the only node with none. Where several nodes could be next, it is the one with the lowest LID;

@@ -3,7 +3,7 @@
  * Destinations are the switches in order of index, cut into tiles of 64, with one bit for each
  * in a word. A link of a switch is a slot; the slots of a switch form one row, and bit k of a
  * slot's word says that this link is a next hop to destination k of the tile: the first link of
- * a shortest route, of any kind or legal by FERa's rule (paper 002 section 2.3). Distances are
+ * a shortest route, of any kind or legal by FERa's rule (TPDS 2006, section 2.3). Distances are
  * not stored: tables need only these words. Tiles do not depend on each other and may be
  * computed in parallel. */
 #ifndef WEFT_ROUTING_SEARCH_NEXT_HOPS_H

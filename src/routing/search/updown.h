@@ -1,4 +1,4 @@
-/* Directions for up*-down* routing (paper 002 section 2.2).
+/* Directions for up*-down* routing (TPDS 2006, section 2.2).
  *
  * The level of a switch is its distance from the nearest root; its key is (level, LID), and its
  * rank the place of the key among all switches. A link leads up towards the lower rank: every link

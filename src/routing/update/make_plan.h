@@ -1,6 +1,6 @@
 /* The order in which new tables are written while traffic continues.
  *
- * During an update a fabric runs a mixture of old and new tables. Paper 002 (section 3.4) says that
+ * During an update a fabric runs a mixture of old and new tables. TPDS 2006 (section 3.4) says that
  * tables of the same up*-down* graph may mix freely. They may not: a parent with a new table sends
  * down to a child with an old one, the child sends up, and the packet loops. So updates are sent in
  * waves. All updates of a wave may be outstanding together; a wave starts when all acknowledgements

@@ -1,4 +1,4 @@
-/* Discovery of nodes and links (paper 000, section 2.2).
+/* Discovery of nodes and links (ICPP 2003, section 2.2).
  *
  * Each answer causes the next requests. NodeInfo, sent through a switch port (a probe), identifies
  * the node at the other end. The manager reads NodeDescription, SwitchInfo and every PortInfo of a

@@ -1,4 +1,4 @@
-/* Distribution: the order in which new tables are written (paper 002; routing/update/make_plan.h).
+/* Distribution: the order in which new tables are written (TPDS 2006; routing/update/make_plan.h).
  *
  * Modes:
  *

@@ -1,4 +1,4 @@
-/* Reads and writes virtual functions of vSwitches (wire/vswitch.h, paper 004).
+/* Reads and writes virtual functions of vSwitches (wire/vswitch.h, CLUSTER 2015).
  *
  * One Get(VirtualFunction) reads a function, one Set writes its wanted settings
  * (subnet/functions.h). A function that comes up has the settings of its physical function (PF), so

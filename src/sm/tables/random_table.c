@@ -2,7 +2,7 @@
  *
  * Such a switch holds (LID, port) pairs and a default port for all other LIDs. The wanted table is
  * linear as for other switches; a LID needs an entry unless its port is the default port. PIRa
- * computes default ports, which makes tables small (paper 002); with other engines every LID needs
+ * computes default ports, which makes tables small (TPDS 2006); with other engines every LID needs
  * an entry. An entry keeps its index, so that a change affects few blocks. */
 #include "sm/tables/random_table.h"
 #include "sm/discovery/discovery.h"

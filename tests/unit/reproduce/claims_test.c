@@ -61,12 +61,12 @@ static void every_claim_has_a_measure_and_every_measure_a_claim(void **state)
 static void a_claim_without_a_measure_is_refused(void **state)
 {
     struct recipes one = {0};
-    struct recipe recipe = {.name = "000-fig99", .folder = "x"};
+    struct recipe recipe = {.name = "icpp03-fig99", .folder = "x"};
     struct err err = {0};
     (void)state;
-    vec_push(
-        &recipe.claims,
-        ((struct claim){.experiment = "000-fig99", .name = "new", .file = "x/figure", .line = 7}));
+    vec_push(&recipe.claims,
+             ((struct claim){
+                 .experiment = "icpp03-fig99", .name = "new", .file = "x/figure", .line = 7}));
     vec_push(&one, recipe);
     assert_true(claims_check(&one, &err) < 0);
     assert_int_equal(err.line, 7);
@@ -81,7 +81,7 @@ static void a_measure_without_a_claim_is_refused(void **state)
     struct recipes one = {0};
     struct err err = {0};
     (void)state;
-    vec_push(&one, ((struct recipe){.name = "001-fig22", .folder = "x"}));
+    vec_push(&one, ((struct recipe){.name = "san03-fig22", .folder = "x"}));
     assert_true(claims_check(&one, &err) < 0);
     assert_non_null(strstr(err.message, "claim grid"));
     vec_release(&one);
@@ -191,15 +191,15 @@ static void the_list_of_claims_has_every_field_in_80_columns(void **state)
     bool *chosen = mem_zalloc(recipes.count, sizeof *chosen);
     (void)state;
     for (size_t i = 0; i < recipes.count; i++)
-        chosen[i] = strcmp(recipes.items[i].name, "001-fig26") == 0;
+        chosen[i] = strcmp(recipes.items[i].name, "san03-fig26") == 0;
     claims_write_list(&recipes, chosen, false, &out);
     assert_non_null(strstr(
-        out.data, "001-fig26/distribution-smps: requests to distribute tables, each network\n"));
+        out.data, "san03-fig26/distribution-smps: requests to distribute tables, each network\n"));
     assert_non_null(strstr(out.data, "paper: 360 (V-D, text on Fig. 26)"));
     assert_non_null(strstr(out.data, "holds: exactly 360 SMPs; 15 switches x (16 blocks"));
     assert_non_null(
-        strstr(out.data, "001-fig26/detection: time until a sweep finds the change [fitted]\n"));
-    assert_null(strstr(out.data, "001-fig27"));
+        strstr(out.data, "san03-fig26/detection: time until a sweep finds the change [fitted]\n"));
+    assert_null(strstr(out.data, "san03-fig27"));
     for (const char *line = out.data; *line; line = strchr(line, '\n') + 1)
         assert_true(strcspn(line, "\n") <= 80);
     text_clear(&out);
@@ -219,7 +219,7 @@ static enum outcome bandwidth_at(double bits)
     results_set(&evidence_add(&evidence, "preset=paper rate=1")->results, "accepted.bits", bits,
                 "bits/s");
     enum outcome outcome =
-        claim_evaluate(find("001-fig06/bandwidth"), &evidence, PRESET_PAPER).outcome;
+        claim_evaluate(find("san03-fig06/bandwidth"), &evidence, PRESET_PAPER).outcome;
     evidence_release(&evidence);
     return outcome;
 }
@@ -235,7 +235,7 @@ static void a_claim_uses_observations_of_its_preset(void **state)
 {
     struct evidence evidence = {0};
     struct finding finding;
-    const struct claim *claim = find("001-fig26/distribution-smps");
+    const struct claim *claim = find("san03-fig26/distribution-smps");
     (void)state;
     results_set(&evidence_add(&evidence, "preset=today rate=2000 whole=yes")->results,
                 "fault.distribute.smps", 360, "SMPs");
@@ -264,7 +264,7 @@ static void add_load(struct evidence *evidence, const char *rate, double offered
 static void the_knee_lies_between_two_loads(void **state)
 {
     struct evidence evidence = {0};
-    const struct claim *knee = find("001-fig06/knee"), *delivery = find("001-fig06/delivery");
+    const struct claim *knee = find("san03-fig06/knee"), *delivery = find("san03-fig06/delivery");
     (void)state;
     add_load(&evidence, "100e6", 3, 3);
     add_load(&evidence, "320e6", 10, 10);
@@ -287,7 +287,7 @@ static enum outcome gap_with_packet_at(uint64_t ps)
     results_add_point(results, updated, UINT64_C(61000000000000), 0.5);
     results_add_point(results, updated, UINT64_C(61004000000000), 1);
     results_add_point(results, results_series(results, "packets", "s"), ps, 3e-6);
-    enum outcome outcome = claim_evaluate(find("001-fig26/gap"), &evidence, PRESET_PAPER).outcome;
+    enum outcome outcome = claim_evaluate(find("san03-fig26/gap"), &evidence, PRESET_PAPER).outcome;
     evidence_release(&evidence);
     return outcome;
 }
@@ -312,7 +312,7 @@ static void losses_must_be_proportional_to_the_load(void **state)
             results_set(&evidence_add(&evidence, where)->results, "lost",
                         pow(strtod(rates[r], NULL), powers[i]), "packets");
         }
-        assert_int_equal(claim_evaluate(find("001-fig26/load"), &evidence, PRESET_PAPER).outcome,
+        assert_int_equal(claim_evaluate(find("san03-fig26/load"), &evidence, PRESET_PAPER).outcome,
                          powers[i] == 1 ? OUTCOME_HOLDS : OUTCOME_DIFFERS);
         evidence_release(&evidence);
     }
@@ -339,7 +339,7 @@ static void add_sizes(struct evidence *evidence, double ratio)
 static void one_differing_size_fails_the_claim(void **state)
 {
     struct evidence right = {0}, wrong = {0};
-    const struct claim *claim = find("000-fig07/addition");
+    const struct claim *claim = find("icpp03-fig07/addition");
     (void)state;
     add_sizes(&right, 1.1);
     add_sizes(&wrong, 0.9);
@@ -353,7 +353,7 @@ static void one_differing_size_fails_the_claim(void **state)
 static void judge_latencies(double smallest, double largest, enum outcome expected)
 {
     struct evidence evidence = {0};
-    static const char *const claims[] = {"003-perf/latency", "003-perf/slope"};
+    static const char *const claims[] = {"villar04-perf/latency", "villar04-perf/slope"};
     results_set(&evidence_add(&evidence, "preset=today test=perf width=4x speed=SDR to=H8 bytes=2")
                      ->results,
                 "send_lat.typical", smallest, "s");
@@ -397,10 +397,10 @@ static void steps_of_smps_are_counted(void **state)
     static const unsigned right[] = {1, 10, 11, 30, 31, 31, 33},
                           joined[] = {10, 14, 18, 22, 26, 30};
     (void)state;
-    assert_int_equal(judge_steps("000-fig12/steps", right, 7), OUTCOME_HOLDS);
-    assert_int_equal(judge_steps("000-fig12/distribution", right, 7), OUTCOME_HOLDS);
-    assert_int_equal(judge_steps("000-fig12/steps", joined, 6), OUTCOME_DIFFERS);
-    assert_int_equal(judge_steps("000-fig12/distribution", joined, 6), OUTCOME_DIFFERS);
+    assert_int_equal(judge_steps("icpp03-fig12/steps", right, 7), OUTCOME_HOLDS);
+    assert_int_equal(judge_steps("icpp03-fig12/distribution", right, 7), OUTCOME_HOLDS);
+    assert_int_equal(judge_steps("icpp03-fig12/steps", joined, 6), OUTCOME_DIFFERS);
+    assert_int_equal(judge_steps("icpp03-fig12/distribution", joined, 6), OUTCOME_DIFFERS);
 }
 
 static void add_time(struct evidence *evidence, const char *parameters, double time)
@@ -465,12 +465,12 @@ static void claims_without_expectation_must_hold(void **state)
 {
     struct expectations expectations;
     struct err err = {0};
-    const struct claim *claim = find("001-fig22/grid");
+    const struct claim *claim = find("san03-fig22/grid");
     (void)state;
     assert_int_equal(read_expected(&expectations,
                                    "# remark\n\n"
-                                   "001-fig22/grid paper differs quick \"only some of it\"\n"
-                                   "001-fig22/grid today unknown \"never\"\n",
+                                   "san03-fig22/grid paper differs quick \"only some of it\"\n"
+                                   "san03-fig22/grid today unknown \"never\"\n",
                                    &err),
                      0);
     assert_string_equal(expectation_find(&expectations, claim, PRESET_PAPER, true)->reason,
@@ -478,16 +478,16 @@ static void claims_without_expectation_must_hold(void **state)
     assert_null(expectation_find(&expectations, claim, PRESET_PAPER, false));
     assert_int_equal(expectation_find(&expectations, claim, PRESET_TODAY, false)->outcome,
                      OUTCOME_UNKNOWN);
-    assert_null(expectation_find(&expectations, find("001-fig06/bandwidth"), PRESET_PAPER, true));
+    assert_null(expectation_find(&expectations, find("san03-fig06/bandwidth"), PRESET_PAPER, true));
     expectations_release(&expectations);
 }
 
 static void expectations_of_unknown_claims_are_refused(void **state)
 {
     static const char *const cases[] = {
-        "001-fig22/gird paper differs \"x\"\n",  "001-fig22 paper differs \"x\"\n",
-        "001-fig22/grid papers differs \"x\"\n", "001-fig22/grid paper fails \"x\"\n",
-        "001-fig22/grid paper differs\n",        "001-fig22/grid paper differs \"x\" y\n"};
+        "san03-fig22/gird paper differs \"x\"\n",  "san03-fig22 paper differs \"x\"\n",
+        "san03-fig22/grid papers differs \"x\"\n", "san03-fig22/grid paper fails \"x\"\n",
+        "san03-fig22/grid paper differs\n",        "san03-fig22/grid paper differs \"x\" y\n"};
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct expectations expectations;
@@ -508,7 +508,7 @@ static void every_experiment_belongs_to_a_paper(void **state)
     for (size_t i = 0; i < recipes.count; i++)
         if (!papers_find(&papers, recipes.items[i].name))
             fail_msg("%s belongs to no paper", recipes.items[i].name);
-    assert_string_equal(papers_find(&papers, "vswitch")->number, "004");
+    assert_string_equal(papers_find(&papers, "vswitch")->key, "cluster15");
     assert_null(papers_find(&papers, "999-fig01"));
     papers_release(&papers);
 }

@@ -13,7 +13,7 @@
 #include <string.h>
 
 static const struct claim claim = {
-    .experiment = "001-fig26",
+    .experiment = "san03-fig26",
     .name = "bottleneck",
     .text = "a claim with a good many words, more than fit into one line of its column",
     .paper = "most of the time that there is",
@@ -30,7 +30,7 @@ static const struct expectation expectation = {
     .reason = "a reason with so many words that it needs more than one line in a table of eighty "
               "columns, or so one would think",
 };
-static const struct recipe recipe = {.name = "001-fig26", .title = "A title", .folder = "."};
+static const struct recipe recipe = {.name = "san03-fig26", .title = "A title", .folder = "."};
 
 static struct reproduction make(enum outcome paper, enum outcome today)
 {
@@ -163,7 +163,7 @@ static void unexpected_outcomes_are_named(void **state)
     assert_int_equal(reproduction_count(&better).unexpected, 1);
     assert_int_equal(reproduction_count(&lost).unexpected, 1);
     reproduction_write_table(&worse, &out);
-    assert_non_null(strstr(out.data, "unexpected: 001-fig26/bottleneck with preset paper"));
+    assert_non_null(strstr(out.data, "unexpected: san03-fig26/bottleneck with preset paper"));
     text_release(&out);
     reproduction_release(&worse);
     reproduction_release(&better);
@@ -210,18 +210,23 @@ static void names_select_by_pattern_and_prefix(void **state)
     struct err err = {0};
     bool chosen[3];
     (void)state;
-    vec_push(&recipes, ((struct recipe){.name = "000-fig06"}));
-    vec_push(&recipes, ((struct recipe){.name = "001-fig06"}));
-    vec_push(&recipes, ((struct recipe){.name = "001-fig23"}));
+    vec_push(&recipes, ((struct recipe){.name = "icpp03-fig06"}));
+    vec_push(&recipes, ((struct recipe){.name = "san03-fig06"}));
+    vec_push(&recipes, ((struct recipe){.name = "san03-fig23"}));
     assert_int_equal(reproduce_choose(&recipes, NULL, 0, chosen, &err), 0);
     assert_true(chosen[0] && chosen[1] && chosen[2]);
-    assert_int_equal(reproduce_choose(&recipes, (const char *const[]){"001"}, 1, chosen, &err), 0);
+    assert_int_equal(reproduce_choose(&recipes, (const char *const[]){"san"}, 1, chosen, &err), 0);
     assert_true(!chosen[0] && chosen[1] && chosen[2]);
+    assert_int_equal(reproduce_choose(&recipes, (const char *const[]){"001"}, 1, chosen, &err), 0);
+    assert_true(!chosen[0] && chosen[1] && chosen[2]); /* the old number of the paper */
+    assert_int_equal(
+        reproduce_choose(&recipes, (const char *const[]){"001-fig23"}, 1, chosen, &err), 0);
+    assert_true(!chosen[0] && !chosen[1] && chosen[2]);
     assert_int_equal(reproduce_choose(&recipes, (const char *const[]){"*06"}, 1, chosen, &err), 0);
     assert_true(chosen[0] && chosen[1] && !chosen[2]);
-    assert_true(reproduce_choose(&recipes, (const char *const[]){"001-fig24"}, 1, chosen, &err) <
+    assert_true(reproduce_choose(&recipes, (const char *const[]){"san03-fig24"}, 1, chosen, &err) <
                 0);
-    assert_non_null(strstr(err.message, "001-fig23")); /* the nearest */
+    assert_non_null(strstr(err.message, "san03-fig23")); /* the nearest */
     vec_release(&recipes);
 }
 

@@ -135,7 +135,7 @@ static void irregular_hosts_are_spread_evenly_or_go_where_a_port_is_free(void **
     topology_release(&t);
 }
 
-/* Papers 000 to 002: a host at each switch, if a port is left. */
+/* ICPP 2003, SAN-2 2003 and TPDS 2006: a host at each switch, if a port is left. */
 static void by_the_papers_rule_a_switch_without_a_host_has_no_free_port(void **state)
 {
     static const char *const words[] = {"irregular 32 hosts=21 rule=paper links=34",

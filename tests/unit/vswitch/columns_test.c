@@ -1,4 +1,5 @@
-/* The cost of moves and the reachability after them, on the fat trees of paper 004 and on others.
+/* The cost of moves and the reachability after them, on the fat trees of CLUSTER 2015 and on
+ * others.
  *
  * WEFT_FULL=1 includes the two large trees. */
 #include "effort.h"

@@ -380,7 +380,7 @@ static void hybrids_have_the_time_of_their_first_routes(void **state)
     run_record_release(&hybrid);
 }
 
-/* Paper 000 on figure1: 19 NodeInfo, 47 and 15 PortInfo to discover; 24 SMPs a switch to
+/* ICPP 2003 on figure1: 19 NodeInfo, 47 and 15 PortInfo to discover; 24 SMPs a switch to
  * distribute.
  */
 static void smps_are_counted_for_each_phase(void **state)

@@ -312,7 +312,7 @@ static void a_simulation_can_end_in_the_middle_of_computing(void **state)
     close_world(&world);
 }
 
-/* Paper 001 section V-D: 16 switches and 14 hosts, switch 15 off: some 200 SMPs in 10 ms to
+/* SAN-2 2003, section V-D: 16 switches and 14 hosts, switch 15 off: some 200 SMPs in 10 ms to
  * explore, more than 0.1 s to compute, 360 SMPs in 6.7 ms to write. */
 static void the_papers_prices_give_the_papers_times(void **state)
 {

@@ -81,7 +81,8 @@ static void note_set(void *context, uint64_t now, unsigned manager,
         order->early = order->tables;
 }
 
-/* Steps a and b of section V-C of paper 004: one SMP to each hypervisor, then those to switches. */
+/* Steps a and b of section V-C of CLUSTER 2015: one SMP to each hypervisor, then those to switches.
+ */
 static void hypervisors_are_written_before_switches(void **state)
 {
     (void)state;
@@ -110,7 +111,7 @@ static void hypervisors_are_written_before_switches(void **state)
     }
 }
 
-/* Section V-C1 of paper 004: an update of two entries in one block is one SMP to the switch. */
+/* Section V-C1 of CLUSTER 2015: an update of two entries in one block is one SMP to the switch. */
 static void all_at_once_a_swap_inside_a_block_is_one_smp_to_each_switch(void **state)
 {
     (void)state;

@@ -131,7 +131,7 @@ static bool path_differs(const struct network *network, const struct routes *one
     return false;
 }
 
-/* Paper 002 section 2.4: paths of DR come from an algorithm of their own, not from FERa's tables.
+/* TPDS 2006, section 2.4: paths of DR come from an algorithm of their own, not from FERa's tables.
  */
 static void renamed_paths_are_not_those_of_fera(void **state)
 {

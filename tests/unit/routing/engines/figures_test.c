@@ -180,7 +180,7 @@ static void hops_of_figure_1_add_up_to_273_with_fera_and_277_with_pira(void **st
     assert_int_equal(hop_sum("pira"), 277);
 }
 
-/* Paper 002 section 2.2: from host 7 at switch 2 to host 14 at switch 9. */
+/* TPDS 2006, section 2.2: from host 7 at switch 2 to host 14 at switch 9. */
 static void the_illegal_route_of_figure_4_turns_up_at_switch_6(void **state)
 {
     static const unsigned routes[2][4] = {{2, 1, 3, 9}, {2, 6, 3, 9}};
@@ -204,7 +204,7 @@ static void the_illegal_route_of_figure_4_turns_up_at_switch_6(void **state)
     network_release(&network);
 }
 
-/* Paper 002 Fig. 5 and 7: from a switch (LID 2), a host (LID 8) is 3 hops away by the up link to
+/* TPDS 2006, Fig. 5 and 7: from a switch (LID 2), a host (LID 8) is 3 hops away by the up link to
  * the root and 4 hops by links that only lead down. */
 static void fera_goes_down_where_renaming_takes_the_shorter_way_up(void **state)
 {
@@ -264,7 +264,7 @@ static void minhop_has_the_hops_of_the_thesis(void **state)
     network_release(&network);
 }
 
-/* 000 Fig. 11: the middle switches of the Clos network are 2, 3 and 4. */
+/* ICPP 2003, Fig. 11: the middle switches of the Clos network are 2, 3 and 4. */
 static void fera_uses_one_middle_switch_of_the_clos_network(void **state)
 {
     const char *words[] = {"m=3", "n=1", "r=4"};

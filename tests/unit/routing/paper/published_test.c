@@ -427,7 +427,7 @@ static void hosts_that_share_a_switch_are_all_counted(void **state)
     network_release(&network);
 }
 
-/* Paper 000: the growth of FERa is quadratic. Paper 002: PIRa is faster than FERa, FERa than DR,
+/* ICPP 2003: the growth of FERa is quadratic. TPDS 2006: PIRa is faster than FERa, FERa than DR,
  * and the more so the larger the network. */
 static void the_order_of_the_algorithms_shows_in_their_steps(void **state)
 {
