@@ -5,6 +5,9 @@
 #include "base/mem.h"
 #include "base/time.h"
 #include "cli/command.h"
+#include "experiment/live/live.h"
+#include "host/daemon/manager_command.h"
+#include "host/server/session.h"
 #include "host/socket/protocol.h"
 
 #include <errno.h>
@@ -18,12 +21,9 @@ static const char help[] =
     "manager (below). The socket is PATH, else the value of WEFT_SOCKET, else the\n"
     "default path of 'weft fabric', else that of 'weft live'. NODE is a name, a\n"
     "description or a GUID (0x...).\n"
-    "\n"
-    "  status                           nodes, links, packets, faults, attached\n"
-    "                                   programs\n"
-    "  counters [NODE [PORT]]           performance counters, as the fabric counts\n"
-    "  path FROM TO                     SL and links of the path by the tables\n"
-    "  deadlock                         a cycle of packets that wait for each other\n"
+    "\n";
+
+static const char help_faults[] =
     "  link down|up NODE PORT           disconnect a cable, connect it again\n"
     "  switch down|up NODE              turn a switch off or on; it comes back with\n"
     "                                   its initial state\n"
@@ -37,49 +37,23 @@ static const char help[] =
     "  guid NODE GUID                   give a node another GUID\n"
     "  errors NODE PORT COUNT[/s]       make this port see bit errors; with /s, both\n"
     "                                   ports of the cable, every second\n"
-    "  traffic start|stop               the data packets of 'weft fabric --traffic'\n"
-    "  stop                             end the server\n"
+    "  traffic start|stop               the data packets of 'weft fabric --traffic'\n";
+
+static const char help_session[] =
     "\n"
-    "A session of 'weft live' has four more, and records actions as statements:\n"
-    "\n"
-    "  managers | changes | versions    states of managers; last changes of the\n"
-    "                                   subnet; versions of the tables\n"
-    "  act ACTION                       an action of weft-scenario(5): kill sm H0\n"
+    "A session of 'weft live' has these too, and records actions as statements:\n"
+    "\n";
+
+static const char help_manager[] =
     "\n"
     "The commands of a manager use its socket: PATH, else the value of\n"
     "WEFT_SM_SOCKET, else the default of 'weft sm': WEFT_SOCKET with .sm appended if\n"
     "it is set, /run/weft/sm.sock, or in the user's runtime directory; else the\n"
     "managers of 'weft live' answer. 'status' and 'counters' are for the manager if\n"
     "there is no fabric, or with --manager.\n"
-    "\n"
-    "  status                           state, port, subnet, SMPs, number of problems\n"
-    "  problems                         present problems of the subnet, by location\n"
-    "  topology | routes | events       end ports; acknowledged tables; recent events\n"
-    "  partitions | groups              members of partitions; multicast groups\n"
-    "  events --follow                  print each new event until interrupted; with\n"
-    "                                   --json one object a line\n"
-    "  page                             URL of the live page, with the token that\n"
-    "                                   changes need\n"
-    "  counters [NODE [PORT]]           counters of all ports with an active link, of\n"
-    "                                   a node, or of a port\n"
-    "  top [load|wait|errors|discards] [hour] [ROWS]\n"
-    "                                   busiest and worst ports, load by stage; live\n"
-    "                                   at a terminal, every --interval (2s); keys: q\n"
-    "                                   ends, l w e d sort, h: the last hour\n"
-    "  reroute | sweep                  compute all routes again; discover the whole\n"
-    "                                   subnet again\n"
-    "  port disable|enable NODE PORT    disable a link at its switch, enable it again\n"
-    "  handover                         hand mastership over to a standby, and wait\n"
-    "                                   until it is done (at most --timeout, 60s)\n"
-    "  dump                             write the files of 'weft sm --dump' now\n"
-    "  vm create NAME [--on HOST]       assign a function of a hypervisor's adapter\n"
-    "                                   to a virtual machine\n"
-    "  vm migrate NAME [--to HOST] [--mode balanced|minimal]\n"
-    "                                   move it, with its GUID and LID\n"
-    "  vm destroy NAME                  release its function\n"
-    "  vm list | vm show NAME           print all machines, or one\n"
-    "  vm ticket NUMBER                 print the result of a request that was made\n"
-    "                                   with --no-wait\n"
+    "\n";
+
+static const char help_end[] =
     "\n"
     "HOST is a hypervisor's name or GUID, or auto (the default): the hypervisor with\n"
     "the fewest machines, for a migration at the same leaf switch if possible. NAME\n"
@@ -93,6 +67,17 @@ static const char help[] =
     "  weft ctl link down leaf3 12\n"
     "  weft ctl drop 5% attribute LinearForwardingTable\n"
     "  weft ctl --json counters spine1 | jq '.[].PortXmitPkts'\n";
+
+static void print_help(FILE *out)
+{
+    ctl_print_commands(out, fabric_control_tables, NULL, NULL);
+    fputs(help_faults, out);
+    fputs(help_session, out);
+    ctl_print_commands(out, live_control_tables, fabric_control_tables, manager_control_tables);
+    fputs(help_manager, out);
+    ctl_print_commands(out, manager_control_tables, NULL, NULL);
+    fputs(help_end, out);
+}
 
 enum { POLL_MS = 10 };
 
@@ -149,14 +134,38 @@ static int add_machine_options(struct option_values *words, const char *place, c
     return EXIT_HOLDS;
 }
 
-/* Prints the server's answer; returns the exit status. */
-static int print_result(struct text *out, int result, bool vm, bool json)
+/* A refused request for a machine is an object in JSON: what is wrong, and its kind. */
+static void make_refusal_json(struct text *out, int result)
 {
+    struct text reason = *out;
+    struct record record = record_to(out, true, false);
+    *out = (struct text){0};
+    record_begin(&record, NULL);
+    record_string(&record, "error", NULL, reason.length ? reason.data : "");
+    record_string(&record, "code", NULL,
+                  result == -ENOENT  ? "ENOENT"
+                  : result == -EPERM ? "EPERM"
+                  : result == -EIO   ? "EIO"
+                                     : "EINVAL");
+    record_end(&record);
+    text_release(&reason);
+}
+
+/* Prints the server's answer; returns the exit status. */
+static int print_result(struct text *out, int result, const struct option_values *words, bool json)
+{
+    bool vm = strcmp(words->items[0], "vm") == 0;
     bool refused = result < 0 && !(vm && json);
+    if (result == -ENOSYS)
+        ctl_add_servers(out, words);
+    if (result < 0 && !refused && !(out->length && out->data[0] == '{'))
+        make_refusal_json(out, result);
     if (refused)
         fputs("weft ctl: ", stderr);
     ctl_print_answer(refused ? stderr : stdout, out);
-    return result >= 0 ? EXIT_HOLDS : !vm || result == -EINVAL ? EXIT_USAGE : EXIT_FAILS;
+    if (result >= 0)
+        return EXIT_HOLDS;
+    return !vm || result == -EINVAL || result == -ENOSYS ? EXIT_USAGE : EXIT_FAILS;
 }
 
 static int run_ctl(int argc, char **argv)
@@ -212,7 +221,7 @@ static int run_ctl(int argc, char **argv)
     if (follow)
         vec_push(&words, "follow");
     double until = clock_seconds() + (double)patience / NS_PER_S;
-    ctl_choose_sockets(&sockets, path, command, manager);
+    ctl_choose_sockets(&sockets, path, &words, manager);
     bool live = top && !json && ctl_top_can_be_live();
     if (status == EXIT_HOLDS && live)
         status = ctl_top(&sockets, &words, renewal, &err);
@@ -224,7 +233,7 @@ static int run_ctl(int argc, char **argv)
         command_error("ctl", &err);
         status = status == -ETIMEDOUT ? EXIT_FAILS : EXIT_USAGE;
     } else if (status == 0) {
-        status = print_result(&out, result, vm, json);
+        status = print_result(&out, result, &words, json);
     }
     vec_release(&words);
     text_release(&out);
@@ -235,5 +244,6 @@ const struct command command_ctl = {
     .name = "ctl",
     .summary = "control a running fabric or subnet manager",
     .help = help,
+    .print_more = print_help,
     .run = run_ctl,
 };

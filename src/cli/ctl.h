@@ -1,7 +1,9 @@
-/* Parts of `weft ctl`: the client of control sockets, and the live view of `top`. */
+/* Parts of `weft ctl`: the client of control sockets, what it knows of the servers' commands, and
+ * the live view of `top`. */
 #ifndef WEFT_CLI_CTL_H
 #define WEFT_CLI_CTL_H
 
+#include "base/control_command.h"
 #include "base/mem.h"
 #include "cli/command.h"
 
@@ -15,8 +17,8 @@ struct ctl_sockets {
 /* Commands of a manager go to its default socket, or to that of the system's manager; other
  * commands go to the socket of the fabric. 'status' and 'counters' are commands of both: they go to
  * the fabric if there is one, unless they are for the `manager`. */
-void ctl_choose_sockets(struct ctl_sockets *sockets, const char *given, const char *command,
-                        bool manager);
+void ctl_choose_sockets(struct ctl_sockets *sockets, const char *given,
+                        const struct option_values *words, bool manager);
 /* Sends the words to the first socket with a server. Returns 0 with the server's result and text,
  * or -errno if there was no answer. */
 int ctl_send(const struct ctl_sockets *sockets, const struct option_values *words, bool json,
@@ -29,6 +31,15 @@ int ctl_follow(const struct ctl_sockets *sockets, const struct option_values *wo
 void ctl_escape(struct text *to, const struct text *from);
 /* Prints an answer like that, with one newline at its end. */
 void ctl_print_answer(FILE *to, struct text *text);
+
+/* ctl_commands.c: what the registries of the servers (base/control_command.h) say. */
+
+/* The lines of the help, but not of commands that other tables have, which may be NULL. */
+void ctl_print_commands(FILE *to, control_tables tables, control_tables but, control_tables nor);
+/* "; 'weft sm' has it", after the refusal of a server that does not have the command. */
+void ctl_add_servers(struct text *out, const struct option_values *words);
+/* Whether a manager has the command, and whether a fabric has one of the same name. */
+bool ctl_is_manager_command(const struct option_values *words, bool *common);
 
 /* Whether `top` can be live: input and output are a terminal. */
 bool ctl_top_can_be_live(void);

@@ -7,28 +7,13 @@
 #include <errno.h>
 #include <string.h>
 
-static bool is_manager_command(const char *word)
-{
-    static const char *const words[] = {"problems", "topology",   "routes", "events", "reroute",
-                                        "sweep",    "handover",   "dump",   "vm",     "port",
-                                        "top",      "partitions", "groups", "page"};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (strcmp(word, words[i]) == 0)
-            return true;
-    return false;
-}
-
-static bool is_common_command(const char *word)
-{
-    return strcmp(word, "status") == 0 || strcmp(word, "counters") == 0;
-}
-
-void ctl_choose_sockets(struct ctl_sockets *sockets, const char *given, const char *command,
-                        bool manager_only)
+void ctl_choose_sockets(struct ctl_sockets *sockets, const char *given,
+                        const struct option_values *words, bool manager_only)
 {
     const char *fabric = getenv(WEFT_SOCKET_VARIABLE), *manager = getenv(WEFT_MANAGER_VARIABLE);
     bool any_manager = !(fabric && *fabric) && !(manager && *manager);
-    bool for_manager = manager_only || is_manager_command(command);
+    bool common;
+    bool for_manager = (ctl_is_manager_command(words, &common) && !common) || manager_only;
     *sockets = (struct ctl_sockets){0};
     if (given) {
         snprintf(sockets->paths[sockets->count++], CTL_PATH_ROOM, "%s", given);
@@ -38,7 +23,7 @@ void ctl_choose_sockets(struct ctl_sockets *sockets, const char *given, const ch
         protocol_socket_path(sockets->paths[sockets->count++], CTL_PATH_ROOM);
     if (!for_manager && any_manager)
         protocol_live_path(sockets->paths[sockets->count++], CTL_PATH_ROOM);
-    if (for_manager || (is_common_command(command) && any_manager)) {
+    if (for_manager || (common && any_manager)) {
         protocol_manager_path(sockets->paths[sockets->count++], CTL_PATH_ROOM);
         if (any_manager && getuid() != 0)
             snprintf(sockets->paths[sockets->count++], CTL_PATH_ROOM, "/run/weft/sm.sock");

@@ -59,21 +59,7 @@ void live_ctl_serve(struct live *live, uint64_t now_ns)
         }
 }
 
-/* ---- the command ---- */
-
-struct call {
-    struct live *live;
-    const struct setup *setup;
-    const struct control_request *request;
-    struct control_reply *reply;
-};
-
-static int refuse(const struct call *call, const char *why)
-{
-    text_clear(&call->reply->text);
-    text_puts(&call->reply->text, why);
-    return -EINVAL;
-}
+/* ---- the fabric ---- */
 
 /* Applies statements, one a line, and shows the result to those who watch. */
 static int act(struct live *live, char *lines, struct err *err)
@@ -82,8 +68,6 @@ static int act(struct live *live, char *lines, struct err *err)
     live_refresh(live);
     return status;
 }
-
-/* ---- the fabric ---- */
 
 static int apply_fault(void *context, const struct fabric_command *fault, struct err *err)
 {
@@ -121,51 +105,58 @@ static void stop_session(void *context)
     live->stopped = true;
 }
 
-static int run_fabric_command(const struct call *call)
-{
-    struct live *live = call->live;
-    const struct control_request *request = call->request;
-    char pace[32];
-    const struct fabric_access access = {
-        .fabric = call->setup->fabric,
-        .wall_ps = (live->options.clock_ns() - live->begin_wall_ns) * TIME_NS,
-        .pace = pace,
-        .context = live,
-        .apply = apply_fault,
-        .put_status = put_session,
-        .find_path = find_path,
-        .stop = stop_session};
-    snprintf(pace, sizeof pace, "%g", live->pace);
-    return fabric_control_run(&access, request->words, request->count, request->json,
-                              &call->reply->text);
-}
-
 /* ---- the session ---- */
 
 /* Any action of the scenario language. */
-static int act_by_statement(const struct call *call)
+static int act_by_statement(struct control_call *call)
 {
-    const struct control_request *request = call->request;
     struct text line = {0};
-    struct err err = {0};
-    bool fine = request->count > 1;
-    const char *word = request->words[0];
-    for (word += strlen(word) + 1; fine && *word; word += strlen(word) + 1) {
+    bool fine = true;
+    for (unsigned i = 0; i < call->count; i++) {
+        const char *word = call->words[i];
         for (const char *c = word; *c; c++)
             fine &= (unsigned char)*c >= ' ';
         text_printf(&line, strchr(word, ' ') ? "%s\"%s\"" : "%s%s", line.length ? " " : "", word);
     }
-    int status = fine ? act(call->live, line.data, &err)
-                      : err_set(&err, EINVAL, "usage: weft ctl act ACTION: see weft-scenario(5)");
+    int status = fine ? act(call->subject, line.data, &call->err)
+                      : err_set(&call->err, EINVAL, "a word has control characters");
     text_release(&line);
-    return status < 0 ? refuse(call, err.message) : 0;
+    return status;
 }
 
-static void put_events(const struct call *call)
+static int answer_managers(struct control_call *call)
 {
-    const struct run_record *run = call->setup->record;
-    struct record record = record_to(&call->reply->text, call->request->json, false);
+    const struct live *live = call->subject;
+    struct record record = control_record(call);
+    managers_view_put(live_session_setup(&live->session), &record);
+    return 0;
+}
+
+static int answer_changes(struct control_call *call)
+{
+    const struct live *live = call->subject;
+    struct record record = control_record(call);
+    managers_view_put_changes(live_session_setup(&live->session), &record);
+    return 0;
+}
+
+static int answer_versions(struct control_call *call)
+{
+    const struct live *live = call->subject;
+    struct record record = control_record(call);
+    versions_put(&live->versions, NULL, &record);
+    return 0;
+}
+
+static int answer_events(struct control_call *call)
+{
+    const struct live *live = call->subject;
+    const struct run_record *run = live_session_setup(&live->session)->record;
+    struct record record = control_record(call);
     size_t count = run->events.count;
+    if (call->count)
+        return err_set(&call->err, EINVAL,
+                       "weft live has no followers of events: the API pushes them");
     record_begin_list(&record, NULL);
     for (size_t i = count > EVENTS_SHOWN ? count - EVENTS_SHOWN : 0; i < count; i++) {
         const struct run_record_event *event = &run->events.items[i];
@@ -179,163 +170,158 @@ static void put_events(const struct call *call)
         record_end(&record);
     }
     record_end_list(&record);
-}
-
-/* Reports of the whole session. -ENOENT: the command is none of these. */
-static int run_session_command(const struct call *call)
-{
-    const char *name = call->request->words[0];
-    struct record record = record_to(&call->reply->text, call->request->json, false);
-    if (strcmp(name, "act") == 0)
-        return act_by_statement(call);
-    if (call->request->count != 1)
-        return -ENOENT;
-    if (strcmp(name, "managers") == 0)
-        managers_view_put(call->setup, &record);
-    else if (strcmp(name, "changes") == 0)
-        managers_view_put_changes(call->setup, &record);
-    else if (strcmp(name, "versions") == 0)
-        versions_put(&call->live->versions, NULL, &record);
-    else if (strcmp(name, "events") == 0)
-        put_events(call);
-    else
-        return -ENOENT;
     return 0;
 }
+
+static const struct control_command session_commands[] = {
+    {"managers", "", 0, 0, CONTROL_SESSION, "states of managers", answer_managers},
+    {"changes", "", 0, 0, CONTROL_SESSION, "last changes of the subnet", answer_changes},
+    {"versions", "", 0, 0, CONTROL_SESSION, "versions of the tables", answer_versions},
+    {"events", "", 0, 1, CONTROL_SESSION, "recent events", answer_events},
+    {"act", "ACTION", 1, UINT8_MAX, CONTROL_SESSION,
+     "an action of weft-scenario(5), such as kill sm H0", act_by_statement},
+    {0}};
 
 /* ---- the manager ---- */
 
-/* vm list, vm show: the manager's; the others are statements, which take effect as time advances */
-static int run_vm_command(const struct call *call, size_t manager)
+static void list_problems(void *context, uint64_t now, struct problems *problems)
 {
-    const char *const *words = call->request->words + 1;
-    unsigned count = call->request->count - 1;
-    const char *verb = count ? words[0] : "";
-    struct text *out = &call->reply->text;
+    struct live *live = context;
+    (void)now;
+    managers_view_list_problems(live_session_setup(&live->session), problems);
+    for (size_t i = 0; i < problems->items.count; i++)
+        problems->items.items[i].since =
+            (time_t)watch_problem_since(&live->watch, &problems->items.items[i]);
+}
+
+/* Statements about machines take effect as time advances. */
+static int act_on_machine(struct control_call *call)
+{
+    struct live *live = call->subject;
     struct text line = {0};
-    struct err err = {0};
-    if (strcmp(verb, "list") == 0 || strcmp(verb, "show") == 0)
-        return machine_control_answer(
-            sim_machines(call->setup->sim, call->setup->places.items[manager].manager),
-            setup_manager(call->setup, manager), sim_now_ns(call->setup->sim), words, count,
-            call->request->json, out);
-    if (strcmp(verb, "ticket") == 0)
-        return refuse(call, "weft live has no tickets: 'vm list' shows the machines");
-    int status = control_put_vm(&call->setup->topology, words, count, &line, &err);
+    struct record record = control_record(call);
+    /* The words before the name are "vm" and a verb. */
+    int status = control_put_vm(&live_session_setup(&live->session)->topology, call->words - 1,
+                                call->count + 1, &line, &call->err);
     if (status == 0)
-        status = act(call->live, line.data, &err);
-    if (status < 0) {
-        text_release(&line);
-        return refuse(call, err.message);
+        status = act(live, line.data, &call->err);
+    if (status == 0) {
+        record_begin(&record, NULL);
+        record_string(&record, "statement", "%s: takes effect as time advances\n", line.data);
+        record_end(&record);
     }
-    struct record record = record_to(out, call->request->json, false);
-    record_begin(&record, NULL);
-    record_string(&record, "statement", "%s: takes effect as time advances\n", line.data);
-    record_end(&record);
     text_release(&line);
-    return 0;
+    return status;
 }
 
-static void print_view(const struct call *call, size_t manager,
-                       void (*print)(const struct manager_view *view, bool json, struct text *out))
+static int reroute(struct control_call *call)
 {
-    const struct setup *setup = call->setup;
-    struct problems problems = {0};
-    char place[40];
-    struct sm *sm = setup_manager(setup, manager);
-    const struct config *config = &setup->instances.items[manager]->config;
-    const struct manager_view view = {
-        .sm = sm,
-        .engine = config->sm.engine->name,
-        .place = fabric_control_label(&setup->topology, setup->places.items[manager].port, place),
-        .problems = &problems,
-        .virtual_time = true,
-        .partitions = config->sm.partitions,
-        .groups = setup->groups};
-    managers_view_list_problems(setup, &problems);
-    for (size_t i = 0; i < problems.items.count; i++)
-        problems.items.items[i].since =
-            (time_t)watch_problem_since(&call->live->watch, &problems.items.items[i]);
-    print(&view, call->request->json, &call->reply->text);
-    problems_release(&problems);
-}
-
-static int reroute(const struct call *call, size_t manager)
-{
+    struct live *live = call->subject;
+    const struct setup *setup = live_session_setup(&live->session);
+    size_t manager = managers_view_choose(setup);
     struct text line = {0};
-    struct err err = {0};
-    if (sm_state(setup_manager(call->setup, manager)) != SM_MASTER)
-        return refuse(call, "only a master can do that, and there is none");
-    control_put_reroute(call->setup, manager, &line);
-    int status = act(call->live, line.data, &err);
+    if (manager == setup->instances.count || sm_state(setup_manager(setup, manager)) != SM_MASTER)
+        return err_set(&call->err, EINVAL, "only a master can do that, and there is none");
+    control_put_reroute(setup, manager, &line);
+    int status = act(live, line.data, &call->err);
     text_release(&line);
-    return status < 0 ? refuse(call, err.message) : 0;
+    return status;
 }
 
-static const struct {
-    const char *name;
-    void (*print)(const struct manager_view *view, bool json, struct text *out);
-} views[] = {{"status", manager_view_status},
-             {"problems", manager_view_problems},
-             {"partitions", manager_view_partitions},
-             {"groups", manager_view_groups}};
+static const struct control_command session_actions[] = {
+    {"vm create", "NAME [--on HOST]", 1, UINT8_MAX, CONTROL_SESSION, "", act_on_machine},
+    {"vm migrate", "NAME [--to HOST] [--mode MODE]", 1, UINT8_MAX, CONTROL_SESSION, "",
+     act_on_machine},
+    {"vm destroy", "NAME", 1, 1, CONTROL_SESSION, "", act_on_machine},
+    {"reroute", "", 0, 0, CONTROL_SESSION, "", reroute},
+    {0}};
 
-/* Commands that only weft sm has, and what to do instead. */
-static const struct {
-    const char *name, *why;
-} refused[] = {
-    {"counters", "managers of weft live read no counters: without --manager, 'counters' shows "
-                 "those of the fabric"},
-    {"top", "managers of weft live read no counters: the page colours links by load"},
-    {"sweep", "weft live has no such action; 'reroute' computes all routes again"},
-    {"handover", "weft live has no such action; 'act stop sm NODE' makes the master hand over"},
-    {"port", "weft live has no such action; 'link down NODE PORT' disconnects a cable"},
-    {"dump", "weft live has no directory for dumps; 'routes' prints the tables"},
-};
-
-static int run_manager_command(const struct call *call)
+/* Commands that only weft sm has; instead of help, what to do instead. */
+static int refuse(struct control_call *call)
 {
-    const struct control_request *request = call->request;
-    const char *name = request->words[0];
-    size_t manager = managers_view_choose(call->setup);
-    for (unsigned i = 0; i < sizeof refused / sizeof *refused; i++)
-        if (strcmp(name, refused[i].name) == 0)
-            return refuse(call, refused[i].why);
-    if (strcmp(name, "events") == 0)
-        return refuse(call, "weft live has no followers of events: the API pushes them");
-    if (manager == call->setup->instances.count)
-        return refuse(call, "no manager runs");
-    if (strcmp(name, "vm") == 0)
-        return run_vm_command(call, manager);
-    for (unsigned i = 0; i < sizeof views / sizeof *views && request->count == 1; i++)
-        if (strcmp(name, views[i].name) == 0) {
-            print_view(call, manager, views[i].print);
-            return 0;
-        }
-    if (strcmp(name, "topology") == 0 && request->count == 1) {
-        manager_view_end_ports(setup_manager(call->setup, manager), request->json,
-                               &call->reply->text);
-        return 0;
-    }
-    if (strcmp(name, "routes") == 0 && request->count == 1) {
-        manager_view_tables(setup_manager(call->setup, manager), call->reply);
-        return 0;
-    }
-    if (strcmp(name, "reroute") == 0 && request->count == 1)
-        return reroute(call, manager);
-    return refuse(call, "no such command of weft live: 'weft ctl --help' lists them");
+    return err_set(&call->err, EINVAL, "%s", call->command->help);
 }
+
+static const struct control_command absent_commands[] = {
+    {"counters", "", 0, UINT8_MAX, CONTROL_SESSION,
+     "managers of weft live read no counters: without --manager, 'counters' shows those of the "
+     "fabric",
+     refuse},
+    {"top", "", 0, UINT8_MAX, CONTROL_SESSION,
+     "managers of weft live read no counters: the page colours links by load", refuse},
+    {"sweep", "", 0, UINT8_MAX, CONTROL_SESSION,
+     "weft live has no such action; 'reroute' computes all routes again", refuse},
+    {"handover", "", 0, UINT8_MAX, CONTROL_SESSION,
+     "weft live has no such action; 'act stop sm NODE' makes the master hand over", refuse},
+    {"port", "", 0, UINT8_MAX, CONTROL_SESSION,
+     "weft live has no such action; 'link down NODE PORT' disconnects a cable", refuse},
+    {"dump", "", 0, UINT8_MAX, CONTROL_SESSION,
+     "weft live has no directory for dumps; 'routes' prints the tables", refuse},
+    {"vm ticket", "", 0, UINT8_MAX, CONTROL_SESSION,
+     "weft live has no tickets: 'vm list' shows the machines", refuse},
+    {0}};
+
+/* ---- the command ---- */
+
+const struct control_command *const live_control_tables[] = {
+    session_commands, fabric_commands, manager_view_commands, machine_report_commands, NULL};
+
+/* `status` and `counters` are commands of both: those of the socket come first. */
+static const struct control_command *const socket_tables[LIVE_SOCKETS][7] = {
+    [LIVE_FABRIC] = {session_commands, fabric_commands, manager_view_commands,
+                     machine_report_commands, session_actions, absent_commands},
+    [LIVE_MANAGER] = {session_commands, manager_view_commands, machine_report_commands,
+                      session_actions, absent_commands, fabric_commands},
+};
 
 void live_ctl_run(struct live *live, enum live_socket at, const struct control_request *request,
                   struct control_reply *reply)
 {
-    const struct call call = {live, live_session_setup(&live->session), request, reply};
-    const char *name = request->count ? request->words[0] : "";
-    bool common = strcmp(name, "status") == 0 || strcmp(name, "counters") == 0;
-    reply->json = request->json;
-    reply->result = request->count ? run_session_command(&call) : refuse(&call, "no command");
-    if (reply->result != -ENOENT)
-        return;
-    bool of_fabric = fabric_control_has(name) && (at == LIVE_FABRIC || !common);
-    reply->result = of_fabric ? run_fabric_command(&call) : run_manager_command(&call);
+    const struct setup *setup = live_session_setup(&live->session);
+    char pace[32], place[40] = "";
+    struct fabric_access fabric = {.fabric = setup->fabric,
+                                   .wall_ps =
+                                       (live->options.clock_ns() - live->begin_wall_ns) * TIME_NS,
+                                   .pace = pace,
+                                   .context = live,
+                                   .apply = apply_fault,
+                                   .put_status = put_session,
+                                   .find_path = find_path,
+                                   .stop = stop_session};
+    snprintf(pace, sizeof pace, "%g", live->pace);
+    struct manager_view view = {
+        .list_problems = list_problems, .context = live, .virtual_time = true};
+    struct machine_access machines = {0};
+    size_t manager = managers_view_choose(setup);
+    bool manages = manager < setup->instances.count;
+    if (manages) {
+        const struct config *config = &setup->instances.items[manager]->config;
+        uint32_t port = setup->places.items[manager].port;
+        view.sm = machines.sm = setup_manager(setup, manager);
+        view.engine = config->sm.engine->name;
+        view.place = fabric_control_label(&setup->topology, port, place);
+        view.partitions = config->sm.partitions;
+        view.groups = setup->groups;
+        machines.machines = sim_machines(setup->sim, setup->places.items[manager].manager);
+    }
+    struct control_call call = {
+        .subjects = {[CONTROL_SESSION] = live,
+                     [CONTROL_FABRIC] = &fabric,
+                     [CONTROL_MANAGER] = manages ? &view : NULL,
+                     [CONTROL_MACHINES] = manages ? &machines : NULL},
+        .missing = {[CONTROL_MANAGER] = "no manager runs", [CONTROL_MACHINES] = "no manager runs"},
+        .now = sim_now_ns(setup->sim),
+        .answer = &reply->answer,
+        .client = -1};
+    const struct control_command *found =
+        control_find(socket_tables[at], request->words, request->count);
+    reply->answer.json = request->json;
+    if (found)
+        reply->result = control_run(found, &call, request->words, request->count);
+    else if (request->count && fabric_control_has(request->words[0]))
+        reply->result =
+            fabric_control_run(&fabric, request->words, request->count, &reply->answer.text);
+    else
+        reply->result =
+            control_refuse("weft live", live_control_tables, &call, request->words, request->count);
 }

@@ -91,6 +91,8 @@ int live_ctl_open(struct live *live, const char *path, struct err *err);
 void live_ctl_close(struct live *live);
 void live_ctl_serve(struct live *live, uint64_t now_ns); /* answers requests that have arrived */
 uint64_t live_ctl_deadline(const struct live *live);     /* to serve at the latest */
+/* All commands that answer, of `weft live`. */
+extern const struct control_command *const live_control_tables[];
 /* Runs a command and fills in the reply. */
 void live_ctl_run(struct live *live, enum live_socket at, const struct control_request *request,
                   struct control_reply *reply);

@@ -1,3 +1,4 @@
+/* Threads that print and send answers, and what to do when there are too many of them. */
 #include "host/control/control_reply.h"
 
 #include "base/mem.h"
@@ -30,13 +31,14 @@ static time_t monotonic_seconds(void)
 /* Sends the answer and closes the connection. A client that reads too slowly gets a part of it. */
 static void finish_reply(struct control_reply *task, int flags)
 {
+    struct control_answer *answer = &task->answer;
     struct text packets = {0};
     time_t until = monotonic_seconds() + REPLY_SECONDS;
-    if (task->data)
-        task->print(task->data, task->json, &task->text);
-    struct answer head = {task->result, (uint32_t)task->text.length};
+    if (answer->data)
+        answer->print(answer->data, answer->json, &answer->text);
+    struct answer head = {task->result, (uint32_t)answer->text.length};
     text_append(&packets, (const char *)&head, sizeof head);
-    text_append(&packets, task->text.length ? task->text.data : "", task->text.length);
+    text_append(&packets, answer->text.length ? answer->text.data : "", answer->text.length);
     for (size_t at = 0; at < packets.length && monotonic_seconds() < until;) {
         size_t chunk = packets.length - at < CHUNK ? packets.length - at : CHUNK;
         if (send(task->fd, packets.data + at, chunk, MSG_NOSIGNAL | flags) < 0)
@@ -44,10 +46,8 @@ static void finish_reply(struct control_reply *task, int flags)
         at += chunk;
     }
     close(task->fd);
-    if (task->data)
-        task->release(task->data);
+    control_answer_release(answer);
     text_release(&packets);
-    text_release(&task->text);
     mem_free(task);
 }
 
@@ -76,11 +76,10 @@ void control_reply_start(struct control_reply *task)
         return;
     }
     atomic_fetch_sub(&replies, 1);
-    if (task->data) {
-        task->release(task->data);
-        task->data = NULL;
+    if (task->answer.data) {
+        control_answer_release(&task->answer);
         task->result = -EINVAL;
-        text_puts(&task->text, "too many clients read tables; try again");
+        text_puts(&task->answer.text, "too many clients read tables; try again");
     }
     finish_reply(task, MSG_DONTWAIT);
 }

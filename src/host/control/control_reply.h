@@ -3,17 +3,12 @@
 #ifndef WEFT_HOST_CONTROL_CONTROL_REPLY_H
 #define WEFT_HOST_CONTROL_CONTROL_REPLY_H
 
-#include "base/text.h"
+#include "base/control_command.h"
 
 /* An answer that a thread prints and sends, which may take seconds. */
 struct control_reply {
     int fd, result;
-    bool json;
-    struct text text;
-    /* Data that the thread prints after the text, because printing takes long; or NULL. */
-    void *data;
-    void (*print)(const void *data, bool json, struct text *out);
-    void (*release)(void *data);
+    struct control_answer answer;
 };
 
 /* Sends the answer and closes the connection; frees the reply, which mem_zalloc() has made. */

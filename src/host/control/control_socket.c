@@ -1,3 +1,4 @@
+/* Accepts clients and receives one request of each, by epoll and without waiting. */
 #include "host/control/control_socket.h"
 
 #include "base/mem.h"

@@ -12,13 +12,12 @@
 
 #include <stdbool.h>
 
-enum { CONTROL_WORDS = 12 };
+enum { CONTROL_WORDS = CTL_BYTES / 2 - 1 }; /* none is empty */
 
 struct control_request {
     int fd; /* the receiver answers and closes it: control_reply.h */
     bool json;
-    /* The first words, which no command has as many of; the rest NULL. They are parts of `text`,
-     * which has all of them: the request must not be moved. */
+    /* The rest NULL. They are parts of `text`: the request must not be moved. */
     const char *words[CONTROL_WORDS + 1];
     unsigned count;
     char text[CTL_BYTES]; /* each word ends with NUL, the last one with two */

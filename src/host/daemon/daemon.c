@@ -340,15 +340,18 @@ static void feed_watchdog(struct daemon *daemon, uint64_t now)
 struct manager_access daemon_access(struct daemon *daemon)
 {
     return (struct manager_access){
+        .view = {.sm = daemon->sm,
+                 .engine = daemon->config->sm.engine->name,
+                 .place = daemon->port ? device_port_name(daemon->port) : "",
+                 .list_problems = daemon_list_problems,
+                 .context = daemon,
+                 .partitions = daemon->config->sm.partitions,
+                 .groups = daemon->sa ? sa_groups(daemon->sa) : NULL},
         .sm = daemon->sm,
         .machines = daemon->machines,
         .perf = daemon->perf,
-        .engine = daemon->config->sm.engine->name,
-        .place = daemon->port ? device_port_name(daemon->port) : "",
-        .partitions = daemon->config->sm.partitions,
-        .groups = daemon->sa ? sa_groups(daemon->sa) : NULL,
+        .control = daemon->control,
         .can_dump = daemon->config->dump != NULL,
-        .list_problems = daemon_list_problems,
         .page_url = daemon_page_url,
         .daemon = daemon,
     };
@@ -356,7 +359,7 @@ struct manager_access daemon_access(struct daemon *daemon)
 
 void daemon_serve_control(struct daemon *daemon, uint64_t now)
 {
-    const struct manager_access access = daemon_access(daemon);
+    struct manager_access access = daemon_access(daemon);
     daemon->dump_due |= manager_control_serve(daemon->control, now, &access);
 }
 

@@ -10,14 +10,14 @@ enum { WORDS = 8, GUID_ROOM = 24, NUMBER_ROOM = 8 };
 
 /* The words of a command, and the texts that some of them point to. */
 struct action {
-    struct manager_command command;
     const char *words[WORDS + 1]; /* the rest NULL */
+    unsigned count;
     char guid[GUID_ROOM], number[NUMBER_ROOM];
 };
 
 static void put_word(struct action *action, const char *word)
 {
-    action->words[action->command.count++] = word;
+    action->words[action->count++] = word;
 }
 
 /* By GUID: a description need not be unique. */
@@ -101,17 +101,18 @@ void daemon_web_act(void *context, const struct http_request *request,
                     struct http_response *response)
 {
     struct daemon_web *web = context;
-    const struct manager_access access = daemon_access(web->daemon);
-    struct action action = {
-        .command = {.access = &access, .sm = access.sm, .now = daemon_clock_ns()}};
-    action.command.words = action.words;
-    struct text said = {0}, answer = {0};
+    struct manager_access access = daemon_access(web->daemon);
+    struct action action = {0};
+    struct control_answer answer = {0};
+    struct text said = {0};
+    int client = -1;
     struct err err = {0};
     int status = make_action(web, request, &action, &said, &err);
     if (status == 0) {
-        status = manager_command_run(&action.command, &answer);
+        status = manager_command_run(&access, daemon_clock_ns(), action.words, action.count,
+                                     &answer, &client);
         if (status < 0)
-            err_set(&err, -status, "%.400s", answer.length ? answer.data : "refused");
+            err_set(&err, -status, "%.400s", answer.text.length ? answer.text.data : "refused");
     }
     if (status < 0) {
         api_refuse(response, status == -EINVAL ? 400 : 409, err.message);
@@ -121,5 +122,5 @@ void daemon_web_act(void *context, const struct http_request *request,
         api_accept(response, said.data, daemon_web_now(web));
     }
     text_release(&said);
-    text_release(&answer);
+    control_answer_release(&answer);
 }

@@ -1,44 +1,61 @@
+/* Commands of the process of `weft sm` (its page, its dumps, mastership), and the list of all
+ * commands that it answers. */
 #include "host/daemon/manager_command.h"
 
 #include "base/parse.h"
-#include "base/record.h"
+#include "host/daemon/manager_control.h"
 #include "host/manager_view/machine_control.h"
-#include "host/manager_view/manager_view.h"
 #include "host/socket/protocol.h"
 #include "perf/commands.h"
 
 #include <errno.h>
-#include <string.h>
 
-/* What needs the list of problems, or the rules of the daemon. */
-static void answer_view(const struct manager_command *call, struct text *out,
-                        void (*print)(const struct manager_view *view, bool json, struct text *out))
+static int answer_page(struct control_call *call)
 {
-    const struct manager_access *access = call->access;
-    struct problems problems = {0};
-    const struct manager_view view = {.sm = call->sm,
-                                      .engine = access->engine,
-                                      .place = access->place,
-                                      .problems = &problems,
-                                      .partitions = access->partitions,
-                                      .groups = access->groups};
-    access->list_problems(access->daemon, call->now, &problems);
-    print(&view, call->json, out);
-    problems_release(&problems);
+    const struct manager_access *access = call->subject;
+    struct record record = control_record(call);
+    char url[512];
+    int status = access->page_url(access->daemon, url, sizeof url, &call->err);
+    if (status < 0)
+        return status;
+    record_begin(&record, NULL);
+    record_string(&record, "url", "%s\n", url);
+    record_end(&record);
+    return 0;
 }
 
-static int refuse_command(struct text *out, const char *why)
+static int write_dump(struct control_call *call)
 {
-    text_puts(out, why);
-    return -EINVAL;
+    struct manager_access *access = call->subject;
+    if (!access->can_dump)
+        return err_set(&call->err, EINVAL,
+                       "this manager has no directory for dumps: start it with --dump DIR, "
+                       "or put 'dump DIR' into its configuration and send it SIGHUP");
+    access->dump = true;
+    return 0;
+}
+
+static int reroute(struct control_call *call)
+{
+    const struct manager_access *access = call->subject;
+    sm_reroute(access->sm, call->now);
+    return 0;
+}
+
+static int sweep(struct control_call *call)
+{
+    const struct manager_access *access = call->subject;
+    sm_rediscover(access->sm, call->now);
+    return 0;
 }
 
 /* The client asks again ("handover status") until the handover is done. */
-static int answer_handover(const struct manager_command *call, struct text *out)
+static int answer_handover(struct control_call *call)
 {
+    const struct manager_access *access = call->subject;
+    struct record record = control_record(call);
     char text[512];
-    enum sm_handover state = sm_handover_state(call->sm, text, sizeof text);
-    struct record record = record_to(out, call->json, false);
+    enum sm_handover state = sm_handover_state(access->sm, text, sizeof text);
     record_begin(&record, NULL);
     record_string(&record, "handover", NULL,
                   state == SM_HANDOVER_DONE      ? "done"
@@ -49,126 +66,84 @@ static int answer_handover(const struct manager_command *call, struct text *out)
     return state == SM_HANDOVER_PENDING ? CTL_PENDING : 0;
 }
 
-/* port disable|enable NODE PORT */
-static int answer_port(const struct manager_command *call, struct text *out)
+static int hand_over(struct control_call *call)
 {
-    struct err err = {0};
+    const struct manager_access *access = call->subject;
+    if (!sm_hand_over(access->sm, call->now))
+        return err_set(&call->err, EINVAL, "there is no standby to hand over to");
+    return answer_handover(call);
+}
+
+static int set_port(struct control_call *call, bool enable)
+{
+    const struct manager_access *access = call->subject;
     uint64_t number = 0;
-    bool enable = call->count == 4 && strcmp(call->words[1], "enable") == 0;
-    if (call->count != 4 || (!enable && strcmp(call->words[1], "disable") != 0) ||
-        !parse_bounded(call->words[3], 1, 254, &number))
-        return refuse_command(out, "expected: port disable|enable NODE PORT");
-    if (sm_state(call->sm) != SM_MASTER)
-        return refuse_command(out, "only the master can do that; this manager is not master");
-    int status = sm_set_port(call->sm, call->now, call->words[2], (unsigned)number, enable, &err);
-    return status < 0 ? refuse_command(out, err.message) : 0;
+    if (!parse_bounded(call->words[1], 1, 254, &number))
+        return err_set(&call->err, EINVAL, "'%s' is not a port number", call->words[1]);
+    return sm_set_port(access->sm, call->now, call->words[0], (unsigned)number, enable,
+                       &call->err) < 0
+               ? -EINVAL
+               : 0;
 }
 
-static int answer_page(const struct manager_command *call, struct text *out)
+static int disable_port(struct control_call *call)
 {
-    struct record record = record_to(out, call->json, false);
-    struct err err = {0};
-    char url[512];
-    if (call->access->page_url(call->access->daemon, url, sizeof url, &err) < 0)
-        return refuse_command(out, err.message);
-    record_begin(&record, NULL);
-    record_string(&record, "url", "%s\n", url);
-    record_end(&record);
-    return 0;
+    return set_port(call, false);
 }
 
-static struct perf_command perf_command_of(const struct manager_command *call)
+static int enable_port(struct control_call *call)
 {
-    return (struct perf_command){.perf = call->access->perf,
-                                 .subnet = sm_subnet(call->sm),
-                                 .now = call->now,
-                                 .json = call->json,
-                                 .words = call->words,
-                                 .count = call->count};
+    return set_port(call, true);
 }
 
-static void print_counters(const void *snapshot, bool json, struct text *out)
-{
-    counter_snapshot_print(snapshot, json, out);
-}
+static const struct control_command daemon_commands[] = {
+    {"page", "", 0, 0, CONTROL_PROCESS, "URL of the live page, with the token that changes need",
+     answer_page},
+    {"reroute", "", 0, 0, CONTROL_MASTER, "compute all routes again", reroute},
+    {"sweep", "", 0, 0, CONTROL_MASTER, "discover the whole subnet again", sweep},
+    {"port disable", "NODE PORT", 2, 2, CONTROL_MASTER, "disable a link at its switch",
+     disable_port},
+    {"port enable", "NODE PORT", 2, 2, CONTROL_MASTER, "enable it again", enable_port},
+    {"handover", "", 0, 0, CONTROL_MASTER,
+     "hand mastership over to a standby, and wait until it is done (at most --timeout, 60s)",
+     hand_over},
+    {"handover status", "", 0, 0, CONTROL_DAEMON, NULL, answer_handover},
+    {"dump", "", 0, 0, CONTROL_DAEMON, "write the files of 'weft sm --dump' now", write_dump},
+    {0}};
 
-static void release_counters(void *snapshot)
-{
-    counter_snapshot_free(snapshot);
-}
+const struct control_command *const manager_control_tables[] = {
+    manager_view_commands, manager_event_commands,  perf_commands, daemon_commands,
+    machine_commands,      machine_report_commands, NULL};
 
-static int answer_counters(const struct manager_command *call, const struct perf_command *perf,
-                           struct text *out)
+int manager_command_run(struct manager_access *access, uint64_t now, const char *const *words,
+                        unsigned count, struct control_answer *answer, int *client)
 {
-    struct counter_snapshot *snapshot = NULL;
-    int status = perf_command_counters(perf, &snapshot, out);
-    call->reply->data = snapshot;
-    call->reply->print = print_counters;
-    call->reply->release = release_counters;
-    return status;
-}
-
-int manager_command_run(struct manager_command *call, struct text *out)
-{
-    const char *command = call->count ? call->words[0] : "";
-    if (call->count == 1 && strcmp(command, "page") == 0)
-        return answer_page(call, out);
-    if (!call->sm)
-        return refuse_command(out, "the manager has no port yet: it waits for the first link");
-    if (strcmp(command, "vm") == 0)
-        return machine_control_answer(call->access->machines, call->sm, call->now, call->words + 1,
-                                      call->count - 1, call->json, out);
-    if (strcmp(command, "port") == 0)
-        return answer_port(call, out);
-    if (call->count == 2 && strcmp(command, "handover") == 0 &&
-        strcmp(call->words[1], "status") == 0)
-        return answer_handover(call, out);
-    bool master = sm_state(call->sm) == SM_MASTER;
-    bool counters = strcmp(command, "counters") == 0, top = strcmp(command, "top") == 0;
-    struct perf_command perf = perf_command_of(call);
-    if ((counters || top) && !master)
-        return refuse_command(out, "only the master reads counters; this manager is not master");
-    if (counters)
-        return answer_counters(call, &perf, out);
-    if (top)
-        return perf_command_top(&perf, out);
-    if (call->count != 1)
-        return refuse_command(
-            out, "the manager's commands are single words: status, problems, topology, "
-                 "routes, partitions, groups, events, page, reroute, sweep, handover, dump; and "
-                 "counters ..., top ..., port ..., vm ...");
-    if (strcmp(command, "status") == 0) {
-        answer_view(call, out, manager_view_status);
-    } else if (strcmp(command, "problems") == 0) {
-        answer_view(call, out, manager_view_problems);
-    } else if (strcmp(command, "partitions") == 0) {
-        answer_view(call, out, manager_view_partitions);
-    } else if (strcmp(command, "groups") == 0) {
-        answer_view(call, out, manager_view_groups);
-    } else if (strcmp(command, "topology") == 0) {
-        manager_view_end_ports(call->sm, call->json, out);
-    } else if (strcmp(command, "routes") == 0) {
-        manager_view_tables(call->sm, call->reply);
-    } else if (strcmp(command, "dump") == 0) {
-        if (!call->access->can_dump)
-            return refuse_command(
-                out, "this manager has no directory for dumps: start it with --dump DIR, "
-                     "or put 'dump DIR' into its configuration and send it SIGHUP");
-        call->dump = true;
-    } else if (!master) {
-        return refuse_command(out, "only the master can do that; this manager is not master");
-    } else if (strcmp(command, "reroute") == 0) {
-        sm_reroute(call->sm, call->now);
-    } else if (strcmp(command, "sweep") == 0) {
-        sm_rediscover(call->sm, call->now);
-    } else if (strcmp(command, "handover") == 0) {
-        if (!sm_hand_over(call->sm, call->now))
-            return refuse_command(out, "there is no standby to hand over to");
-        return answer_handover(call, out);
-    } else {
-        return refuse_command(
-            out, "no such command: status, problems, topology, routes, partitions, groups, "
-                 "events, page, reroute, sweep, handover, dump, counters, top, port, vm");
-    }
-    return 0;
+    static const char no_port[] = "the manager has no port yet: it waits for the first link";
+    struct sm *sm = access->sm;
+    bool master = sm && sm_state(sm) == SM_MASTER;
+    struct perf_access perf = {access->perf, sm ? sm_subnet(sm) : NULL};
+    struct machine_access machines = {access->machines, sm};
+    struct control_call call = {
+        .subjects = {[CONTROL_PROCESS] = access,
+                     [CONTROL_DAEMON] = sm ? access : NULL,
+                     [CONTROL_MANAGER] = sm ? &access->view : NULL,
+                     [CONTROL_MACHINES] = sm ? &machines : NULL,
+                     [CONTROL_MASTER] = master ? access : NULL,
+                     [CONTROL_COUNTERS] = master ? &perf : NULL},
+        .missing = {[CONTROL_DAEMON] = no_port,
+                    [CONTROL_MANAGER] = no_port,
+                    [CONTROL_MACHINES] = no_port,
+                    [CONTROL_MASTER] =
+                        sm ? "only the master can do that; this manager is not master" : no_port,
+                    [CONTROL_COUNTERS] =
+                        sm ? "only the master reads counters; this manager is not master"
+                           : no_port},
+        .now = now,
+        .answer = answer,
+        .client = *client};
+    const struct control_command *found = control_find(manager_control_tables, words, count);
+    int result = found ? control_run(found, &call, words, count)
+                       : control_refuse("weft sm", manager_control_tables, &call, words, count);
+    *client = call.client;
+    return result;
 }

@@ -1,13 +1,10 @@
+/* The control socket of a manager, and its recent events. */
 #include "host/daemon/manager_control.h"
-
-#include "base/record.h"
 
 #include "base/time.h"
 #include "host/control/control_socket.h"
 #include "host/daemon/event_stream.h"
-#include "host/manager_view/manager_view.h"
 
-#include <string.h>
 #include <time.h>
 
 enum { EVENTS_KEPT = 256 };
@@ -65,10 +62,12 @@ void manager_control_note(void *context, const struct event_record *record)
 
 /* ---- answers ---- */
 
-static void answer_events(const struct manager_control *control, bool json, struct text *out)
+static int answer_events(struct control_call *call)
 {
+    const struct manager_access *access = call->subject;
+    const struct manager_control *control = access->control;
     uint64_t first = control->event_count > EVENTS_KEPT ? control->event_count - EVENTS_KEPT : 0;
-    struct record record = record_to(out, json, false);
+    struct record record = control_record(call);
     record_begin_list(&record, NULL);
     for (uint64_t i = first; i < control->event_count; i++) {
         const struct past_event *past = &control->events[i % EVENTS_KEPT];
@@ -81,31 +80,25 @@ static void answer_events(const struct manager_control *control, bool json, stru
         record_end(&record);
     }
     record_end_list(&record);
+    return 0;
 }
+
+static int follow_events(struct control_call *call)
+{
+    const struct manager_access *access = call->subject;
+    event_stream_add(&access->control->followers, call->client, call->answer->json);
+    call->client = -1;
+    return 0;
+}
+
+const struct control_command manager_event_commands[] = {
+    {"events", "[--follow]", 0, 0, CONTROL_PROCESS,
+     "recent events; with --follow each new event until interrupted, with --json one object a line",
+     answer_events},
+    {"events follow", "", 0, 0, CONTROL_PROCESS, NULL, follow_events}, /* what the client sends */
+    {0}};
 
 /* ---- requests ---- */
-
-static void answer_request(struct manager_control *control, struct manager_command *call,
-                           const struct control_request *request)
-{
-    bool events = request->count && strcmp(request->words[0], "events") == 0;
-    if (events && request->count == 2 && strcmp(request->words[1], "follow") == 0) {
-        event_stream_add(&control->followers, request->fd, request->json);
-        return;
-    }
-    struct control_reply *reply = mem_zalloc(1, sizeof *reply);
-    reply->fd = request->fd;
-    reply->json = request->json;
-    call->json = request->json;
-    call->words = request->words;
-    call->count = request->count;
-    call->reply = reply;
-    if (events && request->count == 1)
-        answer_events(control, request->json, &reply->text);
-    else
-        reply->result = manager_command_run(call, &reply->text);
-    control_reply_start(reply);
-}
 
 uint64_t manager_control_deadline(const struct manager_control *control)
 {
@@ -113,11 +106,19 @@ uint64_t manager_control_deadline(const struct manager_control *control)
 }
 
 bool manager_control_serve(struct manager_control *control, uint64_t now,
-                           const struct manager_access *access)
+                           struct manager_access *access)
 {
-    struct manager_command call = {.access = access, .sm = access->sm, .now = now};
     struct control_request request;
-    while (control_socket_next(control->socket, now, &request))
-        answer_request(control, &call, &request);
-    return call.dump;
+    while (control_socket_next(control->socket, now, &request)) {
+        struct control_reply *reply = mem_zalloc(1, sizeof *reply);
+        reply->answer.json = request.json;
+        reply->result = manager_command_run(access, now, request.words, request.count,
+                                            &reply->answer, &request.fd);
+        reply->fd = request.fd;
+        if (reply->fd < 0)
+            mem_free(reply);
+        else
+            control_reply_start(reply);
+    }
+    return access->dump;
 }

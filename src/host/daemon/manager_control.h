@@ -19,6 +19,9 @@ void manager_control_note(void *control, const struct event_record *record);
 uint64_t manager_control_deadline(const struct manager_control *control);
 /* Serves pending requests. Returns true if the daemon has to write its dump. */
 bool manager_control_serve(struct manager_control *control, uint64_t now,
-                           const struct manager_access *access);
+                           struct manager_access *access);
+
+/* events, events follow */
+extern const struct control_command manager_event_commands[];
 
 #endif

@@ -1,4 +1,4 @@
-/* A table has all commands: those that read the fabric (fabric_report.c), and faults. */
+/* Faults: a table of their commands, each read into a struct. fabric_report.c has the reports. */
 #include "host/fabric_control/fabric_control.h"
 
 #include "base/parse.h"
@@ -15,7 +15,6 @@ struct call {
     const struct topology *topology;
     const char *const *words; /* the rest NULL */
     unsigned count;
-    struct fabric_report report;
     struct err *err;
 };
 
@@ -210,42 +209,6 @@ int fabric_command_apply(struct fabric *fabric, const struct fabric_command *com
     return 0;
 }
 
-/* ---- reports ---- */
-
-static int control_status(struct call *call)
-{
-    fabric_report_status(&call->report);
-    return 0;
-}
-
-static int control_counters(struct call *call)
-{
-    uint32_t node = TOPOLOGY_NONE, port = TOPOLOGY_NONE;
-    int result = call->count >= 2 ? parse_node(call, 1, &node) : 0;
-    if (result == 0 && call->count == 3)
-        result = parse_port(call, 1, &port);
-    if (result == 0)
-        fabric_report_counters(&call->report, node, port);
-    return result;
-}
-
-static int control_path(struct call *call)
-{
-    uint32_t from = TOPOLOGY_NONE, to = TOPOLOGY_NONE;
-    int result = parse_node(call, 1, &from);
-    if (result == 0)
-        result = parse_node(call, 2, &to);
-    if (result == 0)
-        fabric_report_path(&call->report, from, to);
-    return result;
-}
-
-static int control_deadlock(struct call *call)
-{
-    fabric_report_deadlock(&call->report);
-    return 0;
-}
-
 static int control_traffic(struct call *call)
 {
     const struct fabric_access *access = call->access;
@@ -257,13 +220,7 @@ static int control_traffic(struct call *call)
     return access->set_traffic(access->context, start, call->err);
 }
 
-static int control_stop(struct call *call)
-{
-    call->access->stop(call->access->context);
-    return 0;
-}
-
-/* ---- the table ---- */
+/* ---- the table of faults ---- */
 
 static const struct {
     const char *name;
@@ -272,10 +229,6 @@ static const struct {
     int (*read_fault)(struct call *call, struct fabric_command *command);
     const char *usage;
 } commands[] = {
-    {"status", 1, 1, control_status, NULL, "status"},
-    {"counters", 1, 3, control_counters, NULL, "counters [NODE [PORT]]"},
-    {"path", 3, 3, control_path, NULL, "path FROM TO"},
-    {"deadlock", 1, 1, control_deadlock, NULL, "deadlock"},
     {"link", 4, 4, NULL, control_link, "link down|up NODE PORT"},
     {"switch", 3, 3, NULL, control_node, "switch down|up NODE"},
     {"node", 3, 3, NULL, control_node, "node down|up NODE"},
@@ -285,7 +238,6 @@ static const struct {
     {"guid", 3, 3, NULL, control_guid, "guid NODE GUID"},
     {"errors", 4, 4, NULL, control_errors, "errors NODE PORT COUNT[/s]"},
     {"traffic", 2, 2, control_traffic, NULL, "traffic start|stop"},
-    {"stop", 1, 1, control_stop, NULL, "stop"},
 };
 enum { COMMANDS = sizeof commands / sizeof commands[0] };
 
@@ -312,32 +264,19 @@ static int run_command(struct call *call, unsigned index)
 }
 
 int fabric_control_run(const struct fabric_access *access, const char *const *words, unsigned count,
-                       bool json, struct text *out)
+                       struct text *out)
 {
     struct err err = {0};
-    const struct topology *topology = fabric_topology(access->fabric);
     struct call call = {.access = access,
-                        .topology = topology,
+                        .topology = fabric_topology(access->fabric),
                         .words = words,
                         .count = count,
-                        .report = {access, topology, record_to(out, json, true)},
                         .err = &err};
-    const char *name = count ? words[0] : "";
-    unsigned i = find_command(name);
-    int result;
-    if (count == 0)
-        result = err_set(&err, EINVAL, "no command");
-    else if (i == COMMANDS)
-        result = err_set(&err, EINVAL, "no command '%s': 'weft ctl --help' lists them", name);
-    else if (count < commands[i].least || count > commands[i].most)
-        result = err_set(&err, EINVAL, "usage: weft ctl %s", commands[i].usage);
-    else
-        result = run_command(&call, i);
-    if (result == 0 && json && out->length)
-        text_putc(out, '\n');
-    if (result == 0)
-        return 0;
-    text_clear(out);
-    text_puts(out, err.message);
-    return -EINVAL;
+    unsigned i = find_command(words[0]);
+    int result = count < commands[i].least || count > commands[i].most
+                     ? err_set(&err, EINVAL, "usage: weft ctl %s", commands[i].usage)
+                     : run_command(&call, i);
+    if (result < 0)
+        text_puts(out, err.message);
+    return result < 0 ? -EINVAL : 0;
 }

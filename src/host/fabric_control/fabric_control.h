@@ -4,7 +4,7 @@
 #ifndef WEFT_HOST_FABRIC_CONTROL_FABRIC_CONTROL_H
 #define WEFT_HOST_FABRIC_CONTROL_FABRIC_CONTROL_H
 
-#include "base/record.h"
+#include "base/control_command.h"
 #include "fabric/data.h"
 #include "fabric/fabric.h"
 
@@ -49,11 +49,11 @@ struct fabric_access {
     void (*stop)(void *context);
 };
 
-/* Whether a fabric has a command of this name. */
+/* Whether a fabric has a fault of this name. */
 bool fabric_control_has(const char *name);
 /* 0, or -EINVAL with the error message in `out`. */
 int fabric_control_run(const struct fabric_access *access, const char *const *words, unsigned count,
-                       bool json, struct text *out);
+                       struct text *out);
 /* Changes the fabric at once; traps and time-outs follow from that. */
 int fabric_command_apply(struct fabric *fabric, const struct fabric_command *command,
                          struct err *err);
@@ -62,17 +62,7 @@ const char *fabric_control_label(const struct topology *topology, uint32_t port,
 
 /* ---- fabric_report.c ---- */
 
-/* A command that only reads. */
-struct fabric_report {
-    const struct fabric_access *access;
-    const struct topology *topology;
-    struct record record;
-};
-
-void fabric_report_status(struct fabric_report *report);
-/* Of a port, else of a node, else of all ports with a counter above 0; TOPOLOGY_NONE: not given. */
-void fabric_report_counters(struct fabric_report *report, uint32_t node, uint32_t port);
-void fabric_report_path(struct fabric_report *report, uint32_t from, uint32_t to);
-void fabric_report_deadlock(struct fabric_report *report);
+/* status, counters, path, deadlock, stop */
+extern const struct control_command fabric_commands[];
 
 #endif

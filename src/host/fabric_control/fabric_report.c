@@ -1,11 +1,13 @@
-/* Text of at most 80 columns, or JSON. */
+/* The commands that read the fabric. Answers are text of at most 80 columns, or JSON. */
 #include "host/fabric_control/fabric_control.h"
 
+#include "base/parse.h"
 #include "base/rng.h"
 #include "base/time.h"
 #include "host/fabric_view/fabric_view.h"
 #include "sma/sma.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -15,6 +17,29 @@ const char *fabric_control_label(const struct topology *topology, uint32_t port,
     const char *name = node->description && *node->description ? node->description : node->name;
     snprintf(text, 40, "%.30s:%u", name, topology_port_number(topology, port));
     return text;
+}
+
+/* A command that only reads. */
+struct fabric_report {
+    const struct fabric_access *access;
+    const struct topology *topology;
+    struct record record;
+};
+
+static struct fabric_report begin_report(struct control_call *call)
+{
+    const struct fabric_access *access = call->subject;
+    return (struct fabric_report){access, fabric_topology(access->fabric),
+                                  record_to(&call->answer->text, call->answer->json, true)};
+}
+
+static int find_node(struct control_call *call, const struct fabric_report *report, unsigned at,
+                     uint32_t *node)
+{
+    *node = topology_find(report->topology, call->words[at]);
+    if (*node != TOPOLOGY_NONE)
+        return 0;
+    return err_set(&call->err, EINVAL, "no node, or more than one, matches '%s'", call->words[at]);
 }
 
 /* ---- status ---- */
@@ -111,7 +136,7 @@ static void put_traffic(struct record *record, struct fabric *fabric)
     record_end(record);
 }
 
-void fabric_report_status(struct fabric_report *report)
+static void put_status(struct fabric_report *report)
 {
     const struct fabric_access *access = report->access;
     struct record *record = &report->record;
@@ -187,7 +212,7 @@ static void put_counters(struct record *record, const struct fabric_report *repo
 }
 
 /* A node of a list, or one port of it: its counters are a row. */
-void fabric_report_counters(struct fabric_report *report, uint32_t node, uint32_t port)
+static void put_ports(struct fabric_report *report, uint32_t node, uint32_t port)
 {
     const struct topology *topology = report->topology;
     struct record *record = &report->record;
@@ -223,7 +248,7 @@ static void put_output(struct fabric_report *report, uint32_t port, unsigned vl)
     record_end(record);
 }
 
-void fabric_report_path(struct fabric_report *report, uint32_t from, uint32_t to)
+static void put_path(struct fabric_report *report, uint32_t from, uint32_t to)
 {
     const struct fabric_access *access = report->access;
     struct record *record = &report->record;
@@ -252,7 +277,7 @@ void fabric_report_path(struct fabric_report *report, uint32_t from, uint32_t to
     path_hops_release(&hops);
 }
 
-void fabric_report_deadlock(struct fabric_report *report)
+static void put_deadlock(struct fabric_report *report)
 {
     struct record *record = &report->record;
     struct deadlock_cycle cycle = {0};
@@ -269,3 +294,68 @@ void fabric_report_deadlock(struct fabric_report *report)
     record_end(record);
     vec_release(&cycle.hops);
 }
+
+/* ---- commands ---- */
+
+static int answer_status(struct control_call *call)
+{
+    struct fabric_report report = begin_report(call);
+    put_status(&report);
+    return 0;
+}
+
+static int answer_counters(struct control_call *call)
+{
+    struct fabric_report report = begin_report(call);
+    uint32_t node = TOPOLOGY_NONE, port = TOPOLOGY_NONE;
+    uint64_t number;
+    if (call->count && find_node(call, &report, 0, &node) < 0)
+        return -EINVAL;
+    if (call->count == 2) {
+        const struct topology_node *found = &report.topology->nodes.items[node];
+        if (!parse_bounded(call->words[1], 0, 255, &number))
+            return err_set(&call->err, EINVAL, "'%s' is not a port number", call->words[1]);
+        if (number > found->port_count)
+            return err_set(&call->err, EINVAL, "%s has ports up to %u, not %s", found->name,
+                           found->port_count, call->words[1]);
+        port = topology_port_index(report.topology, node, (unsigned)number);
+    }
+    put_ports(&report, node, port);
+    return 0;
+}
+
+static int answer_path(struct control_call *call)
+{
+    struct fabric_report report = begin_report(call);
+    uint32_t from, to;
+    if (find_node(call, &report, 0, &from) < 0 || find_node(call, &report, 1, &to) < 0)
+        return -EINVAL;
+    put_path(&report, from, to);
+    return 0;
+}
+
+static int answer_deadlock(struct control_call *call)
+{
+    struct fabric_report report = begin_report(call);
+    put_deadlock(&report);
+    return 0;
+}
+
+static int stop_server(struct control_call *call)
+{
+    const struct fabric_access *access = call->subject;
+    access->stop(access->context);
+    return 0;
+}
+
+const struct control_command fabric_commands[] = {
+    {"status", "", 0, 0, CONTROL_FABRIC, "nodes, links, packets, faults, attached programs",
+     answer_status},
+    {"counters", "[NODE [PORT]]", 0, 2, CONTROL_FABRIC,
+     "performance counters, as the fabric counts", answer_counters},
+    {"path", "FROM TO", 2, 2, CONTROL_FABRIC, "SL and links of the path by the tables",
+     answer_path},
+    {"deadlock", "", 0, 0, CONTROL_FABRIC, "a cycle of packets that wait for each other",
+     answer_deadlock},
+    {"stop", "", 0, 0, CONTROL_FABRIC, "end the server", stop_server},
+    {0}};

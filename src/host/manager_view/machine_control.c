@@ -1,3 +1,4 @@
+/* The commands "vm ..." of a manager: machines, requests, and tickets of requests. */
 #include "host/manager_view/machine_control.h"
 
 #include "host/socket/protocol.h"
@@ -14,42 +15,6 @@ static const char *const verbs[] = {
     [VSWITCH_CREATE] = "create", [VSWITCH_DESTROY] = "destroy", [VSWITCH_MIGRATE] = "migrate"};
 static const char *const states[] = {
     [VSWITCH_PENDING] = "pending", [VSWITCH_DONE] = "done", [VSWITCH_FAILED] = "failed"};
-
-/* The error code in JSON answers. */
-static const char *error_code_name(int code)
-{
-    switch (code) {
-    case EINVAL: return "EINVAL";
-    case ENOENT: return "ENOENT";
-    case EPERM: return "EPERM";
-    default: return "EIO";
-    }
-}
-
-/* The output of a command. */
-struct reply {
-    struct text *out;
-    bool json;
-};
-
-static int refuse_machine_command(const struct reply *reply, int code, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-
-static int refuse_machine_command(const struct reply *reply, int code, const char *format, ...)
-{
-    struct record record = record_to(reply->out, reply->json, false);
-    struct text reason = {0};
-    va_list arguments;
-    va_start(arguments, format);
-    text_vprintf(&reason, format, arguments);
-    va_end(arguments);
-    record_begin(&record, NULL);
-    record_string(&record, "error", "%s", reason.data);
-    record_string(&record, "code", NULL, error_code_name(code));
-    record_end(&record);
-    text_release(&reason);
-    return -code;
-}
 
 /* ---- machines ---- */
 
@@ -88,7 +53,7 @@ static void print_json(const struct vswitch *machines, const struct vswitch_resu
     json_string(&json, "text", result->text);
     if (result->state == VSWITCH_FAILED) {
         json_string(&json, "error", result->text);
-        json_string(&json, "code", error_code_name(EIO));
+        json_string(&json, "code", "EIO");
     }
     json_unsigned(&json, "lid", result->lid);
     if (result->from != SUBNET_NONE)
@@ -125,16 +90,16 @@ void machine_control_put_cause(const struct vswitch *machines, const struct vswi
 }
 
 static int print_result(const struct vswitch *machines, const struct vswitch_result *result,
-                        const struct reply *reply)
+                        struct control_answer *reply)
 {
     if (reply->json)
-        print_json(machines, result, reply->out);
+        print_json(machines, result, &reply->text);
     else if (result->state == VSWITCH_PENDING)
-        text_printf(reply->out, "ticket %llu\n", (unsigned long long)result->ticket);
+        text_printf(&reply->text, "ticket %llu\n", (unsigned long long)result->ticket);
     else if (result->state == VSWITCH_DONE)
-        text_printf(reply->out, "%s\n", result->text);
+        text_printf(&reply->text, "%s\n", result->text);
     else
-        text_puts(reply->out, result->text);
+        text_puts(&reply->text, result->text);
     return result->state == VSWITCH_FAILED    ? -EIO
            : result->state == VSWITCH_PENDING ? CTL_PENDING
                                               : 0;
@@ -142,7 +107,7 @@ static int print_result(const struct vswitch *machines, const struct vswitch_res
 
 /* Reads pairs of words: "on H", "to H", "mode M". Returns false after any other word. */
 static bool read_options(struct vswitch_request *submit_request, const char *const *words,
-                         unsigned count, const struct reply *reply)
+                         unsigned count, struct err *err)
 {
     const char *place = submit_request->verb == VSWITCH_CREATE ? "on" : "to";
     for (unsigned i = 0; i + 1 < count; i += 2) {
@@ -151,66 +116,92 @@ static bool read_options(struct vswitch_request *submit_request, const char *con
         } else if (strcmp(words[i], "mode") == 0 && strcmp(words[i + 1], "minimal") == 0) {
             submit_request->mode = VSWITCH_MINIMAL;
         } else if (strcmp(words[i], "mode") != 0 || strcmp(words[i + 1], "balanced") != 0) {
-            refuse_machine_command(reply, EINVAL,
-                                   "'%s %s': expected %s HYPERVISOR, or mode balanced or minimal",
-                                   words[i], words[i + 1], place);
+            err_set(err, EINVAL, "'%s %s': expected %s HYPERVISOR, or mode balanced or minimal",
+                    words[i], words[i + 1], place);
             return false;
         }
     }
     if (count % 2)
-        refuse_machine_command(reply, EINVAL, "'%s' needs a value", words[count - 1]);
+        err_set(err, EINVAL, "'%s' needs a value", words[count - 1]);
     return count % 2 == 0;
 }
 
-static int submit_request(struct vswitch *machines, uint64_t now, enum vswitch_verb verb,
-                          const char *const *words, unsigned count, const struct reply *reply)
+static int submit_request(struct control_call *call, enum vswitch_verb verb)
 {
-    struct err err = {0};
-    struct vswitch_request wanted = {
-        .verb = verb, .guid = vswitch_guid(words[0]), .name = words[0]};
-    if (!read_options(&wanted, words + 1, count - 1, reply))
+    const struct machine_access *access = call->subject;
+    const char *name = call->words[0];
+    struct vswitch_request wanted = {.verb = verb, .guid = vswitch_guid(name), .name = name};
+    if (!read_options(&wanted, call->words + 1, call->count - 1, &call->err))
         return -EINVAL;
-    if (vswitch_check(&wanted, &err) < 0)
-        return refuse_machine_command(reply, EINVAL, "%s", err.message);
-    uint64_t ticket = vswitch_submit(machines, now, &wanted, &err);
+    if (vswitch_check(&wanted, &call->err) < 0)
+        return -EINVAL;
+    uint64_t ticket = vswitch_submit(access->machines, call->now, &wanted, &call->err);
     if (!ticket)
-        return refuse_machine_command(reply, EPERM, "%s", err.message);
-    return print_result(machines, vswitch_result(machines, ticket), reply);
+        return -EPERM;
+    return print_result(access->machines, vswitch_result(access->machines, ticket), call->answer);
 }
 
-int machine_control_answer(struct vswitch *machines, const struct sm *sm, uint64_t now,
-                           const char *const *words, unsigned count, bool json, struct text *out)
+static int answer_list(struct control_call *call)
 {
-    const char *verb = count ? words[0] : "";
-    const struct reply reply = {out, json};
-    struct record record = record_to(out, json, false);
+    const struct machine_access *access = call->subject;
+    struct record record = control_record(call);
     struct vswitch_vm machine;
     uint32_t cursor = 0;
-    if (strcmp(verb, "list") == 0 && count == 1) {
-        record_begin_list(&record, NULL);
-        while (vswitch_next_vm(machines, &cursor, &machine))
-            put_machine(&record, machines, sm, &machine);
-        record_end_list(&record);
-        return 0;
-    }
-    if (strcmp(verb, "show") == 0 && count == 2) {
-        if (!vswitch_find_vm(machines, vswitch_guid(words[1]), &machine))
-            return refuse_machine_command(&reply, ENOENT, "there is no machine '%s'", words[1]);
-        put_machine(&record, machines, sm, &machine);
-        return 0;
-    }
-    if (strcmp(verb, "ticket") == 0 && count == 2) {
-        const struct vswitch_result *result =
-            vswitch_result(machines, strtoull(words[1], NULL, 10));
-        return result ? print_result(machines, result, &reply)
-                      : refuse_machine_command(
-                            &reply, ENOENT,
-                            "there is no ticket %s (results are kept for a while only)", words[1]);
-    }
-    for (unsigned i = 0; i < sizeof verbs / sizeof *verbs && count >= 2; i++)
-        if (strcmp(verb, verbs[i]) == 0)
-            return submit_request(machines, now, (enum vswitch_verb)i, words + 1, count - 1,
-                                  &reply);
-    return refuse_machine_command(
-        &reply, EINVAL, "vm create, destroy, migrate or show need a name; vm list does not");
+    record_begin_list(&record, NULL);
+    while (vswitch_next_vm(access->machines, &cursor, &machine))
+        put_machine(&record, access->machines, access->sm, &machine);
+    record_end_list(&record);
+    return 0;
 }
+
+static int answer_show(struct control_call *call)
+{
+    const struct machine_access *access = call->subject;
+    struct record record = control_record(call);
+    struct vswitch_vm machine;
+    if (!vswitch_find_vm(access->machines, vswitch_guid(call->words[0]), &machine))
+        return err_set(&call->err, ENOENT, "there is no machine '%s'", call->words[0]);
+    put_machine(&record, access->machines, access->sm, &machine);
+    return 0;
+}
+
+static int answer_ticket(struct control_call *call)
+{
+    const struct machine_access *access = call->subject;
+    const struct vswitch_result *result =
+        vswitch_result(access->machines, strtoull(call->words[0], NULL, 10));
+    if (!result)
+        return err_set(&call->err, ENOENT,
+                       "there is no ticket %s (results are kept for a while only)", call->words[0]);
+    return print_result(access->machines, result, call->answer);
+}
+
+const struct control_command machine_report_commands[] = {
+    {"vm list", "", 0, 0, CONTROL_MACHINES, "print all virtual machines", answer_list},
+    {"vm show", "NAME", 1, 1, CONTROL_MACHINES, "print one virtual machine", answer_show},
+    {0}};
+
+static int create_machine(struct control_call *call)
+{
+    return submit_request(call, VSWITCH_CREATE);
+}
+
+static int migrate_machine(struct control_call *call)
+{
+    return submit_request(call, VSWITCH_MIGRATE);
+}
+
+static int destroy_machine(struct control_call *call)
+{
+    return submit_request(call, VSWITCH_DESTROY);
+}
+
+const struct control_command machine_commands[] = {
+    {"vm create", "NAME [--on HOST]", 1, 5, CONTROL_MACHINES,
+     "assign a function of a hypervisor's adapter to a virtual machine", create_machine},
+    {"vm migrate", "NAME [--to HOST] [--mode balanced|minimal]", 1, 5, CONTROL_MACHINES,
+     "move it, with its GUID and LID", migrate_machine},
+    {"vm destroy", "NAME", 1, 1, CONTROL_MACHINES, "release its function", destroy_machine},
+    {"vm ticket", "NUMBER", 1, 1, CONTROL_MACHINES,
+     "print the result of a request that was made with --no-wait", answer_ticket},
+    {0}};

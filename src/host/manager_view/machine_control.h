@@ -2,19 +2,19 @@
 #ifndef WEFT_HOST_MANAGER_VIEW_MACHINE_CONTROL_H
 #define WEFT_HOST_MANAGER_VIEW_MACHINE_CONTROL_H
 
-#include "base/text.h"
+#include "base/control_command.h"
+#include "sm/sm.h"
 #include "vswitch/vswitch.h"
 
-/* Runs the command whose `words` follow "vm". Returns 0, CTL_PENDING, or -errno with an error
- * message in `out`, in JSON {"error": …, "code": "ENOENT"}.
- *
- *   create NAME [on HYPERVISOR] [mode MODE]     list
- *   migrate NAME [to HYPERVISOR] [mode MODE]    show NAME
- *   destroy NAME                                ticket NUMBER
- *
- * HYPERVISOR is a name or GUID, or "auto", which is the default. */
-int machine_control_answer(struct vswitch *machines, const struct sm *sm, uint64_t now,
-                           const char *const *words, unsigned count, bool json, struct text *out);
+struct machine_access {
+    struct vswitch *machines;
+    const struct sm *sm;
+};
+
+/* vm list, vm show */
+extern const struct control_command machine_report_commands[];
+/* vm create, vm migrate, vm destroy, vm ticket */
+extern const struct control_command machine_commands[];
 /* "vm migrate web1: at H2, LID 9, …", of a request that has ended. */
 void machine_control_put_cause(const struct vswitch *machines, const struct vswitch_result *result,
                                struct text *out);

@@ -1,3 +1,4 @@
+/* What a manager shows of itself and its subnet: the answers to `status`, `problems` and so on. */
 #include "host/manager_view/manager_view.h"
 
 #include "base/record.h"
@@ -40,9 +41,9 @@ static const char *since_text(const struct manager_view *view, bool json, time_t
                               text);
 }
 
-static void put_problems(struct record *record, const struct manager_view *view, const char *key)
+static void put_problems(struct record *record, const struct manager_view *view,
+                         const struct problems *problems, const char *key)
 {
-    const struct problems *problems = view->problems;
     char when[32];
     record_begin_list(record, key);
     for (size_t i = 0; i < problems->items.count; i++) {
@@ -58,19 +59,22 @@ static void put_problems(struct record *record, const struct manager_view *view,
     record_end_list(record);
 }
 
-void manager_view_status(const struct manager_view *view, bool json, struct text *out)
+static int answer_status(struct control_call *call)
 {
+    const struct manager_view *view = call->subject;
     const struct sm *sm = view->sm;
+    struct problems problems = {0};
     const struct subnet *subnet = sm_subnet(sm);
     struct sm_counts counts;
     unsigned switches = 0, adapters = 0, links = 0;
     sm_counts(sm, &counts);
+    view->list_problems(view->context, call->now, &problems);
     for (size_t i = 0; i < subnet->nodes.count; i++)
         if (subnet->nodes.items[i].present)
             (*(subnet->nodes.items[i].kind == SUBNET_SWITCH ? &switches : &adapters))++;
     for (size_t i = 0; i < subnet->ports.count; i++)
         links += subnet->ports.items[i].peer != SUBNET_NONE;
-    struct record record = record_to(out, json, false);
+    struct record record = control_record(call);
     record_begin(&record, NULL);
     record_string(&record, "state", "state     %s", manager_state_names[sm_state(sm)]);
     record_flag(&record, "settled", ", idle", sm_is_settled(sm));
@@ -87,21 +91,28 @@ void manager_view_status(const struct manager_view *view, bool json, struct text
     record_number(&record, "smps_answered", ", %llu answered", counts.answered);
     record_number(&record, "time_outs", ", %llu time-outs", counts.timeouts);
     record_number(&record, "given_up", ", %llu given up\n", counts.gave_up);
-    if (json)
-        put_problems(&record, view, "problems");
-    else if (!view->problems->items.count)
-        text_puts(out, "problems  none\n");
+    if (record.as_json)
+        put_problems(&record, view, &problems, "problems");
+    else if (!problems.items.count)
+        record_text(&record, "problems  none\n");
     else
-        text_printf(out, "problems  %zu: see 'weft ctl problems'\n", view->problems->items.count);
+        record_text(&record, "problems  %zu: see 'weft ctl problems'\n", problems.items.count);
     record_end(&record);
+    problems_release(&problems);
+    return 0;
 }
 
-void manager_view_problems(const struct manager_view *view, bool json, struct text *out)
+static int answer_problems(struct control_call *call)
 {
-    struct record record = record_to(out, json, false);
-    put_problems(&record, view, NULL);
-    if (!view->problems->items.count)
+    const struct manager_view *view = call->subject;
+    struct record record = control_record(call);
+    struct problems problems = {0};
+    view->list_problems(view->context, call->now, &problems);
+    put_problems(&record, view, &problems, NULL);
+    if (!problems.items.count)
         record_text(&record, "problems: none\n");
+    problems_release(&problems);
+    return 0;
 }
 
 /* ---- end ports ---- */
@@ -136,12 +147,14 @@ static void put_end_port(void *context, const struct subnet *subnet, const struc
     record_end(record);
 }
 
-void manager_view_end_ports(const struct sm *sm, bool json, struct text *out)
+static int answer_topology(struct control_call *call)
 {
-    struct record record = record_to(out, json, false);
+    const struct manager_view *view = call->subject;
+    struct record record = control_record(call);
     record_begin_list(&record, NULL);
-    visit_end_ports(sm_subnet(sm), put_end_port, &record);
+    visit_end_ports(sm_subnet(view->sm), put_end_port, &record);
     record_end_list(&record);
+    return 0;
 }
 
 /* ---- partitions and groups ---- */
@@ -171,10 +184,12 @@ static void count_memberships(void *context, const struct subnet *subnet,
     }
 }
 
-void manager_view_partitions(const struct manager_view *view, bool json, struct text *out)
+/* The members that the rules give to each partition, of the end ports of the subnet. */
+static int answer_partitions(struct control_call *call)
 {
+    const struct manager_view *view = call->subject;
     const struct subnet *subnet = sm_subnet(view->sm);
-    struct record record = record_to(out, json, false);
+    struct record record = control_record(call);
     size_t number = view->partitions ? view->partitions->all.count : 0;
     struct membership_counts counts = {.partitions = view->partitions,
                                        .self = subnet->own_port,
@@ -200,11 +215,13 @@ void manager_view_partitions(const struct manager_view *view, bool json, struct 
     partition_keys_release(&counts.keys);
     mem_free(counts.full);
     mem_free(counts.limited);
+    return 0;
 }
 
-void manager_view_groups(const struct manager_view *view, bool json, struct text *out)
+static int answer_groups(struct control_call *call)
 {
-    struct record record = record_to(out, json, false);
+    const struct manager_view *view = call->subject;
+    struct record record = control_record(call);
     size_t number = view->groups ? view->groups->all.count : 0;
     if (!number)
         record_text(&record, "multicast groups: none\n");
@@ -223,6 +240,7 @@ void manager_view_groups(const struct manager_view *view, bool json, struct text
         record_end(&record);
     }
     record_end_list(&record);
+    return 0;
 }
 
 /* ---- tables ---- */
@@ -249,9 +267,24 @@ static void release_tables(void *snapshot)
     dump_snapshot_free(snapshot);
 }
 
-void manager_view_tables(const struct sm *sm, struct control_reply *reply)
+/* Prints a copy of the acknowledged tables later. */
+static int answer_routes(struct control_call *call)
 {
-    reply->data = dump_snapshot_take(sm_subnet(sm));
-    reply->print = print_tables;
-    reply->release = release_tables;
+    const struct manager_view *view = call->subject;
+    call->answer->data = dump_snapshot_take(sm_subnet(view->sm));
+    call->answer->print = print_tables;
+    call->answer->release = release_tables;
+    return 0;
 }
+
+const struct control_command manager_view_commands[] = {
+    {"status", "", 0, 0, CONTROL_MANAGER, "state, port, subnet, SMPs, number of problems",
+     answer_status},
+    {"problems", "", 0, 0, CONTROL_MANAGER, "present problems of the subnet, by location",
+     answer_problems},
+    {"topology", "", 0, 0, CONTROL_MANAGER, "end ports with GUID, LID and distance",
+     answer_topology},
+    {"routes", "", 0, 0, CONTROL_MANAGER, "acknowledged tables", answer_routes},
+    {"partitions", "", 0, 0, CONTROL_MANAGER, "members of partitions", answer_partitions},
+    {"groups", "", 0, 0, CONTROL_MANAGER, "multicast groups", answer_groups},
+    {0}};

@@ -74,20 +74,29 @@ static void stop(void *context)
     clients->stop = true;
 }
 
+const struct control_command *const fabric_control_tables[] = {fabric_commands, NULL};
+
 /* Each word ends with a NUL, the last one with two. */
-int control_run(struct clients *clients, const char *command, bool json, struct text *out)
+int clients_control_run(struct clients *clients, const char *text, struct control_answer *answer)
 {
     const char *words[WORDS + 1] = {0};
     unsigned count = 0;
-    const struct fabric_access access = {.fabric = clients->fabric,
-                                         .wall_ps = clients->now,
-                                         .pace = clients->pace,
-                                         .context = clients,
-                                         .apply = apply,
-                                         .put_status = put_clients,
-                                         .set_traffic = set_traffic,
-                                         .stop = stop};
-    for (const char *at = command; *at && count < WORDS; at += strlen(at) + 1)
+    struct fabric_access access = {.fabric = clients->fabric,
+                                   .wall_ps = clients->now,
+                                   .pace = clients->pace,
+                                   .context = clients,
+                                   .apply = apply,
+                                   .put_status = put_clients,
+                                   .set_traffic = set_traffic,
+                                   .stop = stop};
+    struct control_call call = {
+        .subjects = {[CONTROL_FABRIC] = &access}, .answer = answer, .client = -1};
+    for (const char *at = text; *at && count < WORDS; at += strlen(at) + 1)
         words[count++] = at;
-    return fabric_control_run(&access, words, count, json, out);
+    const struct control_command *found = control_find(fabric_control_tables, words, count);
+    if (found)
+        return control_run(found, &call, words, count);
+    if (count && fabric_control_has(words[0]))
+        return fabric_control_run(&access, words, count, &answer->text);
+    return control_refuse("weft fabric", fabric_control_tables, &call, words, count);
 }

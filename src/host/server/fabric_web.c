@@ -226,14 +226,14 @@ static void post_action(void *context, const struct http_request *request,
 {
     struct fabric_web *web = context;
     struct command command = {0};
-    struct text answer = {0};
+    struct control_answer answer = {0};
     struct err err = {0};
     int status = put_command(web, request, &command, &err);
     if (status == 0) {
         text_putc(&command.words, 0);
-        status = control_run(web->clients, command.words.data, false, &answer);
+        status = clients_control_run(web->clients, command.words.data, &answer);
         if (status)
-            err_set(&err, EINVAL, "%.400s", answer.data);
+            err_set(&err, EINVAL, "%.400s", answer.text.data);
     }
     if (status) {
         api_refuse(response, 400, err.message);
@@ -244,7 +244,7 @@ static void post_action(void *context, const struct http_request *request,
     }
     text_release(&command.words);
     text_release(&command.shown);
-    text_release(&answer);
+    control_answer_release(&answer);
 }
 
 /* ---- begin and end ---- */

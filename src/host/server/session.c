@@ -199,10 +199,10 @@ static void set_manager(struct session *session, const struct request *request)
 
 static void run_control(struct session *session, const struct request *request)
 {
-    struct text out = {0};
-    int result = control_run(session->clients, request->text, request->json != 0, &out);
-    put_answer(session, result, out.data, out.length);
-    text_release(&out);
+    struct control_answer answer = {.json = request->json != 0};
+    int result = clients_control_run(session->clients, request->text, &answer);
+    put_answer(session, result, answer.text.data, answer.text.length);
+    control_answer_release(&answer);
 }
 
 static void write_sysfs(struct session *session, const struct request *request)

@@ -79,6 +79,23 @@ claim 'weft(1) refers to every page' names_all "${words[@]}" < <(part weft.1 '.S
 mapfile -t words < <(sm_keys | grep -vx -e paper -e probe_back | sed 's/.*/.BR & /') # the page describes these elsewhere
 [ "${#words[@]}" -ge 20 ] || { echo 'not ok - keys of sm' && exit 1; }
 claim 'weft-scenario(5) has every key of sm' names_all "${words[@]}" < <(part weft-scenario.5 '.BI sm ' .SH)
+# The commands of the registries: weft ctl --help prints them, weft-ctl(1) or weft-live(1) has a paragraph for each.
+ctl_commands() { # names: the words in lower case that a line begins with
+    "$weft" ctl --help | sed -n '/^examples/q; s/^  \([a-z][a-z -]*[a-z]\)\( *[A-Z0-9[|].*\|  .*\|\)$/\1/p' | sed 's/  .*//' | sort -u
+}
+page_commands() { # the same of the pages; "vm list", "vm show": both
+    cat "$man/weft-ctl.1" "$man/weft-live.1" | sed -n '/^\.TP$/{n;s/\\-/-/g;s/\\f[BIR]//g;s/^\.[BIR]* //;p;}' |
+        tr -d '"' | sed 's/ *, */\n/g; s/[A-Z[].*//; s/ *$//' | sed 's/ | .*\| *|.*//' | sed 's/ *$//' | sort -u
+}
+page_has_commands() {
+    local name missing=0
+    [ "$(ctl_commands | wc -l)" -ge 30 ] || { echo 'too few commands' && return 1; }
+    while read -r name; do
+        page_commands | grep -qxF "$name" || { echo "no $name" && missing=1; }
+    done < <(ctl_commands)
+    return $missing
+}
+claim 'weft-ctl(1) and weft-live(1) explain every command of weft ctl --help' page_has_commands
 claim 'weft ctl --help has every vm command' help_names ctl \
     'vm create' 'vm migrate' 'vm destroy' 'vm list' 'vm show' 'vm ticket'
 claim 'weft sm --help names all files that it writes' help_names sm opensm-lfts.dump \

@@ -66,12 +66,12 @@ static int ask(struct world *world, enum live_socket at, const char *line, bool 
     for (const char *c = request.text; *c && request.count < CONTROL_WORDS; c += strlen(c) + 1)
         request.words[request.count++] = c;
     live_ctl_run(&world->live, at, &request, &reply);
-    if (reply.data) {
-        reply.print(reply.data, json, &reply.text);
-        reply.release(reply.data);
-    }
-    text_release(&world->out);
-    world->out = reply.text;
+    struct control_answer *answer = &reply.answer;
+    if (answer->data)
+        answer->print(answer->data, json, &answer->text);
+    text_clear(&world->out);
+    text_append(&world->out, answer->text.length ? answer->text.data : "", answer->text.length);
+    control_answer_release(answer);
     return reply.result;
 }
 

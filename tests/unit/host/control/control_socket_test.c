@@ -85,7 +85,7 @@ static void a_request_is_received_and_answered(void **state)
     assert_null(got.words[4]);
     struct control_reply *reply = mem_zalloc(1, sizeof *reply);
     reply->fd = got.fd;
-    text_puts(&reply->text, "done");
+    text_puts(&reply->answer.text, "done");
     control_reply_start(reply);
     ssize_t bytes = recv(fd, answer, sizeof answer, 0);
     assert_int_equal(bytes, sizeof(struct answer) + 4);

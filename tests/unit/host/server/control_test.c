@@ -41,7 +41,10 @@ static int control(struct stage *stage, const char *command, bool json)
         if (*at == ' ')
             *at = 0;
     text_clear(&stage->out);
-    int result = control_run(&stage->clients, words, json, &stage->out);
+    struct control_answer answer = {.json = json};
+    int result = clients_control_run(&stage->clients, words, &answer);
+    text_append(&stage->out, answer.text.length ? answer.text.data : "", answer.text.length);
+    control_answer_release(&answer);
     fabric_run_network(stage->world.fabric, TIME_NEVER);
     return result;
 }
@@ -189,7 +192,7 @@ static void an_invalid_command_is_an_error_without_effect(void **state)
     };
     uint64_t before = totals_of(stage).events;
     for (size_t i = 0; i < sizeof nonsense / sizeof nonsense[0]; i++) {
-        if (control(stage, nonsense[i], false) != -EINVAL)
+        if (control(stage, nonsense[i], false) >= 0)
             fail_msg("'%s' was taken", nonsense[i]);
         assert_true(stage->out.length > 0);
     }
