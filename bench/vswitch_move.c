@@ -2,8 +2,8 @@
  * by swapping and by copying, compared with the time of the routes. */
 #include "base/rng.h"
 #include "routing/engine/engine.h"
+#include "routing/update/columns.h"
 #include "topology/generate.h"
-#include "vswitch/columns.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@ static double cpu_seconds(void)
 }
 
 static void measure(const struct network *network, const struct routes *routes, bool swap,
-                    enum vswitch_mode mode)
+                    bool minimal)
 {
     struct rng rng;
     double sum = 0, most = 0;
@@ -31,19 +31,23 @@ static void measure(const struct network *network, const struct routes *routes, 
         const struct network_terminal *one = &terminals[rng_below(&rng, network->terminals.count)];
         const struct network_terminal *other =
             &terminals[rng_below(&rng, network->terminals.count)];
-        struct column_plan plan = {0};
+        const struct column_move move = {
+            .lid = one->lid, .like = other->lid, .span = 1, .swap = swap, .minimal = minimal};
+        struct update_plan plan;
+        bool ranked;
         double begin = cpu_seconds();
-        columns_plan(&plan, network, routes, one->lid, other->lid, 1, swap, mode);
+        columns_plan(&plan, network, routes, &move, false, &ranked);
         double took = cpu_seconds() - begin;
         sum += took;
         most = took > most ? took : most;
-        smps += plan.blocks;
-        dearest = plan.blocks > dearest ? plan.blocks : dearest;
-        columns_plan_release(&plan);
+        uint32_t blocks = columns_blocks(&plan);
+        smps += blocks;
+        dearest = blocks > dearest ? blocks : dearest;
+        update_plan_release(&plan);
     }
     printf("  %-5s %-9s %8.1f us a move, %8.1f us at most; %7.1f SMPs, %5u at most\n",
-           swap ? "swap" : "copy", mode == VSWITCH_MINIMAL ? "minimal" : "balanced",
-           sum / MOVES * 1e6, most * 1e6, (double)smps / MOVES, dearest);
+           swap ? "swap" : "copy", minimal ? "minimal" : "balanced", sum / MOVES * 1e6, most * 1e6,
+           (double)smps / MOVES, dearest);
 }
 
 /* Functions share the port of their hypervisor; their LIDs follow all other LIDs. */
@@ -88,7 +92,7 @@ int main(int argc, char **argv)
         return 1;
     }
     for (unsigned i = 0; i < 4; i++)
-        measure(&network, &routes, i < 2, i & 1 ? VSWITCH_MINIMAL : VSWITCH_BALANCED);
+        measure(&network, &routes, i < 2, i & 1);
     routes_release(&routes);
     network_release(&network);
     return 0;

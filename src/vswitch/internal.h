@@ -4,9 +4,9 @@
 
 #include "base/map.h"
 #include "base/time.h"
+#include "routing/update/columns.h"
 #include "vswitch/model/addresses.h"
 #include "vswitch/move.h"
-#include "vswitch/safety.h"
 #include "vswitch/vswitch.h"
 
 /* States of a request (docs/decisions/015-vswitch.md has the diagram). */
@@ -27,12 +27,10 @@ struct operation {
     enum move_step step;
     uint32_t pending_socket; /* socket of the function that the step writes */
     const char *undo_reason;
-    bool balanced_only; /* the minimal mode was found to be unsafe */
-    struct column_plan plan;
+    struct update_plan plan;
     unsigned wave;
-    bool drained;     /* the drain before the next wave is over */
-    bool drops_first; /* the LIDs must be dropped and drained before they are written */
-    bool dropping;    /* the entries that drop the LIDs are written */
+    bool drained;  /* the drain before the next wave is over */
+    bool dropping; /* the entries that drop the LIDs are written */
     uint64_t resume_at;
     uint64_t routes_job; /* job of the routes that the plan changes */
 };
@@ -50,7 +48,7 @@ struct vswitch {
     uint16_t next_lid;                  /* where the search for a free LID continues */
     struct map names; /* GUID → name, of names that are too long for VirtualFunction */
     VEC(struct machine_name) name_texts;
-    struct safety *safety;
+    struct column_check *check;
     VEC(struct sm_entry) entries; /* of one turn */
 };
 

@@ -23,7 +23,7 @@ void operation_free(struct operation *operation)
 {
     if (!operation)
         return;
-    columns_plan_release(&operation->plan);
+    update_plan_release(&operation->plan);
     mem_free(operation);
 }
 

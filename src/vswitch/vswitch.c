@@ -11,7 +11,7 @@ struct vswitch *vswitch_new(struct sm *sm)
 {
     struct vswitch *vswitch = mem_zalloc(1, sizeof *vswitch);
     vswitch->sm = sm;
-    vswitch->safety = safety_new();
+    vswitch->check = column_check_new();
     return vswitch;
 }
 
@@ -26,7 +26,7 @@ void vswitch_free(struct vswitch *vswitch)
     vec_release(&vswitch->entries);
     map_release(&vswitch->names);
     vec_release(&vswitch->name_texts);
-    safety_free(vswitch->safety);
+    column_check_free(vswitch->check);
     mem_free(vswitch);
 }
 

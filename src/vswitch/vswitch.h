@@ -10,8 +10,6 @@
  *   move.c       steps of a move
  *   model        addresses and terminals that the manager needs for planning
  *   waves.c      LFT changes of a move
- *   columns.c    plan of LFT changes and their order
- *   safety.c     deadlock check of routes without ranks
  *   vswitch.c    creation, names, lists
  *
  * A VM is identified by the GUID of its port. The GUID and the LID move with it. */
@@ -20,7 +18,7 @@
 
 #include "base/err.h"
 #include "sm/sm.h"
-#include "vswitch/columns.h"
+#include "vswitch/mode.h"
 
 enum { VSWITCH_NAME_LIMIT = 64 }; /* bytes of the name of a VM or hypervisor */
 

@@ -20,32 +20,6 @@ static void request_routes(struct vswitch *vswitch, struct operation *operation,
     sm_reroute(vswitch->sm, now);
 }
 
-/* Checks a plan for routes without ranks. False if it has to wait. */
-static bool check_safety(struct vswitch *vswitch, struct operation *operation, uint64_t now)
-{
-    struct sm_paths paths = sm_paths(vswitch->sm);
-    struct column_plan *plan = &operation->plan;
-    bool alone = true;
-    for (size_t i = 0; i < vswitch->operations.count; i++)
-        alone &= vswitch->operations.items[i] == operation ||
-                 vswitch->operations.items[i]->state != OPERATION_WRITING;
-    columns_join_waves(plan, (uint32_t)paths.network->switches.count);
-    safety_use(vswitch->safety, paths.network, paths.routes, paths.job);
-    switch (safety_check(vswitch->safety, plan, alone)) {
-    case SAFETY_FREE: break;
-    case SAFETY_AFTER_DRAIN: operation->drops_first = true; break;
-    case SAFETY_LATER: return false;
-    case SAFETY_NEVER:
-        if (operation->result.request.mode == VSWITCH_MINIMAL && !operation->balanced_only)
-            operation->balanced_only = true; /* plan again in balanced mode */
-        else
-            request_routes(vswitch, operation, now);
-        return true;
-    }
-    operation->state = OPERATION_WRITING;
-    return true;
-}
-
 bool waves_plan(struct vswitch *vswitch, struct operation *operation, uint64_t now)
 {
     if (!sm_is_quiet(vswitch->sm))
@@ -58,43 +32,52 @@ bool waves_plan(struct vswitch *vswitch, struct operation *operation, uint64_t n
         return true;
     }
     const struct subnet *subnet = subnet_of(vswitch);
-    bool swap = !subnet->functions.dynamic;
+    bool swap = !subnet->functions.dynamic, starts = operation->move.source == SUBNET_NONE;
     uint32_t pf = subnet_pf_of(subnet, subnet->ports.items[operation->move.target].node);
     uint16_t like = swap                ? operation->move.before
                     : pf == SUBNET_NONE ? 0
                                         : subnet->ports.items[pf].lid;
-    bool starts = operation->move.source == SUBNET_NONE;
+    const struct column_move move = {
+        .lid = operation->move.lid,
+        .like = like,
+        .span = (uint16_t)(1u << subnet->functions.lmc),
+        .swap = swap,
+        .minimal = !starts && operation->result.request.mode == VSWITCH_MINIMAL,
+    };
+    struct column_rules rules = {.routes_job = paths.job,
+                                 .naive = sm_mode(vswitch->sm) == SM_NAIVE,
+                                 .unranked = paths.overlaid,
+                                 .alone = true};
+    for (size_t i = 0; i < vswitch->operations.count; i++)
+        rules.alone &= vswitch->operations.items[i]->state != OPERATION_WRITING;
     if (starts)
-        routes_copy_levels(sm_edit_paths(vswitch->sm).routes, operation->move.lid, like);
-    enum vswitch_mode mode =
-        operation->balanced_only ? VSWITCH_BALANCED : operation->result.request.mode;
-    columns_plan_release(&operation->plan);
-    if (!like ||
-        columns_plan(&operation->plan, paths.network, paths.routes, operation->move.lid, like,
-                     1u << subnet->functions.lmc, swap, starts ? VSWITCH_BALANCED : mode) < 0) {
+        routes_copy_levels(sm_edit_paths(vswitch->sm).routes, move.lid, like);
+    enum columns_verdict verdict =
+        like ? column_check_plan(vswitch->check, &operation->plan, paths.network, paths.routes,
+                                 &move, &rules)
+             : COLUMNS_NEVER;
+    if (verdict == COLUMNS_NEVER)
         request_routes(vswitch, operation, now);
-        return true;
-    }
-    if (sm_mode(vswitch->sm) == SM_NAIVE)
-        columns_join_waves(&operation->plan, (uint32_t)paths.network->switches.count);
-    if (sm_mode(vswitch->sm) == SM_NAIVE || (operation->plan.ranked && !paths.overlaid))
+    else if (verdict == COLUMNS_READY)
         operation->state = OPERATION_WRITING;
-    else if (!check_safety(vswitch, operation, now))
-        return false;
-    return true;
+    return verdict != COLUMNS_LATER;
 }
 
-/* Adds the entries of the next wave or, with `drop`, all entries, set to drop the LIDs. */
+/* Adds the entries of the next wave; the last one may be of stuck entries, which drop the LIDs
+ * before. */
 static void add_entries(struct vswitch *vswitch, struct operation *operation, bool drop)
 {
-    for (size_t i = 0; i < operation->plan.changes.count; i++) {
-        const struct column_change *change = &operation->plan.changes.items[i];
-        if (drop || change->wave == operation->wave)
-            vec_push(&vswitch->entries, ((struct sm_entry){change->at, change->lid,
-                                                           drop ? PORT_NONE : change->after}));
+    const struct update_plan *p = &operation->plan;
+    struct update_wave wave = {.count = (uint32_t)p->stuck.count};
+    bool stuck = operation->wave == p->waves.count;
+    if (!stuck)
+        wave = p->waves.items[operation->wave];
+    for (uint32_t i = wave.first; i < wave.first + wave.count; i++) {
+        const struct table_update *update = stuck ? &p->stuck.items[i] : &p->updates.items[i];
+        vec_push(&vswitch->entries, ((struct sm_entry){update->at, update->first_lid,
+                                                       drop ? PORT_NONE : p->ports.items[i]}));
     }
     operation->dropping |= drop;
-    operation->result.table_smps += drop ? operation->plan.blocks : 0;
     operation->result.waves += !drop;
     operation->wave += !drop;
     operation->drained = false;
@@ -103,8 +86,9 @@ static void add_entries(struct vswitch *vswitch, struct operation *operation, bo
 /* Begins the next wave or drain after all writes are acknowledged. */
 static void next_wave(struct vswitch *vswitch, struct operation *operation, uint64_t now)
 {
-    const struct column_plan *p = &operation->plan;
-    assert(operation->state == OPERATION_WRITING && operation->wave <= p->waves);
+    const struct update_plan *p = &operation->plan;
+    unsigned waves = (unsigned)p->waves.count + (p->stuck.count > 0);
+    assert(operation->state == OPERATION_WRITING && operation->wave <= waves);
     if (operation->routes_job != sm_paths(vswitch->sm).job) {
         operation->result.rerouted = true;
         operation_succeed(vswitch, operation);
@@ -112,9 +96,9 @@ static void next_wave(struct vswitch *vswitch, struct operation *operation, uint
     }
     if (operation->resume_at > now)
         return;
-    if (operation->wave >= p->waves) {
-        operation->result.table_smps += p->blocks;
-        operation->result.switches = p->switches;
+    if (operation->wave >= waves) {
+        operation->result.table_smps = columns_blocks(p);
+        operation->result.switches = columns_switches(p);
         uint32_t port = subnet_of(vswitch)->ports.items[operation->move.target].peer;
         if (port != SUBNET_NONE) /* other nodes may send there now */
             terminals_place(sm_edit_paths(vswitch->sm).network, subnet_of(vswitch), port,
@@ -122,13 +106,13 @@ static void next_wave(struct vswitch *vswitch, struct operation *operation, uint
         operation_succeed(vswitch, operation);
         return;
     }
-    bool drains = operation->drops_first ? operation->wave == 0 : p->drains >> operation->wave & 1;
-    bool drop = operation->drops_first && !operation->dropping;
+    bool stuck = operation->wave == p->waves.count, drop = stuck && !operation->dropping;
+    bool drains = stuck || p->waves.items[operation->wave].drain;
     if (!drains || operation->drained || drop) {
         add_entries(vswitch, operation, drop);
         return;
     }
-    operation->resume_at = now + sm_drain_time(vswitch->sm, p->hops);
+    operation->resume_at = now + sm_drain_time(vswitch->sm, p->stuck_hops);
     operation->drained = true;
     operation->result.drains++;
 }

@@ -8,7 +8,7 @@
 #include "base/line_reader.h"
 #include "experiment/scenario/moment.h"
 #include "topology/topology.h"
-#include "vswitch/columns.h"
+#include "vswitch/mode.h"
 
 enum action_kind {
     ACTION_FAIL_LINK,

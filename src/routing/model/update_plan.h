@@ -15,6 +15,13 @@ struct table_change {
     uint8_t before, after;
 };
 
+/* One of several entries must be acknowledged before another is sent; `drain`: and packets that it
+ * sent before must be gone. */
+struct update_wait {
+    uint32_t entry, first;
+    bool drain;
+};
+
 /* Some LIDs of one switch's table: whole blocks where that is safe, else single entries (the block
  * is then written with the old values of the others). */
 struct table_update {
@@ -30,16 +37,19 @@ struct update_plan {
     VEC(struct table_update) updates;
     VEC(struct update_wave) waves;
     VEC(struct table_update) stuck; /* no safe order: written while stuck_vls are held */
-    uint16_t stuck_vls;             /* VLs to hold (bit = VL); new SLs alone may require a hold */
-    uint32_t stuck_hops;            /* drain of held VLs: packets pass at most this many switches */
-    uint8_t *first_levels;          /* as before->service_levels: sources use these before the first
-                                       wave; NULL: the old ones */
-    uint32_t first_hops;            /* drain of the old levels: switches, as stuck_hops */
-    bool relies_on_discards;        /* switches discard packets that they would send back by their
-                                       input port, instead of waiting for it (IBA PortLoopingErrors);
-                                       else such packets count as a loop */
-    uint64_t work;                  /* table entries visited */
-    uint64_t operations;            /* of planning, as engine.h counts */
+    VEC(uint8_t)
+    ports;                   /* the new entries, by update, then by stuck one; none: those
+                                of the new tables */
+    uint16_t stuck_vls;      /* VLs to hold (bit = VL); new SLs alone may require a hold */
+    uint32_t stuck_hops;     /* drain of held VLs: packets pass at most this many switches */
+    uint8_t *first_levels;   /* as before->service_levels: sources use these before the first
+                                wave; NULL: the old ones */
+    uint32_t first_hops;     /* drain of the old levels: switches, as stuck_hops */
+    bool relies_on_discards; /* switches discard packets that they would send back by their
+                                input port, instead of waiting for it (IBA PortLoopingErrors);
+                                else such packets count as a loop */
+    uint64_t work;           /* table entries visited */
+    uint64_t operations;     /* of planning, as engine.h counts */
 };
 
 static inline void update_plan_release(struct update_plan *plan)
@@ -47,6 +57,7 @@ static inline void update_plan_release(struct update_plan *plan)
     vec_release(&plan->updates);
     vec_release(&plan->waves);
     vec_release(&plan->stuck);
+    vec_release(&plan->ports);
     mem_free(plan->first_levels);
     plan->first_levels = NULL;
 }

@@ -1,7 +1,9 @@
 /* A repair: its columns, and the state of the tables. */
 #include "routing/repair/repair.h"
 
+#include "base/map.h"
 #include "routing/repair/repair_column.h"
+#include "routing/update/entry_order.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -245,4 +247,47 @@ unsigned repair_imbalance(const struct repair *repair)
         most = load > most ? load : most;
     }
     return repair->state.peak ? (unsigned)(most * 100 / repair->state.peak) : 0;
+}
+
+bool repair_plan(const struct repair *repair, const struct routes *routes, struct update_plan *plan)
+{
+    bool fine = entry_order_plan(
+        &(struct entry_order){.entries = repair->entries.items,
+                              .count = repair->entries.count,
+                              .waits = repair->waits.items,
+                              .wait_count = repair->waits.count,
+                              .joined = routes,
+                              .drain_hops =
+                                  1}, /* the packet is in the channel to its last switch */
+        plan);
+    plan->relies_on_discards = true;
+    return fine;
+}
+
+void repair_leave_drains(struct repair *repair, struct routes *routes, struct update_plan *plan)
+{
+    size_t waves = 0, kept = 0;
+    while (waves < plan->waves.count && !plan->waves.items[waves].drain)
+        waves++;
+    if (waves == plan->waves.count)
+        return;
+    uint32_t first = plan->waves.items[waves].first;
+    struct map late = {0};
+    for (size_t i = first; i < plan->updates.count; i++)
+        map_add(&late, (uint64_t)plan->updates.items[i].at << 16 | plan->updates.items[i].first_lid,
+                1);
+    for (size_t i = 0; i < repair->entries.count; i++) {
+        struct table_change entry = repair->entries.items[i];
+        if (map_get(&late, (uint64_t)entry.at << 16 | entry.lid) == MAP_NONE)
+            repair->entries.items[kept++] = entry;
+        else
+            routes_row(routes, entry.at)[entry.lid] = entry.before;
+    }
+    map_release(&late);
+    repair->left += repair->entries.count - kept;
+    repair->whole = repair->state.known = false;
+    repair->entries.count = kept;
+    repair->waits.count = 0;
+    plan->waves.count = waves;
+    plan->updates.count = first;
 }

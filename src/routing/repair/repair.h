@@ -49,13 +49,6 @@ void repair_state_note(void *state, uint32_t at, unsigned in, unsigned out, unsi
 bool repair_state_end(struct repair_state *state, uint64_t *load, uint64_t peak);
 void repair_state_release(struct repair_state *state); /* accepts a released one */
 
-/* One entry must be acknowledged before another is sent; `drain`: and packets that it sent before
- * must be gone. */
-struct repair_wait {
-    uint32_t entry, first; /* in `entries` */
-    bool drain;
-};
-
 /* An entry that does not lead to where it led. */
 struct repair_end {
     uint32_t at;
@@ -76,7 +69,7 @@ struct repair {
 
     /* Result. */
     VEC(struct table_change) entries; /* by LID */
-    VEC(struct repair_wait) waits;
+    VEC(struct update_wait) waits;
     uint64_t broken;         /* broken entries */
     uint64_t left;           /* of these, entries that stay broken (if `partial`) */
     struct repair_end stuck; /* an entry that found no choice */

@@ -458,7 +458,7 @@ static bool is_repaired(struct repair_column *column)
 static bool note_late(struct repair_column *column)
 {
     for (size_t i = 0; i < column->late.count; i++) {
-        struct repair_wait wait = column->late.items[i];
+        struct update_wait wait = column->late.items[i];
         wait.entry = column->cells[wait.entry].changed;
         wait.first = column->cells[wait.first].changed;
         if (wait.first == NETWORK_NONE || wait.entry == NETWORK_NONE)

@@ -51,7 +51,7 @@ struct repair_column {
     VEC(uint32_t) broken;
     VEC(uint32_t) behind;
     VEC(uint32_t) stack;
-    VEC(struct repair_wait) late; /* `entry` and `first` are switches */
+    VEC(struct update_wait) late; /* `entry` and `first` are switches */
     VEC(uint32_t) * level;        /* by hops: switches with this possible distance */
     uint32_t top_level;
     bool keep;    /* ends keep their distance, and no other switch is visited */

@@ -166,7 +166,7 @@ bool repair_try_hop_late(struct repair_column *column, uint32_t at, uint32_t hop
     for (unsigned i = 0; i < arrivals->count; i++) {
         cdg_begin(column->cdg);
         if (!cdg_end(column->cdg, insert_arrival(column, hop, arrivals, i)))
-            vec_push(&column->late, ((struct repair_wait){at, arrivals->items[i].from, true}));
+            vec_push(&column->late, ((struct update_wait){at, arrivals->items[i].from, true}));
     }
     return true;
 }
@@ -223,7 +223,7 @@ void repair_find_waits(struct repair_column *column, uint32_t at,
                        const struct repair_arrivals *arrivals, bool arrived)
 {
     const struct network *network = column->network;
-    struct repair_wait wait = {.entry = column->cells[at].changed};
+    struct update_wait wait = {.entry = column->cells[at].changed};
     while (at != column->at) {
         uint32_t in = channel_from(column, at), from = at;
         at = network->edges[in].to;

@@ -7,32 +7,44 @@
 
 #include "base/rng.h"
 #include "routing/check/verify.h"
-#include "vswitch/columns.h"
+#include "routing/update/columns.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-/* Executes a plan: addresses and entries. */
-static void apply(struct network *network, struct routes *routes, const struct column_plan *plan,
-                  uint32_t machine, uint32_t beside)
+/* Plans a move; true if the ranks prove that its order is safe. */
+static bool plan_move(struct update_plan *plan, const struct network *network,
+                      const struct routes *routes, uint16_t lid, uint16_t like, bool swap,
+                      bool minimal)
+{
+    const struct column_move move = {
+        .lid = lid, .like = like, .span = 1, .swap = swap, .minimal = minimal};
+    bool ranked;
+    assert_int_equal(columns_plan(plan, network, routes, &move, false, &ranked), 0);
+    return ranked;
+}
+
+/* Executes a plan: addresses and entries. `like`: the LID that is swapped; 0: none. */
+static void apply(struct network *network, struct routes *routes, const struct update_plan *plan,
+                  uint32_t machine, uint32_t beside, uint16_t like)
 {
     uint32_t back = NETWORK_NONE;
-    if (plan->swap) { /* the function that the VM left */
+    if (like) { /* the function that the VM left */
         for (uint32_t i = 0; i < network->terminals.count; i++)
             if (i != machine &&
                 network->terminals.items[i].at == network->terminals.items[machine].at &&
                 network->terminals.items[i].port == network->terminals.items[machine].port)
                 back = i;
-        uint32_t other = network->owner[plan->like];
+        uint32_t other = network->owner[like];
         assert_int_not_equal(back, NETWORK_NONE);
         network_move_terminal(network, other, back);
     }
     network_move_terminal(network, machine, beside);
-    for (size_t i = 0; i < plan->changes.count; i++)
-        routes_set(routes, plan->changes.items[i].at, plan->changes.items[i].lid,
-                   plan->changes.items[i].after);
+    for (size_t i = 0; i < plan->updates.count; i++)
+        routes_set(routes, plan->updates.items[i].at, plan->updates.items[i].first_lid,
+                   plan->ports.items[i]);
 }
 
 static void must_hold(const struct network *network, const struct routes *routes, const char *what)
@@ -72,7 +84,7 @@ static void check_costs(const struct size *size, const struct network *network,
 {
     unsigned hosts = (unsigned)(network->terminals.count / (size->vfs + 1));
     struct rng rng;
-    struct column_plan plan;
+    struct update_plan plan;
     uint64_t slowest = 0;
     rng_seed(&rng, 1, 1);
     for (unsigned i = 0; i < 200; i++) {
@@ -84,15 +96,14 @@ static void check_costs(const struct size *size, const struct network *network,
         uint16_t like = swap ? network->terminals.items[hosts + to * size->vfs + 1].lid
                              : network->terminals.items[to].lid;
         uint64_t begin = nanoseconds();
-        assert_int_equal(columns_plan(&plan, network, routes, lid, like, 1, swap,
-                                      i & 2 ? VSWITCH_MINIMAL : VSWITCH_BALANCED),
-                         0);
+        bool ranked = plan_move(&plan, network, routes, lid, like, swap, i & 2);
         uint64_t took = nanoseconds() - begin;
         slowest = took > slowest ? took : slowest;
-        assert_true(plan.ranked);
-        assert_true(plan.switches >= 1 && plan.switches <= size->switches);
-        assert_true(plan.blocks >= 1 && plan.blocks <= (swap ? size->swap_most : size->copy_most));
-        columns_plan_release(&plan);
+        uint32_t switches = columns_switches(&plan), blocks = columns_blocks(&plan);
+        assert_true(ranked);
+        assert_true(switches >= 1 && switches <= size->switches);
+        assert_true(blocks >= 1 && blocks <= (swap ? size->swap_most : size->copy_most));
+        update_plan_release(&plan);
     }
     print_message("%s hosts: the slowest decision took %llu us of processor time\n", size->hosts,
                   (unsigned long long)slowest / 1000);
@@ -118,7 +129,7 @@ static void a_move_within_a_leaf_changes_one_switch(void **state)
 {
     struct network network;
     struct routes routes;
-    struct column_plan plan;
+    struct update_plan plan;
     const char *size = "324";
     (void)state;
     build_virtual(&network, "fattree", &size, 1, 16);
@@ -129,24 +140,22 @@ static void a_move_within_a_leaf_changes_one_switch(void **state)
     uint16_t pf = network.terminals.items[17].lid;
     uint16_t near = network.terminals.items[hosts + 1 * 16].lid; /* in the same block */
     uint16_t far = network.terminals.items[hosts + 17 * 16].lid; /* in another block */
-    assert_int_equal(columns_plan(&plan, &network, &routes, lid, pf, 1, false, VSWITCH_MINIMAL), 0);
-    assert_int_equal(plan.switches, 1);
-    assert_int_equal(plan.blocks, 1);
-    columns_plan_release(&plan);
-    assert_int_equal(columns_plan(&plan, &network, &routes, lid, near, 1, true, VSWITCH_MINIMAL),
-                     0);
-    assert_int_equal(plan.switches, 1);
-    assert_int_equal(plan.blocks, lid / 64 == near / 64 ? 1 : 2);
-    columns_plan_release(&plan);
-    assert_int_equal(columns_plan(&plan, &network, &routes, lid, far, 1, true, VSWITCH_MINIMAL), 0);
-    assert_int_equal(plan.switches, 1);
-    assert_int_equal(plan.blocks, 2);
-    columns_plan_release(&plan);
+    plan_move(&plan, &network, &routes, lid, pf, false, true);
+    assert_int_equal(columns_switches(&plan), 1);
+    assert_int_equal(columns_blocks(&plan), 1);
+    update_plan_release(&plan);
+    plan_move(&plan, &network, &routes, lid, near, true, true);
+    assert_int_equal(columns_switches(&plan), 1);
+    assert_int_equal(columns_blocks(&plan), lid / 64 == near / 64 ? 1 : 2);
+    update_plan_release(&plan);
+    plan_move(&plan, &network, &routes, lid, far, true, true);
+    assert_int_equal(columns_switches(&plan), 1);
+    assert_int_equal(columns_blocks(&plan), 2);
+    update_plan_release(&plan);
     /* Balanced mode changes more switches even there. */
-    assert_int_equal(columns_plan(&plan, &network, &routes, lid, far, 1, true, VSWITCH_BALANCED),
-                     0);
-    assert_true(plan.switches > 1);
-    columns_plan_release(&plan);
+    plan_move(&plan, &network, &routes, lid, far, true, false);
+    assert_true(columns_switches(&plan) > 1);
+    update_plan_release(&plan);
     routes_release(&routes);
     network_release(&network);
 }
@@ -163,11 +172,11 @@ static const struct kind kinds[] = {
 
 /* Many moves in sequence: in either mode every VM is reachable and no deadlock is possible, after
  * each wave and with any part of the next one. */
-static void migrate_vms(const struct kind *kind, enum vswitch_mode mode, bool swap)
+static void migrate_vms(const struct kind *kind, bool minimal, bool swap)
 {
     struct network network;
     struct routes routes;
-    struct column_plan plan;
+    struct update_plan plan;
     struct rng rng;
     enum { VFS = 2 };
     build_virtual(&network, kind->kind, kind->words, kind->count, VFS);
@@ -186,12 +195,10 @@ static void migrate_vms(const struct kind *kind, enum vswitch_mode mode, bool sw
                network.terminals.items[pf].port != network.terminals.items[other].port)
             pf++;
         uint16_t like = swap ? network.terminals.items[other].lid : network.terminals.items[pf].lid;
-        assert_int_equal(columns_plan(&plan, &network, &routes,
-                                      network.terminals.items[machine].lid, like, 1, swap, mode),
-                         0);
-        assert_true(plan.ranked);
-        apply(&network, &routes, &plan, machine, pf);
-        columns_plan_release(&plan);
+        assert_true(plan_move(&plan, &network, &routes, network.terminals.items[machine].lid, like,
+                              swap, minimal));
+        apply(&network, &routes, &plan, machine, pf, swap ? like : 0);
+        update_plan_release(&plan);
         must_hold(&network, &routes, kind->kind);
     }
     routes_release(&routes);
@@ -203,7 +210,7 @@ static void vms_may_migrate_any_number_of_times(void **state)
     (void)state;
     for (unsigned i = 0; i < sizeof kinds / sizeof *kinds; i++)
         for (unsigned j = 0; j < 4; j++)
-            migrate_vms(&kinds[i], j & 1 ? VSWITCH_MINIMAL : VSWITCH_BALANCED, j & 2);
+            migrate_vms(&kinds[i], j & 1, j & 2);
 }
 
 /* An independent form of the rule for a safe order: a packet that any entry since the last drain
@@ -236,20 +243,21 @@ static void settle(uint8_t (*entries)[2], uint32_t count)
 }
 
 static void check_order(const struct network *network, const struct routes *routes,
-                        const struct column_plan *plan, uint16_t lid)
+                        const struct update_plan *plan, uint16_t lid)
 {
     uint32_t count = (uint32_t)network->switches.count;
     uint8_t(*sent)[2] = mem_zalloc(count + 1, sizeof *sent);
     uint8_t(*open)[2] = mem_zalloc(count + 1, sizeof *open);
     for (uint32_t at = 0; at < count; at++)
         sent[at][0] = sent[at][1] = open[at][0] = open[at][1] = routes_port(routes, at, lid);
-    for (unsigned wave = 0; wave < plan->waves; wave++) {
-        if (plan->drains >> wave & 1)
+    for (size_t w = 0; w < plan->waves.count; w++) {
+        const struct update_wave *wave = &plan->waves.items[w];
+        if (wave->drain)
             settle(sent, count);
-        for (size_t i = 0; i < plan->changes.count; i++) {
-            const struct column_change *change = &plan->changes.items[i];
-            if (change->lid == lid && change->wave == wave)
-                sent[change->at][1] = open[change->at][1] = change->after;
+        for (uint32_t i = wave->first; i < wave->first + wave->count; i++) {
+            uint32_t at = plan->updates.items[i].at;
+            if (plan->updates.items[i].first_lid == lid)
+                sent[at][1] = open[at][1] = plan->ports.items[i];
         }
         check_moment(network, routes->ranks, sent, open);
         settle(open, count); /* all acknowledged */
@@ -265,7 +273,7 @@ static void no_packet_goes_up_after_it_went_down(void **state)
     for (unsigned i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         struct network network;
         struct routes routes;
-        struct column_plan plan;
+        struct update_plan plan;
         build_virtual(&network, kinds[i].kind, kinds[i].words, kinds[i].count, 1);
         route(&network, "updn", &routes);
         uint32_t hosts = (uint32_t)network.terminals.count / 2;
@@ -276,13 +284,11 @@ static void no_packet_goes_up_after_it_went_down(void **state)
                     continue;
                 uint16_t lid = network.terminals.items[hosts + a].lid;
                 uint16_t like = network.terminals.items[hosts + b].lid;
-                enum vswitch_mode mode = (a + b) % 2 ? VSWITCH_MINIMAL : VSWITCH_BALANCED;
-                assert_int_equal(columns_plan(&plan, &network, &routes, lid, like, 1, true, mode),
-                                 0);
+                plan_move(&plan, &network, &routes, lid, like, true, (a + b) % 2);
                 check_order(&network, &routes, &plan, lid);
                 check_order(&network, &routes, &plan, like);
-                waves = plan.waves > waves ? plan.waves : waves;
-                columns_plan_release(&plan);
+                waves = plan.waves.count > waves ? (unsigned)plan.waves.count : waves;
+                update_plan_release(&plan);
             }
         assert_true(waves > 1); /* the order matters */
         routes_release(&routes);
@@ -294,14 +300,17 @@ static void the_path_of_an_unreachable_lid_cannot_be_copied(void **state)
 {
     struct network network;
     struct routes routes;
-    struct column_plan plan;
+    struct update_plan plan;
     (void)state;
     build_virtual(&network, "kary", kinds[0].words, 2, 1);
     route(&network, "updn", &routes);
     uint32_t hosts = (uint32_t)network.terminals.count / 2;
     uint16_t lid = network.terminals.items[hosts].lid, like = network.terminals.items[5].lid;
     routes_set(&routes, 0, like, PORT_NONE);
-    assert_true(columns_plan(&plan, &network, &routes, lid, like, 1, false, VSWITCH_BALANCED) < 0);
+    bool ranked;
+    assert_true(columns_plan(&plan, &network, &routes,
+                             &(struct column_move){.lid = lid, .like = like, .span = 1}, false,
+                             &ranked) < 0);
     routes_release(&routes);
     network_release(&network);
 }
@@ -315,7 +324,7 @@ static void a_plan_with_too_many_waves_is_not_ranked(void **state)
     for (unsigned i = 0; i < 3; i++) {
         struct network network;
         struct routes routes;
-        struct column_plan plan;
+        struct update_plan plan;
         build_virtual(&network, "mesh", &lines[i], 1, 2);
         route(&network, "updn", &routes);
         uint32_t hosts = (uint32_t)network.terminals.count / 3;
@@ -323,14 +332,11 @@ static void a_plan_with_too_many_waves_is_not_ranked(void **state)
         for (unsigned end = 0; end < 2; end++) {
             uint16_t lid = network.terminals.items[hosts + 2 * ends[end]].lid;
             uint16_t like = network.terminals.items[ends[!end]].lid;
-            assert_int_equal(
-                columns_plan(&plan, &network, &routes, lid, like, 1, false, VSWITCH_BALANCED), 0);
-            assert_true(plan.waves <= COLUMN_WAVES);
-            assert_int_equal(plan.ranked, i == 0);
-            for (size_t c = 0; c < plan.changes.count; c++)
-                assert_true(plan.changes.items[c].wave < plan.waves);
-            ordered += plan.ranked && plan.waves > COLUMN_WAVES / 2;
-            columns_plan_release(&plan);
+            bool ranked = plan_move(&plan, &network, &routes, lid, like, false, false);
+            assert_int_equal(ranked, i == 0);
+            assert_true(ranked || plan.waves.count == 1);
+            ordered += ranked && plan.waves.count > 16;
+            update_plan_release(&plan);
         }
         routes_release(&routes);
         network_release(&network);

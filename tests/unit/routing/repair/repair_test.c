@@ -36,7 +36,7 @@ static void assert_no_needless_drain(const struct step *step)
     while (more) {
         more = false;
         for (size_t i = 0; i < repair->waits.count; i++) {
-            const struct repair_wait *wait = &repair->waits.items[i];
+            const struct update_wait *wait = &repair->waits.items[i];
             if (!waits[wait->entry] && (wait->drain || waits[wait->first]))
                 waits[wait->entry] = more = true;
         }

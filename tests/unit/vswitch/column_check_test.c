@@ -3,7 +3,7 @@
 
 #include "base/rng.h"
 #include "routing/check/verify.h"
-#include "vswitch/safety.h"
+#include "routing/update/columns.h"
 
 #include <string.h>
 
@@ -17,12 +17,14 @@ static bool could_deadlock(const struct network *network, const struct routes *r
 }
 
 static void carry_out(struct network *network, struct routes *routes,
-                      const struct column_plan *plan, uint32_t machine, uint32_t pf)
+                      const struct update_plan *plan, uint32_t machine, uint32_t pf)
 {
     network_move_terminal(network, machine, pf);
-    for (size_t i = 0; i < plan->changes.count; i++)
-        routes_set(routes, plan->changes.items[i].at, plan->changes.items[i].lid,
-                   plan->changes.items[i].after);
+    for (size_t i = 0; i < plan->ports.count; i++) {
+        const struct table_update *update =
+            plan->stuck.count ? &plan->stuck.items[i] : &plan->updates.items[i];
+        routes_set(routes, update->at, update->first_lid, plan->ports.items[i]);
+    }
 }
 
 /* VMs migrate by copied entries; each keeps its SLs. The independent check confirms every change
@@ -37,33 +39,37 @@ static void migrate_vms(const char *engine, unsigned *refused, unsigned *moved)
     route(&network, engine, &routes);
     assert_null(routes.ranks);
     assert_false(could_deadlock(&network, &routes));
-    struct safety *safety = safety_new();
+    struct column_check *check = column_check_new();
     uint32_t hosts = (uint32_t)network.terminals.count / 3;
     rng_seed(&rng, 3, 1);
     for (unsigned i = 0; i < 80; i++) {
-        struct column_plan plan;
+        struct update_plan plan;
         uint32_t machine = hosts + (uint32_t)rng_below(&rng, 2 * hosts);
         uint32_t pf = (uint32_t)rng_below(&rng, hosts);
         if (network.terminals.items[machine].at == network.terminals.items[pf].at)
             continue;
-        assert_int_equal(columns_plan(&plan, &network, &routes,
-                                      network.terminals.items[machine].lid,
-                                      network.terminals.items[pf].lid, 1, false,
-                                      i & 1 ? VSWITCH_MINIMAL : VSWITCH_BALANCED),
-                         0);
-        assert_false(plan.ranked);
-        safety_use(safety, &network, &routes, 1);
-        enum safety_verdict verdict = safety_check(safety, &plan, true);
-        if (verdict == SAFETY_NEVER) {
+        const struct column_move move = {.lid = network.terminals.items[machine].lid,
+                                         .like = network.terminals.items[pf].lid,
+                                         .span = 1,
+                                         .minimal = i & 1};
+        bool ranked;
+        assert_int_equal(columns_plan(&plan, &network, &routes, &move, false, &ranked), 0);
+        assert_false(ranked);
+        assert_true(plan.waves.count <= 1);
+        update_plan_release(&plan);
+        enum columns_verdict verdict =
+            column_check_plan(check, &plan, &network, &routes, &move,
+                              &(struct column_rules){.routes_job = 1, .alone = true});
+        if (verdict == COLUMNS_NEVER) {
             ++*refused;
         } else {
             ++*moved;
             carry_out(&network, &routes, &plan, machine, pf);
             assert_false(could_deadlock(&network, &routes));
+            update_plan_release(&plan);
         }
-        columns_plan_release(&plan);
     }
-    safety_free(safety);
+    column_check_free(check);
     routes_release(&routes);
     network_release(&network);
 }
@@ -85,7 +91,7 @@ static void a_path_that_closes_the_ring_is_refused(void **state)
     static const char *const words[] = {"6"};
     struct network network;
     struct routes routes;
-    struct column_plan plan;
+    struct update_plan plan;
     (void)state;
     build_virtual(&network, "ring", words, 1, 1);
     routes_init(&routes, &network, "hand");
@@ -110,24 +116,25 @@ static void a_path_that_closes_the_ring_is_refused(void **state)
                                                          : back[at]);
     }
     assert_false(could_deadlock(&network, &routes));
+    uint16_t like = (uint16_t)(network.top_lid + 1); /* no port has it */
+    routes_grow(&routes, like);
     for (uint32_t host = 0; host < 2; host++) {
         /* Clockwise from every switch; paths to host 0 end before the cycle is closed. */
         uint16_t lid = network.terminals.items[6 + host].lid;
-        struct safety *safety = safety_new();
-        safety_use(safety, &network, &routes, 1);
-        plan = (struct column_plan){.lid = lid, .span = 1};
+        struct column_check *check = column_check_new();
         for (uint32_t at = 0; at < 6; at++)
-            if (at != host && routes_port(&routes, at, lid) != clockwise[at])
-                vec_push(&plan.changes,
-                         ((struct column_change){at, lid, routes_port(&routes, at, lid),
-                                                 clockwise[at], 0}));
-        enum safety_verdict verdict = safety_check(safety, &plan, true);
-        for (size_t i = 0; i < plan.changes.count; i++)
-            routes_set(&routes, plan.changes.items[i].at, lid, plan.changes.items[i].after);
+            routes_set(&routes, at, like,
+                       at == host ? routes_port(&routes, at, lid) : clockwise[at]);
+        enum columns_verdict verdict =
+            column_check_plan(check, &plan, &network, &routes,
+                              &(struct column_move){.lid = lid, .like = like, .span = 1},
+                              &(struct column_rules){.routes_job = 1, .alone = true});
+        for (uint32_t at = 0; at < 6; at++)
+            routes_set(&routes, at, lid, routes_port(&routes, at, like));
         assert_int_equal(could_deadlock(&network, &routes), host == 1);
-        assert_int_equal(verdict == SAFETY_NEVER, host == 1);
-        columns_plan_release(&plan);
-        safety_free(safety);
+        assert_int_equal(verdict == COLUMNS_NEVER, host == 1);
+        update_plan_release(&plan);
+        column_check_free(check);
     }
     routes_release(&routes);
     network_release(&network);
