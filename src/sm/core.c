@@ -21,6 +21,7 @@
 #include "sm/tables/blocks.h"
 #include "sm/tables/distribute.h"
 #include "sm/tables/functions.h"
+#include "sm/tables/moves.h"
 #include "sm/tables/multicast.h"
 #include "sm/tables/partitions.h"
 #include "sm/tables/program.h"
@@ -249,6 +250,25 @@ void sm_drop_requests(struct sm *sm)
     functions_requests_dropped(sm);
 }
 
+static void advance(struct sm *sm);
+
+static void reroute(struct sm *sm, enum plan_reason reason)
+{
+    if (sm_state(sm) != SM_MASTER)
+        return;
+    reconfigure_request(sm, reason);
+    sm_begin_change(sm, "asked to");
+    advance(sm);
+}
+
+/* Entries of addresses that move. */
+static void write_moves(struct sm *sm)
+{
+    reconfigure_write_moves(sm);
+    if (moves_take_reroute(sm))
+        reroute(sm, REASON_OPERATOR);
+}
+
 static void advance(struct sm *sm)
 {
     if (sm_own_link_is_down(sm))
@@ -270,6 +290,7 @@ static void advance(struct sm *sm)
         return;
     reconfigure_advance(sm);
     audit_advance(sm);
+    write_moves(sm);
 }
 
 void sm_start(struct sm *sm, uint64_t now)
@@ -380,6 +401,8 @@ uint64_t sm_deadline(const struct sm *sm)
 bool sm_next_output(struct sm *sm, uint64_t now, struct sm_output *output)
 {
     sm->now = now;
+    if (moves_take_due(sm))
+        write_moves(sm);
     struct outbox *outbox = sm->outbox;
     mem_free(outbox->last_text);
     outbox->last_text = NULL;
@@ -468,20 +491,10 @@ enum sm_mode sm_mode(const struct sm *sm)
 
 bool sm_is_settled(const struct sm *sm)
 {
-    return sm_state(sm) == SM_MASTER && !sm_own_link_is_down(sm) &&
-           reconfigure_phase(sm) == PHASE_IDLE && discovery_is_complete(sm) &&
-           !reconfigure_is_outdated(sm) && !transactions_under_way(sm, GROUP_BLOCKS) &&
-           multicast_is_settled(sm) && !transactions_under_way(sm, GROUP_KEYS) &&
-           sm->subnet.functions.writing == 0;
-}
-
-static void reroute(struct sm *sm, enum plan_reason reason)
-{
-    if (sm_state(sm) != SM_MASTER)
-        return;
-    reconfigure_request(sm, reason);
-    sm_begin_change(sm, "asked to");
-    advance(sm);
+    return sm_state(sm) == SM_MASTER && !sm_own_link_is_down(sm) && reconfigure_is_idle(sm) &&
+           discovery_is_complete(sm) && !reconfigure_is_outdated(sm) &&
+           !transactions_under_way(sm, GROUP_BLOCKS) && multicast_is_settled(sm) &&
+           !transactions_under_way(sm, GROUP_KEYS) && sm->subnet.functions.writing == 0;
 }
 
 void sm_reroute(struct sm *sm, uint64_t now)

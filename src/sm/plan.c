@@ -252,20 +252,16 @@ void plan_use_first_levels(struct sm *sm)
     plan_paths_changed(sm);
 }
 
-/* Changes entries of the routes in force, as virtual machines need. */
-void plan_edit_entries(struct sm *sm, const struct sm_entry *entries, size_t count)
+void plan_edit_entry(struct sm *sm, uint32_t at, uint16_t lid, uint8_t port)
 {
     struct sm_job *job = plan_serving(sm);
+    assert(at < job->routes.switch_count && lid && lid <= LID_UNICAST_LAST);
     if (!job->edited)
         job->edited = mem_zalloc(BITSET_WORDS(LFT_ENTRIES), sizeof(uint64_t));
     job->edits++;
-    for (size_t i = 0; i < count; i++) {
-        assert(entries[i].at < job->routes.switch_count && entries[i].lid &&
-               entries[i].lid <= LID_UNICAST_LAST);
-        routes_grow(&job->routes, entries[i].lid);
-        routes_set(&job->routes, entries[i].at, entries[i].lid, entries[i].port);
-        bitset_add(job->edited, entries[i].lid);
-    }
+    routes_grow(&job->routes, lid);
+    routes_set(&job->routes, at, lid, port);
+    bitset_add(job->edited, lid);
     plan_paths_changed(sm);
 }
 

@@ -13,7 +13,8 @@ struct sm_job *plan_next_job(struct sm *sm); /* for the host; NULL: none */
 uint64_t plan_paths_generation(const struct sm *sm);
 void plan_paths_changed(struct sm *sm); /* the result of sm_paths() changed */
 void plan_use_first_levels(struct sm *sm);
-void plan_edit_entries(struct sm *sm, const struct sm_entry *entries, size_t count);
+/* Changes an entry of the routes in force: an address moves. */
+void plan_edit_entry(struct sm *sm, uint32_t at, uint16_t lid, uint8_t port);
 /* Queues a job for the host; returns its number. */
 uint64_t plan_routes(struct sm *sm, const struct engine *engine, bool provisional,
                      enum plan_reason reason);

@@ -22,6 +22,7 @@
 #include "sm/report.h"
 #include "sm/tables/blocks.h"
 #include "sm/tables/distribute.h"
+#include "sm/tables/moves.h"
 #include "sm/tables/multicast.h"
 #include "sm/tables/partitions.h"
 #include "sm/tables/program.h"
@@ -54,9 +55,14 @@ bool reconfigure_is_distributing(const struct sm *sm)
     return sm->reconfigure->phase >= PHASE_WAVES && sm->reconfigure->phase <= PHASE_START;
 }
 
+bool reconfigure_is_idle(const struct sm *sm)
+{
+    return sm->reconfigure->phase == PHASE_IDLE || sm->reconfigure->phase == PHASE_MOVE;
+}
+
 bool reconfigure_is_at_rest(const struct sm *sm)
 {
-    return sm_state(sm) == SM_MASTER && sm->reconfigure->phase == PHASE_IDLE && plan_current(sm) &&
+    return sm_state(sm) == SM_MASTER && reconfigure_is_idle(sm) && plan_current(sm) &&
            plan_current(sm) == plan_serving(sm) && !reconfigure_is_outdated(sm);
 }
 
@@ -178,6 +184,7 @@ static enum reconfigure_event drop_routes(struct sm *sm)
     sm->reconfigure->reason = REASON_NONE;
     sm->reconfigure->refused = false;
     distribute_reset(sm);
+    moves_drop(sm);
     plan_drop(sm);
     return EVENT_NONE;
 }
@@ -211,6 +218,18 @@ static const struct transition transitions[PHASE_COUNT][EVENT_COUNT] =
                 [EVENT_DISCOVERY_COMPLETE] = GO(PHASE_IDLE),
                 [EVENT_PLAN_OUTDATED] = GO_DO(PHASE_PLAN, open_unreported_change),
                 [EVENT_ALL_ANSWERED] = GO_DO(PHASE_IDLE, end_writing),
+                [EVENT_MOVES_DUE] = GO_DO(PHASE_MOVE, distribute_moves),
+                [EVENT_REQUESTS_DROPPED] = GO_DO(PHASE_IDLE, break_off),
+                [EVENT_MASTERSHIP_LOST] = GO_DO(PHASE_IDLE, drop_routes),
+            },
+        [PHASE_MOVE] =
+            {
+                [EVENT_CHANGE_REPORTED] = GO(PHASE_DISCOVER),
+                [EVENT_DISCOVERY_COMPLETE] = GO(PHASE_MOVE),
+                [EVENT_PLAN_OUTDATED] = GO_DO(PHASE_PLAN, open_unreported_change),
+                [EVENT_ALL_ANSWERED] = GO_DO(PHASE_MOVE, end_writing),
+                [EVENT_MOVES_DUE] = GO_DO(PHASE_MOVE, distribute_moves),
+                [EVENT_MOVES_OVER] = GO(PHASE_IDLE),
                 [EVENT_REQUESTS_DROPPED] = GO_DO(PHASE_IDLE, break_off),
                 [EVENT_MASTERSHIP_LOST] = GO_DO(PHASE_IDLE, drop_routes),
             },
@@ -321,7 +340,7 @@ void sm_begin_change(struct sm *sm, const char *cause, ...)
     struct text text = {0};
     if (sm_state(sm) == SM_STANDBY)
         return; /* a standby changes nothing */
-    if (sm->reconfigure->phase == PHASE_IDLE) {
+    if (reconfigure_is_idle(sm)) {
         va_list arguments;
         va_start(arguments, cause);
         text_vprintf(&text, cause, arguments);
@@ -418,4 +437,10 @@ void reconfigure_advance(struct sm *sm)
             handle(sm, distribute_progress(sm));
     } while (program_is_due(sm));
     settle(sm);
+}
+
+void reconfigure_write_moves(struct sm *sm)
+{
+    if (moves_are_pending(sm) && sm_is_quiet(sm))
+        handle(sm, EVENT_MOVES_DUE);
 }

@@ -19,6 +19,7 @@ enum phase {
     PHASE_WRITE,    /* static: all tables are written */
     PHASE_START,    /* static: the ports of switches are set to Active */
     PHASE_SETTLE,   /* everything wanted is sent; some requests are unanswered */
+    PHASE_MOVE,     /* at rest, but for entries of addresses that move */
     PHASE_COUNT
 };
 
@@ -40,6 +41,8 @@ enum reconfigure_event {
     EVENT_DRAIN_OVER,           /* the same, and the fabric has drained */
     EVENT_PROVISIONAL_IN_FORCE, /* provisional tables are in force (see sm_job) */
     EVENT_ALL_ANSWERED,         /* no request of any kind is under way */
+    EVENT_MOVES_DUE,            /* addresses move: entries are to be planned or written */
+    EVENT_MOVES_OVER,           /* the entries of all moves are acknowledged */
     EVENT_REQUESTS_DROPPED,     /* all requests were forgotten; discovery restarts */
     EVENT_MASTERSHIP_LOST,
     EVENT_COUNT
@@ -65,6 +68,8 @@ void sm_begin_change(struct sm *sm, const char *cause, ...) __attribute__((forma
 void reconfigure_request(struct sm *sm, enum plan_reason reason);
 /* Advances as far as possible without further input. Called when discovery is complete. */
 void reconfigure_advance(struct sm *sm);
+/* Plans and writes entries of addresses that move, if the manager is quiet. */
+void reconfigure_write_moves(struct sm *sm);
 /* Takes a job that the host has run; false: it is obsolete. */
 bool reconfigure_computed(struct sm *sm, struct sm_job *job, const struct err *refusal);
 /* Another manager becomes master: the switches will hold its tables. */
@@ -73,6 +78,8 @@ void reconfigure_stop(struct sm *sm); /* this manager becomes inactive */
 
 enum phase reconfigure_phase(const struct sm *sm);
 bool reconfigure_is_distributing(const struct sm *sm); /* PHASE_WAVES … PHASE_START */
+/* PHASE_IDLE or PHASE_MOVE: no change of the subnet is under way. */
+bool reconfigure_is_idle(const struct sm *sm);
 /* All tables in force fit the subnet. Virtual machines that move may change entries, but none for
  * the LID of a switch. */
 bool reconfigure_is_at_rest(const struct sm *sm);

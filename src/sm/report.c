@@ -68,7 +68,7 @@ void report_loss(struct sm *sm, uint32_t port, const char *format, ...)
     va_start(arguments, format);
     text_vprintf(&text, format, arguments);
     va_end(arguments);
-    bool is_cause = reconfigure_phase(sm) == PHASE_IDLE && sm_state(sm) != SM_STANDBY;
+    bool is_cause = reconfigure_is_idle(sm) && sm_state(sm) != SM_STANDBY;
     sm->report->cause_at = port;
     sm_begin_change(sm, "%s", text.data); /* logs the cause */
     sm->report->cause_at = SUBNET_NONE;

@@ -25,6 +25,7 @@
 #include "subnet/problems.h"
 #include "subnet/qos.h"
 #include "subnet/subnet.h"
+#include "vswitch/model/move.h"
 
 enum sm_state { SM_NOT_ACTIVE, SM_DISCOVERING, SM_STANDBY, SM_MASTER }; /* as in SMInfo */
 enum sm_mode { SM_ORDERED, SM_STATIC, SM_NAIVE }; /* of distribution: see distribute.c */
@@ -268,7 +269,8 @@ void sm_configure(struct sm *sm, uint64_t now, const struct sm_config *config);
 
 /* The phase of the change that a manager works on. */
 struct sm_progress {
-    const char *phase;    /* "idle", "discover", "plan", "compute", "waves", "quiesce", "settle" */
+    const char *phase;    /* "idle", "discover", "plan", "compute", "waves", "quiesce", "settle",
+                             "move" */
     uint32_t wave, waves; /* the wave that is written, from 1, and their number */
     bool draining;
 };
@@ -277,35 +279,34 @@ struct sm_progress sm_progress(const struct sm *sm);
 enum sm_table_progress { SM_TABLE_IN_FORCE, SM_TABLE_WAITS, SM_TABLE_WRITTEN };
 enum sm_table_progress sm_table_progress(const struct sm *sm, uint32_t node);
 
-/* For vswitch, which changes the wanted settings of virtual functions (subnet/functions.h), and
- * LIDs and table entries in force when virtual machines move. */
-struct subnet *sm_edit_subnet(struct sm *sm);
-/* Writes the wanted settings of a virtual function, or reads the function if none are wanted. */
-void sm_program_function(struct sm *sm, uint32_t socket);
+/* For vswitch, which decides what is wanted of virtual machines (vswitch/model/move.h).
+ *
+ * The functions of a move: held until the addresses have moved or the functions are released. The
+ * result of a step is functions_outcome() of the socket that it returns. */
+void sm_hold_functions(struct sm *sm, const struct move *move);
+uint32_t sm_step_move(struct sm *sm, const struct move *move, enum move_step step);
+void sm_release_functions(struct sm *sm, const struct move *move); /* and reads what they have */
+void sm_remove_machine(struct sm *sm, uint64_t guid); /* whose hypervisor is not present */
+/* After the last step: the LIDs of the move change, and table entries follow, in SM_PHASE "move" of
+ * sm_progress(). Returns the number of the change. */
+uint64_t sm_move_addresses(struct sm *sm, uint64_t now, const struct move *move, bool minimal);
+enum sm_move_state { SM_MOVE_PENDING, SM_MOVE_DONE, SM_MOVE_FAILED };
+struct sm_move_result {
+    enum sm_move_state state;      /* failed: there are no routes to the new place */
+    unsigned table_smps, switches; /* LFT blocks and switches written for it; not valid if
+                                      `rerouted` */
+    unsigned waves, drains;
+    bool rerouted; /* routes were recomputed */
+};
+bool sm_move_is_over(const struct sm *sm, uint64_t number);
+/* The result of a change that is over; it is forgotten then. */
+struct sm_move_result sm_take_move(struct sm *sm, uint64_t number);
 bool sm_is_writing_port(const struct sm *sm, uint32_t port); /* a Set of PortInfo is under way */
 /* A port that refused a request or did not answer is left alone until the next sweep. */
 bool sm_is_avoiding_port(const struct sm *sm, uint32_t port);
 bool sm_uses_partitions(const struct sm *sm);
-/* No change is under way: a virtual machine may start, move or end. */
+/* No change but that of addresses is under way: a virtual machine may start, move or end. */
 bool sm_is_quiet(const struct sm *sm);
-/* Writable sm_paths(); NULL unless the manager is quiet. */
-struct sm_in_force {
-    struct network *network;
-    struct routes *routes;
-};
-struct sm_in_force sm_edit_paths(struct sm *sm);
-/* The LIDs of one or two functions, given by socket, have changed (SUBNET_NONE: no second one).
- * `followed`: the network of sm_edit_paths() has them, so no new routes are needed. */
-void sm_addresses_moved(struct sm *sm, uint32_t socket, uint32_t other, bool followed);
-/* Changes entries of the tables in force and writes them to the switches. The manager must be quiet
- * and the tables written. Returns the number of blocks. */
-struct sm_entry {
-    uint32_t at; /* switch of sm_paths().network */
-    uint16_t lid;
-    uint8_t port;
-};
-uint32_t sm_change_entries(struct sm *sm, const struct sm_entry *entries, size_t count);
-bool sm_tables_are_written(const struct sm *sm);
 /* The longest time that a packet stays in the fabric if it passes at most `hops` switches. */
 uint64_t sm_drain_time(const struct sm *sm, unsigned hops);
 /* The time of all drains since the manager started. */

@@ -4,18 +4,15 @@
 
 #include "base/map.h"
 #include "base/time.h"
-#include "routing/update/columns.h"
 #include "vswitch/model/addresses.h"
-#include "vswitch/move.h"
+#include "vswitch/model/move.h"
 #include "vswitch/vswitch.h"
 
 /* States of a request (docs/decisions/015-vswitch.md has the diagram). */
 enum operation_state {
-    OPERATION_WAITING,   /* until the manager is idle and a function is free */
-    OPERATION_STEPPING,  /* the steps of move.h are in progress */
-    OPERATION_PLANNING,  /* LIDs are assigned; LFT changes are to be planned */
-    OPERATION_WRITING,   /* LFT changes are written in waves */
-    OPERATION_REROUTING, /* the manager computes routes that include the new place */
+    OPERATION_WAITING,  /* until the manager is idle and a function is free */
+    OPERATION_STEPPING, /* the steps of move.h are in progress */
+    OPERATION_MOVING,   /* the manager changes LIDs and table entries */
     OPERATION_OVER,
 };
 
@@ -27,12 +24,7 @@ struct operation {
     enum move_step step;
     uint32_t pending_socket; /* socket of the function that the step writes */
     const char *undo_reason;
-    struct update_plan plan;
-    unsigned wave;
-    bool drained;  /* the drain before the next wave is over */
-    bool dropping; /* the entries that drop the LIDs are written */
-    uint64_t resume_at;
-    uint64_t routes_job; /* job of the routes that the plan changes */
+    uint64_t change; /* number of the manager's change of addresses */
 };
 
 struct machine_name {
@@ -48,13 +40,11 @@ struct vswitch {
     uint16_t next_lid;                  /* where the search for a free LID continues */
     struct map names; /* GUID → name, of names that are too long for VirtualFunction */
     VEC(struct machine_name) name_texts;
-    struct column_check *check;
-    VEC(struct sm_entry) entries; /* of one turn */
 };
 
-static inline struct subnet *subnet_of(const struct vswitch *vswitch)
+static inline const struct subnet *subnet_of(const struct vswitch *vswitch)
 {
-    return sm_edit_subnet(vswitch->sm);
+    return sm_subnet(vswitch->sm);
 }
 
 /* vswitch.c */
@@ -72,17 +62,5 @@ uint32_t placement_function(const struct vswitch *vswitch, uint32_t node);
  * possible. */
 uint32_t placement_auto(const struct vswitch *vswitch, uint32_t source);
 bool placement_is_taken(const struct vswitch *vswitch, uint32_t socket);
-
-/* machines.c */
-void operation_free(struct operation *operation);
-void operation_end(struct operation *operation, enum vswitch_state state, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-void operation_succeed(struct vswitch *vswitch, struct operation *operation);
-
-/* waves.c */
-/* True if the request made progress. */
-bool waves_plan(struct vswitch *vswitch, struct operation *operation, uint64_t now);
-/* Writes the next waves of all requests. True if a request is finished. */
-bool waves_write(struct vswitch *vswitch, uint64_t now);
 
 #endif

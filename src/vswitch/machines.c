@@ -1,14 +1,12 @@
 /* Requests about virtual machines (VMs), one state machine each (CLUSTER 2015, algorithm 1).
  *
  * A migration first writes the new virtual function with Set(VirtualFunction), then the old one.
- * After both answers the LIDs are exchanged in the subnet, and LFT entries follow in waves. The VM
+ * After both answers the manager exchanges the LIDs, and LFT entries follow. The VM
  * is at the old function until the Set of the old one, then at the new one. If a manager or a
  * hypervisor fails in between, the VM is at one of them, since hypervisors report their VMs
  * (subnet/functions.h). All steps are idempotent.
  *
- * A request begins only while the manager is idle. If the manager computes routes during a move,
- * the routes include the new place, and no entries remain to be written. All requests write their
- * entries in the same waves, so that they share LFT blocks. */
+ * A request begins only while the manager is quiet. */
 #include "vswitch/internal.h"
 
 #include <assert.h>
@@ -18,14 +16,6 @@
 #include <string.h>
 
 enum { RESULTS_KEPT = 4096, REQUEST_LIMIT = 65536 };
-
-void operation_free(struct operation *operation)
-{
-    if (!operation)
-        return;
-    update_plan_release(&operation->plan);
-    mem_free(operation);
-}
 
 static uint32_t node_of(const struct vswitch *vswitch, uint32_t socket)
 {
@@ -40,7 +30,8 @@ static uint16_t lid_at(const struct vswitch *vswitch, uint32_t socket)
 
 /* ---- results ---- */
 
-void operation_end(struct operation *operation, enum vswitch_state state, const char *format, ...)
+__attribute__((format(printf, 3, 4))) static void
+operation_end(struct operation *operation, enum vswitch_state state, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
@@ -51,7 +42,7 @@ void operation_end(struct operation *operation, enum vswitch_state state, const 
     operation->state = OPERATION_OVER;
 }
 
-void operation_succeed(struct vswitch *vswitch, struct operation *operation)
+static void operation_succeed(struct vswitch *vswitch, struct operation *operation)
 {
     struct vswitch_result *result = &operation->result;
     const char *place =
@@ -93,78 +84,54 @@ static void remove_finished(struct vswitch *vswitch, uint64_t now)
             vec_push(&vswitch->past, (struct vswitch_result){0});
         vswitch->past.items[result->ticket % RESULTS_KEPT] = *result;
         vswitch->last_ended = result->ticket;
-        operation_free(operation);
+        mem_free(operation);
     }
     vswitch->operations.count = kept;
 }
 
 /* ---- steps ---- */
 
-/* Releases the functions of a move and programs their former state. */
-static void release_functions(struct vswitch *vswitch, const struct operation *operation)
-{
-    const uint32_t sockets[] = {operation->move.target, operation->move.source};
-    for (size_t i = 0; i < 2; i++)
-        if (sockets[i] != SUBNET_NONE) {
-            functions_end_hold(subnet_of(vswitch), sockets[i]);
-            sm_program_function(vswitch->sm, sockets[i]);
-        }
-}
-
 static void fail_request(struct vswitch *vswitch, struct operation *operation, const char *name,
                          const char *why)
 {
-    release_functions(vswitch, operation);
+    sm_release_functions(vswitch->sm, &operation->move);
     operation_end(operation, VSWITCH_FAILED, "%s%s", name, why);
 }
 
-/* Assigns the LIDs after the last step. */
-static void assign_lids(struct vswitch *vswitch, struct operation *operation)
-{
-    const struct move *move = &operation->move;
-    struct network *network = sm_edit_paths(vswitch->sm).network;
-    bool ends = move->target == SUBNET_NONE;
-    operation->routes_job = sm_paths(vswitch->sm).job;
-    move_addresses(move, subnet_of(vswitch), network);
-    sm_addresses_moved(vswitch->sm, move->target, move->source, network != NULL);
-    /* The LFTs already have entries for a LID that the target had before. */
-    if (ends || (move->lid == move->before && network))
-        operation_succeed(vswitch, operation);
-    else
-        operation->state = network ? OPERATION_PLANNING : OPERATION_REROUTING;
-}
-
-static void begin_step(struct vswitch *vswitch, struct operation *operation, enum move_step step)
+static void begin_step(struct vswitch *vswitch, struct operation *operation, enum move_step step,
+                       uint64_t now)
 {
     assert(step > MOVE_PLANNED && step <= MOVE_UNDO);
     operation->state = OPERATION_STEPPING;
     operation->step = step;
     if (step == MOVE_DONE) {
-        assign_lids(vswitch, operation);
+        operation->state = OPERATION_MOVING;
+        operation->change = sm_move_addresses(vswitch->sm, now, &operation->move,
+                                              operation->result.request.mode == VSWITCH_MINIMAL);
         return;
     }
     operation->result.function_smps += step != MOVE_KEYS;
-    operation->pending_socket = move_begin(&operation->move, subnet_of(vswitch), step);
-    sm_program_function(vswitch->sm, operation->pending_socket);
+    operation->pending_socket = sm_step_move(vswitch->sm, &operation->move, step);
 }
 
-static void begin_next_step(struct vswitch *vswitch, struct operation *operation)
+static void begin_next_step(struct vswitch *vswitch, struct operation *operation, uint64_t now)
 {
-    begin_step(vswitch, operation,
-               move_next(&operation->move, subnet_of(vswitch), operation->step));
+    begin_step(vswitch, operation, move_next(&operation->move, subnet_of(vswitch), operation->step),
+               now);
 }
 
-static void undo_move(struct vswitch *vswitch, struct operation *operation, const char *why)
+static void undo_move(struct vswitch *vswitch, struct operation *operation, const char *why,
+                      uint64_t now)
 {
     operation->undo_reason = why;
     if (operation->move.target == SUBNET_NONE)
         fail_request(vswitch, operation, "", why);
     else
-        begin_step(vswitch, operation, MOVE_UNDO);
+        begin_step(vswitch, operation, MOVE_UNDO, now);
 }
 
 /* If the source does not answer, its hypervisor has left, and the VM is at the target, if any. */
-static bool end_step(struct vswitch *vswitch, struct operation *operation)
+static bool end_step(struct vswitch *vswitch, struct operation *operation, uint64_t now)
 {
     enum move_step step = operation->step;
     enum function_outcome outcome =
@@ -175,16 +142,34 @@ static bool end_step(struct vswitch *vswitch, struct operation *operation)
     if (step == MOVE_UNDO)
         fail_request(vswitch, operation, "", operation->undo_reason);
     else if (outcome == FUNCTION_DONE || (outcome == FUNCTION_LOST && step == MOVE_DETACH))
-        begin_next_step(vswitch, operation);
+        begin_next_step(vswitch, operation, now);
     else if (outcome == FUNCTION_LOST)
         fail_request(vswitch, operation, "", "the hypervisor does not answer: nothing has changed");
     else if (step == MOVE_KEYS)
-        undo_move(vswitch, operation, "the function rejects the P_Keys");
+        undo_move(vswitch, operation, "the function rejects the P_Keys", now);
     else if (step == MOVE_DETACH)
-        undo_move(vswitch, operation, "the hypervisor rejects the detachment");
+        undo_move(vswitch, operation, "the hypervisor rejects the detachment", now);
     else
         fail_request(vswitch, operation, vswitch_hypervisor_name(vswitch, operation->result.to),
                      " rejects the VM");
+    return true;
+}
+
+static bool end_move(struct vswitch *vswitch, struct operation *operation)
+{
+    struct vswitch_result *result = &operation->result;
+    if (!sm_move_is_over(vswitch->sm, operation->change))
+        return false;
+    struct sm_move_result moved = sm_take_move(vswitch->sm, operation->change);
+    result->table_smps = moved.table_smps;
+    result->switches = moved.switches;
+    result->waves = moved.waves;
+    result->drains = moved.drains;
+    result->rerouted = moved.rerouted;
+    if (moved.state == SM_MOVE_DONE)
+        operation_succeed(vswitch, operation);
+    else
+        operation_end(operation, VSWITCH_FAILED, "no routes to the new place");
     return true;
 }
 
@@ -245,7 +230,8 @@ static bool choose_lids(struct vswitch *vswitch, struct move *move)
     return move->lid && move->open;
 }
 
-static void begin_at_target(struct vswitch *vswitch, struct operation *operation, uint32_t source)
+static void begin_at_target(struct vswitch *vswitch, struct operation *operation, uint32_t source,
+                            uint64_t now)
 {
     struct move *move = &operation->move;
     assert(operation->state == OPERATION_WAITING && move->target == SUBNET_NONE);
@@ -267,14 +253,13 @@ static void begin_at_target(struct vswitch *vswitch, struct operation *operation
         operation_end(operation, VSWITCH_FAILED, "no free LID");
         return;
     }
-    functions_hold(subnet_of(vswitch), move->target);
+    sm_hold_functions(vswitch->sm, move);
     if (source != SUBNET_NONE) {
         const char *name = functions_at(subnet_of(vswitch), source)->name;
         if (*name) /* the request may name the VM by its GUID */
             snprintf(operation->name, sizeof operation->name, "%s", name);
-        functions_hold(subnet_of(vswitch), source);
     }
-    begin_next_step(vswitch, operation);
+    begin_next_step(vswitch, operation, now);
 }
 
 static void end_in_place(const struct vswitch *vswitch, struct operation *operation,
@@ -286,7 +271,8 @@ static void end_in_place(const struct vswitch *vswitch, struct operation *operat
                   vswitch_hypervisor_name(vswitch, operation->result.to), operation->result.lid);
 }
 
-static void begin_create(struct vswitch *vswitch, struct operation *operation, uint32_t socket)
+static void begin_create(struct vswitch *vswitch, struct operation *operation, uint32_t socket,
+                         uint64_t now)
 {
     const char *owner =
         socket == SUBNET_NONE ? names_owner(vswitch, operation->result.request.guid) : NULL;
@@ -294,7 +280,7 @@ static void begin_create(struct vswitch *vswitch, struct operation *operation, u
         operation_end(operation, VSWITCH_FAILED, "0x%016llx is the GUID of '%s', which is not a VM",
                       (unsigned long long)operation->result.request.guid, owner);
     else if (socket == SUBNET_NONE || !subnet_is_present(subnet_of(vswitch), socket))
-        begin_at_target(vswitch, operation, socket); /* it keeps its LID, if it has one */
+        begin_at_target(vswitch, operation, socket, now); /* it keeps its LID, if it has one */
     else if (!*operation->hypervisor ||
              placement_find(vswitch, operation->hypervisor) == node_of(vswitch, socket))
         end_in_place(vswitch, operation, socket);
@@ -303,7 +289,8 @@ static void begin_create(struct vswitch *vswitch, struct operation *operation, u
                       vswitch_hypervisor_name(vswitch, node_of(vswitch, socket)));
 }
 
-static void begin_destroy(struct vswitch *vswitch, struct operation *operation, uint32_t socket)
+static void begin_destroy(struct vswitch *vswitch, struct operation *operation, uint32_t socket,
+                          uint64_t now)
 {
     if (socket == SUBNET_NONE) {
         operation_end(operation, VSWITCH_DONE, "no such machine");
@@ -313,16 +300,17 @@ static void begin_destroy(struct vswitch *vswitch, struct operation *operation, 
     operation->result.from = node_of(vswitch, socket);
     operation->result.lid = move->lid = lid_at(vswitch, socket);
     if (!subnet_is_present(subnet_of(vswitch), socket)) {
-        addresses_remove_vm(subnet_of(vswitch), move->guid);
+        sm_remove_machine(vswitch->sm, move->guid);
         operation_succeed(vswitch, operation);
         return;
     }
     move->source = socket;
     move->left = subnet_of(vswitch)->functions.dynamic ? 0 : move->lid;
-    begin_next_step(vswitch, operation);
+    begin_next_step(vswitch, operation, now);
 }
 
-static void begin_migrate(struct vswitch *vswitch, struct operation *operation, uint32_t socket)
+static void begin_migrate(struct vswitch *vswitch, struct operation *operation, uint32_t socket,
+                          uint64_t now)
 {
     if (socket == SUBNET_NONE) {
         operation_end(operation, VSWITCH_FAILED, "no such machine");
@@ -334,7 +322,7 @@ static void begin_migrate(struct vswitch *vswitch, struct operation *operation, 
         placement_find(vswitch, operation->hypervisor) == operation->result.from)
         end_in_place(vswitch, operation, socket);
     else
-        begin_at_target(vswitch, operation, socket);
+        begin_at_target(vswitch, operation, socket, now);
 }
 
 static bool begin_request(struct vswitch *vswitch, struct operation *operation, uint64_t now)
@@ -346,9 +334,9 @@ static bool begin_request(struct vswitch *vswitch, struct operation *operation, 
         return false;
     operation->result.began_ns = now;
     switch (operation->result.request.verb) {
-    case VSWITCH_CREATE: begin_create(vswitch, operation, socket); break;
-    case VSWITCH_DESTROY: begin_destroy(vswitch, operation, socket); break;
-    case VSWITCH_MIGRATE: begin_migrate(vswitch, operation, socket); break;
+    case VSWITCH_CREATE: begin_create(vswitch, operation, socket, now); break;
+    case VSWITCH_DESTROY: begin_destroy(vswitch, operation, socket, now); break;
+    case VSWITCH_MIGRATE: begin_migrate(vswitch, operation, socket, now); break;
     }
     return operation->state != OPERATION_WAITING;
 }
@@ -359,9 +347,8 @@ static bool take_turn(struct vswitch *vswitch, struct operation *operation, uint
 {
     switch (operation->state) {
     case OPERATION_WAITING: return begin_request(vswitch, operation, now);
-    case OPERATION_STEPPING: return end_step(vswitch, operation);
-    case OPERATION_REROUTING: /* if no routes were computed, entries must be changed after all */
-    case OPERATION_PLANNING: return waves_plan(vswitch, operation, now);
+    case OPERATION_STEPPING: return end_step(vswitch, operation, now);
+    case OPERATION_MOVING: return end_move(vswitch, operation);
     default: return false;
     }
 }
@@ -371,12 +358,10 @@ void vswitch_advance(struct vswitch *vswitch, uint64_t now)
     bool progress = vswitch->operations.count > 0;
     for (size_t i = 0; i < vswitch->operations.count; i++) {
         struct operation *operation = vswitch->operations.items[i];
-        if (operation->resume_at <= now)
-            operation->resume_at = 0;
         if (sm_state(vswitch->sm) == SM_MASTER)
             continue;
         if (operation->state == OPERATION_STEPPING)
-            release_functions(vswitch, operation);
+            sm_release_functions(vswitch->sm, &operation->move);
         operation_end(operation, VSWITCH_FAILED,
                       "this manager is no longer master: query the new master for the VM");
     }
@@ -384,7 +369,6 @@ void vswitch_advance(struct vswitch *vswitch, uint64_t now)
         progress = false;
         for (size_t i = 0; i < vswitch->operations.count; i++)
             progress |= take_turn(vswitch, vswitch->operations.items[i], now);
-        progress |= waves_write(vswitch, now);
         remove_finished(vswitch, now);
     }
     remove_finished(vswitch, now);
@@ -392,13 +376,12 @@ void vswitch_advance(struct vswitch *vswitch, uint64_t now)
 
 uint64_t vswitch_deadline(const struct vswitch *vswitch)
 {
-    uint64_t deadline = TIME_NEVER;
     for (size_t i = 0; i < vswitch->operations.count; i++) {
-        uint64_t resume_at = vswitch->operations.items[i]->resume_at;
-        if (resume_at && resume_at < deadline)
-            deadline = resume_at;
+        const struct operation *operation = vswitch->operations.items[i];
+        if (operation->state == OPERATION_MOVING && sm_move_is_over(vswitch->sm, operation->change))
+            return 0;
     }
-    return deadline;
+    return TIME_NEVER;
 }
 
 /* ---- requests ---- */

@@ -11,7 +11,6 @@ struct vswitch *vswitch_new(struct sm *sm)
 {
     struct vswitch *vswitch = mem_zalloc(1, sizeof *vswitch);
     vswitch->sm = sm;
-    vswitch->check = column_check_new();
     return vswitch;
 }
 
@@ -20,13 +19,11 @@ void vswitch_free(struct vswitch *vswitch)
     if (!vswitch)
         return;
     for (size_t i = 0; i < vswitch->operations.count; i++)
-        operation_free(vswitch->operations.items[i]);
+        mem_free(vswitch->operations.items[i]);
     vec_release(&vswitch->operations);
     vec_release(&vswitch->past);
-    vec_release(&vswitch->entries);
     map_release(&vswitch->names);
     vec_release(&vswitch->name_texts);
-    column_check_free(vswitch->check);
     mem_free(vswitch);
 }
 

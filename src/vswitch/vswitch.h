@@ -7,9 +7,7 @@
  *
  *   machines.c   requests, one state machine each
  *   placement.c  choice of hypervisor and function
- *   move.c       steps of a move
- *   model        addresses and terminals that the manager needs for planning
- *   waves.c      LFT changes of a move
+ *   model        steps of a move, and what the manager needs for planning
  *   vswitch.c    creation, names, lists
  *
  * A VM is identified by the GUID of its port. The GUID and the LID move with it. */

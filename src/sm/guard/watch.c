@@ -83,7 +83,7 @@ static void watched_port_read(struct sm *sm, const struct request *request)
         {PORT_INFO_M_KEY, "M_Key"},
     };
     uint32_t port = request->about.port;
-    if (!is_watched(sm, port) || sm_state(sm) != SM_MASTER || reconfigure_phase(sm) != PHASE_IDLE ||
+    if (!is_watched(sm, port) || sm_state(sm) != SM_MASTER || !reconfigure_is_idle(sm) ||
         sm_is_writing_port(sm, port))
         return;
     const uint8_t *known = port_at(sm, port)->info;

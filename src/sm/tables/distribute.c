@@ -12,15 +12,19 @@
  *
  * If the switches have no tables yet, ordered mode writes all tables at once, too.
  *
+ * Addresses of virtual machines that move have a plan each. Their waves are written together, while
+ * traffic continues, in every mode; stuck entries drop packets first.
+ *
  * program.c writes the difference between `wanted` and `actual`; this file decides when an entry
  * becomes wanted. The transition table is in reconfigure.c; the actions of its phases from WAVES to
- * START are here. */
+ * START and of MOVE are here. */
 #include "sm/tables/distribute.h"
 #include "sm/discovery/discovery.h"
 #include "sm/internal.h"
 #include "sm/plan.h"
 #include "sm/reconfigure.h"
 #include "sm/tables/blocks.h"
+#include "sm/tables/moves.h"
 #include "sm/tables/program.h"
 #include "sm/tables/program_ports.h"
 #include "sm/tables/qos.h"
@@ -40,18 +44,22 @@ static const struct request_kind set_port_state = {
 };
 
 struct distribution {
-    uint32_t wave;               /* the next wave */
-    uint32_t job;                /* lower half of the job's number; 0: none */
-    uint32_t pending;            /* Sets of port states under way */
-    uint64_t resume_at;          /* end of a drain */
-    uint64_t drains, drained_ns; /* number and time of all drains since the manager started */
-    bool drained;                /* a drain has begun since the last Set was confirmed */
-    bool levels_in_use;          /* sources use the plan's first service levels */
-    bool quiesced_early;         /* sources were stopped before the first wave: old tables drain */
-    bool told_refusal; /* logged since the manager started: an agent refuses a port state */
+    struct table_writer tables;     /* of the plan of the current tables */
+    uint32_t job;                   /* lower half of the job's number; 0: none */
+    uint32_t pending;               /* Sets of port states under way */
+    uint64_t drains, drained_ns;    /* number and time of all drains since the manager started */
+    VEC(struct table_update) moved; /* scratch: entries of one wave of all moves */
+    bool levels_in_use;             /* sources use the plan's first service levels */
+    bool quiesced_early; /* sources were stopped before the first wave: old tables drain */
+    bool told_refusal;   /* logged since the manager started: an agent refuses a port state */
 };
 
-SM_PART(distribution, distribute_reset, NULL, NULL);
+static void release_distribution(struct sm *sm)
+{
+    vec_release(&sm->distribution->moved);
+}
+
+SM_PART(distribution, NULL, release_distribution, NULL);
 
 static struct subnet_tables *tables_of(struct sm *sm, uint32_t at)
 {
@@ -74,14 +82,6 @@ static void want_range(struct sm *sm, const struct table_update *update, bool dr
     for (unsigned lid = update->first_lid; lid < update->first_lid + update->lid_count; lid++)
         if (lid < LFT_ENTRIES)
             want_port(tables, lid, drop ? PORT_NONE : routes_port(routes, update->at, lid));
-}
-
-void distribute_want_entry(struct sm *sm, uint32_t node, const struct sm_entry *entry)
-{
-    struct subnet_tables *tables = node_at(sm, node)->tables;
-    want_port(tables, entry->lid, entry->port);
-    if (tables->wanted_top < entry->lid)
-        tables->wanted_top = entry->lid;
 }
 
 /* The entries of the new tables that a switch can hold. */
@@ -134,14 +134,15 @@ uint64_t sm_drain_time(const struct sm *sm, unsigned hops)
 /* Waits for packets that pass at most `hops` switches; 0: the longest path. */
 static void drain(struct sm *sm, uint32_t hops)
 {
-    assert(sm->distribution->resume_at == TIME_NEVER && reconfigure_is_distributing(sm));
+    struct table_writer *tables = &sm->distribution->tables;
+    assert(!tables->resume_at && reconfigure_is_distributing(sm));
     if (!hops || !sm->config.policy->short_drains)
         hops = plan_current(sm)->longest;
     uint64_t time = sm_drain_time(sm, hops);
-    sm->distribution->resume_at = sm->now + time;
+    tables->resume_at = sm->now + time;
+    tables->drained = true;
     sm->distribution->drains++;
     sm->distribution->drained_ns += time;
-    sm->distribution->drained = true;
 }
 
 uint64_t distribute_drains(const struct sm *sm)
@@ -220,7 +221,7 @@ enum reconfigure_event distribute_begin(struct sm *sm)
     assert(!d->pending && !transactions_under_way(sm, GROUP_TABLES));
     *d = (struct distribution){
         .job = (uint32_t)job->number,
-        .resume_at = TIME_NEVER,
+        .moved = d->moved,
         .drains = d->drains,
         .drained_ns = d->drained_ns,
         .told_refusal = d->told_refusal,
@@ -292,8 +293,8 @@ enum reconfigure_event distribute_next_wave(struct sm *sm)
         drain(sm, plan->first_hops);
         return EVENT_NONE;
     }
-    if (d->wave < plan->waves.count && plan->waves.items[d->wave].drain) {
-        drain(sm, plan->waves.items[d->wave].drain_hops);
+    if (d->tables.wave < plan->waves.count && plan->waves.items[d->tables.wave].drain) {
+        drain(sm, plan->waves.items[d->tables.wave].drain_hops);
         return EVENT_NONE;
     }
     return distribute_drained_wave(sm);
@@ -305,9 +306,9 @@ enum reconfigure_event distribute_drained_wave(struct sm *sm)
     struct distribution *d = sm->distribution;
     const struct update_plan *plan = &plan_current(sm)->plan;
     const char *why_not;
-    d->drained = false;
-    if (d->wave < plan->waves.count) {
-        const struct update_wave *wave = &plan->waves.items[d->wave++];
+    d->tables.drained = false;
+    if (d->tables.wave < plan->waves.count) {
+        const struct update_wave *wave = &plan->waves.items[d->tables.wave++];
         assert(wave->first + wave->count <= plan->updates.count);
         for (uint32_t i = 0; i < wave->count; i++)
             want_range(sm, &plan->updates.items[wave->first + i], false);
@@ -340,7 +341,7 @@ enum reconfigure_event distribute_drop_rest(struct sm *sm)
     sm_log(sm, SM_EVENT_WARNING,
            "%zu table ranges have no safe order: their traffic is lost for a while (%s)",
            plan->stuck.count, why);
-    sm->distribution->drained = false;
+    sm->distribution->tables.drained = false;
     for (size_t i = 0; i < plan->stuck.count; i++)
         want_range(sm, &plan->stuck.items[i], true);
     return distribute_write_wanted(sm);
@@ -360,7 +361,7 @@ enum reconfigure_event distribute_drain_quiesced(struct sm *sm)
 
 enum reconfigure_event distribute_check_quiesced(struct sm *sm)
 {
-    sm->distribution->drained = false;
+    sm->distribution->tables.drained = false;
     return quiesce_was_refused(sm) ? EVENT_DECIDED_DROP : EVENT_DECIDED_ALL;
 }
 
@@ -383,6 +384,84 @@ enum reconfigure_event distribute_start_ports(struct sm *sm)
     return distribute_write_wanted(sm);
 }
 
+/* ---- addresses that move ---- */
+
+static void want_moved(struct sm *sm, const struct table_update *update, uint8_t port)
+{
+    struct subnet_tables *tables = tables_of(sm, update->at);
+    plan_edit_entry(sm, update->at, update->first_lid, port);
+    want_port(tables, update->first_lid, port);
+    if (tables->wanted_top < update->first_lid)
+        tables->wanted_top = update->first_lid;
+    vec_push(&sm->distribution->moved, *update);
+}
+
+/* The next wave or drain of a move whose last wave is acknowledged. Stuck entries drop packets
+ * first and are the last wave. */
+static void continue_move(struct sm *sm, struct address_move *move)
+{
+    const struct update_plan *plan = &move->plan;
+    struct table_writer *writer = &move->writer;
+    bool stuck = writer->wave == plan->waves.count, drop = stuck && !writer->dropped;
+    if (writer->resume_at > sm->now)
+        return;
+    if (writer->wave == plan->waves.count + (plan->stuck.count > 0)) {
+        moves_end(sm, move);
+        return;
+    }
+    if ((stuck ? !drop : plan->waves.items[writer->wave].drain) && !writer->drained) {
+        writer->resume_at = sm->now + sm_drain_time(sm, plan->stuck_hops);
+        writer->drained = true;
+        move->result.drains++;
+        return;
+    }
+    struct update_wave wave = {.count = (uint32_t)plan->stuck.count};
+    if (!stuck)
+        wave = plan->waves.items[writer->wave];
+    for (uint32_t i = wave.first; i < wave.first + wave.count; i++)
+        want_moved(sm, stuck ? &plan->stuck.items[i] : &plan->updates.items[i],
+                   drop ? PORT_NONE : plan->ports.items[i]);
+    writer->drained = false;
+    writer->dropped |= drop;
+    writer->wave += !drop;
+    move->result.waves += !drop;
+}
+
+/* One Set for all entries of a block. */
+static void write_moved(struct sm *sm)
+{
+    struct distribution *d = sm->distribution;
+    struct map blocks = {0};
+    for (uint32_t i = 0; i < d->moved.count; i++) {
+        const struct table_update *update = &d->moved.items[i];
+        uint32_t block = update->first_lid / LFT_BLOCK;
+        if (map_add(&blocks, (uint64_t)update->at << 10 | block, i) == i)
+            program_block(sm, plan_current(sm)->nodes.items[update->at], block);
+    }
+    map_release(&blocks);
+}
+
+enum reconfigure_event distribute_moves(struct sm *sm)
+{
+    bool again;
+    do { /* a move that is over may let others begin; an empty wave causes no answer */
+        again = moves_plan(sm);
+        if (transactions_under_way(sm, GROUP_TABLES))
+            continue;
+        struct address_move *move;
+        sm->distribution->moved.count = 0;
+        for (size_t i = 0; (move = moves_at(sm, i)); i++) {
+            if (!move->planned || move->over)
+                continue;
+            continue_move(sm, move);
+            again |= move->over;
+        }
+        write_moved(sm);
+        again |= sm->distribution->moved.count && !transactions_under_way(sm, GROUP_TABLES);
+    } while (again);
+    return moves_are_pending(sm) ? EVENT_NONE : EVENT_MOVES_OVER;
+}
+
 /* ---- progress ---- */
 
 enum reconfigure_event distribute_progress(struct sm *sm)
@@ -390,10 +469,26 @@ enum reconfigure_event distribute_progress(struct sm *sm)
     const struct distribution *d = sm->distribution;
     enum phase phase = reconfigure_phase(sm);
     if (d->pending || transactions_under_way(sm, GROUP_TABLES) || program_is_due(sm) ||
-        d->resume_at != TIME_NEVER || (phase == PHASE_QUIESCE && !blocks_are_written(sm)) ||
+        d->tables.resume_at || (phase == PHASE_QUIESCE && !blocks_are_written(sm)) ||
         (phase == PHASE_WAVES && program_links_rise(sm)))
         return EVENT_NONE;
-    return d->drained ? EVENT_DRAIN_OVER : EVENT_CONFIRMED;
+    return d->tables.drained ? EVENT_DRAIN_OVER : EVENT_CONFIRMED;
+}
+
+/* That of the longest plan of the moves that are written. */
+static struct sm_progress progress_of_moves(const struct sm *sm)
+{
+    struct sm_progress progress = {.phase = "move"};
+    const struct address_move *move;
+    for (size_t i = 0; (move = moves_at(sm, i)); i++) {
+        uint32_t waves = (uint32_t)(move->plan.waves.count + (move->plan.stuck.count > 0));
+        if (move->over || waves < progress.waves)
+            continue;
+        progress.wave = move->writer.wave;
+        progress.waves = waves;
+        progress.draining = move->writer.resume_at != 0;
+    }
+    return progress;
 }
 
 struct sm_progress sm_progress(const struct sm *sm)
@@ -406,10 +501,12 @@ struct sm_progress sm_progress(const struct sm *sm)
     };
     const struct distribution *d = sm->distribution;
     const struct sm_job *job = reconfigure_is_distributing(sm) ? plan_current(sm) : NULL;
+    if (reconfigure_phase(sm) == PHASE_MOVE)
+        return progress_of_moves(sm);
     return (struct sm_progress){.phase = names[reconfigure_phase(sm)],
-                                .wave = job ? d->wave : 0,
+                                .wave = job ? d->tables.wave : 0,
                                 .waves = job ? (uint32_t)job->plan.waves.count : 0,
-                                .draining = d->resume_at != TIME_NEVER};
+                                .draining = d->tables.resume_at != 0};
 }
 
 enum sm_table_progress sm_table_progress(const struct sm *sm, uint32_t node)
@@ -432,24 +529,34 @@ enum sm_table_progress sm_table_progress(const struct sm *sm, uint32_t node)
 
 bool distribute_has_written_waves(const struct sm *sm)
 {
-    return sm->distribution->wave != 0;
+    return sm->distribution->tables.wave != 0;
 }
 
 uint64_t distribute_deadline(const struct sm *sm)
 {
-    return sm->distribution->resume_at;
+    uint64_t first = sm->distribution->tables.resume_at;
+    const struct address_move *move;
+    for (size_t i = 0; (move = moves_at(sm, i)); i++)
+        if (move->writer.resume_at && (!first || move->writer.resume_at < first))
+            first = move->writer.resume_at;
+    return first ? first : TIME_NEVER;
 }
 
 void distribute_expire(struct sm *sm)
 {
-    if (sm->now >= sm->distribution->resume_at)
-        sm->distribution->resume_at = TIME_NEVER;
+    struct table_writer *tables = &sm->distribution->tables;
+    struct address_move *move;
+    if (sm->now >= tables->resume_at)
+        tables->resume_at = 0;
+    for (size_t i = 0; (move = moves_at(sm, i)); i++)
+        if (sm->now >= move->writer.resume_at)
+            move->writer.resume_at = 0;
 }
 
 void distribute_reset(struct sm *sm)
 {
     const struct distribution before = *sm->distribution;
-    *sm->distribution = (struct distribution){.resume_at = TIME_NEVER,
+    *sm->distribution = (struct distribution){.moved = before.moved,
                                               .drained_ns = before.drained_ns,
                                               .told_refusal = before.told_refusal};
 }

@@ -5,11 +5,19 @@
 #include "sm/reconfigure.h"
 #include "sm/sm.h"
 
+/* The progress of a plan (routing/model/update_plan.h) that is being written. */
+struct table_writer {
+    uint32_t wave;      /* the next wave */
+    bool dropped;       /* the stuck entries drop packets */
+    bool drained;       /* a drain has begun since the last Set was confirmed */
+    uint64_t resume_at; /* end of a drain; 0: none is under way */
+};
+
 enum reconfigure_event distribute_begin(struct sm *sm);
 reconfigure_action distribute_keep_tables, distribute_next_wave, distribute_drained_wave;
 reconfigure_action distribute_stop_sources, distribute_stop_all_sources, distribute_start_sources;
 reconfigure_action distribute_drop_rest, distribute_drain, distribute_drain_quiesced;
-void distribute_want_entry(struct sm *sm, uint32_t node, const struct sm_entry *entry);
+reconfigure_action distribute_moves;
 reconfigure_action distribute_check_quiesced, distribute_write_all, distribute_write_wanted;
 reconfigure_action distribute_stop_ports, distribute_start_ports;
 /* EVENT_NONE until all wanted entries are confirmed and drains are over. */

@@ -128,7 +128,7 @@ void functions_program_all(struct sm *sm, uint32_t vswitch)
         functions_program(sm, node_at(sm, vswitch)->first_port + i);
 }
 
-void sm_program_function(struct sm *sm, uint32_t socket)
+void functions_program_order(struct sm *sm, uint32_t socket)
 {
     switch (functions_at(&sm->subnet, socket)->order) {
     case ORDER_SETTING: functions_program(sm, socket); break;
@@ -173,7 +173,7 @@ static void function_set(struct sm *sm, const struct request *request)
     bool was_up = function_is_up(sm, socket), planned = !reconfigure_is_outdated(sm);
     functions_end_order(function, FUNCTION_DONE);
     learn_function(sm, socket, request->answer);
-    /* vswitch changes the routes itself: sm_addresses_moved(). */
+    /* The routes in force follow when the addresses move: sm_move_addresses(). */
     if (function->held && planned)
         reconfigure_accept_topology(sm);
     if (was_up || !function_is_up(sm, socket))

@@ -1,7 +1,7 @@
 /* Moves of VMs: the steps, their order, and the addresses afterwards. */
 #include "hypervisors.h"
+#include "vswitch/model/move.h"
 #include "vswitch/model/terminals.h"
-#include "vswitch/move.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -335,6 +335,36 @@ static void moves_at_the_same_time_share_blocks(void **state)
     check_world(world, manager);
 }
 
+/* A move is a phase of the manager, with waves and drains; it does not unsettle the subnet. */
+static void a_move_is_a_phase_of_the_manager(void **state)
+{
+    struct err err;
+    struct world *world = world_for(state, "today", "kary 4 2 vfs=3");
+    struct sm_config config = default_config();
+    unsigned manager = settle(world, host(world, "H0"), &config), moving = 0, draining = 0;
+    must(world, manager, VSWITCH_CREATE, "alpha", "H1", VSWITCH_BALANCED);
+    const struct sm *sm = sim_manager(world->sim, manager);
+    struct vswitch_request request = {
+        .verb = VSWITCH_MIGRATE, .guid = vswitch_guid("alpha"), .hypervisor = "H11"};
+    uint64_t ticket = sim_vm_submit(world->sim, manager, &request, &err);
+    const struct vswitch_result *result;
+    while ((result = vswitch_result(sim_machines(world->sim, manager), ticket))->state ==
+               VSWITCH_PENDING &&
+           sim_step(world->sim, sim_now(world->sim) + TIME_S)) {
+        struct sm_progress progress = sm_progress(sm);
+        if (strcmp(progress.phase, "move") != 0)
+            continue;
+        moving++;
+        draining += progress.draining;
+        assert_true(progress.waves > 1 && progress.wave <= progress.waves);
+        assert_true(sm_is_quiet(sm));
+    }
+    assert_int_equal(result->state, VSWITCH_DONE);
+    assert_true(moving > 1 && draining > 0 && result->drains > 0);
+    assert_string_equal(sm_progress(sm).phase, "idle");
+    check_world(world, manager);
+}
+
 static void a_reroute_keeps_machines_and_their_lids(void **state)
 {
     (void)state;
@@ -647,6 +677,7 @@ int main(void)
         WORLD_TEST(a_machine_moves_from_end_to_end_of_a_long_line),
         WORLD_TEST(a_repeated_request_is_executed_once),
         WORLD_TEST(moves_at_the_same_time_share_blocks),
+        WORLD_TEST(a_move_is_a_phase_of_the_manager),
         cmocka_unit_test(a_reroute_keeps_machines_and_their_lids),
         WORLD_TEST(a_request_during_a_change_waits_for_it),
         cmocka_unit_test(a_manager_that_is_killed_during_a_move_leaves_one_machine),

@@ -3,8 +3,8 @@
  *
  * A move is planned once, before anything is written. Each step sets the wanted state of one
  * virtual function; the next step waits for the outcome. */
-#ifndef WEFT_VSWITCH_MOVE_H
-#define WEFT_VSWITCH_MOVE_H
+#ifndef WEFT_VSWITCH_MODEL_MOVE_H
+#define WEFT_VSWITCH_MODEL_MOVE_H
 
 #include "routing/model/network.h"
 #include "subnet/subnet.h"

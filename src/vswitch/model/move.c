@@ -1,4 +1,4 @@
-#include "vswitch/move.h"
+#include "vswitch/model/move.h"
 
 #include "vswitch/model/addresses.h"
 #include "vswitch/model/terminals.h"
