@@ -89,7 +89,7 @@ static uint64_t words(const struct link_counts *counts)
 /* Counters never decrease: after the loss of a packet that was counted in flight, they pause until
  * the next packet. */
 static void add_to_agent(struct sma_counters *counters, struct link_counts *reported,
-                         const struct link_counts *now, const enum sma_counter which[4])
+                         const struct link_counts *now, const enum port_counter which[4])
 {
     if (now->packets < reported->packets || now->bytes < reported->bytes ||
         now->multicasts < reported->multicasts ||
@@ -106,10 +106,12 @@ static void add_to_agent(struct sma_counters *counters, struct link_counts *repo
 void counters_fold_port(const struct fabric *fabric, uint32_t index)
 {
     assert(fabric->data && index < fabric->port_count);
-    static const enum sma_counter xmit[] = {COUNTER_XMIT_DATA, COUNTER_XMIT_PACKETS,
-                                            COUNTER_MULTICAST_XMIT, COUNTER_UNICAST_XMIT};
-    static const enum sma_counter rcv[] = {COUNTER_RCV_DATA, COUNTER_RCV_PACKETS,
-                                           COUNTER_MULTICAST_RCV, COUNTER_UNICAST_RCV};
+    static const enum port_counter xmit[] = {COUNTER_TRANSMIT_DATA, COUNTER_TRANSMIT_PACKETS,
+                                             COUNTER_TRANSMIT_MULTICAST_PACKETS,
+                                             COUNTER_TRANSMIT_UNICAST_PACKETS};
+    static const enum port_counter rcv[] = {COUNTER_RECEIVE_DATA, COUNTER_RECEIVE_PACKETS,
+                                            COUNTER_RECEIVE_MULTICAST_PACKETS,
+                                            COUNTER_RECEIVE_UNICAST_PACKETS};
     const struct port *port = &fabric->ports[index];
     struct sma_counters *counters = &fabric->nodes[port->node].sma.ports[port->number].counters;
     struct port_counts *counts = &fabric->data->counts[index];
@@ -124,7 +126,7 @@ void counters_fold_port(const struct fabric *fabric, uint32_t index)
     }
     uint64_t wait = counts->wait_ps + now - since;
     if (wait / tick > counts->reported_wait_ps / tick) {
-        counters->total[COUNTER_XMIT_WAIT] += wait / tick - counts->reported_wait_ps / tick;
+        counters->total[COUNTER_TRANSMIT_WAIT] += wait / tick - counts->reported_wait_ps / tick;
         counts->reported_wait_ps = wait;
     }
 }
@@ -149,7 +151,7 @@ void counters_forget(struct fabric *fabric, uint32_t node)
     }
 }
 
-void counters_count(struct fabric *fabric, uint32_t port, enum sma_counter counter)
+void counters_count(struct fabric *fabric, uint32_t port, enum port_counter counter)
 {
     sma_count(&node_of(fabric, port)->sma, fabric->ports[port].number, counter, 1);
 }

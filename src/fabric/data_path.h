@@ -291,7 +291,7 @@ void counters_end_wait(struct fabric *fabric, uint32_t port, uint32_t output);
 void counters_fold(const struct fabric *fabric, uint32_t node); /* into the counters of its agent */
 void counters_fold_port(const struct fabric *fabric, uint32_t port);
 void counters_forget(struct fabric *fabric, uint32_t node);
-void counters_count(struct fabric *fabric, uint32_t port, enum sma_counter counter);
+void counters_count(struct fabric *fabric, uint32_t port, enum port_counter counter);
 
 /* deadlock.c */
 void deadlock_watch(struct fabric *fabric);

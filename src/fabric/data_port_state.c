@@ -122,7 +122,7 @@ static void close_vls(struct fabric *fabric, uint32_t index, unsigned first, enu
         uint32_t number;
         while ((number = data_packet_pop(fabric->data, &output->queue)) != NONE) {
             free_blocks(&output->used, blocks_of(data_packet_at(fabric->data, number)->bytes));
-            counters_count(fabric, index, COUNTER_XMIT_DISCARDS);
+            counters_count(fabric, index, COUNTER_TRANSMIT_DISCARDS);
             data_lose(fabric, number, cause, index);
         }
         fabric->ports[index].ready &= (uint16_t) ~(1u << vl);
@@ -317,7 +317,7 @@ static void expire_output(struct fabric *fabric, uint32_t lane, uint64_t *again)
         data_packet_pop(data, &output->queue);
         output->head_since = now;
         free_blocks(&output->used, blocks_of(data_packet->bytes));
-        counters_count(fabric, index, COUNTER_XMIT_DISCARDS);
+        counters_count(fabric, index, COUNTER_TRANSMIT_DISCARDS);
         data_lose(fabric, number, by_life <= now ? LOSS_LIFETIME : LOSS_HEAD_OF_QUEUE, index);
     }
     if (*again <= now)

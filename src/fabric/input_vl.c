@@ -233,16 +233,16 @@ void input_vl_discard(struct fabric *fabric, uint32_t lane, uint32_t output_port
     input->wanted = NONE;
     input->copied = 0;
     /* PortRcvSwitchRelayErrors counts at the input; the other counters count at the output. */
-    static const enum sma_counter details[LOSS_CAUSES] = {
-        [LOSS_NO_ROUTE] = COUNTER_DLID_MAPPING,
-        [LOSS_MOVED] = COUNTER_DLID_MAPPING,
-        [LOSS_OUTPUT_IS_INPUT] = COUNTER_LOOPING,
-        [LOSS_NO_VL] = COUNTER_VL_MAPPING,
+    static const enum port_counter details[LOSS_CAUSES] = {
+        [LOSS_NO_ROUTE] = COUNTER_DLID_MAPPING_ERRORS,
+        [LOSS_MOVED] = COUNTER_DLID_MAPPING_ERRORS,
+        [LOSS_OUTPUT_IS_INPUT] = COUNTER_LOOPING_ERRORS,
+        [LOSS_NO_VL] = COUNTER_VL_MAPPING_ERRORS,
     };
     counters_count(fabric, at,
-                   details[cause]        ? COUNTER_RCV_SWITCH_RELAY
-                   : cause == LOSS_P_KEY ? COUNTER_XMIT_CONSTRAINT
-                                         : COUNTER_XMIT_DISCARDS);
+                   details[cause]        ? COUNTER_RECEIVE_SWITCH_RELAY_ERRORS
+                   : cause == LOSS_P_KEY ? COUNTER_TRANSMIT_CONSTRAINT_ERRORS
+                                         : COUNTER_TRANSMIT_DISCARDS);
     if (details[cause])
         counters_count(fabric, at, details[cause]);
     data_lose(fabric, number, cause, at);
@@ -485,8 +485,8 @@ void input_vl_receive(struct fabric *fabric, uint32_t number, uint32_t index)
     if (error_rate && rng_next(&port->rng) < (uint64_t)data_packet->bytes * 8 * error_rate) {
         /* The receiver has not counted the packet: the next flow-control packet of the sender
          * corrects that. */
-        counters_count(fabric, index, COUNTER_RCV_ERRORS);
-        counters_count(fabric, index, COUNTER_LOCAL_PHYSICAL);
+        counters_count(fabric, index, COUNTER_RECEIVE_ERRORS);
+        counters_count(fabric, index, COUNTER_LOCAL_PHYSICAL_ERRORS);
         counters_note_missed(fabric, index, data_packet);
         data_lose(fabric, number, LOSS_BIT_ERROR, index);
         credits_refresh(fabric, port->peer, port->epoch);
@@ -497,7 +497,7 @@ void input_vl_receive(struct fabric *fabric, uint32_t number, uint32_t index)
         lose_on_arrival(fabric, number, lane, LOSS_INACTIVE_PORT);
     } else if (port->keys_in &&
                !sma_may_send_p_key(sma_of(fabric, switch_core), port->number, data_packet->p_key)) {
-        counters_count(fabric, index, COUNTER_RCV_CONSTRAINT);
+        counters_count(fabric, index, COUNTER_RECEIVE_CONSTRAINT_ERRORS);
         lose_on_arrival(fabric, number, lane, LOSS_P_KEY);
     } else if (!switch_core->is_switch) {
         data_deliver(fabric, number, index);

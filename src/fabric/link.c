@@ -37,9 +37,10 @@ static uint64_t send_management(struct fabric *fabric, uint32_t index, uint64_t 
     /* The counters cover all VLs, including VL15 (16.1.3.5). */
     struct sma *sma = &node_of(fabric, index)->sma;
     bool multicast = lid_is_multicast(packet->header.dlid);
-    sma_count(sma, port->number, COUNTER_XMIT_PACKETS, 1);
-    sma_count(sma, port->number, COUNTER_XMIT_DATA, packet->bytes / 4);
-    sma_count(sma, port->number, multicast ? COUNTER_MULTICAST_XMIT : COUNTER_UNICAST_XMIT, 1);
+    sma_count(sma, port->number, COUNTER_TRANSMIT_PACKETS, 1);
+    sma_count(sma, port->number, COUNTER_TRANSMIT_DATA, packet->bytes / 4);
+    sma_count(sma, port->number,
+              multicast ? COUNTER_TRANSMIT_MULTICAST_PACKETS : COUNTER_TRANSMIT_UNICAST_PACKETS, 1);
     fabric->totals.hops++;
     capture_packet(fabric, index, at, packet);
     packet->link_epoch = port->epoch;
@@ -105,7 +106,7 @@ void link_output(struct fabric *fabric, uint32_t index, uint32_t number)
         port->up && (management || sma_port_state(&node->sma, port->number) == PORT_STATE_ACTIVE);
     if (!open || queue->count >= room) {
         sma_count(&node->sma, port->number,
-                  open && management ? COUNTER_VL15_DROPPED : COUNTER_XMIT_DISCARDS, 1);
+                  open && management ? COUNTER_VL15_DROPPED : COUNTER_TRANSMIT_DISCARDS, 1);
         packet_drop(fabric, number);
         return;
     }

@@ -137,7 +137,8 @@ static bool passes_enforcement(struct fabric *fabric, struct node *node, unsigne
                  : sma_accepts_p_key(&node->sma, number, key)))
         return true;
     struct sma_key_violation violation = violation_of(&packet->header);
-    sma_count(&node->sma, number, inbound ? COUNTER_RCV_CONSTRAINT : COUNTER_XMIT_CONSTRAINT, 1);
+    sma_count(&node->sma, number,
+              inbound ? COUNTER_RECEIVE_CONSTRAINT_ERRORS : COUNTER_TRANSMIT_CONSTRAINT_ERRORS, 1);
     sma_report_p_key(&node->sma, number, &violation);
     node_service_agent(fabric, (uint32_t)(node - fabric->nodes));
     return false;
@@ -154,9 +155,9 @@ static bool select_vl(struct node *node, struct packet *packet, unsigned input, 
 
 /* `detail`: the cause, as PortRcvErrorDetails counts it. */
 static void drop_not_forwarded(struct fabric *fabric, struct node *node, uint32_t number,
-                               unsigned input, enum sma_counter detail)
+                               unsigned input, enum port_counter detail)
 {
-    sma_count(&node->sma, input, COUNTER_RCV_SWITCH_RELAY, 1);
+    sma_count(&node->sma, input, COUNTER_RECEIVE_SWITCH_RELAY_ERRORS, 1);
     sma_count(&node->sma, input, detail, 1);
     packet_drop(fabric, number);
 }
@@ -172,15 +173,16 @@ static void route_unicast(struct fabric *fabric, struct node *node, uint32_t num
         arrive_at_lid(fabric, node, number, port_index(node, 0));
     } else if (output == 0 || output == input || output > node->sma.port_count) {
         drop_not_forwarded(fabric, node, number, input,
-                           output == input && output ? COUNTER_LOOPING : COUNTER_DLID_MAPPING);
+                           output == input && output ? COUNTER_LOOPING_ERRORS
+                                                     : COUNTER_DLID_MAPPING_ERRORS);
     } else if (packet->hops++ == fabric->hop_limit) {
         fabric->totals.looped++;
-        drop_not_forwarded(fabric, node, number, input, COUNTER_LOOPING);
+        drop_not_forwarded(fabric, node, number, input, COUNTER_LOOPING_ERRORS);
     } else if (!passes_enforcement(fabric, node, output, PORT_INFO_PARTITION_ENFORCEMENT_OUTBOUND,
                                    packet)) {
         packet_drop(fabric, number);
     } else if (!select_vl(node, packet, input, output)) {
-        drop_not_forwarded(fabric, node, number, input, COUNTER_VL_MAPPING);
+        drop_not_forwarded(fabric, node, number, input, COUNTER_VL_MAPPING_ERRORS);
     } else {
         forward_packet(fabric, node, number, output,
                        routing_unit_route_management(fabric, (uint32_t)(node - fabric->nodes)));
@@ -201,7 +203,7 @@ static void route_multicast(struct fabric *fabric, struct node *node, uint32_t n
         fabric->totals.looped += loops;
         if (loops || !select_vl(node, packet_at(fabric, copy), input, output))
             drop_not_forwarded(fabric, node, copy, input,
-                               loops ? COUNTER_LOOPING : COUNTER_VL_MAPPING);
+                               loops ? COUNTER_LOOPING_ERRORS : COUNTER_VL_MAPPING_ERRORS);
         else
             forward_packet(fabric, node, copy, output,
                            node->sma.device ? fabric->options.vswitch_routing_ps
@@ -365,9 +367,10 @@ void node_receive(struct fabric *fabric, uint32_t number, uint32_t index)
         return;
     }
     bool multicast = lid_is_multicast(packet->header.dlid);
-    sma_count(&node->sma, port->number, COUNTER_RCV_PACKETS, 1);
-    sma_count(&node->sma, port->number, COUNTER_RCV_DATA, packet->bytes / 4);
-    sma_count(&node->sma, port->number, multicast ? COUNTER_MULTICAST_RCV : COUNTER_UNICAST_RCV, 1);
+    sma_count(&node->sma, port->number, COUNTER_RECEIVE_PACKETS, 1);
+    sma_count(&node->sma, port->number, COUNTER_RECEIVE_DATA, packet->bytes / 4);
+    sma_count(&node->sma, port->number,
+              multicast ? COUNTER_RECEIVE_MULTICAST_PACKETS : COUNTER_RECEIVE_UNICAST_PACKETS, 1);
     packet->arrival = port->number;
     bool permissive = packet->header.dlid == LID_PERMISSIVE;
     if (mad_is_directed(packet->mad) && permissive)

@@ -16,22 +16,20 @@ enum {
 /* The attribute from which a counter is read; COUNTER_SETS: the agent does not have it. */
 static unsigned set_of(unsigned counter, uint64_t mask, uint64_t mask2)
 {
-    const uint16_t *field = port_counter_infos[counter].field;
-    bool cast =
-        counter >= PORT_UNICAST_TRANSMIT_PACKETS && counter <= PORT_MULTICAST_RECEIVE_PACKETS;
+    const struct port_counter_info *info = &port_counter_infos[counter];
     bool extended = mask & (CAPABILITY_EXTENDED | CAPABILITY_EXTENDED_NO_IETF);
-    if (cast)
-        extended &= !(mask & CAPABILITY_EXTENDED_NO_IETF);
-    else if (counter > PORT_RECEIVE_PACKETS)
+    if (info->in[SET_EXTENDED].select_bit >= 16) /* in CounterSelect2: not of the traffic */
         extended &= (mask2 & CAPABILITY2_EXTENDED_ERRORS) != 0;
-    if ((counter == PORT_TRANSMIT_WAIT && !(mask & CAPABILITY_XMIT_WAIT)) ||
-        (counter == PORT_QP1_DROPPED && !(mask & CAPABILITY_QP1_DROPPED)))
+    else if (info->in[SET_BASIC].field == NO_COUNTER_FIELD) /* of unicast and multicast packets */
+        extended &= !(mask & CAPABILITY_EXTENDED_NO_IETF);
+    if ((counter == COUNTER_TRANSMIT_WAIT && !(mask & CAPABILITY_XMIT_WAIT)) ||
+        (counter == COUNTER_QP1_DROPPED && !(mask & CAPABILITY_QP1_DROPPED)))
         return COUNTER_SETS;
-    if (field[SET_ERROR_DETAILS] != NO_COUNTER_FIELD)
+    if (info->in[SET_ERROR_DETAILS].field != NO_COUNTER_FIELD)
         return SET_ERROR_DETAILS;
-    if (extended && field[SET_EXTENDED] != NO_COUNTER_FIELD)
+    if (extended && info->in[SET_EXTENDED].field != NO_COUNTER_FIELD)
         return SET_EXTENDED;
-    return field[SET_BASIC] != NO_COUNTER_FIELD ? SET_BASIC : COUNTER_SETS;
+    return info->in[SET_BASIC].field != NO_COUNTER_FIELD ? SET_BASIC : COUNTER_SETS;
 }
 
 void agent_learn(struct agent *agent, const uint8_t *class_port_info)
@@ -42,7 +40,7 @@ void agent_learn(struct agent *agent, const uint8_t *class_port_info)
         mask2 = wire_get(class_port_info, CLASS_PORT_INFO_CAPABILITY_MASK2);
     }
     memset(agent->valid, 0, sizeof agent->valid);
-    for (unsigned i = 0; i < PORT_COUNTER_COUNT; i++) {
+    for (unsigned i = 0; i < COUNTER_COUNT; i++) {
         unsigned set = set_of(i, mask, mask2);
         if (set < COUNTER_SETS)
             agent->valid[set] |= UINT64_C(1) << i;
@@ -57,7 +55,8 @@ unsigned agent_first_step(const struct agent *agent)
 
 static bool details_are_due(const struct agent *agent, const struct port_counters *counters)
 {
-    static const enum port_counter sums[] = {PORT_RECEIVE_ERRORS, PORT_RECEIVE_SWITCH_RELAY_ERRORS};
+    static const enum port_counter sums[] = {COUNTER_RECEIVE_ERRORS,
+                                             COUNTER_RECEIVE_SWITCH_RELAY_ERRORS};
     bool first = !(counters->known & agent->valid[SET_ERROR_DETAILS]);
     if (agent->details != SUPPORT_YES)
         return agent->details == SUPPORT_UNKNOWN;

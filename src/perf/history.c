@@ -6,17 +6,16 @@
 
 static const uint64_t minute_ns = 60 * NS_PER_S;
 
-/* Counters of PortRcvErrorDetails only divide others. */
 bool port_counter_is_error(enum port_counter counter)
 {
-    return counter >= PORT_SYMBOL_ERROR && counter <= PORT_VL15_DROPPED &&
-           counter != PORT_TRANSMIT_DISCARDS;
+    return port_counter_infos[counter].kind == COUNTER_KIND_LINK_ERROR ||
+           port_counter_infos[counter].kind == COUNTER_KIND_PACKET_ERROR;
 }
 
 uint64_t port_counters_errors(const struct port_counters *counters)
 {
     uint64_t sum = 0;
-    for (unsigned i = PORT_SYMBOL_ERROR; i <= PORT_VL15_DROPPED; i++)
+    for (unsigned i = 0; i < COUNTER_COUNT; i++)
         if (port_counter_is_error(i))
             sum += port_counter_delta(counters, i);
     return sum;
@@ -38,14 +37,14 @@ static void clear_until(struct history *history, uint64_t minute)
 struct history_sample history_sample_of(const struct port_counters *counters)
 {
     struct history_sample sample = {
-        .transmit_bytes = (float)port_counter_delta(counters, PORT_TRANSMIT_DATA),
-        .receive_bytes = (float)port_counter_delta(counters, PORT_RECEIVE_DATA),
-        .transmit_packets = (float)port_counter_delta(counters, PORT_TRANSMIT_PACKETS),
-        .receive_packets = (float)port_counter_delta(counters, PORT_RECEIVE_PACKETS),
-        .wait_ticks = (float)port_counter_delta(counters, PORT_TRANSMIT_WAIT),
+        .transmit_bytes = (float)port_counter_delta(counters, COUNTER_TRANSMIT_DATA),
+        .receive_bytes = (float)port_counter_delta(counters, COUNTER_RECEIVE_DATA),
+        .transmit_packets = (float)port_counter_delta(counters, COUNTER_TRANSMIT_PACKETS),
+        .receive_packets = (float)port_counter_delta(counters, COUNTER_RECEIVE_PACKETS),
+        .wait_ticks = (float)port_counter_delta(counters, COUNTER_TRANSMIT_WAIT),
     };
     add_saturating(&sample.errors, port_counters_errors(counters));
-    add_saturating(&sample.discards, port_counter_delta(counters, PORT_TRANSMIT_DISCARDS));
+    add_saturating(&sample.discards, port_counter_delta(counters, COUNTER_TRANSMIT_DISCARDS));
     add_saturating(&sample.covered_ms, counters->interval_ns / NS_PER_MS);
     return sample;
 }

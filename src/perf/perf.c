@@ -58,9 +58,9 @@ struct perf {
 void perf_config_init(struct perf_config *config)
 {
     *config = (struct perf_config){.interval_ns = 30 * NS_PER_S, .window = 64, .rate = 100000};
-    config->limits[PORT_SYMBOL_ERROR] = 60;
-    config->limits[PORT_LINK_ERROR_RECOVERY] = 5;
-    config->limits[PORT_LINK_DOWNED] = 5;
+    config->limits[COUNTER_SYMBOL_ERRORS] = 60;
+    config->limits[COUNTER_LINK_ERROR_RECOVERIES] = 5;
+    config->limits[COUNTER_LINK_DOWNED] = 5;
 }
 
 struct perf *perf_new(const struct perf_config *config)
@@ -163,12 +163,12 @@ static void take_values(struct perf *perf, struct slot *slot, struct perf_node *
 static void end_reading(struct perf *perf, const struct slot *slot, const struct perf_node *node)
 {
     struct port_reading *reading = reading_of(perf, slot->port);
-    uint32_t errors[PORT_COUNTER_COUNT];
+    uint32_t errors[COUNTER_COUNT];
     uint64_t elapsed = 0;
     agent_end_reading(&node->agent, &reading->counters);
     perf->round_read++;
     uint64_t found = reading_end(reading, perf->config.limits, &elapsed, errors);
-    for (unsigned i = 0; i < PORT_COUNTER_COUNT; i++)
+    for (unsigned i = 0; i < COUNTER_COUNT; i++)
         if (found >> i & 1)
             vec_push(&perf->findings,
                      ((struct perf_finding){slot->port, (enum port_counter)i, errors[i], elapsed,

@@ -23,7 +23,7 @@ struct perf_config {
     uint32_t window;      /* outstanding requests */
     uint32_t rate;        /* requests in a second, at most */
     bool ignore_adapters;
-    uint32_t limits[PORT_COUNTER_COUNT]; /* a finding is more events a minute; 0: no limit */
+    uint32_t limits[COUNTER_COUNT]; /* a finding is more events a minute; 0: no limit */
 };
 void perf_config_init(struct perf_config *config);
 

@@ -13,8 +13,8 @@ static void restart_errors(struct port_reading *reading)
 }
 
 /* A limit is for one minute: a few errors in a shorter time are not a high rate. */
-uint64_t reading_end(struct port_reading *reading, const uint32_t limits[PORT_COUNTER_COUNT],
-                     uint64_t *elapsed, uint32_t errors[PORT_COUNTER_COUNT])
+uint64_t reading_end(struct port_reading *reading, const uint32_t limits[COUNTER_COUNT],
+                     uint64_t *elapsed, uint32_t errors[COUNTER_COUNT])
 {
     const struct port_counters *counters = &reading->counters;
     uint64_t found = 0;
@@ -25,7 +25,7 @@ uint64_t reading_end(struct port_reading *reading, const uint32_t limits[PORT_CO
     history_add(&reading->history, counters);
     *elapsed = counters->read_at - reading->since;
     uint64_t time = *elapsed > minute ? *elapsed : minute;
-    for (unsigned i = 0; i < PORT_COUNTER_COUNT; i++) {
+    for (unsigned i = 0; i < COUNTER_COUNT; i++) {
         if (!limits[i])
             continue;
         uint64_t sum = reading->errors[i] + port_counter_delta(counters, i);

@@ -134,7 +134,7 @@ static void put_counters(struct record *record, const struct counter_snapshot *s
     if (lines)
         record_text(record, "  %-30s %20s %16s\n", "COUNTER", "TOTAL", "PER SECOND");
     record_begin(record, "totals");
-    for (unsigned i = 0; i < PORT_COUNTER_COUNT; i++) {
+    for (unsigned i = 0; i < COUNTER_COUNT; i++) {
         const struct port_counter_info *info = &port_counter_infos[i];
         if (!port_counter_is_known(counters, i))
             continue;
@@ -147,7 +147,7 @@ static void put_counters(struct record *record, const struct counter_snapshot *s
     }
     record_end(record);
     record_begin(record, "rates");
-    for (unsigned i = 0; i < PORT_COUNTER_COUNT; i++)
+    for (unsigned i = 0; i < COUNTER_COUNT; i++)
         if (port_counter_is_known(counters, i))
             record_real(record, port_counter_infos[i].metric, NULL, port_counter_rate(counters, i));
     record_end(record);
@@ -170,9 +170,9 @@ static void put_row(struct record *record, const struct counter_snapshot *snapsh
     record_number(record, "resets", NULL, counters->resets);
     record_flag(record, "stuck", NULL, counters->stuck != 0);
     record_text(record, " %9.3f %9.3f %10u %9u%s\n",
-                port_counter_rate(counters, PORT_TRANSMIT_DATA) * 8e-9,
-                port_counter_rate(counters, PORT_RECEIVE_DATA) * 8e-9, last.errors, last.discards,
-                counters->stuck ? " *" : "");
+                port_counter_rate(counters, COUNTER_TRANSMIT_DATA) * 8e-9,
+                port_counter_rate(counters, COUNTER_RECEIVE_DATA) * 8e-9, last.errors,
+                last.discards, counters->stuck ? " *" : "");
     if (snapshot->alone || record->as_json)
         put_counters(record, snapshot, counters);
     if (snapshot->hour && (snapshot->alone || record->as_json))

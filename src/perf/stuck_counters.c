@@ -23,7 +23,7 @@ static bool list_node(const struct perf *perf, const struct subnet *subnet, uint
     }
     if (!ports)
         return false;
-    for (unsigned i = PORT_COUNTER_COUNT; i-- > 0;)
+    for (unsigned i = COUNTER_COUNT; i-- > 0;)
         if (stuck >> i & 1) {
             counters++;
             name = i;

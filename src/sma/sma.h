@@ -10,6 +10,7 @@
 #ifndef WEFT_SMA_SMA_H
 #define WEFT_SMA_SMA_H
 
+#include "wire/counters.h"
 #include "wire/mad.h"
 #include "wire/vswitch.h"
 
@@ -38,39 +39,6 @@ struct sma_options {
     bool strict_speeds; /* extended speeds only for managers that set bit 31 of PortInfo's modifier
                          */
 };
-
-enum sma_counter {
-    COUNTER_SYMBOL_ERRORS,
-    COUNTER_LINK_RECOVERIES,
-    COUNTER_LINK_DOWNED,
-    COUNTER_RCV_ERRORS,
-    COUNTER_RCV_REMOTE_PHYSICAL,
-    COUNTER_RCV_SWITCH_RELAY,
-    COUNTER_XMIT_DISCARDS,
-    COUNTER_XMIT_CONSTRAINT,
-    COUNTER_RCV_CONSTRAINT,
-    COUNTER_LOCAL_INTEGRITY,
-    COUNTER_OVERRUNS,
-    COUNTER_VL15_DROPPED,
-    COUNTER_QP1_DROPPED,
-    COUNTER_XMIT_DATA, /* from here on in the extended set too; data in 32-bit words */
-    COUNTER_RCV_DATA,
-    COUNTER_XMIT_PACKETS,
-    COUNTER_RCV_PACKETS,
-    COUNTER_XMIT_WAIT,
-    COUNTER_UNICAST_XMIT,
-    COUNTER_UNICAST_RCV,
-    COUNTER_MULTICAST_XMIT,
-    COUNTER_MULTICAST_RCV,
-    COUNTER_LOCAL_PHYSICAL, /* from here on in PortRcvErrorDetails: parts of COUNTER_RCV_ERRORS … */
-    COUNTER_MALFORMED,
-    COUNTER_BUFFER_OVERRUN,
-    COUNTER_DLID_MAPPING, /* … and of COUNTER_RCV_SWITCH_RELAY */
-    COUNTER_VL_MAPPING,
-    COUNTER_LOOPING,
-    COUNTER_COUNT,
-};
-const char *sma_counter_name(enum sma_counter counter);
 
 /* Totals since the start. A set of counters that clients can clear is the difference to a base. */
 struct sma_counters {
@@ -224,7 +192,7 @@ static inline unsigned sma_port_state(const struct sma *sma, unsigned port)
     assert(port <= sma->port_count);
     return (unsigned)wire_get(sma->ports[port].info, PORT_INFO_PORT_STATE);
 }
-static inline void sma_count(struct sma *sma, unsigned port, enum sma_counter counter,
+static inline void sma_count(struct sma *sma, unsigned port, enum port_counter counter,
                              uint64_t amount)
 {
     assert(port <= sma->port_count && counter < COUNTER_COUNT);

@@ -107,7 +107,8 @@ void sma_report_link_state(struct sma *sma)
 
 void sma_report_threshold(struct sma *sma, unsigned port, unsigned trap)
 {
-    static const enum sma_counter counters[] = {COUNTER_LOCAL_INTEGRITY, COUNTER_OVERRUNS};
+    static const enum port_counter counters[] = {COUNTER_LOCAL_LINK_INTEGRITY_ERRORS,
+                                                 COUNTER_EXCESSIVE_BUFFER_OVERRUN_ERRORS};
     assert(trap >= 129 && trap <= 131 && port <= sma->port_count);
     uint8_t details[5] = {0};
     if (trap - 129 < 2)

@@ -10,7 +10,8 @@ if ! python3 -c 'import yaml' 2>/dev/null; then need python3-yaml; fi
 background "$WEFT" fabric --web tree.net --metrics --socket "$work/socket" >fabric.out 2>&1
 serving "$background_id" 30 grep -q token= fabric.out
 export WEFT_SOCKET=$work/socket
-background env LD_PRELOAD="$PRELOAD" "$WEFT" sm --web 0 --log sm.log >sm.out 2>&1
+echo "counter_interval 1s" >sm.conf
+background env LD_PRELOAD="$PRELOAD" "$WEFT" sm --config sm.conf --web 0 --log sm.log >sm.out 2>&1
 serving "$background_id" 30 grep -q 'subnet up' sm.log
 "$WEFT" ctl page >sm.url || exit
 
@@ -81,6 +82,23 @@ a_cut_link_is_seen_by_both() {
     act "do=restore&link=$(switch_link)" && of sm.url && wait_until 30 is state 'o["links"]' '[]'
 }
 claim "a link that is cut on the page of the fabric is seen on that of the manager" a_cut_link_is_seen_by_both
+
+# The errors of all links; a link that was cut has LinkDownedCounter, bit errors above the threshold an integrity error, too.
+errors_of() { of "$1" && value state 'sum(n for l,n in o["errors"])'; }
+errors_agree() {
+    local before after live
+    before=$(errors_of fabric.out) && "$WEFT" ctl errors L0_0 3 100 && after=$(errors_of fabric.out) && [ "$before" -ge 2 ] &&
+        of sm.url && wait_until 30 is state 'sum(n for l,n in o["errors"])' "$after" || return
+    background "$WEFT" live tree.net --load 0.5 --listen 0 --socket "$work/live.socket" >live.url 2>live.errors
+    live=$background_id
+    serving "$live" 60 grep -q token= live.url || { cat live.errors; return 1; }
+    of live.url
+    wait_until 30 is state 'o["traffic"]["delivered"] > 100' True && act "do=cut&link=$(switch_link)" &&
+        wait_until 30 is state 'sum(o["traffic"]["lost"].values()) > 0' True && act do=pause &&
+        WEFT_SOCKET=$work/live.socket "$WEFT" ctl errors L0_0 3 100 || return
+    [ "$(errors_of live.url)" = $((after - before + 2)) ] && stop "$live"
+}
+claim "the errors of links are the same on the pages of fabric, manager and live session" errors_agree
 
 a_link_is_disabled() {
     local disabled='"disabled port" in [p["kind"] for p in o["problems"]]' link

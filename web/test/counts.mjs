@@ -174,13 +174,14 @@ async function loads(session) {
             shown => Math.abs(shown[mine] - load) <= 1);
     });
     await claim("5: bit errors of a link are counted as weft ctl counts them", async () => {
-        const errors = one => one.SymbolErrorCounter + one.LinkErrorRecoveryCounter + one.LocalLinkIntegrityErrors;
+        const errors = one => one.SymbolErrorCounter + one.LinkErrorRecoveryCounter + one.LinkDownedCounter + one.PortRcvErrors + one.LocalLinkIntegrityErrors
+            + one.ExcessiveBufferOverrunErrors;
         const counted = async () => sum((await session.ctl("counters")).map(errors));
         await driver.select("link", host);
         await driver.settle();
         await driver.press("Add bit errors");
         await until("symbol errors", counted, number => number >= 20);
-        await session.agrees("errors", async () => number((await session.facts())["Errors, losses"]), counted);
+        await session.agrees("errors", async () => number((await session.facts())["Errors"]), counted);
     });
 }
 

@@ -16,24 +16,12 @@ static void note_delivered(void *context, uint64_t now, const struct packet_view
         watch->latency.most_ps = latency;
 }
 
-static void note_lost(void *context, uint64_t now, const struct packet_view *packet,
-                      enum loss cause, uint32_t port)
-{
-    struct watch *watch = context;
-    (void)now;
-    (void)packet;
-    (void)cause;
-    if (watch->view.lost && port < watch->view.links.port_count)
-        watch->view.lost[port]++;
-}
-
 /* ---- begin and end ---- */
 
 void watch_init(struct watch *watch, struct api_publisher *publisher)
 {
-    *watch = (struct watch){
-        .publisher = publisher,
-        .observer = {.context = watch, .delivered = note_delivered, .lost = note_lost}};
+    *watch = (struct watch){.publisher = publisher,
+                            .observer = {.context = watch, .delivered = note_delivered}};
 }
 
 static void release_run(struct watch *watch)

@@ -86,7 +86,7 @@ static struct port_metrics *copy_ports(const struct daemon *daemon)
     memset(rows, 0xff, subnet->ports.count * sizeof *rows);
     perf_counts(daemon->perf, &counts);
     vec_reserve(&metrics->ports, subnet->ports.count);
-    vec_reserve(&metrics->values, counts.ports * PORT_COUNTER_COUNT);
+    vec_reserve(&metrics->values, counts.ports * COUNTER_COUNT);
     for (size_t i = 0; i < subnet->nodes.count; i++)
         if (subnet->nodes.items[i].present)
             copy_node(daemon, metrics, &subnet->nodes.items[i], rows);

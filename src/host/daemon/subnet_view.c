@@ -129,16 +129,10 @@ static enum api_link_state link_state(const struct subnet_port *a, const struct 
     return port_is_active(a) && port_is_active(b) ? API_LINK_ACTIVE : API_LINK_NOT_ACTIVE;
 }
 
-static uint32_t port_errors(const struct perf *perf, uint32_t port)
+static const uint64_t *port_values(const struct perf *perf, uint32_t port)
 {
-    static const unsigned counters[] = {PORT_SYMBOL_ERROR, PORT_LINK_ERROR_RECOVERY,
-                                        PORT_LINK_DOWNED, PORT_RECEIVE_ERRORS};
-    const struct port_counters *values = perf_port_counters(perf, port);
-    uint64_t sum = 0;
-    for (unsigned i = 0; values && i < sizeof counters / sizeof counters[0]; i++)
-        if (values->known >> counters[i] & 1)
-            sum += values->value[counters[i]];
-    return sum < UINT32_MAX ? (uint32_t)sum : UINT32_MAX;
+    const struct port_counters *counters = perf_port_counters(perf, port);
+    return counters ? counters->value : NULL;
 }
 
 /* The load between the last two readings of the counters; API_UNKNOWN: not known. */
@@ -147,9 +141,9 @@ static uint8_t port_load(const struct perf *perf, const struct subnet *subnet, u
     const struct port_counters *counters = perf_port_counters(perf, index);
     uint64_t rate = (uint64_t)link_rate(subnet->ports.items[index].info) * 1000000 / 8;
     if (!counters || !counters->interval_ns || !rate ||
-        !port_counter_is_known(counters, PORT_TRANSMIT_DATA))
+        !port_counter_is_known(counters, COUNTER_TRANSMIT_DATA))
         return API_UNKNOWN;
-    double load = 100 * port_counter_rate(counters, PORT_TRANSMIT_DATA) / (double)rate;
+    double load = 100 * port_counter_rate(counters, COUNTER_TRANSMIT_DATA) / (double)rate;
     return load > 100 ? 100 : (uint8_t)lround(load);
 }
 
@@ -164,7 +158,7 @@ static void read_links(const struct subnet_view *view, const struct subnet *subn
         tick->links[i] = link_state(&subnet->ports.items[a], &subnet->ports.items[b]);
         tick->load[2 * (size_t)i] = port_load(perf, subnet, a);
         tick->load[2 * (size_t)i + 1] = port_load(perf, subnet, b);
-        tick->errors[i] = port_errors(perf, a) + port_errors(perf, b);
+        tick->errors[i] = port_counters_link_errors(port_values(perf, a), port_values(perf, b));
     }
 }
 

@@ -181,8 +181,10 @@ static void put_status(struct fabric_report *report)
 static uint64_t error_sum(const uint64_t *total)
 {
     uint64_t sum = 0;
-    for (unsigned i = 0; i < COUNTER_XMIT_DATA; i++)
-        sum += total[i];
+    for (unsigned i = 0; i < COUNTER_COUNT; i++)
+        if (port_counter_infos[i].kind != COUNTER_KIND_TRAFFIC &&
+            port_counter_infos[i].kind != COUNTER_KIND_DETAIL)
+            sum += total[i];
     return sum;
 }
 
@@ -200,14 +202,14 @@ static void put_counters(struct record *record, const struct fabric_report *repo
     record_text(record, alone ? "%s\n" : "%-26.26s", fabric_control_label(topology, port, place));
     for (unsigned i = 0; i < COUNTER_COUNT; i++) {
         if (alone)
-            record_text(record, "  %-30s", sma_counter_name(i));
-        record_number(record, sma_counter_name(i), alone ? " %20llu\n" : NULL, total[i]);
+            record_text(record, "  %-30s", port_counter_infos[i].name);
+        record_number(record, port_counter_infos[i].name, alone ? " %20llu\n" : NULL, total[i]);
     }
     if (!alone)
-        record_text(record,
-                    " %11" PRIu64 " %10" PRIu64 " %11" PRIu64 " %11" PRIu64 " %6" PRIu64 "\n",
-                    total[COUNTER_XMIT_PACKETS], total[COUNTER_RCV_PACKETS],
-                    total[COUNTER_XMIT_DATA] * 4, total[COUNTER_RCV_DATA] * 4, error_sum(total));
+        record_text(
+            record, " %11" PRIu64 " %10" PRIu64 " %11" PRIu64 " %11" PRIu64 " %6" PRIu64 "\n",
+            total[COUNTER_TRANSMIT_PACKETS], total[COUNTER_RECEIVE_PACKETS],
+            total[COUNTER_TRANSMIT_DATA] * 4, total[COUNTER_RECEIVE_DATA] * 4, error_sum(total));
     record_end(record);
 }
 
@@ -226,7 +228,7 @@ static void put_ports(struct fabric_report *report, uint32_t node, uint32_t port
         const uint64_t *total = fabric_counters(report->access->fabric, i)->total;
         bool is_link = i != owner->first_port || owner->kind == NODE_SWITCH;
         bool counted =
-            total[COUNTER_XMIT_PACKETS] || total[COUNTER_RCV_PACKETS] || error_sum(total);
+            total[COUNTER_TRANSMIT_PACKETS] || total[COUNTER_RECEIVE_PACKETS] || error_sum(total);
         if (port != TOPOLOGY_NONE   ? i == port
             : node != TOPOLOGY_NONE ? at == node && is_link
                                     : counted)

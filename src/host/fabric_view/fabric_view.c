@@ -14,7 +14,6 @@ void fabric_view_init(struct fabric_view *view, const struct fabric *fabric)
     api_places_init(&view->places, topology, &view->links);
     view->busy_ps = mem_zalloc(ports + 1, sizeof *view->busy_ps);
     view->packets = mem_zalloc(ports * view->vls + 1, sizeof *view->packets);
-    view->lost = mem_zalloc(ports + 1, sizeof *view->lost);
 }
 
 void fabric_view_release(struct fabric_view *view)
@@ -23,7 +22,6 @@ void fabric_view_release(struct fabric_view *view)
     api_links_release(&view->links);
     mem_free(view->busy_ps);
     mem_free(view->packets);
-    mem_free(view->lost);
     *view = (struct fabric_view){0};
 }
 
@@ -79,18 +77,6 @@ static void read_faults(const struct fabric_view *view, struct api_tick *tick)
     vec_release(&faults.items);
 }
 
-static uint32_t port_errors(const struct fabric_view *view, uint32_t port)
-{
-    static const enum sma_counter counters[] = {COUNTER_SYMBOL_ERRORS,   COUNTER_LINK_RECOVERIES,
-                                                COUNTER_LINK_DOWNED,     COUNTER_RCV_ERRORS,
-                                                COUNTER_LOCAL_INTEGRITY, COUNTER_OVERRUNS};
-    const struct sma_counters *values = fabric_counters(view->fabric, port);
-    uint64_t sum = view->lost[port];
-    for (unsigned i = 0; values && i < sizeof counters / sizeof counters[0]; i++)
-        sum += values->total[counters[i]];
-    return sum < UINT32_MAX ? (uint32_t)sum : UINT32_MAX;
-}
-
 /* ---- figures of a direction of a link ---- */
 
 static unsigned percent(uint64_t part, uint64_t whole)
@@ -134,7 +120,8 @@ void fabric_view_read(struct fabric_view *view, uint64_t now, struct api_tick *t
     for (uint32_t i = 0; i < view->links.count; i++) {
         uint32_t port = view->links.ports[i], peer = ports[port].peer;
         tick->links[i] = (uint8_t)link_state(view->fabric, port);
-        tick->errors[i] = port_errors(view, port) + port_errors(view, peer);
+        tick->errors[i] = port_counters_link_errors(fabric_counters(view->fabric, port)->total,
+                                                    fabric_counters(view->fabric, peer)->total);
         read_direction(view, port, 2 * (size_t)i, now - view->time, tick);
         read_direction(view, peer, 2 * (size_t)i + 1, now - view->time, tick);
     }

@@ -14,7 +14,6 @@ struct fabric_view {
     struct api_places places;
     uint64_t time;               /* of the last reading, ps */
     uint64_t *busy_ps, *packets; /* at the last reading: by port; by port and VL */
-    uint64_t *lost;              /* by port: packets lost there; the owner counts them */
     unsigned vls;
     struct data_totals totals; /* at the last reading of the traffic */
 };

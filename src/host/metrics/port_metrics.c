@@ -36,8 +36,8 @@ void port_metrics_release(struct port_metrics *metrics)
 uint64_t *port_metrics_add_values(struct port_metrics *metrics, struct metric_port *port)
 {
     port->first_value = (uint32_t)metrics->values.count;
-    vec_reserve(&metrics->values, metrics->values.count + PORT_COUNTER_COUNT);
-    metrics->values.count += PORT_COUNTER_COUNT;
+    vec_reserve(&metrics->values, metrics->values.count + COUNTER_COUNT);
+    metrics->values.count += COUNTER_COUNT;
     return metrics->values.items + port->first_value;
 }
 
@@ -139,7 +139,7 @@ static const struct family {
 };
 enum {
     FIRST_COUNTER = sizeof families / sizeof *families,
-    FAMILIES = FIRST_COUNTER + 2 * PORT_COUNTER_COUNT,
+    FAMILIES = FIRST_COUNTER + 2 * COUNTER_COUNT,
 };
 
 /* Returns the index of the first device or port that is not printed. The header and the first

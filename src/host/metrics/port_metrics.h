@@ -28,7 +28,7 @@ struct metric_port {
     uint8_t number;
     uint64_t rate;        /* bytes a second; 0: no link */
     uint64_t known;       /* counters, by bit */
-    uint32_t first_value; /* of PORT_COUNTER_COUNT in `values`, if any is known */
+    uint32_t first_value; /* of COUNTER_COUNT in `values`, if any is known */
 };
 
 struct port_metrics {
@@ -46,7 +46,7 @@ struct port_metrics *port_metrics_new(void); /* with one holder */
 struct port_metrics *port_metrics_hold(struct port_metrics *metrics);
 void port_metrics_release(struct port_metrics *metrics); /* accepts NULL */
 
-/* Adds the values of a port with counters: returns room for PORT_COUNTER_COUNT of them. */
+/* Adds the values of a port with counters: returns room for COUNTER_COUNT of them. */
 uint64_t *port_metrics_add_values(struct port_metrics *metrics, struct metric_port *port);
 
 /* Prints from a position on, until `out` has about `enough` bytes. Returns false at the end. */

@@ -14,40 +14,6 @@ struct fabric_summary {
     uint64_t network_ps;
 };
 
-/* The counters of the agents in the order of port_counters.h. */
-static const enum sma_counter agent_counters[] = {
-    [PORT_TRANSMIT_DATA] = COUNTER_XMIT_DATA,
-    [PORT_RECEIVE_DATA] = COUNTER_RCV_DATA,
-    [PORT_TRANSMIT_PACKETS] = COUNTER_XMIT_PACKETS,
-    [PORT_RECEIVE_PACKETS] = COUNTER_RCV_PACKETS,
-    [PORT_UNICAST_TRANSMIT_PACKETS] = COUNTER_UNICAST_XMIT,
-    [PORT_UNICAST_RECEIVE_PACKETS] = COUNTER_UNICAST_RCV,
-    [PORT_MULTICAST_TRANSMIT_PACKETS] = COUNTER_MULTICAST_XMIT,
-    [PORT_MULTICAST_RECEIVE_PACKETS] = COUNTER_MULTICAST_RCV,
-    [PORT_SYMBOL_ERROR] = COUNTER_SYMBOL_ERRORS,
-    [PORT_LINK_ERROR_RECOVERY] = COUNTER_LINK_RECOVERIES,
-    [PORT_LINK_DOWNED] = COUNTER_LINK_DOWNED,
-    [PORT_RECEIVE_ERRORS] = COUNTER_RCV_ERRORS,
-    [PORT_RECEIVE_REMOTE_PHYSICAL_ERRORS] = COUNTER_RCV_REMOTE_PHYSICAL,
-    [PORT_RECEIVE_SWITCH_RELAY_ERRORS] = COUNTER_RCV_SWITCH_RELAY,
-    [PORT_TRANSMIT_DISCARDS] = COUNTER_XMIT_DISCARDS,
-    [PORT_TRANSMIT_CONSTRAINT_ERRORS] = COUNTER_XMIT_CONSTRAINT,
-    [PORT_RECEIVE_CONSTRAINT_ERRORS] = COUNTER_RCV_CONSTRAINT,
-    [PORT_LOCAL_LINK_INTEGRITY_ERRORS] = COUNTER_LOCAL_INTEGRITY,
-    [PORT_EXCESSIVE_BUFFER_OVERRUN_ERRORS] = COUNTER_OVERRUNS,
-    [PORT_VL15_DROPPED] = COUNTER_VL15_DROPPED,
-    [PORT_TRANSMIT_WAIT] = COUNTER_XMIT_WAIT,
-    [PORT_QP1_DROPPED] = COUNTER_QP1_DROPPED,
-    [PORT_LOCAL_PHYSICAL_ERRORS] = COUNTER_LOCAL_PHYSICAL,
-    [PORT_MALFORMED_PACKET_ERRORS] = COUNTER_MALFORMED,
-    [PORT_BUFFER_OVERRUN_ERRORS] = COUNTER_BUFFER_OVERRUN,
-    [PORT_DLID_MAPPING_ERRORS] = COUNTER_DLID_MAPPING,
-    [PORT_VL_MAPPING_ERRORS] = COUNTER_VL_MAPPING,
-    [PORT_LOOPING_ERRORS] = COUNTER_LOOPING,
-};
-enum { AGENT_COUNTERS = sizeof agent_counters / sizeof *agent_counters };
-_Static_assert((int)AGENT_COUNTERS == (int)PORT_COUNTER_COUNT, "the agents have all counters");
-
 static struct metric_port make_port(const struct fabric *fabric, struct port_metrics *metrics,
                                     uint32_t index)
 {
@@ -56,14 +22,13 @@ static struct metric_port make_port(const struct fabric *fabric, struct port_met
         .device = (uint32_t)metrics->devices.count - 1,
         .peer = NO_METRIC_PORT,
         .number = (uint8_t)topology_port_number(fabric_topology(fabric), index),
-        .known = (UINT64_C(1) << AGENT_COUNTERS) - 1,
+        .known = (UINT64_C(1) << COUNTER_COUNT) - 1,
     };
     if (fabric_link_is_up(fabric, index))
         port.rate = (uint64_t)link_rate(fabric_port_info(fabric, index)) * 1000000 / 8;
     uint64_t *values = port_metrics_add_values(metrics, &port);
-    memset(values, 0, PORT_COUNTER_COUNT * sizeof *values);
-    for (unsigned i = 0; i < AGENT_COUNTERS; i++)
-        values[i] = total[agent_counters[i]] * port_counter_infos[i].unit;
+    for (unsigned i = 0; i < COUNTER_COUNT; i++)
+        values[i] = total[i] * port_counter_infos[i].unit;
     return port;
 }
 

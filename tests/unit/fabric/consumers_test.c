@@ -290,8 +290,8 @@ static void a_switch_enforces_partitions_where_enabled(void **state)
     static const struct {
         enum wire_field direction;
         unsigned port, counter;
-    } cases[] = {{PORT_INFO_PARTITION_ENFORCEMENT_INBOUND, 1, COUNTER_RCV_CONSTRAINT},
-                 {PORT_INFO_PARTITION_ENFORCEMENT_OUTBOUND, 2, COUNTER_XMIT_CONSTRAINT}};
+    } cases[] = {{PORT_INFO_PARTITION_ENFORCEMENT_INBOUND, 1, COUNTER_RECEIVE_CONSTRAINT_ERRORS},
+                 {PORT_INFO_PARTITION_ENFORCEMENT_OUTBOUND, 2, COUNTER_TRANSMIT_CONSTRAINT_ERRORS}};
     for (unsigned i = 0; i < 2; i++) {
         struct star star;
         star_up(&star);
@@ -310,7 +310,8 @@ static void a_switch_enforces_partitions_where_enabled(void **state)
         assert_int_equal(wire_get(details, TRAP_SWITCH_BAD_P_KEY_P_KEY), 0xFFFF);
         assert_int_equal(world_counter(&star.world, star.middle, cases[i].port, cases[i].counter),
                          1);
-        assert_int_equal(world_counter(&star.world, star.middle, 1, COUNTER_RCV_SWITCH_RELAY), 0);
+        assert_int_equal(
+            world_counter(&star.world, star.middle, 1, COUNTER_RECEIVE_SWITCH_RELAY_ERRORS), 0);
         /* Partitions do not apply to SMPs. */
         assert_true(request_lid(&star, star.target, CLASS_SUBN_LID, METHOD_GET, ATTRIBUTE_NODE_INFO,
                                 &delivery));
@@ -351,7 +352,7 @@ static void packets_of_an_sl_that_maps_to_vl_15_are_dropped(void **state)
                                ATTRIBUTE_SL2VL_TABLE, 1 << 8 | 2, data),
                      0);
     assert_int_equal(request_with_keys(&star, 0xFFFF, Q_KEY_GSI, &delivery), -1);
-    assert_int_equal(world_counter(world, star.middle, 1, COUNTER_RCV_SWITCH_RELAY), 1);
+    assert_int_equal(world_counter(world, star.middle, 1, COUNTER_RECEIVE_SWITCH_RELAY_ERRORS), 1);
     world_end(world);
 }
 

@@ -11,7 +11,8 @@ static void make_star(struct net *net, unsigned hosts)
     net_bring_up(net);
 }
 
-static uint64_t counter(const struct net *net, uint32_t node, unsigned port, enum sma_counter which)
+static uint64_t counter(const struct net *net, uint32_t node, unsigned port,
+                        enum port_counter which)
 {
     return fabric_counters(net->fabric, net_port(net, node, port))->total[which];
 }
@@ -62,15 +63,19 @@ static void both_ends_count_what_a_link_carried(void **state)
         bool sends = ends[i].sends;
         uint32_t node = ends[i].node;
         unsigned port = ends[i].port;
-        assert_int_equal(counter(&net, node, port, COUNTER_XMIT_PACKETS), sends ? PACKETS : 0);
-        assert_int_equal(counter(&net, node, port, COUNTER_RCV_PACKETS), sends ? 0 : PACKETS);
-        assert_int_equal(counter(&net, node, port, COUNTER_XMIT_DATA), sends ? PACKETS * WORDS : 0);
-        assert_int_equal(counter(&net, node, port, COUNTER_RCV_DATA), sends ? 0 : PACKETS * WORDS);
-        assert_int_equal(counter(&net, node, port, COUNTER_UNICAST_XMIT), sends ? PACKETS : 0);
-        assert_int_equal(counter(&net, node, port, COUNTER_UNICAST_RCV), sends ? 0 : PACKETS);
-        assert_int_equal(counter(&net, node, port, COUNTER_XMIT_WAIT), 0);
+        assert_int_equal(counter(&net, node, port, COUNTER_TRANSMIT_PACKETS), sends ? PACKETS : 0);
+        assert_int_equal(counter(&net, node, port, COUNTER_RECEIVE_PACKETS), sends ? 0 : PACKETS);
+        assert_int_equal(counter(&net, node, port, COUNTER_TRANSMIT_DATA),
+                         sends ? PACKETS * WORDS : 0);
+        assert_int_equal(counter(&net, node, port, COUNTER_RECEIVE_DATA),
+                         sends ? 0 : PACKETS * WORDS);
+        assert_int_equal(counter(&net, node, port, COUNTER_TRANSMIT_UNICAST_PACKETS),
+                         sends ? PACKETS : 0);
+        assert_int_equal(counter(&net, node, port, COUNTER_RECEIVE_UNICAST_PACKETS),
+                         sends ? 0 : PACKETS);
+        assert_int_equal(counter(&net, node, port, COUNTER_TRANSMIT_WAIT), 0);
     }
-    assert_int_equal(counter(&net, 0, 3, COUNTER_XMIT_PACKETS), 0);
+    assert_int_equal(counter(&net, 0, 3, COUNTER_TRANSMIT_PACKETS), 0);
     net_end(&net);
 }
 
@@ -121,14 +126,16 @@ static void time_without_credits_is_time_waited(void **state)
     net_run(&net, TIME_MS);
     uint64_t before[3], span = 10 * TIME_MS;
     for (unsigned i = 1; i <= 2; i++)
-        before[i] = counter(&net, i, 1, COUNTER_XMIT_WAIT);
+        before[i] = counter(&net, i, 1, COUNTER_TRANSMIT_WAIT);
     net_run(&net, span);
     for (unsigned i = 1; i <= 2; i++) {
-        double wait = (double)(counter(&net, i, 1, COUNTER_XMIT_WAIT) - before[i]) * 16 * TIME_NS;
+        double wait =
+            (double)(counter(&net, i, 1, COUNTER_TRANSMIT_WAIT) - before[i]) * 16 * TIME_NS;
         print_message("sender %u waited %.4f of the time\n", i, wait / (double)span);
         assert_true(wait > 0.49 * (double)span && wait < 0.51 * (double)span);
     }
-    assert_int_equal(counter(&net, 0, 3, COUNTER_XMIT_WAIT), 0); /* the bottleneck never waits */
+    assert_int_equal(counter(&net, 0, 3, COUNTER_TRANSMIT_WAIT),
+                     0); /* the bottleneck never waits */
     net_end(&net);
 }
 
@@ -143,9 +150,9 @@ static void a_wait_counts_before_it_ends(void **state)
     net_arbitrate(&net, 0, 2, false, "1:0"); /* the switch sends nothing any more */
     net_flow(&net, net_port(&net, 1, 1), net_port(&net, 2, 1), 256, 0);
     net_run(&net, TIME_MS);
-    uint64_t before = counter(&net, 1, 1, COUNTER_XMIT_WAIT);
+    uint64_t before = counter(&net, 1, 1, COUNTER_TRANSMIT_WAIT);
     net_run(&net, 16 * TIME_US);
-    assert_int_equal(counter(&net, 1, 1, COUNTER_XMIT_WAIT), before + 1000);
+    assert_int_equal(counter(&net, 1, 1, COUNTER_TRANSMIT_WAIT), before + 1000);
     net_end(&net);
 }
 
@@ -162,10 +169,10 @@ static void packets_lost_on_the_link_do_not_count_as_received(void **state)
     net_run(&net, 10 * TIME_MS);
     net_drain(&net, TIME_MS);
     struct data_totals totals = net_totals(&net);
-    assert_int_equal(counter(&net, 0, 1, COUNTER_XMIT_PACKETS), totals.made);
-    assert_int_equal(counter(&net, 1, 1, COUNTER_RCV_PACKETS), totals.delivered);
-    assert_int_equal(counter(&net, 1, 1, COUNTER_RCV_DATA), totals.delivered * WORDS);
-    assert_int_equal(counter(&net, 1, 1, COUNTER_RCV_ERRORS), totals.lost[LOSS_BIT_ERROR]);
+    assert_int_equal(counter(&net, 0, 1, COUNTER_TRANSMIT_PACKETS), totals.made);
+    assert_int_equal(counter(&net, 1, 1, COUNTER_RECEIVE_PACKETS), totals.delivered);
+    assert_int_equal(counter(&net, 1, 1, COUNTER_RECEIVE_DATA), totals.delivered * WORDS);
+    assert_int_equal(counter(&net, 1, 1, COUNTER_RECEIVE_ERRORS), totals.lost[LOSS_BIT_ERROR]);
     net_end(&net);
 }
 
@@ -180,24 +187,24 @@ static void refusals_are_counted_where_they_happen(void **state)
     net_write_table(&net, 0);
     net_packet(&net, a, b, 256, 0);
     net_run(&net, TIME_MS);
-    assert_int_equal(counter(&net, 0, 1, COUNTER_RCV_SWITCH_RELAY), 1);
+    assert_int_equal(counter(&net, 0, 1, COUNTER_RECEIVE_SWITCH_RELAY_ERRORS), 1);
     net_route(&net, 0, b, 2);
     net_write_table(&net, 0);
     net_set_port(&net, 0, 2, PORT_INFO_PORT_STATE, PORT_STATE_INIT);
     net_packet(&net, a, b, 256, 0);
     net_run(&net, TIME_MS);
-    assert_int_equal(counter(&net, 0, 2, COUNTER_XMIT_DISCARDS), 1);
+    assert_int_equal(counter(&net, 0, 2, COUNTER_TRANSMIT_DISCARDS), 1);
     net_set_port(&net, 0, 2, PORT_INFO_PORT_STATE, PORT_STATE_ACTIVE);
     net_p_key(&net, 0, 1, 0x8001);
     net_p_key(&net, 0, 2, 0x8001);
     net_set_port(&net, 0, 2, PORT_INFO_PARTITION_ENFORCEMENT_OUTBOUND, 1);
     net_packet(&net, a, b, 256, 0);
     net_run(&net, TIME_MS);
-    assert_int_equal(counter(&net, 0, 2, COUNTER_XMIT_CONSTRAINT), 1);
+    assert_int_equal(counter(&net, 0, 2, COUNTER_TRANSMIT_CONSTRAINT_ERRORS), 1);
     net_set_port(&net, 0, 1, PORT_INFO_PARTITION_ENFORCEMENT_INBOUND, 1);
     net_packet(&net, a, b, 256, 0);
     net_run(&net, TIME_MS);
-    assert_int_equal(counter(&net, 0, 1, COUNTER_RCV_CONSTRAINT), 1);
+    assert_int_equal(counter(&net, 0, 1, COUNTER_RECEIVE_CONSTRAINT_ERRORS), 1);
     net_end(&net);
 }
 
@@ -213,14 +220,14 @@ static void multicasts_are_counted_apart(void **state)
     net.multicast = LID_MULTICAST_FIRST;
     net_packet(&net, net_port(&net, 1, 1), net_port(&net, 2, 1), 256, 0);
     net_run(&net, 100 * TIME_US);
-    assert_int_equal(counter(&net, 1, 1, COUNTER_MULTICAST_XMIT), 1);
-    assert_int_equal(counter(&net, 1, 1, COUNTER_UNICAST_XMIT), 1);
-    assert_int_equal(counter(&net, 0, 1, COUNTER_MULTICAST_RCV), 1);
-    assert_int_equal(counter(&net, 0, 3, COUNTER_MULTICAST_XMIT), 1);
-    assert_int_equal(counter(&net, 0, 3, COUNTER_UNICAST_XMIT), 0);
-    assert_int_equal(counter(&net, 2, 1, COUNTER_MULTICAST_RCV), 1);
-    assert_int_equal(counter(&net, 2, 1, COUNTER_RCV_PACKETS), 2);
-    assert_int_equal(counter(&net, 3, 1, COUNTER_RCV_PACKETS), 1);
+    assert_int_equal(counter(&net, 1, 1, COUNTER_TRANSMIT_MULTICAST_PACKETS), 1);
+    assert_int_equal(counter(&net, 1, 1, COUNTER_TRANSMIT_UNICAST_PACKETS), 1);
+    assert_int_equal(counter(&net, 0, 1, COUNTER_RECEIVE_MULTICAST_PACKETS), 1);
+    assert_int_equal(counter(&net, 0, 3, COUNTER_TRANSMIT_MULTICAST_PACKETS), 1);
+    assert_int_equal(counter(&net, 0, 3, COUNTER_TRANSMIT_UNICAST_PACKETS), 0);
+    assert_int_equal(counter(&net, 2, 1, COUNTER_RECEIVE_MULTICAST_PACKETS), 1);
+    assert_int_equal(counter(&net, 2, 1, COUNTER_RECEIVE_PACKETS), 2);
+    assert_int_equal(counter(&net, 3, 1, COUNTER_RECEIVE_PACKETS), 1);
     net_end(&net);
 }
 
@@ -236,21 +243,21 @@ static void a_restarted_node_counts_from_zero(void **state)
     net_run(&net, TIME_MS);
     fabric_set_node(net.fabric, 0, false, NULL);
     net_drain(&net, TIME_MS);
-    uint64_t sent = counter(&net, 1, 1, COUNTER_XMIT_PACKETS);
-    uint64_t received = counter(&net, 2, 1, COUNTER_RCV_PACKETS);
+    uint64_t sent = counter(&net, 1, 1, COUNTER_TRANSMIT_PACKETS);
+    uint64_t received = counter(&net, 2, 1, COUNTER_RECEIVE_PACKETS);
     assert_int_equal(received, net_totals(&net).delivered);
     fabric_set_node(net.fabric, 0, true, NULL);
     net_run(&net, TIME_MS);
     for (uint32_t node = 0; node < 3; node++)
         net_program(&net, node);
     net_run(&net, TIME_MS);
-    assert_int_equal(counter(&net, 0, 1, COUNTER_RCV_PACKETS), 0);
+    assert_int_equal(counter(&net, 0, 1, COUNTER_RECEIVE_PACKETS), 0);
     net_packet(&net, net_port(&net, 1, 1), net_port(&net, 2, 1), 256, 0);
     net_run(&net, TIME_MS);
-    assert_int_equal(counter(&net, 0, 1, COUNTER_RCV_PACKETS), 1);
-    assert_int_equal(counter(&net, 0, 2, COUNTER_XMIT_PACKETS), 1);
-    assert_int_equal(counter(&net, 1, 1, COUNTER_XMIT_PACKETS), sent + 1);
-    assert_int_equal(counter(&net, 2, 1, COUNTER_RCV_PACKETS), received + 1);
+    assert_int_equal(counter(&net, 0, 1, COUNTER_RECEIVE_PACKETS), 1);
+    assert_int_equal(counter(&net, 0, 2, COUNTER_TRANSMIT_PACKETS), 1);
+    assert_int_equal(counter(&net, 1, 1, COUNTER_TRANSMIT_PACKETS), sent + 1);
+    assert_int_equal(counter(&net, 2, 1, COUNTER_RECEIVE_PACKETS), received + 1);
     net_end(&net);
 }
 
@@ -271,7 +278,7 @@ static void counters_never_go_back(void **state)
     uint64_t before = 0;
     for (unsigned i = 0; i < 2000; i++) {
         net_run(&net, TIME_US);
-        uint64_t now = counter(&net, 0, 1, COUNTER_RCV_PACKETS);
+        uint64_t now = counter(&net, 0, 1, COUNTER_RECEIVE_PACKETS);
         assert_true(now >= before);
         before = now;
         if (i % 100 == 50)
@@ -284,8 +291,8 @@ static void counters_never_go_back(void **state)
     net_drain(&net, TIME_MS);
     struct data_totals totals = net_totals(&net);
     assert_true(totals.lost[LOSS_DEAD_LINK] > 0);
-    assert_int_equal(counter(&net, 2, 1, COUNTER_RCV_PACKETS), totals.delivered);
-    assert_int_equal(counter(&net, 0, 2, COUNTER_XMIT_PACKETS), totals.delivered);
+    assert_int_equal(counter(&net, 2, 1, COUNTER_RECEIVE_PACKETS), totals.delivered);
+    assert_int_equal(counter(&net, 0, 2, COUNTER_TRANSMIT_PACKETS), totals.delivered);
     net_end(&net);
 }
 

@@ -94,7 +94,7 @@ static void smps_with_an_invalid_path_are_dropped(void **state)
     for (unsigned i = 0; i < sizeof bad / sizeof bad[0]; i++)
         assert_int_equal(world_ask(world, &bad[i], METHOD_GET, ATTRIBUTE_NODE_INFO, 0, NULL), -1);
     assert_int_equal(fabric_next_network_event(world->fabric), TIME_NEVER);
-    assert_int_equal(world_counter(world, chain.switches[0], 3, COUNTER_XMIT_DISCARDS), 1);
+    assert_int_equal(world_counter(world, chain.switches[0], 3, COUNTER_TRANSMIT_DISCARDS), 1);
     assert_int_equal(world_counter(world, chain.switches[0], 3, COUNTER_VL15_DROPPED), 0);
     world_end(world);
 }

@@ -475,7 +475,7 @@ static void bit_errors_are_counted_and_reported_above_a_threshold(void **state)
     assert_false(world_take(world, &delivery));
     assert_int_equal(fabric_add_bit_errors(world->fabric, port, threshold, NULL), 0);
     assert_int_equal(world_counter(world, line.a, 2, COUNTER_SYMBOL_ERRORS), 2 * threshold - 1);
-    assert_int_equal(world_counter(world, line.a, 2, COUNTER_LOCAL_INTEGRITY), 1);
+    assert_int_equal(world_counter(world, line.a, 2, COUNTER_LOCAL_LINK_INTEGRITY_ERRORS), 1);
     assert_true(world_take(world, &delivery));
     assert_trap(&delivery, 129, world_lid(world, line.a));
     const uint8_t *details = delivery.mad + SMP_DATA_OFFSET + NOTICE_AT_DETAILS;
@@ -484,7 +484,7 @@ static void bit_errors_are_counted_and_reported_above_a_threshold(void **state)
         world_set_port(world, world_path(world, line.b), 1, PORT_INFO_LOCAL_PHY_ERRORS, 0), 0);
     assert_int_equal(fabric_add_bit_errors(world->fabric, world_port(world, line.b, 1), 0, NULL),
                      0);
-    assert_int_equal(world_counter(world, line.b, 1, COUNTER_LOCAL_INTEGRITY), 0);
+    assert_int_equal(world_counter(world, line.b, 1, COUNTER_LOCAL_LINK_INTEGRITY_ERRORS), 0);
     world_end(world);
 }
 

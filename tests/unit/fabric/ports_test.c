@@ -85,7 +85,7 @@ static void smps_pass_in_init_and_others_only_when_active(void **state)
     assert_int_equal(world_state(&trio.world, trio.target, 1), PORT_STATE_INIT);
     assert_true(smp_answers(&trio));
     assert_false(gmp_answers(&trio));
-    assert_int_equal(world_counter(&trio.world, trio.middle, 2, COUNTER_XMIT_DISCARDS), 1);
+    assert_int_equal(world_counter(&trio.world, trio.middle, 2, COUNTER_TRANSMIT_DISCARDS), 1);
     set_state(&trio, trio.middle, 2, PORT_STATE_ARMED);
     assert_true(smp_answers(&trio));
     assert_false(gmp_answers(&trio)); /* an armed port receives but does not send */

@@ -41,20 +41,20 @@ static void lid_routed_smps_follow_the_programmed_tables(void **state)
     world_begin(&world, 1);
     world_bring_up(&world, world_port(&world, manager, 1));
     uint16_t lid = world_lid(&world, target);
-    uint64_t through_c = world_counter(&world, c, 1, COUNTER_RCV_PACKETS);
+    uint64_t through_c = world_counter(&world, c, 1, COUNTER_RECEIVE_PACKETS);
     assert_true(lid_answers(&world, lid));
-    assert_int_equal(world_counter(&world, c, 1, COUNTER_RCV_PACKETS), through_c);
+    assert_int_equal(world_counter(&world, c, 1, COUNTER_RECEIVE_PACKETS), through_c);
     set_route(&world, a, lid, 3);
-    through_c = world_counter(&world, c, 1, COUNTER_RCV_PACKETS);
+    through_c = world_counter(&world, c, 1, COUNTER_RECEIVE_PACKETS);
     assert_true(lid_answers(&world, lid));
-    assert_int_equal(world_counter(&world, c, 1, COUNTER_RCV_PACKETS), through_c + 1);
+    assert_int_equal(world_counter(&world, c, 1, COUNTER_RECEIVE_PACKETS), through_c + 1);
     set_route(&world, a, lid, 0xFF);
     assert_false(lid_answers(&world, lid));
     set_route(&world, a, lid, 1); /* back where it came from */
     assert_false(lid_answers(&world, lid));
     set_route(&world, a, lid, 0); /* not the switch's own LID */
     assert_false(lid_answers(&world, lid));
-    assert_int_equal(world_counter(&world, a, 1, COUNTER_RCV_SWITCH_RELAY), 3);
+    assert_int_equal(world_counter(&world, a, 1, COUNTER_RECEIVE_SWITCH_RELAY_ERRORS), 3);
     set_route(&world, a, lid, 2);
     assert_true(lid_answers(&world, lid));
     world_end(&world);
@@ -171,7 +171,7 @@ static void random_tables_route_by_entries_and_default_ports(void **state)
     assert_true(lid_answers(&world, 9));
     /* Each sends unknown LIDs to the other. */
     assert_false(lid_answers(&world, 10));
-    assert_int_equal(world_counter(&world, b, 1, COUNTER_RCV_SWITCH_RELAY), 1);
+    assert_int_equal(world_counter(&world, b, 1, COUNTER_RECEIVE_SWITCH_RELAY_ERRORS), 1);
     world_end(&world);
 }
 
@@ -267,8 +267,8 @@ static void a_group_gets_one_copy_a_member_and_the_sender_none(void **state)
     for (unsigned i = 0; i < 6; i++)
         assert_int_equal(got[world_port(&world, hosts[i], 1)], i != 0 && i != 3);
     assert_int_equal(got[world_port(&world, s[1], 0)], 1);
-    assert_int_equal(world_counter(&world, s[0], 8, COUNTER_MULTICAST_XMIT), 1);
-    assert_int_equal(world_counter(&world, s[1], 7, COUNTER_MULTICAST_RCV), 1);
+    assert_int_equal(world_counter(&world, s[0], 8, COUNTER_TRANSMIT_MULTICAST_PACKETS), 1);
+    assert_int_equal(world_counter(&world, s[1], 7, COUNTER_RECEIVE_MULTICAST_PACKETS), 1);
     send_to_group(&world, world.manager, 6); /* a group without members */
     assert_false(world_take(&world, &delivery));
     world_end(&world);

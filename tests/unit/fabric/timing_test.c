@@ -167,9 +167,9 @@ static void a_link_that_was_lost_while_sending_sends_one_at_a_time_again(void **
     post(&line, world_path(&line.world, line.a));
     /* The end of the first, lost, one must not let the third go before the second is through. */
     fabric_run_network(fabric, SMP_NS * TIME_NS + 1);
-    assert_int_equal(world_counter(&line.world, line.manager, 1, COUNTER_XMIT_PACKETS), 2);
+    assert_int_equal(world_counter(&line.world, line.manager, 1, COUNTER_TRANSMIT_PACKETS), 2);
     fabric_run_network(fabric, SMP_NS * TIME_NS * 3 / 2);
-    assert_int_equal(world_counter(&line.world, line.manager, 1, COUNTER_XMIT_PACKETS), 3);
+    assert_int_equal(world_counter(&line.world, line.manager, 1, COUNTER_TRANSMIT_PACKETS), 3);
     world_end(&line.world);
 }
 
@@ -195,8 +195,8 @@ static void a_full_vl15_buffer_drops_silently_and_counts(void **state)
     /* One is on the wire, four wait, the other five are gone. */
     assert_int_equal(answers_to_burst(&line, line.a, 10), 5);
     assert_int_equal(world_counter(&line.world, line.manager, 1, COUNTER_VL15_DROPPED), 5);
-    assert_int_equal(world_counter(&line.world, line.manager, 1, COUNTER_XMIT_DISCARDS), 0);
-    assert_int_equal(world_counter(&line.world, line.manager, 1, COUNTER_XMIT_PACKETS), 5);
+    assert_int_equal(world_counter(&line.world, line.manager, 1, COUNTER_TRANSMIT_DISCARDS), 0);
+    assert_int_equal(world_counter(&line.world, line.manager, 1, COUNTER_TRANSMIT_PACKETS), 5);
     world_end(&line.world);
 }
 
@@ -260,16 +260,18 @@ static void counters_cover_all_vls(void **state)
     struct line line;
     line_up(&line);
     const struct world *world = &line.world;
-    uint64_t packets = world_counter(world, line.target, 1, COUNTER_RCV_PACKETS);
-    uint64_t data = world_counter(world, line.target, 1, COUNTER_RCV_DATA);
+    uint64_t packets = world_counter(world, line.target, 1, COUNTER_RECEIVE_PACKETS);
+    uint64_t data = world_counter(world, line.target, 1, COUNTER_RECEIVE_DATA);
     lid_routed_ps(&line, CLASS_SUBN_LID, ATTRIBUTE_NODE_INFO, line.target);
     lid_routed_ps(&line, CLASS_PERFORMANCE, ATTRIBUTE_CLASS_PORT_INFO, line.target);
-    assert_int_equal(world_counter(world, line.target, 1, COUNTER_RCV_PACKETS), packets + 2);
-    assert_int_equal(world_counter(world, line.target, 1, COUNTER_RCV_DATA), data + 2 * 288 / 4);
-    assert_int_equal(world_counter(world, line.target, 1, COUNTER_UNICAST_RCV), packets + 2);
-    assert_int_equal(world_counter(world, line.target, 1, COUNTER_XMIT_PACKETS),
-                     world_counter(world, line.b, 2, COUNTER_RCV_PACKETS));
-    assert_int_equal(world_counter(world, line.b, 2, COUNTER_XMIT_PACKETS), packets + 2);
+    assert_int_equal(world_counter(world, line.target, 1, COUNTER_RECEIVE_PACKETS), packets + 2);
+    assert_int_equal(world_counter(world, line.target, 1, COUNTER_RECEIVE_DATA),
+                     data + 2 * 288 / 4);
+    assert_int_equal(world_counter(world, line.target, 1, COUNTER_RECEIVE_UNICAST_PACKETS),
+                     packets + 2);
+    assert_int_equal(world_counter(world, line.target, 1, COUNTER_TRANSMIT_PACKETS),
+                     world_counter(world, line.b, 2, COUNTER_RECEIVE_PACKETS));
+    assert_int_equal(world_counter(world, line.b, 2, COUNTER_TRANSMIT_PACKETS), packets + 2);
     world_end(&line.world);
 }
 

@@ -17,13 +17,13 @@ struct bench {
     struct subnet subnet;
     struct perf *perf;
     uint64_t now;
-    uint64_t counted[2][PORT_COUNTER_COUNT]; /* of the switch port and of the adapter; in words */
-    uint64_t mask, mask2;                    /* capabilities of both agents */
-    bool wraps;                              /* PortCounters wraps */
-    bool details;                            /* the agents have PortRcvErrorDetails */
-    bool details_ignored;                    /* or do not answer a request for it */
-    bool mute;                               /* the switch does not answer */
-    bool redirects;                          /* the switch redirects requests */
+    uint64_t counted[2][COUNTER_COUNT]; /* of the switch port and of the adapter; in words */
+    uint64_t mask, mask2;               /* capabilities of both agents */
+    bool wraps;                         /* PortCounters wraps */
+    bool details;                       /* the agents have PortRcvErrorDetails */
+    bool details_ignored;               /* or do not answer a request for it */
+    bool mute;                          /* the switch does not answer */
+    bool redirects;                     /* the switch redirects requests */
     unsigned requests, redirections;
     unsigned reads[COUNTER_SETS];
 };
@@ -84,8 +84,8 @@ static uint64_t in_field(const struct bench *bench, uint64_t value, unsigned wid
 static void write_counters(struct bench *bench, unsigned at, enum counter_set set, uint8_t *data)
 {
     bench->reads[set]++;
-    for (unsigned i = 0; i < PORT_COUNTER_COUNT; i++) {
-        uint16_t field = port_counter_infos[i].field[set];
+    for (unsigned i = 0; i < COUNTER_COUNT; i++) {
+        uint16_t field = port_counter_infos[i].in[set].field;
         if (field != NO_COUNTER_FIELD)
             wire_set(data, field, in_field(bench, bench->counted[at][i], wire_fields[field].width));
     }
@@ -237,7 +237,7 @@ static void a_redirected_request_is_sent_to_the_new_address(void **state)
     struct bench *bench = start(state);
     bench->redirects = true;
     run(bench, 1, NULL);
-    bench->counted[SWITCH][PORT_SYMBOL_ERROR] = 100;
+    bench->counted[SWITCH][COUNTER_SYMBOL_ERRORS] = 100;
     assert_int_equal(run(bench, 3 * INTERVAL_S, NULL), 1);
     assert_int_equal(bench->redirections,
                      1); /* the node is asked at the new address from then on */
@@ -297,29 +297,29 @@ static void data_is_counted_in_bytes_and_rates_in_seconds(void **state)
 {
     struct bench *bench = start(state);
     assert_null(counters_of(bench, SWITCH));
-    bench->counted[SWITCH][PORT_TRANSMIT_DATA] = UINT64_C(1) << 40;
+    bench->counted[SWITCH][COUNTER_TRANSMIT_DATA] = UINT64_C(1) << 40;
     run(bench, 1, NULL);
     const struct port_counters *counters = counters_of(bench, SWITCH);
-    assert_true(counters->value[PORT_TRANSMIT_DATA] == UINT64_C(1) << 42);
-    assert_int_equal(port_counter_delta(counters, PORT_TRANSMIT_DATA),
+    assert_true(counters->value[COUNTER_TRANSMIT_DATA] == UINT64_C(1) << 42);
+    assert_int_equal(port_counter_delta(counters, COUNTER_TRANSMIT_DATA),
                      0); /* before the first one */
-    bench->counted[SWITCH][PORT_TRANSMIT_DATA] += 1000;
+    bench->counted[SWITCH][COUNTER_TRANSMIT_DATA] += 1000;
     run(bench, INTERVAL_S, NULL);
-    assert_int_equal(port_counter_delta(counters, PORT_TRANSMIT_DATA), 4000);
-    assert_true(port_counter_rate(counters, PORT_TRANSMIT_DATA) == 4000.0 / INTERVAL_S);
+    assert_int_equal(port_counter_delta(counters, COUNTER_TRANSMIT_DATA), 4000);
+    assert_true(port_counter_rate(counters, COUNTER_TRANSMIT_DATA) == 4000.0 / INTERVAL_S);
 }
 
 static void a_switch_without_extended_counters_is_read_with_port_counters(void **state)
 {
     struct bench *bench = start(state);
     bench->mask = bench->mask2 = 0;
-    bench->counted[SWITCH][PORT_TRANSMIT_DATA] = 77;
+    bench->counted[SWITCH][COUNTER_TRANSMIT_DATA] = 77;
     run(bench, 1, NULL);
     const struct port_counters *counters = counters_of(bench, SWITCH);
     assert_int_equal(bench->reads[SET_EXTENDED], 0);
-    assert_int_equal(counters->value[PORT_TRANSMIT_DATA], 4 * 77);
-    assert_false(port_counter_is_known(counters, PORT_UNICAST_TRANSMIT_PACKETS));
-    assert_false(port_counter_is_known(counters, PORT_TRANSMIT_WAIT));
+    assert_int_equal(counters->value[COUNTER_TRANSMIT_DATA], 4 * 77);
+    assert_false(port_counter_is_known(counters, COUNTER_TRANSMIT_UNICAST_PACKETS));
+    assert_false(port_counter_is_known(counters, COUNTER_TRANSMIT_WAIT));
 }
 
 static void extended_counters_without_errors_are_read_beside_port_counters(void **state)
@@ -327,16 +327,16 @@ static void extended_counters_without_errors_are_read_beside_port_counters(void 
     struct bench *bench = start(state);
     bench->mask = NO_IETF | XMIT_WAIT;
     bench->mask2 = 0;
-    bench->counted[SWITCH][PORT_TRANSMIT_DATA] = UINT64_C(1) << 40;
-    bench->counted[SWITCH][PORT_SYMBOL_ERROR] = 5;
+    bench->counted[SWITCH][COUNTER_TRANSMIT_DATA] = UINT64_C(1) << 40;
+    bench->counted[SWITCH][COUNTER_SYMBOL_ERRORS] = 5;
     run(bench, INTERVAL_S + 1, NULL);
     const struct port_counters *counters = counters_of(bench, SWITCH);
     assert_int_equal(bench->reads[SET_EXTENDED], 4);
     assert_int_equal(bench->reads[SET_BASIC], 4);
-    assert_true(counters->value[PORT_TRANSMIT_DATA] == UINT64_C(1) << 42);
-    assert_int_equal(counters->value[PORT_SYMBOL_ERROR], 5);
-    assert_true(port_counter_is_known(counters, PORT_TRANSMIT_WAIT));
-    assert_false(port_counter_is_known(counters, PORT_UNICAST_TRANSMIT_PACKETS));
+    assert_true(counters->value[COUNTER_TRANSMIT_DATA] == UINT64_C(1) << 42);
+    assert_int_equal(counters->value[COUNTER_SYMBOL_ERRORS], 5);
+    assert_true(port_counter_is_known(counters, COUNTER_TRANSMIT_WAIT));
+    assert_false(port_counter_is_known(counters, COUNTER_TRANSMIT_UNICAST_PACKETS));
     assert_int_equal(counters->stuck, 0); /* the field of 32 bits is full, but not read */
     assert_int_equal(counters->interval_ns, INTERVAL_S * NS_PER_S);
 }
@@ -346,17 +346,17 @@ static void a_counter_of_32_bits_that_wraps_goes_on(void **state)
     struct bench *bench = start(state);
     bench->mask = bench->mask2 = 0;
     bench->wraps = true;
-    bench->counted[SWITCH][PORT_TRANSMIT_DATA] = UINT32_MAX - 10;
+    bench->counted[SWITCH][COUNTER_TRANSMIT_DATA] = UINT32_MAX - 10;
     run(bench, 1, NULL);
-    bench->counted[SWITCH][PORT_TRANSMIT_DATA] += 100;
-    bench->counted[SWITCH][PORT_TRANSMIT_PACKETS] += 1;
+    bench->counted[SWITCH][COUNTER_TRANSMIT_DATA] += 100;
+    bench->counted[SWITCH][COUNTER_TRANSMIT_PACKETS] += 1;
     run(bench, INTERVAL_S, NULL);
     const struct port_counters *counters = counters_of(bench, SWITCH);
-    assert_int_equal(port_counter_delta(counters, PORT_TRANSMIT_DATA), 400);
-    assert_true(counters->value[PORT_TRANSMIT_DATA] == 4 * (UINT64_C(1) << 32) + 4 * 89);
-    bench->counted[SWITCH][PORT_TRANSMIT_DATA] += 5;
+    assert_int_equal(port_counter_delta(counters, COUNTER_TRANSMIT_DATA), 400);
+    assert_true(counters->value[COUNTER_TRANSMIT_DATA] == 4 * (UINT64_C(1) << 32) + 4 * 89);
+    bench->counted[SWITCH][COUNTER_TRANSMIT_DATA] += 5;
     run(bench, INTERVAL_S, NULL);
-    assert_true(counters->value[PORT_TRANSMIT_DATA] == 4 * (UINT64_C(1) << 32) + 4 * 94);
+    assert_true(counters->value[COUNTER_TRANSMIT_DATA] == 4 * (UINT64_C(1) << 32) + 4 * 94);
     assert_int_equal(counters->resets, 0);
 }
 
@@ -364,17 +364,17 @@ static void counters_that_somebody_clears_start_at_zero(void **state)
 {
     struct bench *bench = start(state);
     bench->mask = bench->mask2 = 0;
-    bench->counted[SWITCH][PORT_TRANSMIT_DATA] = UINT32_MAX - 10;
-    bench->counted[SWITCH][PORT_TRANSMIT_PACKETS] = 1000;
+    bench->counted[SWITCH][COUNTER_TRANSMIT_DATA] = UINT32_MAX - 10;
+    bench->counted[SWITCH][COUNTER_TRANSMIT_PACKETS] = 1000;
     run(bench, 1, NULL);
-    bench->counted[SWITCH][PORT_TRANSMIT_DATA] = 3;
-    bench->counted[SWITCH][PORT_TRANSMIT_PACKETS] = 1;
+    bench->counted[SWITCH][COUNTER_TRANSMIT_DATA] = 3;
+    bench->counted[SWITCH][COUNTER_TRANSMIT_PACKETS] = 1;
     run(bench, INTERVAL_S, NULL);
     const struct port_counters *counters = counters_of(bench, SWITCH);
     assert_int_equal(counters->resets, 1);
-    assert_int_equal(counters->value[PORT_TRANSMIT_DATA], 12);
-    assert_int_equal(port_counter_delta(counters, PORT_TRANSMIT_DATA), 12);
-    assert_int_equal(port_counter_delta(counters, PORT_TRANSMIT_PACKETS), 1);
+    assert_int_equal(counters->value[COUNTER_TRANSMIT_DATA], 12);
+    assert_int_equal(port_counter_delta(counters, COUNTER_TRANSMIT_DATA), 12);
+    assert_int_equal(port_counter_delta(counters, COUNTER_TRANSMIT_PACKETS), 1);
 }
 
 static void a_counter_that_is_full_is_a_problem_and_is_not_cleared(void **state)
@@ -385,16 +385,16 @@ static void a_counter_that_is_full_is_a_problem_and_is_not_cleared(void **state)
     run(bench, 1, NULL);
     perf_list_problems(bench->perf, &bench->subnet, &problems);
     assert_int_equal(problems.items.count, 0);
-    bench->counted[SWITCH][PORT_SYMBOL_ERROR] = 80000;
+    bench->counted[SWITCH][COUNTER_SYMBOL_ERRORS] = 80000;
     run(bench, 2 * INTERVAL_S, NULL);
-    assert_int_equal(counters_of(bench, SWITCH)->value[PORT_SYMBOL_ERROR], 65535);
+    assert_int_equal(counters_of(bench, SWITCH)->value[COUNTER_SYMBOL_ERRORS], 65535);
     perf_list_problems(bench->perf, &bench->subnet, &problems);
     assert_int_equal(problems.items.count, 1);
     assert_int_equal(problems.items.items[0].kind, PROBLEM_STUCK_COUNTER);
     assert_non_null(strstr(problems.items.items[0].text, "SymbolErrorCounter of port 2"));
     assert_non_null(strstr(problems.items.items[0].text, "perfquery -R 3 2"));
     problems_release(&problems);
-    bench->counted[SWITCH][PORT_SYMBOL_ERROR] = 0; /* somebody cleared it */
+    bench->counted[SWITCH][COUNTER_SYMBOL_ERRORS] = 0; /* somebody cleared it */
     run(bench, INTERVAL_S, NULL);
     perf_list_problems(bench->perf, &bench->subnet, &problems);
     assert_int_equal(problems.items.count, 0);
@@ -407,12 +407,12 @@ static void error_details_are_read_when_their_sums_change(void **state)
     run(bench, 3 * INTERVAL_S, NULL);
     const struct port_counters *counters = counters_of(bench, SWITCH);
     assert_int_equal(bench->reads[SET_ERROR_DETAILS], 2); /* once of each node */
-    assert_true(port_counter_is_known(counters, PORT_LOCAL_PHYSICAL_ERRORS));
-    bench->counted[SWITCH][PORT_RECEIVE_ERRORS] =
-        bench->counted[SWITCH][PORT_LOCAL_PHYSICAL_ERRORS] = 7;
+    assert_true(port_counter_is_known(counters, COUNTER_LOCAL_PHYSICAL_ERRORS));
+    bench->counted[SWITCH][COUNTER_RECEIVE_ERRORS] =
+        bench->counted[SWITCH][COUNTER_LOCAL_PHYSICAL_ERRORS] = 7;
     run(bench, 3 * INTERVAL_S, NULL);
     assert_int_equal(bench->reads[SET_ERROR_DETAILS], 3);
-    assert_int_equal(counters->value[PORT_LOCAL_PHYSICAL_ERRORS], 7);
+    assert_int_equal(counters->value[COUNTER_LOCAL_PHYSICAL_ERRORS], 7);
 }
 
 static void an_agent_that_ignores_an_optional_attribute_is_read_all_the_same(void **state)
@@ -421,7 +421,7 @@ static void an_agent_that_ignores_an_optional_attribute_is_read_all_the_same(voi
     bench->details_ignored = true;
     run(bench, 3 * INTERVAL_S + 5, NULL);
     assert_int_equal(bench->reads[SET_EXTENDED], 2 * 4);
-    assert_false(port_counter_is_known(counters_of(bench, SWITCH), PORT_LOCAL_PHYSICAL_ERRORS));
+    assert_false(port_counter_is_known(counters_of(bench, SWITCH), COUNTER_LOCAL_PHYSICAL_ERRORS));
 }
 
 /* ---- the last hour ---- */
@@ -432,8 +432,8 @@ static void the_last_hour_is_kept_by_minute(void **state)
     uint32_t port = bench->subnet.nodes.items[SWITCH].first_port + SWITCH_PORT;
     run(bench, 1, NULL);
     for (unsigned i = 0; i < 2 * 60 * 6; i++) { /* two hours: 100 words, then 200 words a second */
-        bench->counted[SWITCH][PORT_TRANSMIT_DATA] += (i < 60 * 6 ? 100 : 200) * INTERVAL_S;
-        bench->counted[SWITCH][PORT_TRANSMIT_DISCARDS] += 1;
+        bench->counted[SWITCH][COUNTER_TRANSMIT_DATA] += (i < 60 * 6 ? 100 : 200) * INTERVAL_S;
+        bench->counted[SWITCH][COUNTER_TRANSMIT_DISCARDS] += 1;
         run(bench, INTERVAL_S, NULL);
     }
     const struct history *history = perf_port_history(bench->perf, port);
@@ -458,10 +458,10 @@ static void a_rate_above_the_limit_is_found_with_its_port(void **state)
     struct bench *bench = start(state);
     struct perf_finding finding;
     run(bench, 1, NULL);
-    bench->counted[ADAPTER][PORT_SYMBOL_ERROR] = 61;
+    bench->counted[ADAPTER][COUNTER_SYMBOL_ERRORS] = 61;
     assert_int_equal(run(bench, INTERVAL_S, &finding), 1);
     assert_int_equal(bench->subnet.ports.items[finding.port].number, 1);
-    assert_int_equal(finding.counter, PORT_SYMBOL_ERROR);
+    assert_int_equal(finding.counter, COUNTER_SYMBOL_ERRORS);
     assert_int_equal(finding.count, 61);
     assert_int_equal(run(bench, 5 * INTERVAL_S, NULL), 0); /* once */
 }
@@ -470,12 +470,12 @@ static void a_rate_below_the_limit_is_no_finding_however_long_it_lasts(void **st
 {
     struct bench *bench = start(state);
     for (unsigned i = 0; i < 100; i++) {
-        bench->counted[SWITCH][PORT_SYMBOL_ERROR] += 9; /* 54 a minute */
+        bench->counted[SWITCH][COUNTER_SYMBOL_ERRORS] += 9; /* 54 a minute */
         assert_int_equal(run(bench, INTERVAL_S, NULL), 0);
     }
     unsigned found = 0;
     for (unsigned i = 0; i < 12; i++) {
-        bench->counted[SWITCH][PORT_SYMBOL_ERROR] += 12; /* 72 a minute */
+        bench->counted[SWITCH][COUNTER_SYMBOL_ERRORS] += 12; /* 72 a minute */
         found += run(bench, INTERVAL_S, NULL);
     }
     assert_true(found > 0);
@@ -484,7 +484,7 @@ static void a_rate_below_the_limit_is_no_finding_however_long_it_lasts(void **st
 static void errors_of_the_past_are_no_finding(void **state)
 {
     struct bench *bench = start(state);
-    bench->counted[SWITCH][PORT_SYMBOL_ERROR] = bench->counted[ADAPTER][PORT_SYMBOL_ERROR] =
+    bench->counted[SWITCH][COUNTER_SYMBOL_ERRORS] = bench->counted[ADAPTER][COUNTER_SYMBOL_ERRORS] =
         5000000;
     assert_int_equal(run(bench, 5 * INTERVAL_S, NULL), 0);
 }
@@ -493,13 +493,13 @@ static void errors_after_a_reset_are_counted_from_zero(void **state)
 {
     struct bench *bench = start(state);
     struct perf_finding finding;
-    bench->counted[SWITCH][PORT_SYMBOL_ERROR] = 1000;
+    bench->counted[SWITCH][COUNTER_SYMBOL_ERRORS] = 1000;
     run(bench, 1, NULL);
-    bench->counted[SWITCH][PORT_SYMBOL_ERROR] = 3;
+    bench->counted[SWITCH][COUNTER_SYMBOL_ERRORS] = 3;
     assert_int_equal(run(bench, INTERVAL_S, NULL), 0);
-    bench->counted[SWITCH][PORT_SYMBOL_ERROR] = 0;
+    bench->counted[SWITCH][COUNTER_SYMBOL_ERRORS] = 0;
     run(bench, INTERVAL_S, NULL);
-    bench->counted[SWITCH][PORT_SYMBOL_ERROR] = 70;
+    bench->counted[SWITCH][COUNTER_SYMBOL_ERRORS] = 70;
     assert_int_equal(run(bench, INTERVAL_S, &finding), 1);
     assert_int_equal(finding.count, 73);
 }
@@ -510,7 +510,7 @@ static void a_limit_of_zero_finds_nothing(void **state)
     struct perf_config config = {.interval_ns = INTERVAL_S * NS_PER_S, .window = 8, .rate = 1000};
     perf_configure(bench->perf, &config);
     run(bench, 1, NULL);
-    bench->counted[SWITCH][PORT_SYMBOL_ERROR] = 100000;
+    bench->counted[SWITCH][COUNTER_SYMBOL_ERRORS] = 100000;
     assert_int_equal(run(bench, INTERVAL_S, NULL), 0);
 }
 
@@ -521,7 +521,7 @@ static void a_port_whose_link_was_down_starts_anew(void **state)
     uint8_t *info = bench->subnet.ports.items[port].info;
     run(bench, 1, NULL);
     wire_set(info, PORT_INFO_PORT_STATE, PORT_STATE_DOWN);
-    bench->counted[SWITCH][PORT_SYMBOL_ERROR] = 1000;
+    bench->counted[SWITCH][COUNTER_SYMBOL_ERRORS] = 1000;
     run(bench, 5 * INTERVAL_S, NULL);
     wire_set(info, PORT_INFO_PORT_STATE, PORT_STATE_ACTIVE);
     assert_int_equal(run(bench, 3 * INTERVAL_S, NULL), 0);

@@ -15,7 +15,7 @@ struct tree {
     struct subnet subnet;
     struct perf *perf;
     uint64_t now;
-    uint64_t counted[64][PORT_COUNTER_COUNT]; /* by port of the subnet; data in words */
+    uint64_t counted[64][COUNTER_COUNT]; /* by port of the subnet; data in words */
 };
 
 static uint32_t port_of(const struct tree *tree, uint32_t node, unsigned number)
@@ -89,9 +89,9 @@ static void answer(struct tree *tree, struct perf_request *request)
     } else if (attribute == ATTRIBUTE_PORT_COUNTERS_EXT) {
         unsigned number = (unsigned)wire_get(data, PORT_COUNTERS_EXT_PORT_SELECT);
         const uint64_t *counted = tree->counted[port_of(tree, request->to.lid - 1u, number)];
-        for (unsigned i = 0; i < PORT_COUNTER_COUNT; i++)
-            if (port_counter_infos[i].field[SET_EXTENDED] != NO_COUNTER_FIELD)
-                wire_set(data, port_counter_infos[i].field[SET_EXTENDED], counted[i]);
+        for (unsigned i = 0; i < COUNTER_COUNT; i++)
+            if (port_counter_infos[i].in[SET_EXTENDED].field != NO_COUNTER_FIELD)
+                wire_set(data, port_counter_infos[i].in[SET_EXTENDED].field, counted[i]);
     } else {
         wire_set(mad, MAD_STATUS, STATUS_BAD_ATTRIBUTE);
     }
@@ -122,13 +122,13 @@ static void make_load(struct tree *tree)
                              port_of(tree, TOP0, 2), port_of(tree, LEAF1, 1)};
     for (unsigned i = 0; i < 4; i++) {
         uint32_t peer = tree->subnet.ports.items[path[i]].peer;
-        tree->counted[path[i]][PORT_TRANSMIT_DATA] += link_words / 10 * 6;
-        tree->counted[peer][PORT_RECEIVE_DATA] += link_words / 10 * 6;
+        tree->counted[path[i]][COUNTER_TRANSMIT_DATA] += link_words / 10 * 6;
+        tree->counted[peer][COUNTER_RECEIVE_DATA] += link_words / 10 * 6;
     }
-    tree->counted[port_of(tree, LEAF1, 1)][PORT_TRANSMIT_WAIT] += link_words / 10 * 3;
-    tree->counted[port_of(tree, LEAF1, 2)][PORT_SYMBOL_ERROR] += 7;
-    tree->counted[port_of(tree, HOST0 + 3, 1)][PORT_RECEIVE_ERRORS] += 9;
-    tree->counted[port_of(tree, TOP1, 1)][PORT_TRANSMIT_DISCARDS] += 5;
+    tree->counted[port_of(tree, LEAF1, 1)][COUNTER_TRANSMIT_WAIT] += link_words / 10 * 3;
+    tree->counted[port_of(tree, LEAF1, 2)][COUNTER_SYMBOL_ERRORS] += 7;
+    tree->counted[port_of(tree, HOST0 + 3, 1)][COUNTER_RECEIVE_ERRORS] += 9;
+    tree->counted[port_of(tree, TOP1, 1)][COUNTER_TRANSMIT_DISCARDS] += 5;
 }
 
 static bool is_near(double value, double wanted)
@@ -167,7 +167,8 @@ static void a_short_list_has_the_first_ones(void **state)
     struct port_load rows[3];
     run(tree, 1);
     for (unsigned i = 0; i < HOSTS; i++)
-        tree->counted[port_of(tree, HOST0 + i, 1)][PORT_TRANSMIT_DATA] = 1000000 * (1 + i * 7 % 4);
+        tree->counted[port_of(tree, HOST0 + i, 1)][COUNTER_TRANSMIT_DATA] =
+            1000000 * (1 + i * 7 % 4);
     run(tree, INTERVAL_S);
     assert_int_equal(ranking_make(tree->perf, &tree->subnet, tree->now, RANK_LOAD, false, rows, 3),
                      3);

@@ -58,17 +58,17 @@ static void both_sets_show_what_was_counted(void **state)
 {
     (void)state;
     static const struct {
-        enum sma_counter counter;
+        enum port_counter counter;
         enum wire_field in_basic, in_extended;
     } shown[] = {
         {COUNTER_SYMBOL_ERRORS, PORT_COUNTERS_SYMBOL_ERRORS, PORT_COUNTERS_EXT_SYMBOL_ERRORS},
         {COUNTER_LINK_DOWNED, PORT_COUNTERS_LINK_DOWNED, PORT_COUNTERS_EXT_LINK_DOWNED},
-        {COUNTER_XMIT_DISCARDS, PORT_COUNTERS_TRANSMIT_DISCARDS,
+        {COUNTER_TRANSMIT_DISCARDS, PORT_COUNTERS_TRANSMIT_DISCARDS,
          PORT_COUNTERS_EXT_TRANSMIT_DISCARDS},
         {COUNTER_VL15_DROPPED, PORT_COUNTERS_VL15_DROPPED, PORT_COUNTERS_EXT_VL15_DROPPED},
-        {COUNTER_XMIT_DATA, PORT_COUNTERS_TRANSMIT_DATA, PORT_COUNTERS_EXT_TRANSMIT_DATA},
-        {COUNTER_RCV_PACKETS, PORT_COUNTERS_RECEIVE_PACKETS, PORT_COUNTERS_EXT_RECEIVE_PACKETS},
-        {COUNTER_XMIT_WAIT, PORT_COUNTERS_TRANSMIT_WAIT, PORT_COUNTERS_EXT_TRANSMIT_WAIT},
+        {COUNTER_TRANSMIT_DATA, PORT_COUNTERS_TRANSMIT_DATA, PORT_COUNTERS_EXT_TRANSMIT_DATA},
+        {COUNTER_RECEIVE_PACKETS, PORT_COUNTERS_RECEIVE_PACKETS, PORT_COUNTERS_EXT_RECEIVE_PACKETS},
+        {COUNTER_TRANSMIT_WAIT, PORT_COUNTERS_TRANSMIT_WAIT, PORT_COUNTERS_EXT_TRANSMIT_WAIT},
         {COUNTER_QP1_DROPPED, PORT_COUNTERS_QP1_DROPPED, PORT_COUNTERS_EXT_QP1_DROPPED},
     };
     struct sma sma = a_switch();
@@ -78,7 +78,7 @@ static void both_sets_show_what_was_counted(void **state)
         assert_int_equal(extended(&sma, 4, shown[i].in_extended), i + 3);
         assert_int_equal(basic(&sma, 5, shown[i].in_basic), 0);
     }
-    sma_count(&sma, 4, COUNTER_MULTICAST_RCV, 2);
+    sma_count(&sma, 4, COUNTER_RECEIVE_MULTICAST_PACKETS, 2);
     assert_int_equal(extended(&sma, 4, PORT_COUNTERS_EXT_RECEIVE_MULTICAST_PACKETS), 2);
     sma_release(&sma);
 }
@@ -87,11 +87,11 @@ static void clearing_one_set_leaves_the_other(void **state)
 {
     (void)state;
     struct sma sma = a_switch();
-    sma_count(&sma, 1, COUNTER_XMIT_PACKETS, 10);
+    sma_count(&sma, 1, COUNTER_TRANSMIT_PACKETS, 10);
     clear_basic(&sma, 1, ALL_COUNTERS, 0xFF);
     assert_int_equal(basic(&sma, 1, PORT_COUNTERS_TRANSMIT_PACKETS), 0);
     assert_int_equal(extended(&sma, 1, PORT_COUNTERS_EXT_TRANSMIT_PACKETS), 10);
-    sma_count(&sma, 1, COUNTER_XMIT_PACKETS, 5);
+    sma_count(&sma, 1, COUNTER_TRANSMIT_PACKETS, 5);
     clear_extended(&sma, 1, ALL_COUNTERS, UINT32_MAX);
     assert_int_equal(basic(&sma, 1, PORT_COUNTERS_TRANSMIT_PACKETS), 5);
     assert_int_equal(extended(&sma, 1, PORT_COUNTERS_EXT_TRANSMIT_PACKETS), 0);
@@ -139,13 +139,13 @@ static void the_basic_set_saturates_and_the_extended_one_does_not(void **state)
 {
     (void)state;
     struct sma sma = a_switch();
-    sma_count(&sma, 1, COUNTER_XMIT_DATA, UINT32_MAX - UINT64_C(1));
+    sma_count(&sma, 1, COUNTER_TRANSMIT_DATA, UINT32_MAX - UINT64_C(1));
     assert_int_equal(basic(&sma, 1, PORT_COUNTERS_TRANSMIT_DATA), UINT32_MAX - 1);
-    sma_count(&sma, 1, COUNTER_XMIT_DATA, 5);
+    sma_count(&sma, 1, COUNTER_TRANSMIT_DATA, 5);
     assert_int_equal(basic(&sma, 1, PORT_COUNTERS_TRANSMIT_DATA), UINT32_MAX);
     assert_int_equal(extended(&sma, 1, PORT_COUNTERS_EXT_TRANSMIT_DATA), UINT32_MAX + UINT64_C(4));
-    sma_count(&sma, 1, COUNTER_LINK_DOWNED, 300); /* eight bits */
-    sma_count(&sma, 1, COUNTER_OVERRUNS, 20);     /* four bits */
+    sma_count(&sma, 1, COUNTER_LINK_DOWNED, 300);                    /* eight bits */
+    sma_count(&sma, 1, COUNTER_EXCESSIVE_BUFFER_OVERRUN_ERRORS, 20); /* four bits */
     assert_int_equal(basic(&sma, 1, PORT_COUNTERS_LINK_DOWNED), 255);
     assert_int_equal(basic(&sma, 1, PORT_COUNTERS_EXCESSIVE_BUFFER_OVERRUN_ERRORS), 15);
     sma_release(&sma);
@@ -155,9 +155,9 @@ static void the_extended_set_wraps_at_64_bits(void **state)
 {
     (void)state;
     struct sma sma = a_switch();
-    sma_count(&sma, 1, COUNTER_RCV_DATA, UINT64_MAX);
+    sma_count(&sma, 1, COUNTER_RECEIVE_DATA, UINT64_MAX);
     assert_int_equal(extended(&sma, 1, PORT_COUNTERS_EXT_RECEIVE_DATA), UINT64_MAX);
-    sma_count(&sma, 1, COUNTER_RCV_DATA, 3);
+    sma_count(&sma, 1, COUNTER_RECEIVE_DATA, 3);
     assert_int_equal(extended(&sma, 1, PORT_COUNTERS_EXT_RECEIVE_DATA), 2);
     sma_release(&sma);
 }
@@ -167,7 +167,7 @@ static void all_ports_are_summed_and_cleared_together(void **state)
     (void)state;
     struct sma sma = a_switch();
     for (unsigned port = 0; port <= SWITCH_PORTS; port++)
-        sma_count(&sma, port, COUNTER_RCV_PACKETS, port + 1);
+        sma_count(&sma, port, COUNTER_RECEIVE_PACKETS, port + 1);
     unsigned sum = SWITCH_PORTS * (SWITCH_PORTS + 1) / 2 + SWITCH_PORTS; /* without port 0 */
     assert_int_equal(basic(&sma, ALL_PORTS, PORT_COUNTERS_RECEIVE_PACKETS), sum);
     assert_int_equal(extended(&sma, ALL_PORTS, PORT_COUNTERS_EXT_RECEIVE_PACKETS), sum);
@@ -200,9 +200,9 @@ static void port_select_0_is_port_0_of_a_switch_or_the_input_port_of_an_adapter(
 {
     (void)state;
     struct sma switch_agent = a_switch(), adapter = an_adapter();
-    sma_count(&switch_agent, 0, COUNTER_RCV_PACKETS, 3);
-    sma_count(&adapter, 1, COUNTER_RCV_PACKETS, 4); /* perform() sends to port 1 */
-    sma_count(&adapter, 2, COUNTER_RCV_PACKETS, 5);
+    sma_count(&switch_agent, 0, COUNTER_RECEIVE_PACKETS, 3);
+    sma_count(&adapter, 1, COUNTER_RECEIVE_PACKETS, 4); /* perform() sends to port 1 */
+    sma_count(&adapter, 2, COUNTER_RECEIVE_PACKETS, 5);
     assert_int_equal(basic(&switch_agent, 0, PORT_COUNTERS_RECEIVE_PACKETS), 3);
     assert_int_equal(basic(&adapter, 0, PORT_COUNTERS_RECEIVE_PACKETS), 4);
     sma_release(&switch_agent);

@@ -77,8 +77,8 @@ static void traps_129_to_131_have_the_port(void **state)
         assert_int_equal(wire_get(details, TRAP_LINK_INTEGRITY_LID), LID);
         assert_int_equal(wire_get(details, TRAP_LINK_INTEGRITY_PORT), 17);
         const uint64_t *total = sma.ports[17].counters.total;
-        assert_int_equal(total[COUNTER_LOCAL_INTEGRITY], number == 129);
-        assert_int_equal(total[COUNTER_OVERRUNS], number == 130);
+        assert_int_equal(total[COUNTER_LOCAL_LINK_INTEGRITY_ERRORS], number == 129);
+        assert_int_equal(total[COUNTER_EXCESSIVE_BUFFER_OVERRUN_ERRORS], number == 130);
         sma_release(&sma);
     }
 }

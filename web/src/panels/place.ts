@@ -54,7 +54,7 @@ function renderLink(app: App, root: HTMLElement, link: FabricLink): () => void {
         const direction = (from: number, to: number, at: 0 | 1) =>
             [h("span", {}, fabric.nodes[from].name, " → ", fabric.nodes[to].name), `${link.load[at]} %`, `${link.wait[at]} %`, vlSet(link.vls[at])];
         refill(figures,
-            facts([["State", linkState(fabric, link)], ["Rate", `${link.rate}, ${link.gbps} Gbit/s`], ["Errors, losses", count(link.errors)],
+            facts([["State", linkState(fabric, link)], ["Rate", `${link.rate}, ${link.gbps} Gbit/s`], ["Errors", count(link.errors)],
                 ["Ends", [app.nodeButton(link.a), " and ", app.nodeButton(link.b)]]]),
             table("Directions of the link", ["direction", "load", "waiting", "VLs"],
                 [direction(link.a, link.b, 0), direction(link.b, link.a, 1)]));

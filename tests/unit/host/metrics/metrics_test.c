@@ -82,9 +82,9 @@ static struct port_metrics *make_ports(void)
                                    .peer = i == 0 ? NO_METRIC_PORT : 3 - i,
                                    .number = (uint8_t)(i == 1 ? 2 : 1),
                                    .rate = i ? 12500000000u : 0,
-                                   .known = i ? (UINT64_C(1) << PORT_COUNTER_COUNT) - 1 : 0};
+                                   .known = i ? (UINT64_C(1) << COUNTER_COUNT) - 1 : 0};
         uint64_t *values = port_metrics_add_values(ports, &port);
-        for (unsigned c = 0; c < PORT_COUNTER_COUNT; c++)
+        for (unsigned c = 0; c < COUNTER_COUNT; c++)
             values[c] = i == 1 ? UINT64_MAX - c : c;
         vec_push(&ports->ports, port);
     }

@@ -300,8 +300,8 @@ static void the_port_counters_agree_with_the_delivered_traffic(void **state)
     uint64_t *before = mem_zalloc(topology->ports.count * 2, sizeof *before);
     for (uint32_t port = 0; port < topology->ports.count; port++) {
         const struct sma_counters *counters = fabric_counters(world.world.fabric, port);
-        before[2 * port] = counters->total[COUNTER_XMIT_PACKETS];
-        before[2 * port + 1] = counters->total[COUNTER_RCV_PACKETS];
+        before[2 * port] = counters->total[COUNTER_TRANSMIT_PACKETS];
+        before[2 * port + 1] = counters->total[COUNTER_RECEIVE_PACKETS];
     }
     struct traffic traffic = all_hosts(&world);
     traffic.arrival = ARRIVAL_POISSON;
@@ -313,10 +313,10 @@ static void the_port_counters_agree_with_the_delivered_traffic(void **state)
     uint64_t sent = 0, received = 0, delivered = 0;
     for (uint32_t port = 0; port < topology->ports.count; port++) {
         const struct sma_counters *counters = fabric_counters(world.world.fabric, port);
-        sent += counters->total[COUNTER_XMIT_PACKETS] - before[2 * port];
-        received += counters->total[COUNTER_RCV_PACKETS] - before[2 * port + 1];
+        sent += counters->total[COUNTER_TRANSMIT_PACKETS] - before[2 * port];
+        received += counters->total[COUNTER_RECEIVE_PACKETS] - before[2 * port + 1];
         if (topology->nodes.items[topology->ports.items[port].node].kind != NODE_SWITCH)
-            delivered += counters->total[COUNTER_RCV_PACKETS] - before[2 * port + 1];
+            delivered += counters->total[COUNTER_RECEIVE_PACKETS] - before[2 * port + 1];
     }
     assert_int_equal(totals.travelling + totals.waiting, 0);
     assert_int_equal(sent, totals.hops);

@@ -1,0 +1,48 @@
+/* The counters of a port, made from counters.def.
+ *
+ * A counter can be in several attributes: PortCounters has narrow fields that stop at their largest
+ * value; PortCountersExtended has fields of 64 bits; PortRcvErrorDetails is optional. */
+#ifndef WEFT_WIRE_COUNTERS_H
+#define WEFT_WIRE_COUNTERS_H
+
+#include "wire/codec.h"
+
+#include <stdint.h>
+
+enum port_counter {
+#define COUNTER(symbol, kind, name, metric, meaning, unit, where, bit, extended) COUNTER_##symbol,
+#include "wire/counters.def"
+    COUNTER_COUNT
+};
+
+enum counter_kind {
+    COUNTER_KIND_TRAFFIC,
+    COUNTER_KIND_LINK_ERROR,   /* the link caused it: their sum is the errors of a link */
+    COUNTER_KIND_PACKET_ERROR, /* the packet, its sender or an earlier hop caused it */
+    COUNTER_KIND_DISCARD,
+    COUNTER_KIND_DETAIL, /* a part of an error that another counter has, too */
+};
+
+/* Attributes that have counters. */
+enum counter_set { SET_BASIC, SET_EXTENDED, SET_ERROR_DETAILS, COUNTER_SETS };
+
+enum { NO_COUNTER_FIELD = UINT16_MAX };
+
+struct port_counter_info {
+    const char *name;    /* as in the specification: "PortXmitData" */
+    const char *metric;  /* "transmit_data_bytes": infiniband_hca_port_…_total */
+    const char *meaning; /* "bytes sent" */
+    uint8_t kind;        /* enum counter_kind */
+    uint8_t unit;        /* bytes in one unit of a data counter, else 1 */
+    struct {
+        uint16_t field;     /* enum wire_field, or NO_COUNTER_FIELD */
+        uint8_t select_bit; /* of CounterSelect; from 16 on of CounterSelect2 */
+    } in[COUNTER_SETS];
+};
+extern const struct port_counter_info port_counter_infos[COUNTER_COUNT];
+
+/* The errors of a link, as every page shows them: the counters of kind LINK_ERROR at both ends, by
+ * counter; NULL: those of an end are not known. At most UINT32_MAX. */
+uint32_t port_counters_link_errors(const uint64_t *one, const uint64_t *other);
+
+#endif
