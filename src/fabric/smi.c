@@ -1,7 +1,7 @@
 #include "fabric/smi.h"
 
-static struct smi_step smi_forward(uint8_t *mad, unsigned pointer, enum wire_field path,
-                                   unsigned at)
+WIRE_INLINE struct smi_step smi_forward(uint8_t *mad, unsigned pointer, enum wire_field path,
+                                        unsigned at)
 {
     wire_set(mad, SMP_HOP_POINTER, pointer);
     return (struct smi_step){.action = SMI_FORWARD, .port = (unsigned)wire_get_at(mad, path, at)};

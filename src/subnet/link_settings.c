@@ -17,7 +17,7 @@ void link_settings_init(struct link_settings *settings)
     };
 }
 
-static void set_unless_kept(uint8_t *info, enum wire_field field, uint8_t value)
+WIRE_INLINE void set_unless_kept(uint8_t *info, enum wire_field field, uint8_t value)
 {
     if (value != LINK_KEEP)
         wire_set(info, field, value);

@@ -2,7 +2,8 @@
  *
  * All data stays in wire order. wire_get() and wire_set() take the attribute's data (for header
  * fields: the MAD) and a field; with a constant field the compiler folds them into a load and a
- * shift, so hot code can use them freely. */
+ * shift, so hot code can use them freely. Left to itself it makes one function for all fields
+ * where a caller uses many, hence `always_inline`. */
 #ifndef WEFT_WIRE_CODEC_H
 #define WEFT_WIRE_CODEC_H
 
@@ -73,7 +74,10 @@ struct wire_attribute_spec {
 };
 extern const struct wire_attribute_spec wire_attributes[WIRE_ATTRIBUTE_COUNT];
 
-static inline uint64_t wire_get_bits(const uint8_t *data, unsigned offset, unsigned width)
+/* Also for functions that pass a constant field on. */
+#define WIRE_INLINE static inline __attribute__((always_inline))
+
+WIRE_INLINE uint64_t wire_get_bits(const uint8_t *data, unsigned offset, unsigned width)
 {
     assert(width >= 1 && width <= 64);
     unsigned last = (offset + width - 1) / 8;
@@ -87,13 +91,18 @@ static inline uint64_t wire_get_bits(const uint8_t *data, unsigned offset, unsig
         memcpy(&word, data + offset / 8, sizeof word);
         return be32toh(word);
     }
+    if (offset % 8 == 0 && width == 16) {
+        uint16_t half;
+        memcpy(&half, data + offset / 8, sizeof half);
+        return be16toh(half);
+    }
     for (unsigned i = offset / 8; i <= last; i++)
         value = value << 8 | data[i];
     value >>= 7 - (offset + width - 1) % 8;
     return width == 64 ? value : value & ((UINT64_C(1) << width) - 1);
 }
 
-static inline void wire_set_bits(uint8_t *data, unsigned offset, unsigned width, uint64_t value)
+WIRE_INLINE void wire_set_bits(uint8_t *data, unsigned offset, unsigned width, uint64_t value)
 {
     assert(width >= 1 && width <= 64);
     unsigned first = offset / 8, last = (offset + width - 1) / 8;
@@ -107,6 +116,11 @@ static inline void wire_set_bits(uint8_t *data, unsigned offset, unsigned width,
         memcpy(data + first, &word, sizeof word);
         return;
     }
+    if (offset % 8 == 0 && width == 16) {
+        uint16_t half = htobe16((uint16_t)value);
+        memcpy(data + first, &half, sizeof half);
+        return;
+    }
     unsigned shift = 7 - (offset + width - 1) % 8;
     uint64_t mask = (width == 64 ? ~UINT64_C(0) : (UINT64_C(1) << width) - 1) << shift;
     value = value << shift & mask;
@@ -114,26 +128,26 @@ static inline void wire_set_bits(uint8_t *data, unsigned offset, unsigned width,
         data[i] = (uint8_t)((data[i] & ~mask) | value);
 }
 
-static inline uint64_t wire_get_at(const uint8_t *data, enum wire_field field, unsigned index)
+WIRE_INLINE uint64_t wire_get_at(const uint8_t *data, enum wire_field field, unsigned index)
 {
     const struct wire_field_spec *spec = &wire_fields[field];
     assert(index < spec->count);
     return wire_get_bits(data, spec->offset + index * spec->stride, spec->width);
 }
 
-static inline void wire_set_at(uint8_t *data, enum wire_field field, unsigned index, uint64_t value)
+WIRE_INLINE void wire_set_at(uint8_t *data, enum wire_field field, unsigned index, uint64_t value)
 {
     const struct wire_field_spec *spec = &wire_fields[field];
     assert(index < spec->count);
     wire_set_bits(data, spec->offset + index * spec->stride, spec->width, value);
 }
 
-static inline uint64_t wire_get(const uint8_t *data, enum wire_field field)
+WIRE_INLINE uint64_t wire_get(const uint8_t *data, enum wire_field field)
 {
     return wire_get_at(data, field, 0);
 }
 
-static inline void wire_set(uint8_t *data, enum wire_field field, uint64_t value)
+WIRE_INLINE void wire_set(uint8_t *data, enum wire_field field, uint64_t value)
 {
     wire_set_at(data, field, 0, value);
 }

@@ -29,8 +29,8 @@ static unsigned widest(uint64_t widths)
 }
 
 /* One mask of all speeds, from the fields of its three sets. */
-static uint64_t speeds_of(const uint8_t *info, enum wire_field base, enum wire_field ext,
-                          enum wire_field ext2)
+WIRE_INLINE uint64_t speeds_of(const uint8_t *info, enum wire_field base, enum wire_field ext,
+                               enum wire_field ext2)
 {
     return wire_get(info, base) | wire_get(info, ext) << FIRST_EXT |
            wire_get(info, ext2) << FIRST_EXT2;

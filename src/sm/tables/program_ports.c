@@ -88,7 +88,7 @@ bool program_port_is_refused(const struct sm *sm, uint32_t port)
            sm->port_writer->ports.items[port].refusals >= TRIES;
 }
 
-static uint64_t smaller(const uint8_t *a, const uint8_t *b, enum wire_field field)
+WIRE_INLINE uint64_t smaller(const uint8_t *a, const uint8_t *b, enum wire_field field)
 {
     uint64_t x = wire_get(a, field), y = wire_get(b, field);
     return x < y ? x : y;
