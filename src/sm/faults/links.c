@@ -288,10 +288,12 @@ bool faults_is_slow(const struct sm *sm, uint32_t port, char text[64])
         link_settings_limit_rates(&sm->config.links))
         return false;
     const uint8_t *far = port_at(sm, p->peer)->info;
+    if (link_rate(p->info) >= link_best_rate(p->info, far))
+        return false;
     snprintf(text, 64, "%uX %s; both ends support %uX %s", link_lanes(p->info),
              link_lane_rate_name(link_lane_rate(p->info)), link_best_lanes(p->info, far),
              link_lane_rate_name(link_best_lane_rate(p->info, far)));
-    return link_rate(p->info) < link_best_rate(p->info, far);
+    return true;
 }
 
 /* Logs links that are slow, which often means a bad cable, once. */
