@@ -22,6 +22,10 @@ struct lids {
     struct map remembered; /* port GUID → lid << 3 | lmc */
     uint16_t next;         /* where the search for a free LID continues */
     bool assigned;         /* this run has assigned LIDs */
+    /* The first tables with a known block that contains the LIDs in question, or NULL; found once
+     * for each block of an assignment. */
+    const struct subnet_tables *tables;
+    unsigned tables_block;
 };
 
 static void init_lids(struct sm *sm)
@@ -57,20 +61,29 @@ static bool reported(struct sm *sm, uint32_t port, unsigned lmc, unsigned *lid)
     return *lid && wire_get(info, PORT_INFO_LMC) == lmc;
 }
 
+static void find_tables(struct sm *sm, unsigned block)
+{
+    sm->lids->tables = NULL;
+    sm->lids->tables_block = block;
+    for (uint32_t node = 0; node < sm->subnet.nodes.count && !sm->lids->tables; node++) {
+        const struct subnet_tables *tables = node_at(sm, node)->tables;
+        if (tables && subnet_block_known(tables, block))
+            sm->lids->tables = tables; /* all switches have the same LIDs */
+    }
+}
+
 /* Before the first plan, an entry for a LID in the tables may belong to a port that does not answer
  * at present. */
-static bool is_in_tables(const struct sm *sm, unsigned lid, unsigned span)
+static bool is_in_tables(struct sm *sm, unsigned lid, unsigned span)
 {
-    for (uint32_t node = 0; node < sm->subnet.nodes.count && !plan_current(sm); node++) {
-        const struct subnet_tables *tables = node_at(sm, node)->tables;
-        bool found = false;
-        if (!tables || !subnet_block_known(tables, lid / LFT_BLOCK))
-            continue;
-        for (unsigned i = 0; i < span; i++)
-            found |= tables->actual[lid + i] != PORT_NONE;
-        return found; /* all switches have the same LIDs */
-    }
-    return false;
+    bool found = false;
+    if (plan_current(sm))
+        return false;
+    if (lid / LFT_BLOCK != sm->lids->tables_block)
+        find_tables(sm, lid / LFT_BLOCK);
+    for (unsigned i = 0; i < span && sm->lids->tables; i++)
+        found |= sm->lids->tables->actual[lid + i] != PORT_NONE;
+    return found;
 }
 
 /* The first assignment of a run with reassign_lids. */
@@ -237,6 +250,7 @@ static void release_unconfirmed_lids(struct sm *sm)
 
 void lids_assign_port(struct sm *sm, uint32_t port)
 {
+    sm->lids->tables_block = LFT_BLOCKS;
     for (unsigned pass = 0; pass < KEPT_PASSES; pass++)
         try_candidate(sm, port, passes[pass]);
     try_candidate(sm, port, lowest_free);
@@ -262,6 +276,7 @@ void lids_assign(struct sm *sm, bool after_another)
     else if (is_reassigning(sm))
         kept = 0;
     sm->lids->next = 1;
+    sm->lids->tables_block = LFT_BLOCKS;
     functions_prepare(sm);
     if (after_another)
         release_unconfirmed_lids(sm);
