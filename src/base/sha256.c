@@ -1,5 +1,5 @@
-/* SHA-256 as FIPS 180-4, section 6.2, defines it, and HMAC as RFC 2104 does. weft authenticates
- * only a few messages a second, so the code is not optimized. Names follow the standard. */
+/* SHA-256 as FIPS 180-4, section 6.2, defines it, and HMAC as RFC 2104 does. Names follow
+ * the standard. */
 #include "base/sha256.h"
 
 #include <assert.h>
@@ -39,24 +39,38 @@ static void expand_block(const uint8_t *block, uint32_t schedule[SHA256_BLOCK])
     }
 }
 
+struct turn {
+    uint32_t first, fifth; /* the new values of the variables a and e */
+};
+
+/* One round, without the shift of the variables: the caller passes them in another order. */
+static inline struct turn hash_round(uint32_t a, uint32_t b, uint32_t c, uint32_t d, uint32_t e,
+                                     uint32_t f, uint32_t g, uint32_t sum)
+{
+    uint32_t t1 = sum + (rotate(e, 6) ^ rotate(e, 11) ^ rotate(e, 25)) + (((f ^ g) & e) ^ g);
+    uint32_t t2 = (rotate(a, 2) ^ rotate(a, 13) ^ rotate(a, 22)) + ((a & b) | (c & (a | b)));
+    return (struct turn){t1 + t2, d + t1};
+}
+
 static void hash_block(uint32_t state[8], const uint8_t *block)
 {
-    uint32_t schedule[SHA256_BLOCK], s[8];
+    uint32_t schedule[SHA256_BLOCK];
+    uint32_t a = state[0], b = state[1], c = state[2], d = state[3];
+    uint32_t e = state[4], f = state[5], g = state[6], h = state[7];
     expand_block(block, schedule);
-    memcpy(s, state, sizeof s);
-    for (unsigned i = 0; i < SHA256_BLOCK; i++) {
-        uint32_t a = s[0], e = s[4];
-        uint32_t choice = (e & s[5]) ^ (~e & s[6]);
-        uint32_t majority = (a & s[1]) ^ (a & s[2]) ^ (s[1] & s[2]);
-        uint32_t t1 = s[7] + (rotate(e, 6) ^ rotate(e, 11) ^ rotate(e, 25)) + choice +
-                      round_constants[i] + schedule[i];
-        uint32_t t2 = (rotate(a, 2) ^ rotate(a, 13) ^ rotate(a, 22)) + majority;
-        memmove(s + 1, s, 7 * sizeof *s);
-        s[4] += t1;
-        s[0] = t1 + t2;
+    for (unsigned i = 0; i < SHA256_BLOCK; i += 4) {
+        struct turn t[4];
+        const uint32_t *k = round_constants + i, *w = schedule + i;
+        t[0] = hash_round(a, b, c, d, e, f, g, h + k[0] + w[0]);
+        t[1] = hash_round(t[0].first, a, b, c, t[0].fifth, e, f, g + k[1] + w[1]);
+        t[2] = hash_round(t[1].first, t[0].first, a, b, t[1].fifth, t[0].fifth, e, f + k[2] + w[2]);
+        t[3] = hash_round(t[2].first, t[1].first, t[0].first, a, t[2].fifth, t[1].fifth, t[0].fifth,
+                          e + k[3] + w[3]);
+        d = t[0].first, c = t[1].first, b = t[2].first, a = t[3].first;
+        h = t[0].fifth, g = t[1].fifth, f = t[2].fifth, e = t[3].fifth;
     }
-    for (unsigned i = 0; i < 8; i++)
-        state[i] += s[i];
+    state[0] += a, state[1] += b, state[2] += c, state[3] += d;
+    state[4] += e, state[5] += f, state[6] += g, state[7] += h;
 }
 
 void sha256_init(struct sha256 *hash)
