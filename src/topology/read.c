@@ -24,7 +24,6 @@
 #include <ctype.h>
 #include <errno.h>
 #include <stdarg.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -55,23 +54,35 @@ void scan_blanks(char **at)
 
 bool scan_word(char **at, const char *word)
 {
-    size_t length = strlen(word);
-    if (strncmp(*at, word, length) != 0)
-        return false;
-    *at += length;
+    char *c = *at;
+    for (; *word; c++, word++)
+        if (*c != *word)
+            return false;
+    *at = c;
     return true;
+}
+
+/* 16: not a hexadecimal digit. */
+static unsigned digit_of(char c)
+{
+    unsigned decimal = (unsigned)c - '0', letter = ((unsigned)c | 32) - 'a';
+    return decimal < 10 ? decimal : letter < 6 ? letter + 10 : 16;
 }
 
 bool scan_digits(char **at, int base, uint64_t *value)
 {
-    char *end;
-    if (!(base == 16 ? isxdigit((unsigned char)**at) : isdigit((unsigned char)**at)))
+    char *c = *at;
+    uint64_t number = 0;
+    unsigned digit;
+    if (base == 16 && c[0] == '0' && (c[1] | 32) == 'x' && digit_of(c[2]) < 16)
+        c += 2;
+    if (digit_of(*c) >= (unsigned)base)
         return false;
-    errno = 0;
-    uint64_t number = strtoull(*at, &end, base);
-    if (errno)
-        return false;
-    *at = end;
+    for (; (digit = digit_of(*c)) < (unsigned)base; c++)
+        if (__builtin_mul_overflow(number, (unsigned)base, &number) ||
+            __builtin_add_overflow(number, digit, &number))
+            return false;
+    *at = c;
     *value = number;
     return true;
 }

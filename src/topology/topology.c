@@ -353,7 +353,7 @@ const char *link_speed_name(enum link_speed speed)
 bool link_speed_parse(const char *name, enum link_speed *speed)
 {
     for (unsigned i = 0; i < SPEED_COUNT; i++)
-        if (strcasecmp(speeds[i].name, name) == 0)
+        if ((speeds[i].name[0] | 32) == (name[0] | 32) && strcasecmp(speeds[i].name, name) == 0)
             return *speed = i, true;
     return false;
 }
