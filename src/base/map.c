@@ -54,9 +54,11 @@ uint32_t map_add(struct map *map, uint64_t key, uint32_t value)
 
 void map_set(struct map *map, uint64_t key, uint32_t value)
 {
-    map_add(map, key, value);
-    assert(map_find(map, key)->value != MAP_NONE);
-    map_find(map, key)->value = value;
+    assert(value != MAP_NONE);
+    map_grow(map);
+    struct map_slot *slot = map_find(map, key);
+    map->count += slot->value == MAP_NONE;
+    *slot = (struct map_slot){key, value};
 }
 
 bool map_remove(struct map *map, uint64_t key)

@@ -132,16 +132,16 @@ size_t mem_drop_taken(void *items, size_t *count, size_t taken, size_t bytes)
     return 0;
 }
 
-void *arena_alloc(struct arena *arena, size_t bytes)
+/* Not zeroed. */
+static void *arena_take(struct arena *arena, size_t bytes)
 {
     assert(bytes <= SIZE_MAX - ARENA_BLOCK_BYTES);
     size_t need = (bytes + ARENA_ALIGNMENT - 1) / ARENA_ALIGNMENT * ARENA_ALIGNMENT;
     struct arena_block *block = arena->head;
     if (!block || block->size - block->used < need) {
         size_t size = need > ARENA_BLOCK_BYTES ? need : ARENA_BLOCK_BYTES;
-        block = mem_zalloc(1, sizeof *block + size);
-        block->size = size;
-        block->next = arena->head;
+        block = mem_alloc(sizeof *block + size);
+        *block = (struct arena_block){.size = size, .next = arena->head};
         arena->head = block;
     }
     void *piece = block->data + block->used;
@@ -149,10 +149,16 @@ void *arena_alloc(struct arena *arena, size_t bytes)
     return piece;
 }
 
+void *arena_alloc(struct arena *arena, size_t bytes)
+{
+    return memset(arena_take(arena, bytes), 0, bytes);
+}
+
 char *arena_strndup(struct arena *arena, const char *text, size_t length)
 {
-    char *copy = arena_alloc(arena, length + 1);
+    char *copy = arena_take(arena, length + 1);
     memcpy(copy, text, length);
+    copy[length] = '\0';
     return copy;
 }
 
@@ -166,7 +172,7 @@ char *arena_vprintf(struct arena *arena, const char *format, va_list arguments)
     va_list again;
     va_copy(again, arguments);
     int length = vsnprintf(NULL, 0, format, arguments);
-    char *text = arena_alloc(arena, (size_t)length + 1);
+    char *text = arena_take(arena, (size_t)length + 1);
     vsnprintf(text, (size_t)length + 1, format, again);
     va_end(again);
     return text;

@@ -44,9 +44,11 @@ char *mem_strdup(const char *text);
     (vec_reserve((vec), (vec)->count + 1), (void)((vec)->items[(vec)->count++] = (item)))
 /* The address of the item at an index. Extends the array by zeroed items up to that index. */
 #define vec_at(vec, index)                                                                         \
-    (vec_reserve((vec), (size_t)(index) + 1),                                                      \
-     mem_extend((vec)->items, &(vec)->count, (size_t)(index) + 1, sizeof *(vec)->items),           \
-     (vec)->items + (index))
+    ((size_t)(index) < (vec)->count                                                                \
+         ? (vec)->items + (index)                                                                  \
+         : (vec_reserve((vec), (size_t)(index) + 1),                                               \
+            mem_extend((vec)->items, &(vec)->count, (size_t)(index) + 1, sizeof *(vec)->items),    \
+            (vec)->items + (index)))
 /* Insertion and removal keep the order of the other items. */
 #define vec_insert(vec, index, item)                                                               \
     (vec_reserve((vec), (vec)->count + 1),                                                         \
