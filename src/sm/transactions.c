@@ -224,15 +224,22 @@ static uint32_t next_slot(struct sm *sm)
     return slot;
 }
 
-/* Identifies the present directed route to a target; never 0. FNV-1a. */
-static uint64_t path_hash(const struct sm *sm, uint32_t target)
+/* Identifies a directed route; never 0. FNV-1a. */
+static uint64_t hash_path(const uint8_t *path, int hops)
 {
-    uint8_t path[SMP_MAX_HOPS + 1];
     uint64_t hash = UINT64_C(0xcbf29ce484222325);
-    int hops = target == SUBNET_NONE ? 0 : subnet_route(&sm->subnet, target, path);
     for (int i = 1; i <= hops; i++)
         hash = (hash ^ path[i]) * UINT64_C(0x100000001b3);
     return hash ? hash : 1;
+}
+
+/* The hash of the route to the target of a request that was built; 0: it goes by LID. */
+static uint64_t path_of(const struct request *request, const struct sm_message *message)
+{
+    int hops = (int)wire_get(message->mad, SMP_HOP_COUNT) - (request->through != SUBNET_NONE);
+    return message->lid == LID_PERMISSIVE
+               ? hash_path(wire_bytes_const(message->mad, SMP_INITIAL_PATH), hops)
+               : 0;
 }
 
 /* The configured time-out, or the response time that the agent's PortInfo contains if this is
@@ -335,7 +342,7 @@ bool transactions_next(struct sm *sm, struct sm_message *message)
         }
         message->request_timeout_ns = effort_of(sm, request).timeout_ns;
         request->deadline = sm->now + message->request_timeout_ns;
-        request->path = message->lid == LID_PERMISSIVE ? path_hash(sm, request->target) : 0;
+        request->path = path_of(request, message);
         request->tries++;
         request->outstanding = true;
         vec_push(&t->in_flight, slot);
@@ -435,15 +442,17 @@ void transactions_expire(struct sm *sm)
     }
 }
 
-static bool has_path(const struct sm *sm, const struct request *request)
+/* The hash of the present route to the target; 0: there is none. */
+static uint64_t present_path(const struct sm *sm, const struct request *request)
 {
     uint8_t path[SMP_MAX_HOPS + 1];
     if (request->target == SUBNET_NONE)
-        return true;
+        return hash_path(path, 0);
     if (request->through != SUBNET_NONE &&
         wire_get(port_at(sm, request->through)->info, PORT_INFO_PORT_STATE) == PORT_STATE_DOWN)
-        return false;
-    return subnet_route(&sm->subnet, request->target, path) >= 0;
+        return 0;
+    int hops = subnet_route(&sm->subnet, request->target, path);
+    return hops < 0 ? 0 : hash_path(path, hops);
 }
 
 /* A request that is sent again does not use up a try: it was not late. It gets another ID, since
@@ -455,13 +464,13 @@ void transactions_follow_paths(struct sm *sm)
     for (size_t i = 0; i < t->in_flight.count;) {
         uint32_t slot = t->in_flight.items[i];
         struct request *request = &t->requests.items[slot];
-        bool reachable = has_path(sm, request);
-        if (reachable && request->path == path_hash(sm, request->target)) {
+        uint64_t path = present_path(sm, request);
+        if (path && request->path == path) {
             i++;
             continue;
         }
         remove_in_flight(t, slot);
-        if (reachable) {
+        if (path) {
             request->tries--;
             drop_id(t, request);
             enqueue(t, &t->queues[request->priority], slot);
