@@ -16,7 +16,7 @@ uint8_t rate_of_port(const uint8_t *port_info)
 {
     uint32_t rate = link_rate(port_info);
     uint8_t best = RATE_LOWEST;
-    for (unsigned code = RATE_LOWEST; code < RATE_COUNT; code++)
+    for (unsigned code = RATE_LOWEST; code < RATE_COUNT && megabits[best] != rate; code++)
         if (megabits[code] <= rate && megabits[code] > megabits[best])
             best = (uint8_t)code;
     return best;

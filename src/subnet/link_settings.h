@@ -36,6 +36,11 @@ void link_settings_apply(const struct link_settings *settings, enum link_place p
                          uint8_t *info);
 /* Whether links may run below the widths and speeds that their ports support. */
 bool link_settings_limit_rates(const struct link_settings *settings);
+/* Whether widths or speeds are prescribed at all. */
+static inline bool link_settings_are_forced(const struct link_settings *settings)
+{
+    return settings->speeds || settings->speeds_ext || settings->widths;
+}
 /* Writes widths and speeds into a Set(PortInfo) of the port with this PortInfo, in which 0 means no
  * change. False: nothing differs. `set` may be NULL. */
 bool link_settings_force(const struct link_settings *settings, enum link_place place,

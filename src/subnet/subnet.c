@@ -3,6 +3,7 @@
 #include "base/bitset.h"
 
 #include <assert.h>
+#include <stddef.h>
 #include <string.h>
 
 void subnet_init(struct subnet *subnet)
@@ -74,8 +75,10 @@ uint32_t subnet_add_node(struct subnet *subnet, uint64_t guid, unsigned kind, un
                                                        .via = SUBNET_NONE,
                                                        .number = (uint8_t)number}));
     if (kind == SUBNET_SWITCH) {
-        struct subnet_tables *tables = mem_zalloc(1, sizeof *tables);
+        struct subnet_tables *tables = mem_alloc(sizeof *tables);
+        memset(tables->actual, 0, sizeof tables->actual);
         memset(tables->wanted, 0xFF, sizeof tables->wanted);
+        memset(tables->known, 0, sizeof *tables - offsetof(struct subnet_tables, known));
         subnet->nodes.items[index].tables = tables;
     }
     subnet->generation++;

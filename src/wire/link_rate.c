@@ -7,9 +7,8 @@ static const uint32_t lane_rates[] = {2500, 5000, 10000, 14000, 25000, 50000, 10
 static const char *const names[] = {"SDR", "DDR", "QDR", "FDR", "EDR", "HDR", "NDR", "XDR"};
 enum { SPEEDS = sizeof lane_rates / sizeof *lane_rates, FIRST_EXT = 3, FIRST_EXT2 = 7 };
 
-/* By bit of a width: that of 2X is the highest. */
-static const uint8_t lanes[] = {1, 4, 8, 12, 2};
-enum { WIDTHS = sizeof lanes / sizeof *lanes };
+/* Bits of widths: that of 2X is the highest. */
+enum { BIT_1X = 1, BIT_4X = 2, BIT_8X = 4, BIT_12X = 8, BIT_2X = 16 };
 
 static uint32_t fastest(uint64_t speeds)
 {
@@ -19,13 +18,13 @@ static uint32_t fastest(uint64_t speeds)
     return 0;
 }
 
-static unsigned widest(uint64_t widths)
+static inline unsigned widest(uint64_t widths)
 {
-    unsigned most = 0;
-    for (unsigned i = 0; i < WIDTHS; i++)
-        if ((widths >> i & 1) && lanes[i] > most)
-            most = lanes[i];
-    return most;
+    return widths & BIT_12X  ? 12
+           : widths & BIT_8X ? 8
+           : widths & BIT_4X ? 4
+           : widths & BIT_2X ? 2
+                             : (unsigned)(widths & BIT_1X);
 }
 
 /* One mask of all speeds, from the fields of its three sets. */

@@ -32,13 +32,15 @@ static void explain_link(const struct sm *sm, uint32_t port, struct problems *pr
 /* A link is listed at the lower of its two ports. Names take a search, so they are made last. */
 static void list_link(struct sm *sm, uint32_t port, struct problems *problems)
 {
-    const struct port_faults *faults = faults_at(sm, port);
     const struct subnet_port *p = port_at(sm, port);
+    if (p->last_peer < port)
+        return;
+    const struct port_faults *faults = faults_at(sm, port);
     char text[64];
     bool flaps = history_is_recent(&faults->losses, sm->now) && faults->losses.count > 1;
     bool errors = history_is_recent(&faults->errors, sm->now);
     bool slow = faults_is_slow(sm, port, text);
-    if (p->last_peer < port || (!flaps && !errors && !slow))
+    if (!flaps && !errors && !slow)
         return;
     struct subnet_name place = subnet_link_name(&sm->subnet, port);
     if (flaps)
@@ -65,9 +67,9 @@ static void list_link(struct sm *sm, uint32_t port, struct problems *problems)
 static void list_disabled_port(struct sm *sm, uint32_t port, struct problems *problems)
 {
     const struct subnet_port *p = port_at(sm, port);
-    uint64_t until = faults_at(sm, port)->disabled_until;
     if (!node_at(sm, p->node)->present || !p->number || !faults_is_disabled(p))
         return;
+    uint64_t until = faults_at(sm, port)->disabled_until;
     struct subnet_name place = subnet_link_name(&sm->subnet, port);
     explain_link(sm, port, problems);
     if (until && until != TIME_NEVER)
@@ -112,9 +114,9 @@ static void list_duplicate(struct sm *sm, uint32_t port, const struct absent *ab
 static void list_open_end(struct sm *sm, uint32_t port, const struct absent *absent,
                           struct problems *problems)
 {
-    const struct port_faults *faults = faults_at(sm, port);
     if (!is_open_end(sm, port))
         return;
+    const struct port_faults *faults = faults_at(sm, port);
     bool explained = problems_is_explained(problems, port);
     explain_link(sm, port, problems);
     if (faults->excluded)

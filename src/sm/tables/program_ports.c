@@ -179,7 +179,8 @@ static void send_settings(struct sm *sm, uint32_t port, uint8_t *wanted, unsigne
 {
     const struct subnet_port *p = port_at(sm, port);
     request_states(wanted, state, PHYSICAL_NO_CHANGE);
-    if (p->peer != SUBNET_NONE && !sm->config.policy->ports_once)
+    if (p->peer != SUBNET_NONE && !sm->config.policy->ports_once &&
+        link_settings_are_forced(&sm->config.links))
         link_settings_force(&sm->config.links, place_of_port(sm, port), p->info, wanted);
     if (state == PORT_STATE_NO_CHANGE && !sm->config.policy->ports_once &&
         port_settings(sm, port)->tried == fingerprint(wanted, p->info))
@@ -304,11 +305,13 @@ void program_port(struct sm *sm, uint32_t port)
             return;
         wire_set(wanted, PORT_INFO_NEIGHBOR_MTU, smaller(p->info, peer->info, PORT_INFO_MTU_CAP));
         wire_set(wanted, PORT_INFO_OPERATIONAL_VLS, smaller(p->info, peer->info, PORT_INFO_VL_CAP));
+        enum link_place place = place_of_port(sm, port);
         if (!program_port_is_marked(p->info))
-            link_settings_apply(&sm->config.links, place_of_port(sm, port), wanted);
+            link_settings_apply(&sm->config.links, place, wanted);
         if (program_port_is_marked(wanted) && !program_port_is_marked(p->info))
             wire_set(wanted, PORT_INFO_HOQ_LIFE, UNLIMITED_LIFE);
-        forced = link_settings_force(&sm->config.links, place_of_port(sm, port), p->info, NULL);
+        forced = link_settings_are_forced(&sm->config.links) &&
+                 link_settings_force(&sm->config.links, place, p->info, NULL);
         qos_set_port(sm, port, wanted);
         partitions_enforce(sm, port, wanted);
         state = next_state(sm, port, peer);
@@ -381,16 +384,17 @@ static void port_accepted(struct sm *sm, const struct request *request)
 {
     uint32_t port = request->about.port;
     struct subnet_port *p = port_at(sm, port);
+    struct port_settings *work = port_settings(sm, port);
     uint64_t state = wire_get(request->data, PORT_INFO_PORT_STATE);
     discovery_store_port(sm, port, request->answer);
-    port_settings(sm, port)->written = sm->now;
+    work->written = sm->now;
     if (wire_get(request->data, PORT_INFO_CLIENT_REREGISTER))
         reregister_sent(sm, port);
-    port_settings(sm, port)->tried = fingerprint(request->data, request->answer);
+    work->tried = fingerprint(request->data, request->answer);
     if (state > wire_get(request->answer, PORT_INFO_PORT_STATE) && !sm->config.policy->ports_once)
         port_set_failed(sm, request);
     else
-        port_settings(sm, port)->refusals = 0;
+        work->refusals = 0;
     program_port(sm, port);
     if (p->peer != SUBNET_NONE && node_at(sm, port_at(sm, p->peer)->node)->vswitch)
         functions_program_all(sm, port_at(sm, p->peer)->node);
