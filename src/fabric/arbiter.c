@@ -22,14 +22,24 @@ static void add_entry(struct arbiter_tables *tables, unsigned table, unsigned vl
     tables->lanes[table] |= (uint16_t)(1u << vl);
 }
 
+static uint64_t high_limit_of(const struct sma_port *port)
+{
+    uint64_t limit = wire_get(port->info, PORT_INFO_VL_HIGH_LIMIT);
+    return limit == 255 ? TIME_NEVER : limit * 4096;
+}
+
+bool arbiter_has_limit(const struct arbiter *arbiter, const struct sma_port *port)
+{
+    return arbiter->tables && arbiter->tables->high_limit_bytes == high_limit_of(port);
+}
+
 void arbiter_load(struct data *data, struct arbiter *arbiter, const struct sma_port *port,
                   unsigned entries, unsigned vls)
 {
     assert(entries <= ARBITER_ENTRIES && vls >= 1 && vls <= 15);
     struct arbiter_tables tables;
     memset(&tables, 0, sizeof tables); /* memcmp() compares the padding, too */
-    uint64_t limit = wire_get(port->info, PORT_INFO_VL_HIGH_LIMIT);
-    tables.high_limit_bytes = limit == 255 ? TIME_NEVER : limit * 4096;
+    tables.high_limit_bytes = high_limit_of(port);
     for (unsigned table = 0; table < TABLES; table++)
         for (unsigned i = 0; i < entries; i++) {
             const uint8_t *part = port->vl_arbitration[table * 2 + i / ENTRIES_PER_PART];

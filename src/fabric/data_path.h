@@ -228,6 +228,8 @@ void output_vl_start_lifetime(struct fabric *fabric, uint32_t output); /* of its
 void output_vl_free_sent(struct fabric *fabric, uint32_t port);
 
 /* arbiter.c */
+/* Whether it is loaded with the LimitOfHighPriority of the port. */
+bool arbiter_has_limit(const struct arbiter *arbiter, const struct sma_port *port);
 /* Loads the tables of an agent's port; restarts arbitration only if they have changed. */
 void arbiter_load(struct data *data, struct arbiter *arbiter, const struct sma_port *port,
                   unsigned entries, unsigned vls);

@@ -144,7 +144,8 @@ static void start_lifetime_timers(struct fabric *fabric, uint32_t index)
     }
 }
 
-void data_port_refresh(struct fabric *fabric, uint32_t index)
+/* same_tables: the port's arbitration tables are those of the last time. */
+static void refresh(struct fabric *fabric, uint32_t index, bool same_tables)
 {
     struct port *port = &fabric->ports[index];
     struct node *node = node_of(fabric, index);
@@ -168,8 +169,9 @@ void data_port_refresh(struct fabric *fabric, uint32_t index)
         port->keys_out = wire_get(info, PORT_INFO_PARTITION_ENFORCEMENT_OUTBOUND);
         port->queue_life_ps = decode_lifetime(wire_get(info, PORT_INFO_HOQ_LIFE));
     }
-    arbiter_load(fabric->data, &port->arbiter, agent, node->options.agent.vl_arbitration,
-                 port->vls);
+    if (!same_tables || port->vls != vls_before || !arbiter_has_limit(&port->arbiter, agent))
+        arbiter_load(fabric->data, &port->arbiter, agent, node->options.agent.vl_arbitration,
+                     port->vls);
     port->open = port->up && node->up && port->number != 0 &&
                  wire_get(info, PORT_INFO_PORT_STATE) == PORT_STATE_ACTIVE;
     if (port->queue_life_ps < queue_life_before)
@@ -186,6 +188,11 @@ void data_port_refresh(struct fabric *fabric, uint32_t index)
         observer->port_changed(observer->context, des_now(fabric->network), index, port->open);
 }
 
+void data_port_refresh(struct fabric *fabric, uint32_t index)
+{
+    refresh(fabric, index, false);
+}
+
 void data_port_written(struct fabric *fabric, uint32_t index, unsigned attribute)
 {
     const struct node *node = &fabric->nodes[index];
@@ -194,7 +201,7 @@ void data_port_written(struct fabric *fabric, uint32_t index, unsigned attribute
     case ATTRIBUTE_VL_ARBITRATION_TABLE:
     case ATTRIBUTE_P_KEY_TABLE:
         for (unsigned number = 1; number <= node->sma.port_count; number++)
-            data_port_refresh(fabric, node->first_port + number);
+            refresh(fabric, node->first_port + number, attribute != ATTRIBUTE_VL_ARBITRATION_TABLE);
         /* A virtual switch shares its LID with its physical function. */
         if (node->sma.device && node->sma.port_count >= VSWITCH_PF &&
             fabric->ports[node->first_port + VSWITCH_PF].peer != NONE)
