@@ -193,8 +193,7 @@ static int run_with_options(struct sim_arguments *arguments, struct scenario *sc
 static int run_sim(int argc, char **argv)
 {
     struct text topology = {0};
-    struct sim_arguments arguments = {
-        .play.topology = &topology, .play.interrupt = &caught, .begin = clock_seconds()};
+    struct sim_arguments arguments = {.play.interrupt = &caught, .begin = clock_seconds()};
     struct scenario scenario;
     struct err err = {0};
     if (isatty(STDERR_FILENO)) {
@@ -202,6 +201,8 @@ static int run_sim(int argc, char **argv)
         arguments.play.context = &arguments;
     }
     int status = parse_sim_arguments(&arguments, argc, argv);
+    if (arguments.out)
+        arguments.play.topology = &topology;
     if (status == 0) {
         status = scenario_read(&scenario, arguments.file, &err);
         if (status == 0) {

@@ -12,6 +12,8 @@
 bool complain(struct complaint *complaint, const char *format, ...)
 {
     va_list arguments;
+    if (!complaint)
+        return false;
     va_start(arguments, format);
     vsnprintf(complaint->text, sizeof complaint->text, format, arguments);
     va_end(arguments);
@@ -305,7 +307,8 @@ bool check_holds(const struct check_view *view, enum check_kind kind, struct com
         mem_zalloc(topology->ports.count + 1, sizeof *seen); /* ports of parts that were checked */
     bool *has = mem_zalloc(topology->ports.count + 1, sizeof *has);
     bool holds = true, any = false, waiting = false;
-    complaint->text[0] = 0;
+    if (complaint)
+        complaint->text[0] = 0;
     for (size_t i = 0; holds && i < view->instance_count; i++) {
         uint32_t port = view->instances[i].port;
         if (!manager_at(view, i) || seen[port])

@@ -31,7 +31,8 @@ struct check_view {
 struct complaint {
     char text[256];
 };
-/* Formats what is wrong; returns false, so that a check can return it. */
+/* Formats what is wrong; returns false, so that a check can return it. A complaint may be NULL,
+ * here and below: its text is not wanted. */
 bool complain(struct complaint *complaint, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

@@ -128,9 +128,8 @@ void live_session_advance(struct live_session *session, uint64_t until)
 bool live_session_is_settled(const struct live_session *session)
 {
     const struct setup *setup = live_session_setup(session);
-    struct complaint complaint;
-    return !scenario_run_is_settling(session->current->run) && settled_now(setup, &complaint) &&
-           settled_changes_closed(setup, &complaint);
+    return !scenario_run_is_settling(session->current->run) && settled_now(setup, NULL) &&
+           settled_changes_closed(setup, NULL);
 }
 
 void live_session_settle(struct live_session *session, uint64_t limit)
