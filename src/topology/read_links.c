@@ -43,13 +43,15 @@ static bool scan_port_notes(char **at, uint64_t *guid)
     }
 }
 
-static void copy_word(const char *at, char *word, size_t size)
+/* Returns the length of the word, of which at most size - 1 bytes are copied. */
+static size_t copy_word(const char *at, char *word, size_t size)
 {
-    size_t length = strcspn(at, " \t");
-    if (length >= size)
-        length = size - 1;
-    memcpy(word, at, length);
-    word[length] = '\0';
+    size_t length = 0;
+    for (; at[length] && at[length] != ' ' && at[length] != '\t'; length++)
+        if (length < size - 1)
+            word[length] = at[length];
+    word[length < size ? length : size - 1] = '\0';
+    return length;
 }
 
 /* The value of w=, s= or e=: a mask, or a name such as 4x and EDR. */
@@ -119,14 +121,14 @@ static int take_tail(struct reader *reader, char *at, struct link_end *end)
     struct link_end options = {0};
     bool annotated = false;
     for (scan_blanks(&at); *at; scan_blanks(&at)) {
-        copy_word(at, word, sizeof word);
+        size_t length = copy_word(at, word, sizeof word);
         annotated |= take_annotation(word, end);
         if (strncmp(word, "length=", 7) == 0 || (word[1] == '=' && strchr("wsev", word[0]))) {
             int error = take_option(reader, word, &options);
             if (error)
                 return error;
         }
-        at += strcspn(at, " \t");
+        at += length;
     }
     if (options.length_mm)
         end->length_mm = options.length_mm;
@@ -152,11 +154,10 @@ static int take_peer(struct reader *reader, char *at, struct link_end *end)
     end->peer_port = (uint16_t)number;
     char *comment = strchr(at, '#'), word[64];
     for (scan_blanks(&at); *at && *at != '#'; scan_blanks(&at)) {
-        copy_word(at, word, sizeof word);
+        at += copy_word(at, word, sizeof word);
         int error = take_option(reader, word, end);
         if (error)
             return error;
-        at += strcspn(at, " \t");
     }
     if (!comment)
         return 0;

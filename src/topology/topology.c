@@ -309,7 +309,7 @@ const char *link_width_name(enum link_width width)
 bool link_width_parse(const char *name, enum link_width *width)
 {
     for (size_t i = 0; i < sizeof widths / sizeof widths[0]; i++)
-        if (strcasecmp(widths[i].name, name) == 0)
+        if (widths[i].name[0] == name[0] && strcasecmp(widths[i].name, name) == 0)
             return *width = widths[i].width, true;
     return false;
 }
