@@ -14,9 +14,10 @@ ROWS ?=
 ROUNDS ?= 500
 SEED ?= 1
 JOBS ?= 2
+UPDATE ?=
 
 .DEFAULT_GOAL := build
-.PHONY: build demo live check check-full format tidy bench bench-routing fuzz fuzz-long campaign campaign-machines attack chaos soak install uninstall deb clean help
+.PHONY: build demo live check quick cost check-full format tidy bench bench-routing fuzz fuzz-long campaign campaign-machines attack chaos soak install uninstall deb clean help
 
 build: $(BUILD)/build.ninja ## build build/weft (the default)
 	@tools/refresh-page $(BUILD)
@@ -36,9 +37,16 @@ live: ## serve the live page: a 3-level tree with traffic and two managers; prin
 	@$(MAKE) --no-print-directory build
 	@tools/live
 
-check: ## all tests (release, then ASan + UBSan), layers, format, headers, clang-tidy on what changed
+check: ## all tests (release, ASan + UBSan), costs, layers, format, headers, clang-tidy on what changed
 	@tools/setup build check
 	@tools/check
+
+quick: build ## build, and the tests of what changed, within 90 s: the loop before make check
+	@tools/quick
+
+cost: build ## instructions of fixed jobs, compared with bench/cost.record; UPDATE=--update rewrites it
+	@tools/setup build check
+	@bench/cost $(UPDATE)
 
 check-full: ## the same with what is slow: large fabrics, long campaigns, all experiments, clang-tidy on everything
 	@tools/setup build check fuzz deb package

@@ -1,11 +1,11 @@
 /* sa_speed: PathRecord queries per second that subnet administration answers on one core.
  *
- *     sa_speed [HOSTS [PARTITIONS]]
+ *     sa_speed [HOSTS [PARTITIONS [QUERIES]]]
  *
  * Queries the administration of a fat tree in memory for the paths of random pairs of hosts, with
  * both GIDs and reversible, as librdmacm does. The time includes receiving, queueing and the
- * response, but no packets. Checks status and DLID of every response. With PARTITIONS, every host
- * is a member of one of that many partitions, and of one partition of all hosts. */
+ * response, but no packets. Checks status and DLID of every response. With PARTITIONS (not 0),
+ * every host is a member of one of that many partitions, and of one partition of all hosts. */
 #include "base/rng.h"
 #include "sa_world.h"
 
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum { QUERIES = 1000000, BATCH = 64 };
+enum { BATCH = 64 };
 enum { DGID = 1 << 2, SGID = 1 << 3, REVERSIBLE = 1 << 11 }; /* components */
 
 static double seconds(void)
@@ -78,6 +78,7 @@ static void part(struct sa_world *world, unsigned count)
 int main(int argc, char **argv)
 {
     char size[32];
+    unsigned queries = argc > 3 ? (unsigned)atoi(argv[3]) : 1000000;
     struct sa_world world;
     struct rng rng;
     snprintf(size, sizeof size, "size=%s", argc > 1 ? argv[1] : "11664");
@@ -92,7 +93,7 @@ int main(int argc, char **argv)
     rng_seed(&rng, 1, 0);
     uint64_t hosts = world.network.terminals.count, answers = 0;
     double begin = seconds();
-    for (unsigned i = 0; i < QUERIES; i++) {
+    for (unsigned i = 0; i < queries; i++) {
         ask(&world,
             (struct pair){(uint32_t)rng_below(&rng, hosts), (uint32_t)rng_below(&rng, hosts)});
         if (i % BATCH == BATCH - 1)
