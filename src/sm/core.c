@@ -322,6 +322,13 @@ static bool admit_sm_info(struct sm *sm, const struct sm_message *message)
            admission_take(sm, origin, ADMIT_SM_INFO);
 }
 
+bool sm_write_moves(struct sm *sm, uint64_t now)
+{
+    sm->now = now;
+    write_moves(sm);
+    return moves_count(sm, true) > 0;
+}
+
 bool sm_receive(struct sm *sm, uint64_t now, const struct sm_message *message)
 {
     sm->now = now;
@@ -401,8 +408,6 @@ uint64_t sm_deadline(const struct sm *sm)
 bool sm_next_output(struct sm *sm, uint64_t now, struct sm_output *output)
 {
     sm->now = now;
-    if (moves_take_due(sm))
-        write_moves(sm);
     struct outbox *outbox = sm->outbox;
     mem_free(outbox->last_text);
     outbox->last_text = NULL;

@@ -441,6 +441,6 @@ void reconfigure_advance(struct sm *sm)
 
 void reconfigure_write_moves(struct sm *sm)
 {
-    if (moves_are_pending(sm) && sm_is_quiet(sm))
+    if (moves_count(sm, false) && sm_is_quiet(sm))
         handle(sm, EVENT_MOVES_DUE);
 }

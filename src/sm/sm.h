@@ -289,7 +289,7 @@ void sm_release_functions(struct sm *sm, const struct move *move); /* and reads 
 void sm_remove_machine(struct sm *sm, uint64_t guid); /* whose hypervisor is not present */
 /* After the last step: the LIDs of the move change, and table entries follow, in SM_PHASE "move" of
  * sm_progress(). Returns the number of the change. */
-uint64_t sm_move_addresses(struct sm *sm, uint64_t now, const struct move *move, bool minimal);
+uint64_t sm_move_addresses(struct sm *sm, const struct move *move, bool minimal);
 enum sm_move_state { SM_MOVE_PENDING, SM_MOVE_DONE, SM_MOVE_FAILED };
 struct sm_move_result {
     enum sm_move_state state;      /* failed: there are no routes to the new place */
@@ -298,8 +298,10 @@ struct sm_move_result {
     unsigned waves, drains;
     bool rerouted; /* routes were recomputed */
 };
-bool sm_move_is_over(const struct sm *sm, uint64_t number);
-/* The result of a change that is over; it is forgotten then. */
+/* Plans and writes the entries of new changes: of all of a turn together, since they share blocks.
+ * True if a change is over whose result was not taken. */
+bool sm_write_moves(struct sm *sm, uint64_t now);
+/* The result of a change, which is forgotten if it is over. */
 struct sm_move_result sm_take_move(struct sm *sm, uint64_t number);
 bool sm_is_writing_port(const struct sm *sm, uint32_t port); /* a Set of PortInfo is under way */
 /* A port that refused a request or did not answer is left alone until the next sweep. */
@@ -307,8 +309,6 @@ bool sm_is_avoiding_port(const struct sm *sm, uint32_t port);
 bool sm_uses_partitions(const struct sm *sm);
 /* No change but that of addresses is under way: a virtual machine may start, move or end. */
 bool sm_is_quiet(const struct sm *sm);
-/* The longest time that a packet stays in the fabric if it passes at most `hops` switches. */
-uint64_t sm_drain_time(const struct sm *sm, unsigned hops);
 /* The time of all drains since the manager started. */
 uint64_t sm_drained_ns(const struct sm *sm);
 

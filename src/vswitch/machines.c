@@ -98,15 +98,14 @@ static void fail_request(struct vswitch *vswitch, struct operation *operation, c
     operation_end(operation, VSWITCH_FAILED, "%s%s", name, why);
 }
 
-static void begin_step(struct vswitch *vswitch, struct operation *operation, enum move_step step,
-                       uint64_t now)
+static void begin_step(struct vswitch *vswitch, struct operation *operation, enum move_step step)
 {
     assert(step > MOVE_PLANNED && step <= MOVE_UNDO);
     operation->state = OPERATION_STEPPING;
     operation->step = step;
     if (step == MOVE_DONE) {
         operation->state = OPERATION_MOVING;
-        operation->change = sm_move_addresses(vswitch->sm, now, &operation->move,
+        operation->change = sm_move_addresses(vswitch->sm, &operation->move,
                                               operation->result.request.mode == VSWITCH_MINIMAL);
         return;
     }
@@ -114,24 +113,23 @@ static void begin_step(struct vswitch *vswitch, struct operation *operation, enu
     operation->pending_socket = sm_step_move(vswitch->sm, &operation->move, step);
 }
 
-static void begin_next_step(struct vswitch *vswitch, struct operation *operation, uint64_t now)
+static void begin_next_step(struct vswitch *vswitch, struct operation *operation)
 {
-    begin_step(vswitch, operation, move_next(&operation->move, subnet_of(vswitch), operation->step),
-               now);
+    begin_step(vswitch, operation,
+               move_next(&operation->move, subnet_of(vswitch), operation->step));
 }
 
-static void undo_move(struct vswitch *vswitch, struct operation *operation, const char *why,
-                      uint64_t now)
+static void undo_move(struct vswitch *vswitch, struct operation *operation, const char *why)
 {
     operation->undo_reason = why;
     if (operation->move.target == SUBNET_NONE)
         fail_request(vswitch, operation, "", why);
     else
-        begin_step(vswitch, operation, MOVE_UNDO, now);
+        begin_step(vswitch, operation, MOVE_UNDO);
 }
 
 /* If the source does not answer, its hypervisor has left, and the VM is at the target, if any. */
-static bool end_step(struct vswitch *vswitch, struct operation *operation, uint64_t now)
+static bool end_step(struct vswitch *vswitch, struct operation *operation)
 {
     enum move_step step = operation->step;
     enum function_outcome outcome =
@@ -142,13 +140,13 @@ static bool end_step(struct vswitch *vswitch, struct operation *operation, uint6
     if (step == MOVE_UNDO)
         fail_request(vswitch, operation, "", operation->undo_reason);
     else if (outcome == FUNCTION_DONE || (outcome == FUNCTION_LOST && step == MOVE_DETACH))
-        begin_next_step(vswitch, operation, now);
+        begin_next_step(vswitch, operation);
     else if (outcome == FUNCTION_LOST)
         fail_request(vswitch, operation, "", "the hypervisor does not answer: nothing has changed");
     else if (step == MOVE_KEYS)
-        undo_move(vswitch, operation, "the function rejects the P_Keys", now);
+        undo_move(vswitch, operation, "the function rejects the P_Keys");
     else if (step == MOVE_DETACH)
-        undo_move(vswitch, operation, "the hypervisor rejects the detachment", now);
+        undo_move(vswitch, operation, "the hypervisor rejects the detachment");
     else
         fail_request(vswitch, operation, vswitch_hypervisor_name(vswitch, operation->result.to),
                      " rejects the VM");
@@ -158,9 +156,9 @@ static bool end_step(struct vswitch *vswitch, struct operation *operation, uint6
 static bool end_move(struct vswitch *vswitch, struct operation *operation)
 {
     struct vswitch_result *result = &operation->result;
-    if (!sm_move_is_over(vswitch->sm, operation->change))
-        return false;
     struct sm_move_result moved = sm_take_move(vswitch->sm, operation->change);
+    if (moved.state == SM_MOVE_PENDING)
+        return false;
     result->table_smps = moved.table_smps;
     result->switches = moved.switches;
     result->waves = moved.waves;
@@ -230,8 +228,7 @@ static bool choose_lids(struct vswitch *vswitch, struct move *move)
     return move->lid && move->open;
 }
 
-static void begin_at_target(struct vswitch *vswitch, struct operation *operation, uint32_t source,
-                            uint64_t now)
+static void begin_at_target(struct vswitch *vswitch, struct operation *operation, uint32_t source)
 {
     struct move *move = &operation->move;
     assert(operation->state == OPERATION_WAITING && move->target == SUBNET_NONE);
@@ -259,7 +256,7 @@ static void begin_at_target(struct vswitch *vswitch, struct operation *operation
         if (*name) /* the request may name the VM by its GUID */
             snprintf(operation->name, sizeof operation->name, "%s", name);
     }
-    begin_next_step(vswitch, operation, now);
+    begin_next_step(vswitch, operation);
 }
 
 static void end_in_place(const struct vswitch *vswitch, struct operation *operation,
@@ -271,8 +268,7 @@ static void end_in_place(const struct vswitch *vswitch, struct operation *operat
                   vswitch_hypervisor_name(vswitch, operation->result.to), operation->result.lid);
 }
 
-static void begin_create(struct vswitch *vswitch, struct operation *operation, uint32_t socket,
-                         uint64_t now)
+static void begin_create(struct vswitch *vswitch, struct operation *operation, uint32_t socket)
 {
     const char *owner =
         socket == SUBNET_NONE ? names_owner(vswitch, operation->result.request.guid) : NULL;
@@ -280,7 +276,7 @@ static void begin_create(struct vswitch *vswitch, struct operation *operation, u
         operation_end(operation, VSWITCH_FAILED, "0x%016llx is the GUID of '%s', which is not a VM",
                       (unsigned long long)operation->result.request.guid, owner);
     else if (socket == SUBNET_NONE || !subnet_is_present(subnet_of(vswitch), socket))
-        begin_at_target(vswitch, operation, socket, now); /* it keeps its LID, if it has one */
+        begin_at_target(vswitch, operation, socket); /* it keeps its LID, if it has one */
     else if (!*operation->hypervisor ||
              placement_find(vswitch, operation->hypervisor) == node_of(vswitch, socket))
         end_in_place(vswitch, operation, socket);
@@ -289,8 +285,7 @@ static void begin_create(struct vswitch *vswitch, struct operation *operation, u
                       vswitch_hypervisor_name(vswitch, node_of(vswitch, socket)));
 }
 
-static void begin_destroy(struct vswitch *vswitch, struct operation *operation, uint32_t socket,
-                          uint64_t now)
+static void begin_destroy(struct vswitch *vswitch, struct operation *operation, uint32_t socket)
 {
     if (socket == SUBNET_NONE) {
         operation_end(operation, VSWITCH_DONE, "no such machine");
@@ -306,11 +301,10 @@ static void begin_destroy(struct vswitch *vswitch, struct operation *operation, 
     }
     move->source = socket;
     move->left = subnet_of(vswitch)->functions.dynamic ? 0 : move->lid;
-    begin_next_step(vswitch, operation, now);
+    begin_next_step(vswitch, operation);
 }
 
-static void begin_migrate(struct vswitch *vswitch, struct operation *operation, uint32_t socket,
-                          uint64_t now)
+static void begin_migrate(struct vswitch *vswitch, struct operation *operation, uint32_t socket)
 {
     if (socket == SUBNET_NONE) {
         operation_end(operation, VSWITCH_FAILED, "no such machine");
@@ -322,7 +316,7 @@ static void begin_migrate(struct vswitch *vswitch, struct operation *operation, 
         placement_find(vswitch, operation->hypervisor) == operation->result.from)
         end_in_place(vswitch, operation, socket);
     else
-        begin_at_target(vswitch, operation, socket, now);
+        begin_at_target(vswitch, operation, socket);
 }
 
 static bool begin_request(struct vswitch *vswitch, struct operation *operation, uint64_t now)
@@ -334,9 +328,9 @@ static bool begin_request(struct vswitch *vswitch, struct operation *operation, 
         return false;
     operation->result.began_ns = now;
     switch (operation->result.request.verb) {
-    case VSWITCH_CREATE: begin_create(vswitch, operation, socket, now); break;
-    case VSWITCH_DESTROY: begin_destroy(vswitch, operation, socket, now); break;
-    case VSWITCH_MIGRATE: begin_migrate(vswitch, operation, socket, now); break;
+    case VSWITCH_CREATE: begin_create(vswitch, operation, socket); break;
+    case VSWITCH_DESTROY: begin_destroy(vswitch, operation, socket); break;
+    case VSWITCH_MIGRATE: begin_migrate(vswitch, operation, socket); break;
     }
     return operation->state != OPERATION_WAITING;
 }
@@ -347,7 +341,7 @@ static bool take_turn(struct vswitch *vswitch, struct operation *operation, uint
 {
     switch (operation->state) {
     case OPERATION_WAITING: return begin_request(vswitch, operation, now);
-    case OPERATION_STEPPING: return end_step(vswitch, operation, now);
+    case OPERATION_STEPPING: return end_step(vswitch, operation);
     case OPERATION_MOVING: return end_move(vswitch, operation);
     default: return false;
     }
@@ -369,19 +363,10 @@ void vswitch_advance(struct vswitch *vswitch, uint64_t now)
         progress = false;
         for (size_t i = 0; i < vswitch->operations.count; i++)
             progress |= take_turn(vswitch, vswitch->operations.items[i], now);
+        progress |= sm_write_moves(vswitch->sm, now);
         remove_finished(vswitch, now);
     }
     remove_finished(vswitch, now);
-}
-
-uint64_t vswitch_deadline(const struct vswitch *vswitch)
-{
-    for (size_t i = 0; i < vswitch->operations.count; i++) {
-        const struct operation *operation = vswitch->operations.items[i];
-        if (operation->state == OPERATION_MOVING && sm_move_is_over(vswitch->sm, operation->change))
-            return 0;
-    }
-    return TIME_NEVER;
 }
 
 /* ---- requests ---- */

@@ -1,9 +1,9 @@
 /* Virtual machines (VMs) with their own InfiniBand addresses: placement and migration.
  *
  * A core without clock, socket or thread, on top of the manager's core. Its owner submits requests
- * to create, destroy and migrate VMs, calls vswitch_advance() after each turn of the manager and at
- * the deadline, and reads the results. All state is read from the subnet, so a manager that takes
- * over can recover it.
+ * to create, destroy and migrate VMs, calls vswitch_advance() after each turn of the manager, and
+ * reads the results. All state is read from the subnet, so a manager that takes over can recover
+ * it.
  *
  *   machines.c   requests, one state machine each
  *   placement.c  choice of hypervisor and function
@@ -70,7 +70,6 @@ const struct vswitch_result *vswitch_last_result(const struct vswitch *vswitch);
 unsigned vswitch_pending(const struct vswitch *vswitch);
 
 void vswitch_advance(struct vswitch *vswitch, uint64_t now);
-uint64_t vswitch_deadline(const struct vswitch *vswitch);
 
 struct vswitch_vm {
     uint64_t guid;

@@ -265,8 +265,6 @@ static void check_end(struct daemon *daemon, uint64_t now)
 static void wait_for_input(struct daemon *daemon, uint64_t now)
 {
     uint64_t until = sm_deadline(daemon->sm);
-    if (vswitch_deadline(daemon->machines) < until)
-        until = vswitch_deadline(daemon->machines);
     if (performance_deadline(daemon->perf, daemon->sm) < until)
         until = performance_deadline(daemon->perf, daemon->sm);
     if (daemon_http_deadline(daemon) < until)

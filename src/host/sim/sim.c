@@ -379,8 +379,7 @@ static uint64_t next_deadline(const struct sim *sim, const struct instance *inst
     uint64_t next = instance->jobs.count ? instance->jobs.items[0].done.end : TIME_NEVER;
     if (is_blocked(sim, instance))
         return next;
-    uint64_t manager = sm_deadline(instance->sm), machines = vswitch_deadline(instance->vswitch);
-    uint64_t first = time_ns_to_ps(manager < machines ? manager : machines);
+    uint64_t first = time_ns_to_ps(sm_deadline(instance->sm));
     next = first < next ? first : next;
     if (instance->busy_until > sim_now(sim) && instance->busy_until < next)
         next = instance->busy_until;

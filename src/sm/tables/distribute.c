@@ -115,8 +115,9 @@ static void want_actual(struct sm *sm)
     }
 }
 
-/* Assumes the longest packet lifetime of any switch for each of them. */
-uint64_t sm_drain_time(const struct sm *sm, unsigned hops)
+/* The longest time of a packet that passes at most `hops` switches: each has the longest packet
+ * lifetime of any switch. */
+static uint64_t drain_time(const struct sm *sm, unsigned hops)
 {
     enum { LIFE_LONGEST = 18 }; /* a second; values from 20 on mean unlimited */
     if (sm->config.drain_ns)
@@ -131,6 +132,14 @@ uint64_t sm_drain_time(const struct sm *sm, unsigned hops)
     return (UINT64_C(4096) << (longest < LIFE_LONGEST ? longest : LIFE_LONGEST)) * (hops + 1u);
 }
 
+bool distribute_drain_is_over(struct sm *sm, struct table_writer *writer, unsigned hops)
+{
+    if (!writer->drained)
+        writer->resume_at = sm->now + drain_time(sm, hops);
+    writer->drained = true;
+    return sm->now >= writer->resume_at;
+}
+
 /* Waits for packets that pass at most `hops` switches; 0: the longest path. */
 static void drain(struct sm *sm, uint32_t hops)
 {
@@ -138,7 +147,7 @@ static void drain(struct sm *sm, uint32_t hops)
     assert(!tables->resume_at && reconfigure_is_distributing(sm));
     if (!hops || !sm->config.policy->short_drains)
         hops = plan_current(sm)->longest;
-    uint64_t time = sm_drain_time(sm, hops);
+    uint64_t time = drain_time(sm, hops);
     tables->resume_at = sm->now + time;
     tables->drained = true;
     sm->distribution->drains++;
@@ -403,17 +412,14 @@ static void continue_move(struct sm *sm, struct address_move *move)
     const struct update_plan *plan = &move->plan;
     struct table_writer *writer = &move->writer;
     bool stuck = writer->wave == plan->waves.count, drop = stuck && !writer->dropped;
-    if (writer->resume_at > sm->now)
-        return;
     if (writer->wave == plan->waves.count + (plan->stuck.count > 0)) {
         moves_end(sm, move);
         return;
     }
-    if ((stuck ? !drop : plan->waves.items[writer->wave].drain) && !writer->drained) {
-        writer->resume_at = sm->now + sm_drain_time(sm, plan->stuck_hops);
-        writer->drained = true;
-        move->result.drains++;
-        return;
+    if (stuck ? !drop : plan->waves.items[writer->wave].drain) {
+        move->result.drains += !writer->drained;
+        if (!distribute_drain_is_over(sm, writer, plan->stuck_hops))
+            return;
     }
     struct update_wave wave = {.count = (uint32_t)plan->stuck.count};
     if (!stuck)
@@ -422,6 +428,7 @@ static void continue_move(struct sm *sm, struct address_move *move)
         want_moved(sm, stuck ? &plan->stuck.items[i] : &plan->updates.items[i],
                    drop ? PORT_NONE : plan->ports.items[i]);
     writer->drained = false;
+    writer->resume_at = 0;
     writer->dropped |= drop;
     writer->wave += !drop;
     move->result.waves += !drop;
@@ -459,7 +466,7 @@ enum reconfigure_event distribute_moves(struct sm *sm)
         write_moved(sm);
         again |= sm->distribution->moved.count && !transactions_under_way(sm, GROUP_TABLES);
     } while (again);
-    return moves_are_pending(sm) ? EVENT_NONE : EVENT_MOVES_OVER;
+    return moves_count(sm, false) ? EVENT_NONE : EVENT_MOVES_OVER;
 }
 
 /* ---- progress ---- */

@@ -13,6 +13,10 @@ struct table_writer {
     uint64_t resume_at; /* end of a drain; 0: none is under way */
 };
 
+/* Begins a drain of packets that pass at most `hops` switches, unless it has begun; true if it is
+ * over. */
+bool distribute_drain_is_over(struct sm *sm, struct table_writer *writer, unsigned hops);
+
 enum reconfigure_event distribute_begin(struct sm *sm);
 reconfigure_action distribute_keep_tables, distribute_next_wave, distribute_drained_wave;
 reconfigure_action distribute_stop_sources, distribute_stop_all_sources, distribute_start_sources;

@@ -57,19 +57,12 @@ struct address_move *moves_at(const struct sm *sm, size_t i)
     return i < sm->moves->items.count ? &sm->moves->items.items[i] : NULL;
 }
 
-bool moves_are_pending(const struct sm *sm)
+size_t moves_count(const struct sm *sm, bool over)
 {
+    size_t count = 0;
     for (size_t i = 0; i < sm->moves->items.count; i++)
-        if (!sm->moves->items.items[i].over)
-            return true;
-    return false;
-}
-
-bool moves_take_due(struct sm *sm)
-{
-    bool due = sm->moves->due;
-    sm->moves->due = false;
-    return due;
+        count += sm->moves->items.items[i].over == over;
+    return count;
 }
 
 bool moves_take_reroute(struct sm *sm)
@@ -117,14 +110,13 @@ void sm_remove_machine(struct sm *sm, uint64_t guid)
 
 /* ---- addresses ---- */
 
-uint64_t sm_move_addresses(struct sm *sm, uint64_t now, const struct move *move, bool minimal)
+uint64_t sm_move_addresses(struct sm *sm, const struct move *move, bool minimal)
 {
     struct sm_job *serving = sm_is_quiet(sm) ? plan_serving(sm) : NULL;
     struct address_move moved = {.number = ++sm->moves->count,
                                  .move = *move,
                                  .minimal = minimal && move->source != SUBNET_NONE,
                                  .job = sm_paths(sm).job};
-    sm->now = now;
     move_addresses(move, &sm->subnet, serving ? &serving->network : NULL);
     lids_remember(sm, functions_port(&sm->subnet, move->target));
     lids_remember(sm, functions_port(&sm->subnet, move->source));
@@ -139,34 +131,23 @@ uint64_t sm_move_addresses(struct sm *sm, uint64_t now, const struct move *move,
     if (moved.over)
         moved.result.state = SM_MOVE_DONE;
     vec_push(&sm->moves->items, moved);
-    sm->moves->due = true; /* with others of this turn: they share blocks */
     return moved.number;
-}
-
-bool sm_move_is_over(const struct sm *sm, uint64_t number)
-{
-    for (size_t i = 0; i < sm->moves->items.count; i++)
-        if (sm->moves->items.items[i].number == number)
-            return sm->moves->items.items[i].over;
-    return true;
 }
 
 struct sm_move_result sm_take_move(struct sm *sm, uint64_t number)
 {
-    struct sm_move_result result = {.state = SM_MOVE_FAILED}; /* a mastership has ended */
-    size_t kept = 0;
     for (size_t i = 0; i < sm->moves->items.count; i++) {
         struct address_move *move = &sm->moves->items.items[i];
-        if (move->number != number) {
-            sm->moves->items.items[kept++] = *move;
+        if (move->number != number)
             continue;
+        struct sm_move_result result = move->result;
+        if (move->over) {
+            update_plan_release(&move->plan);
+            vec_remove(&sm->moves->items, i);
         }
-        assert(move->over);
-        result = move->result;
-        update_plan_release(&move->plan);
+        return result;
     }
-    sm->moves->items.count = kept;
-    return result;
+    return (struct sm_move_result){.state = SM_MOVE_FAILED}; /* the mastership has ended */
 }
 
 /* ---- entries ---- */

@@ -18,8 +18,7 @@ struct address_move {
     struct table_writer writer;
 };
 
-bool moves_take_due(struct sm *sm); /* one was added since the last call */
-bool moves_are_pending(const struct sm *sm);
+size_t moves_count(const struct sm *sm, bool over); /* those that are over, or the others */
 /* Number `i` of those that are known; NULL after the last one. */
 struct address_move *moves_at(const struct sm *sm, size_t i);
 /* Plans the moves that are not planned yet. True if one made progress. */

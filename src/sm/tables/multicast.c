@@ -5,21 +5,21 @@
  * wanted blocks of 32 groups for 16 ports (subnet/blocks.h). A block with a group is wanted of all
  * switches, which removes entries of a previous master.
  *
- * During an update no packet may be duplicated or loop. A tree that only grows is written at once:
- * any mixture of old and new entries is a part of the new tree. Any other update takes two steps,
- * for all groups together. The first step removes entries that the new tree does not have: any
- * mixture is a part of the old tree. When it is acknowledged and packets on the old tree have
- * drained, the second step writes the new tree. Later changes wait for the next round.
+ * An update takes one step or two (routing/update/tree_order.h), for all groups together. The
+ * second one begins when the first is acknowledged and packets on the old trees have drained. Later
+ * changes wait for the next round.
  *
  * Arms are stored by node of the subnet, because networks change from plan to plan. */
 #include "routing/multicast/multicast.h"
 #include "base/bitset.h"
 #include "routing/check/verify_multicast.h"
+#include "routing/update/tree_order.h"
 #include "sm/internal.h"
 #include "sm/mastership/mastership_table.h"
 #include "sm/plan.h"
 #include "sm/reconfigure.h"
 #include "sm/tables/blocks.h"
+#include "sm/tables/distribute.h"
 #include "sm/tables/multicast.h"
 #include "sm/tables/program.h"
 #include "sm/tables/qos.h"
@@ -30,15 +30,12 @@
 
 enum { BLOCK_MLIDS = 32, MLID_BLOCKS = (MLID_COUNT + BLOCK_MLIDS - 1) / BLOCK_MLIDS };
 
-struct arms {
-    VEC(struct multicast_arm) items;
-};
 struct group_tree {
-    uint64_t touched;         /* of the group when the tree was made; 0: no group */
-    uint64_t number;          /* of the round in which it was made */
-    struct arms held, wanted; /* that switches may have; that are wanted now */
-    struct arms goal;         /* of the new tree */
-    uint32_t depth;           /* of the tree of `held` */
+    uint64_t touched;              /* of the group when the tree was made; 0: no group */
+    uint64_t number;               /* of the round in which it was made */
+    struct tree_arms held, wanted; /* that switches may have; that are wanted now */
+    struct tree_arms goal;         /* of the new tree */
+    uint32_t depth;                /* of the tree of `held` */
     uint32_t goal_depth;
     uint32_t missed;       /* members without a path */
     uint64_t first_missed; /* port GUID of the first of them */
@@ -66,9 +63,9 @@ struct multicast {
     struct multicast_check *check;
     VEC(struct group_tree) trees; /* by MLID - MLID_FIRST */
     uint64_t used[BITSET_WORDS(MLID_BLOCKS)];
-    bool inherited;      /* see inherit_blocks() */
-    bool moving, drains; /* a tree is moving; one of them gains arms as well */
-    uint64_t drained_at;
+    bool inherited;             /* see inherit_blocks() */
+    bool moving, drains;        /* a tree is moving; one of them gains arms as well */
+    struct table_writer writer; /* of the drain between the steps */
     VEC(struct edit) edits;
     const struct groups *owned_groups;    /* the owner's; NULL: there is no multicast */
     uint16_t top;                         /* see multicast_top() */
@@ -88,11 +85,6 @@ static void drop_bases(struct multicast *m)
     m->check = NULL;
 }
 
-static void init_multicast(struct sm *sm)
-{
-    sm->multicast->drained_at = TIME_NEVER;
-}
-
 static void release_multicast(struct sm *sm)
 {
     struct multicast *m = sm->multicast;
@@ -110,7 +102,7 @@ static void release_multicast(struct sm *sm)
     vec_release(&m->guids);
 }
 
-SM_PART(multicast, init_multicast, release_multicast, NULL);
+SM_PART(multicast, NULL, release_multicast, NULL);
 
 void sm_set_groups(struct sm *sm, const struct groups *groups)
 {
@@ -131,43 +123,17 @@ void multicast_forget(struct sm *sm)
             blocks_want_nothing(blocks, blocks->rows.items[row].port, BLOCK_MULTICAST,
                                 blocks->rows.items[row].part);
     release_multicast(sm);
-    *sm->multicast = (struct multicast){.owned_groups = sm->multicast->owned_groups,
-                                        .top = sm->multicast->top,
-                                        .drained_at = TIME_NEVER};
+    *sm->multicast =
+        (struct multicast){.owned_groups = sm->multicast->owned_groups, .top = sm->multicast->top};
 }
 
 /* ---- sets of arms ---- */
 
-static bool comes_before(const struct multicast_arm *a, const struct multicast_arm *b)
-{
-    return a->at != b->at ? a->at < b->at : a->position < b->position;
-}
-
-static void copy_arms(struct arms *to, const struct arms *from)
+static void copy_arms(struct tree_arms *to, const struct tree_arms *from)
 {
     to->items.count = 0;
     for (size_t i = 0; i < from->items.count; i++)
         vec_push(&to->items, from->items.items[i]);
-}
-
-/* Stores the intersection in `both`; true if `a` is a subset of `b`. */
-static bool intersect(const struct arms *a, const struct arms *b, struct arms *both)
-{
-    size_t j = 0;
-    bool all = true;
-    both->items.count = 0;
-    for (size_t i = 0; i < a->items.count; i++) {
-        struct multicast_arm arm = a->items.items[i];
-        while (j < b->items.count && comes_before(&b->items.items[j], &arm))
-            j++;
-        bool same = j < b->items.count && !comes_before(&arm, &b->items.items[j]);
-        uint16_t mask = same ? arm.mask & b->items.items[j].mask : 0;
-        all = all && mask == arm.mask;
-        arm.mask = mask;
-        if (mask)
-            vec_push(&both->items, arm);
-    }
-    return all;
 }
 
 /* ---- blocks ---- */
@@ -183,15 +149,15 @@ static void add_edit(struct multicast *m, uint32_t mlid_index, const struct mult
 }
 
 /* Queues the edits that turn the wanted arms of a group into these. */
-static void want_arms(struct multicast *m, uint32_t mlid_index, const struct arms *arms)
+static void want_arms(struct multicast *m, uint32_t mlid_index, const struct tree_arms *arms)
 {
     struct group_tree *group_tree = &m->trees.items[mlid_index];
     size_t j = 0;
     for (size_t i = 0; i < group_tree->wanted.items.count; i++) { /* no longer wanted */
         const struct multicast_arm *arm = &group_tree->wanted.items.items[i];
-        while (j < arms->items.count && comes_before(&arms->items.items[j], arm))
+        while (j < arms->items.count && tree_arm_precedes(&arms->items.items[j], arm))
             j++;
-        if (j == arms->items.count || comes_before(arm, &arms->items.items[j]))
+        if (j == arms->items.count || tree_arm_precedes(arm, &arms->items.items[j]))
             add_edit(m, mlid_index, arm, 0);
     }
     for (size_t i = 0; i < arms->items.count; i++)
@@ -373,7 +339,7 @@ static void gather_members(struct sm *sm, const struct group *group)
 static int compare_arms(const void *a, const void *b)
 {
     const struct multicast_arm *x = a, *y = b;
-    return (int)comes_before(y, x) - (int)comes_before(x, y);
+    return (int)tree_arm_precedes(y, x) - (int)tree_arm_precedes(x, y);
 }
 
 /* Makes a new goal. A tree that does not pass the check changes nothing. */
@@ -431,16 +397,16 @@ static void begin_update(struct sm *sm, uint32_t mlid_index)
     struct multicast *m = sm->multicast;
     assert(mlid_index < m->trees.count && !m->trees.items[mlid_index].moving);
     struct group_tree *group_tree = &m->trees.items[mlid_index];
-    struct arms common = {0}, rest = {0};
-    if (intersect(&group_tree->held, &group_tree->goal, &common)) {
-        write_goal(m, mlid_index); /* it only grows */
+    struct tree_arms common = {0};
+    enum tree_order order = tree_order_plan(&group_tree->held, &group_tree->goal, &common);
+    if (order == TREE_AT_ONCE) {
+        write_goal(m, mlid_index);
     } else {
         want_arms(m, mlid_index, &common);
         group_tree->moving = m->moving = true;
-        m->drains |= !intersect(&group_tree->goal, &common, &rest);
+        m->drains |= order == TREE_AFTER_DRAIN;
     }
     vec_release(&common.items);
-    vec_release(&rest.items);
 }
 
 /* ---- the second step ---- */
@@ -457,15 +423,13 @@ static bool updates_are_done(struct sm *sm)
     for (size_t i = 0; i < m->trees.count; i++)
         if (m->trees.items[i].moving && m->trees.items[i].depth > depth)
             depth = m->trees.items[i].depth;
-    if (m->drained_at == TIME_NEVER)
-        m->drained_at = sm->now + (m->drains ? sm_drain_time(sm, 2 * depth + 1) : 0);
-    if (sm->now < m->drained_at)
+    if (m->drains && !distribute_drain_is_over(sm, &m->writer, 2 * depth + 1))
         return false;
     for (uint32_t i = 0; i < m->trees.count; i++)
         if (m->trees.items[i].moving)
             write_goal(m, i);
     m->moving = m->drains = false;
-    m->drained_at = TIME_NEVER;
+    m->writer = (struct table_writer){0};
     apply_edits(sm);
     return true;
 }
@@ -474,24 +438,24 @@ static bool updates_are_done(struct sm *sm)
  */
 static void break_off(struct multicast *m)
 {
-    struct arms common = {0};
+    struct tree_arms common = {0};
     for (size_t i = 0; i < m->trees.count; i++) {
         struct group_tree *group_tree = &m->trees.items[i];
-        if (group_tree->moving &&
-            m->drained_at != TIME_NEVER) { /* the first step is acknowledged */
-            intersect(&group_tree->held, &group_tree->goal, &common);
+        if (group_tree->moving && m->writer.drained) { /* the first step is acknowledged */
+            tree_order_plan(&group_tree->held, &group_tree->goal, &common);
             copy_arms(&group_tree->held, &common);
         }
         group_tree->moving = false;
     }
     vec_release(&common.items);
     m->moving = m->drains = false;
-    m->drained_at = TIME_NEVER;
+    m->writer = (struct table_writer){0};
 }
 
 uint64_t multicast_deadline(const struct sm *sm)
 {
-    return sm->multicast->drained_at;
+    uint64_t drained_at = sm->multicast->writer.resume_at;
+    return drained_at ? drained_at : TIME_NEVER;
 }
 
 bool multicast_is_settled(const struct sm *sm)
