@@ -59,22 +59,6 @@ static void add_switch_links(struct path_index *index, const struct sa_view *vie
     add_end_point(index, index->switch_guids[at], at | NETWORK_SWITCH);
 }
 
-/* The port groups of the QoS policy with this end point; node type and description are read from
- * the subnet. */
-static uint64_t policy_groups_of(const struct sa_view *view, uint64_t guid, unsigned lid)
-{
-    const struct subnet *subnet = view->subnet;
-    uint32_t port = lid < LFT_ENTRIES ? subnet->by_lid[lid] : SUBNET_NONE;
-    struct qos_endpoint endpoint = {.port_guid = guid};
-    if (port != SUBNET_NONE) {
-        const struct subnet_node *node = &subnet->nodes.items[subnet->ports.items[port].node];
-        endpoint.type = node->kind;
-        endpoint.description = node->description;
-        endpoint.self = port == subnet->own_port;
-    }
-    return qos_groups_of(view->qos, &endpoint);
-}
-
 static void find_policy_groups(struct path_index *index, const struct sa_view *view)
 {
     const struct network *network = view->network;
@@ -84,11 +68,11 @@ static void find_policy_groups(struct path_index *index, const struct sa_view *v
     index->groups =
         arena_alloc(&index->arena, (terminals + network->switches.count) * sizeof *index->groups);
     for (size_t i = 0; i < terminals; i++)
-        index->groups[i] = policy_groups_of(view, network->terminals.items[i].guid,
-                                            network->terminals.items[i].lid);
+        index->groups[i] = qos_groups_at(view->qos, view->subnet, network->terminals.items[i].guid,
+                                         network->terminals.items[i].lid);
     for (size_t i = 0; i < network->switches.count; i++)
-        index->groups[terminals + i] =
-            policy_groups_of(view, index->switch_guids[i], network->switches.items[i].lid);
+        index->groups[terminals + i] = qos_groups_at(
+            view->qos, view->subnet, index->switch_guids[i], network->switches.items[i].lid);
 }
 
 void path_index_build(struct path_index *index, const struct sa_view *view)

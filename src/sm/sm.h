@@ -252,6 +252,21 @@ struct sm_paths {
     bool overlaid;       /* they include user routes, which need not follow the ranks */
 };
 struct sm_paths sm_paths(const struct sm *sm);
+
+/* A path as a PathRecord of the default partition has it, and as simulated packets use it: DLID and
+ * VL of the routes in force, SL of the QoS policy. dlid 0: there is none. */
+struct sm_path {
+    uint16_t dlid;
+    uint8_t vl, sl;
+};
+struct sm_path_end {
+    uint32_t point;        /* of the network */
+    uint64_t guid, groups; /* of its port; of the QoS policy (qos_groups_at()) */
+};
+struct sm_path sm_paths_resolve(const struct sm_paths *paths, const struct sm_path_end *from,
+                                const struct sm_path_end *to);
+/* Between two end ports of the subnet. */
+struct sm_path sm_path_between(const struct sm *sm, uint32_t from, uint32_t to);
 enum sm_mode sm_mode(const struct sm *sm);
 bool sm_has_copy(const struct sm *sm); /* standby with a complete copy of the subnet */
 /* The manager waits for the link of its own port; it keeps what it knows. */

@@ -1,6 +1,8 @@
 /* Chooses QoS levels, and computes SL-to-VL maps and arbitration tables (subnet/qos.h). */
 #include "subnet/qos.h"
 
+#include "subnet/subnet.h"
+
 #include <assert.h>
 #include <errno.h>
 #include <fnmatch.h>
@@ -92,6 +94,22 @@ uint64_t qos_groups_of(const struct qos *qos, const struct qos_endpoint *endpoin
         if (is_member(&qos->members.items[i], endpoint))
             groups |= UINT64_C(1) << qos->members.items[i].group;
     return groups;
+}
+
+uint64_t qos_groups_at(const struct qos *qos, const struct subnet *subnet, uint64_t guid,
+                       unsigned lid)
+{
+    uint32_t port = lid < LFT_ENTRIES ? subnet->by_lid[lid] : SUBNET_NONE;
+    struct qos_endpoint endpoint = {.port_guid = guid};
+    if (!qos || !qos->on || !qos->members.count)
+        return 0;
+    if (port != SUBNET_NONE) {
+        const struct subnet_node *node = &subnet->nodes.items[subnet->ports.items[port].node];
+        endpoint.type = node->kind;
+        endpoint.description = node->description;
+        endpoint.self = port == subnet->own_port;
+    }
+    return qos_groups_of(qos, &endpoint);
 }
 
 static bool in_range(const struct qos_range *range, const struct qos_request *request)

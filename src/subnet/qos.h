@@ -150,6 +150,10 @@ struct qos_endpoint {
 };
 /* The groups with this end point, one bit each. The caller should cache them. */
 uint64_t qos_groups_of(const struct qos *qos, const struct qos_endpoint *endpoint);
+/* The groups of an end point of the subnet: node type and description are read from its node. */
+struct subnet;
+uint64_t qos_groups_at(const struct qos *qos, const struct subnet *subnet, uint64_t guid,
+                       unsigned lid);
 
 struct qos_request {
     uint64_t source_groups, destination_groups;

@@ -263,6 +263,17 @@ token_of_a_file() {
     chmod 644 token && second_starts --web "$port" --token-file token && contains 'error +token: users other .* random token' second.log &&
         token=a-token-of-mine && ! act do=reroute && stop "$second"
 }
+# sl_of FROM TO: of the path on the page; record_sl FROM TO: of the PathRecord
+sl_of() { value "path?from=$(value topology "o[\"nodes\"][\"name\"].index(\"$1\")")&to=$(value topology "o[\"nodes\"][\"name\"].index(\"$2\")")" 'o["sl"]'; }
+record_sl() { LD_PRELOAD=$PRELOAD saquery -p --src-to-dst "$1:$2" >record.out 2>&1 && sed -n 's/^[[:space:]]*sl\.*0x//p' record.out | head -1; }
+paths_have_the_sl_of_records() { # a policy gives packets from H1 an SL of their own
+    local port
+    printf '%s\n' 'level default sl 0' 'level best sl 2' 'group good name H1' 'match from good level best' >policy
+    echo "qos_policy $work/policy" >qos.conf
+    port=$(free_port) && second_starts --config qos.conf --web "$port" || return
+    url=http://127.0.0.1:$port
+    [ "$(sl_of H1 H2)" = 2 ] && [ "$(sl_of H2 H1)" = 0 ] && [ "$(record_sl H1 H2)" = 2 ] && [ "$(record_sl H2 H1)" = 0 ] && stop "$second"
+}
 no_page() { second_starts && exits_with 2 "$WEFT" ctl page >page.out 2>&1 && contains 'no page: start it with --web' page.out && stop "$second"; }
 
 # default_of OPTION...: the addresses of the configuration with these options
@@ -280,6 +291,7 @@ claim "a page and metrics at the same address have one listener" one_address
 claim "metrics at an address of their own: nothing else is served there" two_addresses
 claim "an address in use does not stop the manager, which serves its page there later" busy_address
 claim "the token may come from a file that only its owner can read" token_of_a_file
+claim "a path on the page of a manager has the SL of its PathRecord" paths_have_the_sl_of_records
 claim "a manager without a page says so" no_page
 
 # Machines and partitions.

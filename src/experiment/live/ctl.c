@@ -96,7 +96,7 @@ static void put_session(void *context, struct record *record)
 static struct data_path find_path(void *context, uint32_t source, uint32_t target)
 {
     const struct live *live = context;
-    return path_look_up(live_session_setup(&live->session), source, target);
+    return sim_paths_show(live_session_setup(&live->session)->paths, source, target);
 }
 
 static void stop_session(void *context)

@@ -8,20 +8,6 @@ static bool reads_counters(const struct perf *perf, const struct sm *sm)
            (perf_has_begun(perf) || sm_is_settled(sm));
 }
 
-/* The SL of the path from the manager to a LID. */
-static uint8_t level_to(const struct sm *sm, uint16_t lid)
-{
-    struct sm_paths paths = sm_paths(sm);
-    const struct subnet *subnet = sm_subnet(sm);
-    unsigned own = subnet->ports.items[subnet->own_port].lid;
-    const struct network *network = paths.network;
-    if (lid > network->top_lid || own > network->top_lid || network->owner[lid] == NETWORK_NONE ||
-        network->owner[own] == NETWORK_NONE)
-        return 0;
-    struct path path = path_lookup(paths.routes, network, network->owner[own], network->owner[lid]);
-    return qos_service_level(&paths.layout, 0, path.sl);
-}
-
 void performance_run(struct perf *perf, uint64_t now, struct sm *sm, struct device_port *port)
 {
     struct perf_request request;
@@ -41,9 +27,11 @@ void performance_run(struct perf *perf, uint64_t now, struct sm *sm, struct devi
                                      .period_ns = finding.period_ns,
                                      .limit = finding.limit});
     /* A request that cannot be sent times out. */
-    while (perf_next_request(perf, now, sm_subnet(sm), &request)) {
-        if (!request.redirected)
-            request.to.sl = level_to(sm, request.to.lid);
+    const struct subnet *subnet = sm_subnet(sm);
+    while (perf_next_request(perf, now, subnet, &request)) {
+        uint32_t to = subnet->by_lid[request.to.lid];
+        if (!request.redirected && to != SUBNET_NONE)
+            request.to.sl = sm_path_between(sm, subnet->own_port, to).sl;
         device_port_ask(port, &request);
     }
 }

@@ -193,11 +193,6 @@ static uint32_t end_port(const struct subnet *subnet, uint32_t row)
     return SUBNET_NONE;
 }
 
-static uint32_t find_end_point(const struct network *network, uint16_t lid)
-{
-    return network && lid ? network_owner(network, lid) : NETWORK_NONE;
-}
-
 static void write_hop(const struct subnet_view *view, const struct subnet *subnet, uint32_t port,
                       struct json *json)
 {
@@ -244,15 +239,10 @@ void subnet_view_path(const struct subnet_view *view, const struct sm *sm, uint3
     const struct subnet *subnet = sm_subnet(sm);
     uint32_t source = end_port(subnet, view->rows[from]);
     uint32_t target = end_port(subnet, view->rows[to]);
-    struct sm_paths paths = sm_paths(sm);
-    struct path path = {0};
+    struct sm_path path = {0};
     const char *reason = "no path is known for this pair";
-    if (source != SUBNET_NONE && target != SUBNET_NONE && from != to) {
-        uint32_t here = find_end_point(paths.network, subnet->ports.items[source].lid);
-        uint32_t there = find_end_point(paths.network, subnet->ports.items[target].lid);
-        if (here != NETWORK_NONE && there != NETWORK_NONE)
-            path = path_lookup(paths.routes, paths.network, here, there);
-    }
+    if (source != SUBNET_NONE && target != SUBNET_NONE && from != to)
+        path = sm_path_between(sm, source, target);
     struct json json = {.out = out};
     json_begin_object(&json, NULL);
     json_unsigned(&json, "from", from);

@@ -9,9 +9,9 @@
 
 struct view {
     uint64_t generation;
-    bool known;
-    uint32_t *end_points; /* terminals by port of the fabric, or NETWORK_NONE */
-    uint64_t *groups;     /* QoS port groups by port of the fabric; NULL: the policy has none */
+    bool known, noted;    /* translated; `seen` has its ports */
+    uint32_t *end_points; /* points of the network by port of the fabric, or NETWORK_NONE */
+    uint64_t *groups;     /* QoS port groups by terminal; NULL: the policy has none */
     VEC(uint32_t) vms;    /* terminals by virtual machine */
 };
 
@@ -62,28 +62,22 @@ void sim_paths_free(struct sim_paths *paths)
     mem_free(paths);
 }
 
-/* Finds the QoS groups of all ports, as the administration does. */
-static void find_groups(struct sim_paths *paths, struct view *view, const struct sm_paths *from)
+/* Finds the QoS groups of all terminals, as the administration does. */
+static void find_groups(struct view *view, const struct sm_paths *from, const struct subnet *subnet)
 {
-    const struct topology *topology = fabric_topology(paths->fabric);
+    const struct network *network = from->network;
     mem_free(view->groups);
     view->groups = NULL;
     if (!from->qos || !from->qos->on || !from->qos->members.count)
         return;
-    view->groups = mem_zalloc(paths->port_count + 1, sizeof *view->groups);
-    for (uint32_t i = 0; i < paths->port_count; i++) {
-        const struct topology_node *node = &topology->nodes.items[topology->ports.items[i].node];
-        struct qos_endpoint party = {
-            .port_guid = fabric_port_guid(paths->fabric, i, 0),
-            .type = node->kind == NODE_SWITCH ? SUBNET_SWITCH : SUBNET_ADAPTER,
-            .description = node->description ? node->description : node->name,
-        };
-        if (party.port_guid)
-            view->groups[i] = qos_groups_of(from->qos, &party);
-    }
+    view->groups = mem_alloc((network->terminals.count + 1) * sizeof *view->groups);
+    for (uint32_t i = 0; i < network->terminals.count; i++)
+        view->groups[i] = qos_groups_at(from->qos, subnet, network->terminals.items[i].guid,
+                                        network->terminals.items[i].lid);
 }
 
-static void translate(struct sim_paths *paths, struct view *view, const struct sm_paths *from)
+static void translate(struct sim_paths *paths, struct view *view, const struct sm_paths *from,
+                      const struct subnet *subnet)
 {
     struct map by_guid = {0};
     assert(from->network && from->routes);
@@ -102,42 +96,41 @@ static void translate(struct sim_paths *paths, struct view *view, const struct s
         uint32_t vm = map_get(&paths->vms_by_guid, from->network->terminals.items[i].guid);
         if (vm != MAP_NONE)
             view->vms.items[vm] = i;
-        if (port != MAP_NONE) {
+        if (port != MAP_NONE)
             view->end_points[port] = i;
-            paths->seen[port] = true;
-        }
+    }
+    for (uint32_t i = 0; i < from->network->switches.count; i++) {
+        uint32_t port = map_get(&by_guid, from->network->switches.items[i].guid);
+        if (port != MAP_NONE)
+            view->end_points[port] = i | NETWORK_SWITCH;
     }
     map_release(&by_guid);
-    find_groups(paths, view, from);
+    find_groups(view, from, subnet);
     view->generation = from->generation;
     view->known = true;
+    view->noted = false;
 }
 
-/* The DLID and SL of a PathRecord, and the offset that the VL of the path adds to an SL that
- * traffic chooses itself. */
-static struct data_path resolve_qos(const struct sim_paths *paths, const struct view *view,
-                                    const struct sm_paths *from, uint32_t source,
-                                    uint32_t destination, struct path path)
+static struct sm_path_end end_of(const struct view *view, const struct network *network,
+                                 uint32_t point)
 {
-    enum { DEFAULT_P_KEY = 0xFFFF };
-    struct data_path found = {.dlid = path.dlid};
-    bool is_vm = destination >= DATA_VM;
-    uint64_t target = is_vm ? paths->vms.items[destination - DATA_VM].guid
-                            : fabric_port_guid(paths->fabric, destination, 0);
-    struct qos_request question = {
-        .source_groups = view->groups ? view->groups[source] : 0,
-        .destination_groups = view->groups && !is_vm ? view->groups[destination] : 0,
-        .target_guid = from->qos->rules.count ? target : 0,
-        .has_p_key = true,
-        .p_key = DEFAULT_P_KEY,
-    };
-    qos_resolve(from->qos, &from->layout, &question, path.sl, &found.sl);
-    if (from->layout.levels)
-        found.sl_offset = (uint8_t)(path.sl * from->layout.stride);
-    return found;
+    if (point & NETWORK_SWITCH)
+        return (struct sm_path_end){point, network->switches.items[point & ~NETWORK_SWITCH].guid,
+                                    0};
+    return (struct sm_path_end){point, network->terminals.items[point].guid,
+                                view->groups ? view->groups[point] : 0};
 }
 
-struct data_path sim_paths_find(struct sim_paths *paths, uint32_t source, uint32_t destination)
+static void note_ports(struct sim_paths *paths, struct view *view)
+{
+    for (uint32_t i = 0; i < paths->port_count; i++)
+        paths->seen[i] |= view->end_points[i] != NETWORK_NONE;
+    view->noted = true;
+}
+
+/* `shown`: nobody sends a packet; what later packets use does not change. */
+static struct data_path look_up(struct sim_paths *paths, uint32_t source, uint32_t destination,
+                                bool shown)
 {
     bool source_known = false; /* a manager has the source in its network */
     assert(source < paths->port_count);
@@ -153,16 +146,22 @@ struct data_path sim_paths_find(struct sim_paths *paths, uint32_t source, uint32
             continue;
         if (!view->known || view->generation != from.generation ||
             view->vms.count < paths->vms.count)
-            translate(paths, view, &from);
+            translate(paths, view, &from, sm_subnet(sm));
+        if (!shown && !view->noted)
+            note_ports(paths, view);
         uint32_t here = view->end_points[source];
         uint32_t there = destination >= DATA_VM ? view->vms.items[destination - DATA_VM]
                                                 : view->end_points[destination];
         source_known |= here != NETWORK_NONE || !paths->seen[source];
         if (here == NETWORK_NONE || there == NETWORK_NONE)
             continue;
-        struct path path = path_lookup(from.routes, from.network, here, there);
-        struct data_path found = resolve_qos(paths, view, &from, source, destination, path);
-        if (destination >= DATA_VM)
+        struct sm_path_end ends[] = {end_of(view, from.network, here),
+                                     end_of(view, from.network, there)};
+        struct sm_path path = sm_paths_resolve(&from, &ends[0], &ends[1]);
+        struct data_path found = {.dlid = path.dlid, .sl = path.sl};
+        if (from.layout.levels) /* added to an SL that traffic chooses itself */
+            found.sl_offset = (uint8_t)(path.vl * from.layout.stride);
+        if (destination >= DATA_VM && !shown)
             paths->vms.items[destination - DATA_VM].last = found;
         return found;
     }
@@ -173,6 +172,16 @@ struct data_path sim_paths_find(struct sim_paths *paths, uint32_t source, uint32
     /* A source that was disconnected continues with the present LIDs. */
     const uint8_t *info = fabric_port_info(paths->fabric, destination);
     return (struct data_path){.dlid = (uint16_t)wire_get(info, PORT_INFO_LID)};
+}
+
+struct data_path sim_paths_find(struct sim_paths *paths, uint32_t source, uint32_t destination)
+{
+    return look_up(paths, source, destination, false);
+}
+
+struct data_path sim_paths_show(struct sim_paths *paths, uint32_t source, uint32_t destination)
+{
+    return look_up(paths, source, destination, true);
 }
 
 void sim_paths_add_vm(struct sim_paths *paths, uint32_t vm, uint64_t guid)

@@ -20,5 +20,7 @@ void sim_paths_forget_vm(struct sim_paths *paths, uint32_t vm);
 /* The path from the manager whose network has both ports. While there is none, as after the end of
  * the master, senders use the present LIDs of ports. */
 struct data_path sim_paths_find(struct sim_paths *paths, uint32_t source, uint32_t destination);
+/* The same for a reader: it does not change what later packets use. */
+struct data_path sim_paths_show(struct sim_paths *paths, uint32_t source, uint32_t destination);
 
 #endif

@@ -274,6 +274,13 @@ static void weights_give_shares(void **state)
     }
 }
 
+static uint32_t find_node(const struct topology *topology, unsigned host)
+{
+    char name[8];
+    snprintf(name, sizeof name, "H%u", host);
+    return topology_find(topology, name);
+}
+
 /* Traffic without an SL gets that of the policy for its hosts. */
 static void the_policys_groups_apply_to_traffic(void **state)
 {
@@ -292,6 +299,12 @@ static void the_policys_groups_apply_to_traffic(void **state)
     assert_int_equal(world.levels[1], 1 << 2);
     assert_int_equal(world.levels[2], 1 << 0);
     expect_near(share(&world, 2), 0.25);
+    const struct topology *topology = fabric_topology(world.world.fabric);
+    for (unsigned i = 0; i < 3; i++) { /* a page shows what packets use */
+        uint32_t from = topology->nodes.items[find_node(topology, i)].first_port + 1;
+        uint32_t to = topology->nodes.items[find_node(topology, i + 4)].first_port + 1;
+        assert_int_equal(world.levels[i], 1 << sim_paths_show(world.paths, from, to).sl);
+    }
     close_world(&world);
 }
 
