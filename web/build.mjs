@@ -1,4 +1,4 @@
-// Bundles the live page (index.html, weft.js, weft.css) and the plots of HTML reports (report.js, report.css), without
+// Bundles the live page (index.html, weft.js, weft.css) and HTML reports (report.js, report.css), without
 // references to other servers.
 //
 //   node build.mjs FOLDER                   writes the files
@@ -59,7 +59,7 @@ function array(name, bytes) {
     return `static const unsigned char ${name}[] = {\n${lines.join(",\n")}};\n`;
 }
 
-/** The plots of reports, as the text of a <script> and a <style> element of a page that is HTML and well-formed XML. */
+/** The script and style of reports, as the text of a <script> and a <style> element of a page that is HTML and well-formed XML. */
 async function plots() {
     const code = (await readFile(join(folder, "report.js"), "utf8")).replaceAll("]]>", "]] >");
     const style = await readFile(join(folder, "report.css"), "utf8");

@@ -129,6 +129,26 @@ static size_t skip_characters(const char *string, size_t most)
     return at;
 }
 
+void text_put_markup(struct text *text, const char *string)
+{
+    static const char special[] = "&<>\"'";
+    static const char *const references[] = {"&amp;", "&lt;", "&gt;", "&quot;", "&#39;"};
+    for (size_t bytes; *string; string += bytes ? bytes : 1) {
+        unsigned char first = (unsigned char)*string;
+        const char *reference = strchr(special, *string);
+        bytes = text_utf8_length(string);
+        bool forbidden = !bytes || (first < 0x20 && first != '\n' && first != '\t') ||
+                         first == 0x7f || strncmp(string, "\xef\xbf\xbe", 3) == 0 ||
+                         strncmp(string, "\xef\xbf\xbf", 3) == 0;
+        if (forbidden)
+            text_puts(text, "\xef\xbf\xbd");
+        else if (reference)
+            text_puts(text, references[reference - special]);
+        else
+            text_append(text, string, bytes);
+    }
+}
+
 void text_put_shortened(struct text *text, const char *string, size_t most)
 {
     assert(most > 0);

@@ -37,6 +37,9 @@ void text_put_shortened(struct text *text, const char *string, size_t most);
  * words are not split. */
 void text_put_wrapped(struct text *text, unsigned indent, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+/* Text of elements and attributes of HTML, XHTML and SVG. The special characters of XML become
+ * references; invalid UTF-8 and characters that XML forbids become U+FFFD. */
+void text_put_markup(struct text *text, const char *string);
 /* A word for the shell, quoted if necessary. */
 void text_put_shell_word(struct text *text, const char *word);
 void text_clear(struct text *text);

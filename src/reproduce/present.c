@@ -277,7 +277,8 @@ static void write_verdict(struct json *json, const struct verdict *verdict)
     json_end_object(json);
 }
 
-static void write_experiment(struct json *json, const struct experiment *experiment)
+static void write_experiment(struct json *json, const struct experiment *experiment,
+                             const struct papers *papers)
 {
     struct text sentence = {0};
     json_begin_object(json, NULL);
@@ -298,6 +299,8 @@ static void write_experiment(struct json *json, const struct experiment *experim
     for (size_t i = 0; i < experiment->verdicts.count; i++)
         write_verdict(json, &experiment->verdicts.items[i]);
     json_end_array(json);
+    if (papers)
+        experiment_put_page(experiment, papers, json);
     json_end_object(json);
 }
 
@@ -308,31 +311,39 @@ static void write_tally_part(struct json *json, const struct tally_part *part)
     json_unsigned(json, "hold_with_preset_today", part->holds[PRESET_TODAY]);
 }
 
+void reproduction_put_json(const struct reproduction *reproduction, bool page, struct json *json)
+{
+    struct tally tally = reproduction_count(reproduction);
+    json_bool(json, "quick", reproduction->quick);
+    json_unsigned(json, "seed", reproduction->seed);
+    json_unsigned(json, "runs", reproduction->runs);
+    json_unsigned(json, "there", reproduction->there);
+    json_unsigned(json, "failed", reproduction->failed);
+    if (!page) {
+        json_double(json, "wall_s", reproduction->seconds);
+        json_string(json, "page", reproduction->page ? reproduction->page : "");
+    }
+    write_tally_part(json, &tally.all);
+    json_begin_object(json, "kinds");
+    for (unsigned k = 0; k < CLAIM_KINDS; k++) {
+        json_begin_object(json, claim_kind_names[k]);
+        write_tally_part(json, &tally.kinds[k]);
+        json_end_object(json);
+    }
+    json_end_object(json);
+    json_unsigned(json, "unexpected", tally.unexpected);
+    json_begin_array(json, "experiments");
+    for (size_t e = 0; e < reproduction->experiments.count; e++)
+        write_experiment(json, &reproduction->experiments.items[e],
+                         page ? &reproduction->papers : NULL);
+    json_end_array(json);
+}
+
 void reproduction_write_json(const struct reproduction *reproduction, struct text *out)
 {
     struct json json = {.out = out, .pretty = true};
-    struct tally tally = reproduction_count(reproduction);
     json_begin_object(&json, NULL);
-    json_bool(&json, "quick", reproduction->quick);
-    json_unsigned(&json, "seed", reproduction->seed);
-    json_unsigned(&json, "runs", reproduction->runs);
-    json_unsigned(&json, "there", reproduction->there);
-    json_unsigned(&json, "failed", reproduction->failed);
-    json_double(&json, "wall_s", reproduction->seconds);
-    json_string(&json, "page", reproduction->page ? reproduction->page : "");
-    write_tally_part(&json, &tally.all);
-    json_begin_object(&json, "kinds");
-    for (unsigned k = 0; k < CLAIM_KINDS; k++) {
-        json_begin_object(&json, claim_kind_names[k]);
-        write_tally_part(&json, &tally.kinds[k]);
-        json_end_object(&json);
-    }
-    json_end_object(&json);
-    json_unsigned(&json, "unexpected", tally.unexpected);
-    json_begin_array(&json, "experiments");
-    for (size_t e = 0; e < reproduction->experiments.count; e++)
-        write_experiment(&json, &reproduction->experiments.items[e]);
-    json_end_array(&json);
+    reproduction_put_json(reproduction, false, &json);
     json_end_object(&json);
     text_putc(out, '\n');
 }

@@ -104,6 +104,11 @@ void claims_write_list(const struct recipes *recipes, const bool *chosen, bool j
                        struct text *out);
 void reproduction_write_table(const struct reproduction *reproduction, struct text *out);
 void reproduction_write_json(const struct reproduction *reproduction, struct text *out);
+/* Its members; for a page also those of experiment_put_page(). */
+void reproduction_put_json(const struct reproduction *reproduction, bool page, struct json *json);
+/* What a page shows besides: the paper, the description and the plots of an experiment. */
+void experiment_put_page(const struct experiment *experiment, const struct papers *papers,
+                         struct json *json);
 int reproduction_write_page(const struct reproduction *reproduction, const char *path,
                             struct err *err);
 

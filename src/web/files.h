@@ -1,7 +1,8 @@
-/* The bundles of web/, embedded by web/embed: the files of the live page, and the plots of HTML
- * reports.
+/* The bundles of web/, embedded by web/embed: the files of the live page, and the
+ * script and style of HTML reports.
  *
- * Without npm at build time the live page is one file that says so, and reports have no plots. */
+ * Without npm at build time the live page is one file that says so, and reports show their data as
+ * JSON. */
 #ifndef WEFT_WEB_FILES_H
 #define WEFT_WEB_FILES_H
 

@@ -63,7 +63,7 @@ check reachable
 END
 simulated() { "$WEFT" sim death.weft --out death >/dev/null && well_formed death/report.html; }
 claim "weft sim --out writes a well-formed page" simulated
-claim "the page shows packets lost at the failed node" contains 'dead node' death/report.html
+claim "the page shows packets lost at the failed node" contains 'lost.dead-node' death/report.html
 same_page() { cp death/report.html first.html && report death && cmp first.html death/report.html; }
 claim "weft report writes the same page as weft sim" same_page
 

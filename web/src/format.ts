@@ -14,6 +14,14 @@ export function moment(ns: number): string {
     return `${(ns / 1e6).toLocaleString("en-US", { minimumFractionDigits: 3, maximumFractionDigits: 3 })} ms`;
 }
 
+/** A time in picoseconds with all its digits: "60.1 s", "5.25 ms", as src/base/time.h writes it. */
+export function instant(ps: number): string {
+    if (ps === 0) return "0 s";
+    const unit = Math.min(4, Math.max(0, Math.floor(Math.log10(ps) / 3 + 1e-12))), digits = unit === 4 ? 6 : unit ? 3 : 0;
+    const scale = 10 ** digits;
+    return `${Math.floor(ps / 10 ** (3 * unit) * scale + 1e-6) / scale} ${["ps", "ns", "µs", "ms", "s"][unit]}`;
+}
+
 export function rate(bits: number): string {
     if (bits < 1e3) return `${Math.round(bits)} bit/s`;
     if (bits < 1e6) return `${(bits / 1e3).toPrecision(3)} kbit/s`;

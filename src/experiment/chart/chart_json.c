@@ -1,3 +1,4 @@
+/* Charts as JSON, with ranges and thinned points as plots by gnuplot have them. */
 #include "experiment/chart/chart_json.h"
 
 #include <assert.h>
@@ -119,23 +120,22 @@ static void write_moments(struct json *json, const struct chart *chart)
     json_end_array(json);
 }
 
-void chart_json_write(const struct chart *charts, size_t count, struct text *out)
+void chart_json_write(struct json *json, const char *key, const struct chart *charts, size_t count)
 {
     assert(count > 0);
-    struct json json = {.out = out, .pretty = true};
     struct chart_range x = chart_x_range(charts, count);
-    json_begin_object(&json, NULL);
-    json_string(&json, "title", charts[0].title);
-    json_string(&json, "hollow", charts[0].hollow_note);
-    write_axis(&json, "x", &charts[0].x, &x);
-    json_begin_array(&json, "categories");
+    json_begin_object(json, key);
+    json_string(json, "title", charts[0].title);
+    json_string(json, "hollow", charts[0].hollow_note);
+    write_axis(json, "x", &charts[0].x, &x);
+    json_begin_array(json, "categories");
     for (size_t i = 0; i < charts[0].categories.count; i++)
-        json_string(&json, NULL, charts[0].categories.items[i]);
-    json_end_array(&json);
-    write_moments(&json, &charts[0]);
-    json_begin_array(&json, "panels");
+        json_string(json, NULL, charts[0].categories.items[i]);
+    json_end_array(json);
+    write_moments(json, &charts[0]);
+    json_begin_array(json, "panels");
     for (size_t i = 0; i < count; i++)
-        write_panel(&json, &charts[i], &x);
-    json_end_array(&json);
-    json_end_object(&json);
+        write_panel(json, &charts[i], &x);
+    json_end_array(json);
+    json_end_object(json);
 }

@@ -8,8 +8,8 @@
 #include "base/text.h"
 #include "experiment/chart/chart.h"
 
-/* Appends one object. Several charts become panels with the x axis, categories, bands and marks of
- * the first. */
-void chart_json_write(const struct chart *charts, size_t count, struct text *out);
+/* Writes one object. Several charts become panels with the x axis, categories, bands and marks of
+ * the first. `key` is NULL in an array. */
+void chart_json_write(struct json *json, const char *key, const struct chart *charts, size_t count);
 
 #endif

@@ -46,6 +46,10 @@ int report_picture(const struct topology *topology, const struct run_record *rec
 bool report_run_verdict(const struct report_run *report, struct text *out);
 /* Makes the page; the caller writes and releases it. */
 void report_run_page(const struct report_run *report, struct page *page);
+/* The path without its folder; "" for NULL. */
+const char *report_base_name(const char *path);
+/* Members of a page: the command that repeats a run, its seed, version and trace hash. */
+void report_put_origin(const struct result_run *run, struct json *json);
 /* Figures and points of series: name, unit, time in seconds (empty for figures), value. */
 void report_run_csv(const struct report_run *report, struct text *out);
 void report_run_json(const struct report_run *report, struct text *out);

@@ -2,7 +2,6 @@
 #include "experiment/report/report.h"
 
 #include "base/map.h"
-#include "experiment/chart/markup.h"
 #include "experiment/chart/program.h"
 #include "topology/drawing/export.h"
 
@@ -142,7 +141,7 @@ static void put_clean(const struct touched *touched, const char *svg, struct tex
             if (!name)
                 continue;
             text_puts(out, "<title>");
-            markup_put(out, name);
+            text_put_markup(out, name);
             text_puts(out, "</title>");
         } else {
             text_putc(out, *at);

@@ -2,7 +2,7 @@
 #include "experiment/report/report_sweep.h"
 
 #include "experiment/chart/chart_gnuplot.h"
-#include "experiment/chart/markup.h"
+#include "experiment/chart/chart_json.h"
 #include "experiment/report/series_text.h"
 
 #include <errno.h>
@@ -10,8 +10,7 @@
 
 enum {
     TEXT_WIDTH = 80,
-    PAGE_COLUMNS = 12, /* of a page's tables */
-    ROWS_SHOWN = 500,  /* of a page's tables */
+    ROWS_SHOWN = 500, /* of a page's table */
     FAILURES_SHOWN = 50,
     PLOT_PANELS = 6,
 };
@@ -63,11 +62,16 @@ static size_t grid_write(struct grid *grid, size_t least, struct text *out)
         if (column < shown)
             text_printf(out, "%s%*s%s%s", column ? "  " : "", (int)blanks, "", grid->cells.items[i],
                         column + 1 == shown ? "\n" : "");
-        mem_free(grid->cells.items[i]);
     }
-    vec_release(&grid->cells);
     mem_free(widths);
     return shown;
+}
+
+static void grid_release(struct grid *grid)
+{
+    for (size_t i = 0; i < grid->cells.count; i++)
+        mem_free(grid->cells.items[i]);
+    vec_release(&grid->cells);
 }
 
 /* Two rows: names and units. */
@@ -103,24 +107,25 @@ static void text_point(const struct report_sweep *sweep, const struct sweep_poin
         grid_add(grid, sweep_mean_text(sweep, point, sweep->y.items[i], &scales[i], cell));
 }
 
-static struct quantity_scale *scales_of(const struct report_sweep *sweep)
+/* One scale for each figure. */
+static void fill_grid(const struct report_sweep *sweep, size_t most, struct grid *grid)
 {
     struct quantity_scale *scales = mem_zalloc(sweep->y.count, sizeof *scales);
     for (size_t i = 0; i < sweep->y.count; i++)
         scales[i] = sweep_scale(sweep, sweep->y.items[i]);
-    return scales;
+    text_head(sweep, scales, grid);
+    for (size_t p = 0; p < sweep->points.count && p < most; p++)
+        text_point(sweep, &sweep->points.items[p], scales, grid);
+    mem_free(scales);
 }
 
 void report_sweep_text(const struct report_sweep *sweep, struct text *out)
 {
     struct grid grid = {0};
-    struct quantity_scale *scales = scales_of(sweep);
     bool saturated = false;
-    text_head(sweep, scales, &grid);
-    for (size_t p = 0; p < sweep->points.count; p++) {
-        text_point(sweep, &sweep->points.items[p], scales, &grid);
+    fill_grid(sweep, SIZE_MAX, &grid);
+    for (size_t p = 0; p < sweep->points.count; p++)
         saturated |= is_saturated(sweep, &sweep->points.items[p]);
-    }
     size_t least = grid.columns - sweep->y.count + (sweep->y.count > 0);
     size_t columns = grid.columns, shown = grid_write(&grid, least, out);
     if (saturated)
@@ -130,175 +135,100 @@ void report_sweep_text(const struct report_sweep *sweep, struct text *out)
     text_printf(out,
                 "%zu points, %zu runs finished, %zu failed, %zu with checks that do not hold\n",
                 sweep->points.count, sweep->finished.count, sweep->failed, sweep->broken);
-    mem_free(scales);
+    grid_release(&grid);
 }
 
 /* ---- the page ---- */
 
-static void put_top(const struct report_sweep *sweep, struct page *page)
+static void put_failures(const struct report_sweep *sweep, size_t most, struct json *json)
 {
-    struct text lead = {0}, verdict = {0};
-    size_t runs = sweep->runs->items.count;
-    const char *name = runs ? sweep->runs->items.items[0].name : "";
-    const char *slash = name ? strrchr(name, '/') : NULL;
-    text_printf(&lead, "%zu points, %zu runs, up to %zu repetitions", sweep->points.count, runs,
-                most_repetitions(sweep));
-    page_begin(page, slash ? slash + 1 : name && name[0] ? name : "sweep", lead.data);
-    if (sweep->failed)
-        text_printf(&verdict, "%zu of %zu runs failed", sweep->failed, runs);
-    else
-        text_printf(&verdict, "All %zu runs finished", runs);
-    if (sweep->broken)
-        text_printf(&verdict, "; checks do not hold in %zu.", sweep->broken);
-    else
-        text_puts(&verdict, "; no check failed.");
-    page_verdict(page, sweep->failed || sweep->broken ? PAGE_BAD : PAGE_GOOD, verdict.data);
-    text_release(&lead);
-    text_release(&verdict);
-}
-
-static void put_fixed(const struct report_sweep *sweep, struct page *page)
-{
-    struct text fixed = {0};
-    for (size_t i = 0; i < sweep->parameters.count && sweep->runs->items.count; i++)
-        if (!varies(sweep, i))
-            text_printf(
-                &fixed, "%s%s=%s", fixed.length ? ", " : "", sweep->parameters.items[i].name,
-                sweep_value_of(&sweep->runs->items.items[0], sweep->parameters.items[i].name));
-    if (fixed.length)
-        page_note(page, "The same in all runs: %s.", fixed.data);
-    text_release(&fixed);
-}
-
-static void put_curves(const struct report_sweep *sweep, struct page *page)
-{
-    if (sweep->points.count < 2 || !sweep->y.count)
-        return;
-    page_section(page, "Curves");
-    for (size_t i = 0; i < sweep->y.count; i++) {
-        struct chart chart;
-        sweep_chart(sweep, sweep->y.items[i], &chart);
-        page_chart(page, &chart, 1, "");
-        chart_release(&chart);
-    }
-    if (most_repetitions(sweep) > 1)
-        page_note(page, "Means over repetitions; bars are 95 %% confidence intervals.");
-    for (size_t i = 0; i < sweep->pooled.count; i++)
-        page_note(page, "The means are also over %s.",
-                  sweep->parameters.items[sweep->pooled.items[i]].name);
-}
-
-/* Headings: the parameters that vary, the number of runs, the figures with their units. */
-struct columns {
-    const char *headings[PAGE_COLUMNS];
-    size_t count, parameters;
-    struct arena arena;
-};
-
-static void add_column(struct columns *columns, bool number, const char *name, const char *unit)
-{
-    if (columns->count < PAGE_COLUMNS)
-        columns->headings[columns->count++] = arena_printf(
-            &columns->arena, unit[0] ? "%s%s (%s)" : "%s%s%s", number ? ">" : "", name, unit);
-}
-
-static void find_columns(const struct report_sweep *sweep, const struct quantity_scale *scales,
-                         struct columns *columns)
-{
-    for (size_t i = 0; i < sweep->parameters.count && columns->count + 2 < PAGE_COLUMNS; i++)
-        if (varies(sweep, i))
-            add_column(columns, sweep->parameters.items[i].numbers, sweep->parameters.items[i].name,
-                       "");
-    columns->parameters = columns->count;
-    add_column(columns, true, "runs", "");
-    for (size_t i = 0; i < sweep->y.count; i++)
-        add_column(columns, true, sweep->figures.items[sweep->y.items[i]].name, scales[i].name);
-}
-
-static void put_row(const struct report_sweep *sweep, const struct sweep_point *point,
-                    const struct columns *columns, const struct quantity_scale *scales,
-                    struct page *page)
-{
-    char cell[QUANTITY_BYTES];
-    size_t left = columns->parameters;
-    for (size_t i = 0; i < sweep->parameters.count && left; i++) {
-        if (!varies(sweep, i))
-            continue;
-        page_cell(page, "%s", sweep_value_of(point->run, sweep->parameters.items[i].name));
-        left--;
-    }
-    page_cell(page, "%s%zu", is_saturated(sweep, point) ? "saturated, " : "", point->count);
-    for (size_t i = 0; i + columns->parameters + 1 < columns->count; i++)
-        page_cell(page, "%s", sweep_mean_text(sweep, point, sweep->y.items[i], &scales[i], cell));
-}
-
-static void put_points(const struct report_sweep *sweep, struct page *page)
-{
-    struct columns columns = {0};
-    struct quantity_scale *scales = scales_of(sweep);
-    if (sweep->points.count) {
-        find_columns(sweep, scales, &columns);
-        page_section(page, "Points");
-        page_begin_table(page, columns.headings, columns.count);
-        for (size_t p = 0; p < sweep->points.count && p < ROWS_SHOWN; p++)
-            put_row(sweep, &sweep->points.items[p], &columns, scales, page);
-        page_end_table(page);
-    }
-    if (most_repetitions(sweep) > 1)
-        page_note(page, "Mean ± half width of the 95 %% confidence interval.");
-    if (sweep->points.count > ROWS_SHOWN)
-        page_note(page, "%zu more points are in the store.", sweep->points.count - ROWS_SHOWN);
-    arena_release(&columns.arena);
-    mem_free(scales);
-}
-
-static void put_failures(const struct report_sweep *sweep, struct page *page)
-{
-    static const char *const headings[] = {"point", ">repetition", "what",
-                                           "command that repeats it"};
-    size_t shown = 0;
-    if (!sweep->failed && !sweep->broken)
-        return;
-    page_section(page, "Runs that failed");
-    page_begin_table(page, headings, 4);
-    for (size_t i = 0; i < sweep->runs->items.count && shown < FAILURES_SHOWN; i++) {
+    json_begin_array(json, "failures");
+    for (size_t i = 0; i < sweep->runs->items.count && most > 0; i++) {
         const struct result_run *run = &sweep->runs->items.items[i];
         if (!run->failed && !run->checks_failed)
             continue;
-        page_cell(page, "%s", run->point);
-        page_cell(page, "%u", run->repetition);
-        if (run->failed)
-            page_cell(page, "%s", run->error);
-        else
-            page_cell(page, "%u of %u checks", run->checks_failed, run->checks);
-        page_cell(page, "%s", run->replay);
-        shown++;
+        json_begin_object(json, NULL);
+        json_string(json, "point", run->point);
+        json_unsigned(json, "repetition", run->repetition);
+        json_string(json, "error", run->error);
+        json_unsigned(json, "checks_failed", run->checks_failed);
+        json_string(json, "replay", run->replay);
+        json_end_object(json);
+        most--;
     }
-    page_end_table(page);
-    if (sweep->failed + sweep->broken > shown)
-        page_note(page, "%zu more are in the store.", sweep->failed + sweep->broken - shown);
+    json_end_array(json);
 }
 
-static void put_reproduction(const struct report_sweep *sweep, struct page *page)
+static void put_top(const struct report_sweep *sweep, struct page *page)
 {
-    if (!sweep->runs->items.count)
-        return;
-    const struct result_run *run = &sweep->runs->items.items[0];
-    page_section(page, "How to run it again");
-    page_paragraph(page, "The first point:");
-    page_code(page, run->replay ? run->replay : "");
-    page_paragraph(page, "Seed %llu, trace hash %016llx, weft %s.", (unsigned long long)run->seed,
-                   (unsigned long long)run->hash, run->version ? run->version : "");
+    struct text lead = {0};
+    size_t runs = sweep->runs->items.count;
+    const char *name = runs ? report_base_name(sweep->runs->items.items[0].name) : "";
+    text_printf(&lead, "%zu points, %zu runs, up to %zu repetitions", sweep->points.count, runs,
+                most_repetitions(sweep));
+    page_begin(page, "sweep", name[0] ? name : "sweep", lead.data);
+    text_release(&lead);
+    page->bad = sweep->failed || sweep->broken;
+    page->good = !page->bad;
+    if (sweep->failed)
+        text_printf(&page->verdict, "%zu of %zu runs failed", sweep->failed, runs);
+    else
+        text_printf(&page->verdict, "All %zu runs finished", runs);
+    if (sweep->broken)
+        text_printf(&page->verdict, "; checks do not hold in %zu.", sweep->broken);
+    else
+        text_puts(&page->verdict, "; no check failed.");
+}
+
+/* Parameters with one value, and those that the curves average over. */
+static void put_parameters(const struct report_sweep *sweep, struct json *json)
+{
+    json_begin_object(json, "fixed");
+    for (size_t i = 0; i < sweep->parameters.count && sweep->runs->items.count; i++)
+        if (!varies(sweep, i))
+            json_string(
+                json, sweep->parameters.items[i].name,
+                sweep_value_of(&sweep->runs->items.items[0], sweep->parameters.items[i].name));
+    json_end_object(json);
+    json_begin_array(json, "pooled");
+    for (size_t i = 0; i < sweep->pooled.count; i++)
+        json_string(json, NULL, sweep->parameters.items[sweep->pooled.items[i]].name);
+    json_end_array(json);
+    json_unsigned(json, "repetitions", most_repetitions(sweep));
+}
+
+/* The cells of the terminal's table: names, units, then a row for each point. */
+static void put_table(const struct report_sweep *sweep, struct json *json)
+{
+    struct grid grid = {0};
+    fill_grid(sweep, ROWS_SHOWN, &grid);
+    json_unsigned(json, "points", sweep->points.count);
+    json_unsigned(json, "columns", grid.columns);
+    json_begin_array(json, "cells");
+    for (size_t i = 0; i < grid.cells.count; i++)
+        json_string(json, NULL, grid.cells.items[i]);
+    json_end_array(json);
+    grid_release(&grid);
 }
 
 void report_sweep_page(const struct report_sweep *sweep, struct page *page)
 {
+    struct json *json = &page->json;
     put_top(sweep, page);
-    put_fixed(sweep, page);
-    put_curves(sweep, page);
-    put_points(sweep, page);
-    put_failures(sweep, page);
-    put_reproduction(sweep, page);
+    put_parameters(sweep, json);
+    json_begin_array(json, "charts");
+    for (size_t i = 0; i < sweep->y.count && sweep->points.count > 1; i++) {
+        struct chart chart;
+        sweep_chart(sweep, sweep->y.items[i], &chart);
+        chart_json_write(json, NULL, &chart, 1);
+        chart_release(&chart);
+    }
+    json_end_array(json);
+    put_table(sweep, json);
+    put_failures(sweep, FAILURES_SHOWN, json);
+    json_unsigned(json, "failures_in_all", sweep->failed + sweep->broken);
+    if (sweep->runs->items.count)
+        report_put_origin(&sweep->runs->items.items[0], json);
 }
 
 /* ---- plots ---- */
@@ -381,19 +311,6 @@ void report_sweep_json(const struct report_sweep *sweep, struct text *out)
     for (size_t i = 0; i < sweep->points.count; i++)
         json_point(sweep, &sweep->points.items[i], &json);
     json_end_array(&json);
-    json_begin_array(&json, "failures");
-    for (size_t i = 0; i < sweep->runs->items.count; i++) {
-        const struct result_run *run = &sweep->runs->items.items[i];
-        if (!run->failed && !run->checks_failed)
-            continue;
-        json_begin_object(&json, NULL);
-        json_string(&json, "point", run->point);
-        json_unsigned(&json, "repetition", run->repetition);
-        json_string(&json, "error", run->error);
-        json_unsigned(&json, "checks_failed", run->checks_failed);
-        json_string(&json, "replay", run->replay);
-        json_end_object(&json);
-    }
-    json_end_array(&json);
+    put_failures(sweep, SIZE_MAX, &json);
     json_end_object(&json);
 }

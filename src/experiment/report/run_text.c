@@ -333,11 +333,13 @@ void run_record_write_summary(const struct run_record *record, struct text *out)
 
 /* ---- for programs ---- */
 
-static void write_json_events(const struct run_record *record, struct json *json)
+void run_record_json_events(const struct run_record *record, size_t most, struct json *json)
 {
     json_begin_array(json, "timeline");
     for (size_t i = 0; i < record->events.count; i++) {
         const struct run_record_event *event = &record->events.items[i];
+        if (i >= most && event->kind != RUN_RECORD_ACTION && event->kind != RUN_RECORD_ALARM)
+            continue;
         json_begin_object(json, NULL);
         json_unsigned(json, "time_ps", event->time);
         json_string(json, "kind", run_record_kind_names[event->kind]);
@@ -348,10 +350,10 @@ static void write_json_events(const struct run_record *record, struct json *json
     json_end_array(json);
 }
 
-static void write_json_changes(const struct run_record *record, struct json *json)
+void run_record_json_changes(const struct run_record *record, size_t most, struct json *json)
 {
     json_begin_array(json, "changes");
-    for (size_t i = 0; i < record->changes.count; i++) {
+    for (size_t i = 0; i < record->changes.count && i < most; i++) {
         const struct run_record_change *change = &record->changes.items[i];
         json_begin_object(json, NULL);
         json_string(json, "manager", change->who);
@@ -374,7 +376,7 @@ static void write_json_changes(const struct run_record *record, struct json *jso
     json_end_array(json);
 }
 
-static void write_json_checks(const struct run_record *record, struct json *json)
+void run_record_json_checks(const struct run_record *record, struct json *json)
 {
     json_begin_array(json, "checks");
     for (size_t i = 0; i < record->checks.count; i++) {
@@ -409,13 +411,13 @@ void run_record_write_json(const struct run_record *record, struct text *out)
     json_bool(&json, "good", judge(record, &sentence));
     json_string(&json, "summary", sentence.data);
     text_release(&sentence);
-    write_json_changes(record, &json);
-    write_json_checks(record, &json);
+    run_record_json_changes(record, SIZE_MAX, &json);
+    run_record_json_checks(record, &json);
     json_unsigned(&json, "failed", run_record_failures(record));
     json_stringf(&json, "trace_hash", "%016llx", (unsigned long long)record->hash);
     figures_write_json(&record->results, &json);
     series_write_json(&record->results, &json);
-    write_json_events(record, &json);
+    run_record_json_events(record, SIZE_MAX, &json);
     json_end_object(&json);
     text_putc(out, '\n');
 }

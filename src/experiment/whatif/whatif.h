@@ -184,6 +184,7 @@ double whatif_scale(const struct whatif_traffic *traffic, uint64_t packets);
 void whatif_put_verdict(const struct whatif_answer *answer, struct text *out);
 void whatif_write_text(const struct whatif_answer *answer, struct text *out);
 void whatif_write_json(const struct whatif_answer *answer, struct text *out);
+void whatif_put_json(const struct whatif_answer *answer, struct json *json); /* its members */
 void whatif_make_page(const struct whatif_answer *answer, const char *command, struct page *page);
 
 /* A port of a link for people: "L3 port 20 -> S1". */

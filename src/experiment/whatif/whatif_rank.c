@@ -74,32 +74,38 @@ void whatif_write_ranking(const struct whatif_question *question, const struct w
         text_printf(out, "%zu more; --top %zu prints all\n", count - shown, count);
 }
 
-void whatif_write_ranking_json(const struct whatif_question *question,
-                               const struct whatif_case *cases, size_t count, struct text *out)
+static void put_cases(const struct whatif_question *question, const struct whatif_case *cases,
+                      size_t count, const char *key, struct json *json)
 {
-    struct json json = {.out = out, .pretty = true};
-    json_begin_array(&json, NULL);
+    json_begin_array(json, key);
     for (size_t i = 0; i < count; i++) {
         const struct whatif_case *one = &cases[i];
         struct text name = {0};
         whatif_put_failure(question->topology, &one->failure, &name);
-        json_begin_object(&json, NULL);
-        json_string(&json, "failure", name.data);
-        json_unsigned(&json, "cut_off_adapters", one->adapters);
-        json_unsigned(&json, "cut_off_switches", one->switches);
-        json_double(&json, "affected", one->reaction.before.affected);
-        json_bool(&json, "recovered", recovers(one));
-        json_unsigned(&json, "recovery_ps", one->reaction.recovery_ps);
-        json_double(&json, "lost_bytes", one->lost_bytes);
-        json_double(&json, "load_most_before", one->reaction.before.most);
-        json_double(&json, "load_most_after", one->reaction.after.most);
-        json_unsigned(&json, "overloaded", one->reaction.after.overloaded);
+        json_begin_object(json, NULL);
+        json_string(json, "failure", name.data);
+        json_unsigned(json, "cut_off_adapters", one->adapters);
+        json_unsigned(json, "cut_off_switches", one->switches);
+        json_double(json, "affected", one->reaction.before.affected);
+        json_bool(json, "recovered", recovers(one));
+        json_unsigned(json, "recovery_ps", one->reaction.recovery_ps);
+        json_double(json, "lost_bytes", one->lost_bytes);
+        json_double(json, "load_most_before", one->reaction.before.most);
+        json_double(json, "load_most_after", one->reaction.after.most);
+        json_unsigned(json, "overloaded", one->reaction.after.overloaded);
         if (one->status)
-            json_string(&json, "error", one->err.message);
-        json_end_object(&json);
+            json_string(json, "error", one->err.message);
+        json_end_object(json);
         text_release(&name);
     }
-    json_end_array(&json);
+    json_end_array(json);
+}
+
+void whatif_write_ranking_json(const struct whatif_question *question,
+                               const struct whatif_case *cases, size_t count, struct text *out)
+{
+    struct json json = {.out = out, .pretty = true};
+    put_cases(question, cases, count, NULL, &json);
     text_putc(out, '\n');
 }
 
@@ -107,35 +113,8 @@ void whatif_make_ranking_page(const struct whatif_question *question,
                               const struct whatif_case *cases, size_t count, size_t shown,
                               const char *command, struct page *page)
 {
-    static const char *const headings[] = {"failure",
-                                           ">adapters cut off",
-                                           ">switches cut off",
-                                           ">affected traffic",
-                                           ">recovery",
-                                           ">lost",
-                                           ">busiest link before",
-                                           ">after"};
-    char text[QUANTITY_BYTES];
-    page_begin(page, "The worst single failures", question->net);
-    page_section(page, "Ranking");
-    page_begin_table(page, headings, sizeof headings / sizeof headings[0]);
-    for (size_t i = 0; i < count && i < shown; i++) {
-        const struct whatif_case *one = &cases[i];
-        struct text name = {0};
-        whatif_put_failure(question->topology, &one->failure, &name);
-        page_cell(page, "%s", name.data);
-        page_cell(page, "%u", one->adapters);
-        page_cell(page, "%u", one->switches);
-        page_cell(page, "%s", whatif_percent(one->reaction.before.affected, text));
-        page_cell(page, "%s", recovery_text(one, text));
-        page_cell(page, "%s", quantity_text(one->lost_bytes, "bytes", text));
-        page_cell(page, "%s", whatif_percent(one->reaction.before.most, text));
-        page_cell(page, "%s", whatif_percent(one->reaction.after.most, text));
-        text_release(&name);
-    }
-    page_end_table(page);
-    if (count > shown)
-        page_note(page, "%zu more failures are not shown.", count - shown);
-    page_section(page, "To repeat it");
-    page_code(page, command);
+    page_begin(page, "ranking", "The worst single failures", question->net);
+    put_cases(question, cases, count < shown ? count : shown, "cases", &page->json);
+    json_unsigned(&page->json, "left_out", count < shown ? 0 : count - shown);
+    json_string(&page->json, "command", command);
 }

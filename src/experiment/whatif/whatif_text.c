@@ -420,54 +420,59 @@ static void put_json_nodes(struct json *json, const char *key, const struct topo
     json_end_array(json);
 }
 
-void whatif_write_json(const struct whatif_answer *answer, struct text *out)
+void whatif_put_json(const struct whatif_answer *answer, struct json *json)
 {
     const struct whatif_question *question = answer->question;
     const struct topology *topology = question->topology;
     const struct whatif_cut *cut = &answer->cut;
-    struct json json = {.out = out, .pretty = true};
     struct text text = {0};
-    json_begin_object(&json, NULL);
-    json_string(&json, "net", question->net);
-    json_begin_array(&json, "failures");
+    json_string(json, "net", question->net);
+    json_begin_array(json, "failures");
     for (size_t i = 0; i < question->failure_count; i++) {
         text_clear(&text);
         whatif_put_failure(topology, &question->failures[i], &text);
-        json_string(&json, NULL, text.data);
+        json_string(json, NULL, text.data);
     }
-    json_end_array(&json);
+    json_end_array(json);
     text_clear(&text);
     whatif_put_verdict(answer, &text);
-    json_string(&json, "summary", text.data);
-    json_bool(&json, "good", whatif_is_good(answer));
-    put_json_nodes(&json, "managers", topology, question->managers, question->manager_count);
-    json_unsigned(&json, "seed", question->seed);
-    put_json_nodes(&json, "cut_off_adapters", topology, cut->adapters.items, cut->adapters.count);
-    put_json_nodes(&json, "cut_off_switches", topology, cut->switches.items, cut->switches.count);
-    json_unsigned(&json, "cut_off_before", cut->adapters_before + cut->switches_before);
-    json_unsigned(&json, "parts", cut->parts);
-    json_bool(&json, "manager_lost", cut->manager_lost);
-    put_json_traffic(&json, answer);
-    json_begin_array(&json, "engines");
+    json_string(json, "summary", text.data);
+    json_bool(json, "good", whatif_is_good(answer));
+    put_json_nodes(json, "managers", topology, question->managers, question->manager_count);
+    json_unsigned(json, "seed", question->seed);
+    put_json_nodes(json, "cut_off_adapters", topology, cut->adapters.items, cut->adapters.count);
+    put_json_nodes(json, "cut_off_switches", topology, cut->switches.items, cut->switches.count);
+    json_unsigned(json, "cut_off_before", cut->adapters_before + cut->switches_before);
+    json_unsigned(json, "parts", cut->parts);
+    json_bool(json, "manager_lost", cut->manager_lost);
+    put_json_traffic(json, answer);
+    json_begin_array(json, "engines");
     for (size_t i = 0; i < answer->engine_count; i++)
-        put_json_reaction(&json, &answer->engines[i], topology);
-    json_end_array(&json);
+        put_json_reaction(json, &answer->engines[i], topology);
+    json_end_array(json);
     uint32_t changed[WHATIF_CHANNELS];
     const struct whatif_reaction *reaction = first_reaction(answer);
     size_t count = whatif_most_changed(reaction, topology->ports.count, changed);
-    json_begin_array(&json, "links");
+    json_begin_array(json, "links");
     for (size_t i = 0; i < count; i++) {
-        json_begin_object(&json, NULL);
+        json_begin_object(json, NULL);
         text_clear(&text);
         whatif_put_channel(topology, changed[i], &text);
-        json_string(&json, "link", text.data);
-        json_double(&json, "before", reaction->before.share[changed[i]]);
-        json_double(&json, "after", reaction->after.share[changed[i]]);
-        json_end_object(&json);
+        json_string(json, "link", text.data);
+        json_double(json, "before", reaction->before.share[changed[i]]);
+        json_double(json, "after", reaction->after.share[changed[i]]);
+        json_end_object(json);
     }
-    json_end_array(&json);
+    json_end_array(json);
+    text_release(&text);
+}
+
+void whatif_write_json(const struct whatif_answer *answer, struct text *out)
+{
+    struct json json = {.out = out, .pretty = true};
+    json_begin_object(&json, NULL);
+    whatif_put_json(answer, &json);
     json_double(&json, "took_s", answer->took_s);
     json_end_object(&json);
     text_putc(out, '\n');
-    text_release(&text);
 }

@@ -226,7 +226,7 @@ static void a_series_of_many_packets_is_visible(void **state)
     for (unsigned i = 0; i < 1000; i++)
         results_add_point(results, series, i * TIME_MS, 1 + i % 7);
     struct charts charts = draw(&plot, &evidence, NULL);
-    chart_json_write(charts.items, charts.count, &out);
+    chart_json_write(&(struct json){.out = &out, .pretty = true}, NULL, charts.items, charts.count);
     for (const char *at = out.data; (at = strstr(at, "],[")); at++)
         dots++;
     assert_int_equal(dots, 999);

@@ -1,19 +1,31 @@
-// The plots of an HTML report. The page contains the data of each plot as JSON in a <pre>, which readers without
-// JavaScript see instead (src/experiment/report/page.c); this script draws the plot above it.
+// HTML reports. The page contains its data as JSON in a <pre>, which readers without JavaScript see instead
+// (src/experiment/report/page.c); this script makes text, tables and plots of it.
 import "./report.css";
-import type { Chart } from "./data";
-import { Figure } from "./figure";
+import type { Page } from "./data";
+import type { Figure } from "./figure";
+import { figures, finish, main } from "./page";
+import { putPapers } from "./papers";
+import { putRun } from "./run";
+import { putSweep } from "./sweep";
+import { putAnswer, putRanking } from "./whatif";
 
 declare global { interface Window { weft?: { figures: Figure[] } } }
 
 const PRINT_WIDTH = 660; /* CSS pixels of A4 between its margins */
 
-const figures = [...document.querySelectorAll<HTMLElement>("figure.plot")].map(element => {
-    const chart = JSON.parse(element.querySelector("pre")!.textContent!) as Chart;
-    const place = document.createElement("div");
-    element.querySelector(".without")!.replaceWith(place);
-    return new Figure(place, chart);
-});
+function draw(page: Page): void {
+    document.body.className = page.kind;
+    main.replaceChildren();
+    switch (page.kind) {
+        case "run": return putRun(page);
+        case "sweep": return putSweep(page);
+        case "whatif": return putAnswer(page);
+        case "ranking": return putRanking(page);
+        case "papers": return putPapers(page);
+    }
+}
+draw(JSON.parse(main.querySelector("pre")!.textContent!) as Page);
+finish();
 window.weft = { figures };
 
 const resized = new ResizeObserver(entries => {

@@ -2,7 +2,6 @@
 #include "base/file.h"
 #include "experiment/chart/chart_gnuplot.h"
 #include "experiment/chart/chart_json.h"
-#include "experiment/chart/markup.h"
 #include "experiment/chart/program.h"
 
 #include "base/time.h"
@@ -25,7 +24,7 @@ static void special_characters_are_escaped(void **state)
 {
     struct text out = {0};
     (void)state;
-    markup_put(&out, hostile);
+    text_put_markup(&out, hostile);
     assert_string_equal(out.data, "&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt; &amp; "
                                   "&quot;`touch x`&quot; \xef\xbf\xbd\xef\xbf\xbd\n\xc3\xa9");
     text_release(&out);
@@ -39,7 +38,7 @@ static void invalid_utf8_is_replaced(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof broken / sizeof broken[0]; i++) {
         struct text out = {0};
-        markup_put(&out, broken[i]);
+        text_put_markup(&out, broken[i]);
         assert_non_null(strstr(out.data, "\xef\xbf\xbd"));
         assert_null(strstr(out.data, broken[i]));
         text_release(&out);
@@ -68,7 +67,7 @@ static void thinning_keeps_the_extremes(void **state)
     }
     assert_true(kept.count <= 4 * 302);
     assert_true(least == -900 && most == 900);
-    chart_json_write(&chart, 1, &json);
+    chart_json_write(&(struct json){.out = &json, .pretty = true}, NULL, &chart, 1);
     assert_true(json.length < 60000);
     vec_release(&kept);
     chart_release(&chart);
@@ -235,7 +234,7 @@ static void a_program_reads_its_input_and_its_failure_is_an_error(void **state)
 static void json_is(const struct chart *charts, size_t count, const char *wanted)
 {
     struct text json = {0}, bare = {0};
-    chart_json_write(charts, count, &json);
+    chart_json_write(&(struct json){.out = &json, .pretty = true}, NULL, charts, count);
     bool quoted = false;
     for (const char *at = json.data; *at; at++) { /* without blanks between words */
         quoted ^= *at == '"';
@@ -321,11 +320,11 @@ static void names_in_json_are_escaped(void **state)
     chart_add_group(&chart, hostile, CHART_BARS);
     chart_add_band(&chart, 0, 1, hostile, "]]>", 0);
     chart_add_mark(&chart, 0, "\";}\\");
-    chart_json_write(&chart, 1, &json);
+    chart_json_write(&(struct json){.out = &json, .pretty = true}, NULL, &chart, 1);
     assert_non_null(
         strstr(json.data, "('x')</script> & \\\"`touch x`\\\" \\u0001\\ufffd\\u000a\xc3\xa9\""));
     assert_non_null(strstr(json.data, "\"\\\";}\\\\\""));
-    markup_put(&markup, json.data); /* as a page contains it */
+    text_put_markup(&markup, json.data); /* as a page contains it */
     assert_null(strpbrk(markup.data, "<>"));
     chart_release(&chart);
     text_release(&json);
