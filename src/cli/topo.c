@@ -1,10 +1,8 @@
 /* weft topo: generates, inspects, draws and converts topologies.
  *
- * Topologies are written in the format of ibnetdiscover, which all commands and ibsim read.
- * Drawings are made by graphviz. */
+ * Topologies are written in the format of ibnetdiscover, which all commands and ibsim read. */
 #include "base/record.h"
 #include "cli/command.h"
-#include "experiment/chart/program.h"
 #include "subnet/node_names.h"
 #include "topology/diff.h"
 #include "topology/drawing/export.h"
@@ -217,34 +215,15 @@ static int run_info(const struct topology *topology, const struct options *optio
     return status;
 }
 
-static int run_graphviz(const char *program, const char *format, const char *path,
-                        struct text *text)
-{
-    enum { MOST = 1 << 20 };
-    char option[16];
-    const char *const argv[] = {program, option, "-o", path, NULL};
-    struct text output = {0};
-    struct err err;
-    snprintf(option, sizeof option, "-T%s", format);
-    int status = program_run(argv, "graphviz", text, MOST, &output, &err);
-    text_release(text);
-    text_release(&output);
-    return status ? command_error("topo", &err) : EXIT_HOLDS;
-}
-
 static int run_draw(const struct topology *topology, const struct options *options)
 {
-    static const char *const formats[] = {"svg", "png", "pdf"};
     struct drawing_limits limits = DRAWING_LIMITS;
     struct text text = {0};
     struct graph graph;
     const char *format = options->out ? strrchr(options->out, '.') : ".dot";
-    bool is_dot = format && strcmp(format, ".dot") == 0, known = is_dot;
-    for (size_t i = 0; format && i < sizeof formats / sizeof formats[0]; i++)
-        known |= strcmp(format + 1, formats[i]) == 0;
-    if (!known)
-        return command_usage("topo",
-                             "draw: -o %s: expected a name that ends in .svg, .png, .pdf or .dot",
+    bool is_dot = format && strcmp(format, ".dot") == 0;
+    if (!is_dot && (!format || strcmp(format, ".svg") != 0))
+        return command_usage("topo", "draw: -o %s: expected a name that ends in .svg or .dot",
                              options->out);
     if (options->layout && strcmp(options->layout, "rooms") != 0 &&
         strcmp(options->layout, "structure") != 0)
@@ -252,16 +231,14 @@ static int run_draw(const struct topology *topology, const struct options *optio
     limits.host_limit = (uint32_t)options->hosts;
     limits.by_rooms = options->layout && strcmp(options->layout, "rooms") == 0;
     graph_init(&graph, topology);
-    const char *program = topology_write_dot(topology, &graph, limits, &text);
+    bool drawn = topology_draw(topology, &graph, limits, is_dot ? DRAWING_DOT : DRAWING_SVG, &text);
     graph_release(&graph);
-    if (!program) {
+    if (!drawn) {
         struct err err;
         err_set(&err, EINVAL, "draw: the names of the switches do not begin with rooms");
-        text_release(&text);
         return command_error("topo", &err);
     }
-    return is_dot ? put_text(&text, options->out)
-                  : run_graphviz(program, format + 1, options->out, &text);
+    return put_text(&text, options->out);
 }
 
 static int run_convert(const struct topology *topology, const struct options *options)
@@ -279,7 +256,7 @@ static int run_convert(const struct topology *topology, const struct options *op
     else if (strcmp(options->to, "slurm") == 0)
         topology_write_slurm(topology, &graph, &text);
     else if (strcmp(options->to, "dot") == 0)
-        topology_write_dot(topology, &graph, DRAWING_LIMITS, &text);
+        topology_draw(topology, &graph, DRAWING_LIMITS, DRAWING_DOT, &text);
     else
         status = command_usage("topo", "--to %s: expected ibnetdiscover, dot, json or slurm",
                                options->to);

@@ -35,9 +35,8 @@ double report_lost(const struct report_run *report);
 /* The longest time from an action to the end of the change that it caused; *answered counts these
  * changes. */
 uint64_t report_healing(const struct report_run *report, size_t *answered);
-/* Appends the fabric as one <svg> element, drawn by graphviz. Nodes and links that actions name are
- * marked. Node names are hover titles; there are no ids and no comments, so that the output is
- * reproducible. -ENOENT without graphviz, -EFBIG if the drawing is too large for a page. */
+/* Writes the fabric as one <svg> element. Nodes and links that actions name are marked. -EFBIG if
+ * the drawing is too large for a page. */
 int report_picture(const struct topology *topology, const struct run_record *record,
                    struct text *out, struct err *err);
 /* The summary in one sentence; false if the run failed, a check does not hold, or something is

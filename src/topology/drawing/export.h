@@ -11,16 +11,18 @@ void topology_write_json(const struct topology *topology, struct text *out);
 void topology_write_slurm(const struct topology *topology, const struct graph *graph,
                           struct text *out);
 
-/* A drawing for Graphviz; returns the program that lays it out ("dot", "neato" or "sfdp"). Up to
- * `host_limit` hosts are drawn one by one, more as a number in their switch. More than
- * `switch_limit` switches are drawn as groups, if the network has levels, or as points. With
- * `by_rooms`, NULL is returned if the names of the switches have no rooms (rooms.h). */
+/* A picture, as SVG or for Graphviz. Up to `host_limit` hosts are drawn one by one, more as a
+ * number in their switch. More than `switch_limit` switches are drawn as groups, if the network has
+ * levels, or as points. Names are hover titles of the SVG; there are no ids, so that several can be
+ * in a page. False: `by_rooms`, and the names of the switches have no rooms (rooms.h). */
 struct drawing_limits {
     uint32_t host_limit, switch_limit;
     bool by_rooms; /* by rooms whatever structure the network has; else only if it has none */
+    const bool *nodes, *ports; /* marked with data-touched="yes"; may be NULL */
 };
 #define DRAWING_LIMITS ((struct drawing_limits){.host_limit = 80, .switch_limit = 160})
-const char *topology_write_dot(const struct topology *topology, const struct graph *graph,
-                               struct drawing_limits limits, struct text *out);
+enum drawing_format { DRAWING_SVG, DRAWING_DOT };
+bool topology_draw(const struct topology *topology, const struct graph *graph,
+                   struct drawing_limits limits, enum drawing_format format, struct text *out);
 
 #endif

@@ -12,13 +12,12 @@ static void write_slurm(const struct topology *topology, struct text *text)
     graph_release(&graph);
 }
 
-static const char *write_dot(const struct topology *topology, struct text *text)
+static void draw(const struct topology *topology, enum drawing_format format, struct text *text)
 {
     struct graph graph;
     graph_init(&graph, topology);
-    const char *program = topology_write_dot(topology, &graph, DRAWING_LIMITS, text);
+    assert_true(topology_draw(topology, &graph, DRAWING_LIMITS, format, text));
     graph_release(&graph);
-    return program;
 }
 
 static unsigned count_text(const char *text, const char *part)
@@ -91,10 +90,15 @@ static void small_drawings_show_ports_and_hosts(void **state)
     struct topology t;
     struct text text = {0};
     must_generate(&t, "figure1", 1);
-    assert_string_equal(write_dot(&t, &text), "dot");
+    draw(&t, DRAWING_DOT, &text);
     assert_int_equal(count_text(text.data, " -- "), 16);
     assert_int_equal(count_text(text.data, "taillabel"), 16);
     assert_non_null(strstr(text.data, "H15"));
+    text_clear(&text);
+    draw(&t, DRAWING_SVG, &text);
+    assert_int_equal(count_text(text.data, "fill=\"none\" d=\"M"), 16);
+    assert_int_equal(count_text(text.data, "class=\"p\""), 32);
+    assert_non_null(strstr(text.data, "<title>H15</title>"));
     text_release(&text);
     topology_release(&t);
 }
@@ -105,20 +109,21 @@ static void large_drawings_fold_hosts_and_then_switches(void **state)
     struct topology t;
     struct text text = {0};
     must_generate(&t, "fattree 648", 1);
-    assert_string_equal(write_dot(&t, &text), "neato");
+    draw(&t, DRAWING_DOT, &text);
     assert_int_equal(count_text(text.data, " -- "), 648);
     assert_int_equal(count_text(text.data, "18 hosts"), 36);
     assert_int_equal(count_text(text.data, "pos="), 54);
     topology_release(&t);
     text_clear(&text);
     must_generate(&t, "fattree 5832", 1);
-    assert_string_equal(write_dot(&t, &text), "dot");
+    draw(&t, DRAWING_DOT, &text);
     assert_int_equal(count_text(text.data, " -- "), 18);
     assert_int_equal(count_text(text.data, "36 switches"), 18);
     topology_release(&t);
     text_clear(&text);
     must_generate(&t, "jellyfish 400", 1);
-    assert_string_equal(write_dot(&t, &text), "sfdp");
+    draw(&t, DRAWING_DOT, &text);
+    assert_int_equal(count_text(text.data, "shape=point"), 400);
     topology_release(&t);
     text_release(&text);
 }
@@ -129,9 +134,12 @@ static void descriptions_cannot_break_a_drawing(void **state)
     struct topology t;
     struct text text = {0};
     must_read(&t, "Switch 8 \"a\" # \"<b>&\"\"\n");
-    write_dot(&t, &text);
+    draw(&t, DRAWING_SVG, &text);
     assert_non_null(strstr(text.data, "&lt;b&gt;&amp;&quot;"));
     assert_null(strstr(text.data, "<b>"));
+    text_clear(&text);
+    draw(&t, DRAWING_DOT, &text);
+    assert_non_null(strstr(text.data, "label=\"<b>&\\\"\""));
     text_release(&text);
     topology_release(&t);
 }
@@ -167,7 +175,7 @@ static void check_places(const char *kind, double width, double height, bool cle
     struct place places[160];
     unsigned from, to;
     must_generate(&t, kind, 1);
-    assert_string_equal(write_dot(&t, &text), "neato");
+    draw(&t, DRAWING_DOT, &text);
     size_t count = read_places(text.data, places, 160);
     assert_true(count >= 4);
     for (size_t i = 0; i < count; i++)
@@ -205,7 +213,7 @@ static void a_grid_has_straight_rows_and_a_dragonfly_close_groups(void **state)
     struct text text = {0};
     struct place places[40];
     must_generate(&t, "mesh dims=4x3", 1);
-    write_dot(&t, &text);
+    draw(&t, DRAWING_DOT, &text);
     assert_int_equal(read_places(text.data, places, 40), 12);
     for (size_t i = 0; i < 12; i++) /* S0_0, S1_0, S2_0, S3_0, S0_1 … */
         assert_true(fabs(places[i].x - places[i % 4].x) < 0.01 &&
@@ -213,7 +221,7 @@ static void a_grid_has_straight_rows_and_a_dragonfly_close_groups(void **state)
     topology_release(&t);
     text_clear(&text);
     must_generate(&t, "dragonfly", 1);
-    write_dot(&t, &text);
+    draw(&t, DRAWING_DOT, &text);
     assert_int_equal(read_places(text.data, places, 40), 36);
     for (size_t i = 0; i < 36; i++)
         for (size_t j = 0; j < 36; j++) {
@@ -233,13 +241,15 @@ static void lines_and_legend_show_width_and_speed(void **state)
     must_read(&t, "Switch 8 \"a\" # \"a\"\n[1] \"b\"[1] # \"b\" lid 0 4xHDR\n"
                   "[2] \"b\"[2] # \"b\" lid 0 12xHDR\n[3] \"b\"[3] # \"b\" lid 0 4xEDR\n"
                   "Switch 8 \"b\" # \"b\"\n");
-    write_dot(&t, &text);
-    assert_non_null(strstr(text.data, "4x HDR: 1 link "));
-    assert_non_null(strstr(text.data, "12x HDR: 1 link "));
-    assert_non_null(strstr(text.data, "4x EDR: 1 link "));
-    assert_non_null(strstr(text.data, "style=solid, penwidth=1.3"));
-    assert_non_null(strstr(text.data, "style=solid, penwidth=2.9"));
-    assert_non_null(strstr(text.data, "style=dashed, penwidth=1.3"));
+    draw(&t, DRAWING_SVG, &text);
+    assert_non_null(strstr(text.data, "4x HDR: 1 link<"));
+    assert_non_null(strstr(text.data, "12x HDR: 1 link<"));
+    assert_non_null(strstr(text.data, "4x EDR: 1 link<"));
+    assert_int_equal(count_text(text.data, "stroke=\"#40505f\" stroke-width=\"1.3\"/>"), 2);
+    assert_int_equal(count_text(text.data, "stroke=\"#40505f\" stroke-width=\"2.9\"/>"), 2);
+    assert_int_equal(
+        count_text(text.data, "stroke=\"#c05a00\" stroke-width=\"1.3\" stroke-dasharray=\"9 5\"/>"),
+        2);
     text_release(&text);
     topology_release(&t);
 }
@@ -256,7 +266,7 @@ static void long_names_keep_both_ends_and_do_not_overlap(void **state)
                   "Hca 1 \"h\" # \"compute-partition-one-rack-07-node-1\"\n"
                   "Hca 1 \"i\" # \"compute-partition-one-rack-07-node-2\"\n"
                   "Hca 1 \"j\" # \"compute-partition-one-rack-07-node-3\"\n");
-    assert_string_equal(write_dot(&t, &text), "neato");
+    draw(&t, DRAWING_DOT, &text);
     assert_non_null(strstr(text.data, "compute-pa…07-node-2"));
     size_t count = read_places(text.data, places, 8);
     assert_int_equal(count, 6);

@@ -2,7 +2,6 @@
 #include "base/file.h"
 #include "experiment/chart/chart_gnuplot.h"
 #include "experiment/chart/chart_json.h"
-#include "experiment/chart/program.h"
 
 #include "base/time.h"
 
@@ -13,6 +12,9 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -202,31 +204,51 @@ static void plots_are_svg_or_png(void **state)
     chart_release(&chart);
 }
 
-static void the_error_for_a_missing_program_names_its_package(void **state)
+/* A program called gnuplot in a folder that is the only one of PATH; "" for none. */
+static void plot_with(const char *program, int wanted, const char *part)
 {
-    static const char *const argv[] = {"there-is-no-such-program", NULL};
-    struct text in = {0}, out = {0};
-    struct err err;
-    (void)state;
-    assert_int_equal(program_run(argv, "some-package", &in, 100, &out, &err), -ENOENT);
-    assert_non_null(strstr(err.message, "some-package"));
+    char folder[] = "/tmp/weft-chart-XXXXXX", file[64], picture[64];
+    struct text script = {0}, out = {0};
+    struct chart chart;
+    struct err err = {0};
+    assert_non_null(mkdtemp(folder));
+    snprintf(file, sizeof file, "%s/gnuplot", folder);
+    snprintf(picture, sizeof picture, "%s/x.svg", folder);
+    text_puts(&script, program);
+    if (program[0]) {
+        assert_int_equal(file_write(file, &script, &err), 0);
+        assert_int_equal(chmod(file, 0700), 0);
+    }
+    char *before = strdup(getenv("PATH"));
+    setenv("PATH", folder, 1);
+    chart_init(&chart, "the title");
+    assert_int_equal(chart_gnuplot(&chart, 1, picture, false, &err), wanted);
+    setenv("PATH", before, 1);
+    if (wanted)
+        assert_non_null(strstr(err.message, part));
+    else
+        assert_int_equal(file_read(picture, 1 << 20, &out, &err), 0);
+    assert_true(wanted || strstr(out.data, part));
+    unlink(file);
+    unlink(picture);
+    rmdir(folder);
+    free(before);
+    chart_release(&chart);
+    text_release(&script);
+    text_release(&out);
 }
 
-static void a_program_reads_its_input_and_its_failure_is_an_error(void **state)
+static void the_error_for_missing_gnuplot_names_its_package(void **state)
 {
-    static const char *const cat[] = {"cat", NULL};
-    static const char *const fail[] = {"sh", "-c", "echo >&2; echo no good >&2; exit 3", NULL};
-    struct text in = {0}, out = {0};
-    struct err err;
     (void)state;
-    text_puts(&in, "hello");
-    assert_int_equal(program_run(cat, "coreutils", &in, 100, &out, &err), 0);
-    assert_string_equal(out.data, "hello");
-    assert_int_equal(program_run(cat, "coreutils", &in, 3, &out, &err), -EFBIG);
-    assert_int_equal(program_run(fail, "dash", &in, 100, &out, &err), -EIO);
-    assert_string_equal(err.message, "sh failed: no good");
-    text_release(&in);
-    text_release(&out);
+    plot_with("", -ENOENT, "gnuplot-nox");
+}
+
+static void gnuplot_reads_a_script_and_its_failure_is_an_error(void **state)
+{
+    (void)state;
+    plot_with("#!/bin/sh\nexec /bin/cat\n", 0, "the title");
+    plot_with("#!/bin/sh\necho >&2; echo no good >&2; exit 3\n", -EIO, "gnuplot failed: no good");
 }
 
 /* ---- JSON ---- */
@@ -386,8 +408,8 @@ int main(void)
         cmocka_unit_test(an_axis_names_its_unit_once),
         cmocka_unit_test(a_name_cannot_escape_its_quotes),
         cmocka_unit_test(plots_are_svg_or_png),
-        cmocka_unit_test(the_error_for_a_missing_program_names_its_package),
-        cmocka_unit_test(a_program_reads_its_input_and_its_failure_is_an_error),
+        cmocka_unit_test(the_error_for_missing_gnuplot_names_its_package),
+        cmocka_unit_test(gnuplot_reads_a_script_and_its_failure_is_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
