@@ -8,7 +8,7 @@
 #include "routing/engine/engine.h"
 #include "routing/paper/published.h"
 #include "routing/update/make_plan.h"
-#include "topology/generate.h"
+#include "topology/generators/generate.h"
 
 #include <stdio.h>
 #include <stdlib.h>

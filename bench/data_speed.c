@@ -6,7 +6,7 @@
  * Loads are shares of the data rate of the links. There is no peer to compare with. */
 #include "host/sim/sim.h"
 #include "host/sim/sim_paths.h"
-#include "topology/generate.h"
+#include "topology/generators/generate.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -9,7 +9,7 @@
 #include "routing/check/verify.h"
 #include "routing/check/verify_change.h"
 #include "routing/engine/engine.h"
-#include "topology/generate.h"
+#include "topology/generators/generate.h"
 
 #include <stdio.h>
 #include <stdlib.h>

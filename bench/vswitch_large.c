@@ -7,7 +7,7 @@
  * attribute, and the peak memory. */
 #include "base/time.h"
 #include "host/sim/sim.h"
-#include "topology/generate.h"
+#include "topology/generators/generate.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #include "base/rng.h"
 #include "routing/engine/engine.h"
 #include "routing/update/columns.h"
-#include "topology/generate.h"
+#include "topology/generators/generate.h"
 
 #include <stdio.h>
 #include <stdlib.h>

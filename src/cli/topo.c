@@ -4,10 +4,10 @@
 #include "base/record.h"
 #include "cli/command.h"
 #include "subnet/node_names.h"
-#include "topology/diff.h"
+#include "topology/analysis/diff.h"
+#include "topology/analysis/summary.h"
 #include "topology/drawing/export.h"
-#include "topology/generate.h"
-#include "topology/summary.h"
+#include "topology/generators/generate.h"
 #include "topology/virtual.h"
 #include "wire/vswitch.h"
 

@@ -22,7 +22,7 @@
 #include "experiment/sweep/sweep_plan.h"
 #include "routing/engine/engine.h"
 #include "routing/paper/published.h"
-#include "topology/generate.h"
+#include "topology/generators/generate.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -10,7 +10,7 @@
 #include "base/rng.h"
 #include "base/time.h"
 #include "experiment/check/checks.h"
-#include "topology/generate.h"
+#include "topology/generators/generate.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -9,7 +9,7 @@
 #include "base/rng.h"
 #include "base/time.h"
 #include "experiment/check/checks.h"
-#include "topology/generate.h"
+#include "topology/generators/generate.h"
 
 #include <limits.h>
 #include <malloc.h>

@@ -1,8 +1,8 @@
 /* Whatever the bytes, the reader must neither crash nor accept a fabric that is not sound: links
  * the same from both ends, and the same fabric again after writing and reading. */
 #include "base/line_reader.h"
+#include "topology/analysis/summary.h"
 #include "topology/graph.h"
-#include "topology/summary.h"
 
 #include <stdlib.h>
 #include <string.h>

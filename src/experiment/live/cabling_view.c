@@ -1,6 +1,6 @@
 #include "experiment/live/cabling_view.h"
 
-#include "topology/diff.h"
+#include "topology/analysis/diff.h"
 
 /* A copy of the topology with the links that are up. Nodes and ports keep their numbers. */
 static void describe_fabric(struct topology *actual, const struct setup *setup)

@@ -4,7 +4,7 @@
 #include "experiment/check/unaffected.h"
 #include "experiment/measure/metrics.h"
 #include "experiment/run/manager.h"
-#include "topology/generate.h"
+#include "topology/generators/generate.h"
 #include "topology/virtual.h"
 
 #include <assert.h>

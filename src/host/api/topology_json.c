@@ -2,8 +2,8 @@
  * network needs few bytes for names of members. */
 #include "host/api/api.h"
 
+#include "topology/analysis/summary.h"
 #include "topology/drawing/layout.h"
-#include "topology/summary.h"
 
 #include <inttypes.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 #include "host/daemon/cabling.h"
 
 #include "subnet/names.h"
-#include "topology/diff.h"
+#include "topology/analysis/diff.h"
 #include "topology/virtual.h"
 #include "wire/link_rate.h"
 

@@ -5,7 +5,7 @@
  * refuses a connected network. The note has the topology, the engines that were tried and the
  * reasons of their refusals. */
 #include "routing/engines/engine_fallback.h"
-#include "routing/search/grid.h"
+#include "routing/search/network_grid.h"
 #include "routing/search/roots.h"
 #include "routing/search/tree.h"
 
@@ -33,7 +33,7 @@ static void pick_engines(struct engine_list *list, const struct network *network
     }
     if (staged) {
         engine_list_add(list, "ftree");
-    } else if (grid_recognise(&grid, network, &ignored) == 0) {
+    } else if (network_grid(&grid, network, &ignored) == 0) {
         snprintf(seen, SEEN_BYTES, "a %s", grid.name);
         grid_release(&grid);
         engine_list_add(list, "dor");

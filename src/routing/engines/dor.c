@@ -21,7 +21,7 @@
  * other missing link is a refusal that names it. Not implemented: other orders of dimensions for
  * further LIDs of a terminal, which would need more VLs. */
 #include "routing/engine/engine.h"
-#include "routing/search/grid.h"
+#include "routing/search/network_grid.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -313,7 +313,7 @@ static int dor_compute(const struct network *network, const struct engine_option
         .network = network, .routes = routes, .lost_from = NETWORK_NONE, .lost_to = NETWORK_NONE};
     struct err reason;
     *routes = (struct routes){0};
-    int rc = grid_recognise(&dor.grid, network, &reason);
+    int rc = network_grid(&dor.grid, network, &reason);
     if (rc)
         return err_set(err, -rc, "dor: %.500s", reason.message);
     dor.same_side = options->reversible;

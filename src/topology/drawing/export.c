@@ -6,7 +6,7 @@
  * first word of the description ("node17 HCA-1" is node17), once per leaf. */
 #include "topology/drawing/export.h"
 
-#include "topology/summary.h"
+#include "topology/analysis/summary.h"
 
 #include <ctype.h>
 #include <stdlib.h>

@@ -1,247 +1,62 @@
-/* The layout of grids: mesh, torus, hypercube and HyperX.
- *
- * Coordinates are computed from the links. The neighbours of a corner (of any switch of a torus)
- * are the unit vectors. Two of them belong to the same dimension if they are adjacent (a line that
- * is fully meshed, or a ring of three) or if the corner is their only common neighbour (a ring of
- * five or more). A ring of four is the product of two lines of two, and is merged again at the end.
- * A switch at a larger distance has in each dimension the largest coordinate of its neighbours that
- * are nearer; with one such neighbour it continues the line. The result counts only if every link
- * changes one coordinate as a grid does.
+/* The layout of grids: mesh, torus, hypercube and HyperX, from the coordinates of grid.h.
  *
  * Rows and columns that are closed (or fully meshed) are bent, so that the links that skip switches
  * do not cross their labels. */
+#include "topology/analysis/grid.h"
 #include "topology/drawing/layout.h"
 
-#include <stdlib.h>
-
-enum { MAX_DIMENSIONS = 16, MAX_NEIGHBOURS = 64 };
-
-struct coordinates {
-    int32_t at[MAX_DIMENSIONS];
+/* A grid whose pairs of lines of two are rings of four. */
+struct drawn_grid {
+    uint32_t switches, dimensions;
+    int32_t size[GRID_DIMENSIONS];
+    enum grid_shape shape[GRID_DIMENSIONS];
+    int32_t (*at)[GRID_DIMENSIONS]; /* by switch */
 };
-
-struct grid {
-    const struct graph *graph;
-    struct coordinates *of; /* by switch */
-    uint32_t *distance, *queue;
-    uint32_t dimensions;
-    int32_t size[MAX_DIMENSIONS];
-    bool meshed[MAX_DIMENSIONS]; /* its lines are full meshes */
-    bool closed[MAX_DIMENSIONS]; /* its lines are rings of three or more */
-    struct arena memory;
-};
-
-static bool adjacent(const struct graph *graph, uint32_t one, uint32_t other)
-{
-    for (uint32_t e = graph->first_edge[one]; e < graph->first_edge[one + 1]; e++)
-        if (graph->neighbour[e] == other)
-            return true;
-    return false;
-}
-
-/* Different neighbours of a switch, in port order; more than MAX_NEIGHBOURS are left out. */
-static uint32_t list_neighbours(const struct graph *graph, uint32_t at, uint32_t *list)
-{
-    uint32_t count = 0;
-    for (uint32_t e = graph->first_edge[at]; e < graph->first_edge[at + 1]; e++) {
-        bool known = count == MAX_NEIGHBOURS;
-        for (uint32_t i = 0; i < count && !known; i++)
-            known = list[i] == graph->neighbour[e];
-        if (!known)
-            list[count++] = graph->neighbour[e];
-    }
-    return count;
-}
-
-static uint32_t common_neighbours(const struct graph *graph, uint32_t one, uint32_t other)
-{
-    uint32_t list[MAX_NEIGHBOURS], count = list_neighbours(graph, one, list), common = 0;
-    for (uint32_t i = 0; i < count; i++)
-        common += adjacent(graph, list[i], other);
-    return common;
-}
-
-static uint32_t find_corner(const struct graph *graph)
-{
-    uint32_t list[MAX_NEIGHBOURS], best = 0, least = UINT32_MAX;
-    for (uint32_t i = 0; i < graph->switch_count; i++) {
-        uint32_t degree = list_neighbours(graph, i, list);
-        if (degree < least) {
-            least = degree;
-            best = i;
-        }
-    }
-    return best;
-}
-
-/* Gives each neighbour of the corner a dimension and a coordinate there. */
-static bool place_neighbours(struct grid *grid, uint32_t corner)
-{
-    uint32_t list[MAX_NEIGHBOURS], count = list_neighbours(grid->graph, corner, list);
-    uint32_t dimension[MAX_NEIGHBOURS], members[MAX_DIMENSIONS] = {0};
-    for (uint32_t i = 0; i < count; i++) {
-        bool opposite = false;
-        dimension[i] = grid->dimensions;
-        for (uint32_t j = 0; j < i; j++) {
-            bool meshed = adjacent(grid->graph, list[i], list[j]);
-            if (!meshed && common_neighbours(grid->graph, list[i], list[j]) != 1)
-                continue;
-            dimension[i] = dimension[j];
-            grid->meshed[dimension[j]] = meshed;
-            opposite = !meshed;
-        }
-        if (dimension[i] == MAX_DIMENSIONS)
-            return false;
-        grid->dimensions += dimension[i] == grid->dimensions;
-        int32_t number = (int32_t)++members[dimension[i]];
-        grid->of[list[i]].at[dimension[i]] = opposite ? -1 : number;
-    }
-    return grid->dimensions > 0;
-}
-
-/* The position of a switch whose nearer neighbours have theirs. */
-static bool place_switch(struct grid *grid, uint32_t at)
-{
-    const struct graph *graph = grid->graph;
-    const struct coordinates *first = NULL;
-    struct coordinates *own = &grid->of[at];
-    bool single = true, conflict[MAX_DIMENSIONS] = {0};
-    for (uint32_t e = graph->first_edge[at]; e < graph->first_edge[at + 1]; e++) {
-        const struct coordinates *near = &grid->of[graph->neighbour[e]];
-        if (grid->distance[graph->neighbour[e]] >= grid->distance[at])
-            continue;
-        single &= !first || near == first;
-        first = near;
-        for (uint32_t d = 0; d < grid->dimensions; d++) {
-            conflict[d] |= near->at[d] != 0 && near->at[d] == -own->at[d];
-            if (abs(near->at[d]) <= abs(own->at[d]))
-                continue;
-            own->at[d] = near->at[d];
-            conflict[d] = false;
-        }
-    }
-    uint32_t axes = 0;
-    for (uint32_t d = 0; d < grid->dimensions; d++) {
-        axes += own->at[d] != 0;
-        if (conflict[d]) /* opposite the corner on a ring of even length */
-            own->at[d] = abs(own->at[d]) + 1;
-        else if (single && own->at[d] != 0)
-            own->at[d] += own->at[d] < 0 ? -1 : 1;
-    }
-    return !single || axes == 1;
-}
-
-/* Makes coordinates run from 0, and finds the size of each dimension. */
-static void normalise(struct grid *grid)
-{
-    uint32_t count = grid->graph->switch_count;
-    for (uint32_t d = 0; d < grid->dimensions; d++) {
-        int32_t low = 0, high = 0;
-        for (uint32_t i = 0; i < count; i++) {
-            int32_t at = grid->of[i].at[d];
-            low = at < low ? at : low;
-            high = at > high ? at : high;
-        }
-        grid->size[d] = high - low + 1;
-        for (uint32_t i = 0; i < count; i++)
-            if (grid->of[i].at[d] < 0)
-                grid->of[i].at[d] += grid->size[d];
-    }
-}
-
-static void remove_dimension(struct grid *grid, uint32_t which)
-{
-    grid->dimensions--;
-    for (uint32_t d = which; d < grid->dimensions; d++) {
-        grid->size[d] = grid->size[d + 1];
-        grid->meshed[d] = grid->meshed[d + 1];
-        for (uint32_t i = 0; i < grid->graph->switch_count; i++)
-            grid->of[i].at[d] = grid->of[i].at[d + 1];
-    }
-}
 
 /* Two lines of two become a ring of four, except in a square and a cube. */
-static void merge_pairs(struct grid *grid)
+static void copy_grid(const struct grid *from, struct drawn_grid *grid)
 {
     uint32_t pairs = 0;
-    for (uint32_t d = 0; d < grid->dimensions; d++)
-        pairs += grid->size[d] == 2;
-    if (pairs == grid->dimensions && pairs <= 3)
-        return;
-    for (uint32_t d = 0; d < grid->dimensions; d++) {
-        uint32_t other = d + 1;
-        while (other < grid->dimensions && grid->size[other] != 2)
-            other++;
-        if (grid->size[d] != 2 || other >= grid->dimensions)
-            continue;
-        for (uint32_t i = 0; i < grid->graph->switch_count; i++) {
-            int32_t *at = grid->of[i].at;
-            at[d] = at[other] ? 3 - at[d] : at[d];
+    int32_t half = -1; /* the dimension that the next line of two joins */
+    grid->at = mem_zalloc(grid->switches, sizeof *grid->at);
+    for (unsigned d = 0; d < from->dimensions; d++)
+        pairs += from->dimension[d].size == 2;
+    bool merge = pairs != from->dimensions || pairs > 3;
+    for (unsigned d = 0; d < from->dimensions; d++) {
+        bool joins = merge && from->dimension[d].size == 2 && half >= 0;
+        uint32_t to = joins ? (uint32_t)half : grid->dimensions++;
+        for (uint32_t i = 0; i < grid->switches; i++) {
+            int32_t at = (int32_t)grid_place(from, i, d), *own = &grid->at[i][to];
+            *own = !joins ? at : at ? 3 - *own : *own;
         }
-        grid->size[d] = 4;
-        remove_dimension(grid, other);
+        grid->size[to] = joins ? 4 : (int32_t)from->dimension[d].size;
+        grid->shape[to] = joins ? GRID_RING : from->dimension[d].shape;
+        half = joins ? -1 : from->dimension[d].size == 2 ? (int32_t)to : half;
     }
-}
-
-/* Whether a link changes one coordinate, by one, or around a ring, or within a meshed line. */
-static bool is_grid_link(struct grid *grid, const int32_t *one, const int32_t *other)
-{
-    uint32_t changes = 0;
-    for (uint32_t d = 0; d < grid->dimensions; d++) {
-        int32_t step = abs(one[d] - other[d]);
-        changes += step != 0;
-        if (step > 1 && step != grid->size[d] - 1 && !grid->meshed[d])
-            return false;
-        grid->closed[d] |= step > 1;
-    }
-    return changes == 1;
-}
-
-static bool is_grid(struct grid *grid)
-{
-    const struct graph *graph = grid->graph;
-    uint64_t points = 1;
-    for (uint32_t d = 0; d < grid->dimensions && points <= graph->switch_count; d++)
-        points *= (uint64_t)grid->size[d];
-    if (points != graph->switch_count || grid->dimensions < 2)
-        return false;
-    bool *taken = arena_alloc(&grid->memory, points * sizeof *taken);
-    for (uint32_t i = 0; i < graph->switch_count; i++) {
-        uint64_t point = 0;
-        for (uint32_t d = 0; d < grid->dimensions; d++)
-            point = point * (uint64_t)grid->size[d] + (uint64_t)grid->of[i].at[d];
-        if (taken[point])
-            return false;
-        taken[point] = true;
-        for (uint32_t e = graph->first_edge[i]; e < graph->first_edge[i + 1]; e++)
-            if (!is_grid_link(grid, grid->of[i].at, grid->of[graph->neighbour[e]].at))
-                return false;
-    }
-    return true;
 }
 
 /* ---- places ---- */
 
 /* How far the middle of a line bends, so that no link that skips switches comes nearer than
  * `clearance` to their centres. */
-static double bend_of(const struct grid *grid, uint32_t d, double clearance)
+static double bend_of(const struct drawn_grid *grid, uint32_t d, double clearance)
 {
     double steps = grid->size[d] - 1;
-    if (!grid->closed[d])
+    if (grid->shape[d] == GRID_LINE || grid->size[d] < 3)
         return 0;
-    return grid->meshed[d] ? clearance * steps * steps / 4
-                           : clearance * steps * steps / (4 * (steps - 1));
+    return grid->shape[d] == GRID_FULL ? clearance * steps * steps / 4
+                                       : clearance * steps * steps / (4 * (steps - 1));
 }
 
 /* The offset of a place on a parabola. */
-static double bend_at(const struct grid *grid, uint32_t d, double bend, int32_t at)
+static double bend_at(const struct drawn_grid *grid, uint32_t d, double bend, int32_t at)
 {
     double share = grid->size[d] > 1 ? (double)at / (grid->size[d] - 1) : 0;
     return bend * 4 * share * (1 - share);
 }
 
 /* The dimensions by size: the largest along x, the next along y, the third along the diagonal. */
-static void order_dimensions(const struct grid *grid, uint32_t *order)
+static void order_dimensions(const struct drawn_grid *grid, uint32_t *order)
 {
     for (uint32_t d = 0; d < grid->dimensions; d++) {
         uint32_t at = d;
@@ -251,10 +66,10 @@ static void order_dimensions(const struct grid *grid, uint32_t *order)
     }
 }
 
-static void place_grid(const struct grid *grid, struct layout_point box,
+static void place_grid(const struct drawn_grid *grid, struct layout_point box,
                        struct layout_point *places)
 {
-    uint32_t order[MAX_DIMENSIONS] = {0};
+    uint32_t order[GRID_DIMENSIONS] = {0};
     order_dimensions(grid, order);
     uint32_t x = order[0], y = order[1];
     bool solid = grid->dimensions > 2;
@@ -265,8 +80,8 @@ static void place_grid(const struct grid *grid, struct layout_point box,
     /* A cell has room for the largest step of a bent line, so that no labels overlap. */
     struct layout_point cell = {box.x * 1.5 + depth * back.x + bend_z + bend_at(grid, y, bend_y, 1),
                                 box.y * 2.2 + depth * back.y + bend_at(grid, x, bend_x, 1)};
-    for (uint32_t i = 0; i < grid->graph->switch_count; i++) {
-        const int32_t *at = grid->of[i].at;
+    for (uint32_t i = 0; i < grid->switches; i++) {
+        const int32_t *at = grid->at[i];
         struct layout_point block = {(grid->size[x] + 0.5) * cell.x + bend_y,
                                      (grid->size[y] + 0.5) * cell.y + bend_x};
         struct layout_point *place = &places[i];
@@ -288,24 +103,22 @@ static void place_grid(const struct grid *grid, struct layout_point box,
 
 bool layout_grid(const struct graph *graph, struct layout_point box, struct layout_point *places)
 {
-    uint32_t count = graph->switch_count, corner = count ? find_corner(graph) : 0;
-    struct grid grid = {.graph = graph};
-    grid.of = arena_alloc(&grid.memory, count * sizeof *grid.of);
-    grid.distance = arena_alloc(&grid.memory, count * sizeof *grid.distance);
-    grid.queue = arena_alloc(&grid.memory, count * sizeof *grid.queue);
-    bool found = count >= 4 &&
-                 graph_distances(graph, &corner, 1, grid.distance, grid.queue) == count &&
-                 place_neighbours(&grid, corner);
-    for (uint32_t i = 0; found && i < count; i++)
-        if (grid.distance[grid.queue[i]] > 1)
-            found = place_switch(&grid, grid.queue[i]);
-    if (found) {
-        normalise(&grid);
-        merge_pairs(&grid);
-        found = is_grid(&grid);
-    }
-    if (found)
+    struct simple simple;
+    struct grid found;
+    struct drawn_grid grid = {.switches = graph->switch_count};
+    uint64_t points = 1;
+    simple_init(&simple, graph->switch_count, graph->first_edge, graph->neighbour);
+    bool is_grid = graph->switch_count >= 4 && grid_recognise(&found, &simple, NULL) == 0;
+    simple_release(&simple);
+    if (!is_grid)
+        return false;
+    copy_grid(&found, &grid);
+    grid_release(&found);
+    for (uint32_t d = 0; d < grid.dimensions; d++)
+        points *= (uint64_t)grid.size[d];
+    is_grid = points == graph->switch_count && grid.dimensions >= 2;
+    if (is_grid)
         place_grid(&grid, box, places);
-    arena_release(&grid.memory);
-    return found;
+    mem_free(grid.at);
+    return is_grid;
 }

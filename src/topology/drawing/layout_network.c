@@ -1,6 +1,6 @@
 /* Positions of all nodes of a network, by its structure, for the live page. */
+#include "topology/analysis/summary.h"
 #include "topology/drawing/layout.h"
-#include "topology/summary.h"
 
 #include <math.h>
 #include <string.h>

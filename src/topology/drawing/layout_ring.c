@@ -1,7 +1,7 @@
 /* Layouts on rings: dragonflies, rings, and small networks without other structure (jellyfish). */
 #include "topology/drawing/layout.h"
 
-#include "topology/summary.h"
+#include "topology/analysis/summary.h"
 
 #include <math.h>
 

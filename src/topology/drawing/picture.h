@@ -3,7 +3,7 @@
 #define WEFT_TOPOLOGY_PICTURE_H
 
 #include "base/mem.h"
-#include "topology/summary.h"
+#include "topology/analysis/summary.h"
 
 enum { PICTURE_COLOURS = 6 };
 

@@ -1,7 +1,7 @@
 #include "data_fixture.h"
 
 #include "fabric/internal.h"
-#include "topology/generate.h"
+#include "topology/generators/generate.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 
 #include "base/rng.h"
 #include "routing/engine/engine.h"
-#include "topology/generate.h"
+#include "topology/generators/generate.h"
 
 /* The parts of a random network, so that some can fail and the rest can be built again with the
  * same LIDs. */

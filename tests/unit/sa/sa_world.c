@@ -1,6 +1,6 @@
 #include "sa_world.h"
 
-#include "topology/generate.h"
+#include "topology/generators/generate.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #include "support.h"
 
 #include "base/rng.h"
-#include "topology/diff.h"
+#include "topology/analysis/diff.h"
 
 enum { CHANGES_MOST = 8 };
 

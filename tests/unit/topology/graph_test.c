@@ -1,6 +1,6 @@
 #include "support.h"
 
-#include "topology/summary.h"
+#include "topology/analysis/summary.h"
 
 static void edges_are_in_port_order_and_lead_back(void **state)
 {

@@ -2,7 +2,7 @@
  * mixed.* are output of infiniband-diags and OpenSM on a weft fabric of mixed.net. */
 #include "support.h"
 
-#include "topology/diff.h"
+#include "topology/analysis/diff.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 #include "support.h"
 
 #include "base/mem.h"
+#include "topology/analysis/summary.h"
 #include "topology/drawing/export.h"
 #include "topology/drawing/layout.h"
-#include "topology/summary.h"
 
 /* A chain of switches with these names. */
 static void make_chain(struct topology *topology, const char *const *names, uint32_t count)

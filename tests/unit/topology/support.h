@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "base/line_reader.h"
-#include "topology/generate.h"
+#include "topology/generators/generate.h"
 #include "topology/graph.h"
 
 #include <stdio.h>

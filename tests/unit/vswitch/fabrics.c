@@ -1,6 +1,6 @@
 #include "fabrics.h"
 
-#include "topology/generate.h"
+#include "topology/generators/generate.h"
 
 static void renumber(struct network *network, uint32_t hosts, unsigned vfs)
 {

@@ -8,7 +8,7 @@
 
 #include "base/time.h"
 #include "experiment/check/checks.h"
-#include "topology/generate.h"
+#include "topology/generators/generate.h"
 
 #include <string.h>
 

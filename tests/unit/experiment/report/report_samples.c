@@ -3,7 +3,7 @@
 #include "base/rng.h"
 #include "base/time.h"
 #include "experiment/store/result_store.h"
-#include "topology/generate.h"
+#include "topology/generators/generate.h"
 
 #include <math.h>
 #include <stdio.h>

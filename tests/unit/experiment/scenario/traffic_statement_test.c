@@ -9,7 +9,7 @@
 #include "base/rng.h"
 #include "base/time.h"
 #include "experiment/scenario/scenario.h"
-#include "topology/generate.h"
+#include "topology/generators/generate.h"
 #include "wire/mad.h"
 
 #include <errno.h>

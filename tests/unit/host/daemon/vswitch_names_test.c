@@ -3,7 +3,7 @@
 #include "vswitch_world.h"
 
 #include "host/manager_view/machine_control.h"
-#include "topology/generate.h"
+#include "topology/generators/generate.h"
 #include "vswitch/internal.h"
 
 #include <errno.h>

@@ -2,7 +2,7 @@
 #include "base/time.h"
 #include "host/sim/sim.h"
 #include "routing/check/verify.h"
-#include "topology/generate.h"
+#include "topology/generators/generate.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

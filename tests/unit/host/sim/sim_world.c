@@ -1,7 +1,7 @@
 #include "sim_world.h"
 
 #include "base/mem.h"
-#include "topology/generate.h"
+#include "topology/generators/generate.h"
 
 #include <stdio.h>
 #include <string.h>

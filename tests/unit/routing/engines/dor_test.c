@@ -2,7 +2,7 @@
 #include "networks.h"
 
 #include "routing/check/verify.h"
-#include "routing/search/grid.h"
+#include "routing/search/network_grid.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -22,7 +22,7 @@ static void assert_grid(const char *kind, const char *const *words, size_t count
     struct verify_report report;
     struct err err = {0};
     build_kind(&network, kind, words, count, 0, 1);
-    if (grid_recognise(&grid, &network, &err))
+    if (network_grid(&grid, &network, &err))
         fail_msg("%s: %s", name, err.message);
     assert_string_equal(grid.name, name);
     grid_release(&grid);

@@ -6,7 +6,7 @@
  * Kind, LID, port, GUID (of a switch: of port 0), width, speed, then the peer, and both
  * descriptions. A description that contains "' - '" cannot be told from two: the first place
  * counts. */
-#include "topology/read.h"
+#include "topology/formats/read.h"
 
 #include <string.h>
 

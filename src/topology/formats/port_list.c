@@ -9,7 +9,7 @@
  *
  * A node that only other nodes' lines name is an adapter (iblinkinfo --switches-only). All other
  * links must be listed at both ends: the file was cut or badly edited otherwise. */
-#include "topology/read.h"
+#include "topology/formats/read.h"
 
 #include <assert.h>
 #include <string.h>

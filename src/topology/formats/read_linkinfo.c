@@ -9,7 +9,7 @@
  * "h3" ( )
  *
  * The last form (--line) states the GUID of the peer; the others name it by LID. */
-#include "topology/read.h"
+#include "topology/formats/read.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
  *     {leaf 3} LID:0004 PN:02 } { CA-SM … {h3} LID:0008 PN:01 } PHY=4x LOG=ACT SPD=10
  *
  * (one line). All numbers are hexadecimal. OpenSM 3.3.23 does not know NDR and prints SPD=??. */
-#include "topology/read.h"
+#include "topology/formats/read.h"
 
 #include <string.h>
 

@@ -3,10 +3,10 @@
  * A grid here is any product of lines, rings and full meshes: meshes, tori, hypercubes, HyperX and
  * mixtures, with parallel links or not. Links may be missing, as long as the rest determines the
  * dimensions. A ring of four is recognised as the product of two lines of two. */
-#ifndef WEFT_ROUTING_SEARCH_GRID_H
-#define WEFT_ROUTING_SEARCH_GRID_H
+#ifndef WEFT_TOPOLOGY_ANALYSIS_GRID_H
+#define WEFT_TOPOLOGY_ANALYSIS_GRID_H
 
-#include "routing/model/network.h"
+#include "topology/analysis/simple.h"
 
 enum { GRID_DIMENSIONS = 16 };
 enum grid_shape { GRID_LINE, GRID_RING, GRID_FULL };
@@ -23,7 +23,9 @@ struct grid {
 };
 
 /* -EMEDIUMTYPE, with the reason, if it is none. */
-int grid_recognise(struct grid *grid, const struct network *network, struct err *err);
+int grid_recognise(struct grid *grid, const struct simple *simple, struct err *err);
+/* Whether neither switches nor links are missing. */
+bool grid_is_complete(const struct grid *grid, const struct simple *simple);
 void grid_release(struct grid *grid);
 
 static inline uint32_t grid_place(const struct grid *grid, uint32_t at, unsigned dimension)

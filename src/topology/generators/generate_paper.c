@@ -18,7 +18,7 @@
  * The tables do not show port 5 of the upper switches, only that leaf 7 has two ports to each of
  * them: port 5 is assumed to be the second. Nor do they show which two ports of a pair of links are
  * connected: the lower ones are. */
-#include "topology/plan.h"
+#include "topology/generators/plan.h"
 
 int generate_clos(struct plan *plan)
 {

@@ -1,5 +1,5 @@
 /* Counts, levels and distances of a fabric. */
-#include "topology/summary.h"
+#include "topology/analysis/summary.h"
 
 #include <string.h>
 

@@ -14,7 +14,7 @@
  * Width and speed: the annotation ("4xQDR") is the actual state of the link and takes precedence;
  * w=, s= and e= are masks of what the port enables, as in PortInfo. A link runs at the best setting
  * that both ends enable. An end without masks enables everything. */
-#include "topology/read.h"
+#include "topology/formats/read.h"
 
 #include <assert.h>
 #include <ctype.h>

@@ -1,5 +1,5 @@
 /* Turns the plan of a generator into a topology. */
-#include "topology/plan.h"
+#include "topology/generators/plan.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -11,7 +11,7 @@
  *
  * The place of a switch in a dimension is then the part it is in when the links of that dimension
  * are taken away, and the order of the places follows from the links between them. */
-#include "routing/search/grid.h"
+#include "topology/analysis/grid.h"
 
 #include "base/map.h"
 #include "base/sort.h"
@@ -23,15 +23,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The graph without parallel links; neighbours ascend. A link has one number from both ends. */
-struct simple {
-    uint32_t count, link_count;
-    uint32_t *first, *neighbour, *link;
-};
-
 struct search {
     struct arena memory;
-    struct simple simple;
+    const struct simple *simple;
     uint32_t *class;        /* by link: union-find, the lower number leads */
     struct map spanned;     /* pairs of classes that span a square */
     struct map met;         /* by pair of classes that span none: at how many switches they meet */
@@ -39,42 +33,6 @@ struct search {
     uint32_t *dimension;    /* by link */
     unsigned dimensions;
 };
-
-static uint32_t find_link(const struct simple *simple, uint32_t a, uint32_t b)
-{
-    const uint32_t *row = simple->neighbour + simple->first[a];
-    const uint32_t *found =
-        bsearch(&b, row, simple->first[a + 1] - simple->first[a], sizeof b, compare_u32);
-    return found ? simple->link[found - simple->neighbour] : NETWORK_NONE;
-}
-
-static void simplify(struct search *search, const struct network *network)
-{
-    struct simple *simple = &search->simple;
-    uint32_t switches = (uint32_t)network->switches.count, kept = 0;
-    uint32_t edges = network->first_edge[switches];
-    simple->count = switches;
-    simple->first = arena_alloc(&search->memory, (switches + 1) * sizeof *simple->first);
-    simple->neighbour = arena_alloc(&search->memory, edges * sizeof *simple->neighbour);
-    simple->link = arena_alloc(&search->memory, edges * sizeof *simple->link);
-    for (uint32_t at = 0; at < switches; at++) {
-        uint32_t *row = simple->neighbour + kept, count = 0;
-        simple->first[at] = kept;
-        for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++)
-            row[count++] = network->edges[e].to;
-        if (count)
-            sort_u32(row, count);
-        for (uint32_t i = 0; i < count; i++)
-            if (i == 0 || row[i] != row[i - 1])
-                simple->neighbour[kept++] = row[i];
-    }
-    simple->first[switches] = kept;
-    for (uint32_t at = 0; at < switches; at++)
-        for (uint32_t i = simple->first[at]; i < simple->first[at + 1]; i++)
-            simple->link[i] = simple->neighbour[i] > at
-                                  ? simple->link_count++
-                                  : find_link(simple, simple->neighbour[i], at);
-}
 
 static uint32_t class_of(const struct search *search, uint32_t link)
 {
@@ -97,15 +55,15 @@ static uint64_t pair_key(uint32_t a, uint32_t b)
     return (uint64_t)(a < b ? a : b) << 32 | (a < b ? b : a);
 }
 
-/* The corner opposite to `at` in the only square over b and c, or NETWORK_NONE. */
+/* The corner opposite to `at` in the only square over b and c, or TOPOLOGY_NONE. */
 static uint32_t square_corner(const struct simple *simple, uint32_t at, uint32_t b, uint32_t c)
 {
-    uint32_t i = simple->first[b], j = simple->first[c], corner = NETWORK_NONE;
+    uint32_t i = simple->first[b], j = simple->first[c], corner = TOPOLOGY_NONE;
     while (i < simple->first[b + 1] && j < simple->first[c + 1]) {
         uint32_t x = simple->neighbour[i], y = simple->neighbour[j];
         if (x == y && x != at) {
-            if (corner != NETWORK_NONE)
-                return NETWORK_NONE;
+            if (corner != TOPOLOGY_NONE)
+                return TOPOLOGY_NONE;
             corner = x;
         }
         i += x <= y;
@@ -119,7 +77,7 @@ typedef void visit_pair(struct search *search, uint32_t at, uint32_t i, uint32_t
 
 static void each_pair(struct search *search, visit_pair *visit)
 {
-    const struct simple *simple = &search->simple;
+    const struct simple *simple = search->simple;
     for (uint32_t at = 0; at < simple->count; at++)
         for (uint32_t i = simple->first[at]; i < simple->first[at + 1]; i++)
             for (uint32_t j = simple->first[at]; j < i; j++)
@@ -128,32 +86,33 @@ static void each_pair(struct search *search, visit_pair *visit)
 
 static void join_opposite_sides(struct search *search, uint32_t at, uint32_t i, uint32_t j)
 {
-    const struct simple *simple = &search->simple;
-    uint32_t b = simple->neighbour[i], c = simple->neighbour[j], third = find_link(simple, b, c);
-    if (third != NETWORK_NONE) {
+    const struct simple *simple = search->simple;
+    uint32_t b = simple->neighbour[i], c = simple->neighbour[j],
+             third = simple_find_link(simple, b, c);
+    if (third != TOPOLOGY_NONE) {
         join_classes(search, simple->link[i], simple->link[j]);
         join_classes(search, simple->link[i], third);
         return;
     }
     uint32_t corner = square_corner(simple, at, b, c);
-    if (corner == NETWORK_NONE)
+    if (corner == TOPOLOGY_NONE)
         return;
-    join_classes(search, simple->link[i], find_link(simple, c, corner));
-    join_classes(search, simple->link[j], find_link(simple, b, corner));
+    join_classes(search, simple->link[i], simple_find_link(simple, c, corner));
+    join_classes(search, simple->link[j], simple_find_link(simple, b, corner));
 }
 
 static void note_square(struct search *search, uint32_t at, uint32_t i, uint32_t j)
 {
-    const struct simple *simple = &search->simple;
+    const struct simple *simple = search->simple;
     uint32_t a = class_of(search, simple->link[i]), b = class_of(search, simple->link[j]);
     if (a != b && map_get(&search->spanned, pair_key(a, b)) == MAP_NONE &&
-        square_corner(simple, at, simple->neighbour[i], simple->neighbour[j]) != NETWORK_NONE)
+        square_corner(simple, at, simple->neighbour[i], simple->neighbour[j]) != TOPOLOGY_NONE)
         map_add(&search->spanned, pair_key(a, b), 1);
 }
 
 static void count_meeting(struct search *search, uint32_t at, uint32_t i, uint32_t j)
 {
-    const struct simple *simple = &search->simple;
+    const struct simple *simple = search->simple;
     uint32_t a = class_of(search, simple->link[i]), b = class_of(search, simple->link[j]);
     (void)at;
     if (a == b || map_get(&search->spanned, pair_key(a, b)) != MAP_NONE)
@@ -166,7 +125,7 @@ static void count_meeting(struct search *search, uint32_t at, uint32_t i, uint32
 
 static void join_steps(struct search *search)
 {
-    uint32_t links = search->simple.link_count;
+    uint32_t links = search->simple->link_count;
     uint32_t *size = mem_zalloc(links, sizeof *size);
     for (uint32_t link = 0; link < links; link++)
         size[class_of(search, link)]++;
@@ -183,7 +142,7 @@ static void join_steps(struct search *search)
 
 static int number_dimensions(struct search *search, struct err *err)
 {
-    const struct simple *simple = &search->simple;
+    const struct simple *simple = search->simple;
     for (uint32_t link = 0; link < simple->link_count; link++) {
         uint32_t leader = class_of(search, link);
         if (leader != link) {
@@ -202,13 +161,13 @@ static int number_dimensions(struct search *search, struct err *err)
 static uint32_t find_places(const struct search *search, struct grid *grid, unsigned dimension,
                             uint32_t *queue)
 {
-    const struct simple *simple = &search->simple;
+    const struct simple *simple = search->simple;
     uint32_t places = 0, *place = grid->place + dimension;
     for (uint32_t at = 0; at < simple->count; at++)
-        place[(size_t)at * grid->dimensions] = NETWORK_NONE;
+        place[(size_t)at * grid->dimensions] = TOPOLOGY_NONE;
     for (uint32_t start = 0; start < simple->count; start++) {
         uint32_t head = 0, tail = 0;
-        if (place[(size_t)start * grid->dimensions] != NETWORK_NONE)
+        if (place[(size_t)start * grid->dimensions] != TOPOLOGY_NONE)
             continue;
         place[(size_t)start * grid->dimensions] = places;
         queue[tail++] = start;
@@ -217,7 +176,7 @@ static uint32_t find_places(const struct search *search, struct grid *grid, unsi
             for (uint32_t i = simple->first[at]; i < simple->first[at + 1]; i++) {
                 uint32_t to = simple->neighbour[i];
                 if (search->dimension[simple->link[i]] == dimension ||
-                    place[(size_t)to * grid->dimensions] != NETWORK_NONE)
+                    place[(size_t)to * grid->dimensions] != TOPOLOGY_NONE)
                     continue;
                 place[(size_t)to * grid->dimensions] = places;
                 queue[tail++] = to;
@@ -238,7 +197,7 @@ struct places {
 static void link_places(const struct search *search, const struct grid *grid, unsigned dimension,
                         struct places *places)
 {
-    const struct simple *simple = &search->simple;
+    const struct simple *simple = search->simple;
     struct map seen = {0};
     for (uint32_t at = 0; at < simple->count; at++) {
         for (uint32_t i = simple->first[at]; i < simple->first[at + 1]; i++) {
@@ -283,12 +242,12 @@ static bool walk_along(const struct places *places, uint32_t start, uint32_t *nu
     uint32_t at = start, count = 0;
     assert(start < places->count && places->links.items);
     for (uint32_t place = 0; place < places->count; place++)
-        number[place] = NETWORK_NONE;
-    while (number[at] == NETWORK_NONE) {
+        number[place] = TOPOLOGY_NONE;
+    while (number[at] == TOPOLOGY_NONE) {
         number[at] = count++;
         for (uint32_t i = places->first[at]; i < places->first[at + 1]; i++) {
             uint32_t to = (uint32_t)places->links.items[i];
-            if (number[to] == NETWORK_NONE) {
+            if (number[to] == TOPOLOGY_NONE) {
                 at = to;
                 break;
             }
@@ -395,17 +354,13 @@ static int find_dimensions(struct search *search, struct grid *grid, struct err 
     return rc;
 }
 
-int grid_recognise(struct grid *grid, const struct network *network, struct err *err)
+int grid_recognise(struct grid *grid, const struct simple *simple, struct err *err)
 {
-    struct search search = {0};
-    *grid = (struct grid){.switch_count = (uint32_t)network->switches.count};
-    uint32_t *part = mem_alloc(network->switches.count * sizeof *part);
-    uint32_t parts = network_parts(network, part);
-    mem_free(part);
+    struct search search = {.simple = simple};
+    uint32_t links = simple->link_count, parts = simple_count_parts(simple);
+    *grid = (struct grid){.switch_count = simple->count};
     if (parts > 1)
         return err_set(err, EMEDIUMTYPE, "the network is in %u separate parts", parts);
-    simplify(&search, network);
-    uint32_t links = search.simple.link_count;
     search.class = arena_alloc(&search.memory, links * sizeof *search.class);
     search.dimension = arena_alloc(&search.memory, links * sizeof *search.dimension);
     for (uint32_t link = 0; link < links; link++)
@@ -422,6 +377,21 @@ int grid_recognise(struct grid *grid, const struct network *network, struct err 
     if (rc)
         grid_release(grid);
     return rc;
+}
+
+bool grid_is_complete(const struct grid *grid, const struct simple *simple)
+{
+    uint64_t points = 1, links = 0;
+    for (unsigned d = 0; d < grid->dimensions && points <= simple->count; d++)
+        points *= grid->dimension[d].size;
+    for (unsigned d = 0; d < grid->dimensions; d++) {
+        uint64_t size = grid->dimension[d].size;
+        uint64_t of_line = grid->dimension[d].shape == GRID_FULL   ? size * (size - 1) / 2
+                           : grid->dimension[d].shape == GRID_LINE ? size - 1
+                                                                   : size;
+        links += points / size * of_line;
+    }
+    return points == simple->count && links == simple->link_count;
 }
 
 void grid_release(struct grid *grid)

@@ -5,7 +5,7 @@
  * switches per dimension. A port number means the same direction at every switch: in mesh and torus
  * the ports up of a dimension come first, then the ports down; at an edge they stay free. Hosts
  * follow. A line of two switches has one link, in a torus as well. */
-#include "topology/plan.h"
+#include "topology/generators/plan.h"
 
 #include <assert.h>
 #include <stdio.h>

@@ -18,7 +18,7 @@
  * the rest of the file.
  *
  * One pass. Bytes, line length, nodes, ports and include depth are bounded. */
-#include "topology/read.h"
+#include "topology/formats/read.h"
 
 #include <assert.h>
 #include <ctype.h>

@@ -1,9 +1,9 @@
 /* The table of kinds, and their parameters read from words. */
-#include "topology/generate.h"
+#include "topology/generators/generate.h"
 
 #include "base/parse.h"
 
-#include "topology/plan.h"
+#include "topology/generators/plan.h"
 #include "topology/virtual.h"
 #include "wire/vswitch.h"
 

@@ -4,7 +4,7 @@
  *
  * Both fabrics use one numbering of ports here: ports of nodes that the plan has are numbered as in
  * the plan; the others follow. */
-#include "topology/diff.h"
+#include "topology/analysis/diff.h"
 
 #include <string.h>
 

@@ -16,7 +16,7 @@
  * jellyfish (Singla, Hong, Popa and Godfrey): random links until no two switches with free ports
  * can be joined; then, while some switch has two free ports, a random link is cut and its ends are
  * joined to that switch. If the result is not connected, which is rare, it is drawn again. */
-#include "topology/plan.h"
+#include "topology/generators/plan.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -5,7 +5,7 @@
  * with its successor; the largest network has a·h + 1 groups and one link between any two. Fewer
  * groups have several links between any two, all the same number; the remaining ports stay free.
  * Ports: hosts, then the group, then outward. */
-#include "topology/plan.h"
+#include "topology/generators/plan.h"
 
 #include <errno.h>
 

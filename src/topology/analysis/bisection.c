@@ -9,7 +9,7 @@
  *
  * The choice of a move scans all switches, so a pass takes the square of their number; beyond
  * `refined_switches` only the switches without hosts are moved. */
-#include "topology/summary.h"
+#include "topology/analysis/summary.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -9,7 +9,7 @@
  *
  * A k-ary n-tree (Petrini and Vanneschi) is XGFT(n; k … k; 1 k … k). The shorthands are trees of
  * 36-port switches: 324 and 648 hosts on two levels, 5832 and 11664 on three. */
-#include "topology/plan.h"
+#include "topology/generators/plan.h"
 
 #include <assert.h>
 #include <errno.h>
