@@ -1,19 +1,19 @@
 /* The MAD layer on a small fabric behaves as the kernel's. */
-#include "world.h"
+#include "two_switches.h"
 
 #include <errno.h>
 
 enum { OWN_LID = 5, LONG_MESSAGE = 100000, GET_TABLE = 0x12, GET_TABLE_RESP = 0x92 };
 
 struct stage {
-    struct world world;
+    struct two_switches world;
     struct mad_layer *layer;
 };
 
 static int set_up(void **state)
 {
     struct stage *stage = mem_zalloc(1, sizeof *stage);
-    world_make(&stage->world);
+    two_switches_make(&stage->world);
     stage->layer = mad_layer_new(stage->world.fabric);
     *state = stage;
     return 0;
@@ -23,14 +23,14 @@ static int tear_down(void **state)
 {
     struct stage *stage = *state;
     mad_layer_free(stage->layer);
-    world_end(&stage->world);
+    two_switches_end(&stage->world);
     mem_free(stage);
     return 0;
 }
 
 static struct mad_file *open_at(struct stage *stage, uint32_t node, unsigned port)
 {
-    return mad_file_open(stage->layer, world_port(&stage->world, node, port), NULL);
+    return mad_file_open(stage->layer, two_switches_port(&stage->world, node, port), NULL);
 }
 
 static struct registration service(unsigned class, unsigned version, unsigned method)
@@ -56,7 +56,7 @@ static int send_as(struct stage *stage, struct mad_file *file, unsigned agent, s
 {
     sent.head.agent = agent;
     int result = mad_file_send(file, now, &sent.head, sent.mad, MAD_BYTES);
-    world_run(&stage->world, stage->layer, now);
+    two_switches_run(&stage->world, stage->layer, now);
     return result;
 }
 
@@ -80,9 +80,10 @@ static struct mad_file *open_switch_with_lid(struct stage *stage)
     unsigned agent = register_client(file, CLASS_SUBN_DIRECTED);
     struct sent_mad set = make_smp(ATTRIBUTE_PORT_INFO, 1, NULL, 0);
     uint8_t answer[MAD_BYTES];
-    memcpy(set.mad + SMP_DATA_OFFSET,
-           fabric_port_info(stage->world.fabric, world_port(&stage->world, stage->world.s0, 0)),
-           SMP_DATA_BYTES);
+    memcpy(
+        set.mad + SMP_DATA_OFFSET,
+        fabric_port_info(stage->world.fabric, two_switches_port(&stage->world, stage->world.s0, 0)),
+        SMP_DATA_BYTES);
     wire_set(set.mad, MAD_METHOD, METHOD_SET);
     wire_set(set.mad + SMP_DATA_OFFSET, PORT_INFO_LID, OWN_LID);
     wire_set(set.mad + SMP_DATA_OFFSET, PORT_INFO_MASTER_SM_LID, OWN_LID);
@@ -184,7 +185,7 @@ static void a_request_is_repeated_before_it_times_out(void **state)
     unsigned rounds = 0;
     for (; !mad_file_next(file) && rounds < 10; rounds++) {
         mad_layer_expire(stage->layer, mad_layer_deadline(stage->layer));
-        world_run(&stage->world, stage->layer, 0);
+        two_switches_run(&stage->world, stage->layer, 0);
     }
     fabric_totals(stage->world.fabric, &after);
     assert_int_equal(rounds, 4);
@@ -360,7 +361,7 @@ static void a_long_answer_arrives_whole(void **state)
     head.agent = (uint32_t)serving;
     assert_int_equal(mad_file_send(server, 0, &head, message, LONG_MESSAGE), 0);
     mem_free(message);
-    world_run(&stage->world, stage->layer, 0);
+    two_switches_run(&stage->world, stage->layer, 0);
 
     const struct mad_received *got = mad_file_next(client);
     assert_non_null(got);
@@ -406,7 +407,7 @@ static void deliver_segment(struct stage *stage, uint16_t slid, uint64_t tid, ui
                             bool last)
 {
     struct sent_mad sent = make_mad(CLASS_SUBN_ADM, METHOD_GET_MULTI, 0x3A, tid);
-    struct fabric_delivery delivery = {.port = world_port(&stage->world, stage->world.s0, 0),
+    struct fabric_delivery delivery = {.port = two_switches_port(&stage->world, stage->world.s0, 0),
                                        .header = {.slid = slid,
                                                   .dlid = OWN_LID,
                                                   .src_qp = QP_GSI,
@@ -528,7 +529,7 @@ static void closing_a_file_removes_its_agents_and_requests(void **state)
     mad_file_close(file);
     assert_null(mad_layer_next_ready(stage->layer));
     assert_true(mad_layer_deadline(stage->layer) == TIME_NEVER);
-    world_run(&stage->world, stage->layer, 0);
+    two_switches_run(&stage->world, stage->layer, 0);
     struct mad_file *heir = open_at(stage, stage->world.a, 1);
     assert_true(mad_file_register(heir, &gets) >= 0);
     assert_null(mad_file_next(heir));

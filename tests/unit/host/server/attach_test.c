@@ -1,25 +1,25 @@
 /* Attachments: the port of a name. */
 #include "host/server/attach.h"
-#include "world.h"
+#include "two_switches.h"
 
 #include <errno.h>
 
 static int make(void **state)
 {
-    struct world *world = mem_zalloc(1, sizeof *world);
-    world_make(world);
+    struct two_switches *world = mem_zalloc(1, sizeof *world);
+    two_switches_make(world);
     *state = world;
     return 0;
 }
 
 static int end(void **state)
 {
-    world_end(*state);
+    two_switches_end(*state);
     mem_free(*state);
     return 0;
 }
 
-static struct attachment find(struct world *world, const char *text)
+static struct attachment find(struct two_switches *world, const char *text)
 {
     struct attachment attachment;
     struct err err = {0};
@@ -28,7 +28,7 @@ static struct attachment find(struct world *world, const char *text)
     return attachment;
 }
 
-static void assert_not_found(struct world *world, const char *text)
+static void assert_not_found(struct two_switches *world, const char *text)
 {
     struct attachment attachment;
     struct err err = {0};
@@ -38,11 +38,12 @@ static void assert_not_found(struct world *world, const char *text)
 
 static void the_first_adapter_is_the_default(void **state)
 {
-    struct world *world = *state;
+    struct two_switches *world = *state;
     struct attachment attachment = find(world, "");
     assert_int_equal(attachment.node, world->a);
     assert_int_equal(find(world, NULL).node, world->a);
-    assert_int_equal(attach_port(world->fabric, &attachment, 0), world_port(world, world->a, 1));
+    assert_int_equal(attach_port(world->fabric, &attachment, 0),
+                     two_switches_port(world, world->a, 1));
 }
 
 static void without_adapters_the_first_node_is_the_default(void **state)
@@ -61,15 +62,15 @@ static void without_adapters_the_first_node_is_the_default(void **state)
 
 static void a_node_is_found_by_name_or_guid_and_a_port_by_its_number(void **state)
 {
-    struct world *world = *state;
+    struct two_switches *world = *state;
     char guid[32];
     snprintf(guid, sizeof guid, "0x%llx",
              (unsigned long long)world->topology.nodes.items[world->b].guid);
     assert_int_equal(find(world, "B").node, world->b);
     assert_int_equal(find(world, guid).node, world->b);
     struct attachment second = find(world, "A:2");
-    assert_int_equal(attach_port(world->fabric, &second, 0), world_port(world, world->a, 2));
-    assert_int_equal(attach_port(world->fabric, &second, 1), world_port(world, world->a, 1));
+    assert_int_equal(attach_port(world->fabric, &second, 0), two_switches_port(world, world->a, 2));
+    assert_int_equal(attach_port(world->fabric, &second, 1), two_switches_port(world, world->a, 1));
     assert_int_equal(attach_port(world->fabric, &second, 3), TOPOLOGY_NONE);
 }
 
@@ -90,9 +91,10 @@ static void a_colon_can_be_part_of_a_name(void **state)
 
 static void of_a_switch_only_port_0_can_be_attached_to(void **state)
 {
-    struct world *world = *state;
+    struct two_switches *world = *state;
     struct attachment attachment = find(world, "S1");
-    assert_int_equal(attach_port(world->fabric, &attachment, 0), world_port(world, world->s1, 0));
+    assert_int_equal(attach_port(world->fabric, &attachment, 0),
+                     two_switches_port(world, world->s1, 0));
     assert_int_equal(attach_port(world->fabric, &attachment, 1), TOPOLOGY_NONE);
     assert_int_equal(find(world, "S1:0").node, world->s1);
     assert_not_found(world, "S1:1");
@@ -100,7 +102,7 @@ static void of_a_switch_only_port_0_can_be_attached_to(void **state)
 
 static void an_unknown_node_or_port_is_an_error(void **state)
 {
-    struct world *world = *state;
+    struct two_switches *world = *state;
     assert_not_found(world, "C");
     assert_not_found(world, "A:0");
     assert_not_found(world, "A:3");
@@ -111,7 +113,7 @@ static void an_unknown_node_or_port_is_an_error(void **state)
 
 static void the_best_port_is_the_one_that_is_up(void **state)
 {
-    struct world *world = *state;
+    struct two_switches *world = *state;
     struct attachment attachment = find(world, "A");
     struct answer_port answer;
     struct err err;
@@ -127,7 +129,7 @@ static void the_best_port_is_the_one_that_is_up(void **state)
 
 static void an_adapter_is_described_as_its_agent_would(void **state)
 {
-    struct world *world = *state;
+    struct two_switches *world = *state;
     struct answer_ca answer;
     attach_describe_ca(world->fabric, world->a, &answer);
     assert_int_equal(answer.node_type, NODE_ADAPTER);

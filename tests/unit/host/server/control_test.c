@@ -1,12 +1,12 @@
 /* The commands of `weft ctl`: their effect on the fabric, and errors for invalid ones. */
 #include "host/server/session.h"
 #include "sma/sma.h"
-#include "world.h"
+#include "two_switches.h"
 
 #include <errno.h>
 
 struct stage {
-    struct world world;
+    struct two_switches world;
     struct clients clients;
     struct text out;
 };
@@ -15,7 +15,7 @@ static int set_up(void **state)
 {
     struct stage *stage = mem_zalloc(1, sizeof *stage);
     struct attachment attachment = {0};
-    world_make(&stage->world);
+    two_switches_make(&stage->world);
     attachment.node = stage->world.a;
     clients_init(&stage->clients, stage->world.fabric, &attachment);
     *state = stage;
@@ -27,7 +27,7 @@ static int tear_down(void **state)
     struct stage *stage = *state;
     text_release(&stage->out);
     clients_release(&stage->clients);
-    world_end(&stage->world);
+    two_switches_end(&stage->world);
     mem_free(stage);
     return 0;
 }
@@ -65,7 +65,7 @@ static struct fabric_totals totals_of(struct stage *stage)
 static void a_link_goes_down_and_up(void **state)
 {
     struct stage *stage = *state;
-    uint32_t port = world_port(&stage->world, stage->world.s1, 2);
+    uint32_t port = two_switches_port(&stage->world, stage->world.s1, 2);
     assert_done(stage, "link down S0 2");
     assert_false(fabric_link_is_up(stage->world.fabric, port));
     assert_int_equal(totals_of(stage).links_down, 1);
@@ -110,13 +110,13 @@ static void a_node_gets_another_guid(void **state)
 /* Sends one SMP from A to the adjacent switch. Returns whether it was answered. */
 static bool is_answered(struct stage *stage, unsigned attribute)
 {
-    struct mad_file *file =
-        mad_file_open(stage->clients.mads, world_port(&stage->world, stage->world.a, 1), NULL);
+    struct mad_file *file = mad_file_open(
+        stage->clients.mads, two_switches_port(&stage->world, stage->world.a, 1), NULL);
     struct registration client = {.class = CLASS_SUBN_DIRECTED, .class_version = 1};
     struct sent_mad smp = make_smp(attribute, 1, (uint8_t[]){1}, 1);
     smp.head.agent = (uint32_t)mad_file_register(file, &client);
     mad_file_send(file, 0, &smp.head, smp.mad, MAD_BYTES);
-    world_run(&stage->world, stage->clients.mads, 0);
+    two_switches_run(&stage->world, stage->clients.mads, 0);
     bool answered = mad_file_next(file) != NULL;
     mad_file_close(file);
     return answered;
@@ -206,8 +206,8 @@ static void reports_fit_a_terminal(void **state)
     struct stage *stage = *state;
     static const char *const reports[] = {"status", "counters S0", "counters S0 1", "path A B",
                                           "deadlock"};
-    struct mad_file *file =
-        mad_file_open(stage->clients.mads, world_port(&stage->world, stage->world.a, 1), NULL);
+    struct mad_file *file = mad_file_open(
+        stage->clients.mads, two_switches_port(&stage->world, stage->world.a, 1), NULL);
     for (size_t i = 0; i < sizeof reports / sizeof *reports; i++) {
         assert_done(stage, reports[i]);
         for (const char *at = stage->out.data; *at;) {

@@ -4,7 +4,7 @@
  * server by the environment. All waiting is done in calls of the library. */
 #include "host/server/runtime_dir.h"
 #include "host/server/server.h"
-#include "world.h"
+#include "two_switches.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -29,11 +29,11 @@ struct stage {
 
 static void serve(const struct stage *stage)
 {
-    struct world world;
+    struct two_switches world;
     struct server *server;
     struct err err;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    world_make(&world);
+    two_switches_make(&world);
     struct server_options options = {.socket_path = stage->socket,
                                      .directory = stage->directory,
                                      .attachment = {.node = world.a}};
@@ -41,7 +41,7 @@ static void serve(const struct stage *stage)
         _exit(99);
     int result = server_run(server);
     server_free(server);
-    world_end(&world);
+    two_switches_end(&world);
     _exit(result);
 }
 

@@ -1,13 +1,13 @@
 /* Sessions without sockets: requests, answers, and invalid packets. */
 #include "host/server/session.h"
-#include "world.h"
+#include "two_switches.h"
 
 #include <errno.h>
 
 enum { IS_SM = 1 << 1 };
 
 struct stage {
-    struct world world;
+    struct two_switches world;
     struct clients clients;
 };
 
@@ -16,7 +16,7 @@ static int set_up(void **state)
     struct stage *stage = mem_zalloc(1, sizeof *stage);
     struct attachment attachment;
     struct err err;
-    world_make(&stage->world);
+    two_switches_make(&stage->world);
     assert_int_equal(attach_find(&stage->world.topology, "", &attachment, &err), 0);
     clients_init(&stage->clients, stage->world.fabric, &attachment);
     *state = stage;
@@ -27,7 +27,7 @@ static int tear_down(void **state)
 {
     struct stage *stage = *state;
     clients_release(&stage->clients);
-    world_end(&stage->world);
+    two_switches_end(&stage->world);
     mem_free(stage);
     return 0;
 }
@@ -148,7 +148,7 @@ static void ports_are_opened_and_closed_in_any_order(void **state)
 static void is_sm_is_set_while_the_session_of_a_manager_exists(void **state)
 {
     struct stage *stage = *state;
-    uint32_t port = world_port(&stage->world, stage->world.a, 1);
+    uint32_t port = two_switches_port(&stage->world, stage->world.a, 1);
     const uint8_t *info = fabric_port_info(stage->world.fabric, port);
     assert_false(wire_get(info, PORT_INFO_CAPABILITY_MASK) & IS_SM);
     struct session *manager = open_session(stage, make_request(REQUEST_MANAGER), 0);

@@ -3,8 +3,8 @@
  *     A [1] --- [1] S0 [2] --- [2] S1 [1] --- [1] B
  *                  [3] ------- [3]
  */
-#ifndef WEFT_TESTS_HOST_WORLD_H
-#define WEFT_TESTS_HOST_WORLD_H
+#ifndef WEFT_TESTS_HOST_TWO_SWITCHES_H
+#define WEFT_TESTS_HOST_TWO_SWITCHES_H
 
 #include "base/time.h"
 #include "fabric/fabric.h"
@@ -18,14 +18,14 @@
 
 #include <arpa/inet.h>
 
-struct world {
+struct two_switches {
     struct topology topology;
     struct fabric *fabric;
     uint32_t s0, s1, a, b; /* nodes */
 };
 
-static inline uint32_t world_node(struct world *world, enum node_kind kind, const char *name,
-                                  unsigned ports)
+static inline uint32_t two_switches_node(struct two_switches *world, enum node_kind kind,
+                                         const char *name, unsigned ports)
 {
     uint32_t node;
     struct err err;
@@ -33,45 +33,47 @@ static inline uint32_t world_node(struct world *world, enum node_kind kind, cons
     return node;
 }
 
-static inline uint32_t world_port(const struct world *world, uint32_t node, unsigned number)
+static inline uint32_t two_switches_port(const struct two_switches *world, uint32_t node,
+                                         unsigned number)
 {
     return topology_port_index(&world->topology, node, number);
 }
 
-static inline void world_link(struct world *world, uint32_t a, unsigned a_port, uint32_t b,
-                              unsigned b_port)
+static inline void two_switches_link(struct two_switches *world, uint32_t a, unsigned a_port,
+                                     uint32_t b, unsigned b_port)
 {
     struct err err;
-    assert_int_equal(topology_link(&world->topology, world_port(world, a, a_port),
-                                   world_port(world, b, b_port), &err),
+    assert_int_equal(topology_link(&world->topology, two_switches_port(world, a, a_port),
+                                   two_switches_port(world, b, b_port), &err),
                      0);
 }
 
-static inline void world_make(struct world *world)
+static inline void two_switches_make(struct two_switches *world)
 {
     struct fabric_options options;
     struct err err;
     topology_init(&world->topology);
-    world->s0 = world_node(world, NODE_SWITCH, "S0", 4);
-    world->s1 = world_node(world, NODE_SWITCH, "S1", 4);
-    world->a = world_node(world, NODE_ADAPTER, "A", 2);
-    world->b = world_node(world, NODE_ADAPTER, "B", 1);
-    world_link(world, world->a, 1, world->s0, 1);
-    world_link(world, world->s0, 2, world->s1, 2);
-    world_link(world, world->s0, 3, world->s1, 3);
-    world_link(world, world->b, 1, world->s1, 1);
+    world->s0 = two_switches_node(world, NODE_SWITCH, "S0", 4);
+    world->s1 = two_switches_node(world, NODE_SWITCH, "S1", 4);
+    world->a = two_switches_node(world, NODE_ADAPTER, "A", 2);
+    world->b = two_switches_node(world, NODE_ADAPTER, "B", 1);
+    two_switches_link(world, world->a, 1, world->s0, 1);
+    two_switches_link(world, world->s0, 2, world->s1, 2);
+    two_switches_link(world, world->s0, 3, world->s1, 3);
+    two_switches_link(world, world->b, 1, world->s1, 1);
     assert_int_equal(fabric_options_preset(&options, "today", &err), 0);
     world->fabric = fabric_new(&world->topology, &options, 1);
 }
 
-static inline void world_end(struct world *world)
+static inline void two_switches_end(struct two_switches *world)
 {
     fabric_free(world->fabric);
     topology_release(&world->topology);
 }
 
 /* Runs the network until it is idle and passes deliveries to the layer. */
-static inline void world_run(struct world *world, struct mad_layer *layer, uint64_t now)
+static inline void two_switches_run(struct two_switches *world, struct mad_layer *layer,
+                                    uint64_t now)
 {
     struct fabric_delivery delivery;
     bool more;
