@@ -1,3 +1,4 @@
+/* Finds the measure of a claim, and judges what it measured. */
 #include "reproduce/claims.h"
 
 #include "base/text.h"

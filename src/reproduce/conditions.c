@@ -1,3 +1,4 @@
+/* Reads conditions on parameters, and applies them. */
 #include "reproduce/conditions.h"
 
 #include <assert.h>

@@ -133,7 +133,6 @@ static void add_means(const struct drawing *drawing, struct curves *curves)
         double count = (double)place->count;
         curves_add(curves, place->group,
                    &(struct curve_value){.key = place->key,
-                                         .run = "",
                                          .x = place->x / count,
                                          .y = place->y / count,
                                          .saturated = 2 * place->saturated > place->count});

@@ -1,3 +1,4 @@
+/* Reads what the sweeps of an experiment measured, and summarises it over networks. */
 #include "reproduce/evidence.h"
 
 #include <inttypes.h>

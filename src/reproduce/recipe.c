@@ -1,3 +1,4 @@
+/* Reads the recipe of an experiment: its sweeps, plots, computations and claims. */
 #include "reproduce/recipe.h"
 
 #include "base/line_reader.h"

@@ -1,3 +1,4 @@
+/* Orders end ports breadth first, from the lowest GUID of a switch. */
 #include "topology/lid_order.h"
 
 #include "base/bitset.h"

@@ -1,3 +1,4 @@
+/* Builds charts, and finds the ranges of their axes and the points that shape a line. */
 #include "experiment/chart/chart.h"
 
 #include "base/quantity.h"

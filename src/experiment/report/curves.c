@@ -1,3 +1,4 @@
+/* Means of measured values, as points of a chart. */
 #include "experiment/report/curves.h"
 
 #include "experiment/measure/statistics.h"
@@ -29,9 +30,6 @@ static struct curve_place *find_place(struct curves *curves, size_t group, const
 void curves_add(struct curves *curves, const char *group, const struct curve_value *value)
 {
     struct curve_place *place = find_place(curves, find_group(curves, group), value->key);
-    if (!place->run)
-        place->run = value->run;
-    place->mixed |= strcmp(place->run, value->run) != 0;
     vec_push(&place->x, value->x);
     vec_push(&place->y, value->y);
     place->saturated += value->saturated;
@@ -80,8 +78,7 @@ void curves_finish(struct curves *curves, bool in_categories)
     for (size_t i = 0; i < curves->places.count; i++) {
         struct curve_place *place = &curves->places.items[i];
         struct quantity_mean mean = quantity_mean(place->y.items, place->y.count);
-        chart_add_measured(chart, place->group, place_x(curves, place), mean.mean,
-                           place->mixed ? NAN : mean.half_width,
+        chart_add_measured(chart, place->group, place_x(curves, place), mean.mean, mean.half_width,
                            2 * place->saturated > place->y.count);
         vec_release(&place->x);
         vec_release(&place->y);

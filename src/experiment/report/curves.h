@@ -10,8 +10,6 @@ struct curve_place {
     const char *key;
     VEC(double) x, y;
     size_t saturated;
-    const char *run; /* of the first value */
-    bool mixed;      /* values of different runs: no confidence interval */
 };
 
 struct curves {
@@ -22,9 +20,9 @@ struct curves {
 };
 
 /* One value. Values with the same group and key become one point; the key is the value of x unless
- * x is a figure. `run` identifies repetitions. Texts must outlive the curves. */
+ * x is a figure. Texts must outlive the curves. */
 struct curve_value {
-    const char *key, *run;
+    const char *key;
     double x, y;
     bool saturated;
 };

@@ -1,3 +1,4 @@
+/* Bars and curves over time in the characters of a terminal. */
 #include "experiment/report/drawing.h"
 
 #include "base/time.h"

@@ -48,7 +48,6 @@ static void add_point(const struct report_sweep *sweep, const struct sweep_point
         curves_add(curves, group,
                    &(struct curve_value){
                        .key = x,
-                       .run = "",
                        .x = sweep->x_figure != SWEEP_NONE ? row[sweep->x_figure] : 0,
                        .y = row[figure],
                        .saturated = sweep->saturated != SWEEP_NONE && row[sweep->saturated] > 0.5});

@@ -1,3 +1,4 @@
+/* Chooses the windows of a timeline, and makes panels of the series that belong together. */
 #include "experiment/report/report_timeline.h"
 
 #include "base/quantity.h"

@@ -1,3 +1,4 @@
+/* The record of a run as text of 80 columns, and as JSON. */
 #include "experiment/report/run_text.h"
 
 #include "base/quantity.h"

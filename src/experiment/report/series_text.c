@@ -1,3 +1,4 @@
+/* Figures and series as JSON and CSV. */
 #include "experiment/report/series_text.h"
 
 #include <inttypes.h>
