@@ -163,6 +163,7 @@ static void put_box(const struct view *view, const struct picture_box *box, stru
                     at.x - width / 2, at.y - height / 2, width, height, fill, stroke,
                     box->thick ? "2.8" : "1",
                     box->shape == SHAPE_FRAME ? " stroke-dasharray=\"4 3\"" : "");
+    text_putc(out, '\n');
     double lines = box->detail[0] ? 2 : 8; /* the base line of the label, from the middle */
     if (box->shape == SHAPE_FRAME)
         at.y += 19 - height / 2;
