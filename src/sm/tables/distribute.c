@@ -228,13 +228,8 @@ enum reconfigure_event distribute_begin(struct sm *sm)
     const struct sm_job *job = plan_current(sm);
     const char *why_not;
     assert(!d->pending && !transactions_under_way(sm, GROUP_TABLES));
-    *d = (struct distribution){
-        .job = (uint32_t)job->number,
-        .moved = d->moved,
-        .drains = d->drains,
-        .drained_ns = d->drained_ns,
-        .told_refusal = d->told_refusal,
-    };
+    distribute_reset(sm);
+    d->job = (uint32_t)job->number;
     if (job->mode == SM_STATIC)
         return EVENT_DECIDED_STOP;
     if (quiesce_is_on(sm)) /* by a distribution that was broken off */
@@ -458,10 +453,10 @@ enum reconfigure_event distribute_moves(struct sm *sm)
         struct address_move *move;
         sm->distribution->moved.count = 0;
         for (size_t i = 0; (move = moves_at(sm, i)); i++) {
-            if (!move->planned || move->over)
+            if (!moves_is_written(move))
                 continue;
             continue_move(sm, move);
-            again |= move->over;
+            again |= move->result.state != SM_MOVE_PENDING;
         }
         write_moved(sm);
         again |= sm->distribution->moved.count && !transactions_under_way(sm, GROUP_TABLES);
@@ -489,7 +484,7 @@ static struct sm_progress progress_of_moves(const struct sm *sm)
     const struct address_move *move;
     for (size_t i = 0; (move = moves_at(sm, i)); i++) {
         uint32_t waves = (uint32_t)(move->plan.waves.count + (move->plan.stuck.count > 0));
-        if (move->over || waves < progress.waves)
+        if (!moves_is_written(move) || waves < progress.waves)
             continue;
         progress.wave = move->writer.wave;
         progress.waves = waves;
@@ -564,6 +559,7 @@ void distribute_reset(struct sm *sm)
 {
     const struct distribution before = *sm->distribution;
     *sm->distribution = (struct distribution){.moved = before.moved,
+                                              .drains = before.drains,
                                               .drained_ns = before.drained_ns,
                                               .told_refusal = before.told_refusal};
 }

@@ -25,7 +25,6 @@
 struct moves {
     VEC(struct address_move) items; /* in the order of submission */
     uint64_t count;                 /* so far */
-    bool due;                       /* there are new ones */
     bool reroute;                   /* new routes are needed */
     struct column_check *check;
 };
@@ -61,7 +60,7 @@ size_t moves_count(const struct sm *sm, bool over)
 {
     size_t count = 0;
     for (size_t i = 0; i < sm->moves->items.count; i++)
-        count += sm->moves->items.items[i].over == over;
+        count += (sm->moves->items.items[i].result.state != SM_MOVE_PENDING) == over;
     return count;
 }
 
@@ -127,8 +126,7 @@ uint64_t sm_move_addresses(struct sm *sm, const struct move *move, bool minimal)
         blocks_program(sm);
     }
     /* The LFTs already have entries for a LID that the target had before. */
-    moved.over = move->target == SUBNET_NONE || (serving && move->lid == move->before);
-    if (moved.over)
+    if (move->target == SUBNET_NONE || (serving && move->lid == move->before))
         moved.result.state = SM_MOVE_DONE;
     vec_push(&sm->moves->items, moved);
     return moved.number;
@@ -141,7 +139,7 @@ struct sm_move_result sm_take_move(struct sm *sm, uint64_t number)
         if (move->number != number)
             continue;
         struct sm_move_result result = move->result;
-        if (move->over) {
+        if (result.state != SM_MOVE_PENDING) {
             update_plan_release(&move->plan);
             vec_remove(&sm->moves->items, i);
         }
@@ -152,26 +150,10 @@ struct sm_move_result sm_take_move(struct sm *sm, uint64_t number)
 
 /* ---- entries ---- */
 
-static void end_move(struct address_move *move, enum sm_move_state state)
-{
-    move->over = true;
-    move->result.state = state;
-}
-
-static void request_routes(struct sm *sm, struct address_move *move)
-{
-    if (move->rerouting) {
-        end_move(move, SM_MOVE_FAILED);
-        return;
-    }
-    move->rerouting = move->result.rerouted = true;
-    sm->moves->reroute = true;
-}
-
 static bool is_alone(const struct sm *sm)
 {
     for (size_t i = 0; i < sm->moves->items.count; i++)
-        if (sm->moves->items.items[i].planned && !sm->moves->items.items[i].over)
+        if (moves_is_written(&sm->moves->items.items[i]))
             return false;
     return true;
 }
@@ -201,8 +183,12 @@ static bool plan_move(struct sm *sm, struct address_move *move)
         like ? column_check_plan(sm->moves->check, &move->plan, &job->network, &job->routes,
                                  &columns, &rules)
              : COLUMNS_NEVER;
-    if (verdict == COLUMNS_NEVER)
-        request_routes(sm, move);
+    if (verdict == COLUMNS_NEVER && move->result.rerouted) {
+        move->result.state = SM_MOVE_FAILED;
+    } else if (verdict == COLUMNS_NEVER) {
+        move->result.rerouted = true;
+        sm->moves->reroute = true;
+    }
     move->planned = verdict == COLUMNS_READY;
     return verdict != COLUMNS_LATER;
 }
@@ -212,11 +198,11 @@ bool moves_plan(struct sm *sm)
     bool progress = false;
     for (size_t i = 0; i < sm->moves->items.count && !sm->moves->reroute; i++) {
         struct address_move *move = &sm->moves->items.items[i];
-        if (move->over)
+        if (move->result.state != SM_MOVE_PENDING)
             continue;
         if (move->job != plan_serving(sm)->number) { /* new routes include the new place */
             move->result.rerouted = true;
-            end_move(move, SM_MOVE_DONE);
+            move->result.state = SM_MOVE_DONE;
             progress = true;
         } else if (!move->planned) {
             progress |= plan_move(sm, move);
@@ -234,5 +220,5 @@ void moves_end(struct sm *sm, struct address_move *move)
         plan_paths_changed(sm);
         terminals_place(&plan_serving(sm)->network, &sm->subnet, port, TERMINALS_MAKE);
     }
-    end_move(move, SM_MOVE_DONE);
+    move->result.state = SM_MOVE_DONE;
 }

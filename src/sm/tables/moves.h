@@ -12,11 +12,16 @@ struct address_move {
     struct move move;
     bool minimal;
     uint64_t job; /* of the routes in force when the addresses changed */
-    bool planned, over, rerouting;
+    bool planned;
     struct sm_move_result result;
     struct update_plan plan;
     struct table_writer writer;
 };
+
+static inline bool moves_is_written(const struct address_move *move)
+{
+    return move->planned && move->result.state == SM_MOVE_PENDING;
+}
 
 size_t moves_count(const struct sm *sm, bool over); /* those that are over, or the others */
 /* Number `i` of those that are known; NULL after the last one. */

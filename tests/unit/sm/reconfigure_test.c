@@ -707,6 +707,13 @@ static void a_wave_waits_for_the_drain_before_it(void **state)
     assert_true(sent_at(toy, LFT, true) >= sent_at(toy, LFT, false) + TOY_DRAIN);
     assert_false(toy_logged(toy, "sources wait"));
     toy_assert_up(toy);
+    struct sm_totals before, after;
+    sm_totals(toy->sm, &before);
+    assert_int_equal(before.drains, 1);
+    toy_cut(toy, "S1", "S2");
+    toy_settle(toy);
+    sm_totals(toy->sm, &after); /* the counts are of all changes */
+    assert_true(after.drains >= before.drains && after.drained_ns >= before.drained_ns);
 }
 
 static void sources_are_quiesced_while_tables_without_a_safe_order_are_written(void **state)
