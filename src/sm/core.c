@@ -151,6 +151,22 @@ void sm_log_listed(struct sm *sm, enum sm_event_kind kind, const char *format, .
     va_end(arguments);
 }
 
+void sm_explain(struct sm *sm, enum log_part part, const char *format, ...)
+{
+    if (!sm_is_debugged(sm, part))
+        return;
+    va_list arguments;
+    va_start(arguments, format);
+    add_event(sm, (struct sm_event){.kind = SM_EVENT_DEBUG, .part = part, .at = SUBNET_NONE},
+              format, arguments);
+    va_end(arguments);
+}
+
+void sm_set_debug(struct sm *sm, uint32_t parts)
+{
+    sm->config.debug = parts;
+}
+
 /* Answers to SMInfo requests are sent first: a standby that waits too long for one takes over. */
 void sm_reply(struct sm *sm, const struct sm_message *message)
 {

@@ -56,6 +56,16 @@ void sm_log_at(struct sm *sm, enum sm_event_kind kind, uint32_t port, const char
 /* sm_log() for a problem that sm_problems() lists. */
 void sm_log_listed(struct sm *sm, enum sm_event_kind kind, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+/* Explains a request, an answer or a decision. Text that nobody reads is not made. */
+#define sm_debug(sm, part, ...)                                                                    \
+    do {                                                                                           \
+        if (sm_is_debugged(sm, part))                                                              \
+            sm_explain(sm, part, __VA_ARGS__);                                                     \
+    } while (0)
+static inline bool sm_is_debugged(const struct sm *sm, enum log_part part)
+{
+    return sm->config.debug >> part & 1;
+}
 void sm_reply(struct sm *sm, const struct sm_message *message);
 void sm_persist(struct sm *sm, struct sm_lid_fact fact);
 void sm_drop_requests(struct sm *sm); /* forgets all requests, outstanding ones included */

@@ -226,6 +226,14 @@ uint64_t plan_routes(struct sm *sm, const struct engine *engine, bool provisiona
         last->repair_state.known && plan_check(last, &last->routes, &(struct err){0}) == 0)
         last->edits_checked = last->edits;
     repair_job_prepare(sm, job, index, reason);
+    sm_debug(sm, PART_ROUTING,
+             "job %llu: engine %s%s, %zu switches, %zu terminals, at most %u VLs, %s",
+             (unsigned long long)job->number, engine->name, provisional ? " (provisional)" : "",
+             job->network.switches.count, job->network.terminals.count, job->options.max_vls,
+             job->adopt        ? "the previous master's tables stay if they are correct"
+             : job->try_repair ? "a repair is tried first"
+             : job->has_before ? "all tables are computed, the old ones are in the switches"
+                               : "all tables are computed, the switches have none");
     mem_free(index);
     sm_job_free(sm->plan->outgoing);
     sm->plan->outgoing = job;

@@ -320,6 +320,28 @@ static const struct transition transitions[PHASE_COUNT][EVENT_COUNT] =
             },
 };
 
+/* For debug lines: what happened, and so why the phase changes. */
+static const char *const event_names[EVENT_COUNT] = {
+    [EVENT_CHANGE_REPORTED] = "a change was reported",
+    [EVENT_DISCOVERY_COMPLETE] = "discovery is complete, the tables fit",
+    [EVENT_PLAN_OUTDATED] = "discovery is complete, new tables are needed",
+    [EVENT_PLAN_DUE] = "no table is being written: new tables are computed",
+    [EVENT_TABLES_COMPUTED] = "tables are computed and checked",
+    [EVENT_TABLES_REFUSED] = "no engine computes tables that pass the check",
+    [EVENT_TABLES_NOT_BETTER] = "tables for balance are not worth writing",
+    [EVENT_DECIDED_WAVES] = "tables are written in waves",
+    [EVENT_DECIDED_STOP] = "tables are written while ports are stopped (mode static)",
+    [EVENT_DECIDED_QUIESCE] = "tables are written while sources are stopped",
+    [EVENT_DECIDED_DROP] = "entries without a safe order drop packets first",
+    [EVENT_DECIDED_ALL] = "the rest is written at once",
+    [EVENT_CONFIRMED] = "all Sets are answered",
+    [EVENT_DRAIN_OVER] = "the fabric has drained",
+    [EVENT_PROVISIONAL_IN_FORCE] = "provisional tables are in force",
+    [EVENT_ALL_ANSWERED] = "all requests are answered",
+    [EVENT_REQUESTS_DROPPED] = "all requests were forgotten",
+    [EVENT_MASTERSHIP_LOST] = "mastership is lost",
+};
+
 /* The action runs in the new phase. */
 static void handle(struct sm *sm, enum reconfigure_event event)
 {
@@ -328,6 +350,9 @@ static void handle(struct sm *sm, enum reconfigure_event event)
     while (event != EVENT_NONE) {
         const struct transition *transition = &transitions[r->phase][event];
         assert(transition->defined);
+        if (r->phase != PHASE_IDLE || transition->next != PHASE_IDLE)
+            sm_debug(sm, event < EVENT_DECIDED_WAVES ? PART_ROUTING : PART_DISTRIBUTION,
+                     "phase %s: %s", sm_progress(sm).phase, event_names[event]);
         r->phase = (enum phase)transition->next;
         event = transition->action ? transition->action(sm) : EVENT_NONE;
     }
@@ -338,14 +363,18 @@ static void handle(struct sm *sm, enum reconfigure_event event)
 void sm_begin_change(struct sm *sm, const char *cause, ...)
 {
     struct text text = {0};
+    bool begins = reconfigure_is_idle(sm);
     if (sm_state(sm) == SM_STANDBY)
         return; /* a standby changes nothing */
-    if (reconfigure_is_idle(sm)) {
+    if (begins || sm_is_debugged(sm, PART_ROUTING)) {
         va_list arguments;
         va_start(arguments, cause);
         text_vprintf(&text, cause, arguments);
         va_end(arguments);
-        report_begin(sm, text.data);
+        sm_debug(sm, PART_ROUTING, "%s: %s",
+                 begins ? "a change begins" : "the change under way includes", text.data);
+        if (begins)
+            report_begin(sm, text.data);
         text_release(&text);
     }
     handle(sm, EVENT_CHANGE_REPORTED);
@@ -376,6 +405,12 @@ bool reconfigure_computed(struct sm *sm, struct sm_job *job, const struct err *r
         return false;
     }
     report_computed(sm);
+    sm_debug(sm, PART_ROUTING, "job %llu: %s's tables, %s, %u VLs%s%s",
+             (unsigned long long)job->number, job->engine->name,
+             refusal         ? refusal->message
+             : job->repaired ? "a repair"
+                             : "computed",
+             job->routes.vls, job->routes.note[0] ? "; " : "", job->routes.note);
     if (refusal) {
         sm_log(sm, SM_EVENT_ERROR, "no routes, the old ones stay: %s", refusal->message);
         sm_job_free(job);

@@ -11,6 +11,7 @@
 #define WEFT_SM_SM_H
 
 #include "base/err.h"
+#include "base/log_levels.h"
 #include "base/text.h"
 #include "routing/check/verify_change.h"
 #include "routing/engines/engine_fallback.h"
@@ -94,6 +95,7 @@ struct sm_config {
     bool isolate_babbling; /* also ports of adapters that send too many traps */
     uint64_t isolate_ns;   /* a disabled port is tried again after this time */
     bool dynamic_lids;     /* only virtual functions in use have LIDs */
+    uint32_t debug;        /* parts that explain what they do: bit n is enum log_part n */
 };
 void sm_config_init(struct sm_config *config); /* the defaults */
 
@@ -157,10 +159,12 @@ enum sm_event_kind {
     SM_EVENT_TRAP,
     SM_EVENT_WARNING,
     SM_EVENT_ERROR,
+    SM_EVENT_DEBUG, /* a request, an answer or a decision of a part that sm_config.debug names */
 };
 struct sm_event {
     enum sm_event_kind kind;
-    bool listed; /* sm_problems() lists it, too */
+    enum log_part part; /* of SM_EVENT_DEBUG */
+    bool listed;        /* sm_problems() lists it, too */
     uint32_t at; /* the port of the subnet that it is about, or SUBNET_NONE; port 0: the node */
     const char *text; /* valid until the next sm_next_output() */
 };
@@ -281,6 +285,11 @@ enum sm_handover sm_handover_state(const struct sm *sm, char *text, size_t size)
 void sm_rediscover(struct sm *sm, uint64_t now); /* restarts discovery from scratch */
 /* New settings for a running manager; keys and LMC must not change. */
 void sm_configure(struct sm *sm, uint64_t now, const struct sm_config *config);
+/* Changes sm_config.debug alone. */
+void sm_set_debug(struct sm *sm, uint32_t parts);
+/* Adds an event SM_EVENT_DEBUG of a part beside the manager, if sm_config.debug names the part. */
+void sm_explain(struct sm *sm, enum log_part part, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 /* The phase of the change that a manager works on. */
 struct sm_progress {

@@ -12,6 +12,7 @@
  * the IDs of requests to its own port cannot guess those of others. */
 #include "sm/transactions.h"
 #include "base/sha256.h"
+#include "sm/debug.h"
 #include "sm/faults/faults.h"
 #include "sm/guard/peers.h"
 #include "sm/guard/port_keys.h"
@@ -336,6 +337,7 @@ bool transactions_next(struct sm *sm, struct sm_message *message)
             map_set(&t->by_id, request->id, slot);
         }
         if (!build_mad(sm, request, message)) {
+            debug_request(sm, request, NULL, "not sent, there is no path");
             t->dropped = true;
             end_unanswered(sm, slot);
             continue;
@@ -347,6 +349,9 @@ bool transactions_next(struct sm *sm, struct sm_message *message)
         request->outstanding = true;
         vec_push(&t->in_flight, slot);
         count_sent(sm, request->kind);
+        debug_request(sm, request, message, "try %u, time-out %llu us, %zu outstanding",
+                      request->tries, (unsigned long long)message->request_timeout_ns / NS_PER_US,
+                      t->in_flight.count);
         return true;
     }
     return false;
@@ -388,8 +393,12 @@ void transactions_receive(struct sm *sm, const struct sm_message *message)
     struct request *request = &t->requests.items[slot];
     if (!request->outstanding ||
         request->kind->attribute != wire_get(message->mad, MAD_ATTRIBUTE_ID) ||
-        request->modifier != wire_get(message->mad, MAD_ATTRIBUTE_MODIFIER))
-        return; /* late, duplicate or unknown */
+        request->modifier != wire_get(message->mad, MAD_ATTRIBUTE_MODIFIER)) {
+        debug_request(sm, request, NULL, "late, duplicate or unexpected answer: ignored");
+        return;
+    }
+    debug_request(sm, request, NULL, "answered after %u tries, status 0x%x", request->tries,
+                  (unsigned)wire_get(message->mad, SMP_STATUS));
     remove_in_flight(t, slot);
     grow_window(sm);
     t->timeouts = 0;
@@ -416,6 +425,8 @@ static void time_out(struct sm *sm, uint32_t slot)
     struct request late = t->requests.items[slot];
     struct request_effort effort = effort_of(sm, &late);
     bool last = late.tries > effort.retries;
+    debug_request(sm, &late, NULL, "no answer to try %u of %u%s", late.tries, effort.retries + 1,
+                  last ? ": given up" : "");
     remove_in_flight(t, slot);
     if (!effort.ignores_loss)
         shrink_window(sm);
@@ -469,6 +480,8 @@ void transactions_follow_paths(struct sm *sm)
             i++;
             continue;
         }
+        debug_request(sm, request, NULL,
+                      path ? "the path changed: sent again" : "its path is lost: given up");
         remove_in_flight(t, slot);
         if (path) {
             request->tries--;

@@ -75,6 +75,9 @@ static void remove_finished(struct vswitch *vswitch, uint64_t now)
         }
         struct vswitch_result *result = &operation->result;
         result->ended_ns = now;
+        sm_explain(vswitch->sm, PART_VSWITCH, "request %llu, VM 0x%016llx, ended: %s",
+                   (unsigned long long)result->ticket, (unsigned long long)result->request.guid,
+                   result->text);
         result->request.name = result->request.hypervisor = NULL;
         if (functions_find_vm(subnet_of(vswitch), result->request.guid) != SUBNET_NONE)
             names_add(vswitch, result->request.guid, operation->name);
@@ -100,7 +103,14 @@ static void fail_request(struct vswitch *vswitch, struct operation *operation, c
 
 static void begin_step(struct vswitch *vswitch, struct operation *operation, enum move_step step)
 {
+    static const char *const names[] = {
+        [MOVE_OPEN] = "the target gets a LID",  [MOVE_KEYS] = "its P_Keys are written",
+        [MOVE_ATTACH] = "attach to the target", [MOVE_DETACH] = "detach from the source",
+        [MOVE_DONE] = "assign its LID",         [MOVE_UNDO] = "undo: the target is released"};
     assert(step > MOVE_PLANNED && step <= MOVE_UNDO);
+    sm_explain(vswitch->sm, PART_VSWITCH, "request %llu, VM 0x%016llx: %s",
+               (unsigned long long)operation->result.ticket,
+               (unsigned long long)operation->result.request.guid, names[step]);
     operation->state = OPERATION_STEPPING;
     operation->step = step;
     if (step == MOVE_DONE) {

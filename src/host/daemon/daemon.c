@@ -122,11 +122,23 @@ static void log_event(struct daemon *daemon, uint64_t now, const struct sm_event
         [SM_EVENT_CHANGE] = "change", [SM_EVENT_UP] = "up",           [SM_EVENT_TRAP] = "trap",
         [SM_EVENT_LINK] = "link",     [SM_EVENT_WARNING] = "warning", [SM_EVENT_ERROR] = "error",
     };
+    static const enum log_part parts[] = {
+        [SM_EVENT_STATE] = PART_MASTERSHIP,   [SM_EVENT_NODE_IN] = PART_DISCOVERY,
+        [SM_EVENT_NODE_OUT] = PART_DISCOVERY, [SM_EVENT_CHANGE] = PART_ROUTING,
+        [SM_EVENT_UP] = PART_ROUTING,         [SM_EVENT_TRAP] = PART_DISCOVERY,
+        [SM_EVENT_LINK] = PART_DISCOVERY,     [SM_EVENT_WARNING] = PART_WHOLE,
+        [SM_EVENT_ERROR] = PART_WHOLE,
+    };
+    if (event->kind == SM_EVENT_DEBUG) { /* for the log and those who follow it */
+        event_log_debug(&daemon->log, event->part, "%s", event->text);
+        return;
+    }
     daemon_expect_problems(daemon, now);
     daemon_web_note(daemon, event);
     if (event->listed)
         return; /* daemon_watch_problems() logs it */
-    struct event_record record = {.event = words[event->kind], .text = event->text};
+    struct event_record record = {
+        .event = words[event->kind], .text = event->text, .part = parts[event->kind]};
     daemon_web_event(daemon, words[event->kind], event->text);
     locate_event(daemon, event, &record);
     bool serving = event->kind == SM_EVENT_UP || sm_state(daemon->sm) == SM_STANDBY;
@@ -177,6 +189,28 @@ static void update_sa_view(struct daemon *daemon, uint64_t now)
     administration_update_view(daemon->sa, now, daemon->sm, daemon->config->sm.priority);
 }
 
+/* A query, an answer, or a report to a subscriber. */
+static void debug_sa(struct daemon *daemon, const char *direction, const struct sa_message *message)
+{
+    const char *name = "unknown attribute";
+    if (daemon->log.options.levels.of[PART_SA] != LEVEL_DEBUG)
+        return;
+    unsigned id = (unsigned)wire_get(message->data, MAD_ATTRIBUTE_ID);
+    for (unsigned i = 0; i < WIRE_ATTRIBUTE_COUNT; i++)
+        if ((wire_attributes[i].class == WIRE_CLASS_SA ||
+             wire_attributes[i].class == WIRE_CLASS_COMMON) &&
+            wire_attributes[i].id == id)
+            name = wire_attributes[i].name;
+    event_log_debug(&daemon->log, PART_SA,
+                    "method 0x%x, %s %s LID %u QP %u, TID 0x%llx, modifier 0x%x, status 0x%x, %zu "
+                    "bytes",
+                    (unsigned)wire_get(message->data, MAD_METHOD), name, direction,
+                    message->address.lid, message->address.qp,
+                    (unsigned long long)wire_get(message->data, MAD_TID),
+                    (unsigned)wire_get(message->data, MAD_ATTRIBUTE_MODIFIER),
+                    (unsigned)wire_get(message->data, MAD_STATUS), message->bytes);
+}
+
 /* Runs the subnet administration for one iteration of the loop. */
 static void run_administration(struct daemon *daemon, uint64_t now)
 {
@@ -189,6 +223,7 @@ static void run_administration(struct daemon *daemon, uint64_t now)
     sa_expire(daemon->sa, now);
     do { /* registrations are answered after they are saved */
         while (sa_next_output(daemon->sa, now, &message)) {
+            debug_sa(daemon, "to", &message);
             int status = device_port_answer(daemon->port, &message);
             if (message.asked_at)
                 duration_counts_add(&daemon->totals.sa_latency,
@@ -311,6 +346,11 @@ static unsigned receive_mads(struct daemon *daemon, uint64_t now)
             ours++;
             break;
         case MAD_FOR_COUNTERS:
+            event_log_debug(&daemon->log, PART_PERF,
+                            "answer: attribute 0x%x, TID 0x%llx, status 0x%x, from LID %u",
+                            (unsigned)wire_get(message.mad, MAD_ATTRIBUTE_ID),
+                            (unsigned long long)wire_get(message.mad, MAD_TID),
+                            (unsigned)wire_get(message.mad, MAD_STATUS), message.lid);
             perf_receive(daemon->perf, now, sm_subnet(daemon->sm), message.mad);
             ours++;
             break;
@@ -319,6 +359,7 @@ static unsigned receive_mads(struct daemon *daemon, uint64_t now)
                 update_sa_view(daemon, now);
             stale = false;
             perf_yield(daemon->perf, now);
+            debug_sa(daemon, "from", &query);
             sa_receive(daemon->sa, now, &query);
             queries++;
             break;
@@ -349,6 +390,7 @@ struct manager_access daemon_access(struct daemon *daemon)
         .machines = daemon->machines,
         .perf = daemon->perf,
         .control = daemon->control,
+        .log = &daemon->log,
         .can_dump = daemon->config->dump != NULL,
         .page_url = daemon_page_url,
         .daemon = daemon,

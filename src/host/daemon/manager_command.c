@@ -35,6 +35,29 @@ static int write_dump(struct control_call *call)
     return 0;
 }
 
+/* Shows the levels, or changes them until the configuration is read again. */
+static int answer_log(struct control_call *call)
+{
+    const struct manager_access *access = call->subject;
+    struct log_levels *levels = &access->log->options.levels, changed = *levels;
+    struct record record = control_record(call);
+    struct text text = {0};
+    for (unsigned i = 0; i < call->count; i++)
+        if (log_levels_change(&changed, call->words[i], &call->err) < 0)
+            return -EINVAL;
+    *levels = changed;
+    if (access->sm)
+        sm_set_debug(access->sm, log_levels_debug_mask(levels));
+    log_levels_print(levels, &text);
+    if (call->count)
+        event_log_write(access->log, "config", "log_level %s (weft ctl log)", text.data);
+    record_begin(&record, NULL);
+    record_string(&record, "log_level", "%s\n", text.data);
+    record_end(&record);
+    text_release(&text);
+    return 0;
+}
+
 static int reroute(struct control_call *call)
 {
     const struct manager_access *access = call->subject;
@@ -99,6 +122,10 @@ static int enable_port(struct control_call *call)
 static const struct control_command daemon_commands[] = {
     {"page", "", 0, 0, CONTROL_PROCESS, "URL of the live page, with the token that changes need",
      answer_page},
+    {"log", "[[PART:]error|info|debug ...]", 0, LOG_PART_COUNT, CONTROL_PROCESS,
+     "log levels; with words, changes them until the configuration is read again; PART is "
+     "discovery, transactions, mastership, routing, distribution, sa, perf, vswitch or control",
+     answer_log},
     {"reroute", "", 0, 0, CONTROL_MASTER, "compute all routes again", reroute},
     {"sweep", "", 0, 0, CONTROL_MASTER, "discover the whole subnet again", sweep},
     {"port disable", "NODE PORT", 2, 2, CONTROL_MASTER, "disable a link at its switch",
@@ -144,6 +171,9 @@ int manager_command_run(struct manager_access *access, uint64_t now, const char 
     const struct control_command *found = control_find(manager_control_tables, words, count);
     int result = found ? control_run(found, &call, words, count)
                        : control_refuse("weft sm", manager_control_tables, &call, words, count);
+    event_log_debug(access->log, PART_CONTROL, "%s%s%s: result %d%s%.200s", count ? words[0] : "",
+                    count > 1 ? " " : "", count > 1 ? words[1] : "", result, result < 0 ? ", " : "",
+                    result < 0 && answer->text.length ? answer->text.data : "");
     *client = call.client;
     return result;
 }

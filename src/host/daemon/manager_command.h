@@ -3,6 +3,7 @@
 #define WEFT_HOST_DAEMON_MANAGER_COMMAND_H
 
 #include "host/control/control_reply.h"
+#include "host/files/event_log.h"
 #include "host/manager_view/manager_view.h"
 #include "perf/perf.h"
 #include "sm/sm.h"
@@ -15,8 +16,9 @@ struct manager_access {
     struct vswitch *machines;
     const struct perf *perf;
     struct manager_control *control; /* NULL: none */
-    bool can_dump;                   /* it has a directory for dumps */
-    bool dump;                       /* result: the daemon shall write its dump */
+    struct event_log *log;
+    bool can_dump; /* it has a directory for dumps */
+    bool dump;     /* result: the daemon shall write its dump */
     /* The URL of the live page, with the token; -errno: there is none. */
     int (*page_url)(void *daemon, char *url, size_t size, struct err *err);
     void *daemon;

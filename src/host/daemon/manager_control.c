@@ -5,6 +5,7 @@
 #include "host/control/control_socket.h"
 #include "host/daemon/event_stream.h"
 
+#include <string.h>
 #include <time.h>
 
 enum { EVENTS_KEPT = 256 };
@@ -52,11 +53,13 @@ int manager_control_fd(const struct manager_control *control)
 void manager_control_note(void *context, const struct event_record *record)
 {
     struct manager_control *control = context;
-    struct past_event *past = &control->events[control->event_count++ % EVENTS_KEPT];
-    past->when = time(NULL);
-    snprintf(past->kind, sizeof past->kind, "%s", record->event);
-    mem_free(past->text);
-    past->text = mem_strdup(record->text);
+    if (strcmp(record->event, "debug") != 0) { /* they would replace all others */
+        struct past_event *past = &control->events[control->event_count++ % EVENTS_KEPT];
+        past->when = time(NULL);
+        snprintf(past->kind, sizeof past->kind, "%s", record->event);
+        mem_free(past->text);
+        past->text = mem_strdup(record->text);
+    }
     event_stream_send(&control->followers, record);
 }
 

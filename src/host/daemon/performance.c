@@ -32,6 +32,10 @@ void performance_run(struct perf *perf, uint64_t now, struct sm *sm, struct devi
         uint32_t to = subnet->by_lid[request.to.lid];
         if (!request.redirected && to != SUBNET_NONE)
             request.to.sl = sm_path_between(sm, subnet->own_port, to).sl;
+        sm_explain(sm, PART_PERF, "request: attribute 0x%x, TID 0x%llx, to LID %u, SL %u",
+                   (unsigned)wire_get(request.mad, MAD_ATTRIBUTE_ID),
+                   (unsigned long long)wire_get(request.mad, MAD_TID), request.to.lid,
+                   request.to.sl);
         device_port_ask(port, &request);
     }
 }

@@ -1,3 +1,4 @@
+/* Writes the log: lines of text or JSON, a file with a largest size, syslog(3). */
 #include "host/files/event_log.h"
 
 #include <assert.h>
@@ -55,9 +56,17 @@ static bool is_error(const char *event)
     return strcmp(event, "error") == 0 || strcmp(event, "warning") == 0;
 }
 
+static enum log_level level_of(const char *event)
+{
+    return is_error(event) ? LEVEL_ERROR : strcmp(event, "debug") == 0 ? LEVEL_DEBUG : LEVEL_INFO;
+}
+
 static void write_to_syslog(const char *event, const char *text)
 {
-    int level = strcmp(event, "error") == 0 ? LOG_ERR : is_error(event) ? LOG_WARNING : LOG_INFO;
+    int level = strcmp(event, "error") == 0      ? LOG_ERR
+                : is_error(event)                ? LOG_WARNING
+                : level_of(event) == LEVEL_DEBUG ? LOG_DEBUG
+                                                 : LOG_INFO;
     syslog(level, "%s: %s", event, text);
 }
 
@@ -95,9 +104,11 @@ void event_record_print(const struct event_record *record, bool as_json, const c
 {
     char when[48];
     struct json json = {.out = out};
+    bool part = level_of(record->event) == LEVEL_DEBUG;
     clock_text(as_json, when);
     if (!as_json) {
-        text_printf(out, "%s %-8s %s", when, record->event, record->text);
+        text_printf(out, "%s %-8s %s%s%s", when, record->event,
+                    part ? log_part_names[record->part] : "", part ? ": " : "", record->text);
         for (size_t i = 0; i < record->figure_count; i++)
             text_printf(out, "%s %s %llu", i ? "," : ";", record->figures[i].name,
                         (unsigned long long)record->figures[i].value);
@@ -109,6 +120,8 @@ void event_record_print(const struct event_record *record, bool as_json, const c
     json_string(&json, "event", record->event);
     if (prefix)
         json_string(&json, "prefix", prefix);
+    if (part)
+        json_string(&json, "part", log_part_names[record->part]);
     if (record->node) {
         json_string(&json, "node", record->node);
         json_stringf(&json, "guid", "0x%016llx", (unsigned long long)record->guid);
@@ -133,7 +146,7 @@ void event_log_put(struct event_log *log, const struct event_record *record)
     log->warnings += strcmp(record->event, "warning") == 0;
     if (log->observe)
         log->observe(log->observer, record);
-    if (log->options.errors_only && !is_error(record->event))
+    if (level_of(record->event) > log->options.levels.of[record->part])
         return;
     if (log->options.syslog)
         write_to_syslog(record->event, record->text);
@@ -160,5 +173,16 @@ void event_log_write(struct event_log *log, const char *event, const char *forma
     text_vprintf(&text, format, arguments);
     va_end(arguments);
     event_log_put(log, &(struct event_record){.event = event, .text = text.data});
+    text_release(&text);
+}
+
+void event_log_write_debug(struct event_log *log, enum log_part part, const char *format, ...)
+{
+    struct text text = {0};
+    va_list arguments;
+    va_start(arguments, format);
+    text_vprintf(&text, format, arguments);
+    va_end(arguments);
+    event_log_put(log, &(struct event_record){.event = "debug", .text = text.data, .part = part});
     text_release(&text);
 }

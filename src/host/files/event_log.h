@@ -19,7 +19,7 @@ struct event_record;
 
 struct event_log {
     struct log_options options;
-    /* Sees every record, also those that `errors_only` keeps out of the file; or NULL. */
+    /* Sees every record, also those that its level keeps out of the file; or NULL. */
     void (*observe)(void *context, const struct event_record *record);
     void *observer;
     FILE *file;
@@ -32,6 +32,14 @@ int event_log_open(struct event_log *log, const struct log_options *options, str
 void event_log_close(struct event_log *log);
 
 void event_log_write(struct event_log *log, const char *event, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* Logs a request, an answer or a decision, if the part is at the level debug. */
+#define event_log_debug(log, part, ...)                                                            \
+    do {                                                                                           \
+        if ((log)->options.levels.of[part] == LEVEL_DEBUG)                                         \
+            event_log_write_debug(log, part, __VA_ARGS__);                                         \
+    } while (0)
+void event_log_write_debug(struct event_log *log, enum log_part part, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 /* Logs the last line before the process ends without memory: allocates nothing and flushes the
@@ -46,6 +54,7 @@ struct event_figure {
 };
 struct event_record {
     const char *event, *text;
+    enum log_part part;
     const char *node; /* the node that it is about; NULL: none */
     uint64_t guid;    /* of that node */
     unsigned port;    /* 0: the node as a whole */

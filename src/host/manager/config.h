@@ -8,6 +8,7 @@
 #ifndef WEFT_HOST_MANAGER_CONFIG_H
 #define WEFT_HOST_MANAGER_CONFIG_H
 
+#include "base/log_levels.h"
 #include "host/device/port_choice.h"
 #include "perf/perf.h"
 #include "routing/engine/hints.h"
@@ -21,7 +22,7 @@ enum { CONFIG_KEYS = 384 };        /* at least the length of the table of keys *
 struct log_options {
     const char *path; /* NULL: standard output */
     bool json;
-    bool errors_only;   /* no other events than errors and warnings */
+    struct log_levels levels;
     bool restart;       /* the file is emptied at the start */
     bool flush;         /* after each line */
     bool syslog;        /* lines also go to syslog(3) */

@@ -69,8 +69,6 @@ static const char *const modes[] = {
     [SM_ORDERED] = "ordered", [SM_STATIC] = "static", [SM_NAIVE] = "naive", NULL};
 static const char *const lid_policies[] = {"prepopulated", "dynamic", NULL};
 
-static const char *const log_levels[] = {"info", "error", NULL};
-
 const struct key config_keys[] = {
     {OTHER_KEY("guid", config_set_guid, FIXED, "any")},
     {PATH_KEY("ca", port.ca, FIXED, "any")},
@@ -179,7 +177,7 @@ const struct key config_keys[] = {
     {FILE_KEY("node_names", config_set_node_names, LIVE, "none")},
     {PATH_KEY("log", log.path, LIVE, "none")},
     {FLAG_KEY("json", log.json, "no")},
-    {WORD_KEY("log_level", log.errors_only, log_levels, LIVE, "info")},
+    {OTHER_KEY("log_level", config_set_log_level, LIVE, "info")},
     {NUMBER_KEY("log_max_size", log.most_mib, 0, UINT32_MAX, LIVE, "0")},
     {OTHER_KEY("accum_log_file", config_set_accumulation, LIVE, "yes")},
     {FLAG_KEY("force_log_flush", log.flush, "no")},
@@ -221,7 +219,9 @@ const struct key config_keys[] = {
     {TRANSLATE("log_file", opensm_set_log_file, "/var/log/opensm.log",
                "log; standard output if the file cannot be opened")},
     {TRANSLATE("log_flags", opensm_set_log_flags, "0x03",
-               "without 0x02 log_level error; with 0x80 syslog yes; others add nothing")},
+               "0x02 log_level info, else error; 0x04 discovery, mastership and distribution, "
+               "0x20 transactions, sa and perf, 0x40 routing and distribution, 0x08 or 0x10 all "
+               "parts at debug; 0x80 syslog yes")},
     {TRANSLATE("no_partition_enforcement", opensm_set_no_enforcement, "FALSE",
                "TRUE is part_enforce off")},
     {TRANSLATE("polling_retry_number", opensm_set_polling_retries, "4", "poll_retries")},
@@ -300,7 +300,7 @@ const struct key config_keys[] = {
           "weft asks clients to register again only if it may lack their registrations")},
     {NONE("nue_include_switches", "FALSE", "the check of tables includes routes to switches")},
     {NONE("per_module_logging_file", "/etc/opensm/per-module-logging.conf",
-          "the log has one level for all parts")},
+          "use 'log_level PART:debug'")},
     {NONE("perfmgr", "FALSE",
           "weft reads counters by default: 'counter_interval never' turns that off")},
     {NONE("perfmgr_log_errors", "TRUE", "the log names links with errors")},
@@ -468,7 +468,7 @@ const struct key config_keys[] = {
     {NONE("use_optimized_port_mask_slvl", NULL, "weft writes only SL to VL tables that differ")},
     {NONE("use_scatter_for_switch_lid", NULL, "see 'scatter'")},
     {NONE("validate_*", NULL, "weft checks all files and answers")},
-    {NONE("verbose_bypass_policy_file", NULL, "the log has one level for all parts")},
+    {NONE("verbose_bypass_policy_file", NULL, "use 'log_level PART:debug'")},
     {NONE("virt_*", NULL, NO_VIRT)},
     {NONE("vs_*", NULL, NO_CLASS_KEYS)},
 };

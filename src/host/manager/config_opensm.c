@@ -214,13 +214,31 @@ static int parse_flags(struct config *config, const char *value, uint64_t *flags
     return err_set(err, EINVAL, "%s: '%s': expected a number", config->source.key, value);
 }
 
+/* OpenSM's flags are kinds of lines: verbose (0x04) explains decisions, debug (0x08) and funcs
+ * (0x10) everything, frames (0x20) are MADs, routing (0x40) are routes. */
 int opensm_set_log_flags(struct config *config, const char *value, struct err *err)
 {
-    enum { FLAG_INFO = 0x02, FLAG_SYSLOG = 0x80 };
+    static const struct {
+        unsigned flag;
+        const char *levels;
+    } parts[] = {{0x04, ",discovery:debug,mastership:debug,distribution:debug"},
+                 {0x20, ",transactions:debug,sa:debug,perf:debug"},
+                 {0x40, ",routing:debug,distribution:debug"}};
+    enum { FLAG_INFO = 0x02, ALL_DEBUG = 0x18, FLAG_SYSLOG = 0x80 };
+    struct text levels = {0};
     uint64_t flags;
     int status = parse_flags(config, value, &flags, err);
-    if (status == 0)
-        status = config_put(config, "log_level", flags & FLAG_INFO ? "info" : "error", err);
+    if (status < 0)
+        return status;
+    if (flags & ALL_DEBUG)
+        text_puts(&levels, "debug");
+    else
+        text_puts(&levels, flags & FLAG_INFO ? "info" : "error");
+    for (unsigned i = 0; i < sizeof parts / sizeof *parts && !(flags & ALL_DEBUG); i++)
+        if (flags & parts[i].flag)
+            text_puts(&levels, parts[i].levels);
+    status = config_put(config, "log_level", levels.data, err);
+    text_release(&levels);
     if (status == 0 && flags & FLAG_SYSLOG)
         status = config_put(config, "syslog", "yes", err);
     return status;

@@ -86,6 +86,18 @@ int config_set_engine(struct config *config, const char *value, struct err *err)
     return 0;
 }
 
+/* Parts that the value does not name have the level info. */
+int config_set_log_level(struct config *config, const char *value, struct err *err)
+{
+    struct log_levels levels = {0};
+    int status = log_levels_change(&levels, value, err);
+    if (status == 0) {
+        config->log.levels = levels;
+        config->sm.debug = log_levels_debug_mask(&levels);
+    }
+    return status;
+}
+
 /* GUIDs, separated by blanks or commas. */
 static int parse_guids(struct config *config, const char *value, struct guid_list *guids,
                        struct err *err)

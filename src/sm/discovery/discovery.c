@@ -80,6 +80,7 @@ void discovery_lost_path(struct sm *sm)
 
 void discovery_restart(struct sm *sm)
 {
+    sm_debug(sm, PART_DISCOVERY, "restart: all nodes are discovered again");
     sm_drop_requests(sm);
     assert(discovery_is_complete(sm) && transactions_idle(sm));
     for (uint32_t node = 0; node < sm->subnet.nodes.count; node++)

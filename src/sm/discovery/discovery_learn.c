@@ -76,6 +76,11 @@ void discovery_learn_node(struct sm *sm, const struct request *request)
     else if (local && faults_check_claim(sm, through, arrival))
         return;
     bool new_link = local && through != SUBNET_NONE && port_at(sm, arrival)->peer != through;
+    sm_debug(sm, PART_DISCOVERY, "%s 0x%016llx answers at port %u, %s%s: %s, %s",
+             subnet_kind_name(node_at(sm, node)), (unsigned long long)guid, local,
+             through == SUBNET_NONE ? "the manager's own" : "behind ",
+             through == SUBNET_NONE ? "" : subnet_port_name(&sm->subnet, through).text,
+             present ? "known node" : "new node", new_link ? "new link" : "same link");
     if (new_link) {
         /* A node without a name is logged as present when its name has been read. */
         bool nameless = !node_at(sm, node)->description[0];

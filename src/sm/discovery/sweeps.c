@@ -150,6 +150,9 @@ void change_sweep(struct sm *sm)
     if (full)
         sm->sweeps->light = 0;
     sm->sweeps->full = false;
+    sm_debug(sm, PART_DISCOVERY,
+             full ? "full sweep: all ports are read"
+                  : "light sweep: SwitchInfo of all switches is read");
     for (uint32_t i = 0; i < sm->subnet.nodes.count; i++) {
         const struct subnet_node *node = node_at(sm, i);
         if (!node->present)

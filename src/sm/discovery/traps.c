@@ -2,6 +2,7 @@
  */
 #include "sm/discovery/traps.h"
 #include "sm/admission.h"
+#include "sm/debug.h"
 #include "sm/discovery/discovery.h"
 #include "sm/discovery/sweeps.h"
 #include "sm/faults/faults.h"
@@ -39,14 +40,6 @@ static struct subnet_name lid_name(const struct sm *sm, uint64_t lid)
     return name;
 }
 
-static const char *attribute_name(unsigned id)
-{
-    for (unsigned i = 0; i < WIRE_ATTRIBUTE_COUNT; i++)
-        if (wire_attributes[i].class == WIRE_CLASS_SMP && wire_attributes[i].id == id)
-            return wire_attributes[i].name;
-    return "attribute";
-}
-
 /* The M_Key of the SMP is not logged: it may be that of another port. */
 static void print_bad_m_key(const struct sm *sm, const uint8_t *notice, uint32_t port,
                             struct text *out)
@@ -59,7 +52,7 @@ static void print_bad_m_key(const struct sm *sm, const uint8_t *notice, uint32_t
                 method == METHOD_SET   ? "Set"
                 : method == METHOD_GET ? "Get"
                                        : "another method",
-                attribute_name(attribute), attribute,
+                smp_attribute_name(attribute), attribute,
                 sender == SUBNET_NONE ? "an unknown port"
                                       : subnet_link_name(&sm->subnet, sender).text);
 }
@@ -223,6 +216,9 @@ bool change_trap(struct sm *sm, const struct sm_message *message)
     uint32_t claimed = lid < LFT_ENTRIES ? sm->subnet.by_lid[lid] : SUBNET_NONE;
     uint32_t port = admission_origin(sm, message);
     bool admitted = admit_trap(sm, message, trap, port, claimed);
+    sm_debug(sm, PART_DISCOVERY, "trap %u of LID %u from LID %u, TID 0x%llx: %s", trap, lid,
+             message->lid, (unsigned long long)wire_get(message->mad, MAD_TID),
+             admitted ? "admitted and repressed" : "ignored: above its rate, or forged");
     if (!admitted)
         storm_suspect(sm);
     if (port == SUBNET_NONE) {

@@ -500,6 +500,11 @@ static bool handle_event(struct sm *sm, enum mastership_event event,
     m->core.syncing = m->syncing && sm->now < m->refuses_until;
     enum sm_state before = m->core.state;
     struct mastership_transition step = mastership_step(&m->core, event, details->port);
+    sm_debug(sm, PART_MASTERSHIP, "%s, %s%s%s: %s%s%s", mastership_state_names[before],
+             mastership_event_names[event], details->port == SUBNET_NONE ? "" : ", manager at ",
+             details->port == SUBNET_NONE ? "" : subnet_port_name(&sm->subnet, details->port).text,
+             step.action == DO_NOTHING ? "ignored" : mastership_state_names[step.next],
+             step.why ? ", " : "", step.why ? step.why : "");
     if (step.action == DO_NOTHING)
         return false;
     perform(sm, step.action, details);

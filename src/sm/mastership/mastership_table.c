@@ -213,3 +213,47 @@ enum mastership_event mastership_classify(const struct mastership_peer *us,
     default: return higher ? ON_MET_HIGHER_DISCOVERING : ON_NO_EVENT;
     }
 }
+
+const char *const mastership_event_names[MASTERSHIP_EVENTS] = {
+    [ON_NO_EVENT] = "no event",
+    [ON_START] = "start",
+    [ON_START_AS_MASTER] = "start as master",
+    [ON_YIELD] = "yield",
+    [ON_END] = "end",
+    [ON_NO_SUCCESSOR] = "no successor",
+    [ON_HANDOVER] = "handover",
+    [ON_ACKNOWLEDGE] = "acknowledge",
+    [ON_DISABLE] = "disable",
+    [ON_STANDBY] = "standby",
+    [ON_DISCOVER] = "discover",
+    [ON_MET_LOWER_MASTER] = "met lower master",
+    [ON_MET_HIGHER_MASTER] = "met higher master",
+    [ON_MET_LOWER_STANDBY] = "met lower standby",
+    [ON_MET_YIELDED_STANDBY] = "met yielded standby",
+    [ON_MET_HIGHER_STANDBY] = "met higher standby",
+    [ON_MET_HIGHER_DISCOVERING] = "met higher discovering",
+    [ON_RIVAL_GONE] = "rival gone",
+    [ON_DISCOVERED] = "discovered",
+    [ON_OUTRANKED] = "outranked",
+    [ON_POLL_DUE] = "poll due",
+    [ON_MASTER_UNKNOWN] = "master unknown",
+    [ON_POLL_ANSWERED] = "poll answered",
+    [ON_POLL_DENIED] = "poll denied",
+    [ON_POLL_UNANSWERED] = "poll unanswered",
+    [ON_MASTER_RESIGNED] = "master resigned",
+    [ON_AWAITED_IN_VAIN] = "awaited in vain",
+    [ON_MASTER_STALLED] = "master stalled",
+    [ON_MASTER_ENDED] = "master ended",
+    [ON_MASTER_LOST] = "master lost",
+    [ON_HANDOVER_ACCEPTED] = "handover accepted",
+    [ON_HANDOVER_FAILED] = "handover failed",
+    [ON_SWEEP_BEGINS] = "sweep begins",
+    [ON_LINK_RESTORED] = "link restored",
+};
+
+const char *const mastership_state_names[MASTERSHIP_STATES] = {
+    [SM_NOT_ACTIVE] = "not active",
+    [SM_DISCOVERING] = "discovering",
+    [SM_STANDBY] = "standby",
+    [SM_MASTER] = "master",
+};

@@ -152,6 +152,8 @@ static void drain(struct sm *sm, uint32_t hops)
     tables->drained = true;
     sm->distribution->drains++;
     sm->distribution->drained_ns += time;
+    sm_debug(sm, PART_DISTRIBUTION, "drain of %llu us: packets pass at most %u switches",
+             (unsigned long long)time / NS_PER_US, hops);
 }
 
 uint64_t distribute_drains(const struct sm *sm)
@@ -230,6 +232,13 @@ enum reconfigure_event distribute_begin(struct sm *sm)
     assert(!d->pending && !transactions_under_way(sm, GROUP_TABLES));
     distribute_reset(sm);
     d->job = (uint32_t)job->number;
+    sm_debug(sm, PART_DISTRIBUTION,
+             "job %u: %zu waves with %u drains, %zu ranges without a safe order, %s", d->job,
+             job->plan.waves.count, update_plan_drains(&job->plan), job->plan.stuck.count,
+             job->mode == SM_STATIC                        ? "mode static"
+             : job->mode != SM_ORDERED || !job->has_before ? "no tables to respect"
+             : job->urgent                                 ? "routes are broken: urgent"
+                                                           : "traffic continues");
     if (job->mode == SM_STATIC)
         return EVENT_DECIDED_STOP;
     if (quiesce_is_on(sm)) /* by a distribution that was broken off */
@@ -314,6 +323,8 @@ enum reconfigure_event distribute_drained_wave(struct sm *sm)
     if (d->tables.wave < plan->waves.count) {
         const struct update_wave *wave = &plan->waves.items[d->tables.wave++];
         assert(wave->first + wave->count <= plan->updates.count);
+        sm_debug(sm, PART_DISTRIBUTION, "wave %u of %zu: %u ranges%s", d->tables.wave,
+                 plan->waves.count, wave->count, wave->drain ? ", after a drain" : "");
         for (uint32_t i = 0; i < wave->count; i++)
             want_range(sm, &plan->updates.items[wave->first + i], false);
         return distribute_write_wanted(sm);

@@ -246,6 +246,40 @@ static void transaction_ids_differ_in_each_run(void **state)
     }
 }
 
+static void debug_lines_explain_requests_and_decisions(void **state)
+{
+    struct toy *toy = toy_open(state, "S1-H1 S1-H2");
+    struct sm_config config = toy_config();
+    config.debug = UINT32_MAX;
+    toy_start_manager(toy, "H1", &config);
+    toy_add_rule(toy, (struct toy_rule){TOY_LOSE, "H2", ATTRIBUTE_NODE_DESCRIPTION, 0, 1});
+    toy_settle(toy);
+    assert_true(toy_logged(toy, "Get(NodeInfo) modifier 0x0 to the own port by 0, TID 0x"));
+    assert_true(toy_logged(toy, ": no answer to try 1 of "));
+    assert_true(toy_logged(toy, "answered after 2 tries, status 0x0"));
+    assert_true(toy_logged(toy, "new node, new link"));
+    assert_true(toy_logged(toy, "discovering, discovered: master"));
+    assert_true(toy_logged(toy, "a change begins: started"));
+    assert_true(toy_logged(toy, "job 1: engine updn"));
+    assert_true(toy_logged(toy, "0 ranges without a safe order, no tables to respect"));
+}
+
+static void only_the_named_parts_explain(void **state)
+{
+    struct toy *toy = toy_open(state, "S1-H1 S1-H2");
+    struct sm_config config = toy_config();
+    config.debug = 1u << PART_MASTERSHIP;
+    toy_start_manager(toy, "H1", &config);
+    toy_settle(toy);
+    assert_true(toy_logged(toy, "discovering, discovered: master"));
+    assert_false(toy_logged(toy, "NodeInfo"));
+    assert_false(toy_logged(toy, "a change begins"));
+    sm_set_debug(toy->sm, 1u << PART_TRANSACTIONS);
+    toy_cut(toy, "S1", "H2");
+    toy_settle(toy);
+    assert_true(toy_logged(toy, "Set(SwitchInfo)"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -263,6 +297,8 @@ int main(void)
         TOY_TEST(requests_without_a_path_fail_at_once),
         TOY_TEST(requests_over_a_lost_link_are_sent_by_another_path_at_once),
         TOY_TEST(the_deadline_is_that_of_the_first_time_out),
+        TOY_TEST(debug_lines_explain_requests_and_decisions),
+        TOY_TEST(only_the_named_parts_explain),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -68,7 +68,9 @@ static void a_level_of_errors_drops_other_events(void **state)
 {
     struct fixture *f = *state;
     struct text content;
-    open_log(f, (struct log_options){.errors_only = true, .prefix = "rack7"});
+    struct log_levels only_errors = {0};
+    assert_int_equal(log_levels_change(&only_errors, "error", NULL), 0);
+    open_log(f, (struct log_options){.levels = only_errors, .prefix = "rack7"});
     event_log_write(&f->log, "in", "an adapter");
     event_log_write(&f->log, "warning", "a slow link");
     event_log_write(&f->log, "error", "no routes");

@@ -181,6 +181,28 @@ static void flags_can_have_the_values_of_opensm(void **state)
     assert_true(f->config.sm.engine_options.reversible);
 }
 
+static void log_flags_of_opensm_are_levels_of_parts(void **state)
+{
+    struct fixture *f = *state;
+    static const struct {
+        const char *flags, *levels;
+    } cases[] = {
+        {"log_flags 0x01\n", "error"},
+        {"log_flags 0x03\n", "info"},
+        {"log_flags 0x43\n", "info,routing:debug,distribution:debug"},
+        {"log_flags 0xff\n", "debug"},
+        {"log_level sa:debug\n", "info,sa:debug"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct text text = {0};
+        assert_int_equal(read_text(f, cases[i].flags), 0);
+        log_levels_print(&f->config.log.levels, &text);
+        assert_string_equal(text.data, cases[i].levels);
+        assert_int_equal(f->config.sm.debug, log_levels_debug_mask(&f->config.log.levels));
+        text_release(&text);
+    }
+}
+
 static void hints_about_the_fabric_are_passed_to_the_engine(void **state)
 {
     struct fixture *f = *state;
@@ -630,6 +652,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(an_error_about_a_file_names_its_key, make, end),
         cmocka_unit_test_setup_teardown(a_missing_policy_is_an_error_only_if_qos_is_on, make, end),
         cmocka_unit_test_setup_teardown(flags_can_have_the_values_of_opensm, make, end),
+        cmocka_unit_test_setup_teardown(log_flags_of_opensm_are_levels_of_parts, make, end),
         cmocka_unit_test_setup_teardown(hints_about_the_fabric_are_passed_to_the_engine, make, end),
         cmocka_unit_test_setup_teardown(a_reload_keeps_the_keys_that_the_manual_names, make, end),
         cmocka_unit_test_setup_teardown(a_missing_file_is_an_error, make, end),
