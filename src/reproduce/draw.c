@@ -235,13 +235,13 @@ static void add_bands(struct chart *chart, const struct observation *observation
 {
     double at = observation_figure(observation, "fault.begin") -
                 observation_figure(observation, "fault.detect.time");
-    for (unsigned i = 0; i < PHASE_KINDS && !isnan(at); i++) {
+    for (unsigned i = 0; i < SM_STEPS && !isnan(at); i++) {
         char name[64], detail[QUANTITY_BYTES];
-        snprintf(name, sizeof name, "fault.%s.time", phase_names[i]);
+        snprintf(name, sizeof name, "fault.%s.time", sm_step_name(i));
         double time = observation_figure(observation, name);
         if (!(time > 0))
             continue;
-        chart_add_band(chart, at, at + time, phase_names[i], quantity_text(time, "s", detail), i);
+        chart_add_band(chart, at, at + time, sm_step_name(i), quantity_text(time, "s", detail), i);
         at += time;
     }
 }

@@ -35,29 +35,29 @@
 #include <stdio.h>
 
 struct reconfigure {
-    enum phase phase;
+    enum sm_phase phase;
     enum plan_reason reason; /* besides the topology; REASON_NONE: none */
     uint64_t generation;     /* of the subnet at the last plan */
-    uint64_t job;            /* number of the job of PHASE_COMPUTE */
+    uint64_t job;            /* number of the job of SM_PHASE_COMPUTE */
     bool refused;            /* the last job computed no tables that pass the check */
     struct err refusal;      /* the reason of that */
 };
 
 /* ---- interface to other parts ---- */
 
-enum phase reconfigure_phase(const struct sm *sm)
+enum sm_phase reconfigure_phase(const struct sm *sm)
 {
     return sm->reconfigure->phase;
 }
 
 bool reconfigure_is_distributing(const struct sm *sm)
 {
-    return sm->reconfigure->phase >= PHASE_WAVES && sm->reconfigure->phase <= PHASE_START;
+    return sm->reconfigure->phase >= SM_PHASE_WAVES && sm->reconfigure->phase <= SM_PHASE_START;
 }
 
 bool reconfigure_is_idle(const struct sm *sm)
 {
-    return sm->reconfigure->phase == PHASE_IDLE || sm->reconfigure->phase == PHASE_MOVE;
+    return sm->reconfigure->phase == SM_PHASE_IDLE || sm->reconfigure->phase == SM_PHASE_MOVE;
 }
 
 bool reconfigure_is_at_rest(const struct sm *sm)
@@ -148,7 +148,7 @@ static enum reconfigure_event plan_final(struct sm *sm)
 
 static enum reconfigure_event take_tables(struct sm *sm)
 {
-    assert(sm->reconfigure->phase == PHASE_COMPUTE);
+    assert(sm->reconfigure->phase == SM_PHASE_COMPUTE);
     sm->reconfigure->refused = false;
     bool first = !plan_current(sm);
     plan_take_routes(sm);
@@ -206,117 +206,117 @@ struct transition {
 /* Common to all phases of a distribution, which only a new plan interrupts. */
 #define DISTRIBUTION(phase)                                                                        \
     [EVENT_CHANGE_REPORTED] = GO(phase), [EVENT_DISCOVERY_COMPLETE] = GO(phase),                   \
-    [EVENT_PLAN_OUTDATED] = GO(phase), [EVENT_PLAN_DUE] = GO_DO(PHASE_COMPUTE, make_plan),         \
-    [EVENT_REQUESTS_DROPPED] = GO_DO(PHASE_DISCOVER, break_off),                                   \
-    [EVENT_MASTERSHIP_LOST] = GO_DO(PHASE_IDLE, drop_routes)
+    [EVENT_PLAN_OUTDATED] = GO(phase), [EVENT_PLAN_DUE] = GO_DO(SM_PHASE_COMPUTE, make_plan),      \
+    [EVENT_REQUESTS_DROPPED] = GO_DO(SM_PHASE_DISCOVER, break_off),                                \
+    [EVENT_MASTERSHIP_LOST] = GO_DO(SM_PHASE_IDLE, drop_routes)
 
-static const struct transition transitions[PHASE_COUNT][EVENT_COUNT] =
+static const struct transition transitions[SM_PHASES][EVENT_COUNT] =
     {
-        [PHASE_IDLE] =
+        [SM_PHASE_IDLE] =
             {
-                [EVENT_CHANGE_REPORTED] = GO(PHASE_DISCOVER),
-                [EVENT_DISCOVERY_COMPLETE] = GO(PHASE_IDLE),
-                [EVENT_PLAN_OUTDATED] = GO_DO(PHASE_PLAN, open_unreported_change),
-                [EVENT_ALL_ANSWERED] = GO_DO(PHASE_IDLE, end_writing),
-                [EVENT_MOVES_DUE] = GO_DO(PHASE_MOVE, distribute_moves),
-                [EVENT_REQUESTS_DROPPED] = GO_DO(PHASE_IDLE, break_off),
-                [EVENT_MASTERSHIP_LOST] = GO_DO(PHASE_IDLE, drop_routes),
+                [EVENT_CHANGE_REPORTED] = GO(SM_PHASE_DISCOVER),
+                [EVENT_DISCOVERY_COMPLETE] = GO(SM_PHASE_IDLE),
+                [EVENT_PLAN_OUTDATED] = GO_DO(SM_PHASE_PLAN, open_unreported_change),
+                [EVENT_ALL_ANSWERED] = GO_DO(SM_PHASE_IDLE, end_writing),
+                [EVENT_MOVES_DUE] = GO_DO(SM_PHASE_MOVE, distribute_moves),
+                [EVENT_REQUESTS_DROPPED] = GO_DO(SM_PHASE_IDLE, break_off),
+                [EVENT_MASTERSHIP_LOST] = GO_DO(SM_PHASE_IDLE, drop_routes),
             },
-        [PHASE_MOVE] =
+        [SM_PHASE_MOVE] =
             {
-                [EVENT_CHANGE_REPORTED] = GO(PHASE_DISCOVER),
-                [EVENT_DISCOVERY_COMPLETE] = GO(PHASE_MOVE),
-                [EVENT_PLAN_OUTDATED] = GO_DO(PHASE_PLAN, open_unreported_change),
-                [EVENT_ALL_ANSWERED] = GO_DO(PHASE_MOVE, end_writing),
-                [EVENT_MOVES_DUE] = GO_DO(PHASE_MOVE, distribute_moves),
-                [EVENT_MOVES_OVER] = GO(PHASE_IDLE),
-                [EVENT_REQUESTS_DROPPED] = GO_DO(PHASE_IDLE, break_off),
-                [EVENT_MASTERSHIP_LOST] = GO_DO(PHASE_IDLE, drop_routes),
+                [EVENT_CHANGE_REPORTED] = GO(SM_PHASE_DISCOVER),
+                [EVENT_DISCOVERY_COMPLETE] = GO(SM_PHASE_MOVE),
+                [EVENT_PLAN_OUTDATED] = GO_DO(SM_PHASE_PLAN, open_unreported_change),
+                [EVENT_ALL_ANSWERED] = GO_DO(SM_PHASE_MOVE, end_writing),
+                [EVENT_MOVES_DUE] = GO_DO(SM_PHASE_MOVE, distribute_moves),
+                [EVENT_MOVES_OVER] = GO(SM_PHASE_IDLE),
+                [EVENT_REQUESTS_DROPPED] = GO_DO(SM_PHASE_IDLE, break_off),
+                [EVENT_MASTERSHIP_LOST] = GO_DO(SM_PHASE_IDLE, drop_routes),
             },
-        [PHASE_DISCOVER] =
+        [SM_PHASE_DISCOVER] =
             {
-                [EVENT_CHANGE_REPORTED] = GO(PHASE_DISCOVER),
-                [EVENT_DISCOVERY_COMPLETE] = GO(PHASE_SETTLE),
-                [EVENT_PLAN_OUTDATED] = GO(PHASE_PLAN),
-                [EVENT_REQUESTS_DROPPED] = GO_DO(PHASE_DISCOVER, break_off),
-                [EVENT_MASTERSHIP_LOST] = GO_DO(PHASE_IDLE, drop_routes),
+                [EVENT_CHANGE_REPORTED] = GO(SM_PHASE_DISCOVER),
+                [EVENT_DISCOVERY_COMPLETE] = GO(SM_PHASE_SETTLE),
+                [EVENT_PLAN_OUTDATED] = GO(SM_PHASE_PLAN),
+                [EVENT_REQUESTS_DROPPED] = GO_DO(SM_PHASE_DISCOVER, break_off),
+                [EVENT_MASTERSHIP_LOST] = GO_DO(SM_PHASE_IDLE, drop_routes),
             },
-        [PHASE_PLAN] =
+        [SM_PHASE_PLAN] =
             {
-                [EVENT_CHANGE_REPORTED] = GO(PHASE_DISCOVER),
-                [EVENT_PLAN_OUTDATED] = GO(PHASE_PLAN),
-                [EVENT_PLAN_DUE] = GO_DO(PHASE_COMPUTE, make_plan),
-                [EVENT_REQUESTS_DROPPED] = GO_DO(PHASE_DISCOVER, break_off),
-                [EVENT_MASTERSHIP_LOST] = GO_DO(PHASE_IDLE, drop_routes),
+                [EVENT_CHANGE_REPORTED] = GO(SM_PHASE_DISCOVER),
+                [EVENT_PLAN_OUTDATED] = GO(SM_PHASE_PLAN),
+                [EVENT_PLAN_DUE] = GO_DO(SM_PHASE_COMPUTE, make_plan),
+                [EVENT_REQUESTS_DROPPED] = GO_DO(SM_PHASE_DISCOVER, break_off),
+                [EVENT_MASTERSHIP_LOST] = GO_DO(SM_PHASE_IDLE, drop_routes),
             },
-        [PHASE_COMPUTE] =
+        [SM_PHASE_COMPUTE] =
             {
-                [EVENT_CHANGE_REPORTED] = GO(PHASE_COMPUTE),
-                [EVENT_DISCOVERY_COMPLETE] = GO(PHASE_COMPUTE),
-                [EVENT_PLAN_OUTDATED] = GO(PHASE_COMPUTE),
-                [EVENT_PLAN_DUE] = GO(PHASE_COMPUTE),
-                [EVENT_TABLES_COMPUTED] = GO_DO(PHASE_COMPUTE, take_tables),
-                [EVENT_TABLES_REFUSED] = GO_DO(PHASE_SETTLE, keep_tables),
-                [EVENT_TABLES_NOT_BETTER] = GO(PHASE_SETTLE),
-                [EVENT_DECIDED_WAVES] = GO_DO(PHASE_WAVES, distribute_keep_tables),
-                [EVENT_DECIDED_STOP] = GO_DO(PHASE_STOP, distribute_stop_ports),
-                [EVENT_DECIDED_QUIESCE] = GO_DO(PHASE_QUIESCE, distribute_stop_all_sources),
-                [EVENT_DECIDED_ALL] = GO_DO(PHASE_SETTLE, distribute_write_all),
-                [EVENT_REQUESTS_DROPPED] = GO_DO(PHASE_COMPUTE, break_off),
-                [EVENT_MASTERSHIP_LOST] = GO_DO(PHASE_IDLE, drop_routes),
+                [EVENT_CHANGE_REPORTED] = GO(SM_PHASE_COMPUTE),
+                [EVENT_DISCOVERY_COMPLETE] = GO(SM_PHASE_COMPUTE),
+                [EVENT_PLAN_OUTDATED] = GO(SM_PHASE_COMPUTE),
+                [EVENT_PLAN_DUE] = GO(SM_PHASE_COMPUTE),
+                [EVENT_TABLES_COMPUTED] = GO_DO(SM_PHASE_COMPUTE, take_tables),
+                [EVENT_TABLES_REFUSED] = GO_DO(SM_PHASE_SETTLE, keep_tables),
+                [EVENT_TABLES_NOT_BETTER] = GO(SM_PHASE_SETTLE),
+                [EVENT_DECIDED_WAVES] = GO_DO(SM_PHASE_WAVES, distribute_keep_tables),
+                [EVENT_DECIDED_STOP] = GO_DO(SM_PHASE_STOP, distribute_stop_ports),
+                [EVENT_DECIDED_QUIESCE] = GO_DO(SM_PHASE_QUIESCE, distribute_stop_all_sources),
+                [EVENT_DECIDED_ALL] = GO_DO(SM_PHASE_SETTLE, distribute_write_all),
+                [EVENT_REQUESTS_DROPPED] = GO_DO(SM_PHASE_COMPUTE, break_off),
+                [EVENT_MASTERSHIP_LOST] = GO_DO(SM_PHASE_IDLE, drop_routes),
             },
-        [PHASE_WAVES] =
+        [SM_PHASE_WAVES] =
             {
-                DISTRIBUTION(PHASE_WAVES),
-                [EVENT_CONFIRMED] = GO_DO(PHASE_WAVES, distribute_next_wave),
-                [EVENT_DRAIN_OVER] = GO_DO(PHASE_WAVES, distribute_drained_wave),
-                [EVENT_DECIDED_QUIESCE] = GO_DO(PHASE_QUIESCE, distribute_stop_sources),
-                [EVENT_DECIDED_DROP] = GO_DO(PHASE_DROP, distribute_drop_rest),
-                [EVENT_DECIDED_ALL] = GO_DO(PHASE_SETTLE, distribute_write_all),
+                DISTRIBUTION(SM_PHASE_WAVES),
+                [EVENT_CONFIRMED] = GO_DO(SM_PHASE_WAVES, distribute_next_wave),
+                [EVENT_DRAIN_OVER] = GO_DO(SM_PHASE_WAVES, distribute_drained_wave),
+                [EVENT_DECIDED_QUIESCE] = GO_DO(SM_PHASE_QUIESCE, distribute_stop_sources),
+                [EVENT_DECIDED_DROP] = GO_DO(SM_PHASE_DROP, distribute_drop_rest),
+                [EVENT_DECIDED_ALL] = GO_DO(SM_PHASE_SETTLE, distribute_write_all),
             },
-        [PHASE_DROP] =
+        [SM_PHASE_DROP] =
             {
-                DISTRIBUTION(PHASE_DROP),
-                [EVENT_CONFIRMED] = GO_DO(PHASE_DROP, distribute_drain),
-                [EVENT_DRAIN_OVER] = GO_DO(PHASE_SETTLE, distribute_write_all),
+                DISTRIBUTION(SM_PHASE_DROP),
+                [EVENT_CONFIRMED] = GO_DO(SM_PHASE_DROP, distribute_drain),
+                [EVENT_DRAIN_OVER] = GO_DO(SM_PHASE_SETTLE, distribute_write_all),
             },
-        [PHASE_QUIESCE] =
+        [SM_PHASE_QUIESCE] =
             {
-                DISTRIBUTION(PHASE_QUIESCE),
-                [EVENT_CONFIRMED] = GO_DO(PHASE_QUIESCE, distribute_drain_quiesced),
-                [EVENT_DRAIN_OVER] = GO_DO(PHASE_QUIESCE, distribute_check_quiesced),
-                [EVENT_DECIDED_DROP] = GO_DO(PHASE_DROP, distribute_drop_rest),
-                [EVENT_DECIDED_ALL] = GO_DO(PHASE_QUIESCED, distribute_write_all),
+                DISTRIBUTION(SM_PHASE_QUIESCE),
+                [EVENT_CONFIRMED] = GO_DO(SM_PHASE_QUIESCE, distribute_drain_quiesced),
+                [EVENT_DRAIN_OVER] = GO_DO(SM_PHASE_QUIESCE, distribute_check_quiesced),
+                [EVENT_DECIDED_DROP] = GO_DO(SM_PHASE_DROP, distribute_drop_rest),
+                [EVENT_DECIDED_ALL] = GO_DO(SM_PHASE_QUIESCED, distribute_write_all),
             },
-        [PHASE_QUIESCED] =
+        [SM_PHASE_QUIESCED] =
             {
-                DISTRIBUTION(PHASE_QUIESCED),
-                [EVENT_CONFIRMED] = GO_DO(PHASE_SETTLE, distribute_start_sources),
+                DISTRIBUTION(SM_PHASE_QUIESCED),
+                [EVENT_CONFIRMED] = GO_DO(SM_PHASE_SETTLE, distribute_start_sources),
             },
-        [PHASE_STOP] =
+        [SM_PHASE_STOP] =
             {
-                DISTRIBUTION(PHASE_STOP),
-                [EVENT_CONFIRMED] = GO_DO(PHASE_WRITE, distribute_write_all),
+                DISTRIBUTION(SM_PHASE_STOP),
+                [EVENT_CONFIRMED] = GO_DO(SM_PHASE_WRITE, distribute_write_all),
             },
-        [PHASE_WRITE] =
+        [SM_PHASE_WRITE] =
             {
-                DISTRIBUTION(PHASE_WRITE),
-                [EVENT_CONFIRMED] = GO_DO(PHASE_START, distribute_start_ports),
+                DISTRIBUTION(SM_PHASE_WRITE),
+                [EVENT_CONFIRMED] = GO_DO(SM_PHASE_START, distribute_start_ports),
             },
-        [PHASE_START] =
+        [SM_PHASE_START] =
             {
-                DISTRIBUTION(PHASE_START),
-                [EVENT_CONFIRMED] = GO_DO(PHASE_SETTLE, distribute_write_wanted),
+                DISTRIBUTION(SM_PHASE_START),
+                [EVENT_CONFIRMED] = GO_DO(SM_PHASE_SETTLE, distribute_write_wanted),
             },
-        [PHASE_SETTLE] =
+        [SM_PHASE_SETTLE] =
             {
-                [EVENT_CHANGE_REPORTED] = GO(PHASE_DISCOVER),
-                [EVENT_DISCOVERY_COMPLETE] = GO(PHASE_SETTLE),
-                [EVENT_PLAN_OUTDATED] = GO(PHASE_PLAN),
-                [EVENT_PROVISIONAL_IN_FORCE] = GO_DO(PHASE_COMPUTE, plan_final),
-                [EVENT_ALL_ANSWERED] = GO_DO(PHASE_IDLE, close_change),
-                [EVENT_REQUESTS_DROPPED] = GO_DO(PHASE_DISCOVER, break_off),
-                [EVENT_MASTERSHIP_LOST] = GO_DO(PHASE_IDLE, drop_routes),
+                [EVENT_CHANGE_REPORTED] = GO(SM_PHASE_DISCOVER),
+                [EVENT_DISCOVERY_COMPLETE] = GO(SM_PHASE_SETTLE),
+                [EVENT_PLAN_OUTDATED] = GO(SM_PHASE_PLAN),
+                [EVENT_PROVISIONAL_IN_FORCE] = GO_DO(SM_PHASE_COMPUTE, plan_final),
+                [EVENT_ALL_ANSWERED] = GO_DO(SM_PHASE_IDLE, close_change),
+                [EVENT_REQUESTS_DROPPED] = GO_DO(SM_PHASE_DISCOVER, break_off),
+                [EVENT_MASTERSHIP_LOST] = GO_DO(SM_PHASE_IDLE, drop_routes),
             },
 };
 
@@ -350,10 +350,10 @@ static void handle(struct sm *sm, enum reconfigure_event event)
     while (event != EVENT_NONE) {
         const struct transition *transition = &transitions[r->phase][event];
         assert(transition->defined);
-        if (r->phase != PHASE_IDLE || transition->next != PHASE_IDLE)
+        if (r->phase != SM_PHASE_IDLE || transition->next != SM_PHASE_IDLE)
             sm_debug(sm, event < EVENT_DECIDED_WAVES ? PART_ROUTING : PART_DISTRIBUTION,
-                     "phase %s: %s", sm_progress(sm).phase, event_names[event]);
-        r->phase = (enum phase)transition->next;
+                     "phase %s: %s", sm_phase_name(r->phase), event_names[event]);
+        r->phase = (enum sm_phase)transition->next;
         event = transition->action ? transition->action(sm) : EVENT_NONE;
     }
 }
@@ -400,7 +400,7 @@ void reconfigure_stand_by(struct sm *sm)
 
 bool reconfigure_computed(struct sm *sm, struct sm_job *job, const struct err *refusal)
 {
-    if (sm->reconfigure->phase != PHASE_COMPUTE || job->number != sm->reconfigure->job) {
+    if (sm->reconfigure->phase != SM_PHASE_COMPUTE || job->number != sm->reconfigure->job) {
         sm_job_free(job); /* obsolete */
         return false;
     }
@@ -443,7 +443,7 @@ void plan_services(struct sm *sm)
 static void settle(struct sm *sm)
 {
     const struct reconfigure *r = sm->reconfigure;
-    if (r->phase == PHASE_COMPUTE || reconfigure_is_distributing(sm))
+    if (r->phase == SM_PHASE_COMPUTE || reconfigure_is_distributing(sm))
         return;
     if (plan_current(sm) && !transactions_under_way(sm, GROUP_TABLES) && qos_is_settled(sm)) {
         plan_serve(sm);
@@ -453,7 +453,7 @@ static void settle(struct sm *sm)
     blocks_program(sm);
     if (!transactions_idle(sm) || reconfigure_is_outdated(sm))
         return;
-    bool quick = r->phase == PHASE_SETTLE && plan_current(sm) && plan_current(sm)->provisional;
+    bool quick = r->phase == SM_PHASE_SETTLE && plan_current(sm) && plan_current(sm)->provisional;
     handle(sm, quick && !r->refused ? EVENT_PROVISIONAL_IN_FORCE : EVENT_ALL_ANSWERED);
 }
 

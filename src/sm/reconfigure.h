@@ -5,24 +5,6 @@
 
 #include "sm/sm.h"
 
-enum phase {
-    PHASE_IDLE,     /* no change is under way, or this manager is not master */
-    PHASE_DISCOVER, /* a change was reported; discovery is not complete */
-    PHASE_PLAN,     /* new tables are needed; Sets of the old ones are under way */
-    PHASE_COMPUTE,  /* the host computes and checks new tables */
-    /* Distribution: tables are being written; no port that depends on them becomes Active. */
-    PHASE_WAVES,    /* ordered: the plan's waves are written one after the other */
-    PHASE_DROP,     /* ordered: entries without a safe order drop packets; the fabric drains */
-    PHASE_QUIESCE,  /* ordered: sources are stopped; the fabric drains */
-    PHASE_QUIESCED, /* all tables are written while sources are stopped */
-    PHASE_STOP,     /* static: the ports of switches are set to Init */
-    PHASE_WRITE,    /* static: all tables are written */
-    PHASE_START,    /* static: the ports of switches are set to Active */
-    PHASE_SETTLE,   /* everything wanted is sent; some requests are unanswered */
-    PHASE_MOVE,     /* at rest, but for entries of addresses that move */
-    PHASE_COUNT
-};
-
 enum reconfigure_event {
     EVENT_NONE,
     EVENT_CHANGE_REPORTED,    /* by a trap, a sweep, a time-out, an operator, a new mastership */
@@ -76,9 +58,9 @@ bool reconfigure_computed(struct sm *sm, struct sm_job *job, const struct err *r
 void reconfigure_stand_by(struct sm *sm);
 void reconfigure_stop(struct sm *sm); /* this manager becomes inactive */
 
-enum phase reconfigure_phase(const struct sm *sm);
-bool reconfigure_is_distributing(const struct sm *sm); /* PHASE_WAVES … PHASE_START */
-/* PHASE_IDLE or PHASE_MOVE: no change of the subnet is under way. */
+enum sm_phase reconfigure_phase(const struct sm *sm);
+bool reconfigure_is_distributing(const struct sm *sm); /* SM_PHASE_WAVES … SM_PHASE_START */
+/* SM_PHASE_IDLE or SM_PHASE_MOVE: no change of the subnet is under way. */
 bool reconfigure_is_idle(const struct sm *sm);
 /* All tables in force fit the subnet. Virtual machines that move may change entries, but none for
  * the LID of a switch. */

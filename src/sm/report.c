@@ -109,11 +109,11 @@ void report_end(struct sm *sm, bool up)
     }
     uint64_t discovered = report->discovered ? report->discovered : sm->now;
     uint64_t computed = report->computed ? report->computed : discovered;
-    totals->last_ns[SM_PHASE_DISCOVERY] = discovered - report->since;
-    totals->last_ns[SM_PHASE_ROUTES] = computed - discovered;
-    totals->last_ns[SM_PHASE_DISTRIBUTION] = sm->now - computed;
-    for (unsigned i = 0; i < SM_PHASES; i++)
-        totals->phase_ns[i] += totals->last_ns[i];
+    totals->last_ns[SM_STEP_DISCOVER] = discovered - report->since;
+    totals->last_ns[SM_STEP_COMPUTE] = computed - discovered;
+    totals->last_ns[SM_STEP_DISTRIBUTE] = sm->now - computed;
+    for (unsigned i = 0; i < SM_STEPS; i++)
+        totals->step_ns[i] += totals->last_ns[i];
     struct text first = {0}, except = {0};
     unsigned exceptions = sm_exceptions(sm, sm->now, &first);
     if (exceptions)
@@ -125,9 +125,9 @@ void report_end(struct sm *sm, bool up)
            except.length ? except.data : "", switches, adapters,
            report->cause.length ? report->cause.data : "",
            (double)(sm->now - report->since) / (double)NS_PER_MS,
-           (double)totals->last_ns[SM_PHASE_DISCOVERY] / (double)NS_PER_MS,
-           (double)totals->last_ns[SM_PHASE_ROUTES] / (double)NS_PER_MS,
-           (double)totals->last_ns[SM_PHASE_DISTRIBUTION] / (double)NS_PER_MS,
+           (double)totals->last_ns[SM_STEP_DISCOVER] / (double)NS_PER_MS,
+           (double)totals->last_ns[SM_STEP_COMPUTE] / (double)NS_PER_MS,
+           (double)totals->last_ns[SM_STEP_DISTRIBUTE] / (double)NS_PER_MS,
            (unsigned long long)(transactions_sent(sm) - report->before.sent),
            program_blocks_sent(sm) - report->blocks, program_ports_sent(sm) - report->ports);
     text_release(&first);

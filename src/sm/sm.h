@@ -19,6 +19,7 @@
 #include "routing/model/routes.h"
 #include "routing/repair/repair.h"
 #include "routing/update/make_plan.h"
+#include "sm/change.h"
 #include "subnet/alias_guids.h"
 #include "subnet/groups.h"
 #include "subnet/link_settings.h"
@@ -293,8 +294,7 @@ void sm_explain(struct sm *sm, enum log_part part, const char *format, ...)
 
 /* The phase of the change that a manager works on. */
 struct sm_progress {
-    const char *phase;    /* "idle", "discover", "plan", "compute", "waves", "quiesce", "settle",
-                             "move" */
+    enum sm_phase phase;
     uint32_t wave, waves; /* the wave that is written, from 1, and their number */
     bool draining;
 };
@@ -347,11 +347,10 @@ void sm_counts(const struct sm *sm, struct sm_counts *counts);
 void sm_counts_before(const struct sm *sm, struct sm_counts *counts);
 
 /* What changes of the subnet have cost since the manager started. */
-enum sm_phase { SM_PHASE_DISCOVERY, SM_PHASE_ROUTES, SM_PHASE_DISTRIBUTION, SM_PHASES };
 struct sm_totals {
     uint64_t changes, failed_changes; /* that ended; with no routes */
-    uint64_t phase_ns[SM_PHASES];     /* sums of all changes that did not fail */
-    uint64_t last_ns[SM_PHASES];      /* of the last one */
+    uint64_t step_ns[SM_STEPS];       /* sums of all changes that did not fail */
+    uint64_t last_ns[SM_STEPS];       /* of the last one */
     uint64_t blocks, entries;         /* of forwarding tables: written, and changed by that */
     uint64_t port_settings;           /* Sets of PortInfo */
     uint64_t quiesces;                /* times that sources were stopped */

@@ -47,13 +47,13 @@ static void put_manager(const struct setup *setup, size_t index, struct record *
 {
     const struct setup_instance *instance = setup->instances.items[index];
     const struct sm *sm = setup_manager(setup, index);
-    struct sm_progress progress = sm ? sm_progress(sm) : (struct sm_progress){.phase = "idle"};
+    struct sm_progress progress = sm ? sm_progress(sm) : (struct sm_progress){0};
     const struct api_manager manager = {
         .id = index,
         .node = setup->topology.ports.items[setup->places.items[index].port].node,
         .name = instance->name,
         .state = sm ? manager_state_names[sm_state(sm)] : "dead",
-        .phase = progress.phase,
+        .phase = sm_phase_name(progress.phase),
         .wave = progress.wave,
         .waves = progress.waves,
         .draining = progress.draining,

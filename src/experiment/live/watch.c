@@ -66,7 +66,7 @@ static void read_manager_tables(struct watch *watch, const struct sm *sm)
 {
     const struct setup *setup = live_session_setup(watch->session);
     const struct subnet *subnet = sm_subnet(sm);
-    bool idle = strcmp(sm_progress(sm).phase, "idle") == 0;
+    bool idle = sm_progress(sm).phase == SM_PHASE_IDLE;
     for (uint32_t i = 0; i < subnet->nodes.count; i++) {
         const struct subnet_node *entry = &subnet->nodes.items[i];
         uint32_t node = entry->kind == SUBNET_SWITCH && entry->present

@@ -76,12 +76,12 @@ static void set_phases(struct publisher *publisher, const struct run_record_chan
     set_figure(publisher, "time", time_seconds((double)(change->end - change->begin)), "s");
     set_figure(publisher, "finished", change->finished, "");
     set_figure(publisher, "drain.time", time_seconds((double)change->draining), "s");
-    for (enum phase_kind kind = change->tied ? PHASE_DETECT : PHASE_DISCOVER; kind < PHASE_KINDS;
+    for (enum sm_step kind = change->tied ? SM_STEP_DETECT : SM_STEP_DISCOVER; kind < SM_STEPS;
          kind++) {
         char name[32];
         uint64_t from, to;
-        bool has = run_record_phase(change, kind, &from, &to);
-        snprintf(name, sizeof name, "%s.time", phase_names[kind]);
+        bool has = run_record_step(change, kind, &from, &to);
+        snprintf(name, sizeof name, "%s.time", sm_step_name(kind));
         set_figure(publisher, name, has ? time_seconds((double)(to - from)) : 0, "s");
     }
 }

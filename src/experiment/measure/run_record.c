@@ -6,8 +6,6 @@
 
 const char *const run_record_kind_names[RUN_RECORD_KINDS] = {"action", "event", "alarm", "check"};
 
-const char *const phase_names[PHASE_KINDS] = {"detect", "discover", "compute", "distribute"};
-
 void run_record_release(struct run_record *record)
 {
     vec_release(&record->events);
@@ -40,14 +38,14 @@ uint64_t run_record_routing(const struct run_record_change *change)
     return change->routing ? change->routing : change->routed;
 }
 
-bool run_record_phase(const struct run_record_change *change, enum phase_kind kind, uint64_t *from,
-                      uint64_t *to)
+bool run_record_step(const struct run_record_change *change, enum sm_step kind, uint64_t *from,
+                     uint64_t *to)
 {
-    assert(kind < PHASE_KINDS && change->begin <= change->end);
+    assert(kind < SM_STEPS && change->begin <= change->end);
     uint64_t routing = run_record_routing(change);
-    const uint64_t limits[PHASE_KINDS + 1] = {change->tied ? change->fault : change->begin,
-                                              change->begin, routing, routing + change->computing,
-                                              change->end};
+    const uint64_t limits[SM_STEPS + 1] = {change->tied ? change->fault : change->begin,
+                                           change->begin, routing, routing + change->computing,
+                                           change->end};
     *from = limits[kind];
     *to = limits[kind + 1];
     return *to > *from;

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "experiment/measure/results.h"
+#include "sm/change.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -75,11 +76,9 @@ void run_record_release(struct run_record *record);
 void run_record_add_event(struct run_record *record, enum run_record_kind kind, uint64_t time,
                           const char *who, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
-/* The interval of a phase (changes.h); false if the change has no such phase. */
-enum phase_kind { PHASE_DETECT, PHASE_DISCOVER, PHASE_COMPUTE, PHASE_DISTRIBUTE, PHASE_KINDS };
-extern const char *const phase_names[PHASE_KINDS];
-bool run_record_phase(const struct run_record_change *change, enum phase_kind kind, uint64_t *from,
-                      uint64_t *to);
+/* The interval of a step; false if the change has no such step. */
+bool run_record_step(const struct run_record_change *change, enum sm_step kind, uint64_t *from,
+                     uint64_t *to);
 /* The start of the route computation; without one the end of the change. */
 uint64_t run_record_routing(const struct run_record_change *change);
 unsigned run_record_failures(const struct run_record *record); /* checks that do not hold */

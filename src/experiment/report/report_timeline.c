@@ -310,14 +310,14 @@ static void add_moments(const struct timeline *timeline, const struct window *wi
     const struct run_record *record = timeline->record;
     double origin = time_seconds(window->origin);
     for (size_t i = 0; i < record->changes.count; i++)
-        for (enum phase_kind kind = 0; kind < PHASE_KINDS; kind++) {
+        for (enum sm_step kind = 0; kind < SM_STEPS; kind++) {
             char time[QUANTITY_BYTES];
             uint64_t from, to;
-            if (!run_record_phase(&record->changes.items[i], kind, &from, &to) ||
+            if (!run_record_step(&record->changes.items[i], kind, &from, &to) ||
                 to < window->from || from > window->to)
                 continue;
             chart_add_band(chart, time_seconds((double)from) - origin,
-                           time_seconds((double)to) - origin, phase_names[kind],
+                           time_seconds((double)to) - origin, sm_step_name(kind),
                            quantity_text(time_seconds((double)(to - from)), "s", time), kind);
         }
     for (size_t i = 0; i < record->events.count; i++) {

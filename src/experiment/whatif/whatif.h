@@ -17,6 +17,7 @@
 #include "base/mem.h"
 #include "base/quantity.h"
 #include "base/text.h"
+#include "sm/change.h"
 #include "topology/topology.h"
 
 struct page;
@@ -104,15 +105,15 @@ struct whatif_times {
 
 /* The result of a run without traffic. */
 struct whatif_reaction {
-    bool up;               /* the subnet came up before the failures */
-    bool recovered;        /* it was as wanted again afterwards */
-    const char *refusal;   /* why there are no routes; NULL: there are */
-    const char *complaint; /* why the subnet is not settled; NULL: it is */
-    uint64_t up_ps;        /* time of the bring-up */
-    uint64_t recovery_ps;  /* from the failures to the end of the last change */
-    uint64_t phases_ps[4]; /* of the first change after them (enum phase_kind) */
-    uint64_t smps, blocks; /* of all changes after them */
-    bool reacted;          /* there was a change after them */
+    bool up;                     /* the subnet came up before the failures */
+    bool recovered;              /* it was as wanted again afterwards */
+    const char *refusal;         /* why there are no routes; NULL: there are */
+    const char *complaint;       /* why the subnet is not settled; NULL: it is */
+    uint64_t up_ps;              /* time of the bring-up */
+    uint64_t recovery_ps;        /* from the failures to the end of the last change */
+    uint64_t steps_ps[SM_STEPS]; /* of the first change after them */
+    uint64_t smps, blocks;       /* of all changes after them */
+    bool reacted;                /* there was a change after them */
     struct whatif_loads before, after;
     struct arena arena;
 };

@@ -124,10 +124,10 @@ static void take_changes(struct whatif_reaction *reaction, const struct run_reco
         reaction->recovered &= change->finished;
         reaction->smps += change->gets + change->sets;
         reaction->blocks += change->blocks;
-        for (enum phase_kind kind = 0; first && kind < PHASE_KINDS; kind++) {
+        for (enum sm_step kind = 0; first && kind < SM_STEPS; kind++) {
             uint64_t from, to;
-            if (run_record_phase(change, kind, &from, &to))
-                reaction->phases_ps[kind] = to - from;
+            if (run_record_step(change, kind, &from, &to))
+                reaction->steps_ps[kind] = to - from;
         }
         first = false;
     }

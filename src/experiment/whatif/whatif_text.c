@@ -178,7 +178,7 @@ static void put_cut(const struct whatif_answer *answer, struct text *out)
 static void put_reaction(const struct whatif_answer *answer, struct text *out)
 {
     const struct whatif_reaction *reaction = first_reaction(answer);
-    char text[PHASE_KINDS + 1][QUANTITY_BYTES];
+    char text[SM_STEPS + 1][QUANTITY_BYTES];
     put_label("recovery", out);
     if (!reaction->reacted) {
         text_put_wrapped(
@@ -188,14 +188,14 @@ static void put_reaction(const struct whatif_answer *answer, struct text *out)
                                        : "the manager has nothing to change");
         return;
     }
-    for (unsigned i = 0; i < PHASE_KINDS; i++)
-        quantity_text(time_seconds(reaction->phases_ps[i]), "s", text[i]);
+    for (unsigned i = 0; i < SM_STEPS; i++)
+        quantity_text(time_seconds(reaction->steps_ps[i]), "s", text[i]);
     text_put_wrapped(out, COLUMN,
                      "%s (detect %s, discover %s, compute %s, distribute %s); %llu SMPs, %llu "
                      "table blocks%s%s",
-                     quantity_text(time_seconds(reaction->recovery_ps), "s", text[PHASE_KINDS]),
-                     text[PHASE_DETECT], text[PHASE_DISCOVER], text[PHASE_COMPUTE],
-                     text[PHASE_DISTRIBUTE], (unsigned long long)reaction->smps,
+                     quantity_text(time_seconds(reaction->recovery_ps), "s", text[SM_STEPS]),
+                     text[SM_STEP_DETECT], text[SM_STEP_DISCOVER], text[SM_STEP_COMPUTE],
+                     text[SM_STEP_DISTRIBUTE], (unsigned long long)reaction->smps,
                      (unsigned long long)reaction->blocks, reaction->recovered ? "" : "; NOT ",
                      reaction->recovered ? "" : "recovered");
 }
@@ -373,9 +373,9 @@ static void put_json_reaction(struct json *json, const struct whatif_engine *eng
     if (reaction->complaint)
         json_string(json, "complaint", reaction->complaint);
     json_unsigned(json, "recovery_ps", reaction->recovery_ps);
-    json_begin_object(json, "phases_ps");
-    for (unsigned i = 0; i < PHASE_KINDS; i++)
-        json_unsigned(json, phase_names[i], reaction->phases_ps[i]);
+    json_begin_object(json, "steps_ps");
+    for (unsigned i = 0; i < SM_STEPS; i++)
+        json_unsigned(json, sm_step_name(i), reaction->steps_ps[i]);
     json_end_object(json);
     json_unsigned(json, "smps", reaction->smps);
     json_unsigned(json, "blocks", reaction->blocks);

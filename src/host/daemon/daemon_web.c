@@ -40,7 +40,7 @@ static void read_state(struct daemon_web *web)
     struct daemon *daemon = web->daemon;
     struct api_tick *tick = &web->publisher.tick;
     struct sm_counts counts;
-    bool idle = strcmp(sm_progress(daemon->sm).phase, "idle") == 0;
+    bool idle = sm_progress(daemon->sm).phase == SM_PHASE_IDLE;
     bool due = idle || !web->view.rows || daemon_clock_ns() >= web->described_at + DESCRIBE_NS;
     if (due && subnet_view_update(&web->view, sm_subnet(daemon->sm))) {
         web->described_at = daemon_clock_ns();

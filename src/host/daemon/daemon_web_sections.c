@@ -23,7 +23,7 @@ static void write_own(const struct daemon_web *web, uint32_t node, struct record
         .node = node,
         .name = topology_label(&web->view.topology, node),
         .state = state_names[sm_state(daemon->sm)],
-        .phase = progress.phase,
+        .phase = sm_phase_name(progress.phase),
         .wave = progress.wave,
         .waves = progress.waves,
         .draining = progress.draining,
@@ -43,7 +43,7 @@ static void write_managers(struct daemon_web *web)
     const struct subnet *subnet = sm_subnet(web->daemon->sm);
     struct record record =
         record_to(api_tick_section(&web->publisher.tick, API_MANAGERS), true, false);
-    struct api_manager other = {.phase = "idle", .change = API_NONE};
+    struct api_manager other = {.phase = sm_phase_name(SM_PHASE_IDLE), .change = API_NONE};
     record_begin_list(&record, NULL);
     if (node_of_port(web, subnet->own_port) != TOPOLOGY_NONE)
         write_own(web, node_of_port(web, subnet->own_port), &record);

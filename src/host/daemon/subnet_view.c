@@ -166,7 +166,7 @@ void subnet_view_read(struct subnet_view *view, const struct sm *sm, const struc
                       struct api_tick *tick)
 {
     const struct subnet *subnet = sm_subnet(sm);
-    bool idle = strcmp(sm_progress(sm).phase, "idle") == 0;
+    bool idle = sm_progress(sm).phase == SM_PHASE_IDLE;
     for (uint32_t i = 0; i < tick->nodes_n; i++) {
         enum sm_table_progress progress = sm_table_progress(sm, view->rows[i]);
         tick->nodes[i] = subnet->nodes.items[view->rows[i]].present ? API_NODE_UP : API_NODE_DOWN;

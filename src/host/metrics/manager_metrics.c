@@ -94,21 +94,23 @@ static void print_state(const struct manager_metrics *m, struct text *out)
 
 static void print_changes(const struct manager_metrics *m, struct text *out)
 {
-    static const char *const phases[SM_PHASES] = {"discovery", "routes", "distribution"};
+    static const char *const phases[SM_STEPS] = {[SM_STEP_DISCOVER] = "discovery",
+                                                 [SM_STEP_COMPUTE] = "routes",
+                                                 [SM_STEP_DISTRIBUTE] = "distribution"};
     const struct sm_totals *c = &m->changes;
     const struct labelled changes[] = {{"up", c->changes}, {"no_routes", c->failed_changes}};
     PUT_LABELLED(out, "weft_changes_total", "counter", "Changes of the subnet that have ended.",
                  "result", changes);
     metric_family(out, "weft_change_phase_seconds_total", "counter",
                   "Time of changes that have ended, by phase.");
-    for (unsigned i = 0; i < SM_PHASES; i++) {
+    for (unsigned i = SM_STEP_DISCOVER; i < SM_STEPS; i++) {
         metric_begin(out, "weft_change_phase_seconds_total");
         metric_label(out, "phase", phases[i]);
-        metric_end_double(out, (double)c->phase_ns[i] / 1e9);
+        metric_end_double(out, (double)c->step_ns[i] / 1e9);
     }
     metric_family(out, "weft_last_change_phase_seconds", "gauge",
                   "Time of the last change, by phase.");
-    for (unsigned i = 0; i < SM_PHASES; i++) {
+    for (unsigned i = SM_STEP_DISCOVER; i < SM_STEPS; i++) {
         metric_begin(out, "weft_last_change_phase_seconds");
         metric_label(out, "phase", phases[i]);
         metric_end_double(out, (double)c->last_ns[i] / 1e9);

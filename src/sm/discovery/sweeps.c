@@ -140,7 +140,7 @@ void change_sweep(struct sm *sm)
             sm->sweeps->next = sm->now + 10 * NS_PER_MS;
         return;
     }
-    if (sm->config.policy->sequential && reconfigure_phase(sm) != PHASE_IDLE)
+    if (sm->config.policy->sequential && reconfigure_phase(sm) != SM_PHASE_IDLE)
         return;
     mastership_handle(sm, ON_SWEEP_BEGINS);
     faults_retry_disabled(sm);

@@ -187,7 +187,7 @@ static void handle_trap(struct sm *sm, const uint8_t *notice, unsigned trap, uin
         log_trap(sm, notice, node, port);
     if (!n->present)
         return;
-    if (sm->config.policy->sequential && reconfigure_phase(sm) != PHASE_IDLE)
+    if (sm->config.policy->sequential && reconfigure_phase(sm) != SM_PHASE_IDLE)
         return; /* the present change explores everything */
     if (trap == ATTRIBUTE_TRAP_LINK_STATE && n->kind == SUBNET_SWITCH) {
         sm_begin_change(sm, "switch %s reports a port change (trap 128)",

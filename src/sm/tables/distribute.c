@@ -480,10 +480,10 @@ enum reconfigure_event distribute_moves(struct sm *sm)
 enum reconfigure_event distribute_progress(struct sm *sm)
 {
     const struct distribution *d = sm->distribution;
-    enum phase phase = reconfigure_phase(sm);
+    enum sm_phase phase = reconfigure_phase(sm);
     if (d->pending || transactions_under_way(sm, GROUP_TABLES) || program_is_due(sm) ||
-        d->tables.resume_at || (phase == PHASE_QUIESCE && !blocks_are_written(sm)) ||
-        (phase == PHASE_WAVES && program_links_rise(sm)))
+        d->tables.resume_at || (phase == SM_PHASE_QUIESCE && !blocks_are_written(sm)) ||
+        (phase == SM_PHASE_WAVES && program_links_rise(sm)))
         return EVENT_NONE;
     return d->tables.drained ? EVENT_DRAIN_OVER : EVENT_CONFIRMED;
 }
@@ -491,7 +491,7 @@ enum reconfigure_event distribute_progress(struct sm *sm)
 /* That of the longest plan of the moves that are written. */
 static struct sm_progress progress_of_moves(const struct sm *sm)
 {
-    struct sm_progress progress = {.phase = "move"};
+    struct sm_progress progress = {.phase = SM_PHASE_MOVE};
     const struct address_move *move;
     for (size_t i = 0; (move = moves_at(sm, i)); i++) {
         uint32_t waves = (uint32_t)(move->plan.waves.count + (move->plan.stuck.count > 0));
@@ -506,17 +506,11 @@ static struct sm_progress progress_of_moves(const struct sm *sm)
 
 struct sm_progress sm_progress(const struct sm *sm)
 {
-    static const char *const names[PHASE_COUNT] = {
-        [PHASE_IDLE] = "idle",       [PHASE_DISCOVER] = "discover", [PHASE_PLAN] = "plan",
-        [PHASE_COMPUTE] = "compute", [PHASE_WAVES] = "waves",       [PHASE_DROP] = "waves",
-        [PHASE_QUIESCE] = "quiesce", [PHASE_QUIESCED] = "quiesce",  [PHASE_STOP] = "quiesce",
-        [PHASE_WRITE] = "waves",     [PHASE_START] = "waves",       [PHASE_SETTLE] = "settle",
-    };
     const struct distribution *d = sm->distribution;
     const struct sm_job *job = reconfigure_is_distributing(sm) ? plan_current(sm) : NULL;
-    if (reconfigure_phase(sm) == PHASE_MOVE)
+    if (reconfigure_phase(sm) == SM_PHASE_MOVE)
         return progress_of_moves(sm);
-    return (struct sm_progress){.phase = names[reconfigure_phase(sm)],
+    return (struct sm_progress){.phase = reconfigure_phase(sm),
                                 .wave = job ? d->tables.wave : 0,
                                 .waves = job ? (uint32_t)job->plan.waves.count : 0,
                                 .draining = d->tables.resume_at != 0};

@@ -4,8 +4,8 @@
  * (vswitch/model/move.h), and, when the hypervisors have answered, the addresses. The LIDs then
  * change in the subnet and in the network of the routes in force, in one step: from then on every
  * plan is for the new place. The entries follow by the planner of updates
- * (routing/update/columns.h) and the executor of all tables (distribute.c), in PHASE_MOVE. If the
- * manager computes routes meanwhile, these include the new place, and no entries remain to be
+ * (routing/update/columns.h) and the executor of all tables (distribute.c), in SM_PHASE_MOVE. If
+ * the manager computes routes meanwhile, these include the new place, and no entries remain to be
  * written. All moves write their waves together, so that they share LFT blocks; each waits for its
  * own drains. */
 #include "sm/tables/moves.h"

@@ -315,11 +315,11 @@ static bool is_to_be_written(struct sm *sm, uint32_t node, unsigned block)
 void program_switch(struct sm *sm, uint32_t node)
 {
     struct subnet_node *n = node_at(sm, node);
-    enum phase phase = reconfigure_phase(sm);
+    enum sm_phase phase = reconfigure_phase(sm);
     if (!n->present)
         switch_settings(sm, node)->refusal = (struct refusal){0}; /* it may come back changed */
     if (sm_state(sm) != SM_MASTER || !n->present || !plan_current(sm) || n->kind != SUBNET_SWITCH ||
-        phase == PHASE_STOP || phase == PHASE_COMPUTE)
+        phase == SM_PHASE_STOP || phase == SM_PHASE_COMPUTE)
         return; /* traffic is not stopped yet, or the wanted tables are about to change */
     review_refusals(sm, node);
     bool whole = sm->config.policy->whole_tables;

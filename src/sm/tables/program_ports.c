@@ -132,8 +132,8 @@ static enum link_place place_of_port(struct sm *sm, uint32_t port)
 static unsigned next_state(struct sm *sm, uint32_t port, const struct subnet_port *peer)
 {
     struct subnet_port *p = port_at(sm, port);
-    enum phase phase = reconfigure_phase(sm);
-    if (phase == PHASE_STOP || phase == PHASE_WRITE || phase == PHASE_START)
+    enum sm_phase phase = reconfigure_phase(sm);
+    if (phase == SM_PHASE_STOP || phase == SM_PHASE_WRITE || phase == SM_PHASE_START)
         return PORT_STATE_NO_CHANGE; /* static distribution stops the ports */
     uint64_t state = wire_get(p->info, PORT_INFO_PORT_STATE);
     if (state == PORT_STATE_INIT)
@@ -144,7 +144,7 @@ static unsigned next_state(struct sm *sm, uint32_t port, const struct subnet_por
         return PORT_STATE_NO_CHANGE;
     /* Links between switches become Active before the first wave. */
     bool ready =
-        (phase == PHASE_WAVES && is_trunk(sm, port)) ||
+        (phase == SM_PHASE_WAVES && is_trunk(sm, port)) ||
         (program_tables_are_confirmed(sm, p->node) && program_tables_are_confirmed(sm, peer->node));
     return ready ? PORT_STATE_ACTIVE : PORT_STATE_NO_CHANGE;
 }

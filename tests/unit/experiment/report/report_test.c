@@ -286,22 +286,21 @@ static void untell(struct told *told)
 
 static void phases_are_contiguous(void **state)
 {
-    static const uint64_t expected[PHASE_KINDS] = {5 * TIME_MS, 2 * TIME_MS, 8 * TIME_MS,
-                                                   2 * TIME_MS};
+    static const uint64_t expected[SM_STEPS] = {5 * TIME_MS, 2 * TIME_MS, 8 * TIME_MS, 2 * TIME_MS};
     struct told told;
     uint64_t from, to, last = 40 * TIME_MS;
     (void)state;
     tell(&told);
     const struct run_record_change *changes = told.record.changes.items;
-    for (enum phase_kind kind = 0; kind < PHASE_KINDS; kind++) {
-        assert_true(run_record_phase(&changes[1], kind, &from, &to));
+    for (enum sm_step kind = 0; kind < SM_STEPS; kind++) {
+        assert_true(run_record_step(&changes[1], kind, &from, &to));
         assert_int_equal(from, last);
         assert_int_equal(to - from, expected[kind]);
         last = to;
     }
     assert_null(timeline_cause(&told.record, 0));
     assert_string_equal(timeline_cause(&told.record, 1)->text, "fail switch S3");
-    assert_false(run_record_phase(&changes[0], PHASE_DETECT, &from, &to)); /* no fault */
+    assert_false(run_record_step(&changes[0], SM_STEP_DETECT, &from, &to)); /* no fault */
     untell(&told);
 }
 

@@ -352,7 +352,7 @@ static void a_move_is_a_phase_of_the_manager(void **state)
                VSWITCH_PENDING &&
            sim_step(world->sim, sim_now(world->sim) + TIME_S)) {
         struct sm_progress progress = sm_progress(sm);
-        if (strcmp(progress.phase, "move") != 0)
+        if (progress.phase != SM_PHASE_MOVE)
             continue;
         moving++;
         draining += progress.draining;
