@@ -33,7 +33,7 @@ static bool list_node(const struct perf *perf, const struct subnet *subnet, uint
         snprintf(others, sizeof others, " and %u other counters", counters - 1);
     if (ports > 1)
         snprintf(place, sizeof place, " and %u other ports", ports - 1);
-    problems_add(problems, PROBLEM_STUCK_COUNTER, subnet_node_name(subnet, node).text,
+    problems_add(problems, PROBLEM_STUCK_COUNTER, subnet_at_node(subnet, node),
                  "%s%s of port %u%s reached the largest value and count no further; weft clears "
                  "no counters: 'perfquery -R %u %u' clears those of a port",
                  port_counter_infos[name].name, others, first, place,

@@ -108,9 +108,9 @@ static void end_window(struct sm *sm, uint32_t origin, enum admission_kind kind,
     struct subnet_name name;
     char text[16];
     if (count->count > budgets[kind].allowed + 1)
-        sm_log(sm, SM_EVENT_WARNING, "%s from %s: %s more were ignored in %d s", budgets[kind].name,
-               origin_name(sm, origin, &name),
-               print_count(text, count->count - budgets[kind].allowed - 1), WINDOW_S);
+        sm_log_at(sm, SM_EVENT_WARNING, origin, "%s from %s: %s more were ignored in %d s",
+                  budgets[kind].name, origin_name(sm, origin, &name),
+                  print_count(text, count->count - budgets[kind].allowed - 1), WINDOW_S);
     *count = (struct admission_count){.since = sm->now};
 }
 
@@ -129,8 +129,8 @@ bool admission_take(struct sm *sm, uint32_t origin, enum admission_kind kind)
         return count->count <= budgets[kind].allowed;
     end = count->since + WINDOW_S * NS_PER_S;
     admission->summary_at = end < admission->summary_at ? end : admission->summary_at;
-    sm_log(sm, SM_EVENT_WARNING, "too many %s from %s: more than %u in %d s are ignored",
-           budgets[kind].name, origin_name(sm, origin, &name), budgets[kind].allowed, WINDOW_S);
+    sm_log_at(sm, SM_EVENT_WARNING, origin, "too many %s from %s: more than %u in %d s are ignored",
+              budgets[kind].name, origin_name(sm, origin, &name), budgets[kind].allowed, WINDOW_S);
     if (budgets[kind].babbling && origin != SUBNET_NONE)
         faults_isolate_babbling(sm, origin);
     return false;

@@ -142,12 +142,11 @@ void sm_log_at(struct sm *sm, enum sm_event_kind kind, uint32_t port, const char
     va_end(arguments);
 }
 
-void sm_log_listed(struct sm *sm, enum sm_event_kind kind, const char *format, ...)
+void sm_log_listed(struct sm *sm, enum sm_event_kind kind, uint32_t port, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    add_event(sm, (struct sm_event){.kind = kind, .listed = true, .at = SUBNET_NONE}, format,
-              arguments);
+    add_event(sm, (struct sm_event){.kind = kind, .listed = true, .at = port}, format, arguments);
     va_end(arguments);
 }
 
@@ -559,8 +558,10 @@ unsigned sm_exceptions(struct sm *sm, uint64_t now, struct text *first)
         bool incomplete = problem->kind == PROBLEM_DUPLICATE_GUID ||
                           problem->kind == PROBLEM_DEAD_AGENT ||
                           problem->kind == PROBLEM_REFUSED_TABLE;
-        if (incomplete && count++ == 0 && first)
-            text_printf(first, "%s: %s", problem->place, problem->text);
+        if (!incomplete || count++ || !first)
+            continue;
+        problem_put_place(problem, &sm->subnet, first);
+        text_printf(first, ": %s", problem->text);
     }
     problems_release(&problems);
     return count;

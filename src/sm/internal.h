@@ -54,8 +54,8 @@ void sm_log(struct sm *sm, enum sm_event_kind kind, const char *format, ...)
 void sm_log_at(struct sm *sm, enum sm_event_kind kind, uint32_t port, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 /* sm_log() for a problem that sm_problems() lists. */
-void sm_log_listed(struct sm *sm, enum sm_event_kind kind, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+void sm_log_listed(struct sm *sm, enum sm_event_kind kind, uint32_t port, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
 /* Explains a request, an answer or a decision. Text that nobody reads is not made. */
 #define sm_debug(sm, part, ...)                                                                    \
     do {                                                                                           \

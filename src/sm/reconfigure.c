@@ -89,8 +89,8 @@ void reconfigure_list_problems(struct sm *sm, struct problems *problems)
     const struct err *refusal = sm_refusal(sm);
     if (refusal)
         problems_add(problems, PROBLEM_NO_ROUTES,
-                     subnet_node_name(&sm->subnet, port_at(sm, sm->subnet.own_port)->node).text,
-                     "%s", refusal->message);
+                     subnet_at_node(&sm->subnet, port_at(sm, sm->subnet.own_port)->node), "%s",
+                     refusal->message);
 }
 
 void reconfigure_accept_topology(struct sm *sm)

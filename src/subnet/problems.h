@@ -5,9 +5,7 @@
 #ifndef WEFT_SUBNET_PROBLEMS_H
 #define WEFT_SUBNET_PROBLEMS_H
 
-#include "base/mem.h"
-
-#include <time.h>
+#include "subnet/names.h"
 
 /* The most serious first. */
 enum problem_kind {
@@ -31,23 +29,34 @@ enum problem_kind {
 
 struct problem {
     enum problem_kind kind;
-    time_t since;      /* set by the host; 0: not known */
-    const char *place; /* a node, port or link (names.h), or a file */
+    struct subnet_place place;
+    const char
+        *object;       /* instead of a place: a file, a kind of difference from the plan; or NULL */
+    uint64_t since_ns; /* on the clock of the manager: the `now` of its calls; 0: not known */
     const char *text;
 };
 
 struct problems {
     VEC(struct problem) items;
     VEC(bool) explained; /* by port of the subnet */
-    struct arena memory; /* of places and texts */
+    struct arena memory; /* of objects and texts */
 };
 
-void problems_add(struct problems *problems, enum problem_kind kind, const char *place,
+void problems_add(struct problems *problems, enum problem_kind kind, struct subnet_place place,
                   const char *format, ...) __attribute__((format(printf, 4, 5)));
+void problems_add_object(struct problems *problems, enum problem_kind kind, const char *object,
+                         const char *format, ...) __attribute__((format(printf, 4, 5)));
 /* Marks a port whose state a listed problem explains: consequences are not listed. */
 void problems_explain(struct problems *problems, uint32_t port);
 bool problems_is_explained(const struct problems *problems, uint32_t port);
 void problems_sort(struct problems *problems); /* the most serious first */
+/* The same problem: kind and place are the same. NULL: there is none. */
+const struct problem *problems_find(const struct problems *problems, const struct problem *wanted);
+/* Sets the time of each problem: that in the list `known` if it has the problem, else now. */
+void problems_set_times(struct problems *problems, const struct problems *known, uint64_t now_ns);
+/* The name of the place, or the object; "" if there is none. */
+void problem_put_place(const struct problem *problem, const struct subnet *subnet,
+                       struct text *out);
 void problems_release(struct problems *problems);
 const char *problem_kind_name(enum problem_kind kind); /* "flapping link" */
 

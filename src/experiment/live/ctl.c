@@ -188,10 +188,7 @@ static void list_problems(void *context, uint64_t now, struct problems *problems
 {
     struct live *live = context;
     (void)now;
-    managers_view_list_problems(live_session_setup(&live->session), problems);
-    for (size_t i = 0; i < problems->items.count; i++)
-        problems->items.items[i].since =
-            (time_t)watch_problem_since(&live->watch, &problems->items.items[i]);
+    watch_list_problems(&live->watch, problems);
 }
 
 /* Statements about machines take effect as time advances. */

@@ -28,9 +28,8 @@ static void release_run(struct watch *watch)
 {
     fabric_view_release(&watch->view);
     mem_free(watch->touched);
-    for (size_t i = 0; i < watch->problems.count; i++)
-        mem_free(watch->problems.items[i].text);
-    vec_release(&watch->problems);
+    problems_release(&watch->problems);
+    watch->problems = (struct problems){0};
 }
 
 void watch_begin(struct watch *watch, const struct live_session *session)
@@ -55,13 +54,6 @@ void watch_release(struct watch *watch)
 
 /* ---- tables that are written ---- */
 
-/* The node of the topology that a node of a manager's subnet is, or TOPOLOGY_NONE. */
-static uint32_t find_guid(const struct topology *topology, uint64_t guid)
-{
-    uint32_t node = map_get(&topology->by_guid, guid);
-    return node == MAP_NONE ? TOPOLOGY_NONE : node;
-}
-
 static void read_manager_tables(struct watch *watch, const struct sm *sm)
 {
     const struct setup *setup = live_session_setup(watch->session);
@@ -70,7 +62,7 @@ static void read_manager_tables(struct watch *watch, const struct sm *sm)
     for (uint32_t i = 0; i < subnet->nodes.count; i++) {
         const struct subnet_node *entry = &subnet->nodes.items[i];
         uint32_t node = entry->kind == SUBNET_SWITCH && entry->present
-                            ? find_guid(&setup->topology, entry->guid)
+                            ? api_node_of(&setup->topology, entry->guid)
                             : TOPOLOGY_NONE;
         if (node == TOPOLOGY_NONE)
             continue;
@@ -101,14 +93,11 @@ static void read_events(struct watch *watch)
     const struct run_record *record = &watch->session->current->record;
     for (; watch->events_read < record->events.count; watch->events_read++) {
         const struct run_record_event *event = &record->events.items[watch->events_read];
-        uint32_t node = api_place_in(&watch->view.places, event->text);
-        if (node == TOPOLOGY_NONE)
-            node = api_place_in(&watch->view.places, event->who);
         struct api_event copy = {.t_ns = time_ns_floor(event->time),
                                  .kind = run_record_kind_names[event->kind],
                                  .who = (char *)(uintptr_t)event->who,
                                  .text = (char *)(uintptr_t)event->text,
-                                 .node = node};
+                                 .node = event->node};
         api_log_add(&watch->publisher->log, &copy);
     }
 }

@@ -10,12 +10,6 @@
 #include "experiment/live/session.h"
 #include "host/fabric_view/fabric_view.h"
 
-struct watch_problem { /* when a problem was first seen */
-    char *text;
-    uint64_t since_ns;
-    bool present;
-};
-
 struct watch {
     const struct live_session *session;
     struct fabric_view view;
@@ -24,7 +18,7 @@ struct watch {
     bool *touched;                   /* by node: its table was to change in the present change */
     struct fabric_latency latency;   /* since the last reading */
     uint64_t deadlock_since;         /* TIME_NEVER: none */
-    VEC(struct watch_problem) problems;
+    struct problems problems;        /* of the last tick */
     struct data_observer observer;
 };
 
@@ -38,7 +32,7 @@ void watch_read(struct watch *watch);
 
 /* watch_sections.c */
 void watch_sections(struct watch *watch);
-/* When this problem was first seen, in ns. */
-uint64_t watch_problem_since(struct watch *watch, const struct problem *problem);
+/* The present problems, with the times at which they were first seen. */
+void watch_list_problems(struct watch *watch, struct problems *problems);
 
 #endif

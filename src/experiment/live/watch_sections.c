@@ -2,9 +2,8 @@
 
 #include "base/time.h"
 #include "experiment/live/managers_view.h"
+#include "host/manager_view/manager_view.h"
 #include "topology/virtual.h"
-
-enum { PROBLEMS_SHOWN = 200 };
 
 /* A time of the record, where 0 means that there is none. */
 static uint64_t time_of(uint64_t ps)
@@ -29,55 +28,26 @@ static void write_managers(struct watch *watch)
 
 /* ---- problems ---- */
 
-uint64_t watch_problem_since(struct watch *watch, const struct problem *problem)
+void watch_list_problems(struct watch *watch, struct problems *problems)
 {
-    struct text key = {0};
-    text_printf(&key, "%u %s %s", problem->kind, problem->place, problem->text);
-    for (size_t i = 0; i < watch->problems.count; i++)
-        if (strcmp(watch->problems.items[i].text, key.data) == 0) {
-            text_release(&key);
-            watch->problems.items[i].present = true;
-            return watch->problems.items[i].since_ns;
-        }
-    struct watch_problem first = {key.data, watch->publisher->tick.t_ns, true};
-    vec_push(&watch->problems, first);
-    return first.since_ns;
-}
-
-static void forget_problems(struct watch *watch)
-{
-    size_t kept = 0;
-    for (size_t i = 0; i < watch->problems.count; i++) {
-        struct watch_problem *problem = &watch->problems.items[i];
-        if (problem->present) {
-            problem->present = false;
-            watch->problems.items[kept++] = *problem;
-        } else {
-            mem_free(problem->text);
-        }
-    }
-    watch->problems.count = kept;
+    managers_view_list_problems(live_session_setup(watch->session), problems);
+    problems_set_times(problems, &watch->problems, watch->publisher->tick.t_ns);
 }
 
 static void write_problems(struct watch *watch)
 {
     const struct setup *setup = live_session_setup(watch->session);
-    struct json json = {.out = api_tick_section(&watch->publisher->tick, API_PROBLEMS)};
+    struct text *out = api_tick_section(&watch->publisher->tick, API_PROBLEMS);
     struct problems problems = {0};
-    managers_view_list_problems(setup, &problems);
-    json_begin_array(&json, NULL);
-    for (size_t i = 0; i < problems.items.count && i < PROBLEMS_SHOWN; i++) {
-        const struct problem *problem = &problems.items.items[i];
-        const struct api_problem shown = {.kind = problem_kind_name(problem->kind),
-                                          .place = problem->place,
-                                          .text = problem->text,
-                                          .severity = problem->kind,
-                                          .since_ns = watch_problem_since(watch, problem)};
-        api_problem_write(&shown, &watch->view.places, &json);
-    }
-    json_end_array(&json);
-    problems_release(&problems);
-    forget_problems(watch);
+    size_t chosen = managers_view_choose(setup);
+    watch_list_problems(watch, &problems);
+    problems_release(&watch->problems);
+    watch->problems = problems;
+    if (chosen == setup->instances.count)
+        text_puts(out, "[]");
+    else
+        manager_view_page_problems(&problems, sm_subnet(setup_manager(setup, chosen)),
+                                   &setup->topology, &watch->view.links, 0, out);
 }
 
 /* ---- deadlock ---- */

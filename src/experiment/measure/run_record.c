@@ -17,18 +17,34 @@ void run_record_release(struct run_record *record)
     *record = (struct run_record){0};
 }
 
-void run_record_add_event(struct run_record *record, enum run_record_kind kind, uint64_t time,
-                          const char *who, const char *format, ...)
+static void add_event(struct run_record *record, struct run_record_event event, const char *format,
+                      va_list arguments)
 {
     char line[512];
-    va_list arguments;
-    va_start(arguments, format);
     vsnprintf(line, sizeof line, format, arguments);
-    va_end(arguments);
-    struct run_record_event event = {kind, time, who, arena_strdup(&record->arena, line)};
+    event.text = arena_strdup(&record->arena, line);
     vec_push(&record->events, event);
     if (record->tell)
         record->tell(record->context, &event);
+}
+
+void run_record_add_event(struct run_record *record, enum run_record_kind kind, uint64_t time,
+                          const char *who, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    add_event(record, (struct run_record_event){kind, time, TOPOLOGY_NONE, who, NULL}, format,
+              arguments);
+    va_end(arguments);
+}
+
+void run_record_add_event_at(struct run_record *record, enum run_record_kind kind, uint64_t time,
+                             uint32_t node, const char *who, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    add_event(record, (struct run_record_event){kind, time, node, who, NULL}, format, arguments);
+    va_end(arguments);
 }
 
 uint64_t run_record_routing(const struct run_record_change *change)

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "experiment/measure/results.h"
 #include "sm/change.h"
+#include "topology/topology.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -22,6 +23,7 @@ extern const char *const run_record_kind_names[RUN_RECORD_KINDS]; /* "action", "
 struct run_record_event {
     enum run_record_kind kind;
     uint64_t time;
+    uint32_t node; /* that it is about, or TOPOLOGY_NONE */
     const char *who, *text;
 };
 
@@ -76,6 +78,10 @@ void run_record_release(struct run_record *record);
 void run_record_add_event(struct run_record *record, enum run_record_kind kind, uint64_t time,
                           const char *who, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
+/* The same about a node. */
+void run_record_add_event_at(struct run_record *record, enum run_record_kind kind, uint64_t time,
+                             uint32_t node, const char *who, const char *format, ...)
+    __attribute__((format(printf, 6, 7)));
 /* The interval of a step; false if the change has no such step. */
 bool run_record_step(const struct run_record_change *change, enum sm_step kind, uint64_t *from,
                      uint64_t *to);

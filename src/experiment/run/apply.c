@@ -14,9 +14,9 @@ static int set_node(struct setup *setup, const struct action *action, bool up, s
 {
     int instance = setup_find_instance(setup, action->node);
     if (!up && instance >= 0 && setup_manager(setup, (size_t)instance)) {
-        run_record_add_event(setup->record, RUN_RECORD_ACTION, sim_now(setup->sim), "scenario",
-                             "the manager at %s stops with it",
-                             node_label(&setup->topology, action->node));
+        run_record_add_event_at(setup->record, RUN_RECORD_ACTION, sim_now(setup->sim), action->node,
+                                "scenario", "the manager at %s stops with it",
+                                node_label(&setup->topology, action->node));
         setup_kill_manager(setup, (size_t)instance);
     }
     return fabric_set_node(setup->fabric, action->node, up, err);
@@ -153,8 +153,8 @@ int apply_action(struct setup *setup, const struct statement *statement)
     struct err reason = {0};
     uint64_t now = sim_now(setup->sim);
     enum action_kind kind = statement->action.kind;
-    run_record_add_event(setup->record, RUN_RECORD_ACTION, now, "scenario", "%s",
-                         without_time(statement));
+    run_record_add_event_at(setup->record, RUN_RECORD_ACTION, now, statement->action.node,
+                            "scenario", "%s", without_time(statement));
     if (kind < ACTION_START_TRAFFIC || kind > ACTION_LEAVE)
         setup->disturbed = now;
     if (is_fault(kind)) {

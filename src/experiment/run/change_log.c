@@ -46,6 +46,21 @@ static void begin_change(struct setup *setup, size_t instance, uint64_t now, con
 
 /* ---- reports of managers ---- */
 
+/* The node that an event is about; if it names none, the node of the manager. */
+static uint32_t find_event_node(const struct setup *setup, uint32_t instance,
+                                const struct sm_event *event)
+{
+    const struct sm *sm = setup_manager(setup, instance);
+    const struct subnet *subnet = sm ? sm_subnet(sm) : NULL;
+    uint32_t node = MAP_NONE;
+    if (subnet && event->at < subnet->ports.count) {
+        const struct subnet_port *port = &subnet->ports.items[event->at];
+        node = map_get(&setup->topology.by_guid, subnet->nodes.items[port->node].guid);
+    }
+    return node != MAP_NONE ? node
+                            : setup->topology.ports.items[setup->places.items[instance].port].node;
+}
+
 static void record_event(void *context, uint64_t now, unsigned manager,
                          const struct sm_event *event)
 {
@@ -54,8 +69,9 @@ static void record_event(void *context, uint64_t now, unsigned manager,
     uint32_t index = setup->owner.items[manager];
     const struct setup_instance *instance = setup->instances.items[index];
     bool alarm = event->kind == SM_EVENT_WARNING || event->kind == SM_EVENT_ERROR;
-    run_record_add_event(setup->record, alarm ? RUN_RECORD_ALARM : RUN_RECORD_EVENT, now,
-                         instance->name, "%s", event->text);
+    run_record_add_event_at(setup->record, alarm ? RUN_RECORD_ALARM : RUN_RECORD_EVENT, now,
+                            find_event_node(setup, index, event), instance->name, "%s",
+                            event->text);
     switch (event->kind) {
     case SM_EVENT_STATE: /* a manager that is not master makes no change */
         if (strncmp(event->text, "standby", 7) == 0 || strncmp(event->text, "not active", 10) == 0)

@@ -341,9 +341,10 @@ static void record_step(struct setup *setup, const struct machine *machine, cons
                         uint32_t port)
 {
     if (machine->named && machine->vm != TOPOLOGY_NONE && port != TOPOLOGY_NONE)
-        run_record_add_event(setup->record, RUN_RECORD_EVENT, sim_now(setup->sim), machine->name,
-                             "%s %s", step,
-                             node_label(&setup->topology, setup->topology.ports.items[port].node));
+        run_record_add_event_at(
+            setup->record, RUN_RECORD_EVENT, sim_now(setup->sim),
+            setup->topology.ports.items[port].node, machine->name, "%s %s", step,
+            node_label(&setup->topology, setup->topology.ports.items[port].node));
 }
 
 /* Moves the machine as soon as its function at the target is up, before all switches route to it.

@@ -6,10 +6,9 @@
  *
  *   topology_json.c  nodes and links with positions
  *   links.c          numbers of links
- *   places.c         nodes and links that a text names
  *   tick.c           the state and its changes
  *   log.c            the events of the log
- *   sections.c       managers, changes, problems and groups
+ *   sections.c       managers, changes and groups
  *   versions.c       tables of the past
  *   history.c        ticks of the past
  *   pages.c          the files of the page
@@ -40,29 +39,16 @@ static inline unsigned api_link_direction(const struct api_links *links, uint32_
     return links->ports[links->of_port[port]] != port;
 }
 
+/* The node with this GUID, or TOPOLOGY_NONE. */
+uint32_t api_node_of(const struct topology *topology, uint64_t guid);
+/* The link at this port of it; TOPOLOGY_NONE: there is none. */
+uint32_t api_link_of(const struct topology *topology, const struct api_links *links, uint64_t guid,
+                     unsigned port);
+
 /* ---- topology_json.c ---- */
 
 void api_topology_write(const struct topology *topology, const struct api_links *links,
                         uint64_t generation, struct text *out);
-
-/* ---- places.c ---- */
-
-/* Node and link that a text names: "leaf12", "leaf12 port 7", "… <-> spine3 port 31". */
-struct api_places {
-    const struct topology *topology;
-    const struct api_links *links;
-    struct name_map by_label;
-};
-struct api_place {
-    uint32_t node, link; /* TOPOLOGY_NONE: not known */
-};
-void api_places_init(struct api_places *places, const struct topology *topology,
-                     const struct api_links *links);
-void api_places_release(struct api_places *places);
-/* The place that the text is. */
-struct api_place api_place_of(const struct api_places *places, const char *text);
-/* The first node that is a word of the text; TOPOLOGY_NONE: none. */
-uint32_t api_place_in(const struct api_places *places, const char *text);
 
 /* ---- log.c ---- */
 
@@ -177,15 +163,6 @@ struct api_change {
     uint64_t gets, sets, blocks, draining_ns;
 };
 void api_change_put(const struct api_change *change, struct record *record);
-
-struct api_problem {
-    const char *kind, *place, *text;
-    unsigned severity;
-    uint64_t since_ns;
-};
-/* The text may name the link: "its link is down (leaf3 port 7)". */
-void api_problem_write(const struct api_problem *problem, const struct api_places *places,
-                       struct json *json);
 
 /* A multicast group: its members by node, and the links of its tree by link. */
 void api_group_write(unsigned mlid, const uint8_t mgid[16], const bool *members, uint32_t nodes,

@@ -23,3 +23,18 @@ void api_links_release(struct api_links *links)
     mem_free(links->of_port);
     *links = (struct api_links){0};
 }
+
+uint32_t api_node_of(const struct topology *topology, uint64_t guid)
+{
+    uint32_t node = map_get(&topology->by_guid, guid);
+    return node == MAP_NONE ? TOPOLOGY_NONE : node;
+}
+
+uint32_t api_link_of(const struct topology *topology, const struct api_links *links, uint64_t guid,
+                     unsigned port)
+{
+    uint32_t node = api_node_of(topology, guid);
+    return node != TOPOLOGY_NONE && port && port <= topology->nodes.items[node].port_count
+               ? links->of_port[topology_port_index(topology, node, port)]
+               : TOPOLOGY_NONE;
+}

@@ -76,24 +76,6 @@ void api_change_put(const struct api_change *change, struct record *record)
     record_end(record);
 }
 
-void api_problem_write(const struct api_problem *problem, const struct api_places *places,
-                       struct json *json)
-{
-    struct api_place place = api_place_of(places, problem->place);
-    const char *other = strchr(problem->text, '(');
-    if (place.link == TOPOLOGY_NONE && other)
-        place.link = api_place_of(places, other + 1).link;
-    json_begin_object(json, NULL);
-    json_string(json, "kind", problem->kind);
-    json_string(json, "place", problem->place);
-    json_string(json, "text", problem->text);
-    json_unsigned(json, "severity", problem->severity);
-    api_put_number(json, "since", problem->since_ns);
-    api_put_id(json, "node", place.node);
-    api_put_id(json, "link", place.link);
-    json_end_object(json);
-}
-
 static void put_set(struct json *json, const char *key, const bool *set, uint32_t count)
 {
     json_begin_array(json, key);

@@ -123,8 +123,8 @@ void cabling_list_problems(const struct topology *plan, const struct subnet *sub
         if (is_explained(&diff, &diff.items.items[i], subnet, problems))
             continue;
         topology_diff_print(&diff, &diff.items.items[i], &text);
-        problems_add(problems, PROBLEM_WRONG_CABLE, difference_kind_name(diff.items.items[i].kind),
-                     "%s", text.data);
+        problems_add_object(problems, PROBLEM_WRONG_CABLE,
+                            difference_kind_name(diff.items.items[i].kind), "%s", text.data);
         text_release(&text);
     }
     topology_diff_release(&diff);

@@ -139,8 +139,8 @@ static void log_event(struct daemon *daemon, uint64_t now, const struct sm_event
         return; /* daemon_watch_problems() logs it */
     struct event_record record = {
         .event = words[event->kind], .text = event->text, .part = parts[event->kind]};
-    daemon_web_event(daemon, words[event->kind], event->text);
     locate_event(daemon, event, &record);
+    daemon_web_event(daemon, &record);
     bool serving = event->kind == SM_EVENT_UP || sm_state(daemon->sm) == SM_STANDBY;
     daemon->lids_due |= event->kind == SM_EVENT_UP && daemon->config->sm.m_key_per_port;
     if (event->kind == SM_EVENT_UP)

@@ -106,7 +106,7 @@ void daemon_close_web(struct daemon *daemon);
 /* Publishes the state if it is time; returns the next time. */
 uint64_t daemon_web_step(struct daemon *daemon, uint64_t now);
 /* For its log, and for its list of changes. */
-void daemon_web_event(struct daemon *daemon, const char *kind, const char *text);
+void daemon_web_event(struct daemon *daemon, const struct event_record *record);
 void daemon_web_note(struct daemon *daemon, const struct sm_event *event);
 void daemon_web_compute(struct daemon *daemon, bool begins); /* a routing job begins or has ended */
 void daemon_web_sent(struct daemon *daemon, const uint8_t *mad);

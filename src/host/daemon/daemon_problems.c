@@ -41,8 +41,8 @@ static void list_files(struct daemon *daemon, struct problems *problems)
         bool failed = daemon->files_failed && paths[i] &&
                       strncmp(paths[i], daemon->files_error.file, strlen(paths[i])) == 0;
         if (failed || is_full(paths[i], &why))
-            problems_add(problems, PROBLEM_FILES, paths[i], "%s (%s); weft keeps trying",
-                         meanings[i], why);
+            problems_add_object(problems, PROBLEM_FILES, paths[i], "%s (%s); weft keeps trying",
+                                meanings[i], why);
     }
 }
 
@@ -61,7 +61,8 @@ void daemon_list_problems(void *context, uint64_t now, struct problems *problems
 {
     struct daemon *daemon = context;
     list_problems(daemon, now, problems);
-    problem_log_set_times(&daemon->problems, problems);
+    problems_sort(problems);
+    problems_set_times(problems, &daemon->problems.known, now);
 }
 
 static void write_problem(void *context, const char *event, const char *text)
@@ -93,7 +94,7 @@ void daemon_watch_problems(struct daemon *daemon, uint64_t now)
     if (daemon_problems_deadline(daemon) > now)
         return;
     list_problems(daemon, now, &problems);
-    problem_log_update(&daemon->problems, &problems,
+    problem_log_update(&daemon->problems, &problems, now, sm_subnet(daemon->sm),
                        sm_state(daemon->sm) == SM_MASTER ? NULL : is_over_for_standby,
                        write_problem, daemon);
     daemon->problems_last = now;

@@ -29,8 +29,7 @@ struct change_costs daemon_web_costs(const struct daemon_web *web)
 uint32_t daemon_web_node(const struct daemon_web *web, uint32_t row)
 {
     const struct subnet *subnet = sm_subnet(web->daemon->sm);
-    uint32_t node = map_get(&web->view.topology.by_guid, subnet->nodes.items[row].guid);
-    return node == MAP_NONE ? TOPOLOGY_NONE : node;
+    return api_node_of(&web->view.topology, subnet->nodes.items[row].guid);
 }
 
 /* ---- ticks ---- */
@@ -72,18 +71,19 @@ static void publish(void *context)
 
 /* ---- what happens ---- */
 
-void daemon_web_event(struct daemon *daemon, const char *kind, const char *text)
+void daemon_web_event(struct daemon *daemon, const struct event_record *record)
 {
     struct daemon_web *web = daemon->web;
     if (!web)
         return;
-    bool alarm = strcmp(kind, "warning") == 0 || strcmp(kind, "error") == 0;
+    bool alarm = strcmp(record->event, "warning") == 0 || strcmp(record->event, "error") == 0;
     struct api_event event = {.t_ns = daemon_web_now(web),
                               .kind = alarm ? "alarm" : "event",
-                              .who = (char *)(uintptr_t)kind,
-                              .text = (char *)(uintptr_t)text,
-                              .node = web->view.rows ? api_place_in(&web->view.places, text)
-                                                     : TOPOLOGY_NONE};
+                              .who = (char *)(uintptr_t)record->event,
+                              .text = (char *)(uintptr_t)record->text,
+                              .node = web->view.rows && record->guid
+                                          ? api_node_of(&web->view.topology, record->guid)
+                                          : TOPOLOGY_NONE};
     api_log_add(&web->publisher.log, &event);
 }
 

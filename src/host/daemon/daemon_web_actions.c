@@ -13,6 +13,7 @@ struct action {
     const char *words[WORDS + 1]; /* the rest NULL */
     unsigned count;
     char guid[GUID_ROOM], number[NUMBER_ROOM];
+    uint64_t node; /* the GUID of the node that it is about; 0: none */
 };
 
 static void put_word(struct action *action, const char *word)
@@ -23,8 +24,8 @@ static void put_word(struct action *action, const char *word)
 /* By GUID: a description need not be unique. */
 static void put_node(const struct daemon_web *web, uint32_t node, struct action *action)
 {
-    snprintf(action->guid, sizeof action->guid, "0x%016llx",
-             (unsigned long long)web->view.topology.nodes.items[node].guid);
+    action->node = web->view.topology.nodes.items[node].guid;
+    snprintf(action->guid, sizeof action->guid, "0x%016llx", (unsigned long long)action->node);
     put_word(action, action->guid);
 }
 
@@ -117,8 +118,10 @@ void daemon_web_act(void *context, const struct http_request *request,
     if (status < 0) {
         api_refuse(response, status == -EINVAL ? 400 : 409, err.message);
     } else { /* CTL_PENDING: the next ticks show the end of it */
+        const struct event_record record = {
+            .event = "page", .text = said.data, .guid = action.node};
         event_log_write(&web->daemon->log, "page", "%s", said.data);
-        daemon_web_event(web->daemon, "page", said.data);
+        daemon_web_event(web->daemon, &record);
         api_accept(response, said.data, daemon_web_now(web));
     }
     text_release(&said);

@@ -1,6 +1,6 @@
 #include "host/daemon/daemon_web.h"
 
-#include "base/time.h"
+#include "host/manager_view/manager_view.h"
 #include "vswitch/vswitch.h"
 
 static const char *const state_names[] = {"not active", "discovering", "standby", "master"};
@@ -73,29 +73,11 @@ static void write_changes(struct daemon_web *web)
 
 /* ---- problems ---- */
 
-/* The time of the API at a time of the day; 0 if that was before the start. */
-static uint64_t time_of_day(const struct daemon_web *web, time_t when)
-{
-    time_t now = time(NULL);
-    uint64_t ago = now > when ? (uint64_t)(now - when) * NS_PER_S : 0, t = daemon_web_now(web);
-    return ago < t ? t - ago : 0;
-}
-
 static void write_problems(struct daemon_web *web)
 {
-    const struct problems *problems = &web->daemon->problems.known;
-    struct json json = {.out = api_tick_section(&web->publisher.tick, API_PROBLEMS)};
-    json_begin_array(&json, NULL);
-    for (size_t i = 0; i < problems->items.count; i++) {
-        const struct problem *problem = &problems->items.items[i];
-        const struct api_problem shown = {.kind = problem_kind_name(problem->kind),
-                                          .place = problem->place,
-                                          .text = problem->text,
-                                          .severity = problem->kind,
-                                          .since_ns = time_of_day(web, problem->since)};
-        api_problem_write(&shown, &web->view.places, &json);
-    }
-    json_end_array(&json);
+    manager_view_page_problems(&web->daemon->problems.known, sm_subnet(web->daemon->sm),
+                               &web->view.topology, &web->view.links, web->start_ns,
+                               api_tick_section(&web->publisher.tick, API_PROBLEMS));
 }
 
 /* ---- machines ---- */

@@ -10,17 +10,14 @@ struct problem_log {
     struct problems known; /* at the last comparison */
 };
 
-/* Sets the time of each problem: that of the last list if it had the problem, else now. Sorts the
- * list. */
-void problem_log_set_times(const struct problem_log *log, struct problems *problems);
-
 typedef void problem_log_writer(void *context, const char *event, const char *text);
 
-/* Compares the list with the last one, logs the differences and keeps the list. `is_over`: NULL, or
- * a function that returns whether a problem that is no longer listed has ended. */
-void problem_log_update(struct problem_log *log, struct problems *problems,
-                        bool (*is_over)(enum problem_kind kind), problem_log_writer *write,
-                        void *context);
+/* Compares the list with the last one, logs the differences and keeps the list, sorted and with
+ * times. `subnet` has the names. `is_over`: NULL, or a function that returns whether a problem that
+ * is no longer listed has ended. */
+void problem_log_update(struct problem_log *log, struct problems *problems, uint64_t now_ns,
+                        const struct subnet *subnet, bool (*is_over)(enum problem_kind kind),
+                        problem_log_writer *write, void *context);
 void problem_log_release(struct problem_log *log);
 
 #endif

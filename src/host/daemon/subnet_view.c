@@ -72,7 +72,6 @@ void subnet_view_release(struct subnet_view *view)
 {
     if (!view->rows)
         return;
-    api_places_release(&view->places);
     api_links_release(&view->links);
     topology_release(&view->topology);
     mem_free(view->rows);
@@ -97,7 +96,6 @@ bool subnet_view_update(struct subnet_view *view, const struct subnet *subnet)
     add_links(view, subnet, place);
     mem_free(place);
     api_links_init(&view->links, &view->topology);
-    api_places_init(&view->places, &view->topology, &view->links);
     return true;
 }
 

@@ -9,7 +9,6 @@
 struct subnet_view {
     struct topology topology; /* also nodes that are gone, and their last links */
     struct api_links links;
-    struct api_places places;
     uint32_t *rows;      /* by node of the topology: row in the subnet */
     bool *touched;       /* by node: its table was to change in the present change */
     uint64_t signature;  /* of nodes and links */

@@ -11,14 +11,12 @@ void fabric_view_init(struct fabric_view *view, const struct fabric *fabric)
     size_t ports = topology->ports.count;
     *view = (struct fabric_view){.fabric = fabric, .vls = fabric_vls(fabric)};
     api_links_init(&view->links, topology);
-    api_places_init(&view->places, topology, &view->links);
     view->busy_ps = mem_zalloc(ports + 1, sizeof *view->busy_ps);
     view->packets = mem_zalloc(ports * view->vls + 1, sizeof *view->packets);
 }
 
 void fabric_view_release(struct fabric_view *view)
 {
-    api_places_release(&view->places);
     api_links_release(&view->links);
     mem_free(view->busy_ps);
     mem_free(view->packets);

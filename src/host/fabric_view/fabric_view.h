@@ -11,7 +11,6 @@
 struct fabric_view {
     const struct fabric *fabric;
     struct api_links links;
-    struct api_places places;
     uint64_t time;               /* of the last reading, ps */
     uint64_t *busy_ps, *packets; /* at the last reading: by port; by port and VL */
     unsigned vls;

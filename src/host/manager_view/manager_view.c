@@ -26,37 +26,85 @@ const char *manager_view_clock(time_t when, const char *format, char text[32])
 }
 
 /* "12:50:49", or with the date if it is older than a day */
-static const char *since_text(const struct manager_view *view, bool json, time_t since,
-                              char text[32])
+static const char *since_text(const struct manager_view *view, bool json, uint64_t now_ns,
+                              uint64_t since_ns, char text[32])
 {
-    enum { DAY_S = 24 * 60 * 60 };
+    static const uint64_t day_ns = 24 * 60 * 60 * NS_PER_S;
     if (view->virtual_time) {
-        snprintf(text, 32, "%.6fms", (double)since / NS_PER_MS);
+        snprintf(text, 32, "%.6fms", (double)since_ns / NS_PER_MS);
         return text;
     }
-    return manager_view_clock(since,
-                              json                         ? "%Y-%m-%dT%H:%M:%S%z"
-                              : time(NULL) - since < DAY_S ? "%H:%M:%S"
-                                                           : "%Y-%m-%d %H:%M:%S",
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    uint64_t age_ns = now_ns - since_ns;
+    uint64_t when_ns = (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec - age_ns;
+    return manager_view_clock((time_t)(when_ns / NS_PER_S),
+                              json              ? "%Y-%m-%dT%H:%M:%S%z"
+                              : age_ns < day_ns ? "%H:%M:%S"
+                                                : "%Y-%m-%d %H:%M:%S",
                               text);
 }
 
 static void put_problems(struct record *record, const struct manager_view *view,
-                         const struct problems *problems, const char *key)
+                         const struct problems *problems, uint64_t now_ns, const char *key)
 {
+    struct text place = {0};
     char when[32];
     record_begin_list(record, key);
     for (size_t i = 0; i < problems->items.count; i++) {
         const struct problem *problem = &problems->items.items[i];
         record_begin(record, NULL);
         record_string(record, "problem", "%s", problem_kind_name(problem->kind));
-        record_string(record, "place", *problem->place ? ": %s" : "", problem->place);
+        text_clear(&place);
+        text_puts(&place, "");
+        problem_put_place(problem, sm_subnet(view->sm), &place);
+        record_string(record, "place", place.length ? ": %s" : "", place.data);
         record_string(record, "text", ": %s", problem->text);
         record_string(record, "since", " (since %s)\n",
-                      since_text(view, record->as_json, problem->since, when));
+                      since_text(view, record->as_json, now_ns, problem->since_ns, when));
         record_end(record);
     }
     record_end_list(record);
+    text_release(&place);
+}
+
+static void put_page_problem(const struct problem *problem, const char *place,
+                             const struct topology *topology, const struct api_links *links,
+                             uint64_t since_ns, struct json *json)
+{
+    const struct subnet_place *at = &problem->place;
+    uint32_t link = api_link_of(topology, links, at->guid, at->port);
+    if (link == TOPOLOGY_NONE)
+        link = api_link_of(topology, links, at->peer_guid, at->peer_port);
+    json_begin_object(json, NULL);
+    json_string(json, "kind", problem_kind_name(problem->kind));
+    json_string(json, "place", place);
+    json_string(json, "text", problem->text);
+    json_unsigned(json, "severity", problem->kind);
+    json_unsigned(json, "since", since_ns);
+    api_put_id(json, "node", api_node_of(topology, at->guid));
+    api_put_id(json, "link", link);
+    json_end_object(json);
+}
+
+void manager_view_page_problems(const struct problems *problems, const struct subnet *subnet,
+                                const struct topology *topology, const struct api_links *links,
+                                uint64_t origin_ns, struct text *out)
+{
+    enum { PROBLEMS_SHOWN = 200 };
+    struct json json = {.out = out};
+    struct text place = {0};
+    json_begin_array(&json, NULL);
+    for (size_t i = 0; i < problems->items.count && i < PROBLEMS_SHOWN; i++) {
+        const struct problem *problem = &problems->items.items[i];
+        text_clear(&place);
+        text_puts(&place, "");
+        problem_put_place(problem, subnet, &place);
+        put_page_problem(problem, place.data, topology, links,
+                         problem->since_ns > origin_ns ? problem->since_ns - origin_ns : 0, &json);
+    }
+    json_end_array(&json);
+    text_release(&place);
 }
 
 static int answer_status(struct control_call *call)
@@ -92,7 +140,7 @@ static int answer_status(struct control_call *call)
     record_number(&record, "time_outs", ", %llu time-outs", counts.timeouts);
     record_number(&record, "given_up", ", %llu given up\n", counts.gave_up);
     if (record.as_json)
-        put_problems(&record, view, &problems, "problems");
+        put_problems(&record, view, &problems, call->now, "problems");
     else if (!problems.items.count)
         record_text(&record, "problems  none\n");
     else
@@ -108,7 +156,7 @@ static int answer_problems(struct control_call *call)
     struct record record = control_record(call);
     struct problems problems = {0};
     view->list_problems(view->context, call->now, &problems);
-    put_problems(&record, view, &problems, NULL);
+    put_problems(&record, view, &problems, call->now, NULL);
     if (!problems.items.count)
         record_text(&record, "problems: none\n");
     problems_release(&problems);

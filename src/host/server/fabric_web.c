@@ -109,6 +109,7 @@ static void get_network(void *context, const struct http_request *request,
 /* The words of a command of `weft ctl`: each ends with a NUL. */
 struct command {
     struct text words, shown;
+    uint32_t node; /* that it is about */
 };
 
 static void put_word(struct command *command, const char *word, const char *shown)
@@ -136,6 +137,7 @@ static void put_node_word(const struct topology *topology, uint32_t node, struct
     char guid[24];
     snprintf(guid, sizeof guid, "0x%016" PRIx64, topology->nodes.items[node].guid);
     put_word(command, guid, topology_label(topology, node));
+    command->node = node;
 }
 
 static int put_node(const struct fabric_web *web, const struct http_request *request,
@@ -211,13 +213,13 @@ static int put_command(const struct fabric_web *web, const struct http_request *
     return status;
 }
 
-static void log_action(struct fabric_web *web, const char *text)
+static void log_action(struct fabric_web *web, const struct command *command)
 {
     struct api_event event = {.t_ns = time_ns_floor(web->clients->now),
                               .kind = "action",
                               .who = (char *)(uintptr_t) "page",
-                              .text = (char *)(uintptr_t)text,
-                              .node = api_place_in(&web->view.places, text)};
+                              .text = command->shown.data,
+                              .node = command->node};
     api_log_add(&web->publisher.log, &event);
 }
 
@@ -225,7 +227,7 @@ static void post_action(void *context, const struct http_request *request,
                         struct http_response *response)
 {
     struct fabric_web *web = context;
-    struct command command = {0};
+    struct command command = {.node = TOPOLOGY_NONE};
     struct control_answer answer = {0};
     struct err err = {0};
     int status = put_command(web, request, &command, &err);
@@ -238,7 +240,7 @@ static void post_action(void *context, const struct http_request *request,
     if (status) {
         api_refuse(response, 400, err.message);
     } else {
-        log_action(web, command.shown.data);
+        log_action(web, &command);
         publish(web);
         api_accept(response, command.shown.data, time_ns_floor(web->clients->now));
     }

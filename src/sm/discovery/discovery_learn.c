@@ -50,8 +50,8 @@ void discovery_learn_node(struct sm *sm, const struct request *request)
         return; /* the switch that forwarded the probe is gone */
     if (kind < SUBNET_ADAPTER || kind > SUBNET_ROUTER || local > ports || ports == 0 ||
         ports > 254 || (kind != SUBNET_SWITCH && local == 0)) {
-        sm_log(sm, SM_EVENT_WARNING, "node 0x%016llx has an invalid NodeInfo: ignored",
-               (unsigned long long)guid);
+        sm_log_at(sm, SM_EVENT_WARNING, through, "node 0x%016llx has an invalid NodeInfo: ignored",
+                  (unsigned long long)guid);
         return;
     }
     uint32_t known = map_get(&sm->subnet.by_guid, guid);

@@ -369,10 +369,10 @@ static void change_cleared(struct sm *sm, const struct request *request)
 static void read_refused(struct sm *sm, const struct request *request)
 {
     const struct subnet_node *node = node_at(sm, port_at(sm, request->target)->node);
-    sm_log(sm, SM_EVENT_WARNING, "%s 0x%016llx refuses %s %u (status 0x%x)",
-           node->kind == SUBNET_SWITCH ? "switch" : "adapter", (unsigned long long)node->guid,
-           request->kind->name, request->modifier & ~PORT_INFO_WITH_EXTENDED_SPEEDS,
-           request->status);
+    sm_log_at(sm, SM_EVENT_WARNING, request->target, "%s 0x%016llx refuses %s %u (status 0x%x)",
+              node->kind == SUBNET_SWITCH ? "switch" : "adapter", (unsigned long long)node->guid,
+              request->kind->name, request->modifier & ~PORT_INFO_WITH_EXTENDED_SPEEDS,
+              request->status);
     transactions_fail(sm, request);
 }
 
@@ -393,9 +393,9 @@ static void node_info_refused(struct sm *sm, const struct request *request)
                request->status);
     } else {
         const struct subnet_port *p = port_at(sm, request->through);
-        sm_log(sm, SM_EVENT_WARNING,
-               "the node behind port %u of 0x%016llx refuses NodeInfo (status 0x%x)", p->number,
-               (unsigned long long)node_at(sm, p->node)->guid, request->status);
+        sm_log_at(sm, SM_EVENT_WARNING, request->through,
+                  "the node behind port %u of 0x%016llx refuses NodeInfo (status 0x%x)", p->number,
+                  (unsigned long long)node_at(sm, p->node)->guid, request->status);
     }
     probe_unanswered(sm, request);
 }
@@ -404,10 +404,11 @@ static void change_clear_refused(struct sm *sm, const struct request *request)
 {
     uint32_t node = request->about.node;
     if (discovery_note_stuck_change(sm, node))
-        sm_log(sm, SM_EVENT_WARNING,
-               "switch 0x%016llx refuses to clear PortStateChange (status 0x%x): every sweep reads "
-               "its ports",
-               (unsigned long long)node_at(sm, node)->guid, request->status);
+        sm_log_at(
+            sm, SM_EVENT_WARNING, node_at(sm, node)->first_port,
+            "switch 0x%016llx refuses to clear PortStateChange (status 0x%x): every sweep reads "
+            "its ports",
+            (unsigned long long)node_at(sm, node)->guid, request->status);
     if (!discovery_explores_all(sm))
         discovery_read_ports(sm, node);
 }

@@ -74,20 +74,21 @@ static void lose_own_link(struct sm *sm)
         if (node_at(sm, i)->present)
             (*(node_at(sm, i)->kind == SUBNET_SWITCH ? &switches : &adapters))++;
     if (sm_state(sm) == SM_DISCOVERING)
-        sm_log(sm, SM_EVENT_WARNING,
-               "the link of the manager's own port is down: the manager waits for it");
+        sm_log_at(sm, SM_EVENT_WARNING, sm->subnet.own_port,
+                  "the link of the manager's own port is down: the manager waits for it");
     else
-        sm_log(sm, SM_EVENT_WARNING,
-               "the link of the manager's own port is down: the manager waits for it and keeps %u "
-               "switches and %u adapters",
-               switches, adapters);
+        sm_log_at(
+            sm, SM_EVENT_WARNING, sm->subnet.own_port,
+            "the link of the manager's own port is down: the manager waits for it and keeps %u "
+            "switches and %u adapters",
+            switches, adapters);
 }
 
 void own_link_was_down(struct sm *sm)
 {
     sm->own_link->down = false;
     own_link_schedule(sm);
-    sm_log(sm, SM_EVENT_STATE, "the link of the manager's own port is up");
+    sm_log_at(sm, SM_EVENT_STATE, sm->subnet.own_port, "the link of the manager's own port is up");
     if (sm_state(sm) == SM_MASTER) {
         sm_begin_change(sm, "the link of the manager's own port was down");
         reconfigure_request(sm, REASON_TOPOLOGY);

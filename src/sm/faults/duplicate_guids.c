@@ -154,7 +154,7 @@ static void report_shared_guid(struct sm *sm, uint64_t guid, uint32_t second)
     count_shared_guid(sm);
     if (sm->faults->shared > SHARED_ALLOWED)
         return;
-    sm_log_listed(sm, SM_EVENT_ERROR,
+    sm_log_listed(sm, SM_EVENT_ERROR, second,
                   "two nodes share the GUID 0x%016llx: one is at %s, the second at %s; the second "
                   "is ignored",
                   (unsigned long long)guid, faults_place_of_guid(sm, guid).text,

@@ -118,7 +118,7 @@ void faults_note_flap(struct sm *sm, uint32_t port, uint32_t peer)
     work->flaps_since = sm->now;
     faults_at(sm, port)->damped_until = sm->now + (NS_PER_S << steps);
     faults_at(sm, peer)->damped_until = sm->now + (NS_PER_S << steps);
-    sm_log_listed(sm, SM_EVENT_WARNING, "link flaps: %s: ignored for %u s",
+    sm_log_listed(sm, SM_EVENT_WARNING, port, "link flaps: %s: ignored for %u s",
                   subnet_link_name(&sm->subnet, port).text, 1u << steps);
 }
 
@@ -150,7 +150,7 @@ void sm_note_error_rate(struct sm *sm, uint64_t now, const struct sm_link_errors
     link->error = *errors;
     history_add(&link->errors, now);
     if (!logged)
-        sm_log_listed(sm, SM_EVENT_WARNING, "bad cable: %s: %s",
+        sm_log_listed(sm, SM_EVENT_WARNING, errors->port, "bad cable: %s: %s",
                       subnet_link_name(&sm->subnet, errors->port).text,
                       faults_describe_errors(sm, errors).text);
     isolate(sm, errors->port, SM_ISOLATE_ERRORS);
@@ -184,8 +184,8 @@ static void isolate(struct sm *sm, uint32_t port, enum sm_isolate reason)
     struct subnet_name link = subnet_link_name(&sm->subnet, at);
     if (port_at(sm, at)->peer == sm->subnet.own_port || subnet_is_bridge(&sm->subnet, at)) {
         if (!history_is_recent(&faults_at(sm, at)->spared, sm->now)) {
-            sm_log(sm, SM_EVENT_WARNING,
-                   "not isolated: %s: a switch or the manager has no other path", link.text);
+            sm_log_at(sm, SM_EVENT_WARNING, at,
+                      "not isolated: %s: a switch or the manager has no other path", link.text);
             history_add(&faults_at(sm, at)->spared, sm->now);
         }
         return;
@@ -231,8 +231,10 @@ static void adopt_marked_port(struct sm *sm, uint32_t port)
         return;
     }
     faults->disabled_until = sm->now + sm->config.isolate_ns;
-    sm_log(sm, SM_EVENT_WARNING, "%s was isolated by an earlier master; it is tried again in %u s",
-           subnet_link_name(&sm->subnet, port).text, (unsigned)(sm->config.isolate_ns / NS_PER_S));
+    sm_log_at(sm, SM_EVENT_WARNING, port,
+              "%s was isolated by an earlier master; it is tried again in %u s",
+              subnet_link_name(&sm->subnet, port).text,
+              (unsigned)(sm->config.isolate_ns / NS_PER_S));
 }
 
 void faults_retry_disabled(struct sm *sm)
@@ -310,10 +312,11 @@ void faults_change_ended(struct sm *sm)
             continue;
         bool slow = faults_is_slow(sm, port, text);
         if (slow && !faults_at(sm, port)->slow && found++ < LOGGED_MOST)
-            sm_log_listed(sm, SM_EVENT_WARNING, "slow link: %s runs at %s",
+            sm_log_listed(sm, SM_EVENT_WARNING, port, "slow link: %s runs at %s",
                           subnet_link_name(&sm->subnet, port).text, text);
         faults_at(sm, port)->slow = slow;
     }
     if (found > LOGGED_MOST)
-        sm_log_listed(sm, SM_EVENT_WARNING, "%u more links are slow", found - LOGGED_MOST);
+        sm_log_listed(sm, SM_EVENT_WARNING, SUBNET_NONE, "%u more links are slow",
+                      found - LOGGED_MOST);
 }

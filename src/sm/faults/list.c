@@ -29,7 +29,7 @@ static void explain_link(const struct sm *sm, uint32_t port, struct problems *pr
         problems_explain(problems, port_at(sm, port)->last_peer);
 }
 
-/* A link is listed at the lower of its two ports. Names take a search, so they are made last. */
+/* A link is listed at the lower of its two ports. */
 static void list_link(struct sm *sm, uint32_t port, struct problems *problems)
 {
     const struct subnet_port *p = port_at(sm, port);
@@ -42,25 +42,25 @@ static void list_link(struct sm *sm, uint32_t port, struct problems *problems)
     bool slow = faults_is_slow(sm, port, text);
     if (!flaps && !errors && !slow)
         return;
-    struct subnet_name place = subnet_link_name(&sm->subnet, port);
+    struct subnet_place place = subnet_at_link(&sm->subnet, port);
     if (flaps)
-        problems_add(problems, PROBLEM_FLAPPING_LINK, place.text,
+        problems_add(problems, PROBLEM_FLAPPING_LINK, place,
                      "the link went down %u times in %d min%s", faults->losses.count, HISTORY_MIN,
                      faults_is_damped(sm, port) ? "; it is ignored for now"
                      : p->peer == SUBNET_NONE   ? "; it is down"
                                                 : "");
     if (errors && faults->error.trap)
-        problems_add(problems, PROBLEM_BAD_CABLE, place.text,
+        problems_add(problems, PROBLEM_BAD_CABLE, place,
                      "its ports reported link errors %u time%s in %d min (trap %u)",
                      faults->errors.count, faults->errors.count == 1 ? "" : "s", HISTORY_MIN,
                      faults->error.trap);
     else if (errors)
-        problems_add(problems, PROBLEM_BAD_CABLE, place.text, "%s",
+        problems_add(problems, PROBLEM_BAD_CABLE, place, "%s",
                      faults_describe_errors(sm, &faults->error).text);
     if (slow || (flaps && p->peer == SUBNET_NONE))
         explain_link(sm, port, problems);
     if (slow)
-        problems_add(problems, PROBLEM_SLOW_LINK, place.text, "the link runs at %s", text);
+        problems_add(problems, PROBLEM_SLOW_LINK, place, "the link runs at %s", text);
 }
 
 /* A port may also have been disabled by another manager or by ibportstate. */
@@ -70,14 +70,14 @@ static void list_disabled_port(struct sm *sm, uint32_t port, struct problems *pr
     if (!node_at(sm, p->node)->present || !p->number || !faults_is_disabled(p))
         return;
     uint64_t until = faults_at(sm, port)->disabled_until;
-    struct subnet_name place = subnet_link_name(&sm->subnet, port);
+    struct subnet_place place = subnet_at_link(&sm->subnet, port);
     explain_link(sm, port, problems);
     if (until && until != TIME_NEVER)
-        problems_add(problems, PROBLEM_DISABLED_PORT, place.text,
+        problems_add(problems, PROBLEM_DISABLED_PORT, place,
                      "the manager isolated this link; it tries it again in %u s",
                      (unsigned)(until > sm->now ? (until - sm->now) / NS_PER_S : 0));
     else
-        problems_add(problems, PROBLEM_DISABLED_PORT, place.text,
+        problems_add(problems, PROBLEM_DISABLED_PORT, place,
                      "the port is disabled%s: 'weft ctl port enable' enables it",
                      until ? " on request" : "");
 }
@@ -102,8 +102,7 @@ static void list_duplicate(struct sm *sm, uint32_t port, const struct absent *ab
                  (unsigned long long)node_at(sm, index)->guid);
     }
     problems_add(problems, PROBLEM_DUPLICATE_GUID,
-                 known ? subnet_link_name(&sm->subnet, port).text
-                       : subnet_port_name(&sm->subnet, port).text,
+                 known ? subnet_at_link(&sm->subnet, port) : subnet_at_port(&sm->subnet, port),
                  "%s has the GUID 0x%016llx of %s (%s)%s; %s is left out, %s "
                  "keeps the GUID",
                  name.text, (unsigned long long)guid, keeper_name.text,
@@ -122,7 +121,7 @@ static void list_open_end(struct sm *sm, uint32_t port, const struct absent *abs
     if (faults->excluded)
         list_duplicate(sm, port, absent, problems);
     else if (!explained && !faults_is_damped(sm, port))
-        problems_add(problems, PROBLEM_DEAD_AGENT, subnet_port_name(&sm->subnet, port).text,
+        problems_add(problems, PROBLEM_DEAD_AGENT, subnet_at_port(&sm->subnet, port),
                      "the link is up, but the node behind it does not answer SMPs");
 }
 
@@ -185,9 +184,15 @@ static void list_group(struct sm *sm, const struct absent_group *group, struct p
                     group->cut_off.count == 1 ? "" : "s", group->cut_off.count == 1 ? "is" : "are");
         put_names(sm, &text, group->cut_off.items, group->cut_off.count, subnet_node_name);
     }
+    struct subnet_place place = subnet_at_node(&sm->subnet, group->root);
+    if (links) { /* the link by which it was reached */
+        uint32_t entry = up.count ? up.items[0] : group->entries.items[0];
+        place.peer_guid = node_at(sm, port_at(sm, entry)->node)->guid;
+        place.peer_port = port_at(sm, entry)->number;
+    }
     if (!listed)
-        problems_add(problems, up.count ? PROBLEM_DEAD_AGENT : PROBLEM_NODE_GONE,
-                     subnet_node_name(&sm->subnet, group->root).text, "%s", text.data);
+        problems_add(problems, up.count ? PROBLEM_DEAD_AGENT : PROBLEM_NODE_GONE, place, "%s",
+                     text.data);
     vec_release(&up);
     text_release(&text);
 }

@@ -93,8 +93,9 @@ void discovery_lost_contact(struct sm *sm, uint32_t end)
     if (faults->timeouts > TIMEOUTS_ALLOWED) {
         unsigned steps = faults->timeouts - (unsigned)TIMEOUTS_ALLOWED;
         faults->ignored_until = sm->now + (NS_PER_S << steps);
-        sm_log(sm, SM_EVENT_WARNING, "%s %s does not answer some requests; it is ignored for %u s",
-               subnet_kind_name(node), name.text, 1u << steps);
+        sm_log_at(sm, SM_EVENT_WARNING, node->first_port,
+                  "%s %s does not answer some requests; it is ignored for %u s",
+                  subnet_kind_name(node), name.text, 1u << steps);
     }
     subnet_remove_node(&sm->subnet, index);
     discovery_lost_path(sm);

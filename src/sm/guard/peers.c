@@ -62,8 +62,8 @@ bool peers_accept(struct sm *sm, const struct request *request)
         trust_judge_answer(&trust, port->guid, request->data, request->answer);
     port->peer_manager = verdict == TRUST_PEER;
     if (verdict != *last && verdict != TRUST_PEER)
-        sm_log(sm, SM_EVENT_WARNING, "the manager at %s is ignored: %s",
-               subnet_link_name(&sm->subnet, request->target).text, trust_reason(verdict));
+        sm_log_at(sm, SM_EVENT_WARNING, request->target, "the manager at %s is ignored: %s",
+                  subnet_link_name(&sm->subnet, request->target).text, trust_reason(verdict));
     *last = (uint8_t)verdict;
     return verdict == TRUST_PEER;
 }
@@ -136,8 +136,7 @@ void peers_list_problems(struct sm *sm, struct problems *problems)
         enum trust_verdict verdict = (enum trust_verdict)sm->peers->verdicts.items[port];
         const struct subnet_port *p = port_at(sm, port);
         if (verdict != TRUST_PEER && p->manager && node_at(sm, p->node)->present)
-            problems_add(problems, PROBLEM_FOREIGN_MANAGER,
-                         subnet_link_name(&sm->subnet, port).text,
+            problems_add(problems, PROBLEM_FOREIGN_MANAGER, subnet_at_link(&sm->subnet, port),
                          "a manager at this port (GUID 0x%016llx) is ignored: %s",
                          (unsigned long long)p->guid, trust_reason(verdict));
     }

@@ -198,12 +198,12 @@ void port_keys_violated(struct sm *sm, uint32_t reporter, const uint8_t *details
     discovery_read_port(sm, reporter); /* with its key: this stops the lease */
     if (sm->now < offender->log_at)
         return;
-    sm_log(sm, SM_EVENT_WARNING,
-           "%s sent an SMP without the M_Key of %s: %llu in all, %llu since the last line",
-           port == SUBNET_NONE ? "an unknown port" : subnet_link_name(&sm->subnet, port).text,
-           subnet_node_name(&sm->subnet, port_at(sm, reporter)->node).text,
-           (unsigned long long)offender->violations,
-           (unsigned long long)(offender->violations - offender->logged));
+    sm_log_at(sm, SM_EVENT_WARNING, port,
+              "%s sent an SMP without the M_Key of %s: %llu in all, %llu since the last line",
+              port == SUBNET_NONE ? "an unknown port" : subnet_link_name(&sm->subnet, port).text,
+              subnet_node_name(&sm->subnet, port_at(sm, reporter)->node).text,
+              (unsigned long long)offender->violations,
+              (unsigned long long)(offender->violations - offender->logged));
     offender->logged = offender->violations;
     offender->log_at = sm->now + LOG_INTERVAL_S * NS_PER_S;
 }
@@ -222,7 +222,7 @@ void port_keys_list_problems(struct sm *sm, struct problems *problems)
     for (uint32_t port = 0; port < sm->port_keys->offenders.count; port++) {
         const struct offender *offender = &sm->port_keys->offenders.items[port];
         if (offender->violations && sm->now < offender->log_at + RECENT_S * NS_PER_S)
-            problems_add(problems, PROBLEM_KEY_VIOLATION, subnet_link_name(&sm->subnet, port).text,
+            problems_add(problems, PROBLEM_KEY_VIOLATION, subnet_at_link(&sm->subnet, port),
                          "this port sent %llu SMPs without the M_Key of their target",
                          (unsigned long long)offender->violations);
     }

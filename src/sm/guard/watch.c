@@ -94,9 +94,9 @@ static void watched_port_read(struct sm *sm, const struct request *request)
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
         if (wire_get(known, fields[i].field) == wire_get(request->answer, fields[i].field))
             continue;
-        sm_log(sm, SM_EVENT_WARNING,
-               "another manager or host changed %s of %s; this manager restores it", fields[i].name,
-               subnet_link_name(&sm->subnet, port).text);
+        sm_log_at(sm, SM_EVENT_WARNING, port,
+                  "another manager or host changed %s of %s; this manager restores it",
+                  fields[i].name, subnet_link_name(&sm->subnet, port).text);
         discovery_read_port(sm, port);
         if (fields[i].field == PORT_INFO_MASTER_SM_LID)
             sweep_for_unknown_master(sm);

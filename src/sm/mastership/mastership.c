@@ -295,9 +295,10 @@ static void send_handover(struct sm *sm, const struct event_details *details)
     struct mastership_peer us = own_rank(sm), them = read_info(details->info);
     sm->mastership->last_successor = details->port;
     sm->mastership->refused = false;
-    sm_log(sm, SM_EVENT_STATE, "handing over to the manager at %s (0x%016llx, priority %u)%s",
-           subnet_link_name(&sm->subnet, details->port).text, (unsigned long long)them.guid,
-           them.priority, mastership_outranks(&them, &us) ? ", which has a higher rank" : "");
+    sm_log_at(sm, SM_EVENT_STATE, details->port,
+              "handing over to the manager at %s (0x%016llx, priority %u)%s",
+              subnet_link_name(&sm->subnet, details->port).text, (unsigned long long)them.guid,
+              them.priority, mastership_outranks(&them, &us) ? ", which has a higher rank" : "");
     send_info(sm, &set_handover, details->port, CONTROL_HANDOVER, PRIORITY_URGENT);
 }
 
@@ -859,15 +860,14 @@ void mastership_list_problems(struct sm *sm, struct problems *problems)
     bool weft = false;
     if (sm_state(sm) == SM_STANDBY && master != SUBNET_NONE &&
         standby_copy_master_answered(sm, &weft) && !weft)
-        problems_add(problems, PROBLEM_FOREIGN_MANAGER, subnet_link_name(&sm->subnet, master).text,
+        problems_add(problems, PROBLEM_FOREIGN_MANAGER, subnet_at_link(&sm->subnet, master),
                      "an SM that is not weft is master (priority %u; this manager's is %u); this "
                      "manager is standby",
                      port_at(sm, master)->manager_priority, own_rank(sm).priority);
     for (uint32_t port = 0; sm_state(sm) == SM_MASTER && port < sm->subnet.ports.count; port++) {
         const struct subnet_port *p = port_at(sm, port);
         if (p->manager && p->rival && node_at(sm, p->node)->present)
-            problems_add(problems, PROBLEM_FOREIGN_MANAGER,
-                         subnet_link_name(&sm->subnet, port).text,
+            problems_add(problems, PROBLEM_FOREIGN_MANAGER, subnet_at_link(&sm->subnet, port),
                          "a second SM is master, too (priority %u; this manager's is %u)",
                          p->manager_priority, own_rank(sm).priority);
     }

@@ -97,8 +97,10 @@ static void block_refused(struct sm *sm, const struct request *request)
 {
     uint32_t row = request->about.row;
     const struct subnet_port *port = port_at(sm, sm->subnet.blocks.rows.items[row].port);
-    sm_log(sm, SM_EVENT_WARNING, "port %u of 0x%016llx refuses its %s (status 0x%x)", port->number,
-           (unsigned long long)node_at(sm, port->node)->guid, request->kind->name, request->status);
+    sm_log_at(sm, SM_EVENT_WARNING, sm->subnet.blocks.rows.items[row].port,
+              "port %u of 0x%016llx refuses its %s (status 0x%x)", port->number,
+              (unsigned long long)node_at(sm, port->node)->guid, request->kind->name,
+              request->status);
     blocks_refuse(&sm->subnet.blocks, row);
     if (request->tries > 1) /* the node may have executed an earlier try */
         blocks_set_actual(&sm->subnet.blocks, row, NULL);
@@ -116,10 +118,10 @@ static void block_unanswered(struct sm *sm, const struct request *request)
         discovery_lost_contact(sm, request->target);
         return;
     }
-    sm_log(sm, SM_EVENT_WARNING,
-           "port %u of 0x%016llx, the manager's own node, does not answer a Set of its %s: not "
-           "written",
-           port->number, (unsigned long long)node_at(sm, port->node)->guid, request->kind->name);
+    sm_log_at(sm, SM_EVENT_WARNING, sm->subnet.blocks.rows.items[row].port,
+              "port %u of 0x%016llx, the manager's own node, does not answer a Set of its %s: not "
+              "written",
+              port->number, (unsigned long long)node_at(sm, port->node)->guid, request->kind->name);
     blocks_refuse(&sm->subnet.blocks, row);
     block_done(sm, row);
 }
@@ -132,8 +134,7 @@ void blocks_list_problems(struct sm *sm, struct problems *problems)
         uint32_t last = row ? blocks->rows.items[row - 1].port : SUBNET_NONE;
         if (block->refused && is_reachable(sm, block->port) && port_at(sm, block->port)->known &&
             block->port != last)
-            problems_add(problems, PROBLEM_REFUSED_TABLE,
-                         subnet_port_name(&sm->subnet, block->port).text,
+            problems_add(problems, PROBLEM_REFUSED_TABLE, subnet_at_port(&sm->subnet, block->port),
                          "the port refuses partition, service level, multicast or GUID tables");
     }
 }

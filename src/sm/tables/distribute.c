@@ -216,10 +216,10 @@ static void state_refused(struct sm *sm, const struct request *request)
         wire_get(port->info, PORT_INFO_PORT_STATE) == PORT_STATE_DOWN)
         return;
     sm->distribution->told_refusal = true;
-    sm_log(sm, SM_EVENT_ERROR,
-           "port %u of 0x%016llx refuses a port state (status 0x%x): 'mode static' needs agents "
-           "that accept Init, and cannot stop traffic at this port (logged once)",
-           port->number, (unsigned long long)node_at(sm, port->node)->guid, request->status);
+    sm_log_at(sm, SM_EVENT_ERROR, request->about.state.port,
+              "port %u of 0x%016llx refuses a port state (status 0x%x): 'mode static' needs agents "
+              "that accept Init, and cannot stop traffic at this port (logged once)",
+              port->number, (unsigned long long)node_at(sm, port->node)->guid, request->status);
 }
 
 /* ---- transitions (reconfigure.c) ---- */

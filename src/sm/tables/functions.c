@@ -26,8 +26,9 @@ static struct subnet_node *vswitch_of(struct sm *sm, uint32_t socket)
 static void learn_function(struct sm *sm, uint32_t socket, const uint8_t *data)
 {
     if (!functions_update_known(&sm->subnet, socket, data))
-        sm_log(sm, SM_EVENT_ERROR, "two nodes share the GUID 0x%016llx: the second is ignored",
-               (unsigned long long)wire_get(data, VIRTUAL_FUNCTION_NODE_GUID));
+        sm_log_at(sm, SM_EVENT_ERROR, socket,
+                  "two nodes share the GUID 0x%016llx: the second is ignored",
+                  (unsigned long long)wire_get(data, VIRTUAL_FUNCTION_NODE_GUID));
 }
 
 void functions_read(struct sm *sm, const struct request *request)
@@ -44,11 +45,12 @@ void functions_prepare(struct sm *sm)
 {
     uint32_t socket;
     while ((socket = addresses_evict_next(&sm->subnet)) != SUBNET_NONE)
-        sm_log(sm, SM_EVENT_WARNING,
-               "virtual machine 0x%016llx is attached twice: function %u of 0x%016llx is detached",
-               (unsigned long long)functions_at(&sm->subnet, socket)->guid,
-               port_at(sm, socket)->number - VSWITCH_PF,
-               (unsigned long long)vswitch_of(sm, socket)->guid);
+        sm_log_at(
+            sm, SM_EVENT_WARNING, socket,
+            "virtual machine 0x%016llx is attached twice: function %u of 0x%016llx is detached",
+            (unsigned long long)functions_at(&sm->subnet, socket)->guid,
+            port_at(sm, socket)->number - VSWITCH_PF,
+            (unsigned long long)vswitch_of(sm, socket)->guid);
     functions_copy_pf_settings(&sm->subnet);
 }
 
@@ -155,9 +157,10 @@ static void function_refused(struct sm *sm, const struct request *request)
     functions_end_order(function, FUNCTION_REFUSED);
     if (!function->held)
         discovery_avoid_port(sm, socket, true);
-    sm_log(sm, SM_EVENT_WARNING, "function %u of 0x%016llx refuses its settings (status 0x%x)",
-           port_at(sm, socket)->number - VSWITCH_PF,
-           (unsigned long long)vswitch_of(sm, socket)->guid, request->status);
+    sm_log_at(sm, SM_EVENT_WARNING, socket,
+              "function %u of 0x%016llx refuses its settings (status 0x%x)",
+              port_at(sm, socket)->number - VSWITCH_PF,
+              (unsigned long long)vswitch_of(sm, socket)->guid, request->status);
 }
 
 static bool function_is_up(struct sm *sm, uint32_t socket)

@@ -230,18 +230,19 @@ static void report_problems(struct sm *sm)
     work->reported = problems;
     if (work->overfull) {
         const struct subnet_port *port = port_at(sm, work->first_overfull);
-        sm_log(sm, SM_EVENT_ERROR,
-               "%u ports are in more partitions than their tables can hold and keep their keys; "
-               "the first: port %u of 0x%016llx, with %u entries",
-               work->overfull, port->number, (unsigned long long)node_at(sm, port->node)->guid,
-               key_capacity_of(sm, work->first_overfull));
+        sm_log_at(sm, SM_EVENT_ERROR, work->first_overfull,
+                  "%u ports are in more partitions than their tables can hold and keep their keys; "
+                  "the first: port %u of 0x%016llx, with %u entries",
+                  work->overfull, port->number, (unsigned long long)node_at(sm, port->node)->guid,
+                  key_capacity_of(sm, work->first_overfull));
     }
     if (work->unenforced) {
         const struct subnet_port *port = port_at(sm, work->first_unenforced);
-        sm_log(sm, SM_EVENT_ERROR,
-               "%u switch ports cannot hold the keys of the port behind them and do not enforce "
-               "them; the first: port %u of 0x%016llx",
-               work->unenforced, port->number, (unsigned long long)node_at(sm, port->node)->guid);
+        sm_log_at(sm, SM_EVENT_ERROR, work->first_unenforced,
+                  "%u switch ports cannot hold the keys of the port behind them and do not enforce "
+                  "them; the first: port %u of 0x%016llx",
+                  work->unenforced, port->number,
+                  (unsigned long long)node_at(sm, port->node)->guid);
     }
 }
 

@@ -201,10 +201,10 @@ void program_report_refused_block(struct sm *sm, const struct request *request,
     uint32_t node = request->about.table.node;
     struct refusal *refusal = &switch_settings(sm, node)->refusal;
     if (!refusal->reported_blocks)
-        sm_log(sm, SM_EVENT_ERROR,
-               "switch %s refuses table block %u (status 0x%x): it lacks routes%s",
-               subnet_node_name(&sm->subnet, node).text, request->about.table.block,
-               request->status, consequence);
+        sm_log_at(sm, SM_EVENT_ERROR, node_at(sm, node)->first_port,
+                  "switch %s refuses table block %u (status 0x%x): it lacks routes%s",
+                  subnet_node_name(&sm->subnet, node).text, request->about.table.block,
+                  request->status, consequence);
     refusal->reported_blocks = true;
 }
 
@@ -219,11 +219,11 @@ static void info_refused(struct sm *sm, const struct request *request)
     uint64_t kept =
         wire_get(n->switch_info, random ? SWITCH_INFO_DEFAULT_PORT : SWITCH_INFO_LINEAR_FDB_TOP);
     if (!refusal->reported_info)
-        sm_log(sm, SM_EVENT_ERROR,
-               "switch %s refuses its settings (status 0x%x): its %s stays %u; sweeps try "
-               "again",
-               subnet_node_name(&sm->subnet, node).text, request->status,
-               random ? "default port" : "top LID", (unsigned)kept);
+        sm_log_at(sm, SM_EVENT_ERROR, n->first_port,
+                  "switch %s refuses its settings (status 0x%x): its %s stays %u; sweeps try "
+                  "again",
+                  subnet_node_name(&sm->subnet, node).text, request->status,
+                  random ? "default port" : "top LID", (unsigned)kept);
     refusal->reported_info = true;
 }
 
@@ -244,9 +244,9 @@ static void info_accepted(struct sm *sm, const struct request *request)
     bool keeps = wire_get(request->answer, SWITCH_INFO_PORT_STATE_CHANGE);
     refusal->changes = keeps ? refusal->changes + (refusal->changes < TRIES) : 0;
     if (refusal->changes == TRIES && discovery_note_stuck_change(sm, node))
-        sm_log(sm, SM_EVENT_WARNING,
-               "switch %s does not clear PortStateChange: every sweep reads its ports",
-               subnet_node_name(&sm->subnet, node).text);
+        sm_log_at(sm, SM_EVENT_WARNING, node_at(sm, node)->first_port,
+                  "switch %s does not clear PortStateChange: every sweep reads its ports",
+                  subnet_node_name(&sm->subnet, node).text);
 }
 
 /* ---- switches ---- */
@@ -295,7 +295,7 @@ static unsigned last_block(struct sm *sm, uint32_t node)
     unsigned capacity = (unsigned)wire_get(n->switch_info, SWITCH_INFO_LINEAR_FDB_CAP);
     bool fits = !capacity || top < capacity;
     if (!fits && program_first_lacks_room(sm, node))
-        sm_log_listed(sm, SM_EVENT_ERROR,
+        sm_log_listed(sm, SM_EVENT_ERROR, n->first_port,
                       "the table of switch %s has %u entries: LIDs %u to %u have no route there",
                       subnet_node_name(&sm->subnet, node).text, capacity, capacity, top);
     if (fits)
@@ -465,8 +465,7 @@ static unsigned count_refused_blocks(struct sm *sm, uint32_t node)
     return count;
 }
 
-static void list_small_table(struct sm *sm, uint32_t node, const char *name,
-                             struct problems *problems)
+static void list_small_table(struct sm *sm, uint32_t node, struct problems *problems)
 {
     const struct subnet_node *n = node_at(sm, node);
     unsigned entries = (unsigned)wire_get(n->switch_info, SWITCH_INFO_LINEAR_FDB_CAP);
@@ -474,11 +473,11 @@ static void list_small_table(struct sm *sm, uint32_t node, const char *name,
     if (sm->config.lmc)
         snprintf(lmc, sizeof lmc, " (lmc is %u)", sm->config.lmc);
     if (entries)
-        problems_add(problems, PROBLEM_SMALL_TABLE, name,
+        problems_add(problems, PROBLEM_SMALL_TABLE, subnet_at_node(&sm->subnet, node),
                      "its forwarding table has %u entries; LIDs %u to %u have no route there%s",
                      entries, entries, n->tables->wanted_top, lmc);
     else
-        problems_add(problems, PROBLEM_SMALL_TABLE, name,
+        problems_add(problems, PROBLEM_SMALL_TABLE, subnet_at_node(&sm->subnet, node),
                      "its random forwarding table has %u entries, too few: no route is written%s",
                      (unsigned)wire_get(n->switch_info, SWITCH_INFO_RANDOM_FDB_CAP), lmc);
 }
@@ -494,17 +493,16 @@ void program_list_problems(struct sm *sm, struct problems *problems)
         bool info = work->refusal.reported_info && work->refusal.info;
         if (!blocks && !info && !work->too_small)
             continue;
-        struct subnet_name name = subnet_node_name(&sm->subnet, i);
         if (blocks)
-            problems_add(problems, PROBLEM_REFUSED_TABLE, name.text,
+            problems_add(problems, PROBLEM_REFUSED_TABLE, subnet_at_node(&sm->subnet, i),
                          "the switch refuses %u block%s of its forwarding table: it lacks routes",
                          blocks, blocks == 1 ? "" : "s");
         if (info)
-            problems_add(problems, PROBLEM_REFUSED_TABLE, name.text,
+            problems_add(problems, PROBLEM_REFUSED_TABLE, subnet_at_node(&sm->subnet, i),
                          "the switch refuses its SwitchInfo: its top LID stays %u",
                          (unsigned)wire_get(node->switch_info, SWITCH_INFO_LINEAR_FDB_TOP));
         if (work->too_small)
-            list_small_table(sm, i, name.text, problems);
+            list_small_table(sm, i, problems);
     }
     blocks_list_problems(sm, problems);
     program_ports_list_problems(sm, problems);

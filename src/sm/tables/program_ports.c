@@ -255,8 +255,9 @@ static void physical_changed(struct sm *sm, const struct request *request)
 
 static void physical_refused(struct sm *sm, const struct request *request)
 {
-    sm_log(sm, SM_EVENT_WARNING, "%s refuses to be disabled or enabled (status 0x%x)",
-           subnet_port_name(&sm->subnet, request->about.port).text, request->status);
+    sm_log_at(sm, SM_EVENT_WARNING, request->about.port,
+              "%s refuses to be disabled or enabled (status 0x%x)",
+              subnet_port_name(&sm->subnet, request->about.port).text, request->status);
 }
 
 /* distribute.c makes switch ports Active. */
@@ -365,14 +366,14 @@ static void port_set_failed(struct sm *sm, const struct request *request)
     if (work->refusals < TRIES)
         discovery_read_port(sm, port);
     else if (work->refusals == TRIES && request->status)
-        sm_log(sm, SM_EVENT_WARNING,
-               "port %u of 0x%016llx refuses its settings (status 0x%x): sweeps try again",
-               p->number, guid, request->status);
+        sm_log_at(sm, SM_EVENT_WARNING, port,
+                  "port %u of 0x%016llx refuses its settings (status 0x%x): sweeps try again",
+                  p->number, guid, request->status);
     else if (work->refusals == TRIES)
-        sm_log(sm, SM_EVENT_WARNING, "port %u of 0x%016llx does not become %s: sweeps try again",
-               p->number, guid,
-               wire_get(request->data, PORT_INFO_PORT_STATE) == PORT_STATE_ARMED ? "Armed"
-                                                                                 : "Active");
+        sm_log_at(sm, SM_EVENT_WARNING, port,
+                  "port %u of 0x%016llx does not become %s: sweeps try again", p->number, guid,
+                  wire_get(request->data, PORT_INFO_PORT_STATE) == PORT_STATE_ARMED ? "Armed"
+                                                                                    : "Active");
 }
 
 static void port_ended(struct sm *sm, const struct request *request)
@@ -416,10 +417,10 @@ void program_ports_list_problems(struct sm *sm, struct problems *problems)
         if (!node_at(sm, p->node)->present)
             continue;
         if (discovery_has_unread_port(sm, port))
-            problems_add(problems, PROBLEM_DEAD_AGENT, subnet_port_name(&sm->subnet, port).text,
+            problems_add(problems, PROBLEM_DEAD_AGENT, subnet_at_port(&sm->subnet, port),
                          "the port was not read; sweeps try again");
         else if (p->known && port_settings(sm, port)->refusals >= TRIES)
-            problems_add(problems, PROBLEM_REFUSED_TABLE, subnet_port_name(&sm->subnet, port).text,
+            problems_add(problems, PROBLEM_REFUSED_TABLE, subnet_at_port(&sm->subnet, port),
                          "the port does not accept its settings; sweeps try again");
     }
 }

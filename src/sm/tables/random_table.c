@@ -128,7 +128,7 @@ void random_table_program(struct sm *sm, uint32_t node)
     memcpy(wanted, tables->random, bytes);
     if (!build_blocks(tables, capacity, random_table_default(sm, node), wanted)) {
         if (program_first_lacks_room(sm, node))
-            sm_log_listed(sm, SM_EVENT_ERROR,
+            sm_log_listed(sm, SM_EVENT_ERROR, n->first_port,
                           "the table of switch 0x%016llx holds only %u routes: none are written",
                           (unsigned long long)n->guid, capacity);
     } else {

@@ -159,7 +159,8 @@ static void a_violation_is_counted_and_logged_with_its_sender(void **state)
     bool listed = false;
     for (size_t i = 0; i < problems.items.count; i++)
         listed |= problems.items.items[i].kind == PROBLEM_KEY_VIOLATION &&
-                  strstr(problems.items.items[i].place, "H3");
+                  strstr(subnet_place_name(sm_subnet(toy->sm), &problems.items.items[i].place).text,
+                         "H3");
     assert_true(listed);
     problems_release(&problems);
 }

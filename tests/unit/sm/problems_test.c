@@ -28,7 +28,8 @@ static const char *problem_of(struct toy *toy, enum problem_kind kind)
     sm_problems(toy->sm, toy->now, &problems);
     for (size_t i = 0; i < problems.items.count; i++)
         if (problems.items.items[i].kind == kind)
-            snprintf(text, sizeof text, "%s: %s", problems.items.items[i].place,
+            snprintf(text, sizeof text, "%s: %s",
+                     subnet_place_name(sm_subnet(toy->sm), &problems.items.items[i].place).text,
                      problems.items.items[i].text);
     problems_release(&problems);
     return text;

@@ -163,17 +163,22 @@ static const char odd_names[] = "switchguid=0x10\nSwitch 3 \"S-10\" # \"attribut
                                 "[1] \"S-10\"[2]\n"
                                 "caguid=0x40\nCa 1 \"H-40\" # \"%attribute\"\n[1] \"S-10\"[3]\n";
 
-static struct world *begin_with_odd_names(void)
+static struct world *begin_network(const char *network, const char *rest)
 {
-    char path[] = "/tmp/weft-names-XXXXXX", scenario[128];
+    char path[] = "/tmp/weft-names-XXXXXX", scenario[256];
     int fd = mkstemp(path);
     assert_true(fd >= 0);
-    assert_int_equal(write(fd, odd_names, sizeof odd_names - 1), sizeof odd_names - 1);
+    assert_int_equal(write(fd, network, strlen(network)), strlen(network));
     close(fd);
-    snprintf(scenario, sizeof scenario, "topology \"%s\"\nsm 0x30\nrun until settled\n", path);
+    snprintf(scenario, sizeof scenario, "topology \"%s\"\n%s", path, rest);
     struct world *world = begin(scenario);
     unlink(path);
     return world;
+}
+
+static struct world *begin_with_odd_names(void)
+{
+    return begin_network(odd_names, "sm 0x30\nrun until settled\n");
 }
 
 static const char *lossy(void *context, const char *name)
@@ -354,6 +359,48 @@ static void refused_routes_are_a_problem_at_the_manager(void **unused)
     end(world);
 }
 
+/* An event shows the node that it is about, whatever that is called: a blank does not hide a node,
+ * and a switch called "link" is not a word of every sentence. */
+static void an_event_selects_the_node_that_it_is_about(void **unused)
+{
+    (void)unused;
+    static const char network[] =
+        "switchguid=0x10\nSwitch 3 \"S-10\" # \"link\"\n"
+        "[1] \"S-11\"[1]\n[2] \"H-20\"[1]\n"
+        "switchguid=0x11\nSwitch 3 \"S-11\" # \"edge\"\n"
+        "[1] \"S-10\"[1]\n[2] \"H-30\"[1]\n[3] \"H-40\"[1]\n"
+        "caguid=0x20\nCa 1 \"H-20\" # \"manager\"\n[1] \"S-10\"[2]\n"
+        "caguid=0x30\nCa 1 \"H-30\" # \"node01 mlx5_0\"\n[1] \"S-11\"[2]\n"
+        "caguid=0x40\nCa 1 \"H-40\" # \"node02 mlx5_0\"\n[1] \"S-11\"[3]\n";
+    struct world *world =
+        begin_network(network, "sm 0x20\nrun until settled\nat 50ms fail node 0x30\nrun 100ms\n");
+    pass(world, 100 * TIME_MS);
+    live_refresh(&world->live);
+    const struct topology *topology = &live_session_setup(&world->live.session)->topology;
+    const struct api_log *log = &world->live.publisher.log;
+    unsigned about = 0, of_link = 0, left = 0;
+    for (size_t i = 0; i < log->items.count; i++) {
+        const struct api_event *event = &log->items.items[i];
+        uint64_t guid = event->node == TOPOLOGY_NONE ? 0 : topology->nodes.items[event->node].guid;
+        about += guid == 0x30;
+        of_link += guid == 0x10;
+        if (strstr(event->text, "node01 mlx5_0\" is gone")) {
+            assert_int_equal(guid, 0x30);
+            left++;
+        }
+        if (strstr(event->text, "link down: edge port 2"))
+            assert_int_equal(guid, 0x11);
+    }
+    assert_int_equal(left, 1);
+    assert_true(about >= 2);      /* the action and its report */
+    assert_int_equal(of_link, 1); /* it appeared */
+    const char *page = world->live.publisher.tick.sections[API_PROBLEMS].data;
+    assert_non_null(strstr(page, "\"place\":\"node01 mlx5_0\""));
+    assert_null(strstr(page, "\"node\":null"));
+    assert_null(strstr(page, "\"link\":null"));
+    end(world);
+}
+
 static void an_invalid_command_changes_nothing(void **unused)
 {
     (void)unused;
@@ -422,6 +469,7 @@ int main(void)
         cmocka_unit_test(a_new_master_knows_the_names_of_machines),
         cmocka_unit_test(a_deadlock_is_reported),
         cmocka_unit_test(refused_routes_are_a_problem_at_the_manager),
+        cmocka_unit_test(an_event_selects_the_node_that_it_is_about),
         cmocka_unit_test(an_invalid_command_changes_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

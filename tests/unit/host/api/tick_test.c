@@ -105,29 +105,25 @@ static void history_covers_all_of_the_time(void **unused)
     api_tick_release(&tick);
 }
 
-static void places_are_found_by_name(void **unused)
+static void places_are_found_by_guid(void **unused)
 {
     (void)unused;
     struct topology topology;
     struct api_links links;
-    struct api_places places;
     uint32_t a, b;
     topology_init(&topology);
-    topology_add_node(&topology, NODE_SWITCH, "leaf1", 4, 0, &a, NULL);
-    topology_add_node(&topology, NODE_SWITCH, "spine", 4, 0, &b, NULL);
-    topology_set_description(&topology, a, "leaf 1", 6);
+    topology_add_node(&topology, NODE_SWITCH, "leaf1", 4, 0xa, &a, NULL);
+    topology_add_node(&topology, NODE_SWITCH, "spine", 4, 0xb, &b, NULL);
     topology_link(&topology, topology_port_index(&topology, b, 2),
                   topology_port_index(&topology, a, 3), NULL);
     api_links_init(&links, &topology);
-    api_places_init(&places, &topology, &links);
-    struct api_place place = api_place_of(&places, "leaf 1 port 3 <-> spine port 2");
-    assert_true(place.node == a && place.link == 0);
-    assert_int_equal(api_place_of(&places, "spine port 1").link, TOPOLOGY_NONE);
-    assert_int_equal(api_place_of(&places, "spine port 99").link, TOPOLOGY_NONE);
-    assert_int_equal(api_place_of(&places, "nobody").node, TOPOLOGY_NONE);
-    assert_int_equal(api_place_in(&places, "trap from 'spine': link down"), b);
+    assert_int_equal(api_node_of(&topology, 0xb), b);
+    assert_int_equal(api_node_of(&topology, 0xc), TOPOLOGY_NONE);
+    assert_int_equal(api_link_of(&topology, &links, 0xa, 3), 0);
+    assert_int_equal(api_link_of(&topology, &links, 0xb, 1), TOPOLOGY_NONE);
+    assert_int_equal(api_link_of(&topology, &links, 0xb, 99), TOPOLOGY_NONE);
+    assert_int_equal(api_link_of(&topology, &links, 0xc, 3), TOPOLOGY_NONE);
     assert_int_equal(api_link_direction(&links, topology_port_index(&topology, b, 2)), 1);
-    api_places_release(&places);
     api_links_release(&links);
     topology_release(&topology);
 }
@@ -138,7 +134,7 @@ int main(void)
         cmocka_unit_test(a_difference_has_only_what_changed),
         cmocka_unit_test(a_long_log_keeps_its_numbers),
         cmocka_unit_test(history_covers_all_of_the_time),
-        cmocka_unit_test(places_are_found_by_name),
+        cmocka_unit_test(places_are_found_by_guid),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,8 +1,12 @@
 /* Each problem is logged once when it appears and once when it is over, and keeps its time. */
 #include "host/daemon/problem_log.h"
+
+#include "base/time.h"
 #include "test.h"
 
 #include <string.h>
+
+static uint64_t now_ns = NS_PER_S;
 
 static void write_line(void *context, const char *event, const char *text)
 {
@@ -19,7 +23,7 @@ static struct text lines_for(struct problem_log *log, struct problems problems,
                              bool (*is_over)(enum problem_kind kind))
 {
     struct text lines = {0};
-    problem_log_update(log, &problems, is_over, write_line, &lines);
+    problem_log_update(log, &problems, now_ns, NULL, is_over, write_line, &lines);
     text_putc(&lines, '\n'); /* never empty */
     return lines;
 }
@@ -34,7 +38,7 @@ static struct problems list(const char *const *places, size_t count, enum proble
 {
     struct problems problems = {0};
     for (size_t i = 0; i < count; i++)
-        problems_add(&problems, kind, places[i], "it is wrong at %zu", i);
+        problems_add_object(&problems, kind, places[i], "it is wrong at %zu", i);
     return problems;
 }
 
@@ -45,11 +49,11 @@ static void a_problem_is_logged_when_it_appears_and_when_it_is_over(void **state
     const char *const places[] = {"leaf1", "leaf2"}, *const second[] = {"leaf2"};
     assert_lines(lines_for(&log, list(places, 1, PROBLEM_DEAD_AGENT), NULL),
                  "warning dead agent: leaf1: it is wrong at 0\n\n");
-    log.known.items.items[0].since -= 200;
-    time_t since = log.known.items.items[0].since;
+    now_ns += 200 * NS_PER_S;
     assert_lines(lines_for(&log, list(places, 2, PROBLEM_DEAD_AGENT), NULL),
                  "warning dead agent: leaf2: it is wrong at 1\n\n");
-    assert_true(log.known.items.items[0].since == since);
+    assert_int_equal(log.known.items.items[0].since_ns, now_ns - 200 * NS_PER_S);
+    assert_int_equal(log.known.items.items[1].since_ns, now_ns);
     /* The text of a known problem may change. */
     assert_lines(lines_for(&log, list(second, 1, PROBLEM_DEAD_AGENT), NULL),
                  "solved dead agent: leaf1 (after 3 min)\n\n");
@@ -61,9 +65,9 @@ static void serious_problems_come_first(void **state)
     (void)state;
     struct problem_log log = {0};
     struct problems problems = {0};
-    problems_add(&problems, PROBLEM_SLOW_LINK, "a", "slow");
-    problems_add(&problems, PROBLEM_NO_ROUTES, "", "none");
-    problems_add(&problems, PROBLEM_NODE_GONE, "b", "gone");
+    problems_add_object(&problems, PROBLEM_SLOW_LINK, "a", "slow");
+    problems_add(&problems, PROBLEM_NO_ROUTES, (struct subnet_place){0}, "none");
+    problems_add_object(&problems, PROBLEM_NODE_GONE, "b", "gone");
     assert_lines(lines_for(&log, problems, NULL),
                  "warning no routes: none\nwarning node gone: b: gone\nwarning slow link: a: "
                  "slow\n\n");
@@ -90,7 +94,7 @@ static void of_many_problems_the_first_are_logged_one_by_one(void **state)
     for (unsigned i = 0; i < MANY; i++) {
         char place[16];
         snprintf(place, sizeof place, "leaf%u", i);
-        problems_add(&problems, PROBLEM_SLOW_LINK, place, "slow");
+        problems_add_object(&problems, PROBLEM_SLOW_LINK, place, "slow");
     }
     struct text lines = lines_for(&log, problems, NULL);
     assert_non_null(strstr(lines.data, "leaf19: slow\nwarning 5 more problems: "));
@@ -108,7 +112,7 @@ static void places_and_texts_of_any_length_are_whole(void **state)
     struct text path = {0}, expected = {0};
     for (unsigned i = 0; i < LONG; i++)
         text_putc(&path, i % 100 ? 'a' : '/');
-    problems_add(&problems, PROBLEM_FILES, path.data, "%s cannot be written", path.data);
+    problems_add_object(&problems, PROBLEM_FILES, path.data, "%s cannot be written", path.data);
     text_printf(&expected, "warning file not written: %s: %s cannot be written\n\n", path.data,
                 path.data);
     assert_lines(lines_for(&log, problems, NULL), expected.data);

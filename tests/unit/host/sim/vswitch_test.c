@@ -361,7 +361,7 @@ static void a_move_is_a_phase_of_the_manager(void **state)
     }
     assert_int_equal(result->state, VSWITCH_DONE);
     assert_true(moving > 1 && draining > 0 && result->drains > 0);
-    assert_string_equal(sm_progress(sm).phase, "idle");
+    assert_int_equal(sm_progress(sm).phase, SM_PHASE_IDLE);
     check_world(world, manager);
 }
 
