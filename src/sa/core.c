@@ -261,7 +261,8 @@ uint64_t sa_port_guid(const struct sa *sa, uint64_t guid)
 uint32_t sa_find_end_point(const struct sa *sa, uint64_t guid)
 {
     static_assert(NETWORK_NONE == MAP_NONE, "no end point");
-    return map_get(&sa->index.by_guid, sa_port_guid(sa, guid));
+    uint32_t end_point = map_get(&sa->index.by_guid, guid);
+    return end_point != MAP_NONE ? end_point : map_get(&sa->index.by_guid, sa_port_guid(sa, guid));
 }
 
 bool sa_is_lost(struct sa *sa, uint64_t guid, uint64_t *absent_since)

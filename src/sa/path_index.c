@@ -13,7 +13,7 @@ static struct path_quality minimum(struct path_quality a, struct path_quality b)
 {
     return (struct path_quality){
         .mtu = a.mtu < b.mtu ? a.mtu : b.mtu,
-        .rate = rate_order(a.rate) < rate_order(b.rate) ? a.rate : b.rate,
+        .rate = a.rate == b.rate || rate_order(a.rate) < rate_order(b.rate) ? a.rate : b.rate,
     };
 }
 
@@ -125,7 +125,7 @@ bool path_index_follow(const struct sa *sa, uint32_t source, uint32_t destinatio
 {
     const struct network *network = sa->view.network;
     unsigned hops = 0;
-    *quality = own_quality(sa, source);
+    struct path_quality worst = *quality = own_quality(sa, source);
     assert(source != NETWORK_NONE && destination != NETWORK_NONE);
     if (source == destination)
         return true;
@@ -134,7 +134,7 @@ bool path_index_follow(const struct sa *sa, uint32_t source, uint32_t destinatio
         const struct network_terminal *terminal = &network->terminals.items[source];
         const struct network_switch *first = &network->switches.items[terminal->at];
         at = terminal->at | NETWORK_SWITCH;
-        *quality = minimum(*quality, sa->index.links[first->first_port + terminal->port]);
+        worst = minimum(worst, sa->index.links[first->first_port + terminal->port]);
         hops = 1;
     }
     while (at != destination) {
@@ -144,13 +144,13 @@ bool path_index_follow(const struct sa *sa, uint32_t source, uint32_t destinatio
         unsigned port = routes_port(sa->view.routes, at & ~NETWORK_SWITCH, dlid);
         if (port == 0 || port > here->port_count)
             return false;
-        *quality = minimum(*quality, sa->index.links[here->first_port + port]);
+        worst = minimum(worst, sa->index.links[here->first_port + port]);
         if (network_leads_to(network, at & ~NETWORK_SWITCH, port, destination))
             break;
         at = network->ports.items[here->first_port + port].peer;
         if (at == NETWORK_NONE)
             return false;
     }
-    *quality = minimum(*quality, own_quality(sa, destination));
+    *quality = minimum(worst, own_quality(sa, destination));
     return true;
 }

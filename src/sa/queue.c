@@ -158,12 +158,15 @@ bool queue_put(struct query_queue *queue, const struct sa_config *config, uint64
         return false;
     uint32_t index = pool_take(&queue->queries);
     struct query *query = &queue->queries.items[index];
-    *query = (struct query){.next = NONE,
-                            .client = (uint32_t)(from - queue->clients.items),
-                            .address = message->address,
-                            .asked_at = now,
-                            .bytes = message->bytes};
-    memcpy(query->mad, message->data, message->bytes < MAD_BYTES ? message->bytes : MAD_BYTES);
+    size_t copied = message->bytes < MAD_BYTES ? message->bytes : MAD_BYTES;
+    query->next = NONE;
+    query->client = (uint32_t)(from - queue->clients.items);
+    query->address = message->address;
+    query->asked_at = now;
+    query->bytes = message->bytes;
+    query->more = NULL;
+    memcpy(query->mad, message->data, copied);
+    memset(query->mad + copied, 0, MAD_BYTES - copied);
     if (message->bytes > MAD_BYTES) {
         query->more = mem_alloc(message->bytes);
         memcpy(query->more, message->data, message->bytes);

@@ -48,11 +48,11 @@ enum { AT_MARK = 0, AT_CHALLENGE = 64, AT_ANSWER_PROOF = 128, ANSWER_HEADER_BYTE
 
 static uint64_t due_at(const struct sa *sa, const struct standby *standby)
 {
-    struct sa_generations now = sa_registry_generations(sa);
     if (!standby->polling)
         return TIME_NEVER;
     if (!sa->serves)
         return 0;
+    struct sa_generations now = sa_registry_generations(sa);
     if (standby->instance == sa->config.instance && standby->since.groups == now.groups &&
         standby->since.others == now.others)
         return standby->polled_at + poll_limit;
