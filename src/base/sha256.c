@@ -43,12 +43,13 @@ struct turn {
     uint32_t first, fifth; /* the new values of the variables a and e */
 };
 
-/* One round, without the shift of the variables: the caller passes them in another order. */
+/* One round, without the shift of the variables: the caller passes them in another order. The sums
+ * of three rotations (by 6, 11, 25 and 2, 13, 22) are nested. */
 static inline struct turn hash_round(uint32_t a, uint32_t b, uint32_t c, uint32_t d, uint32_t e,
                                      uint32_t f, uint32_t g, uint32_t sum)
 {
-    uint32_t t1 = sum + (rotate(e, 6) ^ rotate(e, 11) ^ rotate(e, 25)) + (((f ^ g) & e) ^ g);
-    uint32_t t2 = (rotate(a, 2) ^ rotate(a, 13) ^ rotate(a, 22)) + ((a & b) | (c & (a | b)));
+    uint32_t t1 = sum + rotate(rotate(rotate(e, 14) ^ e, 5) ^ e, 6) + (((f ^ g) & e) ^ g);
+    uint32_t t2 = rotate(rotate(rotate(a, 9) ^ a, 11) ^ a, 2) + ((a & b) | (c & (a | b)));
     return (struct turn){t1 + t2, d + t1};
 }
 
