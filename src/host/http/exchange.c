@@ -28,7 +28,7 @@ void *http_exchange_begin(void *context, const char *uri, struct MHD_Connection 
     const struct http_listener *listener = context;
     struct http_exchange *exchange = mem_zalloc(1, sizeof *exchange);
     const union MHD_ConnectionInfo *info =
-        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+        mhd.get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
     exchange->server = listener->server;
     exchange->listener = listener;
     exchange->connection = connection;
@@ -65,7 +65,7 @@ void http_exchange_end(void *context, struct MHD_Connection *connection, void **
 
 static const char *header(const struct http_exchange *exchange, const char *name)
 {
-    return MHD_lookup_connection_value(exchange->connection, MHD_HEADER_KIND, name);
+    return mhd.lookup_connection_value(exchange->connection, MHD_HEADER_KIND, name);
 }
 
 /* Headers that decide what a request may do, and where it ends. */
@@ -93,7 +93,7 @@ static enum MHD_Result count_header(void *context, enum MHD_ValueKind kind, cons
 static bool check_headers(struct http_exchange *exchange)
 {
     unsigned counts[DECISIVE] = {0};
-    MHD_get_connection_values(exchange->connection, MHD_HEADER_KIND, count_header, counts);
+    mhd.get_connection_values(exchange->connection, MHD_HEADER_KIND, count_header, counts);
     bool clear = !counts[HEADER_LENGTH] || !counts[HEADER_ENCODING];
     for (unsigned i = 0; i < DECISIVE; i++)
         clear &= counts[i] <= 1;
@@ -255,7 +255,7 @@ static enum MHD_Result defer(struct http_exchange *exchange)
         exchange->state = HTTP_PENDING;
         if (exchange->client)
             http_client_enter(&server->clients, exchange->client, HTTP_CLIENT_READS, http_now_ns());
-        MHD_suspend_connection(exchange->connection);
+        mhd.suspend_connection(exchange->connection);
         exchange->next = NULL;
         *server->pending_end = exchange;
         server->pending_end = &exchange->next;

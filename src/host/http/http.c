@@ -51,9 +51,9 @@ static void connection_changed(void *context, struct MHD_Connection *connection,
     pthread_mutex_lock(&server->lock);
     if (code == MHD_CONNECTION_NOTIFY_STARTED) {
         const union MHD_ConnectionInfo *fd =
-            MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+            mhd.get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
         const union MHD_ConnectionInfo *peer =
-            MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+            mhd.get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
         *socket_context =
             http_clients_add(&server->clients, fd->connect_fd,
                              http_listener_is_local(listener) ? NULL : peer->client_addr,
@@ -118,6 +118,8 @@ int http_server_new(struct http_server **result, const struct http_options *opti
                     struct err *err)
 {
     int status = options->token ? http_token_check(options->token, err) : 0;
+    if (status == 0)
+        status = http_library_open(err);
     if (status < 0)
         return status;
     struct http_server *server = mem_zalloc(1, sizeof *server);
@@ -161,7 +163,7 @@ int http_server_listen(struct http_server *server, const char *address, bool res
         return fd;
     http_address_url(&listener->address, fd, listener->url, sizeof listener->url);
     sigset_t before = block_signals();
-    listener->daemon = MHD_start_daemon(
+    listener->daemon = mhd.start_daemon(
         MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL,
         http_exchange_continue, listener, MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT,
         server->limits.connections + 16, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
@@ -202,7 +204,7 @@ void http_server_stop(struct http_server *server)
     pthread_cond_signal(&server->ticked);
     for (struct http_exchange *at = server->pending; at; at = at->next) {
         http_refuse(&at->response, 503, "the server stops");
-        MHD_resume_connection(at->connection);
+        mhd.resume_connection(at->connection);
     }
     server->pending = NULL;
     pthread_mutex_unlock(&server->lock);
@@ -211,7 +213,7 @@ void http_server_stop(struct http_server *server)
         if (server->routes[i].stream)
             http_stream_close(server->routes[i].stream);
     for (unsigned i = 0; i < server->listener_count; i++) {
-        MHD_stop_daemon(server->listeners[i].daemon);
+        mhd.stop_daemon(server->listeners[i].daemon);
         if (http_listener_is_local(&server->listeners[i]))
             unlink(server->listeners[i].address.unix_path);
     }
@@ -266,6 +268,6 @@ bool http_server_serve(struct http_server *server)
         return false;
     const struct http_route *route = exchange->route;
     route->handler(route->context, &exchange->request, &exchange->response);
-    MHD_resume_connection(exchange->connection);
+    mhd.resume_connection(exchange->connection);
     return true;
 }

@@ -6,8 +6,8 @@
 #include "host/http/clients.h"
 #include "host/http/fields.h"
 #include "host/http/http.h"
+#include "host/http/library.h"
 
-#include <microhttpd.h>
 #include <pthread.h>
 
 enum { HTTP_LISTENERS_MOST = 2 };

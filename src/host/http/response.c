@@ -29,28 +29,28 @@ enum MHD_Result http_queue(struct http_exchange *exchange, unsigned status, cons
                            const char *cache, struct MHD_Response *response)
 {
     if (type)
-        MHD_add_response_header(response, "Content-Type", type);
-    MHD_add_response_header(response, "Cache-Control", cache);
-    MHD_add_response_header(response, "Content-Security-Policy", content_policy);
-    MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
-    MHD_add_response_header(response, "X-Frame-Options", "DENY");
-    MHD_add_response_header(response, "Referrer-Policy", "no-referrer");
-    MHD_add_response_header(response, "Cross-Origin-Resource-Policy", "same-origin");
-    enum MHD_Result result = MHD_queue_response(exchange->connection, status, response);
-    MHD_destroy_response(response);
+        mhd.add_response_header(response, "Content-Type", type);
+    mhd.add_response_header(response, "Cache-Control", cache);
+    mhd.add_response_header(response, "Content-Security-Policy", content_policy);
+    mhd.add_response_header(response, "X-Content-Type-Options", "nosniff");
+    mhd.add_response_header(response, "X-Frame-Options", "DENY");
+    mhd.add_response_header(response, "Referrer-Policy", "no-referrer");
+    mhd.add_response_header(response, "Cross-Origin-Resource-Policy", "same-origin");
+    enum MHD_Result result = mhd.queue_response(exchange->connection, status, response);
+    mhd.destroy_response(response);
     return result;
 }
 
 static const char *header(const struct http_exchange *exchange, const char *name)
 {
-    return MHD_lookup_connection_value(exchange->connection, MHD_HEADER_KIND, name);
+    return mhd.lookup_connection_value(exchange->connection, MHD_HEADER_KIND, name);
 }
 
 static struct MHD_Response *buffer_response(const void *data, size_t bytes,
                                             enum MHD_ResponseMemoryMode mode)
 {
     struct MHD_Response *response =
-        MHD_create_response_from_buffer(bytes, bytes ? (void *)data : "", mode);
+        mhd.create_response_from_buffer(bytes, bytes ? (void *)data : "", mode);
     if (!response)
         mem_fail("an HTTP response");
     return response;
@@ -79,11 +79,11 @@ static enum MHD_Result send_file(struct http_exchange *exchange, const struct ht
     size_t bytes = gzip ? file->gzip_bytes : file->bytes;
     struct MHD_Response *response =
         buffer_response(data, unchanged ? 0 : bytes, MHD_RESPMEM_PERSISTENT);
-    MHD_add_response_header(response, "ETag", etag);
+    mhd.add_response_header(response, "ETag", etag);
     if (file->gzip)
-        MHD_add_response_header(response, "Vary", "Accept-Encoding");
+        mhd.add_response_header(response, "Vary", "Accept-Encoding");
     if (gzip && !unchanged)
-        MHD_add_response_header(response, "Content-Encoding", "gzip");
+        mhd.add_response_header(response, "Content-Encoding", "gzip");
     return http_queue(exchange, unchanged ? 304 : 200, file->type, "no-cache", response);
 }
 
@@ -120,7 +120,7 @@ enum MHD_Result http_send(struct http_exchange *exchange)
         *generator = (struct generator){answer->generate, answer->release, answer->source};
         answer->source = NULL;
         answer->release = NULL;
-        response = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, GENERATE_BYTES,
+        response = mhd.create_response_from_callback(MHD_SIZE_UNKNOWN, GENERATE_BYTES,
                                                      read_generator, generator, free_generator);
         if (!response)
             mem_fail("an HTTP response");

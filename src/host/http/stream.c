@@ -126,7 +126,7 @@ static void resume(struct subscriber *subscriber)
     if (!subscriber->suspended)
         return;
     subscriber->suspended = false;
-    MHD_resume_connection(subscriber->connection);
+    mhd.resume_connection(subscriber->connection);
 }
 
 static void publish(struct http_stream *stream, struct event *event, bool replaces, bool if_idle)
@@ -211,7 +211,7 @@ static ssize_t read_events(void *context, uint64_t position, char *buffer, size_
         remove_event(subscriber, 0);
     }
     if (!done) {
-        MHD_suspend_connection(subscriber->connection);
+        mhd.suspend_connection(subscriber->connection);
         subscriber->suspended = true;
     }
     pthread_mutex_unlock(&subscriber->stream->lock);
@@ -254,7 +254,7 @@ struct MHD_Response *http_stream_subscribe(struct http_stream *stream,
     pthread_mutex_unlock(&stream->lock);
     if (!subscriber)
         return NULL;
-    struct MHD_Response *response = MHD_create_response_from_callback(
+    struct MHD_Response *response = mhd.create_response_from_callback(
         MHD_SIZE_UNKNOWN, BLOCK_BYTES, read_events, subscriber, free_subscriber);
     if (!response)
         mem_fail("an HTTP response");

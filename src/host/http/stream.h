@@ -3,8 +3,7 @@
 #define WEFT_HOST_HTTP_STREAM_H
 
 #include "host/http/http.h"
-
-#include <microhttpd.h>
+#include "host/http/library.h"
 
 /* Makes the response that sends the events of a stream to this connection. NULL: the stream is
  * closed. The limits of connections bound the number of subscribers. */

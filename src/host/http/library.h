@@ -1,0 +1,35 @@
+/* The functions of libmicrohttpd, which is loaded when the first server starts: with the libraries
+ * that it needs, it takes most of the instructions of a short command, which serves nothing. */
+#ifndef WEFT_HOST_HTTP_LIBRARY_H
+#define WEFT_HOST_HTTP_LIBRARY_H
+
+#include "base/err.h"
+
+#include <microhttpd.h>
+
+#define HTTP_LIBRARY(FUNCTION)                                                                     \
+    FUNCTION(add_response_header)                                                                  \
+    FUNCTION(create_response_from_buffer)                                                          \
+    FUNCTION(create_response_from_callback)                                                        \
+    FUNCTION(destroy_response)                                                                     \
+    FUNCTION(get_connection_info)                                                                  \
+    FUNCTION(get_connection_values)                                                                \
+    FUNCTION(lookup_connection_value)                                                              \
+    FUNCTION(queue_response)                                                                       \
+    FUNCTION(resume_connection)                                                                    \
+    FUNCTION(start_daemon)                                                                         \
+    FUNCTION(stop_daemon)                                                                          \
+    FUNCTION(suspend_connection)
+
+/* mhd.start_daemon is MHD_start_daemon(). */
+struct http_library {
+#define HTTP_LIBRARY_MEMBER(name) __typeof__(MHD_##name) *name;
+    HTTP_LIBRARY(HTTP_LIBRARY_MEMBER)
+#undef HTTP_LIBRARY_MEMBER
+};
+extern struct http_library mhd;
+
+/* Once for all servers; the library stays loaded. */
+int http_library_open(struct err *err);
+
+#endif
