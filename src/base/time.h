@@ -42,6 +42,11 @@ static inline double time_seconds(double ps)
     return ps / 1e12;
 }
 
+static inline uint64_t time_first(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
 /* Conversion between the clocks of the simulator and the manager. The current time is rounded down,
  * so that the manager's clock is never ahead; deadlines are rounded up, so that they do not expire
  * early. Nanoseconds that overflow as picoseconds become TIME_NEVER. */

@@ -53,8 +53,6 @@ static void release_admission(struct sm *sm)
     vec_release(&sm->admission->sources);
 }
 
-SM_PART(admission, init_admission, release_admission, NULL);
-
 /* Follows the ports of arrival back from the manager. A directed route may also end in a part that
  * is routed by LID; then the LID identifies the port. */
 static uint32_t origin_of_directed(const struct sm *sm, const uint8_t *mad)
@@ -136,12 +134,12 @@ bool admission_take(struct sm *sm, uint32_t origin, enum admission_kind kind)
     return false;
 }
 
-uint64_t admission_deadline(const struct sm *sm)
+static uint64_t admission_deadline(const struct sm *sm)
 {
     return sm->admission->summary_at;
 }
 
-void admission_expire(struct sm *sm)
+static void admission_expire(struct sm *sm)
 {
     struct admission *admission = sm->admission;
     if (sm->now < admission->summary_at)
@@ -159,3 +157,6 @@ void admission_expire(struct sm *sm)
                 admission->summary_at = end;
         }
 }
+
+SM_PART(admission, .init = init_admission, .release = release_admission, .expire = admission_expire,
+        .deadline = admission_deadline);

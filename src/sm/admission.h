@@ -9,7 +9,5 @@ enum admission_kind { ADMIT_TRAP, ADMIT_VIOLATION, ADMIT_FORGED, ADMIT_SM_INFO, 
 uint32_t admission_origin(const struct sm *sm, const struct sm_message *message);
 /* Counts an SMP of that port. False if it is beyond the port's budget and must be ignored. */
 bool admission_take(struct sm *sm, uint32_t origin, enum admission_kind kind);
-uint64_t admission_deadline(const struct sm *sm);
-void admission_expire(struct sm *sm); /* logs how many SMPs were ignored */
 
 #endif

@@ -8,19 +8,12 @@
 #include "sm/discovery/sweeps.h"
 #include "sm/discovery/traps.h"
 #include "sm/faults/faults.h"
-#include "sm/guard/peers.h"
-#include "sm/guard/port_keys.h"
-#include "sm/guard/recheck.h"
-#include "sm/guard/watch.h"
 #include "sm/internal.h"
 #include "sm/mastership/mastership.h"
 #include "sm/mastership/mastership_table.h"
 #include "sm/mastership/standby_copy.h"
 #include "sm/plan.h"
 #include "sm/reconfigure.h"
-#include "sm/tables/blocks.h"
-#include "sm/tables/distribute.h"
-#include "sm/tables/functions.h"
 #include "sm/tables/moves.h"
 #include "sm/tables/multicast.h"
 #include "sm/tables/partitions.h"
@@ -116,7 +109,7 @@ static void release_outbox(struct sm *sm)
     vec_release(&sm->outbox->facts);
 }
 
-SM_PART(outbox, NULL, release_outbox, NULL);
+SM_PART(outbox, .release = release_outbox);
 
 static void add_event(struct sm *sm, struct sm_event event, const char *format, va_list arguments)
 {
@@ -214,8 +207,10 @@ struct sm *sm_new(const struct sm_config *config, uint64_t port_guid)
     sm->subnet.functions.dynamic = sm->config.dynamic_lids;
     sm->subnet.functions.lmc = sm->config.lmc;
     for (size_t i = 0; i < PART_COUNT; i++) {
-        void *part = mem_zalloc(1, parts[i]->bytes);
-        memcpy((char *)sm + parts[i]->offset, &part, sizeof part);
+        if (parts[i]->bytes) {
+            void *part = mem_zalloc(1, parts[i]->bytes);
+            memcpy((char *)sm + parts[i]->offset, &part, sizeof part);
+        }
         if (parts[i]->init)
             parts[i]->init(sm);
     }
@@ -245,8 +240,9 @@ void sm_free(struct sm *sm)
     if (!sm)
         return;
     for (size_t i = PART_COUNT; i-- > 0;) {
-        void *part;
-        memcpy(&part, (char *)sm + parts[i]->offset, sizeof part);
+        void *part = NULL;
+        if (parts[i]->bytes)
+            memcpy(&part, (char *)sm + parts[i]->offset, sizeof part);
         if (parts[i]->release)
             parts[i]->release(sm);
         mem_free(part);
@@ -261,8 +257,6 @@ void sm_drop_requests(struct sm *sm)
     for (size_t i = 0; i < PART_COUNT; i++)
         if (parts[i]->requests_dropped)
             parts[i]->requests_dropped(sm);
-    blocks_requests_dropped(sm);
-    functions_requests_dropped(sm);
 }
 
 static void advance(struct sm *sm);
@@ -370,52 +364,28 @@ bool sm_receive(struct sm *sm, uint64_t now, const struct sm_message *message)
     return reported;
 }
 
+/* Whether a part expires in the present state of the manager. */
+static bool part_runs(const struct sm *sm, const struct sm_part *part)
+{
+    return (part->while_down || !sm_own_link_is_down(sm)) &&
+           (!part->as_master || sm_state(sm) == SM_MASTER);
+}
+
 void sm_expire(struct sm *sm, uint64_t now)
 {
     sm->now = now;
-    own_link_expire(sm);
-    transactions_expire(sm);
-    if (sm_own_link_is_down(sm))
-        return;
-    mastership_expire(sm);
-    standby_copy_expire(sm);
-    admission_expire(sm);
-    if (sm_state(sm) == SM_MASTER)
-        storm_expire(sm);
-    if (sm_state(sm) == SM_MASTER && sm->now >= sweep_deadline(sm)) {
-        plan_rebalance(sm);
-        change_sweep(sm);
-    }
-    distribute_expire(sm);
-    watch_expire(sm);
-    recheck_expire(sm);
+    for (size_t i = 0; i < PART_COUNT; i++)
+        if (parts[i]->expire && part_runs(sm, parts[i]))
+            parts[i]->expire(sm);
     advance(sm);
 }
 
 uint64_t sm_deadline(const struct sm *sm)
 {
-    bool master = sm_state(sm) == SM_MASTER;
-    const uint64_t deadlines[] = {
-        transactions_deadline(sm),
-        own_link_deadline(sm),
-        mastership_deadline(sm),
-        standby_copy_deadline(sm),
-        discovery_deadline(sm),
-        sm_state(sm) == SM_NOT_ACTIVE ? TIME_NEVER : faults_restart_deadline(sm),
-        distribute_deadline(sm),
-        recheck_deadline(sm),
-        admission_deadline(sm),
-        master ? storm_deadline(sm) : TIME_NEVER,
-        master ? sweep_deadline(sm) : TIME_NEVER,
-        master ? watch_deadline(sm) : TIME_NEVER,
-        master ? multicast_deadline(sm) : TIME_NEVER,
-        master ? audit_deadline(sm) : TIME_NEVER,
-    };
-    enum { WHILE_DOWN = 2 };
-    size_t count = sm_own_link_is_down(sm) ? WHILE_DOWN : sizeof deadlines / sizeof *deadlines;
     uint64_t first = TIME_NEVER;
-    for (size_t i = 0; i < count; i++)
-        first = deadlines[i] < first ? deadlines[i] : first;
+    for (size_t i = 0; i < PART_COUNT; i++)
+        if (parts[i]->deadline && part_runs(sm, parts[i]))
+            first = time_first(first, parts[i]->deadline(sm));
     return first;
 }
 
@@ -538,14 +508,9 @@ void sm_rediscover(struct sm *sm, uint64_t now)
 void sm_problems(struct sm *sm, uint64_t now, struct problems *problems)
 {
     sm->now = now;
-    mastership_list_problems(sm, problems);
-    peers_list_problems(sm, problems);
-    port_keys_list_problems(sm, problems);
-    if (sm_state(sm) != SM_MASTER)
-        return;
-    reconfigure_list_problems(sm, problems);
-    faults_list_problems(sm, problems);
-    program_list_problems(sm, problems);
+    for (size_t i = 0; i < PART_COUNT; i++)
+        if (parts[i]->problems && (!parts[i]->as_master || sm_state(sm) == SM_MASTER))
+            parts[i]->problems(sm, problems);
 }
 
 unsigned sm_exceptions(struct sm *sm, uint64_t now, struct text *first)

@@ -21,17 +21,25 @@ struct sm {
 #undef PART
 };
 
-/* A part of struct sm; any of the functions may be NULL. core.c allocates and frees parts. */
+/* A part of struct sm; any of the functions may be NULL. core.c allocates and frees parts, and
+ * calls them in the order of parts.def. */
 struct sm_part {
     size_t offset, bytes; /* of the pointer in struct sm; of the part */
     void (*init)(struct sm *sm);
     void (*release)(struct sm *sm);
-    void (*requests_dropped)(struct sm *sm); /* all requests were forgotten */
+    void (*requests_dropped)(struct sm *sm);   /* all requests were forgotten */
+    void (*expire)(struct sm *sm);             /* does what is due; after every wait of the owner */
+    uint64_t (*deadline)(const struct sm *sm); /* when something is due next */
+    void (*problems)(struct sm *sm, struct problems *problems); /* lists those of this part */
+    bool while_down; /* it expires even if the link of the manager's own port is down */
+    bool as_master;  /* the last three are for a master only */
 };
-#define SM_PART(name, init, release, requests_dropped)                                             \
-    const struct sm_part name##_part = {offsetof(struct sm, name), sizeof(struct name), init,      \
-                                        release, requests_dropped}
-#define PART(name) extern const struct sm_part name##_part;
+#define SM_PART(name, ...)                                                                         \
+    const struct sm_part name##_part = {                                                           \
+        .offset = offsetof(struct sm, name), .bytes = sizeof(struct name), __VA_ARGS__}
+/* A part whose state is in the subnet. */
+#define SM_PART_OF_SUBNET(name, ...) const struct sm_part name##_part = {__VA_ARGS__}
+#define PART(name)                   extern const struct sm_part name##_part;
 #include "sm/parts.def"
 #undef PART
 

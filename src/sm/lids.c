@@ -38,7 +38,7 @@ static void release_lids(struct sm *sm)
     map_release(&sm->lids->remembered);
 }
 
-SM_PART(lids, init_lids, release_lids, NULL);
+SM_PART(lids, .init = init_lids, .release = release_lids);
 
 void sm_restore_lid(struct sm *sm, const struct sm_lid_fact *fact)
 {

@@ -49,7 +49,7 @@ static void release_plan(struct sm *sm)
     sm_job_free(sm->plan->received);
 }
 
-SM_PART(plan, NULL, release_plan, NULL);
+SM_PART(plan, .release = release_plan);
 
 struct sm_job *plan_current(const struct sm *sm)
 {

@@ -16,7 +16,6 @@
 #include "sm/discovery/discovery.h"
 #include "sm/internal.h"
 #include "sm/lids.h"
-#include "sm/mastership/mastership_table.h"
 #include "sm/mastership/standby_copy.h"
 #include "sm/plan.h"
 #include "sm/report.h"
@@ -84,7 +83,7 @@ const struct err *sm_refusal(const struct sm *sm)
     return sm->reconfigure->refused ? &sm->reconfigure->refusal : NULL;
 }
 
-void reconfigure_list_problems(struct sm *sm, struct problems *problems)
+static void reconfigure_list_problems(struct sm *sm, struct problems *problems)
 {
     const struct err *refusal = sm_refusal(sm);
     if (refusal)
@@ -385,8 +384,6 @@ static void drop_reconfigure(struct sm *sm)
     handle(sm, EVENT_REQUESTS_DROPPED);
 }
 
-SM_PART(reconfigure, NULL, NULL, drop_reconfigure);
-
 void reconfigure_stop(struct sm *sm)
 {
     handle(sm, EVENT_MASTERSHIP_LOST);
@@ -479,3 +476,6 @@ void reconfigure_write_moves(struct sm *sm)
     if (moves_count(sm, false) && sm_is_quiet(sm))
         handle(sm, EVENT_MOVES_DUE);
 }
+
+SM_PART(reconfigure, .requests_dropped = drop_reconfigure, .problems = reconfigure_list_problems,
+        .as_master = true);

@@ -67,8 +67,6 @@ bool reconfigure_is_idle(const struct sm *sm);
 bool reconfigure_is_at_rest(const struct sm *sm);
 /* There is a reason for a new plan. */
 bool reconfigure_is_outdated(const struct sm *sm);
-/* The last plan gave no routes. */
-void reconfigure_list_problems(struct sm *sm, struct problems *problems);
 /* The tables in force already include the last change of the topology (virtual machines). */
 void reconfigure_accept_topology(struct sm *sm);
 

@@ -3,7 +3,6 @@
 #include "sm/discovery/discovery.h"
 #include "sm/faults/faults.h"
 #include "sm/internal.h"
-#include "sm/mastership/mastership_table.h"
 #include "sm/reconfigure.h"
 #include "sm/tables/distribute.h"
 #include "sm/tables/program.h"
@@ -37,7 +36,7 @@ static void release_report(struct sm *sm)
     text_release(&sm->report->cause);
 }
 
-SM_PART(report, init_report, release_report, NULL);
+SM_PART(report, .init = init_report, .release = release_report);
 
 void report_begin(struct sm *sm, const char *cause)
 {

@@ -441,7 +441,7 @@ static void time_out(struct sm *sm, uint32_t slot)
     }
 }
 
-void transactions_expire(struct sm *sm)
+static void transactions_expire(struct sm *sm)
 {
     struct transactions *t = sm->transactions;
     for (size_t i = 0; i < t->in_flight.count;) {
@@ -494,7 +494,7 @@ void transactions_follow_paths(struct sm *sm)
     }
 }
 
-uint64_t transactions_deadline(const struct sm *sm)
+static uint64_t transactions_deadline(const struct sm *sm)
 {
     const struct transactions *t = sm->transactions;
     uint64_t deadline = TIME_NEVER;
@@ -552,4 +552,6 @@ static void flush(struct sm *sm)
     t->in_flight.count = 0;
 }
 
-SM_PART(transactions, init_transactions, release_transactions, flush);
+SM_PART(transactions, .init = init_transactions, .release = release_transactions,
+        .requests_dropped = flush, .expire = transactions_expire, .deadline = transactions_deadline,
+        .while_down = true);

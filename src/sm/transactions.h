@@ -105,8 +105,6 @@ void sm_send(struct sm *sm, const struct request_kind *kind, union request_subje
 void transactions_fail(struct sm *sm, const struct request *request);
 bool transactions_next(struct sm *sm, struct sm_message *message);
 void transactions_receive(struct sm *sm, const struct sm_message *message);
-void transactions_expire(struct sm *sm);
-uint64_t transactions_deadline(const struct sm *sm);
 bool transactions_idle(const struct sm *sm);
 uint32_t transactions_under_way(const struct sm *sm, enum request_group group);
 /* Whether requests without a path to their target were dropped since the last call. */

@@ -297,34 +297,6 @@ static void check_end(struct daemon *daemon, uint64_t now)
     }
 }
 
-static void wait_for_input(struct daemon *daemon, uint64_t now)
-{
-    uint64_t until = sm_deadline(daemon->sm);
-    if (performance_deadline(daemon->perf, daemon->sm) < until)
-        until = performance_deadline(daemon->perf, daemon->sm);
-    if (daemon_http_deadline(daemon) < until)
-        until = daemon_http_deadline(daemon);
-    if (sa_deadline(daemon->sa) < until)
-        until = sa_deadline(daemon->sa);
-    if (daemon_files_deadline(daemon) < until)
-        until = daemon_files_deadline(daemon);
-    if (daemon_problems_deadline(daemon) < until)
-        until = daemon_problems_deadline(daemon);
-    if (daemon->stop_at < until)
-        until = daemon->stop_at;
-    if (manager_control_deadline(daemon->control) < until)
-        until = manager_control_deadline(daemon->control);
-    uint64_t page = daemon_web_step(daemon, now);
-    until = page < until ? page : until;
-    if (daemon->watchdog_interval && daemon->watchdog_at < until)
-        until = daemon->watchdog_at;
-    fflush(daemon->log.file);
-    device_port_wait(daemon->port, daemon->watched, WATCH_COUNT,
-                     until == TIME_NEVER ? TIME_NEVER
-                     : until > now       ? until - now
-                                         : 0);
-}
-
 static unsigned receive_mads(struct daemon *daemon, uint64_t now)
 {
     struct sm_message message;
@@ -367,15 +339,6 @@ static unsigned receive_mads(struct daemon *daemon, uint64_t now)
     return ours + queries;
 }
 
-/* Only the main loop notifies the watchdog: if the loop hangs, systemd restarts the manager. */
-static void feed_watchdog(struct daemon *daemon, uint64_t now)
-{
-    if (!daemon->watchdog_interval || now < daemon->watchdog_at)
-        return;
-    readiness_notify("WATCHDOG=1");
-    daemon->watchdog_at = now + daemon->watchdog_interval;
-}
-
 struct manager_access daemon_access(struct daemon *daemon)
 {
     return (struct manager_access){
@@ -403,45 +366,144 @@ void daemon_serve_control(struct daemon *daemon, uint64_t now)
     daemon->dump_due |= manager_control_serve(daemon->control, now, &access);
 }
 
+/* ---- the parts of the loop ---- */
+
+static uint64_t control_deadline(const struct daemon *daemon)
+{
+    return manager_control_deadline(daemon->control);
+}
+
+static uint64_t manager_deadline(const struct daemon *daemon)
+{
+    return sm_deadline(daemon->sm);
+}
+
+static void run_manager(struct daemon *daemon, uint64_t now)
+{
+    sm_expire(daemon->sm, now);
+}
+
+static void run_machines(struct daemon *daemon, uint64_t now)
+{
+    vswitch_advance(daemon->machines, now);
+}
+
+static uint64_t counters_deadline(const struct daemon *daemon)
+{
+    return performance_deadline(daemon->perf, daemon->sm);
+}
+
+static void run_counters(struct daemon *daemon, uint64_t now)
+{
+    performance_run(daemon->perf, now, daemon->sm, daemon->port);
+}
+
+static uint64_t administration_deadline(const struct daemon *daemon)
+{
+    return sa_deadline(daemon->sa);
+}
+
+static void finish_jobs(struct daemon *daemon, uint64_t now)
+{
+    (void)now;
+    daemon_finish_jobs(daemon);
+}
+
+static uint64_t page_deadline(const struct daemon *daemon)
+{
+    return daemon->page_at;
+}
+
+static void run_page(struct daemon *daemon, uint64_t now)
+{
+    daemon->page_at = daemon_web_step(daemon, now);
+}
+
+static uint64_t watchdog_deadline(const struct daemon *daemon)
+{
+    return daemon->watchdog_at;
+}
+
+/* Only the main loop notifies the watchdog: if the loop hangs, systemd restarts the manager. */
+static void feed_watchdog(struct daemon *daemon, uint64_t now)
+{
+    readiness_notify("WATCHDOG=1");
+    daemon->watchdog_at = now + daemon->watchdog_interval;
+}
+
+static uint64_t stop_deadline(const struct daemon *daemon)
+{
+    return daemon->stop_at;
+}
+
+/* In the order in which they run. */
+static const struct loop_part {
+    void (*run)(struct daemon *daemon, uint64_t now);
+    uint64_t (*deadline)(const struct daemon *daemon); /* NULL: it waits for no time */
+    enum { WHEN_DUE, EVERY_TURN, WHEN_IDLE } when; /* idle: before a wait, and from time to time */
+    unsigned watched; /* its descriptor makes it due, too; WATCH_COUNT: none */
+} loop_parts[] = {
+    {take_signals, NULL, WHEN_DUE, WATCH_SIGNALS},
+    {daemon_serve_control, control_deadline, WHEN_DUE, WATCH_CONTROL},
+    {daemon_serve_http, daemon_http_deadline, WHEN_DUE, WATCH_HTTP},
+    {finish_jobs, NULL, EVERY_TURN, WATCH_COUNT},
+    {daemon_finish_files, NULL, EVERY_TURN, WATCH_COUNT},
+    {run_manager, manager_deadline, WHEN_DUE, WATCH_COUNT},
+    {run_machines, NULL, EVERY_TURN, WATCH_COUNT},
+    {run_counters, counters_deadline, EVERY_TURN, WATCH_COUNT},
+    {execute_outputs, NULL, EVERY_TURN, WATCH_COUNT},
+    {run_administration, administration_deadline, EVERY_TURN, WATCH_COUNT},
+    {feed_watchdog, watchdog_deadline, WHEN_DUE, WATCH_COUNT},
+    {run_page, page_deadline, EVERY_TURN, WATCH_COUNT},
+    {daemon_submit_files, daemon_files_deadline, WHEN_IDLE, WATCH_COUNT},
+    {daemon_watch_problems, daemon_problems_deadline, WHEN_IDLE, WATCH_COUNT},
+    {check_end, stop_deadline, WHEN_IDLE, WATCH_COUNT},
+};
+enum { LOOP_PARTS = sizeof loop_parts / sizeof *loop_parts };
+
+static bool is_due(struct daemon *daemon, uint64_t now, const struct loop_part *part)
+{
+    bool watched = part->watched != WATCH_COUNT && daemon->watched[part->watched].revents;
+    if (watched)
+        daemon->watched[part->watched].revents = 0;
+    return watched || (part->deadline && part->deadline(daemon) <= now);
+}
+
+static void wait_for_input(struct daemon *daemon, uint64_t now)
+{
+    uint64_t until = TIME_NEVER;
+    for (size_t i = 0; i < LOOP_PARTS; i++)
+        if (loop_parts[i].deadline)
+            until = time_first(until, loop_parts[i].deadline(daemon));
+    fflush(daemon->log.file);
+    device_port_wait(daemon->port, daemon->watched, WATCH_COUNT,
+                     until == TIME_NEVER ? TIME_NEVER
+                     : until > now       ? until - now
+                                         : 0);
+}
+
 static void run_loop(struct daemon *daemon)
 {
     daemon->watchdog_interval = readiness_watchdog_interval_ns();
+    daemon->watchdog_at = daemon->watchdog_interval ? 0 : TIME_NEVER;
     sm_start(daemon->sm, daemon_clock_ns());
     for (unsigned turn = 0; !daemon->ending; turn++) {
         uint64_t now = daemon_clock_ns();
         unsigned received = receive_mads(daemon, now);
-        if (received && turn % BUSY_TURNS == 0) {
+        bool busy = received && turn % BUSY_TURNS;
+        if (received && !busy) {
             fflush(daemon->log.file);
             poll(daemon->watched, WATCH_COUNT, 0);
         }
-        if (daemon->watched[WATCH_SIGNALS].revents) {
-            daemon->watched[WATCH_SIGNALS].revents = 0;
-            take_signals(daemon, now);
+        for (size_t i = 0; i < LOOP_PARTS; i++) {
+            const struct loop_part *part = &loop_parts[i];
+            if (part->when == WHEN_DUE     ? is_due(daemon, now, part)
+                : part->when == EVERY_TURN ? true
+                                           : !busy)
+                part->run(daemon, now);
         }
-        if (daemon->watched[WATCH_CONTROL].revents ||
-            manager_control_deadline(daemon->control) <= now) {
-            daemon->watched[WATCH_CONTROL].revents = 0;
-            daemon_serve_control(daemon, now);
-        }
-        if (daemon->watched[WATCH_HTTP].revents || daemon_http_deadline(daemon) <= now) {
-            daemon->watched[WATCH_HTTP].revents = 0;
-            daemon_serve_http(daemon, now);
-        }
-        daemon_web_step(daemon, now);
-        daemon_finish_jobs(daemon);
-        daemon_finish_files(daemon, now);
-        if (sm_deadline(daemon->sm) <= now)
-            sm_expire(daemon->sm, now);
-        vswitch_advance(daemon->machines, now);
-        performance_run(daemon->perf, now, daemon->sm, daemon->port);
-        execute_outputs(daemon, now);
-        run_administration(daemon, now);
-        feed_watchdog(daemon, now);
-        if (received && turn % BUSY_TURNS)
+        if (busy)
             continue;
-        daemon_submit_files(daemon, now);
-        daemon_watch_problems(daemon, now);
-        check_end(daemon, now);
         if (daemon->retired.count && !worker_is_busy(daemon->router))
             daemon_free_retired(daemon);
         if (!daemon->ending && !received)

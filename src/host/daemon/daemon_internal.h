@@ -56,7 +56,8 @@ struct daemon {
     bool ending;
     int status; /* exit status */
     uint64_t stop_at;
-    uint64_t watchdog_interval, watchdog_at; /* of systemd; 0: none */
+    uint64_t watchdog_interval, watchdog_at; /* of systemd; 0 and TIME_NEVER: none */
+    uint64_t page_at;                        /* the next tick of the page */
     uint64_t send_failures;
     uint64_t fabric_generation;     /* last passed to the manager */
     struct daemon_http *http;       /* NULL: neither metrics nor page */

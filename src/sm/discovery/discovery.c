@@ -11,7 +11,6 @@
 #include "sm/faults/faults.h"
 #include "sm/guard/recheck.h"
 #include "sm/internal.h"
-#include "sm/mastership/mastership_table.h"
 #include "sm/reconfigure.h"
 #include "sm/transactions.h"
 
@@ -44,8 +43,6 @@ static void drop_discovery(struct sm *sm)
     struct discovery *discovery = sm->discovery;
     discovery->frontier.count = discovery->probing.count = discovery->stuck_change.count = 0;
 }
-
-SM_PART(discovery, init_discovery, release_discovery, drop_discovery);
 
 bool discovery_is_complete(const struct sm *sm)
 {
@@ -154,7 +151,7 @@ bool discovery_explores_all(const struct sm *sm)
     return sm->discovery->explore_at != TIME_NEVER;
 }
 
-uint64_t discovery_deadline(const struct sm *sm)
+static uint64_t discovery_deadline(const struct sm *sm)
 {
     if (!discovery_is_complete(sm))
         return TIME_NEVER;
@@ -195,3 +192,6 @@ bool discovery_continue(struct sm *sm)
     discovery_restart(sm);
     return true;
 }
+
+SM_PART(discovery, .init = init_discovery, .release = release_discovery,
+        .requests_dropped = drop_discovery, .deadline = discovery_deadline);

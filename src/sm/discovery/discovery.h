@@ -21,7 +21,6 @@ void discovery_restart(struct sm *sm); /* from scratch; LIDs are kept */
 bool discovery_continue(struct sm *sm);
 void discovery_update_paths(struct sm *sm); /* directed routes, if a link or node was lost */
 void discovery_explore_all(struct sm *sm);  /* restart soon */
-uint64_t discovery_deadline(const struct sm *sm);
 /* Whether the manager leaves this port alone until the next sweep; see sm_is_avoiding_port(). */
 void discovery_avoid_port(struct sm *sm, uint32_t port, bool avoid);
 void discovery_retry_port(struct sm *sm,

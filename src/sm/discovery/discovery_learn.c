@@ -7,7 +7,6 @@
 #include "sm/internal.h"
 #include "sm/lids.h"
 #include "sm/mastership/mastership.h"
-#include "sm/mastership/mastership_table.h"
 #include "sm/mastership/standby_copy.h"
 #include "sm/reconfigure.h"
 #include "sm/tables/program.h"

@@ -35,7 +35,7 @@ static void drop_reads(struct sm *sm)
     sm->reads->ports.count = sm->reads->nodes.count = 0;
 }
 
-SM_PART(reads, NULL, release_reads, drop_reads);
+SM_PART(reads, .release = release_reads, .requests_dropped = drop_reads);
 
 static bool *port_reading_at(struct sm *sm, uint32_t port)
 {

@@ -23,8 +23,6 @@ static void init_own_link(struct sm *sm)
     sm->own_link->read_at = TIME_NEVER;
 }
 
-SM_PART(own_link, init_own_link, NULL, NULL);
-
 static request_outcome own_link_read;
 static const struct request_kind read_own_link = {
     .attribute = ATTRIBUTE_PORT_INFO,
@@ -37,7 +35,7 @@ bool sm_own_link_is_down(const struct sm *sm)
     return sm->own_link->down;
 }
 
-uint64_t own_link_deadline(const struct sm *sm)
+static uint64_t own_link_deadline(const struct sm *sm)
 {
     return sm_state(sm) == SM_NOT_ACTIVE ? TIME_NEVER : sm->own_link->read_at;
 }
@@ -51,7 +49,7 @@ void own_link_schedule(struct sm *sm)
     sm->own_link->read_at = period == TIME_NEVER ? TIME_NEVER : sm->now + period;
 }
 
-void own_link_expire(struct sm *sm)
+static void own_link_expire(struct sm *sm)
 {
     if (sm->now < own_link_deadline(sm))
         return;
@@ -125,3 +123,6 @@ static void own_link_read(struct sm *sm, const struct request *request)
     if (request->target == sm->subnet.own_port)
         own_link_changes(sm, (unsigned)wire_get(request->answer, PORT_INFO_PORT_STATE));
 }
+
+SM_PART(own_link, .init = init_own_link, .expire = own_link_expire, .deadline = own_link_deadline,
+        .while_down = true);

@@ -5,8 +5,6 @@
 #include "sm/sm.h"
 
 void own_link_schedule(struct sm *sm);
-void own_link_expire(struct sm *sm);
-uint64_t own_link_deadline(const struct sm *sm);
 /* The own port was read in this state; true: its link went down or came back. */
 bool own_link_changes(struct sm *sm, unsigned state);
 void own_link_was_down(struct sm *sm); /* and is up now */

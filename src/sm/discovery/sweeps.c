@@ -11,6 +11,7 @@
 #include "sm/mastership/mastership.h"
 #include "sm/mastership/mastership_table.h"
 #include "sm/mastership/standby_copy.h"
+#include "sm/plan.h"
 #include "sm/reconfigure.h"
 #include "sm/transactions.h"
 #include "subnet/names.h"
@@ -39,14 +40,9 @@ static void release_sweeps(struct sm *sm)
     vec_release(&sm->sweeps->nodes);
 }
 
-uint64_t sweep_deadline(const struct sm *sm)
+uint64_t sweep_next(const struct sm *sm)
 {
     return sm->sweeps->next;
-}
-
-uint64_t storm_deadline(const struct sm *sm)
-{
-    return sm->sweeps->check_at;
 }
 
 void sweep_schedule(struct sm *sm)
@@ -73,8 +69,6 @@ static void drop_sweep(struct sm *sm)
 {
     sm->sweeps->nodes.count = 0;
 }
-
-SM_PART(sweeps, init_sweeps, release_sweeps, drop_sweep);
 
 static request_outcome sweep_answered, sweep_ended;
 static const struct request_kind sweep_switch = {
@@ -129,7 +123,7 @@ static void read_switch_in_sweep(struct sm *sm, uint32_t node, enum request_prio
               priority);
 }
 
-void change_sweep(struct sm *sm)
+static void change_sweep(struct sm *sm)
 {
     assert(sm_state(sm) == SM_MASTER);
     sweep_schedule(sm);
@@ -230,14 +224,30 @@ void storm_suspect(struct sm *sm)
     sm->sweeps->check_at = at < sm->sweeps->check_at ? at : sm->sweeps->check_at;
 }
 
-void storm_expire(struct sm *sm)
+static void read_all_switches(struct sm *sm)
 {
     struct sweeps *sweeps = sm->sweeps;
-    if (sm->now < sweeps->check_at)
-        return;
     sweeps->check_at = TIME_NEVER;
     sweeps->checked_at = sm->now;
     for (uint32_t i = 0; i < sm->subnet.nodes.count; i++)
         if (node_at(sm, i)->present && node_at(sm, i)->kind == SUBNET_SWITCH)
             read_switch_in_sweep(sm, i, PRIORITY_URGENT);
 }
+
+static void sweep_expire(struct sm *sm)
+{
+    if (sm->now >= sm->sweeps->check_at)
+        read_all_switches(sm);
+    if (sm->now < sm->sweeps->next)
+        return;
+    plan_rebalance(sm);
+    change_sweep(sm);
+}
+
+static uint64_t sweep_or_storm_deadline(const struct sm *sm)
+{
+    return time_first(sm->sweeps->next, sm->sweeps->check_at);
+}
+
+SM_PART(sweeps, .init = init_sweeps, .release = release_sweeps, .requests_dropped = drop_sweep,
+        .expire = sweep_expire, .deadline = sweep_or_storm_deadline, .as_master = true);

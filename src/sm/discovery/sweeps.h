@@ -4,17 +4,14 @@
 
 #include "sm/sm.h"
 
-uint64_t sweep_deadline(const struct sm *sm);
+uint64_t sweep_next(const struct sm *sm); /* the time of the next sweep */
 void sweep_schedule(struct sm *sm);
 void sweep_stop(struct sm *sm);
 /* Somebody else writes MasterSMLID. A full sweep finds the link of that master: it has read, and so
  * cleared, the PortStateChange of the switch. */
 void sweep_for_unknown_master(struct sm *sm);
-void change_sweep(struct sm *sm);
 /* Explores the ports of a switch, or the whole subnet if so configured. */
 void sweep_explore(struct sm *sm, uint32_t node);
 void storm_suspect(struct sm *sm); /* traps were ignored: all switches are read soon */
-uint64_t storm_deadline(const struct sm *sm);
-void storm_expire(struct sm *sm);
 
 #endif

@@ -8,7 +8,6 @@
 #include "sm/faults/faults.h"
 #include "sm/guard/port_keys.h"
 #include "sm/internal.h"
-#include "sm/mastership/mastership_table.h"
 #include "sm/reconfigure.h"
 #include "subnet/names.h"
 

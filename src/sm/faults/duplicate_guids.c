@@ -5,7 +5,6 @@
 #include "sm/faults/recorded.h"
 #include "sm/guard/recheck.h"
 #include "sm/internal.h"
-#include "sm/mastership/mastership_table.h"
 #include "sm/report.h"
 #include "sm/transactions.h"
 
@@ -128,9 +127,9 @@ static void link_verified(struct sm *sm, const struct request *request)
     schedule_restart(sm);
 }
 
-uint64_t faults_restart_deadline(const struct sm *sm)
+uint64_t faults_deadline(const struct sm *sm)
 {
-    return sm->faults->restart_at;
+    return sm_state(sm) == SM_NOT_ACTIVE ? TIME_NEVER : sm->faults->restart_at;
 }
 
 bool faults_take_restart(struct sm *sm)

@@ -11,14 +11,12 @@ void discovery_suspect(struct sm *sm, uint32_t end_port, uint32_t through);
 void faults_note_errors(struct sm *sm, uint32_t port, unsigned trap);
 void faults_isolate_babbling(struct sm *sm, uint32_t port); /* an adapter's, if so configured */
 void faults_guid_changed(struct sm *sm, uint32_t node, uint64_t guid);
-void faults_retry_disabled(struct sm *sm); /* enables ports whose time is over */
-void faults_list_problems(struct sm *sm, struct problems *problems);
+void faults_retry_disabled(struct sm *sm);    /* enables ports whose time is over */
 bool faults_doubt_links(const struct sm *sm); /* nodes with the same GUID may be mixed up */
-uint64_t faults_restart_deadline(const struct sm *sm);
-bool faults_take_restart(struct sm *sm); /* discovery is to start from scratch now */
-void faults_verify_links(struct sm *sm); /* in a sweep, if GUIDs are in doubt */
-bool faults_probe_links(struct sm *sm);  /* the same, between sweeps; false: no doubt */
-void faults_change_ended(struct sm *sm); /* all nodes that are present have answered */
+bool faults_take_restart(struct sm *sm);      /* discovery is to start from scratch now */
+void faults_verify_links(struct sm *sm);      /* in a sweep, if GUIDs are in doubt */
+bool faults_probe_links(struct sm *sm);       /* the same, between sweeps; false: no doubt */
+void faults_change_ended(struct sm *sm);      /* all nodes that are present have answered */
 bool faults_is_ignored(struct sm *sm, uint32_t node); /* it does not answer some requests */
 bool faults_has_excluded(struct sm *sm, uint32_t port, uint64_t guid); /* the node behind it */
 bool faults_is_damped(struct sm *sm, uint32_t port);                   /* it flaps */

@@ -3,7 +3,6 @@
 #include "sm/faults/faults.h"
 #include "sm/faults/recorded.h"
 #include "sm/internal.h"
-#include "sm/mastership/mastership_table.h"
 #include "sm/plan.h"
 #include "sm/reconfigure.h"
 #include "sm/report.h"

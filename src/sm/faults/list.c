@@ -200,6 +200,8 @@ static void list_group(struct sm *sm, const struct absent_group *group, struct p
 void faults_list_problems(struct sm *sm, struct problems *problems)
 {
     struct absent absent;
+    if (sm_state(sm) != SM_MASTER)
+        return;
     absent_find(&absent, &sm->subnet);
     for (uint32_t port = 0; port < sm->subnet.ports.count; port++) {
         list_link(sm, port, problems);

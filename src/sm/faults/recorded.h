@@ -67,7 +67,11 @@ bool faults_is_slow(const struct sm *sm, uint32_t port, char text[64]);
 struct subnet_name faults_describe_errors(const struct sm *sm, const struct sm_link_errors *errors);
 
 /* duplicate_guids.c */
+uint64_t faults_deadline(const struct sm *sm); /* of a restart of discovery */
 /* The place of the node with this GUID that is in the subnet: "host7 port 1 <-> leaf2 port 5". */
 struct subnet_name faults_place_of_guid(const struct sm *sm, uint64_t guid);
+
+/* list.c */
+void faults_list_problems(struct sm *sm, struct problems *problems);
 
 #endif

@@ -4,7 +4,6 @@
 #include "sm/faults/recorded.h"
 #include "sm/internal.h"
 #include "sm/mastership/mastership.h"
-#include "sm/mastership/mastership_table.h"
 #include "sm/reconfigure.h"
 #include "sm/report.h"
 
@@ -18,8 +17,6 @@ static void init_faults(struct sm *sm)
 {
     sm->faults->restart_at = TIME_NEVER;
 }
-
-SM_PART(faults, init_faults, release_faults, NULL);
 
 struct port_faults *faults_at(struct sm *sm, uint32_t port)
 {
@@ -143,3 +140,6 @@ void discovery_suspect(struct sm *sm, uint32_t end, uint32_t through)
         end = subnet_end_port(&sm->subnet, port);
     }
 }
+
+SM_PART(faults, .init = init_faults, .release = release_faults, .deadline = faults_deadline,
+        .problems = faults_list_problems);

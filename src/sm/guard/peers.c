@@ -29,8 +29,6 @@ static void release_peers(struct sm *sm)
     vec_release(&sm->peers->verdicts);
 }
 
-SM_PART(peers, NULL, release_peers, NULL);
-
 static struct trust trust_of(const struct sm *sm)
 {
     return (struct trust){.sm_key = sm->config.sm_key,
@@ -130,7 +128,7 @@ bool peers_may_control(struct sm *sm, enum mastership_event event, const struct 
     return !reason;
 }
 
-void peers_list_problems(struct sm *sm, struct problems *problems)
+static void peers_list_problems(struct sm *sm, struct problems *problems)
 {
     for (uint32_t port = 0; port < sm->peers->verdicts.count; port++) {
         enum trust_verdict verdict = (enum trust_verdict)sm->peers->verdicts.items[port];
@@ -141,3 +139,5 @@ void peers_list_problems(struct sm *sm, struct problems *problems)
                          (unsigned long long)p->guid, trust_reason(verdict));
     }
 }
+
+SM_PART(peers, .release = release_peers, .problems = peers_list_problems);

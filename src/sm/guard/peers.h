@@ -14,6 +14,5 @@ bool peers_believe_request(const struct sm *sm, const struct sm_message *message
 /* The sender of this Set(SMInfo) may send it. */
 bool peers_may_control(struct sm *sm, enum mastership_event event,
                        const struct sm_message *message);
-void peers_list_problems(struct sm *sm, struct problems *problems);
 
 #endif

@@ -43,8 +43,6 @@ static void release_port_keys(struct sm *sm)
     map_release(&sm->port_keys->by_port);
 }
 
-SM_PART(port_keys, NULL, release_port_keys, NULL);
-
 /* ---- keys ---- */
 
 /* The port whose key a port has: that of the physical function for a virtual one. */
@@ -216,7 +214,7 @@ uint64_t sm_m_key_violations(const struct sm *sm)
     return all;
 }
 
-void port_keys_list_problems(struct sm *sm, struct problems *problems)
+static void port_keys_list_problems(struct sm *sm, struct problems *problems)
 {
     enum { RECENT_S = 600 };
     for (uint32_t port = 0; port < sm->port_keys->offenders.count; port++) {
@@ -227,3 +225,5 @@ void port_keys_list_problems(struct sm *sm, struct problems *problems)
                          (unsigned long long)offender->violations);
     }
 }
+
+SM_PART(port_keys, .release = release_port_keys, .problems = port_keys_list_problems);

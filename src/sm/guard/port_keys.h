@@ -14,6 +14,5 @@ void port_keys_learn_link(struct sm *sm, uint32_t port);
 uint32_t port_keys_offender(const struct sm *sm, uint32_t reporter, const uint8_t *details);
 /* A port reports an SMP without its key (trap 256). */
 void port_keys_violated(struct sm *sm, uint32_t reporter, const uint8_t *details);
-void port_keys_list_problems(struct sm *sm, struct problems *problems);
 
 #endif

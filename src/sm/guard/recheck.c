@@ -9,7 +9,6 @@
 #include "sm/discovery/discovery.h"
 #include "sm/faults/faults.h"
 #include "sm/internal.h"
-#include "sm/mastership/mastership_table.h"
 #include "sm/tables/program_ports.h"
 #include "sm/transactions.h"
 
@@ -23,8 +22,6 @@ static void init_recheck(struct sm *sm)
 {
     sm->recheck->next = TIME_NEVER;
 }
-
-SM_PART(recheck, init_recheck, NULL, NULL);
 
 static request_outcome absent_node_answered, avoided_port_read;
 static request_adjust_effort recheck_effort;
@@ -48,7 +45,7 @@ static void recheck_effort(const struct sm *sm, const struct request *request,
     effort->ignores_loss = effort->is_expected = true;
 }
 
-uint64_t recheck_deadline(const struct sm *sm)
+static uint64_t recheck_deadline(const struct sm *sm)
 {
     return sm->recheck->next;
 }
@@ -93,7 +90,7 @@ static void recheck_port(struct sm *sm, uint32_t port)
     sm_submit(sm, request, PRIORITY_NONE);
 }
 
-void recheck_expire(struct sm *sm)
+static void recheck_expire(struct sm *sm)
 {
     if (sm->now < sm->recheck->next)
         return;
@@ -127,3 +124,5 @@ static void avoided_port_read(struct sm *sm, const struct request *request)
     if (!p->known || memcmp(p->info, request->answer, sizeof p->info) != 0)
         discovery_retry_port(sm, port);
 }
+
+SM_PART(recheck, .init = init_recheck, .expire = recheck_expire, .deadline = recheck_deadline);

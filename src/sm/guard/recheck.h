@@ -4,9 +4,7 @@
 
 #include "sm/sm.h"
 
-uint64_t recheck_deadline(const struct sm *sm);
 void recheck_schedule(struct sm *sm); /* a port is avoided, or GUIDs are in doubt */
 void recheck_resume(struct sm *sm);   /* a manager becomes master */
-void recheck_expire(struct sm *sm);
 
 #endif

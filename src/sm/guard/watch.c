@@ -7,11 +7,9 @@
  * the M_Key: it also stops a lease that a violation has started. If MasterSMLID differs, there may
  * be another master, behind a link that this manager does not know: a full sweep looks for it. The
  * port of a manager that started or ended is read again, too. */
-#include "sm/guard/watch.h"
 #include "sm/discovery/discovery.h"
 #include "sm/discovery/sweeps.h"
 #include "sm/internal.h"
-#include "sm/mastership/mastership_table.h"
 #include "sm/reconfigure.h"
 #include "sm/transactions.h"
 #include "subnet/names.h"
@@ -21,8 +19,6 @@ struct watch {
     uint32_t cursor; /* the port to be read next */
 };
 
-SM_PART(watch, NULL, NULL, NULL);
-
 static request_outcome watched_port_read;
 static const struct request_kind watch_port = {
     .attribute = ATTRIBUTE_PORT_INFO,
@@ -30,9 +26,9 @@ static const struct request_kind watch_port = {
     .effort = request_try_once,
 };
 
-uint64_t watch_deadline(const struct sm *sm)
+static uint64_t watch_deadline(const struct sm *sm)
 {
-    return sm->config.watch_ports ? sm->watch->next : TIME_NEVER;
+    return sm->config.watch_ports && sm_state(sm) == SM_MASTER ? sm->watch->next : TIME_NEVER;
 }
 
 static bool is_watched(const struct sm *sm, uint32_t port)
@@ -43,7 +39,7 @@ static bool is_watched(const struct sm *sm, uint32_t port)
            !node_at(sm, p->node)->virtual_function && !sm_is_avoiding_port(sm, port);
 }
 
-void watch_expire(struct sm *sm)
+static void watch_expire(struct sm *sm)
 {
     struct watch *watch = sm->watch;
     uint32_t count = (uint32_t)sm->subnet.ports.count;
@@ -103,3 +99,5 @@ static void watched_port_read(struct sm *sm, const struct request *request)
         return;
     }
 }
+
+SM_PART(watch, .expire = watch_expire, .deadline = watch_deadline);

@@ -89,8 +89,6 @@ static void drop_mastership(struct sm *sm)
         m->others.items[i].polled = false;
 }
 
-SM_PART(mastership, init_mastership, release_mastership, drop_mastership);
-
 static struct other *other_at(struct sm *sm, uint32_t port)
 {
     return vec_at(&sm->mastership->others, port);
@@ -552,7 +550,7 @@ void mastership_rival_gone(struct sm *sm, uint32_t port)
     mastership_handle(sm, ON_RIVAL_GONE);
 }
 
-void mastership_expire(struct sm *sm)
+static void mastership_expire(struct sm *sm)
 {
     if (sm->now < sm->mastership->next_poll)
         return;
@@ -562,7 +560,7 @@ void mastership_expire(struct sm *sm)
         mastership_handle(sm, mastership_poll(&sm->mastership->core));
 }
 
-uint64_t mastership_deadline(const struct sm *sm)
+static uint64_t mastership_deadline(const struct sm *sm)
 {
     const struct mastership *m = sm->mastership;
     bool polls = sm_state(sm) != SM_MASTER;
@@ -854,7 +852,7 @@ enum sm_handover sm_handover_state(const struct sm *sm, char *text, size_t size)
 }
 
 /* Another master in the subnet of a master, or a master that is no weft SM. */
-void mastership_list_problems(struct sm *sm, struct problems *problems)
+static void mastership_list_problems(struct sm *sm, struct problems *problems)
 {
     uint32_t master = sm->mastership->core.master;
     bool weft = false;
@@ -887,3 +885,7 @@ bool sm_master(const struct sm *sm, struct sm_master *master)
     *master = (struct sm_master){.lid = (uint16_t)wire_get(port->info, PORT_INFO_LID)};
     return standby_copy_master_answered(sm, &master->weft) && master->lid != 0;
 }
+
+SM_PART(mastership, .init = init_mastership, .release = release_mastership,
+        .requests_dropped = drop_mastership, .expire = mastership_expire,
+        .deadline = mastership_deadline, .problems = mastership_list_problems);

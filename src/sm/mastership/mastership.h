@@ -10,8 +10,6 @@ void mastership_complete_discovery(struct sm *sm);                  /* of a disc
 bool mastership_yield(struct sm *sm); /* hand over; false: there is no other manager */
 void mastership_end(struct sm *sm);   /* hand over if possible, and become inactive */
 void mastership_receive(struct sm *sm, const struct sm_message *message);
-void mastership_expire(struct sm *sm);
-uint64_t mastership_deadline(const struct sm *sm); /* the next poll of a standby */
 void mastership_count_smp(struct sm *sm);
 /* Reads SMInfo of the manager at a port; discovery is not complete before it answers. */
 void mastership_query(struct sm *sm, uint32_t port);
@@ -19,7 +17,6 @@ void mastership_query_in_sweep(struct sm *sm, uint32_t port); /* nothing waits f
 void mastership_notify(struct sm *sm, uint32_t port);         /* the master is about to write */
 void mastership_rival_gone(struct sm *sm, uint32_t port);     /* it is not master, or not there */
 void mastership_forget_rival(struct sm *sm, uint32_t port);
-void mastership_list_problems(struct sm *sm, struct problems *problems);
 uint32_t mastership_number(const struct sm *sm); /* counts the masterships of this manager */
 
 #endif

@@ -26,7 +26,6 @@
 #include "sm/internal.h"
 #include "sm/lids.h"
 #include "sm/mastership/mastership.h"
-#include "sm/mastership/mastership_table.h"
 #include "sm/plan.h"
 #include "sm/reconfigure.h"
 #include "sm/tables/program.h"
@@ -88,8 +87,6 @@ static void drop_standby_copy(struct sm *sm)
     for (size_t i = 0; i < sm->standby_copy->nodes.count; i++)
         sm->standby_copy->nodes.items[i].reading_token = 0;
 }
-
-SM_PART(standby_copy, NULL, release_standby_copy, drop_standby_copy);
 
 static struct node_copy *node_copy_at(struct sm *sm, uint32_t node)
 {
@@ -301,15 +298,15 @@ bool standby_copy_may_send(struct sm *sm)
     return true;
 }
 
-uint64_t standby_copy_deadline(const struct sm *sm)
+static uint64_t burst_deadline(const struct sm *sm)
 {
     bool waits = transactions_waiting(sm) && sm->standby_copy->watched.burst == 0;
     return sm_state(sm) == SM_STANDBY && waits ? sm->standby_copy->watched.next_burst : TIME_NEVER;
 }
 
-void standby_copy_expire(struct sm *sm)
+static void standby_copy_expire(struct sm *sm)
 {
-    if (sm->now < standby_copy_deadline(sm))
+    if (sm->now < burst_deadline(sm))
         return;
     sm->standby_copy->watched.burst = BURST;
     sm->standby_copy->watched.next_burst = sm->now + BURST * NS_PER_S / copy_pace(sm);
@@ -393,7 +390,7 @@ bool audit_begin(struct sm *sm)
     return true;
 }
 
-uint64_t audit_deadline(const struct sm *sm)
+static uint64_t audit_deadline(const struct sm *sm)
 {
     const struct audit *audit = &sm->standby_copy->audit;
     bool waits = audit->running && !transactions_under_way(sm, GROUP_AUDIT) && sm_is_settled(sm);
@@ -434,3 +431,11 @@ static void audit_block_read(struct sm *sm, const struct request *request)
                     (unsigned long long)node->guid);
     reconfigure_request(sm, REASON_TAKE_OVER); /* the tables may still be correct */
 }
+
+static uint64_t standby_copy_deadline(const struct sm *sm)
+{
+    return time_first(burst_deadline(sm), audit_deadline(sm));
+}
+
+SM_PART(standby_copy, .release = release_standby_copy, .requests_dropped = drop_standby_copy,
+        .expire = standby_copy_expire, .deadline = standby_copy_deadline);

@@ -19,14 +19,11 @@ void standby_copy_node_unread(struct sm *sm, uint32_t node);  /* a read was not 
 bool standby_copy_checked(struct sm *sm, struct sm_job *job, bool right);
 void standby_copy_discard_routes(struct sm *sm);
 bool standby_copy_may_send(struct sm *sm); /* one more request without priority */
-uint64_t standby_copy_deadline(const struct sm *sm);
-void standby_copy_expire(struct sm *sm);
 /* Reads what the copy lacks and queries other managers; false: there is no copy. */
 bool standby_copy_take_over(struct sm *sm);
 /* Ends the copy. Returns the checked job if it fits the subnet, else NULL. */
 struct sm_job *standby_copy_take_routes(struct sm *sm);
 bool audit_begin(struct sm *sm); /* with a sweep; false: no audit is due */
 void audit_advance(struct sm *sm);
-uint64_t audit_deadline(const struct sm *sm);
 
 #endif

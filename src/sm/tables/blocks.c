@@ -6,7 +6,6 @@
 #include "sm/tables/blocks.h"
 #include "sm/faults/faults.h"
 #include "sm/internal.h"
-#include "sm/mastership/mastership_table.h"
 #include "sm/tables/program_ports.h"
 #include "sm/transactions.h"
 #include "subnet/names.h"
@@ -126,7 +125,7 @@ static void block_unanswered(struct sm *sm, const struct request *request)
     block_done(sm, row);
 }
 
-void blocks_list_problems(struct sm *sm, struct problems *problems)
+static void blocks_list_problems(struct sm *sm, struct problems *problems)
 {
     const struct blocks *blocks = &sm->subnet.blocks;
     for (uint32_t row = 0; row < blocks->rows.count; row++) {
@@ -145,9 +144,12 @@ bool blocks_are_written(const struct sm *sm)
            sm->subnet.blocks.queue_taken == sm->subnet.blocks.queue.count;
 }
 
-void blocks_requests_dropped(struct sm *sm)
+static void blocks_requests_dropped(struct sm *sm)
 {
     for (uint32_t row = 0; row < sm->subnet.blocks.rows.count; row++)
         if (sm->subnet.blocks.rows.items[row].writing)
             blocks_set_actual(&sm->subnet.blocks, row, NULL);
 }
+
+SM_PART_OF_SUBNET(block_writer, .requests_dropped = blocks_requests_dropped,
+                  .problems = blocks_list_problems, .as_master = true);

@@ -5,8 +5,6 @@
 #include "sm/sm.h"
 
 void blocks_program(struct sm *sm);
-void blocks_requests_dropped(struct sm *sm);
-void blocks_list_problems(struct sm *sm, struct problems *problems);
 bool blocks_are_written(const struct sm *sm); /* none is queued or under way */
 
 #endif

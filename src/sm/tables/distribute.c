@@ -59,8 +59,6 @@ static void release_distribution(struct sm *sm)
     vec_release(&sm->distribution->moved);
 }
 
-SM_PART(distribution, NULL, release_distribution, NULL);
-
 static struct subnet_tables *tables_of(struct sm *sm, uint32_t at)
 {
     assert(at < plan_current(sm)->nodes.count);
@@ -539,7 +537,7 @@ bool distribute_has_written_waves(const struct sm *sm)
     return sm->distribution->tables.wave != 0;
 }
 
-uint64_t distribute_deadline(const struct sm *sm)
+static uint64_t distribute_deadline(const struct sm *sm)
 {
     uint64_t first = sm->distribution->tables.resume_at;
     const struct address_move *move;
@@ -549,7 +547,7 @@ uint64_t distribute_deadline(const struct sm *sm)
     return first ? first : TIME_NEVER;
 }
 
-void distribute_expire(struct sm *sm)
+static void distribute_expire(struct sm *sm)
 {
     struct table_writer *tables = &sm->distribution->tables;
     struct address_move *move;
@@ -568,3 +566,6 @@ void distribute_reset(struct sm *sm)
                                               .drained_ns = before.drained_ns,
                                               .told_refusal = before.told_refusal};
 }
+
+SM_PART(distribution, .release = release_distribution, .expire = distribute_expire,
+        .deadline = distribute_deadline);

@@ -28,8 +28,6 @@ reconfigure_action distribute_stop_ports, distribute_start_ports;
 enum reconfigure_event distribute_progress(struct sm *sm);
 bool distribute_has_written_waves(const struct sm *sm);
 uint64_t distribute_drains(const struct sm *sm); /* since the manager started */
-uint64_t distribute_deadline(const struct sm *sm);
-void distribute_expire(struct sm *sm);
-void distribute_reset(struct sm *sm); /* no distribution is under way */
+void distribute_reset(struct sm *sm);            /* no distribution is under way */
 
 #endif

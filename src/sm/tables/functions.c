@@ -6,7 +6,6 @@
 #include "sm/tables/functions.h"
 #include "sm/discovery/discovery.h"
 #include "sm/internal.h"
-#include "sm/mastership/mastership_table.h"
 #include "sm/mastership/standby_copy.h"
 #include "sm/reconfigure.h"
 #include "sm/tables/partitions.h"
@@ -198,7 +197,7 @@ void functions_end_keys(struct sm *sm, uint32_t port, enum function_outcome outc
         functions_end_order(function, outcome);
 }
 
-void functions_requests_dropped(struct sm *sm)
+static void functions_requests_dropped(struct sm *sm)
 {
     struct virtual_functions *functions = &sm->subnet.functions;
     functions->writing = 0;
@@ -215,3 +214,5 @@ bool functions_is_held(struct sm *sm, uint32_t port)
     const struct virtual_function *function = functions_of_port(&sm->subnet, port);
     return function && function->held;
 }
+
+SM_PART_OF_SUBNET(function_writer, .requests_dropped = functions_requests_dropped);

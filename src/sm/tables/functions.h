@@ -14,6 +14,5 @@ void functions_program_order(struct sm *sm, uint32_t socket);
 bool functions_is_held(struct sm *sm, uint32_t port); /* its address is about to change */
 /* The outcome of an order to write keys, if there is one for this port's function. */
 void functions_end_keys(struct sm *sm, uint32_t port, enum function_outcome outcome);
-void functions_requests_dropped(struct sm *sm);
 
 #endif

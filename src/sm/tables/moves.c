@@ -49,7 +49,7 @@ static void release_moves(struct sm *sm)
     column_check_free(sm->moves->check);
 }
 
-SM_PART(moves, init_moves, release_moves, NULL);
+SM_PART(moves, .init = init_moves, .release = release_moves);
 
 struct address_move *moves_at(const struct sm *sm, size_t i)
 {

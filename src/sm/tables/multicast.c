@@ -15,7 +15,6 @@
 #include "routing/check/verify_multicast.h"
 #include "routing/update/tree_order.h"
 #include "sm/internal.h"
-#include "sm/mastership/mastership_table.h"
 #include "sm/plan.h"
 #include "sm/reconfigure.h"
 #include "sm/tables/blocks.h"
@@ -101,8 +100,6 @@ static void release_multicast(struct sm *sm)
     vec_release(&m->members);
     vec_release(&m->guids);
 }
-
-SM_PART(multicast, NULL, release_multicast, NULL);
 
 void sm_set_groups(struct sm *sm, const struct groups *groups)
 {
@@ -452,7 +449,7 @@ static void break_off(struct multicast *m)
     m->writer = (struct table_writer){0};
 }
 
-uint64_t multicast_deadline(const struct sm *sm)
+static uint64_t multicast_deadline(const struct sm *sm)
 {
     uint64_t drained_at = sm->multicast->writer.resume_at;
     return drained_at ? drained_at : TIME_NEVER;
@@ -597,3 +594,5 @@ void multicast_plan(struct sm *sm)
     inherit_blocks(sm);
     update_trees(sm, all);
 }
+
+SM_PART(multicast, .release = release_multicast, .deadline = multicast_deadline, .as_master = true);

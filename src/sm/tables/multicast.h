@@ -7,7 +7,6 @@
 void multicast_plan(struct sm *sm);
 void multicast_forget(struct sm *sm); /* another manager may have written tables */
 bool multicast_wants_lane(const struct sm *sm, unsigned lanes);
-uint64_t multicast_deadline(const struct sm *sm);
 bool multicast_is_settled(const struct sm *sm);
 uint16_t multicast_top(const struct sm *sm); /* the highest MLID that is used; 0: none */
 

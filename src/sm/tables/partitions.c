@@ -425,4 +425,4 @@ static void release_partitioning(struct sm *sm)
     partitions_release(&work->default_rules);
 }
 
-SM_PART(partitioning, NULL, release_partitioning, drop_partitioning);
+SM_PART(partitioning, .release = release_partitioning, .requests_dropped = drop_partitioning);

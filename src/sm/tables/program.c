@@ -7,10 +7,8 @@
 #include "sm/discovery/discovery.h"
 #include "sm/discovery/sweeps.h"
 #include "sm/internal.h"
-#include "sm/mastership/mastership_table.h"
 #include "sm/plan.h"
 #include "sm/reconfigure.h"
-#include "sm/tables/blocks.h"
 #include "sm/tables/multicast.h"
 #include "sm/tables/program_ports.h"
 #include "sm/tables/random_table.h"
@@ -40,7 +38,7 @@ struct refusal {                      /* by a switch; not repeated before the ne
     uint64_t blocks[LFT_BLOCKS / 64]; /* refused blocks of its table */
     uint64_t contents;                /* hash of their wanted contents; 0: none */
     uint64_t info;                    /* hash of the refused SwitchInfo; 0: none */
-    uint64_t sweep;                   /* sweep_deadline() when this was last reviewed */
+    uint64_t sweep;                   /* sweep_next() when this was last reviewed */
     bool reported_blocks, reported_info;
     uint8_t changes; /* failed attempts in a row to clear PortStateChange */
 };
@@ -71,8 +69,6 @@ static void drop_program(struct sm *sm)
     sm->program->nodes.count = 0;
     sm->program->due = false;
 }
-
-SM_PART(program, NULL, release_program, drop_program);
 
 static struct switch_settings *switch_settings(struct sm *sm, uint32_t node)
 {
@@ -185,8 +181,8 @@ static uint64_t refused_contents(struct sm *sm, uint32_t node)
 static void review_refusals(struct sm *sm, uint32_t node)
 {
     struct refusal *refusal = &switch_settings(sm, node)->refusal;
-    bool again = refusal->sweep != sweep_deadline(sm);
-    refusal->sweep = sweep_deadline(sm);
+    bool again = refusal->sweep != sweep_next(sm);
+    refusal->sweep = sweep_next(sm);
     if (again)
         refusal->info = 0;
     if (refusal->contents && (again || refused_contents(sm, node) != refusal->contents)) {
@@ -482,7 +478,7 @@ static void list_small_table(struct sm *sm, uint32_t node, struct problems *prob
                      (unsigned)wire_get(n->switch_info, SWITCH_INFO_RANDOM_FDB_CAP), lmc);
 }
 
-void program_list_problems(struct sm *sm, struct problems *problems)
+static void program_list_problems(struct sm *sm, struct problems *problems)
 {
     for (uint32_t i = 0; i < sm->subnet.nodes.count; i++) {
         const struct subnet_node *node = node_at(sm, i);
@@ -504,6 +500,7 @@ void program_list_problems(struct sm *sm, struct problems *problems)
         if (work->too_small)
             list_small_table(sm, i, problems);
     }
-    blocks_list_problems(sm, problems);
-    program_ports_list_problems(sm, problems);
 }
+
+SM_PART(program, .release = release_program, .requests_dropped = drop_program,
+        .problems = program_list_problems, .as_master = true);

@@ -24,6 +24,5 @@ void program_block_done(struct sm *sm, uint32_t node);
 request_outcome program_block_ended, program_block_unanswered;
 void program_report_refused_block(struct sm *sm, const struct request *request,
                                   const char *consequence);
-void program_list_problems(struct sm *sm, struct problems *problems);
 
 #endif

@@ -7,7 +7,6 @@
 #include "sm/discovery/discovery.h"
 #include "sm/guard/port_keys.h"
 #include "sm/internal.h"
-#include "sm/mastership/mastership_table.h"
 #include "sm/reconfigure.h"
 #include "sm/tables/distribute.h"
 #include "sm/tables/functions.h"
@@ -55,8 +54,6 @@ static void drop_port_writer(struct sm *sm)
     for (size_t i = 0; i < sm->port_writer->ports.count; i++)
         sm->port_writer->ports.items[i].writing = false;
 }
-
-SM_PART(port_writer, NULL, release_port_writer, drop_port_writer);
 
 uint32_t program_ports_sent(const struct sm *sm)
 {
@@ -410,7 +407,7 @@ static void port_unanswered(struct sm *sm, const struct request *request)
 }
 
 /* Ports that were not read, or do not accept their settings. */
-void program_ports_list_problems(struct sm *sm, struct problems *problems)
+static void program_ports_list_problems(struct sm *sm, struct problems *problems)
 {
     for (uint32_t port = 0; port < sm->subnet.ports.count; port++) {
         const struct subnet_port *p = port_at(sm, port);
@@ -424,3 +421,6 @@ void program_ports_list_problems(struct sm *sm, struct problems *problems)
                          "the port does not accept its settings; sweeps try again");
     }
 }
+
+SM_PART(port_writer, .release = release_port_writer, .requests_dropped = drop_port_writer,
+        .problems = program_ports_list_problems, .as_master = true);

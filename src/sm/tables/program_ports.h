@@ -8,9 +8,8 @@ uint32_t program_ports_sent(const struct sm *sm); /* Sets since the manager star
 void program_port(struct sm *sm, uint32_t port);
 bool program_port_was_written(const struct sm *sm, uint32_t port); /* in the last seconds */
 bool program_port_is_refused(const struct sm *sm, uint32_t port);  /* its settings */
-void program_ports_list_problems(struct sm *sm, struct problems *problems);
-void program_link(struct sm *sm, uint32_t port);       /* both ends */
-void program_node_ports(struct sm *sm, uint32_t node); /* all links of a node */
+void program_link(struct sm *sm, uint32_t port);                   /* both ends */
+void program_node_ports(struct sm *sm, uint32_t node);             /* all links of a node */
 /* Disables or enables a port of a switch. An isolated port gets a mark in PortInfo, which the other
  * commands remove. */
 enum port_command { PORT_ENABLE, PORT_DISABLE, PORT_ISOLATE, PORT_UNMARK };

@@ -17,7 +17,6 @@
  * lifetime resolves a dependency cycle: a log line warns of it. */
 #include "sm/tables/qos.h"
 #include "sm/internal.h"
-#include "sm/mastership/mastership_table.h"
 #include "sm/plan.h"
 #include "sm/tables/blocks.h"
 #include "sm/tables/program.h"
@@ -423,7 +422,7 @@ static void release_service(struct sm *sm)
     vec_release(&sm->service->signatures);
 }
 
-SM_PART(service, init_service, release_service, NULL);
+SM_PART(service, .init = init_service, .release = release_service);
 
 void qos_set_port(struct sm *sm, uint32_t port, uint8_t *info)
 {

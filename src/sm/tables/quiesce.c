@@ -17,7 +17,6 @@
  * affected entries drop packets first. */
 #include "sm/tables/quiesce.h"
 #include "sm/internal.h"
-#include "sm/mastership/mastership_table.h"
 #include "sm/plan.h"
 #include "sm/tables/blocks.h"
 #include "sm/tables/qos.h"
@@ -29,7 +28,7 @@ struct quiesce {
     bool none_inherited; /* the previous master left no source quiesced */
 };
 
-SM_PART(quiesce, NULL, NULL, NULL);
+SM_PART(quiesce);
 
 uint16_t quiesce_lanes(const struct sm *sm)
 {

@@ -13,7 +13,6 @@
 #include "sm/tables/reregister.h"
 #include "sm/internal.h"
 #include "sm/mastership/mastership.h"
-#include "sm/mastership/mastership_table.h"
 #include "sm/reconfigure.h"
 #include "sm/tables/program.h"
 #include "sm/tables/program_ports.h"
@@ -38,7 +37,7 @@ static void release_reregister(struct sm *sm)
     vec_release(&sm->reregister->ports);
 }
 
-SM_PART(reregister, NULL, release_reregister, NULL);
+SM_PART(reregister, .release = release_reregister);
 
 static struct client *client_at(struct sm *sm, uint32_t port)
 {
