@@ -2,6 +2,7 @@
  *
  * Every input ends in advance(): when discovery is complete, it advances the reconfiguration of a
  * master (reconfigure.c) or the copy of a standby (standby_copy.c). */
+#include "routing/engines/engine_fallback.h"
 #include "sm/admission.h"
 #include "sm/discovery/discovery.h"
 #include "sm/discovery/own_link.h"
@@ -9,6 +10,7 @@
 #include "sm/discovery/traps.h"
 #include "sm/faults/faults.h"
 #include "sm/internal.h"
+#include "sm/job.h"
 #include "sm/mastership/mastership.h"
 #include "sm/mastership/mastership_table.h"
 #include "sm/mastership/standby_copy.h"
@@ -216,23 +218,6 @@ struct sm *sm_new(const struct sm_config *config, uint64_t port_guid)
     }
     sm->config.qos = NULL; /* copied by init_service() */
     return sm;
-}
-
-void sm_job_free(struct sm_job *job)
-{
-    if (!job)
-        return;
-    network_release(&job->network);
-    routes_release(&job->routes);
-    routes_release(&job->before);
-    update_plan_release(&job->plan);
-    repair_release(&job->repair);
-    repair_state_release(&job->repair_state);
-    dependency_release(&job->checked);
-    verify_change_release(&job->change);
-    mem_free(job->edited);
-    vec_release(&job->nodes);
-    mem_free(job);
 }
 
 void sm_free(struct sm *sm)

@@ -4,10 +4,10 @@
  * another thread if it has one, and returns it. Obsolete jobs are discarded. The job also plans the
  * order of updates; distribute.c makes its tables wanted. */
 #include "sm/plan.h"
-#include "routing/check/verify.h"
 #include "routing/search/roots.h"
 #include "sm/discovery/discovery.h"
 #include "sm/internal.h"
+#include "sm/job.h"
 #include "sm/reconfigure.h"
 #include "sm/repair_job.h"
 #include "sm/tables/multicast.h"
@@ -19,10 +19,7 @@
 #include "base/bitset.h"
 #include "vswitch/model/terminals.h"
 
-#include <errno.h>
 #include <string.h>
-
-enum { VLS_AT_MOST = 15 }; /* data VLs of a link */
 
 struct plan {
     struct sm_job *outgoing; /* for the host */
@@ -148,11 +145,13 @@ static void take_snapshot(struct sm *sm, struct sm_job *job, enum plan_reason re
 {
     job->mode = sm->config.mode;
     /* The final tables of a hybrid are distributed while traffic runs (TPDS 2006, section 3.4). */
-    if (job->mode == SM_STATIC && sm->config.engine->provisional && !job->provisional)
+    if (job->mode == SM_STATIC && sm->config.engine->provisional && !job->result.provisional)
         job->mode = SM_ORDERED;
-    job->adopt = reason == REASON_TAKE_OVER && !job->engine->renames;
-    job->only_adopt = sm_state(sm) == SM_STANDBY;
-    if (job->mode != SM_ORDERED && !job->adopt)
+    job->kind = sm_state(sm) == SM_STANDBY                            ? JOB_CHECK_COPY
+                : reason == REASON_TAKE_OVER && !job->engine->renames ? JOB_TAKE_OVER
+                : reason == REASON_BALANCE                            ? JOB_REBALANCE
+                                                                      : JOB_COMPUTE;
+    if (job->mode != SM_ORDERED && !job_keeps_tables(job))
         return;
     struct network shape = job->network; /* entries of LIDs that are gone may stay */
     if (plan_current(sm) && sm->config.policy->keeps_old_entries &&
@@ -160,9 +159,10 @@ static void take_snapshot(struct sm *sm, struct sm_job *job, enum plan_reason re
         shape.top_lid = plan_current(sm)->routes.top_lid;
     routes_init(&job->before, &shape, "adopted"); /* if these tables stay in force */
     for (uint32_t at = 0; at < job->before.switch_count; at++)
-        job->has_before |= copy_known_blocks(
-            node_at(sm, job->nodes.items[at])->tables, routes_row(&job->before, at),
-            job->before.stride < LFT_ENTRIES ? job->before.stride : LFT_ENTRIES);
+        if (copy_known_blocks(node_at(sm, job->nodes.items[at])->tables,
+                              routes_row(&job->before, at),
+                              job->before.stride < LFT_ENTRIES ? job->before.stride : LFT_ENTRIES))
+            job->known = BEFORE_TABLES;
 }
 
 /* Replaced or lost nodes must not leave the subnet without routes: if none of the given roots is in
@@ -193,13 +193,13 @@ uint64_t plan_routes(struct sm *sm, const struct engine *engine, bool provisiona
     job->generation = sm->subnet.generation;
     job->engine = job->first = engine;
     job->others = sm->config.others;
-    job->provisional = provisional;
+    job->result.provisional = provisional;
     job->options = sm->config.engine_options;
     job->options.generation = job->generation;
     job->quiesced = quiesce_is_on(sm);
     job->options.max_vls = qos_limit_lanes(sm);
-    job->spares_vl = multicast_wants_lane(sm, job->options.max_vls);
-    job->options.max_vls -= job->spares_vl;
+    job->spare_vls = multicast_wants_lane(sm, job->options.max_vls);
+    job->options.max_vls -= job->spare_vls;
     network_init(&job->network);
     add_switches(sm, job, index);
     if (port_at(sm, sm->subnet.own_port)->number == 0)
@@ -223,17 +223,17 @@ uint64_t plan_routes(struct sm *sm, const struct engine *engine, bool provisiona
      * them, all tables are computed. */
     struct sm_job *last = sm->plan->serving;
     if (last && last == sm->plan->current && last->edits != last->edits_checked &&
-        last->repair_state.known && plan_check(last, &last->routes, &(struct err){0}) == 0)
+        last->repair_state.known && job_check(last, &last->routes, &(struct err){0}) == 0)
         last->edits_checked = last->edits;
     repair_job_prepare(sm, job, index, reason);
     sm_debug(sm, PART_ROUTING,
              "job %llu: engine %s%s, %zu switches, %zu terminals, at most %u VLs, %s",
              (unsigned long long)job->number, engine->name, provisional ? " (provisional)" : "",
              job->network.switches.count, job->network.terminals.count, job->options.max_vls,
-             job->adopt        ? "the previous master's tables stay if they are correct"
-             : job->try_repair ? "a repair is tried first"
-             : job->has_before ? "all tables are computed, the old ones are in the switches"
-                               : "all tables are computed, the switches have none");
+             job_keeps_tables(job)     ? "the previous master's tables stay if they are correct"
+             : job->kind == JOB_REPAIR ? "a repair is tried first"
+             : job->known              ? "all tables are computed, the old ones are in the switches"
+                                       : "all tables are computed, the switches have none");
     mem_free(index);
     sm_job_free(sm->plan->outgoing);
     sm->plan->outgoing = job;
@@ -278,11 +278,12 @@ void plan_edit_entry(struct sm *sm, uint32_t at, uint16_t lid, uint8_t port)
 void plan_rebalance(struct sm *sm)
 {
     if (!sm->config.rebalance || !sm_is_settled(sm) || !plan_current(sm) ||
-        !plan_current(sm)->repaired || plan_current(sm)->imbalance <= sm->config.rebalance)
+        !plan_current(sm)->result.repaired ||
+        plan_current(sm)->result.imbalance <= sm->config.rebalance)
         return;
     plan_current(sm)->peak_at_request =
-        plan_current(sm)->repair_state.peak * plan_current(sm)->imbalance / 100;
-    plan_current(sm)->imbalance = 0; /* request it once */
+        plan_current(sm)->repair_state.peak * plan_current(sm)->result.imbalance / 100;
+    plan_current(sm)->result.imbalance = 0; /* request it once */
     reconfigure_request(sm, REASON_BALANCE);
     sm_begin_change(sm, "links are used unevenly after repairs");
 }
@@ -291,7 +292,7 @@ void plan_rebalance(struct sm *sm)
  * the reference for the next decision. */
 bool plan_is_improvement(struct sm *sm, const struct sm_job *job)
 {
-    assert(job->optional && plan_current(sm));
+    assert(job->kind == JOB_REBALANCE && plan_current(sm));
     const char *reason = NULL;
     if (job->plan.stuck.count || job->plan.stuck_vls)
         reason = "new tables have no safe order";
@@ -305,185 +306,6 @@ bool plan_is_improvement(struct sm *sm, const struct sm_job *job)
     if (plan_current(sm)->repair_state.known && job->repair_state.known)
         plan_current(sm)->repair_state.peak = job->repair_state.peak;
     return false;
-}
-
-/* The manager only writes tables that pass the independent check. */
-int plan_check(struct sm_job *job, const struct routes *routes, struct err *err)
-{
-    struct verify_report report;
-    struct dependency_graph graph;
-    struct verify_options options = {
-        .workers = job->options.workers, .keep = &graph, .reversible = routes->reversible};
-    verify_routes(&job->network, routes, &options, &report);
-    bool fine = job->options.allow_cycles ? verify_delivers(&report) : verify_passes(&report);
-    if (!fine) {
-        err_set(err, EINVAL, "%s's tables are refused: %s", job->engine->name,
-                report.findings.count ? report.findings.items[0] : "they do not deliver");
-        dependency_release(&graph);
-    } else { /* the next repair and its check start from the results */
-        dependency_release(&job->checked);
-        job->checked = graph;
-        repair_job_set_state(job, &graph, &report, routes->ranks);
-    }
-    verify_report_release(&report);
-    (*(fine ? &job->proofs_passed : &job->proofs_failed))++;
-    return fine ? 0 : -EINVAL;
-}
-
-/* Packets follow old or new tables, or a mixture of both. */
-static void find_longest(struct sm_job *job)
-{
-    job->longest_before = routes_longest(&job->before, &job->network);
-    job->longest = job->longest_before + routes_longest(&job->routes, &job->network);
-}
-
-/* Whether an entry leads to a port without a link. */
-static bool has_broken_routes(const struct sm_job *job)
-{
-    const struct network *network = &job->network;
-    uint32_t top = job->before.top_lid < network->top_lid ? job->before.top_lid : network->top_lid;
-    for (uint32_t at = 0; at < job->before.switch_count; at++) {
-        const struct network_switch *node = &network->switches.items[at];
-        const uint8_t *row = routes_row(&job->before, at);
-        for (uint32_t lid = 1; lid <= top; lid++)
-            if (row[lid] && row[lid] <= node->port_count && network->owner[lid] != NETWORK_NONE &&
-                network->ports.items[node->first_port + row[lid]].peer == NETWORK_NONE)
-                return true;
-    }
-    return false;
-}
-
-/* During a drain packets on broken routes are lost, and also packets of intact routes that new
- * entries already lead to a broken one. So all sources are quiesced, and one drain follows: their
- * packets wait in the adapters and are not lost. */
-static void decide_urgency(struct sm_job *job)
-{
-    unsigned drains = update_plan_drains(&job->plan) + (job->plan.first_levels != NULL);
-    if (job->plan.stuck_vls || drains)
-        find_longest(job);
-    job->urgent = drains && has_broken_routes(job);
-}
-
-static bool is_one_way(const struct routes *routes)
-{
-    return routes->vls > 1 && !routes->reversible;
-}
-
-/* Computes with one VL less, which is reserved for groups. Uses all VLs if the first engine fails
- * with fewer, or if its paths are reversible only with all of them. */
-static int compute_with_spare_vl(struct sm_job *job, const struct engine_list *engines,
-                                 struct err *err)
-{
-    struct engine_list first = {.count = 1, .items = {job->engine}};
-    int spared =
-        engine_list_compute(&first, &job->network, &job->options, &job->routes, &job->engine, err);
-    struct routes sparing = job->routes;
-    if (!spared && !is_one_way(&sparing))
-        return 0;
-    job->options.max_vls++;
-    int status =
-        engine_list_compute(engines, &job->network, &job->options, &job->routes, &job->engine, err);
-    job->spares_vl = !spared && (status || is_one_way(&job->routes));
-    if (!job->spares_vl) {
-        if (!spared)
-            routes_release(&sparing);
-        return status;
-    }
-    if (!status)
-        routes_release(&job->routes);
-    job->routes = sparing;
-    job->engine = first.items[0];
-    job->options.max_vls--;
-    return 0;
-}
-
-/* Computes all tables with the first engine that does not refuse. */
-static int compute_tables(struct sm_job *job, struct err *err)
-{
-    struct engine_list engines = {.count = 1, .items = {job->engine}};
-    for (size_t i = 0; i < job->others.count && engines.count < ENGINE_LIST_TOP; i++)
-        engines.items[engines.count++] = job->others.items[i];
-    return job->spares_vl ? compute_with_spare_vl(job, &engines, err)
-                          : engine_list_compute(&engines, &job->network, &job->options,
-                                                &job->routes, &job->engine, err);
-}
-
-/* User routes over a link that is gone, or that close a cycle, are not in force: they must not
- * leave the subnet without routes. */
-static int compute_without_user_routes(struct sm_job *job, struct err *err)
-{
-    char text[sizeof job->routes.note];
-    struct err reason = *err;
-    job->options.user = NULL;
-    int status = compute_tables(job, err);
-    if (status)
-        return status;
-    snprintf(text, sizeof text, "user routes are not in force: %.200s%s%.200s", reason.message,
-             job->routes.note[0] ? "; " : "", job->routes.note);
-    memcpy(job->routes.note, text, sizeof text);
-    return 0;
-}
-
-static int compute(struct sm_job *job, struct err *err)
-{
-    uint64_t spent = job->routes.operations;
-    const struct engine *engine = job->engine;
-    int status = compute_tables(job, err);
-    if (engine_refused(status) && job->options.user) {
-        job->engine = engine;
-        status = compute_without_user_routes(job, err);
-    }
-    job->routes.operations += spent;
-    bool ordered = !status && job->mode == SM_ORDERED && job->has_before && !job->quiesced;
-    if (ordered && !job->levels_known && job->routes.vls > 1)
-        job->before.vls = VLS_AT_MOST; /* packets may be on any VL */
-    if (ordered)
-        update_plan_make_with_levels(&job->plan, &job->network, &job->before, &job->routes);
-    return status ? status : plan_check(job, &job->routes, err);
-}
-
-/* Keeps the tables in the switches if they pass the check. If they also follow the ranks of the
- * engine, the ranks are kept for repairs and for virtual machines that move. */
-static bool adopt(struct sm_job *job)
-{
-    struct err unfit;
-    struct routes *there = &job->before;
-    if (!job->adopt || !job->has_before)
-        return false;
-    if (job->engine->ranks)
-        there->ranks = job->engine->ranks(&job->network, &job->options);
-    bool right = plan_check(job, there, &unfit) == 0;
-    job->proofs_failed -= !right; /* another manager has computed them */
-    if (!right || !job->repair_state.directed) {
-        mem_free(there->ranks);
-        there->ranks = NULL;
-    }
-    if (!right)
-        return false;
-    job->routes = *there;
-    job->before = (struct routes){0};
-    job->has_before = false;
-    strcpy(job->routes.note, "the tables that are in the switches are right and stay");
-    return true;
-}
-
-int sm_job_run(struct sm_job *job, struct err *err)
-{
-    struct err unfit;
-    if (adopt(job))
-        return 0;
-    if (job->only_adopt)
-        return err_set(err, EINVAL, "the tables that are in the switches are not right");
-    int status = job->try_repair ? repair_job_run(job, &unfit) : -EAGAIN;
-    if (status)
-        status = compute(job, err);
-    else
-        job->provisional = job->repair.left > 0; /* else repaired tables are final */
-    if (!status && job->quiesced)
-        find_longest(job);
-    else if (!status && job->before.ports)
-        decide_urgency(job);
-    return status;
 }
 
 void plan_receive(struct sm *sm, struct sm_job *job)
@@ -505,7 +327,7 @@ void plan_take_routes(struct sm *sm)
     plan->broken_off = false;
     if (job->routes.note[0])
         sm_log(sm, SM_EVENT_CHANGE, "%s: %s",
-               job->repaired ? job->routes.engine : job->engine->name, job->routes.note);
+               job->result.repaired ? job->routes.engine : job->engine->name, job->routes.note);
 }
 
 /* Tables that are all acknowledged stay in force, whatever the next plan is. */

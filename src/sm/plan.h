@@ -23,8 +23,6 @@ void plan_take_routes(struct sm *sm);                 /* makes the received job 
 void plan_break_off(struct sm *sm); /* the current tables will not all be written */
 void plan_serve(struct sm *sm);     /* all current tables are acknowledged */
 void plan_drop(struct sm *sm);      /* this manager is no longer master */
-/* Runs the independent check. On success stores its results in the job for the next repair. */
-int plan_check(struct sm_job *job, const struct routes *routes, struct err *err);
 void plan_rebalance(struct sm *sm); /* starts a change if repairs have unbalanced links */
 bool plan_is_improvement(struct sm *sm, const struct sm_job *job);
 

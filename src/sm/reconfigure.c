@@ -15,6 +15,7 @@
 #include "sm/reconfigure.h"
 #include "sm/discovery/discovery.h"
 #include "sm/internal.h"
+#include "sm/job.h"
 #include "sm/lids.h"
 #include "sm/mastership/standby_copy.h"
 #include "sm/plan.h"
@@ -151,7 +152,7 @@ static enum reconfigure_event take_tables(struct sm *sm)
     sm->reconfigure->refused = false;
     bool first = !plan_current(sm);
     plan_take_routes(sm);
-    if (first && (plan_current(sm)->has_before || plan_current(sm)->adopt))
+    if (first && (plan_current(sm)->known || job_keeps_tables(plan_current(sm))))
         quiesce_find_inherited(sm);
     return distribute_begin(sm);
 }
@@ -404,16 +405,16 @@ bool reconfigure_computed(struct sm *sm, struct sm_job *job, const struct err *r
     report_computed(sm);
     sm_debug(sm, PART_ROUTING, "job %llu: %s's tables, %s, %u VLs%s%s",
              (unsigned long long)job->number, job->engine->name,
-             refusal         ? refusal->message
-             : job->repaired ? "a repair"
-                             : "computed",
+             refusal                ? refusal->message
+             : job->result.repaired ? "a repair"
+                                    : "computed",
              job->routes.vls, job->routes.note[0] ? "; " : "", job->routes.note);
     if (refusal) {
         sm_log(sm, SM_EVENT_ERROR, "no routes, the old ones stay: %s", refusal->message);
         sm_job_free(job);
         sm->reconfigure->refusal = *refusal;
         handle(sm, EVENT_TABLES_REFUSED);
-    } else if (job->optional && !plan_is_improvement(sm, job)) {
+    } else if (job->kind == JOB_REBALANCE && !plan_is_improvement(sm, job)) {
         sm_job_free(job);
         handle(sm, EVENT_TABLES_NOT_BETTER);
     } else {
@@ -450,7 +451,8 @@ static void settle(struct sm *sm)
     blocks_program(sm);
     if (!transactions_idle(sm) || reconfigure_is_outdated(sm))
         return;
-    bool quick = r->phase == SM_PHASE_SETTLE && plan_current(sm) && plan_current(sm)->provisional;
+    bool quick =
+        r->phase == SM_PHASE_SETTLE && plan_current(sm) && plan_current(sm)->result.provisional;
     handle(sm, quick && !r->refused ? EVENT_PROVISIONAL_IN_FORCE : EVENT_ALL_ANSWERED);
 }
 

@@ -15,6 +15,7 @@
 #include "sm/repair_job.h"
 #include "routing/check/verify.h"
 #include "sm/internal.h"
+#include "sm/job.h"
 #include "sm/plan.h"
 #include "sm/reconfigure.h"
 
@@ -33,18 +34,19 @@ static bool may_repair(const struct sm *sm, const struct sm_job *job, enum plan_
     const struct user_routes *user = job->options.user;
     bool requested =
         reason == REASON_OPERATOR || reason == REASON_POLICY || reason == REASON_BALANCE;
-    return sm->config.repair && !requested && job->mode == SM_ORDERED && job->has_before &&
-           !job->adopt && last && last->repair_state.known && !last->provisional &&
-           (last == plan_serving(sm) || last->routes.vls <= 1) && !(user && user->entries.count);
+    return sm->config.repair && !requested && job->mode == SM_ORDERED && job->known &&
+           !job_keeps_tables(job) && last && last->repair_state.known &&
+           !last->result.provisional && (last == plan_serving(sm) || last->routes.vls <= 1) &&
+           !(user && user->entries.count);
 }
 
 /* Whether the last job left entries broken, and nothing has changed since. */
 static bool repairs_rest(const struct sm *sm, const struct sm_job *job)
 {
     const struct sm_job *last = plan_current(sm);
-    return sm->config.repair && job->mode == SM_ORDERED && job->has_before && !job->adopt && last &&
-           last->provisional && last->repaired && last->generation == job->generation &&
-           !last->edited && last == plan_serving(sm);
+    return sm->config.repair && job->mode == SM_ORDERED && job->known && !job_keeps_tables(job) &&
+           last && last->result.provisional && last->result.repaired &&
+           last->generation == job->generation && !last->edited && last == plan_serving(sm);
 }
 
 /* Maps switches of the last job to those of the new one. */
@@ -201,7 +203,7 @@ static void prepare_repair(struct sm *sm, struct sm_job *job, const uint32_t *in
         keep_paths(last, job, to_new);
         add_edited(last, job);
         job->repair.partial = has_lost_routes(&job->repair, unwritten);
-        job->try_repair = true;
+        job->kind = JOB_REPAIR;
     }
     mem_free(to_new);
 }
@@ -210,30 +212,32 @@ static void prepare_rest(struct sm *sm, struct sm_job *job, const uint32_t *inde
 {
     const struct sm_job *last = plan_current(sm);
     uint32_t *to_new = follow_switches(last, job, index);
-    job->try_repair = job->repair.patient = compare_tables(last, job, to_new);
+    job->repair.patient = compare_tables(last, job, to_new);
     job->repair.is_new = mem_zalloc(job->network.ports.count + 1, 1);
     repair_state_begin(&job->repair.state, &job->network, 1, NULL); /* until it is computed */
     job->repair.state.load = mem_zalloc(job->network.ports.count + 1, sizeof(uint64_t));
     job->repair.state.peak = last->repair_state.peak;
-    if (job->try_repair)
+    if (job->repair.patient) {
+        job->kind = JOB_REPAIR;
         keep_paths(last, job, to_new);
+    }
     mem_free(to_new);
 }
 
 void repair_job_prepare(struct sm *sm, struct sm_job *job, const uint32_t *index,
                         enum plan_reason reason)
 {
-    job->optional = reason == REASON_BALANCE;
     if (may_repair(sm, job, reason))
         prepare_repair(sm, job, index);
     else if (repairs_rest(sm, job))
         prepare_rest(sm, job, index);
-    if (!job->try_repair && job->has_before && plan_serving(sm)) {
+    if (job->kind != JOB_REPAIR && job->known && plan_serving(sm)) {
         uint32_t *to_new = follow_switches(plan_serving(sm), job, index);
         keep_paths(plan_serving(sm), job, to_new);
         mem_free(to_new);
     }
-    job->levels_known = plan_serving(sm) != NULL;
+    if (job->known && plan_serving(sm))
+        job->known = BEFORE_LEVELS;
 }
 
 /* ---- in the job ---- */
@@ -305,8 +309,8 @@ static void write_note(struct sm_job *job)
 static void finish_repair(struct sm_job *job)
 {
     struct repair *repair = &job->repair;
-    job->imbalance = repair_imbalance(repair);
-    job->repaired = true;
+    job->result.imbalance = repair_imbalance(repair);
+    job->result.repaired = true;
     if (!repair->patient) { /* else the full check has stored both */
         job->repair_state = repair->state;
         repair->state = (struct repair_state){0};
@@ -333,7 +337,7 @@ static int repair_without_drain(struct sm_job *job, struct err *err)
     if (!status) {
         status = verify_change(&job->change, &job->routes, repair->entries.items,
                                repair->entries.count, &job->plan, err);
-        (*(status ? &job->proofs_failed : &job->proofs_passed))++;
+        (*(status ? &job->result.proofs_failed : &job->result.proofs_passed))++;
     }
     repair->operations += job->change.operations;
     if (status)
@@ -378,7 +382,7 @@ static int repair_with_drain(struct sm_job *job, struct err *err)
                      ? repair_tables(&job->repair, &job->network, routes, err)
                      : -EDEADLK;
     if (!status)
-        status = plan_check(job, routes, err);
+        status = job_check(job, routes, err);
     job->repair.operations += verify_operations(&job->network, routes);
     if (status) {
         mem_free(held);
@@ -398,7 +402,7 @@ static int repair_with_drain(struct sm_job *job, struct err *err)
 
 int repair_job_run(struct sm_job *job, struct err *err)
 {
-    assert(job->try_repair && job->before.ports && !job->routes.ports);
+    assert(job->kind == JOB_REPAIR && job->before.ports && !job->routes.ports);
     struct repair *repair = &job->repair;
     struct routes held = job->before;
     job->routes = held; /* in place; repair_undo() reverts a failed repair */

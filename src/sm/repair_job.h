@@ -2,6 +2,7 @@
 #ifndef WEFT_SM_REPAIR_JOB_H
 #define WEFT_SM_REPAIR_JOB_H
 
+#include "sm/job.h"
 #include "sm/reconfigure.h"
 #include "sm/sm.h"
 

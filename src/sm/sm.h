@@ -13,12 +13,9 @@
 #include "base/err.h"
 #include "base/log_levels.h"
 #include "base/text.h"
-#include "routing/check/verify_change.h"
-#include "routing/engines/engine_fallback.h"
+#include "routing/engine/engine.h"
 #include "routing/model/network.h"
 #include "routing/model/routes.h"
-#include "routing/repair/repair.h"
-#include "routing/update/make_plan.h"
 #include "sm/change.h"
 #include "subnet/alias_guids.h"
 #include "subnet/groups.h"
@@ -109,46 +106,24 @@ struct sm_message {
     uint64_t request_timeout_ns; /* time-out of a request that is sent; else 0 */
 };
 
-/* A routing job: the host runs it with sm_job_run() and returns it with sm_computed(). */
-struct sm_job {
-    uint64_t number;             /* counts jobs */
-    uint64_t generation;         /* of the subnet */
-    const struct engine *first;  /* tried first, then `others` */
-    const struct engine *engine; /* of the tables, when they are computed */
-    struct engine_list others;
-    struct engine_options options;
-    struct network network;
-    bool spares_vl; /* one VL is reserved for multicast groups */
-    enum sm_mode mode;
-    bool provisional;     /* a hybrid's first tables, or a repair that leaves entries broken */
-    bool adopt;           /* keep the tables of the previous master if they are correct */
-    bool only_adopt;      /* never compute tables */
-    bool has_before;      /* `before` holds entries */
-    bool levels_known;    /* the service levels that sources use with `before` are known */
-    bool quiesced;        /* sources are stopped (quiesce.c): `before` may be inconsistent */
-    struct routes before; /* the tables in the switches */
-    /* Results of sm_job_run(). */
-    struct routes routes;
-    struct update_plan plan;
-    uint32_t longest;         /* longest route of old and new tables together */
-    uint32_t longest_before;  /* longest route of the old tables, if it is needed */
-    bool urgent;              /* the plan's waves take too long; quiesce sources if possible */
-    VEC(uint32_t) nodes;      /* the subnet's node, by switch of the network */
-    bool try_repair;          /* repair `before` if possible */
-    bool repaired;            /* `routes` is a repair of `before` */
-    bool optional;            /* the tables in force are correct; balance is the only reason */
-    unsigned imbalance;       /* of repaired tables: see repair.h */
-    uint64_t peak_at_request; /* pairs on the most used link when a rebalance was requested */
-    struct repair repair;
-    struct repair_state repair_state; /* for the next repair of `routes` */
-    struct dependency_graph checked;  /* for the check of the next repair of `routes` */
-    struct verify_change change;      /* input of the check of this repair */
-    uint64_t *edited;       /* LIDs whose entries virtual machines have changed; NULL: none */
-    uint64_t edits;         /* number of changes of entries by virtual machines */
-    uint64_t edits_checked; /* the same when `routes` was last checked */
-    uint32_t proofs_passed, proofs_failed; /* checks of tables that this job has computed */
-};
+/* A routing job (job.h): the host runs it with sm_job_run() and returns it with sm_computed(). */
+struct sm_job;
 void sm_job_free(struct sm_job *job);
+
+/* What a job has done, for its host. The pointers are valid as long as the job. */
+struct sm_job_report {
+    const struct network *network;
+    const struct engine *engine; /* of the tables */
+    const struct engine_options *options;
+    struct engine_list refusing;           /* engines that refused the network */
+    uint64_t operations;                   /* see sm_job_report() */
+    uint32_t proofs_passed, proofs_failed; /* checks of tables that this job has computed */
+    bool repaired;                         /* the tables are a repair of those in the switches */
+    bool kept;                             /* they are those of the previous master */
+};
+/* The operations are those of the engine, of the check of its tables (and of the existing ones, if
+ * a new master could not keep them), and of the update plan. */
+struct sm_job_report sm_job_report(const struct sm_job *job);
 
 enum sm_event_kind {
     SM_EVENT_STATE,    /* mastership changed */

@@ -1,6 +1,8 @@
 /* The types of values, and the keys whose values need more than a type. */
 #include "host/manager/config_key.h"
 
+#include "routing/engines/engine_fallback.h"
+
 #include "base/file.h"
 #include "base/line_reader.h"
 #include "base/time.h"

@@ -11,28 +11,16 @@ static void add_refusal(struct manager_totals *totals, const struct engine *engi
         totals->refusals[i] += engine_at(i) == engine;
 }
 
-/* The engines before the one that computed the tables have refused the network. Without tables all
- * have, unless the tables of one have failed the check. */
-static void add_refusals(struct manager_totals *totals, const struct sm_job *job, bool refused)
-{
-    const struct engine *engine = job->first;
-    for (size_t i = 0; i <= job->others.count && !job->proofs_failed; i++) {
-        if (!refused && engine == job->engine)
-            return;
-        add_refusal(totals, engine);
-        engine = i < job->others.count ? job->others.items[i] : NULL;
-    }
-}
-
 void manager_totals_add_job(struct manager_totals *totals, const struct sm_job *job, bool refused)
 {
-    totals->proofs_passed += job->proofs_passed;
-    totals->proofs_failed += job->proofs_failed;
+    const struct sm_job_report report = sm_job_report(job);
+    totals->proofs_passed += report.proofs_passed;
+    totals->proofs_failed += report.proofs_failed;
     totals->jobs_refused += refused;
-    totals->jobs_repaired += !refused && job->repaired;
-    totals->jobs_computed += !refused && !job->repaired;
-    if (!job->repaired)
-        add_refusals(totals, job, refused);
+    totals->jobs_repaired += !refused && report.repaired;
+    totals->jobs_computed += !refused && !report.repaired;
+    for (size_t i = 0; i < report.refusing.count; i++)
+        add_refusal(totals, report.refusing.items[i]);
 }
 
 void manager_metrics_read(struct manager_metrics *metrics, const struct sm *sm, const struct sa *sa,

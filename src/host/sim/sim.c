@@ -234,28 +234,17 @@ static void send_smp(struct sim *sim, unsigned manager, const struct sm_message 
 
 /* ---- computing ---- */
 
-/* The operations of sm_job_run(): the engine, the check of its tables (and of the existing ones, if
- * a new master could not keep them), and the update plan. */
-static uint64_t job_operations(const struct sm_job *job)
-{
-    uint64_t one_check = verify_operations(&job->network, &job->routes);
-    uint64_t checks = job->routes.ports != NULL && !job->repaired; /* a repair includes its check */
-    if (job->adopt && job->has_before)
-        checks++;
-    return job->routes.operations + checks * one_check + job->plan.operations;
-}
-
 static void begin_job(struct sim *sim, struct instance *instance, struct sm_job *job)
 {
     const struct fabric_options *options = fabric_options_of(sim->fabric);
     size_t before = instance->jobs.count;
     struct pending_job pending_job = {.job = job, .done.job = job};
     pending_job.status = sm_job_run(job, &pending_job.err);
-    uint64_t operations = job_operations(job);
+    const struct sm_job_report report = sm_job_report(job);
+    uint64_t operations = report.operations;
     if (options->paper_compute) /* a new master that keeps the existing tables computes none */
-        operations = job->adopt && !job->has_before
-                         ? 0
-                         : published_steps(&job->network, job->engine, &job->options);
+        operations =
+            report.kept ? 0 : published_steps(report.network, report.engine, report.options);
     uint64_t begin = before ? instance->jobs.items[before - 1].done.end : sim_now(sim);
     uint64_t price = options->compute_ps;
     pending_job.done.operations = operations;

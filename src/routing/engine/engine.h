@@ -94,4 +94,12 @@ static inline void engine_count(struct routes *routes, uint64_t operations)
     __atomic_fetch_add(&routes->operations, operations, __ATOMIC_RELAXED);
 }
 
+/* Engines that are tried in this order (engine_fallback.h). */
+enum { ENGINE_LIST_TOP = 16 };
+
+struct engine_list {
+    size_t count;
+    const struct engine *items[ENGINE_LIST_TOP];
+};
+
 #endif

@@ -7,13 +7,6 @@
 
 #include "routing/engine/engine.h"
 
-enum { ENGINE_LIST_TOP = 16 };
-
-struct engine_list {
-    size_t count;
-    const struct engine *items[ENGINE_LIST_TOP];
-};
-
 /* "ftree,updn": -EINVAL, with a suggestion, for an unknown name. */
 int engine_list_parse(struct engine_list *list, const char *text, struct err *err);
 /* All names: "fera, pira, …". Returns the buffer. */

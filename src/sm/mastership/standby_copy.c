@@ -24,6 +24,7 @@
 #include "sm/discovery/discovery.h"
 #include "sm/faults/faults.h"
 #include "sm/internal.h"
+#include "sm/job.h"
 #include "sm/lids.h"
 #include "sm/mastership/mastership.h"
 #include "sm/plan.h"

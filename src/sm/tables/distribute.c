@@ -21,6 +21,7 @@
 #include "sm/tables/distribute.h"
 #include "sm/discovery/discovery.h"
 #include "sm/internal.h"
+#include "sm/job.h"
 #include "sm/plan.h"
 #include "sm/reconfigure.h"
 #include "sm/tables/blocks.h"
@@ -144,7 +145,7 @@ static void drain(struct sm *sm, uint32_t hops)
     struct table_writer *tables = &sm->distribution->tables;
     assert(!tables->resume_at && reconfigure_is_distributing(sm));
     if (!hops || !sm->config.policy->short_drains)
-        hops = plan_current(sm)->longest;
+        hops = plan_current(sm)->result.longest;
     uint64_t time = drain_time(sm, hops);
     tables->resume_at = sm->now + time;
     tables->drained = true;
@@ -233,16 +234,16 @@ enum reconfigure_event distribute_begin(struct sm *sm)
     sm_debug(sm, PART_DISTRIBUTION,
              "job %u: %zu waves with %u drains, %zu ranges without a safe order, %s", d->job,
              job->plan.waves.count, update_plan_drains(&job->plan), job->plan.stuck.count,
-             job->mode == SM_STATIC                        ? "mode static"
-             : job->mode != SM_ORDERED || !job->has_before ? "no tables to respect"
-             : job->urgent                                 ? "routes are broken: urgent"
-                                                           : "traffic continues");
+             job->mode == SM_STATIC                   ? "mode static"
+             : job->mode != SM_ORDERED || !job->known ? "no tables to respect"
+             : job->result.urgent                     ? "routes are broken: urgent"
+                                                      : "traffic continues");
     if (job->mode == SM_STATIC)
         return EVENT_DECIDED_STOP;
     if (quiesce_is_on(sm)) /* by a distribution that was broken off */
         d->quiesced_early = true;
-    else if (job->mode == SM_ORDERED && job->has_before)
-        d->quiesced_early = job->urgent && quiesce_is_possible(sm, &why_not);
+    else if (job->mode == SM_ORDERED && job->known)
+        d->quiesced_early = job->result.urgent && quiesce_is_possible(sm, &why_not);
     else
         return EVENT_DECIDED_ALL;
     return d->quiesced_early ? EVENT_DECIDED_QUIESCE : EVENT_DECIDED_WAVES;
@@ -363,7 +364,7 @@ enum reconfigure_event distribute_drop_rest(struct sm *sm)
 enum reconfigure_event distribute_drain(struct sm *sm)
 {
     const struct sm_job *job = plan_current(sm);
-    drain(sm, sm->distribution->quiesced_early ? job->longest_before : job->plan.stuck_hops);
+    drain(sm, sm->distribution->quiesced_early ? job->result.longest_before : job->plan.stuck_hops);
     return EVENT_NONE;
 }
 

@@ -13,6 +13,7 @@
 #include "routing/update/columns.h"
 #include "sm/discovery/discovery.h"
 #include "sm/internal.h"
+#include "sm/job.h"
 #include "sm/lids.h"
 #include "sm/plan.h"
 #include "sm/reconfigure.h"

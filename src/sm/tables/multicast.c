@@ -15,6 +15,7 @@
 #include "routing/check/verify_multicast.h"
 #include "routing/update/tree_order.h"
 #include "sm/internal.h"
+#include "sm/job.h"
 #include "sm/plan.h"
 #include "sm/reconfigure.h"
 #include "sm/tables/blocks.h"

@@ -17,6 +17,7 @@
  * lifetime resolves a dependency cycle: a log line warns of it. */
 #include "sm/tables/qos.h"
 #include "sm/internal.h"
+#include "sm/job.h"
 #include "sm/plan.h"
 #include "sm/tables/blocks.h"
 #include "sm/tables/program.h"

@@ -17,6 +17,7 @@
  * affected entries drop packets first. */
 #include "sm/tables/quiesce.h"
 #include "sm/internal.h"
+#include "sm/job.h"
 #include "sm/plan.h"
 #include "sm/tables/blocks.h"
 #include "sm/tables/qos.h"

@@ -7,6 +7,7 @@
 #include "sm/tables/random_table.h"
 #include "sm/discovery/discovery.h"
 #include "sm/internal.h"
+#include "sm/job.h"
 #include "sm/plan.h"
 #include "sm/tables/program.h"
 #include "sm/transactions.h"

@@ -1,6 +1,7 @@
 /* Repair of tables after failures and recoveries on simulated fabrics: the manager writes only
  * broken entries, and computes all routes if it must or on request. */
 #include "sim_world.h"
+#include "sm/job.h"
 #include "vswitch_world.h"
 
 #include "routing/check/verify.h"
@@ -44,12 +45,12 @@ static void note_job(void *context, uint64_t now, unsigned manager,
     struct watch *watch = context;
     const struct sm_job *job = computation->job;
     (void)now, (void)manager;
-    if (job->repaired && !job->provisional)
+    if (job->result.repaired && !job->result.provisional)
         check_memory(job);
-    watch->repaired += job->repaired;
-    watch->computed += !job->repaired;
-    watch->live += job->repaired && job->repair.live;
-    watch->entries += job->repaired ? job->repair.entries.count : 0;
+    watch->repaired += job->result.repaired;
+    watch->computed += !job->result.repaired;
+    watch->live += job->result.repaired && job->repair.live;
+    watch->entries += job->result.repaired ? job->repair.entries.count : 0;
 }
 
 static void observe_jobs(struct world *world, struct watch *watch)

@@ -42,7 +42,7 @@ static void note_computed(void *context, uint64_t now, unsigned manager,
                           const struct sim_computation *computation)
 {
     struct world *world = context;
-    const struct network *network = &computation->job->network;
+    const struct network *network = sm_job_report(computation->job).network;
     if (manager != 0)
         return;
     world->count++;
