@@ -43,6 +43,12 @@ const struct control_command *control_find(control_tables tables, const char *co
     return best;
 }
 
+bool control_fits(const struct control_command *command, const char *const *words, unsigned count)
+{
+    unsigned named = command ? match_name(command->name, words, count) : 0;
+    return command && count - named >= command->least && count - named <= command->most;
+}
+
 static int finish_answer(struct control_call *call, int result)
 {
     struct text *text = &call->answer->text;

@@ -80,6 +80,8 @@ typedef const struct control_command *const control_tables[];
 /* The command that these words begin with; NULL: there is none. */
 const struct control_command *control_find(control_tables tables, const char *const *words,
                                            unsigned count);
+/* Whether the command takes as many words; false if there is none (NULL). */
+bool control_fits(const struct control_command *command, const char *const *words, unsigned count);
 /* Runs it. Returns its result; the answer has the text, or the reason if the result is negative. */
 int control_run(const struct control_command *command, struct control_call *call,
                 const char *const *words, unsigned count);

@@ -5,6 +5,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <float.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -50,4 +51,16 @@ bool parse_percent(const char *text, uint64_t *parts)
         }
     *parts = (millionths * RNG_CERTAIN + 50000000) / 100000000;
     return at > text && strcmp(at, "%") == 0 && millionths <= 100000000;
+}
+
+int parse_parameter(const char *text, const char *name, uint64_t end, uint64_t *value,
+                    struct err *err)
+{
+    *value = 0;
+    if (!text)
+        return err_set(err, EINVAL, "'%s' is missing", name);
+    if (!isdigit((unsigned char)text[0]) || !parse_number(text, value) || *value >= end)
+        return err_set(err, EINVAL, "%s=%.40s: expected a whole number below %" PRIu64, name, text,
+                       end);
+    return 0;
 }

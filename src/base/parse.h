@@ -2,6 +2,8 @@
 #ifndef WEFT_BASE_PARSE_H
 #define WEFT_BASE_PARSE_H
 
+#include "base/err.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -12,5 +14,10 @@ bool parse_bounded(const char *text, uint64_t low, uint64_t high, uint64_t *numb
  * "". */
 bool parse_decimal(const char *text, double *value, const char **rest);
 bool parse_percent(const char *text, uint64_t *parts); /* "5%", in parts of 2^32 */
+
+/* A parameter of that name, a whole number below `end`; -EINVAL if it is missing (NULL) or anything
+ * else. */
+int parse_parameter(const char *text, const char *name, uint64_t end, uint64_t *value,
+                    struct err *err);
 
 #endif

@@ -23,22 +23,6 @@ static const char help[] =
     "description or a GUID (0x...).\n"
     "\n";
 
-static const char help_faults[] =
-    "  link down|up NODE PORT           disconnect a cable, connect it again\n"
-    "  switch down|up NODE              turn a switch off or on; it comes back with\n"
-    "                                   its initial state\n"
-    "  node down|up NODE                the same for any node\n"
-    "  flap NODE PORT                   the link goes down and trains again\n"
-    "  drop P% [NODE PORT] [attribute NAME|0x..]\n"
-    "                                   drop SMPs: on all links or one, of all\n"
-    "                                   attributes or one; 0% removes the rule\n"
-    "  agent slow NODE TIME             delay the responses of an agent (50ms, 2s)\n"
-    "  agent mute|heal NODE             stop its responses; restore them\n"
-    "  guid NODE GUID                   give a node another GUID\n"
-    "  errors NODE PORT COUNT[/s]       make this port see bit errors; with /s, both\n"
-    "                                   ports of the cable, every second\n"
-    "  traffic start|stop               the data packets of 'weft fabric --traffic'\n";
-
 static const char help_session[] =
     "\n"
     "A session of 'weft live' has these too, and records actions as statements:\n"
@@ -55,23 +39,24 @@ static const char help_manager[] =
 
 static const char help_end[] =
     "\n"
-    "HOST is a hypervisor's name or GUID, or auto (the default): the hypervisor with\n"
-    "the fewest machines, for a migration at the same leaf switch if possible. NAME\n"
-    "may be a GUID (0x...). These commands wait until every switch has acknowledged,\n"
-    "for at most --timeout (60s), unless --no-wait is given. '--' ends the options.\n"
+    "HYPERVISOR is a name or GUID, or auto (the default): the one with the fewest\n"
+    "machines, for a migration at the same leaf switch if possible; --on HYPERVISOR,\n"
+    "--to HYPERVISOR and --mode balanced|minimal say the same. NAME may be a GUID\n"
+    "(0x...). These commands wait until every switch has acknowledged, for at most\n"
+    "--timeout (60s), unless --no-wait is given. '--' ends the options.\n"
     "\n"
     "exit status: 0 success, 1 a request for a machine failed or is not finished, 2\n"
     "bad usage, or no server.\n"
     "\n"
     "examples:\n"
-    "  weft ctl link down leaf3 12\n"
+    "  weft ctl fail link leaf3 12\n"
     "  weft ctl drop 5% attribute LinearForwardingTable\n"
     "  weft ctl --json counters spine1 | jq '.[].PortXmitPkts'\n";
 
 static void print_help(FILE *out)
 {
     ctl_print_commands(out, fabric_control_tables, NULL, NULL);
-    fputs(help_faults, out);
+    ctl_print_actions(out);
     fputs(help_session, out);
     ctl_print_commands(out, live_control_tables, fabric_control_tables, manager_control_tables);
     fputs(help_manager, out);
@@ -114,23 +99,20 @@ static int wait_for_end(const struct ctl_sockets *sockets, const char *command, 
     return 0;
 }
 
-/* Appends the options of 'vm' to the command: "on HOST" or "to HOST", "mode MODE". */
+/* Appends the options of 'vm' to the command: "at HOST" or "to HOST", MODE. */
 static int add_machine_options(struct option_values *words, const char *place, const char *mode)
 {
     const char *verb = words->count > 1 ? words->items[1] : "";
-    bool creates = strcmp(verb, "create") == 0, migrates = strcmp(verb, "migrate") == 0;
-    if (words->count > 3)
-        return command_usage("ctl", "'%s' is one argument too many", words->items[3]);
+    bool migrates = strcmp(verb, "migrate") == 0;
+    bool creates = strcmp(verb, "create") == 0 || strcmp(verb, "start") == 0;
     if ((place || mode) && !creates && !migrates)
         return command_usage("ctl", "'vm %s' takes no --on, --to or --mode", verb);
     if (place) {
-        vec_push(words, creates ? "on" : "to");
+        vec_push(words, creates ? "at" : "to");
         vec_push(words, place);
     }
-    if (mode) {
-        vec_push(words, "mode");
+    if (mode)
         vec_push(words, mode);
-    }
     return EXIT_HOLDS;
 }
 

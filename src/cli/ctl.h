@@ -34,6 +34,8 @@ void ctl_print_answer(FILE *to, struct text *text);
 
 /* ctl_commands.c: what the registries of the servers (base/control_command.h) say. */
 
+/* Prints all actions. */
+void ctl_print_actions(FILE *to);
 /* The lines of the help, but not of commands that other tables have, which may be NULL. */
 void ctl_print_commands(FILE *to, control_tables tables, control_tables but, control_tables nor);
 /* "; 'weft sm' has it", after the refusal of a server that does not have the command. */

@@ -2,6 +2,7 @@
  * source. */
 #include "cli/ctl.h"
 
+#include "console/action.h"
 #include "experiment/live/live.h"
 #include "host/daemon/manager_command.h"
 #include "host/server/session.h"
@@ -50,6 +51,19 @@ void ctl_print_commands(FILE *to, control_tables tables, control_tables but, con
                 fprintf(to, "\n%*s", HELP_COLUMN, "");
             print_wrapped(to, row->help);
         }
+}
+
+void ctl_print_actions(FILE *to)
+{
+    fputs("\nActions change a fabric, and in 'weft live' also its traffic, groups, virtual\n"
+          "machines and managers (weft-scenario(5)):\n\n",
+          to);
+    for (unsigned kind = 0; kind < ACTION_KINDS; kind++) {
+        struct text usage = {0};
+        action_print_usage(&action_rows[kind], &usage);
+        fprintf(to, "  %s\n", usage.data);
+        text_release(&usage);
+    }
 }
 
 static const struct {

@@ -77,7 +77,7 @@ bash_offers() {
 # What zsh offers. One zsh answers all questions of this test before its first claim.
 ask_zsh() {
     local command
-    printf 'weft %s\n' '' 'topo gen ' 'route a.net --engine ' 'ctl ' 'ctl link ' 'fabric a.net --preset ' 'verify ' \
+    printf 'weft %s\n' '' 'topo gen ' 'route a.net --engine ' 'ctl ' 'ctl fail ' 'fabric a.net --preset ' 'verify ' \
         'route a.net --lfts b'
     for command in "${commands[@]}"; do printf 'weft %s\n' "$command -" "$command --"; done
 }
@@ -89,8 +89,8 @@ claims_of() { # SHELL FUNCTION
     claim "$1 offers every option of the tables" offers_all_tables "$2"
     claim "$1 offers the kinds of topologies" offers "$2" 'fattree torus dragonfly' topo gen ''
     claim "$1 offers the engines" offers "$2" 'updn ftree dfsssp' route a.net --engine ''
-    claim "$1 offers the requests of weft ctl" offers "$2" 'status link vm problems' ctl ''
-    claim "$1 offers the words after a request" offers_only "$2" 'down up' ctl link ''
+    claim "$1 offers the requests of weft ctl" offers "$2" 'status fail vm problems' ctl ''
+    claim "$1 offers the words after a request" offers_only "$2" 'link node switch' ctl fail ''
     claim "$1 offers the values of an option" offers_only "$2" 'paper today' fabric a.net --preset ''
     claim "$1 offers files for an operand" offers "$2" 'a.net b.net' verify ''
     claim "$1 offers files for the value of an option" offers_only "$2" 'b.net' route a.net --lfts b

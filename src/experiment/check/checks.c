@@ -1,7 +1,7 @@
 #include "experiment/check/checks.h"
 
+#include "console/names.h"
 #include "experiment/check/checks_tables.h"
-#include "experiment/scenario/names.h"
 #include "topology/virtual.h"
 
 #include <assert.h>

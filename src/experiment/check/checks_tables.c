@@ -10,7 +10,7 @@
 #include "experiment/check/checks_tables.h"
 
 #include "base/map.h"
-#include "experiment/scenario/names.h"
+#include "console/names.h"
 #include "routing/check/verify.h"
 #include "topology/virtual.h"
 #include "wire/vswitch.h"

@@ -1,7 +1,7 @@
 #include "experiment/check/checks.h"
 
 #include "base/map.h"
-#include "experiment/scenario/names.h"
+#include "console/names.h"
 #include "subnet/partitions.h"
 #include "topology/virtual.h"
 

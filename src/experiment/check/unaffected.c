@@ -3,7 +3,7 @@
 #include "base/bitset.h"
 #include "base/text.h"
 #include "base/time.h"
-#include "experiment/scenario/names.h"
+#include "console/names.h"
 #include "wire/codec.h"
 
 #include <inttypes.h>
@@ -126,7 +126,7 @@ static bool is_delivered(const struct unaffected *u, uint32_t sender, uint32_t r
 static bool is_failing_port(const struct unaffected *u, const struct action *action, uint32_t port)
 {
     const struct topology *topology = u->topology;
-    if (action->kind == ACTION_FAIL_NODE)
+    if (action->node != TOPOLOGY_NONE)
         return topology->ports.items[port].node == action->node;
     return port == action->port || topology->ports.items[port].peer == action->port;
 }
@@ -151,8 +151,7 @@ static bool uses_failing_port(const struct unaffected *u, const struct action *a
 
 void unaffected_before_action(struct unaffected *u, const struct action *action)
 {
-    if (!u || (action->kind != ACTION_FAIL_LINK && action->kind != ACTION_FAIL_NODE &&
-               action->kind != ACTION_FLAP))
+    if (!u || !action_has(action, ACTION_BREAKS))
         return;
     if (!u->failed)
         collect_pairs(u);

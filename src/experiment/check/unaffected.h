@@ -11,8 +11,8 @@
 #ifndef WEFT_EXPERIMENT_CHECK_UNAFFECTED_H
 #define WEFT_EXPERIMENT_CHECK_UNAFFECTED_H
 
+#include "console/action.h"
 #include "experiment/check/checks.h"
-#include "experiment/scenario/action.h"
 #include "fabric/data.h"
 #include "fabric/traffic.h"
 #include "host/sim/sim_paths.h"

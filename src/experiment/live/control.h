@@ -1,12 +1,8 @@
-/* Actions of the API and of `weft ctl` as statements of the scenario language.
- *
- * A parameter of a request is a number or a name. Names are only compared with those of the
- * topology, and texts must be one line, so that no request can add statements of its own. */
+/* Actions of the API on a session: numbers and names of a request become actions. */
 #ifndef WEFT_EXPERIMENT_LIVE_CONTROL_H
 #define WEFT_EXPERIMENT_LIVE_CONTROL_H
 
 #include "experiment/live/watch.h"
-#include "host/fabric_control/fabric_control.h"
 
 /* The parameters of a request by name; NULL: not given. */
 struct control_parameters {
@@ -14,22 +10,16 @@ struct control_parameters {
     const char *(*get)(void *context, const char *name);
 };
 
-/* Writes the statements for an action, one a line. -EINVAL and the reason; -ENOENT: the action is
- * none of these. */
-int control_statements(const struct watch *watch, const struct control_parameters *parameters,
-                       struct text *out, struct err *err);
+struct control_actions {
+    VEC(struct action);
+};
+
+/* Reads the actions of a request. -EINVAL and the reason; -ENOENT: there is no such action. */
+int control_read(const struct watch *watch, const struct control_parameters *parameters,
+                 struct control_actions *out, struct err *err);
+void control_actions_release(struct control_actions *actions);
 /* A whole number; -EINVAL if it is missing or not below `end`. */
 int control_number(const struct control_parameters *parameters, const char *name, uint64_t end,
                    uint64_t *value, struct err *err);
-
-/* A fault of `weft ctl` as a statement. */
-void control_put_fault(const struct topology *topology, const struct fabric_command *fault,
-                       struct text *out);
-/* A manager's instance: "reroute H0". */
-void control_put_reroute(const struct setup *setup, size_t instance, struct text *out);
-/* The words after "vm" of a command that changes machines (host/manager_view/machine_control.h).
- * -EINVAL and the reason. */
-int control_put_vm(const struct topology *topology, const char *const *words, unsigned count,
-                   struct text *out, struct err *err);
 
 #endif

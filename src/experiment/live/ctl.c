@@ -8,6 +8,7 @@
 #include "experiment/live/live.h"
 #include "experiment/live/managers_view.h"
 #include "experiment/live/path.h"
+#include "host/fabric_control/fabric_control.h"
 
 #include "base/time.h"
 #include "host/manager_view/machine_control.h"
@@ -61,21 +62,11 @@ void live_ctl_serve(struct live *live, uint64_t now_ns)
 
 /* ---- the fabric ---- */
 
-/* Applies statements, one a line, and shows the result to those who watch. */
-static int act(struct live *live, char *lines, struct err *err)
+/* Applies an action and shows the result to those who watch. */
+static int apply(struct live *live, const struct action *action, struct err *err)
 {
-    int status = live_apply(live, lines, NULL, err);
+    int status = live_apply(live, action, 1, NULL, err);
     live_refresh(live);
-    return status;
-}
-
-static int apply_fault(void *context, const struct fabric_command *fault, struct err *err)
-{
-    struct live *live = context;
-    struct text line = {0};
-    control_put_fault(&live_session_setup(&live->session)->topology, fault, &line);
-    int status = act(live, line.data, err);
-    text_release(&line);
     return status;
 }
 
@@ -107,21 +98,30 @@ static void stop_session(void *context)
 
 /* ---- the session ---- */
 
-/* Any action of the scenario language. */
-static int act_by_statement(struct control_call *call)
+/* The words of an action. Actions on machines take effect as time advances. */
+static int act(struct live *live, const char *const *words, unsigned count,
+               struct control_answer *answer, struct err *err)
 {
-    struct text line = {0};
-    bool fine = true;
-    for (unsigned i = 0; i < call->count; i++) {
-        const char *word = call->words[i];
-        for (const char *c = word; *c; c++)
-            fine &= (unsigned char)*c >= ' ';
-        text_printf(&line, strchr(word, ' ') ? "%s\"%s\"" : "%s%s", line.length ? " " : "", word);
+    const struct topology *topology = &live_session_setup(&live->session)->topology;
+    struct action action;
+    int status = action_read_words(&action, words, count, topology, err);
+    if (status == 0)
+        status = apply(live, &action, err);
+    if (status == 0 && action_row(&action)->owner == OWNER_MACHINES) {
+        struct record record = record_to(&answer->text, answer->json, false);
+        struct text line = {0};
+        action_print(&action, topology, &line);
+        record_begin(&record, NULL);
+        record_string(&record, "statement", "%s: takes effect as time advances\n", line.data);
+        record_end(&record);
+        text_release(&line);
     }
-    int status = fine ? act(call->subject, line.data, &call->err)
-                      : err_set(&call->err, EINVAL, "a word has control characters");
-    text_release(&line);
     return status;
+}
+
+static int answer_act(struct control_call *call)
+{
+    return act(call->subject, call->words, call->count, call->answer, &call->err);
 }
 
 static int answer_managers(struct control_call *call)
@@ -179,7 +179,7 @@ static const struct control_command session_commands[] = {
     {"versions", "", 0, 0, CONTROL_SESSION, "versions of the tables", answer_versions},
     {"events", "", 0, 1, CONTROL_SESSION, "recent events", answer_events},
     {"act", "ACTION", 1, UINT8_MAX, CONTROL_SESSION,
-     "an action of weft-scenario(5), such as kill sm H0", act_by_statement},
+     "an action of weft-scenario(5), such as kill sm H0", answer_act},
     {0}};
 
 /* ---- the manager ---- */
@@ -191,47 +191,22 @@ static void list_problems(void *context, uint64_t now, struct problems *problems
     watch_list_problems(&live->watch, problems);
 }
 
-/* Statements about machines take effect as time advances. */
-static int act_on_machine(struct control_call *call)
-{
-    struct live *live = call->subject;
-    struct text line = {0};
-    struct record record = control_record(call);
-    /* The words before the name are "vm" and a verb. */
-    int status = control_put_vm(&live_session_setup(&live->session)->topology, call->words - 1,
-                                call->count + 1, &line, &call->err);
-    if (status == 0)
-        status = act(live, line.data, &call->err);
-    if (status == 0) {
-        record_begin(&record, NULL);
-        record_string(&record, "statement", "%s: takes effect as time advances\n", line.data);
-        record_end(&record);
-    }
-    text_release(&line);
-    return status;
-}
-
 static int reroute(struct control_call *call)
 {
     struct live *live = call->subject;
     const struct setup *setup = live_session_setup(&live->session);
     size_t manager = managers_view_choose(setup);
-    struct text line = {0};
     if (manager == setup->instances.count || sm_state(setup_manager(setup, manager)) != SM_MASTER)
         return err_set(&call->err, EINVAL, "only a master can do that, and there is none");
-    control_put_reroute(setup, manager, &line);
-    int status = act(live, line.data, &call->err);
-    text_release(&line);
-    return status;
+    const struct action action = {
+        .kind = ACTION_REROUTE,
+        .node = setup->topology.ports.items[setup->places.items[manager].port].node,
+        .port = TOPOLOGY_NONE};
+    return apply(live, &action, &call->err);
 }
 
 static const struct control_command session_actions[] = {
-    {"vm create", "NAME [--on HOST]", 1, UINT8_MAX, CONTROL_SESSION, "", act_on_machine},
-    {"vm migrate", "NAME [--to HOST] [--mode MODE]", 1, UINT8_MAX, CONTROL_SESSION, "",
-     act_on_machine},
-    {"vm destroy", "NAME", 1, 1, CONTROL_SESSION, "", act_on_machine},
-    {"reroute", "", 0, 0, CONTROL_SESSION, "", reroute},
-    {0}};
+    {"reroute", "", 0, 0, CONTROL_SESSION, "", reroute}, {0}};
 
 /* Commands that only weft sm has; instead of help, what to do instead. */
 static int refuse(struct control_call *call)
@@ -249,9 +224,9 @@ static const struct control_command absent_commands[] = {
     {"sweep", "", 0, UINT8_MAX, CONTROL_SESSION,
      "weft live has no such action; 'reroute' computes all routes again", refuse},
     {"handover", "", 0, UINT8_MAX, CONTROL_SESSION,
-     "weft live has no such action; 'act stop sm NODE' makes the master hand over", refuse},
+     "weft live has no such action; 'stop sm NODE' makes the master hand over", refuse},
     {"port", "", 0, UINT8_MAX, CONTROL_SESSION,
-     "weft live has no such action; 'link down NODE PORT' disconnects a cable", refuse},
+     "weft live has no such action; 'fail link NODE PORT' disconnects a cable", refuse},
     {"dump", "", 0, UINT8_MAX, CONTROL_SESSION,
      "weft live has no directory for dumps; 'routes' prints the tables", refuse},
     {"vm ticket", "", 0, UINT8_MAX, CONTROL_SESSION,
@@ -281,7 +256,6 @@ void live_ctl_run(struct live *live, enum live_socket at, const struct control_r
                                        (live->options.clock_ns() - live->begin_wall_ns) * TIME_NS,
                                    .pace = pace,
                                    .context = live,
-                                   .apply = apply_fault,
                                    .put_status = put_session,
                                    .find_path = find_path,
                                    .stop = stop_session};
@@ -313,11 +287,14 @@ void live_ctl_run(struct live *live, enum live_socket at, const struct control_r
     const struct control_command *found =
         control_find(socket_tables[at], request->words, request->count);
     reply->answer.json = request->json;
-    if (found)
+    if (action_has_words(request->words, request->count) &&
+        !control_fits(found, request->words, request->count)) {
+        struct err err = {0};
+        reply->result = act(live, request->words, request->count, &reply->answer, &err);
+        if (reply->result < 0)
+            text_puts(&reply->answer.text, err.message);
+    } else if (found)
         reply->result = control_run(found, &call, request->words, request->count);
-    else if (request->count && fabric_control_has(request->words[0]))
-        reply->result =
-            fabric_control_run(&fabric, request->words, request->count, &reply->answer.text);
     else
         reply->result =
             control_refuse("weft live", live_control_tables, &call, request->words, request->count);

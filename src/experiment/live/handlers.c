@@ -50,6 +50,7 @@ static void get_info(void *context, const struct http_request *request,
     if (setup->machines.hypervisors.count)
         json_string(&json, NULL, "vms");
     json_end_array(&json);
+    action_list((1U << OWNERS) - 1, "actions", &json);
     json_begin_array(&json, "engines");
     for (size_t i = 0; engine_at(i); i++)
         json_string(&json, NULL, engine_at(i)->name);
@@ -248,17 +249,17 @@ static void post_action(void *context, const struct http_request *request,
     struct live *live = context;
     struct control_parameters parameters = parameters_of(request);
     struct json json = {.out = &response->body};
-    struct text lines = {0};
+    struct control_actions actions = {0};
     struct err err = {0};
     int status = control_time(live, &parameters, &err);
     bool of_time = status != -ENOENT;
     if (!of_time)
-        status = control_statements(&live->watch, &parameters, &lines, &err);
+        status = control_read(&live->watch, &parameters, &actions, &err);
     if (status == 0) {
         json_begin_object(&json, NULL);
         json_begin_array(&json, "statements");
         if (!of_time)
-            status = live_apply(live, lines.data, &json, &err);
+            status = live_apply(live, actions.items, actions.count, &json, &err);
         json_end_array(&json);
         json_unsigned(&json, "t", time_ns_floor(live_session_now(&live->session)));
         json_end_object(&json);
@@ -267,7 +268,7 @@ static void post_action(void *context, const struct http_request *request,
     }
     if (status)
         api_refuse(response, status == -EPERM ? 409 : 400, err.message);
-    text_release(&lines);
+    control_actions_release(&actions);
 }
 
 static void post_whatif(void *context, const struct http_request *request,

@@ -194,15 +194,17 @@ static void advance_paced(struct live *live)
 
 /* ---- actions ---- */
 
-int live_apply(struct live *live, char *lines, struct json *json, struct err *err)
+int live_apply(struct live *live, const struct action *actions, size_t count, struct json *json,
+               struct err *err)
 {
     int status = 0;
-    for (char *line = lines, *end; *line && status == 0; line = end) {
-        end = line + strcspn(line, "\n");
-        end += *end ? (*end = 0, 1) : 0;
-        status = live_session_act(&live->session, line, err);
+    for (size_t i = 0; i < count && status == 0; i++) {
+        struct text line = {0};
+        status = live_session_act(&live->session, &actions[i], err);
+        action_print(&actions[i], &live_session_setup(&live->session)->topology, &line);
         if (status == 0 && json)
-            json_string(json, NULL, line);
+            json_string(json, NULL, line.data);
+        text_release(&line);
     }
     live->dirty = true;
     return status;

@@ -7,7 +7,7 @@
  *   handlers.c    the routes of the API
  *   session.c     the run and what was done by hand
  *   watch.c       the state that is shown (watch_sections.c: the rest of it)
- *   control.c     actions as statements
+ *   control.c     actions of the API
  *   ctl.c         the commands of weft ctl, at control sockets
  *   managers_view.c managers and changes
  *   path.c        paths
@@ -77,9 +77,9 @@ void live_set_pace(struct live *live, double pace);
 void live_advance(struct live *live, uint64_t until);
 /* Goes to a time, perhaps in the past. */
 int live_seek(struct live *live, uint64_t time, struct err *err);
-/* Applies statements, one a line, until one is refused; lists those that were applied (NULL: does
- * not). Changes the lines. */
-int live_apply(struct live *live, char *lines, struct json *json, struct err *err);
+/* Applies actions until one is refused; lists those that were applied (NULL: does not). */
+int live_apply(struct live *live, const struct action *actions, size_t count, struct json *json,
+               struct err *err);
 int live_restart(struct live *live, const uint64_t *seed, struct err *err);
 /* Reads the state now, so that an answer shows what an action did. */
 void live_refresh(struct live *live);

@@ -65,7 +65,7 @@ int live_session_begin(struct live_session *session, const char *name, const cha
 static void drop_actions(struct live_session *session, size_t from)
 {
     for (size_t i = from; i < session->actions.count; i++)
-        mem_free(session->actions.items[i].line);
+        action_release(&session->actions.items[i].action);
     session->actions.count = from;
 }
 
@@ -118,8 +118,8 @@ void live_session_advance(struct live_session *session, uint64_t until)
         advance_run(session, action->time);
         if (live_session_halted(session))
             return;
-        session->failed =
-            scenario_run_act(session->current->run, action->line, &session->current->failure) < 0;
+        session->failed = scenario_run_act(session->current->run, &action->action,
+                                           &session->current->failure) < 0;
         session->next_action++;
     }
     advance_run(session, until);
@@ -143,19 +143,19 @@ void live_session_settle(struct live_session *session, uint64_t limit)
 
 /* ---- actions ---- */
 
-int live_session_act(struct live_session *session, const char *line, struct err *err)
+int live_session_act(struct live_session *session, const struct action *action, struct err *err)
 {
     if (live_session_halted(session))
         return err_set(err, EPERM, "the run has ended: %.200s", live_session_halted(session));
     live_session_advance(session, live_session_now(session)); /* to a whole nanosecond */
     if (live_session_halted(session))
         return err_set(err, EPERM, "the run has ended: %.200s", live_session_halted(session));
-    int status = scenario_run_act(session->current->run, line, err);
+    int status = scenario_run_act(session->current->run, action, err);
     if (status)
         return status;
     drop_actions(session, session->next_action);
-    struct live_session_action action = {live_session_now(session), mem_strdup(line)};
-    vec_push(&session->actions, action);
+    struct live_session_action kept = {live_session_now(session), action_copy(action)};
+    vec_push(&session->actions, kept);
     session->next_action++;
     return 0;
 }

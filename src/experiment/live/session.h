@@ -12,8 +12,8 @@
 struct pcap;
 
 struct live_session_action {
-    uint64_t time; /* whole nanoseconds */
-    char *line;
+    uint64_t time;        /* whole nanoseconds */
+    struct action action; /* owns its texts */
 };
 
 /* One run from the beginning; a replay is another one. */
@@ -54,8 +54,8 @@ void live_session_advance(struct live_session *session, uint64_t until);
 bool live_session_is_settled(const struct live_session *session);
 /* Advances until then, at most to `limit`. */
 void live_session_settle(struct live_session *session, uint64_t limit);
-/* Applies one action of the language, without a time, now. */
-int live_session_act(struct live_session *session, const char *line, struct err *err);
+/* Applies a bound action now. */
+int live_session_act(struct live_session *session, const struct action *action, struct err *err);
 /* Goes to a time, by a replay from the start if it is in the past. */
 int live_session_seek(struct live_session *session, uint64_t time, struct err *err);
 /* Starts anew without the actions. */

@@ -1,3 +1,4 @@
+/* Applies actions to a run: to its fabric, traffic, machines, groups or managers. */
 #include "experiment/run/setup.h"
 
 #include "base/time.h"
@@ -10,35 +11,47 @@
 #include <string.h>
 
 /* A node that loses power stops the manager on it. */
-static int set_node(struct setup *setup, const struct action *action, bool up, struct err *err)
+static void stop_manager_at(struct setup *setup, uint32_t node)
 {
-    int instance = setup_find_instance(setup, action->node);
-    if (!up && instance >= 0 && setup_manager(setup, (size_t)instance)) {
-        run_record_add_event_at(setup->record, RUN_RECORD_ACTION, sim_now(setup->sim), action->node,
-                                "scenario", "the manager at %s stops with it",
-                                node_label(&setup->topology, action->node));
-        setup_kill_manager(setup, (size_t)instance);
+    int instance = setup_find_instance(setup, node);
+    if (instance < 0 || !setup_manager(setup, (size_t)instance))
+        return;
+    run_record_add_event_at(setup->record, RUN_RECORD_ACTION, sim_now(setup->sim), node, "scenario",
+                            "the manager at %s stops with it", node_label(&setup->topology, node));
+    setup_kill_manager(setup, (size_t)instance);
+}
+
+static bool is_guid_taken(const struct setup *setup, const struct action *action)
+{
+    for (uint32_t node = 0; node < setup->topology.nodes.count; node++)
+        if (node != action->node &&
+            wire_get(fabric_node_info(setup->fabric, node), NODE_INFO_NODE_GUID) == action->value)
+            return true;
+    return false;
+}
+
+/* What a run has to know of a fault: nodes that the checks do not expect in the subnet (their agent
+ * is mute, or managers isolate them for a duplicate GUID), and what was cut off before. */
+static int apply_to_fabric(struct setup *setup, const struct action *action, struct err *err)
+{
+    struct check_view view = setup_view(setup);
+    uint32_t cut_off;
+    switch (action->kind) {
+    case ACTION_FAIL_SWITCH:
+    case ACTION_FAIL_NODE: stop_manager_at(setup, action->node); break;
+    case ACTION_RESTORE_SWITCH:
+    case ACTION_RESTORE_NODE:
+        cut_off = check_cut_off(&view).switches;
+        if (cut_off > setup->cut_off_before)
+            setup->cut_off_before = cut_off;
+        break;
+    case ACTION_MUTE:
+    case ACTION_SLOW:
+    case ACTION_HEAL: setup->silent[action->node] = action->kind == ACTION_MUTE; break;
+    case ACTION_DUPLICATE_GUID: setup->silent[action->node] = is_guid_taken(setup, action); break;
+    default: break;
     }
-    return fabric_set_node(setup->fabric, action->node, up, err);
-}
-
-static int set_agent_delay(struct setup *setup, const struct action *action, uint64_t delay,
-                           struct err *err)
-{
-    setup->silent[action->node] = delay == TIME_NEVER;
-    return fabric_set_agent_delay(setup->fabric, action->node, delay, err);
-}
-
-/* Managers isolate a node with a duplicate GUID: the checks do not expect it in the subnet. */
-static int duplicate_guid(struct setup *setup, const struct action *action, struct err *err)
-{
-    const struct topology *topology = &setup->topology;
-    bool taken = false;
-    for (uint32_t node = 0; node < topology->nodes.count; node++)
-        taken |= node != action->node && wire_get(fabric_node_info(setup->fabric, node),
-                                                  NODE_INFO_NODE_GUID) == action->value;
-    setup->silent[action->node] = taken;
-    return fabric_set_guid(setup->fabric, action->node, action->value, err);
+    return action_apply(setup->fabric, action, err);
 }
 
 /* Applies to a manager that does not run when it starts. */
@@ -48,7 +61,7 @@ static int configure_manager(struct setup *setup, size_t instance, const struct 
     struct config *config = &setup->instances.items[instance]->config;
     struct cursor cursor = {.file = setup->cursor.file, .err = err};
     struct sm *sm = setup_manager(setup, instance);
-    int status = manager_reset(config, &action->key_word, &action->value_word, &cursor);
+    int status = manager_reset(config, &action->key, &action->text, &cursor);
     if (status == 0 && sm)
         sm_configure(sm, sim_now_ns(setup->sim), &config->sm);
     return status;
@@ -77,94 +90,65 @@ static int apply_to_manager(struct setup *setup, const struct action *action, st
     return 0;
 }
 
-static int restore_node(struct setup *setup, const struct action *action, struct err *err)
+static int apply_to_traffic(struct setup *setup, const struct action *action, struct err *err)
 {
-    struct check_view view = setup_view(setup);
-    uint32_t cut_off = check_cut_off(&view).switches;
-    if (cut_off > setup->cut_off_before)
-        setup->cut_off_before = cut_off;
-    return set_node(setup, action, true, err);
+    return (action->kind == ACTION_START_TRAFFIC ? flows_start : flows_stop)(setup, action->value,
+                                                                             err);
 }
 
-static int apply_kind(struct setup *setup, const struct action *action, struct err *err)
+static int apply_to_machines(struct setup *setup, const struct action *action, struct err *err)
 {
-    struct fabric *fabric = setup->fabric;
-    switch (action->kind) {
-    case ACTION_FAIL_LINK: return fabric_set_link(fabric, action->port, false, err);
-    case ACTION_RESTORE_LINK: return fabric_set_link(fabric, action->port, true, err);
-    case ACTION_FAIL_NODE: return set_node(setup, action, false, err);
-    case ACTION_RESTORE_NODE: return restore_node(setup, action, err);
-    case ACTION_FLAP: return fabric_flap_port(fabric, action->port, err);
-    case ACTION_DROP:
-        return fabric_set_loss(fabric, action->port, action->attribute, action->value, err);
-    case ACTION_SLOW: return set_agent_delay(setup, action, action->value, err);
-    case ACTION_MUTE: return set_agent_delay(setup, action, TIME_NEVER, err);
-    case ACTION_HEAL: return set_agent_delay(setup, action, 0, err);
-    case ACTION_DUPLICATE_GUID: return duplicate_guid(setup, action, err);
-    case ACTION_BIT_ERRORS:
-        return (action->per_second ? fabric_set_bit_error_rate : fabric_add_bit_errors)(
-            fabric, action->port, (unsigned)action->value, err);
-    case ACTION_START_TRAFFIC: return flows_start(setup, action->value, err);
-    case ACTION_STOP_TRAFFIC: return flows_stop(setup, action->value, err);
-    case ACTION_START_MACHINE:
-    case ACTION_STOP_MACHINE:
-    case ACTION_MOVE_MACHINE:
-    case ACTION_MACHINE_SMP:
-    case ACTION_CHURN: machines_apply(setup, action); return 0;
-    case ACTION_JOIN: return multicast_join(setup, action, err);
-    case ACTION_LEAVE: return multicast_leave(setup, action, err);
-    case ACTION_KILL_MANAGER:
-    case ACTION_START_MANAGER:
-    case ACTION_STOP_MANAGER:
-    case ACTION_CONFIGURE:
-    case ACTION_REROUTE: return apply_to_manager(setup, action, err);
-    }
+    (void)err;
+    machines_apply(setup, action);
     return 0;
 }
+
+static int apply_to_groups(struct setup *setup, const struct action *action, struct err *err)
+{
+    return (action->kind == ACTION_JOIN ? multicast_join : multicast_leave)(setup, action, err);
+}
+
+static int (*const owners[OWNERS])(struct setup *setup, const struct action *action,
+                                   struct err *err) = {
+    [OWNER_FABRIC] = apply_to_fabric,     [OWNER_TRAFFIC] = apply_to_traffic,
+    [OWNER_MACHINES] = apply_to_machines, [OWNER_GROUPS] = apply_to_groups,
+    [OWNER_MANAGERS] = apply_to_manager,
+};
 
 /* The statement without its time, which the timeline shows already. */
 static const char *without_time(const struct statement *statement)
 {
     const char *line = statement->line;
-    for (unsigned words = statement->action.when == ACTION_NOW ? 0 : 2; words > 0; words--) {
+    for (unsigned words = statement->timing.when == ACTION_NOW ? 0 : 2; words > 0; words--) {
         line += strcspn(line, " \t");
         line += strspn(line, " \t");
     }
     return line;
 }
 
-/* Whether a manager has to detect the action. */
-static bool is_fault(enum action_kind kind)
-{
-    switch (kind) {
-    case ACTION_FAIL_LINK:
-    case ACTION_RESTORE_LINK:
-    case ACTION_FAIL_NODE:
-    case ACTION_RESTORE_NODE:
-    case ACTION_FLAP:
-    case ACTION_KILL_MANAGER:
-    case ACTION_STOP_MANAGER: return true;
-    default: return false;
-    }
-}
-
-int apply_action(struct setup *setup, const struct statement *statement)
+int apply_action(struct setup *setup, const struct action *action, const char *line,
+                 const struct word *word)
 {
     struct err reason = {0};
     uint64_t now = sim_now(setup->sim);
-    enum action_kind kind = statement->action.kind;
-    run_record_add_event_at(setup->record, RUN_RECORD_ACTION, now, statement->action.node,
-                            "scenario", "%s", without_time(statement));
-    if (kind < ACTION_START_TRAFFIC || kind > ACTION_LEAVE)
+    enum action_owner owner = action_row(action)->owner;
+    run_record_add_event_at(setup->record, RUN_RECORD_ACTION, now,
+                            action_node(action, &setup->topology), "scenario", "%s", line);
+    if (owner == OWNER_FABRIC || owner == OWNER_MANAGERS)
         setup->disturbed = now;
-    if (is_fault(kind)) {
+    if (action_has(action, ACTION_DETECTED)) {
         setup->fault = now;
         metrics_fault(setup->metrics, now);
     }
-    if (kind == ACTION_RESTORE_LINK || kind == ACTION_RESTORE_NODE || kind == ACTION_FLAP)
+    if (action_has(action, ACTION_TRAINS))
         setup->trained = now + setup->options.training_ps;
-    unaffected_before_action(setup->unaffected, &statement->action);
-    if (apply_kind(setup, &statement->action, &reason) == 0)
+    unaffected_before_action(setup->unaffected, action);
+    if (owners[owner](setup, action, &reason) == 0)
         return 0;
-    return word_error(&setup->cursor, &statement->word, "%.400s", reason.message);
+    return word_error(&setup->cursor, word, "%.400s", reason.message);
+}
+
+int apply_statement(struct setup *setup, const struct statement *statement)
+{
+    return apply_action(setup, &statement->action, without_time(statement), &statement->word);
 }

@@ -54,7 +54,7 @@ int machines_bind(struct setup *setup)
     setup->machines.first_order = setup->machines.first_churn = TIME_NEVER;
     for (size_t i = 0; i < setup->scenario->statements.count; i++) {
         const struct statement *statement = &setup->scenario->statements.items[i];
-        const struct word *name = &statement->action.machine.name_word;
+        const struct word *name = &statement->action.machine.name;
         bool starts =
             statement->kind == STATEMENT_ACTION && statement->action.kind == ACTION_START_MACHINE;
         if (starts && !vswitch_guid(name->text))
@@ -91,18 +91,17 @@ int machines_add_later(struct setup *setup, const struct word *name, struct curs
 int machines_bind_action(const struct setup *setup, const struct action *action,
                          struct cursor *cursor)
 {
-    const struct word *name = &action->machine.name_word;
+    const struct word *name = &action->machine.name;
     if (name->text && action->kind != ACTION_START_MACHINE &&
         name_map_get(&setup->machines.by_name, name->text) == MAP_NONE)
         return word_error(cursor, name, "no 'vm start' starts '%.80s'", name->text);
     if (action->node != TOPOLOGY_NONE && !is_hypervisor(setup, action->node))
         return word_error(cursor, &action->node_word,
-                          "'%.80s' is no hypervisor: generators make them by vfs=N",
-                          action->node_word.text);
+                          "'%.80s' is not a hypervisor: generators make them by vfs=N",
+                          node_label(&setup->topology, action->node));
     if (setup->machines.is_shared && action->node == TOPOLOGY_NONE &&
         (action->kind == ACTION_START_MACHINE || action->kind == ACTION_MOVE_MACHINE))
-        return word_error(cursor, name->text ? name : &action->when_word,
-                          "machines at shared ports need a named hypervisor");
+        return word_error(cursor, name, "machines at shared ports need a named hypervisor");
     return 0;
 }
 
@@ -202,8 +201,8 @@ void machines_order(struct setup *setup, uint32_t number, enum vswitch_verb verb
 
 void machines_apply(struct setup *setup, const struct action *action)
 {
-    uint32_t number = action->machine.name_word.text
-                          ? name_map_get(&setup->machines.by_name, action->machine.name_word.text)
+    uint32_t number = action->machine.name.text
+                          ? name_map_get(&setup->machines.by_name, action->machine.name.text)
                           : MAP_NONE;
     switch (action->kind) {
     case ACTION_START_MACHINE:
@@ -213,7 +212,8 @@ void machines_apply(struct setup *setup, const struct action *action)
         machines_order(setup, number, VSWITCH_DESTROY, TOPOLOGY_NONE, VSWITCH_BALANCED);
         break;
     case ACTION_MOVE_MACHINE:
-        machines_order(setup, number, VSWITCH_MIGRATE, action->node, action->machine.mode);
+        machines_order(setup, number, VSWITCH_MIGRATE, action->node,
+                       action->machine.minimal ? VSWITCH_MINIMAL : VSWITCH_BALANCED);
         break;
     case ACTION_MACHINE_SMP: machine_smp_send(setup, number); break;
     default: churn_begin(setup, action); break;

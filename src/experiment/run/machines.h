@@ -15,9 +15,9 @@
 
 #include "base/map.h"
 #include "base/rng.h"
+#include "console/action.h"
 #include "experiment/check/checks.h"
 #include "experiment/measure/statistics.h"
-#include "experiment/scenario/action.h"
 #include "fabric/data.h"
 #include "vswitch/vswitch.h"
 

@@ -25,7 +25,7 @@ void churn_begin(struct setup *setup, const struct action *action)
                           .move_every = interval_ps(wanted->moves),
                           .until = wanted->absolute ? wanted->until : now + wanted->until,
                           .most = (uint32_t)wanted->keep,
-                          .mode = wanted->mode};
+                          .mode = wanted->minimal ? VSWITCH_MINIMAL : VSWITCH_BALANCED};
     churn.next_boot = churn.boot_every ? now + churn.boot_every : TIME_NEVER;
     churn.next_move = churn.move_every ? now + churn.move_every : TIME_NEVER;
     rng_seed(&churn.rng, setup->record->seed, 0x6368 + machines->churns.count);

@@ -30,31 +30,30 @@ static uint64_t draw_delay(const struct scenario_run *state, const struct statem
 {
     enum { STREAM = 0x77697468 };
     struct rng rng;
-    if (!statement->action.within)
+    if (!statement->timing.within)
         return 0;
     const struct scenario *scenario = state->setup.scenario;
     rng_seed(&rng, state->setup.record->seed,
              STREAM + (uint64_t)(statement - scenario->statements.items));
-    return rng_below(&rng, statement->action.within);
+    return rng_below(&rng, statement->timing.within);
 }
 
 static int schedule_action(struct scenario_run *state, const struct statement *statement)
 {
-    const struct action *action = &statement->action;
+    const struct timing *timing = &statement->timing;
     uint64_t now = sim_now(state->setup.sim);
-    uint64_t time = action->time.ps + draw_delay(state, statement);
+    uint64_t time = timing->time.ps + draw_delay(state, statement);
     struct due due = {time, statement};
     char text[TIME_TEXT_BYTES];
-    if (action->when == ACTION_NOW)
-        return apply_action(&state->setup, statement);
-    if (action->time.settled)
+    if (timing->when == ACTION_NOW)
+        return apply_statement(&state->setup, statement);
+    if (timing->time.settled)
         due.time += state->setup.settled_run;
-    if (action->when == ACTION_AFTER && add_time(state, time, &action->when_word, &due.time) < 0)
+    if (timing->when == ACTION_AFTER && add_time(state, time, &timing->word, &due.time) < 0)
         return -EINVAL;
     if (due.time < now)
-        return word_error(&state->setup.cursor, &action->when_word,
-                          "%s has passed: the run is at %s", action->when_word.text,
-                          time_text(now, text));
+        return word_error(&state->setup.cursor, &timing->word, "%s has passed: the run is at %s",
+                          timing->word.text, time_text(now, text));
     vec_push(&state->agenda, due);
     for (size_t i = state->agenda.count - 1; i > state->done; i--) {
         struct due *items = state->agenda.items;
@@ -76,7 +75,7 @@ static int apply_due(struct scenario_run *state)
 {
     int status = 0;
     while (status == 0 && next_due(state) <= sim_now(state->setup.sim))
-        status = apply_action(&state->setup, state->agenda.items[state->done++].statement);
+        status = apply_statement(&state->setup, state->agenda.items[state->done++].statement);
     return status;
 }
 

@@ -51,9 +51,9 @@ bool scenario_run_is_halted(const struct scenario_run *run);
 
 /* ---- run_by_hand.c: actions that are not in the scenario ---- */
 
-/* Applies an action now; `line` is a statement without a time. Time must be a whole number of
- * nanoseconds, so that the exported scenario can state it. On error nothing has changed. */
-int scenario_run_act(struct scenario_run *run, const char *line, struct err *err);
+/* Applies an action now. Time must be a whole number of nanoseconds, so that the exported scenario
+ * can state it. On error nothing has changed. */
+int scenario_run_act(struct scenario_run *run, const struct action *action, struct err *err);
 /* Writes the scenario that repeats the run so far, with the actions at their times: its trace hash
  * is that of this run. Actions and statements that were not executed yet are left out. */
 void scenario_run_export(const struct scenario_run *run, struct text *out);

@@ -44,33 +44,27 @@ void by_hand_release(struct scenario_run *run)
 
 /* ---- actions ---- */
 
-static int read_line(struct scenario *scenario, const char *line, struct err *err)
-{
-    int status = scenario_read_text(scenario, "action", line, strlen(line), err);
-    if (status)
-        return status;
-    if (scenario->statements.count == 1 && scenario->statements.items[0].kind == STATEMENT_ACTION &&
-        scenario->statements.items[0].action.when == ACTION_NOW)
-        return 0;
-    scenario_release(scenario);
-    return err_set(err, EINVAL, "expected one action without a time");
-}
-
 /* Whoever holds the token of a page must not read files of the user that serves it. A refused
  * action leaves nothing behind: a machine is added last. */
-static int bind_line(struct setup *setup, struct action *action)
+static int bind_by_hand(struct setup *setup, struct action *action)
 {
-    if (action->kind == ACTION_CONFIGURE && config_key_names_file(action->key_word.text))
-        return word_error(&setup->cursor, &action->key_word,
-                          "'%.40s' names a file, which only a scenario may do",
-                          action->key_word.text);
-    int status = setup_bind_action(setup, action);
+    if (action->kind == ACTION_CONFIGURE && config_key_names_file(action->key.text))
+        return word_error(&setup->cursor, &action->key,
+                          "'%.40s' names a file, which only a scenario may do", action->key.text);
+    if (action->text.text && strpbrk(action->text.text, "\"\n\r"))
+        return word_error(&setup->cursor, &action->text, "'%.40s' cannot be written in a scenario",
+                          action->text.text);
+    int status = 0;
+    if (action->machine.name.text)
+        status = action_check_word(action->machine.name.text, "name", setup->cursor.err);
+    if (status == 0)
+        status = setup_bind_action(setup, action);
     if (status == 0 && action->kind == ACTION_START_MACHINE)
-        status = machines_add_later(setup, &action->machine.name_word, &setup->cursor);
+        status = machines_add_later(setup, &action->machine.name, &setup->cursor);
     return status;
 }
 
-int scenario_run_act(struct scenario_run *run, const char *line, struct err *err)
+int scenario_run_act(struct scenario_run *run, const struct action *wanted, struct err *err)
 {
     struct setup *setup = &run->setup;
     struct by_hand act = {.time = sim_now(setup->sim),
@@ -80,30 +74,29 @@ int scenario_run_act(struct scenario_run *run, const char *line, struct err *err
     assert(act.time % TIME_NS == 0);
     if (run->halted)
         return err_set(err, EPERM, "the run has ended");
-    struct scenario scenario; /* with one statement, of which the run keeps nothing */
-    int status = read_line(&scenario, line, err);
-    if (status)
-        return status;
-    struct statement *statement = &scenario.statements.items[0];
+    struct action action = *wanted;
     uint64_t fault = setup->fault, disturbed = setup->disturbed, trained = setup->trained;
     const struct cursor cursor = setup->cursor;
-    setup->cursor = (struct cursor){.file = "action", .err = err};
-    status = bind_line(setup, &statement->action);
-    if (status == 0)
-        status = apply_action(setup, statement);
+    struct text line = {0};
+    setup->cursor = (struct cursor){.file = "", .err = err};
+    int status = bind_by_hand(setup, &action);
+    if (status == 0) {
+        action_print(&action, &setup->topology, &line);
+        status = apply_action(setup, &action, line.data, &action.first);
+    }
     setup->cursor = cursor;
     if (status) {
         setup->fault = fault;
         setup->disturbed = disturbed;
         setup->trained = trained;
-    } else {
-        act.line = mem_strdup(statement->line);
-        vec_push(&run->by_hand, act);
-        if (run->stage > STAGE_ACTIONS)
-            run->stage = STAGE_ACTIONS;
+        text_release(&line);
+        return status;
     }
-    scenario_release(&scenario);
-    return status;
+    act.line = line.data;
+    vec_push(&run->by_hand, act);
+    if (run->stage > STAGE_ACTIONS)
+        run->stage = STAGE_ACTIONS;
+    return 0;
 }
 
 /* ---- export ---- */
@@ -147,8 +140,8 @@ static void put_action(const struct scenario_run *run, const struct statement *s
 {
     const struct due *due = find_applied(run, statement);
     const char *line = statement->line;
-    unsigned words = statement->action.within ? 4 : 2;
-    if (statement->action.when == ACTION_NOW) {
+    unsigned words = statement->timing.within ? 4 : 2;
+    if (statement->timing.when == ACTION_NOW) {
         text_printf(out, "%s\n", line);
         return;
     }
@@ -206,9 +199,9 @@ static void put_machines(const struct scenario_run *run, struct text *out)
         const struct action *action = &statement->action;
         bool starts = statement->kind == STATEMENT_ACTION && action->kind == ACTION_START_MACHINE;
         bool executed =
-            i < run->next && (action->when == ACTION_NOW || find_applied(run, statement));
+            i < run->next && (statement->timing.when == ACTION_NOW || find_applied(run, statement));
         if (starts && !executed)
-            text_printf(out, "vm start %s at %s\n", action->machine.name_word.text,
+            text_printf(out, "vm start %s at %s\n", action->machine.name.text,
                         action->node_word.text ? action->node_word.text : "auto");
     }
 }

@@ -284,21 +284,20 @@ struct check_view setup_view(const struct setup *setup)
 int setup_bind_action(struct setup *setup, struct action *action)
 {
     struct cursor *cursor = &setup->cursor;
+    enum action_owner owner = action_row(action)->owner;
     int status = action_bind(action, &setup->topology, cursor);
-    bool of_traffic = action->kind == ACTION_START_TRAFFIC || action->kind == ACTION_STOP_TRAFFIC;
-    if (status == 0 && action->kind >= ACTION_KILL_MANAGER &&
-        setup_find_instance(setup, action->node) < 0)
+    if (status == 0 && owner == OWNER_MANAGERS && setup_find_instance(setup, action->node) < 0)
         return word_error(cursor, &action->node_word, "there is no manager at '%.80s'",
-                          action->node_word.text);
-    if (status == 0 && action->kind == ACTION_CONFIGURE &&
-        !manager_key_is_live(action->key_word.text))
-        return word_error(cursor, &action->key_word,
-                          "'%.80s' is no setting that a running manager can change",
-                          action->key_word.text);
-    if (status == 0 && of_traffic && action->value > setup->flows.count)
+                          node_label(&setup->topology, action->node));
+    if (status == 0 && action->kind == ACTION_CONFIGURE && !manager_key_is_live(action->key.text))
+        return word_error(cursor, &action->key,
+                          "'%.80s' is not a setting that a running manager can change",
+                          action->key.text);
+    if (status == 0 && owner == OWNER_TRAFFIC &&
+        (action->value == 0 || action->value > setup->flows.count))
         return word_error(cursor, &action->value_word, "there are %zu 'traffic' statements",
                           setup->flows.count);
-    if (status == 0 && action->kind >= ACTION_START_MACHINE && action->kind <= ACTION_CHURN)
+    if (status == 0 && owner == OWNER_MACHINES)
         return machines_bind_action(setup, action, cursor);
     return status;
 }
@@ -319,7 +318,7 @@ static bool counts_from_settled(const struct statement *statement)
 {
     switch (statement->kind) {
     case STATEMENT_MEASURE: return statement->window.from.settled || statement->window.to.settled;
-    case STATEMENT_ACTION: return statement->action.time.settled;
+    case STATEMENT_ACTION: return statement->timing.time.settled;
     case STATEMENT_RUN: return statement->run.time.settled;
     case STATEMENT_COLLECT: /* a statement with times has one collection */
         return statement->collections[0].from.settled || statement->collections[0].to.settled;

@@ -5,11 +5,11 @@
 #ifndef WEFT_EXPERIMENT_RUN_SETUP_H
 #define WEFT_EXPERIMENT_RUN_SETUP_H
 
+#include "console/names.h"
 #include "experiment/measure/changes.h"
 #include "experiment/measure/run_record.h"
 #include "experiment/run/flows.h"
 #include "experiment/run/machines.h"
-#include "experiment/scenario/names.h"
 #include "experiment/scenario/scenario.h"
 #include "host/manager/config.h"
 #include "host/sim/sim.h"
@@ -80,8 +80,10 @@ struct cursor setup_setting_cursor(const struct setup *setup, const struct state
 
 /* ---- apply.c ---- */
 
-/* Applies an action now. */
-int apply_action(struct setup *setup, const struct statement *statement);
+/* Applies an action now; the event of the run has the line, an error of it the word's place. */
+int apply_action(struct setup *setup, const struct action *action, const char *line,
+                 const struct word *word);
+int apply_statement(struct setup *setup, const struct statement *statement);
 
 /* ---- multicast.c ---- */
 

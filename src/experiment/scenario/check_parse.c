@@ -1,6 +1,6 @@
 #include "experiment/scenario/check_parse.h"
 
-#include "experiment/scenario/names.h"
+#include "console/names.h"
 #include "wire/mad.h"
 
 #include <math.h>

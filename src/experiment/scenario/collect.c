@@ -2,7 +2,7 @@
 
 #include "base/text.h"
 #include "base/time.h"
-#include "experiment/scenario/names.h"
+#include "console/names.h"
 #include "fabric/data.h"
 #include "wire/mad.h"
 

@@ -149,9 +149,24 @@ static void read_on(struct statement *statement, struct cursor *cursor)
     statement->number = index;
 }
 
+/* [at MOMENT | after TIME [within TIME]] ACTION */
 static void read_action(struct statement *statement, struct cursor *cursor)
 {
+    struct timing *timing = &statement->timing;
     cursor->at--; /* the statement's word is the action's */
+    if (cursor_accept(cursor, "at"))
+        timing->when = ACTION_AT;
+    else if (cursor_accept(cursor, "after"))
+        timing->when = ACTION_AFTER;
+    if (timing->when != ACTION_NOW) {
+        timing->word = cursor_next(cursor);
+        if (timing->when == ACTION_AT)
+            moment_take(cursor, &timing->time);
+        else
+            cursor_take_time(cursor, &timing->time.ps);
+        if (cursor_accept(cursor, "within"))
+            cursor_take_time(cursor, &timing->within);
+    }
     action_read(&statement->action, cursor);
 }
 

@@ -5,7 +5,7 @@
 #ifndef WEFT_EXPERIMENT_SCENARIO_SCENARIO_H
 #define WEFT_EXPERIMENT_SCENARIO_SCENARIO_H
 
-#include "experiment/scenario/action.h"
+#include "console/action.h"
 #include "experiment/scenario/check_parse.h"
 #include "experiment/scenario/collect.h"
 #include "experiment/scenario/moment.h"
@@ -37,6 +37,14 @@ struct run {
     struct word word;
 };
 
+/* When an action applies. */
+struct timing {
+    enum { ACTION_NOW, ACTION_AT, ACTION_AFTER } when;
+    struct moment time; /* ACTION_AFTER: a duration */
+    uint64_t within;    /* drawn from [time, time + within) if it is not 0 */
+    struct word word;
+};
+
 struct statement {
     enum statement_kind kind;
     struct word word;    /* the first one */
@@ -49,6 +57,7 @@ struct statement {
     struct measuring_window window;
     struct collection *collections;
     size_t collection_count;
+    struct timing timing; /* STATEMENT_ACTION */
     struct action action;
     struct run run;
     struct check_statement check;

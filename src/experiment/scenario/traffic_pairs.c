@@ -1,7 +1,7 @@
 #include "experiment/scenario/traffic_pairs.h"
 
 #include "base/map.h"
-#include "experiment/scenario/names.h"
+#include "console/names.h"
 #include "fabric/data.h"
 
 #include <assert.h>

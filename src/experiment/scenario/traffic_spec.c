@@ -1,7 +1,7 @@
 #include "experiment/scenario/traffic_spec.h"
 
 #include "base/time.h"
-#include "experiment/scenario/names.h"
+#include "console/names.h"
 #include "experiment/scenario/traffic_pairs.h"
 #include "fabric/data.h"
 #include "topology/virtual.h"

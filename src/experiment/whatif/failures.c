@@ -2,7 +2,7 @@
 #include "experiment/whatif/whatif.h"
 
 #include "base/parse.h"
-#include "experiment/scenario/names.h"
+#include "console/names.h"
 
 #include <errno.h>
 #include <string.h>

@@ -3,8 +3,8 @@
 
 #include "base/quantity.h"
 #include "base/time.h"
+#include "console/names.h"
 #include "experiment/measure/run_record.h"
-#include "experiment/scenario/names.h"
 
 #include <assert.h>
 #include <math.h>

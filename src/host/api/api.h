@@ -246,9 +246,7 @@ void api_accept(struct http_response *response, const char *statement, uint64_t 
 /* A route whose handler runs in the loop of the server's owner; a POST needs the token. */
 struct http_route api_route(const char *method, const char *path, http_handler *handler,
                             void *context);
-/* A whole number below `end`; an error if it is missing (NULL) or anything else. */
-int api_parse_number(const char *text, const char *name, uint64_t end, uint64_t *value,
-                     struct err *err);
+/* A parameter that is a whole number below `end` (parse_parameter()). */
 int api_number(const struct http_request *request, const char *name, uint64_t end, uint64_t *value,
                struct err *err);
 

@@ -42,22 +42,10 @@ struct http_route api_route(const char *method, const char *path, http_handler *
                                .context = context};
 }
 
-int api_parse_number(const char *text, const char *name, uint64_t end, uint64_t *value,
-                     struct err *err)
-{
-    *value = 0;
-    if (!text)
-        return err_set(err, EINVAL, "'%s' is missing", name);
-    if (!isdigit((unsigned char)text[0]) || !parse_number(text, value) || *value >= end)
-        return err_set(err, EINVAL, "%s=%.40s: expected a whole number below %" PRIu64, name, text,
-                       end);
-    return 0;
-}
-
 int api_number(const struct http_request *request, const char *name, uint64_t end, uint64_t *value,
                struct err *err)
 {
-    return api_parse_number(http_parameter(request, name), name, end, value, err);
+    return parse_parameter(http_parameter(request, name), name, end, value, err);
 }
 
 static void get_topology(void *context, const struct http_request *request,

@@ -1,129 +1,126 @@
-/* Actions on the page become commands of `weft ctl`, which refuse them for the same reasons. */
+/* Actions on the page of a manager: console/actions.def has them, this file applies those that a
+ * manager can do itself. */
 #include "host/daemon/daemon_web.h"
 
 #include "base/time.h"
-#include "host/socket/protocol.h"
+#include "host/manager_view/machine_control.h"
 
 #include <errno.h>
+#include <inttypes.h>
 
-enum { WORDS = 8, GUID_ROOM = 24, NUMBER_ROOM = 8 };
+enum { GUID_ROOM = 24 };
 
-/* The words of a command, and the texts that some of them point to. */
-struct action {
-    const char *words[WORDS + 1]; /* the rest NULL */
-    unsigned count;
-    char guid[GUID_ROOM], number[NUMBER_ROOM];
-    uint64_t node; /* the GUID of the node that it is about; 0: none */
-};
-
-static void put_word(struct action *action, const char *word)
+static const char *get_parameter(void *context, const char *name)
 {
-    action->words[action->count++] = word;
+    return http_parameter(context, name);
 }
 
 /* By GUID: a description need not be unique. */
-static void put_node(const struct daemon_web *web, uint32_t node, struct action *action)
+static const char *guid_text(const struct topology *topology, uint32_t node, char text[GUID_ROOM])
 {
-    action->node = web->view.topology.nodes.items[node].guid;
-    snprintf(action->guid, sizeof action->guid, "0x%016llx", (unsigned long long)action->node);
-    put_word(action, action->guid);
+    snprintf(text, GUID_ROOM, "0x%016" PRIx64, topology->nodes.items[node].guid);
+    return text;
 }
 
-/* "port disable|enable NODE PORT" at end a of the link; the manager chooses the end at a switch. */
-static int make_link_action(const struct daemon_web *web, const struct http_request *request,
-                            bool enable, struct action *action, struct text *said, struct err *err)
+/* Disables or enables the link; the manager chooses the end at a switch. */
+static int set_link(const struct daemon_web *web, const struct manager_access *access,
+                    const struct action *action, struct err *err)
 {
     const struct topology *topology = &web->view.topology;
-    uint64_t link;
-    int status = api_number(request, "link", web->view.links.count, &link, err);
-    if (status)
-        return status;
-    uint32_t port = web->view.links.ports[link], node = topology->ports.items[port].node;
-    put_word(action, "port");
-    put_word(action, enable ? "enable" : "disable");
-    put_node(web, node, action);
-    snprintf(action->number, sizeof action->number, "%u", topology_port_number(topology, port));
-    put_word(action, action->number);
-    text_printf(said, "%s %s port %s", action->words[1], topology_label(topology, node),
-                action->number);
-    return 0;
+    char guid[GUID_ROOM];
+    if (sm_state(access->sm) != SM_MASTER)
+        return err_set(err, EINVAL, "only the master can do that; this manager is not master");
+    return sm_set_port(access->sm, daemon_clock_ns(),
+                       guid_text(topology, topology->ports.items[action->port].node, guid),
+                       topology_port_number(topology, action->port),
+                       action->kind == ACTION_RESTORE_LINK, err);
 }
 
-/* "vm create NAME [on NODE]", "vm migrate NAME [to NODE]", "vm destroy NAME" */
-static int make_machine_action(const struct daemon_web *web, const struct http_request *request,
-                               const char *verb, const char *place, struct action *action,
-                               struct text *said, struct err *err)
+static int act_on_machine(const struct daemon_web *web, const struct manager_access *access,
+                          const struct action *wanted, struct err *err)
 {
-    const char *name = http_parameter(request, "name");
-    uint64_t node;
-    if (!name || !*name)
-        return err_set(err, EINVAL, "'name' is missing");
-    put_word(action, "vm");
-    put_word(action, verb);
-    put_word(action, name);
-    text_printf(said, "vm %s %.64s", verb, name);
-    if (!place || !http_parameter(request, "node"))
-        return 0;
-    int status = api_number(request, "node", web->view.topology.nodes.count, &node, err);
-    if (status)
-        return status;
-    put_word(action, place);
-    put_node(web, (uint32_t)node, action);
-    text_printf(said, " %s %s", place, topology_label(&web->view.topology, (uint32_t)node));
-    return 0;
+    const struct machine_access machines = {access->machines, access->sm};
+    char guid[GUID_ROOM];
+    struct control_answer answer = {0};
+    struct action action = *wanted;
+    if (action.node != TOPOLOGY_NONE)
+        action.node_word.text = guid_text(&web->view.topology, action.node, guid);
+    int status = machine_control_apply(&machines, daemon_clock_ns(), &action, &answer, err);
+    if (status < 0 && answer.text.length)
+        err_set(err, -status, "%.400s", answer.text.data);
+    control_answer_release(&answer);
+    return status;
 }
 
-static const char *const single_words[] = {"reroute", "sweep", "handover"};
-
-static int make_action(const struct daemon_web *web, const struct http_request *request,
-                       struct action *action, struct text *said, struct err *err)
+/* Commands of the manager without arguments. */
+static bool is_single_word(const char *name)
 {
-    const char *name = http_parameter(request, "do");
-    if (!name)
-        return err_set(err, EINVAL, "'do' is missing");
+    static const char *const single_words[] = {"reroute", "sweep", "handover"};
     for (unsigned i = 0; i < sizeof single_words / sizeof *single_words; i++)
-        if (strcmp(name, single_words[i]) == 0) {
-            put_word(action, name);
-            text_puts(said, name);
-            return 0;
-        }
-    if (strcmp(name, "cut") == 0 || strcmp(name, "restore") == 0)
-        return make_link_action(web, request, name[0] == 'r', action, said, err);
-    if (strcmp(name, "vm-start") == 0)
-        return make_machine_action(web, request, "create", "on", action, said, err);
-    if (strcmp(name, "vm-move") == 0)
-        return make_machine_action(web, request, "migrate", "to", action, said, err);
-    if (strcmp(name, "vm-stop") == 0)
-        return make_machine_action(web, request, "destroy", NULL, action, said, err);
-    return err_set(err, EINVAL, "'%.40s' is no action of a manager", name);
+        if (strcmp(name, single_words[i]) == 0)
+            return true;
+    return false;
+}
+
+static int run_command(struct manager_access *access, const char *name, struct err *err)
+{
+    const char *words[] = {name, NULL};
+    struct control_answer answer = {0};
+    int client = -1;
+    int status = manager_command_run(access, daemon_clock_ns(), words, 1, &answer, &client);
+    if (status < 0)
+        err_set(err, -status, "%.400s", answer.text.length ? answer.text.data : "refused");
+    control_answer_release(&answer);
+    return status;
+}
+
+/* *guid: the node that it is about; 0: none. */
+static int act(const struct daemon_web *web, const struct http_request *request, struct text *said,
+               uint64_t *guid, struct err *err)
+{
+    struct manager_access access = daemon_access(web->daemon);
+    const char *name = http_parameter(request, "do");
+    const struct action_request parameters = {.context = (void *)(uintptr_t)request,
+                                              .get = get_parameter,
+                                              .topology = &web->view.topology,
+                                              .link_ports = web->view.links.ports,
+                                              .link_count = web->view.links.count};
+    struct action action;
+    if (name && is_single_word(name)) {
+        text_puts(said, name);
+        return run_command(&access, name, err);
+    }
+    int status = action_read_request(&action, &parameters, err);
+    if (status)
+        return -EINVAL;
+    if (!access.sm)
+        return err_set(err, EINVAL, "the manager has no port yet: it waits for the first link");
+    action_print(&action, &web->view.topology, said);
+    uint32_t node = action_node(&action, &web->view.topology);
+    if (node != TOPOLOGY_NONE)
+        *guid = web->view.topology.nodes.items[node].guid;
+    if (action.kind == ACTION_FAIL_LINK || action.kind == ACTION_RESTORE_LINK)
+        return set_link(web, &access, &action, err);
+    if (action_row(&action)->owner == OWNER_MACHINES)
+        return act_on_machine(web, &access, &action, err);
+    return err_set(err, EINVAL, "'%.40s' is not an action of a manager", name);
 }
 
 void daemon_web_act(void *context, const struct http_request *request,
                     struct http_response *response)
 {
     struct daemon_web *web = context;
-    struct manager_access access = daemon_access(web->daemon);
-    struct action action = {0};
-    struct control_answer answer = {0};
     struct text said = {0};
-    int client = -1;
     struct err err = {0};
-    int status = make_action(web, request, &action, &said, &err);
-    if (status == 0) {
-        status = manager_command_run(&access, daemon_clock_ns(), action.words, action.count,
-                                     &answer, &client);
-        if (status < 0)
-            err_set(&err, -status, "%.400s", answer.text.length ? answer.text.data : "refused");
-    }
+    uint64_t guid = 0;
+    int status = act(web, request, &said, &guid, &err);
     if (status < 0) {
         api_refuse(response, status == -EINVAL ? 400 : 409, err.message);
     } else { /* CTL_PENDING: the next ticks show the end of it */
-        const struct event_record record = {
-            .event = "page", .text = said.data, .guid = action.node};
+        const struct event_record record = {.event = "page", .text = said.data, .guid = guid};
         event_log_write(&web->daemon->log, "page", "%s", said.data);
         daemon_web_event(web->daemon, &record);
         api_accept(response, said.data, daemon_web_now(web));
     }
     text_release(&said);
-    control_answer_release(&answer);
 }

@@ -105,40 +105,29 @@ static int print_result(const struct vswitch *machines, const struct vswitch_res
                                               : 0;
 }
 
-/* Reads pairs of words: "on H", "to H", "mode M". Returns false after any other word. */
-static bool read_options(struct vswitch_request *submit_request, const char *const *words,
-                         unsigned count, struct err *err)
+int machine_control_apply(const struct machine_access *access, uint64_t now,
+                          const struct action *action, struct control_answer *answer,
+                          struct err *err)
 {
-    const char *place = submit_request->verb == VSWITCH_CREATE ? "on" : "to";
-    for (unsigned i = 0; i + 1 < count; i += 2) {
-        if (strcmp(words[i], place) == 0 && submit_request->verb != VSWITCH_DESTROY) {
-            submit_request->hypervisor = strcmp(words[i + 1], "auto") ? words[i + 1] : NULL;
-        } else if (strcmp(words[i], "mode") == 0 && strcmp(words[i + 1], "minimal") == 0) {
-            submit_request->mode = VSWITCH_MINIMAL;
-        } else if (strcmp(words[i], "mode") != 0 || strcmp(words[i + 1], "balanced") != 0) {
-            err_set(err, EINVAL, "'%s %s': expected %s HYPERVISOR, or mode balanced or minimal",
-                    words[i], words[i + 1], place);
-            return false;
-        }
-    }
-    if (count % 2)
-        err_set(err, EINVAL, "'%s' needs a value", words[count - 1]);
-    return count % 2 == 0;
-}
-
-static int submit_request(struct control_call *call, enum vswitch_verb verb)
-{
-    const struct machine_access *access = call->subject;
-    const char *name = call->words[0];
-    struct vswitch_request wanted = {.verb = verb, .guid = vswitch_guid(name), .name = name};
-    if (!read_options(&wanted, call->words + 1, call->count - 1, &call->err))
+    static const enum vswitch_verb of_action[ACTION_KINDS] = {
+        [ACTION_START_MACHINE] = VSWITCH_CREATE,
+        [ACTION_STOP_MACHINE] = VSWITCH_DESTROY,
+        [ACTION_MOVE_MACHINE] = VSWITCH_MIGRATE};
+    const char *name = action->machine.name.text;
+    if (action->kind == ACTION_CHURN || action->kind == ACTION_MACHINE_SMP)
+        return err_set(err, EINVAL, "only scenarios have '%s'", action_row(action)->words.all);
+    const struct vswitch_request wanted = {.verb = of_action[action->kind],
+                                           .guid = vswitch_guid(name),
+                                           .name = name,
+                                           .hypervisor = action->node_word.text,
+                                           .mode = action->machine.minimal ? VSWITCH_MINIMAL
+                                                                           : VSWITCH_BALANCED};
+    if (vswitch_check(&wanted, err) < 0)
         return -EINVAL;
-    if (vswitch_check(&wanted, &call->err) < 0)
-        return -EINVAL;
-    uint64_t ticket = vswitch_submit(access->machines, call->now, &wanted, &call->err);
+    uint64_t ticket = vswitch_submit(access->machines, now, &wanted, err);
     if (!ticket)
         return -EPERM;
-    return print_result(access->machines, vswitch_result(access->machines, ticket), call->answer);
+    return print_result(access->machines, vswitch_result(access->machines, ticket), answer);
 }
 
 static int answer_list(struct control_call *call)
@@ -181,27 +170,23 @@ const struct control_command machine_report_commands[] = {
     {"vm show", "NAME", 1, 1, CONTROL_MACHINES, "print one virtual machine", answer_show},
     {0}};
 
-static int create_machine(struct control_call *call)
+/* The two words before those of the call are the name of the action. */
+static int answer_action(struct control_call *call)
 {
-    return submit_request(call, VSWITCH_CREATE);
-}
-
-static int migrate_machine(struct control_call *call)
-{
-    return submit_request(call, VSWITCH_MIGRATE);
-}
-
-static int destroy_machine(struct control_call *call)
-{
-    return submit_request(call, VSWITCH_DESTROY);
+    struct action action;
+    if (action_read_words(&action, call->words - 2, call->count + 2, NULL, &call->err) < 0)
+        return -EINVAL;
+    return machine_control_apply(call->subject, call->now, &action, call->answer, &call->err);
 }
 
 const struct control_command machine_commands[] = {
-    {"vm create", "NAME [--on HOST]", 1, 5, CONTROL_MACHINES,
-     "assign a function of a hypervisor's adapter to a virtual machine", create_machine},
-    {"vm migrate", "NAME [--to HOST] [--mode balanced|minimal]", 1, 5, CONTROL_MACHINES,
-     "move it, with its GUID and LID", migrate_machine},
-    {"vm destroy", "NAME", 1, 1, CONTROL_MACHINES, "release its function", destroy_machine},
+    {"vm start", "NAME [at HYPERVISOR|auto]", 1, 3, CONTROL_MACHINES,
+     "assign a function of a hypervisor's adapter to a virtual machine", answer_action},
+    {"vm migrate", "NAME [to HYPERVISOR|auto] [balanced|minimal]", 1, 4, CONTROL_MACHINES,
+     "move it, with its GUID and LID", answer_action},
+    {"vm stop", "NAME", 1, 1, CONTROL_MACHINES, "release its function", answer_action},
+    {"vm create", "NAME", 1, 3, CONTROL_MACHINES, NULL, answer_action},
+    {"vm destroy", "NAME", 1, 1, CONTROL_MACHINES, NULL, answer_action},
     {"vm ticket", "NUMBER", 1, 1, CONTROL_MACHINES,
      "print the result of a request that was made with --no-wait", answer_ticket},
     {0}};

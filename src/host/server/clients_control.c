@@ -3,6 +3,7 @@
 #include "host/fabric_control/fabric_control.h"
 #include "host/server/session.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -56,16 +57,27 @@ static void put_clients(void *context, struct record *record)
     record_end_list(record);
 }
 
-static int apply(void *context, const struct fabric_command *command, struct err *err)
+int clients_apply(struct clients *clients, const struct action *action, struct err *err)
 {
-    const struct clients *clients = context;
-    return fabric_command_apply(clients->fabric, command, err);
+    if (action_row(action)->owner != OWNER_TRAFFIC)
+        return action_apply(clients->fabric, action, err);
+    if (action->value != 1)
+        return err_set(err, EINVAL, "the traffic of a fabric has number 1");
+    return action->kind == ACTION_START_TRAFFIC ? data_traffic_start(clients, err)
+                                                : data_traffic_stop(clients, err);
 }
 
-static int set_traffic(void *context, bool sending, struct err *err)
+static int run_action(struct clients *clients, const char *const *words, unsigned count,
+                      struct text *out)
 {
-    struct clients *clients = context;
-    return sending ? data_traffic_start(clients, err) : data_traffic_stop(clients, err);
+    struct action action;
+    struct err err = {0};
+    int result = action_read_words(&action, words, count, fabric_topology(clients->fabric), &err);
+    if (result == 0)
+        result = clients_apply(clients, &action, &err);
+    if (result < 0)
+        text_puts(out, err.message);
+    return result < 0 ? -EINVAL : 0;
 }
 
 static void stop(void *context)
@@ -85,18 +97,16 @@ int clients_control_run(struct clients *clients, const char *text, struct contro
                                    .wall_ps = clients->now,
                                    .pace = clients->pace,
                                    .context = clients,
-                                   .apply = apply,
                                    .put_status = put_clients,
-                                   .set_traffic = set_traffic,
                                    .stop = stop};
     struct control_call call = {
         .subjects = {[CONTROL_FABRIC] = &access}, .answer = answer, .client = -1};
     for (const char *at = text; *at && count < WORDS; at += strlen(at) + 1)
         words[count++] = at;
     const struct control_command *found = control_find(fabric_control_tables, words, count);
+    if (action_has_words(words, count) && !control_fits(found, words, count))
+        return run_action(clients, words, count, &answer->text);
     if (found)
         return control_run(found, &call, words, count);
-    if (count && fabric_control_has(words[0]))
-        return fabric_control_run(&access, words, count, &answer->text);
     return control_refuse("weft fabric", fabric_control_tables, &call, words, count);
 }

@@ -70,6 +70,7 @@ static void get_info(void *context, const struct http_request *request,
     for (unsigned i = 0; i < sizeof capabilities / sizeof capabilities[0]; i++)
         json_string(&json, NULL, capabilities[i]);
     json_end_array(&json);
+    action_list(1U << OWNER_FABRIC, "actions", &json);
     json_begin_array(&json, "engines");
     json_end_array(&json);
     json_end_object(&json);
@@ -106,120 +107,18 @@ static void get_network(void *context, const struct http_request *request,
 
 /* ---- actions ---- */
 
-/* The words of a command of `weft ctl`: each ends with a NUL. */
-struct command {
-    struct text words, shown;
-    uint32_t node; /* that it is about */
-};
-
-static void put_word(struct command *command, const char *word, const char *shown)
+static const char *get_parameter(void *context, const char *name)
 {
-    text_printf(&command->shown, "%s%s", command->words.length ? " " : "", shown);
-    text_puts(&command->words, word);
-    text_putc(&command->words, 0);
+    return http_parameter(context, name);
 }
 
-static void put_text(struct command *command, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-static void put_text(struct command *command, const char *format, ...)
-{
-    char word[64];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(word, sizeof word, format, arguments);
-    va_end(arguments);
-    put_word(command, word, word);
-}
-
-/* By GUID: a description need not be unique. */
-static void put_node_word(const struct topology *topology, uint32_t node, struct command *command)
-{
-    char guid[24];
-    snprintf(guid, sizeof guid, "0x%016" PRIx64, topology->nodes.items[node].guid);
-    put_word(command, guid, topology_label(topology, node));
-    command->node = node;
-}
-
-static int put_node(const struct fabric_web *web, const struct http_request *request,
-                    struct command *command, struct err *err)
-{
-    const struct topology *topology = topology_of(web);
-    uint64_t node;
-    int status = api_number(request, "node", topology->nodes.count, &node, err);
-    if (status == 0)
-        put_node_word(topology, (uint32_t)node, command);
-    return status;
-}
-
-static int put_link(const struct fabric_web *web, const struct http_request *request,
-                    struct command *command, struct err *err)
-{
-    const struct topology *topology = topology_of(web);
-    uint64_t link;
-    int status = api_number(request, "link", web->view.links.count, &link, err);
-    if (status)
-        return status;
-    uint32_t port = web->view.links.ports[link];
-    put_node_word(topology, topology->ports.items[port].node, command);
-    put_text(command, "%u", topology_port_number(topology, port));
-    return 0;
-}
-
-static const struct {
-    const char *name, *verb, *more;
-    bool of_link;
-} actions[] = {
-    {"cut", "link", "down", true},         {"restore", "link", "up", true},
-    {"flap", "flap", NULL, true},          {"kill-node", "node", "down", false},
-    {"restore-node", "node", "up", false}, {"mute", "agent", "mute", false},
-    {"heal", "agent", "heal", false},      {"slow", "agent", "slow", false},
-    {"lossy", "drop", NULL, true},         {"bit-errors", "errors", NULL, true},
-};
-enum { ACTIONS = sizeof actions / sizeof actions[0] };
-
-static int put_command(const struct fabric_web *web, const struct http_request *request,
-                       struct command *command, struct err *err)
-{
-    const char *name = http_parameter(request, "do"), *percent = http_parameter(request, "percent");
-    double share;
-    uint64_t number;
-    const char *rest;
-    unsigned i = 0;
-    while (name && i < ACTIONS && strcmp(actions[i].name, name) != 0)
-        i++;
-    if (!name || i == ACTIONS)
-        return err_set(err, EINVAL, "'%.40s' is no action", name ? name : "");
-    put_text(command, "%s", actions[i].verb);
-    if (actions[i].more)
-        put_text(command, "%s", actions[i].more);
-    if (strcmp(name, "lossy") == 0) {
-        if (!percent || !parse_decimal(percent, &share, &rest) || *rest || share > 100)
-            return err_set(err, EINVAL, "percent: expected a number from 0 to 100");
-        put_text(command, "%.6f%%", share);
-    }
-    int status = actions[i].of_link ? put_link(web, request, command, err)
-                                    : put_node(web, request, command, err);
-    if (status == 0 && strcmp(name, "bit-errors") == 0) {
-        status = api_number(request, "count", UINT32_MAX, &number, err);
-        if (status == 0)
-            put_text(command, "%" PRIu64, number);
-    }
-    if (status == 0 && strcmp(name, "slow") == 0) {
-        status = api_number(request, "ns", 100 * NS_PER_S, &number, err);
-        if (status == 0)
-            put_text(command, "%" PRIu64 ".%06" PRIu64 "ms", number / NS_PER_MS,
-                     number % NS_PER_MS);
-    }
-    return status;
-}
-
-static void log_action(struct fabric_web *web, const struct command *command)
+static void log_action(struct fabric_web *web, const struct action *action, const char *text)
 {
     struct api_event event = {.t_ns = time_ns_floor(web->clients->now),
                               .kind = "action",
                               .who = (char *)(uintptr_t) "page",
-                              .text = command->shown.data,
-                              .node = command->node};
+                              .text = (char *)(uintptr_t)text,
+                              .node = action_node(action, topology_of(web))};
     api_log_add(&web->publisher.log, &event);
 }
 
@@ -227,26 +126,30 @@ static void post_action(void *context, const struct http_request *request,
                         struct http_response *response)
 {
     struct fabric_web *web = context;
-    struct command command = {.node = TOPOLOGY_NONE};
-    struct control_answer answer = {0};
+    const struct action_request parameters = {.context = (void *)(uintptr_t)request,
+                                              .get = get_parameter,
+                                              .topology = topology_of(web),
+                                              .link_ports = web->view.links.ports,
+                                              .link_count = web->view.links.count};
+    struct cursor cursor = {.file = ""};
+    struct action action;
+    struct text line = {0};
     struct err err = {0};
-    int status = put_command(web, request, &command, &err);
-    if (status == 0) {
-        text_putc(&command.words, 0);
-        status = clients_control_run(web->clients, command.words.data, &answer);
-        if (status)
-            err_set(&err, EINVAL, "%.400s", answer.text.data);
-    }
+    int status = action_read_request(&action, &parameters, &err);
+    cursor.err = &err;
+    if (status == 0)
+        status = action_bind(&action, topology_of(web), &cursor);
+    if (status == 0)
+        status = clients_apply(web->clients, &action, &err);
     if (status) {
         api_refuse(response, 400, err.message);
-    } else {
-        log_action(web, &command);
-        publish(web);
-        api_accept(response, command.shown.data, time_ns_floor(web->clients->now));
+        return;
     }
-    text_release(&command.words);
-    text_release(&command.shown);
-    control_answer_release(&answer);
+    action_print(&action, topology_of(web), &line);
+    log_action(web, &action, line.data);
+    publish(web);
+    api_accept(response, line.data, time_ns_floor(web->clients->now));
+    text_release(&line);
 }
 
 /* ---- begin and end ---- */

@@ -8,6 +8,7 @@
 
 #include "base/control_command.h"
 #include "base/map.h"
+#include "console/action.h"
 #include "host/mad/mad_layer.h"
 #include "host/server/attach.h"
 
@@ -71,7 +72,9 @@ void session_answer_sent(struct session *session, size_t bytes);
 int data_traffic_start(struct clients *clients, struct err *err);
 int data_traffic_stop(struct clients *clients, struct err *err);
 
-/* clients_control.c: runs a command of `weft ctl`. 0, or -errno; the answer has the reason. */
+/* clients_control.c: applies an action to the fabric or its traffic. */
+int clients_apply(struct clients *clients, const struct action *action, struct err *err);
+/* Runs a command of `weft ctl`. 0, or -errno; the answer has the reason. */
 int clients_control_run(struct clients *clients, const char *text, struct control_answer *answer);
 /* All commands that answer, of `weft fabric`. */
 extern const struct control_command *const fabric_control_tables[];

@@ -84,7 +84,7 @@ ctl_commands() { # names: the words in lower case that a line begins with
     "$weft" ctl --help | sed -n '/^examples/q; s/^  \([a-z][a-z -]*[a-z]\)\( *[A-Z0-9[|].*\|  .*\|\)$/\1/p' | sed 's/  .*//' | sort -u
 }
 page_commands() { # the same of the pages; "vm list", "vm show": both
-    cat "$man/weft-ctl.1" "$man/weft-live.1" | sed -n '/^\.TP$/{n;s/\\-/-/g;s/\\f[BIR]//g;s/^\.[BIR]* //;p;}' |
+    cat "$man/weft-ctl.1" "$man/weft-live.1" "$man/weft-scenario.5" | sed -n '/^\.T[PQ]$/{n;s/\\-/-/g;s/\\f[BIR]//g;s/^\.[BIR]* //;p;}' |
         tr -d '"' | sed 's/ *, */\n/g; s/[A-Z[].*//; s/ *$//' | sed 's/ | .*\| *|.*//' | sed 's/ *$//' | sort -u
 }
 page_has_commands() {
@@ -95,9 +95,9 @@ page_has_commands() {
     done < <(ctl_commands)
     return $missing
 }
-claim 'weft-ctl(1) and weft-live(1) explain every command of weft ctl --help' page_has_commands
+claim 'weft-ctl(1), weft-live(1) and weft-scenario(5) explain every command of weft ctl --help' page_has_commands
 claim 'weft ctl --help has every vm command' help_names ctl \
-    'vm create' 'vm migrate' 'vm destroy' 'vm list' 'vm show' 'vm ticket'
+    'vm start' 'vm migrate' 'vm stop' 'vm list' 'vm show' 'vm ticket'
 claim 'weft sm --help names all files that it writes' help_names sm opensm-lfts.dump \
     opensm-subnet.lst opensm.fdbs opensm-sl2vl.dump opensm.mcfdbs guid2lid opensm-sa.dump
 claim 'weft topo --help names the parameters of all kinds' help_names topo \
@@ -107,7 +107,7 @@ claim 'weft topo --kinds names the parameters of all kinds' grep -q 'width=.*spe
 
 # Attributes of the fabric.
 attributes() { "$weft" fabric --attributes | sed -n 's/^\([a-z0-9_][a-z0-9_]*\) .*/\1/p'; }
-page_attributes() { part weft-fabric.1 '.SH ATTRIBUTES' .SH | sed -n '/^\.TP$/{n;s/^\.B //p;}'; }
+page_attributes() { part weft-fabric.1 '.SH ATTRIBUTES' .SH | sed -n '/^\.T[PQ]$/{n;s/^\.B //p;}'; }
 page_names_attributes() { diff <(attributes | sort) <(page_attributes | sort); }
 [ "$(attributes | wc -l)" -ge 40 ] || { echo 'not ok - attributes' && failed=1; }
 claim 'weft fabric --attributes fits 80 columns' no_long_line "$weft" fabric --attributes

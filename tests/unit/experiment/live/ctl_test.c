@@ -127,7 +127,7 @@ static void actions_are_statements_that_the_export_repeats(void **unused)
     static const char *const commands[][2] = {
         {"link down L0_0 3", "fail link L0_0 3"},
         {"link up L0_0 3", "restore link L0_0 3"},
-        {"switch down L1_1", "fail node L1_1"},
+        {"switch down L1_1", "fail switch L1_1"},
         {"node up L1_1", "restore node L1_1"},
         {"flap L1_0 1", "flap L1_0 1"},
         {"drop 0.5% L1_0 2 attribute PortInfo", "drop 0.5% L1_0 2 attribute 0x15"},
@@ -184,7 +184,10 @@ static struct world *begin_with_odd_names(void)
 static const char *lossy(void *context, const char *name)
 {
     (void)context;
-    return strcmp(name, "do") == 0 ? "lossy" : strcmp(name, "percent") == 0 ? "100" : "1";
+    return strcmp(name, "do") == 0        ? "lossy"
+           : strcmp(name, "percent") == 0 ? "100"
+           : strcmp(name, "link") == 0    ? "1"
+                                          : NULL;
 }
 
 static void a_name_is_no_part_of_the_grammar(void **unused)
@@ -195,7 +198,7 @@ static void a_name_is_no_part_of_the_grammar(void **unused)
         {"link down 0x10 1", "fail link 0x0000000000000010 1"},
         {"agent mute 0x30", "mute H-30"},
         {"agent mute %attribute", "mute 0x0000000000000040"},
-        {"drop 1% attribute PortInfo", "drop 1%  attribute 0x15"},
+        {"drop 1% attribute PortInfo", "drop 1% attribute 0x15"},
     };
     struct world *world = begin_with_odd_names();
     for (unsigned i = 0; i < sizeof commands / sizeof *commands; i++) {
@@ -205,18 +208,23 @@ static void a_name_is_no_part_of_the_grammar(void **unused)
             fail_msg("%s: not in\n%s", commands[i][1], world->export.data);
     }
     struct control_parameters parameters = {NULL, lossy};
+    struct control_actions actions = {0};
     struct text text = {0};
-    assert_int_equal(control_statements(&world->live.watch, &parameters, &text, NULL), 0);
-    assert_string_equal(text.data, "drop 100.000000% 0x0000000000000010 2");
-    text_clear(&text);
     const struct topology *topology = &live_session_setup(&world->live.session)->topology;
-    const char *on_guid[] = {"create", "web1", "on", "0x20"};
-    assert_int_equal(control_put_vm(topology, on_guid, 4, &text, NULL), 0);
+    assert_int_equal(control_read(&world->live.watch, &parameters, &actions, NULL), 0);
+    action_print(&actions.items[0], topology, &text);
+    assert_string_equal(text.data, "drop 100% 0x0000000000000010 2");
+    control_actions_release(&actions);
+    text_clear(&text);
+    const char *at_guid[] = {"vm", "create", "web1", "at", "0x20"};
+    struct action action;
+    assert_int_equal(action_read_words(&action, at_guid, 5, topology, NULL), 0);
+    action_print(&action, topology, &text);
     assert_string_equal(text.data, "vm start web1 at 0x0000000000000020");
     text_release(&text);
     assert_true(ask(world, LIVE_FABRIC, "drop 100% attribute 2", false) < 0);
     assert_non_null(strstr(world->out.data, "'attribute' is also a node"));
-    assert_true(ask(world, LIVE_MANAGER, "vm create web1 on auto", false) < 0);
+    assert_true(ask(world, LIVE_MANAGER, "vm create web1 at auto", false) < 0);
     assert_non_null(strstr(world->out.data, "'auto' is also a node"));
     end(world);
 }
@@ -280,10 +288,10 @@ static void machines_start_and_move(void **unused)
 {
     (void)unused;
     struct world *world = begin("topology clos 2 2 2 vfs=2\nsm H0\nrun until settled\n");
-    assert_says(world, LIVE_MANAGER, "vm create web1 on H1", false, "vm start web1 at H1");
+    assert_says(world, LIVE_MANAGER, "vm create web1 at H1", false, "vm start web1 at H1");
     pass(world, 20 * TIME_MS);
     assert_says(world, LIVE_MANAGER, "vm list", true, "\"state\":\"running\"");
-    assert_says(world, LIVE_MANAGER, "vm migrate web1 to H2 mode minimal", true,
+    assert_says(world, LIVE_MANAGER, "vm migrate web1 to H2 minimal", true,
                 "vm migrate web1 to H2 minimal");
     pass(world, 20 * TIME_MS);
     assert_says(world, LIVE_MANAGER, "vm show web1", true, "\"hypervisor\":\"H2\"");
@@ -306,7 +314,7 @@ static void a_new_master_knows_the_names_of_machines(void **unused)
     (void)unused;
     struct world *world = begin("topology clos 2 2 2 vfs=2\nsm H0 priority 3\nsm H3\n"
                                 "run until settled\n");
-    static const char *const commands[] = {"vm create web1 on H1", "vm create web2 on H1",
+    static const char *const commands[] = {"vm create web1 at H1", "vm start web2 at H1",
                                            "vm migrate web2 to H2"};
     for (unsigned i = 0; i < 3; i++) {
         assert_int_equal(ask(world, LIVE_MANAGER, commands[i], false), 0);
@@ -420,10 +428,10 @@ static void an_invalid_command_changes_nothing(void **unused)
                                            "vm",
                                            "vm create",
                                            "vm create a;b",
-                                           "vm create a on nowhere",
+                                           "vm create a at nowhere",
                                            "vm create a to H1",
-                                           "vm migrate a mode any",
-                                           "vm destroy a on H1",
+                                           "vm migrate a any",
+                                           "vm destroy a at H1",
                                            "vm ticket 1",
                                            "vm show a",
                                            "counters nobody",

@@ -118,20 +118,26 @@ static void draw_request(const struct world *world, struct rng *rng, struct form
         add(request, "count", "50");
 }
 
+static int act_line(struct live_session *session, const char *line, struct err *err)
+{
+    struct action action;
+    int status = action_read_line(&action, line, &live_session_setup(session)->topology, err);
+    if (status == 0)
+        status = live_session_act(session, &action, err);
+    action_release(&action);
+    return status;
+}
+
 /* Whether the action was accepted. */
 static bool act(struct world *world, struct form *request)
 {
     struct control_parameters parameters = {request, get};
-    struct text lines = {0};
+    struct control_actions actions = {0};
     struct err err = {0};
-    int status = control_statements(&world->watch, &parameters, &lines, &err);
-    for (char *line = lines.data, *next; status == 0 && line && *line; line = next) {
-        next = line + strcspn(line, "\n");
-        if (*next)
-            *next++ = 0;
-        status = live_session_act(&world->session, line, &err);
-    }
-    text_release(&lines);
+    int status = control_read(&world->watch, &parameters, &actions, &err);
+    for (size_t i = 0; status == 0 && i < actions.count; i++)
+        status = live_session_act(&world->session, &actions.items[i], &err);
+    control_actions_release(&actions);
     if (status)
         assert_true(err.message[0] != 0);
     return status == 0;
@@ -191,10 +197,10 @@ static void going_back_leads_to_the_same_state(void **unused)
     begin(&world, scenarios[0], 5);
     live_session_settle(&world.session, TIME_S);
     live_session_advance(&world.session, 2 * TIME_MS);
-    assert_int_equal(live_session_act(&world.session, "fail link L0_0 3", &err), 0);
+    assert_int_equal(act_line(&world.session, "fail link L0_0 3", &err), 0);
     live_session_advance(&world.session, 4 * TIME_MS);
     uint64_t middle = hash_of(&world);
-    assert_int_equal(live_session_act(&world.session, "kill sm H0", &err), 0);
+    assert_int_equal(act_line(&world.session, "kill sm H0", &err), 0);
     live_session_advance(&world.session, 6 * TIME_MS);
     uint64_t last = hash_of(&world);
     live_session_export(&world.session, &before);
@@ -206,7 +212,7 @@ static void going_back_leads_to_the_same_state(void **unused)
     live_session_export(&world.session, &after);
     assert_string_equal(before.data, after.data);
     assert_int_equal(live_session_seek(&world.session, 3 * TIME_MS, &err), 0);
-    assert_int_equal(live_session_act(&world.session, "mute L0_1", &err), 0);
+    assert_int_equal(act_line(&world.session, "mute L0_1", &err), 0);
     live_session_advance(&world.session, 6 * TIME_MS); /* now without that */
     text_clear(&after);
     live_session_export(&world.session, &after);
@@ -273,7 +279,7 @@ static void a_network_that_changes_does_not_end_the_session(void **unused)
         write_file(path, net.data);
         begin(&world, text, 1);
         live_session_settle(&world.session, TIME_S);
-        assert_int_equal(live_session_act(&world.session, "fail link L0_0 3", &err), 0);
+        assert_int_equal(act_line(&world.session, "fail link L0_0 3", &err), 0);
         live_session_advance(&world.session, 10 * TIME_MS);
         uint64_t hash = hash_of(&world);
         if (nets[i])
@@ -306,7 +312,7 @@ static void actions_by_hand_read_no_files(void **unused)
         struct err err = {0};
         char line[128];
         snprintf(line, sizeof line, "configure sm H0 %s /etc/passwd", keys[i]);
-        assert_true(live_session_act(&world.session, line, &err) < 0);
+        assert_true(act_line(&world.session, line, &err) < 0);
         assert_non_null(strstr(err.message, "names a file"));
         assert_null(strstr(err.message, "root:"));
     }
@@ -330,8 +336,8 @@ static void a_path_is_that_of_the_tables(void **unused)
     assert_true(has(&path, "\"reason\":null") && has(&path, "\"shortest\":2"));
     assert_true(has(&path, "\"allowed\":true"));
     /* both middle switches fail: the tables still lead there */
-    assert_int_equal(live_session_act(&world.session, "fail switch S0", &err), 0);
-    assert_int_equal(live_session_act(&world.session, "fail switch S1", &err), 0);
+    assert_int_equal(act_line(&world.session, "fail switch S0", &err), 0);
+    assert_int_equal(act_line(&world.session, "fail switch S1", &err), 0);
     text_clear(&path);
     path_write(&world.watch, from, to, &path);
     assert_true(has(&path, "does not pass data") && has(&path, "\"shortest\":0"));
@@ -374,7 +380,7 @@ static void versions_show_what_moved(void **unused)
     live_session_settle(&world.session, TIME_S);
     versions_read(&world.versions, &world.watch);
     assert_int_equal(world.versions.all.items.count, 1);
-    assert_int_equal(live_session_act(&world.session, "fail link L0_0 3", &err), 0);
+    assert_int_equal(act_line(&world.session, "fail link L0_0 3", &err), 0);
     live_session_advance(&world.session, live_session_now(&world.session) + 20 * TIME_MS);
     versions_read(&world.versions, &world.watch);
     assert_int_equal(world.versions.all.items.count, 2);
@@ -395,7 +401,7 @@ static void a_refused_machine_leaves_nothing_behind(void **unused)
     struct world world;
     struct err err = {0};
     begin(&world, scenarios[0], 1);
-    assert_true(live_session_act(&world.session, "vm start b at H0", &err) < 0);
+    assert_true(act_line(&world.session, "vm start b at H0", &err) < 0);
     assert_int_equal(live_session_setup(&world.session)->machines.items.count, 0);
     end(&world);
 }
@@ -410,7 +416,7 @@ static void links_of_idle_functions_are_not_down(void **unused)
     unsigned down = 0, cut = 0;
     begin(&world, "topology clos 2 2 2 vfs=2\nsm H0\nrun until settled\n", 1);
     live_session_advance(&world.session, TIME_US);
-    assert_int_equal(live_session_act(&world.session, "fail link H1 1", &err), 0);
+    assert_int_equal(act_line(&world.session, "fail link H1 1", &err), 0);
     watch_read(&world.watch);
     fabric_totals(live_session_setup(&world.session)->fabric, &totals);
     for (uint32_t i = 0; i < world.watch.view.links.count; i++) {
@@ -438,10 +444,10 @@ static void an_action_costs_little_more_than_its_line(void **unused)
     struct world world;
     struct err err = {0};
     begin(&world, scenarios[0], 1);
-    assert_int_equal(live_session_act(&world.session, "drop 1%", &err), 0);
+    assert_int_equal(act_line(&world.session, "drop 1%", &err), 0);
     size_t before = memory_in_use();
     for (unsigned i = 0; i < REPEATED; i++)
-        assert_int_equal(live_session_act(&world.session, "drop 1%", &err), 0);
+        assert_int_equal(act_line(&world.session, "drop 1%", &err), 0);
     assert_true(memory_in_use() < before + (size_t)REPEATED * MOST);
     end(&world);
 }
@@ -460,7 +466,7 @@ static void an_export_knows_machines_that_have_not_started(void **unused)
           1);
     for (uint64_t time = TIME_US; time < 40 * TIME_MS; time = time * 4 + TIME_US) {
         live_session_advance(&world.session, time);
-        assert_int_equal(live_session_act(&world.session, "flap S0 1", &err), 0);
+        assert_int_equal(act_line(&world.session, "flap S0 1", &err), 0);
         live_session_advance(&world.session, time + TIME_US);
         text_clear(&export);
         live_session_export(&world.session, &export);

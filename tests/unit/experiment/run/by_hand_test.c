@@ -152,6 +152,16 @@ static void the_parts_of_a_run_do_not_change_it(void **unused)
     }
 }
 
+static int act_line(struct scenario_run *run, const char *line, struct err *err)
+{
+    struct action action;
+    int status = action_read_line(&action, line, &scenario_run_setup(run)->topology, err);
+    if (status == 0)
+        status = scenario_run_act(run, &action, err);
+    action_release(&action);
+    return status;
+}
+
 static void check_session(unsigned number, uint64_t seed)
 {
     struct scenario scenario;
@@ -172,7 +182,7 @@ static void check_session(unsigned number, uint64_t seed)
         if (rng_below(&rng, 3)) /* else several at the same time */
             advance(run, &rng, 2 * TIME_MS);
         draw_action(setup, &rng, line, sizeof line);
-        acted += scenario_run_act(run, line, &err) == 0;
+        acted += act_line(run, line, &err) == 0;
     }
     assert_true(acted == ACTIONS);
     if (seed % 2)
@@ -216,7 +226,7 @@ static void a_refused_action_changes_nothing(void **unused)
     scenario_run_export(run, &before);
     for (unsigned i = 0; i < sizeof lines / sizeof lines[0]; i++) {
         err = (struct err){0};
-        assert_true(scenario_run_act(run, lines[i], &err) < 0);
+        assert_true(act_line(run, lines[i], &err) < 0);
         assert_true(err.message[0] != 0);
     }
     scenario_run_export(run, &after);

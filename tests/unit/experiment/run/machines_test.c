@@ -90,8 +90,8 @@ static void vm_statements_are_parsed(void **state)
     assert_string_equal(s[0].action.node_word.text, "H1");
     assert_null(s[1].action.node_word.text);
     assert_int_equal(s[2].action.kind, ACTION_MOVE_MACHINE);
-    assert_int_equal(s[2].action.machine.mode, VSWITCH_MINIMAL);
-    assert_int_equal(s[2].action.when, ACTION_AFTER);
+    assert_true(s[2].action.machine.minimal);
+    assert_int_equal(s[2].timing.when, ACTION_AFTER);
     assert_int_equal(s[3].action.kind, ACTION_CHURN);
     assert_int_equal(s[3].action.machine.keep, 9);
     assert_true(s[3].action.machine.absolute && s[3].action.machine.until == 3 * TIME_S);
@@ -102,10 +102,10 @@ static void vm_statements_are_parsed(void **state)
 static void impossible_vm_statements_are_refused_before_the_run(void **state)
 {
     (void)state;
-    assert_refused(THERE "vm begin a\n", "'begin' is no thing to do with machines");
+    assert_refused(THERE "vm begin a\n", "'begin' is no word after 'vm'");
     assert_refused(THERE "vm start\n", "a machine's name");
     assert_refused(THERE "vm migrate a to H1\n", "no 'vm start' starts 'a'");
-    assert_refused(THERE "vm start a at H1-vswitch\n", "is no hypervisor");
+    assert_refused(THERE "vm start a at H1-vswitch\n", "is not a hypervisor");
     assert_refused(THERE "vm start a at H99\n", "is no node of this fabric");
     assert_refused(THERE "vm start a\nvm migrate a to H1 quickly\n", "is no mode of a move");
     assert_refused(THERE "vm churn boots 5 per minute\n", "no end: ");
@@ -114,7 +114,7 @@ static void impossible_vm_statements_are_refused_before_the_run(void **state)
     assert_refused(THERE "set vm colour red\n", "is no setting of machines");
     assert_refused(THERE "set vm model shared-port\nvm start a\n", "need a named hypervisor");
     assert_refused(THERE "vm start a\ntraffic uniform load 0.1 from a to H1\n", "use 'rate'");
-    assert_refused("topology clos 3 1 4\nsm S0\nvm start a at H1\n", "is no hypervisor");
+    assert_refused("topology clos 3 1 4\nsm S0\nvm start a at H1\n", "is not a hypervisor");
 }
 
 static void figures_match_the_cost_of_a_move(void **state)

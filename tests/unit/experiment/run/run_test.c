@@ -286,7 +286,7 @@ static void names_and_values_are_checked_before_the_run(void **state)
                    "x.weft:4:14: '9' is no port of 'S1', which has 1 to 4");
     assert_refused("topology figure1\nfail link S1 4\n",
                    "x.weft:2:14: nothing is connected to port 4");
-    assert_refused("topology figure1\nfail switch H7\n", "x.weft:2:13: 'H7' is no switch");
+    assert_refused("topology figure1\nfail switch H7\n", "x.weft:2:13: 'H7' is not a switch");
     assert_refused("topology figure1\nkill sm S2\n", "x.weft:2:9: there is no manager at 'S2'");
     assert_refused("topology figure1\ncheck master S0\n", "x.weft:2:14: 'S0' is no node");
     assert_refused("topology figure1\nset X* mtu 256\nsm S1\n",

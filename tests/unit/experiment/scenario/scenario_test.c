@@ -67,14 +67,13 @@ static void actions_without_a_time_apply_now(void **state)
         read_scenario("at 60.1s fail switch S15\nafter 5ms restore link S1 2\nflap S1 3\n");
     const struct statement *s = scenario.statements.items;
     (void)state;
-    assert_int_equal(s[0].action.when, ACTION_AT);
-    assert_int_equal(s[0].action.time.ps, 60 * TIME_S + 100 * TIME_MS);
-    assert_int_equal(s[0].action.kind, ACTION_FAIL_NODE);
-    assert_true(s[0].action.must_be_switch);
-    assert_int_equal(s[1].action.when, ACTION_AFTER);
+    assert_int_equal(s[0].timing.when, ACTION_AT);
+    assert_int_equal(s[0].timing.time.ps, 60 * TIME_S + 100 * TIME_MS);
+    assert_int_equal(s[0].action.kind, ACTION_FAIL_SWITCH);
+    assert_int_equal(s[1].timing.when, ACTION_AFTER);
     assert_int_equal(s[1].action.kind, ACTION_RESTORE_LINK);
     assert_string_equal(s[1].action.port_word.text, "2");
-    assert_int_equal(s[2].action.when, ACTION_NOW);
+    assert_int_equal(s[2].timing.when, ACTION_NOW);
     assert_int_equal(s[2].action.kind, ACTION_FLAP);
     scenario_release(&scenario);
 }
@@ -164,7 +163,7 @@ static void wrong_statements_are_refused_with_line_and_column(void **state)
     assert_refused("at soon fail link S1 2", "x.weft:1:4: 'soon' is no time");
     assert_refused("at 5s fial link S1 2", "x.weft:1:7: 'fial' is no action; did you mean 'fail'?");
     assert_refused("fail lnik S1 2",
-                   "x.weft:1:6: 'lnik' is no thing to fail: expected link, switch or "
+                   "x.weft:1:6: 'lnik' is no word after 'fail': expected link, switch or "
                    "node; did you mean 'link'?");
     assert_refused("fail link S1", "x.weft:1:13: the line ends here: expected a port's number");
     assert_refused("drop 200%", "x.weft:1:6: '200%' is no percentage");

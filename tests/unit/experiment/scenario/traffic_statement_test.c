@@ -314,7 +314,7 @@ static void wrong_measures_are_refused_with_line_and_column(void **state)
     assert_refused("every 5ms smaple open", "x.weft:1:11: 'smaple': expected sample");
     assert_refused("on deadlock explode", "x.weft:1:13: 'explode' is no thing to do then");
     assert_refused("stop traffic", "x.weft:1:13: the line ends here: expected a traffic's number");
-    assert_refused("stop trafic 1", "x.weft:1:6: 'trafic' is no thing to start or stop");
+    assert_refused("stop trafic 1", "x.weft:1:6: 'trafic' is no word after 'stop'");
 }
 
 static void figures_are_compared_in_their_unit(void **state)

@@ -176,7 +176,6 @@ static void an_invalid_command_is_an_error_without_effect(void **state)
         "drop 5% attribute NodeInfo S0 1",
         "agent slow S0",
         "agent slow S0 fast",
-        "agent slow S0 0ms",
         "agent mute S0 5ms",
         "agent tired S0",
         "guid B",

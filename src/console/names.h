@@ -1,6 +1,6 @@
-/* Names in scenarios: nodes and ports of the fabric, attributes of SMPs. */
-#ifndef WEFT_EXPERIMENT_SCENARIO_NAMES_H
-#define WEFT_EXPERIMENT_SCENARIO_NAMES_H
+/* Names that people write: nodes and ports of the fabric, attributes of SMPs. */
+#ifndef WEFT_CONSOLE_NAMES_H
+#define WEFT_CONSOLE_NAMES_H
 
 #include "base/line_reader.h"
 #include "topology/topology.h"

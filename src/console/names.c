@@ -1,4 +1,4 @@
-#include "experiment/scenario/names.h"
+#include "console/names.h"
 
 #include "wire/mad.h"
 

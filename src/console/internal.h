@@ -1,0 +1,34 @@
+/* Shared by the files of console. */
+#ifndef WEFT_CONSOLE_INTERNAL_H
+#define WEFT_CONSOLE_INTERNAL_H
+
+#include "console/action.h"
+
+/* The effects of faults (effects.c). */
+#define FAULT(kind, words, arguments, flags, effect, page)                                         \
+    int effect(struct fabric *fabric, const struct action *action, struct err *err);
+#include "console/actions.def"
+
+/* An older or another name of an action: of `weft ctl`, of the API. */
+struct action_alias {
+    const char *old, *words;
+    const char *argument; /* the number of a traffic; the name of a setting; or NULL */
+};
+/* The action with these words (as one text), or its alias; ACTION_KINDS: none. */
+enum action_kind action_find(const char *words, const struct action_alias **alias);
+
+/* ---- arguments.c ---- */
+
+struct argument_row {
+    const char *usage;
+    const char *parameter; /* of a request */
+    /* Take the argument's words, or its parameter; print its words, if they are not the default. */
+    void (*read)(struct action *action, struct cursor *cursor);
+    int (*request)(struct action *action, const struct action_request *request, const char *text,
+                   struct err *err);
+    void (*print)(const struct action *action, const struct topology *topology, struct text *out);
+    bool optional; /* as a parameter */
+};
+extern const struct argument_row argument_rows[];
+
+#endif
