@@ -10,6 +10,7 @@
  * round needs to end in nine tenths of the interval, but no pause outlasts a yield. */
 #include "perf/perf.h"
 
+#include "base/rate_limit.h"
 #include "perf/agent.h"
 #include "perf/reading.h"
 #include "perf/slots.h"
@@ -50,8 +51,8 @@ struct perf {
     uint64_t round_at;      /* when this round began */
     uint64_t next_round_at; /* when the next round begins, after the last port of this one */
     uint64_t round_ports, round_read;
-    uint64_t send_at;     /* the time of the next request */
-    uint64_t yield_until; /* the owner serves others */
+    struct rate_flow pace; /* of requests */
+    uint64_t yield_until;  /* the owner serves others */
     struct perf_counts counts;
 };
 
@@ -370,7 +371,7 @@ bool perf_next_request(struct perf *perf, uint64_t now, const struct subnet *sub
     expire_requests(perf, now, subnet);
     if (!perf->in_round && now >= perf->next_round_at)
         begin_round(perf, now, subnet);
-    if (!perf->in_round || perf->send_at > now)
+    if (!perf->in_round || !rate_flow_is_open(&perf->pace, now))
         return false;
     if (!perf->slots.unsent.count && perf->slots.occupied < window_now(perf, now))
         start_next_port(perf, now, subnet);
@@ -380,10 +381,7 @@ bool perf_next_request(struct perf *perf, uint64_t now, const struct subnet *sub
         return false;
     }
     uint64_t gap = gap_between_requests(perf, now);
-    uint64_t early = now > burst ? now - burst : 0;
-    if (gap > burst)
-        early = now;
-    perf->send_at = (perf->send_at > early ? perf->send_at : early) + gap;
+    rate_flow_add(&perf->pace, now, gap, gap > burst ? 0 : burst);
     perf->counts.requests++;
     write_request(perf, slots_send(&perf->slots, now + request_timeout), subnet, result);
     return true;
@@ -395,11 +393,11 @@ uint64_t perf_deadline(const struct perf *perf)
         return TIME_NEVER;
     if (!perf->in_round)
         return perf->next_round_at;
-    uint64_t expiry = slots_deadline(&perf->slots);
+    uint64_t expiry = slots_deadline(&perf->slots), next = rate_flow_next(&perf->pace);
     bool more =
         perf->slots.unsent.count || perf->queue_taken < perf->queue.count || !perf->slots.occupied;
-    bool room = perf->slots.unsent.count || perf->slots.occupied < window_now(perf, perf->send_at);
-    return more && room && perf->send_at < expiry ? perf->send_at : expiry;
+    bool room = perf->slots.unsent.count || perf->slots.occupied < window_now(perf, next);
+    return more && room && next < expiry ? next : expiry;
 }
 
 /* ---- responses ---- */

@@ -4,6 +4,7 @@
 
 #include "base/err.h"
 #include "base/pool.h"
+#include "base/rate_limit.h"
 #include "base/text.h"
 #include "base/time.h"
 #include "sa/sa.h"
@@ -73,7 +74,7 @@ struct client {
     uint32_t place;             /* in the heap, if it has queries */
     uint64_t clock;             /* work that its queries caused, in records */
     uint64_t order;             /* breaks ties: the first one is served first */
-    uint64_t bytes, bytes_at;   /* of long answers, as of that time */
+    struct rate_flow answers;   /* long ones that are on their way */
     uint64_t last_bytes;        /* of the last long answer */
     uint32_t deferred;          /* answers that wait (deferred_replies.c) */
 };

@@ -116,36 +116,36 @@ void queue_charge(struct query_queue *queue, uint32_t client, uint32_t work)
 
 /* ---- queries ---- */
 
-/* The bytes of long answers that are probably still on their way to the client. */
-static uint64_t outstanding_bytes(struct client *client, const struct sa_config *config,
-                                  uint64_t now)
+/* Whether so many bytes of long answers fit to those that are probably still on their way to the
+ * client; they do in any case if there are none. Their cost is the time after which they are not.
+ */
+static bool fits(const struct client *client, const struct sa_config *config, uint64_t now,
+                 size_t bytes, uint64_t *cost)
 {
-    uint64_t paid = (now - client->bytes_at) / NS_PER_MS * config->client_bytes / ANSWER_MS;
-    client->bytes = now - client->bytes_at < ANSWER_MS * NS_PER_MS && paid < client->bytes
-                        ? client->bytes - paid
-                        : 0;
-    client->bytes_at = now;
-    return client->bytes;
+    const uint64_t longest = ANSWER_MS * NS_PER_MS;
+    uint64_t backlog = rate_flow_backlog(&client->answers, now);
+    *cost = bytes < config->client_bytes ? bytes * longest / config->client_bytes : longest;
+    return !backlog || (bytes <= config->client_bytes && backlog + *cost <= longest);
 }
 
 bool queue_may_answer(struct query_queue *queue, const struct sa_config *config, uint32_t client,
                       uint64_t now, size_t bytes)
 {
     struct client *to = &queue->clients.items[client];
-    uint64_t before = outstanding_bytes(to, config, now);
+    uint64_t cost;
     to->last_bytes = bytes;
-    if (before && before + bytes > config->client_bytes)
+    if (!fits(to, config, now, bytes, &cost))
         return false;
-    to->bytes += bytes;
+    rate_flow_add(&to->answers, now, cost, 0);
     return true;
 }
 
 bool queue_has_room(struct query_queue *queue, const struct sa_config *config, uint32_t client,
                     uint64_t now)
 {
-    struct client *to = &queue->clients.items[client];
-    uint64_t before = outstanding_bytes(to, config, now);
-    return !before || before + to->last_bytes <= config->client_bytes;
+    const struct client *to = &queue->clients.items[client];
+    uint64_t cost;
+    return fits(to, config, now, to->last_bytes, &cost);
 }
 
 bool queue_put(struct query_queue *queue, const struct sa_config *config, uint64_t now,

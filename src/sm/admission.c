@@ -11,6 +11,7 @@
  * traps that its own agent or programs sent (babbling_port_policy), but not for reports of key
  * violations, which another host can provoke. */
 #include "sm/admission.h"
+#include "base/rate_limit.h"
 #include "sm/faults/faults.h"
 #include "sm/internal.h"
 #include "subnet/names.h"
@@ -18,6 +19,7 @@
 #include <stdio.h>
 
 enum { WINDOW_S = 10 };
+static const uint64_t window_ns = WINDOW_S * NS_PER_S;
 
 static const struct {
     const char *name; /* plural */
@@ -30,12 +32,8 @@ static const struct {
     [ADMIT_SM_INFO] = {"requests for SMInfo", 2000, false},
 };
 
-struct admission_count {
-    uint64_t since; /* start of the window */
-    uint32_t count;
-};
 struct admission_source {
-    struct admission_count counts[ADMIT_KINDS];
+    struct rate_window counts[ADMIT_KINDS];
 };
 struct admission {
     VEC(struct admission_source)
@@ -101,7 +99,7 @@ static const char *origin_name(const struct sm *sm, uint32_t origin, struct subn
 
 /* Ends a window: logs how many SMPs it ignored. */
 static void end_window(struct sm *sm, uint32_t origin, enum admission_kind kind,
-                       struct admission_count *count)
+                       struct rate_window *count)
 {
     struct subnet_name name;
     char text[16];
@@ -109,24 +107,21 @@ static void end_window(struct sm *sm, uint32_t origin, enum admission_kind kind,
         sm_log_at(sm, SM_EVENT_WARNING, origin, "%s from %s: %s more were ignored in %d s",
                   budgets[kind].name, origin_name(sm, origin, &name),
                   print_count(text, count->count - budgets[kind].allowed - 1), WINDOW_S);
-    *count = (struct admission_count){.since = sm->now};
+    *count = (struct rate_window){0};
 }
 
 bool admission_take(struct sm *sm, uint32_t origin, enum admission_kind kind)
 {
     struct admission *admission = sm->admission;
     size_t index = origin == SUBNET_NONE ? 0 : (size_t)origin + 1;
-    struct admission_count *count = &vec_at(&admission->sources, index)->counts[kind];
+    struct rate_window *count = &vec_at(&admission->sources, index)->counts[kind];
     struct subnet_name name;
-    uint64_t end = count->since + WINDOW_S * NS_PER_S;
-    if (sm->now >= end || !count->count)
+    if (rate_window_is_over(count, sm->now, window_ns))
         end_window(sm, origin, kind, count);
-    if (count->count < UINT32_MAX)
-        count->count++;
-    if (count->count != budgets[kind].allowed + 1)
-        return count->count <= budgets[kind].allowed;
-    end = count->since + WINDOW_S * NS_PER_S;
-    admission->summary_at = end < admission->summary_at ? end : admission->summary_at;
+    uint32_t number = rate_window_add(count, sm->now, window_ns);
+    if (number != budgets[kind].allowed + 1)
+        return number <= budgets[kind].allowed;
+    admission->summary_at = time_first(rate_window_end(count, window_ns), admission->summary_at);
     sm_log_at(sm, SM_EVENT_WARNING, origin, "too many %s from %s: more than %u in %d s are ignored",
               budgets[kind].name, origin_name(sm, origin, &name), budgets[kind].allowed, WINDOW_S);
     if (budgets[kind].babbling && origin != SUBNET_NONE)
@@ -147,14 +142,14 @@ static void admission_expire(struct sm *sm)
     admission->summary_at = TIME_NEVER;
     for (size_t i = 0; i < admission->sources.count; i++)
         for (unsigned kind = 0; kind < ADMIT_KINDS; kind++) {
-            struct admission_count *count = &admission->sources.items[i].counts[kind];
-            uint64_t end = count->since + WINDOW_S * NS_PER_S;
+            struct rate_window *count = &admission->sources.items[i].counts[kind];
             if (count->count <= budgets[kind].allowed)
                 continue;
-            if (sm->now >= end)
+            if (rate_window_is_over(count, sm->now, window_ns))
                 end_window(sm, i ? (uint32_t)i - 1 : SUBNET_NONE, kind, count);
-            else if (end < admission->summary_at)
-                admission->summary_at = end;
+            else
+                admission->summary_at =
+                    time_first(rate_window_end(count, window_ns), admission->summary_at);
         }
 }
 

@@ -127,18 +127,11 @@ bool http_client_may_ask(struct http_clients *clients, const struct http_client 
                          uint64_t now_ns)
 {
     uint64_t slot = client->local ? HTTP_RATE_LOCAL : client->address % HTTP_RATE_SLOTS;
-    struct http_bucket *bucket = &clients->buckets[slot];
-    uint64_t rate = clients->limits.requests_per_second, most = 2 * rate * 1000;
-    if (!bucket->time_ns || now_ns - bucket->time_ns >= 2 * NS_PER_S)
-        *bucket = (struct http_bucket){most, now_ns};
-    uint64_t passed_ms = (now_ns - bucket->time_ns) / NS_PER_MS;
-    bucket->tokens_milli += passed_ms * rate;
-    bucket->time_ns += passed_ms * NS_PER_MS;
-    if (bucket->tokens_milli > most)
-        bucket->tokens_milli = most;
-    if (bucket->tokens_milli < 1000)
+    struct rate_flow *rate = &clients->rates[slot];
+    uint64_t cost = NS_PER_S / clients->limits.requests_per_second;
+    if (!rate_flow_is_open(rate, now_ns))
         return false;
-    bucket->tokens_milli -= 1000;
+    rate_flow_add(rate, now_ns, cost, 2 * NS_PER_S - cost);
     return true;
 }
 

@@ -11,6 +11,7 @@
 #ifndef WEFT_HOST_HTTP_CLIENTS_H
 #define WEFT_HOST_HTTP_CLIENTS_H
 
+#include "base/rate_limit.h"
 #include "host/http/http.h"
 
 #include <sys/socket.h>
@@ -38,10 +39,7 @@ struct http_clients {
     struct http_client *first, *last;
     unsigned count;
     uint64_t seed;
-    /* A token bucket for each hash of an address: two addresses may share one. */
-    struct http_bucket {
-        uint64_t tokens_milli, time_ns;
-    } buckets[HTTP_RATE_SLOTS + 1];
+    struct rate_flow rates[HTTP_RATE_SLOTS + 1]; /* by hash of the address: two may share one */
     unsigned waiting[2]; /* requests for the owner's loop; [1]: of Unix sockets */
 };
 
@@ -55,7 +53,7 @@ void http_client_enter(struct http_clients *clients, struct http_client *client,
                        enum http_client_phase phase, uint64_t now_ns);
 /* The answer is a stream. Returns whether the oldest stream of the same address gave way to it. */
 bool http_client_enter_stream(struct http_clients *clients, struct http_client *client);
-/* Takes a token of the rate limit; false if there is none. */
+/* Counts a request; false if there are too many. */
 bool http_client_may_ask(struct http_clients *clients, const struct http_client *client,
                          uint64_t now_ns);
 /* A request for the owner's loop begins or ends to wait; false if too many wait. */

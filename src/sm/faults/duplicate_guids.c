@@ -142,7 +142,7 @@ bool faults_take_restart(struct sm *sm)
     faults->restarts++;
     for (size_t port = 0; port < faults->ports.count; port++) { /* these links did not flap */
         faults->ports.items[port].damped_until = 0;
-        faults->ports.items[port].flaps = 0;
+        faults->ports.items[port].flaps = (struct rate_window){0};
     }
     return true;
 }

@@ -14,15 +14,7 @@
 
 static const uint64_t history_ns = HISTORY_MIN * 60 * NS_PER_S;
 
-static void history_add(struct history *history, uint64_t now)
-{
-    if (!history->count || now > history->since + history_ns)
-        *history = (struct history){.since = now};
-    history->count++;
-    history->last = now;
-}
-
-bool history_is_recent(const struct history *history, uint64_t now)
+bool history_is_recent(const struct rate_window *history, uint64_t now)
 {
     return history->count && now <= history->last + history_ns;
 }
@@ -80,8 +72,8 @@ bool faults_report_link(struct sm *sm, uint32_t port, bool down)
         sm_begin_change(sm, "link was down: %s", subnet_link_name(&sm->subnet, port).text);
         return false;
     }
-    struct history *losses = &link_faults(sm, port)->losses;
-    history_add(losses, sm->now);
+    struct rate_window *losses = &link_faults(sm, port)->losses;
+    rate_window_add(losses, sm->now, history_ns);
     if (losses->count > 1)
         snprintf(times, sizeof times, " (%u%s time in %d min)", losses->count,
                  ordinal_suffix(losses->count), HISTORY_MIN);
@@ -105,16 +97,12 @@ void faults_note_flap(struct sm *sm, uint32_t port, uint32_t peer)
 {
     enum { FLAPS_ALLOWED = 5, FLAP_WINDOW_S = 10 };
     struct port_faults *work = faults_at(sm, port < peer ? port : peer);
-    if (sm->now > work->flaps_since + FLAP_WINDOW_S * NS_PER_S) {
-        work->flaps = 0;
-        work->flaps_since = sm->now;
-    }
-    work->flaps += work->flaps < UINT8_MAX;
-    if (work->flaps <= FLAPS_ALLOWED)
+    uint32_t flaps = rate_window_add(&work->flaps, sm->now, FLAP_WINDOW_S * NS_PER_S);
+    if (flaps <= FLAPS_ALLOWED)
         return;
-    unsigned beyond = work->flaps - (unsigned)FLAPS_ALLOWED;
+    unsigned beyond = flaps - (unsigned)FLAPS_ALLOWED;
     unsigned steps = beyond < 6 ? beyond : 6;
-    work->flaps_since = sm->now;
+    work->flaps.since = sm->now; /* as long as it flaps */
     faults_at(sm, port)->damped_until = sm->now + (NS_PER_S << steps);
     faults_at(sm, peer)->damped_until = sm->now + (NS_PER_S << steps);
     sm_log_listed(sm, SM_EVENT_WARNING, port, "link flaps: %s: ignored for %u s",
@@ -126,7 +114,7 @@ void faults_note_errors(struct sm *sm, uint32_t port, unsigned trap)
     enum { TRAPS_ALLOWED = 2 };
     struct port_faults *link = link_faults(sm, port);
     link->error = (struct sm_link_errors){.trap = (uint8_t)trap};
-    history_add(&link->errors, sm->now);
+    rate_window_add(&link->errors, sm->now, history_ns);
     if (link->errors.count > TRAPS_ALLOWED)
         isolate(sm, port, SM_ISOLATE_ERRORS);
 }
@@ -147,7 +135,7 @@ void sm_note_error_rate(struct sm *sm, uint64_t now, const struct sm_link_errors
     struct port_faults *link = link_faults(sm, errors->port);
     bool logged = history_is_recent(&link->errors, now) && !link->error.trap;
     link->error = *errors;
-    history_add(&link->errors, now);
+    rate_window_add(&link->errors, now, history_ns);
     if (!logged)
         sm_log_listed(sm, SM_EVENT_WARNING, errors->port, "bad cable: %s: %s",
                       subnet_link_name(&sm->subnet, errors->port).text,
@@ -185,7 +173,7 @@ static void isolate(struct sm *sm, uint32_t port, enum sm_isolate reason)
         if (!history_is_recent(&faults_at(sm, at)->spared, sm->now)) {
             sm_log_at(sm, SM_EVENT_WARNING, at,
                       "not isolated: %s: a switch or the manager has no other path", link.text);
-            history_add(&faults_at(sm, at)->spared, sm->now);
+            rate_window_add(&faults_at(sm, at)->spared, sm->now, history_ns);
         }
         return;
     }
@@ -205,7 +193,7 @@ static void enable_again(struct sm *sm, uint32_t port)
 {
     faults_at(sm, port)->disabled_until = faults_at(sm, port)->damped_until = 0;
     faults_at(sm, port)->enabled_at = sm->now;
-    link_faults(sm, port)->losses = link_faults(sm, port)->errors = (struct history){0};
+    link_faults(sm, port)->losses = link_faults(sm, port)->errors = (struct rate_window){0};
     sm_log_at(sm, SM_EVENT_LINK, port, "enabled: %s", subnet_link_name(&sm->subnet, port).text);
     program_switch_port(sm, port, PORT_ENABLE);
 }

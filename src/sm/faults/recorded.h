@@ -9,35 +9,29 @@
 #ifndef WEFT_SM_FAULTS_RECORDED_H
 #define WEFT_SM_FAULTS_RECORDED_H
 
+#include "base/rate_limit.h"
 #include "sm/sm.h"
 #include "subnet/names.h"
 
 /* Losses and errors of a link are counted for this long. */
 enum { HISTORY_MIN = 10 };
 
-/* Events of the last HISTORY_MIN minutes, approximately: the count starts again when the first one
- * is older. */
-struct history {
-    uint64_t since, last;
-    uint32_t count;
-};
-
 struct port_faults {
     bool slow;                /* runs below the width or speed of both ends; logged */
     uint64_t suspected_until; /* it is not read again for a suspicion before */
     uint8_t timeouts;         /* of a port of the manager's own adapter */
-    uint8_t flaps;            /* since `flaps_since` */
-    uint64_t flaps_since, damped_until;
+    struct rate_window flaps;
+    uint64_t damped_until;
     bool down_at_peer; /* the port at the other end was down; this one was not read since */
     bool loss_seen;    /* the port at the other end has shown the last loss of the link */
     bool return_seen;  /* the same for its return */
-    struct history losses, errors; /* of the link; kept at the lower of its two ports */
-    struct sm_link_errors error;   /* of the link, the last ones */
-    uint64_t disabled_until;       /* this port; TIME_NEVER: by hand; 0: not disabled */
-    struct history spared;         /* it was not isolated, and this was logged */
-    uint64_t enabled_at;           /* the last time that the manager enabled it */
-    uint64_t excluded;             /* duplicate GUID of the node behind it; logged; 0: none */
-    uint32_t claimant;             /* another port with the same node behind it; 0: none */
+    struct rate_window losses, errors; /* of the link; kept at the lower of its two ports */
+    struct sm_link_errors error;       /* of the link, the last ones */
+    uint64_t disabled_until;           /* this port; TIME_NEVER: by hand; 0: not disabled */
+    struct rate_window spared;         /* it was not isolated, and this was logged */
+    uint64_t enabled_at;               /* the last time that the manager enabled it */
+    uint64_t excluded;                 /* duplicate GUID of the node behind it; logged; 0: none */
+    uint32_t claimant;                 /* another port with the same node behind it; 0: none */
 };
 
 struct node_faults {
@@ -56,7 +50,8 @@ struct faults {
 
 struct port_faults *faults_at(struct sm *sm, uint32_t port);
 struct node_faults *faults_of(struct sm *sm, uint32_t node);
-bool history_is_recent(const struct history *history, uint64_t now);
+/* It has an event in the last HISTORY_MIN minutes. */
+bool history_is_recent(const struct rate_window *history, uint64_t now);
 
 /* links.c */
 bool faults_is_disabled(const struct subnet_port *port);

@@ -6,6 +6,7 @@
  * obeyed only if its sender has the SM_Key and the state from which the specification (14.4.1) lets
  * it send that Set; mastership_table.c has further conditions. */
 #include "sm/guard/peers.h"
+#include "base/rate_limit.h"
 #include "sm/admission.h"
 #include "sm/internal.h"
 #include "sm/mastership/mastership_table.h"
@@ -18,10 +19,10 @@
 enum { REFUSAL_LOG_S = 10 }; /* between log lines about refused Sets */
 
 struct peers {
-    uint64_t sealed;         /* requests so far: each has its own nonce */
-    VEC(uint8_t) verdicts;   /* enum trust_verdict of the last answer, by port */
-    uint32_t refused;        /* Sets, since the last log line */
-    uint64_t log_refused_at; /* not before this time */
+    uint64_t sealed;          /* requests so far: each has its own nonce */
+    VEC(uint8_t) verdicts;    /* enum trust_verdict of the last answer, by port */
+    uint32_t refused;         /* Sets, since the last log line */
+    struct rate_window lines; /* about them: one in REFUSAL_LOG_S */
 };
 
 static void release_peers(struct sm *sm)
@@ -99,13 +100,12 @@ static void log_refused_set(struct sm *sm, const uint8_t *info, const char *reas
 {
     struct peers *peers = sm->peers;
     peers->refused++;
-    if (sm->now < peers->log_refused_at)
+    if (rate_window_add(&peers->lines, sm->now, REFUSAL_LOG_S * NS_PER_S) > 1)
         return;
     sm_log(sm, SM_EVENT_WARNING,
            "refused %u Set(SMInfo); the last one claims to be from the manager at 0x%016llx: %s",
            peers->refused, (unsigned long long)wire_get(info, SM_INFO_GUID), reason);
     peers->refused = 0;
-    peers->log_refused_at = sm->now + REFUSAL_LOG_S * NS_PER_S;
 }
 
 bool peers_may_control(struct sm *sm, enum mastership_event event, const struct sm_message *message)

@@ -13,6 +13,7 @@
  * or by the return path if the SMP had a directed route. The manager then reads the port with its
  * key, which stops the lease. */
 #include "sm/guard/port_keys.h"
+#include "base/rate_limit.h"
 #include "sm/discovery/discovery.h"
 #include "sm/internal.h"
 #include "sm/transactions.h"
@@ -26,7 +27,7 @@ enum { LOG_INTERVAL_S = 10 }; /* of violations by one offender */
 
 struct offender {
     uint64_t violations, logged; /* in all; of these, up to the last log line */
-    uint64_t log_at;             /* not before this time */
+    struct rate_window lines;    /* one in LOG_INTERVAL_S */
 };
 
 struct port_keys {
@@ -194,7 +195,7 @@ void port_keys_violated(struct sm *sm, uint32_t reporter, const uint8_t *details
         port == SUBNET_NONE ? &sm->port_keys->unknown : vec_at(&sm->port_keys->offenders, port);
     offender->violations++;
     discovery_read_port(sm, reporter); /* with its key: this stops the lease */
-    if (sm->now < offender->log_at)
+    if (rate_window_add(&offender->lines, sm->now, LOG_INTERVAL_S * NS_PER_S) > 1)
         return;
     sm_log_at(sm, SM_EVENT_WARNING, port,
               "%s sent an SMP without the M_Key of %s: %llu in all, %llu since the last line",
@@ -203,7 +204,6 @@ void port_keys_violated(struct sm *sm, uint32_t reporter, const uint8_t *details
               (unsigned long long)offender->violations,
               (unsigned long long)(offender->violations - offender->logged));
     offender->logged = offender->violations;
-    offender->log_at = sm->now + LOG_INTERVAL_S * NS_PER_S;
 }
 
 uint64_t sm_m_key_violations(const struct sm *sm)
@@ -216,10 +216,10 @@ uint64_t sm_m_key_violations(const struct sm *sm)
 
 static void port_keys_list_problems(struct sm *sm, struct problems *problems)
 {
-    enum { RECENT_S = 600 };
+    enum { RECENT_S = 600 + LOG_INTERVAL_S };
     for (uint32_t port = 0; port < sm->port_keys->offenders.count; port++) {
         const struct offender *offender = &sm->port_keys->offenders.items[port];
-        if (offender->violations && sm->now < offender->log_at + RECENT_S * NS_PER_S)
+        if (offender->violations && sm->now < offender->lines.since + RECENT_S * NS_PER_S)
             problems_add(problems, PROBLEM_KEY_VIOLATION, subnet_at_link(&sm->subnet, port),
                          "this port sent %llu SMPs without the M_Key of their target",
                          (unsigned long long)offender->violations);

@@ -21,6 +21,7 @@
  * ActCount has 12 bits derived from the GUID, never 0, that identify a token; 12 bits of token; and
  * 8 bits that count SMPs, as the specification requires. */
 #include "sm/mastership/standby_copy.h"
+#include "base/rate_limit.h"
 #include "sm/discovery/discovery.h"
 #include "sm/faults/faults.h"
 #include "sm/internal.h"
@@ -68,11 +69,10 @@ struct standby_copy {
         uint32_t round;          /* the token under which nodes are read */
         uint32_t cursor;         /* the next node to be read */
         bool complete;
-        bool answered;         /* the master has answered */
-        struct sm_job *routes; /* checked tables; NULL: none */
-        uint64_t job;          /* number of the job that checks tables; 0: none */
-        uint32_t burst;        /* SMPs that may be sent before `next_burst` */
-        uint64_t next_burst;
+        bool answered;           /* the master has answered */
+        struct sm_job *routes;   /* checked tables; NULL: none */
+        uint64_t job;            /* number of the job that checks tables; 0: none */
+        struct rate_window sent; /* SMPs: BURST in burst_ns() */
     } watched;
 };
 
@@ -289,28 +289,31 @@ static uint32_t copy_pace(const struct sm *sm)
     return sm->config.copy_rate ? sm->config.copy_rate : LEAST_RATE;
 }
 
+static uint64_t burst_ns(const struct sm *sm)
+{
+    return BURST * NS_PER_S / copy_pace(sm);
+}
+
+static bool burst_is_open(const struct sm *sm)
+{
+    const struct rate_window *sent = &sm->standby_copy->watched.sent;
+    return sent->count < BURST || rate_window_is_over(sent, sm->now, burst_ns(sm));
+}
+
 bool standby_copy_may_send(struct sm *sm)
 {
     if (sm_state(sm) != SM_STANDBY)
         return true;
-    if (sm->standby_copy->watched.burst == 0)
+    if (!burst_is_open(sm))
         return false;
-    sm->standby_copy->watched.burst--;
+    rate_window_add(&sm->standby_copy->watched.sent, sm->now, burst_ns(sm));
     return true;
 }
 
 static uint64_t burst_deadline(const struct sm *sm)
 {
-    bool waits = transactions_waiting(sm) && sm->standby_copy->watched.burst == 0;
-    return sm_state(sm) == SM_STANDBY && waits ? sm->standby_copy->watched.next_burst : TIME_NEVER;
-}
-
-static void standby_copy_expire(struct sm *sm)
-{
-    if (sm->now < burst_deadline(sm))
-        return;
-    sm->standby_copy->watched.burst = BURST;
-    sm->standby_copy->watched.next_burst = sm->now + BURST * NS_PER_S / copy_pace(sm);
+    bool waits = sm_state(sm) == SM_STANDBY && transactions_waiting(sm) && !burst_is_open(sm);
+    return waits ? rate_window_end(&sm->standby_copy->watched.sent, burst_ns(sm)) : TIME_NEVER;
 }
 
 /* ---- takeover ---- */
@@ -439,4 +442,4 @@ static uint64_t standby_copy_deadline(const struct sm *sm)
 }
 
 SM_PART(standby_copy, .release = release_standby_copy, .requests_dropped = drop_standby_copy,
-        .expire = standby_copy_expire, .deadline = standby_copy_deadline);
+        .deadline = standby_copy_deadline);
