@@ -218,12 +218,15 @@ void picture_write_svg(const struct picture *picture, struct text *out)
     double width = fmax(WIDTH_LEAST, (view.right - view.left) * points + 2 * MARGIN);
     double height = (view.top - view.bottom) * points + 2 * MARGIN + HEADER * view.scale;
     text_printf(out,
-                "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" "
-                "viewBox=\"0 0 %.0f %.0f\" font-family=\"Helvetica,Arial,sans-serif\">\n"
-                "<style>text{text-anchor:middle;fill:#222}.s{font-size:12px}.h{font-size:10px}"
-                ".d{font-size:9px;fill:#666}.p{font-size:9px;fill:#555;paint-order:stroke;"
-                "stroke:#fff;stroke-width:3px}.t,.l{text-anchor:start}.t{font-size:%.0fpx}"
-                ".l{font-size:%.0fpx;fill:#333}</style>\n"
+                "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"fabric\" width=\"%.0f\" "
+                "height=\"%.0f\" viewBox=\"0 0 %.0f %.0f\" "
+                "font-family=\"Helvetica,Arial,sans-serif\">\n"
+                /* Only below .fabric: in a page the rules would reach everything else, too. */
+                "<style>.fabric text{text-anchor:middle;fill:#222}.fabric .s{font-size:12px}"
+                ".fabric .h{font-size:10px}.fabric .d{font-size:9px;fill:#666}"
+                ".fabric .p{font-size:9px;fill:#555;paint-order:stroke;stroke:#fff;"
+                "stroke-width:3px}.fabric .t,.fabric .l{text-anchor:start}"
+                ".fabric .t{font-size:%.0fpx}.fabric .l{font-size:%.0fpx;fill:#333}</style>\n"
                 "<rect width=\"%.0f\" height=\"%.0f\" fill=\"#fff\"/>\n",
                 width, height, width, height, 16 * view.scale, 11 * view.scale, width, height);
     put_text(out, (struct place){MARGIN, MARGIN + 8 * view.scale}, "t", picture->title);
