@@ -3,6 +3,7 @@
 
 #include "topology/generators/generate.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -75,6 +76,22 @@ static bool hosts_manager(const struct driver *driver, uint32_t node)
     return false;
 }
 
+/* Whether a manager stays connected if this switch goes down, or the manager of this number dies.
+ */
+static bool leaves_manager(const struct driver *driver, uint32_t without_switch, unsigned without)
+{
+    const struct topology *topology = &driver->topology;
+    for (unsigned i = 0; i < driver->managers; i++) {
+        uint32_t peer = topology->ports.items[driver->seats[i].port].peer;
+        uint32_t edge = peer == TOPOLOGY_NONE ? TOPOLOGY_NONE : topology->ports.items[peer].node;
+        if (driver->seats[i].manager != without &&
+            sim_manager(driver->sim, driver->seats[i].manager) && edge != TOPOLOGY_NONE &&
+            edge != without_switch && fabric_node_is_up(driver->fabric, edge))
+            return true;
+    }
+    return false;
+}
+
 struct target driver_any_target(struct driver *driver)
 {
     const struct topology *topology = &driver->topology;
@@ -95,6 +112,8 @@ static void kill_one(struct driver *driver)
     if (driver->alive < 2 || rng_below(&driver->rng, 4) != 0)
         return;
     unsigned victim = driver->seats[rng_below(&driver->rng, driver->managers)].manager;
+    if (driver->between_switches && !leaves_manager(driver, TOPOLOGY_NONE, victim))
+        return;
     driver->alive -= sim_manager(driver->sim, victim) != NULL;
     sim_kill_manager(driver->sim, victim);
 }
@@ -116,7 +135,8 @@ void driver_strike(struct driver *driver, enum fault fault, struct target target
     case FAULT_LINK_UP: fabric_set_link(fabric, target.port, fault == FAULT_LINK_UP, NULL); break;
     case FAULT_FLAP: fabric_flap_port(fabric, target.port, NULL); break;
     case FAULT_SWITCH_DOWN:
-        if (is_switch(driver, target.node) && !hosts_manager(driver, target.node))
+        if (is_switch(driver, target.node) && !hosts_manager(driver, target.node) &&
+            (!driver->between_switches || leaves_manager(driver, target.node, UINT_MAX)))
             fabric_set_node(fabric, target.node, false, NULL);
         break;
     case FAULT_NODE_UP: fabric_set_node(fabric, target.node, true, NULL); break;

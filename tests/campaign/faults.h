@@ -16,7 +16,7 @@ struct driver {
     struct manager_instance seats[MANAGERS_MOST];
     unsigned managers, alive;
     struct sm_config config; /* of managers that start again */
-    bool between_switches;   /* faults of links and nodes spare adapters and their links */
+    bool between_switches; /* faults spare adapters, their links, and the last connected manager */
 };
 
 /* Makes an irregular network of these words, and its fabric; exits if that is impossible. */
