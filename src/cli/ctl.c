@@ -136,7 +136,7 @@ static void make_refusal_json(struct text *out, int result)
 /* Prints the server's answer; returns the exit status. */
 static int print_result(struct text *out, int result, const struct option_values *words, bool json)
 {
-    bool vm = strcmp(words->items[0], "vm") == 0;
+    bool vm = words->count && strcmp(words->items[0], "vm") == 0;
     bool refused = result < 0 && !(vm && json);
     if (result == -ENOSYS)
         ctl_add_servers(out, words);

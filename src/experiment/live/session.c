@@ -2,6 +2,7 @@
 
 #include "base/time.h"
 
+#include <assert.h>
 #include <errno.h>
 
 #define SETTLE_STEP (100 * TIME_US)
@@ -83,6 +84,7 @@ void live_session_end(struct live_session *session)
 
 const struct setup *live_session_setup(const struct live_session *session)
 {
+    assert(session->current); /* since live_session_begin() */
     return scenario_run_setup(session->current->run);
 }
 
@@ -150,6 +152,7 @@ int live_session_act(struct live_session *session, const struct action *action, 
     live_session_advance(session, live_session_now(session)); /* to a whole nanosecond */
     if (live_session_halted(session))
         return err_set(err, EPERM, "the run has ended: %.200s", live_session_halted(session));
+    assert(session->current);
     int status = scenario_run_act(session->current->run, action, err);
     if (status)
         return status;
