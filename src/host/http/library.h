@@ -23,7 +23,7 @@
 
 /* mhd.start_daemon is MHD_start_daemon(). */
 struct http_library {
-#define HTTP_LIBRARY_MEMBER(name) __typeof__(MHD_##name) *name;
+#define HTTP_LIBRARY_MEMBER(name) __typeof__(MHD_##name) *(name);
     HTTP_LIBRARY(HTTP_LIBRARY_MEMBER)
 #undef HTTP_LIBRARY_MEMBER
 };
