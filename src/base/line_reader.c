@@ -159,7 +159,8 @@ int word_unknown(struct cursor *cursor, const struct word *word, const char *wha
     enum { LISTED = 12 }; /* longer lists are not useful */
     struct text message = {0};
     const char *near = count ? nearest_word(word->text, names, count) : NULL;
-    text_printf(&message, "'%.80s' is no %s", word->text, what);
+    text_printf(&message, "'%.80s' is not %s %s", word->text, strchr("aeio", *what) ? "an" : "a",
+                what);
     if (count && count <= LISTED) {
         text_puts(&message, ": expected ");
         list_names(&message, names, count);
@@ -239,7 +240,7 @@ int cursor_take_time(struct cursor *cursor, uint64_t *ps)
     *ps = 0;
     if (status == 0 && !time_parse(word.text, ps))
         return word_error(cursor, &word,
-                          "'%.80s' is no time: expected a number with ps, ns, us, ms or s, "
+                          "'%.80s' is not a time: expected a number with ps, ns, us, ms or s, "
                           "such as 60.1s",
                           word.text);
     return status;
@@ -277,7 +278,7 @@ int cursor_take_percent(struct cursor *cursor, uint64_t *parts)
     *parts = 0;
     if (status == 0 && !parse_percent(word.text, parts))
         return word_error(cursor, &word,
-                          "'%.80s' is no percentage: expected 0%% to 100%%, such as 0.25%%",
+                          "'%.80s' is not a percentage: expected 0%% to 100%%, such as 0.25%%",
                           word.text);
     return status;
 }
@@ -287,5 +288,5 @@ int cursor_take_end(struct cursor *cursor)
     if (cursor_is_done(cursor))
         return cursor->status;
     const struct word *word = &cursor->words[cursor->at];
-    return word_error(cursor, word, "'%.80s' is one word too many", word->text);
+    return word_error(cursor, word, "unexpected '%.80s' at the end of the line", word->text);
 }

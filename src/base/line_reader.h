@@ -83,7 +83,7 @@ int line_reader_take(struct line_reader *reader, int status);
 /* "FILE:LINE:COLUMN: message", unless there was an error before; -EINVAL. */
 int word_error(struct cursor *cursor, const struct word *word, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* "'WORD' is no WHAT: expected A, B or C; did you mean 'B'?" `names` may be NULL. */
+/* "'WORD' is not a WHAT: expected A, B or C; did you mean 'B'?" `names` may be NULL. */
 int word_unknown(struct cursor *cursor, const struct word *word, const char *what,
                  const char *const *names, size_t count);
 

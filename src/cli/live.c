@@ -94,7 +94,7 @@ static bool is_scenario(const char *text)
     return false;
 }
 
-/* An adapter with a cable that is no virtual function. */
+/* An adapter with a cable that is not a virtual function. */
 static bool can_have_manager(const struct topology *topology, const struct topology_node *node)
 {
     for (unsigned p = 1; p <= node->port_count && node->kind == NODE_ADAPTER; p++)

@@ -120,7 +120,7 @@ static int check_program(const char *path, unsigned depth, struct err *err)
         return depth < SCRIPTS_MOST ? check_program(interpreter, depth + 1, err) : 0;
     bool elf = bytes >= SELFMAG && memcmp(file, ELFMAG, SELFMAG) == 0;
     if (!elf || is_dynamic(file, (size_t)bytes))
-        return 0; /* what is no program is executed by a shell or not at all */
+        return 0; /* what is not a program is executed by a shell or not at all */
     return err_set(err, EINVAL,
                    "'%.200s' is statically linked (or for another processor) and ignores the "
                    "preload library: it would use the real machine; not started",

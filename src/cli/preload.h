@@ -15,7 +15,7 @@
 /* The path of the library: WEFT_PRELOAD, in the build directory, or installed. */
 void preload_find(char *path, size_t size);
 /* An error if the library is missing, or if the program `name`, searched in PATH, ignores
- * LD_PRELOAD. A program that is not found is no error: its execution fails. */
+ * LD_PRELOAD. A program that is not found is not an error: its execution fails. */
 int preload_check(const char *library, const char *name, struct err *err);
 
 /* The first argument of the second step; the command follows. */

@@ -241,7 +241,7 @@ static int write_plot(const struct comparison *comparison)
     return rc ? command_error("route", &err) : EXIT_HOLDS;
 }
 
-/* An error in the input, such as unknown roots, is no refusal: it ends the comparison. */
+/* An error in the input, such as unknown roots, is not a refusal: it ends the comparison. */
 static int check_errors(const struct comparison *comparison)
 {
     for (size_t i = 0; i < comparison->lines.count; i++) {

@@ -125,7 +125,7 @@ static int parse_sweep_arguments(struct sweep_arguments *arguments, int argc, ch
     if (submit && arguments->write_only)
         return command_usage("sweep", "--submit or --write-only, not both");
     if (share && !parse_share(share, &arguments->task, &arguments->tasks))
-        return command_usage("sweep", "'%s' is no share: expected I/N, such as 3/8", share);
+        return command_usage("sweep", "'%s' is not a share: expected I/N, such as 3/8", share);
     int status = check_sweep_arguments(arguments, argc, argv);
     if (status)
         return status;

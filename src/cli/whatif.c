@@ -302,7 +302,7 @@ static size_t name_engines(const struct arguments *arguments, const char *engine
     return count;
 }
 
-/* Says what takes long, also if standard error is no terminal. */
+/* Says what takes long, also if standard error is not a terminal. */
 static void tell_estimate(void *context, double share, double seconds)
 {
     (void)context;

@@ -34,8 +34,9 @@ int bind_node(const struct word *word, const struct topology *topology, struct c
         return 0;
     uint32_t longer = find_longer_name(topology, word->text);
     if (longer != TOPOLOGY_NONE)
-        return word_error(cursor, word, "'%.80s' is no node of this fabric; did you mean '%.80s'?",
-                          word->text, node_label(topology, longer));
+        return word_error(cursor, word,
+                          "'%.80s' is not a node of this fabric; did you mean '%.80s'?", word->text,
+                          node_label(topology, longer));
     const char **names = mem_alloc((topology->nodes.count + 1) * sizeof *names);
     for (size_t i = 0; i < topology->nodes.count; i++)
         names[i] = node_label(topology, (uint32_t)i);
@@ -47,7 +48,7 @@ int bind_node(const struct word *word, const struct topology *topology, struct c
 static int unknown_port(const struct word *word, uint32_t node, const char *port,
                         const struct topology *topology, struct cursor *cursor)
 {
-    return word_error(cursor, word, "'%.80s' is no port of '%.80s', which has 1 to %u", port,
+    return word_error(cursor, word, "'%.80s' is not a port of '%.80s', which has 1 to %u", port,
                       node_label(topology, node), topology->nodes.items[node].port_count);
 }
 
@@ -114,5 +115,5 @@ int read_attribute(struct cursor *cursor, const struct word *word, const char *n
         return 0;
     }
     struct word part = {name, word->line, word->column};
-    return word_unknown(cursor, &part, "SMP attribute", names, count);
+    return word_unknown(cursor, &part, "attribute of SMPs", names, count);
 }

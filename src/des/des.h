@@ -22,7 +22,7 @@ struct event {
     uint64_t b;
 };
 
-typedef uint64_t des_handle; /* 0 is no handle */
+typedef uint64_t des_handle; /* 0 is not a handle */
 
 struct des;
 

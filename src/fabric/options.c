@@ -274,9 +274,10 @@ int fabric_options_set(struct fabric_options *options, const char *key, const ch
             names[i] = attributes[i].key;
         key = colon ? colon + 1 : key;
         const char *near = nearest_word(key, names, ATTRIBUTES);
-        return err_set(err, EINVAL,
-                       "no attribute '%.80s'; %s%s%s'weft fabric --attributes' lists them", key,
-                       near ? "did you mean '" : "", near ? near : "", near ? "'? " : "");
+        return err_set(err, ENOENT,
+                       "'%.80s' is not an attribute of a fabric; %s%s%s"
+                       "'weft fabric --attributes' lists them",
+                       key, near ? "did you mean '" : "", near ? near : "", near ? "'? " : "");
     }
     if (!parse_value(attribute, value, &parsed) || !value_fits(attribute, parsed)) {
         struct text range = {0};

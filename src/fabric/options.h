@@ -59,7 +59,7 @@ struct fabric_options {
 int fabric_options_preset(struct fabric_options *options, const char *name, struct err *err);
 /* Sets one attribute by name, as scenarios and command lines give it: "mtu", "2048". A key such as
  * "S1*:traps" or "switches:mtu" applies only to nodes whose name or description matches the pattern
- * (or to all "switches", "adapters"); later ones win. */
+ * (or to all "switches", "adapters"); later ones win. -ENOENT: the name is unknown. */
 int fabric_options_set(struct fabric_options *options, const char *key, const char *value,
                        struct err *err);
 /* -ENOENT if `key` has a pattern that matches no node of the topology. */

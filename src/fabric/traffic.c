@@ -170,7 +170,7 @@ static int check_service(const struct traffic *traffic, struct err *err)
     if (traffic->sl > TRAFFIC_RANDOM_SL)
         return err_set(err, EINVAL, "there is no service level %u", traffic->sl);
     if ((traffic->p_key & 0x7fff) == 0)
-        return err_set(err, EINVAL, "0x%04x is no partition key", traffic->p_key);
+        return err_set(err, EINVAL, "0x%04x is not a partition key", traffic->p_key);
     if (traffic->limit_ps_per_8_bytes > TIME_S)
         return err_set(err, EINVAL, "a rate limit below 8 bytes a second");
     if ((traffic->retries == 0) != (traffic->retry_ps == 0))

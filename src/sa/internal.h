@@ -389,8 +389,8 @@ query_handler class_port_info, port_records, path_records, multi_path_records, t
 /* core.c */
 /* The end port with this LID, or SUBNET_NONE. */
 uint32_t sa_port_at(const struct sa *sa, unsigned lid);
-/* Charges an output that is no answer to a query in the queue. False: such outputs have used their
- * half of the turn, and queries wait. */
+/* Charges an output that is not an answer to a query in the queue. False: such outputs have used
+ * their half of the turn, and queries wait. */
 bool sa_may_send_aside(struct sa *sa);
 /* Makes sa->out the answer to this query, with the text as its data. */
 void answer_text(struct sa *sa, const struct query *query, const struct text *text);

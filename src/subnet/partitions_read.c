@@ -159,7 +159,7 @@ static int set_membership(struct reader *reader, const char *value, uint8_t *mem
             *membership = (uint8_t)i;
             return 0;
         }
-    return line_reader_error(reader->lines, "'%.80s' is no membership: full, limited or both",
+    return line_reader_error(reader->lines, "'%.80s' is not a membership: full, limited or both",
                              value);
 }
 
@@ -178,7 +178,7 @@ static int set_flag(struct reader *reader, const char *flag, const char *value,
     else
         return line_reader_error(
             reader->lines,
-            "'%.80s' is no flag of a partition: indx0, ipoib, defmember, rate, mtu, sl, "
+            "'%.80s' is not a flag of a partition: indx0, ipoib, defmember, rate, mtu, sl, "
             "scope, Q_Key, TClass or FlowLabel",
             flag);
     return 0;
@@ -229,7 +229,8 @@ static int find_partition(struct reader *reader, const char *name, const char *k
                                  NAME_LIMIT - 1);
     if (key && (!number(key, 1, UINT16_MAX, &value) || !(value & PARTITION_DEFAULT)))
         return line_reader_error(
-            reader->lines, "'%.80s' is no partition key: expected a number from 1 to 0x7fff", key);
+            reader->lines, "'%.80s' is not a partition key: expected a number from 1 to 0x7fff",
+            key);
     uint16_t wanted = value & PARTITION_DEFAULT; /* 0: make_keys() chooses one */
     *partition = wanted  ? map_get(&reader->partitions->by_key, wanted)
                  : *name ? name_map_get(&reader->by_name, name)
@@ -287,7 +288,7 @@ static int read_group(struct reader *reader, const struct definition *definition
     uint8_t mgid[MGID_BYTES];
     values.group.traffic_class = 0;
     if (inet_pton(AF_INET6, address, mgid) != 1 || mgid[0] != 0xFF)
-        return line_reader_error(reader->lines, "'%.80s' is no multicast GID", address);
+        return line_reader_error(reader->lines, "'%.80s' is not a multicast GID", address);
     while (take_char(reader, ',')) {
         const char *flag = take_words(reader, "=,;");
         const char *value = take_char(reader, '=') ? take_words(reader, ",;") : "";
@@ -295,7 +296,7 @@ static int read_group(struct reader *reader, const struct definition *definition
         if (status > 0)
             return line_reader_error(
                 reader->lines,
-                "'%.80s' is no flag of a group: rate, mtu, sl, scope, Q_Key, TClass or "
+                "'%.80s' is not a flag of a group: rate, mtu, sl, scope, Q_Key, TClass or "
                 "FlowLabel",
                 flag);
         if (status)
@@ -342,7 +343,7 @@ static int read_member(struct reader *reader, const char *name, const struct def
     if (rule.target == MEMBERS_PORT && !number(name, 1, UINT64_MAX, &rule.guid))
         return line_reader_error(
             reader->lines,
-            "'%.80s' is no port: expected a GUID, ALL, ALL_CAS, ALL_SWITCHES, ALL_ROUTERS "
+            "'%.80s' is not a port: expected a GUID, ALL, ALL_CAS, ALL_SWITCHES, ALL_ROUTERS "
             "or SELF",
             name);
     add_rule(reader, rule);

@@ -1,7 +1,7 @@
 /* Trust between managers, and the keys that are derived from secrets.
  *
  * A manager is a peer if its port is allowed (allowed_sm_guids) and it holds the SM_Key. An SM_Key
- * of 0 or 1 (OpenSM's default) is no secret: it is shown to everybody, since OpenSM ignores
+ * of 0 or 1 (OpenSM's default) is not a secret: it is shown to everybody, since OpenSM ignores
  * managers that show another key or none, and a manager that shows no key is a peer too. A manager
  * shows a secret key only to managers that hold it. Each Get(SMInfo) carries a nonce in bytes that
  * the specification reserves, and a peer answers it with an HMAC of the nonce and its SMInfo. So

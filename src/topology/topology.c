@@ -3,7 +3,8 @@
  * This file enforces that names, node GUIDs and port GUIDs are unique. Missing GUIDs follow the
  * scheme of ibsim, so that tools see the same net file in both simulators: adapters count from
  * 0x100000 and take one GUID for the node and one for each port, switches count from 0x200000 and
- * take one in all. (ibsim starts routers at 0, which is no GUID; here they start at 0x300000.) */
+ * take one in all. (ibsim starts routers at 0, which is not a GUID; here they start at 0x300000.)
+ */
 #include "topology/topology.h"
 
 #include "base/parse.h"

@@ -41,7 +41,7 @@ static void check_writing(const struct network *network, const struct update_pla
     struct update_plan again;
     struct err err;
     struct text first = {0}, second = {0};
-    text_puts(&first, ""); /* an empty plan is no text at all */
+    text_puts(&first, ""); /* an empty plan has no text */
     text_puts(&second, "");
     update_plan_write(plan, network, &first);
     require(update_plan_read(&again, network, from_text("written", first.data, &err)) == 0);

@@ -30,7 +30,7 @@ def check(value, schema, place):
     kinds = {"object": dict, "array": list, "string": str, "boolean": bool, "integer": int, "number": (int, float)}
     kind = schema["type"]
     if not isinstance(value, kinds[kind]) or (isinstance(value, bool) and kind != "boolean"):
-        fail(place, f"{value!r:.60} is no {kind}")
+        fail(place, f"{value!r:.60} is not a {kind}")
         return
     if "enum" in schema and value not in schema["enum"]:
         fail(place, f"{value!r} is not in {schema['enum']}")

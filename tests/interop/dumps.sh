@@ -28,7 +28,7 @@ noisy() {
 reads_noisy() {
     { echo "[root@node1 ~]# ibnetdiscover" && noisy "$2"; } >noisy.dump
     "$WEFT" topo diff "$1" noisy.dump >noisy.out 2>noisy.err || { cat noisy.out noisy.err && return 1; }
-    contains 'warning: noisy.dump: [0-9]+ lines are no part of the dump and are skipped: lines 1,' noisy.err
+    contains 'warning: noisy.dump: [0-9]+ lines are not part of the dump and are skipped: lines 1,' noisy.err
 }
 
 while read -r name kind; do

@@ -132,7 +132,7 @@ reloads_one() {
 has_new_key() { keys >after.keys && grep -q '^12 1 .*0x8001' after.keys; }
 claim "a reload with a new member changes the P_Key tables of its port and its switch port only" reloads_one
 echo "Red = 0x10 : everybody ;" >>partitions.conf
-claim "an error in the file is logged with file and line" happens 'partitions.conf:[0-9]+: .everybody. is no port' kill -HUP "$manager_id"
+claim "an error in the file is logged with file and line" happens 'partitions.conf:[0-9]+: .everybody. is not a port' kill -HUP "$manager_id"
 unchanged() { keys >now.keys && diff after.keys now.keys; }
 claim "a file with an error changes no P_Key table" unchanged
 

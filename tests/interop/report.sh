@@ -99,7 +99,7 @@ claim "without gnuplot the error names its package, and no file is written" with
 
 claim "the error for an unknown figure suggests the nearest name" refused "did you mean 'latency.mean'" sweep.db --y latency.meen
 claim "an unknown parameter is refused" refused 'no parameter' sweep.db --by speed
-claim "a file that is not a result store is refused" refused 'no result store' run/report.html
+claim "a file that is not a result store is refused" refused 'not a result store' run/report.html
 claim "a missing store is refused" refused 'No such file' nothing.db
 claim "a directory without a run is refused" refused 'run.db' swept
 claim "a plot format other than SVG and PNG is refused" refused 'expected a name that ends in .svg or .png' sweep.db --plot x.pdf

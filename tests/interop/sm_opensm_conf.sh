@@ -259,7 +259,7 @@ claim "an adapter has VLs, extended speeds and thresholds" adapter_is_set
 claim "the log has the names of the node name map" names_are_used
 claim "a link that trains again has the forced speed" trained_again
 no_slow_link() { "$WEFT" ctl --socket "$work/sm.socket" problems >problems.out && lacks 'slow link' problems.out; }
-claim "such a link is no problem" no_slow_link
+claim "such a link is not a problem" no_slow_link
 stop "$manager_id"
 manager_starts --config "$work/opensm.conf" --control "$work/sm.socket" || exit
 defaults_are_set() {

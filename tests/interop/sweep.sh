@@ -189,7 +189,7 @@ contradiction() {
 claim "stores with different traces of the same run are not merged" contradiction
 
 no_store() {
-    exits_with 2 "$WEFT" sweep merge one.db load.weft -o new.db 2>err.txt && contains 'load.weft: is no result store' err.txt &&
+    exits_with 2 "$WEFT" sweep merge one.db load.weft -o new.db 2>err.txt && contains 'load.weft: is not a result store' err.txt &&
         [ ! -e new.db ]
 }
 claim "a file that is not a result store is not merged" no_store

@@ -33,7 +33,7 @@ expect "the page is made again" absent "$page"
 expect "meson configures the build again" grep -qx -- "setup --reconfigure $work/build" "$work/meson.log"
 echo 'const struct web_file web_files[] = {0};' >"$page"
 rm "$work/meson.log"
-expect "a complete page is no work" refresh "$work/full"
+expect "a complete page needs no work" refresh "$work/full"
 expect "a complete page stays" test -e "$page"
 expect "meson does not run again" absent "$work/meson.log"
 exit $failed

@@ -101,7 +101,7 @@ int engine_view_write(const struct watch *watch, const char *name, struct text *
     const struct config *config = find_master(live_session_setup(watch->session), &paths);
     struct routes routes = {0};
     if (!engine)
-        return err_set(err, EINVAL, "'%.40s' is no engine", name);
+        return err_set(err, EINVAL, "'%.40s' is not an engine", name);
     if (!config)
         return err_set(err, EAGAIN, "no manager has tables in force");
     struct engine_options options = config->sm.engine_options;

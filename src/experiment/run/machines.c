@@ -58,7 +58,8 @@ int machines_bind(struct setup *setup)
         bool starts =
             statement->kind == STATEMENT_ACTION && statement->action.kind == ACTION_START_MACHINE;
         if (starts && !vswitch_guid(name->text))
-            return word_error(&setup->cursor, name, "'%.80s' is no name for a machine", name->text);
+            return word_error(&setup->cursor, name, "'%.80s' is not a name for a machine",
+                              name->text);
         if (starts && name_map_get(&setup->machines.by_name, name->text) == MAP_NONE)
             machines_add(setup, name->text, true);
     }
@@ -82,7 +83,7 @@ int machines_add_later(struct setup *setup, const struct word *name, struct curs
     if (name_map_get(&setup->machines.by_name, name->text) != MAP_NONE)
         return 0;
     if (!vswitch_guid(name->text))
-        return word_error(cursor, name, "'%.80s' is no name for a machine", name->text);
+        return word_error(cursor, name, "'%.80s' is not a name for a machine", name->text);
     uint32_t number = machines_add(setup, name->text, true);
     add_data_end(setup, &setup->machines.items.items[number]);
     return 0;

@@ -68,7 +68,7 @@ int multicast_leave(struct setup *setup, const struct action *action, struct err
     uint64_t guid = member_guid(setup, action->node);
     struct group *group = setup->groups ? groups_find(setup->groups, action->mgid) : NULL;
     if (!group || !group_find_member(group, guid))
-        return err_set(err, ESRCH, "it is no member of this group");
+        return err_set(err, ESRCH, "it is not a member of this group");
     groups_leave(setup->groups, group, guid, JOIN_FULL);
     if (group->members.count == 0)
         groups_remove(setup->groups, group);

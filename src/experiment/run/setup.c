@@ -97,24 +97,6 @@ static int make_topology(struct setup *setup)
 
 /* ---- attributes ---- */
 
-static int unknown_attribute(const struct setup *setup, const struct word *word,
-                             struct cursor *cursor)
-{
-    struct text list = {0};
-    const char *names[256];
-    size_t count = 0;
-    fabric_options_list(&setup->options, &list);
-    for (char *line = list.data, *next; line && *line && count < 256; line = next) {
-        next = strchrnul(line, '\n');
-        next += *next != 0;
-        line[strcspn(line, " \n")] = 0;
-        names[count++] = line;
-    }
-    int status = word_unknown(cursor, word, "attribute of a fabric", names, count);
-    text_release(&list);
-    return status;
-}
-
 /* words: scope, key, value */
 static int set_attribute(struct setup *setup, const struct word *words, struct cursor *cursor)
 {
@@ -127,13 +109,13 @@ static int set_attribute(struct setup *setup, const struct word *words, struct c
     else if (snprintf(key, sizeof key, "%s%s%s", scope, *scope ? ":" : "", words[1].text) >=
              (int)sizeof key)
         return word_error(cursor, &words[0], "the pattern is too long");
-    if (fabric_options_set(&setup->options, key, words[2].text, &reason) == 0)
-        return fabric_options_check_pattern(key, &setup->topology, &reason) == 0
-                   ? 0
-                   : word_error(cursor, &words[0], "%.400s", reason.message);
-    if (strncmp(reason.message, "no attribute", 12) == 0)
-        return unknown_attribute(setup, &words[1], cursor);
-    return word_error(cursor, &words[2], "%.400s", reason.message);
+    int status = fabric_options_set(&setup->options, key, words[2].text, &reason);
+    const struct word *wrong = &words[status == -ENOENT ? 1 : 2];
+    if (status == 0) {
+        status = fabric_options_check_pattern(key, &setup->topology, &reason);
+        wrong = &words[0];
+    }
+    return status ? word_error(cursor, wrong, "%.400s", reason.message) : 0;
 }
 
 /* Attributes of the fabric; other scopes are handled where they apply. */

@@ -120,7 +120,7 @@ static const char *full_figure_name(const char *figure)
     return figure;
 }
 
-/* A name that is followed by a comparison and is no check is a figure. */
+/* A name that is followed by a comparison and is not a check is a figure. */
 static bool is_figure(struct cursor *cursor)
 {
     if (cursor->count < cursor->at + 2)

@@ -60,7 +60,7 @@ static int take_member(const struct pairs_reader *reader, struct cursor *cursor,
         return 0;
     status = bind_place(&word, reader->world->topology, cursor, 1, &place);
     if (status == 0 && (*member = find_port(reader, side, &place)) == MAP_NONE)
-        return word_error(cursor, &word, "'%.80s' is no %s of this traffic", word.text,
+        return word_error(cursor, &word, "'%.80s' is not a %s of this traffic", word.text,
                           names[side]);
     return status;
 }

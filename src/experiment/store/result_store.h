@@ -48,7 +48,7 @@ struct result_run {
 
 struct result_store;
 
-/* Opens a store. Writing creates it if needed; reading requires it. An error if the file is no
+/* Opens a store. Writing creates it if needed; reading requires it. An error if the file is not a
  * store or has another version. */
 enum result_store_mode { RESULT_STORE_READ, RESULT_STORE_WRITE };
 int result_store_open(struct result_store **store, const char *path, enum result_store_mode mode,

@@ -73,7 +73,7 @@ int sql_error(const struct result_store *store, struct err *err)
 {
     int code = sqlite3_errcode(store->db) & 0xff;
     if (code == SQLITE_NOTADB)
-        return err_at(err, EINVAL, store->path, 0, "is no result store");
+        return err_at(err, EINVAL, store->path, 0, "is not a result store");
     if (code == SQLITE_BUSY)
         return err_at(err, EBUSY, store->path, 0, "another process has locked it");
     if (code == SQLITE_FULL)
@@ -234,7 +234,7 @@ int sql_prepare_tables(struct result_store *store, bool create, struct err *err)
     if (tables == 0 && !create)
         return err_at(err, EINVAL, store->path, 0, "is empty: no result store");
     if (application != APPLICATION_ID)
-        return err_at(err, EINVAL, store->path, 0, "is no result store");
+        return err_at(err, EINVAL, store->path, 0, "is not a result store");
     if (version != SCHEMA_VERSION)
         return err_at(err, EINVAL, store->path, 0,
                       "is a result store of version %" PRId64 "; this weft reads version %d",

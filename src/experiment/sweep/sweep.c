@@ -72,7 +72,7 @@ static void read_memory(struct sweep *sweep, struct cursor *cursor)
     cursor_take(cursor, "a size such as 500MiB or 2GiB", &word);
     if (!parse_bytes(word.text, &sweep->memory))
         word_error(cursor, &word,
-                   "'%.80s' is no size: expected a number with KiB, MiB, GiB or TiB, such as "
+                   "'%.80s' is not a size: expected a number with KiB, MiB, GiB or TiB, such as "
                    "500MiB",
                    word.text);
 }
@@ -120,7 +120,7 @@ static int check_name(const struct sweep *sweep, struct cursor *cursor, const st
                       const char *name)
 {
     if (strpbrk(name, "={} \t"))
-        return word_error(cursor, word, "'%.80s' is no name: it has a '=', a brace or a blank",
+        return word_error(cursor, word, "'%.80s' is not a name: it has a '=', a brace or a blank",
                           name);
     for (size_t i = 0; i < sweep->axes.count; i++)
         for (size_t j = 0; j < sweep->axes.items[i].name_count; j++)

@@ -272,7 +272,7 @@ static void put_loads(const struct whatif_answer *answer, struct text *out)
     }
 }
 
-/* "dor: the network is no grid" without the name. */
+/* "dor: the network is not a grid" without the name. */
 static const char *without_name(const char *refusal, const char *name)
 {
     size_t length = strlen(name);

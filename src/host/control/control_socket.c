@@ -111,7 +111,7 @@ static void accept_client(struct control_socket *control, uint64_t now)
 
 /* ---- requests ---- */
 
-/* Returns false if this is no valid request. */
+/* Returns false if this is not a valid request. */
 static bool parse_request(const struct request *from, size_t length, struct control_request *to)
 {
     if (length != sizeof *from || from->magic != PROTOCOL_MAGIC ||

@@ -216,7 +216,7 @@ static int read_lines(struct config *config, struct line_reader *lines, struct e
         struct err reason = {0};
         size_t before = config->errors.count;
         if (before >= ERRORS_MOST)
-            continue; /* this is no configuration */
+            continue; /* this is not a configuration */
         int result = read_config_line(config, lines, &reason);
         if (result == 0)
             continue;

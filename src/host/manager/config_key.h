@@ -43,7 +43,7 @@ struct key {
     const char *ours;   /* RENAMED */
     const char *unit;   /* RENAMED: of a time */
     bool own_default;   /* RENAMED: OpenSM's default stands for that of weft */
-    bool optional_file; /* RENAMED: a missing file is no error, as in OpenSM */
+    bool optional_file; /* RENAMED: a missing file is not an error, as in OpenSM */
     bool hint; /* RENAMED: nor is an error in the file, which only guides routes or names */
     const char *reason; /* NO_EFFECT; RENAMED: what differs, or NULL; TRANSLATED: what is set */
 };

@@ -2,7 +2,7 @@
  *
  * `opensm -c` writes every key with its default. Where weft has chosen another default, the value
  * of OpenSM's template stands for that of weft (`own_default`), and every other value is in force.
- * A file that is missing is reported and is no error, since OpenSM starts without it. */
+ * A file that is missing is reported and is not an error, since OpenSM starts without it. */
 #include "host/manager/config_key.h"
 
 #include <assert.h>

@@ -15,7 +15,7 @@
 uint64_t key_random(void)
 {
     uint64_t key = 0;
-    while (key <= 1) /* 0 is no key, and 1 is well known */
+    while (key <= 1) /* 0 is not a key, and 1 is well known */
         if (getrandom(&key, sizeof key, 0) != sizeof key)
             abort(); /* Linux always returns 8 bytes */
     return key;

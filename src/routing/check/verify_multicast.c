@@ -194,7 +194,7 @@ static int compare_members(struct multicast_check *check, const struct multicast
         for (unsigned port = 0; port <= node->port_count; port++)
             if (check->seen[node->first_port + port] &&
                 !network_link_at(network, tree->arms.items[i].at, port))
-                return err_set(err, EINVAL, "port %u of 0x%016llx gets packets but is no member",
+                return err_set(err, EINVAL, "port %u of 0x%016llx gets packets but is not a member",
                                port, (unsigned long long)node->guid);
     }
     return 0;

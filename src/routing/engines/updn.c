@@ -26,7 +26,7 @@ struct directions {
     uint64_t operations;
 };
 
-/* False if the network is no tree with more than one level, or not with these roots. */
+/* False if the network is not a tree with more than one level, or not with these roots. */
 static bool use_tree_levels(struct directions *directions, const struct network *network,
                             const struct engine_options *options)
 {

@@ -47,7 +47,7 @@ static int read_lft_entry(struct lfts_reader *reader, const char *line)
     if (reader->at == NETWORK_NONE)
         return line_reader_error(reader->lines, "an entry before the first switch");
     if (lid > NETWORK_TOP_LID)
-        return line_reader_error(reader->lines, "0x%" PRIx64 " is no unicast LID", lid);
+        return line_reader_error(reader->lines, "0x%" PRIx64 " is not a unicast LID", lid);
     if (port == PORT_NONE)
         return 0;
     if (port > reader->network->switches.items[reader->at].port_count)

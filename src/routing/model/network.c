@@ -165,7 +165,7 @@ static uint32_t end_point_at(const struct network *network, size_t index)
     return (uint32_t)(index < switches ? NETWORK_SWITCH | index : index - switches);
 }
 
-/* The last LID of an end point, or 0 if its range is no range of unicast LIDs. */
+/* The last LID of an end point, or 0 if its range is not a range of unicast LIDs. */
 static uint32_t last_lid(const struct network *network, uint32_t end_point)
 {
     uint16_t lid = network_lid(network, end_point);

@@ -7,7 +7,7 @@
  *
  * Everything has a dense index. network_finish() builds the compressed (CSR) graph: the edges of a
  * switch form one row in ascending port order, parallel links are separate edges, a link of a
- * switch to itself is no edge. Engines keep their scratch outside of this structure. */
+ * switch to itself is not an edge. Engines keep their scratch outside of this structure. */
 #ifndef WEFT_ROUTING_MODEL_NETWORK_H
 #define WEFT_ROUTING_MODEL_NETWORK_H
 

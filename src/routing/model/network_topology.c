@@ -79,7 +79,7 @@ static int take_lids(struct import *import, uint32_t end)
     uint32_t lid = import->lid[end], lmc = import->lmc[end], count = UINT32_C(1) << lmc;
     if (lmc > NETWORK_TOP_LMC || lid + count - 1 > NETWORK_TOP_LID || lid % count != 0)
         return err_set(import->err, EINVAL,
-                       "'%s': LID %u with LMC %u is no unicast LID with that many low bits free",
+                       "'%s': LID %u with LMC %u is not a unicast LID with that many low bits free",
                        label_of(import, end), lid, lmc);
     for (uint32_t at = lid; at < lid + count; at++) {
         if (import->owner[at] != NETWORK_NONE)

@@ -148,12 +148,13 @@ static int refuse_flaw(const struct tree *tree, const struct network *network, u
                        const struct network_edge *edge, struct err *err)
 {
     char a[NETWORK_LABEL_BYTES], b[NETWORK_LABEL_BYTES];
-    return err_set(err, EMEDIUMTYPE,
-                   "the network is no tree: the link from %.100s port %u to %.100s port %u joins "
-                   "levels %u and %u",
-                   network_label(network, NETWORK_SWITCH | from, a), edge->port,
-                   network_label(network, NETWORK_SWITCH | edge->to, b), edge->to_port,
-                   tree->level[from], tree->level[edge->to]);
+    return err_set(
+        err, EMEDIUMTYPE,
+        "the network is not a tree: the link from %.100s port %u to %.100s port %u joins "
+        "levels %u and %u",
+        network_label(network, NETWORK_SWITCH | from, a), edge->port,
+        network_label(network, NETWORK_SWITCH | edge->to, b), edge->to_port, tree->level[from],
+        tree->level[edge->to]);
 }
 
 static void count_tops(struct tree *tree, const struct network *network, const bool *used)

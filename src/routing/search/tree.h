@@ -17,7 +17,7 @@ struct tree {
 };
 
 /* Listed roots of the options are the top; else it is detected. -EMEDIUMTYPE, with the reason, if
- * the network is no tree; -ENOENT if no listed root exists. */
+ * the network is not a tree; -ENOENT if no listed root exists. */
 int tree_recognise(struct tree *tree, const struct network *network,
                    const struct engine_options *options, struct err *err);
 void tree_release(struct tree *tree);
@@ -36,7 +36,7 @@ uint32_t *tree_terminals(const struct tree *tree, const struct network *network)
 uint32_t *tree_planes(const struct tree *tree, const struct network *network);
 
 /* The terminals of a tree in the order of its leaves, as shift permutations number them; NULL if
- * the network is no tree. The caller frees it. */
+ * the network is not a tree. The caller frees it. */
 uint32_t *tree_shift_order(const struct network *network);
 
 #endif

@@ -611,7 +611,7 @@ static void limit_to_half_poll(const struct sm *sm, struct request_effort *effor
 }
 
 /* A master that was given up gets more tries, since only the polls may have been lost. A sweep
- * tries once, and a time-out of it is no sign of congestion. */
+ * tries once, and a time-out of it is not a sign of congestion. */
 static void manager_effort(const struct sm *sm, const struct request *request,
                            struct request_effort *effort)
 {
@@ -851,7 +851,7 @@ enum sm_handover sm_handover_state(const struct sm *sm, char *text, size_t size)
     return SM_HANDOVER_PENDING;
 }
 
-/* Another master in the subnet of a master, or a master that is no weft SM. */
+/* Another master in the subnet of a master, or a master that is not a weft SM. */
 static void mastership_list_problems(struct sm *sm, struct problems *problems)
 {
     uint32_t master = sm->mastership->core.master;

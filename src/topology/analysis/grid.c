@@ -150,7 +150,7 @@ static int number_dimensions(struct search *search, struct err *err)
             continue;
         }
         if (search->dimensions == GRID_DIMENSIONS)
-            return err_set(err, EMEDIUMTYPE, "the network is no grid of up to %d dimensions",
+            return err_set(err, EMEDIUMTYPE, "the network is not a grid of up to %d dimensions",
                            GRID_DIMENSIONS);
         search->dimension[link] = search->dimensions++;
     }
@@ -277,7 +277,7 @@ static int order_places(struct grid *grid, unsigned dimension, const struct plac
         found->shape = GRID_RING;
     } else {
         rc = err_set(err, EMEDIUMTYPE,
-                     "the network is no grid: along one of its directions the switches form "
+                     "the network is not a grid: along one of its directions the switches form "
                      "neither a line nor a ring nor a full mesh");
     }
     for (uint32_t at = 0; !rc && at < grid->switch_count; at++) {
@@ -299,7 +299,7 @@ static int check_places(const struct grid *grid, struct err *err)
     /* Less than half of a grid may be missing. */
     if (grid->switch_count && points > 2 * (uint64_t)grid->switch_count)
         rc = err_set(err, EMEDIUMTYPE,
-                     "the network is no grid: its switches would fill less than "
+                     "the network is not a grid: its switches would fill less than "
                      "half of it");
     for (uint32_t at = 0; !rc && at < grid->switch_count; at++) {
         uint64_t key = 0;
@@ -307,7 +307,7 @@ static int check_places(const struct grid *grid, struct err *err)
             key = key * grid->dimension[d].size + grid_place(grid, at, d);
         if (map_get(&taken, key) != MAP_NONE)
             rc = err_set(err, EMEDIUMTYPE,
-                         "the network is no grid: two switches have the same coordinates");
+                         "the network is not a grid: two switches have the same coordinates");
         map_add(&taken, key, at);
     }
     map_release(&taken);

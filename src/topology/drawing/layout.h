@@ -16,7 +16,7 @@ struct layout_box {
 };
 
 /* Mesh, torus, hypercube and HyperX: rows and columns, further dimensions along a diagonal. False:
- * the network is no grid of two or more dimensions. layout_grid.c */
+ * the network is not a grid of two or more dimensions. layout_grid.c */
 bool layout_grid(const struct graph *graph, struct layout_point box, struct layout_point *places);
 
 /* Dragonfly: groups on a ring, the switches of a group on a smaller ring. False: the network has no

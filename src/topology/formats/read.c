@@ -478,7 +478,7 @@ static bool is_dump(const struct reader *reader)
     return all_dumped && reader->topology.nodes.count;
 }
 
-/* "3 lines that are no part of the dump were skipped: 2 'ibwarn: [71] …', 3, 9" */
+/* "3 lines that are not part of the dump were skipped: 2 'ibwarn: [71] …', 3, 9" */
 static void warn_of_noise(struct reader *reader)
 {
     enum { NAMED = 10 };
@@ -487,7 +487,7 @@ static void warn_of_noise(struct reader *reader)
     const struct noise *noise = reader->noise.items;
     if (!count)
         return;
-    text_printf(&text, "%s: %zu line%s no part of the dump and %s skipped: ",
+    text_printf(&text, "%s: %zu line%s not part of the dump and %s skipped: ",
                 reader->files.items[noise[0].place.file], count, count == 1 ? " is" : "s are",
                 count == 1 ? "is" : "are");
     for (size_t i = 0; i < count && i < NAMED; i++)

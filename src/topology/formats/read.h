@@ -50,7 +50,7 @@ struct list_line {
     struct place place;
 };
 
-/* A line that is no part of a dump. */
+/* A line that is not part of a dump. */
 struct noise {
     struct place place;
     const char *text;
@@ -80,7 +80,7 @@ struct reader {
 
     VEC(struct noise) noise;
     int (*take_list_line)(struct reader *reader,
-                          char *line); /* NULL: the file is no list of ports */
+                          char *line); /* NULL: the file is not a list of ports */
     VEC(struct list_line) list_lines;
     struct list_end list_node; /* of the last heading of iblinkinfo */
     bool has_list_node;

@@ -113,7 +113,7 @@ static void errors_have_the_position_and_the_nearest_word(void **state)
     line.cursor.at = 1;
     assert_int_equal(cursor_take_choice(&line.cursor, "check", names, 2, &index), -EINVAL);
     assert_string_equal(err_text(&line.err, text, sizeof text),
-                        "file:7:7: 'raechable' is no check: expected reachable or discovered; "
+                        "file:7:7: 'raechable' is not a check: expected reachable or discovered; "
                         "did you mean 'reachable'?");
     finish(&line);
 }

@@ -118,12 +118,12 @@ claim 'the page of an interrupted run is marked' grep -q 'its results are partia
 claim 'checks after the interrupt are not made' sh -c '! grep -q "check lost" rest'
 claim 'SIGTERM does the same' interrupted TERM 143
 
-claim 'the error for an unknown statement has line, column and the nearest name' refused "wrong.weft:2:1: 'chekc' is no statement; did you mean 'check'?" wrong.weft
+claim 'the error for an unknown statement has line, column and the nearest name' refused "wrong.weft:2:1: 'chekc' is not a statement; did you mean 'check'?" wrong.weft
 claim 'a missing file is refused' refused 'nothing.weft: No such file' nothing.weft
 claim 'a missing scenario is refused' refused 'expected a scenario' --quiet
 claim 'two scenarios are refused' refused 'one argument too many' good.weft bad.weft
 claim 'an invalid seed is refused' refused 'seed x: expected a whole number' good.weft --seed x
-claim 'an unknown attribute is refused' refused 'no attribute' good.weft --set mut=5
+claim 'an unknown attribute is refused' refused 'not an attribute' good.weft --set mut=5
 claim 'a capture that cannot be written is refused' refused 'p.pcap' good.weft --pcap /nonexistent/p.pcap
 claim '--help has an example' sh -c "'$weft' sim --help | grep -q 'topology clos'"
 exit $failed

@@ -61,8 +61,11 @@ static void values_are_set_by_name(void **state)
 static void values_that_do_not_fit_are_refused_with_the_reason(void **state)
 {
     (void)state;
-    refused("colour", "red", "no attribute 'colour'; 'weft fabric --attributes' lists them");
-    refused("mut", "2048", "no attribute 'mut'; did you mean 'mtu'? 'weft fabric --attributes'");
+    refused("colour", "red",
+            "'colour' is not an attribute of a fabric; 'weft fabric --attributes' lists them");
+    refused(
+        "mut", "2048",
+        "'mut' is not an attribute of a fabric; did you mean 'mtu'? 'weft fabric --attributes'");
     refused("mtu", "1000", "mtu: '1000' does not fit: expected 256, 512, 1024, 2048 or 4096 (");
     refused("mtu", "128", "mtu");
     refused("mtu", "8192", "mtu");

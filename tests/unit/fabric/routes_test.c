@@ -213,7 +213,7 @@ static void a_loop_in_the_tables_ends(void **state)
     assert_int_equal(fabric_next_network_event(world->fabric), TIME_NEVER);
     assert_true(fabric_network_time(world->fabric) - before < TIME_MS);
     set_route(world, s[2], lid, 3);
-    assert_true(lid_answers(world, lid)); /* and a loop that is repaired is no loop */
+    assert_true(lid_answers(world, lid)); /* and a loop that is repaired is not a loop */
     world_end(world);
 }
 

@@ -152,7 +152,7 @@ static void bad_traces_are_refused_by_line(void **state)
         {"", 0, "no packet"},
         {"# nothing\n\n", 0, "no packet"},
         {"1us 0 1 64\n1us 0 1\n", 2, "the line ends here"},
-        {"1us 0 1 64 7\n", 1, "'7' is one word too many"},
+        {"1us 0 1 64 7\n", 1, "unexpected '7' at the end of the line"},
         {"1 0 1 64\n", 1, "'1' is not a time"},
         {"us 0 1 64\n", 1, "'us' is not a time"},
         {"-1us 0 1 64\n", 1, "'-1us' is not a time"},

@@ -78,7 +78,7 @@ void cloud_bring_up(struct cloud *cloud)
         activate(cloud, &cloud->hosts[i].path, VSWITCH_PF);
         activate(cloud, &pf, 1);
     }
-    /* What the links' coming up has stirred is over, and is no claim of these tests. */
+    /* What the links' coming up has stirred is over, and is not a claim of these tests. */
     for (unsigned i = 0; i < 3; i++) {
         struct path path = i < 2 ? cloud->hosts[i].path : s;
         assert_int_equal(world_ask(world, &path, METHOD_GET, ATTRIBUTE_SWITCH_INFO, 0, data), 0);

@@ -54,7 +54,7 @@ part='link load     306 pairs at most, 306.0 on average'
 claim 'updn balances the load of a fat tree' status 0 route tree --engine updn
 part=pira+fera
 claim '--engines lists the engines' status 0 route --engines
-part='ftree refused: the network is no tree'
+part='ftree refused: the network is not a tree'
 claim 'with a list of engines, route prints which engine refused' status 0 route ring --engine ftree,updn
 part='minhop refused: the tables could deadlock'
 claim 'with a list of engines, route prints which tables failed the check' status 0 route ring --engine ftree,minhop,updn
@@ -73,7 +73,7 @@ part='--repeat 0: expected 1 to'
 claim '--repeat 0 is refused' status 2 route tree --compare ftree --repeat 0
 part=ftree
 claim '--repeat 5 is accepted' status 0 route tree --compare ftree --repeat 5 --samples 10
-part='refused: dor: the network is no grid'
+part='refused: dor: the network is not a grid'
 claim 'route --compare prints the reason of a refusal' status 0 route tree --compare ftree,dor --samples 10
 "$weft" route tree --engine ftree --lfts given >/dev/null
 part='lfts              -'

@@ -1,4 +1,4 @@
-/* Other dumps than ibnetdiscover's plain output, and lines that are no part of a dump. The files
+/* Other dumps than ibnetdiscover's plain output, and lines that are not part of a dump. The files
  * mixed.* are output of infiniband-diags and OpenSM on a weft fabric of mixed.net. */
 #include "support.h"
 

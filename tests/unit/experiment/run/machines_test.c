@@ -102,16 +102,16 @@ static void vm_statements_are_parsed(void **state)
 static void impossible_vm_statements_are_refused_before_the_run(void **state)
 {
     (void)state;
-    assert_refused(THERE "vm begin a\n", "'begin' is no word after 'vm'");
+    assert_refused(THERE "vm begin a\n", "'begin' is not a word after 'vm'");
     assert_refused(THERE "vm start\n", "a machine's name");
     assert_refused(THERE "vm migrate a to H1\n", "no 'vm start' starts 'a'");
     assert_refused(THERE "vm start a at H1-vswitch\n", "is not a hypervisor");
-    assert_refused(THERE "vm start a at H99\n", "is no node of this fabric");
-    assert_refused(THERE "vm start a\nvm migrate a to H1 quickly\n", "is no mode of a move");
+    assert_refused(THERE "vm start a at H99\n", "is not a node of this fabric");
+    assert_refused(THERE "vm start a\nvm migrate a to H1 quickly\n", "is not a mode of a move");
     assert_refused(THERE "vm churn boots 5 per minute\n", "no end: ");
     assert_refused(THERE "vm churn moves 5 per minute for 1s\n", "a churn needs 'boots N'");
-    assert_refused(THERE "set vm model other\n", "is no model of machines");
-    assert_refused(THERE "set vm colour red\n", "is no setting of machines");
+    assert_refused(THERE "set vm model other\n", "is not a model of machines");
+    assert_refused(THERE "set vm colour red\n", "is not a setting of machines");
     assert_refused(THERE "set vm model shared-port\nvm start a\n", "need a named hypervisor");
     assert_refused(THERE "vm start a\ntraffic uniform load 0.1 from a to H1\n", "use 'rate'");
     assert_refused("topology clos 3 1 4\nsm S0\nvm start a at H1\n", "is not a hypervisor");

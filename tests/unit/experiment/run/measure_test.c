@@ -289,8 +289,8 @@ static void impossible_collections_are_refused(void **state)
     assert_refused(NET "collect latency of S1:2:0 as mean\n",
                    "x.weft:4:20: there is no 'latency' of a VL");
     assert_refused(NET "collect made of H4 as mean\n", "x.weft:4:17: there is no 'made' of a node");
-    assert_refused(NET "collect input of S77 as mean\n", "x.weft:4:18: 'S77' is no node");
-    assert_refused(NET "collect input of S1:9 as mean\n", "x.weft:4:18: '9' is no port of 'S1'");
+    assert_refused(NET "collect input of S77 as mean\n", "x.weft:4:18: 'S77' is not a node");
+    assert_refused(NET "collect input of S1:9 as mean\n", "x.weft:4:18: '9' is not a port of 'S1'");
     assert_refused(NET "collect input of S1:0 as mean\n", "x.weft:4:18: port 0 carries no data");
     assert_refused(NET "collect input of S1:1:15 as mean\n", "x.weft:4:18: data VLs are 0 to 14");
     assert_refused(NET "collect lost as all\nevery 1ms sample lost\n",

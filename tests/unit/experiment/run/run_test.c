@@ -270,25 +270,25 @@ static void names_and_values_are_checked_before_the_run(void **state)
     assert_refused("topology no.net\n", "x.weft:1:10: ");
     assert_refused("topology no.net 5\n", "x.weft:1:17: '5': a file takes no parameters");
     assert_refused("topology figure1\nsm S11\n",
-                   "x.weft:2:4: 'S11' is no node of this fabric; did you mean 'S1'?");
+                   "x.weft:2:4: 'S11' is not a node of this fabric; did you mean 'S1'?");
     assert_refused("topology figure1\nsm S1:2\n",
                    "x.weft:2:4: a manager runs at port 0 of a switch");
     assert_refused("topology figure1\nsm S1\nsm S1\n", "x.weft:3:4: there is a manager at 'S1'");
     assert_refused("topology figure1\nsm S1 windwo 3\n",
-                   "x.weft:2:7: 'windwo' is no setting of a manager; did you mean 'window'?");
+                   "x.weft:2:7: 'windwo' is not a setting of a manager; did you mean 'window'?");
     assert_refused("topology figure1\nsm S1 window none\n",
                    "x.weft:2:14: window: 'none': expected");
     assert_refused("topology figure1\nset sm window none\nsm S1\n", "x.weft:2:15: window: 'none'");
     assert_refused("topology figure1\nset mut 256\n",
-                   "x.weft:2:5: 'mut' is no attribute of a fabric; did you mean 'mtu'?");
+                   "x.weft:2:5: 'mut' is not an attribute of a fabric; did you mean 'mtu'?");
     assert_refused("topology figure1\nset mtu 3\n", "x.weft:2:9: mtu: '3' does not fit");
     assert_refused("topology figure1\nsm S1\nrun 1s\nfail link S1 9\n",
-                   "x.weft:4:14: '9' is no port of 'S1', which has 1 to 4");
+                   "x.weft:4:14: '9' is not a port of 'S1', which has 1 to 4");
     assert_refused("topology figure1\nfail link S1 4\n",
                    "x.weft:2:14: nothing is connected to port 4");
     assert_refused("topology figure1\nfail switch H7\n", "x.weft:2:13: 'H7' is not a switch");
     assert_refused("topology figure1\nkill sm S2\n", "x.weft:2:9: there is no manager at 'S2'");
-    assert_refused("topology figure1\ncheck master S0\n", "x.weft:2:14: 'S0' is no node");
+    assert_refused("topology figure1\ncheck master S0\n", "x.weft:2:14: 'S0' is not a node");
     assert_refused("topology figure1\nset X* mtu 256\nsm S1\n",
                    "x.weft:2:5: no node of the fabric matches 'X*'");
 }

@@ -145,32 +145,34 @@ static void wrong_statements_are_refused_with_line_and_column(void **state)
 {
     (void)state;
     assert_refused("run 5s\nchekc active",
-                   "x.weft:2:1: 'chekc' is no statement; did you mean 'check'?");
+                   "x.weft:2:1: 'chekc' is not a statement; did you mean 'check'?");
     assert_refused("check", "x.weft:1:6: the line ends here: expected discovered");
-    assert_refused("check actve", "x.weft:1:7: 'actve' is no check; did you mean 'active'?");
-    assert_refused("check smps Portinfos == 1", "x.weft:1:12: 'Portinfos' is no SMP attribute; did "
-                                                "you mean 'PortInfo'?");
+    assert_refused("check actve", "x.weft:1:7: 'actve' is not a check; did you mean 'active'?");
+    assert_refused("check smps Portinfos == 1",
+                   "x.weft:1:12: 'Portinfos' is not an attribute of SMPs; did "
+                   "you mean 'PortInfo'?");
     assert_refused("check smps Set( == 1", "x.weft:1:12: 'Set(': expected a form such as");
     assert_refused("check smps all < 1",
-                   "x.weft:1:16: '<' is no comparison: expected <=, ==, >= or =");
+                   "x.weft:1:16: '<' is not a comparison: expected <=, ==, >= or =");
     assert_refused("check master", "x.weft:1:13: the line ends here: expected a node");
-    assert_refused("check time-to-settle <= 5", "x.weft:1:25: '5' is no time");
+    assert_refused("check time-to-settle <= 5", "x.weft:1:25: '5' is not a time");
     assert_refused("run", "x.weft:1:4: the line ends here: expected a time");
     assert_refused("run until sunset", "x.weft:1:11: 'sunset': expected settled");
     assert_refused("run until settled 5s", "x.weft:1:19: '5s': expected limit");
-    assert_refused("run 5s now", "x.weft:1:8: 'now' is one word too many");
+    assert_refused("run 5s now", "x.weft:1:8: unexpected 'now' at the end of the line");
     assert_refused("at 5s", "x.weft:1:6: the line ends here: expected fail");
-    assert_refused("at soon fail link S1 2", "x.weft:1:4: 'soon' is no time");
-    assert_refused("at 5s fial link S1 2", "x.weft:1:7: 'fial' is no action; did you mean 'fail'?");
+    assert_refused("at soon fail link S1 2", "x.weft:1:4: 'soon' is not a time");
+    assert_refused("at 5s fial link S1 2",
+                   "x.weft:1:7: 'fial' is not an action; did you mean 'fail'?");
     assert_refused("fail lnik S1 2",
-                   "x.weft:1:6: 'lnik' is no word after 'fail': expected link, switch or "
+                   "x.weft:1:6: 'lnik' is not a word after 'fail': expected link, switch or "
                    "node; did you mean 'link'?");
     assert_refused("fail link S1", "x.weft:1:13: the line ends here: expected a port's number");
-    assert_refused("drop 200%", "x.weft:1:6: '200%' is no percentage");
+    assert_refused("drop 200%", "x.weft:1:6: '200%' is not a percentage");
     assert_refused("drop 2% S1 2 attributes X", "x.weft:1:14: 'attributes': expected attribute");
     assert_refused("kill S1", "x.weft:1:6: 'S1': expected sm");
     assert_refused("seed many", "x.weft:1:6: 'many': expected a seed from 0 to");
-    assert_refused("preset old", "x.weft:1:8: 'old' is no preset: expected today or paper");
+    assert_refused("preset old", "x.weft:1:8: 'old' is not a preset: expected today or paper");
     assert_refused("topology", "x.weft:1:9: the line ends here: expected a file");
     assert_refused("sm S1 engine", "x.weft:1:13: the line ends here: expected a value");
     assert_refused("set mtu", "x.weft:1:8: the line ends here: expected a value");

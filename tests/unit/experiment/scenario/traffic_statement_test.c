@@ -166,12 +166,12 @@ static void wrong_traffic_is_refused_with_line_and_column(void **state)
 {
     (void)state;
     assert_refused("traffic", "x.weft:1:8: the line ends here: expected uniform, bit-reversal");
-    assert_refused("traffic unifrom", "x.weft:1:9: 'unifrom' is no traffic pattern: expected "
+    assert_refused("traffic unifrom", "x.weft:1:9: 'unifrom' is not a traffic pattern: expected "
                                       "uniform, bit-reversal, transpose, shuffle, hot-spot, "
                                       "all-to-all, shift, ring, gather, trace, "
                                       "permutation or matrix; did you mean 'uniform'?");
     assert_refused("traffic uniform raet 5",
-                   "x.weft:1:17: 'raet' is no setting of traffic; did you mean 'rate'?");
+                   "x.weft:1:17: 'raet' is not a setting of traffic; did you mean 'rate'?");
     assert_refused("traffic uniform rate", "x.weft:1:21: the line ends here: expected a value");
     assert_refused("traffic uniform rate 0", "x.weft:1:22: '0': expected packets a second above 0");
     assert_refused("traffic uniform rate -5", "x.weft:1:22: '-5': expected packets");
@@ -186,10 +186,11 @@ static void wrong_traffic_is_refused_with_line_and_column(void **state)
     assert_refused("traffic uniform sizes 1,2,3,4,5,6,7,8,9", "x.weft:1:23: more than 8 sizes");
     assert_refused("traffic uniform sl 16", "x.weft:1:20: '16': expected 'random', or");
     assert_refused("traffic uniform arrivals poison",
-                   "x.weft:1:26: 'poison' is no arrival process: expected poisson,");
-    assert_refused("traffic uniform share 20", "x.weft:1:23: '20' is no percentage");
+                   "x.weft:1:26: 'poison' is not an arrival process: expected poisson,");
+    assert_refused("traffic uniform share 20", "x.weft:1:23: '20' is not a percentage");
     assert_refused("traffic uniform limit 0", "x.weft:1:23: '0': expected a rate in Gb/s");
-    assert_refused("traffic uniform stopped now", "x.weft:1:25: 'now' is one word too many");
+    assert_refused("traffic uniform stopped now",
+                   "x.weft:1:25: unexpected 'now' at the end of the line");
     assert_refused("traffic trace", "x.weft:1:14: the line ends here: expected a file");
 }
 
@@ -200,7 +201,8 @@ static void traffic_that_does_not_fit_the_fabric_is_refused(void **state)
     assert_unbound("traffic uniform rate 5 from X*",
                    "x.weft:1:29: no adapter with a cable matches 'X*'");
     assert_unbound("traffic gather rate 5", "x.weft:1:1: gather traffic needs 'hot NODE'");
-    assert_unbound("traffic gather rate 5 hot H8", "x.weft:1:27: 'H8' is no node of this fabric");
+    assert_unbound("traffic gather rate 5 hot H8",
+                   "x.weft:1:27: 'H8' is not a node of this fabric");
     assert_unbound("traffic gather rate 5 hot S1", "x.weft:1:27: 'S1' is none of the receivers");
     assert_unbound("traffic ring rate 5 from H4",
                    "x.weft:1:1: ring traffic needs the same senders");
@@ -212,10 +214,10 @@ static void traffic_that_does_not_fit_the_fabric_is_refused(void **state)
     assert_unbound("traffic trace nothing.txt", "x.weft:1:15: ./nothing.txt: No such file");
     static const char *const files[][2] = {
         {"", "there is no pair in this file"},
-        {"H4 H77 1\n", "'H77' is no node of this fabric"},
-        {"H4 S1 1\n", "'S1' is no receiver of this traffic"},
+        {"H4 H77 1\n", "'H77' is not a node of this fabric"},
+        {"H4 S1 1\n", "'S1' is not a receiver of this traffic"},
         {"0 1000 1\n", "receivers, from 0 on"},
-        {"H4 0x1 -1\n", "'0x1' is no node"},
+        {"H4 0x1 -1\n", "'0x1' is not a node"},
         {"0 1 -1\n", "'-1': expected a weight from 0 to 1000000"},
         {"0 0 1\n", "sender and receiver are the same port"},
         {"0 1 2\n0 1 3\n", "sender 0 has two lines for the same receiver"},
@@ -299,9 +301,9 @@ static void wrong_measures_are_refused_with_line_and_column(void **state)
     assert_refused("measure from 2s to 1s", "x.weft:1:20: the window ends before it begins");
     assert_refused("measure from 2s until 3s", "x.weft:1:17: 'until': expected to");
     assert_refused("collect latenzy as mean",
-                   "x.weft:1:9: 'latenzy' is no measure; did you mean 'latency'?");
+                   "x.weft:1:9: 'latenzy' is not a measure; did you mean 'latency'?");
     assert_refused("collect latency mean", "x.weft:1:17: 'mean': expected as");
-    assert_refused("collect latency as median", "x.weft:1:20: 'median' is no way to keep it");
+    assert_refused("collect latency as median", "x.weft:1:20: 'median' is not a way to keep it");
     assert_refused("collect latency as samples",
                    "x.weft:1:27: the line ends here: expected a time");
     assert_refused("collect latency as percentile 101",
@@ -309,12 +311,12 @@ static void wrong_measures_are_refused_with_line_and_column(void **state)
     assert_refused("collect latency as total", "x.weft:1:20: 'latency' does not count anything");
     assert_refused("collect input as all", "x.weft:1:18: 'input' has to be sampled");
     assert_refused("collect latency as mean every 1ms", "x.weft:1:25: 'every' is for single");
-    assert_refused("collect latency as mean nmae x", "x.weft:1:25: 'nmae' is no option");
+    assert_refused("collect latency as mean nmae x", "x.weft:1:25: 'nmae' is not an option");
     assert_refused("every 5ms sample", "x.weft:1:17: the line ends here: expected what to measure");
     assert_refused("every 5ms smaple open", "x.weft:1:11: 'smaple': expected sample");
-    assert_refused("on deadlock explode", "x.weft:1:13: 'explode' is no thing to do then");
+    assert_refused("on deadlock explode", "x.weft:1:13: 'explode' is not a thing to do then");
     assert_refused("stop traffic", "x.weft:1:13: the line ends here: expected a traffic's number");
-    assert_refused("stop trafic 1", "x.weft:1:6: 'trafic' is no word after 'stop'");
+    assert_refused("stop trafic 1", "x.weft:1:6: 'trafic' is not a word after 'stop'");
 }
 
 static void figures_are_compared_in_their_unit(void **state)
@@ -340,9 +342,9 @@ static void figures_are_compared_in_their_unit(void **state)
     assert_refused("check latency <= 5parsecs", "x.weft:1:18: '5parsecs': expected a number such");
     assert_refused("check latency <=", "x.weft:1:17: the line ends here: expected a number");
     assert_refused("check no-loss-of anybody",
-                   "x.weft:1:18: 'anybody' is no group: expected unaffected or others");
+                   "x.weft:1:18: 'anybody' is not a group: expected unaffected or others");
     assert_refused("check conservd",
-                   "x.weft:1:7: 'conservd' is no check; did you mean 'conserved'?");
+                   "x.weft:1:7: 'conservd' is not a check; did you mean 'conserved'?");
 }
 
 int main(void)

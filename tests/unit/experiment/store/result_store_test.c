@@ -503,8 +503,8 @@ static void other_files_are_refused_and_not_changed(void **state)
     write_text("scenario.weft", "topology ring 3\nrun 1s\ncheck in-order\n");
     write_text("empty", "");
     assert_int_equal(mkdir(path_of("folder"), 0777), 0);
-    assert_refused("scenario.weft", RESULT_STORE_READ, "is no result store");
-    assert_refused("scenario.weft", RESULT_STORE_WRITE, "is no result store");
+    assert_refused("scenario.weft", RESULT_STORE_READ, "is not a result store");
+    assert_refused("scenario.weft", RESULT_STORE_WRITE, "is not a result store");
     assert_int_equal(stat(path_of("scenario.weft"), &found), 0);
     assert_int_equal(found.st_size, 38);
     assert_refused("empty", RESULT_STORE_READ, "is empty");
@@ -527,7 +527,7 @@ static void other_databases_and_versions_are_refused(void **state)
     assert_int_equal(sqlite3_open(path_of("foreign.db"), &db), 0);
     assert_int_equal(sqlite3_exec(db, "CREATE TABLE t(x)", NULL, NULL, NULL), 0);
     sqlite3_close(db);
-    assert_refused("foreign.db", RESULT_STORE_WRITE, "is no result store");
+    assert_refused("foreign.db", RESULT_STORE_WRITE, "is not a result store");
 }
 
 static void a_reader_cannot_write(void **state)

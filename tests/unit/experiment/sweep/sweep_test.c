@@ -126,18 +126,20 @@ static void errors_have_line_and_column(void **state)
     (void)state;
     assert_refused("", "x.sweep: no 'scenario' statement");
     assert_refused("scenario\n", "x.sweep:1:9: the line ends here: expected a file");
-    assert_refused("scenario ring.weft ring.weft\n", "x.sweep:1:20: 'ring.weft' is one word");
+    assert_refused("scenario ring.weft ring.weft\n",
+                   "x.sweep:1:20: unexpected 'ring.weft' at the end of the line");
     assert_refused("scenario none.weft\n", "x.sweep:1:1: ");
     assert_refused("scenario plain.weft\nscenario plain.weft\n",
                    "x.sweep:2:1: a second 'scenario'");
-    assert_refused("vry a in 1\n", "x.sweep:1:1: 'vry' is no statement: expected scenario, vary");
+    assert_refused("vry a in 1\n",
+                   "x.sweep:1:1: 'vry' is not a statement: expected scenario, vary");
     assert_refused("vary a of 1\n", "x.sweep:1:8: 'of': expected in");
     assert_refused("vary a in\n", "x.sweep:1:10: the line ends here: expected a value");
     assert_refused("vary a in 1 2 1\n", "x.sweep:1:15: '1' twice");
     assert_refused("vary a in 1\nvary a in 2\n", "x.sweep:2:6: 'a' is varied in line 1 already");
     assert_refused("vary a,a in 1,2\n", "x.sweep:1:6: 'a' twice");
     assert_refused("vary a,,b in 1,2\n", "x.sweep:1:6: 'a,,b': expected a name");
-    assert_refused("vary a=b in 1\n", "x.sweep:1:6: 'a=b' is no name");
+    assert_refused("vary a=b in 1\n", "x.sweep:1:6: 'a=b' is not a name");
     assert_refused("vary a,b in 1,2 3\n", "x.sweep:1:17: '3': expected 2 values");
     assert_refused("vary a,b in 1,2 1,2\n", "x.sweep:1:17: '1,2' twice");
     assert_refused("vary a in {b}\n", "x.sweep:1:11: '{b}': a value has no braces");
@@ -145,10 +147,10 @@ static void errors_have_line_and_column(void **state)
     assert_refused("repeat 1\nrepeat 2\n",
                    "x.sweep:2:1: a second 'repeat': the first is in line 1");
     assert_refused("seed -1\n", "x.sweep:1:6: '-1': expected a seed");
-    assert_refused("timeout 5\n", "x.sweep:1:9: '5' is no time");
+    assert_refused("timeout 5\n", "x.sweep:1:9: '5' is not a time");
     assert_refused("timeout 5us\n", "x.sweep:1:9: '5us': expected a millisecond or more");
-    assert_refused("memory 5MB\n", "x.sweep:1:8: '5MB' is no size");
-    assert_refused("memory 0MiB\n", "x.sweep:1:8: '0MiB' is no size");
+    assert_refused("memory 5MB\n", "x.sweep:1:8: '5MB' is not a size");
+    assert_refused("memory 0MiB\n", "x.sweep:1:8: '0MiB' is not a size");
     assert_refused("keep\n", "x.sweep:1:5: the line ends here: expected names of figures");
     assert_refused("series\n", "x.sweep:1:7: the line ends here: expected names of series");
 }
@@ -553,7 +555,7 @@ static void wrong_values_are_found_before_the_first_run(void **state)
     assert_int_equal(try_sweep("scenario plain.weft\nvary sm.engin in fera\n", "slip.db", 1, false,
                                &counts, &err),
                      -EINVAL);
-    assert_non_null(strstr(err.message, "'engin' is no setting"));
+    assert_non_null(strstr(err.message, "'engin' is not a setting"));
     assert_int_equal(
         try_sweep("scenario ring.weft\nvary engine in fera pira\nvary size in 4 five\n", "slip.db",
                   1, false, &counts, &err),

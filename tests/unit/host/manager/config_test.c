@@ -508,7 +508,7 @@ static void a_line_has_no_effect_if_a_later_one_sets_the_same_key(void **state)
     assert_non_null(strstr(line_of(&f->config, 2)->text, ":5 sets 'allowed_sm_guids' again"));
     assert_non_null(strstr(line_of(&f->config, 3)->text, ":6 sets 'priority' again"));
     assert_int_equal(f->config.sm.lmc, 2);
-    assert_int_equal(config_set(&f->config, "lmc", "3", &f->err), 0); /* an option is no line */
+    assert_int_equal(config_set(&f->config, "lmc", "3", &f->err), 0); /* an option is not a line */
     assert_int_equal(line_of(&f->config, 4)->effect, CONFIG_IN_FORCE);
 }
 
@@ -541,7 +541,7 @@ static void skipped_lines_of_a_plan_are_reported(void **state)
     if (read_text(f, text) < 0)
         fail_msg("%s", f->err.message);
     assert_int_equal(line_of(&f->config, 1)->effect, CONFIG_PARTLY);
-    assert_non_null(strstr(line_of(&f->config, 1)->text, "1 line is no part of the dump"));
+    assert_non_null(strstr(line_of(&f->config, 1)->text, "1 line is not part of the dump"));
     unlink(plan);
 }
 

@@ -66,7 +66,7 @@ static void other_networks_are_refused(void **state)
         if (engine_dor.compute(&network, &(struct engine_options){0}, &routes, &err) !=
             -EMEDIUMTYPE)
             fail_msg("%s is taken for a grid", kinds[i]);
-        assert_non_null(strstr(err.message, "no grid"));
+        assert_non_null(strstr(err.message, "not a grid"));
         assert_null(routes.ports);
         network_release(&network);
     }

@@ -1,5 +1,5 @@
 /* Fat trees: no contention in whole ones, even shares in all others, and a clear answer to what is
- * no tree. */
+ * not a tree. */
 #include "networks.h"
 
 #include "routing/check/quality.h"

@@ -148,7 +148,7 @@ static void a_refusal_counts_its_operations(void **state)
 static void a_second_attempt_counts_the_operations_of_both(void **state)
 {
     (void)state;
-    /* Two spines, each without a link to one of the leaves: the top stage as roots is no use. */
+    /* Two spines, each without a link to one of the leaves: the top stage as roots is of no use. */
     struct network network;
     build_torn_tree(&network);
     uint64_t with_second_try = operations_of(&network, &engine_updn, NULL);
