@@ -109,11 +109,12 @@ static void suspect_port(struct sm *sm, uint32_t port)
 }
 
 /* A link to this switch is down: the switch may have failed. Reads the ports of its other neighbors
- * at once, because their traps may be lost on paths through the switch. */
+ * at once, because their traps may be lost on paths through the switch. A standby only copies; one
+ * that takes over must not try the dead switch by one path after the other. */
 void discovery_suspect_switch(struct sm *sm, uint32_t index)
 {
     const struct subnet_node *node = node_at(sm, index);
-    if (!sm->config.policy->chases_losses || sm_state(sm) != SM_MASTER ||
+    if (!sm->config.policy->chases_losses || sm_state(sm) == SM_STANDBY ||
         node->kind != SUBNET_SWITCH)
         return;
     for (unsigned number = 1; number <= node->port_count; number++) {
