@@ -61,33 +61,6 @@ const struct sm_policy sm_policy_paper = {
     .whole_tables = true,
 };
 
-void sm_config_init(struct sm_config *config)
-{
-    *config = (struct sm_config){
-        .engine = &engine_updn,
-        .subnet_prefix = GID_PREFIX_LOCAL,
-        .subnet_timeout = 18,
-        .window = 256,
-        .linear_entries = 1024,
-        .timeout_ns = 200 * NS_PER_MS,
-        .retries = 3,
-        .sweep_ns = 10 * NS_PER_S,
-        .full_every = 6,
-        .life_time = 10,
-        .link_poll_ns = TIME_NEVER,
-        .poll_ns = 100 * NS_PER_MS,
-        .poll_retries = 24,
-        .copy_rate = 10000,
-        .hold = true,
-        .repair = true,
-        .rebalance = 150,
-        .isolate_ns = 600 * NS_PER_S,
-        .part_enforce = SM_ENFORCE_BOTH,
-        .policy = &sm_policy_default,
-    };
-    link_settings_init(&config->links);
-}
-
 /* ---- output ---- */
 
 struct outbox {

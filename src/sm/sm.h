@@ -13,6 +13,7 @@
 #include "base/err.h"
 #include "base/log_levels.h"
 #include "base/text.h"
+#include "base/time.h"
 #include "routing/engine/engine.h"
 #include "routing/model/network.h"
 #include "routing/model/routes.h"
@@ -95,9 +96,36 @@ struct sm_config {
     bool dynamic_lids;     /* only virtual functions in use have LIDs */
     uint32_t debug;        /* parts that explain what they do: bit n is enum log_part n */
 };
-void sm_config_init(struct sm_config *config); /* the defaults */
 
 extern const struct sm_policy sm_policy_default, sm_policy_paper;
+
+/* The defaults. */
+static inline void sm_config_init(struct sm_config *config)
+{
+    *config = (struct sm_config){
+        .engine = &engine_updn,
+        .subnet_prefix = GID_PREFIX_LOCAL,
+        .subnet_timeout = 18,
+        .window = 64, /* fills the link; a larger window only lengthens the queue */
+        .linear_entries = 1024,
+        .timeout_ns = 200 * NS_PER_MS,
+        .retries = 3,
+        .sweep_ns = 10 * NS_PER_S,
+        .full_every = 6,
+        .life_time = 10,
+        .link_poll_ns = TIME_NEVER,
+        .poll_ns = 100 * NS_PER_MS,
+        .poll_retries = 24,
+        .copy_rate = 10000,
+        .hold = true,
+        .repair = true,
+        .rebalance = 150,
+        .isolate_ns = 600 * NS_PER_S,
+        .part_enforce = SM_ENFORCE_BOTH,
+        .policy = &sm_policy_default,
+    };
+    link_settings_init(&config->links);
+}
 
 struct sm_message {
     uint8_t mad[MAD_BYTES];

@@ -210,6 +210,7 @@ static int add_managers(struct setup *setup, const char *preset)
             return status;
         struct setup_instance *instance = mem_zalloc(1, sizeof *instance);
         config_init(&instance->config);
+        instance->config.sm.watch_ports = 0; /* simulations watch none */
         instance->name =
             arena_strdup(&setup->record->arena,
                          node_label(&setup->topology, setup->topology.ports.items[port].node));

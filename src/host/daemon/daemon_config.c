@@ -7,7 +7,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-enum { WATCH_PORTS = 64 }; /* default of watch_ports; simulations watch none */
 static const uint64_t link_poll_interval = 100 * NS_PER_MS;
 
 /* Errors of a configuration, except for the last one, which the caller reports. */
@@ -32,7 +31,6 @@ static int make_config(struct daemon *daemon, report_error *report, struct confi
     struct config *config = mem_zalloc(1, sizeof *config);
     const char *directory = getenv("STATE_DIRECTORY"); /* systemd's */
     config_init(config);
-    config->sm.watch_ports = WATCH_PORTS;
     int status = directory && *directory ? config_set(config, "state", directory, err) : 0;
     if (status == 0 && options->config)
         status = config_read(config, options->config, err);

@@ -49,10 +49,7 @@ static void create_core(struct daemon *daemon)
     struct config *config = daemon->config;
     struct sa_config administration = config->sa;
     assert(daemon->port && !daemon->sm && config->sm.engine);
-    administration.key = config->sa_key;
     administration.sm_key = config->sm.sm_key;
-    administration.check_sgid_spoofing = config->check_sgid_spoofing;
-    administration.enhanced_trust = config->enhanced_trust;
     config->sm.salt = administration.salt = key_random();
     administration.prefix = config->sm.subnet_prefix;
     administration.subnet_timeout = config->sm.subnet_timeout;

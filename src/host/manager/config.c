@@ -13,7 +13,7 @@
 
 enum {
     RENAMING_LMC = 2,
-    WINDOW = 64,          /* fills the link; a larger window only lengthens the queue */
+    WATCH_PORTS = 64,
     PROTECT_WITH_KEY = 2, /* defaults where ports have an M_Key */
     LEASE_WITH_KEY_S = 60,
     ERRORS_MOST = 100,
@@ -33,10 +33,10 @@ void config_init(struct config *config)
     qos_init(&config->qos);
     topology_init(&config->plan);
     config->qos_wanted = -1;
-    config->sm.sm_key = config->sa_key = KEY_WELL_KNOWN;
-    config->check_sgid_spoofing = true;
+    config->sm.sm_key = KEY_WELL_KNOWN;
+    config->sm.watch_ports = WATCH_PORTS;
+    config->sm.engine_options.max_vls = ENGINE_VLS_DEFAULT;
     config->control = CONFIG_CONTROL_AUTO;
-    config->sm.window = WINDOW;
     perf_config_init(&config->perf);
 }
 
@@ -65,7 +65,7 @@ static int refuse_key(const char *key, struct err *err)
     const char *names[CONFIG_KEYS];
     size_t count = 0;
     for (size_t i = 0; i < config_key_count; i++)
-        if (!strchr(config_keys[i].name, '*'))
+        if (!strpbrk(config_keys[i].name, "* "))
             names[count++] = config_keys[i].name;
     const char *near = nearest_word(key, names, count);
     return err_set(err, EINVAL, "there is no key '%.80s'; %s%s%s", key,
@@ -246,10 +246,7 @@ int config_read_text(struct config *config, const char *name, const char *text, 
 
 static bool is_given(const struct config *config, const char *name)
 {
-    for (size_t i = 0; config_key(i); i++)
-        if (strcmp(config_keys[i].name, name) == 0)
-            return config->values[i] != NULL;
-    return false;
+    return config->values[config_key_find(name) - config_keys] != NULL;
 }
 
 /* With an M_Key, by default ports hide it from readers, and another manager can take them over when
@@ -314,23 +311,21 @@ int config_finish(struct config *config, struct err *err)
 
 /* ---- reloading ---- */
 
-static const char *value_of(const struct config *config, size_t key)
-{
-    assert(config_key(key));
-    return config->values[key] ? config->values[key] : config_keys[key].standard;
-}
-
 void config_compare(const struct config *before, const struct config *after,
                     void (*report)(void *context, const char *key, const char *from, const char *to,
                                    bool live),
                     void *context)
 {
-    for (size_t i = 0; config_key(i); i++)
-        if (strcmp(value_of(before, i), value_of(after, i)) != 0)
-            report(context, config_keys[i].name,
-                   config_keys[i].secret ? "(secret)" : value_of(before, i),
-                   config_keys[i].secret ? "(another secret)" : value_of(after, i),
-                   config_keys[i].live);
+    for (size_t i = 0; config_key(i); i++) {
+        const struct key *key = &config_keys[i];
+        char standard[CONFIG_VALUE_BYTES];
+        config_default(key, standard);
+        const char *from = before->values[i] ? before->values[i] : standard;
+        const char *to = after->values[i] ? after->values[i] : standard;
+        if (strcmp(from, to) != 0)
+            report(context, key->name, key->secret ? "(secret)" : from,
+                   key->secret ? "(another secret)" : to, key->live);
+    }
 }
 
 static const char *copy_string(struct config *config, const char *value)

@@ -16,7 +16,7 @@
 #include "sm/sm.h"
 #include "topology/topology.h"
 
-enum { CONFIG_KEYS = 384 };        /* at least the length of the table of keys */
+enum { CONFIG_KEYS = 320 };        /* at least the length of the table of keys */
 #define CONFIG_CONTROL_AUTO "auto" /* value of `control`: the default path */
 
 struct log_options {
@@ -72,8 +72,6 @@ struct config {
     struct topology plan; /* of topology_plan, if has_plan */
     bool has_plan;
     bool allow_both_pkeys;
-    uint64_t sa_key;
-    bool check_sgid_spoofing, enhanced_trust;
     struct guid_list allowed_sm_guids;
     bool reading_keys;               /* the lines are those of key_file */
     const char *values[CONFIG_KEYS]; /* as text, by key; NULL: default */
@@ -86,11 +84,11 @@ struct config {
         enum config_effect kind;
         bool standard;
         char text[400];
-    } effect;                                 /* of that value */
-    VEC(struct config_line) lines;            /* all that were read */
-    VEC(struct err) errors;                   /* of all files */
-    bool from_key_file[CONFIG_KEYS];          /* the value is in the key file */
-    const char *opensm_poll, *opensm_retries; /* other values than OpenSM's defaults */
+    } effect;                             /* of that value */
+    VEC(struct config_line) lines;        /* all that were read */
+    VEC(struct err) errors;               /* of all files */
+    bool from_key_file[CONFIG_KEYS];      /* the value is in the key file */
+    uint64_t opensm_poll, opensm_retries; /* other values than OpenSM's defaults; 0: none */
     struct arena strings;
 };
 

@@ -23,9 +23,8 @@ enum key_kind {
     NO_EFFECT,  /* OpenSM's; `reason` says why */
 };
 struct key {
-    const char *name; /* a name of NO_EFFECT may end in '*': all keys that begin like this */
+    const char *name; /* NO_EFFECT: one or several; '*' at the end: all keys that begin like this */
     bool live;        /* can change in a running manager */
-    const char *standard;
     enum key_kind kind;
     struct field field;       /* of struct config */
     uint64_t low, high;       /* of a number; a time has only `low`, in ns. RENAMED: larger values
@@ -34,13 +33,16 @@ struct key {
     const char *const *words; /* the choices; the field gets the index */
     const char *instead;      /* a word that may replace a number or a time; RENAMED: 0 is this */
     uint64_t instead_value;   /* its meaning */
+    const char *standard;     /* the default, where the field does not say it; NULL: that of the
+                                 field, or "none" */
     int (*set)(struct config *config, const char *value, struct err *err); /* OTHER, TRANSLATED */
+    const char *if_true; /* TRANSLATED without `set`: TRUE sets `ours` to this, FALSE nothing */
     int (*check)(const char *value, struct err *err); /* PATH: NULL if every text is valid */
     bool reads_file; /* OTHER: the value is the name of a file, which is read */
     bool secret; /* its value is neither logged nor in errors; only these may be in a key file */
     /* Keys of OpenSM. */
     const char *opensm; /* value in a file that `opensm -c` writes; NULL: the vendor's key */
-    const char *ours;   /* RENAMED */
+    const char *ours;   /* RENAMED, TRANSLATED without `set` */
     const char *unit;   /* RENAMED: of a time */
     bool own_default;   /* RENAMED: OpenSM's default stands for that of weft */
     bool optional_file; /* RENAMED: a missing file is not an error, as in OpenSM */
@@ -51,9 +53,13 @@ struct key {
 extern const struct key config_keys[];
 extern const size_t config_key_count;
 const struct key *config_key_find(const char *name); /* NULL: there is none */
+bool config_key_is_named(const struct key *key, const char *name);
 
 bool config_value_is_none(const char *value); /* "none", or "(null)" in OpenSM's files */
 bool config_value_is_default(const struct key *key, const char *value); /* OpenSM's */
+enum { CONFIG_VALUE_BYTES = 64 };
+/* The default of a key of weft as text. Returns buffer. */
+const char *config_default(const struct key *key, char buffer[CONFIG_VALUE_BYTES]);
 /* Sets a key of weft. */
 const char **config_path_at(struct config *config, const struct key *key);
 int config_set_value(struct config *config, const struct key *key, const char *value,
@@ -77,8 +83,7 @@ config_setter config_set_engine, config_set_allowed_guids, config_set_root, conf
     config_set_topology_plan, config_set_lmc, config_set_qos_policy, config_set_guid,
     config_set_key_file, config_set_accumulation, config_set_node_names, config_set_ignored_ports,
     config_set_log_level;
-config_setter opensm_set_engine, opensm_set_heavy_sweep, opensm_set_no_enforcement,
-    opensm_set_polling, opensm_set_polling_retries, opensm_set_log_file, opensm_set_log_flags,
-    opensm_set_syslog_flags, opensm_set_ignore_others;
+config_setter opensm_set_engine, opensm_set_polling, opensm_set_polling_retries,
+    opensm_set_log_file, opensm_set_log_flags, opensm_set_syslog_flags;
 
 #endif

@@ -1,4 +1,5 @@
-/* All keys: see config_key.h. */
+/* All keys: see config_key.h. A default stands where the field is initialized: in sm_config_init(),
+ * sa_config_init(), perf_config_init() or config_init(). */
 #include "host/manager/config_key.h"
 
 #include "base/time.h"
@@ -10,22 +11,19 @@ enum { VLS_MOST = 15, LIFE_TIME_MOST = 18, LIFE_MOST = 31 };
 enum { FIXED = false, LIVE = true };
 
 #define FIELD(member) .field = FIELD_OF(struct config, member)
-#define NUMBER_KEY(name, field, least, most, live, standard)                                       \
-    name, live, standard, NUMBER, FIELD(field), .low = (least), .high = (most)
-#define SECRET_KEY(name, field, standard)                                                          \
-    NUMBER_KEY(name, field, 0, UINT64_MAX, FIXED, standard), .secret = true
+#define NUMBER_KEY(name, field, least, most, live)                                                 \
+    name, live, NUMBER, FIELD(field), .low = (least), .high = (most)
+#define SECRET_KEY(name, field) NUMBER_KEY(name, field, 0, UINT64_MAX, FIXED), .secret = true
 #define KEPT_KEY(name, field, most)                                                                \
-    NUMBER_KEY(name, field, 0, most, LIVE, "keep"), .instead = "keep", .instead_value = LINK_KEEP
-#define TIME_KEY(name, field, standard, least, reason)                                             \
-    name, LIVE, standard, TIME, FIELD(field), .low = (least), .low_reason = (reason)
-#define FLAG_KEY(name, field, standard)       name, LIVE, standard, FLAG, FIELD(field)
-#define PATH_KEY(name, field, live, standard) name, live, standard, PATH, FIELD(field)
-#define WORD_KEY(name, field, choices, live, standard)                                             \
-    name, live, standard, WORD, FIELD(field), .words = (choices)
-#define OTHER_KEY(name, setter, live, standard) name, live, standard, OTHER, .set = (setter)
-#define FILE_KEY(name, setter, live, standard)                                                     \
-    OTHER_KEY(name, setter, live, standard), .reads_file = true
-#define QOS_KEY(name) name, LIVE, "none", QOS_OPTION, .set = NULL
+    NUMBER_KEY(name, field, 0, most, LIVE), .instead = "keep", .instead_value = LINK_KEEP
+#define TIME_KEY(name, field, least, reason)                                                       \
+    name, LIVE, TIME, FIELD(field), .low = (least), .low_reason = (reason)
+#define FLAG_KEY(name, field, live)          name, live, FLAG, FIELD(field)
+#define PATH_KEY(name, field, live)          name, live, PATH, FIELD(field)
+#define WORD_KEY(name, field, choices, live) name, live, WORD, FIELD(field), .words = (choices)
+#define OTHER_KEY(name, setter, live)        name, live, OTHER, .set = (setter)
+#define FILE_KEY(name, setter)               OTHER_KEY(name, setter, LIVE), .reads_file = true
+#define QOS_KEY(name)                        name, LIVE, QOS_OPTION, .set = NULL
 #define QOS_KEYS(class)                                                                            \
     {QOS_KEY("qos_" class "max_vls")}, {QOS_KEY("qos_" class "high_limit")},                       \
         {QOS_KEY("qos_" class "vlarb_high")}, {QOS_KEY("qos_" class "vlarb_low")},                 \
@@ -34,24 +32,15 @@ enum { FIXED = false, LIVE = true };
     }
 
 #define RENAME(theirs, name_of_ours, their_default)                                                \
-    theirs, LIVE, NULL, RENAMED, .opensm = (their_default), .ours = (name_of_ours)
+    theirs, LIVE, RENAMED, .opensm = (their_default), .ours = (name_of_ours)
 #define TRANSLATE(theirs, setter, their_default, what)                                             \
-    theirs, LIVE, NULL, TRANSLATED, .opensm = (their_default), .set = (setter), .reason = (what)
+    theirs, LIVE, TRANSLATED, .opensm = (their_default), .set = (setter), .reason = (what)
 #define NONE(theirs, their_default, why)                                                           \
-    theirs, LIVE, NULL, NO_EFFECT, .opensm = (their_default), .reason = (why)
+    theirs, LIVE, NO_EFFECT, .opensm = (their_default), .reason = (why)
 
 /* Reasons that several keys have. */
-#define NO_AR         "weft computes static routes: adaptive routing needs the vendor's manager"
-#define NO_ALIAS      "clients ask for alias GUIDs: see 'sm_assigned_guid'"
-#define NO_CC         "weft does not configure congestion control: devices keep their settings"
-#define NO_CLASS_KEYS "weft sets no keys of other management classes: see 'm_key' and 'sa_key'"
-#define NO_PLUGINS    "weft has no plugins: use weft ctl events, or the log with 'json yes'"
-#define NO_RESET      "weft does not reset ports whose settings changed"
-#define NO_ROUTERS    "weft manages one subnet and assigns no LIDs to routers' subnets"
-#define NO_TOPOLOGIES "weft computes routes for the whole subnet: there are no sub-topologies"
-#define NO_VIRT                                                                                    \
-    "virtual ports of the vendor's adapters are not supported; vSwitches are: 'vswitch_lids'"
-#define VENDOR "a feature of the vendor's devices that weft does not use"
+#define NO_CC      "weft does not configure congestion control: devices keep their settings"
+#define NO_PLUGINS "weft has no plugins: use weft ctl events, or the log with 'json yes'"
 
 static const char *const enforcements[] = {[SM_ENFORCE_NOT] = "off",
                                            [SM_ENFORCE_IN] = "in",
@@ -70,119 +59,115 @@ static const char *const modes[] = {
 static const char *const lid_policies[] = {"prepopulated", "dynamic", NULL};
 
 const struct key config_keys[] = {
-    {OTHER_KEY("guid", config_set_guid, FIXED, "any")},
-    {PATH_KEY("ca", port.ca, FIXED, "any")},
-    {NUMBER_KEY("port", port.number, 0, 254, FIXED, "any")},
-    {PATH_KEY("state", state, FIXED, "none")},
-    {NUMBER_KEY("threads", threads, 0, 256, FIXED, "0")},
-    {NUMBER_KEY("priority", sm.priority, 0, 15, LIVE, "0")},
-    {OTHER_KEY("lmc", config_set_lmc, FIXED, "0")},
-    {"reassign_lids", FIXED, "no", FLAG, FIELD(sm.reassign_lids)},
-    {FILE_KEY("key_file", config_set_key_file, FIXED, "none")},
-    {SECRET_KEY("m_key", sm.m_key, "0")},
-    {SECRET_KEY("sm_key", sm.sm_key, "1")},
-    {SECRET_KEY("sa_key", sa_key, "1")},
-    {OTHER_KEY("allowed_sm_guids", config_set_allowed_guids, LIVE, "none")},
-    {NUMBER_KEY("m_key_lease", sm.m_key_lease_s, 0, UINT16_MAX, LIVE, "auto")},
-    {NUMBER_KEY("m_key_protect", sm.m_key_protect, 0, 3, LIVE, "auto")},
-    {"m_key_per_port", FIXED, "no", FLAG, FIELD(sm.m_key_per_port)},
-    {"sa_check_sgid_spoofing", FIXED, "yes", FLAG, FIELD(check_sgid_spoofing)},
-    {"sa_enhanced_trust_model", FIXED, "no", FLAG, FIELD(enhanced_trust)},
-    {NUMBER_KEY("subnet_prefix", sm.subnet_prefix, 1, UINT64_MAX, FIXED, "0xfe80000000000000")},
-    {NUMBER_KEY("subnet_timeout", sm.subnet_timeout, 0, 31, LIVE, "18")},
-    {NUMBER_KEY("life_time", sm.life_time, 0, LIFE_TIME_MOST, LIVE, "10")},
-    {NUMBER_KEY("max_op_vls", sm.links.vls, 1, LINK_VLS_MOST, FIXED, "5")},
+    {OTHER_KEY("guid", config_set_guid, FIXED), .standard = "any"},
+    {PATH_KEY("ca", port.ca, FIXED), .standard = "any"},
+    {NUMBER_KEY("port", port.number, 0, 254, FIXED), .standard = "any"},
+    {PATH_KEY("state", state, FIXED)},
+    {NUMBER_KEY("threads", threads, 0, 256, FIXED)},
+    {NUMBER_KEY("priority", sm.priority, 0, 15, LIVE)},
+    {OTHER_KEY("lmc", config_set_lmc, FIXED), .standard = "0"},
+    {FLAG_KEY("reassign_lids", sm.reassign_lids, FIXED)},
+    {OTHER_KEY("key_file", config_set_key_file, FIXED), .reads_file = true},
+    {SECRET_KEY("m_key", sm.m_key)},
+    {SECRET_KEY("sm_key", sm.sm_key)},
+    {SECRET_KEY("sa_key", sa.key)},
+    {OTHER_KEY("allowed_sm_guids", config_set_allowed_guids, LIVE)},
+    {NUMBER_KEY("m_key_lease", sm.m_key_lease_s, 0, UINT16_MAX, LIVE), .standard = "auto"},
+    {NUMBER_KEY("m_key_protect", sm.m_key_protect, 0, 3, LIVE), .standard = "auto"},
+    {FLAG_KEY("m_key_per_port", sm.m_key_per_port, FIXED)},
+    {FLAG_KEY("sa_check_sgid_spoofing", sa.check_sgid_spoofing, FIXED)},
+    {FLAG_KEY("sa_enhanced_trust_model", sa.enhanced_trust, FIXED)},
+    {NUMBER_KEY("subnet_prefix", sm.subnet_prefix, 1, UINT64_MAX, FIXED)},
+    {NUMBER_KEY("subnet_timeout", sm.subnet_timeout, 0, 31, LIVE)},
+    {NUMBER_KEY("life_time", sm.life_time, 0, LIFE_TIME_MOST, LIVE)},
+    {NUMBER_KEY("max_op_vls", sm.links.vls, 1, LINK_VLS_MOST, FIXED)},
     {KEPT_KEY("head_of_queue_lifetime", sm.links.queue_life, LIFE_MOST)},
     {KEPT_KEY("leaf_head_of_queue_lifetime", sm.links.leaf_queue_life, LIFE_MOST)},
     {KEPT_KEY("vl_stall_count", sm.links.stall_count, 7)},
     {KEPT_KEY("leaf_vl_stall_count", sm.links.leaf_stall_count, 7)},
     {KEPT_KEY("local_phy_errors_threshold", sm.links.local_errors, 15)},
     {KEPT_KEY("overrun_errors_threshold", sm.links.overrun_errors, 15)},
-    {NUMBER_KEY("force_link_speed", sm.links.speeds, 0, LINK_SPEEDS_SUPPORTED, LIVE, "0")},
-    {NUMBER_KEY("force_link_speed_ext", sm.links.speeds_ext, 0, LINK_SPEEDS_EXT_SUPPORTED, LIVE,
-                "0")},
-    {NUMBER_KEY("force_link_width", sm.links.widths, 0, LINK_WIDTHS_SUPPORTED, LIVE, "0")},
-    {OTHER_KEY("engine", config_set_engine, LIVE, "updn")},
-    {OTHER_KEY("root", config_set_root, LIVE, "default")},
-    {FILE_KEY("root_file", config_set_root_file, LIVE, "none")},
-    {FILE_KEY("first", config_set_first, LIVE, "none")},
-    {FILE_KEY("weights", config_set_weights, LIVE, "none")},
-    {FILE_KEY("ignore_ports", config_set_ignored_ports, LIVE, "none")},
-    {NUMBER_KEY("scatter", sm.engine_options.scatter, 0, UINT64_MAX, LIVE, "0")},
-    {FLAG_KEY("port_shifting", sm.engine_options.port_shift, "no")},
-    {NUMBER_KEY("max_vls", sm.engine_options.max_vls, 1, VLS_MOST, LIVE, "8")},
-    {FILE_KEY("user_routes", config_set_user_routes, LIVE, "none")},
-    {FLAG_KEY("seed_balance", sm.engine_options.seed_balance, "no")},
-    {FLAG_KEY("allow_cycles", sm.engine_options.allow_cycles, "no")},
-    {FLAG_KEY("reversible", sm.engine_options.reversible, "no")},
-    {FILE_KEY("partitions", config_set_partitions, LIVE, "none")},
-    {WORD_KEY("part_enforce", sm.part_enforce, enforcements, LIVE, "both")},
-    {FLAG_KEY("allow_both_pkeys", allow_both_pkeys, "no")},
-    {FLAG_KEY("qos", qos_wanted, "auto")},
-    {FILE_KEY("qos_policy", config_set_qos_policy, LIVE, "none")},
+    {NUMBER_KEY("force_link_speed", sm.links.speeds, 0, LINK_SPEEDS_SUPPORTED, LIVE)},
+    {NUMBER_KEY("force_link_speed_ext", sm.links.speeds_ext, 0, LINK_SPEEDS_EXT_SUPPORTED, LIVE)},
+    {NUMBER_KEY("force_link_width", sm.links.widths, 0, LINK_WIDTHS_SUPPORTED, LIVE)},
+    {OTHER_KEY("engine", config_set_engine, LIVE), .standard = "updn"},
+    {OTHER_KEY("root", config_set_root, LIVE), .standard = "default"},
+    {FILE_KEY("root_file", config_set_root_file)},
+    {FILE_KEY("first", config_set_first)},
+    {FILE_KEY("weights", config_set_weights)},
+    {FILE_KEY("ignore_ports", config_set_ignored_ports)},
+    {NUMBER_KEY("scatter", sm.engine_options.scatter, 0, UINT64_MAX, LIVE)},
+    {FLAG_KEY("port_shifting", sm.engine_options.port_shift, LIVE)},
+    {NUMBER_KEY("max_vls", sm.engine_options.max_vls, 1, VLS_MOST, LIVE)},
+    {FILE_KEY("user_routes", config_set_user_routes)},
+    {FLAG_KEY("seed_balance", sm.engine_options.seed_balance, LIVE)},
+    {FLAG_KEY("allow_cycles", sm.engine_options.allow_cycles, LIVE)},
+    {FLAG_KEY("reversible", sm.engine_options.reversible, LIVE)},
+    {FILE_KEY("partitions", config_set_partitions)},
+    {WORD_KEY("part_enforce", sm.part_enforce, enforcements, LIVE)},
+    {FLAG_KEY("allow_both_pkeys", allow_both_pkeys, LIVE)},
+    {FLAG_KEY("qos", qos_wanted, LIVE), .standard = "auto"},
+    {FILE_KEY("qos_policy", config_set_qos_policy)},
     QOS_KEYS(""),
     QOS_KEYS("ca_"),
     QOS_KEYS("rtr_"),
     QOS_KEYS("sw0_"),
     QOS_KEYS("swe_"),
-    {WORD_KEY("order", sm.order, orders, LIVE, "propagation")},
-    {WORD_KEY("scope", sm.scope_full, scopes, LIVE, "changed")},
-    {NUMBER_KEY("window", sm.window, 1, 65536, LIVE, "64")},
-    {FLAG_KEY("lid_route", sm.lid_route, "no")},
-    {TIME_KEY("timeout", sm.timeout_ns, "200ms", 100 * NS_PER_US,
-              "no agent answers a MAD in less time")},
-    {NUMBER_KEY("retries", sm.retries, 0, 16, LIVE, "3")},
-    {TIME_KEY("sweep", sm.sweep_ns, "10s", 10 * NS_PER_MS, "a sweep queries every switch"),
+    {WORD_KEY("order", sm.order, orders, LIVE)},
+    {WORD_KEY("scope", sm.scope_full, scopes, LIVE)},
+    {NUMBER_KEY("window", sm.window, 1, 65536, LIVE)},
+    {FLAG_KEY("lid_route", sm.lid_route, LIVE)},
+    {TIME_KEY("timeout", sm.timeout_ns, 100 * NS_PER_US, "no agent answers a MAD in less time")},
+    {NUMBER_KEY("retries", sm.retries, 0, 16, LIVE)},
+    {TIME_KEY("sweep", sm.sweep_ns, 10 * NS_PER_MS, "a sweep queries every switch"),
      .instead = "never", .instead_value = TIME_NEVER},
-    {TIME_KEY("poll", sm.poll_ns, "100ms", NS_PER_MS, "the master has to answer in that time")},
-    {NUMBER_KEY("watch_ports", sm.watch_ports, 0, 65536, LIVE, "64")},
-    {NUMBER_KEY("poll_retries", sm.poll_retries, 0, 100, LIVE, "24")},
-    {NUMBER_KEY("mirror", sm.copy_rate, 0, 10000000, LIVE, "10000")},
-    {NUMBER_KEY("full_sweep_every", sm.full_every, 0, 100000, LIVE, "6")},
-    {WORD_KEY("mode", sm.mode, modes, LIVE, "ordered")},
-    {TIME_KEY("drain", sm.drain_ns, "auto", NS_PER_US, "packets in flight have to arrive"),
+    {TIME_KEY("poll", sm.poll_ns, NS_PER_MS, "the master has to answer in that time")},
+    {NUMBER_KEY("watch_ports", sm.watch_ports, 0, 65536, LIVE)},
+    {NUMBER_KEY("poll_retries", sm.poll_retries, 0, 100, LIVE)},
+    {NUMBER_KEY("mirror", sm.copy_rate, 0, 10000000, LIVE)},
+    {NUMBER_KEY("full_sweep_every", sm.full_every, 0, 100000, LIVE)},
+    {WORD_KEY("mode", sm.mode, modes, LIVE)},
+    {TIME_KEY("drain", sm.drain_ns, NS_PER_US, "packets in flight have to arrive"),
      .instead = "auto"},
-    {FLAG_KEY("hold", sm.hold, "yes")},
-    {FLAG_KEY("repair", sm.repair, "yes")},
-    {"rebalance", LIVE, "150", NUMBER, FIELD(sm.rebalance), 100, 100000, .instead = "never"},
-    {WORD_KEY("isolate", sm.isolate, isolations, LIVE, "none")},
-    {TIME_KEY("isolate_time", sm.isolate_ns, "600s", NS_PER_MS, "a link trains in that time")},
-    {FLAG_KEY("babbling_port_policy", sm.isolate_babbling, "no")},
-    {NUMBER_KEY("sa_etm_max_num_mcgs", sa.port_groups, 0, UINT32_MAX, LIVE, "128")},
-    {NUMBER_KEY("sa_etm_max_num_srvcs", sa.port_services, 0, UINT32_MAX, LIVE, "32")},
-    {NUMBER_KEY("sa_etm_max_num_event_subs", sa.port_subscriptions, 0, UINT32_MAX, LIVE, "32")},
-    {"consolidate_ipv6_snm_req", FIXED, "no", FLAG, FIELD(sa.consolidate_snm)},
-    {NUMBER_KEY("sa_max_alias_guids_per_port", sa.port_aliases, 0, UINT32_MAX, LIVE, "128")},
-    {NUMBER_KEY("sm_assigned_guid", sa.assigned_guid, 0, UINT8_MAX, LIVE, "0")},
-    {NUMBER_KEY("sa_max_mlids_per_port", sa.port_mlids, 0, UINT32_MAX, LIVE, "128")},
-    {NUMBER_KEY("sa_max_queries_per_port", sa.client_limit, 1, 16384, LIVE, "256")},
-    {TIME_KEY("counter_interval", perf.interval_ns, "30s", 10 * NS_PER_MS,
-              "a reading queries every port"),
+    {FLAG_KEY("hold", sm.hold, LIVE)},
+    {FLAG_KEY("repair", sm.repair, LIVE)},
+    {NUMBER_KEY("rebalance", sm.rebalance, 100, 100000, LIVE), .instead = "never"},
+    {WORD_KEY("isolate", sm.isolate, isolations, LIVE)},
+    {TIME_KEY("isolate_time", sm.isolate_ns, NS_PER_MS, "a link trains in that time")},
+    {FLAG_KEY("babbling_port_policy", sm.isolate_babbling, LIVE)},
+    {NUMBER_KEY("sa_etm_max_num_mcgs", sa.port_groups, 0, UINT32_MAX, LIVE)},
+    {NUMBER_KEY("sa_etm_max_num_srvcs", sa.port_services, 0, UINT32_MAX, LIVE)},
+    {NUMBER_KEY("sa_etm_max_num_event_subs", sa.port_subscriptions, 0, UINT32_MAX, LIVE)},
+    {FLAG_KEY("consolidate_ipv6_snm_req", sa.consolidate_snm, FIXED)},
+    {NUMBER_KEY("sa_max_alias_guids_per_port", sa.port_aliases, 0, UINT32_MAX, LIVE)},
+    {NUMBER_KEY("sm_assigned_guid", sa.assigned_guid, 0, UINT8_MAX, LIVE)},
+    {NUMBER_KEY("sa_max_mlids_per_port", sa.port_mlids, 0, UINT32_MAX, LIVE)},
+    {NUMBER_KEY("sa_max_queries_per_port", sa.client_limit, 1, 16384, LIVE)},
+    {TIME_KEY("counter_interval", perf.interval_ns, 10 * NS_PER_MS, "a reading queries every port"),
      .instead = "never", .instead_value = TIME_NEVER},
-    {NUMBER_KEY("counter_rate", perf.rate, 1, 10000000, LIVE, "100000")},
-    {NUMBER_KEY("counter_window", perf.window, 1, 4096, LIVE, "64")},
-    {FLAG_KEY("perfmgr_ignore_cas", perf.ignore_adapters, "no")},
-    {NUMBER_KEY("symbol_error_limit", perf.limits[COUNTER_SYMBOL_ERRORS], 0, UINT32_MAX, LIVE,
-                "60")},
+    {NUMBER_KEY("counter_rate", perf.rate, 1, 10000000, LIVE)},
+    {NUMBER_KEY("counter_window", perf.window, 1, 4096, LIVE)},
+    {FLAG_KEY("perfmgr_ignore_cas", perf.ignore_adapters, LIVE)},
+    {NUMBER_KEY("symbol_error_limit", perf.limits[COUNTER_SYMBOL_ERRORS], 0, UINT32_MAX, LIVE)},
     {NUMBER_KEY("link_recovery_limit", perf.limits[COUNTER_LINK_ERROR_RECOVERIES], 0, UINT32_MAX,
-                LIVE, "5")},
-    {NUMBER_KEY("link_downed_limit", perf.limits[COUNTER_LINK_DOWNED], 0, UINT32_MAX, LIVE, "5")},
-    {FILE_KEY("topology_plan", config_set_topology_plan, LIVE, "none")},
-    {WORD_KEY("vswitch_lids", sm.dynamic_lids, lid_policies, FIXED, "prepopulated")},
-    {PATH_KEY("control", control, FIXED, CONFIG_CONTROL_AUTO)},
-    {PATH_KEY("metrics", metrics, FIXED, "none"), .check = config_check_address},
-    {PATH_KEY("web", web, FIXED, "none"), .check = config_check_address},
-    {PATH_KEY("token_file", token_file, FIXED, "none")},
-    {PATH_KEY("dump", dump, LIVE, "none")},
-    {FILE_KEY("node_names", config_set_node_names, LIVE, "none")},
-    {PATH_KEY("log", log.path, LIVE, "none")},
-    {FLAG_KEY("json", log.json, "no")},
-    {OTHER_KEY("log_level", config_set_log_level, LIVE, "info")},
-    {NUMBER_KEY("log_max_size", log.most_mib, 0, UINT32_MAX, LIVE, "0")},
-    {OTHER_KEY("accum_log_file", config_set_accumulation, LIVE, "yes")},
-    {FLAG_KEY("force_log_flush", log.flush, "no")},
-    {PATH_KEY("log_prefix", log.prefix, LIVE, "none")},
-    {FLAG_KEY("syslog", log.syslog, "no")},
+                LIVE)},
+    {NUMBER_KEY("link_downed_limit", perf.limits[COUNTER_LINK_DOWNED], 0, UINT32_MAX, LIVE)},
+    {FILE_KEY("topology_plan", config_set_topology_plan)},
+    {WORD_KEY("vswitch_lids", sm.dynamic_lids, lid_policies, FIXED)},
+    {PATH_KEY("control", control, FIXED), .standard = CONFIG_CONTROL_AUTO},
+    {PATH_KEY("metrics", metrics, FIXED), .check = config_check_address},
+    {PATH_KEY("web", web, FIXED), .check = config_check_address},
+    {PATH_KEY("token_file", token_file, FIXED)},
+    {PATH_KEY("dump", dump, LIVE)},
+    {FILE_KEY("node_names", config_set_node_names)},
+    {PATH_KEY("log", log.path, LIVE)},
+    {FLAG_KEY("json", log.json, LIVE)},
+    {OTHER_KEY("log_level", config_set_log_level, LIVE), .standard = "info"},
+    {NUMBER_KEY("log_max_size", log.most_mib, 0, UINT32_MAX, LIVE)},
+    {OTHER_KEY("accum_log_file", config_set_accumulation, LIVE), .standard = "yes"},
+    {FLAG_KEY("force_log_flush", log.flush, LIVE)},
+    {PATH_KEY("log_prefix", log.prefix, LIVE)},
+    {FLAG_KEY("syslog", log.syslog, LIVE)},
 
     /* Keys of OpenSM with another name or unit. */
     {RENAME("cn_guid_file", "first", "(null)"), .optional_file = true, .hint = true},
@@ -213,17 +198,19 @@ const struct key config_keys[] = {
     {RENAME("sweep_interval", "sweep", "10"), .unit = "s", .instead = "never"},
     {RENAME("transaction_retries", "retries", "3"), .high = 16},
     {RENAME("transaction_timeout", "timeout", "200"), .unit = "ms"},
-    {TRANSLATE("force_heavy_sweep", opensm_set_heavy_sweep, "FALSE", "TRUE is full_sweep_every 1")},
-    {TRANSLATE("ignore_other_sm", opensm_set_ignore_others, "FALSE",
-               "TRUE is allowed_sm_guids with no port of a manager")},
+    {TRANSLATE("force_heavy_sweep", NULL, "FALSE", "TRUE is full_sweep_every 1"),
+     .ours = "full_sweep_every", .if_true = "1"},
+    {TRANSLATE("ignore_other_sm", NULL, "FALSE",
+               "TRUE is allowed_sm_guids with no port of a manager"),
+     .ours = "allowed_sm_guids", .if_true = "0xffffffffffffffff"}, /* no port has this GUID */
     {TRANSLATE("log_file", opensm_set_log_file, "/var/log/opensm.log",
                "log; standard output if the file cannot be opened")},
     {TRANSLATE("log_flags", opensm_set_log_flags, "0x03",
                "0x02 log_level info, else error; 0x04 discovery, mastership and distribution, "
                "0x20 transactions, sa and perf, 0x40 routing and distribution, 0x08 or 0x10 all "
                "parts at debug; 0x80 syslog yes")},
-    {TRANSLATE("no_partition_enforcement", opensm_set_no_enforcement, "FALSE",
-               "TRUE is part_enforce off")},
+    {TRANSLATE("no_partition_enforcement", NULL, "FALSE", "TRUE is part_enforce off"),
+     .ours = "part_enforce", .if_true = "off"},
     {TRANSLATE("polling_retry_number", opensm_set_polling_retries, "4", "poll_retries")},
     {TRANSLATE("routing_engine", opensm_set_engine, "(null)", "engine")},
     {TRANSLATE("sminfo_polling_timeout", opensm_set_polling, "10000", "poll, in ms")},
@@ -329,39 +316,39 @@ const struct key config_keys[] = {
     {NONE("use_original_extended_sa_rates_only", "FALSE", "paths have the rates of their links")},
     {NONE("use_ucast_cache", "FALSE", "'repair' always keeps routes that still work")},
 
-    /* Keys of the vendor's manager without effect here. */
-    {NONE("aguid_*", NULL, NO_ALIAS)},
-    {NONE("adaptive_timeout_sl_mask", NULL, VENDOR)},
+    /* Keys of the vendor's manager without effect here, by reason. */
+    {NONE("aguid_* sm_assign_guid_func", NULL,
+          "clients ask for alias GUIDs: see 'sm_assigned_guid'")},
+    {NONE(
+        "adaptive_timeout_sl_mask additional_* ca_port_* device_configuration_file "
+        "disable_default_gi_support enable_vl_packing fabric_mode_* get_mft_tables "
+        "held_back_sw_file issu_* mlnx_* nvl* planarized_routing_enabled prism_an_lmc "
+        "rch_policy_file reply_lid_smps_in_dr respond_unknown_lid_traps routing_flags switch_name",
+        NULL, "a feature of the vendor's devices that weft does not use")},
     {NONE("activity_report_subjects", NULL, "use weft ctl")},
-    {NONE("additional_*", NULL, VENDOR)},
-    {NONE("adv_routing_engine_name", NULL, NO_AR)},
-    {NONE("ar_*", NULL, NO_AR)},
-    {NONE("allow_sm_port_reset", NULL, "weft never resets its own port")},
-    {NONE("auto_join_hca_wo_topo", NULL, NO_TOPOLOGIES)},
-    {NONE("ca_port_*", NULL, VENDOR)},
-    {NONE("cache_ar_group_id", NULL, NO_AR)},
-    {NONE("calc_missing_routes", NULL, "every engine connects all switches or refuses")},
-    {NONE("cc_*", NULL, NO_CC)},
+    {NONE("adv_routing_engine_name ar_* cache_ar_group_id dfp_* dump_ar enable_ar_* "
+          "enable_empty_arlft_optimization hbf_* pfrn_* shield_mode",
+          NULL, "weft computes static routes: adaptive routing needs the vendor's manager")},
+    {NONE("allow_sm_port_reset prp_override_allow_sm_port_reset", NULL,
+          "weft never resets its own port")},
+    {NONE("auto_join_hca_wo_topo max_topologies_per_sw topo_policy_file", NULL,
+          "weft computes routes for the whole subnet: there are no sub-topologies")},
+    {NONE("calc_missing_routes enhanced_missing_routes", NULL,
+          "every engine connects all switches or refuses")},
+    {NONE("cc_* congestion_control_policy_file ppcc_algo_dir", NULL, NO_CC)},
     {NONE("client_rereg_mode", NULL,
           "weft asks clients to register again only if it may lack their registrations")},
     {NONE("conf_template", NULL, "weft sm --print-config writes a configuration")},
-    {NONE("congestion_control_policy_file", NULL, NO_CC)},
     {NONE("consolidate_ipv4_mask", NULL,
           "not supported: each group needs a multicast LID of its own")},
     {NONE("const_multicast", NULL, "weft keeps multicast LIDs of groups that exist")},
-    {NONE("dbg_lvl", NULL, "the log has all events")},
+    {NONE("dbg_lvl tt_*", NULL, "the log has all events")},
     {NONE("default_mcg_*", NULL, "use 'mtu' and 'rate' in the partitions file")},
-    {NONE("device_configuration_file", NULL, VENDOR)},
-    {NONE("dfp_*", NULL, NO_AR)},
-    {NONE("disable_default_gi_support", NULL, VENDOR)},
     {NONE("dor_hyper_cube_mode", NULL, "engine dor recognizes hypercubes")},
     {NONE("drop_subscr_on_report_fail", NULL,
           "weft removes the subscriptions of a port that stays away for a while")},
     {NONE("drop_unreachable_*", NULL, "weft reports nodes that do not answer: weft ctl problems")},
-    {NONE("dump_ar", NULL, NO_AR)},
-    {NONE("enable_ar_*", NULL, NO_AR)},
     {NONE("enable_crashd", NULL, "systemd restarts the manager")},
-    {NONE("enable_empty_arlft_optimization", NULL, NO_AR)},
     {NONE("enable_inc_mc_routing", NULL,
           "weft always changes only the multicast entries that a change concerns")},
     {NONE("enable_performance_logging", NULL,
@@ -369,121 +356,94 @@ const struct key config_keys[] = {
     {NONE("enable_queries_during_routing", NULL, "weft always answers queries while it computes")},
     {NONE("enable_sa", NULL, "the master is always the subnet administrator")},
     {NONE("enable_sm_port_failover", NULL, "start one manager at each port")},
-    {NONE("enable_subnet_lst", NULL, "'dump' writes opensm-subnet.lst")},
-    {NONE("enable_virt_rec_ext", NULL, NO_VIRT)},
-    {NONE("enable_vl_packing", NULL, VENDOR)},
-    {NONE("enhanced_missing_routes", NULL, "every engine connects all switches or refuses")},
+    {NONE("enable_subnet_lst subnet_lst_file", NULL, "'dump' writes opensm-subnet.lst")},
+    {NONE(
+        "enable_virt_rec_ext virt_*", NULL,
+        "virtual ports of the vendor's adapters are not supported; vSwitches are: 'vswitch_lids'")},
     {NONE("enhanced_qos_*", NULL, "weft sets no rate limits of virtual ports")},
-    {NONE("fabric_mode_*", NULL, VENDOR)},
-    {NONE("fast_recovery_*", NULL, "see 'isolate'")},
+    {NONE("fast_recovery_* port_recovery_policy_enabled", NULL, "see 'isolate'")},
     {NONE("find_roots_color_algorithm", NULL, "use 'root detect' or 'root_file'")},
-    {NONE("flid_compression", NULL, NO_ROUTERS)},
+    {NONE("flid_compression global_flid_* lids_per_rtr local_flid_* router_policy_* rtr_*", NULL,
+          "weft manages one subnet and assigns no LIDs to routers' subnets")},
     {NONE("force_link_speed_ext2", NULL, "weft leaves enabled XDR speeds as ports have them")},
     {NONE("force_heavy_sweep_window", NULL, "use 'full_sweep_every'")},
     {NONE("ftree_ca_order_dump_file", NULL, "use 'first'")},
-    {NONE("get_mft_tables", NULL, VENDOR)},
-    {NONE("global_flid_*", NULL, NO_ROUTERS)},
     {NONE("gmp_*", NULL, "one thread serves queries; 'threads' compute routes")},
-    {NONE("hbf_*", NULL, NO_AR)},
-    {NONE("held_back_sw_file", NULL, VENDOR)},
     {NONE("hm_*", NULL, "see 'isolate' and weft ctl problems")},
     {NONE("improved_lmc_path_distribution", NULL, "engines balance all LIDs of a port")},
-    {NONE("issu_*", NULL, VENDOR)},
     {NONE("key_mgr_seed", NULL, "'m_key_per_port' derives M_Keys from 'm_key'")},
-    {NONE("lids_per_rtr", NULL, NO_ROUTERS)},
     {NONE("light_sweep_spst", NULL, "each sweep asks every switch for its port states")},
     {NONE("load_inform_info_from_sadb", NULL, "'state' always keeps subscriptions")},
-    {NONE("local_flid_*", NULL, NO_ROUTERS)},
     {NONE("log_num_backlogs", NULL, "one old log file is kept: see 'log_max_size'")},
     {NONE("master_sm_*", NULL, "a master keeps its 'priority'")},
     {NONE("max_alt_dr_path_retries", NULL, "weft finds other paths to a node by itself")},
     {NONE("max_cas_on_spine", NULL, "use 'root' or 'root_file'")},
-    {NONE("max_msg_fifo_len", NULL, "see 'sa_max_queries_per_port'")},
+    {NONE("max_msg_fifo_len sa_rate_threshold", NULL, "see 'sa_max_queries_per_port'")},
     {NONE("max_neighbor_mtu", NULL, "links have the MTU that both ends support")},
     {NONE("max_op_vls_*", NULL, "use 'max_op_vls', for all ports")},
     {NONE("max_rate_enum", NULL, "paths have the rates of their links")},
     {NONE("max_sa_reports_*", NULL, "weft sends reports without such a limit")},
-    {NONE("max_seq_redisc", NULL, "weft discovers again until nothing changes")},
+    {NONE("max_seq_redisc rediscovery_*", NULL, "weft discovers again until nothing changes")},
     {NONE("max_threads_per_core", NULL, "use 'threads'")},
-    {NONE("max_topologies_per_sw", NULL, NO_TOPOLOGIES)},
     {NONE("max_wire_smps_per_device", NULL,
           "weft sends one Set at a time to each port; 'window' limits all SMPs")},
     {NONE("mc_*", NULL, "weft selects the root of each multicast tree")},
-    {NONE("mepi_*", NULL, "weft does not write the vendor's port attributes")},
-    {NONE("mlnx_*", NULL, VENDOR)},
-    {NONE("n2n_*", NULL, NO_CLASS_KEYS)},
-    {NONE("nvl*", NULL, VENDOR)},
+    {NONE("mepi_* support_*", NULL, "weft does not write the vendor's port attributes")},
+    {NONE("n2n_* vs_*", NULL,
+          "weft sets no keys of other management classes: see 'm_key' and 'sa_key'")},
     {NONE("offsweep_*", NULL, "use 'rebalance'")},
     {NONE("osm_*", NULL, "use weft ctl status")},
     {NONE("override_create_mcg_sl", NULL, "use 'sl' in the partitions file")},
     {NONE("periodic_key_update", NULL, "weft restores M_Keys that others changed: 'watch_ports'")},
-    {NONE("pfrn_*", NULL, NO_AR)},
     {NONE("pgrp_policy_file", NULL, "name GUIDs in the files of other keys")},
     {NONE("pid_file", NULL, "let systemd start it (weft-sm.service)")},
-    {NONE("planarized_routing_enabled", NULL, VENDOR)},
     {NONE("plugin_*", NULL, NO_PLUGINS)},
-    {NONE("port_ame_bit_change_action", NULL, NO_RESET)},
-    {NONE("port_ext_speed*", NULL, NO_RESET)},
-    {NONE("port_mepi_speed_change_action", NULL, NO_RESET)},
-    {NONE("port_mtu_change_action", NULL, NO_RESET)},
-    {NONE("port_recovery_policy_enabled", NULL, "see 'isolate'")},
-    {NONE("port_speed_change_action", NULL, NO_RESET)},
-    {NONE("port_vl_change_action", NULL, NO_RESET)},
-    {NONE("ppcc_algo_dir", NULL, NO_CC)},
+    {NONE("port_ame_bit_change_action port_ext_speed* port_mepi_speed_change_action "
+          "port_mtu_change_action port_speed_change_action port_vl_change_action",
+          NULL, "weft does not reset ports whose settings changed")},
     {NONE("pqft_structure", NULL, "use engine ftree")},
-    {NONE("prism_an_lmc", NULL, VENDOR)},
-    {NONE("prp_override_allow_sm_port_reset", NULL, "weft never resets its own port")},
     {NONE("qos_config_vl_enabled", NULL, "see 'qos_max_vls'")},
     {NONE("qos_sw2sw_*", NULL, "use 'qos_swe_' keys, for all ports of switches")},
-    {NONE("rch_policy_file", NULL, VENDOR)},
-    {NONE("rediscovery_*", NULL, "weft discovers again until nothing changes")},
-    {NONE("reply_lid_smps_in_dr", NULL, VENDOR)},
     {NONE("reports", NULL, "each subscriber gets the reports that it asked for")},
     {NONE("rereg_on_guid_migr", NULL, "see 'vswitch_lids'")},
-    {NONE("respond_unknown_lid_traps", NULL, VENDOR)},
-    {NONE("router_policy_*", NULL, NO_ROUTERS)},
-    {NONE("routing_flags", NULL, VENDOR)},
-    {NONE("rtr_*", NULL, NO_ROUTERS)},
     {NONE("sa_db_dump_file", NULL, "the directory 'state' always has opensm-sa.dump")},
     {NONE("sa_etm_allow_*", NULL, "weft always limits requests without 'sa_key'")},
     {NONE("sa_pr_full_world_queries_allowed", NULL, "every client may query all its paths")},
-    {NONE("sa_rate_threshold", NULL, "see 'sa_max_queries_per_port'")},
     {NONE("service_name2key_map_file", NULL, "weft does not assign keys of services")},
     {NONE("sharp_enabled", NULL, "SHARP needs the vendor's manager: switches only forward here")},
-    {NONE("shield_mode", NULL, NO_AR)},
-    {NONE("sm_assign_guid_func", NULL, NO_ALIAS)},
     {NONE("sm_db_dump", NULL, "use 'dump'")},
     {NONE("smp_threads", NULL, "one thread sends SMPs; 'threads' compute routes")},
     {NONE("stand_alone", NULL, "name trusted managers in 'allowed_sm_guids'")},
-    {NONE("subnet_lst_file", NULL, "'dump' writes opensm-subnet.lst")},
-    {NONE("support_*", NULL, "weft does not write the vendor's port attributes")},
     {NONE("suppress_mc_pkey_traps", NULL, "weft limits the traps of each port")},
     {NONE("sweep_every_hup_signal", NULL, "SIGUSR1 discovers the subnet again")},
-    {NONE("switch_name", NULL, VENDOR)},
     {NONE("tenants_policy_*", NULL, "use 'partitions'")},
     {NONE("topo_config_*", NULL, "use 'topology_plan': weft reports cables that differ from it")},
-    {NONE("topo_policy_file", NULL, NO_TOPOLOGIES)},
-    {NONE("tt_*", NULL, "the log has all events")},
     {NONE("updn_lid_tracking_*", NULL, "'repair' keeps routes that still work")},
     {NONE("use_optimized_port_mask_slvl", NULL, "weft writes only SL to VL tables that differ")},
     {NONE("use_scatter_for_switch_lid", NULL, "see 'scatter'")},
     {NONE("validate_*", NULL, "weft checks all files and answers")},
     {NONE("verbose_bypass_policy_file", NULL, "use 'log_level PART:debug'")},
-    {NONE("virt_*", NULL, NO_VIRT)},
-    {NONE("vs_*", NULL, NO_CLASS_KEYS)},
 };
 const size_t config_key_count = sizeof config_keys / sizeof *config_keys;
 _Static_assert(sizeof config_keys / sizeof *config_keys <= (size_t)CONFIG_KEYS,
                "room for every key");
 
+bool config_key_is_named(const struct key *key, const char *name)
+{
+    for (const char *word = key->name; *word; word += strspn(word, " ")) {
+        size_t length = strcspn(word, " ");
+        bool family = word[length - 1] == '*';
+        if (strncmp(word, name, length - family) == 0 && (family || !name[length]))
+            return true;
+        word += length;
+    }
+    return false;
+}
+
 const struct key *config_key_find(const char *name)
 {
-    for (size_t i = 0; i < config_key_count; i++) {
-        const char *known = config_keys[i].name;
-        size_t length = strlen(known);
-        bool family = known[length - 1] == '*';
-        if (family ? strncmp(known, name, length - 1) == 0 : strcmp(known, name) == 0)
+    for (size_t i = 0; i < config_key_count; i++)
+        if (config_key_is_named(&config_keys[i], name))
             return &config_keys[i];
-    }
     return NULL;
 }

@@ -31,9 +31,19 @@ bool config_value_is_default(const struct key *key, const char *value)
     return strcasecmp(value, key->opensm) == 0;
 }
 
-static const char *default_of(const char *ours)
+/* OpenSM's default stands for that of weft. */
+static int keep_own_default(struct config *config, const char *ours)
 {
-    return config_key_find(ours)->standard;
+    char text[256], standard[CONFIG_VALUE_BYTES];
+    snprintf(text, sizeof text, "OpenSM's default; weft uses its own: %s %s", ours,
+             config_default(config_key_find(ours), standard));
+    describe(config, CONFIG_DEFAULT, text);
+    return 0;
+}
+
+static int refuse_number(const char *key, const char *value, struct err *err)
+{
+    return err_set(err, EINVAL, "%s: '%s': expected a number", key, value);
 }
 
 /* The value of a renamed key in weft's notation. */
@@ -45,7 +55,7 @@ static int convert(const struct key *key, const char *value, char *text, size_t 
     if (!key->unit && !key->high)
         return 0;
     if (!parse_number(value, &number))
-        return err_set(err, EINVAL, "%s: '%s': expected a number", key->name, value);
+        return refuse_number(key->name, value, err);
     if (number == 0 && key->instead)
         snprintf(text, size, "%s", key->instead);
     else
@@ -64,12 +74,8 @@ static int set_renamed(struct config *config, const struct key *key, const char 
         describe(config, CONFIG_DEFAULT, "nothing is set");
         return 0;
     }
-    if (is_default && key->own_default) {
-        snprintf(text, sizeof text, "OpenSM's default; weft uses its own: %s %s", key->ours,
-                 default_of(key->ours));
-        describe(config, CONFIG_DEFAULT, text);
-        return 0;
-    }
+    if (is_default && key->own_default)
+        return keep_own_default(config, key->ours);
     if (key->optional_file && access(value, F_OK) != 0) {
         describe(config, is_default ? CONFIG_DEFAULT : CONFIG_PARTLY,
                  "there is no such file; weft runs without it, as OpenSM does");
@@ -89,13 +95,24 @@ static int set_renamed(struct config *config, const struct key *key, const char 
     return status;
 }
 
+static int set_if_true(struct config *config, const struct key *key, const char *value,
+                       struct err *err)
+{
+    if (strcasecmp(value, "TRUE") == 0 || strcasecmp(value, "yes") == 0)
+        return config_put(config, key->ours, key->if_true, err);
+    if (strcasecmp(value, "FALSE") != 0 && strcasecmp(value, "no") != 0)
+        return err_set(err, EINVAL, "%s: '%s': expected TRUE or FALSE", key->name, value);
+    describe(config, CONFIG_DEFAULT, "nothing is set");
+    return 0;
+}
+
 int config_set_opensm(struct config *config, const struct key *key, const char *value,
                       struct err *err)
 {
     if (key->kind == RENAMED)
         return set_renamed(config, key, value, err);
     if (key->kind == TRANSLATED)
-        return key->set(config, value, err);
+        return key->set ? key->set(config, value, err) : set_if_true(config, key, value, err);
     assert(key->kind == NO_EFFECT);
     describe(config, CONFIG_NO_EFFECT, key->reason);
     config->effect.standard = config_value_is_default(key, value) || config_value_is_none(value);
@@ -104,6 +121,9 @@ int config_set_opensm(struct config *config, const struct key *key, const char *
 
 /* ---- engines ---- */
 
+static const char no_adaptive_routing[] =
+    "routes are static: adaptive routing needs the vendor's manager";
+
 /* The engine of weft for one of OpenSM's or the vendor's. */
 static const struct {
     const char *theirs, *ours, *note;
@@ -111,13 +131,13 @@ static const struct {
     {"dnup", "updn", "dnup is not an engine of weft"},
     {"torus-2QoS", "dor", NULL},
     {"file", NULL, "weft computes all tables: use 'user_routes' for single entries"},
-    {"ar_updn", "updn", "routes are static: adaptive routing needs the vendor's manager"},
-    {"ar_ftree", "ftree", "routes are static: adaptive routing needs the vendor's manager"},
-    {"ar_minhop", "minhop", "routes are static: adaptive routing needs the vendor's manager"},
-    {"ar_dor", "dor", "routes are static: adaptive routing needs the vendor's manager"},
-    {"ar_torus", "dor", "routes are static: adaptive routing needs the vendor's manager"},
-    {"dfp", "auto", "routes are static: adaptive routing needs the vendor's manager"},
-    {"dfp2", "auto", "routes are static: adaptive routing needs the vendor's manager"},
+    {"ar_updn", "updn", no_adaptive_routing},
+    {"ar_ftree", "ftree", no_adaptive_routing},
+    {"ar_minhop", "minhop", no_adaptive_routing},
+    {"ar_dor", "dor", no_adaptive_routing},
+    {"ar_torus", "dor", no_adaptive_routing},
+    {"dfp", "auto", no_adaptive_routing},
+    {"dfp2", "auto", no_adaptive_routing},
     {"pqft", "ftree", NULL},
     {"chain", NULL, "routing chains are not supported"},
     {"kdor-hc", "dor", NULL},
@@ -142,10 +162,8 @@ int opensm_set_engine(struct config *config, const char *value, struct err *err)
     char *words = arena_strdup(&config->strings, value), *rest = NULL, list[256] = "";
     const char *note = NULL;
     bool fallback = true;
-    if (config_value_is_none(value)) {
-        describe(config, CONFIG_DEFAULT, "OpenSM's default; weft uses its own: engine updn");
-        return 0;
-    }
+    if (config_value_is_none(value))
+        return keep_own_default(config, "engine");
     for (char *word = strtok_r(words, ", \t", &rest); word; word = strtok_r(NULL, ", \t", &rest)) {
         unsigned i = 0;
         while (i < ENGINE_COUNT && strcmp(engines[i].theirs, word) != 0)
@@ -168,34 +186,6 @@ int opensm_set_engine(struct config *config, const char *value, struct err *err)
 
 /* ---- other keys ---- */
 
-/* "TRUE" sets a key of weft. */
-static int set_if_true(struct config *config, const char *value, const char *ours,
-                       const char *our_value, struct err *err)
-{
-    if (strcasecmp(value, "TRUE") == 0 || strcasecmp(value, "yes") == 0)
-        return config_put(config, ours, our_value, err);
-    if (strcasecmp(value, "FALSE") != 0 && strcasecmp(value, "no") != 0)
-        return err_set(err, EINVAL, "%s: '%s': expected TRUE or FALSE", config->source.key, value);
-    describe(config, CONFIG_DEFAULT, "nothing is set");
-    return 0;
-}
-
-int opensm_set_heavy_sweep(struct config *config, const char *value, struct err *err)
-{
-    return set_if_true(config, value, "full_sweep_every", "1", err);
-}
-
-int opensm_set_no_enforcement(struct config *config, const char *value, struct err *err)
-{
-    return set_if_true(config, value, "part_enforce", "off", err);
-}
-
-/* No port has this GUID, so no other manager is trusted. */
-int opensm_set_ignore_others(struct config *config, const char *value, struct err *err)
-{
-    return set_if_true(config, value, "allowed_sm_guids", "0xffffffffffffffff", err);
-}
-
 /* OpenSM's default is a file that only root can write. Three names are no files. */
 int opensm_set_log_file(struct config *config, const char *value, struct err *err)
 {
@@ -205,13 +195,6 @@ int opensm_set_log_file(struct config *config, const char *value, struct err *er
         value = "/dev/stderr";
     config->log_optional = true;
     return config_put(config, "log", value, err);
-}
-
-static int parse_flags(struct config *config, const char *value, uint64_t *flags, struct err *err)
-{
-    if (parse_number(value, flags))
-        return 0;
-    return err_set(err, EINVAL, "%s: '%s': expected a number", config->source.key, value);
 }
 
 /* OpenSM's flags are kinds of lines: verbose (0x04) explains decisions, debug (0x08) and funcs
@@ -227,17 +210,13 @@ int opensm_set_log_flags(struct config *config, const char *value, struct err *e
     enum { FLAG_INFO = 0x02, ALL_DEBUG = 0x18, FLAG_SYSLOG = 0x80 };
     struct text levels = {0};
     uint64_t flags;
-    int status = parse_flags(config, value, &flags, err);
-    if (status < 0)
-        return status;
-    if (flags & ALL_DEBUG)
-        text_puts(&levels, "debug");
-    else
-        text_puts(&levels, flags & FLAG_INFO ? "info" : "error");
+    if (!parse_number(value, &flags))
+        return refuse_number(config->source.key, value, err);
+    text_puts(&levels, flags & ALL_DEBUG ? "debug" : flags & FLAG_INFO ? "info" : "error");
     for (unsigned i = 0; i < sizeof parts / sizeof *parts && !(flags & ALL_DEBUG); i++)
         if (flags & parts[i].flag)
             text_puts(&levels, parts[i].levels);
-    status = config_put(config, "log_level", levels.data, err);
+    int status = config_put(config, "log_level", levels.data, err);
     text_release(&levels);
     if (status == 0 && flags & FLAG_SYSLOG)
         status = config_put(config, "syslog", "yes", err);
@@ -247,55 +226,49 @@ int opensm_set_log_flags(struct config *config, const char *value, struct err *e
 int opensm_set_syslog_flags(struct config *config, const char *value, struct err *err)
 {
     uint64_t flags;
-    int status = parse_flags(config, value, &flags, err);
-    return status < 0 ? status : config_put(config, "syslog", flags ? "yes" : "no", err);
+    return parse_number(value, &flags) ? config_put(config, "syslog", flags ? "yes" : "no", err)
+                                       : refuse_number(config->source.key, value, err);
 }
 
 /* Polls: weft detects a lost master faster than OpenSM does. If the file changes one of OpenSM's
  * two values, both are in force, since together they are the time until a takeover. */
-static int set_poll_value(struct config *config, const char *value, const char **kept,
-                          const char *ours, struct err *err)
+static int set_poll_value(struct config *config, const char *value, uint64_t *kept,
+                          const char *ours, const char *unit, struct err *err)
 {
     uint64_t number;
     char text[128];
     if (!parse_bounded(value, 1, UINT32_MAX, &number))
         return err_set(err, EINVAL, "%s: '%s': expected a number from 1", config->source.key,
                        value);
-    *kept = NULL;
-    if (config_value_is_default(config_key_find(config->source.key), value)) {
-        snprintf(text, sizeof text, "OpenSM's default; weft uses its own: %s %s", ours,
-                 default_of(ours));
-        describe(config, CONFIG_DEFAULT, text);
-        return 0;
-    }
-    *kept = arena_strdup(&config->strings, value);
-    snprintf(text, sizeof text, "sets %s %s%s", ours, value, strcmp(ours, "poll") == 0 ? "ms" : "");
+    bool is_default = config_value_is_default(config_key_find(config->source.key), value);
+    *kept = is_default ? 0 : number;
+    if (is_default)
+        return keep_own_default(config, ours);
+    snprintf(text, sizeof text, "sets %s %s%s", ours, value, unit);
     describe(config, CONFIG_IN_FORCE, text);
     return 0;
 }
 
 int opensm_set_polling(struct config *config, const char *value, struct err *err)
 {
-    return set_poll_value(config, value, &config->opensm_poll, "poll", err);
+    return set_poll_value(config, value, &config->opensm_poll, "poll", "ms", err);
 }
 
 int opensm_set_polling_retries(struct config *config, const char *value, struct err *err)
 {
-    return set_poll_value(config, value, &config->opensm_retries, "poll_retries", err);
+    return set_poll_value(config, value, &config->opensm_retries, "poll_retries", "", err);
 }
 
 int config_finish_opensm(struct config *config, struct err *err)
 {
-    enum { RETRIES_MOST = 100 };
-    char poll[64], retries[64];
-    if (!config->opensm_poll && !config->opensm_retries)
+    enum { POLL_MS = 10000, RETRIES = 4, RETRIES_MOST = 100 }; /* OpenSM's defaults */
+    uint64_t poll_ms = config->opensm_poll, retries = config->opensm_retries;
+    char text[64];
+    if (!poll_ms && !retries)
         return 0;
-    uint64_t number = 4;
-    if (config->opensm_retries)
-        parse_number(config->opensm_retries, &number);
-    snprintf(poll, sizeof poll, "%sms", config->opensm_poll ? config->opensm_poll : "10000");
-    snprintf(retries, sizeof retries, "%llu",
-             (unsigned long long)(number < RETRIES_MOST ? number : RETRIES_MOST));
-    int status = config_put(config, "poll", poll, err);
-    return status < 0 ? status : config_put(config, "poll_retries", retries, err);
+    snprintf(text, sizeof text, "%llums", (unsigned long long)(poll_ms ? poll_ms : POLL_MS));
+    int status = config_put(config, "poll", text, err);
+    retries = retries ? retries : RETRIES;
+    snprintf(text, sizeof text, "%u", (unsigned)(retries < RETRIES_MOST ? retries : RETRIES_MOST));
+    return status < 0 ? status : config_put(config, "poll_retries", text, err);
 }

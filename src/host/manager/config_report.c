@@ -4,28 +4,20 @@
 
 #include <string.h>
 
-static void print_effect(const struct config_line *line, struct text *out)
-{
-    switch (line->effect) {
-    case CONFIG_IN_FORCE: text_printf(out, "%s", line->text[0] ? line->text : "in force"); break;
-    case CONFIG_DEFAULT: text_printf(out, "%s", line->text); break;
-    case CONFIG_PARTLY: text_printf(out, "warning: %s", line->text); break;
-    case CONFIG_NO_EFFECT:
-        text_printf(out, "no effect%s: %s", line->standard ? " (OpenSM's default)" : "",
-                    line->text);
-        break;
-    case CONFIG_ERROR: text_printf(out, "error: %s", line->text); break;
-    }
-}
-
 void config_print_lines(const struct config *config, struct text *out)
 {
+    static const char *const prefixes[] = {[CONFIG_IN_FORCE] = "",
+                                           [CONFIG_DEFAULT] = "",
+                                           [CONFIG_NO_EFFECT] = "no effect: ",
+                                           [CONFIG_PARTLY] = "warning: ",
+                                           [CONFIG_ERROR] = "error: "};
     unsigned counts[CONFIG_ERROR + 1] = {0};
     for (size_t i = 0; i < config->lines.count; i++) {
         const struct config_line *line = &config->lines.items[i];
-        text_printf(out, "%s:%u: %s %s: ", line->file, line->line, line->key, line->value);
-        print_effect(line, out);
-        text_putc(out, '\n');
+        bool quiet = line->effect == CONFIG_IN_FORCE && !line->text[0];
+        text_printf(out, "%s:%u: %s %s: %s%s\n", line->file, line->line, line->key, line->value,
+                    line->standard ? "no effect (OpenSM's default): " : prefixes[line->effect],
+                    quiet ? "in force" : line->text);
         counts[line->effect]++;
     }
     text_printf(out, "%zu keys: %u in force, %u OpenSM's defaults, %u without effect, %u errors\n",
@@ -38,12 +30,14 @@ void config_print(const struct config *config, struct text *out)
     for (size_t i = 0; config_key(i); i++) {
         const struct key *key = &config_keys[i];
         const char *value = config->values[i];
+        char standard[CONFIG_VALUE_BYTES];
         const char *quote = value && strchr("\"'", value[0]) ? "\"" : "";
         if (value && !config->from_key_file[i])
             text_printf(out, "%s %s%s%s\n", key->name, quote, value, quote);
         else
             text_printf(out, "#%s %s\n", key->name,
-                        config->from_key_file[i] ? "(from the key file)" : key->standard);
+                        config->from_key_file[i] ? "(from the key file)"
+                                                 : config_default(key, standard));
     }
 }
 
@@ -70,9 +64,8 @@ static bool is_in_family(const struct key *key)
 {
     for (size_t i = 0; i < config_key_count; i++) {
         const struct key *family = &config_keys[i];
-        size_t length = strlen(family->name) - 1;
-        if (family != key && family->name[length] == '*' && family->reason == key->reason &&
-            strncmp(family->name, key->name, length) == 0)
+        if (family != key && family->reason == key->reason &&
+            config_key_is_named(family, key->name))
             return true;
     }
     return false;

@@ -118,10 +118,8 @@ static int parse_guids(struct config *config, const char *value, struct guid_lis
 
 int config_set_allowed_guids(struct config *config, const char *value, struct err *err)
 {
-    config->allowed_sm_guids.items.count = 0;
-    if (config_value_is_none(value))
-        return 0;
-    return parse_guids(config, value, &config->allowed_sm_guids, err);
+    return parse_guids(config, config_value_is_none(value) ? "" : value, &config->allowed_sm_guids,
+                       err);
 }
 
 int config_set_root(struct config *config, const char *value, struct err *err)
@@ -144,11 +142,14 @@ int config_set_root(struct config *config, const char *value, struct err *err)
     return config->root_guids.items.count ? 0 : parse_word(value, words, &index, err);
 }
 
+/* The lines of the file that a key names; none for "none". */
+#define lines_of(value, error)                                                                     \
+    (config_value_is_none(value) ? from_text("", "", error) : from_file(value, error))
+
 int config_set_root_file(struct config *config, const char *value, struct err *err)
 {
     guid_list_release(&config->root_file);
-    int status =
-        config_value_is_none(value) ? 0 : guid_list_read(&config->root_file, from_file(value, err));
+    int status = guid_list_read(&config->root_file, lines_of(value, err));
     if (status == 0 && !config_value_is_none(value) && config->root_file.items.count == 0)
         return err_set(err, EINVAL, "'%.200s' names no switch: expected one GUID a line", value);
     return status;
@@ -158,33 +159,25 @@ int config_set_first(struct config *config, const char *value, struct err *err)
 {
     guid_list_release(&config->first);
     config->sm.engine_options.first = config_value_is_none(value) ? NULL : &config->first;
-    return config_value_is_none(value) ? 0 : guid_list_read(&config->first, from_file(value, err));
+    return guid_list_read(&config->first, lines_of(value, err));
 }
 
 int config_set_weights(struct config *config, const char *value, struct err *err)
 {
     port_weights_release(&config->weights);
-    config->weights = (struct port_weights){0};
-    return config_value_is_none(value) ? 0
-                                       : port_weights_read(&config->weights, from_file(value, err));
+    return port_weights_read(&config->weights, lines_of(value, err));
 }
 
 int config_set_ignored_ports(struct config *config, const char *value, struct err *err)
 {
     port_weights_release(&config->ignored_ports);
-    config->ignored_ports = (struct port_weights){0};
-    return config_value_is_none(value)
-               ? 0
-               : port_weights_read_ignored(&config->ignored_ports, from_file(value, err));
+    return port_weights_read_ignored(&config->ignored_ports, lines_of(value, err));
 }
 
 int config_set_user_routes(struct config *config, const char *value, struct err *err)
 {
     user_routes_release(&config->user_routes);
-    config->user_routes = (struct user_routes){0};
-    return config_value_is_none(value)
-               ? 0
-               : user_routes_read(&config->user_routes, from_file(value, err));
+    return user_routes_read(&config->user_routes, lines_of(value, err));
 }
 
 /* Names are for people: a manager starts without them. */
@@ -194,8 +187,7 @@ int config_set_node_names(struct config *config, const char *value, struct err *
     struct err reason = {0};
     (void)err;
     node_names_release(&config->names);
-    if (config_value_is_none(value) ||
-        node_names_read(&config->names, from_file(value, &reason)) == 0)
+    if (node_names_read(&config->names, lines_of(value, &reason)) == 0)
         return 0;
     node_names_release(&config->names);
     config->effect.kind = CONFIG_PARTLY;
@@ -314,11 +306,36 @@ int config_check_address(const char *value, struct err *err)
     return http_address_parse(value, &address, err);
 }
 
+const char *config_default(const struct key *key, char buffer[CONFIG_VALUE_BYTES])
+{
+    static_assert((int)CONFIG_VALUE_BYTES >= (int)TIME_TEXT_BYTES, "room for a time");
+    struct config fresh;
+    if (key->standard || key->kind == PATH || key->kind == QOS_OPTION || key->kind == OTHER) {
+        snprintf(buffer, CONFIG_VALUE_BYTES, "%s", key->standard ? key->standard : "none");
+        return buffer;
+    }
+    config_init(&fresh);
+    uint64_t number = field_get(&fresh, key->field);
+    config_release(&fresh);
+    if (key->instead && number == key->instead_value)
+        snprintf(buffer, CONFIG_VALUE_BYTES, "%s", key->instead);
+    else if (key->kind == TIME)
+        time_text(number * TIME_NS, buffer);
+    else if (key->kind == FLAG)
+        snprintf(buffer, CONFIG_VALUE_BYTES, "%s", number ? "yes" : "no");
+    else if (key->kind == WORD)
+        snprintf(buffer, CONFIG_VALUE_BYTES, "%s", key->words[number]);
+    else
+        snprintf(buffer, CONFIG_VALUE_BYTES, number > UINT32_MAX ? "0x%016llx" : "%llu",
+                 (unsigned long long)number);
+    return buffer;
+}
+
 int config_set_value(struct config *config, const struct key *key, const char *value,
                      struct err *err)
 {
     uint64_t number = 0;
-    char least[TIME_TEXT_BYTES];
+    char least[TIME_TEXT_BYTES], standard[CONFIG_VALUE_BYTES];
     unsigned index = 0;
     int status = 0;
     if (key->kind == QOS_OPTION)
@@ -353,9 +370,8 @@ int config_set_value(struct config *config, const struct key *key, const char *v
     } else if (!parse_bounded(value, key->low, key->high, &number) && key->secret) {
         status = err_set(err, EINVAL, "expected a 64-bit number such as 0x0123456789abcdef");
     } else if (!parse_bounded(value, key->low, key->high, &number) &&
-               strncmp(key->standard, "0x", 2) == 0) {
-        status =
-            err_set(err, EINVAL, "'%s': expected a 64-bit number such as %s", value, key->standard);
+               strncmp(config_default(key, standard), "0x", 2) == 0) {
+        status = err_set(err, EINVAL, "'%s': expected a 64-bit number such as %s", value, standard);
     } else if (!parse_bounded(value, key->low, key->high, &number)) {
         status = err_set(err, EINVAL, "'%s': expected a number from %llu to %llu", value,
                          (unsigned long long)key->low, (unsigned long long)key->high);
