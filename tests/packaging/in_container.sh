@@ -67,6 +67,17 @@ claim 'weft ctl reaches the manager' answers
 reloads() { systemctl reload weft-sm && is active systemctl is-active weft-sm; }
 claim 'systemctl reload reaches the manager' reloads
 
+# The units allow no TCP until the configuration asks for it.
+answers_http() { # ADDRESS PORT
+    exec 3<>"/dev/tcp/$1/$2" && printf 'GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n' >&3 && grep -q weft_ <&3
+}
+opens_metrics() {
+    echo 'metrics 127.0.0.1:9471' >>/etc/weft/sm.conf && systemctl daemon-reload && systemctl restart weft-sm && answers_http 127.0.0.1 9471
+}
+claim 'metrics of the configuration are served after daemon-reload and a restart' opens_metrics
+claim 'the unit allows this port only, and localhost only' \
+    is $'SocketBindAllow=tcp:9471\nIPAddressAllow=127.0.0.0/8 ::1/128' systemctl show --property SocketBindAllow,IPAddressAllow weft-sm
+
 # The same version again takes the way of an upgrade.
 before=$(property MainPID)
 claim 'the package can be installed again' apt install --reinstall ./weft_*.deb

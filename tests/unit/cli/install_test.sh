@@ -91,6 +91,25 @@ for unit in weft-sm.service weft-sm@.service; do
         echo "ok - the exposure of $unit # skip systemd-analyze is not installed"
     fi
 done
+# The units allow no network but what their configuration asks for.
+generates() { # NAME UNIT LINE ... : the lines of /etc/weft/NAME.conf are on standard input
+    local name=$1 unit=$2 made=$root/made && shift 2
+    rm -rf "$root/etc" "$made" && mkdir -p "$root/etc" "$made" && cat >"$root/etc/$name.conf" || return
+    WEFT_ETC=$root/etc "$root$prefix/lib/systemd/system-generators/weft-generator" "$made" "$made" "$made" || return
+    [ $# -gt 0 ] || { [ -z "$(find "$made" -type f)" ] && return; }
+    diff <(printf '%s\n' "$@" | sort) <(grep -v '^[#[]' "$made/$unit.d/listen.conf" | sort)
+}
+families='RestrictAddressFamilies=AF_INET AF_INET6' others=SocketBindDeny=any
+claim 'the generator opens nothing without web and metrics' generates sm weft-sm.service <"$root$prefix/share/weft/sm.conf.example"
+claim 'the generator opens nothing for none and a Unix socket' generates sm weft-sm.service <<<$'web none\nmetrics unix:/run/weft/metrics'
+claim 'the generator opens the port of a page on localhost, to localhost' \
+    generates sm weft-sm.service "$families" IPAddressAllow=localhost $others SocketBindAllow=tcp:9470 <<<'web 9470 # the page'
+claim 'the generator opens both ports of an instance, the last line of a key counts' \
+    generates plane1 weft-sm@plane1.service "$families" IPAddressAllow=any $others SocketBindAllow=tcp:9471 SocketBindAllow=tcp:80 \
+    <<<$'metrics 1\nmetrics [::]:9471\n  web 127.0.0.1:80'
+claim 'the generator opens nothing for a port that is not one' generates sm weft-sm.service <<<'web localhost:99999'
+claim 'the generator leaves a name alone that is not one of a unit' generates 'a b' none <<<'web 9470'
+rm -rf "$root/etc" "$root/made"
 sample=$(find "$root" -name sm.conf.example)
 claim 'the sample configuration has only comments' has_only_comments "$sample"
 sed -E "s|/var/lib/weft\|/run/weft|$root|; s/^#([a-z])/\1/" "$sample" >"$root/sm.conf"
