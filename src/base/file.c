@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -28,12 +29,33 @@ static int read_stream(FILE *file, const char *path, size_t limit, struct text *
     return 0;
 }
 
+FILE *file_open(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC), flags;
+    struct pollfd pipe = {.fd = fd, .events = POLLIN};
+    struct stat file;
+    uint8_t none;
+    if (fd < 0)
+        return NULL;
+    /* Of a pipe without data, read() returns 0 if nobody has it open for writing. */
+    if (fstat(fd, &file) == 0 && S_ISFIFO(file.st_mode) && poll(&pipe, 1, 0) == 0 &&
+        read(fd, &none, 1) == 0)
+        errno = EPIPE;
+    else if ((flags = fcntl(fd, F_GETFL)) >= 0 && fcntl(fd, F_SETFL, flags & ~O_NONBLOCK) == 0)
+        return fdopen(fd, "r");
+    int reason = errno;
+    close(fd);
+    errno = reason;
+    return NULL;
+}
+
 int file_read(const char *path, size_t limit, struct text *text, struct err *err)
 {
-    FILE *file = strcmp(path, "-") == 0 ? stdin : fopen(path, "re");
+    FILE *file = strcmp(path, "-") == 0 ? stdin : file_open(path);
     *text = (struct text){0};
     if (!file)
-        return err_at(err, errno, path, 0, "%s", strerror(errno));
+        return err_at(err, errno, path, 0, "%s",
+                      errno == EPIPE ? "nobody writes to this pipe" : strerror(errno));
     return read_stream(file, path, limit, text, err);
 }
 

@@ -5,6 +5,10 @@
 #include "base/err.h"
 #include "base/text.h"
 
+#include <stdio.h>
+
+/* Opens a file to read it. It does not wait for somebody to open a pipe for writing: EPIPE. */
+FILE *file_open(const char *path);
 /* "-" is standard input or output. A byte order mark (UTF-8) is skipped. The text is
  * NUL-terminated; the caller releases it, after an error as well. */
 int file_read(const char *path, size_t limit, struct text *text, struct err *err);

@@ -1,5 +1,6 @@
 #include "host/files/store.h"
 
+#include "base/file.h"
 #include "base/line_reader.h"
 
 #include <assert.h>
@@ -122,7 +123,7 @@ int store_read(const char *directory, const char *name, struct text *content)
 {
     char path[PATH_ROOM];
     snprintf(path, sizeof path, "%s/%s", directory, name);
-    FILE *file = fopen(path, "re");
+    FILE *file = file_open(path);
     if (!file)
         return errno == ENOENT ? 0 : -errno;
     int status = text_read(content, file, FILE_LIMIT);
