@@ -118,6 +118,16 @@ void sm_log_listed(struct sm *sm, enum sm_event_kind kind, uint32_t port, const 
     va_end(arguments);
 }
 
+void sm_log_change(struct sm *sm, enum sm_event_kind kind, const struct sm_change *change,
+                   const char *format, ...)
+{
+    uint32_t at = change && kind == SM_EVENT_CHANGE ? change->cause.at : SUBNET_NONE;
+    va_list arguments;
+    va_start(arguments, format);
+    add_event(sm, (struct sm_event){.kind = kind, .change = change, .at = at}, format, arguments);
+    va_end(arguments);
+}
+
 void sm_explain(struct sm *sm, enum log_part part, const char *format, ...)
 {
     if (!sm_is_debugged(sm, part))
@@ -219,12 +229,12 @@ void sm_drop_requests(struct sm *sm)
 
 static void advance(struct sm *sm);
 
-static void reroute(struct sm *sm, enum plan_reason reason)
+static void reroute(struct sm *sm, enum plan_reason reason, enum sm_cause_kind cause)
 {
     if (sm_state(sm) != SM_MASTER)
         return;
     reconfigure_request(sm, reason);
-    sm_begin_change(sm, "asked to");
+    sm_begin_change(sm, SM_CAUSE(cause, SUBNET_NONE));
     advance(sm);
 }
 
@@ -233,7 +243,7 @@ static void write_moves(struct sm *sm)
 {
     reconfigure_write_moves(sm);
     if (moves_take_reroute(sm))
-        reroute(sm, REASON_OPERATOR);
+        reroute(sm, REASON_OPERATOR, SM_CAUSE_MOVE);
 }
 
 static void advance(struct sm *sm)
@@ -243,7 +253,7 @@ static void advance(struct sm *sm)
     if (sm_state(sm) != SM_NOT_ACTIVE && faults_take_restart(sm)) {
         if (sm_state(sm) == SM_MASTER)
             reconfigure_request(sm, REASON_TOPOLOGY);
-        sm_begin_change(sm, "nodes with the same GUID were confused");
+        sm_begin_change(sm, SM_CAUSE(SM_CAUSE_CONFUSED_GUIDS, SUBNET_NONE));
         discovery_restart(sm);
     }
     discovery_update_paths(sm);
@@ -448,7 +458,7 @@ bool sm_is_settled(const struct sm *sm)
 void sm_reroute(struct sm *sm, uint64_t now)
 {
     sm->now = now;
-    reroute(sm, REASON_OPERATOR);
+    reroute(sm, REASON_OPERATOR, SM_CAUSE_REROUTE);
 }
 
 void sm_rediscover(struct sm *sm, uint64_t now)
@@ -457,7 +467,7 @@ void sm_rediscover(struct sm *sm, uint64_t now)
     bool master = sm_state(sm) == SM_MASTER;
     if ((!master && sm_state(sm) != SM_DISCOVERING) || sm_own_link_is_down(sm))
         return;
-    sm_begin_change(sm, "asked to look again");
+    sm_begin_change(sm, SM_CAUSE(SM_CAUSE_REDISCOVERY, SUBNET_NONE));
     if (master)
         reconfigure_request(sm, REASON_TOPOLOGY);
     discovery_restart(sm);
@@ -524,7 +534,7 @@ void sm_configure(struct sm *sm, uint64_t now, const struct sm_config *config)
     if (other_sweep)
         sweep_schedule(sm);
     if (other_routes)
-        reroute(sm, REASON_POLICY);
+        reroute(sm, REASON_POLICY, SM_CAUSE_CONFIGURATION);
     plan_services(sm);
     program_all(sm); /* settings of ports may have changed */
 }

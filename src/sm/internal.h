@@ -64,6 +64,9 @@ void sm_log_at(struct sm *sm, enum sm_event_kind kind, uint32_t port, const char
 /* sm_log() for a problem that sm_problems() lists. */
 void sm_log_listed(struct sm *sm, enum sm_event_kind kind, uint32_t port, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
+/* The begin or the end of a change; NULL: neither. */
+void sm_log_change(struct sm *sm, enum sm_event_kind kind, const struct sm_change *change,
+                   const char *format, ...) __attribute__((format(printf, 4, 5)));
 /* Explains a request, an answer or a decision. Text that nobody reads is not made. */
 #define sm_debug(sm, part, ...)                                                                    \
     do {                                                                                           \

@@ -285,7 +285,7 @@ void plan_rebalance(struct sm *sm)
         plan_current(sm)->repair_state.peak * plan_current(sm)->result.imbalance / 100;
     plan_current(sm)->result.imbalance = 0; /* request it once */
     reconfigure_request(sm, REASON_BALANCE);
-    sm_begin_change(sm, "links are used unevenly after repairs");
+    sm_begin_change(sm, SM_CAUSE(SM_CAUSE_BALANCE, SUBNET_NONE));
 }
 
 /* Whether tables that were computed for balance are worth writing. If not, their peak load becomes

@@ -31,9 +31,6 @@
 #include "sm/transactions.h"
 #include "subnet/names.h"
 
-#include <stdarg.h>
-#include <stdio.h>
-
 struct reconfigure {
     enum sm_phase phase;
     enum plan_reason reason; /* besides the topology; REASON_NONE: none */
@@ -103,7 +100,7 @@ void reconfigure_accept_topology(struct sm *sm)
 
 static enum reconfigure_event open_unreported_change(struct sm *sm)
 {
-    report_begin(sm, "the topology changed");
+    report_cause(sm, SM_CAUSE(SM_CAUSE_TOPOLOGY, SUBNET_NONE), true);
     return EVENT_NONE;
 }
 
@@ -124,7 +121,7 @@ static enum reconfigure_event make_plan(struct sm *sm)
     subnet_find_paths(&sm->subnet);
     lids_assign(sm, r->reason == REASON_TAKE_OVER);
     report_nodes(sm);
-    report_discovered(sm);
+    report_computes(sm);
     enum plan_reason reason = r->reason;
     if (r->generation != sm->subnet.generation && reason < REASON_TOPOLOGY)
         reason = REASON_TOPOLOGY; /* takes precedence over balance */
@@ -132,16 +129,19 @@ static enum reconfigure_event make_plan(struct sm *sm)
     r->generation = sm->subnet.generation;
     struct sm_job *copied = standby_copy_take_routes(sm);
     const struct engine *quick = sm->config.engine->provisional; /* of a hybrid */
-    if (copied)
+    if (copied) {
         plan_receive(sm, copied);
-    else
+        report_computed(sm, NULL);
+    } else {
         r->job = plan_routes(sm, quick ? quick : sm->config.engine, quick != NULL, reason);
+    }
     program_schedule(sm); /* LIDs and port settings do not wait for routes */
     return copied ? EVENT_TABLES_COMPUTED : EVENT_NONE;
 }
 
 static enum reconfigure_event plan_final(struct sm *sm)
 {
+    report_computes(sm);
     sm->reconfigure->job = plan_routes(sm, sm->config.engine, false, REASON_TOPOLOGY);
     return EVENT_NONE;
 }
@@ -360,23 +360,11 @@ static void handle(struct sm *sm, enum reconfigure_event event)
 
 /* ---- external events ---- */
 
-void sm_begin_change(struct sm *sm, const char *cause, ...)
+void sm_begin_change(struct sm *sm, struct sm_cause cause)
 {
-    struct text text = {0};
-    bool begins = reconfigure_is_idle(sm);
     if (sm_state(sm) == SM_STANDBY)
         return; /* a standby changes nothing */
-    if (begins || sm_is_debugged(sm, PART_ROUTING)) {
-        va_list arguments;
-        va_start(arguments, cause);
-        text_vprintf(&text, cause, arguments);
-        va_end(arguments);
-        sm_debug(sm, PART_ROUTING, "%s: %s",
-                 begins ? "a change begins" : "the change under way includes", text.data);
-        if (begins)
-            report_begin(sm, text.data);
-        text_release(&text);
-    }
+    report_cause(sm, cause, reconfigure_is_idle(sm));
     handle(sm, EVENT_CHANGE_REPORTED);
 }
 
@@ -402,7 +390,7 @@ bool reconfigure_computed(struct sm *sm, struct sm_job *job, const struct err *r
         sm_job_free(job); /* obsolete */
         return false;
     }
-    report_computed(sm);
+    report_computed(sm, refusal ? refusal->message : NULL);
     sm_debug(sm, PART_ROUTING, "job %llu: %s's tables, %s, %u VLs%s%s",
              (unsigned long long)job->number, job->engine->name,
              refusal                ? refusal->message
@@ -410,7 +398,6 @@ bool reconfigure_computed(struct sm *sm, struct sm_job *job, const struct err *r
                                     : "computed",
              job->routes.vls, job->routes.note[0] ? "; " : "", job->routes.note);
     if (refusal) {
-        sm_log(sm, SM_EVENT_ERROR, "no routes, the old ones stay: %s", refusal->message);
         sm_job_free(job);
         sm->reconfigure->refusal = *refusal;
         handle(sm, EVENT_TABLES_REFUSED);

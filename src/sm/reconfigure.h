@@ -45,7 +45,7 @@ enum plan_reason {
 typedef enum reconfigure_event reconfigure_action(struct sm *sm);
 
 /* Begins a change with this cause. A change that is under way includes the new one. */
-void sm_begin_change(struct sm *sm, const char *cause, ...) __attribute__((format(printf, 2, 3)));
+void sm_begin_change(struct sm *sm, struct sm_cause cause);
 /* Requests new tables as soon as discovery is complete, even if the topology did not change. */
 void reconfigure_request(struct sm *sm, enum plan_reason reason);
 /* Advances as far as possible without further input. Called when discovery is complete. */

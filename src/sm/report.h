@@ -1,16 +1,16 @@
-/* Log lines and figures of a change. */
+/* Records and log lines of changes. */
 #ifndef WEFT_SM_REPORT_H
 #define WEFT_SM_REPORT_H
 
 #include "sm/sm.h"
 
-void report_begin(struct sm *sm, const char *cause);
-/* Begins a change for a loss or a return at a port, and logs it even if a change is under way. */
-void report_loss(struct sm *sm, uint32_t port, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-void report_discovered(struct sm *sm);
-void report_computed(struct sm *sm);
+/* Something changed. `begins`: a change begins with it; else the one under way includes it. */
+void report_cause(struct sm *sm, struct sm_cause cause, bool begins);
+void report_computes(struct sm *sm);                      /* the host computes tables */
+void report_computed(struct sm *sm, const char *refusal); /* NULL: there are tables */
 void report_end(struct sm *sm, bool up);
+/* This manager is not master any more. The change that was under way; NULL: none was. */
+const struct sm_change *report_abandon(struct sm *sm);
 void report_nodes(struct sm *sm); /* logs nodes that appeared or vanished */
 
 #endif

@@ -157,8 +157,8 @@ enum sm_event_kind {
     SM_EVENT_STATE,    /* mastership changed */
     SM_EVENT_NODE_IN,  /* a node appeared */
     SM_EVENT_NODE_OUT, /* a node vanished */
-    SM_EVENT_CHANGE,   /* the cause of a change that begins */
-    SM_EVENT_UP,       /* the summary of a change that ended */
+    SM_EVENT_CHANGE,   /* the cause of a change that begins, or a note about tables */
+    SM_EVENT_UP,       /* the summary of a change that finished */
     SM_EVENT_LINK,     /* a link went down or came up, a node stopped answering */
     SM_EVENT_TRAP,
     SM_EVENT_WARNING,
@@ -170,7 +170,9 @@ struct sm_event {
     enum log_part part; /* of SM_EVENT_DEBUG */
     bool listed;        /* sm_problems() lists it, too */
     uint32_t at; /* the port of the subnet that it is about, or SUBNET_NONE; port 0: the node */
-    const char *text; /* valid until the next sm_next_output() */
+    /* A change that begins (SM_EVENT_CHANGE) or has ended (any other kind); NULL: neither. */
+    const struct sm_change *change;
+    const char *text; /* valid until the next sm_next_output(), as `change` */
 };
 
 struct sm_lid_fact { /* the LID of a port, to be stored for the next run */
@@ -336,18 +338,11 @@ bool sm_is_avoiding_port(const struct sm *sm, uint32_t port);
 bool sm_uses_partitions(const struct sm *sm);
 /* No change but that of addresses is under way: a virtual machine may start, move or end. */
 bool sm_is_quiet(const struct sm *sm);
-/* The time of all drains since the manager started. */
-uint64_t sm_drained_ns(const struct sm *sm);
-
-/* Requests sent, by attribute. */
-struct sm_counts {
-    uint64_t sent, answered, timeouts, gave_up;
-    uint64_t node_info, port_info_get, port_info_set, switch_info, tables, tables_read, functions,
-        other;
-};
-void sm_counts(const struct sm *sm, struct sm_counts *counts);
-/* Those at the begin of the last change. */
-void sm_counts_before(const struct sm *sm, struct sm_counts *counts);
+void sm_counts(const struct sm *sm, struct sm_counts *counts); /* since the manager started */
+enum { SM_CHANGES_KEPT = 50 };
+/* The change that began `back` changes before the last one; false: there is none, or not any more.
+ * Its texts are valid until the next call with a non-const manager. */
+bool sm_change_at(const struct sm *sm, unsigned back, struct sm_change *change);
 
 /* What changes of the subnet have cost since the manager started. */
 struct sm_totals {

@@ -142,6 +142,7 @@ static void count_sent(struct sm *sm, const struct request_kind *kind)
 {
     struct sm_counts *counts = &sm->transactions->counts;
     counts->sent++;
+    ++*(kind->writes ? &counts->sets : &counts->gets);
     switch (kind->attribute) {
     case ATTRIBUTE_NODE_INFO: counts->node_info++; break;
     case ATTRIBUTE_PORT_INFO:
@@ -149,6 +150,7 @@ static void count_sent(struct sm *sm, const struct request_kind *kind)
         break;
     case ATTRIBUTE_SWITCH_INFO: counts->switch_info++; break;
     case ATTRIBUTE_LINEAR_FORWARDING_TABLE:
+    case ATTRIBUTE_RANDOM_FORWARDING_TABLE:
         counts->tables++;
         counts->tables_read += !kind->writes;
         break;
@@ -524,11 +526,6 @@ bool transactions_have_dropped(struct sm *sm)
     bool dropped = sm->transactions->dropped;
     sm->transactions->dropped = false;
     return dropped;
-}
-
-uint64_t transactions_sent(const struct sm *sm)
-{
-    return sm->transactions->counts.sent;
 }
 
 void sm_counts(const struct sm *sm, struct sm_counts *counts)

@@ -109,7 +109,6 @@ bool transactions_idle(const struct sm *sm);
 uint32_t transactions_under_way(const struct sm *sm, enum request_group group);
 /* Whether requests without a path to their target were dropped since the last call. */
 bool transactions_have_dropped(struct sm *sm);
-uint64_t transactions_sent(const struct sm *sm);    /* SMPs, retries included */
 uint32_t transactions_waiting(const struct sm *sm); /* queued without priority */
 /* Directed routes have changed: ends outstanding requests whose target has no path any more, and
  * sends those that were sent by another path than the present one again. */

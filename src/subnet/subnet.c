@@ -277,3 +277,12 @@ bool subnet_lid_range_free(const struct subnet *subnet, uint32_t for_port, unsig
             return false;
     return true;
 }
+
+struct subnet_node_counts subnet_count_nodes(const struct subnet *subnet)
+{
+    struct subnet_node_counts counts = {0};
+    for (size_t i = 0; i < subnet->nodes.count; i++)
+        if (subnet->nodes.items[i].present)
+            ++*(subnet->nodes.items[i].kind == SUBNET_SWITCH ? &counts.switches : &counts.adapters);
+    return counts;
+}

@@ -92,6 +92,10 @@ void subnet_remove_node(struct subnet *subnet, uint32_t node);
 /* Searches breadth first, in port order, from the port of the manager. Sets `via` and `hops` of
  * every reachable end port and removes unreachable nodes. Returns the number of removed nodes. */
 unsigned subnet_find_paths(struct subnet *subnet);
+/* The nodes that are present. */
+struct subnet_node_counts {
+    uint32_t switches, adapters;
+} subnet_count_nodes(const struct subnet *subnet);
 /* Whether a switch is connected to the manager only through the link at this port, or the port has
  * no link. Links of adapters do not count. */
 bool subnet_is_bridge(const struct subnet *subnet, uint32_t port);

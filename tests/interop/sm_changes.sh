@@ -34,9 +34,9 @@ claim "weft sm removes a failed switch" switch_off
 claim "weft sm configures the switch again after a reset" switch_on
 claim "the dump has the LFTs of the switches" wait_until 10 dump_is_current
 
-sweeps() { happens ' up +subnet up.*asked to look again' kill -USR1 "$manager_id"; }
+sweeps() { happens ' up +subnet up.*rediscovery requested' kill -USR1 "$manager_id"; }
 claim "SIGUSR1 starts a full sweep" sweeps
-claim "the sweep writes no LFT blocks and no port settings" contains 'asked to look again.* 0 blocks, 0 port settings' manager.log
+claim "the sweep writes no LFT blocks and no port settings" contains 'rediscovery requested.* 0 blocks, 0 port settings' manager.log
 
 other_engine() {
     printf 'engine fera\nsweep 1s\npriority 3\nlmc 2\n' >manager.conf
@@ -62,9 +62,9 @@ bad_file() {
 }
 claim "the error for an invalid root_file names the configuration file and line" bad_file
 scattered() { # and the SM computes routes at once
-    printf 'engine updn\nsweep 1s\nscatter 7\n' >manager.conf && happens ' up +subnet up.*asked to;' kill -HUP "$manager_id" &&
+    printf 'engine updn\nsweep 1s\nscatter 7\n' >manager.conf && happens ' up +subnet up.*the routing configuration changed;' kill -HUP "$manager_id" &&
         printf 'engine updn\nsweep 1s\nscatter 8\n' >manager.conf &&
-        happens ' up +subnet up.*asked to;' kill -HUP "$manager_id" && wait_until 10 dump_is_current
+        happens ' up +subnet up.*the routing configuration changed;' kill -HUP "$manager_id" && wait_until 10 dump_is_current
 }
 claim "SIGHUP changes scatter" scattered
 bad_config() {

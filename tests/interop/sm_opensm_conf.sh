@@ -244,7 +244,7 @@ leaf_is_set() {
 }
 trunk_is_set() { port_has 0x200003 1 OperVLs VL0-1 HoqLife 16 VLStallCount 5 LinkWidthEnabled 4X LinkSpeedExtEnabled '14.0625 Gbps'; }
 names_are_used() {
-    contains 'switch 0x0000000000200000 "the first switch" is in' manager.log && contains 'is in \(the first switch port 1\)' manager.log
+    contains 'switch 0x0000000000200000 "the first switch" joined the subnet' manager.log && contains 'joined the subnet \(the first switch port 1\)' manager.log
 }
 adapter_is_set() { port_has 0x100003 1 OperVLs VL0-1 LinkSpeedExtEnabled '14.0625 Gbps' LocalPhysErr 6 OverrunErr 5; }
 trained_again() {

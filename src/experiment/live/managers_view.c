@@ -27,14 +27,6 @@ size_t managers_view_choose(const struct setup *setup)
     return chosen;
 }
 
-static uint32_t count_nodes(const struct subnet *subnet)
-{
-    uint32_t count = 0;
-    for (size_t i = 0; i < subnet->nodes.count; i++)
-        count += subnet->nodes.items[i].present;
-    return count;
-}
-
 /* A time of the record, where 0 means that there is none. */
 static uint64_t time_of(uint64_t ps)
 {
@@ -48,6 +40,8 @@ static void put_manager(const struct setup *setup, size_t index, struct record *
     const struct setup_instance *instance = setup->instances.items[index];
     const struct sm *sm = setup_manager(setup, index);
     struct sm_progress progress = sm ? sm_progress(sm) : (struct sm_progress){0};
+    struct subnet_node_counts nodes =
+        sm ? subnet_count_nodes(sm_subnet(sm)) : (struct subnet_node_counts){0};
     const struct api_manager manager = {
         .id = index,
         .node = setup->topology.ports.items[setup->places.items[index].port].node,
@@ -60,7 +54,7 @@ static void put_manager(const struct setup *setup, size_t index, struct record *
         .priority = instance->config.sm.priority,
         .engine = instance->config.sm.engine->name,
         .settled = sm && sm_is_settled(sm),
-        .nodes = sm ? count_nodes(sm_subnet(sm)) : 0,
+        .nodes = nodes.switches + nodes.adapters,
         .change = instance->open ? instance->change : API_NONE,
     };
     api_manager_put(&manager, record);
@@ -76,7 +70,7 @@ void managers_view_put(const struct setup *setup, struct record *record)
 
 /* ---- changes ---- */
 
-/* Counts of a change under way are with its manager. */
+/* The costs of a change under way are with its manager. */
 static void put_change(const struct setup *setup, size_t index, struct record *record)
 {
     const struct run_record_change *change = &setup->record->changes.items[index];
@@ -86,6 +80,8 @@ static void put_change(const struct setup *setup, size_t index, struct record *r
                                                 setup->instances.items[manager]->change == index
                                             ? setup->instances.items[manager]
                                             : NULL;
+    struct sm_change last;
+    bool counted = open && sm_change_at(setup_manager(setup, manager), 0, &last);
     const struct api_change shown = {
         .id = index,
         .manager = manager,
@@ -97,9 +93,9 @@ static void put_change(const struct setup *setup, size_t index, struct record *r
         .routed = time_of(change->routed),
         .end = time_of(open ? 0 : change->end),
         .finished = change->finished,
-        .gets = open ? open->smps.gets : change->gets,
-        .sets = open ? open->smps.sets : change->sets,
-        .blocks = open ? open->smps.blocks : change->blocks,
+        .gets = counted ? last.requests.gets : change->gets,
+        .sets = counted ? last.requests.sets : change->sets,
+        .blocks = counted ? last.requests.tables - last.requests.tables_read : change->blocks,
         .draining_ns = time_ns_floor(change->draining),
     };
     api_change_put(&shown, record);

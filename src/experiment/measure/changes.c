@@ -1,3 +1,4 @@
+/* Figures of changes; see changes.h. */
 #include "experiment/measure/changes.h"
 
 #include "base/sort.h"
@@ -28,33 +29,6 @@ void change_record_release(struct change_record *smps)
 {
     mem_free(smps->written);
     *smps = (struct change_record){0};
-}
-
-static bool is_table(const struct change_smp *smp)
-{
-    if (smp->method != METHOD_SET || smp->attribute >= WIRE_ATTRIBUTE_COUNT)
-        return false;
-    unsigned id = wire_attributes[smp->attribute].id;
-    return id == ATTRIBUTE_LINEAR_FORWARDING_TABLE || id == ATTRIBUTE_RANDOM_FORWARDING_TABLE;
-}
-
-void change_record_add_smp(struct change_record *smps, uint64_t now, const struct change_smp *smp)
-{
-    assert(smps->written && (smp->method == METHOD_GET || smp->method == METHOD_SET));
-    sent_add(&smps->sent, smp->method, smp->attribute);
-    if (smp->method == METHOD_GET)
-        smps->gets++;
-    else
-        smps->sets++;
-    if (smp->routed)
-        smps->distribute++;
-    else
-        smps->discover++;
-    if (!is_table(smp))
-        return;
-    smps->blocks++;
-    if (smp->node < smps->nodes)
-        smps->written[smp->node] = now;
 }
 
 struct publisher {
@@ -99,15 +73,18 @@ static void set_kinds(struct publisher *publisher, const char *method, const uin
     }
 }
 
-static void set_smps(struct publisher *publisher, const struct change_record *smps)
+static void set_smps(struct publisher *publisher, const struct change_record *smps,
+                     const struct run_record_change *change)
 {
-    set_figure(publisher, "smps", (double)(smps->gets + smps->sets), "SMPs");
-    set_figure(publisher, "discover.smps", (double)smps->discover, "SMPs");
-    set_figure(publisher, "distribute.smps", (double)smps->distribute, "SMPs");
-    set_figure(publisher, "smps.get", (double)smps->gets, "SMPs");
-    set_figure(publisher, "smps.set", (double)smps->sets, "SMPs");
+    uint64_t all = change->gets + change->sets;
+    uint64_t discover = change->routing ? smps->discover : all;
+    set_figure(publisher, "smps", (double)all, "SMPs");
+    set_figure(publisher, "discover.smps", (double)discover, "SMPs");
+    set_figure(publisher, "distribute.smps", (double)(all - discover), "SMPs");
+    set_figure(publisher, "smps.get", (double)change->gets, "SMPs");
+    set_figure(publisher, "smps.set", (double)change->sets, "SMPs");
     set_figure(publisher, "compute.operations", (double)smps->operations, "operations");
-    set_figure(publisher, "blocks", (double)smps->blocks, "blocks");
+    set_figure(publisher, "blocks", (double)change->blocks, "blocks");
     set_kinds(publisher, "get", smps->sent.gets);
     set_kinds(publisher, "set", smps->sent.sets);
 }
@@ -133,17 +110,14 @@ static void set_updates(struct publisher *publisher, const struct change_record 
 void change_record_close(struct change_record *smps, struct run_record *record, size_t index)
 {
     assert(index < record->changes.count);
-    struct run_record_change *change = &record->changes.items[index];
+    const struct run_record_change *change = &record->changes.items[index];
     struct publisher publisher = {&record->results, index + 1};
-    change->gets = smps->gets;
-    change->sets = smps->sets;
-    change->blocks = smps->blocks;
     if (index < CHANGES_PUBLISHED) {
         if (smps->second)
             set_figure(&publisher, "first.time",
                        time_seconds((double)(smps->second - change->begin)), "s");
         set_phases(&publisher, change);
-        set_smps(&publisher, smps);
+        set_smps(&publisher, smps, change);
         set_updates(&publisher, smps);
     }
     change_record_release(smps);

@@ -22,27 +22,17 @@ enum { CHANGES_PUBLISHED = 200 }; /* the first changes of a run have figures */
 
 struct change_record {
     struct sent sent;
-    uint64_t gets, sets, blocks; /* blocks: Sets of LFT blocks */
-    uint64_t discover, distribute;
+    uint64_t discover;   /* requests before the first computation ended */
     uint64_t operations; /* operations of the route computation */
     uint64_t second;   /* begin of the second computation, that of a hybrid's final tables; or 0 */
     uint64_t *written; /* by node: the time of the last LFT block; 0: none was sent */
     uint32_t nodes;
 };
 
-struct change_smp {
-    uint32_t node;      /* destination; TOPOLOGY_NONE: unknown */
-    unsigned method;    /* Get or Set */
-    unsigned attribute; /* index of the attribute; WIRE_ATTRIBUTE_COUNT: a vendor's */
-    bool routed;        /* routes were computed in this change */
-};
-
 void change_record_begin(struct change_record *smps, uint32_t nodes);
-void change_record_add_smp(struct change_record *smps, uint64_t now, const struct change_smp *smp);
-/* Ends a change: its counts go to the run record, its figures ("change.3.compute.time") and the
- * series "change.3.updated" to the results. The series is the share of the written switches whose
- * last block was sent. */
-void change_record_close(struct change_record *smps, struct run_record *record, size_t change);
+/* Ends a change: its figures ("change.3.compute.time") and the series "change.3.updated" go to the
+ * results. The series is the share of the written switches whose last block was sent. */
+void change_record_close(struct change_record *smps, struct run_record *record, size_t index);
 void change_record_release(struct change_record *smps);
 
 #endif

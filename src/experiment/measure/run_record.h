@@ -32,7 +32,8 @@ struct run_record_change {
     const char *who, *cause;
     uint64_t begin, routed, end; /* routed: end of the last computation; 0: none */
     uint64_t gets, sets, blocks; /* Gets, Sets, and Sets of LFT blocks */
-    bool finished;               /* else the manager died or lost mastership */
+    bool finished;               /* else no routes, or the manager died or lost mastership */
+    const char *refusal;         /* why tables were refused; NULL: they were not. Not stored */
     bool tied;                   /* the first change after a fault */
     uint64_t fault;              /* time of the fault */
     uint64_t draining;           /* time that the manager waited for packets to drain */

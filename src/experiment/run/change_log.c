@@ -1,3 +1,6 @@
+/* The changes, events and requests of managers, as the record of a run keeps them. Managers report
+ * when a change begins and ends, and what it cost; the record has times of the simulation, in ps.
+ */
 #include "experiment/run/setup.h"
 
 #include "base/time.h"
@@ -8,36 +11,39 @@
 
 /* ---- changes ---- */
 
-void change_log_close(struct setup *setup, size_t instance, bool finished)
+/* Takes the costs of the last change of a manager, and the reason if it has no routes. */
+static void end_change(struct setup *setup, struct setup_instance *s, const struct sm_change *ended)
 {
-    assert(instance < setup->instances.count);
-    struct setup_instance *s = setup->instances.items[instance];
-    if (!s->open)
-        return;
     struct run_record_change *change = &setup->record->changes.items[s->change];
     change->end = sim_now(setup->sim);
-    change->finished = finished;
-    const struct sm *sm = setup_manager(setup, instance);
-    change->draining = sm ? (sm_drained_ns(sm) - s->drained_ns) * TIME_NS : 0;
+    change->finished = ended->outcome == SM_FINISHED;
+    change->refusal = ended->refusal ? arena_strdup(&setup->record->arena, ended->refusal) : NULL;
+    change->draining = ended->drained_ns * TIME_NS;
+    change->gets = ended->requests.gets;
+    change->sets = ended->requests.sets;
+    change->blocks = ended->requests.tables - ended->requests.tables_read;
     change_record_close(&s->smps, setup->record, s->change);
     s->open = false;
 }
 
-static void begin_change(struct setup *setup, size_t instance, uint64_t now, const char *cause)
+void change_log_close(struct setup *setup, size_t instance)
 {
+    assert(instance < setup->instances.count);
     struct setup_instance *s = setup->instances.items[instance];
+    struct sm_change last;
+    if (s->open && sm_change_at(setup_manager(setup, instance), 0, &last))
+        end_change(setup, s, &last);
+}
+
+static void begin_change(struct setup *setup, struct setup_instance *s, uint64_t now,
+                         const char *cause)
+{
     struct run_record_change change = {
         .who = s->name, .cause = arena_strdup(&setup->record->arena, cause), .begin = now};
-    uint64_t fault = setup->fault;
+    assert(!s->open);
+    change.tied = setup->fault != TIME_NEVER;
+    change.fault = change.tied ? setup->fault : 0;
     setup->fault = TIME_NEVER;
-    if (s->open)
-        return; /* it belongs to the current change */
-    const struct sm *sm = setup_manager(setup, instance);
-    s->drained_ns = sm ? sm_drained_ns(sm) : 0;
-    if (fault != TIME_NEVER) {
-        change.tied = true;
-        change.fault = fault;
-    }
     change_record_begin(&s->smps, (uint32_t)setup->topology.nodes.count);
     s->open = true;
     s->change = setup->record->changes.count;
@@ -67,23 +73,22 @@ static void record_event(void *context, uint64_t now, unsigned manager,
     struct setup *setup = context;
     assert(manager < setup->owner.count);
     uint32_t index = setup->owner.items[manager];
-    const struct setup_instance *instance = setup->instances.items[index];
+    struct setup_instance *instance = setup->instances.items[index];
+    const struct sm_change *change = event->change;
     bool alarm = event->kind == SM_EVENT_WARNING || event->kind == SM_EVENT_ERROR;
     run_record_add_event_at(setup->record, alarm ? RUN_RECORD_ALARM : RUN_RECORD_EVENT, now,
                             find_event_node(setup, index, event), instance->name, "%s",
                             event->text);
-    switch (event->kind) {
-    case SM_EVENT_STATE: /* a manager that is not master makes no change */
-        if (strncmp(event->text, "standby", 7) == 0 || strncmp(event->text, "not active", 10) == 0)
-            change_log_close(setup, index, false);
-        break;
-    case SM_EVENT_CHANGE: begin_change(setup, index, now, event->text); break;
-    case SM_EVENT_UP:
-        change_log_close(setup, index, true);
+    if (!change)
+        return;
+    if (event->kind == SM_EVENT_CHANGE) {
+        begin_change(setup, instance, now, change->text);
+        return;
+    }
+    end_change(setup, instance, change);
+    if (change->outcome == SM_FINISHED) {
         setup->settled = now;
         metrics_settled(setup->metrics, now);
-        break;
-    default: break;
     }
 }
 
@@ -121,25 +126,26 @@ static void count_sent(void *context, uint64_t now, unsigned manager,
     struct setup *setup = context;
     uint32_t index = setup->owner.items[manager];
     struct setup_instance *instance = setup->instances.items[index];
+    unsigned class = (unsigned)wire_get(message->mad, MAD_CLASS);
+    unsigned method = (unsigned)wire_get(message->mad, MAD_METHOD);
     unsigned id = (unsigned)wire_get(message->mad, MAD_ATTRIBUTE_ID);
-    struct change_smp smp = {
-        .node = TOPOLOGY_NONE,
-        .method = (unsigned)wire_get(message->mad, MAD_METHOD),
-        .attribute = mad_attribute_find((unsigned)wire_get(message->mad, MAD_CLASS), id)};
-    if (smp.method != METHOD_GET && smp.method != METHOD_SET)
+    unsigned attribute = mad_attribute_find(class, id);
+    if (method != METHOD_GET && method != METHOD_SET)
         return;
-    uint32_t place = setup->topology.ports.items[setup->places.items[index].port].node;
-    metrics_sent_smp(setup->metrics, now, place, smp.method);
-    sent_add(&setup->sent, smp.method, smp.attribute);
+    uint32_t port = setup->places.items[index].port;
+    metrics_sent_smp(setup->metrics, now, setup->topology.ports.items[port].node, method);
+    sent_add(&setup->sent, method, attribute);
     if (!instance->open)
         return;
-    if (smp.method == METHOD_SET)
-        smp.node = wire_get(message->mad, MAD_CLASS) == CLASS_SUBN_DIRECTED
-                       ? find_directed_node(&setup->topology, setup->places.items[index].port,
-                                            message->mad)
-                       : find_lid_node(setup, message->lid);
-    smp.routed = setup->record->changes.items[instance->change].routing != 0;
-    change_record_add_smp(&instance->smps, now, &smp);
+    sent_add(&instance->smps.sent, method, attribute);
+    if (method == METHOD_SET &&
+        (id == ATTRIBUTE_LINEAR_FORWARDING_TABLE || id == ATTRIBUTE_RANDOM_FORWARDING_TABLE)) {
+        uint32_t node = class == CLASS_SUBN_DIRECTED
+                            ? find_directed_node(&setup->topology, port, message->mad)
+                            : find_lid_node(setup, message->lid);
+        if (node != TOPOLOGY_NONE)
+            instance->smps.written[node] = now;
+    }
 }
 
 /* A computation may have begun before this change; only its part inside the change counts. */
@@ -153,10 +159,14 @@ static void record_computation(void *context, uint64_t now, unsigned manager,
     struct run_record_change *change = &setup->record->changes.items[instance->change];
     uint64_t begin = computation->begin > change->begin ? computation->begin : change->begin;
     uint64_t end = computation->end > begin ? computation->end : begin;
-    if (!change->routing)
+    struct sm_change last;
+    if (!change->routing) {
         change->routing = begin ? begin : 1; /* 0 means unknown */
-    else if (!instance->smps.second)
+        sm_change_at(setup_manager(setup, setup->owner.items[manager]), 0, &last);
+        instance->smps.discover = last.requests.gets + last.requests.sets;
+    } else if (!instance->smps.second) {
         instance->smps.second = begin;
+    }
     change->computing += end - begin;
     change->routed = now;
     instance->smps.operations += computation->operations;

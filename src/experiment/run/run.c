@@ -409,7 +409,7 @@ void scenario_run_end(struct scenario_run *state)
     struct run_record *record = state->setup.record;
     struct fabric_totals totals;
     for (size_t i = 0; i < state->setup.instances.count; i++)
-        change_log_close(&state->setup, i, false);
+        change_log_close(&state->setup, i);
     fabric_totals(state->setup.fabric, &totals);
     record->end = sim_now(state->setup.sim);
     record->hash = fabric_trace_hash(state->setup.fabric);

@@ -5,8 +5,12 @@ bool settled_changes_closed(const struct setup *setup, struct complaint *complai
 {
     for (size_t i = 0; i < setup->instances.count; i++) {
         const struct setup_instance *instance = setup->instances.items[i];
+        const struct sm *sm = setup_manager(setup, i);
         if (instance->open)
             return complain(complaint, "the manager at '%.80s' is still at work", instance->name);
+        if (sm && sm_refusal(sm))
+            return complain(complaint, "the manager at '%.80s' has no routes: %.200s",
+                            instance->name, sm_refusal(sm)->message);
     }
     return true;
 }

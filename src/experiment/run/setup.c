@@ -251,7 +251,7 @@ void setup_kill_manager(struct setup *setup, size_t instance)
 {
     if (!setup_manager(setup, instance))
         return;
-    change_log_close(setup, instance, false);
+    change_log_close(setup, instance);
     sim_kill_manager(setup->sim, setup->places.items[instance].manager);
     setup->places.items[instance].manager = NO_MANAGER;
 }

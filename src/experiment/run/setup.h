@@ -24,8 +24,7 @@ struct setup_instance {
     bool stopped; /* an action starts it */
     /* the change that the manager works on */
     bool open;
-    size_t change;       /* index in the record */
-    uint64_t drained_ns; /* sm_drained_ns() at its start */
+    size_t change; /* index in the record */
     struct change_record smps;
 };
 
@@ -98,8 +97,8 @@ void multicast_release(struct setup *setup);
 void change_log_listen(struct setup *setup);
 /* A `run` statement begins: its counts start at 0. */
 void change_log_begin_run(struct setup *setup);
-/* Ends the change that a manager is working on, if there is one. */
-void change_log_close(struct setup *setup, size_t instance, bool finished);
+/* Ends the change that a manager is working on, if there is one: the manager or the run ends. */
+void change_log_close(struct setup *setup, size_t instance);
 /* Requests sent during the last run; 0 means any. */
 uint64_t change_log_sent(const struct setup *setup, unsigned method, unsigned attribute);
 /* Whether the text of an event of the last run contains `text`. */
@@ -120,7 +119,7 @@ void measuring_publish(struct setup *setup, uint64_t now);
 /* Managers have no work left and their databases match the fabric: an undetected fault is not
  * settled. */
 bool settled_now(const struct setup *setup, struct complaint *complaint);
-/* Whether no manager works on a change. */
+/* Whether no manager works on a change, and the last one of each had routes. */
 bool settled_changes_closed(const struct setup *setup, struct complaint *complaint);
 
 /* ---- check_eval.c ---- */

@@ -135,7 +135,6 @@ static void take_changes(struct whatif_reaction *reaction, const struct run_reco
 
 static void take_reaction(struct whatif_reaction *reaction, const struct run_record *record)
 {
-    static const char refused[] = "no routes, the old ones stay: ";
     uint64_t fault = fault_time(record);
     reaction->up = reaction->recovered = true;
     for (size_t i = 0; i < record->checks.count; i++) {
@@ -147,12 +146,9 @@ static void take_reaction(struct whatif_reaction *reaction, const struct run_rec
         reaction->recovered = false;
         reaction->up &= check->time > fault;
     }
-    for (size_t i = 0; i < record->events.count; i++) {
-        const struct run_record_event *event = &record->events.items[i];
-        if (event->kind == RUN_RECORD_ALARM && !reaction->refusal &&
-            strncmp(event->text, refused, sizeof refused - 1) == 0)
-            reaction->refusal = arena_strdup(&reaction->arena, event->text + sizeof refused - 1);
-    }
+    for (size_t i = 0; i < record->changes.count && !reaction->refusal; i++)
+        if (record->changes.items[i].refusal)
+            reaction->refusal = arena_strdup(&reaction->arena, record->changes.items[i].refusal);
     if (record->changes.count && record->changes.items[0].finished)
         reaction->up_ps = record->changes.items[0].end;
     take_changes(reaction, record, fault);

@@ -65,14 +65,12 @@ static void start_job(struct daemon *daemon, struct sm_job *job)
     assert(job);
     struct route_task *task = mem_zalloc(1, sizeof *task);
     task->job = job;
-    daemon_web_compute(daemon, true);
     worker_give(daemon->router, compute_routes, task);
 }
 
 void daemon_finish_jobs(struct daemon *daemon)
 {
     for (struct route_task *task; (task = worker_take(daemon->router)) != NULL;) {
-        daemon_web_compute(daemon, false);
         manager_totals_add_job(&daemon->totals, task->job, task->status < 0);
         sm_computed(daemon->sm, daemon_clock_ns(), task->job, task->status < 0 ? &task->err : NULL);
         mem_free(task);
@@ -81,20 +79,19 @@ void daemon_finish_jobs(struct daemon *daemon)
 
 /* ---- events ---- */
 
-static void log_up(struct daemon *daemon, struct event_record *record)
+static void log_up(struct daemon *daemon, const struct sm_change *change,
+                   struct event_record *record)
 {
-    struct sm_counts now, before;
-    sm_counts(daemon->sm, &now);
-    sm_counts_before(daemon->sm, &before);
+    const struct sm_counts *sent = &change->requests;
     const struct event_figure figures[] = {
-        {"NodeInfo", now.node_info - before.node_info},
-        {"PortInfo", now.port_info_get - before.port_info_get},
-        {"PortInfo set", now.port_info_set - before.port_info_set},
-        {"SwitchInfo", now.switch_info - before.switch_info},
-        {"tables", now.tables - before.tables},
-        {"other", now.other - before.other},
-        {"time-outs", now.timeouts - before.timeouts},
-        {"given up", now.gave_up - before.gave_up},
+        {"NodeInfo", sent->node_info},
+        {"PortInfo", sent->port_info_get},
+        {"PortInfo set", sent->port_info_set},
+        {"SwitchInfo", sent->switch_info},
+        {"tables", sent->tables},
+        {"other", sent->other},
+        {"time-outs", sent->timeouts},
+        {"given up", sent->gave_up},
     };
     record->figures = figures;
     record->figure_count = sizeof figures / sizeof *figures;
@@ -144,7 +141,7 @@ static void log_event(struct daemon *daemon, uint64_t now, const struct sm_event
     bool serving = event->kind == SM_EVENT_UP || sm_state(daemon->sm) == SM_STANDBY;
     daemon->lids_due |= event->kind == SM_EVENT_UP && daemon->config->sm.m_key_per_port;
     if (event->kind == SM_EVENT_UP)
-        log_up(daemon, &record);
+        log_up(daemon, event->change, &record);
     else
         event_log_put(&daemon->log, &record);
     if (serving && !daemon->ready) {
@@ -159,7 +156,6 @@ static void log_event(struct daemon *daemon, uint64_t now, const struct sm_event
 static void send_message(struct daemon *daemon, const struct sm_message *message)
 {
     int status = device_port_send(daemon->port, message);
-    daemon_web_sent(daemon, message->mad);
     if (status < 0 && daemon->send_failures++ == 0)
         event_log_write(&daemon->log, "warning", "cannot send: %s", strerror(-status));
     else if (status == 0)

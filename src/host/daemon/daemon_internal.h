@@ -106,11 +106,9 @@ size_t daemon_open_web(struct daemon *daemon, struct http_route *routes, size_t 
 void daemon_close_web(struct daemon *daemon);
 /* Publishes the state if it is time; returns the next time. */
 uint64_t daemon_web_step(struct daemon *daemon, uint64_t now);
-/* For its log, and for its list of changes. */
+/* For its log, and for its versions of tables. */
 void daemon_web_event(struct daemon *daemon, const struct event_record *record);
 void daemon_web_note(struct daemon *daemon, const struct sm_event *event);
-void daemon_web_compute(struct daemon *daemon, bool begins); /* a routing job begins or has ended */
-void daemon_web_sent(struct daemon *daemon, const uint8_t *mad);
 
 /* Takes finished tasks of the writer. Files that could not be written become due again. */
 void daemon_finish_files(struct daemon *daemon, uint64_t now);

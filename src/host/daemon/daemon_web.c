@@ -19,13 +19,6 @@ uint64_t daemon_web_now(const struct daemon_web *web)
     return daemon_clock_ns() - web->start_ns;
 }
 
-struct change_costs daemon_web_costs(const struct daemon_web *web)
-{
-    struct change_costs costs = web->costs;
-    costs.drained_ns = sm_drained_ns(web->daemon->sm);
-    return costs;
-}
-
 uint32_t daemon_web_node(const struct daemon_web *web, uint32_t row)
 {
     const struct subnet *subnet = sm_subnet(web->daemon->sm);
@@ -142,42 +135,8 @@ uint64_t daemon_web_step(struct daemon *daemon, uint64_t now)
 
 void daemon_web_note(struct daemon *daemon, const struct sm_event *event)
 {
-    struct daemon_web *web = daemon->web;
-    if (!web)
-        return;
-    const struct change_costs costs = daemon_web_costs(web);
-    enum sm_state state = sm_state(daemon->sm);
-    if (event->kind == SM_EVENT_CHANGE) {
-        change_history_begin(&web->changes, daemon_web_now(web), event->text, &costs);
-    } else if (event->kind == SM_EVENT_UP) {
-        change_history_end(&web->changes, daemon_web_now(web), true, &costs);
-        keep_tables(web, change_history_last_cause(&web->changes), false);
-    } else if (event->kind == SM_EVENT_ERROR || event->kind == SM_EVENT_STATE) {
-        struct sm_totals totals;
-        sm_totals(daemon->sm, &totals);
-        bool gave_up = totals.failed_changes != web->failed_changes;
-        web->failed_changes = totals.failed_changes;
-        if (gave_up || state == SM_STANDBY || state == SM_NOT_ACTIVE)
-            change_history_end(&web->changes, daemon_web_now(web), false, &costs);
-    }
-}
-
-void daemon_web_compute(struct daemon *daemon, bool begins)
-{
-    if (daemon->web)
-        change_history_compute(&daemon->web->changes, daemon_web_now(daemon->web), begins);
-}
-
-void daemon_web_sent(struct daemon *daemon, const uint8_t *mad)
-{
-    struct daemon_web *web = daemon->web;
-    uint64_t method = wire_get(mad, MAD_METHOD);
-    if (!web || (method != METHOD_GET && method != METHOD_SET))
-        return;
-    web->costs.gets += method == METHOD_GET;
-    web->costs.sets += method == METHOD_SET;
-    web->costs.blocks += method == METHOD_SET &&
-                         wire_get(mad, MAD_ATTRIBUTE_ID) == ATTRIBUTE_LINEAR_FORWARDING_TABLE;
+    if (daemon->web && event->change && event->change->outcome == SM_FINISHED)
+        keep_tables(daemon->web, event->change->text, false);
 }
 
 /* ---- requests ---- */
@@ -312,7 +271,6 @@ void daemon_close_web(struct daemon *daemon)
         return;
     api_publisher_release(&web->publisher);
     subnet_view_release(&web->view);
-    change_history_release(&web->changes);
     api_versions_release(&web->versions);
     mem_free(web);
     daemon->web = NULL;

@@ -19,7 +19,10 @@ static void write_own(const struct daemon_web *web, uint32_t node, struct record
     const struct daemon *daemon = web->daemon;
     const struct subnet *subnet = sm_subnet(daemon->sm);
     struct sm_progress progress = sm_progress(daemon->sm);
-    struct api_manager own = {
+    struct sm_change change;
+    bool works = sm_change_at(daemon->sm, 0, &change) && change.outcome == SM_UNDER_WAY;
+    const struct subnet_node_counts nodes = subnet_count_nodes(subnet);
+    const struct api_manager own = {
         .node = node,
         .name = topology_label(&web->view.topology, node),
         .state = state_names[sm_state(daemon->sm)],
@@ -30,10 +33,9 @@ static void write_own(const struct daemon_web *web, uint32_t node, struct record
         .priority = daemon->config->sm.priority,
         .engine = daemon->config->sm.engine->name,
         .settled = sm_is_settled(daemon->sm),
-        .change = change_history_open(&web->changes),
+        .nodes = nodes.switches + nodes.adapters,
+        .change = works ? change.number : API_NONE,
     };
-    for (size_t i = 0; i < subnet->nodes.count; i++)
-        own.nodes += subnet->nodes.items[i].present;
     api_manager_put(&own, record);
 }
 
@@ -63,12 +65,37 @@ static void write_managers(struct daemon_web *web)
 
 /* ---- changes ---- */
 
+static uint64_t time_of(const struct daemon_web *web, uint64_t now)
+{
+    return now ? now - web->start_ns : API_NONE;
+}
+
 static void write_changes(struct daemon_web *web)
 {
     struct record record =
         record_to(api_tick_section(&web->publisher.tick, API_CHANGES), true, false);
-    struct change_costs costs = daemon_web_costs(web);
-    change_history_write(&web->changes, &costs, &record);
+    struct sm_change change;
+    record_begin_list(&record, NULL);
+    for (unsigned back = SM_CHANGES_KEPT; back-- > 0;) {
+        if (!sm_change_at(web->daemon->sm, back, &change))
+            continue;
+        const struct api_change shown = {
+            .id = change.number,
+            .cause = change.text,
+            .fault = API_NONE, /* a manager of hardware sees only its report */
+            .begin = time_of(web, change.begin),
+            .routing = time_of(web, change.routing),
+            .routed = time_of(web, change.routed),
+            .end = time_of(web, change.end),
+            .finished = change.outcome == SM_FINISHED,
+            .gets = change.requests.gets,
+            .sets = change.requests.sets,
+            .blocks = change.requests.tables - change.requests.tables_read,
+            .draining_ns = change.drained_ns,
+        };
+        api_change_put(&shown, &record);
+    }
+    record_end_list(&record);
 }
 
 /* ---- problems ---- */

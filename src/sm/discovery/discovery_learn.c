@@ -108,8 +108,7 @@ void discovery_learn_node(struct sm *sm, const struct request *request)
     if (through != SUBNET_NONE)
         port_keys_learn_link(sm, through);
     if (!present && known != MAP_NONE)
-        sm_begin_change(sm, "%s %s is back", subnet_kind_name(node_at(sm, node)),
-                        subnet_node_name(&sm->subnet, node).text);
+        sm_begin_change(sm, SM_CAUSE(SM_CAUSE_NODE_BACK, node_at(sm, node)->first_port));
     if (!present || new_port)
         read_new_node(sm, node, arrival);
     else if (new_link && sm_state(sm) == SM_MASTER && sm->config.policy->reads_whole_nodes)
@@ -292,7 +291,7 @@ void discovery_learn_port(struct sm *sm, const struct request *request)
     }
     if (is_to_be_probed(sm, port)) {
         if (before == PORT_STATE_DOWN && sm_state(sm) == SM_MASTER)
-            sm_begin_change(sm, "port up: %s", subnet_port_name(&sm->subnet, port).text);
+            sm_begin_change(sm, SM_CAUSE(SM_CAUSE_PORT_UP, port));
         discovery_probe(sm, port);
     }
     standby_copy_node_read(sm, p->node);

@@ -64,13 +64,10 @@ static void own_link_expire(struct sm *sm)
 
 static void lose_own_link(struct sm *sm)
 {
-    unsigned switches = 0, adapters = 0;
+    const struct subnet_node_counts nodes = subnet_count_nodes(&sm->subnet);
     sm_drop_requests(sm);
     sm->own_link->down = true;
     own_link_schedule(sm);
-    for (uint32_t i = 0; i < sm->subnet.nodes.count; i++)
-        if (node_at(sm, i)->present)
-            (*(node_at(sm, i)->kind == SUBNET_SWITCH ? &switches : &adapters))++;
     if (sm_state(sm) == SM_DISCOVERING)
         sm_log_at(sm, SM_EVENT_WARNING, sm->subnet.own_port,
                   "the link of the manager's own port is down: the manager waits for it");
@@ -79,7 +76,7 @@ static void lose_own_link(struct sm *sm)
             sm, SM_EVENT_WARNING, sm->subnet.own_port,
             "the link of the manager's own port is down: the manager waits for it and keeps %u "
             "switches and %u adapters",
-            switches, adapters);
+            nodes.switches, nodes.adapters);
 }
 
 void own_link_was_down(struct sm *sm)
@@ -88,7 +85,7 @@ void own_link_was_down(struct sm *sm)
     own_link_schedule(sm);
     sm_log_at(sm, SM_EVENT_STATE, sm->subnet.own_port, "the link of the manager's own port is up");
     if (sm_state(sm) == SM_MASTER) {
-        sm_begin_change(sm, "the link of the manager's own port was down");
+        sm_begin_change(sm, SM_CAUSE(SM_CAUSE_OWN_LINK, sm->subnet.own_port));
         reconfigure_request(sm, REASON_TOPOLOGY);
     }
     if (sm_state(sm) == SM_STANDBY) {

@@ -202,8 +202,7 @@ static void sweep_answered(struct sm *sm, const struct request *request)
         discovery_refresh_switch(sm, node);
         return;
     }
-    sm_begin_change(sm, "switch %s reports a port change (sweep)",
-                    subnet_node_name(&sm->subnet, node).text);
+    sm_begin_change(sm, SM_CAUSE(SM_CAUSE_SWEEP, node_at(sm, node)->first_port));
     sweep_explore(sm, node);
 }
 

@@ -189,8 +189,7 @@ static void handle_trap(struct sm *sm, const uint8_t *notice, unsigned trap, uin
     if (sm->config.policy->sequential && reconfigure_phase(sm) != SM_PHASE_IDLE)
         return; /* the present change explores everything */
     if (trap == ATTRIBUTE_TRAP_LINK_STATE && n->kind == SUBNET_SWITCH) {
-        sm_begin_change(sm, "switch %s reports a port change (trap 128)",
-                        subnet_node_name(&sm->subnet, node).text);
+        sm_begin_change(sm, SM_CAUSE(SM_CAUSE_TRAP, n->first_port));
         sweep_explore(sm, node);
     } else if (trap >= ATTRIBUTE_TRAP_LINK_INTEGRITY && trap <= ATTRIBUTE_TRAP_WATCHDOG) {
         faults_note_errors(sm, trap_port(sm, notice, node, port), trap);

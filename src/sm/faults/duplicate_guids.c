@@ -5,7 +5,7 @@
 #include "sm/faults/recorded.h"
 #include "sm/guard/recheck.h"
 #include "sm/internal.h"
-#include "sm/report.h"
+#include "sm/reconfigure.h"
 #include "sm/transactions.h"
 
 void faults_forget_claims(struct sm *sm)
@@ -122,8 +122,7 @@ static void link_verified(struct sm *sm, const struct request *request)
     unsigned number = (unsigned)wire_get(request->answer, NODE_INFO_LOCAL_PORT_NUM);
     if (node_at(sm, port_at(sm, peer)->node)->guid == guid && port_at(sm, peer)->number == number)
         return;
-    report_loss(sm, port, "the link at %s leads to 0x%016llx port %u",
-                subnet_port_name(&sm->subnet, port).text, (unsigned long long)guid, number);
+    sm_begin_change(sm, SM_CAUSE(SM_CAUSE_OTHER_NEIGHBOUR, port, .guid = guid, .number = number));
     schedule_restart(sm);
 }
 
@@ -167,10 +166,7 @@ void faults_guid_changed(struct sm *sm, uint32_t index, uint64_t guid)
     const struct subnet_node *node = node_at(sm, index);
     VEC(uint32_t) neighbors = {0};
     schedule_restart(sm);
-    report_loss(sm, node->first_port,
-                "GUID change: %s has the GUID 0x%016llx now; it had 0x%016llx",
-                faults_place_of_guid(sm, node->guid).text, (unsigned long long)guid,
-                (unsigned long long)node->guid);
+    sm_begin_change(sm, SM_CAUSE(SM_CAUSE_GUID_CHANGED, node->first_port, .guid = guid));
     for (unsigned number = 1; number <= node->port_count; number++) {
         uint32_t peer = port_at(sm, node->first_port + number)->peer;
         if (peer != SUBNET_NONE)

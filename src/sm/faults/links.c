@@ -5,7 +5,6 @@
 #include "sm/internal.h"
 #include "sm/plan.h"
 #include "sm/reconfigure.h"
-#include "sm/report.h"
 #include "sm/tables/program_ports.h"
 #include "wire/link_rate.h"
 
@@ -31,12 +30,6 @@ bool faults_is_damped(struct sm *sm, uint32_t port)
 }
 
 /* ---- losses and errors ---- */
-
-static const char *ordinal_suffix(unsigned n)
-{
-    unsigned last = n % 100 / 10 == 1 ? 0 : n % 10;
-    return last == 1 ? "st" : last == 2 ? "nd" : last == 3 ? "rd" : "th";
-}
 
 static void isolate(struct sm *sm, uint32_t port, enum sm_isolate reason);
 
@@ -66,19 +59,15 @@ void faults_port_read(struct sm *sm, uint32_t port)
 bool faults_report_link(struct sm *sm, uint32_t port, bool down)
 {
     enum { LOSSES_ALLOWED = 4 };
-    char times[48] = "";
     faults_at(sm, port_at(sm, port)->peer)->down_at_peer = down;
     if (!loss_is_new(sm, port, down)) {
-        sm_begin_change(sm, "link was down: %s", subnet_link_name(&sm->subnet, port).text);
+        sm_begin_change(sm, SM_CAUSE(SM_CAUSE_LINK_SEEN_DOWN, port));
         return false;
     }
     struct rate_window *losses = &link_faults(sm, port)->losses;
     rate_window_add(losses, sm->now, history_ns);
-    if (losses->count > 1)
-        snprintf(times, sizeof times, " (%u%s time in %d min)", losses->count,
-                 ordinal_suffix(losses->count), HISTORY_MIN);
-    report_loss(sm, port, "link %s: %s%s", down ? "down" : "was down",
-                subnet_link_name(&sm->subnet, port).text, times);
+    sm_begin_change(sm, SM_CAUSE(down ? SM_CAUSE_LINK_DOWN : SM_CAUSE_LINK_WAS_DOWN, port,
+                                 .number = losses->count));
     if (losses->count > LOSSES_ALLOWED)
         isolate(sm, port, SM_ISOLATE_FLAPPING);
     return true;
@@ -89,7 +78,7 @@ void faults_report_return(struct sm *sm, uint32_t port)
     bool seen = faults_at(sm, port)->return_seen;
     faults_at(sm, port)->return_seen = false;
     if (sm_state(sm) == SM_MASTER && plan_current(sm) && !seen)
-        report_loss(sm, port, "link up: %s", subnet_link_name(&sm->subnet, port).text);
+        sm_begin_change(sm, SM_CAUSE(SM_CAUSE_LINK_UP, port));
 }
 
 /* Damps both ports of a link that flaps, twice as long each time. */

@@ -5,7 +5,6 @@
 #include "sm/internal.h"
 #include "sm/mastership/mastership.h"
 #include "sm/reconfigure.h"
-#include "sm/report.h"
 
 static void release_faults(struct sm *sm)
 {
@@ -47,7 +46,7 @@ static void lose_own_port(struct sm *sm, uint32_t end)
     struct subnet_port *port = port_at(sm, end);
     if (port->peer == SUBNET_NONE && !port->known)
         return; /* lost before */
-    sm_begin_change(sm, "port %u of the manager's own adapter does not answer", port->number);
+    sm_begin_change(sm, SM_CAUSE(SM_CAUSE_OWN_PORT, end));
     if (port->peer != SUBNET_NONE) {
         uint8_t *timeouts = &faults_at(sm, end)->timeouts;
         *timeouts += *timeouts < MOST_STEPS;
@@ -74,17 +73,14 @@ void discovery_lost_contact(struct sm *sm, uint32_t end)
         lose_own_port(sm, end);
         return;
     }
-    struct subnet_name name = subnet_node_name(&sm->subnet, index);
-    uint32_t via = port_at(sm, end)->via;
-    report_loss(sm, node->first_port, "%s %s does not answer%s%s", subnet_kind_name(node),
-                name.text, via == SUBNET_NONE ? "" : " behind ",
-                via == SUBNET_NONE ? "" : subnet_port_name(&sm->subnet, via).text);
+    sm_begin_change(sm,
+                    SM_CAUSE(SM_CAUSE_NODE_SILENT, node->first_port, .via = port_at(sm, end)->via));
     for (unsigned number = 1; number <= node->port_count; number++) {
         uint32_t peer = port_at(sm, node->first_port + number)->peer;
         if (peer != SUBNET_NONE)
             discovery_avoid_port(sm, peer, true);
     }
-    /* A node that answers only some requests would appear and vanish for ever. */
+    /* A node that answers only some requests would appear and vanish forever. */
     struct node_faults *faults = faults_of(sm, index);
     faults->timeouts += faults->timeouts < TIMEOUTS_ALLOWED + MOST_STEPS;
     if (faults->timeouts > TIMEOUTS_ALLOWED) {
@@ -92,7 +88,7 @@ void discovery_lost_contact(struct sm *sm, uint32_t end)
         faults->ignored_until = sm->now + (NS_PER_S << steps);
         sm_log_at(sm, SM_EVENT_WARNING, node->first_port,
                   "%s %s does not answer some requests; it is ignored for %u s",
-                  subnet_kind_name(node), name.text, 1u << steps);
+                  subnet_kind_name(node), subnet_node_name(&sm->subnet, index).text, 1u << steps);
     }
     subnet_remove_node(&sm->subnet, index);
     discovery_lost_path(sm);

@@ -13,6 +13,7 @@
 #include "sm/mastership/mastership_table.h"
 #include "sm/mastership/standby_copy.h"
 #include "sm/reconfigure.h"
+#include "sm/report.h"
 #include "sm/tables/multicast.h"
 #include "sm/tables/partitions.h"
 #include "sm/tables/reregister.h"
@@ -340,7 +341,7 @@ static void forget_settings_written(struct sm *sm)
 /* Another master was in the subnet: it has changed settings and registered clients. */
 static void start_discovery_again(struct sm *sm, const char *why)
 {
-    sm_begin_change(sm, "%s", why);
+    sm_begin_change(sm, SM_CAUSE(SM_CAUSE_MASTERSHIP, SUBNET_NONE, .why = why));
     forget_settings_written(sm);
     reregister_doubt(sm);
     discovery_restart(sm);
@@ -433,7 +434,7 @@ static void perform(struct sm *sm, enum mastership_action action,
         acknowledge_handover(sm, details);
         start_discovery_again(sm, "another master handed over: two subnets become one");
         break;
-    case DO_REDISCOVER: start_discovery_again(sm, "the other master is gone"); break;
+    case DO_REDISCOVER: start_discovery_again(sm, "the other master left"); break;
     case DO_PROMPT_RIVAL: prompt_rival(sm, details->port); break;
     case DO_SEND_POLL: poll_master_now(sm); break;
     case DO_RECORD_MASTER: standby_copy_receive_info(sm, details->info); break;
@@ -450,7 +451,7 @@ static void enter_master(struct sm *sm, const char *why)
     sm->mastership->number++;
     reconfigure_request(sm, REASON_START);
     forget_settings_written(sm);
-    sm_begin_change(sm, "%s", why);
+    sm_begin_change(sm, SM_CAUSE(SM_CAUSE_MASTERSHIP, SUBNET_NONE, .why = why));
     sweep_schedule(sm);
     recheck_resume(sm);
 }
@@ -458,12 +459,13 @@ static void enter_master(struct sm *sm, const char *why)
 /* The core has entered a state. `has_copy`: a standby's copy is of the last master. */
 static void enter(struct sm *sm, enum sm_state before, const char *why, bool has_copy)
 {
-    static const char *const names[] = {"not active", "discovering", "standby", "master"};
     struct mastership *m = sm->mastership;
     enum sm_state state = m->core.state;
     bool polls = state == SM_STANDBY || (state == SM_MASTER && !sm->config.policy->alone);
     assert(state != before && state <= SM_MASTER);
-    sm_log(sm, SM_EVENT_STATE, "%s (%s)", names[state], why);
+    bool works = state == SM_DISCOVERING || state == SM_MASTER;
+    sm_log_change(sm, SM_EVENT_STATE, works ? NULL : report_abandon(sm), "%s (%s)",
+                  mastership_state_names[state], why);
     m->next_poll = polls ? sm->now + sm->config.poll_ns : TIME_NEVER;
     m->refuses_until = 0;
     sweep_stop(sm);
@@ -472,7 +474,9 @@ static void enter(struct sm *sm, enum sm_state before, const char *why, bool has
         reconfigure_stop(sm);
         sm_drop_requests(sm);
         break;
-    case SM_DISCOVERING: sm_begin_change(sm, "%s", why); break;
+    case SM_DISCOVERING:
+        sm_begin_change(sm, SM_CAUSE(SM_CAUSE_MASTERSHIP, SUBNET_NONE, .why = why));
+        break;
     case SM_STANDBY:
         reconfigure_stand_by(sm);
         sm_drop_requests(sm);
@@ -482,8 +486,7 @@ static void enter(struct sm *sm, enum sm_state before, const char *why, bool has
     case SM_MASTER: enter_master(sm, why); break;
     }
     /* The subnet may have changed under another master. */
-    bool discovers = state == SM_DISCOVERING || state == SM_MASTER;
-    if (discovers && before != SM_DISCOVERING && !(has_copy && standby_copy_take_over(sm)))
+    if (works && before != SM_DISCOVERING && !(has_copy && standby_copy_take_over(sm)))
         discovery_restart(sm);
 }
 

@@ -36,7 +36,7 @@ const struct mastership_transition mastership_table[MASTERSHIP_STATES][MASTERSHI
             },
         [SM_DISCOVERING] =
             {
-                [ON_END] = {ALWAYS, DO_MOVE, SM_NOT_ACTIVE, "asked to end"},
+                [ON_END] = {ALWAYS, DO_MOVE, SM_NOT_ACTIVE, "shutdown requested"},
                 [ON_MET_LOWER_MASTER] = {ALWAYS, DO_WATCH, SM_STANDBY, found_master},
                 [ON_MET_HIGHER_MASTER] = {ALWAYS, DO_WATCH, SM_STANDBY, found_master},
                 [ON_MET_YIELDED_STANDBY] = {UNLESS_IMPATIENT, DO_AWAIT, SM_DISCOVERING, NULL},
@@ -47,7 +47,7 @@ const struct mastership_transition mastership_table[MASTERSHIP_STATES][MASTERSHI
             },
         [SM_STANDBY] =
             {
-                [ON_END] = {ALWAYS, DO_MOVE, SM_NOT_ACTIVE, "asked to end"},
+                [ON_END] = {ALWAYS, DO_MOVE, SM_NOT_ACTIVE, "shutdown requested"},
                 [ON_HANDOVER] = {UNLESS_SYNCING, DO_ACKNOWLEDGE_HANDOVER, SM_MASTER,
                                  "the master handed over"},
                 [ON_ACKNOWLEDGE] = {IF_FROM_MASTER, DO_ACCEPT, SM_STANDBY, NULL},
@@ -75,7 +75,7 @@ const struct mastership_transition mastership_table[MASTERSHIP_STATES][MASTERSHI
             {
                 [ON_YIELD] = {ALWAYS, DO_SEEK_SUCCESSOR_AND_YIELD, SM_MASTER, NULL},
                 [ON_END] = {ALWAYS, DO_SEEK_SUCCESSOR, SM_MASTER, NULL},
-                [ON_NO_SUCCESSOR] = {ALWAYS, DO_MOVE, SM_NOT_ACTIVE, "asked to end"},
+                [ON_NO_SUCCESSOR] = {ALWAYS, DO_MOVE, SM_NOT_ACTIVE, "shutdown requested"},
                 [ON_HANDOVER] = {ALWAYS, DO_MERGE_SUBNETS, SM_MASTER, NULL},
                 [ON_ACKNOWLEDGE] = {IF_FROM_SUCCESSOR, DO_WATCH, SM_STANDBY,
                                     "the new master acknowledged"},

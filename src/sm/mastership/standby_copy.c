@@ -228,16 +228,13 @@ static bool is_behind(struct sm *sm, uint32_t node)
 /* Everything is read: takes the LIDs and has the tables checked. */
 static void finish_copy(struct sm *sm)
 {
-    unsigned switches = 0, adapters = 0;
     assert(sm_state(sm) == SM_STANDBY && discovery_is_complete(sm));
     sm->standby_copy->watched.complete = true;
     subnet_find_paths(&sm->subnet);
     lids_assign(sm, true);
-    for (uint32_t i = 0; i < sm->subnet.nodes.count; i++)
-        if (node_at(sm, i)->present)
-            (*(node_at(sm, i)->kind == SUBNET_SWITCH ? &switches : &adapters))++;
-    sm_log(sm, SM_EVENT_STATE, "standby, with a copy of %u switches and %u adapters", switches,
-           adapters);
+    const struct subnet_node_counts nodes = subnet_count_nodes(&sm->subnet);
+    sm_log(sm, SM_EVENT_STATE, "standby, with a copy of %u switches and %u adapters",
+           nodes.switches, nodes.adapters);
     if (!sm->config.engine->renames)
         sm->standby_copy->watched.job = plan_routes(sm, sm->config.engine, false, REASON_TAKE_OVER);
 }
@@ -431,8 +428,7 @@ static void audit_block_read(struct sm *sm, const struct request *request)
         !subnet_block_known(node->tables, block) || memcmp(actual, request->answer, LFT_BLOCK) == 0)
         return;
     discovery_store_block(sm, index, block, request->answer);
-    sm_begin_change(sm, "switch 0x%016llx has another table than the last master's copy",
-                    (unsigned long long)node->guid);
+    sm_begin_change(sm, SM_CAUSE(SM_CAUSE_OTHER_TABLE, node->first_port));
     reconfigure_request(sm, REASON_TAKE_OVER); /* the tables may still be correct */
 }
 

@@ -45,14 +45,14 @@ static const struct request_kind set_port_state = {
 };
 
 struct distribution {
-    struct table_writer tables;     /* of the plan of the current tables */
-    uint32_t job;                   /* lower half of the job's number; 0: none */
-    uint32_t pending;               /* Sets of port states under way */
-    uint64_t drains, drained_ns;    /* number and time of all drains since the manager started */
-    VEC(struct table_update) moved; /* scratch: entries of one wave of all moves */
-    bool levels_in_use;             /* sources use the plan's first service levels */
+    struct table_writer tables;         /* of the plan of the current tables */
+    uint32_t job;                       /* lower half of the job's number; 0: none */
+    uint32_t pending;                   /* Sets of port states under way */
+    uint64_t waves, drains, drained_ns; /* all since the manager started */
+    VEC(struct table_update) moved;     /* scratch: entries of one wave of all moves */
+    bool levels_in_use;                 /* sources use the plan's first service levels */
     bool quiesced_early; /* sources were stopped before the first wave: old tables drain */
-    bool told_refusal;   /* logged since the manager started: an agent refuses a port state */
+    bool refusal_logged; /* logged since the manager started: an agent refuses a port state */
 };
 
 static void release_distribution(struct sm *sm)
@@ -155,14 +155,11 @@ static void drain(struct sm *sm, uint32_t hops)
              (unsigned long long)time / NS_PER_US, hops);
 }
 
-uint64_t distribute_drains(const struct sm *sm)
+void distribute_costs(const struct sm *sm, struct sm_change *costs)
 {
-    return sm->distribution->drains;
-}
-
-uint64_t sm_drained_ns(const struct sm *sm)
-{
-    return sm->distribution->drained_ns;
+    costs->waves = sm->distribution->waves;
+    costs->drains = sm->distribution->drains;
+    costs->drained_ns = sm->distribution->drained_ns;
 }
 
 static void stop_sources(struct sm *sm, uint16_t lanes, const char *why)
@@ -211,10 +208,10 @@ static void state_set(struct sm *sm, const struct request *request)
 static void state_refused(struct sm *sm, const struct request *request)
 {
     const struct subnet_port *port = port_at(sm, request->about.state.port);
-    if (sm->distribution->told_refusal ||
+    if (sm->distribution->refusal_logged ||
         wire_get(port->info, PORT_INFO_PORT_STATE) == PORT_STATE_DOWN)
         return;
-    sm->distribution->told_refusal = true;
+    sm->distribution->refusal_logged = true;
     sm_log_at(sm, SM_EVENT_ERROR, request->about.state.port,
               "port %u of 0x%016llx refuses a port state (status 0x%x): 'mode static' needs agents "
               "that accept Init, and cannot stop traffic at this port (logged once)",
@@ -322,6 +319,7 @@ enum reconfigure_event distribute_drained_wave(struct sm *sm)
     if (d->tables.wave < plan->waves.count) {
         const struct update_wave *wave = &plan->waves.items[d->tables.wave++];
         assert(wave->first + wave->count <= plan->updates.count);
+        d->waves++;
         sm_debug(sm, PART_DISTRIBUTION, "wave %u of %zu: %u ranges%s", d->tables.wave,
                  plan->waves.count, wave->count, wave->drain ? ", after a drain" : "");
         for (uint32_t i = 0; i < wave->count; i++)
@@ -563,9 +561,10 @@ void distribute_reset(struct sm *sm)
 {
     const struct distribution before = *sm->distribution;
     *sm->distribution = (struct distribution){.moved = before.moved,
+                                              .waves = before.waves,
                                               .drains = before.drains,
                                               .drained_ns = before.drained_ns,
-                                              .told_refusal = before.told_refusal};
+                                              .refusal_logged = before.refusal_logged};
 }
 
 SM_PART(distribution, .release = release_distribution, .expire = distribute_expire,

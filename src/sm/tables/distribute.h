@@ -27,7 +27,8 @@ reconfigure_action distribute_stop_ports, distribute_start_ports;
 /* EVENT_NONE until all wanted entries are confirmed and drains are over. */
 enum reconfigure_event distribute_progress(struct sm *sm);
 bool distribute_has_written_waves(const struct sm *sm);
-uint64_t distribute_drains(const struct sm *sm); /* since the manager started */
-void distribute_reset(struct sm *sm);            /* no distribution is under way */
+/* Sets waves, drains and their time, all since the manager started. */
+void distribute_costs(const struct sm *sm, struct sm_change *costs);
+void distribute_reset(struct sm *sm); /* no distribution is under way */
 
 #endif

@@ -204,7 +204,7 @@ static void a_host_that_is_cut_off_is_listed_with_its_port(void **state)
     struct toy *toy = toy_up(state, line);
     toy_cut(toy, "S2", "H3");
     toy_settle(toy);
-    assert_true(toy_logged(toy, "\"H3\" is gone (S2 port 2)"));
+    assert_true(toy_logged(toy, "\"H3\" left the subnet (S2 port 2)"));
     assert_string_equal(problem_of(toy, PROBLEM_NODE_GONE), "H3: its link is down (S2 port 2)");
     assert_int_equal(count_problems(toy), 1);
     toy_link(toy, "S2", "H3");

@@ -392,7 +392,7 @@ static void an_event_selects_the_node_that_it_is_about(void **unused)
         uint64_t guid = event->node == TOPOLOGY_NONE ? 0 : topology->nodes.items[event->node].guid;
         about += guid == 0x30;
         of_link += guid == 0x10;
-        if (strstr(event->text, "node01 mlx5_0\" is gone")) {
+        if (strstr(event->text, "node01 mlx5_0\" left the subnet")) {
             assert_int_equal(guid, 0x30);
             left++;
         }

@@ -126,6 +126,38 @@ static void a_run_until_settled_ends_when_the_fabric_is_up(void **state)
     run_record_release(&record);
 }
 
+/* The engine refuses the network: the manager is idle again at once, and the next request begins
+ * another change. */
+static void a_change_without_routes_ends_when_they_are_refused(void **state)
+{
+    struct run_record record =
+        run_ok("topology figure1\nsm S1 engine dor\nrun 1s\nat 2s reroute S1\nrun 2s\n");
+    (void)state;
+    assert_int_equal(record.changes.count, 2);
+    for (size_t i = 0; i < 2; i++) {
+        assert_false(record.changes.items[i].finished);
+        assert_non_null(strstr(record.changes.items[i].refusal, "dor"));
+        assert_true(record.changes.items[i].end < i * 2 * TIME_S + 100 * TIME_MS);
+    }
+    run_record_release(&record);
+}
+
+/* Nothing changes in the subnet of the master. */
+static void a_manager_that_becomes_standby_ends_its_change(void **state)
+{
+    struct run_record record =
+        run_ok("topology figure1\nsm S1 priority 5\nsm S2 priority 1 stopped\n"
+               "run until settled\nstart sm S2\nrun 1s\n");
+    (void)state;
+    assert_int_equal(record.changes.count, 2);
+    assert_true(record.changes.items[0].finished);
+    assert_string_equal(record.changes.items[1].who, "S2");
+    assert_false(record.changes.items[1].finished);
+    assert_null(record.changes.items[1].refusal);
+    assert_true(record.changes.items[1].end < record.end);
+    run_record_release(&record);
+}
+
 static void an_undetected_fault_is_not_settled(void **state)
 {
     struct run_record record =
@@ -420,6 +452,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(actions_are_applied_at_their_time_in_order),
         cmocka_unit_test(a_run_until_settled_ends_when_the_fabric_is_up),
+        cmocka_unit_test(a_change_without_routes_ends_when_they_are_refused),
+        cmocka_unit_test(a_manager_that_becomes_standby_ends_its_change),
         cmocka_unit_test(an_undetected_fault_is_not_settled),
         cmocka_unit_test(a_run_that_does_not_settle_in_time_is_a_failed_check),
         cmocka_unit_test(a_check_that_fails_does_not_end_the_run),
