@@ -3,15 +3,13 @@
 
 #include "base/file.h"
 #include "base/quantity.h"
+#include "experiment/chart/program.h"
 
 #include <errno.h>
 #include <math.h>
-#include <spawn.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-enum { PICTURE_LIMIT = 64 << 20, POINTS_PER_LINE = 2000, Y_TICKS = 5 };
+enum { POINTS_PER_LINE = 2000, Y_TICKS = 5 };
 
 static const char *const colours[CHART_COLOURS] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
                                                    "#56b4e9", "#e69f00", "#000000", "#6b6b00"};
@@ -361,79 +359,6 @@ bool chart_format_of(const char *path, enum chart_format *format)
     return true;
 }
 
-/* ---- the program ---- */
-
-/* Temporary files instead of pipes: no side can block the other. */
-struct streams {
-    FILE *in, *out, *error;
-};
-
-static int open_streams(struct streams *streams, const struct text *input, struct err *err)
-{
-    *streams = (struct streams){tmpfile(), tmpfile(), tmpfile()};
-    if (!streams->in || !streams->out || !streams->error)
-        return err_set(err, errno, "no temporary file: %s", strerror(errno));
-    const char *data = input->data ? input->data : "";
-    if (fwrite(data, 1, input->length, streams->in) != input->length || fflush(streams->in) != 0 ||
-        lseek(fileno(streams->in), 0, SEEK_SET) != 0)
-        return err_set(err, EIO, "a temporary file cannot be written: %s", strerror(errno));
-    return 0;
-}
-
-static int spawn(const struct streams *streams, int *result, struct err *err)
-{
-    static const char *const argv[] = {"gnuplot", "-", NULL};
-    posix_spawn_file_actions_t actions;
-    pid_t child;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, fileno(streams->in), STDIN_FILENO);
-    posix_spawn_file_actions_adddup2(&actions, fileno(streams->out), STDOUT_FILENO);
-    posix_spawn_file_actions_adddup2(&actions, fileno(streams->error), STDERR_FILENO);
-    int error = posix_spawnp(&child, argv[0], &actions, NULL, (char *const *)argv, environ);
-    posix_spawn_file_actions_destroy(&actions);
-    if (error == ENOENT)
-        return err_set(err, error,
-                       "gnuplot is not installed; it is in the Debian package gnuplot-nox");
-    if (error)
-        return err_set(err, error, "cannot run gnuplot: %s", strerror(error));
-    while (waitpid(child, result, 0) < 0)
-        if (errno != EINTR)
-            return err_set(err, errno, "gnuplot: %s", strerror(errno));
-    return 0;
-}
-
-static int gnuplot_failed(FILE *output, struct err *err)
-{
-    char line[256] = "";
-    rewind(output);
-    while (fgets(line, sizeof line, output) && line[strspn(line, " \t\r\n")] == '\0')
-        ;
-    line[strcspn(line, "\r\n")] = '\0';
-    return err_set(err, EIO, "gnuplot failed%s%s", line[0] ? ": " : "", line);
-}
-
-/* Runs a script and appends the picture. */
-static int run_gnuplot(const struct text *script, struct text *picture, struct err *err)
-{
-    struct streams streams;
-    int result = 0, status = open_streams(&streams, script, err);
-    if (status == 0)
-        status = spawn(&streams, &result, err);
-    if (status == 0 && !(WIFEXITED(result) && WEXITSTATUS(result) == 0))
-        status = gnuplot_failed(streams.error, err);
-    if (status == 0) {
-        rewind(streams.out);
-        status = text_read(picture, streams.out, PICTURE_LIMIT);
-        if (status < 0)
-            err_set(err, -status, "what gnuplot printed: %s", strerror(-status));
-    }
-    FILE *files[] = {streams.in, streams.out, streams.error};
-    for (size_t i = 0; i < 3; i++)
-        if (files[i])
-            fclose(files[i]);
-    return status;
-}
-
 int chart_gnuplot(const struct chart *charts, size_t count, const char *path, bool keep,
                   struct err *err)
 {
@@ -442,7 +367,8 @@ int chart_gnuplot(const struct chart *charts, size_t count, const char *path, bo
     if (!chart_format_of(path, &format))
         return err_at(err, EINVAL, path, 0, "expected a name in .svg or .png");
     chart_gnuplot_script(charts, count, format, &script);
-    int status = run_gnuplot(&script, &picture, err);
+    int status = program_filter((const char *const[]){"gnuplot", "-", NULL}, "gnuplot-nox", &script,
+                                &picture, err);
     if (status == 0)
         status = file_write(path, &picture, err);
     if (status == 0 && keep) {
