@@ -15,74 +15,109 @@
 #include <time.h>
 #include <unistd.h>
 
-int command_usage(const char *command, const char *format, ...)
+enum { NAME_BYTES = 64 };
+
+static const struct command *running;
+static int given_count; /* the command line before options are taken from it */
+static char **given_words;
+
+int command_usage(const char *format, ...)
 {
     va_list arguments;
-    fprintf(stderr, "weft %s: ", command);
+    fprintf(stderr, "weft %s: ", running->name);
     va_start(arguments, format);
     vfprintf(stderr, format, arguments);
     va_end(arguments);
-    fprintf(stderr, " (see 'weft %s --help')\n", command);
+    fprintf(stderr, " (see 'weft %s --help')\n", running->name);
     return EXIT_USAGE;
 }
 
-int command_error(const char *command, const struct err *err)
+int command_error(const struct err *err)
 {
     char text[1024];
-    fprintf(stderr, "weft %s: %s\n", command, err_text(err, text, sizeof text));
+    fprintf(stderr, "weft %s: %s\n", running->name, err_text(err, text, sizeof text));
     return EXIT_USAGE;
+}
+
+void command_put_line(struct text *out)
+{
+    text_puts(out, "weft");
+    for (int i = 0; i < given_count; i++) {
+        text_putc(out, ' ');
+        text_put_shell_word(out, given_words[i]);
+    }
+}
+
+/* ---- options ---- */
+
+static bool is_shown_only(const struct option_spec *spec)
+{
+    return !spec->flag && !spec->value && !spec->values && !spec->number;
+}
+
+/* "--seed" of "--seed N" */
+static const char *option_name(const struct option_spec *spec, char name[NAME_BYTES])
+{
+    const char *dashes = strstr(spec->usage, "--");
+    assert(dashes);
+    snprintf(name, NAME_BYTES, "%.*s", (int)strcspn(dashes, " "), dashes);
+    return name;
 }
 
 /* Returns the option that an argument names, or NULL. `value` is the value in the same argument;
  * NULL: it is the next argument. */
-static const struct option_spec *find_option(const struct option_spec *specs, const char *argument,
-                                             const char **value)
+static const struct option_spec *find_option(const char *argument, const char **value)
 {
+    char name[NAME_BYTES];
     bool is_long = argument[1] == '-';
-    size_t length = strcspn(argument + 2, "=");
-    *value = is_long ? argument + 2 + length : argument + 2;
-    *value = **value ? *value + is_long : NULL;
-    for (; specs->name; specs++)
-        if (is_long
-                ? strlen(specs->name) == length && strncmp(specs->name, argument + 2, length) == 0
-                : specs->letter == argument[1])
-            return specs;
+    size_t length = is_long ? strcspn(argument, "=") : 2;
+    *value = argument[length] ? argument + length + is_long : NULL;
+    for (const struct option_spec *spec = running->options; spec->usage; spec++) {
+        if (is_shown_only(spec))
+            continue;
+        option_name(spec, name);
+        if (is_long ? strlen(name) == length && strncmp(name, argument, length) == 0
+                    : spec->usage[1] == argument[1])
+            return spec;
+    }
     return NULL;
 }
 
 /* Names the option that was probably meant. */
-static int refuse_option(const char *command, const struct option_spec *specs, const char *argument)
+static int refuse_option(const char *argument)
 {
     enum { OPTIONS_MOST = 64 };
+    char given[NAME_BYTES], room[OPTIONS_MOST][NAME_BYTES];
     const char *names[OPTIONS_MOST], *near = NULL;
-    char name[64];
     size_t count = 0;
-    for (; specs[count].name && count < OPTIONS_MOST; count++)
-        names[count] = specs[count].name;
-    if (argument[1] == '-') {
-        snprintf(name, sizeof name, "%.*s", (int)strcspn(argument + 2, "="), argument + 2);
-        near = nearest_word(name, names, count);
-    }
-    command_usage(command, "unknown option '%s'%s%s%s", argument, near ? "; did you mean '--" : "",
+    for (const struct option_spec *spec = running->options; spec->usage; spec++)
+        if (!is_shown_only(spec) && count < OPTIONS_MOST) {
+            names[count] = option_name(spec, room[count]) + 2;
+            count++;
+        }
+    snprintf(given, sizeof given, "%.*s", (int)strcspn(argument, "="), argument);
+    if (argument[1] == '-')
+        near = nearest_word(given + 2, names, count);
+    command_usage("unknown option '%s'%s%s%s", argument, near ? "; did you mean '--" : "",
                   near ? near : "", near ? "'?" : "");
     return -1;
 }
 
-static int take_value(const char *command, const struct option_spec *spec, const char *value)
+static int take_value(const struct option_spec *spec, const char *value)
 {
-    assert(spec->values || spec->value || spec->number);
     if (spec->values)
         vec_push(spec->values, value);
     if (spec->value)
         *spec->value = value;
-    if (!spec->number)
+    if (!spec->number ||
+        parse_bounded(value, spec->low, spec->high ? spec->high : UINT64_MAX, spec->number))
         return 0;
-    if (parse_bounded(value, spec->low, spec->high ? spec->high : UINT64_MAX, spec->number))
-        return 0;
+    char name[NAME_BYTES];
+    option_name(spec, name);
     if (!spec->high)
-        return command_usage(command, "--%s %s: expected a whole number", spec->name, value);
-    return command_usage(command, "--%s %s: expected %llu to %llu", spec->name, value,
-                         (unsigned long long)spec->low, (unsigned long long)spec->high);
+        return command_usage("%s %s: expected a whole number", name, value);
+    return command_usage("%s %s: expected %llu to %llu", name, value, (unsigned long long)spec->low,
+                         (unsigned long long)spec->high);
 }
 
 /* Whether an argument after an option with a `standard` is its value: "9933", "[::1]:80" and
@@ -95,63 +130,118 @@ static bool looks_like_address(const char *argument)
 }
 
 /* Reads the option at argv[at]. Returns the number of arguments it consists of, or -1. */
-static int take_option(const char *command, int argc, char **argv, int at,
-                       const struct option_spec *specs)
+static int take_option(int argc, char **argv, int at)
 {
+    char name[NAME_BYTES];
     const char *value;
-    const struct option_spec *spec = find_option(specs, argv[at], &value);
+    const struct option_spec *spec = find_option(argv[at], &value);
     if (!spec)
-        return refuse_option(command, specs, argv[at]);
+        return refuse_option(argv[at]);
     if (spec->flag) {
         if (value)
-            return command_usage(command, "option '--%s' takes no value", spec->name), -1;
+            return command_usage("option '%s' takes no value", option_name(spec, name)), -1;
         *spec->flag = true;
         return 1;
+    }
+    if (spec->many) {
+        int taken = 1;
+        if (value)
+            take_value(spec, value);
+        for (; at + taken < argc && strncmp(argv[at + taken], "--", 2) != 0; taken++)
+            take_value(spec, argv[at + taken]);
+        return taken;
     }
     if (!value && spec->standard && (at + 1 >= argc || !looks_like_address(argv[at + 1])))
         value = spec->standard;
     if (!value && at + 1 >= argc)
-        return command_usage(command, "option '--%s' needs a value", spec->name), -1;
-    if (take_value(command, spec, value ? value : argv[at + 1]))
+        return command_usage("option '%s' needs a value", option_name(spec, name)), -1;
+    if (take_value(spec, value ? value : argv[at + 1]))
         return -1;
     return value ? 1 : 2;
 }
 
-static bool is_option(const struct option_spec *specs, const char *argument)
-{
-    const char *value;
-    return strncmp(argument, "--", 2) == 0 ||
-           (argument[0] == '-' && argument[1] && find_option(specs, argument, &value));
-}
-
-int command_options(const char *command, int argc, char **argv, const struct option_spec *specs)
+/* Removes the options from argv, but not "--". Returns the new argc, or -1 after a message. */
+static int take_options(int argc, char **argv)
 {
     int kept = 0;
-    for (int at = 0; at < argc;) {
-        if (strcmp(argv[at], "--") == 0) {
+    const char *value;
+    for (int at = 0, taken; at < argc; at += taken) {
+        const char *argument = argv[at];
+        bool is_option = strncmp(argument, "--", 2) == 0 ||
+                         (*argument == '-' && argument[1] && find_option(argument, &value));
+        taken = 1;
+        if (strcmp(argument, "--") == 0) {
             while (at < argc)
                 argv[kept++] = argv[at++];
             break;
         }
-        if (!is_option(specs, argv[at])) {
-            argv[kept++] = argv[at++];
-            continue;
-        }
-        int taken = take_option(command, argc, argv, at, specs);
-        if (taken < 0)
+        if (!is_option)
+            argv[kept++] = argv[at];
+        else if ((taken = take_option(argc, argv, at)) < 0)
             return -1;
-        at += taken;
     }
     argv[kept] = NULL;
     return kept;
 }
 
-int command_read_topology(const char *command, const char *path, struct topology *topology,
-                          struct err *err)
+void command_print_help(const struct command *command, FILE *out)
+{
+    struct text text = {0};
+    text_puts(&text, command->usage);
+    for (const struct option_spec *spec = command->options; spec->usage; spec++) {
+        if (!spec->help)
+            continue;
+        if (!*spec->usage) {
+            text_printf(&text, "\n%s%s", spec->help, *spec->help ? "\n" : "");
+            continue;
+        }
+        int width = (int)command->column - 2 - (int)strlen(spec->usage);
+        text_printf(&text, "  %s", spec->usage);
+        if (width >= 2)
+            text_printf(&text, "%*s", width, "");
+        else
+            text_printf(&text, "\n%*s", (int)command->column, "");
+        text_put_wrapped(&text, command->column, "%s", spec->help);
+    }
+    text_puts(&text, command->more);
+    fputs(text.data, out);
+    text_release(&text);
+    if (command->print_more)
+        command->print_more(out);
+}
+
+/* ---- running ---- */
+
+int command_run(const struct command *command, int argc, char **argv)
+{
+    struct err err = {0};
+    int status = EXIT_USAGE;
+    running = command;
+    given_count = argc;
+    given_words = mem_alloc(((size_t)argc + 1) * sizeof *given_words);
+    memcpy(given_words, argv, ((size_t)argc + 1) * sizeof *given_words);
+    argc = take_options(argc, argv);
+    if (argc >= 0 && argc < 2 && command->operand)
+        command_usage("expected %s", command->operand);
+    else if (argc > 2 && command->operand)
+        command_usage("'%s' is one argument too many", argv[2]);
+    else if (argc >= 0)
+        status = command->run(argc, argv, &err);
+    fflush(stdout);
+    for (const struct option_spec *spec = command->options; spec->usage; spec++)
+        if (spec->values)
+            vec_release(spec->values);
+    mem_free(given_words);
+    return status < 0 ? command_error(&err) : status;
+}
+
+/* ---- functions of several commands ---- */
+
+int command_read_topology(const char *path, struct topology *topology, struct err *err)
 {
     int status = topology_read(topology, from_file(path, err));
     if (status == 0 && topology->warning)
-        fprintf(stderr, "weft %s: warning: %s\n", command, topology->warning);
+        fprintf(stderr, "weft %s: warning: %s\n", running->name, topology->warning);
     return status;
 }
 
@@ -162,10 +252,10 @@ int command_write(const char *path, struct text *text, struct err *err)
     return status;
 }
 
-int command_print(const char *command, struct text *text)
+int command_print(struct text *text)
 {
     struct err err;
-    return command_write("-", text, &err) ? command_error(command, &err) : EXIT_HOLDS;
+    return command_write("-", text, &err) ? command_error(&err) : EXIT_HOLDS;
 }
 
 unsigned count_processors(void)

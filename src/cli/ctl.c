@@ -14,7 +14,7 @@
 #include <string.h>
 #include <time.h>
 
-static const char help[] =
+static const char usage[] =
     "usage: weft ctl [--socket PATH | --manager] [--json] [--] COMMAND ...\n"
     "\n"
     "Sends a command to a fabric that 'weft fabric' or 'weft live' serves, or to a\n"
@@ -64,12 +64,29 @@ static void print_help(FILE *out)
     fputs(help_end, out);
 }
 
+static struct {
+    const char *path, *on, *to, *mode, *timeout, *interval;
+    bool json, no_wait, manager, follow;
+} given;
+
+static const struct option_spec options[] = {{"--socket PATH", NULL, .value = &given.path},
+                                             {"--json", NULL, .flag = &given.json},
+                                             {"--on HYPERVISOR", NULL, .value = &given.on},
+                                             {"--to HYPERVISOR", NULL, .value = &given.to},
+                                             {"--mode MODE", NULL, .value = &given.mode},
+                                             {"--timeout TIME", NULL, .value = &given.timeout},
+                                             {"--no-wait", NULL, .flag = &given.no_wait},
+                                             {"--interval TIME", NULL, .value = &given.interval},
+                                             {"--manager", NULL, .flag = &given.manager},
+                                             {"--follow", NULL, .flag = &given.follow},
+                                             {0}};
+
 enum { POLL_MS = 10 };
 
 /* Repeats the request until the work is done: a handover, or the ticket in the answer (text or
  * JSON). */
-static int wait_for_end(const struct ctl_sockets *sockets, const char *command, bool json,
-                        double until, struct text *out, int *result, struct err *err)
+static int wait_for_end(const struct ctl_sockets *sockets, const char *command, double until,
+                        struct text *out, int *result, struct err *err)
 {
     char ticket[24] = "";
     const char *about_ticket[] = {"vm", "ticket", ticket};
@@ -92,7 +109,7 @@ static int wait_for_end(const struct ctl_sockets *sockets, const char *command, 
                            "not finished yet: 'weft ctl vm ticket %s' prints the result", ticket);
         nanosleep(&pause, NULL);
         text_clear(out);
-        int status = ctl_send(sockets, &question, json, out, result, err);
+        int status = ctl_send(sockets, &question, given.json, NULL, out, result, err);
         if (status < 0)
             return status;
     }
@@ -100,19 +117,20 @@ static int wait_for_end(const struct ctl_sockets *sockets, const char *command, 
 }
 
 /* Appends the options of 'vm' to the command: "at HOST" or "to HOST", MODE. */
-static int add_machine_options(struct option_values *words, const char *place, const char *mode)
+static int add_machine_options(struct option_values *words)
 {
     const char *verb = words->count > 1 ? words->items[1] : "";
+    const char *place = given.on ? given.on : given.to;
     bool migrates = strcmp(verb, "migrate") == 0;
     bool creates = strcmp(verb, "create") == 0 || strcmp(verb, "start") == 0;
-    if ((place || mode) && !creates && !migrates)
-        return command_usage("ctl", "'vm %s' takes no --on, --to or --mode", verb);
+    if ((place || given.mode) && !creates && !migrates)
+        return command_usage("'vm %s' takes no --on, --to or --mode", verb);
     if (place) {
         vec_push(words, creates ? "at" : "to");
         vec_push(words, place);
     }
-    if (mode)
-        vec_push(words, mode);
+    if (given.mode)
+        vec_push(words, given.mode);
     return EXIT_HOLDS;
 }
 
@@ -134,10 +152,10 @@ static void make_refusal_json(struct text *out, int result)
 }
 
 /* Prints the server's answer; returns the exit status. */
-static int print_result(struct text *out, int result, const struct option_values *words, bool json)
+static int print_result(struct text *out, int result, const struct option_values *words)
 {
     bool vm = words->count && strcmp(words->items[0], "vm") == 0;
-    bool refused = result < 0 && !(vm && json);
+    bool refused = result < 0 && !(vm && given.json);
     if (result == -ENOSYS)
         ctl_add_servers(out, words);
     if (result < 0 && !refused && !(out->length && out->data[0] == '{'))
@@ -150,31 +168,14 @@ static int print_result(struct text *out, int result, const struct option_values
     return !vm || result == -EINVAL || result == -ENOSYS ? EXIT_USAGE : EXIT_FAILS;
 }
 
-static int run_ctl(int argc, char **argv)
+static int run_ctl(int argc, char **argv, struct err *err)
 {
-    const char *path = NULL, *on = NULL, *to = NULL, *mode = NULL, *timeout = NULL;
-    const char *interval = NULL;
-    bool json = false, no_wait = false, ended = false, manager = false, follow = false;
+    bool ended = false;
     uint64_t patience = 60 * NS_PER_S, renewal = 2 * NS_PER_S;
     struct option_values words = {0};
     struct ctl_sockets sockets;
     struct text out = {0};
-    struct err err = {0};
     int result = 0, status = EXIT_HOLDS;
-    const struct option_spec specs[] = {{.name = "socket", .value = &path},
-                                        {.name = "json", .flag = &json},
-                                        {.name = "on", .value = &on},
-                                        {.name = "to", .value = &to},
-                                        {.name = "mode", .value = &mode},
-                                        {.name = "timeout", .value = &timeout},
-                                        {.name = "no-wait", .flag = &no_wait},
-                                        {.name = "interval", .value = &interval},
-                                        {.name = "manager", .flag = &manager},
-                                        {.name = "follow", .flag = &follow},
-                                        {0}};
-    argc = command_options("ctl", argc, argv, specs);
-    if (argc < 0)
-        return EXIT_USAGE;
     for (int i = 1; i < argc; i++) {
         if (!ended && strcmp(argv[i], "--") == 0) /* ends the options */
             ended = true;
@@ -185,37 +186,38 @@ static int run_ctl(int argc, char **argv)
     bool vm = strcmp(command, "vm") == 0, handover = strcmp(command, "handover") == 0;
     bool top = strcmp(command, "top") == 0;
     if (!words.count)
-        status = command_usage("ctl", "no command");
-    else if (!vm && (on || to || mode))
-        status = command_usage("ctl", "--on, --to and --mode are options of 'vm'");
-    else if (!vm && !handover && (timeout || no_wait))
-        status = command_usage("ctl", "--timeout and --no-wait are options of 'vm' and 'handover'");
-    else if (timeout && !time_parse_ns(timeout, &patience))
-        status = command_usage("ctl", "--timeout %s: expected a time such as 30s", timeout);
-    else if (interval && !top)
-        status = command_usage("ctl", "--interval is an option of 'top'");
-    else if (interval && (!time_parse_ns(interval, &renewal) || renewal < 100 * NS_PER_MS))
-        status = command_usage("ctl", "--interval %s: expected a time of at least 100ms", interval);
-    else if (follow && (strcmp(command, "events") != 0 || words.count > 1))
-        status = command_usage("ctl", "--follow is an option of 'events'");
+        status = command_usage("no command");
+    else if (!vm && (given.on || given.to || given.mode))
+        status = command_usage("--on, --to and --mode are options of 'vm'");
+    else if (!vm && !handover && (given.timeout || given.no_wait))
+        status = command_usage("--timeout and --no-wait are options of 'vm' and 'handover'");
+    else if (given.timeout && !time_parse_ns(given.timeout, &patience))
+        status = command_usage("--timeout %s: expected a time such as 30s", given.timeout);
+    else if (given.interval && !top)
+        status = command_usage("--interval is an option of 'top'");
+    else if (given.interval &&
+             (!time_parse_ns(given.interval, &renewal) || renewal < 100 * NS_PER_MS))
+        status = command_usage("--interval %s: expected a time of at least 100ms", given.interval);
+    else if (given.follow && (strcmp(command, "events") != 0 || words.count > 1))
+        status = command_usage("--follow is an option of 'events'");
     else if (vm)
-        status = add_machine_options(&words, on ? on : to, mode);
-    if (follow)
+        status = add_machine_options(&words);
+    if (given.follow)
         vec_push(&words, "follow");
     double until = clock_seconds() + (double)patience / NS_PER_S;
-    ctl_choose_sockets(&sockets, path, &words, manager);
-    bool live = top && !json && ctl_top_can_be_live();
-    if (status == EXIT_HOLDS && live)
-        status = ctl_top(&sockets, &words, renewal, &err);
+    ctl_choose_sockets(&sockets, given.path, &words, given.manager);
+    if (status == EXIT_HOLDS && top && !given.json && ctl_top_can_be_live())
+        status = ctl_top(&sockets, &words, renewal, err);
     else if (status == EXIT_HOLDS)
-        status = (follow ? ctl_follow : ctl_send)(&sockets, &words, json, &out, &result, &err);
-    if (status == 0 && result == CTL_PENDING && !no_wait)
-        status = wait_for_end(&sockets, command, json, until, &out, &result, &err);
-    if (status < 0) {
-        command_error("ctl", &err);
-        status = status == -ETIMEDOUT ? EXIT_FAILS : EXIT_USAGE;
+        status = ctl_send(&sockets, &words, given.json, given.follow ? stdout : NULL, &out, &result,
+                          err);
+    if (status == 0 && result == CTL_PENDING && !given.no_wait)
+        status = wait_for_end(&sockets, command, until, &out, &result, err);
+    if (status == -ETIMEDOUT) {
+        command_error(err);
+        status = EXIT_FAILS;
     } else if (status == 0) {
-        status = print_result(&out, result, &words, json);
+        status = print_result(&out, result, &words);
     }
     vec_release(&words);
     text_release(&out);
@@ -225,7 +227,9 @@ static int run_ctl(int argc, char **argv)
 const struct command command_ctl = {
     .name = "ctl",
     .summary = "control a running fabric or subnet manager",
-    .help = help,
+    .usage = usage,
+    .options = options,
+    .more = "",
     .print_more = print_help,
     .run = run_ctl,
 };

@@ -20,12 +20,10 @@ struct ctl_sockets {
 void ctl_choose_sockets(struct ctl_sockets *sockets, const char *given,
                         const struct option_values *words, bool manager);
 /* Sends the words to the first socket with a server. Returns 0 with the server's result and text,
- * or -errno if there was no answer. */
+ * or -errno if there was no answer. The text of a command that does not end is written to `stream`
+ * as it arrives (else NULL); `out` is a refusal then. */
 int ctl_send(const struct ctl_sockets *sockets, const struct option_values *words, bool json,
-             struct text *out, int *result, struct err *err);
-/* The same for a command whose text does not end: prints it as it arrives. `out` is a refusal. */
-int ctl_follow(const struct ctl_sockets *sockets, const struct option_values *words, bool json,
-               struct text *out, int *result, struct err *err);
+             FILE *stream, struct text *out, int *result, struct err *err);
 
 /* Appends a text for a terminal: control characters other than newlines and tabs are escaped. */
 void ctl_escape(struct text *to, const struct text *from);

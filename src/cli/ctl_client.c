@@ -68,9 +68,8 @@ static bool write_escaped(FILE *stream, const char *bytes, size_t count)
     return fine;
 }
 
-/* `stream`: the text of a command that succeeds is written there as it arrives; or NULL. */
-static int exchange(const struct ctl_sockets *sockets, const struct option_values *words, bool json,
-                    FILE *stream, struct text *out, int *result, struct err *err)
+int ctl_send(const struct ctl_sockets *sockets, const struct option_values *words, bool json,
+             FILE *stream, struct text *out, int *result, struct err *err)
 {
     struct request request = {
         .magic = PROTOCOL_MAGIC, .version = PROTOCOL_VERSION, .kind = REQUEST_CTL, .json = json};
@@ -134,16 +133,4 @@ void ctl_print_answer(FILE *to, struct text *text)
     if (text->length || to == stderr)
         putc('\n', to);
     text_release(&escaped);
-}
-
-int ctl_send(const struct ctl_sockets *sockets, const struct option_values *words, bool json,
-             struct text *out, int *result, struct err *err)
-{
-    return exchange(sockets, words, json, NULL, out, result, err);
-}
-
-int ctl_follow(const struct ctl_sockets *sockets, const struct option_values *words, bool json,
-               struct text *out, int *result, struct err *err)
-{
-    return exchange(sockets, words, json, stdout, out, result, err);
 }

@@ -58,7 +58,7 @@ static int fetch(const struct ctl_sockets *sockets, const struct view *view, str
         words[2] = view->rows;
     if (view->hour)
         words[command.count++] = "hour";
-    int status = ctl_send(sockets, &command, false, out, &result, err);
+    int status = ctl_send(sockets, &command, false, NULL, out, &result, err);
     if (status == 0 && result < 0)
         status = err_set(err, -result, "%s", out->data ? out->data : "refused");
     return status;

@@ -5,8 +5,8 @@
  * the command. src/host/server has the server. */
 #include "base/line_reader.h"
 #include "cli/command.h"
-#include "cli/fabric_traffic.h"
 #include "cli/preload.h"
+#include "experiment/scenario/traffic_spec.h"
 #include "host/server/runtime_dir.h"
 #include "host/server/server.h"
 #include "wire/pcap.h"
@@ -19,129 +19,140 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-static const char help[] =
-    "usage: weft fabric NET [OPTION ...] [-- COMMAND ...]\n"
-    "       weft fabric --attributes [--preset P]\n"
-    "\n"
-    "Serves a simulated InfiniBand fabric to real tools: opensm, ibnetdiscover,\n"
-    "saquery and every other program that uses libibumad. NET is a file in\n"
-    "ibnetdiscover's or ibsim's format. With COMMAND, runs it attached to the fabric\n"
-    "and exits with its status; daemons that it leaves running are ended too.\n"
-    "Without, prints how to reach the fabric and serves until interrupted, or until\n"
-    "'weft ctl stop'.\n"
-    "\n"
-    "  --attach NODE[:PORT]  the port of programs: a name, a description or a GUID;\n"
-    "                        of a switch, port 0 (default: the first adapter;\n"
-    "                        WEFT_ATTACH overrides it)\n"
-    "  --socket PATH         listen there (default: private with COMMAND, else in the\n"
-    "                        user's runtime directory)\n"
-    "  --pace fast|real|F    network delays: none, as simulated, or at F times real\n"
-    "                        speed (default: fast)\n"
-    "  --traffic 'PATTERN load F ...'\n"
-    "                        data packets, described as by 'traffic' in\n"
-    "                        weft-scenario(5), such as 'uniform load 0.0001'; may be\n"
-    "                        repeated; the default of --pace is real then\n"
-    "  --preset today|paper  attributes and processing times of nodes (default:\n"
-    "                        today)\n"
-    "  --set KEY=VALUE       one attribute: mtu=2048; of some nodes only:\n"
-    "                        switches:mtu=2048, adapters:data_vls=1, 'S1*:traps=no';\n"
-    "                        may be repeated\n"
-    "  --attributes          list all attributes with value, range and meaning\n"
-    "  --web [[ADDRESS:]PORT]\n"
-    "                        serve the live page: the fabric, and faults by clicks;\n"
-    "                        prints its URL; on the loopback address unless ADDRESS\n"
-    "                        is given (default: a free port); serves /metrics too\n"
-    "  --metrics [[ADDRESS:]PORT]\n"
-    "                        serve counters and totals in the format of Prometheus at\n"
-    "                        /metrics, on the loopback address unless ADDRESS is\n"
-    "                        given (default: a free port, that of the page); also\n"
-    "                        unix:PATH\n"
-    "  --token-file F        read the token that changes on the page need from F\n"
-    "                        (default: a random one, in the URL)\n"
-    "  --seed N              seed of the random numbers (default: 1)\n"
-    "  --pcap FILE           write every MAD on every link to FILE (pcapng)\n"
-    "\n"
-    "examples:\n"
-    "  weft fabric cluster.net -- ibnetdiscover\n"
-    "  weft fabric cluster.net -- sh -c 'opensm -o -f stdout >osm.log; ibhosts'\n"
-    "  weft fabric cluster.net --pcap up.pcap -- opensm -o -f stdout\n"
-    "  weft fabric cluster.net --traffic 'uniform load 0.0001' --metrics 9934\n"
-    "  weft fabric --attributes --preset paper\n";
-
-struct fabric_arguments {
-    const char *net, *attach, *socket, *pace, *preset, *pcap;
+static struct {
+    const char *attach, *socket, *pace, *preset, *pcap;
     struct fabric_http_options http;
     struct option_values settings, traffic;
     bool attributes; /* list them and exit */
-    char **command;  /* NULL: none */
-    uint64_t seed, pace_millionths;
-};
+    bool preloaded;  /* the second step of a command, see cli/preload.h */
+    uint64_t seed;
+} given = {.preset = "today", .seed = 1};
 
-static int parse_fabric_arguments(struct fabric_arguments *arguments, int argc, char **argv)
+static const struct option_spec options[] = {
+    {"--attach NODE[:PORT]",
+     "the port of programs: a name, a description or a GUID; of a switch, port 0 (default: the "
+     "first adapter; WEFT_ATTACH overrides it)",
+     .value = &given.attach},
+    {"--socket PATH",
+     "listen there (default: private with COMMAND, else in the user's runtime directory)",
+     .value = &given.socket},
+    {"--pace fast|real|F",
+     "network delays: none, as simulated, or at F times real speed (default: fast)",
+     .value = &given.pace},
+    {"--traffic 'PATTERN load F ...'",
+     "data packets, described as by 'traffic' in weft-scenario(5), such as 'uniform load 0.0001'; "
+     "may be repeated; the default of --pace is real then",
+     .values = &given.traffic},
+    {"--preset today|paper", "attributes and processing times of nodes (default: today)",
+     .value = &given.preset},
+    {"--set KEY=VALUE",
+     "one attribute: mtu=2048; of some nodes only: switches:mtu=2048, adapters:data_vls=1, "
+     "'S1*:traps=no'; may be repeated",
+     .values = &given.settings},
+    {"--attributes", "list all attributes with value, range and meaning",
+     .flag = &given.attributes},
+    {"--web [[ADDRESS:]PORT]",
+     "serve the live page: the fabric, and faults by clicks; prints its URL; on the loopback "
+     "address unless ADDRESS is given (default: a free port); serves /metrics too",
+     .value = &given.http.web, .standard = "0"},
+    {"--metrics [[ADDRESS:]PORT]",
+     "serve counters and totals in the format of Prometheus at /metrics, on the loopback address "
+     "unless ADDRESS is given (default: a free port, that of the page); also unix:PATH",
+     .value = &given.http.metrics, .standard = "0"},
+    {"--token-file F",
+     "read the token that changes on the page need from F (default: a random one, in the URL)",
+     .value = &given.http.token_file},
+    {"--seed N", "seed of the random numbers (default: 1)", .number = &given.seed},
+    {"--pcap FILE", "write every MAD on every link to FILE (pcapng)", .value = &given.pcap},
+    {PRELOAD_STEP, NULL, .flag = &given.preloaded},
+    {0}};
+
+static int check_arguments(int argc, char **argv)
 {
-    *arguments = (struct fabric_arguments){.preset = "today", .seed = 1};
-    const struct option_spec specs[] = {
-        {.name = "attach", .value = &arguments->attach},
-        {.name = "socket", .value = &arguments->socket},
-        {.name = "pace", .value = &arguments->pace},
-        {.name = "preset", .value = &arguments->preset},
-        {.name = "seed", .number = &arguments->seed},
-        {.name = "pcap", .value = &arguments->pcap},
-        {.name = "metrics", .value = &arguments->http.metrics, .standard = "0"},
-        {.name = "web", .value = &arguments->http.web, .standard = "0"},
-        {.name = "token-file", .value = &arguments->http.token_file},
-        {.name = "traffic", .values = &arguments->traffic},
-        {.name = "set", .values = &arguments->settings},
-        {.name = "attributes", .flag = &arguments->attributes},
-        {0}};
-    argc = command_options("fabric", argc, argv, specs);
-    if (argc < 0)
-        return EXIT_USAGE;
-    if (arguments->attributes)
-        return argc > 1 ? command_usage("fabric", "--attributes takes no network: '%s'", argv[1])
-                        : 0;
+    if (given.attributes)
+        return argc > 1 ? command_usage("--attributes takes no network: '%s'", argv[1]) : 0;
     if (argc < 2 || strcmp(argv[1], "--") == 0)
-        return command_usage("fabric", "expected a network");
-    arguments->net = argv[1];
+        return command_usage("expected a network");
     if (argc > 2 && strcmp(argv[2], "--") != 0)
-        return command_usage("fabric", "'%s' is one argument too many; a command follows '--'",
-                             argv[2]);
-    if (argc == 3)
-        return command_usage("fabric", "no command after '--'");
-    if (argc > 3)
-        arguments->command = argv + 3;
-    if (!arguments->pace)
-        arguments->pace = arguments->traffic.count ? "real" : "fast";
-    double factor = strcmp(arguments->pace, "real") == 0 ? 1 : 0;
-    const char *rest;
-    if (factor == 0 && strcmp(arguments->pace, "fast") != 0 &&
-        (!parse_decimal(arguments->pace, &factor, &rest) || *rest || factor < 1e-6 || factor > 1e6))
-        return command_usage("fabric", "--pace %s: expected 'fast', 'real' or a factor",
-                             arguments->pace);
-    arguments->pace_millionths = (uint64_t)(factor * 1e6 + 0.5);
-    if (arguments->traffic.count && !arguments->pace_millionths)
-        return command_usage("fabric", "--traffic needs time: --pace real, or a factor");
+        return command_usage("'%s' is one argument too many; a command follows '--'", argv[2]);
+    return argc == 3 ? command_usage("no command after '--'") : 0;
+}
+
+/* The speed of --pace; 0: no delays. */
+static int read_pace(uint64_t *millionths)
+{
+    const char *pace = given.pace ? given.pace : given.traffic.count ? "real" : "fast", *rest;
+    double factor = strcmp(pace, "real") == 0 ? 1 : 0;
+    if (factor == 0 && strcmp(pace, "fast") != 0 &&
+        (!parse_decimal(pace, &factor, &rest) || *rest || factor < 1e-6 || factor > 1e6))
+        return command_usage("--pace %s: expected 'fast', 'real' or a factor", pace);
+    *millionths = (uint64_t)(factor * 1e6 + 0.5);
+    if (given.traffic.count && !*millionths)
+        return command_usage("--traffic needs time: --pace real, or a factor");
     return 0;
 }
 
 /* Patterns of attributes are compared with the nodes of `topology`. */
-static int make_options(const struct fabric_arguments *arguments, const struct topology *topology,
-                        struct fabric_options *options, struct err *err)
+static int make_options(const struct topology *topology, struct fabric_options *wanted,
+                        struct err *err)
 {
-    int result = fabric_options_preset(options, arguments->preset, err);
-    for (size_t i = 0; i < arguments->settings.count && result == 0; i++) {
-        const char *setting = arguments->settings.items[i];
+    int result = fabric_options_preset(wanted, given.preset, err);
+    for (size_t i = 0; i < given.settings.count && result == 0; i++) {
+        const char *setting = given.settings.items[i];
         const char *equals = strchr(setting, '=');
         if (!equals)
             return err_set(err, EINVAL, "--set %s: expected KEY=VALUE", setting);
         char *key = mem_strdup(setting);
         key[equals - setting] = 0;
-        result = fabric_options_set(options, key, equals + 1, err);
+        result = fabric_options_set(wanted, key, equals + 1, err);
         if (result == 0 && topology)
             result = fabric_options_check_pattern(key, topology, err);
         mem_free(key);
     }
     return result;
+}
+
+/* ---- traffic ---- */
+
+struct traffics {
+    VEC(struct traffic);
+};
+
+static int bind_traffic(struct cursor *cursor, const struct traffic_spec_world *world,
+                        struct traffic *traffic)
+{
+    struct traffic_spec spec;
+    cursor_accept(cursor, "traffic");
+    traffic_spec_read(&spec, cursor);
+    if (cursor_take_end(cursor))
+        return cursor->status;
+    if (spec.start.settled || spec.stop.settled)
+        return word_error(cursor, &spec.word,
+                          "times count from the start of the fabric, not from 'settled'");
+    if (spec.stopped)
+        return word_error(cursor, &spec.word, "'stopped' belongs to scenarios");
+    return traffic_spec_bind(&spec, world, cursor, traffic);
+}
+
+/* Values of --traffic: the words of a `traffic` statement of weft-scenario(5). */
+static int read_traffics(struct traffics *traffics, const struct topology *topology,
+                         const struct fabric_options *wanted, struct err *err)
+{
+    const struct traffic_spec_world world = {topology, wanted, ".", NULL, 0};
+    int status = 0;
+    for (size_t i = 0; i < given.traffic.count && status == 0; i++) {
+        struct text line = {0};
+        struct traffic traffic = {0};
+        struct cursor cursor;
+        text_printf(&line, "traffic %s", given.traffic.items[i]);
+        struct line_reader *reader = from_text("--traffic", line.data, err);
+        while (line_reader_next(reader, &cursor))
+            reader->status = bind_traffic(&cursor, &world, &traffic);
+        status = reader->status;
+        vec_push(traffics, traffic);
+        text_release(&line);
+    }
+    return status;
 }
 
 /* ---- the command ---- */
@@ -150,9 +161,9 @@ static int make_options(const struct fabric_arguments *arguments, const struct t
 static void extend_path(void)
 {
     static const char *const directories[] = {":/usr/sbin:", ":/sbin:"};
-    const char *given = getenv("PATH");
+    const char *before = getenv("PATH");
     struct text path = {0};
-    text_printf(&path, ":%s:", given ? given : "/usr/bin:/bin");
+    text_printf(&path, ":%s:", before ? before : "/usr/bin:/bin");
     for (size_t i = 0; i < sizeof directories / sizeof *directories; i++)
         if (!strstr(path.data, directories[i]))
             text_puts(&path, directories[i] + 1);
@@ -184,9 +195,9 @@ static pid_t start_command(char **command, const sigset_t *mask, const char *pre
     pid_t child = fork();
     if (child != 0)
         return child;
-    char **again = mem_alloc((count + 4) * sizeof *again);
-    memcpy(again, (char *[]){"weft", "fabric", PRELOAD_STEP}, 3 * sizeof *again);
-    memcpy(again + 3, command, (count + 1) * sizeof *again);
+    char **again = mem_alloc((count + 5) * sizeof *again);
+    memcpy(again, (char *[]){"weft", "fabric", PRELOAD_STEP, "--"}, 4 * sizeof *again);
+    memcpy(again + 4, command, (count + 1) * sizeof *again);
     prepare_environment(preload, dir);
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     sigprocmask(SIG_SETMASK, mask, NULL);
@@ -209,59 +220,57 @@ static void block_signals(sigset_t *before)
     signal(SIGXFSZ, SIG_IGN); /* a capture may exceed the file size limit */
 }
 
-static void print_metrics_command(const char *address)
-{
-    if (strncmp(address, "unix:", 5) == 0)
-        printf("  curl --unix-socket %s http://localhost/metrics\n", address + 5);
-    else
-        printf("  curl %s/metrics\n", address);
-}
-
 /* ---- main ---- */
 
-static int serve_fabric(const struct fabric_arguments *arguments, struct fabric *fabric,
-                        const struct fabric_traffics *traffics, struct err *err)
+static void print_addresses(const struct server *server, const struct runtime_dir *dir,
+                            const char *preload)
 {
-    struct server_options options = {.pace_millionths = arguments->pace_millionths,
-                                     .http = arguments->http,
-                                     .traffics = traffics->items,
-                                     .traffic_count = traffics->count};
+    printf("serving at %s\n\n"
+           "  export WEFT_SOCKET=%s\n"
+           "  LD_PRELOAD=%s ibnetdiscover\n"
+           "  weft ctl status\n",
+           dir->socket, dir->socket, preload);
+    const char *metrics = given.http.metrics ? server_metrics_address(server) : NULL;
+    if (metrics && strncmp(metrics, "unix:", 5) == 0)
+        printf("  curl --unix-socket %s http://localhost/metrics\n", metrics + 5);
+    else if (metrics)
+        printf("  curl %s/metrics\n", metrics);
+    if (given.http.web)
+        printf("  %s\n", server_web_url(server));
+    fflush(stdout);
+}
+
+/* `command` NULL: none. */
+static int serve_fabric(struct fabric *fabric, struct server_options *wanted, char **command,
+                        struct err *err)
+{
     struct server *server = NULL;
     struct runtime_dir dir;
     char preload[4096 + 64];
     sigset_t mask;
     preload_find(preload, sizeof preload);
     extend_path();
-    int result = attach_find(fabric_topology(fabric), arguments->attach, &options.attachment, err);
-    if (result == 0 && arguments->command)
-        result = preload_check(preload, arguments->command[0], err);
+    int result = attach_find(fabric_topology(fabric), given.attach, &wanted->attachment, err);
+    if (result == 0 && command)
+        result = preload_check(preload, command[0], err);
     if (result == 0)
-        result = runtime_dir_make(&dir, arguments->socket, arguments->command != NULL, err);
+        result = runtime_dir_make(&dir, given.socket, command != NULL, err);
     if (result < 0)
         return result;
-    options.socket_path = dir.socket;
-    options.directory = dir.directory;
+    wanted->socket_path = dir.socket;
+    wanted->directory = dir.directory;
     block_signals(&mask);
-    result = server_new(&server, fabric, &options, err);
-    if (result == 0 && arguments->command && arguments->http.web)
-        fprintf(stderr, "weft fabric: %s\n", server_web_url(server));
-    if (result == 0 && arguments->command) {
-        pid_t child = start_command(arguments->command, &mask, preload, &dir);
+    result = server_new(&server, fabric, wanted, err);
+    if (result == 0 && command) {
+        if (given.http.web)
+            fprintf(stderr, "weft fabric: %s\n", server_web_url(server));
+        pid_t child = start_command(command, &mask, preload, &dir);
         if (child < 0)
             result = err_set(err, errno, "cannot fork: %s", strerror(errno));
         else
             server_watch_child(server, child);
     } else if (result == 0) {
-        printf("serving at %s\n\n"
-               "  export WEFT_SOCKET=%s\n"
-               "  LD_PRELOAD=%s ibnetdiscover\n"
-               "  weft ctl status\n",
-               dir.socket, dir.socket, preload);
-        if (arguments->http.metrics)
-            print_metrics_command(server_metrics_address(server));
-        if (arguments->http.web)
-            printf("  %s\n", server_web_url(server));
-        fflush(stdout);
+        print_addresses(server, &dir, preload);
     }
     if (result == 0)
         result = server_run(server);
@@ -270,59 +279,81 @@ static int serve_fabric(const struct fabric_arguments *arguments, struct fabric 
     return result;
 }
 
-static int simulate_fabric(const struct fabric_arguments *arguments, struct err *err)
+static int simulate_fabric(const char *net, uint64_t pace, char **command, struct err *err)
 {
-    struct fabric_options options;
-    struct fabric_traffics traffics = {0};
+    struct fabric_options wanted;
+    struct traffics traffics = {0};
     struct topology topology;
     struct pcap *pcap = NULL;
     topology_init(&topology);
-    int result = command_read_topology("fabric", arguments->net, &topology, err);
+    int result = command_read_topology(net, &topology, err);
     if (result == 0)
-        result = make_options(arguments, &topology, &options, err);
+        result = make_options(&topology, &wanted, err);
     if (result == 0)
-        result = fabric_traffics_read(&traffics, &arguments->traffic, &topology, &options, err);
-    if (result == 0 && arguments->pcap)
-        result = pcap_open(&pcap, arguments->pcap, err);
+        result = read_traffics(&traffics, &topology, &wanted, err);
+    if (result == 0 && given.pcap)
+        result = pcap_open(&pcap, given.pcap, err);
     if (result == 0) {
-        struct fabric *fabric = fabric_new(&topology, &options, arguments->seed);
+        struct fabric *fabric = fabric_new(&topology, &wanted, given.seed);
+        struct server_options server = {.pace_millionths = pace,
+                                        .http = given.http,
+                                        .traffics = traffics.items,
+                                        .traffic_count = traffics.count};
         fabric_set_pcap(fabric, pcap);
-        result = serve_fabric(arguments, fabric, &traffics, err);
+        result = serve_fabric(fabric, &server, command, err);
         fabric_free(fabric);
     }
     int closed = pcap_close(pcap);
     if (closed < 0 && result == 0)
-        result = err_set(err, -closed, "cannot write '%s': %s", arguments->pcap, strerror(-closed));
-    fabric_traffics_release(&traffics);
+        result = err_set(err, -closed, "cannot write '%s': %s", given.pcap, strerror(-closed));
+    for (size_t i = 0; i < traffics.count; i++)
+        traffic_release(&traffics.items[i]);
+    vec_release(&traffics);
     topology_release(&topology);
     return result;
 }
 
-static int run_fabric(int argc, char **argv)
+static int run_fabric(int argc, char **argv, struct err *err)
 {
-    struct fabric_arguments arguments;
-    struct fabric_options options;
+    struct fabric_options wanted;
     struct text list = {0};
-    struct err err = {0};
-    if (argc > 2 && strcmp(argv[1], PRELOAD_STEP) == 0)
+    uint64_t pace;
+    if (given.preloaded && argc > 2)
         return preload_start(argv + 2);
-    int result = parse_fabric_arguments(&arguments, argc, argv);
-    if (result == 0 && arguments.attributes)
-        result = make_options(&arguments, NULL, &options, &err);
-    if (result == 0 && arguments.attributes) {
-        fabric_options_list(&options, &list);
-        result = command_print("fabric", &list);
-    } else if (result == 0) {
-        result = simulate_fabric(&arguments, &err);
+    int result = check_arguments(argc, argv);
+    if (result == 0 && given.attributes) {
+        result = make_options(NULL, &wanted, err);
+        if (result)
+            return result;
+        fabric_options_list(&wanted, &list);
+        return command_print(&list);
     }
-    vec_release(&arguments.settings);
-    vec_release(&arguments.traffic);
-    return result < 0 ? command_error("fabric", &err) : result;
+    if (result == 0)
+        result = read_pace(&pace);
+    return result ? result : simulate_fabric(argv[1], pace, argc > 3 ? argv + 3 : NULL, err);
 }
 
 const struct command command_fabric = {
     .name = "fabric",
     .summary = "serve a simulated fabric to real tools",
-    .help = help,
+    .usage = "usage: weft fabric NET [OPTION ...] [-- COMMAND ...]\n"
+             "       weft fabric --attributes [--preset P]\n"
+             "\n"
+             "Serves a simulated InfiniBand fabric to real tools: opensm, ibnetdiscover,\n"
+             "saquery and every other program that uses libibumad. NET is a file in\n"
+             "ibnetdiscover's or ibsim's format. With COMMAND, runs it attached to the fabric\n"
+             "and exits with its status; daemons that it leaves running are ended too.\n"
+             "Without, prints how to reach the fabric and serves until interrupted, or until\n"
+             "'weft ctl stop'.\n"
+             "\n",
+    .column = 24,
+    .options = options,
+    .more = "\n"
+            "examples:\n"
+            "  weft fabric cluster.net -- ibnetdiscover\n"
+            "  weft fabric cluster.net -- sh -c 'opensm -o -f stdout >osm.log; ibhosts'\n"
+            "  weft fabric cluster.net --pcap up.pcap -- opensm -o -f stdout\n"
+            "  weft fabric cluster.net --traffic 'uniform load 0.0001' --metrics 9934\n"
+            "  weft fabric --attributes --preset paper\n",
     .run = run_fabric,
 };

@@ -20,45 +20,34 @@
 #include <time.h>
 #include <unistd.h>
 
-static const char help[] =
-    "usage: weft live NET|SCENARIO [OPTION ...]\n"
-    "\n"
-    "Runs a simulated fabric with managers and traffic and serves a page on which one\n"
-    "watches it, cuts cables, kills switches and managers, and sees what happens.\n"
-    "Virtual time is slowed down so that eyes can follow. The run is deterministic:\n"
-    "the page exports a scenario with which 'weft sim' repeats the session, with the\n"
-    "same trace hash.\n"
-    "\n"
-    "NET is a file as for 'weft topo'; it gets two managers and uniform traffic, and\n"
-    "the session begins when the subnet is up. SCENARIO is a file as for 'weft sim',\n"
-    "recognised by its 'topology' statement; the session begins at time 0.\n"
-    "\n"
-    "  --listen [ADDRESS:]PORT  where the page is served (default: 127.0.0.1, a free\n"
-    "                   port)\n"
-    "  --pace F         virtual seconds for one second of wall time (default: 0.001)\n"
-    "  --load F         load of the uniform traffic of NET, 0 to 1 (default: 0.2)\n"
-    "  --engine NAME    routing engine of the managers of NET\n"
-    "  --seed N         seed of the random numbers (default: the file's, else 1)\n"
-    "  --settled        begin when the subnet is up, also with SCENARIO\n"
-    "  --paused         begin with a pause\n"
-    "  --plan FILE      the plan of the cabling, compared with the links that are up\n"
-    "  --token-file F   read the token that changes need from F (default: a random\n"
-    "                   one, in the URL)\n"
-    "  --socket PATH    listen there for 'weft ctl', and at PATH.sm for commands of\n"
-    "                   managers (default: in the user's runtime directory, where\n"
-    "                   'weft ctl' looks without an option)\n"
-    "  --open           open the page with xdg-open\n"
-    "\n"
-    "examples:\n"
-    "  weft topo gen fattree 324 >net; weft live net\n"
-    "  weft live ring.weft --pace 0.0001 --paused\n"
-    "  weft ctl link down S3 1; weft ctl managers\n";
-
-struct live_arguments {
-    const char *file, *listen, *socket, *pace, *load, *engine, *seed_text, *token_file, *plan;
+static struct {
+    const char *listen, *socket, *pace, *load, *engine, *seed_text, *token_file, *plan;
     uint64_t seed;
     bool settled, paused, open;
-};
+} given = {.listen = "0", .load = "0.2"};
+
+static const struct option_spec options[] = {
+    {"--listen [ADDRESS:]PORT", "where the page is served (default: 127.0.0.1, a free port)",
+     .value = &given.listen},
+    {"--pace F", "virtual seconds for one second of wall time (default: 0.001)",
+     .value = &given.pace},
+    {"--load F", "load of the uniform traffic of NET, 0 to 1 (default: 0.2)", .value = &given.load},
+    {"--engine NAME", "routing engine of the managers of NET", .value = &given.engine},
+    {"--seed N", "seed of the random numbers (default: the file's, else 1)",
+     .value = &given.seed_text, .number = &given.seed},
+    {"--settled", "begin when the subnet is up, also with SCENARIO", .flag = &given.settled},
+    {"--paused", "begin with a pause", .flag = &given.paused},
+    {"--plan FILE", "the plan of the cabling, compared with the links that are up",
+     .value = &given.plan},
+    {"--token-file F",
+     "read the token that changes need from F (default: a random one, in the URL)",
+     .value = &given.token_file},
+    {"--socket PATH",
+     "listen there for 'weft ctl', and at PATH.sm for commands of managers (default: in the "
+     "user's runtime directory, where 'weft ctl' looks without an option)",
+     .value = &given.socket},
+    {"--open", "open the page with xdg-open", .flag = &given.open},
+    {0}};
 
 /* A signal may come between the test of `caught` and poll(), which sees the descriptor. */
 static volatile sig_atomic_t caught;
@@ -151,84 +140,41 @@ static int find_places(const struct topology *topology, struct places *places, s
 }
 
 /* A scenario for a network file. */
-static int make_scenario(const struct live_arguments *arguments, struct text *out, struct err *err)
+static int make_scenario(const char *file, struct text *out, struct err *err)
 {
     struct topology topology;
     char path[4096];
     struct places places;
     topology_init(&topology);
-    int status = command_read_topology("live", arguments->file, &topology, err);
+    int status = command_read_topology(file, &topology, err);
     if (status == 0)
         status = find_places(&topology, &places, err);
     topology_release(&topology);
     if (status)
         return status;
-    if (!realpath(arguments->file, path))
-        return err_at(err, errno, arguments->file, 0, "%s", strerror(errno));
+    if (!realpath(file, path))
+        return err_at(err, errno, file, 0, "%s", strerror(errno));
     text_printf(out, "topology \"%s\"\n", path);
     for (unsigned i = 0; i < places.manager_count; i++)
         text_printf(out, "sm 0x%016llx priority %d%s%s\n", (unsigned long long)places.managers[i],
-                    i ? 1 : 8, arguments->engine ? " engine " : "",
-                    arguments->engine ? arguments->engine : "");
+                    i ? 1 : 8, given.engine ? " engine " : "", given.engine ? given.engine : "");
     if (places.adapters > 1)
-        text_printf(out, "traffic uniform load %s start settled\n",
-                    arguments->load ? arguments->load : "0.2");
+        text_printf(out, "traffic uniform load %s start settled\n", given.load);
     text_puts(out, "run until settled\n");
     return 0;
 }
 
-static int read_scenario(struct live_arguments *arguments, struct text *out, struct err *err)
+static int read_scenario(const char *path, struct text *out, struct err *err)
 {
-    struct text file = {0};
-    int status = file_read(arguments->file, (size_t)64 << 20, &file, err);
-    if (status == 0 && file.data && is_scenario(file.data)) {
-        *out = file;
-        return 0;
-    }
-    text_release(&file);
-    if (status)
+    int status = file_read(path, (size_t)64 << 20, out, err);
+    if (status || (out->data && is_scenario(out->data)))
         return status;
-    arguments->settled = true;
-    return make_scenario(arguments, out, err);
+    text_clear(out);
+    given.settled = true;
+    return make_scenario(path, out, err);
 }
 
 /* ---- main ---- */
-
-static int parse_live_arguments(struct live_arguments *arguments, int argc, char **argv)
-{
-    const struct option_spec specs[] = {
-        {.name = "listen", .value = &arguments->listen},
-        {.name = "socket", .value = &arguments->socket},
-        {.name = "pace", .value = &arguments->pace},
-        {.name = "load", .value = &arguments->load},
-        {.name = "engine", .value = &arguments->engine},
-        {.name = "seed", .value = &arguments->seed_text, .number = &arguments->seed},
-        {.name = "plan", .value = &arguments->plan},
-        {.name = "token-file", .value = &arguments->token_file},
-        {.name = "settled", .flag = &arguments->settled},
-        {.name = "paused", .flag = &arguments->paused},
-        {.name = "open", .flag = &arguments->open},
-        {0}};
-    argc = command_options("live", argc, argv, specs);
-    if (argc < 0)
-        return EXIT_USAGE;
-    if (argc < 2)
-        return command_usage("live", "expected a network or a scenario");
-    if (argc > 2)
-        return command_usage("live", "'%s' is one argument too many", argv[2]);
-    arguments->file = argv[1];
-    return 0;
-}
-
-static int parse_pace(const struct live_arguments *arguments, double *pace)
-{
-    const char *rest;
-    *pace = 0.001;
-    if (!arguments->pace ||
-        (parse_decimal(arguments->pace, pace, &rest) && !*rest && *pace >= 1e-9 && *pace <= 1000))
-        return 0;
-    return command_usage("live", "--pace %s: expected a number from 1e-9 to 1000", arguments->pace);
-}
 
 /* A file that leads a browser to the page. All users can read the arguments of a process, so the
  * URL with the token is not among them. */
@@ -260,14 +206,6 @@ static int make_redirect_page(struct redirect_page *redirect, const char *url, s
     return status;
 }
 
-static void remove_redirect_page(const struct redirect_page *redirect)
-{
-    if (!redirect->folder[0])
-        return;
-    unlink(redirect->path);
-    rmdir(redirect->folder);
-}
-
 static void open_page(struct redirect_page *redirect, const char *url)
 {
     struct err err = {0};
@@ -286,12 +224,12 @@ static void open_page(struct redirect_page *redirect, const char *url)
 }
 
 /* The session also runs without the default socket, which another session may be using. */
-static int open_sockets(struct live *live, const char *path, struct err *err)
+static int open_sockets(struct live *live, struct err *err)
 {
     char standard[256];
     struct err reason = {0};
-    if (path)
-        return live_ctl_open(live, path, err);
+    if (given.socket)
+        return live_ctl_open(live, given.socket, err);
     if (protocol_live_path(standard, sizeof standard) >= (int)sizeof standard ||
         listener_make_directory(standard, &reason) < 0 ||
         live_ctl_open(live, standard, &reason) < 0)
@@ -300,16 +238,15 @@ static int open_sockets(struct live *live, const char *path, struct err *err)
     return 0;
 }
 
-static void serve(struct live *live, bool open)
+static void serve(struct live *live)
 {
-    const char *address = http_server_address(live->server);
-    const char *token = http_server_token(live->server);
     char url[512];
-    snprintf(url, sizeof url, "%s/#token=%s", address, token);
+    struct redirect_page redirect = {0};
+    snprintf(url, sizeof url, "%s/#token=%s", http_server_address(live->server),
+             http_server_token(live->server));
     printf("%s\n", url);
     fflush(stdout);
-    struct redirect_page redirect = {0};
-    if (open)
+    if (given.open)
         open_page(&redirect, url);
     while (!caught && !live->stopped) {
         int wait = live_step(live), fds[LIVE_DESCRIPTORS + 1] = {caught_event};
@@ -320,44 +257,36 @@ static void serve(struct live *live, bool open)
         if (wait && !live->stopped)
             poll(ready, LIVE_DESCRIPTORS + 1, wait);
     }
-    remove_redirect_page(&redirect);
+    if (redirect.folder[0]) {
+        unlink(redirect.path);
+        rmdir(redirect.folder);
+    }
 }
 
-static int run_live_session(struct live_arguments *arguments, struct err *err)
+static int run_session(struct live_options *wanted, struct err *err)
 {
     static struct live live;
     struct text text = {0};
     char token[HTTP_TOKEN_MOST + 1];
-    struct live_options options = {
-        .name = arguments->file,
-        .seed = arguments->seed_text ? &arguments->seed : NULL,
-        .listen = arguments->listen ? arguments->listen : "0",
-        .version = WEFT_VERSION,
-        .paused = arguments->paused,
-        .clock_ns = clock_ns,
-        .interrupt = &caught,
-    };
-    int status = parse_pace(arguments, &options.pace);
-    if (status == 0)
-        status = read_scenario(arguments, &text, err);
-    if (status == 0 && arguments->token_file) {
-        status = http_token_read(arguments->token_file, token, err);
-        options.token = token;
-    }
     struct topology plan;
     topology_init(&plan);
-    if (status == 0 && arguments->plan) {
-        status = command_read_topology("live", arguments->plan, &plan, err);
-        options.plan = &plan;
+    int status = read_scenario(wanted->name, &text, err);
+    if (status == 0 && given.token_file) {
+        status = http_token_read(given.token_file, token, err);
+        wanted->token = token;
     }
-    options.text = text.data;
-    options.settle = arguments->settled;
+    if (status == 0 && given.plan) {
+        status = command_read_topology(given.plan, &plan, err);
+        wanted->plan = &plan;
+    }
+    wanted->text = text.data;
+    wanted->settle = given.settled;
     if (status == 0)
-        status = live_begin(&live, &options, err);
+        status = live_begin(&live, wanted, err);
     if (status == 0) {
-        status = open_sockets(&live, arguments->socket, err);
+        status = open_sockets(&live, err);
         if (status == 0)
-            serve(&live, arguments->open);
+            serve(&live);
         live_end(&live);
     }
     topology_release(&plan);
@@ -365,30 +294,56 @@ static int run_live_session(struct live_arguments *arguments, struct err *err)
     return status;
 }
 
-static int run_live(int argc, char **argv)
+static int run_live(int argc, char **argv, struct err *err)
 {
-    struct live_arguments arguments = {0};
-    struct err err = {0};
+    const char *rest;
     struct sigaction action = {.sa_handler = catch_signal};
-    sigemptyset(&action.sa_mask);
-    int status = parse_live_arguments(&arguments, argc, argv);
-    if (status)
-        return status;
+    struct live_options wanted = {
+        .name = argv[1],
+        .seed = given.seed_text ? &given.seed : NULL,
+        .listen = given.listen,
+        .version = WEFT_VERSION,
+        .pace = 0.001,
+        .paused = given.paused,
+        .clock_ns = clock_ns,
+        .interrupt = &caught,
+    };
+    (void)argc;
+    if (given.pace && (!parse_decimal(given.pace, &wanted.pace, &rest) || *rest ||
+                       !(wanted.pace >= 1e-9 && wanted.pace <= 1000)))
+        return command_usage("--pace %s: expected a number from 1e-9 to 1000", given.pace);
     caught_event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (caught_event < 0) {
-        err_set(&err, errno, "eventfd: %s", strerror(errno));
-        return command_error("live", &err);
-    }
+    if (caught_event < 0)
+        return err_set(err, errno, "eventfd: %s", strerror(errno));
+    sigemptyset(&action.sa_mask);
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
     signal(SIGPIPE, SIG_IGN);
-    status = run_live_session(&arguments, &err);
-    return status < 0 ? command_error("live", &err) : status;
+    return run_session(&wanted, err);
 }
 
 const struct command command_live = {
     .name = "live",
     .summary = "watch and change a simulated fabric in a browser",
-    .help = help,
+    .usage = "usage: weft live NET|SCENARIO [OPTION ...]\n"
+             "\n"
+             "Runs a simulated fabric with managers and traffic and serves a page on which one\n"
+             "watches it, cuts cables, kills switches and managers, and sees what happens.\n"
+             "Virtual time is slowed down so that eyes can follow. The run is deterministic:\n"
+             "the page exports a scenario with which 'weft sim' repeats the session, with the\n"
+             "same trace hash.\n"
+             "\n"
+             "NET is a file as for 'weft topo'; it gets two managers and uniform traffic, and\n"
+             "the session begins when the subnet is up. SCENARIO is a file as for 'weft sim',\n"
+             "recognised by its 'topology' statement; the session begins at time 0.\n"
+             "\n",
+    .column = 19,
+    .options = options,
+    .more = "\n"
+            "examples:\n"
+            "  weft topo gen fattree 324 >net; weft live net\n"
+            "  weft live ring.weft --pace 0.0001 --paused\n"
+            "  weft ctl link down S3 1; weft ctl managers\n",
+    .operand = "a network or a scenario",
     .run = run_live,
 };

@@ -60,12 +60,10 @@ int main(int argc, char **argv)
         if (strcmp(commands[i]->name, name) != 0)
             continue;
         if (help || has_help_option(argc - 1, argv + 1)) {
-            fputs(commands[i]->help, stdout);
-            if (commands[i]->print_more)
-                commands[i]->print_more(stdout);
+            command_print_help(commands[i], stdout);
             return EXIT_HOLDS;
         }
-        return commands[i]->run(argc - 1, argv + 1);
+        return command_run(commands[i], argc - 1, argv + 1);
     }
     const char *names[COMMAND_COUNT];
     for (int i = 0; i < COMMAND_COUNT; i++)

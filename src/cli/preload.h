@@ -18,7 +18,7 @@ void preload_find(char *path, size_t size);
  * LD_PRELOAD. A program that is not found is not an error: its execution fails. */
 int preload_check(const char *library, const char *name, struct err *err);
 
-/* The first argument of the second step; the command follows. */
+/* The option of the second step; the command follows "--". */
 #define PRELOAD_STEP "--preloaded"
 /* Executes the command; returns only if that fails, with the exit status. */
 int preload_start(char **command);

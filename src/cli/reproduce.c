@@ -11,50 +11,32 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char help[] =
-    "usage: weft reproduce [NAME ...] [OPTION ...]\n"
-    "\n"
-    "Runs the experiments of the papers that weft is built on, one for each of their\n"
-    "figures, draws the figures, and compares what the papers claim with what was\n"
-    "measured: once with the preset 'paper' and once with 'today'. A NAME is an\n"
-    "experiment ('san03-fig26'), the beginning of some ('san03'), or a pattern;\n"
-    "without one all are run.\n"
-    "\n"
-    "Results are kept in the output folder. The same command continues after an\n"
-    "interruption, and a full run uses the results of a quick one.\n"
-    "\n"
-    "  --quick            fewer sizes and points; takes about a minute\n"
-    "  --out DIR          for stores, plots and index.html (default: reproduce-out)\n"
-    "  -j, --jobs N       number of parallel runs (default: one for each processor)\n"
-    "  --retry            repeat runs that failed earlier\n"
-    "  --seed N           seed of networks and traffic (default: 1); each seed has\n"
-    "                     its own stores\n"
-    "  --list             list the experiments; run none\n"
-    "  --claims           list the claims: the printed value, its place in the paper\n"
-    "                     and the tolerance; run none\n"
-    "  --experiments DIR  directory of the experiments (default: ./experiments, else\n"
-    "                     the one next to the program, else the installed one)\n"
-    "  --json             print one JSON object instead of text\n"
-    "\n"
-    "exit status: 0 all claims have the result in experiments/expected, 1 some have\n"
-    "not or runs failed, 2 bad usage, 130 interrupted.\n"
-    "\n"
-    "examples:\n"
-    "  weft reproduce --quick\n"
-    "  weft reproduce --claims san03-fig26\n"
-    "  weft reproduce san03-fig26 --out tasks && xdg-open tasks/index.html\n"
-    "  weft reproduce icpp03 tpds06 -j 8\n";
-
 enum { MOST_JOBS = 1024, EXIT_INTERRUPTED = 130, TITLE_BYTES = 256 };
 
-struct reproduce_arguments {
+static struct {
     const char *experiments, *out;
     uint64_t jobs, seed;
     bool quick, retry, list_experiments, list_claims, json;
-    char path[4096]; /* of the experiments, if not given */
-};
+} given = {.out = "reproduce-out", .seed = 1};
 
-/* ---- arguments ---- */
+static const struct option_spec options[] = {
+    {"--quick", "fewer sizes and points; takes about a minute", .flag = &given.quick},
+    {"--out DIR", "for stores, plots and index.html (default: reproduce-out)", .value = &given.out},
+    {"-j, --jobs N", "number of parallel runs (default: one for each processor)",
+     .number = &given.jobs, .low = 1, .high = MOST_JOBS},
+    {"--retry", "repeat runs that failed earlier", .flag = &given.retry},
+    {"--seed N", "seed of networks and traffic (default: 1); each seed has its own stores",
+     .number = &given.seed, .low = 1, .high = UINT32_MAX},
+    {"--list", "list the experiments; run none", .flag = &given.list_experiments},
+    {"--claims",
+     "list the claims: the printed value, its place in the paper and the tolerance; run none",
+     .flag = &given.list_claims},
+    {"--experiments DIR",
+     "directory of the experiments (default: ./experiments, else the one next to the program, "
+     "else the installed one)",
+     .value = &given.experiments},
+    {"--json", "print one JSON object instead of text", .flag = &given.json},
+    {0}};
 
 /* In this directory, next to the program (build/weft and experiments/), or installed. */
 static const char *find_experiments(char path[4096])
@@ -74,31 +56,6 @@ static const char *find_experiments(char path[4096])
             return path;
     }
     return reproduce_installed_path;
-}
-
-static int parse_reproduce_arguments(struct reproduce_arguments *arguments, int argc, char **argv)
-{
-    const struct option_spec specs[] = {
-        {.name = "quick", .flag = &arguments->quick},
-        {.name = "out", .value = &arguments->out},
-        {.name = "jobs", .letter = 'j', .number = &arguments->jobs, .low = 1, .high = MOST_JOBS},
-        {.name = "retry", .flag = &arguments->retry},
-        {.name = "seed", .number = &arguments->seed, .low = 1, .high = UINT32_MAX},
-        {.name = "claims", .flag = &arguments->list_claims},
-        {.name = "list", .flag = &arguments->list_experiments},
-        {.name = "json", .flag = &arguments->json},
-        {.name = "experiments", .value = &arguments->experiments},
-        {0}};
-    arguments->jobs = count_processors();
-    arguments->seed = 1;
-    argc = command_options("reproduce", argc, argv, specs);
-    if (argc < 0)
-        return -1;
-    if (!arguments->experiments)
-        arguments->experiments = find_experiments(arguments->path);
-    if (!arguments->out)
-        arguments->out = "reproduce-out";
-    return argc;
 }
 
 /* ---- the lists ---- */
@@ -124,22 +81,21 @@ static void put_experiments(const struct recipes *recipes, const bool *chosen, b
 }
 
 /* Experiments, or with --claims their claims. */
-static int print_list(const struct reproduce_arguments *arguments, const char *const *names,
-                      size_t count, struct err *err)
+static int print_list(const char *const *names, size_t count, struct err *err)
 {
     struct recipes recipes = {0};
     struct text out = {0};
-    int status = reproduce_read_recipes(&recipes, arguments->experiments, err);
+    int status = reproduce_read_recipes(&recipes, given.experiments, err);
     if (status)
         return status;
     bool *chosen = mem_zalloc(recipes.count, sizeof *chosen);
     status = reproduce_choose(&recipes, names, count, chosen, err);
     if (status == 0) {
-        if (arguments->list_claims)
-            claims_write_list(&recipes, chosen, arguments->json, &out);
+        if (given.list_claims)
+            claims_write_list(&recipes, chosen, given.json, &out);
         else
-            put_experiments(&recipes, chosen, arguments->json, &out);
-        command_print("reproduce", &out);
+            put_experiments(&recipes, chosen, given.json, &out);
+        command_print(&out);
     }
     text_release(&out);
     mem_free(chosen);
@@ -185,15 +141,14 @@ static void print_note(void *context, const char *text)
 
 /* ---- main ---- */
 
-static int print_result(const struct reproduce_arguments *arguments,
-                        const struct reproduction *reproduction)
+static int print_result(const struct reproduction *reproduction)
 {
     struct text out = {0};
     if (reproduction->interrupted) {
         fputs("interrupted; the same command continues\n", stderr);
         return EXIT_INTERRUPTED;
     }
-    if (arguments->json) {
+    if (given.json) {
         reproduction_write_json(reproduction, &out);
     } else {
         reproduction_write_table(reproduction, &out);
@@ -203,57 +158,73 @@ static int print_result(const struct reproduce_arguments *arguments,
         if (reproduction->broken)
             text_printf(&out, "checks failed in %zu runs\n", reproduction->broken);
     }
-    command_print("reproduce", &out);
+    command_print(&out);
     bool bad = reproduction->failed || reproduction->broken ||
                reproduction_count(reproduction).unexpected > 0;
     return bad ? EXIT_FAILS : EXIT_HOLDS;
 }
 
-static int run_experiments(const struct reproduce_arguments *arguments, const char *const *names,
-                           size_t count, struct err *err)
+static int run_experiments(const char *const *names, size_t count, struct err *err)
 {
     struct reproduction reproduction;
     char title[TITLE_BYTES] = "";
-    struct reproduce_options options = {.experiments = arguments->experiments,
-                                        .out = arguments->out,
-                                        .names = names,
-                                        .name_count = count,
-                                        .quick = arguments->quick,
-                                        .retry = arguments->retry,
-                                        .seed = arguments->seed,
-                                        .jobs = (unsigned)arguments->jobs,
-                                        .begin = begin_sweep,
-                                        .progress = show_sweep_progress,
-                                        .failure = print_failure,
-                                        .note = print_note,
-                                        .context = title};
-    int status = reproduce(&options, &reproduction, err);
+    struct reproduce_options wanted = {.experiments = given.experiments,
+                                       .out = given.out,
+                                       .names = names,
+                                       .name_count = count,
+                                       .quick = given.quick,
+                                       .retry = given.retry,
+                                       .seed = given.seed,
+                                       .jobs =
+                                           given.jobs ? (unsigned)given.jobs : count_processors(),
+                                       .begin = begin_sweep,
+                                       .progress = show_sweep_progress,
+                                       .failure = print_failure,
+                                       .note = print_note,
+                                       .context = title};
+    int status = reproduce(&wanted, &reproduction, err);
     progress_clear();
     if (status == 0)
-        status = print_result(arguments, &reproduction);
+        status = print_result(&reproduction);
     reproduction_release(&reproduction);
     return status;
 }
 
-static int run_reproduce(int argc, char **argv)
+static int run_reproduce(int argc, char **argv, struct err *err)
 {
-    struct reproduce_arguments arguments = {0};
-    struct err err = {0};
-    argc = parse_reproduce_arguments(&arguments, argc, argv);
-    if (argc < 0)
-        return EXIT_USAGE;
+    static char path[4096];
     const char *const *names = (const char *const *)argv + 1;
     size_t count = (size_t)argc - 1;
-    int status = arguments.list_experiments || arguments.list_claims
-                     ? print_list(&arguments, names, count, &err)
-                     : run_experiments(&arguments, names, count, &err);
-    fflush(stdout);
-    return status < 0 ? command_error("reproduce", &err) : status;
+    if (!given.experiments)
+        given.experiments = find_experiments(path);
+    return given.list_experiments || given.list_claims ? print_list(names, count, err)
+                                                       : run_experiments(names, count, err);
 }
 
 const struct command command_reproduce = {
     .name = "reproduce",
     .summary = "run the papers' figures and check their claims",
-    .help = help,
+    .usage = "usage: weft reproduce [NAME ...] [OPTION ...]\n"
+             "\n"
+             "Runs the experiments of the papers that weft is built on, one for each of their\n"
+             "figures, draws the figures, and compares what the papers claim with what was\n"
+             "measured: once with the preset 'paper' and once with 'today'. A NAME is an\n"
+             "experiment ('san03-fig26'), the beginning of some ('san03'), or a pattern;\n"
+             "without one all are run.\n"
+             "\n"
+             "Results are kept in the output folder. The same command continues after an\n"
+             "interruption, and a full run uses the results of a quick one.\n"
+             "\n",
+    .column = 21,
+    .options = options,
+    .more = "\n"
+            "exit status: 0 all claims have the result in experiments/expected, 1 some have\n"
+            "not or runs failed, 2 bad usage, 130 interrupted.\n"
+            "\n"
+            "examples:\n"
+            "  weft reproduce --quick\n"
+            "  weft reproduce --claims san03-fig26\n"
+            "  weft reproduce san03-fig26 --out tasks && xdg-open tasks/index.html\n"
+            "  weft reproduce icpp03 tpds06 -j 8\n",
     .run = run_reproduce,
 };

@@ -2,9 +2,8 @@
  *
  * The tables of every engine are checked, and their quality is measured (routing/check/quality.h).
  * For an engine that refuses, the line has the reason. */
-#include "cli/route.h"
-
 #include "cli/command.h"
+#include "cli/routing.h"
 #include "experiment/chart/chart_gnuplot.h"
 #include "routing/check/quality.h"
 #include "routing/files/lfts.h"
@@ -85,22 +84,20 @@ static void compare_engine(struct comparison *comparison, const struct engine *e
     vec_push(&comparison->lines, line);
 }
 
-static int compare_file(struct comparison *comparison)
+static int compare_file(struct comparison *comparison, struct err *err)
 {
     struct compared line = {.name = "lfts", .given = true};
     struct routes routes;
-    struct err err;
-    if (!comparison->wanted->lfts)
-        return EXIT_HOLDS;
-    if (lfts_read(&routes, comparison->network, from_file(comparison->wanted->lfts, &err)))
-        return command_error("route", &err);
+    int status = lfts_read(&routes, comparison->network, from_file(comparison->wanted->lfts, err));
+    if (status)
+        return status;
     route_verify(comparison->network, &routes, comparison->options->workers, &line.cost,
                  &line.report);
     measure_quality(comparison, &routes, &line);
     snprintf(line.note, sizeof line.note, "%s", comparison->wanted->lfts);
     routes_release(&routes);
     vec_push(&comparison->lines, line);
-    return EXIT_HOLDS;
+    return 0;
 }
 
 static void put_compared(struct json *json, const struct compared *line)
@@ -155,7 +152,7 @@ static void print_comparison_json(const struct comparison *comparison)
         put_compared(&json, &comparison->lines.items[i]);
     json_end_array(&json);
     json_end_object(&json);
-    command_print("route", &text);
+    command_print(&text);
 }
 
 static void print_compared(const struct compared *line)
@@ -195,80 +192,57 @@ static void print_comparison(const struct comparison *comparison)
         print_compared(&comparison->lines.items[i]);
 }
 
-/* A bar chart with a bar for each engine. */
-static void make_panel(const struct comparison *comparison, struct chart *chart, const char *label,
-                       const char *unit, double (*value)(const struct compared *line))
+/* Three bar charts with a bar for each engine. */
+static int write_plot(const struct comparison *comparison, struct err *err)
 {
-    chart_init(chart, "");
-    chart_set_axis(chart, &chart->x, "", "");
-    chart_set_axis(chart, &chart->y, label, unit);
-    size_t group = chart_add_group(chart, label, CHART_BARS);
-    for (size_t i = 0; i < comparison->lines.count; i++) {
-        const struct compared *line = &comparison->lines.items[i];
-        if (!line->refused)
-            chart_add_point(chart, group, (double)chart_add_category(chart, line->name),
-                            value(line));
+    static const struct {
+        const char *label, *unit;
+    } panels[] = {{"time of the tables", "s"},
+                  {"largest link load (pairs)", ""},
+                  {"effective bisection bandwidth", ""}};
+    enum { PANELS = sizeof panels / sizeof *panels };
+    struct chart charts[PANELS];
+    for (int p = 0; p < PANELS; p++) {
+        chart_init(&charts[p], "");
+        chart_set_axis(&charts[p], &charts[p].x, "", "");
+        chart_set_axis(&charts[p], &charts[p].y, panels[p].label, panels[p].unit);
+        size_t group = chart_add_group(&charts[p], panels[p].label, CHART_BARS);
+        for (size_t i = 0; i < comparison->lines.count; i++) {
+            const struct compared *line = &comparison->lines.items[i];
+            const double values[PANELS] = {line->cost.seconds, (double)line->report.load_max,
+                                           line->quality.bandwidth_mean};
+            if (!line->refused)
+                chart_add_point(&charts[p], group,
+                                (double)chart_add_category(&charts[p], line->name), values[p]);
+        }
     }
-}
-
-static double seconds_of(const struct compared *line)
-{
-    return line->cost.seconds;
-}
-
-static double load_of(const struct compared *line)
-{
-    return (double)line->report.load_max;
-}
-
-static double bandwidth_of(const struct compared *line)
-{
-    return line->quality.bandwidth_mean;
-}
-
-static int write_plot(const struct comparison *comparison)
-{
-    struct chart charts[3];
-    struct err err;
-    if (!comparison->wanted->plot)
-        return EXIT_HOLDS;
-    make_panel(comparison, &charts[0], "time of the tables", "s", seconds_of);
-    make_panel(comparison, &charts[1], "largest link load (pairs)", "", load_of);
-    make_panel(comparison, &charts[2], "effective bisection bandwidth", "", bandwidth_of);
-    int rc = chart_gnuplot(charts, 3, comparison->wanted->plot, false, &err);
-    for (int i = 0; i < 3; i++)
-        chart_release(&charts[i]);
-    return rc ? command_error("route", &err) : EXIT_HOLDS;
-}
-
-/* An error in the input, such as unknown roots, is not a refusal: it ends the comparison. */
-static int check_errors(const struct comparison *comparison)
-{
-    for (size_t i = 0; i < comparison->lines.count; i++) {
-        const struct compared *line = &comparison->lines.items[i];
-        struct err err = {0};
-        if (line->rc == 0 || engine_refused(line->rc))
-            continue;
-        err_set(&err, -line->rc, "%s", line->reason);
-        return command_error("route", &err);
-    }
-    return EXIT_HOLDS;
+    int status = chart_gnuplot(charts, PANELS, comparison->wanted->plot, false, err);
+    for (int p = 0; p < PANELS; p++)
+        chart_release(&charts[p]);
+    return status;
 }
 
 int route_compare(const struct engine_list *engines, const struct network *network,
-                  const struct engine_options *options, const struct compare_options *wanted)
+                  const struct engine_options *options, const struct compare_options *wanted,
+                  struct err *err)
 {
     struct comparison comparison = {.network = network, .options = options, .wanted = wanted};
+    int status = 0;
     for (size_t i = 0; i < engines->count; i++)
         compare_engine(&comparison, engines->items[i]);
-    int status = check_errors(&comparison);
-    if (status == EXIT_HOLDS)
-        status = compare_file(&comparison);
-    if (status == EXIT_HOLDS)
-        status = write_plot(&comparison);
-    if (status == EXIT_HOLDS && wanted->json)
+    for (size_t i = 0; i < comparison.lines.count && status == 0; i++) {
+        const struct compared *line = &comparison.lines.items[i];
+        if (line->rc &&
+            !engine_refused(line->rc)) /* an error in the input, such as unknown roots */
+            status = err_set(err, -line->rc, "%s", line->reason);
+    }
+    if (status == 0 && wanted->lfts)
+        status = compare_file(&comparison, err);
+    if (status == 0 && wanted->plot)
+        status = write_plot(&comparison, err);
+    if (status == 0 && wanted->json)
         print_comparison_json(&comparison);
-    else if (status == EXIT_HOLDS)
+    else if (status == 0)
         print_comparison(&comparison);
     for (size_t i = 0; i < comparison.lines.count; i++)
         verify_report_release(&comparison.lines.items[i].report);

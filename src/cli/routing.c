@@ -1,3 +1,5 @@
+/* Functions of the routing commands: a network is read, tables are computed and their cost is
+ * measured. */
 #include "cli/routing.h"
 
 #include "base/line_reader.h"
@@ -7,39 +9,37 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { RENAMING_LMC = 2 };
 
-bool root_list_parse(struct root_list *roots, const char *text)
+int root_list_parse(struct root_list *roots, const char *text)
 {
-    static const struct {
-        const char *name;
-        enum root_choice choice;
-    } words[] = {{"manager", ROOT_MANAGER}, {"centre", ROOT_CENTRE}, {"detect", ROOT_DETECT}};
+    static const char *const words[] = {
+        [ROOT_MANAGER] = "manager", [ROOT_CENTRE] = "centre", [ROOT_DETECT] = "detect"};
     *roots = (struct root_list){.choice = ROOT_DEFAULT};
     if (!text)
-        return true;
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
-        if (strcmp(text, words[i].name) == 0) {
-            roots->choice = words[i].choice;
-            return true;
+        return 0;
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        if (words[i] && strcmp(text, words[i]) == 0) {
+            roots->choice = (enum root_choice)i;
+            return 0;
         }
-    }
     roots->choice = ROOT_LIST;
-    while (strncmp(text, "0x", 2) == 0) {
+    for (const char *at = text; strncmp(at, "0x", 2) == 0;) {
         char *end;
-        uint64_t guid = strtoull(text, &end, 16);
-        if (end == text + 2 || (*end && *end != ','))
+        uint64_t guid = strtoull(at, &end, 16);
+        if (end == at + 2 || (*end && *end != ','))
             break;
         vec_push(&roots->guids, guid);
         if (!*end)
-            return true;
-        text = end + 1;
+            return 0;
+        at = end + 1;
     }
     vec_release(&roots->guids);
-    return false;
+    return command_usage("--root %s: expected GUIDs, manager, centre or detect", text);
 }
 
 void put_parts(struct record *record, const struct network *network,
@@ -115,40 +115,151 @@ static int take_lids(struct topology *topology, const uint64_t *guids, const cha
     return status;
 }
 
-static int read_lids(struct topology *topology, const char *lfts, uint32_t *changed,
-                     struct err *err)
+int load_network(const char *path, const char *lmc, bool renames, const char *lfts,
+                 struct network *network, struct err *err)
 {
-    uint64_t *guids = mem_alloc((NETWORK_TOP_LID + 1u) * sizeof *guids);
-    int status = lfts_read_owners(guids, from_file(lfts, err));
-    if (status == 0)
-        status = take_lids(topology, guids, lfts, changed, err);
-    mem_free(guids);
+    struct topology topology;
+    uint64_t wanted = RENAMING_LMC;
+    uint32_t changed = 0;
+    network_init(network);
+    if (lmc && !parse_bounded(lmc, 0, NETWORK_TOP_LMC, &wanted))
+        return command_usage("--lmc %s: expected 0 to %d", lmc, NETWORK_TOP_LMC);
+    topology_init(&topology);
+    int status = command_read_topology(path, &topology, err);
+    if (status == 0 && lfts) {
+        uint64_t *guids = mem_alloc((NETWORK_TOP_LID + 1u) * sizeof *guids);
+        status = lfts_read_owners(guids, from_file(lfts, err));
+        if (status == 0)
+            status = take_lids(&topology, guids, lfts, &changed, err);
+        mem_free(guids);
+    }
+    if (changed)
+        fprintf(stderr,
+                "weft verify: the LIDs of %s are used; %" PRIu32 " ports of %s have others\n", lfts,
+                changed, path);
+    bool has_own = has_lids(&topology);
+    if (status == 0 && ((lmc && !(lfts && has_own)) || (renames && !has_own)))
+        status = network_from_topology_lmc(network, &topology, (uint8_t)wanted, err);
+    else if (status == 0)
+        status = network_from_topology(network, &topology, err);
+    topology_release(&topology);
     return status;
 }
 
-int load_network(const char *command, const char *path, const char *lmc, bool renames,
-                 const char *lfts, struct network *network)
+/* ---- computing and measuring ---- */
+
+/* The value of a line of /proc/self/status in bytes; 0: no such line. */
+static uint64_t memory_status(const char *key)
 {
-    struct topology topology;
-    struct err err;
-    uint64_t wanted = RENAMING_LMC;
-    network_init(network);
-    if (lmc && !parse_bounded(lmc, 0, NETWORK_TOP_LMC, &wanted))
-        return command_usage(command, "--lmc %s: expected 0 to %d", lmc, NETWORK_TOP_LMC);
-    topology_init(&topology);
-    if (command_read_topology(command, path, &topology, &err))
-        return command_error(command, &err);
-    uint32_t changed = 0;
-    if (lfts && read_lids(&topology, lfts, &changed, &err)) {
-        topology_release(&topology);
-        return command_error(command, &err);
+    char line[128];
+    uint64_t bytes = 0;
+    FILE *file = fopen("/proc/self/status", "re");
+    if (!file)
+        return 0;
+    while (!bytes && fgets(line, sizeof line, file))
+        if (strncmp(line, key, strlen(key)) == 0)
+            bytes = strtoull(line + strlen(key), NULL, 10) * 1024;
+    fclose(file);
+    return bytes;
+}
+
+/* Resets the kernel's peak of the resident memory, after freed memory was returned. */
+static void reset_memory_peak(void)
+{
+    malloc_trim(0);
+    FILE *file = fopen("/proc/self/clear_refs", "we");
+    if (!file)
+        return;
+    fputs("5", file);
+    fclose(file);
+}
+
+void route_verify(const struct network *network, const struct routes *routes,
+                  const struct workers *workers, struct route_cost *cost,
+                  struct verify_report *report)
+{
+    struct verify_options options = {.workers = workers, .reversible = routes->reversible};
+    double start = clock_seconds();
+    verify_routes(network, routes, &options, report);
+    cost->verify_seconds = clock_seconds() - start;
+}
+
+/* Repeats the computation to find its best time. */
+static void repeat_tables(const struct engine_list *engines, const struct network *network,
+                          const struct engine_options *options, struct route_cost *cost)
+{
+    for (uint64_t i = 1; i < cost->repeat; i++) {
+        struct routes routes;
+        struct err ignored;
+        double start = clock_seconds();
+        int rc = engine_list_compute(engines, network, options, &routes, NULL, &ignored);
+        double seconds = clock_seconds() - start;
+        if (!rc && seconds < cost->seconds)
+            cost->seconds = seconds;
+        routes_release(&routes);
     }
-    if (changed)
-        fprintf(stderr, "weft %s: the LIDs of %s are used; %" PRIu32 " ports of %s have others\n",
-                command, lfts, changed, path);
-    int rc = (lmc && !(lfts && has_lids(&topology))) || (renames && !has_lids(&topology))
-                 ? network_from_topology_lmc(network, &topology, (uint8_t)wanted, &err)
-                 : network_from_topology(network, &topology, &err);
-    topology_release(&topology);
-    return rc ? command_error(command, &err) : EXIT_HOLDS;
+}
+
+static void repeat_check(const struct network *network, const struct routes *routes,
+                         const struct workers *workers, struct route_cost *cost)
+{
+    for (uint64_t i = 1; i < cost->repeat; i++) {
+        struct route_cost again = {0};
+        struct verify_report report;
+        route_verify(network, routes, workers, &again, &report);
+        if (again.verify_seconds < cost->verify_seconds)
+            cost->verify_seconds = again.verify_seconds;
+        verify_report_release(&report);
+    }
+}
+
+int route_compute(const struct engine_list *engines, const struct network *network,
+                  const struct engine_options *options, struct routes *routes,
+                  const struct engine **chosen, struct route_cost *cost,
+                  struct verify_report *report, struct err *err)
+{
+    struct engine_options wanted = *options;
+    wanted.caller_verifies = true;
+    *report = (struct verify_report){0};
+    *cost = (struct route_cost){.repeat = cost->repeat};
+    reset_memory_peak();
+    uint64_t before = memory_status("VmRSS:");
+    double start = clock_seconds();
+    int rc = engine_list_compute(engines, network, &wanted, routes, chosen, err);
+    cost->seconds = clock_seconds() - start;
+    uint64_t peak = memory_status("VmHWM:");
+    cost->peak_bytes = peak > before ? peak - before : 0;
+    if (rc)
+        return rc;
+    route_verify(network, routes, options->workers, cost, report);
+    rc = engine_judge(report, options, routes, err);
+    if (!rc) {
+        repeat_tables(engines, network, &wanted, cost);
+        repeat_check(network, routes, options->workers, cost);
+        return 0;
+    }
+    if (engines->count > 1) { /* the note has the engines that refused before */
+        struct err last = *err;
+        err_set(err, -rc, "%.200s, refused: %.400s", routes->note, last.message);
+    }
+    routes_release(routes);
+    return rc;
+}
+
+struct route_entries route_count_entries(const struct network *network, const struct routes *routes)
+{
+    struct route_entries entries = {0};
+    for (uint32_t at = 0; at < routes->switch_count; at++) {
+        entries.defaults += routes->default_ports && routes->default_ports[at] != PORT_NONE;
+        for (uint32_t lid = 1; lid <= network->top_lid; lid++) {
+            entries.all += routes_port(routes, at, lid) != PORT_NONE;
+            entries.explicit += routes_is_explicit(routes, at, lid);
+        }
+    }
+    return entries;
+}
+
+double route_ratio(uint64_t sum, uint64_t count)
+{
+    return count ? (double)sum / (double)count : 0;
 }

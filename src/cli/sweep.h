@@ -1,37 +1,22 @@
-/* Shared by the files of `weft sweep`. */
+/* weft sweep on a cluster. */
 #ifndef WEFT_CLI_SWEEP_H
 #define WEFT_CLI_SWEEP_H
 
 #include "cli/command.h"
-#include "experiment/sweep/sweep_run.h"
+#include "experiment/sweep/sweep_plan.h"
 
 struct sweep_arguments {
-    const char *file, *store, *only, *skip, *replay, *folder;
-    const char *seed_text;                                /* NULL: the seed of the file */
-    uint64_t jobs, seed, repeat, task, tasks, repetition; /* repeat 0: of the file */
-    bool retry, list, json, slurm, write_only;
-    char **sbatch; /* options of sbatch, NULL-terminated */
+    const char *file, *store, *only;
+    const char *folder, *output; /* --dir, --out; NULL: not given */
+    uint64_t tasks;              /* 0: not given */
+    bool json, write_only;
+    const char *const *sbatch; /* options of sbatch, NULL-terminated */
 };
 
-/* The context of the callbacks. */
-struct sweep_report {
-    const struct sweep_arguments *arguments;
-    const struct sweep *sweep;
-    const struct sweep_plan *plan;
-};
-
-/* Hooks of struct sweep_options; the context is a struct sweep_report. */
-void sweep_show_progress(void *context, const struct sweep_counts *counts);
-void sweep_show_failure(void *context, const struct sweep_run *run);
-/* Prints the last line, or the JSON object. Returns an exit status. */
-int sweep_show_end(struct sweep_report *report, const struct sweep_counts *counts);
-void sweep_show_list(const struct sweep_arguments *arguments, const struct sweep *sweep,
-                     const struct sweep_plan *plan);
-
-/* --slurm. Returns an exit status. */
-int sweep_submit(const struct sweep_arguments *arguments, const struct sweep *sweep,
-                 const struct sweep_plan *plan);
-/* weft sweep merge. */
-int sweep_merge(int argc, char **argv);
+/* --slurm: writes the job array, and submits it. */
+int sweep_submit(const struct sweep_arguments *given, const struct sweep *sweep,
+                 const struct sweep_plan *plan, struct err *err);
+/* weft sweep merge STORE ... */
+int sweep_merge(const struct sweep_arguments *given, int count, char **stores, struct err *err);
 
 #endif

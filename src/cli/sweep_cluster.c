@@ -51,22 +51,22 @@ static int submit_script(const char *script, struct err *err)
     return 0;
 }
 
-static void print_submission(const struct sweep_arguments *arguments, const struct slurm_job *job,
+static void print_submission(const struct sweep_arguments *given, const struct slurm_job *job,
                              size_t missing, const char *script, const char *store)
 {
     struct text out = {0}, merge = {0};
-    struct record record = record_to(&out, arguments->json, true);
+    struct record record = record_to(&out, given->json, true);
     slurm_write_merge(job, store, &merge);
     record_text(&record, "%zu runs in %llu tasks: ", missing, (unsigned long long)job->tasks);
     record_begin(&record, NULL);
     record_string(&record, "script", "%s", script);
     record_number(&record, "tasks", NULL, job->tasks);
     record_number(&record, "missing", NULL, missing);
-    record_flag(&record, "submitted", NULL, !arguments->write_only);
+    record_flag(&record, "submitted", NULL, !given->write_only);
     record_string(&record, "merge", "\nwhen all tasks have ended: %s", merge.data);
     record_end(&record);
     text_putc(&out, '\n');
-    command_print("sweep", &out);
+    command_print(&out);
     text_release(&merge);
 }
 
@@ -76,63 +76,61 @@ struct paths {
         script[PATH_MAX + 16];
 };
 
-static int find_paths(struct paths *paths, const struct sweep_arguments *arguments, struct err *err)
+static int find_paths(struct paths *paths, const struct sweep_arguments *given, struct err *err)
 {
     char folder[PATH_MAX];
-    const char *dot = strrchr(arguments->file, '.');
-    int length = dot && !strchr(dot, '/') ? (int)(dot - arguments->file) : PATH_MAX;
-    if (arguments->folder)
-        snprintf(folder, sizeof folder, "%s", arguments->folder);
+    const char *dot = strrchr(given->file, '.');
+    int length = dot && !strchr(dot, '/') ? (int)(dot - given->file) : PATH_MAX;
+    if (given->folder)
+        snprintf(folder, sizeof folder, "%s", given->folder);
     else /* load.sweep → load.slurm */
-        snprintf(folder, sizeof folder, "%.*s.slurm", length, arguments->file);
+        snprintf(folder, sizeof folder, "%.*s.slurm", length, given->file);
     if (mkdir(folder, 0777) < 0 && errno != EEXIST)
         return err_at(err, errno, folder, 0, "%s", strerror(errno));
     int status = absolute("/proc/self/exe", paths->program, err);
     if (status == 0)
-        status = absolute(arguments->file, paths->sweep, err);
+        status = absolute(given->file, paths->sweep, err);
     if (status == 0)
         status = absolute(folder, paths->folder, err);
     if (status == 0)
-        status = absolute_new(arguments->store, paths->store, err);
+        status = absolute_new(given->store, paths->store, err);
     snprintf(paths->script, sizeof paths->script, "%s/array.sh", paths->folder);
     return status;
 }
 
-int sweep_submit(const struct sweep_arguments *arguments, const struct sweep *sweep,
-                 const struct sweep_plan *plan)
+int sweep_submit(const struct sweep_arguments *given, const struct sweep *sweep,
+                 const struct sweep_plan *plan, struct err *err)
 {
     struct paths *paths = mem_zalloc(1, sizeof *paths);
     struct text script = {0};
-    struct err err = {0};
-    int status = find_paths(paths, arguments, &err);
+    int status = find_paths(paths, given, err);
     bool there = status == 0 && access(paths->store, F_OK) == 0;
     uint64_t runs = sweep_point_count(sweep) * sweep->repeat;
     uint64_t tasks = runs < DEFAULT_TASKS ? runs : DEFAULT_TASKS;
-    size_t options = 0, missing = 0;
-    while (arguments->sbatch[options])
-        options++;
+    size_t missing = 0;
     for (size_t i = 0; i < plan->runs.count; i++)
         missing += plan->runs.items[i].state == SWEEP_MISSING;
     struct slurm_job job = {.program = paths->program,
                             .sweep = paths->sweep,
                             .folder = paths->folder,
                             .store = there ? paths->store : NULL,
-                            .only = arguments->only,
+                            .only = given->only,
                             .seed = sweep->seed,
                             .repeat = sweep->repeat,
-                            .tasks = arguments->tasks ? arguments->tasks : tasks,
-                            .options = (const char *const *)arguments->sbatch,
-                            .option_count = options};
+                            .tasks = given->tasks ? given->tasks : tasks,
+                            .options = given->sbatch};
+    while (given->sbatch[job.option_count])
+        job.option_count++;
     if (status == 0) {
         slurm_write_script(&job, &script);
-        status = command_write(paths->script, &script, &err);
+        status = command_write(paths->script, &script, err);
     }
-    if (status == 0 && !arguments->write_only)
-        status = submit_script(paths->script, &err);
+    if (status == 0 && !given->write_only)
+        status = submit_script(paths->script, err);
     if (status == 0)
-        print_submission(arguments, &job, missing, paths->script, paths->store);
+        print_submission(given, &job, missing, paths->script, paths->store);
     mem_free(paths);
-    return status < 0 ? command_error("sweep", &err) : EXIT_HOLDS;
+    return status;
 }
 
 /* ---- the stores ---- */
@@ -144,53 +142,38 @@ static bool same_file(const char *a, const char *b)
            one.st_dev == two.st_dev;
 }
 
-static int merge_all(const char *output, int count, char **stores, size_t *added, struct err *err)
+int sweep_merge(const struct sweep_arguments *given, int count, char **stores, struct err *err)
 {
+    struct text out = {0};
     struct result_store *store;
-    size_t more = 0;
-    /* Checks all stores before the output is created. */
-    for (int i = 0; i < count; i++) {
+    size_t added = 0, more = 0;
+    if (!given->output)
+        return command_usage("merge: expected -o STORE");
+    if (count < 1)
+        return command_usage("merge: expected the stores to merge");
+    for (int i = 0; i < count; i++) { /* all are checked before the output is created */
         int status = result_store_open(&store, stores[i], RESULT_STORE_READ, err);
         result_store_close(store);
         if (status)
             return status;
     }
-    int status = result_store_open(&store, output, RESULT_STORE_WRITE, err);
+    int status = result_store_open(&store, given->output, RESULT_STORE_WRITE, err);
     for (int i = 0; i < count && status == 0; i++) {
-        if (same_file(stores[i], output))
+        if (same_file(stores[i], given->output))
             continue;
         status = result_store_merge(store, stores[i], &more, err);
-        *added += more;
+        added += more;
     }
     result_store_close(store);
-    return status;
-}
-
-int sweep_merge(int argc, char **argv)
-{
-    const char *output = NULL;
-    bool json = false;
-    const struct option_spec specs[] = {
-        {.name = "out", .letter = 'o', .value = &output}, {.name = "json", .flag = &json}, {0}};
-    struct text out = {0};
-    struct err err = {0};
-    size_t added = 0;
-    argc = command_options("sweep merge", argc, argv, specs);
-    if (argc < 0)
-        return EXIT_USAGE;
-    if (!output)
-        return command_usage("sweep", "merge: expected -o STORE");
-    if (argc < 2)
-        return command_usage("sweep", "merge: expected the stores to merge");
-    if (merge_all(output, argc - 1, argv + 1, &added, &err) < 0)
-        return command_error("sweep", &err);
-    struct record record = record_to(&out, json, true);
+    if (status)
+        return status;
+    struct record record = record_to(&out, given->json, true);
     record_begin(&record, NULL);
     record_text(&record, "%zu runs added to ", added);
-    record_string(&record, "store", "%s", output);
-    record_number(&record, "stores", NULL, (uint64_t)argc - 1);
+    record_string(&record, "store", "%s", given->output);
+    record_number(&record, "stores", NULL, (uint64_t)count);
     record_number(&record, "added", NULL, added);
     record_end(&record);
     text_putc(&out, '\n');
-    return command_print("sweep", &out);
+    return command_print(&out);
 }

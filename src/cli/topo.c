@@ -3,6 +3,7 @@
  * Topologies are written in the format of ibnetdiscover, which all commands and ibsim read. */
 #include "base/record.h"
 #include "cli/command.h"
+#include "experiment/chart/program.h"
 #include "subnet/node_names.h"
 #include "topology/analysis/diff.h"
 #include "topology/analysis/summary.h"
@@ -15,118 +16,65 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char help[] =
-    "weft topo: make, inspect, compare, draw and convert topologies\n"
-    "\n"
-    "usage: weft topo gen KIND [NAME=VALUE ...] [--seed N]\n"
-    "       weft topo info NET [--json]\n"
-    "       weft topo diff PLAN ACTUAL [--json]\n"
-    "       weft topo draw NET [-o FILE] [--hosts N] [--layout LAYOUT]\n"
-    "       weft topo convert NET --to FORMAT [-o FILE]\n"
-    "\n"
-    "gen writes a new fabric to standard output; info prints counts, levels and the\n"
-    "detected kind; diff lists the cables of ACTUAL that differ from those of PLAN:\n"
-    "missing, extra, moved and swapped ones, and wrong widths or speeds; draw makes\n"
-    "SVG, PNG, PDF or dot, by FILE's name; convert writes ibnetdiscover, dot, json or\n"
-    "slurm.\n"
-    "\n"
-    "NET is a dump of ibnetdiscover, iblinkinfo or OpenSM (opensm-subnet.lst), or a\n"
-    "net file of ibsim; '-' is standard input. All commands keep the LIDs of NET;\n"
-    "ports without one get the lowest free LID, breadth-first from the switch with\n"
-    "the lowest GUID.\n"
-    "\n"
-    "  --seed N     seed of random kinds (default 1); the same seed gives the same\n"
-    "               fabric\n"
-    "  --json       print JSON\n"
-    "  -o, --out FILE\n"
-    "               output file (default: standard output; draw then writes dot)\n"
-    "  --hosts N    draw single hosts if there are at most N (default 80)\n"
-    "  --layout LAYOUT\n"
-    "               draw: 'structure' (default) places switches by the links between\n"
-    "               them, 'rooms' by names such as rack07-sw1 or row2-rack3-leaf4\n"
-    "  --node-names FILE\n"
-    "               info, draw, convert: names of nodes, from a node name map of\n"
-    "               OpenSM, instead of their descriptions\n"
-    "  --to FORMAT  output format; slurm is topology.conf of the tree plugin\n"
-    "  --vfs N      gen, convert: make every host a hypervisor with N virtual\n"
-    "               functions\n"
-    "  --hypervisors N\n"
-    "               only the first N hosts become hypervisors\n"
-    "  --kinds      list the kinds of fabric and their parameters\n"
-    "\n"
-    "Values without a name are assigned in the order in which --kinds lists the\n"
-    "parameters. Every kind also has width=4x, speed=NDR and length=20m of its links,\n"
-    "and vfs= and hypervisors=, which mean the same as the options.\n"
-    "\n"
-    "diff matches nodes by description, or by GUID where several nodes have the same\n"
-    "one. Its exit status is 0 if nothing differs, 1 if something does.\n"
-    "\n"
-    "examples:\n"
-    "  weft topo gen fattree 648 speed=HDR >net      36 leaves, 18 spines, 648 hosts\n"
-    "  weft topo gen irregular 16 hosts=14 --seed 7  16 four-port switches, 14 hosts\n"
-    "  weft topo gen torus dims=4x4x4 hosts=2\n"
-    "  ibnetdiscover | weft topo info -\n"
-    "  ibnetdiscover | weft topo diff plan -\n"
-    "  weft topo draw net -o net.svg\n"
-    "  weft topo convert net --to slurm >topology.conf\n"
-    "  weft topo convert net --to ibnetdiscover --vfs 16 >cloud\n";
-
-struct options {
+static struct {
     const char *out, *to, *node_names, *layout;
     uint64_t seed, hosts, vfs, hypervisors;
     bool json, kinds;
-};
+} given = {.seed = 1, .hosts = 80};
+
+static const struct option_spec options[] = {
+    {"--seed N", "seed of random kinds (default 1); the same seed gives the same fabric",
+     .number = &given.seed},
+    {"--json", "print JSON", .flag = &given.json},
+    {"-o, --out FILE", "output file (default: standard output; draw then writes dot)",
+     .value = &given.out},
+    {"--hosts N", "draw single hosts if there are at most N (default 80)", .number = &given.hosts,
+     .high = TOPOLOGY_MAX_NODES},
+    {"--layout LAYOUT",
+     "draw: 'structure' (default) places switches by the links between them, 'rooms' by names "
+     "such as rack07-sw1 or row2-rack3-leaf4",
+     .value = &given.layout},
+    {"--node-names FILE",
+     "info, draw, convert: names of nodes, from a node name map of OpenSM, instead of their "
+     "descriptions",
+     .value = &given.node_names},
+    {"--to FORMAT", "output format; slurm is topology.conf of the tree plugin", .value = &given.to},
+    {"--vfs N", "gen, convert: make every host a hypervisor with N virtual functions",
+     .number = &given.vfs, .low = 1, .high = VSWITCH_VFS_LIMIT},
+    {"--hypervisors N", "only the first N hosts become hypervisors", .number = &given.hypervisors,
+     .low = 1, .high = TOPOLOGY_MAX_NODES},
+    {"--kinds", "list the kinds of fabric and their parameters", .flag = &given.kinds},
+    {0}};
 
 /* Writes to standard output, or to the file of -o. */
-static int put_text(struct text *text, const char *path)
+static int put_text(struct text *text, struct err *err)
 {
-    struct err err;
-    int status = command_write(path ? path : "-", text, &err);
-    return status ? command_error("topo", &err) : EXIT_HOLDS;
-}
-
-/* Replaces descriptions by the names of --node-names. */
-static int name_nodes(struct topology *topology, const char *path, struct err *err)
-{
-    struct node_names names = {0};
-    int status = path ? node_names_read(&names, from_file(path, err)) : 0;
-    for (uint32_t i = 0; i < topology->nodes.count; i++) {
-        const char *name = node_names_find(&names, topology->nodes.items[i].guid);
-        if (name)
-            topology_set_description(topology, i, name, strlen(name));
-    }
-    node_names_release(&names);
-    return status;
+    return command_write(given.out ? given.out : "-", text, err);
 }
 
 /* Makes hosts hypervisors, with --vfs. */
-static int virtualise(struct topology *topology, const struct options *options)
+static int virtualise(struct topology *topology, struct err *err)
 {
-    uint32_t most = options->hypervisors ? (uint32_t)options->hypervisors : UINT32_MAX;
-    struct err err;
-    if (!options->vfs)
-        return options->hypervisors ? command_usage("topo", "--hypervisors without --vfs")
-                                    : EXIT_HOLDS;
-    if (topology_virtualise(topology, (unsigned)options->vfs, most, &err))
-        return command_error("topo", &err);
-    return EXIT_HOLDS;
+    uint32_t most = given.hypervisors ? (uint32_t)given.hypervisors : UINT32_MAX;
+    if (!given.vfs)
+        return given.hypervisors ? command_usage("--hypervisors without --vfs") : EXIT_HOLDS;
+    return topology_virtualise(topology, (unsigned)given.vfs, most, err);
 }
 
-static int run_gen(int argc, char **argv, const struct options *options)
+static int run_gen(int argc, char **argv, struct err *err)
 {
     struct topology topology;
     struct text text = {0};
-    struct err err;
     if (argc < 1)
-        return command_usage("topo", "gen: expected a kind of fabric; --kinds lists them");
+        return command_usage("gen: expected a kind of fabric; --kinds lists them");
     topology_init(&topology);
-    if (topology_generate(&topology, argv[0], (const char *const *)argv + 1, (size_t)argc - 1,
-                          options->seed, &err))
-        return command_error("topo", &err);
-    int status = virtualise(&topology, options);
-    if (status == EXIT_HOLDS) {
+    int status = topology_generate(&topology, argv[0], (const char *const *)argv + 1,
+                                   (size_t)argc - 1, given.seed, err);
+    if (status == 0)
+        status = virtualise(&topology, err);
+    if (status == 0) {
         topology_write_ibnetdiscover(&topology, &text);
-        status = put_text(&text, options->out);
+        status = put_text(&text, err);
     }
     topology_release(&topology);
     return status;
@@ -196,7 +144,7 @@ static void put_summary(struct record *record, const struct topology *topology,
 }
 
 /* Summarises the physical topology, without the virtual functions of hypervisors. */
-static int run_info(const struct topology *topology, const struct options *options)
+static int run_info(const struct topology *topology, struct err *err)
 {
     struct graph graph;
     struct topology plain;
@@ -207,63 +155,65 @@ static int run_info(const struct topology *topology, const struct options *optio
     topology_without_functions(&plain, topology, &virtual);
     graph_init(&graph, &plain);
     topology_summarise(&plain, &graph, &summary);
-    struct record record = record_to(&text, options->json, true);
+    struct record record = record_to(&text, given.json, true);
     put_summary(&record, &plain, &summary, &virtual);
-    int status = put_text(&text, options->out);
     graph_release(&graph);
     topology_release(&plain);
-    return status;
+    return put_text(&text, err);
 }
 
-static int run_draw(const struct topology *topology, const struct options *options)
+static int run_draw(const struct topology *topology, struct err *err)
 {
     struct drawing_limits limits = DRAWING_LIMITS;
-    struct text text = {0};
+    struct text text = {0}, picture = {0};
     struct graph graph;
-    const char *format = options->out ? strrchr(options->out, '.') : ".dot";
-    bool is_dot = format && strcmp(format, ".dot") == 0;
-    if (!is_dot && (!format || strcmp(format, ".svg") != 0))
-        return command_usage("topo", "draw: -o %s: expected a name that ends in .svg or .dot",
-                             options->out);
-    if (options->layout && strcmp(options->layout, "rooms") != 0 &&
-        strcmp(options->layout, "structure") != 0)
-        return command_usage("topo", "--layout %s: expected structure or rooms", options->layout);
-    limits.host_limit = (uint32_t)options->hosts;
-    limits.by_rooms = options->layout && strcmp(options->layout, "rooms") == 0;
+    const char *end = given.out ? strrchr(given.out, '.') : ".dot";
+    const char *format = end ? end + 1 : "";
+    bool is_dot = strcmp(format, "dot") == 0, is_svg = strcmp(format, "svg") == 0;
+    if (!is_dot && !is_svg && strcmp(format, "png") != 0 && strcmp(format, "pdf") != 0)
+        return command_usage("draw: -o %s: expected a name that ends in .svg, .png, .pdf or .dot",
+                             given.out);
+    limits.by_rooms = given.layout && strcmp(given.layout, "rooms") == 0;
+    if (given.layout && !limits.by_rooms && strcmp(given.layout, "structure") != 0)
+        return command_usage("--layout %s: expected structure or rooms", given.layout);
+    limits.host_limit = (uint32_t)given.hosts;
     graph_init(&graph, topology);
     bool drawn = topology_draw(topology, &graph, limits, is_dot ? DRAWING_DOT : DRAWING_SVG, &text);
     graph_release(&graph);
-    if (!drawn) {
-        struct err err;
-        err_set(&err, EINVAL, "draw: the names of the switches do not begin with rooms");
-        return command_error("topo", &err);
-    }
-    return put_text(&text, options->out);
+    if (!drawn)
+        return err_set(err, EINVAL, "draw: the names of the switches do not begin with rooms");
+    if (is_dot || is_svg)
+        return put_text(&text, err);
+    const char *const converter[] = {"rsvg-convert", "--unlimited", "--format", format, NULL};
+    int status = program_filter(converter, "librsvg2-bin", &text, &picture, err);
+    text_release(&text);
+    if (status == 0)
+        return put_text(&picture, err);
+    text_release(&picture);
+    return status;
 }
 
-static int run_convert(const struct topology *topology, const struct options *options)
+static int run_convert(const struct topology *topology, struct err *err)
 {
     struct text text = {0};
     struct graph graph;
-    int status = EXIT_HOLDS;
+    const char *to = given.to;
+    if (!to)
+        return command_usage("convert: expected --to ibnetdiscover, dot, json or slurm");
     graph_init(&graph, topology);
-    if (!options->to)
-        status = command_usage("topo", "convert: expected --to ibnetdiscover, dot, json or slurm");
-    else if (strcmp(options->to, "ibnetdiscover") == 0)
+    int status = 0;
+    if (strcmp(to, "ibnetdiscover") == 0)
         topology_write_ibnetdiscover(topology, &text);
-    else if (strcmp(options->to, "json") == 0)
+    else if (strcmp(to, "json") == 0)
         topology_write_json(topology, &text);
-    else if (strcmp(options->to, "slurm") == 0)
+    else if (strcmp(to, "slurm") == 0)
         topology_write_slurm(topology, &graph, &text);
-    else if (strcmp(options->to, "dot") == 0)
+    else if (strcmp(to, "dot") == 0)
         topology_draw(topology, &graph, DRAWING_LIMITS, DRAWING_DOT, &text);
     else
-        status = command_usage("topo", "--to %s: expected ibnetdiscover, dot, json or slurm",
-                               options->to);
-    if (status == EXIT_HOLDS)
-        status = put_text(&text, options->out);
+        status = command_usage("--to %s: expected ibnetdiscover, dot, json or slurm", to);
     graph_release(&graph);
-    return status;
+    return status ? status : put_text(&text, err);
 }
 
 /* Reads a fabric without its virtual switches and functions. */
@@ -272,7 +222,7 @@ static int read_plain(struct topology *plain, const char *path, struct err *err)
     struct topology topology;
     struct virtual_counts counts;
     topology_init(&topology);
-    int status = command_read_topology("topo", path, &topology, err);
+    int status = command_read_topology(path, &topology, err);
     if (status == 0)
         topology_without_functions(plain, &topology, &counts);
     topology_release(&topology);
@@ -296,95 +246,122 @@ static void put_differences(struct record *record, const struct topology_diff *d
         record_text(record, "no difference\n");
 }
 
-static int run_diff(int argc, char **argv, const struct options *options)
+static int run_diff(int argc, char **argv, struct err *err)
 {
     struct topology plan, actual;
     struct topology_diff diff;
     struct text text = {0};
-    struct err err;
     if (argc != 2)
-        return command_usage("topo", "diff: expected two net files: PLAN and ACTUAL");
+        return command_usage("diff: expected two net files: PLAN and ACTUAL");
     topology_init(&plan);
     topology_init(&actual);
-    if (read_plain(&plan, argv[0], &err) || read_plain(&actual, argv[1], &err))
-        return command_error("topo", &err);
-    topology_diff(&diff, &plan, &actual);
-    struct record record = record_to(&text, options->json, true);
-    put_differences(&record, &diff);
-    bool same = diff.items.count == 0;
-    topology_diff_release(&diff);
+    int status = read_plain(&plan, argv[0], err);
+    if (status == 0)
+        status = read_plain(&actual, argv[1], err);
+    if (status == 0) {
+        topology_diff(&diff, &plan, &actual);
+        struct record record = record_to(&text, given.json, true);
+        put_differences(&record, &diff);
+        bool same = diff.items.count == 0;
+        topology_diff_release(&diff);
+        status = put_text(&text, err);
+        status = status == 0 && !same ? EXIT_FAILS : status;
+    }
     topology_release(&plan);
     topology_release(&actual);
-    int status = put_text(&text, options->out);
-    return status == EXIT_HOLDS && !same ? EXIT_FAILS : status;
+    return status;
 }
 
-/* info, draw and convert read a topology first. */
-static int run_on_net(const char *verb, int argc, char **argv, const struct options *options)
+/* info, draw and convert read a topology first, and replace descriptions by --node-names. */
+static int run_on_net(const char *verb, int argc, char **argv, struct err *err)
 {
     static const struct {
         const char *name;
-        int (*run)(const struct topology *topology, const struct options *options);
+        int (*run)(const struct topology *topology, struct err *err);
     } verbs[] = {{"info", run_info}, {"draw", run_draw}, {"convert", run_convert}};
-    for (size_t i = 0; i < sizeof verbs / sizeof verbs[0]; i++) {
-        struct topology topology;
-        struct err err;
-        if (strcmp(verb, verbs[i].name) != 0)
-            continue;
-        if (argc != 1)
-            return command_usage("topo", "%s: expected one net file", verb);
-        topology_init(&topology);
-        if (command_read_topology("topo", argv[0], &topology, &err) ||
-            name_nodes(&topology, options->node_names, &err))
-            return command_error("topo", &err);
-        int status = virtualise(&topology, options);
-        if (status == EXIT_HOLDS)
-            status = verbs[i].run(&topology, options);
-        topology_release(&topology);
-        return status;
+    size_t chosen = 0, count = sizeof verbs / sizeof verbs[0];
+    struct topology topology;
+    struct node_names names = {0};
+    while (chosen < count && strcmp(verb, verbs[chosen].name) != 0)
+        chosen++;
+    if (chosen == count)
+        return command_usage("'%s': expected gen, info, diff, draw or convert", verb);
+    if (argc != 1)
+        return command_usage("%s: expected one net file", verb);
+    topology_init(&topology);
+    int status = command_read_topology(argv[0], &topology, err);
+    if (status == 0 && given.node_names)
+        status = node_names_read(&names, from_file(given.node_names, err));
+    for (uint32_t i = 0; i < topology.nodes.count && status == 0; i++) {
+        const char *name = node_names_find(&names, topology.nodes.items[i].guid);
+        if (name)
+            topology_set_description(&topology, i, name, strlen(name));
     }
-    return command_usage("topo", "'%s': expected gen, info, diff, draw or convert", verb);
+    if (status == 0)
+        status = virtualise(&topology, err);
+    if (status == 0)
+        status = verbs[chosen].run(&topology, err);
+    node_names_release(&names);
+    topology_release(&topology);
+    return status;
 }
 
-static int run_topo(int argc, char **argv)
+static int run_topo(int argc, char **argv, struct err *err)
 {
-    struct options options = {.seed = 1, .hosts = DRAWING_LIMITS.host_limit};
-    const struct option_spec specs[] = {
-        {.name = "seed", .number = &options.seed},
-        {.name = "out", .letter = 'o', .value = &options.out},
-        {.name = "node-names", .value = &options.node_names},
-        {.name = "layout", .value = &options.layout},
-        {.name = "to", .value = &options.to},
-        {.name = "hosts", .number = &options.hosts, .high = TOPOLOGY_MAX_NODES},
-        {.name = "vfs", .number = &options.vfs, .low = 1, .high = VSWITCH_VFS_LIMIT},
-        {.name = "hypervisors",
-         .number = &options.hypervisors,
-         .low = 1,
-         .high = TOPOLOGY_MAX_NODES},
-        {.name = "json", .flag = &options.json},
-        {.name = "kinds", .flag = &options.kinds},
-        {0},
-    };
-    argc = command_options("topo", argc, argv, specs);
-    if (argc < 0)
-        return EXIT_USAGE;
-    if (options.kinds) {
+    if (given.kinds) {
         struct text text = {0};
         topology_describe_kinds(&text);
-        return put_text(&text, options.out);
+        return put_text(&text, err);
     }
     if (argc < 2)
-        return command_usage("topo", "expected gen, info, diff, draw or convert");
+        return command_usage("expected gen, info, diff, draw or convert");
     if (strcmp(argv[1], "gen") == 0)
-        return run_gen(argc - 2, argv + 2, &options);
+        return run_gen(argc - 2, argv + 2, err);
     if (strcmp(argv[1], "diff") == 0)
-        return run_diff(argc - 2, argv + 2, &options);
-    return run_on_net(argv[1], argc - 2, argv + 2, &options);
+        return run_diff(argc - 2, argv + 2, err);
+    return run_on_net(argv[1], argc - 2, argv + 2, err);
 }
 
 const struct command command_topo = {
     .name = "topo",
     .summary = "make, inspect, compare, draw and convert topologies",
-    .help = help,
+    .usage = "weft topo: make, inspect, compare, draw and convert topologies\n"
+             "\n"
+             "usage: weft topo gen KIND [NAME=VALUE ...] [--seed N]\n"
+             "       weft topo info NET [--json]\n"
+             "       weft topo diff PLAN ACTUAL [--json]\n"
+             "       weft topo draw NET [-o FILE] [--hosts N] [--layout LAYOUT]\n"
+             "       weft topo convert NET --to FORMAT [-o FILE]\n"
+             "\n"
+             "gen writes a new fabric to standard output; info prints counts, levels and the\n"
+             "detected kind; diff lists the cables of ACTUAL that differ from those of PLAN:\n"
+             "missing, extra, moved and swapped ones, and wrong widths or speeds; draw makes\n"
+             "SVG, PNG, PDF or dot, by FILE's name; convert writes ibnetdiscover, dot, json or\n"
+             "slurm.\n"
+             "\n"
+             "NET is a dump of ibnetdiscover, iblinkinfo or OpenSM (opensm-subnet.lst), or a\n"
+             "net file of ibsim; '-' is standard input. All commands keep the LIDs of NET;\n"
+             "ports without one get the lowest free LID, breadth-first from the switch with\n"
+             "the lowest GUID.\n"
+             "\n",
+    .column = 15,
+    .options = options,
+    .more = "\n"
+            "Values without a name are assigned in the order in which --kinds lists the\n"
+            "parameters. Every kind also has width=4x, speed=NDR and length=20m of its links,\n"
+            "and vfs= and hypervisors=, which mean the same as the options.\n"
+            "\n"
+            "diff matches nodes by description, or by GUID where several nodes have the same\n"
+            "one. Its exit status is 0 if nothing differs, 1 if something does.\n"
+            "\n"
+            "examples:\n"
+            "  weft topo gen fattree 648 speed=HDR >net      36 leaves, 18 spines, 648 hosts\n"
+            "  weft topo gen irregular 16 hosts=14 --seed 7  16 four-port switches, 14 hosts\n"
+            "  weft topo gen torus dims=4x4x4 hosts=2\n"
+            "  ibnetdiscover | weft topo info -\n"
+            "  ibnetdiscover | weft topo diff plan -\n"
+            "  weft topo draw net -o net.svg\n"
+            "  weft topo convert net --to slurm >topology.conf\n"
+            "  weft topo convert net --to ibnetdiscover --vfs 16 >cloud\n",
     .run = run_topo,
 };

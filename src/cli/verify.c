@@ -3,7 +3,6 @@
 #include "base/line_reader.h"
 #include "base/record.h"
 #include "cli/command.h"
-#include "cli/route.h"
 #include "cli/routing.h"
 #include "cli/verify_sa.h"
 #include "cli/workers.h"
@@ -19,67 +18,49 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char help[] =
-    "weft verify: check forwarding tables\n"
-    "\n"
-    "usage: weft verify NET --lfts FILE [option ...]\n"
-    "       weft verify NET --transition OLD NEW ORDER [option ...]\n"
-    "\n"
-    "Checks that packets between all pairs of ports are delivered, that no entry\n"
-    "leads into a loop, and that no VL has a cycle of channel dependencies. With\n"
-    "--transition, checks for cycles in every state of the update from the tables OLD\n"
-    "to NEW, written in the given ORDER.\n"
-    "\n"
-    "NET is the output of ibnetdiscover or a net file of ibsim. Tables are in the\n"
-    "format of OpenSM's opensm-lfts.dump. LIDs are those that the tables name for\n"
-    "port GUIDs; without GUIDs those of NET, or as 'weft route' assigns them. Tables\n"
-    "of another fabric are refused.\n"
-    "\n"
-    "  --path-sl FILE  SLs of paths, in the format that ibdmchk reads (default: SL 0)\n"
-    "  --sl2vl FILE    SL-to-VL tables, in the format that ibdmchk reads (default:\n"
-    "                  VL = SL)\n"
-    "  --sa            query the SLs from the SA of the running subnet, and read the\n"
-    "                  SL-to-VL tables from its switches\n"
-    "  --guid G, --ca NAME, --port N\n"
-    "                  the port for --sa (default: the first one that is up)\n"
-    "  --old-path-sl FILE\n"
-    "                  SLs of OLD; --path-sl has those of NEW then\n"
-    "  --first-path-sl FILE\n"
-    "                  SLs that sources use before the first update, instead of those\n"
-    "                  of OLD\n"
-    "  --adapters      only traffic between adapter ports counts for credit loops, as\n"
-    "                  in ibdmchk without -a\n"
-    "  --reversible    packets may also use the SL of the opposite direction, as on a\n"
-    "                  reversible path\n"
-    "  --root R        also count down-up transitions with these roots: GUIDs\n"
-    "                  (0x...,0x...), manager, centre or detect\n"
-    "  --lmc N         LIDs as 'weft route --lmc N' assigns them\n"
-    "  --threads N     use N threads\n"
-    "  --links         print the load of every link between switches\n"
-    "  --json          print JSON\n"
-    "\n"
-    "ORDER has one statement per line: 'update SWITCH-GUID [LID[-LID]]' writes\n"
-    "entries, 'wait' waits for all acknowledgements, 'drain' also until no earlier\n"
-    "packet is left in the fabric. After 'hold VL ...' sources do not send on these\n"
-    "VLs until all entries are written. 'weft route --from OLD --order ORDER' makes\n"
-    "such a file.\n"
-    "\n"
-    "Exit status: 0 all checks passed, 1 a check failed, 2 bad usage or input.\n"
-    "\n"
-    "examples:\n"
-    "  weft verify net --lfts opensm-lfts.dump\n"
-    "  weft verify net --lfts t --path-sl t.psl --sl2vl t.slvl --json\n"
-    "  ibnetdiscover >net; weft verify net --lfts opensm-lfts.dump --sa\n"
-    "  weft verify net --transition old.lfts new.lfts plan\n"
-    "  weft verify net --transition old.lfts new.lfts plan \\\n"
-    "      --old-path-sl old.psl --path-sl new.psl\n";
-
-struct options {
+static struct {
     const char *lfts, *path_sl, *old_path_sl, *first_path_sl, *sl2vl, *root, *lmc;
     const char *ca, *guid, *port; /* of --sa */
     uint64_t threads;
     bool sa, transition, adapters, reversible, links, json;
-};
+} given = {.threads = 1};
+
+static const struct option_spec options[] = {
+    {"--lfts FILE", NULL, .value = &given.lfts},
+    {"--transition", NULL, .flag = &given.transition},
+    {"--path-sl FILE", "SLs of paths, in the format that ibdmchk reads (default: SL 0)",
+     .value = &given.path_sl},
+    {"--sl2vl FILE", "SL-to-VL tables, in the format that ibdmchk reads (default: VL=SL)",
+     .value = &given.sl2vl},
+    {"--sa",
+     "query the SLs from the SA of the running subnet, and read the SL-to-VL tables from its "
+     "switches",
+     .flag = &given.sa},
+    {.usage = "--guid G, --ca NAME, --port N",
+     .help = "the port for --sa (default: the first one that is up)"},
+    {"--guid G", NULL, .value = &given.guid},
+    {"--ca NAME", NULL, .value = &given.ca},
+    {"--port N", NULL, .value = &given.port},
+    {"--old-path-sl FILE", "SLs of OLD; --path-sl has those of NEW then",
+     .value = &given.old_path_sl},
+    {"--first-path-sl FILE",
+     "SLs that sources use before the first update, instead of those of OLD",
+     .value = &given.first_path_sl},
+    {"--adapters",
+     "only traffic between adapter ports counts for credit loops, as in ibdmchk without -a",
+     .flag = &given.adapters},
+    {"--reversible",
+     "packets may also use the SL of the opposite direction, as on a reversible path",
+     .flag = &given.reversible},
+    {"--root R",
+     "also count down-up transitions with these roots: GUIDs (0x...,0x...), manager, centre or "
+     "detect",
+     .value = &given.root},
+    {"--lmc N", "LIDs as 'weft route --lmc N' assigns them", .value = &given.lmc},
+    {"--threads N", "use N threads", .number = &given.threads, .low = 1, .high = WORKERS_LIMIT},
+    {"--links", "print the load of every link between switches", .flag = &given.links},
+    {"--json", "print JSON", .flag = &given.json},
+    {0}};
 
 static void put_findings(struct record *record, const struct verify_report *report)
 {
@@ -139,15 +120,14 @@ struct verdict {
     uint16_t sm_lid;            /* of --sa */
 };
 
-static void put_levels(struct record *record, const struct verdict *verdict,
-                       const struct options *options)
+static void put_levels(struct record *record, const struct verdict *verdict)
 {
-    if (options->sa)
+    if (given.sa)
         record_number(record, "sa_lid", "SL            from the SA at LID %llu\n", verdict->sm_lid);
-    else if (!options->path_sl)
+    else if (!given.path_sl)
         record_number(record, "assumed_sl",
                       "SL            %llu on every path, assumed without --path-sl or --sa\n", 0);
-    if (options->path_sl && !options->sl2vl)
+    if (given.path_sl && !given.sl2vl)
         record_text(record, "VL            as the SL, assumed without --sl2vl\n");
     if (verdict->gaps.none) {
         record_number(record, "no_path", "no path       %llu", verdict->gaps.none);
@@ -157,8 +137,7 @@ static void put_levels(struct record *record, const struct verdict *verdict,
 }
 
 static void put_report(struct record *record, const struct network *network,
-                       const struct verify_report *report, const struct verdict *verdict,
-                       const struct options *options)
+                       const struct verify_report *report, const struct verdict *verdict)
 {
     bool delivers = verify_delivers(report);
     record_begin(record, NULL);
@@ -174,16 +153,16 @@ static void put_report(struct record *record, const struct network *network,
     record_text(record, "credit loops  %s", report->cycle.count ? "YES" : "none");
     record_number(record, "vls", report->vls == 1 ? ", %llu VL" : ", %llu VLs", report->vls);
     record_number(record, "dependencies", ", %llu dependencies\n", report->dependencies);
-    if (options->adapters)
+    if (given.adapters)
         record_text(record, "              of traffic between adapter ports only\n");
     if (verdict->only_through_switches)
         record_text(record, "              none between adapter ports (--adapters): the loop needs "
                             "packets from or to switches\n");
     if (report->cycle.count)
         record_flag(record, "cycle_between_adapters", NULL, !verdict->only_through_switches);
-    put_levels(record, verdict, options);
+    put_levels(record, verdict);
     put_cycle(record, network, report);
-    if (options->root)
+    if (given.root)
         record_number(record, "down_up_transitions", "down-up       %llu transitions\n",
                       report->down_up);
     if (report->alias_holes)
@@ -198,68 +177,65 @@ static void put_report(struct record *record, const struct network *network,
     record_real(record, "link_load_mean", ", %.1f on average\n",
                 route_ratio(report->load_sum, report->channels));
     put_findings(record, report);
-    if (options->links)
+    if (given.links)
         put_links(record, network, report);
     record_end(record);
 }
 
 /* Refuses SLs that do not cover the network: an assumed SL could hide a credit loop, or show one
  * that does not exist. */
-static int check_coverage(const struct vl_map *lanes, const struct options *options,
-                          struct verdict *verdict, struct err *err)
+static int check_coverage(const struct vl_map *lanes, struct verdict *verdict, struct err *err)
 {
     const struct network *network = lanes->network;
     char from[NETWORK_LABEL_BYTES], to[NETWORK_LABEL_BYTES];
     struct vl_map_gaps gaps = {0};
-    if (options->path_sl || options->sa)
-        verdict->gaps = gaps = vl_map_find_gaps(lanes, options->adapters);
+    if (given.path_sl || given.sa)
+        verdict->gaps = gaps = vl_map_find_gaps(lanes, given.adapters);
     if (gaps.unset)
         return err_set(
             err, EINVAL,
             "%s has no SL from %s to LID %u (%s): %" PRIu64 " of %" PRIu64 " pairs are missing%s",
-            options->path_sl, network_label(network, gaps.source, from), gaps.dlid,
+            given.path_sl, network_label(network, gaps.source, from), gaps.dlid,
             network_label(network, network->owner[gaps.dlid], to), gaps.unset, gaps.paths,
             vl_map_find_gaps(lanes, true).unset
                 ? ""
                 : "; --adapters needs only those between adapter ports, which it has");
-    for (uint32_t at = 0; at < network->switches.count && options->sl2vl; at++)
+    for (uint32_t at = 0; at < network->switches.count && given.sl2vl; at++)
         if (!lanes->vl_tables[at])
-            return err_set(err, EINVAL, "%s has no SL-to-VL table of %s", options->sl2vl,
+            return err_set(err, EINVAL, "%s has no SL-to-VL table of %s", given.sl2vl,
                            network_label(network, NETWORK_SWITCH | at, from));
     return 0;
 }
 
-static int read_from_sa(struct vl_map *lanes, const struct options *options,
-                        struct verdict *verdict, struct err *err)
+static int read_from_sa(struct vl_map *lanes, struct verdict *verdict, struct err *err)
 {
     struct verify_sa live = {
-        .port = {.ca = options->ca, .number = PORT_ANY},
-        .adapters = options->adapters,
-        .has_tables = options->sl2vl,
+        .port = {.ca = given.ca, .number = PORT_ANY},
+        .adapters = given.adapters,
+        .has_tables = given.sl2vl,
     };
     uint64_t number;
-    if (options->guid && !parse_number(options->guid, &live.port.guid))
-        return err_set(err, EINVAL, "--guid %s: expected a GUID (0x...)", options->guid);
-    if (options->port && !parse_bounded(options->port, 0, NETWORK_TOP_PORT, &number))
-        return err_set(err, EINVAL, "--port %s: expected 0 to %d", options->port, NETWORK_TOP_PORT);
-    if (options->port)
+    if (given.guid && !parse_number(given.guid, &live.port.guid))
+        return err_set(err, EINVAL, "--guid %s: expected a GUID (0x...)", given.guid);
+    if (given.port && !parse_bounded(given.port, 0, NETWORK_TOP_PORT, &number))
+        return err_set(err, EINVAL, "--port %s: expected 0 to %d", given.port, NETWORK_TOP_PORT);
+    if (given.port)
         live.port.number = (int)number;
     int rc = verify_sa_read(lanes, &live, err);
     verdict->sm_lid = live.sm_lid;
     return rc;
 }
 
-static int read_levels(struct vl_map *lanes, const struct options *options, struct verdict *verdict,
-                       struct err *err)
+static int read_levels(struct vl_map *lanes, struct verdict *verdict, struct err *err)
 {
     int rc = 0;
-    if (options->path_sl)
-        rc = vl_map_read_path_sl(lanes, from_file(options->path_sl, err));
-    if (!rc && options->sl2vl)
-        rc = vl_map_read_sl2vl(lanes, from_file(options->sl2vl, err));
-    if (!rc && options->sa)
-        rc = read_from_sa(lanes, options, verdict, err);
-    return rc ? rc : check_coverage(lanes, options, verdict, err);
+    if (given.path_sl)
+        rc = vl_map_read_path_sl(lanes, from_file(given.path_sl, err));
+    if (!rc && given.sl2vl)
+        rc = vl_map_read_sl2vl(lanes, from_file(given.sl2vl, err));
+    if (!rc && given.sa)
+        rc = read_from_sa(lanes, verdict, err);
+    return rc ? rc : check_coverage(lanes, verdict, err);
 }
 
 /* Whether a cycle needs packets from or to switches, which few engines keep free of cycles. */
@@ -276,29 +252,27 @@ static bool needs_switches(const struct network *network, const struct routes *r
     return !cyclic;
 }
 
-static int check_tables(const struct network *network, const struct options *options,
-                        struct verify_options wanted)
+static int check_tables(const struct network *network, struct verify_options wanted,
+                        struct err *err)
 {
     struct routes routes;
     struct vl_map lanes;
     struct verify_report report;
     struct verdict verdict = {0};
     struct text text = {0};
-    struct err err;
-    if (lfts_read(&routes, network, from_file(options->lfts, &err)))
-        return command_error("verify", &err);
+    int status = lfts_read(&routes, network, from_file(given.lfts, err));
+    if (status)
+        return status;
     vl_map_init(&lanes, network);
-    int status = EXIT_HOLDS;
-    if (read_levels(&lanes, options, &verdict, &err))
-        status = command_error("verify", &err);
-    if (status == EXIT_HOLDS) {
-        wanted.lanes = options->path_sl || options->sl2vl || options->sa ? &lanes : NULL;
+    status = read_levels(&lanes, &verdict, err);
+    if (status == 0) {
+        wanted.lanes = given.path_sl || given.sl2vl || given.sa ? &lanes : NULL;
         verify_routes(network, &routes, &wanted, &report);
         verdict.only_through_switches =
             report.cycle.count && needs_switches(network, &routes, wanted);
-        struct record record = record_to(&text, options->json, true);
-        put_report(&record, network, &report, &verdict, options);
-        command_print("verify", &text);
+        struct record record = record_to(&text, given.json, true);
+        put_report(&record, network, &report, &verdict);
+        command_print(&text);
         status = verify_passes(&report) ? EXIT_HOLDS : EXIT_FAILS;
         verify_report_release(&report);
     }
@@ -308,10 +282,10 @@ static int check_tables(const struct network *network, const struct options *opt
 }
 
 static void print_transition(const struct network *network, const struct transition_report *report,
-                             const struct update_plan *plan, bool as_json)
+                             const struct update_plan *plan)
 {
     struct text text = {0};
-    struct record record = record_to(&text, as_json, true);
+    struct record record = record_to(&text, given.json, true);
     record_begin(&record, NULL);
     record_flag(&record, "safe", NULL, report->safe);
     record_flag(&record, "complete", NULL, report->left_out == 0);
@@ -337,39 +311,32 @@ static void print_transition(const struct network *network, const struct transit
     put_cycle(&record, network, &report->cycle);
     put_findings(&record, &report->cycle);
     record_end(&record);
-    command_print("verify", &text);
+    command_print(&text);
 }
 
-static int read_first_levels(struct update_plan *plan, const struct network *network,
-                             const struct routes *before, const struct options *options,
-                             struct err *err)
+static int check_transition(const struct network *network, char **files, struct err *err)
 {
-    struct routes first = {.switch_count = before->switch_count, .stride = before->stride};
-    int rc = path_levels_read(&first, network, from_file(options->first_path_sl, err));
-    plan->first_levels = first.service_levels;
-    return rc;
-}
-
-static int check_transition(const struct network *network, char **files,
-                            const struct options *options)
-{
-    struct routes before = {0}, after = {0};
+    struct routes before = {0}, after = {0}, first = {0};
     struct update_plan plan = {0};
     struct transition_report report;
-    struct err err;
-    int status = EXIT_HOLDS;
-    if (lfts_read(&before, network, from_file(files[0], &err)) ||
-        lfts_read(&after, network, from_file(files[1], &err)) ||
-        (options->old_path_sl &&
-         path_levels_read(&before, network, from_file(options->old_path_sl, &err))) ||
-        (options->path_sl &&
-         path_levels_read(&after, network, from_file(options->path_sl, &err))) ||
-        update_plan_read(&plan, network, from_file(files[2], &err)) ||
-        (options->first_path_sl && read_first_levels(&plan, network, &before, options, &err)))
-        status = command_error("verify", &err);
-    if (status == EXIT_HOLDS) {
+    int status = lfts_read(&before, network, from_file(files[0], err));
+    if (status == 0)
+        status = lfts_read(&after, network, from_file(files[1], err));
+    if (status == 0 && given.old_path_sl)
+        status = path_levels_read(&before, network, from_file(given.old_path_sl, err));
+    if (status == 0 && given.path_sl)
+        status = path_levels_read(&after, network, from_file(given.path_sl, err));
+    if (status == 0)
+        status = update_plan_read(&plan, network, from_file(files[2], err));
+    if (status == 0 && given.first_path_sl) {
+        first.switch_count = before.switch_count;
+        first.stride = before.stride;
+        status = path_levels_read(&first, network, from_file(given.first_path_sl, err));
+        plan.first_levels = first.service_levels;
+    }
+    if (status == 0) {
         verify_transition(network, &before, &after, &plan, &report);
-        print_transition(network, &report, &plan, options->json);
+        print_transition(network, &report, &plan);
         status = report.safe && report.left_out == 0 ? EXIT_HOLDS : EXIT_FAILS;
         transition_report_release(&report);
     }
@@ -380,107 +347,106 @@ static int check_transition(const struct network *network, char **files,
 }
 
 /* The switches that --root names. */
-static int find_roots(struct roots *roots, const struct network *network, const char *names)
+static int find_roots(struct roots *roots, const struct network *network, struct err *err)
 {
     struct root_list list;
-    struct err err;
-    if (!root_list_parse(&list, names))
-        return command_usage("verify", "--root %s: expected GUIDs, manager, centre or detect",
-                             names);
-    struct engine_options options = {
+    int status = root_list_parse(&list, given.root);
+    if (status)
+        return status;
+    struct engine_options wanted = {
         .root = list.choice, .root_guids = list.guids.items, .root_count = list.guids.count};
-    int rc = roots_choose(roots, network, &options, ROOT_MANAGER, &err);
+    status = roots_choose(roots, network, &wanted, ROOT_MANAGER, err);
     vec_release(&list.guids);
-    return rc ? command_error("verify", &err) : EXIT_HOLDS;
+    return status;
 }
 
 /* Options that do not go together: prints an error, and returns an exit status. */
-static int check_options(int argc, const struct options *options)
+static int check_options(int operands)
 {
     const struct {
         bool given;
         const char *name;
-    } for_tables[] = {{options->reversible, "--reversible"},
-                      {options->sl2vl, "--sl2vl"},
-                      {options->adapters, "--adapters"},
-                      {options->sa, "--sa"}};
-    if (argc != (options->transition ? 4 : 1))
-        return command_usage("verify", options->transition
-                                           ? "expected NET --transition OLD NEW ORDER"
-                                           : "expected one net file");
-    if (!options->transition && !options->lfts)
-        return command_usage("verify", "expected --lfts FILE, or --transition OLD NEW ORDER");
+    } for_tables[] = {{given.reversible, "--reversible"},
+                      {given.sl2vl, "--sl2vl"},
+                      {given.adapters, "--adapters"},
+                      {given.sa, "--sa"}};
+    if (operands != (given.transition ? 4 : 1))
+        return command_usage(given.transition ? "expected NET --transition OLD NEW ORDER"
+                                              : "expected one net file");
+    if (!given.transition && !given.lfts)
+        return command_usage("expected --lfts FILE, or --transition OLD NEW ORDER");
     for (size_t i = 0; i < sizeof for_tables / sizeof *for_tables; i++)
-        if (options->transition && for_tables[i].given)
-            return command_usage("verify", "%s needs --lfts", for_tables[i].name);
-    if (!options->transition && (options->old_path_sl || options->first_path_sl))
-        return command_usage("verify", "%s needs --transition",
-                             options->old_path_sl ? "--old-path-sl" : "--first-path-sl");
-    if (options->sa && options->path_sl)
-        return command_usage("verify", "--sa and --path-sl: expected one of them");
-    if (!options->sa && (options->ca || options->port || options->guid))
-        return command_usage("verify", "--guid, --ca and --port need --sa");
+        if (given.transition && for_tables[i].given)
+            return command_usage("%s needs --lfts", for_tables[i].name);
+    if (!given.transition && (given.old_path_sl || given.first_path_sl))
+        return command_usage("%s needs --transition",
+                             given.old_path_sl ? "--old-path-sl" : "--first-path-sl");
+    if (given.sa && given.path_sl)
+        return command_usage("--sa and --path-sl: expected one of them");
+    if (!given.sa && (given.ca || given.port || given.guid))
+        return command_usage("--guid, --ca and --port need --sa");
     return EXIT_HOLDS;
 }
 
-static int verify_file(int argc, char **argv, const struct options *options)
+static int run_verify(int argc, char **argv, struct err *err)
 {
     struct network network;
-    struct verify_options wanted = {0};
+    struct workers workers = workers_of_threads((unsigned)given.threads);
+    struct verify_options wanted = {
+        .workers = &workers, .reversible = given.reversible, .adapters = given.adapters};
     struct roots roots = {0};
-    struct workers workers;
-    if (check_options(argc, options))
-        return EXIT_USAGE;
-    workers = workers_of_threads((unsigned)options->threads);
-    wanted.workers = &workers;
-    wanted.reversible = options->reversible;
-    wanted.adapters = options->adapters;
-    int status = load_network("verify", argv[0], options->lmc, false,
-                              options->transition ? argv[1] : options->lfts, &network);
-    if (status == EXIT_HOLDS && options->root)
-        status = find_roots(&roots, &network, options->root);
+    int status = check_options(argc - 1);
+    if (status)
+        return status;
+    status = load_network(argv[1], given.lmc, false, given.transition ? argv[2] : given.lfts,
+                          &network, err);
+    if (status == 0 && given.root)
+        status = find_roots(&roots, &network, err);
     wanted.roots = roots.switches.items;
     wanted.root_count = roots.switches.count;
-    if (status == EXIT_HOLDS)
-        status = options->transition ? check_transition(&network, argv + 1, options)
-                                     : check_tables(&network, options, wanted);
+    if (status == 0)
+        status = given.transition ? check_transition(&network, argv + 2, err)
+                                  : check_tables(&network, wanted, err);
     roots_release(&roots);
     network_release(&network);
     return status;
 }
 
-static int run_verify(int argc, char **argv)
-{
-    struct options options = {.threads = 1};
-    const struct option_spec specs[] = {
-        {.name = "lfts", .value = &options.lfts},
-        {.name = "path-sl", .value = &options.path_sl},
-        {.name = "old-path-sl", .value = &options.old_path_sl},
-        {.name = "first-path-sl", .value = &options.first_path_sl},
-        {.name = "sl2vl", .value = &options.sl2vl},
-        {.name = "sa", .flag = &options.sa},
-        {.name = "guid", .value = &options.guid},
-        {.name = "ca", .value = &options.ca},
-        {.name = "port", .value = &options.port},
-        {.name = "root", .value = &options.root},
-        {.name = "lmc", .value = &options.lmc},
-        {.name = "threads", .number = &options.threads, .low = 1, .high = WORKERS_LIMIT},
-        {.name = "transition", .flag = &options.transition},
-        {.name = "adapters", .flag = &options.adapters},
-        {.name = "reversible", .flag = &options.reversible},
-        {.name = "links", .flag = &options.links},
-        {.name = "json", .flag = &options.json},
-        {0},
-    };
-    argc = command_options("verify", argc, argv, specs);
-    if (argc < 0)
-        return EXIT_USAGE;
-    return verify_file(argc - 1, argv + 1, &options);
-}
-
 const struct command command_verify = {
     .name = "verify",
     .summary = "check forwarding tables: delivery, loops, deadlock, load",
-    .help = help,
+    .usage = "weft verify: check forwarding tables\n"
+             "\n"
+             "usage: weft verify NET --lfts FILE [option ...]\n"
+             "       weft verify NET --transition OLD NEW ORDER [option ...]\n"
+             "\n"
+             "Checks that packets between all pairs of ports are delivered, that no entry\n"
+             "leads into a loop, and that no VL has a cycle of channel dependencies. With\n"
+             "--transition, checks for cycles in every state of the update from the tables OLD\n"
+             "to NEW, written in the given ORDER.\n"
+             "\n"
+             "NET is the output of ibnetdiscover or a net file of ibsim. Tables are in the\n"
+             "format of OpenSM's opensm-lfts.dump. LIDs are those that the tables name for\n"
+             "port GUIDs; without GUIDs those of NET, or as 'weft route' assigns them. Tables\n"
+             "of another fabric are refused.\n"
+             "\n",
+    .column = 18,
+    .options = options,
+    .more = "\n"
+            "ORDER has one statement per line: 'update SWITCH-GUID [LID[-LID]]' writes\n"
+            "entries, 'wait' waits for all acknowledgements, 'drain' also until no earlier\n"
+            "packet is left in the fabric. After 'hold VL ...' sources do not send on these\n"
+            "VLs until all entries are written. 'weft route --from OLD --order ORDER' makes\n"
+            "such a file.\n"
+            "\n"
+            "Exit status: 0 all checks passed, 1 a check failed, 2 bad usage or input.\n"
+            "\n"
+            "examples:\n"
+            "  weft verify net --lfts opensm-lfts.dump\n"
+            "  weft verify net --lfts t --path-sl t.psl --sl2vl t.slvl --json\n"
+            "  ibnetdiscover >net; weft verify net --lfts opensm-lfts.dump --sa\n"
+            "  weft verify net --transition old.lfts new.lfts plan\n"
+            "  weft verify net --transition old.lfts new.lfts plan \\\n"
+            "      --old-path-sl old.psl --path-sl new.psl\n",
     .run = run_verify,
 };

@@ -17,63 +17,58 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char help[] =
-    "usage: weft whatif NET --fail KIND NAME ... [OPTION ...]\n"
-    "       weft whatif NET --each-switch | --each-link [OPTION ...]\n"
-    "\n"
-    "Answers what happens if components of a fabric fail: who is cut off, how long\n"
-    "the manager takes to reroute, how many packets are lost, and how the load of\n"
-    "links changes, with several routing engines. NET is a dump of ibnetdiscover,\n"
-    "iblinkinfo or OpenSM (opensm-subnet.lst), or a net file of ibsim; '-' is\n"
-    "standard input.\n"
-    "\n"
-    "  --fail switch X ...   switches that fail, by name, description or GUID\n"
-    "  --fail host X ...     adapters that fail\n"
-    "  --fail link X PORT    the link at a port; also X:PORT, or two nodes: all links\n"
-    "                        between them. Kinds can be mixed, and --fail repeated;\n"
-    "                        all failures happen at the same time\n"
-    "  --each-switch         rank the failures of each single switch, worst first\n"
-    "  --each-link           the same for each link between switches\n"
-    "  --load SHARE          what every adapter sends, as a share of its link, to all\n"
-    "                        others equally (default 30%; 0: no traffic)\n"
-    "  --engine E[,E ...]    the manager's engine (default updn; of a list, the first\n"
-    "                        that does not refuse)\n"
-    "  --compare E[,E ...]   engines to compare with it (default ftree, minhop,\n"
-    "                        dfsssp, nue, updn; 'none')\n"
-    "  --sm NODE             the node of the manager; repeated: of its standbys\n"
-    "                        (default: an adapter that survives)\n"
-    "  --seed N              seed of the random numbers (default 1)\n"
-    "  --time SECONDS        limit for runs with traffic (default 5)\n"
-    "  --exact               simulate all packets, however long it takes\n"
-    "  --top N               number of failures that a ranking prints (default 20)\n"
-    "  --threads N           threads for several runs (default: the processors)\n"
-    "  --scenario FILE       write the run with traffic as a scenario for 'weft sim'\n"
-    "  --html FILE           write the answer as a page\n"
-    "  --json                print JSON\n"
-    "\n"
-    "exit status: 0 nobody is cut off, the subnet recovers, and no more links are\n"
-    "overloaded than before; 1 otherwise; 2 wrong usage. A ranking exits with 0.\n"
-    "\n"
-    "examples:\n"
-    "  ibnetdiscover >net; weft whatif net --fail switch spine3\n"
-    "  weft whatif net --fail link leaf1 20 link leaf2 20 --html answer.html\n"
-    "  weft whatif net --fail switch spine3 --engine ftree,updn --compare none --json\n"
-    "  weft whatif net --each-switch --load 40%\n"
-    "  weft whatif net --fail switch spine3 --scenario s.weft && weft sim s.weft\n";
-
 enum { LONG_SECONDS = 10 };
 
-struct arguments {
-    const char *net, *load_text, *engine, *compare, *scenario, *html;
-    struct option_values managers;
-    VEC(const char *) words; /* of --fail */
+static struct {
+    const char *load, *engine, *compare, *scenario, *html;
+    struct option_values managers, failing;
     uint64_t seed, seconds, top, threads;
     bool each_switch, each_link, exact, json;
-    double load;
-    char joined_load[32]; /* "30" and "%" */
-    struct text command;  /* as it was typed */
-    double begin;
-};
+} given = {.engine = "updn",
+           .compare = "updn,ftree,minhop,dfsssp,nue",
+           .seed = 1,
+           .seconds = 5,
+           .top = 20};
+
+static const struct option_spec options[] = {
+    {"--fail switch X ...", "switches that fail, by name, description or GUID",
+     .values = &given.failing, .many = true},
+    {.usage = "--fail host X ...", .help = "adapters that fail"},
+    {.usage = "--fail link X PORT",
+     .help = "the link at a port; also X:PORT, or two nodes: all links between them. Kinds can be "
+             "mixed, "
+             "and --fail repeated; all failures happen at the same time"},
+    {"--each-switch", "rank the failures of each single switch, worst first",
+     .flag = &given.each_switch},
+    {"--each-link", "the same for each link between switches", .flag = &given.each_link},
+    {"--load SHARE",
+     "what every adapter sends, as a share of its link, to all others equally (default 30%; 0: no "
+     "traffic)",
+     .value = &given.load},
+    {"--engine E[,E ...]",
+     "the manager's engine (default updn; of a list, the first that does not refuse)",
+     .value = &given.engine},
+    {"--compare E[,E ...]",
+     "engines to compare with it (default ftree, minhop, dfsssp, nue, updn; 'none')",
+     .value = &given.compare},
+    {"--sm NODE",
+     "the node of the manager; repeated: of its standbys (default: an adapter that survives)",
+     .values = &given.managers},
+    {"--seed N", "seed of the random numbers (default 1)", .number = &given.seed},
+    {"--time SECONDS", "limit for runs with traffic (default 5)", .number = &given.seconds,
+     .low = 1, .high = 1000000},
+    {"--exact", "simulate all packets, however long it takes", .flag = &given.exact},
+    {"--top N", "number of failures that a ranking prints (default 20)", .number = &given.top,
+     .low = 1, .high = 1000000},
+    {"--threads N", "threads for several runs (default: the processors)", .number = &given.threads,
+     .low = 1, .high = WORKERS_LIMIT},
+    {"--scenario FILE", "write the run with traffic as a scenario for 'weft sim'",
+     .value = &given.scenario},
+    {"--html FILE", "write the answer as a page", .value = &given.html},
+    {"--json", "print JSON", .flag = &given.json},
+    {0}};
+
+static double begin; /* wall time of the start */
 
 struct world {
     struct topology topology;
@@ -86,106 +81,49 @@ struct world {
 
 /* ---- arguments ---- */
 
-/* Takes the words behind each --fail, up to the next option, and joins "30 %" of --load. */
-static int take_failures(struct arguments *arguments, int argc, char **argv)
+/* "30%", "30 %" or "0.3" */
+static int read_load(bool percent, double *load)
 {
-    int kept = 0;
-    for (int i = 0; i < argc; i++) {
-        bool is_fail = strcmp(argv[i], "--fail") == 0;
-        if (strcmp(argv[i], "--load") == 0 && i + 2 < argc && strcmp(argv[i + 2], "%") == 0) {
-            snprintf(arguments->joined_load, sizeof arguments->joined_load, "%s%%", argv[i + 1]);
-            argv[i + 2] = arguments->joined_load;
-            argv[kept++] = argv[i++];
-            continue;
-        }
-        if (!is_fail && strncmp(argv[i], "--fail=", 7) != 0) {
-            argv[kept++] = argv[i];
-            continue;
-        }
-        if (!is_fail)
-            vec_push(&arguments->words, argv[i] + 7);
-        while (i + 1 < argc && strncmp(argv[i + 1], "--", 2) != 0)
-            vec_push(&arguments->words, argv[++i]);
-    }
-    argv[kept] = NULL;
-    return kept;
-}
-
-/* "30%" or "0.3" */
-static bool parse_load(const char *text, double *load)
-{
-    const char *rest;
-    if (!parse_decimal(text, load, &rest) || *load < 0)
-        return false;
-    while (*rest == ' ')
-        rest++;
-    if (strcmp(rest, "%") == 0)
+    const char *rest = "";
+    bool is_number = parse_decimal(given.load, load, &rest) && *load >= 0;
+    bool bare = is_number && !*rest && !percent;
+    rest += strspn(rest, " ");
+    percent |= is_number && strcmp(rest, "%") == 0;
+    if (percent && is_number && *load <= 100 && (!*rest || strcmp(rest, "%") == 0)) {
         *load /= 100;
-    else if (*rest)
-        return false;
-    return *load <= 1;
-}
-
-/* "50" is probably a percentage. */
-static const char *load_hint(const char *text)
-{
-    double load;
-    const char *rest;
-    bool percent = parse_decimal(text, &load, &rest) && !*rest && load > 1 && load <= 100;
-    return percent ? "; a percentage has a '%' behind it" : "";
-}
-
-static int parse_arguments(struct arguments *arguments, int argc, char **argv)
-{
-    for (int i = 0; i < argc; i++) {
-        text_puts(&arguments->command, i ? " " : "weft ");
-        text_put_shell_word(&arguments->command, argv[i]);
+        return 0;
     }
-    const struct option_spec specs[] = {
-        {.name = "load", .value = &arguments->load_text},
-        {.name = "engine", .value = &arguments->engine},
-        {.name = "compare", .value = &arguments->compare},
-        {.name = "scenario", .value = &arguments->scenario},
-        {.name = "html", .value = &arguments->html},
-        {.name = "sm", .values = &arguments->managers},
-        {.name = "seed", .number = &arguments->seed},
-        {.name = "time", .number = &arguments->seconds, .low = 1, .high = 1000000},
-        {.name = "top", .number = &arguments->top, .low = 1, .high = 1000000},
-        {.name = "threads", .number = &arguments->threads, .low = 1, .high = WORKERS_LIMIT},
-        {.name = "each-switch", .flag = &arguments->each_switch},
-        {.name = "each-link", .flag = &arguments->each_link},
-        {.name = "exact", .flag = &arguments->exact},
-        {.name = "json", .flag = &arguments->json},
-        {0}};
-    argc = command_options("whatif", take_failures(arguments, argc, argv), argv, specs);
-    if (argc < 0)
-        return EXIT_USAGE;
-    bool each = arguments->each_switch || arguments->each_link;
-    if (argc != 2)
-        return argc < 2 ? command_usage("whatif", "expected a net file, before --fail")
-                        : command_usage("whatif", "'%s' is one argument too many", argv[2]);
-    arguments->net = argv[1];
-    if (!each && !arguments->words.count)
-        return command_usage("whatif", "expected what fails: --fail, --each-switch or --each-link");
-    if (each && (arguments->words.count || arguments->scenario))
-        return command_usage("whatif", "--each-switch and --each-link exclude --fail and "
-                                       "--scenario");
-    if (arguments->scenario && strcmp(arguments->net, "-") == 0)
-        return command_usage("whatif", "--scenario needs a net file, not standard input");
-    if (arguments->load_text && !parse_load(arguments->load_text, &arguments->load))
-        return command_usage("whatif", "--load %s: expected a share up to 1, such as 30%% or 0.3%s",
-                             arguments->load_text, load_hint(arguments->load_text));
-    return 0;
+    if (bare && *load <= 1)
+        return 0;
+    return command_usage("--load %s%s: expected a share up to 1, such as 30%% or 0.3%s", given.load,
+                         percent && !*rest ? "%" : "",
+                         bare && *load <= 100 ? "; a percentage has a '%' behind it" : "");
+}
+
+/* A "%" among the arguments belongs to --load. */
+static int check_arguments(int argc, char **argv, double *load)
+{
+    bool each = given.each_switch || given.each_link, percent = false;
+    int kept = 1;
+    for (int i = 1; i < argc; i++) {
+        bool is_percent = given.load && strcmp(argv[i], "%") == 0;
+        percent |= is_percent;
+        if (!is_percent)
+            argv[kept++] = argv[i];
+    }
+    if (kept != 2)
+        return kept < 2 ? command_usage("expected a net file, before --fail")
+                        : command_usage("'%s' is one argument too many", argv[2]);
+    if (!each && !given.failing.count)
+        return command_usage("expected what fails: --fail, --each-switch or --each-link");
+    if (each && (given.failing.count || given.scenario))
+        return command_usage("--each-switch and --each-link exclude --fail and --scenario");
+    if (given.scenario && strcmp(argv[1], "-") == 0)
+        return command_usage("--scenario needs a net file, not standard input");
+    return given.load ? read_load(percent, load) : 0;
 }
 
 /* ---- the question ---- */
-
-static int check_engines(const char *names)
-{
-    struct engine_list engines;
-    struct err err;
-    return names && engine_list_parse(&engines, names, &err) ? command_error("whatif", &err) : 0;
-}
 
 static int read_fabric(struct world *world, const char *net, struct err *err)
 {
@@ -204,70 +142,58 @@ static int read_fabric(struct world *world, const char *net, struct err *err)
     }
     if (strpbrk(net, "\"\n"))
         return err_set(err, EINVAL, "the name of the net file has a quote");
-    int status = command_read_topology("whatif", net, &world->topology, err);
+    int status = command_read_topology(net, &world->topology, err);
     world->path = status ? NULL : realpath(net, NULL);
     world->question.net = world->path ? world->path : net;
     return status;
 }
 
-static int read_question(struct world *world, const struct arguments *arguments)
+static int read_question(struct world *world, const char *net, double load, struct err *err)
 {
-    struct err err = {0};
     struct whatif_question *question = &world->question;
-    topology_init(&world->topology);
-    if (read_fabric(world, arguments->net, &err))
-        return command_error("whatif", &err);
+    int status = read_fabric(world, net, err);
+    if (status)
+        return status;
     question->topology = &world->topology;
-    question->engine = arguments->engine ? arguments->engine : "updn";
-    question->load = arguments->load;
-    question->seed = arguments->seed;
-    if (arguments->words.count &&
-        whatif_read_failures(&world->failures, &world->topology, arguments->words.items,
-                             arguments->words.count, &err))
-        return command_error("whatif", &err);
+    question->engine = given.engine;
+    question->load = load;
+    question->seed = given.seed;
+    if (given.failing.count)
+        status = whatif_read_failures(&world->failures, &world->topology, given.failing.items,
+                                      given.failing.count, err);
     question->failures = world->failures.items;
     question->failure_count = world->failures.count;
-    for (size_t i = 0; i < arguments->managers.count; i++) {
-        uint32_t node;
-        if (whatif_find_node(&world->topology, arguments->managers.items[i], &node, &err))
-            return command_error("whatif", &err);
+    for (size_t i = 0; i < given.managers.count && status == 0; i++) {
+        uint32_t node = 0;
+        status = whatif_find_node(&world->topology, given.managers.items[i], &node, err);
         vec_push(&world->managers, node);
     }
-    if (!world->managers.count) {
+    if (status == 0 && !given.managers.count) {
         uint32_t node =
             whatif_choose_manager(&world->topology, question->failures, question->failure_count);
         if (node == TOPOLOGY_NONE)
-            return command_usage("whatif", "no adapter is left where a manager could run");
+            return command_usage("no adapter is left where a manager could run");
         vec_push(&world->managers, node);
     }
     question->managers = world->managers.items;
     question->manager_count = world->managers.count;
-    return 0;
+    return status;
 }
 
-static void release_world(struct world *world)
+static struct workers make_workers(void)
 {
-    topology_release(&world->topology);
-    text_release(&world->content);
-    free(world->path);
-    vec_release(&world->managers);
-    vec_release(&world->failures);
+    return workers_of_threads(given.threads ? (unsigned)given.threads : count_processors());
 }
 
-static struct workers make_workers(const struct arguments *arguments)
+/* Writes the page of --html, prints the answer and releases both. */
+static int print_answer(struct text *text, struct page *page, struct err *err)
 {
-    return workers_of_threads(arguments->threads ? (unsigned)arguments->threads
-                                                 : count_processors());
-}
-
-static int print_answer(const struct arguments *arguments, struct text *text, struct page *page)
-{
-    struct err err = {0};
-    if (page && page_write(page, arguments->html, &err)) {
-        text_release(text);
-        return command_error("whatif", &err);
-    }
-    return command_print("whatif", text);
+    int status = given.html ? page_write(page, given.html, err) : 0;
+    page_release(page);
+    if (status == 0)
+        return command_print(text);
+    text_release(text);
+    return status;
 }
 
 /* ---- one failure ---- */
@@ -288,20 +214,6 @@ static void run_engine(void *context, size_t index)
         whatif_react(&question, &runs->engines[index].reaction, &runs->errors[index]);
 }
 
-/* Fills in the names: the engine of the question first, then the others. Writes to `list`. */
-static size_t name_engines(const struct arguments *arguments, const char *engine, char *list,
-                           struct whatif_engine engines[], size_t most)
-{
-    size_t count = 0;
-    engines[count++].name = engine;
-    if (arguments->compare && strcmp(arguments->compare, "none") == 0)
-        return count;
-    for (char *name = strtok(list, ","); name && count < most; name = strtok(NULL, ","))
-        if (strcmp(name, engine) != 0)
-            engines[count++].name = name;
-    return count;
-}
-
 /* Says what takes long, also if standard error is not a terminal. */
 static void tell_estimate(void *context, double share, double seconds)
 {
@@ -312,70 +224,70 @@ static void tell_estimate(void *context, double share, double seconds)
     progress_show("simulating 1 packet in %.3g: about %.1f s", 1 / share, seconds);
 }
 
-static int write_scenario(const struct arguments *arguments, const struct whatif_answer *answer)
+static int write_scenario(const struct whatif_answer *answer, const char *command, struct err *err)
 {
     struct text text = {0};
-    struct err err = {0};
-    if (!arguments->scenario)
-        return 0;
-    text_printf(&text, "# %s\n", arguments->command.data);
     struct whatif_times quiet = {.limit = 60 * TIME_S};
+    text_printf(&text, "# %s\n", command);
     whatif_write_scenario(answer->question, answer->has_traffic ? &answer->traffic.times : &quiet,
                           answer->has_traffic ? answer->traffic.share : 0, &text);
-    return command_write(arguments->scenario, &text, &err) ? command_error("whatif", &err) : 0;
+    return command_write(given.scenario, &text, err);
 }
 
-static int print_single(const struct arguments *arguments, const struct whatif_answer *answer)
+static int print_single(const struct whatif_answer *answer, struct err *err)
 {
-    struct text text = {0};
+    struct text text = {0}, command = {0};
     struct page page = {0};
-    if (arguments->json)
+    command_put_line(&command);
+    if (given.json)
         whatif_write_json(answer, &text);
     else
         whatif_write_text(answer, &text);
-    if (arguments->html)
-        whatif_make_page(answer, arguments->command.data, &page);
-    int status = print_answer(arguments, &text, arguments->html ? &page : NULL);
-    if (arguments->html)
-        page_release(&page);
-    if (status == EXIT_HOLDS)
-        status = write_scenario(arguments, answer);
-    return status == EXIT_HOLDS && !whatif_is_good(answer) ? EXIT_FAILS : status;
+    if (given.html)
+        whatif_make_page(answer, command.data, &page);
+    int status = print_answer(&text, &page, err);
+    if (status == 0 && given.scenario)
+        status = write_scenario(answer, command.data, err);
+    text_release(&command);
+    return status == 0 && !whatif_is_good(answer) ? EXIT_FAILS : status;
 }
 
-static int answer_single(const struct arguments *arguments, const struct world *world)
+static int answer_single(const struct whatif_question *question, struct err *err)
 {
     enum { ENGINES_MOST = 32 };
-    const struct whatif_question *question = &world->question;
-    struct whatif_engine engines[ENGINES_MOST] = {0};
-    int states[ENGINES_MOST] = {0};
+    struct whatif_engine engines[ENGINES_MOST] = {{.name = question->engine}};
+    int states[ENGINES_MOST] = {0}, status = 0;
     struct err errors[ENGINES_MOST] = {0};
-    char *list =
-        mem_strdup(arguments->compare ? arguments->compare : "updn,ftree,minhop,dfsssp,nue");
-    struct whatif_answer answer = {
-        .question = question, .engines = engines, .managers_chosen = !arguments->managers.count};
-    answer.engine_count = name_engines(arguments, question->engine, list, engines, ENGINES_MOST);
+    char *list = mem_strdup(given.compare);
+    struct whatif_answer answer = {.question = question,
+                                   .engines = engines,
+                                   .engine_count = 1,
+                                   .managers_chosen = !given.managers.count};
+    for (char *name = strtok(list, ","); name && answer.engine_count < ENGINES_MOST;
+         name = strtok(NULL, ","))
+        if (strcmp(given.compare, "none") != 0 && strcmp(name, question->engine) != 0)
+            engines[answer.engine_count++].name = name;
     struct engine_runs runs = {question, engines, states, errors};
-    struct workers workers = make_workers(arguments);
+    struct workers workers = make_workers();
     workers.run(&workers, answer.engine_count, run_engine, &runs);
     whatif_find_cut(question, &answer.cut);
-    int status = 0;
-    for (size_t i = 0; i < answer.engine_count && status == 0; i++)
-        if (states[i])
-            status = command_error("whatif", &errors[i]);
-    struct whatif_budget budget = {.seconds = (double)arguments->seconds,
-                                   .exact = arguments->exact,
+    for (size_t i = 0; i < answer.engine_count && status == 0; i++) {
+        status = states[i];
+        if (status)
+            *err = errors[i];
+    }
+    struct whatif_budget budget = {.seconds = (double)given.seconds,
+                                   .exact = given.exact,
                                    .clock = clock_seconds,
                                    .tell = tell_estimate};
     if (status == 0 && question->load > 0 && engines[0].reaction.up) {
         answer.has_traffic = true;
-        if (whatif_lose(question, &engines[0].reaction, &budget, &answer.traffic, errors))
-            status = command_error("whatif", errors);
+        status = whatif_lose(question, &engines[0].reaction, &budget, &answer.traffic, err);
         progress_clear();
     }
-    answer.took_s = clock_seconds() - arguments->begin;
+    answer.took_s = clock_seconds() - begin;
     if (status == 0)
-        status = print_single(arguments, &answer);
+        status = print_single(&answer, err);
     for (size_t i = 0; i < answer.engine_count; i++)
         whatif_reaction_release(&engines[i].reaction);
     whatif_cut_release(&answer.cut);
@@ -388,7 +300,6 @@ static int answer_single(const struct arguments *arguments, const struct world *
 
 struct ranking {
     const struct whatif_question *question;
-    bool managers_chosen;
     VEC(struct whatif_case) cases;
     size_t first; /* of the present batch */
     atomic_size_t done;
@@ -396,15 +307,15 @@ struct ranking {
     pthread_mutex_t progress;
 };
 
-static void list_cases(struct ranking *ranking, const struct arguments *arguments)
+static void list_cases(struct ranking *ranking)
 {
     const struct topology *topology = ranking->question->topology;
-    for (uint32_t i = 0; arguments->each_switch && i < topology->nodes.count; i++) {
+    for (uint32_t i = 0; given.each_switch && i < topology->nodes.count; i++) {
         struct whatif_case new = {.failure = {i, TOPOLOGY_NONE}};
         if (topology->nodes.items[i].kind == NODE_SWITCH)
             vec_push(&ranking->cases, new);
     }
-    for (uint32_t i = 0; arguments->each_link && i < topology->ports.count; i++) {
+    for (uint32_t i = 0; given.each_link && i < topology->ports.count; i++) {
         const struct topology_port *port = &topology->ports.items[i];
         struct whatif_case new = {.failure = {port->node, i}};
         if (port->peer != TOPOLOGY_NONE && port->peer > i &&
@@ -423,7 +334,7 @@ static void run_case(void *context, size_t index)
     uint32_t manager = whatif_choose_manager(question.topology, &one->failure, 1);
     question.failures = &one->failure;
     question.failure_count = 1;
-    if (ranking->managers_chosen && manager != TOPOLOGY_NONE) {
+    if (!given.managers.count && manager != TOPOLOGY_NONE) {
         question.managers = &manager;
         question.manager_count = 1;
     }
@@ -464,62 +375,83 @@ static void run_cases(struct ranking *ranking, const struct workers *workers)
     whatif_rank(ranking->cases.items, count);
 }
 
-static int answer_ranking(const struct arguments *arguments, const struct world *world)
+static int answer_ranking(const struct whatif_question *question, struct err *err)
 {
-    struct ranking ranking = {.question = &world->question,
-                              .managers_chosen = !arguments->managers.count,
-                              .begin = clock_seconds(),
-                              .progress = PTHREAD_MUTEX_INITIALIZER};
-    struct workers workers = make_workers(arguments);
-    struct text text = {0};
+    struct ranking ranking = {
+        .question = question, .begin = clock_seconds(), .progress = PTHREAD_MUTEX_INITIALIZER};
+    struct workers workers = make_workers();
+    struct text text = {0}, command = {0};
     struct page page = {0};
-    list_cases(&ranking, arguments);
+    list_cases(&ranking);
     size_t count = ranking.cases.count;
     run_cases(&ranking, &workers);
-    if (arguments->json) {
-        whatif_write_ranking_json(&world->question, ranking.cases.items, count, &text);
+    if (given.json) {
+        whatif_write_ranking_json(question, ranking.cases.items, count, &text);
     } else {
-        whatif_write_ranking(&world->question, ranking.cases.items, count, arguments->top, &text);
-        text_printf(&text, "%zu failures in %.1f s\n", count, clock_seconds() - arguments->begin);
+        whatif_write_ranking(question, ranking.cases.items, count, given.top, &text);
+        text_printf(&text, "%zu failures in %.1f s\n", count, clock_seconds() - begin);
     }
-    if (arguments->html)
-        whatif_make_ranking_page(&world->question, ranking.cases.items, count, arguments->top,
-                                 arguments->command.data, &page);
-    int status = print_answer(arguments, &text, arguments->html ? &page : NULL);
-    if (arguments->html)
-        page_release(&page);
+    command_put_line(&command);
+    if (given.html)
+        whatif_make_ranking_page(question, ranking.cases.items, count, given.top, command.data,
+                                 &page);
+    int status = print_answer(&text, &page, err);
     for (size_t i = 0; i < count; i++)
         whatif_reaction_release(&ranking.cases.items[i].reaction);
     vec_release(&ranking.cases);
+    text_release(&command);
     return status;
 }
 
-static int run_whatif(int argc, char **argv)
+static int run_whatif(int argc, char **argv, struct err *err)
 {
-    struct arguments arguments = {
-        .seed = 1, .seconds = 5, .top = 20, .load = 0.3, .begin = clock_seconds()};
     struct world world = {0};
-    int status = parse_arguments(&arguments, argc, argv);
+    struct engine_list engines;
+    double load = 0.3;
+    begin = clock_seconds();
+    int status = check_arguments(argc, argv, &load);
     if (status == 0)
-        status = check_engines(arguments.engine);
-    if (status == 0 && arguments.compare && strcmp(arguments.compare, "none") != 0)
-        status = check_engines(arguments.compare);
-    if (status == 0) {
-        status = read_question(&world, &arguments);
-        if (status == 0)
-            status = arguments.words.count ? answer_single(&arguments, &world)
-                                           : answer_ranking(&arguments, &world);
-        release_world(&world);
-    }
-    vec_release(&arguments.managers);
-    vec_release(&arguments.words);
-    text_release(&arguments.command);
+        status = engine_list_parse(&engines, given.engine, err);
+    if (status == 0 && strcmp(given.compare, "none") != 0)
+        status = engine_list_parse(&engines, given.compare, err);
+    if (status)
+        return status;
+    topology_init(&world.topology);
+    status = read_question(&world, argv[1], load, err);
+    if (status == 0)
+        status = given.failing.count ? answer_single(&world.question, err)
+                                     : answer_ranking(&world.question, err);
+    topology_release(&world.topology);
+    text_release(&world.content);
+    free(world.path);
+    vec_release(&world.managers);
+    vec_release(&world.failures);
     return status;
 }
 
 const struct command command_whatif = {
     .name = "whatif",
     .summary = "what happens if switches or links fail",
-    .help = help,
+    .usage = "usage: weft whatif NET --fail KIND NAME ... [OPTION ...]\n"
+             "       weft whatif NET --each-switch | --each-link [OPTION ...]\n"
+             "\n"
+             "Answers what happens if components of a fabric fail: who is cut off, how long\n"
+             "the manager takes to reroute, how many packets are lost, and how the load of\n"
+             "links changes, with several routing engines. NET is a dump of ibnetdiscover,\n"
+             "iblinkinfo or OpenSM (opensm-subnet.lst), or a net file of ibsim; '-' is\n"
+             "standard input.\n"
+             "\n",
+    .column = 24,
+    .options = options,
+    .more = "\n"
+            "exit status: 0 nobody is cut off, the subnet recovers, and no more links are\n"
+            "overloaded than before; 1 otherwise; 2 wrong usage. A ranking exits with 0.\n"
+            "\n"
+            "examples:\n"
+            "  ibnetdiscover >net; weft whatif net --fail switch spine3\n"
+            "  weft whatif net --fail link leaf1 20 link leaf2 20 --html answer.html\n"
+            "  weft whatif net --fail switch spine3 --engine ftree,updn --compare none --json\n"
+            "  weft whatif net --each-switch --load 40%\n"
+            "  weft whatif net --fail switch spine3 --scenario s.weft && weft sim s.weft\n",
     .run = run_whatif,
 };

@@ -15,15 +15,11 @@ claim() { # TEXT COMMAND ...
 mapfile -t commands < <("$weft" --help | sed -n 's/^  \([a-z]*\)  *[a-z].*/\1/p')
 [ "${#commands[@]}" -ge 10 ] || { echo 'not ok - weft --help lists at least ten commands' && exit 1; }
 
-# The options in the tables of a command: the long name, or with a letter both. These are other names of documented
-# options.
+# The options in the table of a command: the long name, or with a letter both. --preloaded is for weft itself.
 table() { # COMMAND
-    local files=("$src/cli/$1.c")
-    [ ! -e "$src/cli/$1_cluster.c" ] || files+=("$src/cli/$1_cluster.c")
-    sed -n '/struct option_spec\b/,/{0}}/p; /struct daemon_setting settings/,/}};/p; /= (struct option_spec)/p' "${files[@]}" |
-        grep -oE '\{\.(name|key) = "[^"]*"(, \.letter = .[a-z])?' |
-        sed -E 's/.* = "([^"]*)", .letter = .(.)/--\1 -\2/; s/.* = "([^"]*)"/--\1/' | sort -u |
-        grep -vxE -e '--(submit|resume)'
+    sed -n '/struct option_spec options/,/{0}}/p' "$src/cli/$1.c" |
+        sed -nE 's/^ *.*\{(\.usage = )?"(-[a-z], )?(--[a-z0-9-]+).*/\3 \2/p; s/.*\{(PRELOAD_STEP).*/--preloaded/p' |
+        tr -d ',' | sort -u | grep -vx -e '--preloaded'
 }
 offers_table() { # FUNCTION COMMAND: one name of each option is enough
     local offered line name found status=0 count=0

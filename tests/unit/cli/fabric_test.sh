@@ -57,6 +57,8 @@ else
 fi
 "${CC:-cc}" -o "$work/setuid" "$work/a.c" && chmod u+s "$work/setuid"
 claim 'a set-uid program is refused' refuses 'set-uid' ./setuid
+help_of_the_command() { "$weft" fabric "$work/net" -- ls --help | grep -q 'Usage: ls'; }
+claim '--help of a command is that of the command' help_of_the_command
 missing() { "$weft" fabric "$work/net" -- no-such-command 2>/dev/null; [ $? = 127 ]; }
 claim 'a command that does not exist has status 127' missing
 exit $failed

@@ -42,6 +42,16 @@ for kind in figure1 'fattree 648' 'fattree 5832' 'torus 4x4' 'jellyfish 200'; do
     claim "draw $kind as SVG" sh -c "'$weft' topo draw drawn -o drawn.svg && grep -q '</svg>' drawn.svg"
 done
 
+# rsvg-convert makes PNG and PDF of the SVG.
+mkdir fake && printf '#!/bin/sh\necho "$*"; cat\n' >fake/rsvg-convert && chmod +x fake/rsvg-convert
+converts() { # FORMAT
+    PATH=$PWD/fake:$PATH "$weft" topo draw drawn -o "drawn.$1" && grep -q -- "--format $1" "drawn.$1" && grep -q '<svg' "drawn.$1"
+}
+claim 'draw makes PNG with rsvg-convert' converts png
+claim 'draw makes PDF with rsvg-convert' converts pdf
+needs_converter() { ! PATH=/nowhere "$weft" topo draw drawn -o none.png 2>err && [ ! -e none.png ] && grep -q librsvg2-bin err && [ "$(wc -l <err)" = 1 ]; }
+claim 'without rsvg-convert the error names its package, and no file is written' needs_converter
+
 printf '\357\273\277' | cat - net >marked
 claim 'a byte order mark before the network is skipped' sh -c "'$weft' topo info marked | grep -q '18-ary 2-tree'"
 "$weft" topo gen figure1 >names
@@ -59,7 +69,7 @@ printf 'Switch 4 "a"\n[1] "b"[1]\n' >bad
 for try in 'expected gen, info' 'no kind of fabric|gen|what' "no parameter 'q|gen|clos|q=1" \
     'whole number|gen|clos|--seed|x' 'bad:2: there is no node|info|bad' 'No such file|info|absent' \
     'one net file|info' "unknown option|info|net|--what" '--to ibnetdiscover|convert|net' \
-    'expected ibnetdiscover|convert|net|--to|x' '.svg or .dot|draw|net|-o|x.gif' \
+    'expected ibnetdiscover|convert|net|--to|x' '.svg, .png, .pdf or .dot|draw|net|-o|x.gif' \
     'expected structure or rooms|draw|net|--layout|x' \
     "'erase': expected gen|erase|net" 'No such file|gen|clos|-o|absent/net'; do
     part=${try%%|*}
