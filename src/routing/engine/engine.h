@@ -7,8 +7,9 @@
  *
  * Every run counts its operations (routes->operations, also when it ends with an error): a link
  * visited, an entry written and a vector of eight distances compared are one each. They count the
- * work of this implementation, are the same for any number of threads, and serve as a measure of
- * time in simulations. Work that grows with the links alone (directions, memory) does not count. */
+ * work of this implementation (of FERa: that of the one with which their price was measured), are
+ * the same for any number of threads, and serve as a measure of time in simulations. Work that
+ * grows with the links alone (directions, memory) does not count. */
 #ifndef WEFT_ROUTING_ENGINE_ENGINE_H
 #define WEFT_ROUTING_ENGINE_ENGINE_H
 

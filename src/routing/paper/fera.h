@@ -2,7 +2,10 @@
 #ifndef WEFT_ROUTING_PAPER_FERA_H
 #define WEFT_ROUTING_PAPER_FERA_H
 
-#include "routing/paper/fera_tables.h"
+#include "routing/engine/engine.h"
+#include "routing/search/updown.h"
+
+enum { HOPS_NONE = 0xFFFE }; /* a distance: there is no route */
 
 /* Fills initialised routes. -ENETUNREACH if several roots leave two terminals without a legal
  * route. *unproved: some pair of a terminal and a switch has none, so the tables need a proof. */

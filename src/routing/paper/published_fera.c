@@ -7,7 +7,7 @@
  * nothing.
  *
  * If an entry is replaced by a longer one that leads down, the lengths that were flooded from it
- * stay as they are: these routes are legal, but may not be the shortest. The engine (fera_tables.c)
+ * stay as they are: these routes are legal, but may not be the shortest. The engine (fera.c)
  * has no such entries. */
 #include "routing/paper/published.h"
 

@@ -321,7 +321,7 @@ static void compute_next_hops_tile(void *context, size_t index)
         count_gaps(&search, tile, unroutable);
         /* If no terminal is concerned, any path will do. Else unroutable switches are left for
          * finish_tile(): the pivots must be known. */
-        if (next_hops->gaps[tile].unroutable_count == 0) {
+        if (next_hops->gaps[tile].unroutable_count == 0 || next_hops->turn_anywhere) {
             place_rings(&search, unroutable);
         } else {
             next_hops->unfinished[tile] = search.settled;

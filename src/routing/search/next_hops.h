@@ -46,6 +46,7 @@ struct next_hops {
     struct next_hops_gaps *gaps;          /* by tile; all zero without directions */
     uint64_t operations;                  /* of all tiles computed so far */
     struct down_up_pivots down_up_pivots; /* chosen when terminals have unroutable pairs */
+    bool turn_anywhere;    /* unroutable switches send to any switch that has a route */
     uint64_t **unfinished; /* by tile, while it has unroutable switches: the destinations settled,
                               by switch */
 };
