@@ -133,7 +133,7 @@ claim "first with node GUIDs changes the LFTs of ftree" changes_lfts fattree-324
 claim "weights changes the LFTs of updn" changes_lfts fattree-324 updn 'weights weights'
 claim "scatter changes the LFTs of updn" changes_lfts fattree-324 updn 'scatter 7'
 claim "root_file changes the LFTs of updn" changes_lfts irregular-16 updn 'root_file roots'
-limits_vls() { tables_with ring 'engine nue' 'max_vls 1' && contains 'nue: 1 lane,' sm.out; }
+limits_vls() { tables_with ring 'engine nue' 'max_vls 1' && contains 'nue: 1 VL,' sm.out; }
 claim "max_vls 1 limits nue to one VL" limits_vls
 
 # The dump has only the SL-to-VL tables that the SM has read or written. With one VL it needs neither.

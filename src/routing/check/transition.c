@@ -133,10 +133,8 @@ static void add_choice(struct transition *transition, uint32_t at, uint32_t lid,
 /* The VLs on which packets from a switch to a LID may be. */
 static unsigned vls_of_source(const struct routes *routes, uint32_t at, uint32_t lid)
 {
-    if (routes->service_levels && lid < routes->stride)
-        return 1u << routes->service_levels[(size_t)at * routes->stride + lid] % VLS_MOST;
     if (routes->service_levels || routes->vls <= 1)
-        return 1;
+        return 1u << routes_level(routes, at, lid) % VLS_MOST;
     return (1u << (routes->vls < VLS_MOST ? routes->vls : VLS_MOST)) - 1;
 }
 

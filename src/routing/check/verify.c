@@ -186,9 +186,7 @@ static uint8_t level_of_source(const struct check *check, const struct verify_ta
 {
     if (check->map)
         return vl_map_sl(check->map, end_point, target->lid);
-    if (check->routes->service_levels)
-        return check->routes->service_levels[(size_t)at * check->routes->stride + target->lid];
-    return 0;
+    return routes_level(check->routes, at, target->lid);
 }
 
 static uint16_t level_bit(uint8_t level)

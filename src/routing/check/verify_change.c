@@ -246,7 +246,7 @@ static int check_arrival(struct change_walk *walk, uint32_t from, struct err *er
     if (walk->owner == NETWORK_NONE || arrives(walk, from) || !must_arrive(walk, from) ||
         (walk->change->partial && !arrived(walk, from)))
         return 0;
-    return err_set(err, EHOSTUNREACH, "LID %u is not reached from %.80s", walk->lid,
+    return err_set(err, EHOSTUNREACH, "LID %u is not reached from %s", walk->lid,
                    network_label(walk->network, NETWORK_SWITCH | from, label));
 }
 
@@ -255,13 +255,12 @@ static int check_arrival(struct change_walk *walk, uint32_t from, struct err *er
 /* The VLs on which traffic that counts begins at a switch (see verify.h). */
 static uint16_t vls_of_sources(const struct change_walk *walk, uint32_t at)
 {
-    const struct routes *routes = walk->routes;
     if (walk->owner != NETWORK_NONE && walk->owner & NETWORK_SWITCH &&
         network_terminal_count(walk->network, at) == 0)
         return 0;
-    if (walk->graph->vls == 1 || !routes->service_levels)
+    if (walk->graph->vls == 1)
         return 1;
-    unsigned level = routes->service_levels[(size_t)at * routes->stride + walk->lid];
+    unsigned level = routes_level(walk->routes, at, walk->lid);
     return level < walk->graph->vls ? (uint16_t)(1u << level) : 0;
 }
 

@@ -58,9 +58,7 @@ static void add_unicast(struct multicast_check *check)
         for (uint32_t from = 0; from < switches; from++)
             if (network_terminal_count(network, from))
                 add_unicast_path(check, from, lid,
-                                 check->layered
-                                     ? routes->service_levels[(size_t)from * routes->stride + lid]
-                                     : 0);
+                                 check->layered ? routes_level(routes, from, lid) : 0);
     }
     mem_free(check->met);
     check->met = NULL;

@@ -159,9 +159,7 @@ static void add_loads(struct walk *walk)
 
 static uint8_t level_to(const struct routes *routes, uint32_t from, uint32_t lid)
 {
-    if (!routes->service_levels)
-        return 0;
-    uint8_t level = routes->service_levels[(size_t)from * routes->stride + lid];
+    uint8_t level = routes_level(routes, from, lid);
     return level < VL_MAP_SLS ? level : VL_MAP_DISCARD;
 }
 

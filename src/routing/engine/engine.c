@@ -17,11 +17,8 @@ int engine_judge(const struct verify_report *report, const struct engine_options
                        first);
     if (report->cycle.count && !options->allow_cycles)
         return err_set(err, EDEADLK, "%s: the tables could deadlock: %s", routes->engine, first);
-    if (report->cycle.count) {
-        size_t length = strlen(routes->note);
-        snprintf(routes->note + length, sizeof routes->note - length,
-                 "%sCOULD DEADLOCK, as allowed", length ? "; " : "");
-    }
+    if (report->cycle.count)
+        routes_add_note(routes, "%sCOULD DEADLOCK, as allowed", routes->note[0] ? "; " : "");
     return 0;
 }
 

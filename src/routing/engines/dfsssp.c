@@ -210,8 +210,7 @@ static unsigned assign_routes(struct layering *layering, const struct engine_opt
         return layers;
     layers = try_routes(layering, options, true, ENGINE_VLS_MAX);
     if (layers <= vls) {
-        snprintf(routes->note, sizeof routes->note,
-                 "lowest ports, since balanced routes take more lanes; ");
+        routes_add_note(routes, "lowest ports, since balanced routes take more VLs; ");
         return layers;
     }
     unsigned balanced = try_routes(layering, options, false, ENGINE_VLS_MAX);
@@ -268,6 +267,6 @@ static int dfsssp_compute(const struct network *network, const struct engine_opt
 
 const struct engine engine_dfsssp = {
     .name = "dfsssp",
-    .summary = "sssp's routes laid over lanes until none can deadlock, any topology",
+    .summary = "SSSP routes distributed over VLs until each is deadlock-free, any topology",
     .compute = dfsssp_compute,
 };

@@ -153,7 +153,7 @@ static void fill_one_by_one(const struct filling *filling, const struct turns *t
     const struct network *network = filling->network;
     for (uint32_t i = network->first_terminal[destination];
          i < network->first_terminal[destination + 1]; i++) {
-        uint32_t count = UINT32_C(1) << network->terminals.items[network->terminals_at[i]].lmc;
+        uint32_t count = UINT32_C(1) << network_terminal_at(network, i)->lmc;
         for (uint32_t offset = 0; filling->lids[i] && offset < count; offset++)
             table[filling->lids[i] + offset] = port_for(turns, filling->numbers[i] + offset);
     }

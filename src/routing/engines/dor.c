@@ -185,8 +185,7 @@ static uint32_t fill_destination(const struct dor *dor, uint32_t at, uint32_t de
     routes_fill(table, target->lid, target->lmc, ports[destination % step->count]);
     for (uint32_t i = network->first_terminal[destination];
          i < network->first_terminal[destination + 1]; i++) {
-        const struct network_terminal *terminal =
-            &network->terminals.items[network->terminals_at[i]];
+        const struct network_terminal *terminal = network_terminal_at(network, i);
         for (uint32_t k = 0; terminal->lid && k < UINT32_C(1) << terminal->lmc; k++)
             table[terminal->lid + k] = ports[(i + k) % step->count];
     }
@@ -248,8 +247,8 @@ static int refuse_missing_link(const struct dor *dor, struct err *err)
             const struct bundle *step = next_step(dor, at, destination);
             if (step && !step->count)
                 return err_set(err, EMEDIUMTYPE,
-                               "dor: the %s lacks a link: the next step from %.100s towards "
-                               "%.100s is missing",
+                               "dor: the %s lacks a link: the next step from %s towards "
+                               "%s is missing",
                                dor->grid.name,
                                network_label(dor->network, NETWORK_SWITCH | at, from),
                                network_label(dor->network, NETWORK_SWITCH | destination, to));
@@ -268,8 +267,8 @@ static int fill_tables(struct dor *dor, const struct engine_options *options, st
         if (dor->grid.dimension[d].shape == GRID_RING)
             dor->ring_bit[d] = dor->rings++;
     if (1u << dor->rings > vls)
-        return err_set(err, ENOSPC, "dor: the %s takes %u virtual lanes, and there are %u",
-                       dor->grid.name, 1u << dor->rings, vls);
+        return err_set(err, ENOSPC, "dor: the %s takes %u VLs, and there are %u", dor->grid.name,
+                       1u << dor->rings, vls);
     gather_bundles(dor);
     uint64_t missing = count_missing(dor);
     dor->damaged = missing > 0;
@@ -279,8 +278,7 @@ static int fill_tables(struct dor *dor, const struct engine_options *options, st
     if (dor->rings)
         dor->routes->service_levels =
             mem_zalloc((size_t)network->switches.count * dor->routes->stride, 1);
-    snprintf(dor->routes->note, sizeof dor->routes->note, "%s%s", dor->grid.name,
-             missing ? ", with links missing" : "");
+    routes_add_note(dor->routes, "%s%s", dor->grid.name, missing ? ", with links missing" : "");
     workers_run(options->workers, network->switches.count, fill_dor_row, dor);
     return dor->lost_from == NETWORK_NONE ? 0 : refuse_missing_link(dor, err);
 }
@@ -290,7 +288,6 @@ static int fill_tables(struct dor *dor, const struct engine_options *options, st
 static int check_reversible(const struct dor *dor, struct err *err)
 {
     struct routes *routes = dor->routes;
-    size_t length = strlen(routes->note);
     uint32_t switches = routes->switch_count;
     routes->reversible = true;
     for (uint32_t a = 0; dor->rings && routes->reversible && a < switches; a++)
@@ -300,9 +297,9 @@ static int check_reversible(const struct dor *dor, struct err *err)
         return 0;
     if (dor->same_side)
         return err_set(err, EDEADLK,
-                       "dor: with links missing, some pairs' two directions take other lanes");
-    snprintf(routes->note + length, sizeof routes->note - length,
-             ", two lanes for some pairs' directions: reversible paths are not proved");
+                       "dor: with links missing, some pairs' two directions take other VLs");
+    routes_add_note(routes,
+                    ", two VLs for some pairs' directions: reversible paths are not proved");
     return 0;
 }
 
@@ -315,7 +312,7 @@ static int dor_compute(const struct network *network, const struct engine_option
     *routes = (struct routes){0};
     int rc = network_grid(&dor.grid, network, &reason);
     if (rc)
-        return err_set(err, -rc, "dor: %.500s", reason.message);
+        return err_set(err, -rc, "dor: %s", reason.message);
     dor.same_side = options->reversible;
     rc = fill_tables(&dor, options, err);
     if (!rc)
@@ -332,6 +329,6 @@ static int dor_compute(const struct network *network, const struct engine_option
 
 const struct engine engine_dor = {
     .name = "dor",
-    .summary = "dimension order for meshes, tori, hypercubes and HyperX, with lanes for rings",
+    .summary = "dimension order for meshes, tori, hypercubes and HyperX, with VLs for rings",
     .compute = dor_compute,
 };

@@ -26,12 +26,11 @@ static int ftree_compute(const struct network *network, const struct engine_opti
     int rc = tree_recognise(&tree, network, options, &reason);
     if (rc) {
         routes->operations = tree.operations;
-        return err_set(err, -rc, "ftree: %.500s", reason.message);
+        return err_set(err, -rc, "ftree: %s", reason.message);
     }
     routes_reserve(routes, network, "ftree");
     routes->operations = tree.operations;
-    snprintf(routes->note, sizeof routes->note, "a tree of %u levels with %u roots", tree.levels,
-             tree.tops);
+    routes_add_note(routes, "a tree of %u levels with %u roots", tree.levels, tree.tops);
     dmodk_tables(network, &tree, &updown, options, DMODK_TREE, routes, &gaps);
     routes->ranks = updown.rank;
     updown.rank = NULL;
@@ -42,7 +41,7 @@ static int ftree_compute(const struct network *network, const struct engine_opti
         engine_refuse(routes);
         rc = err_set(err, ENETUNREACH,
                      "ftree: too much of the tree is missing: %llu pairs of ports have no path up "
-                     "and down again (the first from %.80s to %.80s)",
+                     "and down again (the first from %s to %s)",
                      (unsigned long long)gaps.pairs.terminal_pairs,
                      network_label(network, NETWORK_SWITCH | gaps.pairs.from, from),
                      network_label(network, NETWORK_SWITCH | gaps.pairs.to, to));

@@ -221,6 +221,6 @@ static int lash_compute(const struct network *network, const struct engine_optio
 
 const struct engine engine_lash = {
     .name = "lash",
-    .summary = "one shortest route for each pair of switches, laid over lanes",
+    .summary = "one shortest route for each pair of switches, assigned to VLs",
     .compute = lash_compute,
 };

@@ -33,24 +33,22 @@ void layers_share(struct layers_share *share, const uint64_t *weight, unsigned l
 int layers_refusal(const char *engine, unsigned layers, unsigned vls, struct err *err)
 {
     if (layers > ENGINE_VLS_MAX)
-        return err_set(err, ENOSPC, "%s: needs more than %d lanes, has %u", engine, ENGINE_VLS_MAX,
+        return err_set(err, ENOSPC, "%s: needs more than %d VLs, has %u", engine, ENGINE_VLS_MAX,
                        vls);
-    return err_set(err, ENOSPC, "%s: needs %u lanes, has %u", engine, layers, vls);
+    return err_set(err, ENOSPC, "%s: needs %u VLs, has %u", engine, layers, vls);
 }
 
 void layers_describe(struct routes *routes, unsigned layers, unsigned vls)
 {
-    size_t length = strlen(routes->note);
     routes->vls = (uint8_t)vls;
-    snprintf(routes->note + length, sizeof routes->note - length, "%u layer%s over %u lane%s",
-             layers, layers == 1 ? "" : "s", vls, vls == 1 ? "" : "s");
+    routes_add_note(routes, "%u layer%s over %u VL%s", layers, layers == 1 ? "" : "s", vls,
+                    vls == 1 ? "" : "s");
 }
 
 void layers_describe_one_way(struct routes *routes)
 {
-    size_t length = strlen(routes->note);
-    snprintf(routes->note + length, sizeof routes->note - length,
-             "; too few to have both directions of a pair on one: reversible paths are not proved");
+    routes_add_note(routes, "; too few to have both directions of a pair on one: reversible paths "
+                            "are not proved");
 }
 
 /* ---- pairs of switches ---- */
@@ -134,8 +132,7 @@ static bool add_direction(struct layers_pairs *pairs, uint32_t from, uint32_t ta
     const struct network_switch *node = &network->switches.items[target];
     uint32_t first = network->first_terminal[target], end = network->first_terminal[target + 1];
     for (uint32_t i = first; i < end; i++) {
-        const struct network_terminal *terminal =
-            &network->terminals.items[network->terminals_at[i]];
+        const struct network_terminal *terminal = network_terminal_at(network, i);
         for (uint32_t k = 0; terminal->lid && k < UINT32_C(1) << terminal->lmc; k++)
             if (!add_pair_route(pairs, from, target, terminal->lid + k))
                 return false;

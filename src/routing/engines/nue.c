@@ -329,14 +329,13 @@ static void describe_nue(const struct nue *nue)
     uint64_t detours = 0;
     for (uint32_t lid = 1; lid <= nue->network->top_lid; lid++)
         detours += nue->detour[lid];
-    snprintf(routes->note, sizeof routes->note, "%u lane%s, %llu hops of detours%s", routes->vls,
-             routes->vls == 1 ? "" : "s", (unsigned long long)detours,
-             nue->escape ? ", with escape trees" : "");
-    if (nue->vls < routes->vls) {
-        size_t length = strlen(routes->note);
-        snprintf(routes->note + length, sizeof routes->note - length,
-                 ", found with %u so that both directions of a pair share one", nue->vls);
-    }
+    routes->note[0] = 0;
+    routes_add_note(routes, "%u VL%s, %llu hops of detours%s", routes->vls,
+                    routes->vls == 1 ? "" : "s", (unsigned long long)detours,
+                    nue->escape ? ", with escape trees" : "");
+    if (nue->vls < routes->vls)
+        routes_add_note(routes, ", found with %u so that both directions of a pair share one",
+                        nue->vls);
 }
 
 /* Whether all routes fit on one VL. Leaves their dependencies in the first layer, which must be
@@ -471,6 +470,6 @@ static int nue_compute(const struct network *network, const struct engine_option
 
 const struct engine engine_nue = {
     .name = "nue",
-    .summary = "routes within any number of lanes, one is enough; any topology",
+    .summary = "routes within any number of VLs, one is enough; any topology",
     .compute = nue_compute,
 };

@@ -205,8 +205,8 @@ uint32_t *sssp_destinations(const struct network *network, const struct engine_o
 uint32_t sssp_first_lid(const struct network *network, uint32_t at)
 {
     for (uint32_t i = network->first_terminal[at]; i < network->first_terminal[at + 1]; i++)
-        if (network->terminals.items[network->terminals_at[i]].lid)
-            return network->terminals.items[network->terminals_at[i]].lid;
+        if (network_terminal_at(network, i)->lid)
+            return network_terminal_at(network, i)->lid;
     return 0;
 }
 

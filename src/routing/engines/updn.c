@@ -133,9 +133,7 @@ static int updn_compute(const struct network *network, const struct engine_optio
     routes->operations += operations_before;
     if (rc)
         return rc;
-    size_t length = strlen(routes->note);
-    snprintf(routes->note + length, sizeof routes->note - length,
-             " (the top stage as roots leaves pairs without a legal route)");
+    routes_add_note(routes, " (the top stage as roots leaves pairs without a legal route)");
     return 0;
 }
 

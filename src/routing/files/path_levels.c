@@ -63,10 +63,7 @@ static void write_source(const struct routes *routes, const struct network *netw
     text_printf(out, "%s 0x%016" PRIx64 ", base LID %u\n", kind, guid, base);
     for (uint32_t lid = 1; lid <= network->top_lid && lid < routes->stride; lid++)
         if (network->owner[lid] != NETWORK_NONE)
-            text_printf(out, "0x%04x : %u\n", lid,
-                        routes->service_levels
-                            ? routes->service_levels[(size_t)at * routes->stride + lid]
-                            : 0u);
+            text_printf(out, "0x%04x : %u\n", lid, routes_level(routes, at, lid));
 }
 
 void path_levels_write(const struct routes *routes, const struct network *network, struct text *out)

@@ -202,5 +202,11 @@ static inline uint32_t network_terminal_count(const struct network *network, uin
 {
     return network->first_terminal[at + 1] - network->first_terminal[at];
 }
+/* By place in the rows of terminals. */
+static inline const struct network_terminal *network_terminal_at(const struct network *network,
+                                                                 uint32_t place)
+{
+    return &network->terminals.items[network->terminals_at[place]];
+}
 
 #endif

@@ -2,6 +2,8 @@
 #include "routing/model/routes.h"
 
 #include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 void routes_reserve(struct routes *routes, const struct network *network, const char *engine)
@@ -89,8 +91,7 @@ void routes_fill_own(struct routes *routes, const struct network *network, uint3
     uint8_t *row = routes_row(routes, at);
     routes_fill(row, node->lid, node->lmc, 0);
     for (uint32_t i = network->first_terminal[at]; i < network->first_terminal[at + 1]; i++) {
-        const struct network_terminal *terminal =
-            &network->terminals.items[network->terminals_at[i]];
+        const struct network_terminal *terminal = network_terminal_at(network, i);
         routes_fill(row, terminal->lid, terminal->lmc, terminal->port);
     }
 }
@@ -99,10 +100,18 @@ void routes_fill_switch(uint8_t *row, const struct network *network, uint32_t at
 {
     routes_fill(row, network->switches.items[at].lid, network->switches.items[at].lmc, value);
     for (uint32_t i = network->first_terminal[at]; i < network->first_terminal[at + 1]; i++) {
-        const struct network_terminal *terminal =
-            &network->terminals.items[network->terminals_at[i]];
+        const struct network_terminal *terminal = network_terminal_at(network, i);
         routes_fill(row, terminal->lid, terminal->lmc, value);
     }
+}
+
+void routes_add_note(struct routes *routes, const char *format, ...)
+{
+    size_t length = strlen(routes->note);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(routes->note + length, sizeof routes->note - length, format, arguments);
+    va_end(arguments);
 }
 
 void routes_copy_levels(struct routes *routes, uint16_t lid, uint16_t like)
@@ -129,10 +138,7 @@ struct path path_lookup(const struct routes *routes, const struct network *netwo
         return (struct path){.dlid = (uint16_t)lid};
     if (lid == 0 || routes_port(routes, at, lid) == PORT_NONE)
         return (struct path){0};
-    struct path path = {.dlid = (uint16_t)lid};
-    if (routes->service_levels)
-        path.sl = routes->service_levels[(size_t)at * routes->stride + lid];
-    return path;
+    return (struct path){.dlid = (uint16_t)lid, .sl = routes_level(routes, at, lid)};
 }
 
 struct routes_difference routes_compare(const struct routes *before, const struct routes *after)

@@ -53,6 +53,9 @@ void routes_set(struct routes *routes, uint32_t at, uint32_t lid, uint8_t port);
 void routes_fill_switch(uint8_t *row, const struct network *network, uint32_t at, uint8_t value);
 /* Entries of a switch for itself and for its terminals. */
 void routes_fill_own(struct routes *routes, const struct network *network, uint32_t at);
+/* Adds to the note. */
+void routes_add_note(struct routes *routes, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 /* Packets to `lid` get the SLs of packets to `like`. */
 void routes_copy_levels(struct routes *routes, uint16_t lid, uint16_t like);
 
@@ -72,6 +75,12 @@ static inline void routes_fill(uint8_t *row, uint16_t lid, uint8_t lmc, uint8_t 
 static inline uint8_t routes_port(const struct routes *routes, uint32_t at, uint32_t lid)
 {
     return lid < routes->stride ? routes->ports[(size_t)at * routes->stride + lid] : PORT_NONE;
+}
+/* The service level of packets from a switch and its terminals to a DLID; 0: not assigned. */
+static inline uint8_t routes_level(const struct routes *routes, uint32_t from, uint32_t dlid)
+{
+    bool known = routes->service_levels && dlid < routes->stride;
+    return known ? routes->service_levels[(size_t)from * routes->stride + dlid] : 0;
 }
 static inline bool routes_is_explicit(const struct routes *routes, uint32_t at, uint32_t lid)
 {

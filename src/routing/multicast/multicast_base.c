@@ -76,8 +76,7 @@ static void note_routes(struct multicast_base *base)
             continue;
         for (uint32_t from = 0; from < network->switches.count; from++)
             if (network_terminal_count(network, from) &&
-                (!layered ||
-                 routes->service_levels[(size_t)from * routes->stride + lid] == base->vl))
+                (!layered || routes_level(routes, from, lid) == base->vl))
                 note_packets(base, from, lid, met);
     }
 }

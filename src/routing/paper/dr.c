@@ -206,7 +206,7 @@ static void write_tables(struct renaming *renaming)
     uint32_t d = renaming->destination;
     for (uint32_t i = 0; i < renaming->terminals; i++) {
         const struct network_terminal *terminal =
-            &network->terminals.items[network->terminals_at[network->first_terminal[d] + i]];
+            network_terminal_at(network, network->first_terminal[d] + i);
         uint32_t lids = terminal->lid ? UINT32_C(1) << terminal->lmc : 0;
         for (uint32_t number = 0; number < lids; number++) {
             const uint8_t *table = table_at(renaming, number < renaming->count ? number : 0, i);

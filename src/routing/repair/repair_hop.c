@@ -16,13 +16,11 @@ static uint32_t channel_from(const struct repair_column *column, uint32_t at)
 /* The VLs of packets to the LID that begin at a switch and count. */
 static uint16_t own_vls(const struct repair_column *column, uint32_t at)
 {
-    const struct routes *routes = column->routes;
     if (column->to_switch && network_terminal_count(column->network, at) == 0)
         return 0;
-    if (!routes->service_levels || column->cdg->count == 1)
+    if (column->cdg->count == 1)
         return 1;
-    unsigned level = routes->service_levels[(size_t)at * routes->stride + column->lid];
-    return (uint16_t)(1u << (level & 15)) & all_vls(column);
+    return (uint16_t)(1u << (routes_level(column->routes, at, column->lid) & 15)) & all_vls(column);
 }
 
 /* The VLs of all packets that leave a switch by its old entry. */

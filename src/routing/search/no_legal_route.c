@@ -53,8 +53,7 @@ static void trace_paths(struct placement *placement, uint32_t from, uint32_t to)
     for (uint32_t k = 0; counts && k < UINT32_C(1) << target->lmc; k++)
         trace_path(placement, from, target->lid + k);
     for (uint32_t i = network->first_terminal[to]; i < network->first_terminal[to + 1]; i++) {
-        const struct network_terminal *terminal =
-            &network->terminals.items[network->terminals_at[i]];
+        const struct network_terminal *terminal = network_terminal_at(network, i);
         for (uint32_t k = 0; terminal->lid && k < UINT32_C(1) << terminal->lmc; k++)
             trace_path(placement, from, terminal->lid + k);
     }
@@ -104,17 +103,14 @@ static int find_vls(const struct network *network, unsigned vls, const struct ne
     routes->operations += placement.operations;
     routes->vls = (uint8_t)(1 + placement.cdg.count);
     routes->reversible = true;
-    size_t length = strlen(routes->note);
-    snprintf(routes->note + length, sizeof routes->note - length,
-             "; %zu pairs of a switch with and one without hosts have no route up and down: they "
-             "go by lanes from 1 on",
-             gaps->unroutable.count);
+    routes_add_note(routes, "; %zu switch pairs have no up*/down* route and use VL 1 and above",
+                    gaps->unroutable.count);
     cdg_release(&placement.cdg);
     vec_release(&placement.needed);
     return placed ? 0
                   : err_set(err, EDEADLK,
-                            "%s: %zu pairs of a switch with and one without hosts have no route up "
-                            "and down, and %u virtual lanes are too few to keep them apart",
+                            "%s: %zu switch pairs have no up*/down* route, and %u VLs are too few "
+                            "to keep them apart",
                             routes->engine, gaps->unroutable.count, vls);
 }
 

@@ -148,13 +148,12 @@ static int refuse_flaw(const struct tree *tree, const struct network *network, u
                        const struct network_edge *edge, struct err *err)
 {
     char a[NETWORK_LABEL_BYTES], b[NETWORK_LABEL_BYTES];
-    return err_set(
-        err, EMEDIUMTYPE,
-        "the network is not a tree: the link from %.100s port %u to %.100s port %u joins "
-        "levels %u and %u",
-        network_label(network, NETWORK_SWITCH | from, a), edge->port,
-        network_label(network, NETWORK_SWITCH | edge->to, b), edge->to_port, tree->level[from],
-        tree->level[edge->to]);
+    return err_set(err, EMEDIUMTYPE,
+                   "the network is not a tree: the link from %s port %u to %s port %u joins "
+                   "levels %u and %u",
+                   network_label(network, NETWORK_SWITCH | from, a), edge->port,
+                   network_label(network, NETWORK_SWITCH | edge->to, b), edge->to_port,
+                   tree->level[from], tree->level[edge->to]);
 }
 
 static void count_tops(struct tree *tree, const struct network *network, const bool *used)
@@ -294,7 +293,7 @@ uint32_t *tree_terminals(const struct tree *tree, const struct network *network)
         numbering.group[at] = at;
         numbering.least[at] = NETWORK_NONE;
         for (uint32_t i = network->first_terminal[at]; i < network->first_terminal[at + 1]; i++) {
-            uint32_t lid = network->terminals.items[network->terminals_at[i]].lid;
+            uint32_t lid = network_terminal_at(network, i)->lid;
             if (lid && lid < numbering.least[at])
                 numbering.least[at] = lid;
         }

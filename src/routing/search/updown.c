@@ -117,7 +117,7 @@ int updown_refuse(const struct network *network, const struct updown_gaps *gaps,
     char first[NETWORK_LABEL_BYTES], last[NETWORK_LABEL_BYTES];
     return err_set(err, ENETUNREACH,
                    "%llu pairs of ports have no up*-down* route with these roots (the first from "
-                   "%.80s to %.80s)",
+                   "%s to %s)",
                    (unsigned long long)gaps->terminal_pairs,
                    network_label(network, NETWORK_SWITCH | gaps->from, first),
                    network_label(network, NETWORK_SWITCH | gaps->to, last));

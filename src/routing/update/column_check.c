@@ -59,12 +59,10 @@ static void read_column(const struct column_check *check, uint32_t lid, struct m
  * is ignored. */
 static bool sends(const struct column_check *check, uint32_t at, uint32_t lid, unsigned vl)
 {
-    const struct routes *routes = check->routes;
-    uint32_t owner = lid <= check->network->top_lid ? check->network->owner[lid] : NETWORK_NONE;
+    uint32_t owner = network_owner(check->network, lid);
     bool to_switch = owner != NETWORK_NONE && owner & NETWORK_SWITCH;
-    unsigned level =
-        routes->service_levels ? routes->service_levels[(size_t)at * routes->stride + lid] : 0;
-    return (!to_switch || network_terminal_count(check->network, at)) && level == vl;
+    return (!to_switch || network_terminal_count(check->network, at)) &&
+           routes_level(check->routes, at, lid) == vl;
 }
 
 /* Finds the switches that packets to the LID can reach on this VL, by either entry. */

@@ -80,9 +80,7 @@ static inline enum entry_state planner_entry_state(const struct planner *planner
 /* The VL of packets from a switch and its terminals to the LID. */
 static inline unsigned update_level(const struct routes *routes, uint32_t from, uint32_t lid)
 {
-    bool known = routes->service_levels && lid < routes->stride;
-    return known ? routes->service_levels[(size_t)from * routes->stride + lid] % UPDATE_PLAN_VLS
-                 : 0;
+    return routes_level(routes, from, lid) % UPDATE_PLAN_VLS;
 }
 
 /* For the planner's network, routes and plan. */

@@ -106,7 +106,7 @@ static bool check_shortest(const struct network *network, const char *engine, un
     if (rc) {
         assert_int_equal(rc, -ENOSPC);
         assert_non_null(strstr(err.message, "needs "));
-        assert_non_null(strstr(err.message, vls == 1 ? "lanes, has 1" : "lanes, has"));
+        assert_non_null(strstr(err.message, vls == 1 ? "VLs, has 1" : "VLs, has"));
         assert_null(routes.ports);
         return false;
     }
@@ -193,8 +193,8 @@ static void a_ring_shows_what_each_engine_does_about_cycles(void **state)
             int rc = compute(&network, i ? "lash" : "dfsssp", vls, &routes, &err);
             assert_int_equal(rc, vls == 1 ? -ENOSPC : 0);
             if (rc)
-                assert_string_equal(err.message, i ? "lash: needs 2 lanes, has 1"
-                                                   : "dfsssp: needs 2 lanes, has 1");
+                assert_string_equal(err.message, i ? "lash: needs 2 VLs, has 1"
+                                                   : "dfsssp: needs 2 VLs, has 1");
             routes_release(&routes);
         }
     }
@@ -310,7 +310,7 @@ static void dfsssp_takes_lowest_ports_if_balance_takes_too_many_vls(void **state
     load_network(&network, "hypercube", (const char *const[]){"n=6", "hosts=2"}, 2);
     assert_int_equal(compute(&network, "dfsssp", 3, &routes, &err), 0);
     assert_non_null(strstr(routes.note, "lowest ports"));
-    assert_non_null(strstr(routes.note, "1 layer over 3 lanes"));
+    assert_non_null(strstr(routes.note, "1 layer over 3 VLs"));
     assert_routes_hold(&network, &routes, true, 0);
     routes_release(&routes);
     network_release(&network);
@@ -430,7 +430,7 @@ static void nue_needs_no_detours_on_a_tree(void **state)
     (void)state;
     load_network(&network, "kary", (const char *const[]){"k=4", "n=3"}, 2);
     assert_int_equal(compute(&network, "nue", 1, &routes, &err), 0);
-    assert_string_equal(routes.note, "1 lane, 0 hops of detours");
+    assert_string_equal(routes.note, "1 VL, 0 hops of detours");
     routes_release(&routes);
     network_release(&network);
 }
