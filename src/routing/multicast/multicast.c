@@ -94,32 +94,6 @@ static uint32_t choose_root(const struct task *task)
     return best;
 }
 
-/* Finds switches below the root with their depth, breadth first. Returns their number. */
-static uint32_t find_depths(const struct task *task, uint32_t root)
-{
-    struct multicast_base *base = task->base;
-    const struct network *network = base->network;
-    uint32_t *depth = base->scratch.depth, *queue = base->scratch.queue;
-    uint32_t head = 0, tail = 0, left = (uint32_t)base->scratch.places.count;
-    memset(depth, 0xFF, network->switches.count * sizeof *depth);
-    depth[root] = 0;
-    queue[tail++] = root;
-    while (head < tail) {
-        uint32_t at = queue[head++];
-        left -= base->scratch.weight[at] != 0;
-        if (!left)
-            break; /* all members are found: deeper switches are not needed */
-        for (uint32_t i = network->first_edge[at]; i < network->first_edge[at + 1]; i++) {
-            uint32_t to = network->edges[i].to;
-            if (base->rank[to] < base->rank[at] || depth[to] != NETWORK_NONE || !base->usable[to])
-                continue;
-            depth[to] = depth[at] + 1;
-            queue[tail++] = to;
-        }
-    }
-    return tail;
-}
-
 /* The link to a switch that is one hop nearer to the root, preferably one that is in the tree
  * already. */
 static const struct network_edge *choose_parent(const struct task *task, uint32_t at,
@@ -147,7 +121,7 @@ static const struct network_edge *choose_parent(const struct task *task, uint32_
 static void make_own(const struct task *task, uint32_t root, bool *reached)
 {
     struct multicast_base *base = task->base;
-    uint32_t met = find_depths(task, root);
+    uint32_t met = multicast_base_descend(base, root);
     reached[root] = true;
     for (size_t i = 0; i < base->scratch.places.count; i++) {
         uint32_t at = base->scratch.places.items[i];
@@ -173,15 +147,15 @@ static void make_own(const struct task *task, uint32_t root, bool *reached)
 static uint32_t choose_piece(const struct task *task, uint32_t *members)
 {
     const struct multicast_base *base = task->base;
-    uint32_t best = NETWORK_NONE, *sums = mem_zalloc(base->piece_count + 1, sizeof *sums);
+    uint32_t best = 0, *sums = mem_zalloc(base->piece_count + 1, sizeof *sums);
     for (size_t i = 0; i < base->scratch.places.count; i++) {
         uint32_t at = base->scratch.places.items[i];
         sums[base->piece[at]] += base->scratch.weight[at];
     }
-    for (uint32_t piece = 0; piece < base->piece_count; piece++)
-        if (sums[piece] && (best == NETWORK_NONE || sums[piece] > sums[best]))
+    for (uint32_t piece = 1; piece < base->piece_count; piece++)
+        if (sums[piece] > sums[best])
             best = piece;
-    *members = best == NETWORK_NONE ? 0 : sums[best];
+    *members = sums[best];
     mem_free(sums);
     return best;
 }

@@ -173,6 +173,12 @@ static bool may_descend(const void *context, uint32_t at, uint32_t to)
     return base->rank[to] >= base->rank[at] && base->usable[to];
 }
 
+uint32_t multicast_base_descend(struct multicast_base *base, uint32_t root)
+{
+    return network_distances_if(base->network, root, base->scratch.depth, base->scratch.queue,
+                                may_descend, base);
+}
+
 static bool may_use(const void *context, uint32_t at, uint32_t to)
 {
     (void)at;
@@ -312,7 +318,7 @@ static bool has_tops(struct multicast_base *base, uint32_t *parts)
     for (uint32_t at = 0; at < count && topped < *parts; at++) {
         if (!base->usable[at] || done[part[at]])
             continue;
-        uint32_t found = network_distances_if(network, at, distance, queue, may_descend, base);
+        uint32_t found = multicast_base_descend(base, at);
         done[part[at]] = count_with_terminals(base, found) == leaves[part[at]];
         topped += done[part[at]];
     }

@@ -34,6 +34,9 @@ struct multicast_base {
 
 /* By switch: links down from it to `to`; MULTICAST_BASE_FAR: `to` is not below it. */
 const uint16_t *multicast_base_climb(struct multicast_base *base, uint32_t to);
+/* Finds the switches below a root: fills the scratch `depth` and `queue`, breadth first. Returns
+ * their number. */
+uint32_t multicast_base_descend(struct multicast_base *base, uint32_t root);
 /* Makes the shared tree, unless it exists. */
 void multicast_base_share(struct multicast_base *base);
 

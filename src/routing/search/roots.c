@@ -1,11 +1,13 @@
 /* Choosing roots: the manager's switch, the centre, a list, or the top of a tree.
  *
- * Detection tests whether the network is a tree in stages: the stage of a switch is its distance
- * from the nearest switch with terminals; if every link joins neighbouring stages, the switches
- * without a higher neighbour are the roots. This also holds for trees that lost links or switches.
- * Any other network gets one root, its centre, since several roots in an irregular network leave
+ * If the network is a tree (tree.h) of more than one level, the switches without a higher neighbour
+ * are detected as the roots. This also holds for trees that lost links or switches. Any other
+ * network gets one root, its centre, since several roots in an irregular network leave
  * pairs without a legal route. */
 #include "routing/search/roots.h"
+
+#include "base/map.h"
+#include "routing/search/tree.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -47,52 +49,55 @@ static void choose_centres(struct roots *roots, const struct network *network)
     mem_free(distance);
 }
 
-/* False, and no roots, if the network is not a tree in stages with more than one of them. */
+/* False, and no roots, if the network is not a tree with terminals at the lowest of several levels
+ * only. */
 static bool choose_top_stage(struct roots *roots, const struct network *network)
 {
-    uint32_t switches = (uint32_t)network->switches.count;
-    uint32_t *stage = mem_alloc(2 * switches * sizeof *stage);
-    bool staged = true;
-    network_stages(network, stage, stage + switches);
-    for (uint32_t at = 0; at < switches && staged; at++) {
-        bool top = stage[at] != NETWORK_NONE && stage[at] > 0;
-        for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++) {
-            uint32_t other = stage[network->edges[e].to];
-            staged &=
-                stage[at] != NETWORK_NONE && (stage[at] + 1 == other || other + 1 == stage[at]);
-            top &= other < stage[at];
-        }
-        if (top)
+    struct engine_options detect = {.root = ROOT_DETECT};
+    struct tree tree;
+    struct err ignored;
+    bool staged = tree_recognise(&tree, network, &detect, &ignored) == 0;
+    for (uint32_t at = 0; staged && at < network->switches.count; at++) {
+        staged = !tree.level[at] || !network_terminal_count(network, at);
+        if (tree.level[at] > 0 && tree_is_top(&tree, network, at))
             vec_push(&roots->switches, at);
     }
-    mem_free(stage);
-    if (!staged || roots->switches.count == 0)
+    tree_release(&tree);
+    if (!staged)
         vec_release(&roots->switches);
     return roots->switches.count > 0;
 }
 
-bool roots_are_there(const struct network *network, const struct engine_options *options)
+uint32_t roots_find_listed(const struct network *network, const struct engine_options *options,
+                           uint32_t *switches)
 {
-    for (size_t i = 0; i < options->root_count; i++)
-        for (uint32_t at = 0; at < network->switches.count; at++)
-            if (network->switches.items[at].guid == options->root_guids[i])
-                return true;
-    return false;
+    struct map by_guid = {0};
+    uint32_t count = 0;
+    for (uint32_t at = 0; at < network->switches.count; at++)
+        map_add(&by_guid, network->switches.items[at].guid, at);
+    for (size_t i = 0; i < options->root_count; i++) {
+        uint32_t at = map_get(&by_guid, options->root_guids[i]);
+        if (at == MAP_NONE)
+            continue;
+        map_remove(&by_guid, options->root_guids[i]);
+        switches[count++] = at;
+    }
+    map_release(&by_guid);
+    return count;
 }
 
-static int choose_listed(struct roots *roots, const struct network *network,
-                         const struct engine_options *options, struct err *err)
+bool roots_are_there(const struct network *network, const struct engine_options *options)
 {
-    for (size_t i = 0; i < options->root_count; i++)
-        for (uint32_t at = 0; at < network->switches.count; at++)
-            if (network->switches.items[at].guid == options->root_guids[i])
-                vec_push(&roots->switches, at);
-    if (roots->switches.count == 0)
-        return err_set(err, ENOENT, "none of the %zu roots given is a switch of this network",
-                       options->root_count);
-    snprintf(roots->note, sizeof roots->note, "%zu of %zu roots given are there",
-             roots->switches.count, options->root_count);
-    return 0;
+    uint32_t *switches = mem_alloc((network->switches.count + 1) * sizeof *switches);
+    bool any = roots_find_listed(network, options, switches) > 0;
+    mem_free(switches);
+    return any;
+}
+
+int roots_refuse_list(const struct engine_options *options, struct err *err)
+{
+    return err_set(err, ENOENT, "none of the %zu roots given is a switch of this network",
+                   options->root_count);
 }
 
 int roots_choose(struct roots *roots, const struct network *network,
@@ -104,8 +109,13 @@ int roots_choose(struct roots *roots, const struct network *network,
     *roots = (struct roots){0};
     if (network->switches.count == 0)
         return 0;
-    if (choice == ROOT_LIST)
-        return choose_listed(roots, network, options, err);
+    if (choice == ROOT_LIST) {
+        vec_reserve(&roots->switches, network->switches.count);
+        roots->switches.count = roots_find_listed(network, options, roots->switches.items);
+        snprintf(roots->note, sizeof roots->note, "%zu of %zu roots given are there",
+                 roots->switches.count, options->root_count);
+        return roots->switches.count ? 0 : roots_refuse_list(options, err);
+    }
     if (choice == ROOT_DETECT && choose_top_stage(roots, network)) {
         snprintf(roots->note, sizeof roots->note, "%zu roots, the top stage of a tree",
                  roots->switches.count);

@@ -15,7 +15,12 @@ int roots_choose(struct roots *roots, const struct network *network,
                  const struct engine_options *options, enum root_choice fallback, struct err *err);
 void roots_release(struct roots *roots);
 
-/* Whether a switch has one of the listed GUIDs. */
+/* The switches that have one of the listed GUIDs, each once, in the order of the list; `switches`
+ * has room for all. Returns their number. */
+uint32_t roots_find_listed(const struct network *network, const struct engine_options *options,
+                           uint32_t *switches);
+int roots_refuse_list(const struct engine_options *options, struct err *err); /* -ENOENT */
+/* Whether there are any. */
 bool roots_are_there(const struct network *network, const struct engine_options *options);
 /* By switch: the ranks of a tree's stages, or from the roots; NULL: no such roots. */
 uint32_t *roots_ranks(const struct network *network, const struct engine_options *options);

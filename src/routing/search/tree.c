@@ -12,8 +12,8 @@
  * levels. */
 #include "routing/search/tree.h"
 
-#include "base/map.h"
 #include "base/sort.h"
+#include "routing/search/roots.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -120,30 +120,6 @@ static void level_from_middle(struct tree *tree, const struct network *network, 
     mem_free(roots);
 }
 
-static int level_from_list(struct tree *tree, const struct network *network,
-                           const struct engine_options *options, uint32_t *queue, struct err *err)
-{
-    uint32_t *roots = mem_alloc(network->switches.count * sizeof *roots), count = 0;
-    struct map by_guid = {0};
-    for (uint32_t at = 0; at < network->switches.count; at++)
-        map_add(&by_guid, network->switches.items[at].guid, at);
-    for (size_t i = 0; i < options->root_count; i++) {
-        uint32_t at = map_get(&by_guid, options->root_guids[i]);
-        if (at == MAP_NONE)
-            continue;
-        map_remove(&by_guid, options->root_guids[i]);
-        roots[count++] = at;
-    }
-    map_release(&by_guid);
-    if (count)
-        level_from_roots(tree, network, roots, count, queue);
-    mem_free(roots);
-    if (!count)
-        return err_set(err, ENOENT, "none of the %zu roots given is a switch of this network",
-                       options->root_count);
-    return 0;
-}
-
 static int refuse_flaw(const struct tree *tree, const struct network *network, uint32_t from,
                        const struct network_edge *edge, struct err *err)
 {
@@ -156,16 +132,12 @@ static int refuse_flaw(const struct tree *tree, const struct network *network, u
                    tree->level[from], tree->level[edge->to]);
 }
 
-static void count_tops(struct tree *tree, const struct network *network, const bool *used)
+bool tree_is_top(const struct tree *tree, const struct network *network, uint32_t at)
 {
-    tree->levels = tree->tops = 0;
-    for (uint32_t at = 0; at < network->switches.count; at++) {
-        bool top = used[at];
-        for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++)
-            top &= tree->level[network->edges[e].to] < tree->level[at];
-        tree->tops += top;
-        tree->levels = tree->level[at] >= tree->levels ? tree->level[at] + 1 : tree->levels;
-    }
+    bool top = true;
+    for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++)
+        top &= tree->level[network->edges[e].to] < tree->level[at];
+    return top;
 }
 
 int tree_recognise(struct tree *tree, const struct network *network,
@@ -181,7 +153,13 @@ int tree_recognise(struct tree *tree, const struct network *network,
     for (uint32_t at = 0; at < switches; at++) /* whether its part has terminals */
         used[at] = tree->level[at] != NETWORK_NONE;
     if (options->root == ROOT_LIST) {
-        rc = level_from_list(tree, network, options, queue, err);
+        uint32_t *roots = mem_alloc(switches * sizeof *roots);
+        count = roots_find_listed(network, options, roots);
+        if (count)
+            level_from_roots(tree, network, roots, count, queue);
+        else
+            rc = roots_refuse_list(options, err);
+        mem_free(roots);
         if (!rc && (flaw = find_flaw(tree, network, used, &from)))
             rc = refuse_flaw(tree, network, from, flaw, err);
     } else {
@@ -194,8 +172,10 @@ int tree_recognise(struct tree *tree, const struct network *network,
             rc = find_flaw(tree, network, used, &from) ? first : 0;
         }
     }
-    if (!rc)
-        count_tops(tree, network, used);
+    for (uint32_t at = 0; at < switches && !rc; at++) {
+        tree->tops += used[at] && tree_is_top(tree, network, at);
+        tree->levels = tree->level[at] >= tree->levels ? tree->level[at] + 1 : tree->levels;
+    }
     mem_free(used);
     mem_free(queue);
     if (rc)

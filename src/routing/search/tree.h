@@ -22,6 +22,9 @@ int tree_recognise(struct tree *tree, const struct network *network,
                    const struct engine_options *options, struct err *err);
 void tree_release(struct tree *tree);
 
+/* Whether a switch has no neighbour above it. */
+bool tree_is_top(const struct tree *tree, const struct network *network, uint32_t at);
+
 /* Directions along the levels. */
 void tree_directions(const struct tree *tree, const struct network *network, struct updown *updown);
 

@@ -191,34 +191,11 @@ static void put_next(struct planner *planner, uint32_t at, uint32_t lid, uint8_t
             cdg_note(&planner->cdg, (unsigned)__builtin_ctz(left), in, out);
 }
 
-/* The port by which a switch forwards while none of its entries is being written. */
-static inline uint8_t settled_port(const struct planner *planner, uint32_t at, uint32_t lid)
-{
-    return planner_entry_state(planner, at, lid) == ENTRY_NEW ? planner_new(planner, at, lid)
-                                                              : planner_old(planner, at, lid);
-}
-
-/* Adds the dependencies of all packets that leave a switch, with one graph. */
-static void put_one_table(struct planner *planner, uint32_t at)
-{
-    for (uint32_t lid = 0; lid < planner->stride; lid++) {
-        uint32_t in = leaving(planner, at, settled_port(planner, at, lid));
-        if (in == NETWORK_NONE || !vls_at(planner, at, lid))
-            continue;
-        uint32_t to = planner->network->edges[in].to;
-        uint32_t out = leaving(planner, to, settled_port(planner, to, lid));
-        if (out != NETWORK_NONE)
-            cdg_note(&planner->cdg, 0, in, out);
-    }
-}
-
 static void put_tables(struct planner *planner)
 {
     uint32_t switches = (uint32_t)planner->network->switches.count;
     planner->plan->operations += (uint64_t)switches * planner->stride;
-    for (uint32_t at = 0; at < switches && !planner->levels; at++)
-        put_one_table(planner, at);
-    for (uint32_t at = 0; at < switches && planner->levels; at++)
+    for (uint32_t at = 0; at < switches; at++)
         for (uint32_t lid = 0; lid < planner->stride; lid++) {
             uint16_t vls = vls_at(planner, at, lid);
             uint8_t ports[2];

@@ -157,36 +157,6 @@ static int number_dimensions(struct search *search, struct err *err)
     return 0;
 }
 
-/* Finds the places of one dimension: the parts without its links. Returns their number. */
-static uint32_t find_places(const struct search *search, struct grid *grid, unsigned dimension,
-                            uint32_t *queue)
-{
-    const struct simple *simple = search->simple;
-    uint32_t places = 0, *place = grid->place + dimension;
-    for (uint32_t at = 0; at < simple->count; at++)
-        place[(size_t)at * grid->dimensions] = TOPOLOGY_NONE;
-    for (uint32_t start = 0; start < simple->count; start++) {
-        uint32_t head = 0, tail = 0;
-        if (place[(size_t)start * grid->dimensions] != TOPOLOGY_NONE)
-            continue;
-        place[(size_t)start * grid->dimensions] = places;
-        queue[tail++] = start;
-        while (head < tail) {
-            uint32_t at = queue[head++];
-            for (uint32_t i = simple->first[at]; i < simple->first[at + 1]; i++) {
-                uint32_t to = simple->neighbour[i];
-                if (search->dimension[simple->link[i]] == dimension ||
-                    place[(size_t)to * grid->dimensions] != TOPOLOGY_NONE)
-                    continue;
-                place[(size_t)to * grid->dimensions] = places;
-                queue[tail++] = to;
-            }
-        }
-        places++;
-    }
-    return places;
-}
-
 /* Which places of a dimension are linked, each pair once from both ends. */
 struct places {
     uint32_t count;
@@ -341,11 +311,14 @@ static int find_dimensions(struct search *search, struct grid *grid, struct err 
     each_pair(search, note_square);
     join_steps(search);
     int rc = number_dimensions(search, err);
-    uint32_t *queue = arena_alloc(&search->memory, grid->switch_count * sizeof *queue);
+    uint32_t *part = arena_alloc(&search->memory, grid->switch_count * sizeof *part);
     grid->dimensions = search->dimensions;
     grid->place = mem_alloc((size_t)grid->switch_count * grid->dimensions * sizeof *grid->place);
     for (unsigned d = 0; d < grid->dimensions && !rc; d++) {
-        struct places places = {.count = find_places(search, grid, d, queue)};
+        struct places places = {.count =
+                                    simple_find_parts(search->simple, search->dimension, d, part)};
+        for (uint32_t at = 0; at < grid->switch_count; at++)
+            grid->place[(size_t)at * grid->dimensions + d] = part[at];
         link_places(search, grid, d, &places);
         rc = order_places(grid, d, &places, err);
         vec_release(&places.links);

@@ -65,28 +65,36 @@ void simple_release(struct simple *simple)
     arena_release(&simple->memory);
 }
 
-uint32_t simple_count_parts(const struct simple *simple)
+uint32_t simple_find_parts(const struct simple *simple, const uint32_t *kind, uint32_t without,
+                           uint32_t *part)
 {
-    uint32_t parts = 0, *queue = mem_alloc((simple->count + 1) * sizeof *queue);
-    bool *seen = mem_zalloc(simple->count + 1, sizeof *seen);
+    uint32_t parts = 0, *stack = mem_alloc((simple->count + 1) * sizeof *stack);
+    memset(part, 0xff, simple->count * sizeof *part);
     for (uint32_t start = 0; start < simple->count; start++) {
-        uint32_t head = 0, tail = 0;
-        if (seen[start])
+        uint32_t depth = 0;
+        if (part[start] != TOPOLOGY_NONE)
             continue;
-        parts++;
-        seen[start] = true;
-        queue[tail++] = start;
-        while (head < tail) {
-            uint32_t at = queue[head++];
+        part[start] = parts;
+        for (stack[depth++] = start; depth;) {
+            uint32_t at = stack[--depth];
             for (uint32_t i = simple->first[at]; i < simple->first[at + 1]; i++) {
                 uint32_t to = simple->neighbour[i];
-                if (!seen[to])
-                    queue[tail++] = to;
-                seen[to] = true;
+                if (part[to] != TOPOLOGY_NONE || (kind && kind[simple->link[i]] == without))
+                    continue;
+                part[to] = parts;
+                stack[depth++] = to;
             }
         }
+        parts++;
     }
-    mem_free(queue);
-    mem_free(seen);
+    mem_free(stack);
+    return parts;
+}
+
+uint32_t simple_count_parts(const struct simple *simple)
+{
+    uint32_t *part = mem_alloc((simple->count + 1) * sizeof *part);
+    uint32_t parts = simple_find_parts(simple, NULL, 0, part);
+    mem_free(part);
     return parts;
 }

@@ -19,6 +19,10 @@ void simple_init(struct simple *simple, uint32_t count, const uint32_t *first_ed
 void simple_release(struct simple *simple);
 /* The number of a link, or TOPOLOGY_NONE. */
 uint32_t simple_find_link(const struct simple *simple, uint32_t a, uint32_t b);
+/* Numbers the parts that are connected by links of another kind than `without`; `kind` by link,
+ * NULL: by all links. Returns their number. */
+uint32_t simple_find_parts(const struct simple *simple, const uint32_t *kind, uint32_t without,
+                           uint32_t *part);
 /* Connected parts. */
 uint32_t simple_count_parts(const struct simple *simple);
 

@@ -193,8 +193,8 @@ static void a_ring_shows_what_each_engine_does_about_cycles(void **state)
             int rc = compute(&network, i ? "lash" : "dfsssp", vls, &routes, &err);
             assert_int_equal(rc, vls == 1 ? -ENOSPC : 0);
             if (rc)
-                assert_string_equal(err.message, i ? "lash: needs 2 VLs, has 1"
-                                                   : "dfsssp: needs 2 VLs, has 1");
+                assert_string_equal(err.message,
+                                    i ? "lash: needs 2 VLs, has 1" : "dfsssp: needs 2 VLs, has 1");
             routes_release(&routes);
         }
     }
