@@ -7,8 +7,8 @@
  * minus 1, as in ibsim, unless another node or port has it. Plain iblinkinfo names the peer by LID
  * only; if LIDs are not assigned, by description.
  *
- * A node that only other nodes' lines name is an adapter (iblinkinfo --switches-only). All other
- * links must be listed at both ends: the file was cut or badly edited otherwise. */
+ * A node that only other nodes' lines name is an adapter (iblinkinfo --switches-only). Links are
+ * made as those of a dump (read_links.c). */
 #include "topology/formats/read.h"
 
 #include <assert.h>
@@ -30,17 +30,14 @@ struct list {
     VEC(uint8_t) repeated; /* by node: another one has the same description */
 };
 
-void list_take_width(struct list_line *line, const char *word, size_t length)
+/* Copies a word that ends at a blank or a bracket; false if it is too long for a name. */
+static bool copy_name(const char *word, char name[16])
 {
-    char name[8];
-    enum link_width width;
-    line->width = 0;
-    if (length < sizeof name && snprintf(name, sizeof name, "%.*s", (int)length, word) > 0 &&
-        link_width_parse(name, &width))
-        line->width = (uint8_t)width;
+    size_t length = strcspn(word, " )");
+    return length < 16 && snprintf(name, 16, "%.*s", (int)length, word) > 0;
 }
 
-void list_take_speed(struct list_line *line, const char *word, size_t length)
+void list_take_rate(struct list_line *line, const char *width_word, const char *speed_word)
 {
     static const struct {
         const char *text;
@@ -51,13 +48,32 @@ void list_take_speed(struct list_line *line, const char *word, size_t length)
         {"25", SPEED_EDR},   {"25.78125", SPEED_EDR},  {"50", SPEED_HDR},  {"53.125", SPEED_HDR},
         {"100", SPEED_NDR},  {"106.25", SPEED_NDR},    {"200", SPEED_XDR}, {"212.5", SPEED_XDR}};
     char name[16];
+    enum link_width width = 0;
     enum link_speed speed = SPEED_COUNT;
-    if (length < sizeof name && snprintf(name, sizeof name, "%.*s", (int)length, word) > 0 &&
-        !link_speed_parse(name, &speed))
+    if (copy_name(width_word, name))
+        link_width_parse(name, &width);
+    if (copy_name(speed_word, name) && !link_speed_parse(name, &speed))
         for (size_t i = 0; i < sizeof rates / sizeof rates[0]; i++)
             if (strcmp(rates[i].text, name) == 0)
                 speed = rates[i].speed;
+    line->width = (uint8_t)width;
     line->speed = (uint8_t)speed;
+}
+
+bool list_scan_lid_and_port(char **at, struct list_end *end)
+{
+    uint64_t lid, number;
+    char *c = *at;
+    scan_blanks(&c);
+    if (!scan_digits(&c, 10, &lid) || lid > UINT16_MAX)
+        return false;
+    scan_blanks(&c);
+    if (!scan_digits(&c, 10, &number) || number > UINT8_MAX)
+        return false;
+    end->lid = (uint16_t)lid;
+    end->number = (uint8_t)number;
+    *at = c;
+    return true;
 }
 
 int list_add(struct reader *reader, struct list_line line)
@@ -256,62 +272,31 @@ static int set_port(struct list *list, const struct list_end *end, struct place 
                                                                    : 0;
 }
 
-/* Both ends must name each other, if both are listed. */
-static int check_peer(const struct list *list, const struct list_line *line)
+/* The ends of a link, for reader_resolve_links(). A node that is not listed has no lines of its
+ * own: its end is that of the other node's line. */
+static void add_link(struct list *list, const struct list_line *line)
 {
-    const struct list_end *peer = &line->peer;
-    uint32_t other = map_get(&list->by_port, (uint64_t)peer->node << 8 | peer->number);
-    const char *name = list->nodes.items[peer->node].facts.description;
-    if (!list->nodes.items[peer->node].listed)
-        return 0;
-    if (other == MAP_NONE || !list->reader->list_lines.items[other].has_peer)
-        return reader_fail_at(list->reader, line->place,
-                              "the link's other end, port %u of \"%s\", is not listed there",
-                              peer->number, name);
-    const struct list_line *back = &list->reader->list_lines.items[other];
-    if (back->peer.node == line->own.node && back->peer.number == line->own.number)
-        return 0;
-    return reader_fail_at(list->reader, line->place,
-                          "the ends disagree: line %u says that port %u of \"%s\" is linked to "
-                          "port %u of \"%s\"",
-                          back->place.line, peer->number, name, back->peer.number,
-                          list->nodes.items[back->peer.node].facts.description);
-}
-
-static void set_link(struct topology *topology, const struct list_line *line, uint32_t at)
-{
-    struct topology_port *port = &topology->ports.items[at];
-    for (int end = 0; end < 2; end++, port = &topology->ports.items[port->peer]) {
-        if (line->width || port->width_assumed)
-            port->width = line->width ? line->width : WIDTH_4X;
-        if (line->speed != SPEED_COUNT || port->speed_assumed)
-            port->speed = line->speed != SPEED_COUNT ? line->speed : SPEED_SDR;
-        port->width_assumed &= !line->width;
-        port->speed_assumed &= line->speed == SPEED_COUNT;
-    }
-}
-
-static int add_link(struct list *list, const struct list_line *line)
-{
-    struct topology *topology = &list->reader->topology;
-    uint32_t own =
-        topology_port_index(topology, list->nodes.items[line->own.node].index, line->own.number);
-    uint32_t peer =
-        topology_port_index(topology, list->nodes.items[line->peer.node].index, line->peer.number);
-    struct err why;
-    int error = check_peer(list, line);
-    if (error)
-        return error;
-    if (topology->ports.items[own].peer != peer) {
-        if (topology_link(topology, own, peer, &why))
-            return fail_why(list, line->place, &why);
-        for (int i = 0; i < 2; i++) {
-            struct topology_port *port = &topology->ports.items[i ? peer : own];
-            port->width_assumed = port->speed_assumed = true;
-        }
-    }
-    set_link(topology, line, own);
-    return 0;
+    struct reader *reader = list->reader;
+    assert(list->nodes.items && reader->end_of_port.items);
+    const struct list_node *own = &list->nodes.items[line->own.node];
+    const struct list_node *peer = &list->nodes.items[line->peer.node];
+    struct link_end end = {
+        .port = topology_port_index(&reader->topology, own->index, line->own.number),
+        .target = topology_port_index(&reader->topology, peer->index, line->peer.number),
+        .place = line->place,
+        .peer_name = peer->facts.description,
+    };
+    link_end_enable(&end, line->width, line->speed);
+    reader->end_of_port.items[end.port] = (uint32_t)reader->ends.count;
+    vec_push(&reader->ends, end);
+    if (peer->listed || reader->end_of_port.items[end.target] != TOPOLOGY_NONE)
+        return;
+    reader->end_of_port.items[end.target] = (uint32_t)reader->ends.count;
+    uint32_t port = end.port;
+    end.port = end.target;
+    end.target = port;
+    end.peer_name = own->facts.description;
+    vec_push(&reader->ends, end);
 }
 
 int list_resolve(struct reader *reader)
@@ -339,9 +324,11 @@ int list_resolve(struct reader *reader)
     }
     if (!error)
         error = add_nodes(&list, false);
+    while (reader->end_of_port.count < reader->topology.ports.count)
+        vec_push(&reader->end_of_port, TOPOLOGY_NONE);
     for (size_t i = 0; !error && i < reader->list_lines.count; i++)
         if (reader->list_lines.items[i].has_peer)
-            error = add_link(&list, &reader->list_lines.items[i]);
+            add_link(&list, &reader->list_lines.items[i]);
     vec_release(&list.nodes);
     vec_release(&list.repeated);
     map_release(&list.by_guid);

@@ -93,6 +93,16 @@ bool scan_number(char **at, uint64_t *value)
     return scan_digits(at, is_hex ? 16 : 10, value);
 }
 
+bool scan_guid(char **at, uint64_t *guid)
+{
+    char *c = *at;
+    scan_blanks(&c);
+    if (strncmp(c, "0x", 2) != 0 || !scan_digits(&c, 16, guid))
+        return false;
+    *at = c;
+    return true;
+}
+
 bool scan_quoted(char **at, char **text)
 {
     if (**at != '"')
@@ -469,25 +479,14 @@ static int read_lines(struct reader *reader, struct line_reader *lines)
     return lines->status;
 }
 
-/* Whether the file comes from a tool that lists both ends of links. */
-static bool is_dump(const struct reader *reader)
-{
-    bool all_dumped = true;
-    for (uint32_t i = 0; all_dumped && i < reader->topology.nodes.count; i++)
-        all_dumped = reader_is_dumped(reader, i);
-    return all_dumped && reader->topology.nodes.count;
-}
-
-/* "3 lines that are not part of the dump were skipped: 2 'ibwarn: [71] …', 3, 9" */
+/* "3 lines that are no part of the dump were skipped: 2 'ibwarn: [71] …', 3, 9" */
 static void warn_of_noise(struct reader *reader)
 {
     enum { NAMED = 10 };
     struct text text = {0};
     size_t count = reader->noise.count;
     const struct noise *noise = reader->noise.items;
-    if (!count)
-        return;
-    text_printf(&text, "%s: %zu line%s not part of the dump and %s skipped: ",
+    text_printf(&text, "%s: %zu line%s no part of the dump and %s skipped: ",
                 reader->files.items[noise[0].place.file], count, count == 1 ? " is" : "s are",
                 count == 1 ? "is" : "are");
     for (size_t i = 0; i < count && i < NAMED; i++)
@@ -499,11 +498,15 @@ static void warn_of_noise(struct reader *reader)
     text_release(&text);
 }
 
-/* Makes links of what was read, and decides about unknown lines. */
+/* Makes links of what was read, and decides about unknown lines: only a dump, which lists both ends
+ * of links, may have them. */
 static int finish_topology(struct reader *reader)
 {
     int error = reader->take_list_line ? list_resolve(reader) : 0;
-    if (!error && reader->noise.count && !is_dump(reader))
+    bool is_dump = reader->topology.nodes.count > 0;
+    for (uint32_t i = 0; is_dump && i < reader->topology.nodes.count; i++)
+        is_dump = reader_is_dumped(reader, i);
+    if (!error && reader->noise.count && !is_dump)
         error = reader_fail_at(reader, reader->noise.items[0].place,
                                "expected Switch, Ca, Hca, Rt, a port line or a setting such as "
                                "'switchguid=', not '%s'",
@@ -514,7 +517,7 @@ static int finish_topology(struct reader *reader)
                        "opensm-subnet.lst or an ibsim net file");
     if (!error)
         error = reader_resolve_links(reader);
-    if (!error)
+    if (!error && reader->noise.count)
         warn_of_noise(reader);
     return error;
 }

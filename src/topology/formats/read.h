@@ -96,6 +96,7 @@ void scan_blanks(char **at);
 bool scan_word(char **at, const char *word);
 bool scan_number(char **at, uint64_t *value);           /* decimal or 0x… */
 bool scan_digits(char **at, int base, uint64_t *value); /* of base 16: 0x may precede */
+bool scan_guid(char **at, uint64_t *guid);              /* 0x…, behind blanks */
 bool scan_quoted(char **at, char **text);               /* ends the text with NUL in place */
 bool scan_bracketed(char **at, uint64_t *value);        /* [7] */
 
@@ -109,8 +110,13 @@ bool widths_from_mask(uint64_t value, uint8_t *widths);
 /* Whether the name of the node is a key of ibnetdiscover. */
 bool reader_is_dumped(const struct reader *reader, uint32_t node);
 
+/* Enables all widths and speeds up to these, so that the slower end decides. Width 0, SPEED_COUNT:
+ * not stated. */
+void link_end_enable(struct link_end *end, unsigned width, unsigned speed);
+
 /* `line` is NUL-terminated and writable. */
 int reader_take_port(struct reader *reader, char *line);
+/* Makes the links of all ends. */
 int reader_resolve_links(struct reader *reader);
 
 /* ---- lists of ports ---- */
@@ -124,11 +130,13 @@ int subnet_list_take_line(struct reader *reader, char *line); /* opensm-subnet.l
 
 /* Adds a line at the current place. */
 int list_add(struct reader *reader, struct list_line line);
-/* Makes nodes and links of all lines. */
+/* Makes nodes of all lines, and ends of links. */
 int list_resolve(struct reader *reader);
 
-/* "4x" or "4X" and "106.25", "25" or "NDR"; unknown words set "not stated". */
-void list_take_width(struct list_line *line, const char *word, size_t length);
-void list_take_speed(struct list_line *line, const char *word, size_t length);
+/* "4x" or "4X" and "106.25", "25" or "NDR", up to a blank or a bracket; unknown words set "not
+ * stated". */
+void list_take_rate(struct list_line *line, const char *width_word, const char *speed_word);
+/* "8    1": LID and port number. Advances only if it returns true. */
+bool list_scan_lid_and_port(char **at, struct list_end *end);
 
 #endif

@@ -19,7 +19,7 @@ static bool take_heading(struct reader *reader, char *at)
     struct list_end node = {0};
     if (scan_word(&at, "Switch: ")) {
         node.kind = NODE_SWITCH;
-        if (strncmp(at, "0x", 2) != 0 || !scan_digits(&at, 16, &node.port_guid))
+        if (!scan_guid(&at, &node.port_guid))
             return false;
         scan_blanks(&at);
     } else if (scan_word(&at, "CA: ")) {
@@ -40,26 +40,11 @@ static bool take_heading(struct reader *reader, char *at)
 /* "8    1[  ]", "8    1[ext]": LID, port number, external port number */
 static bool scan_lid_and_port(char **at, struct list_end *end)
 {
-    uint64_t lid, number;
-    scan_blanks(at);
-    if (!scan_digits(at, 10, &lid) || lid > UINT16_MAX)
-        return false;
-    scan_blanks(at);
-    if (!scan_digits(at, 10, &number) || number > UINT8_MAX)
-        return false;
     char *bracket = strchr(*at, ']');
-    if (**at != '[' || !bracket)
+    if (!list_scan_lid_and_port(at, end) || **at != '[' || !bracket)
         return false;
     *at = bracket + 1;
-    end->lid = (uint16_t)lid;
-    end->number = (uint8_t)number;
     return true;
-}
-
-static bool scan_guid(char **at, uint64_t *guid)
-{
-    scan_blanks(at);
-    return strncmp(*at, "0x", 2) == 0 && scan_digits(at, 16, guid);
 }
 
 /* What stands left of the arrow; `arrow` is its begin. */
@@ -86,19 +71,6 @@ static bool scan_own_end(struct reader *reader, char *at, char *arrow, struct li
     if (has_guid)
         own->port_guid = guid;
     return scan_lid_and_port(&at, own);
-}
-
-/* " 4X          10.0 Gbps Active/  LinkUp" */
-static void take_state(struct list_line *line, char *at)
-{
-    scan_blanks(&at);
-    size_t length = strcspn(at, " )");
-    list_take_width(line, at, length);
-    at += length;
-    scan_blanks(&at);
-    list_take_speed(line, at, strcspn(at, " )"));
-    if (strstr(at, "FDR10"))
-        line->speed = SPEED_FDR10;
 }
 
 /* What stands right of the arrow. */
@@ -129,7 +101,13 @@ int linkinfo_take_line(struct reader *reader, char *at)
         return take_heading(reader, at) ? 0 : LINE_IS_FOREIGN;
     if (!scan_own_end(reader, at, state, &line.own))
         return reader_fail(reader, "expected LID and port of a node, below its heading");
-    take_state(&line, state + 5);
+    char *width = state + 5; /* " 4X          10.0 Gbps Active/  LinkUp" */
+    scan_blanks(&width);
+    char *speed = width + strcspn(width, " )");
+    scan_blanks(&speed);
+    list_take_rate(&line, width, speed);
+    if (strstr(speed, "FDR10"))
+        line.speed = SPEED_FDR10;
     if (!scan_peer(reader, arrow + 3, &line))
         return reader_fail(reader, "expected LID, port and description of the peer");
     return list_add(reader, line);

@@ -94,6 +94,16 @@ static int take_option(struct reader *reader, char *word, struct link_end *end)
 }
 
 /* "4xQDR": enables everything up to it, so that the slower end decides. */
+void link_end_enable(struct link_end *end, unsigned width, unsigned speed)
+{
+    end->widths = 0;
+    for (unsigned bit = 1; bit <= ALL_WIDTHS; bit <<= 1)
+        if (link_width_multiple(bit) <= link_width_multiple(width))
+            end->widths |= (uint8_t)bit;
+    end->speeds = speed == SPEED_COUNT ? 0 : (uint16_t)((2u << speed) - 1);
+}
+
+/* "4xQDR" */
 static bool take_annotation(const char *word, struct link_end *end)
 {
     enum link_width width;
@@ -105,11 +115,7 @@ static bool take_annotation(const char *word, struct link_end *end)
     copy_word(word, width_name, (size_t)(x - word) + 2);
     if (!link_width_parse(width_name, &width) || !link_speed_parse(x + 1, &speed))
         return false;
-    end->widths = 0;
-    for (unsigned bit = 1; bit <= ALL_WIDTHS; bit <<= 1)
-        if (link_width_multiple(bit) <= link_width_multiple(width))
-            end->widths |= (uint8_t)bit;
-    end->speeds = (uint16_t)((2u << speed) - 1);
+    link_end_enable(end, width, speed);
     return true;
 }
 
@@ -237,6 +243,8 @@ static int find_target(struct reader *reader, struct link_end *end)
 {
     const struct topology *topology = &reader->topology;
     uint32_t node = name_map_get(&topology->by_name, end->peer_name);
+    if (end->target != TOPOLOGY_NONE)
+        return 0; /* of a list */
     if (node == MAP_NONE) {
         end->target = name_map_get(&reader->aliases, end->peer_name);
         if (end->target == MAP_NONE)
@@ -267,13 +275,14 @@ static int check_other_end(struct reader *reader, const struct link_end *end)
     uint32_t index = reader->end_of_port.items[end->target];
     const struct topology_node *peer =
         &topology->nodes.items[topology->ports.items[end->target].node];
+    const char *name = reader->take_list_line ? peer->description : peer->name;
     unsigned number = topology_port_number(topology, end->target);
     if (index == TOPOLOGY_NONE) {
         if (reader_is_dumped(reader, topology->ports.items[end->port].node) &&
             reader_is_dumped(reader, topology->ports.items[end->target].node))
             return reader_fail_at(reader, end->place,
                                   "the link's other end, port %u of \"%s\", is not listed there",
-                                  number, peer->name);
+                                  number, name);
         return 0;
     }
     const struct link_end *other = &reader->ends.items[index];
@@ -282,7 +291,7 @@ static int check_other_end(struct reader *reader, const struct link_end *end)
     return reader_fail_at(reader, end->place,
                           "the ends disagree: line %u says that port %u of \"%s\" is linked to "
                           "port %u of \"%s\"",
-                          other->place.line, number, peer->name,
+                          other->place.line, number, name,
                           topology_port_number(topology, other->target), other->peer_name);
 }
 

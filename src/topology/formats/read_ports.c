@@ -17,29 +17,14 @@ static bool scan_end(char **at, struct list_end *end)
         const char *word;
         enum node_kind kind;
     } kinds[] = {{"SW ", NODE_SWITCH}, {"CA ", NODE_ADAPTER}, {"RT ", NODE_ROUTER}};
-    uint64_t lid, number;
     char *c = *at;
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
         if (!end->kind && scan_word(&c, kinds[i].word))
             end->kind = kinds[i].kind;
-    scan_blanks(&c);
-    if (!end->kind || !scan_digits(&c, 10, &lid) || lid > UINT16_MAX)
+    if (!end->kind || !list_scan_lid_and_port(&c, end) || !scan_guid(&c, &end->port_guid))
         return false;
-    scan_blanks(&c);
-    if (!scan_digits(&c, 10, &number) || number > UINT8_MAX)
-        return false;
-    scan_blanks(&c);
-    if (strncmp(c, "0x", 2) != 0 || !scan_digits(&c, 16, &end->port_guid))
-        return false;
-    end->lid = (uint16_t)lid;
-    end->number = (uint8_t)number;
     *at = c;
     return true;
-}
-
-static const char *take_name(struct reader *reader, const char *start, const char *end)
-{
-    return arena_strndup(&reader->names, start, (size_t)(end - start));
 }
 
 /* "( 'leaf2' - 'h4' )" */
@@ -48,8 +33,9 @@ static bool take_names(struct reader *reader, const char *at, struct list_line *
     const char *between = strstr(at, "' - '"), *end = strrchr(at, '\'');
     if (strncmp(at, "( '", 3) != 0 || !between || end < between + 5)
         return false;
-    line->own.description = take_name(reader, at + 3, between);
-    line->peer.description = take_name(reader, between + 5, end);
+    line->own.description = arena_strndup(&reader->names, at + 3, (size_t)(between - at - 3));
+    line->peer.description =
+        arena_strndup(&reader->names, between + 5, (size_t)(end - between - 5));
     return true;
 }
 
@@ -58,14 +44,13 @@ int ports_take_line(struct reader *reader, char *at)
     struct list_line line = {0};
     if (!scan_end(&at, &line.own))
         return LINE_IS_FOREIGN;
-    scan_blanks(&at);
-    size_t length = strcspn(at, " ");
-    list_take_width(&line, at, length);
-    at += length;
-    scan_blanks(&at);
-    length = strcspn(at, " ");
-    list_take_speed(&line, at, length);
-    at += length;
+    char *words[2]; /* width, speed */
+    for (int i = 0; i < 2; i++) {
+        scan_blanks(&at);
+        words[i] = at;
+        at += strcspn(at, " ");
+    }
+    list_take_rate(&line, words[0], words[1]);
     scan_blanks(&at);
     const char *last = strrchr(at, '\'');
     if (scan_word(&at, "- ")) {
@@ -76,7 +61,7 @@ int ports_take_line(struct reader *reader, char *at)
         if (!take_names(reader, at, &line))
             return reader_fail(reader, "expected ( 'description' - 'description' )");
     } else if (*at == '\'' && last > at) {
-        line.own.description = take_name(reader, at + 1, last);
+        line.own.description = arena_strndup(&reader->names, at + 1, (size_t)(last - at - 1));
     } else {
         return reader_fail(reader, "expected a description in quotes, not '%.40s'", at);
     }

@@ -83,9 +83,6 @@ int subnet_list_take_line(struct reader *reader, char *at)
                            "expected the peer as '{ SW Ports:… {description} LID:… PN:… }'");
     line.has_peer = true;
     char *width = strstr(at, "PHY="), *speed = strstr(at, "SPD=");
-    if (width)
-        list_take_width(&line, width + 4, strcspn(width + 4, " "));
-    if (speed)
-        list_take_speed(&line, speed + 4, strcspn(speed + 4, " "));
+    list_take_rate(&line, width ? width + 4 : "", speed ? speed + 4 : "");
     return list_add(reader, line);
 }

@@ -102,7 +102,7 @@ static void too_few_vls_are_an_error_with_the_number(void **state)
     (void)state;
     build_kind(&network, "torus", WORDS("dims=5x5x5"), 0, 1);
     assert_int_equal(engine_dor.compute(&network, &four, &routes, &err), -ENOSPC);
-    assert_non_null(strstr(err.message, "takes 8 virtual lanes, and there are 4"));
+    assert_non_null(strstr(err.message, "takes 8 VLs, and there are 4"));
     assert_int_equal(engine_dor.compute(&network, &eight, &routes, &err), 0);
     routes_release(&routes);
     network_release(&network);
