@@ -240,6 +240,20 @@ uint64_t sa_requester_guid(const struct sa *sa, const struct query *query)
     return port_guid_at(sa, query->address.lid);
 }
 
+/* The client of the queue; MAP_NONE if no port has this LID. Its GUID is looked up once for each
+ * generation of routes. */
+static uint32_t client_at(struct sa *sa, unsigned lid)
+{
+    uint32_t end_point = sa_end_point_at(sa, lid);
+    if (end_point == NETWORK_NONE)
+        return MAP_NONE;
+    uint32_t *client = &sa->index.clients[path_index_place(sa, end_point)];
+    uint64_t guid = *client ? 0 : path_index_guid(sa, end_point);
+    if (guid)
+        *client = queue_client(&sa->queue, guid) + 1;
+    return *client ? *client - 1 : MAP_NONE;
+}
+
 bool sa_port_limit_reached(const struct query *query, const struct chains *by_port, uint64_t guid,
                            uint32_t limit)
 {
@@ -609,11 +623,11 @@ void sa_receive(struct sa *sa, uint64_t now, const struct sa_message *message)
     } else if (own && method == METHOD_GET_TABLE && !sa->redirection.lid) {
         sync_receive_request(sa, message);
     } else {
-        uint64_t guid = port_guid_at(sa, message->address.lid);
+        uint32_t client = client_at(sa, message->address.lid);
         sa->counts.queries++;
-        if (guid && queue_put(&sa->queue, &sa->config, now, guid, message))
+        if (client != MAP_NONE && queue_put(&sa->queue, &sa->config, now, client, message))
             return;
-        if (!guid || sa->busy.count >= sa->config.queue_limit) {
+        if (client == MAP_NONE || sa->busy.count >= sa->config.queue_limit) {
             sa->counts.dropped++;
             return;
         }

@@ -89,9 +89,10 @@ struct query_queue {
 };
 void queue_init(struct query_queue *queue);
 void queue_release(struct query_queue *queue);
+uint32_t queue_client(struct query_queue *queue, uint64_t guid); /* adds it if it is new */
 /* False if a limit is reached. */
 bool queue_put(struct query_queue *queue, const struct sa_config *config, uint64_t now,
-               uint64_t guid, const struct sa_message *message);
+               uint32_t client, const struct sa_message *message);
 /* Removes the next query. The caller frees its `more`. */
 bool queue_take(struct query_queue *queue, struct query *query);
 /* Charges the client for the work that its query caused. */
@@ -194,16 +195,23 @@ struct path_index {
     struct path_quality *links;     /* by index in network.ports */
     struct path_quality *terminals; /* of adapter ports, by terminal */
     uint64_t *switch_guids;         /* of port 0, by switch */
-    uint64_t *groups;               /* of the QoS policy, by terminal and then by switch; or NULL */
+    uint64_t *groups;               /* of the QoS policy, by end point; or NULL */
+    uint32_t *clients;              /* of the queue, by end point; 0: not known, else 1 more */
     uint16_t last_mlid;             /* highest MLID that fits into all multicast tables */
     struct arena arena;             /* owns the arrays */
 };
 void path_index_build(struct path_index *index, const struct sa_view *view);
 void path_index_release(struct path_index *index);
 uint64_t path_index_guid(const struct sa *sa, uint32_t end_point);
+/* The place of an end point in arrays: terminals, then switches. */
+size_t path_index_place(const struct sa *sa, uint32_t end_point);
 /* Follows the tables to a LID of the destination. False if they do not lead there. */
 bool path_index_follow(const struct sa *sa, uint32_t source, uint32_t destination, unsigned dlid,
                        struct path_quality *quality);
+/* Follows them to the LIDs of both ends; `returns` is false if there is no way back. */
+bool path_index_follow_both(const struct sa *sa, uint32_t source, unsigned slid,
+                            uint32_t destination, unsigned dlid, struct path_quality *there,
+                            bool *returns, struct path_quality *back);
 
 /* ---- registrations ---- */
 

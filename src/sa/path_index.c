@@ -84,6 +84,9 @@ void path_index_build(struct path_index *index, const struct sa_view *view)
         arena_alloc(&index->arena, network->terminals.count * sizeof *index->terminals);
     index->switch_guids =
         arena_alloc(&index->arena, network->switches.count * sizeof *index->switch_guids);
+    index->clients =
+        arena_alloc(&index->arena,
+                    (network->terminals.count + network->switches.count) * sizeof *index->clients);
     index->last_mlid = LID_MULTICAST_LAST;
     for (uint32_t at = 0; at < network->switches.count; at++)
         add_switch_links(index, view, at);
@@ -111,6 +114,13 @@ uint64_t path_index_guid(const struct sa *sa, uint32_t end_point)
                                       : sa->view.network->terminals.items[end_point].guid;
 }
 
+size_t path_index_place(const struct sa *sa, uint32_t end_point)
+{
+    return end_point & NETWORK_SWITCH
+               ? sa->view.network->terminals.count + (end_point & ~NETWORK_SWITCH)
+               : end_point;
+}
+
 /* MTU and rate of the end point itself: the port of a terminal, port 0 of a switch. */
 static struct path_quality own_quality(const struct sa *sa, uint32_t end_point)
 {
@@ -120,37 +130,86 @@ static struct path_quality own_quality(const struct sa *sa, uint32_t end_point)
                : sa->index.terminals[end_point];
 }
 
+enum walk_state { WALKING, ARRIVED, LOST };
+
+/* A walk along the tables to a LID of the destination. */
+struct walk {
+    uint32_t at, destination;
+    unsigned dlid, hops;
+    struct path_quality worst;
+    enum walk_state state;
+};
+
+static inline struct walk walk_begin(const struct sa *sa, uint32_t source, uint32_t destination,
+                                     unsigned dlid)
+{
+    const struct network *network = sa->view.network;
+    assert(source != NETWORK_NONE && destination != NETWORK_NONE);
+    struct walk walk = {
+        .at = source, .destination = destination, .dlid = dlid, .worst = own_quality(sa, source)};
+    if (network_switch_of(network, source) == NETWORK_NONE)
+        walk.at = destination;
+    if (walk.at == source && source != destination && !(source & NETWORK_SWITCH)) {
+        const struct network_terminal *terminal = &network->terminals.items[source];
+        const struct network_switch *first = &network->switches.items[terminal->at];
+        walk.at = terminal->at | NETWORK_SWITCH;
+        walk.worst = minimum(walk.worst, sa->index.links[first->first_port + terminal->port]);
+        walk.hops = 1;
+    }
+    walk.state = walk.at == destination ? ARRIVED : WALKING;
+    return walk;
+}
+
+static inline void walk_hop(const struct sa *sa, struct walk *walk)
+{
+    const struct network *network = sa->view.network;
+    uint32_t at = walk->at & ~NETWORK_SWITCH;
+    walk->state = LOST;
+    if (!(walk->at & NETWORK_SWITCH) || walk->hops++ >= HOP_LIMIT)
+        return;
+    const struct network_switch *here = &network->switches.items[at];
+    unsigned port = routes_port(sa->view.routes, at, walk->dlid);
+    if (port == 0 || port > here->port_count)
+        return;
+    walk->worst = minimum(walk->worst, sa->index.links[here->first_port + port]);
+    walk->at = network->ports.items[here->first_port + port].peer;
+    if (network_leads_to(network, at, port, walk->destination))
+        walk->state = ARRIVED;
+    else if (walk->at != NETWORK_NONE)
+        walk->state = WALKING;
+}
+
+static bool walk_end(const struct sa *sa, const struct walk *walk, struct path_quality *quality)
+{
+    *quality = walk->worst;
+    if (walk->state == ARRIVED)
+        *quality = minimum(walk->worst, own_quality(sa, walk->destination));
+    return walk->state == ARRIVED;
+}
+
 bool path_index_follow(const struct sa *sa, uint32_t source, uint32_t destination, unsigned dlid,
                        struct path_quality *quality)
 {
-    const struct network *network = sa->view.network;
-    unsigned hops = 0;
-    struct path_quality worst = *quality = own_quality(sa, source);
-    assert(source != NETWORK_NONE && destination != NETWORK_NONE);
-    if (source == destination)
-        return true;
-    uint32_t at = network_switch_of(network, source) == NETWORK_NONE ? destination : source;
-    if (!(at & NETWORK_SWITCH) && at == source) {
-        const struct network_terminal *terminal = &network->terminals.items[source];
-        const struct network_switch *first = &network->switches.items[terminal->at];
-        at = terminal->at | NETWORK_SWITCH;
-        worst = minimum(worst, sa->index.links[first->first_port + terminal->port]);
-        hops = 1;
+    struct walk walk = walk_begin(sa, source, destination, dlid);
+    while (walk.state == WALKING)
+        walk_hop(sa, &walk);
+    return walk_end(sa, &walk, quality);
+}
+
+/* Most of the time of a walk is waiting for entries of tables, which are too large for the caches
+ * of a processor. So both walks take turns: the processor reads an entry of each at a time. */
+bool path_index_follow_both(const struct sa *sa, uint32_t source, unsigned slid,
+                            uint32_t destination, unsigned dlid, struct path_quality *there,
+                            bool *returns, struct path_quality *back)
+{
+    struct walk forth = walk_begin(sa, source, destination, dlid);
+    struct walk home = walk_begin(sa, destination, source, slid);
+    while (forth.state == WALKING || home.state == WALKING) {
+        if (forth.state == WALKING)
+            walk_hop(sa, &forth);
+        if (home.state == WALKING)
+            walk_hop(sa, &home);
     }
-    while (at != destination) {
-        if (!(at & NETWORK_SWITCH) || hops++ >= HOP_LIMIT)
-            return false;
-        const struct network_switch *here = &network->switches.items[at & ~NETWORK_SWITCH];
-        unsigned port = routes_port(sa->view.routes, at & ~NETWORK_SWITCH, dlid);
-        if (port == 0 || port > here->port_count)
-            return false;
-        worst = minimum(worst, sa->index.links[here->first_port + port]);
-        if (network_leads_to(network, at & ~NETWORK_SWITCH, port, destination))
-            break;
-        at = network->ports.items[here->first_port + port].peer;
-        if (at == NETWORK_NONE)
-            return false;
-    }
-    *quality = minimum(worst, own_quality(sa, destination));
-    return true;
+    *returns = walk_end(sa, &home, back);
+    return walk_end(sa, &forth, there);
 }

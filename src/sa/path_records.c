@@ -158,17 +158,10 @@ struct route {
     uint8_t life, vl;
 };
 
-/* MTU, rate, life time and VL of the route from one end to a LID of the other. */
-static bool find_route(const struct sa *sa, const struct end *from, const struct end *to,
-                       unsigned dlid, struct route *route)
+static uint8_t vl_of_route(const struct routes *routes, const struct end *from, unsigned dlid)
 {
-    const struct routes *routes = sa->view.routes;
-    *route = (struct route){.life = from->point == to->point ? 0 : sa->config.subnet_timeout};
-    if (!path_index_follow(sa, from->point, to->point, dlid, &route->quality))
-        return false;
-    if (routes->service_levels && dlid < routes->stride)
-        route->vl = routes->service_levels[(size_t)from->at * routes->stride + dlid];
-    return true;
+    bool known = routes->service_levels && dlid < routes->stride;
+    return known ? routes->service_levels[(size_t)from->at * routes->stride + dlid] : 0;
 }
 
 /* The P_Key of the path; -1 if no P_Key meets the criteria. */
@@ -184,10 +177,7 @@ static int choose_key(const struct sa *sa, const struct path_criteria *criteria,
 
 static uint64_t policy_groups_at(const struct sa *sa, uint32_t point)
 {
-    size_t terminals = sa->view.network->terminals.count;
-    if (!sa->index.groups)
-        return 0;
-    return sa->index.groups[point & NETWORK_SWITCH ? terminals + (point & ~NETWORK_SWITCH) : point];
+    return sa->index.groups ? sa->index.groups[path_index_place(sa, point)] : 0;
 }
 
 /* Applies the QoS level (NULL: none) before the criteria. */
@@ -237,15 +227,21 @@ static bool add_path(const struct sa *sa, const struct path_criteria *criteria,
                      const struct end *from, unsigned slid, const struct end *to, unsigned dlid,
                      unsigned preference, struct answer *answer)
 {
-    struct route forward, back;
-    uint8_t sl = 0;
+    const struct routes *routes = sa->view.routes;
+    uint8_t sl = 0, life = from->point == to->point ? 0 : sa->config.subnet_timeout;
+    struct route forward = {.life = life}, back = {.life = life};
+    bool returns;
     int key = choose_key(sa, criteria, from, to);
     const struct qos_level *level = NULL;
-    if (key < 0 || !find_route(sa, from, to, dlid, &forward) ||
-        !choose_level(sa, criteria, from, to, (unsigned)key, forward.vl, &level, &sl) ||
+    if (key < 0 || !path_index_follow_both(sa, from->point, slid, to->point, dlid, &forward.quality,
+                                           &returns, &back.quality))
+        return false;
+    forward.vl = vl_of_route(routes, from, dlid);
+    back.vl = vl_of_route(routes, to, slid);
+    if (!choose_level(sa, criteria, from, to, (unsigned)key, forward.vl, &level, &sl) ||
         !meets_criteria(criteria, level, &forward))
         return false;
-    bool returns = find_route(sa, to, from, slid, &back) && meets_criteria(criteria, level, &back);
+    returns = returns && meets_criteria(criteria, level, &back);
     if (criteria->reversible && !returns)
         return false;
     uint8_t *record = answer_add(answer);

@@ -38,7 +38,7 @@ void queue_release(struct query_queue *queue)
     queue_init(queue);
 }
 
-static struct client *client_of(struct query_queue *queue, uint64_t guid)
+uint32_t queue_client(struct query_queue *queue, uint64_t guid)
 {
     uint32_t index = map_get(&queue->by_guid, guid);
     if (index == MAP_NONE) {
@@ -46,7 +46,7 @@ static struct client *client_of(struct query_queue *queue, uint64_t guid)
         map_set(&queue->by_guid, guid, index);
         vec_push(&queue->clients, ((struct client){.head = NONE, .tail = NONE}));
     }
-    return &queue->clients.items[index];
+    return index;
 }
 
 /* ---- the clients with queries: a heap with the least clock on top ---- */
@@ -149,10 +149,10 @@ bool queue_has_room(struct query_queue *queue, const struct sa_config *config, u
 }
 
 bool queue_put(struct query_queue *queue, const struct sa_config *config, uint64_t now,
-               uint64_t guid, const struct sa_message *message)
+               uint32_t client, const struct sa_message *message)
 {
-    assert(message->bytes >= SA_DATA_OFFSET);
-    struct client *from = client_of(queue, guid);
+    assert(message->bytes >= SA_DATA_OFFSET && client < queue->clients.count);
+    struct client *from = &queue->clients.items[client];
     if (queue->waiting >= config->queue_limit || message->bytes > MESSAGE_LIMIT ||
         from->count >= config->client_limit)
         return false;
@@ -160,7 +160,7 @@ bool queue_put(struct query_queue *queue, const struct sa_config *config, uint64
     struct query *query = &queue->queries.items[index];
     size_t copied = message->bytes < MAD_BYTES ? message->bytes : MAD_BYTES;
     query->next = NONE;
-    query->client = (uint32_t)(from - queue->clients.items);
+    query->client = client;
     query->address = message->address;
     query->asked_at = now;
     query->bytes = message->bytes;
