@@ -12,6 +12,7 @@
 #ifndef WEFT_CONSOLE_ACTION_H
 #define WEFT_CONSOLE_ACTION_H
 
+#include "base/control_command.h"
 #include "base/line_reader.h"
 #include "fabric/fabric.h"
 #include "topology/topology.h"
@@ -64,10 +65,11 @@ enum argument {
     ARGUMENT_MACHINE,   /* machine.name */
     ARGUMENT_AT,        /* node, or none: the manager chooses */
     ARGUMENT_TO,
-    ARGUMENT_MODE,    /* machine.minimal */
-    ARGUMENT_CHURN,   /* machine */
-    ARGUMENT_MGID,    /* mgid */
-    ARGUMENT_SETTING, /* key, text */
+    ARGUMENT_MODE,  /* machine.minimal */
+    ARGUMENT_CHURN, /* machine */
+    ARGUMENT_MGID,  /* mgid */
+    ARGUMENT_KEY,   /* key */
+    ARGUMENT_VALUE, /* text */
 };
 enum { ARGUMENTS_MOST = 3 };
 
@@ -89,7 +91,7 @@ struct action {
     bool per_second; /* ARGUMENT_ERRORS: a rate of the cable */
     struct machine_action machine;
     uint8_t mgid[16];
-    struct word key, text; /* ARGUMENT_SETTING: of a manager, and its value */
+    struct word key, text; /* of a setting of a manager */
     /* As written, for action_bind() and for errors; text NULL: not given. */
     struct word first, node_word, port_word, value_word;
     struct word keyword; /* taken where a node could be */
@@ -136,8 +138,13 @@ enum { ACTION_VERBS = ACTION_KINDS };
 size_t action_verbs(const char *names[ACTION_VERBS]);
 /* Reads the words of weft-scenario(5), without a time. */
 void action_read(struct action *action, struct cursor *cursor);
-/* Whether these words begin an action; older words of `weft ctl` (aliases) included. */
-bool action_has_words(const char *const *words, unsigned count);
+/* Whether words that a server receives are an action rather than one of its commands. */
+bool action_is_meant(control_tables tables, const char *const *words, unsigned count);
+/* Writes the words of an action for older words of `weft ctl` (aliases), copies all others; returns
+ * their number. */
+enum { ACTION_WORDS = 32 };
+unsigned action_replace_alias(const char *const *words, unsigned count,
+                              const char *line[ACTION_WORDS]);
 /* Reads all words, with aliases. 0, or an error that needs no file and line. `topology` NULL: the
  * action is not bound. */
 int action_read_words(struct action *action, const char *const *words, unsigned count,
@@ -163,8 +170,8 @@ struct action_request {
     const uint32_t *managers; /* nodes */
     size_t manager_count;
 };
-/* "do" names the action; the other parameters are its arguments. -ENOENT: there is no such action.
- */
+/* "do" names the action; the other parameters are its arguments. The action is bound.
+ * -ENOENT: there is no such action. */
 int action_read_request(struct action *action, const struct action_request *request,
                         struct err *err);
 /* -EINVAL if a text of a request is missing, or could not be one word of a statement. */

@@ -17,18 +17,11 @@ struct action_alias {
 /* The action with these words (as one text), or its alias; ACTION_KINDS: none. */
 enum action_kind action_find(const char *words, const struct action_alias **alias);
 
-/* ---- arguments.c ---- */
+/* ---- arguments.c: one argument, as words ---- */
 
-struct argument_row {
-    const char *usage;
-    const char *parameter; /* of a request */
-    /* Take the argument's words, or its parameter; print its words, if they are not the default. */
-    void (*read)(struct action *action, struct cursor *cursor);
-    int (*request)(struct action *action, const struct action_request *request, const char *text,
-                   struct err *err);
-    void (*print)(const struct action *action, const struct topology *topology, struct text *out);
-    bool optional; /* as a parameter */
-};
-extern const struct argument_row argument_rows[];
+void argument_read(enum argument argument, struct action *action, struct cursor *cursor);
+void argument_print(enum argument argument, const struct action *action,
+                    const struct topology *topology, struct text *out);
+void argument_print_usage(enum argument argument, struct text *out);
 
 #endif

@@ -1,8 +1,8 @@
+/* Names that people write: nodes, ports and attributes, with the nearest name in errors. */
 #include "console/names.h"
 
 #include "wire/mad.h"
 
-#include <assert.h>
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -26,12 +26,33 @@ static uint32_t find_longer_name(const struct topology *topology, const char *te
     return found == 1 ? only : TOPOLOGY_NONE;
 }
 
+/* An error if several nodes have this description. */
+static int check_unique(const struct word *word, const struct topology *topology,
+                        struct cursor *cursor)
+{
+    uint64_t same[2];
+    size_t count = 0;
+    for (size_t i = 0; i < topology->nodes.count; i++) {
+        const struct topology_node *node = &topology->nodes.items[i];
+        if (node->description && strcmp(node->description, word->text) == 0 && count++ < 2)
+            same[count - 1] = node->guid;
+    }
+    if (count < 2)
+        return 0;
+    return word_error(cursor, word,
+                      "%zu nodes are named '%.80s': use a GUID, such as 0x%016" PRIx64
+                      " or 0x%016" PRIx64,
+                      count, word->text, same[0], same[1]);
+}
+
 int bind_node(const struct word *word, const struct topology *topology, struct cursor *cursor,
               uint32_t *node)
 {
     *node = topology_find(topology, word->text);
     if (*node != TOPOLOGY_NONE)
         return 0;
+    if (check_unique(word, topology, cursor))
+        return cursor->status;
     uint32_t longer = find_longer_name(topology, word->text);
     if (longer != TOPOLOGY_NONE)
         return word_error(cursor, word,
@@ -45,41 +66,41 @@ int bind_node(const struct word *word, const struct topology *topology, struct c
     return status;
 }
 
-static int unknown_port(const struct word *word, uint32_t node, const char *port,
-                        const struct topology *topology, struct cursor *cursor)
+int find_node(const struct topology *topology, const char *name, uint32_t *node, struct err *err)
 {
-    return word_error(cursor, word, "'%.80s' is not a port of '%.80s', which has 1 to %u", port,
-                      node_label(topology, node), topology->nodes.items[node].port_count);
+    const struct word word = {.text = name};
+    struct cursor cursor = {.file = "", .err = err};
+    return bind_node(&word, topology, &cursor, node);
 }
 
 int bind_port(const struct word *word, uint32_t node, const struct topology *topology,
               struct cursor *cursor, uint32_t *port)
 {
     uint64_t number;
-    if (!parse_number(word->text, &number))
-        return unknown_port(word, node, word->text, topology, cursor);
-    return bind_port_number(word, node, number, topology, cursor, port);
+    unsigned ports = topology->nodes.items[node].port_count;
+    if (!parse_number(word->text, &number) || number > ports)
+        return word_error(cursor, word, "'%.80s' is not a port of '%.80s', which has 1 to %u",
+                          word->text, node_label(topology, node), ports);
+    *port = topology_port_index(topology, node, (unsigned)number);
+    return 0;
 }
 
 int bind_port_number(const struct word *word, uint32_t node, uint64_t number,
                      const struct topology *topology, struct cursor *cursor, uint32_t *port)
 {
-    assert(node < topology->nodes.count);
     char text[24];
+    const struct word part = {text, word->line, word->column};
     snprintf(text, sizeof text, "%" PRIu64, number);
-    if (number > topology->nodes.items[node].port_count)
-        return unknown_port(word, node, text, topology, cursor);
-    *port = topology_port_index(topology, node, (unsigned)number);
-    return 0;
+    return bind_port(&part, node, topology, cursor, port);
 }
 
 /* Names can contain colons: numbers are split off the end until the rest names a node. */
 int bind_place(const struct word *word, const struct topology *topology, struct cursor *cursor,
-               unsigned most, struct place *place)
+               unsigned most, struct named_place *place)
 {
     char name[TOPOLOGY_NAME_BYTES + 1];
     struct word node_word = {name, word->line, word->column};
-    *place = (struct place){.node = TOPOLOGY_NONE};
+    *place = (struct named_place){.node = TOPOLOGY_NONE};
     snprintf(name, sizeof name, "%s", word->text);
     while (place->count < most && topology_find(topology, name) == TOPOLOGY_NONE) {
         char *colon = strrchr(name, ':');

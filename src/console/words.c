@@ -37,13 +37,11 @@ static const struct action_alias aliases[] = {
     {"stop-manager", "stop sm", NULL},
     {"engine", "configure sm", "engine"},
 };
-enum { ALIASES = sizeof aliases / sizeof aliases[0] };
-
 enum action_kind action_find(const char *words, const struct action_alias **alias)
 {
     enum action_kind kind = 0;
     *alias = NULL;
-    for (unsigned i = 0; i < ALIASES && !*alias; i++)
+    for (unsigned i = 0; i < sizeof aliases / sizeof aliases[0] && !*alias; i++)
         if (strcmp(aliases[i].old, words) == 0)
             *alias = &aliases[i];
     while (kind < ACTION_KINDS &&
@@ -52,29 +50,46 @@ enum action_kind action_find(const char *words, const struct action_alias **alia
     return kind;
 }
 
-/* The first words of a command may be two or one; returns how many name the action, 0: none. */
-static unsigned find_words(const char *const *words, unsigned count, enum action_kind *kind,
-                           const struct action_alias **alias)
+/* An action has two words or one: "restore link" is not "restore", which the API has for it. */
+unsigned action_replace_alias(const char *const *words, unsigned count,
+                              const char *line[ACTION_WORDS])
 {
-    struct text both = {0};
-    *kind = ACTION_KINDS;
-    if (count > 1) {
-        text_printf(&both, "%s %s", words[0], words[1]);
-        *kind = action_find(both.data, alias);
-        text_release(&both);
+    const struct action_alias *alias = NULL;
+    enum action_kind kind = ACTION_KINDS;
+    unsigned named = count < 2 ? count : 2, made = 0;
+    for (; named && kind == ACTION_KINDS; named -= kind == ACTION_KINDS) {
+        char text[64];
+        snprintf(text, sizeof text, "%s%s%s", words[0], named > 1 ? " " : "",
+                 named > 1 ? words[1] : "");
+        kind = action_find(text, &alias);
     }
-    if (*kind < ACTION_KINDS)
-        return 2;
-    if (count)
-        *kind = action_find(words[0], alias);
-    return *kind < ACTION_KINDS;
+    if (alias) {
+        line[made++] = action_rows[kind].words.first;
+        if (action_rows[kind].words.second)
+            line[made++] = action_rows[kind].words.second;
+    }
+    for (unsigned i = alias ? named : 0; i < count && made < ACTION_WORDS; i++)
+        line[made++] = words[i];
+    if (alias && alias->argument && made < ACTION_WORDS)
+        line[made++] = alias->argument;
+    return made;
 }
 
-bool action_has_words(const char *const *words, unsigned count)
+bool action_is_meant(control_tables tables, const char *const *words, unsigned count)
 {
-    const struct action_alias *alias;
-    enum action_kind kind;
-    return find_words(words, count, &kind, &alias) > 0;
+    const char *line[ACTION_WORDS];
+    bool begins = false;
+    if (control_fits(control_find(tables, words, count), words, count))
+        return false;
+    count = action_replace_alias(words, count, line);
+    for (unsigned kind = 0; count && kind < ACTION_KINDS; kind++) {
+        const struct action_row *row = &action_rows[kind];
+        bool first = strcmp(row->words.first, line[0]) == 0;
+        if (first && (!row->words.second || (count > 1 && strcmp(row->words.second, line[1]) == 0)))
+            return true;
+        begins |= first;
+    }
+    return begins && !control_has_word(tables, line[0]);
 }
 
 size_t action_verbs(const char *names[ACTION_VERBS])
@@ -91,12 +106,6 @@ size_t action_verbs(const char *names[ACTION_VERBS])
 }
 
 /* ---- reading ---- */
-
-static void read_arguments(struct action *action, struct cursor *cursor)
-{
-    for (const enum argument *at = action_row(action)->arguments; *at; at++)
-        argument_rows[*at].read(action, cursor);
-}
 
 void action_read(struct action *action, struct cursor *cursor)
 {
@@ -121,28 +130,20 @@ void action_read(struct action *action, struct cursor *cursor)
         cursor_take_choice(cursor, what, seconds, count, &chosen);
     }
     action->kind = kinds[chosen];
-    read_arguments(action, cursor);
+    for (const enum argument *at = action_row(action)->arguments; *at; at++)
+        argument_read(*at, action, cursor);
 }
 
 int action_read_words(struct action *action, const char *const *words, unsigned count,
                       const struct topology *topology, struct err *err)
 {
-    enum { WORDS = 32 };
-    struct word line[WORDS];
-    struct cursor cursor = {.file = "", .err = err, .words = line, .count = count};
-    const struct action_alias *alias = NULL;
-    enum action_kind kind;
-    *action = (struct action){.node = TOPOLOGY_NONE, .port = TOPOLOGY_NONE};
-    cursor.at = find_words(words, count, &kind, &alias);
-    if (count >= WORDS || !cursor.at)
-        return err_set(err, EINVAL, count >= WORDS ? "too many words" : "'%.40s' is not an action",
-                       count ? words[0] : "");
-    for (unsigned i = 0; i < count; i++)
-        line[i] = (struct word){.text = words[i]};
-    if (alias && alias->argument)
-        line[cursor.count++] = (struct word){.text = alias->argument};
-    action->kind = kind;
-    read_arguments(action, &cursor);
+    const char *texts[ACTION_WORDS];
+    struct word line[ACTION_WORDS];
+    struct cursor cursor = {.file = "", .err = err, .words = line};
+    cursor.count = action_replace_alias(words, count, texts);
+    for (unsigned i = 0; i < cursor.count; i++)
+        line[i] = (struct word){.text = texts[i]};
+    action_read(action, &cursor);
     int status = cursor_take_end(&cursor);
     return status || !topology ? status : action_bind(action, topology, &cursor);
 }
@@ -177,12 +178,12 @@ void action_print(const struct action *action, const struct topology *topology, 
 {
     text_puts(out, action_row(action)->words.all);
     for (const enum argument *at = action_row(action)->arguments; *at; at++)
-        argument_rows[*at].print(action, topology, out);
+        argument_print(*at, action, topology, out);
 }
 
 void action_print_usage(const struct action_row *row, struct text *out)
 {
     text_puts(out, row->words.all);
     for (const enum argument *at = row->arguments; *at; at++)
-        text_printf(out, " %s", argument_rows[*at].usage);
+        argument_print_usage(*at, out);
 }

@@ -37,7 +37,7 @@ static int answer_counters(struct control_call *call)
     if (call->count)
         node = subnet_find_node(subnet, call->words[0]);
     if (call->count && node == SUBNET_NONE)
-        return err_set(&call->err, EINVAL, "no single node has this name or GUID");
+        return err_set(&call->err, EINVAL, "'%.80s' is not a node of this subnet", call->words[0]);
     uint32_t port = SUBNET_NONE;
     if (number && number <= subnet->nodes.items[node].port_count)
         port = subnet->nodes.items[node].first_port + (uint32_t)number;

@@ -78,7 +78,7 @@ stages() {
     ctl --json top | jq -e '[.stages[] | [.from_level, .to_level, .links]] == [[0,1,12],[1,0,12],[1,2,8],[2,1,8]]'
 }
 refusals() {
-    ! ctl counters nobody 2>refused && contains 'no single node has this name' refused && ! ctl counters rack0 200 2>refused &&
+    ! ctl counters nobody 2>refused && contains 'is not a node of this subnet' refused && ! ctl counters rack0 200 2>refused &&
         contains 'its link is not active' refused && ! ctl top best 2>refused && contains 'expected: top' refused
 }
 # At a terminal 'top' is live: keys sort, q ends it.

@@ -287,8 +287,7 @@ void live_ctl_run(struct live *live, enum live_socket at, const struct control_r
     const struct control_command *found =
         control_find(socket_tables[at], request->words, request->count);
     reply->answer.json = request->json;
-    if (action_has_words(request->words, request->count) &&
-        !control_fits(found, request->words, request->count)) {
+    if (action_is_meant(socket_tables[at], request->words, request->count)) {
         struct err err = {0};
         reply->result = act(live, request->words, request->count, &reply->answer, &err);
         if (reply->result < 0)

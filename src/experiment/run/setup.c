@@ -171,7 +171,7 @@ static int configure_manager(struct setup *setup, struct setup_instance *instanc
 /* The port of NODE[:PORT]: port 0 of a switch, the first port of an adapter by default. */
 static int find_place(struct setup *setup, const struct word *word, uint32_t *port)
 {
-    struct place place;
+    struct named_place place;
     int status = bind_place(word, &setup->topology, &setup->cursor, 1, &place);
     if (status)
         return status;

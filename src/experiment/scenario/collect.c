@@ -254,7 +254,7 @@ int collect_bind(struct collection *collection, const struct topology *topology,
     static const char *const places[] = {"a node", "a port", "a VL"};
     const struct measure_info *info = &measures[collection->what];
     const struct word *word = &collection->place_word;
-    struct place place;
+    struct named_place place;
     collection->place = PLACE_FABRIC;
     if (!word->text)
         return 0;

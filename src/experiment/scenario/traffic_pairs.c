@@ -22,7 +22,7 @@ struct pairs_reader {
 
 /* The port of NODE[:PORT]; without a port, the first one that is a member. */
 static uint32_t find_port(const struct pairs_reader *reader, unsigned side,
-                          const struct place *place)
+                          const struct named_place *place)
 {
     const struct topology *topology = reader->world->topology;
     unsigned last = topology->nodes.items[place->node].port_count;
@@ -40,7 +40,7 @@ static int take_member(const struct pairs_reader *reader, struct cursor *cursor,
 {
     static const char *const names[] = {"sender", "receiver"};
     size_t count = reader->members[side].count;
-    struct place place;
+    struct named_place place;
     struct word word;
     uint64_t number;
     int status = cursor_take(cursor, "a member: a number, NODE[:PORT] or a machine", &word);

@@ -310,7 +310,7 @@ static int bind_members(const struct traffic_spec *spec, const struct traffic_sp
 static int bind_hot(const struct word *word, const struct topology *topology, struct cursor *cursor,
                     struct traffic *traffic)
 {
-    struct place place;
+    struct named_place place;
     int status = bind_place(word, topology, cursor, 1, &place);
     if (status)
         return status;

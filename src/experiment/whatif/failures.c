@@ -1,81 +1,62 @@
 /* Failures by name, and the nodes that they cut off: a breadth-first search over all cables. */
 #include "experiment/whatif/whatif.h"
 
-#include "base/parse.h"
+#include "console/action.h"
 #include "console/names.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
-/* ---- names ---- */
+/* ---- words ---- */
 
-/* An error if several nodes have this description. */
-static int check_unique(const struct topology *topology, const char *name, struct err *err)
+/* The action "fail KIND"; ACTION_KINDS: there is none. */
+static enum action_kind find_kind(const char *word)
 {
-    uint32_t same[2];
-    size_t count = 0;
-    for (uint32_t i = 0; i < topology->nodes.count; i++)
-        if (strcmp(topology->nodes.items[i].description, name) == 0 && count++ < 2)
-            same[count - 1] = i;
-    if (count < 2 || topology_find(topology, name) != TOPOLOGY_NONE)
-        return 0;
-    return err_set(err, EINVAL,
-                   "%zu nodes are named '%.80s': use a GUID, such as 0x%016llx or 0x%016llx", count,
-                   name, (unsigned long long)topology->nodes.items[same[0]].guid,
-                   (unsigned long long)topology->nodes.items[same[1]].guid);
+    const char *second = strcmp(word, "host") == 0 ? "node" : word;
+    enum action_kind kind = 0;
+    for (; kind < ACTION_KINDS; kind++)
+        if (strcmp(action_rows[kind].words.first, "fail") == 0 &&
+            strcmp(action_rows[kind].words.second, second) == 0)
+            break;
+    return kind;
 }
 
-int whatif_find_node(const struct topology *topology, const char *name, uint32_t *node,
-                     struct err *err)
+static int add(struct whatif_failures *failures, const struct topology *topology,
+               enum action_kind kind, const char *node, const char *port, struct err *err)
 {
-    struct word word = {name, 0, 0};
-    struct err reason = {0};
-    struct cursor cursor = {.file = "", .err = &reason};
-    if (check_unique(topology, name, err))
-        return -EINVAL;
-    int status = bind_node(&word, topology, &cursor, node);
-    return status ? err_set(err, -status, "%s", reason.message) : 0;
-}
-
-static bool is_kind(const char *word)
-{
-    static const char *const kinds[] = {"switch", "node", "host", "link"};
-    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
-        if (strcmp(word, kinds[i]) == 0)
-            return true;
-    return false;
-}
-
-static int add_link(struct whatif_failures *failures, const struct topology *topology,
-                    uint32_t node, uint64_t number, struct err *err)
-{
-    const struct topology_node *n = &topology->nodes.items[node];
-    if (number < 1 || number > n->port_count)
-        return err_set(err, EINVAL, "'%.80s' has no port %llu, only 1 to %u",
-                       node_label(topology, node), (unsigned long long)number, n->port_count);
-    uint32_t port = topology_port_index(topology, node, (unsigned)number);
-    if (topology->ports.items[port].peer == TOPOLOGY_NONE)
-        return err_set(err, EINVAL, "port %llu of '%.80s' has no link", (unsigned long long)number,
-                       node_label(topology, node));
-    struct whatif_failure failure = {node, port};
+    struct cursor cursor = {.file = "", .err = err};
+    struct action action = {.kind = kind,
+                            .node = TOPOLOGY_NONE,
+                            .port = TOPOLOGY_NONE,
+                            .node_word = {.text = node},
+                            .port_word = {.text = port}};
+    int status = action_bind(&action, topology, &cursor);
+    struct whatif_failure failure = {.port = action.port};
+    if (status)
+        return status;
+    failure.node = action_node(&action, topology);
     vec_push(failures, failure);
     return 0;
 }
 
 /* All links between two nodes. */
 static int add_links(struct whatif_failures *failures, const struct topology *topology,
-                     uint32_t node, const char *other_name, struct err *err)
+                     const char *name, const char *other_name, struct err *err)
 {
-    uint32_t other;
-    int status = whatif_find_node(topology, other_name, &other, err);
+    uint32_t node, other;
+    int status = find_node(topology, name, &node, err);
+    if (status == 0)
+        status = find_node(topology, other_name, &other, err);
     if (status)
         return status;
     const struct topology_node *n = &topology->nodes.items[node];
     size_t before = failures->count;
     for (unsigned i = 1; i <= n->port_count; i++) {
-        uint32_t peer = topology->ports.items[n->first_port + i].peer;
+        struct whatif_failure failure = {node, n->first_port + i};
+        uint32_t peer = topology->ports.items[failure.port].peer;
         if (peer != TOPOLOGY_NONE && topology->ports.items[peer].node == other)
-            add_link(failures, topology, node, i, err);
+            vec_push(failures, failure);
     }
     return failures->count > before
                ? 0
@@ -85,75 +66,61 @@ static int add_links(struct whatif_failures *failures, const struct topology *to
 
 /* The words behind "link"; returns the number of words taken, or an error. */
 static int take_link(struct whatif_failures *failures, const struct topology *topology,
-                     const char *const *words, size_t count, struct err *err)
+                     enum action_kind kind, const char *const *words, size_t count, struct err *err)
 {
-    struct err reason = {0};
-    struct cursor cursor = {.file = "", .err = &reason};
-    struct word word = {count ? words[0] : "", 0, 0};
-    struct place place;
-    uint64_t number;
-    if (!count)
-        return err_set(err, EINVAL, "link: expected NODE PORT, NODE:PORT or two nodes");
-    if (check_unique(topology, words[0], err))
-        return -EINVAL;
+    struct cursor cursor = {.file = "", .err = err};
+    const struct word word = {.text = words[0]};
+    struct named_place place;
     if (bind_place(&word, topology, &cursor, 1, &place))
-        return err_set(err, EINVAL, "%s", reason.message);
+        return cursor.status;
     if (place.count) {
-        int status = add_link(failures, topology, place.node, place.numbers[0], err);
+        const char *colon = strrchr(words[0], ':');
+        char name[TOPOLOGY_NAME_BYTES + 1];
+        snprintf(name, sizeof name, "%.*s", (int)(colon - words[0]), words[0]);
+        int status = add(failures, topology, kind, name, colon + 1, err);
         return status ? status : 1;
     }
-    if (count < 2 || is_kind(words[1]))
+    if (count < 2 || find_kind(words[1]) != ACTION_KINDS)
         return err_set(err, EINVAL, "link '%.80s': expected a port, or the node at the other end",
                        words[0]);
     /* "0x20" is a GUID. */
-    int status = words[1][strspn(words[1], "0123456789")] == 0 && parse_number(words[1], &number)
-                     ? add_link(failures, topology, place.node, number, err)
-                     : add_links(failures, topology, place.node, words[1], err);
+    int status = words[1][strspn(words[1], "0123456789")] == 0
+                     ? add(failures, topology, kind, words[0], words[1], err)
+                     : add_links(failures, topology, words[0], words[1], err);
     return status ? status : 2;
-}
-
-static int take_node(struct whatif_failures *failures, const struct topology *topology,
-                     const char *kind, const char *name, struct err *err)
-{
-    struct whatif_failure failure = {.port = TOPOLOGY_NONE};
-    int status = whatif_find_node(topology, name, &failure.node, err);
-    if (status)
-        return status;
-    bool is_switch = topology->nodes.items[failure.node].kind == NODE_SWITCH;
-    if (strcmp(kind, "switch") == 0 && !is_switch)
-        return err_set(err, EINVAL, "'%.80s' is not a switch; for an adapter use 'host'", name);
-    if (strcmp(kind, "host") == 0 && is_switch)
-        return err_set(err, EINVAL, "'%.80s' is a switch", name);
-    vec_push(failures, failure);
-    return 0;
 }
 
 int whatif_read_failures(struct whatif_failures *failures, const struct topology *topology,
                          const char *const *words, size_t count, struct err *err)
 {
-    const char *kind = NULL;
+    enum action_kind kind = ACTION_KINDS;
+    const char *what = NULL;
     bool complete = false;
     for (size_t i = 0; i < count;) {
-        if (is_kind(words[i]) && (complete || !kind)) {
-            kind = words[i++];
+        if ((complete || !what) && find_kind(words[i]) != ACTION_KINDS) {
+            what = words[i++];
+            kind = find_kind(what);
             complete = false;
             continue;
         }
-        if (!kind)
+        if (!what)
             return err_set(err, EINVAL, "'%.80s': expected switch, host or link, and its name",
                            words[i]);
-        int taken = 1;
-        if (strcmp(kind, "link") == 0)
-            taken = take_link(failures, topology, words + i, count - i, err);
-        else if (take_node(failures, topology, kind, words[i], err))
-            return -EINVAL;
+        bool link = action_rows[kind].arguments[0] == ARGUMENT_PORT;
+        int taken = link ? take_link(failures, topology, kind, words + i, count - i, err)
+                         : add(failures, topology, kind, words[i], NULL, err);
         if (taken < 0)
             return taken;
-        i += (size_t)taken;
+        const struct whatif_failure *last = &failures->items[failures->count - 1];
+        if (strcmp(what, "host") == 0 && topology->nodes.items[last->node].kind == NODE_SWITCH)
+            return err_set(err, EINVAL, "'%.80s' is a switch", words[i]);
+        i += link ? (size_t)taken : 1;
         complete = true;
     }
     return complete ? 0 : err_set(err, EINVAL, "expected the name of what fails");
 }
+
+/* ---- names ---- */
 
 /* Names with quotes cannot be written in a scenario: the GUID stands for them. */
 void whatif_write_word(const struct topology *topology, uint32_t node, struct text *out)

@@ -50,9 +50,6 @@ struct whatif_question {
  * (all links between the two), in any number. Names are those of scenarios. */
 int whatif_read_failures(struct whatif_failures *failures, const struct topology *topology,
                          const char *const *words, size_t count, struct err *err);
-/* The node of a name, or an error with the nearest name. */
-int whatif_find_node(const struct topology *topology, const char *name, uint32_t *node,
-                     struct err *err);
 /* Appends a node as a word of a scenario. */
 void whatif_write_word(const struct topology *topology, uint32_t node, struct text *out);
 /* Appends "fail switch "S3"" as in a scenario. */

@@ -168,6 +168,9 @@ int manager_command_run(struct manager_access *access, uint64_t now, const char 
         .now = now,
         .answer = answer,
         .client = *client};
+    const char *line[ACTION_WORDS + 1] = {0};
+    count = action_replace_alias(words, count, line);
+    words = line;
     const struct control_command *found = control_find(manager_control_tables, words, count);
     int result = found ? control_run(found, &call, words, count)
                        : control_refuse("weft sm", manager_control_tables, &call, words, count);

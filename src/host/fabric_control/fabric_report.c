@@ -4,6 +4,7 @@
 #include "base/parse.h"
 #include "base/rng.h"
 #include "base/time.h"
+#include "console/names.h"
 #include "host/fabric_view/fabric_view.h"
 #include "sma/sma.h"
 
@@ -31,15 +32,6 @@ static struct fabric_report begin_report(struct control_call *call)
     const struct fabric_access *access = call->subject;
     return (struct fabric_report){access, fabric_topology(access->fabric),
                                   record_to(&call->answer->text, call->answer->json, true)};
-}
-
-static int find_node(struct control_call *call, const struct fabric_report *report, unsigned at,
-                     uint32_t *node)
-{
-    *node = topology_find(report->topology, call->words[at]);
-    if (*node != TOPOLOGY_NONE)
-        return 0;
-    return err_set(&call->err, EINVAL, "no node, or more than one, matches '%s'", call->words[at]);
 }
 
 /* ---- status ---- */
@@ -311,7 +303,7 @@ static int answer_counters(struct control_call *call)
     struct fabric_report report = begin_report(call);
     uint32_t node = TOPOLOGY_NONE, port = TOPOLOGY_NONE;
     uint64_t number;
-    if (call->count && find_node(call, &report, 0, &node) < 0)
+    if (call->count && find_node(report.topology, call->words[0], &node, &call->err) < 0)
         return -EINVAL;
     if (call->count == 2) {
         const struct topology_node *found = &report.topology->nodes.items[node];
@@ -330,7 +322,8 @@ static int answer_path(struct control_call *call)
 {
     struct fabric_report report = begin_report(call);
     uint32_t from, to;
-    if (find_node(call, &report, 0, &from) < 0 || find_node(call, &report, 1, &to) < 0)
+    if (find_node(report.topology, call->words[0], &from, &call->err) < 0 ||
+        find_node(report.topology, call->words[1], &to, &call->err) < 0)
         return -EINVAL;
     put_path(&report, from, to);
     return 0;

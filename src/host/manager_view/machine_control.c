@@ -185,8 +185,6 @@ const struct control_command machine_commands[] = {
     {"vm migrate", "NAME [to HYPERVISOR|auto] [balanced|minimal]", 1, 4, CONTROL_MACHINES,
      "move it, with its GUID and LID", answer_action},
     {"vm stop", "NAME", 1, 1, CONTROL_MACHINES, "release its function", answer_action},
-    {"vm create", "NAME", 1, 3, CONTROL_MACHINES, NULL, answer_action},
-    {"vm destroy", "NAME", 1, 1, CONTROL_MACHINES, NULL, answer_action},
     {"vm ticket", "NUMBER", 1, 1, CONTROL_MACHINES,
      "print the result of a request that was made with --no-wait", answer_ticket},
     {0}};

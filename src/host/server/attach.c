@@ -4,36 +4,21 @@
  * the present values in the port's agent. */
 #include "host/server/attach.h"
 
+#include "console/names.h"
+
 #include <assert.h>
-#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define CA_NAME "weft0"
 
-/* NODE:PORT. A name may contain colons: the last one separates the port, if a number follows. */
-static uint32_t find_with_port(const struct topology *topology, const char *text, unsigned *port)
-{
-    char name[ATTACH_BYTES];
-    const char *colon = strrchr(text, ':');
-    if (!colon || (size_t)(colon - text) >= sizeof name || !isdigit((unsigned char)colon[1]))
-        return TOPOLOGY_NONE;
-    char *end;
-    unsigned long number = strtoul(colon + 1, &end, 10);
-    if (*end || number > 255)
-        return TOPOLOGY_NONE;
-    memcpy(name, text, (size_t)(colon - text));
-    name[colon - text] = 0;
-    *port = (unsigned)number;
-    return topology_find(topology, name);
-}
-
 int attach_find(const struct topology *topology, const char *text, struct attachment *attachment,
                 struct err *err)
 {
-    unsigned port = 0;
-    bool named_port = false;
+    struct named_place place;
+    const struct word word = {.text = text};
+    struct cursor cursor = {.file = "", .err = err};
     if (!text || !*text) {
         uint32_t first = 0;
         while (first < topology->nodes.count && topology->nodes.items[first].kind != NODE_ADAPTER)
@@ -42,20 +27,16 @@ int attach_find(const struct topology *topology, const char *text, struct attach
         return topology->nodes.count ? 0
                                      : err_set(err, ENODEV, "the fabric has no node to attach to");
     }
-    uint32_t node = topology_find(topology, text);
-    if (node == TOPOLOGY_NONE) {
-        node = find_with_port(topology, text, &port);
-        named_port = true;
-    }
-    if (node == TOPOLOGY_NONE)
-        return err_set(err, ENODEV, "no single node is called '%s'", text);
-    const struct topology_node *found = &topology->nodes.items[node];
-    if (found->kind == NODE_SWITCH && port != 0)
+    if (bind_place(&word, topology, &cursor, 1, &place))
+        return -ENODEV;
+    const struct topology_node *node = &topology->nodes.items[place.node];
+    uint64_t port = place.numbers[0];
+    if (node->kind == NODE_SWITCH && port != 0)
         return err_set(err, ENODEV, "programs attach to a switch at port 0 only, not '%s'", text);
-    if (found->kind != NODE_SWITCH && named_port && (port == 0 || port > found->port_count))
-        return err_set(err, ENODEV, "'%s': %s has ports 1 to %u", text, found->name,
-                       found->port_count);
-    *attachment = (struct attachment){.node = node, .port = port};
+    if (node->kind != NODE_SWITCH && place.count && (port == 0 || port > node->port_count))
+        return err_set(err, ENODEV, "'%s': %s has ports 1 to %u", text, node->name,
+                       node->port_count);
+    *attachment = (struct attachment){.node = place.node, .port = (unsigned)port};
     return 0;
 }
 

@@ -104,7 +104,7 @@ int clients_control_run(struct clients *clients, const char *text, struct contro
     for (const char *at = text; *at && count < WORDS; at += strlen(at) + 1)
         words[count++] = at;
     const struct control_command *found = control_find(fabric_control_tables, words, count);
-    if (action_has_words(words, count) && !control_fits(found, words, count))
+    if (action_is_meant(fabric_control_tables, words, count))
         return run_action(clients, words, count, &answer->text);
     if (found)
         return control_run(found, &call, words, count);

@@ -131,14 +131,10 @@ static void post_action(void *context, const struct http_request *request,
                                               .topology = topology_of(web),
                                               .link_ports = web->view.links.ports,
                                               .link_count = web->view.links.count};
-    struct cursor cursor = {.file = ""};
     struct action action;
     struct text line = {0};
     struct err err = {0};
     int status = action_read_request(&action, &parameters, &err);
-    cursor.err = &err;
-    if (status == 0)
-        status = action_bind(&action, topology_of(web), &cursor);
     if (status == 0)
         status = clients_apply(web->clients, &action, &err);
     if (status) {

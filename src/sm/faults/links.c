@@ -238,7 +238,7 @@ int sm_set_port(struct sm *sm, uint64_t now, const char *name, unsigned number, 
     sm->now = now;
     uint32_t node = subnet_find_node(&sm->subnet, name);
     if (node == SUBNET_NONE)
-        return err_set(err, EINVAL, "'%s' is not the name of exactly one node", name);
+        return err_set(err, EINVAL, "'%.80s' is not a node of this subnet", name);
     if (!number || number > node_at(sm, node)->port_count)
         return err_set(err, EINVAL, "%s has ports 1 to %u", name, node_at(sm, node)->port_count);
     uint32_t at = switch_side(sm, node_at(sm, node)->first_port + number);

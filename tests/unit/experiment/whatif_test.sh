@@ -151,7 +151,7 @@ claim "a near miss is named" refused "did you mean 'S1_1'" whatif torus.net --fa
 claim "a name of two nodes is refused with their GUIDs" \
     refused "0x0000000000000020" whatif hostile.net --fail switch same
 claim "an adapter is not a switch" refused "is not a switch" whatif torus.net --fail switch H0
-claim "a port without a link" refused "has no link" whatif two-parts.net --fail link left 8
+claim "a port without a link" refused "nothing is connected to port 8" whatif two-parts.net --fail link left 8
 claim "two nodes without a link" refused "no link between" whatif torus.net --fail link S0_0 S1_1
 claim "a load of 30 is refused" refused "a percentage has a '%' behind it" whatif torus.net --fail switch S1_1 --load 30
 claim "a load of 130 % is refused" refused "a share up to 1" whatif torus.net --fail switch S1_1 --load 130%

@@ -229,6 +229,27 @@ static void a_name_is_no_part_of_the_grammar(void **unused)
     end(world);
 }
 
+static void a_wrong_word_of_an_action_is_named(void **unused)
+{
+    (void)unused;
+    static const char *const cases[][2] = {
+        {"fail lnik x", "'lnik' is not a word after 'fail': expected link, switch or node; "
+                        "did you mean 'link'?"},
+        {"fail link L0_9 3", "'L0_9' is not a node of this fabric; did you mean 'L0_0'?"},
+        {"drop 200%", "'200%' is not a percentage"},
+        {"fail", "the line ends here: expected link, switch or node"},
+        {"vm strat web1", "expected: vm list | vm show NAME"},
+        {"fial link L0_0 3", "'fial' is not a command of weft live"},
+    };
+    struct world *world = begin(tree);
+    for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_true(ask(world, LIVE_FABRIC, cases[i][0], false) < 0);
+        if (!strstr(world->out.data, cases[i][1]))
+            fail_msg("%s: %s", cases[i][0], world->out.data);
+    }
+    end(world);
+}
+
 static void the_page_sees_an_action_at_once(void **unused)
 {
     (void)unused;
@@ -470,6 +491,7 @@ int main(void)
         cmocka_unit_test(reports_are_those_of_the_run),
         cmocka_unit_test(actions_are_statements_that_the_export_repeats),
         cmocka_unit_test(a_name_is_no_part_of_the_grammar),
+        cmocka_unit_test(a_wrong_word_of_an_action_is_named),
         cmocka_unit_test(the_page_sees_an_action_at_once),
         cmocka_unit_test(a_cut_link_with_losses_is_cut),
         cmocka_unit_test(a_restored_link_trains_and_waits_for_the_manager),

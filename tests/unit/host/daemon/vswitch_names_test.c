@@ -199,9 +199,9 @@ static void errors_have_a_code_and_a_reason(void **state)
         {"show nobody", -ENOENT, "there is no machine 'nobody'"},
         {"ticket 99", -ENOENT, "there is no ticket 99"},
         {"frobnicate", -EINVAL, "expected: vm start NAME"},
-        {"create a at", -EINVAL, "the line ends here"},
-        {"create 0x1ffffffffffffffff", -EINVAL, "GUID"},
-        {"create a at nowhere", -EIO, "\"error\":\"no hypervisor 'nowhere'\""},
+        {"start a at", -EINVAL, "the line ends here"},
+        {"start 0x1ffffffffffffffff", -EINVAL, "GUID"},
+        {"start a at nowhere", -EIO, "\"error\":\"no hypervisor 'nowhere'\""},
         {"migrate nobody", -EIO, "\"error\":\"no such machine\""},
     };
     struct world world;
