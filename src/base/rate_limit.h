@@ -2,7 +2,8 @@
  *
  * A window counts events: it begins with its first event and ends after a given time. A flow spaces
  * units evenly, with a burst after a pause (the generic cell rate algorithm, ITU-T I.371): each
- * unit costs time, and is admitted when the cost of those before it has passed. */
+ * unit costs time, and is admitted when the cost of those before it has passed. A list in the log
+ * has LOG_LIST lines, and one with the number of the others. */
 #ifndef WEFT_BASE_RATE_LIMIT_H
 #define WEFT_BASE_RATE_LIMIT_H
 
@@ -67,6 +68,20 @@ static inline void rate_flow_add(struct rate_flow *flow, uint64_t now, uint64_t 
     int64_t earliest = (int64_t)now - (int64_t)burst;
     flow->next = (flow->used && flow->next > earliest ? flow->next : earliest) + (int64_t)cost;
     flow->used = true;
+}
+
+enum { LOG_LIST = 20 };
+
+/* Counts an item of a list; false: it gets no line. */
+static inline bool log_list_take(uint32_t *items)
+{
+    *items += *items < UINT32_MAX;
+    return *items <= LOG_LIST;
+}
+
+static inline uint32_t log_list_others(uint32_t items)
+{
+    return items > LOG_LIST ? items - LOG_LIST : 0;
 }
 
 #endif

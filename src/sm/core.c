@@ -436,15 +436,9 @@ struct sm_paths sm_paths(const struct sm *sm)
         paths.network = &plan_serving(sm)->network;
         paths.routes = &plan_serving(sm)->routes;
         paths.job = plan_serving(sm)->number;
-        paths.overlaid = plan_serving(sm)->options.user != NULL;
         paths.qos = qos_served(sm, &paths.layout);
     }
     return paths;
-}
-
-enum sm_mode sm_mode(const struct sm *sm)
-{
-    return sm->config.mode;
 }
 
 bool sm_is_settled(const struct sm *sm)

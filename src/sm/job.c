@@ -205,7 +205,7 @@ static int run(struct sm_job *job, struct err *err)
     if (status)
         status = compute(job, err);
     else
-        job->result.provisional = job->repair.left > 0; /* else repaired tables are final */
+        job->result.tables = job->repair.left ? TABLES_REPAIRED_PARTLY : TABLES_REPAIRED;
     if (!status && job->quiesced)
         find_longest(job);
     else if (!status && job->before.ports)
@@ -236,19 +236,19 @@ static struct engine_list refusing_engines(const struct sm_job *job)
 
 struct sm_job_report sm_job_report(const struct sm_job *job)
 {
-    uint64_t checks = job->routes.ports && !job->result.repaired; /* a repair includes its check */
+    uint64_t checks = job->routes.ports && !job_is_repair(job); /* a repair includes its check */
     if (job_keeps_tables(job) && job->known)
         checks++;
     return (struct sm_job_report){
         .network = &job->network,
         .engine = job->engine,
         .options = &job->options,
-        .refusing = job->result.repaired ? (struct engine_list){0} : refusing_engines(job),
+        .refusing = job_is_repair(job) ? (struct engine_list){0} : refusing_engines(job),
         .operations = job->routes.operations + job->plan.operations +
                       checks * verify_operations(&job->network, &job->routes),
         .proofs_passed = job->result.proofs_passed,
         .proofs_failed = job->result.proofs_failed,
-        .repaired = job->result.repaired,
+        .repaired = job_is_repair(job),
         .kept = job_keeps_tables(job) && !job->known,
     };
 }

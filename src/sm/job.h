@@ -22,11 +22,18 @@ enum job_before {
     BEFORE_LEVELS, /* and the service levels that sources use with them */
 };
 
+/* What the tables of a job are. */
+enum job_tables {
+    TABLES_FINAL,
+    TABLES_PROVISIONAL,     /* a hybrid's first tables */
+    TABLES_REPAIRED,        /* a repair of `before` */
+    TABLES_REPAIRED_PARTLY, /* entries stay broken until the next job */
+};
+
 /* What sm_job_run() has done, besides `routes` and `plan`. */
 struct job_result {
     int status;
-    bool repaired;           /* `routes` is a repair of `before` */
-    bool provisional;        /* a hybrid's first tables, or a repair that leaves entries broken */
+    enum job_tables tables;  /* wanted, or what they are */
     bool urgent;             /* the plan's waves take too long; quiesce sources if possible */
     uint32_t longest;        /* longest route of old and new tables together */
     uint32_t longest_before; /* longest route of the old tables, if it is needed */
@@ -64,6 +71,10 @@ struct sm_job {
 
 /* Runs the independent check. On success stores its results in the job for the next repair. */
 int job_check(struct sm_job *job, const struct routes *routes, struct err *err);
+static inline bool job_is_repair(const struct sm_job *job)
+{
+    return job->result.tables >= TABLES_REPAIRED;
+}
 bool job_keeps_tables(const struct sm_job *job); /* of the previous master, if they are correct */
 
 #endif

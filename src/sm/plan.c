@@ -145,7 +145,8 @@ static void take_snapshot(struct sm *sm, struct sm_job *job, enum plan_reason re
 {
     job->mode = sm->config.mode;
     /* The final tables of a hybrid are distributed while traffic runs (TPDS 2006, section 3.4). */
-    if (job->mode == SM_STATIC && sm->config.engine->provisional && !job->result.provisional)
+    if (job->mode == SM_STATIC && sm->config.engine->provisional &&
+        job->result.tables != TABLES_PROVISIONAL)
         job->mode = SM_ORDERED;
     job->kind = sm_state(sm) == SM_STANDBY                            ? JOB_CHECK_COPY
                 : reason == REASON_TAKE_OVER && !job->engine->renames ? JOB_TAKE_OVER
@@ -193,7 +194,7 @@ uint64_t plan_routes(struct sm *sm, const struct engine *engine, bool provisiona
     job->generation = sm->subnet.generation;
     job->engine = job->first = engine;
     job->others = sm->config.others;
-    job->result.provisional = provisional;
+    job->result.tables = provisional ? TABLES_PROVISIONAL : TABLES_FINAL;
     job->options = sm->config.engine_options;
     job->options.generation = job->generation;
     job->quiesced = quiesce_is_on(sm);
@@ -278,7 +279,7 @@ void plan_edit_entry(struct sm *sm, uint32_t at, uint16_t lid, uint8_t port)
 void plan_rebalance(struct sm *sm)
 {
     if (!sm->config.rebalance || !sm_is_settled(sm) || !plan_current(sm) ||
-        !plan_current(sm)->result.repaired ||
+        !job_is_repair(plan_current(sm)) ||
         plan_current(sm)->result.imbalance <= sm->config.rebalance)
         return;
     plan_current(sm)->peak_at_request =
@@ -327,7 +328,7 @@ void plan_take_routes(struct sm *sm)
     plan->broken_off = false;
     if (job->routes.note[0])
         sm_log(sm, SM_EVENT_CHANGE, "%s: %s",
-               job->result.repaired ? job->routes.engine : job->engine->name, job->routes.note);
+               job_is_repair(job) ? job->routes.engine : job->engine->name, job->routes.note);
 }
 
 /* Tables that are all acknowledged stay in force, whatever the next plan is. */

@@ -393,9 +393,9 @@ bool reconfigure_computed(struct sm *sm, struct sm_job *job, const struct err *r
     report_computed(sm, refusal ? refusal->message : NULL);
     sm_debug(sm, PART_ROUTING, "job %llu: %s's tables, %s, %u VLs%s%s",
              (unsigned long long)job->number, job->engine->name,
-             refusal                ? refusal->message
-             : job->result.repaired ? "a repair"
-                                    : "computed",
+             refusal              ? refusal->message
+             : job_is_repair(job) ? "a repair"
+                                  : "computed",
              job->routes.vls, job->routes.note[0] ? "; " : "", job->routes.note);
     if (refusal) {
         sm_job_free(job);
@@ -438,9 +438,10 @@ static void settle(struct sm *sm)
     blocks_program(sm);
     if (!transactions_idle(sm) || reconfigure_is_outdated(sm))
         return;
-    bool quick =
-        r->phase == SM_PHASE_SETTLE && plan_current(sm) && plan_current(sm)->result.provisional;
-    handle(sm, quick && !r->refused ? EVENT_PROVISIONAL_IN_FORCE : EVENT_ALL_ANSWERED);
+    enum job_tables tables = plan_current(sm) ? plan_current(sm)->result.tables : TABLES_FINAL;
+    bool quick = tables == TABLES_PROVISIONAL || tables == TABLES_REPAIRED_PARTLY;
+    handle(sm, quick && r->phase == SM_PHASE_SETTLE && !r->refused ? EVENT_PROVISIONAL_IN_FORCE
+                                                                   : EVENT_ALL_ANSWERED);
 }
 
 void reconfigure_advance(struct sm *sm)

@@ -36,8 +36,9 @@ static bool may_repair(const struct sm *sm, const struct sm_job *job, enum plan_
         reason == REASON_OPERATOR || reason == REASON_POLICY || reason == REASON_BALANCE;
     return sm->config.repair && !requested && job->mode == SM_ORDERED && job->known &&
            !job_keeps_tables(job) && last && last->repair_state.known &&
-           !last->result.provisional && (last == plan_serving(sm) || last->routes.vls <= 1) &&
-           !(user && user->entries.count);
+           last->result.tables != TABLES_PROVISIONAL &&
+           last->result.tables != TABLES_REPAIRED_PARTLY &&
+           (last == plan_serving(sm) || last->routes.vls <= 1) && !(user && user->entries.count);
 }
 
 /* Whether the last job left entries broken, and nothing has changed since. */
@@ -45,7 +46,7 @@ static bool repairs_rest(const struct sm *sm, const struct sm_job *job)
 {
     const struct sm_job *last = plan_current(sm);
     return sm->config.repair && job->mode == SM_ORDERED && job->known && !job_keeps_tables(job) &&
-           last && last->result.provisional && last->result.repaired &&
+           last && last->result.tables == TABLES_REPAIRED_PARTLY &&
            last->generation == job->generation && !last->edited && last == plan_serving(sm);
 }
 
@@ -310,7 +311,6 @@ static void finish_repair(struct sm_job *job)
 {
     struct repair *repair = &job->repair;
     job->result.imbalance = repair_imbalance(repair);
-    job->result.repaired = true;
     if (!repair->patient) { /* else the full check has stored both */
         job->repair_state = repair->state;
         repair->state = (struct repair_state){0};

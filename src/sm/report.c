@@ -1,6 +1,7 @@
 /* The record of each change of the subnet: cause, times, costs and outcome; and the log lines made
  * from it and about nodes that appeared or vanished. */
 #include "sm/report.h"
+#include "base/rate_limit.h"
 #include "sm/discovery/discovery.h"
 #include "sm/faults/faults.h"
 #include "sm/faults/recorded.h"
@@ -14,9 +15,6 @@
 #include "subnet/names.h"
 
 #include <stdio.h>
-
-/* If a change has many losses, only the first ones are logged one by one. */
-enum { LOSSES_LOGGED = 20 };
 
 struct report {
     struct sm_change changes[SM_CHANGES_KEPT]; /* a ring; the last one may be under way */
@@ -173,7 +171,7 @@ void report_cause(struct sm *sm, struct sm_cause cause, bool begins)
 {
     struct report *report = sm->report;
     bool logged = begins || (cause.kind > SM_CAUSES_LOGGED && sm_state(sm) == SM_MASTER &&
-                             report->losses++ < LOSSES_LOGGED);
+                             log_list_take(&report->losses));
     struct text text = {0};
     if (!logged && !sm_is_debugged(sm, PART_ROUTING))
         return;
@@ -252,9 +250,9 @@ void report_end(struct sm *sm, bool up)
     assert(change && change->begin <= sm->now && change->routing <= change->routed &&
            change->routed <= sm->now);
     faults_change_ended(sm);
-    if (report->losses > LOSSES_LOGGED)
+    if (log_list_others(report->losses))
         sm_log(sm, SM_EVENT_LINK, "%u more links or nodes changed during this change",
-               report->losses - LOSSES_LOGGED);
+               log_list_others(report->losses));
     set_costs(sm, change);
     change->end = sm->now;
     change->outcome = up ? SM_FINISHED : SM_NO_ROUTES;
@@ -298,12 +296,12 @@ bool sm_change_at(const struct sm *sm, unsigned back, struct sm_change *change)
 void sm_totals(const struct sm *sm, struct sm_totals *totals)
 {
     *totals = sm->report->totals;
-    totals->blocks = program_blocks_sent(sm);
+    const struct sm_change costs = costs_now(sm);
+    totals->blocks = costs.requests.tables - costs.requests.tables_read;
     totals->entries = program_entries_changed(sm);
-    totals->port_settings = program_ports_sent(sm);
+    totals->port_settings = costs.requests.port_info_set;
     totals->quiesces = (quiesce_count(sm) + 1) / 2; /* it counts begins and ends */
     totals->quiesced = quiesce_is_on(sm);
-    const struct sm_change costs = costs_now(sm);
     totals->drains = costs.drains;
     totals->drained_ns = costs.drained_ns;
 }

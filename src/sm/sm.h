@@ -259,7 +259,6 @@ struct sm_paths {
     struct qos_layout layout;
     uint64_t generation; /* changes whenever the paths may have changed */
     uint64_t job;        /* number of the job that computed them */
-    bool overlaid;       /* they include user routes, which need not follow the ranks */
 };
 struct sm_paths sm_paths(const struct sm *sm);
 
@@ -277,7 +276,6 @@ struct sm_path sm_paths_resolve(const struct sm_paths *paths, const struct sm_pa
                                 const struct sm_path_end *to);
 /* Between two end ports of the subnet. */
 struct sm_path sm_path_between(const struct sm *sm, uint32_t from, uint32_t to);
-enum sm_mode sm_mode(const struct sm *sm);
 bool sm_has_copy(const struct sm *sm); /* standby with a complete copy of the subnet */
 /* The manager waits for the link of its own port; it keeps what it knows. */
 bool sm_own_link_is_down(const struct sm *sm);

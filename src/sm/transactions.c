@@ -314,7 +314,7 @@ static void draw_ids(struct sm *sm)
     sha256_end(&hash, sm->transactions->ids);
 }
 
-/* An ID that no request has; neither 0 nor UINT32_MAX, which others use (mastership.c). */
+/* An ID that no request has; neither 0 nor UINT32_MAX, which others use (sm_info.c). */
 static uint32_t make_id(struct sm *sm)
 {
     struct transactions *t = sm->transactions;

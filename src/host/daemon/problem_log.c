@@ -1,9 +1,8 @@
 /* The lines about problems that appear and end. */
 #include "host/daemon/problem_log.h"
 
+#include "base/rate_limit.h"
 #include "base/time.h"
-
-enum { LOGGED_MOST = 20 };
 
 /* The list and its subnet, and where the lines go. */
 struct comparison {
@@ -33,50 +32,37 @@ static void put_duration(struct text *out, unsigned long seconds)
         text_printf(out, "%lu h %lu min", seconds / 3600, seconds / 60 % 60);
 }
 
-static void write_new(const struct comparison *comparison)
+/* The problems that have ended, or those that are new. */
+static void write_differences(const struct comparison *comparison, bool ended,
+                              bool (*is_over)(enum problem_kind))
 {
-    size_t found = 0;
+    const struct problems *list = ended ? comparison->known : comparison->present;
+    const struct problems *other = ended ? comparison->present : comparison->known;
+    const char *event = ended ? "solved" : "warning";
+    uint32_t found = 0;
     struct text line = {0};
-    for (size_t i = 0; i < comparison->present->items.count; i++) {
-        const struct problem *problem = &comparison->present->items.items[i];
-        if (problems_find(comparison->known, problem) || ++found > LOGGED_MOST)
+    for (size_t i = 0; i < list->items.count; i++) {
+        const struct problem *problem = &list->items.items[i];
+        if (problems_find(other, problem) || (ended && is_over && !is_over(problem->kind)) ||
+            !log_list_take(&found))
             continue;
         text_clear(&line);
         put_name(comparison, problem, &line);
-        text_printf(&line, ": %s", problem->text);
-        comparison->write(comparison->context, "warning", line.data);
-    }
-    if (found > LOGGED_MOST) {
-        text_clear(&line);
-        text_printf(&line, "%zu more problems: 'weft ctl problems' lists them",
-                    found - LOGGED_MOST);
-        comparison->write(comparison->context, "warning", line.data);
-    }
-    text_release(&line);
-}
-
-static void write_ended(const struct comparison *comparison, bool (*is_over)(enum problem_kind))
-{
-    size_t found = 0;
-    struct text line = {0};
-    for (size_t i = 0; i < comparison->known->items.count; i++) {
-        const struct problem *problem = &comparison->known->items.items[i];
-        if (problems_find(comparison->present, problem) || (is_over && !is_over(problem->kind)) ||
-            ++found > LOGGED_MOST)
-            continue;
-        text_clear(&line);
-        put_name(comparison, problem, &line);
-        if (problem->kind == PROBLEM_WRONG_CABLE)
+        if (!ended || problem->kind == PROBLEM_WRONG_CABLE)
             text_printf(&line, ": %s", problem->text);
-        text_puts(&line, " (after ");
-        put_duration(&line, (unsigned long)((comparison->now_ns - problem->since_ns) / NS_PER_S));
-        text_puts(&line, ")");
-        comparison->write(comparison->context, "solved", line.data);
+        if (ended) {
+            text_puts(&line, " (after ");
+            put_duration(&line,
+                         (unsigned long)((comparison->now_ns - problem->since_ns) / NS_PER_S));
+            text_puts(&line, ")");
+        }
+        comparison->write(comparison->context, event, line.data);
     }
-    if (found > LOGGED_MOST) {
+    if (log_list_others(found)) {
         text_clear(&line);
-        text_printf(&line, "%zu more problems", found - LOGGED_MOST);
-        comparison->write(comparison->context, "solved", line.data);
+        text_printf(&line, "%u more problems%s", log_list_others(found),
+                    ended ? "" : ": 'weft ctl problems' lists them");
+        comparison->write(comparison->context, event, line.data);
     }
     text_release(&line);
 }
@@ -88,8 +74,8 @@ void problem_log_update(struct problem_log *log, struct problems *problems, uint
     const struct comparison comparison = {&log->known, problems, subnet, now_ns, write, context};
     problems_sort(problems);
     problems_set_times(problems, &log->known, now_ns);
-    write_ended(&comparison, is_over);
-    write_new(&comparison);
+    write_differences(&comparison, true, is_over);
+    write_differences(&comparison, false, NULL);
     problems_release(&log->known);
     log->known = *problems;
     *problems = (struct problems){0};

@@ -277,8 +277,7 @@ bool faults_is_slow(const struct sm *sm, uint32_t port, char text[64])
 /* Logs links that are slow, which often means a bad cable, once. */
 void faults_change_ended(struct sm *sm)
 {
-    enum { LOGGED_MOST = 20 };
-    unsigned found = 0;
+    uint32_t found = 0;
     char text[64];
     for (uint32_t node = 0; node < sm->subnet.nodes.count; node++)
         if (node_at(sm, node)->present)
@@ -287,12 +286,12 @@ void faults_change_ended(struct sm *sm)
         if (port_at(sm, port)->peer < port)
             continue;
         bool slow = faults_is_slow(sm, port, text);
-        if (slow && !faults_at(sm, port)->slow && found++ < LOGGED_MOST)
+        if (slow && !faults_at(sm, port)->slow && log_list_take(&found))
             sm_log_listed(sm, SM_EVENT_WARNING, port, "slow link: %s runs at %s",
                           subnet_link_name(&sm->subnet, port).text, text);
         faults_at(sm, port)->slow = slow;
     }
-    if (found > LOGGED_MOST)
+    if (log_list_others(found))
         sm_log_listed(sm, SM_EVENT_WARNING, SUBNET_NONE, "%u more links are slow",
-                      found - LOGGED_MOST);
+                      log_list_others(found));
 }

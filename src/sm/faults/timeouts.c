@@ -3,7 +3,6 @@
 #include "sm/faults/faults.h"
 #include "sm/faults/recorded.h"
 #include "sm/internal.h"
-#include "sm/mastership/mastership.h"
 #include "sm/reconfigure.h"
 
 static void release_faults(struct sm *sm)
@@ -56,7 +55,7 @@ static void lose_own_port(struct sm *sm, uint32_t end)
     }
     subnet_unlink(&sm->subnet, end);
     discovery_forget_port(sm, end);
-    mastership_forget_rival(sm, end);
+    port_at(sm, end)->rival = false;
     discovery_lost_path(sm);
 }
 

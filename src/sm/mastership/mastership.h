@@ -16,7 +16,6 @@ void mastership_query(struct sm *sm, uint32_t port);
 void mastership_query_in_sweep(struct sm *sm, uint32_t port); /* nothing waits for the answer */
 void mastership_notify(struct sm *sm, uint32_t port);         /* the master is about to write */
 void mastership_rival_gone(struct sm *sm, uint32_t port);     /* it is not master, or not there */
-void mastership_forget_rival(struct sm *sm, uint32_t port);
 uint32_t mastership_number(const struct sm *sm); /* counts the masterships of this manager */
 
 #endif

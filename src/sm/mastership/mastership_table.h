@@ -101,7 +101,7 @@ extern const struct mastership_transition mastership_table[MASTERSHIP_STATES][MA
 
 #define MASTERSHIP_NOBODY UINT32_MAX
 
-/* Other managers are opaque numbers; mastership.c uses their ports. */
+/* Other managers are opaque numbers; the other files use their ports. */
 struct mastership_core {
     enum sm_state state;
     uint32_t master;    /* that a standby polls */
@@ -110,7 +110,7 @@ struct mastership_core {
     uint8_t unanswered; /* polls in a row */
     uint8_t denied;     /* polls in a row */
     bool unconfirmed;   /* `master` has not been master since it is polled */
-    bool impatient;     /* a manager of higher rank was awaited in vain: await none */
+    bool impatient;     /* gave up waiting for a higher-ranked manager; do not wait again */
     bool syncing;       /* registrations of clients are being copied from the master */
     bool ending;        /* the owner ends this manager */
     bool yielding;      /* the owner requested a handover */

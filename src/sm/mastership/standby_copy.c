@@ -345,7 +345,7 @@ bool standby_copy_take_over(struct sm *sm)
     }
     for (uint32_t port = 0; port < sm->subnet.ports.count; port++) {
         struct subnet_port *p = port_at(sm, port);
-        mastership_forget_rival(sm, port);
+        port_at(sm, port)->rival = false;
         if (!node_at(sm, p->node)->present)
             continue;
         /* Virtual machines may have moved without a notice right before the master failed. */

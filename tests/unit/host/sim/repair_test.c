@@ -45,12 +45,12 @@ static void note_job(void *context, uint64_t now, unsigned manager,
     struct watch *watch = context;
     const struct sm_job *job = computation->job;
     (void)now, (void)manager;
-    if (job->result.repaired && !job->result.provisional)
+    if (job->result.tables == TABLES_REPAIRED)
         check_memory(job);
-    watch->repaired += job->result.repaired;
-    watch->computed += !job->result.repaired;
-    watch->live += job->result.repaired && job->repair.live;
-    watch->entries += job->result.repaired ? job->repair.entries.count : 0;
+    watch->repaired += job_is_repair(job);
+    watch->computed += !job_is_repair(job);
+    watch->live += job_is_repair(job) && job->repair.live;
+    watch->entries += job_is_repair(job) ? job->repair.entries.count : 0;
 }
 
 static void observe_jobs(struct world *world, struct watch *watch)
