@@ -13,7 +13,7 @@ void results_release(struct results *results)
     arena_release(&results->arena);
 }
 
-static struct figure *find_figure(const struct results *results, const char *name)
+struct figure *results_find(const struct results *results, const char *name)
 {
     for (size_t i = 0; i < results->figures.count; i++)
         if (strcmp(results->figures.items[i].name, name) == 0)
@@ -21,20 +21,15 @@ static struct figure *find_figure(const struct results *results, const char *nam
     return NULL;
 }
 
-const struct figure *results_find(const struct results *results, const char *name)
-{
-    return find_figure(results, name);
-}
-
 double results_value(const struct results *results, const char *name)
 {
-    const struct figure *figure = find_figure(results, name);
+    const struct figure *figure = results_find(results, name);
     return figure ? figure->value : NAN;
 }
 
 void results_set(struct results *results, const char *name, double value, const char *unit)
 {
-    struct figure *figure = find_figure(results, name);
+    struct figure *figure = results_find(results, name);
     if (figure)
         figure->value = value;
     else

@@ -32,7 +32,7 @@ struct results {
 void results_release(struct results *results);
 /* Adds a figure, or changes the one of that name. Texts are copied. */
 void results_set(struct results *results, const char *name, double value, const char *unit);
-const struct figure *results_find(const struct results *results, const char *name); /* or NULL */
+struct figure *results_find(const struct results *results, const char *name); /* or NULL */
 double results_value(const struct results *results, const char *name); /* NaN if there is none */
 const struct series *results_find_series(const struct results *results, const char *name);
 /* Finds or makes a series. Its index is stable, its address is not. */

@@ -90,30 +90,21 @@ static int apply_to_manager(struct setup *setup, const struct action *action, st
     return 0;
 }
 
-static int apply_to_traffic(struct setup *setup, const struct action *action, struct err *err)
+static int apply_to_owner(struct setup *setup, const struct action *action, struct err *err)
 {
-    return (action->kind == ACTION_START_TRAFFIC ? flows_start : flows_stop)(setup, action->value,
-                                                                             err);
+    switch (action_row(action)->owner) {
+    case OWNER_FABRIC: return apply_to_fabric(setup, action, err);
+    case OWNER_MANAGERS: return apply_to_manager(setup, action, err);
+    case OWNER_MACHINES: machines_apply(setup, action); return 0;
+    case OWNER_TRAFFIC:
+        return action->kind == ACTION_START_TRAFFIC ? flows_start(setup, action->value, err)
+                                                    : flows_stop(setup, action->value, err);
+    case OWNER_GROUPS:
+        return action->kind == ACTION_JOIN ? multicast_join(setup, action, err)
+                                           : multicast_leave(setup, action, err);
+    default: return 0;
+    }
 }
-
-static int apply_to_machines(struct setup *setup, const struct action *action, struct err *err)
-{
-    (void)err;
-    machines_apply(setup, action);
-    return 0;
-}
-
-static int apply_to_groups(struct setup *setup, const struct action *action, struct err *err)
-{
-    return (action->kind == ACTION_JOIN ? multicast_join : multicast_leave)(setup, action, err);
-}
-
-static int (*const owners[OWNERS])(struct setup *setup, const struct action *action,
-                                   struct err *err) = {
-    [OWNER_FABRIC] = apply_to_fabric,     [OWNER_TRAFFIC] = apply_to_traffic,
-    [OWNER_MACHINES] = apply_to_machines, [OWNER_GROUPS] = apply_to_groups,
-    [OWNER_MANAGERS] = apply_to_manager,
-};
 
 /* The statement without its time, which the timeline shows already. */
 static const char *without_time(const struct statement *statement)
@@ -143,7 +134,7 @@ int apply_action(struct setup *setup, const struct action *action, const char *l
     if (action_has(action, ACTION_TRAINS))
         setup->trained = now + setup->options.training_ps;
     unaffected_before_action(setup->unaffected, action);
-    if (owners[owner](setup, action, &reason) == 0)
+    if (apply_to_owner(setup, action, &reason) == 0)
         return 0;
     return word_error(&setup->cursor, word, "%.400s", reason.message);
 }

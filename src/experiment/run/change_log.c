@@ -52,19 +52,15 @@ static void begin_change(struct setup *setup, struct setup_instance *s, uint64_t
 
 /* ---- reports of managers ---- */
 
-/* The node that an event is about; if it names none, the node of the manager. */
-static uint32_t find_event_node(const struct setup *setup, uint32_t instance,
-                                const struct sm_event *event)
+/* The node of a port of the manager's subnet, or MAP_NONE. */
+static uint32_t find_node(const struct setup *setup, uint32_t instance, uint32_t port)
 {
     const struct sm *sm = setup_manager(setup, instance);
     const struct subnet *subnet = sm ? sm_subnet(sm) : NULL;
-    uint32_t node = MAP_NONE;
-    if (subnet && event->at < subnet->ports.count) {
-        const struct subnet_port *port = &subnet->ports.items[event->at];
-        node = map_get(&setup->topology.by_guid, subnet->nodes.items[port->node].guid);
-    }
-    return node != MAP_NONE ? node
-                            : setup->topology.ports.items[setup->places.items[instance].port].node;
+    if (!subnet || port >= subnet->ports.count)
+        return MAP_NONE;
+    return map_get(&setup->topology.by_guid,
+                   subnet->nodes.items[subnet->ports.items[port].node].guid);
 }
 
 static void record_event(void *context, uint64_t now, unsigned manager,
@@ -76,9 +72,11 @@ static void record_event(void *context, uint64_t now, unsigned manager,
     struct setup_instance *instance = setup->instances.items[index];
     const struct sm_change *change = event->change;
     bool alarm = event->kind == SM_EVENT_WARNING || event->kind == SM_EVENT_ERROR;
-    run_record_add_event_at(setup->record, alarm ? RUN_RECORD_ALARM : RUN_RECORD_EVENT, now,
-                            find_event_node(setup, index, event), instance->name, "%s",
-                            event->text);
+    uint32_t node = find_node(setup, index, event->at);
+    if (node == MAP_NONE) /* it names none: that of the manager */
+        node = setup->topology.ports.items[setup->places.items[index].port].node;
+    run_record_add_event_at(setup->record, alarm ? RUN_RECORD_ALARM : RUN_RECORD_EVENT, now, node,
+                            instance->name, "%s", event->text);
     if (!change)
         return;
     if (event->kind == SM_EVENT_CHANGE) {
@@ -109,17 +107,6 @@ static uint32_t find_directed_node(const struct topology *topology, uint32_t por
     return node;
 }
 
-static uint32_t find_lid_node(const struct setup *setup, unsigned lid)
-{
-    for (uint32_t port = 0; port < setup->topology.ports.count; port++) {
-        const uint8_t *info = fabric_port_info(setup->fabric, port);
-        unsigned first = (unsigned)wire_get(info, PORT_INFO_LID);
-        if (first && lid >= first && lid < first + (1u << wire_get(info, PORT_INFO_LMC)))
-            return setup->topology.ports.items[port].node;
-    }
-    return TOPOLOGY_NONE;
-}
-
 static void count_sent(void *context, uint64_t now, unsigned manager,
                        const struct sm_message *message)
 {
@@ -140,10 +127,12 @@ static void count_sent(void *context, uint64_t now, unsigned manager,
     sent_add(&instance->smps.sent, method, attribute);
     if (method == METHOD_SET &&
         (id == ATTRIBUTE_LINEAR_FORWARDING_TABLE || id == ATTRIBUTE_RANDOM_FORWARDING_TABLE)) {
+        uint32_t lid_port =
+            sm_subnet(setup_manager(setup, index))->by_lid[message->lid % LFT_ENTRIES];
         uint32_t node = class == CLASS_SUBN_DIRECTED
                             ? find_directed_node(&setup->topology, port, message->mad)
-                            : find_lid_node(setup, message->lid);
-        if (node != TOPOLOGY_NONE)
+                            : find_node(setup, index, lid_port);
+        if (node < setup->topology.nodes.count)
             instance->smps.written[node] = now;
     }
 }

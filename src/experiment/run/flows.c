@@ -65,10 +65,8 @@ int flows_bind(struct setup *setup)
     struct traffic_spec_world world = {&setup->topology, &setup->options, dirname(file), machines,
                                        machine_count};
     int status = 0;
-    for (size_t i = 0; i < scenario->statements.count && status == 0; i++) {
-        const struct statement *statement = &scenario->statements.items[i];
-        if (statement->kind != STATEMENT_TRAFFIC)
-            continue;
+    for (const struct statement *statement = NULL;
+         status == 0 && (statement = scenario_next(scenario, STATEMENT_TRAFFIC, statement));) {
         struct traffic_spec spec = *statement->spec;
         struct flow flow = {.stopped = spec.stopped};
         status = setup->flows.count < FLOWS_MOST
@@ -98,12 +96,10 @@ static bool manager_ever_runs(const struct setup *setup, size_t instance)
     uint32_t node = setup->topology.ports.items[setup->places.items[instance].port].node;
     if (!setup->instances.items[instance]->stopped)
         return true;
-    for (size_t i = 0; i < setup->scenario->statements.count; i++) {
-        const struct statement *statement = &setup->scenario->statements.items[i];
-        if (statement->kind == STATEMENT_ACTION && statement->action.kind == ACTION_START_MANAGER &&
-            statement->action.node == node)
+    for (const struct statement *statement = NULL;
+         (statement = scenario_next(setup->scenario, STATEMENT_ACTION, statement));)
+        if (statement->action.kind == ACTION_START_MANAGER && statement->action.node == node)
             return true;
-    }
     return false;
 }
 
@@ -150,10 +146,9 @@ int flows_check_managers(struct setup *setup)
     bool *managed = mem_zalloc(setup->topology.nodes.count + 1, sizeof *managed);
     size_t managers = mark_managed(setup, managed), flow = 0;
     int status = 0;
-    for (size_t i = 0; i < setup->scenario->statements.count && status == 0; i++) {
-        const struct statement *statement = &setup->scenario->statements.items[i];
-        if (statement->kind != STATEMENT_TRAFFIC)
-            continue;
+    for (const struct statement *statement = NULL;
+         status == 0 &&
+         (statement = scenario_next(setup->scenario, STATEMENT_TRAFFIC, statement));) {
         const struct traffic *traffic = &setup->flows.items[flow++].traffic;
         if (managers == 0)
             status = word_error(&setup->cursor, &statement->word, "no packet can ever flow: %s",

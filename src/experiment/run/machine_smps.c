@@ -11,11 +11,10 @@ void machine_smps_begin(struct setup *setup)
 {
     struct sim_administration_options options;
     sim_administration_options_init(&options);
-    for (size_t i = 0; i < setup->scenario->statements.count; i++) {
-        const struct statement *statement = &setup->scenario->statements.items[i];
-        if (statement->kind == STATEMENT_ACTION && statement->action.kind == ACTION_MACHINE_SMP)
+    for (const struct statement *statement = NULL;
+         (statement = scenario_next(setup->scenario, STATEMENT_ACTION, statement));)
+        if (statement->action.kind == ACTION_MACHINE_SMP)
             sim_add_administrations(setup->sim, &options);
-    }
 }
 
 void machine_smps_release(struct setup *setup)

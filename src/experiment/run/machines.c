@@ -52,11 +52,10 @@ int machines_set(struct setup *setup, const struct word *key, const struct word 
 int machines_bind(struct setup *setup)
 {
     setup->machines.first_order = setup->machines.first_churn = TIME_NEVER;
-    for (size_t i = 0; i < setup->scenario->statements.count; i++) {
-        const struct statement *statement = &setup->scenario->statements.items[i];
+    for (const struct statement *statement = NULL;
+         (statement = scenario_next(setup->scenario, STATEMENT_ACTION, statement));) {
         const struct word *name = &statement->action.machine.name;
-        bool starts =
-            statement->kind == STATEMENT_ACTION && statement->action.kind == ACTION_START_MACHINE;
+        bool starts = statement->action.kind == ACTION_START_MACHINE;
         if (starts && !vswitch_guid(name->text))
             return word_error(&setup->cursor, name, "'%.80s' is not a name for a machine",
                               name->text);

@@ -13,8 +13,8 @@ int measuring_check_names(struct setup *setup)
 {
     struct name_map names = {0};
     int status = 0;
-    for (size_t i = 0; i < setup->scenario->statements.count; i++) {
-        const struct statement *statement = &setup->scenario->statements.items[i];
+    for (const struct statement *statement = NULL;
+         (statement = scenario_next(setup->scenario, STATEMENT_COLLECT, statement));)
         for (size_t j = 0; j < statement->collection_count && status == 0; j++) {
             const struct collection *collection = &statement->collections[j];
             uint32_t line = collection->word.line;
@@ -26,7 +26,6 @@ int measuring_check_names(struct setup *setup)
             else
                 name_map_add(&names, collection->name, line);
         }
-    }
     name_map_release(&names);
     return status;
 }
@@ -34,12 +33,11 @@ int measuring_check_names(struct setup *setup)
 /* Whether a check needs the unaffected pairs. */
 static bool checks_unaffected(const struct scenario *scenario)
 {
-    for (size_t i = 0; i < scenario->statements.count; i++) {
-        const struct statement *statement = &scenario->statements.items[i];
+    for (const struct statement *statement = NULL;
+         (statement = scenario_next(scenario, STATEMENT_CHECK, statement));) {
         const struct check_statement *check = &statement->check;
-        if (statement->kind == STATEMENT_CHECK && (check->kind == CHECK_STATEMENT_UNAFFECTED ||
-                                                   (check->kind == CHECK_STATEMENT_FIGURE &&
-                                                    strcmp(check->text, "unaffected.lost") == 0)))
+        if (check->kind == CHECK_STATEMENT_UNAFFECTED ||
+            (check->kind == CHECK_STATEMENT_FIGURE && strcmp(check->text, "unaffected.lost") == 0))
             return true;
     }
     return false;
@@ -99,14 +97,12 @@ void measuring_begin(struct setup *setup)
 int measuring_settled(struct setup *setup, const struct statement *run)
 {
     const struct statement *measure = scenario_last(setup->scenario, STATEMENT_MEASURE);
-    for (size_t i = 0; i < setup->scenario->statements.count; i++) {
-        const struct statement *statement = &setup->scenario->statements.items[i];
-        if (statement->kind == STATEMENT_COLLECT &&
-            scenario_settled_run(setup->scenario, statement) == run &&
+    for (const struct statement *statement = NULL;
+         (statement = scenario_next(setup->scenario, STATEMENT_COLLECT, statement));)
+        if (scenario_settled_run(setup->scenario, statement) == run &&
             !metrics_set_settled(setup->metrics, &statement->collections[0], sim_now(setup->sim)))
             return word_error(&setup->cursor, &statement->word,
                               "the end is not after the beginning");
-    }
     if (!measure || scenario_settled_run(setup->scenario, measure) != run)
         return 0;
     uint64_t from = moment_time(&measure->window.from, sim_now(setup->sim));

@@ -182,23 +182,6 @@ static void record_check(struct setup *setup, const char *line, unsigned number,
                          check.line, finding[0] ? " (" : "", finding, finding[0] ? ")" : "");
 }
 
-/* The run of this statement has ended, at the latest at its limit: from now on times count. */
-static int begin_after_settled(struct scenario_run *state, const struct statement *run)
-{
-    state->setup.settled_run = sim_now(state->setup.sim);
-    flows_settled(&state->setup, run);
-    return measuring_settled(&state->setup, run);
-}
-
-/* The limit of a `run until settled` counts from the last action. */
-static int begin_settling(struct scenario_run *state, const struct statement *statement)
-{
-    int status = add_time(state, statement->run.time.ps, &statement->run.word, &state->end);
-    state->stage = STAGE_TRAIN;
-    state->in_step = false;
-    return status;
-}
-
 /* Returns whether the statement is finished; else time is at `pause`. The test is made after whole
  * steps, so that its times do not depend on pauses. */
 static bool settle(struct scenario_run *state, const struct statement *statement, uint64_t pause)
@@ -243,8 +226,10 @@ static int run_until_settled(struct scenario_run *state, const struct statement 
             advance_time(state, pause);
             return 0;
         }
-        if (status == 0)
-            status = begin_settling(state, statement);
+        if (status == 0) /* the limit counts from the last action */
+            status = add_time(state, statement->run.time.ps, &statement->run.word, &state->end);
+        state->stage = STAGE_TRAIN;
+        state->in_step = false;
         if (status || state->halted)
             return status ? status : 1;
     }
@@ -260,17 +245,10 @@ static int run_until_settled(struct scenario_run *state, const struct statement 
         return 0;
     if (state->halted)
         return 1;
-    status = begin_after_settled(state, statement);
+    setup->settled_run = sim_now(setup->sim); /* at the latest the limit: from now on times count */
+    flows_settled(setup, statement);
+    status = measuring_settled(setup, statement);
     return status ? status : 1;
-}
-
-static int run_until_time(struct scenario_run *state, uint64_t pause)
-{
-    uint64_t until = state->end < pause ? state->end : pause;
-    int status = run_agenda(state, until);
-    if (status == 0)
-        advance_time(state, until);
-    return status ? status : state->halted || sim_now(state->setup.sim) >= state->end;
 }
 
 static int begin_run(struct scenario_run *state, const struct statement *statement)
@@ -303,8 +281,16 @@ static int execute_run(struct scenario_run *state, const struct statement *state
     int status = state->stage == STAGE_NONE ? begin_run(state, statement) : 0;
     if (status)
         return status;
-    status = statement->run.kind == RUN_UNTIL_SETTLED ? run_until_settled(state, statement, pause)
-                                                      : run_until_time(state, pause);
+    if (statement->run.kind == RUN_UNTIL_SETTLED) {
+        status = run_until_settled(state, statement, pause);
+    } else {
+        uint64_t until = state->end < pause ? state->end : pause;
+        status = run_agenda(state, until);
+        if (status == 0)
+            advance_time(state, until);
+        if (status == 0)
+            status = state->halted || sim_now(state->setup.sim) >= state->end;
+    }
     if (status <= 0)
         return status;
     state->stage = STAGE_NONE;

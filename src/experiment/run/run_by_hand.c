@@ -181,12 +181,10 @@ static bool is_setup(const struct statement *statement)
 static bool is_settled_missing(const struct scenario_run *run)
 {
     const struct scenario *scenario = run->setup.scenario;
-    size_t first = 0;
-    while (first < scenario->statements.count &&
-           (scenario->statements.items[first].kind != STATEMENT_RUN ||
-            scenario->statements.items[first].run.kind != RUN_UNTIL_SETTLED))
-        first++;
-    return first < scenario->statements.count && first >= run->next;
+    const struct statement *first = scenario_next(scenario, STATEMENT_RUN, NULL);
+    while (first && first->run.kind != RUN_UNTIL_SETTLED)
+        first = scenario_next(scenario, STATEMENT_RUN, first);
+    return first && first >= scenario->statements.items + run->next;
 }
 
 /* Traffic may name machines that no statement has started yet: they start at the end, when time
@@ -194,13 +192,12 @@ static bool is_settled_missing(const struct scenario_run *run)
 static void put_machines(const struct scenario_run *run, struct text *out)
 {
     const struct scenario *scenario = run->setup.scenario;
-    for (size_t i = 0; i < scenario->statements.count; i++) {
-        const struct statement *statement = &scenario->statements.items[i];
+    for (const struct statement *statement = NULL;
+         (statement = scenario_next(scenario, STATEMENT_ACTION, statement));) {
         const struct action *action = &statement->action;
-        bool starts = statement->kind == STATEMENT_ACTION && action->kind == ACTION_START_MACHINE;
-        bool executed =
-            i < run->next && (statement->timing.when == ACTION_NOW || find_applied(run, statement));
-        if (starts && !executed)
+        bool executed = statement < scenario->statements.items + run->next &&
+                        (statement->timing.when == ACTION_NOW || find_applied(run, statement));
+        if (action->kind == ACTION_START_MACHINE && !executed)
             text_printf(out, "vm start %s at %s\n", action->machine.name.text,
                         action->node_word.text ? action->node_word.text : "auto");
     }

@@ -74,16 +74,11 @@ static int generate_topology(struct setup *setup, const struct statement *statem
 /* A name with a dot or a slash is a file; kinds of fabrics have neither. */
 static int make_topology(struct setup *setup)
 {
-    const struct statement *statement = NULL;
-    for (size_t i = 0; i < setup->scenario->statements.count; i++) {
-        const struct statement *other = &setup->scenario->statements.items[i];
-        if (other->kind != STATEMENT_TOPOLOGY)
-            continue;
-        if (statement)
-            return word_error(&setup->cursor, &other->word,
-                              "a second topology: the first is in line %u", statement->word.line);
-        statement = other;
-    }
+    const struct statement *statement = scenario_next(setup->scenario, STATEMENT_TOPOLOGY, NULL);
+    const struct statement *last = scenario_last(setup->scenario, STATEMENT_TOPOLOGY);
+    if (last != statement)
+        return word_error(&setup->cursor, &last->word, "a second topology: the first is in line %u",
+                          statement->word.line);
     if (!statement)
         return err_at(setup->cursor.err, EINVAL, setup->scenario->file, 0,
                       "no 'topology' statement: a scenario needs a fabric");
@@ -197,11 +192,10 @@ static int find_place(struct setup *setup, const struct word *word, uint32_t *po
 static int add_managers(struct setup *setup, const char *preset)
 {
     int status = 0;
-    for (size_t i = 0; i < setup->scenario->statements.count && status == 0; i++) {
-        const struct statement *statement = &setup->scenario->statements.items[i];
+    for (const struct statement *statement = NULL;
+         status == 0 &&
+         (statement = scenario_next(setup->scenario, STATEMENT_MANAGER, statement));) {
         uint32_t port = TOPOLOGY_NONE;
-        if (statement->kind != STATEMENT_MANAGER)
-            continue;
         if (setup->instances.count == INSTANCES_MOST)
             return word_error(&setup->cursor, &statement->word, "more than %d managers",
                               INSTANCES_MOST);

@@ -16,6 +16,16 @@ bool statement_sets(const struct statement *statement, const char *scope, bool i
            strcmp(statement->words[0].text, scope) == 0;
 }
 
+const struct statement *scenario_next(const struct scenario *scenario, enum statement_kind kind,
+                                      const struct statement *last)
+{
+    const struct statement *end = scenario->statements.items + scenario->statements.count;
+    const struct statement *next = last ? last + 1 : scenario->statements.items;
+    while (next < end && next->kind != kind)
+        next++;
+    return next < end ? next : NULL;
+}
+
 const struct statement *scenario_last(const struct scenario *scenario, enum statement_kind kind)
 {
     for (size_t i = scenario->statements.count; i-- > 0;)

@@ -82,6 +82,9 @@ int scenario_override(struct scenario *scenario, const char *setting, struct err
 void scenario_override_seed(struct scenario *scenario, uint64_t seed);
 void scenario_release(struct scenario *scenario);
 
+/* The first statement of a kind after `last`, or in the scenario (NULL); NULL: there is none. */
+const struct statement *scenario_next(const struct scenario *scenario, enum statement_kind kind,
+                                      const struct statement *last);
 /* The last statement of a kind, which overrides earlier ones; NULL: there is none. */
 const struct statement *scenario_last(const struct scenario *scenario, enum statement_kind kind);
 /* The `run until settled` that times of this statement count from (moment.h); NULL: there is none.
