@@ -479,7 +479,7 @@ static int read_lines(struct reader *reader, struct line_reader *lines)
     return lines->status;
 }
 
-/* "3 lines that are no part of the dump were skipped: 2 'ibwarn: [71] …', 3, 9" */
+/* "3 lines that are not part of the dump were skipped: 2 'ibwarn: [71] …', 3, 9" */
 static void warn_of_noise(struct reader *reader)
 {
     enum { NAMED = 10 };
