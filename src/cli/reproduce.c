@@ -85,7 +85,7 @@ static int print_list(const char *const *names, size_t count, struct err *err)
 {
     struct recipes recipes = {0};
     struct text out = {0};
-    int status = reproduce_read_recipes(&recipes, given.experiments, err);
+    int status = recipes_read(&recipes, given.experiments, err);
     if (status)
         return status;
     bool *chosen = mem_zalloc(recipes.count, sizeof *chosen);

@@ -1,69 +1,15 @@
-/* Finds the measure of a claim, and judges what it measured. */
+/* Compares what is measured with the bounds of a claim. */
 #include "reproduce/claims.h"
 
 #include "base/text.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 const char *const outcome_names[OUTCOMES] = {"unknown", "holds", "differs", "either"};
 const char *const claim_preset_names[CLAIM_PRESETS] = {"paper", "today"};
-
-/* ---- measures and claims ---- */
-
-const struct measure *measure_at(size_t index)
-{
-    static const struct measure *const papers[] = {measures_000, measures_001, measures_002,
-                                                   measures_003, measures_004};
-    for (size_t i = 0; i < sizeof papers / sizeof papers[0]; i++)
-        for (const struct measure *measure = papers[i]; measure->name; measure++)
-            if (index-- == 0)
-                return measure;
-    return NULL;
-}
-
-static const struct measure *measure_of(const struct claim *claim)
-{
-    const struct measure *measure;
-    for (size_t i = 0; (measure = measure_at(i)); i++)
-        if (strcmp(measure->experiment, claim->experiment) == 0 &&
-            strcmp(measure->name, claim->name) == 0)
-            return measure;
-    return NULL;
-}
-
-static int check_claims_of(const struct recipe *recipe, struct err *err)
-{
-    const struct measure *measure;
-    for (size_t i = 0; i < recipe->claims.count; i++)
-        if (!measure_of(&recipe->claims.items[i]))
-            return err_at(err, EINVAL, recipe->claims.items[i].file, recipe->claims.items[i].line,
-                          "no function measures the claim '%.80s'", recipe->claims.items[i].name);
-    for (size_t i = 0; (measure = measure_at(i)); i++) {
-        bool stated = strcmp(measure->experiment, recipe->name) != 0;
-        for (size_t c = 0; c < recipe->claims.count && !stated; c++)
-            stated = strcmp(recipe->claims.items[c].name, measure->name) == 0;
-        if (!stated)
-            return err_at(err, EINVAL, recipe->folder, 0,
-                          "figure: no 'claim %s', which a function measures", measure->name);
-    }
-    return 0;
-}
-
-int claims_check(const struct recipes *recipes, struct err *err)
-{
-    int status = 0;
-    for (size_t i = 0; i < recipes->count && status == 0; i++)
-        status = check_claims_of(&recipes->items[i], err);
-    return status;
-}
-
-/* ---- outcome and text ---- */
 
 /* 0.006 is within "to 6 ms", whatever the rounding of the division. */
 static const double slack = 1e-9;
@@ -168,10 +114,7 @@ struct finding claim_evaluate(const struct claim *claim, const struct evidence *
                               enum claim_preset preset)
 {
     assert(preset < CLAIM_PRESETS);
-    const struct measure *measure = measure_of(claim);
-    struct measured measured = measured_value(NAN);
-    if (measure)
-        measured = measure->measure(&(struct claim_case){
-            .evidence = evidence, .preset = claim_preset_names[preset], .detail = measure->detail});
+    struct measured measured =
+        measure_evaluate(&claim->measure, evidence, claim_preset_names[preset]);
     return claim_judge(claim, &measured);
 }

@@ -7,25 +7,33 @@
 
 enum { VALUES_MOST = 64 };
 
-bool conditions_add(struct conditions *conditions, const char *text, struct arena *arena)
+bool condition_read(struct condition *condition, const char *text, struct arena *arena)
 {
     const char *equals = strchr(text, '=');
-    struct condition condition = {0};
+    *condition = (struct condition){0};
     if (!equals || equals == text || !equals[1])
         return false;
-    condition.name = arena_strndup(arena, text, (size_t)(equals - text));
-    condition.values = arena_alloc(arena, VALUES_MOST * sizeof *condition.values);
+    condition->name = arena_strndup(arena, text, (size_t)(equals - text));
+    condition->values = arena_alloc(arena, VALUES_MOST * sizeof *condition->values);
     for (const char *value = equals + 1;; value++) {
         size_t length = strcspn(value, ",");
-        if (length == 0 || condition.count == VALUES_MOST)
+        if (length == 0 || condition->count == VALUES_MOST)
             return false;
-        condition.values[condition.count++] = arena_strndup(arena, value, length);
+        condition->values[condition->count++] = arena_strndup(arena, value, length);
         value += length;
         if (!*value)
             break;
     }
-    vec_push(conditions, condition);
     return true;
+}
+
+bool conditions_add(struct conditions *conditions, const char *text, struct arena *arena)
+{
+    struct condition condition;
+    bool right = condition_read(&condition, text, arena);
+    if (right)
+        vec_push(conditions, condition);
+    return right;
 }
 
 void conditions_parse(struct conditions *conditions, const char *text, struct arena *arena)

@@ -17,7 +17,9 @@ struct conditions {
     VEC(struct condition);
 };
 
-/* Adds one NAME=VALUE[,VALUE...]; false if the form is wrong. Texts go to the arena. */
+/* Reads NAME=VALUE[,VALUE...]; false if the form is wrong. Texts go to the arena. */
+bool condition_read(struct condition *condition, const char *text, struct arena *arena);
+/* Adds one of that form. */
 bool conditions_add(struct conditions *conditions, const char *text, struct arena *arena);
 /* Adds several, separated by blanks; the form must be right. */
 void conditions_parse(struct conditions *conditions, const char *text, struct arena *arena);

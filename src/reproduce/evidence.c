@@ -185,19 +185,19 @@ static struct quantity_mean mean_of_networks(const struct network_sums *sums)
     return mean;
 }
 
-struct evidence_summary evidence_summarize(const struct evidence *evidence, const char *where,
-                                           const char *network, const char *figure)
+struct evidence_summary evidence_summarize(const struct evidence *evidence,
+                                           const struct conditions *where, const char *network,
+                                           const char *figure)
 {
     struct evidence_summary summary = {.least = NAN, .most = NAN};
-    struct conditions conditions = {0};
-    struct arena arena = {0};
     struct network_sums sums = {0};
-    conditions_parse(&conditions, where, &arena);
     for (size_t i = 0; i < evidence->items.count; i++) {
         const struct observation *observation = &evidence->items.items[i];
+        if ((network && strcmp(observation->network, network) != 0) ||
+            !matches_conditions(observation, where))
+            continue;
         double value = observation_figure(observation, figure);
-        if (isnan(value) || !matches_conditions(observation, &conditions) ||
-            (network && strcmp(observation->network, network) != 0))
+        if (isnan(value))
             continue;
         add_to_network(&sums, observation->network, value);
         summary.count++;
@@ -210,8 +210,6 @@ struct evidence_summary evidence_summarize(const struct evidence *evidence, cons
     summary.mean = mean.mean;
     summary.half_width = mean.half_width;
     vec_release(&sums);
-    conditions_release(&conditions);
-    arena_release(&arena);
     return summary;
 }
 
@@ -224,20 +222,15 @@ size_t evidence_networks(const struct evidence *evidence, const char ***networks
     return result_sort_values(found.items, found.count);
 }
 
-size_t evidence_values(const struct evidence *evidence, const char *where, const char *parameter,
-                       const char ***values)
+size_t evidence_values(const struct evidence *evidence, const struct conditions *where,
+                       const char *parameter, const char ***values)
 {
-    struct conditions conditions = {0};
-    struct arena arena = {0};
     VEC(const char *) found = {0};
-    conditions_parse(&conditions, where, &arena);
     for (size_t i = 0; i < evidence->items.count; i++) {
         const char *value = observation_value(&evidence->items.items[i], parameter);
-        if (*value && matches_conditions(&evidence->items.items[i], &conditions))
+        if (*value && matches_conditions(&evidence->items.items[i], where))
             vec_push(&found, value);
     }
-    conditions_release(&conditions);
-    arena_release(&arena);
     *values = found.items;
     return result_sort_values(found.items, found.count);
 }

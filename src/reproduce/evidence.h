@@ -52,15 +52,16 @@ struct evidence_summary {
     size_t count, networks;
     double mean, half_width, least, most, sum;
 };
-struct evidence_summary evidence_summarize(const struct evidence *evidence, const char *where,
-                                           const char *network, const char *figure);
+struct evidence_summary evidence_summarize(const struct evidence *evidence,
+                                           const struct conditions *where, const char *network,
+                                           const char *figure);
 /* The different networks of the observations. The caller frees the array. */
 size_t evidence_networks(const struct evidence *evidence, const char ***networks);
 
 /* The different values of a parameter among the matching observations, sorted. The caller frees the
  * array. */
-size_t evidence_values(const struct evidence *evidence, const char *where, const char *parameter,
-                       const char ***values);
+size_t evidence_values(const struct evidence *evidence, const struct conditions *where,
+                       const char *parameter, const char ***values);
 
 /* Adds the derived figures (derive.c). */
 void derive_figures(struct observation *observation);

@@ -3,9 +3,11 @@
 
 #include "base/line_reader.h"
 #include "base/time.h"
+#include "reproduce/measure.h"
 
 #include <dirent.h>
 #include <errno.h>
+#include <fnmatch.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -275,14 +277,47 @@ static void read_point(struct recipe *recipe, struct cursor *cursor)
     word_error(cursor, &plot, "there is no plot '%.80s' above", point.plot);
 }
 
+/* ---- measures ---- */
+
+static void read_measure(struct recipe *recipe, struct cursor *cursor)
+{
+    struct claim *claim =
+        recipe->claims.count ? &recipe->claims.items[recipe->claims.count - 1] : NULL;
+    if (!claim || claim->measure.value)
+        word_error(cursor, &cursor->words[0], "a measure follows its claim");
+    else
+        measure_read(&claim->measure, recipe, cursor);
+}
+
+static void read_table(struct recipe *recipe, struct cursor *cursor)
+{
+    struct recipe_table table = {0};
+    struct word name, parameter;
+    cursor_take(cursor, "the table's name", &name);
+    cursor_take(cursor, "the name of a parameter", &parameter);
+    table.name = name.text;
+    table.parameter = parameter.text;
+    read_conditions(&table.rows, cursor, (const char *const[]){NULL});
+    vec_push(&recipe->tables, table);
+}
+
+const char *recipe_table_find(const struct recipe_table *table, const char *value)
+{
+    for (size_t i = 0; i < table->rows.count; i++)
+        if (fnmatch(table->rows.items[i].name, value, 0) == 0)
+            return table->rows.items[i].values[0];
+    return "";
+}
+
 /* ---- the file ---- */
 
 static int read_line(struct recipe *recipe, struct cursor *cursor)
 {
-    static const char *const names[] = {"title", "sweep", "compute", "plot",
-                                        "label", "point", "claim"};
+    static const char *const names[] = {"title", "sweep", "compute", "plot", "label",
+                                        "point", "claim", "measure", "let",  "table"};
     static void (*const readers[])(struct recipe *, struct cursor *) = {
-        read_title, read_sweep, read_compute, read_plot, read_label, read_point, read_claim};
+        read_title, read_sweep, read_compute, read_plot,       read_label,
+        read_point, read_claim, read_measure, definition_read, read_table};
     unsigned index;
     if (cursor_take_choice(cursor, "statement", names, sizeof names / sizeof names[0], &index) == 0)
         readers[index](recipe, cursor);
@@ -304,6 +339,10 @@ int recipe_read(struct recipe *recipe, const char *folder, struct err *err)
     int status = reader->status;
     if (status == 0 && !recipe->title)
         status = err_at(err, EINVAL, reader->file, 0, "no 'title' statement");
+    for (size_t i = 0; i < recipe->claims.count && status == 0; i++)
+        if (!recipe->claims.items[i].measure.value)
+            status = err_at(err, EINVAL, recipe->claims.items[i].file, recipe->claims.items[i].line,
+                            "the claim '%.80s' has no measure", recipe->claims.items[i].name);
     if (status)
         recipe_release(recipe);
     return status;
@@ -323,6 +362,10 @@ void recipe_release(struct recipe *recipe)
     vec_release(&recipe->labels);
     vec_release(&recipe->points);
     vec_release(&recipe->claims);
+    vec_release(&recipe->definitions);
+    for (size_t i = 0; i < recipe->tables.count; i++)
+        conditions_release(&recipe->tables.items[i].rows);
+    vec_release(&recipe->tables);
     arena_release(&recipe->arena);
 }
 

@@ -11,9 +11,12 @@
  *   point  PLOT X Y ["TEXT"]
  *   claim  NAME "TEXT" [result | fitted | check] paper "VALUE AS PRINTED" at "PLACE" [unit UNIT]
  *          [from N | above N] [to N | below N] because "WHY THIS TOLERANCE"
+ *   measure EXPRESSION [explain "TEXT"]         of the claim above
+ *   let    NAME = EXPRESSION                    for the measures below
+ *   table  NAME PARAMETER VALUE=NUMBER ...
  *
- * A claim states what the paper prints and which values count as the same. C functions measure the
- * value (claims.h). */
+ * A claim states what the paper prints and which values count as the same, its measure how a value
+ * follows from the evidence (measure.h). */
 #ifndef WEFT_REPRODUCE_RECIPE_H
 #define WEFT_REPRODUCE_RECIPE_H
 
@@ -78,6 +81,22 @@ enum claim_kind {
 };
 extern const char *const claim_kind_names[]; /* "result", "fitted", "check" */
 
+/* How the value of a claim is measured (measure.h). */
+struct measure {
+    const struct term *value; /* NULL: not stated */
+    const struct piece *explanation;
+};
+struct definition {
+    const char *name;
+    const struct term *term;
+};
+
+/* What belongs to each value of a parameter: "table nodes switches 8=15 16=30". */
+struct recipe_table {
+    const char *name, *parameter;
+    struct conditions rows;
+};
+
 struct claim {
     const char *experiment, *name; /* identified as EXPERIMENT/NAME */
     const char *text, *paper;      /* the claim in one line, and the value as printed */
@@ -86,6 +105,7 @@ struct claim {
     enum claim_kind kind;
     const struct claim_unit *unit;
     struct claim_bound low, high;
+    struct measure measure;
     const char *file; /* of the statement */
     unsigned line;
 };
@@ -104,6 +124,8 @@ struct recipe {
     VEC(struct recipe_label) labels;
     VEC(struct printed_point) points;
     VEC(struct claim) claims;
+    VEC(struct definition) definitions;
+    VEC(struct recipe_table) tables;
     struct arena arena;
 };
 
@@ -112,6 +134,8 @@ int recipe_read(struct recipe *recipe, const char *folder, struct err *err);
 void recipe_release(struct recipe *recipe);
 /* The label of a figure or parameter in plots, by default its name. */
 const char *recipe_label(const struct recipe *recipe, const char *name);
+/* What belongs to that value of the parameter, or "". */
+const char *recipe_table_find(const struct recipe_table *table, const char *value);
 
 /* Recipes of all folders under `path` with a file `figure`, sorted by name. */
 struct recipes {

@@ -64,17 +64,6 @@ int reproduce_choose(const struct recipes *recipes, const char *const *names, si
     return 0;
 }
 
-int reproduce_read_recipes(struct recipes *recipes, const char *path, struct err *err)
-{
-    int status = recipes_read(recipes, path, err);
-    if (status)
-        return status;
-    status = claims_check(recipes, err);
-    if (status)
-        recipes_release(recipes);
-    return status;
-}
-
 /* ---- runs ---- */
 
 /* Stores of different seeds are separate. */
@@ -213,7 +202,7 @@ static void add_picture(struct experiment *experiment, const struct plot *plot,
 static void draw_plots(struct experiment *experiment, const struct evidence *evidence)
 {
     const char **presets;
-    size_t count = evidence_values(evidence, "", "preset", &presets);
+    size_t count = evidence_values(evidence, &(struct conditions){0}, "preset", &presets);
     for (size_t i = 0; i < experiment->recipe->plots.count; i++) {
         const struct plot *plot = &experiment->recipe->plots.items[i];
         for (unsigned p = 0; p < CLAIM_PRESETS && count; p++)
@@ -303,7 +292,7 @@ static int read_inputs(const struct reproduce_options *options, struct reproduct
 {
     const char *expected = arena_printf(&reproduction->arena, "%s/expected", options->experiments);
     const char *papers = arena_printf(&reproduction->arena, "%s/papers", options->experiments);
-    int status = reproduce_read_recipes(&reproduction->recipes, options->experiments, err);
+    int status = recipes_read(&reproduction->recipes, options->experiments, err);
     if (status == 0)
         status = papers_read(&reproduction->papers, papers, err);
     if (status == 0)

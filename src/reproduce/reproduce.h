@@ -70,9 +70,6 @@ extern const char reproduce_installed_path[];
 int reproduce_choose(const struct recipes *recipes, const char *const *names, size_t count,
                      bool *chosen, struct err *err);
 
-/* Reads the recipes under `path`, with claims_check(). */
-int reproduce_read_recipes(struct recipes *recipes, const char *path, struct err *err);
-
 /* Executes everything. Failed runs and claims that do not hold are no error. Release *reproduction
  * also after an error. */
 int reproduce(const struct reproduce_options *options, struct reproduction *reproduction,

@@ -113,7 +113,7 @@ a_claim_without_a_measure_is_refused() {
     "$WEFT" reproduce --claims --experiments wrong 2>wrong.txt
     [ $? -eq 2 ] && grep -q "san03-fig22/figure:[0-9]*.*'new'" wrong.txt
 }
-claim "a claim that no function measures is an error with its line" a_claim_without_a_measure_is_refused
+claim "a claim without a measure is an error with its line" a_claim_without_a_measure_is_refused
 
 a_changed_result_is_reported() {
     cp -r "$experiments" other

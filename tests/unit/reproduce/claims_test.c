@@ -1,5 +1,5 @@
 /* Claims: bounds decide, measures only measure; without evidence nothing holds. The claims and
- * measures are those of the project's experiments. */
+ * measures are those of the project's experiments; measure_test.c tests the language. */
 #include "reproduce/reproduce.h"
 
 #include <setjmp.h>
@@ -38,54 +38,7 @@ static const struct claim *find(const char *name)
     return claim;
 }
 
-/* ---- claims and measures ---- */
-
-static void every_claim_has_a_measure_and_every_measure_a_claim(void **state)
-{
-    struct err err = {0};
-    const struct measure *measure;
-    size_t measures = 0, claims = 0;
-    (void)state;
-    if (claims_check(&recipes, &err) != 0)
-        fail_msg("%s:%u: %s", err.file, err.line, err.message);
-    for (; (measure = measure_at(measures)); measures++) {
-        char name[128];
-        snprintf(name, sizeof name, "%s/%s", measure->experiment, measure->name);
-        find(name);
-    }
-    for (size_t i = 0; i < recipes.count; i++)
-        claims += recipes.items[i].claims.count;
-    assert_int_equal(claims, measures); /* no measure twice */
-}
-
-static void a_claim_without_a_measure_is_refused(void **state)
-{
-    struct recipes one = {0};
-    struct recipe recipe = {.name = "icpp03-fig99", .folder = "x"};
-    struct err err = {0};
-    (void)state;
-    vec_push(&recipe.claims,
-             ((struct claim){
-                 .experiment = "icpp03-fig99", .name = "new", .file = "x/figure", .line = 7}));
-    vec_push(&one, recipe);
-    assert_true(claims_check(&one, &err) < 0);
-    assert_int_equal(err.line, 7);
-    assert_string_equal(err.file, "x/figure");
-    assert_non_null(strstr(err.message, "'new'"));
-    vec_release(&recipe.claims);
-    vec_release(&one);
-}
-
-static void a_measure_without_a_claim_is_refused(void **state)
-{
-    struct recipes one = {0};
-    struct err err = {0};
-    (void)state;
-    vec_push(&one, ((struct recipe){.name = "san03-fig22", .folder = "x"}));
-    assert_true(claims_check(&one, &err) < 0);
-    assert_non_null(strstr(err.message, "claim grid"));
-    vec_release(&one);
-}
+/* ---- claims ---- */
 
 static void without_evidence_nothing_holds(void **state)
 {
@@ -155,11 +108,10 @@ static void values_are_shown_with_unit_interval_and_explanation(void **state)
     shown("45 %", &percent, measured_value(0.45));
     shown("4.9 to 5.3 ms", &milliseconds, measured_range(0.0053, 0.0049));
     shown("4.92 ± 0.13 ms", &milliseconds,
-          measured_mean((struct evidence_summary){.mean = 0.00492, .half_width = 0.000134}));
-    shown("4.92 ms", &milliseconds,
-          measured_mean((struct evidence_summary){.mean = 0.00492, .half_width = NAN}));
+          (struct measured){.least = 0.00492, .most = 0.00492, .half_width = 0.000134});
+    shown("4.92 ms", &milliseconds, measured_value(0.00492));
     shown("0 ms (no port is closed)", &milliseconds,
-          measured_explain(measured_value(0), "%s port is closed", "no"));
+          (struct measured){.half_width = NAN, .text = "no port is closed"});
     shown("1.0004", &plain, measured_value(1.0004)); /* "1" would look as if it did not hold */
     shown("1", &plain, measured_value(1));
 }
@@ -403,50 +355,6 @@ static void steps_of_smps_are_counted(void **state)
     assert_int_equal(judge_steps("icpp03-fig12/distribution", joined, 6), OUTCOME_DIFFERS);
 }
 
-static void add_time(struct evidence *evidence, const char *parameters, double time)
-{
-    results_set(&evidence_add(evidence, parameters)->results, "time", time, "s");
-}
-
-static void ratios_are_formed_in_each_network(void **state)
-{
-    struct evidence evidence = {0};
-    const struct claim_case c = {.evidence = &evidence, .preset = "paper"};
-    (void)state;
-    add_time(&evidence, "preset=paper seed=1 engine=fera", 2);
-    add_time(&evidence, "preset=paper seed=1 engine=pira", 1);
-    add_time(&evidence, "preset=paper seed=2 engine=fera", 400);
-    add_time(&evidence, "preset=paper seed=2 engine=pira", 100);
-    add_time(&evidence, "preset=paper seed=3 engine=pira", 100); /* no partner */
-    struct evidence_summary ratio = claim_ratio(&c, "time", "engine=fera", "engine=pira");
-    assert_int_equal(ratio.networks, 2);
-    assert_true(ratio.mean == 3 && ratio.least == 2 && ratio.most == 4);
-    assert_true(ratio.half_width > 12.7 && ratio.half_width < 12.8); /* t(1) = 12.71 */
-    evidence_release(&evidence);
-}
-
-static void growth_over_sizes_has_steps_and_a_power(void **state)
-{
-    struct evidence evidence = {0};
-    const struct claim_case c = {.evidence = &evidence, .preset = "paper"};
-    (void)state;
-    add_time(&evidence, "preset=paper switches=8", 64);
-    add_time(&evidence, "preset=paper switches=16", 256);
-    add_time(&evidence, "preset=paper switches=64", 4096);
-    struct claim_range range = claim_figure_over_sizes(&c, "time", "");
-    assert_true(range.least_step == 4 && range.most_step == 16);
-    assert_true(fabs(range.power - 2) < 1e-9);
-    assert_true(fabs(range.fit - 1) < 1e-9);
-    assert_true(fabs(range.geometric - cbrt(64. * 256 * 4096)) < 1e-6);
-    assert_true(range.rank == 1);
-    assert_true(isnan(claim_figure_over_sizes(&c, "time", "switches=8").least_step));
-    add_time(&evidence, "preset=paper switches=32", 64); /* far from the curve */
-    assert_true(claim_figure_over_sizes(&c, "time", "").fit < 0.9);
-    /* Ranks 0.5, 2, 0.5, 3 instead of 0 to 3. */
-    assert_true(fabs(claim_figure_over_sizes(&c, "time", "").rank - (1 - 6 * 3.5 / 60)) < 1e-9);
-    evidence_release(&evidence);
-}
-
 /* ---- expectations ---- */
 
 static int read_expected(struct expectations *expectations, const char *text, struct err *err)
@@ -516,9 +424,6 @@ static void every_experiment_belongs_to_a_paper(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_claim_has_a_measure_and_every_measure_a_claim),
-        cmocka_unit_test(a_claim_without_a_measure_is_refused),
-        cmocka_unit_test(a_measure_without_a_claim_is_refused),
         cmocka_unit_test(without_evidence_nothing_holds),
         cmocka_unit_test(bounds_are_inclusive_or_exclusive),
         cmocka_unit_test(both_ends_of_a_range_must_be_within_the_bounds),
@@ -533,8 +438,6 @@ int main(void)
         cmocka_unit_test(one_differing_size_fails_the_claim),
         cmocka_unit_test(store_and_forward_fails_the_claims_on_latency),
         cmocka_unit_test(steps_of_smps_are_counted),
-        cmocka_unit_test(ratios_are_formed_in_each_network),
-        cmocka_unit_test(growth_over_sizes_has_steps_and_a_power),
         cmocka_unit_test(claims_without_expectation_must_hold),
         cmocka_unit_test(expectations_of_unknown_claims_are_refused),
         cmocka_unit_test(every_experiment_belongs_to_a_paper),

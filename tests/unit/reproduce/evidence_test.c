@@ -14,6 +14,29 @@ static void add(struct evidence *evidence, const char *parameters, const char *f
     results_set(&evidence_add(evidence, parameters)->results, figure, value, "s");
 }
 
+static struct evidence_summary summarize(const struct evidence *evidence, const char *where,
+                                         const char *network, const char *figure)
+{
+    struct conditions conditions = {0};
+    struct arena arena = {0};
+    conditions_parse(&conditions, where, &arena);
+    struct evidence_summary summary = evidence_summarize(evidence, &conditions, network, figure);
+    conditions_release(&conditions);
+    arena_release(&arena);
+    return summary;
+}
+
+static size_t sizes_where(const struct evidence *evidence, const char *where, const char ***values)
+{
+    struct conditions conditions = {0};
+    struct arena arena = {0};
+    conditions_parse(&conditions, where, &arena);
+    size_t count = evidence_values(evidence, &conditions, "size", values);
+    conditions_release(&conditions);
+    arena_release(&arena);
+    return count;
+}
+
 static void means_are_over_matching_observations_with_the_figure(void **state)
 {
     struct evidence evidence = {0};
@@ -22,13 +45,11 @@ static void means_are_over_matching_observations_with_the_figure(void **state)
     add(&evidence, "preset=paper switches=8 switch=2", "time", 3);
     add(&evidence, "preset=paper switches=8 switch=3", "other", 100);
     add(&evidence, "preset=today switches=8 switch=1", "time", 50);
-    struct evidence_summary summary =
-        evidence_summarize(&evidence, "preset=paper switches=8", NULL, "time");
+    struct evidence_summary summary = summarize(&evidence, "preset=paper switches=8", NULL, "time");
     assert_int_equal(summary.count, 2);
     assert_true(summary.mean == 2 && summary.least == 1 && summary.most == 3 && summary.sum == 4);
-    assert_true(
-        isnan(evidence_summarize(&evidence, "preset=paper switches=16", NULL, "time").mean));
-    assert_true(isnan(evidence_summarize(&evidence, "", NULL, "never").mean));
+    assert_true(isnan(summarize(&evidence, "preset=paper switches=16", NULL, "time").mean));
+    assert_true(isnan(summarize(&evidence, "", NULL, "never").mean));
     evidence_release(&evidence);
 }
 
@@ -39,14 +60,14 @@ static void means_are_over_networks(void **state)
     add(&evidence, "seed=1 switch=1", "time", 1);
     add(&evidence, "seed=1 switch=2", "time", 3); /* mean of this network: 2 */
     add(&evidence, "seed=2 switch=1", "time", 4);
-    struct evidence_summary all = evidence_summarize(&evidence, "", NULL, "time");
+    struct evidence_summary all = summarize(&evidence, "", NULL, "time");
     assert_int_equal(all.count, 3);
     assert_int_equal(all.networks, 2);
     assert_true(all.mean == 3 && all.least == 1 && all.most == 4 && all.sum == 8);
     assert_true(all.half_width > 12.7 && all.half_width < 12.8); /* t(1) = 12.71 */
     const char **networks;
     assert_int_equal(evidence_networks(&evidence, &networks), 2);
-    struct evidence_summary one = evidence_summarize(&evidence, "", networks[0], "time");
+    struct evidence_summary one = summarize(&evidence, "", networks[0], "time");
     assert_true(one.mean == 2 && one.networks == 1 && isnan(one.half_width));
     mem_free(networks);
     evidence_release(&evidence);
@@ -61,7 +82,7 @@ static void computations_follow_the_seed(void **state)
         struct evidence evidence = {0};
         struct err err = {0};
         assert_int_equal(compute_evidence(&evidence, "changed-entries", &recipe, 1 + i, &err), 0);
-        changed[i] = evidence_summarize(&evidence, "", NULL, "entries.removal").sum;
+        changed[i] = summarize(&evidence, "", NULL, "entries.removal").sum;
         evidence_release(&evidence);
     }
     assert_true(changed[0] != changed[1]);
@@ -77,12 +98,12 @@ static void values_are_distinct_and_sorted_by_number(void **state)
     add(&evidence, "size=100", "x", 0);
     add(&evidence, "size=8", "x", 0);
     add(&evidence, "other=1", "x", 0);
-    assert_int_equal(evidence_values(&evidence, "", "size", &values), 3);
+    assert_int_equal(sizes_where(&evidence, "", &values), 3);
     assert_string_equal(values[0], "8");
     assert_string_equal(values[1], "16");
     assert_string_equal(values[2], "100");
     mem_free(values);
-    assert_int_equal(evidence_values(&evidence, "size=1", "size", &values), 0);
+    assert_int_equal(sizes_where(&evidence, "size=1", &values), 0);
     mem_free(values);
     evidence_release(&evidence);
 }
@@ -196,17 +217,13 @@ static void a_removal_changes_fewer_entries_than_an_addition(void **state)
     assert_int_equal(evidence_networks(&evidence, &networks), 10);
     mem_free(networks);
     /* Only the third switch of the published network cuts others off. */
+    assert_int_equal(summarize(&evidence, "switches=8 whole=no", NULL, "entries.removal").count, 2);
     assert_int_equal(
-        evidence_summarize(&evidence, "switches=8 whole=no", NULL, "entries.removal").count, 2);
-    assert_int_equal(
-        evidence_summarize(&evidence, "switches=8 switch=2 whole=no", NULL, "entries.removal")
-            .count,
-        2);
-    double removal = evidence_summarize(&evidence, "preset=paper", NULL, "entries.removal").mean;
-    double addition = evidence_summarize(&evidence, "preset=paper", NULL, "entries.addition").mean;
+        summarize(&evidence, "switches=8 switch=2 whole=no", NULL, "entries.removal").count, 2);
+    double removal = summarize(&evidence, "preset=paper", NULL, "entries.removal").mean;
+    double addition = summarize(&evidence, "preset=paper", NULL, "entries.addition").mean;
     assert_true(removal > 0 && removal < addition);
-    assert_true(removal ==
-                evidence_summarize(&evidence, "preset=today", NULL, "entries.removal").mean);
+    assert_true(removal == summarize(&evidence, "preset=today", NULL, "entries.removal").mean);
     assert_true(compute_evidence(&evidence, "no-such-thing", &recipe, 1, &err) < 0);
     evidence_release(&evidence);
 }
@@ -223,16 +240,16 @@ static void published_algorithms_are_timed(void **state)
     for (size_t i = 0; i < evidence.items.count; i++)
         assert_true(observation_figure(&evidence.items.items[i], "cpu") > 0);
     const char *figure1 = "preset=paper switches=8 seed=2 engine=fera";
-    assert_true(evidence_summarize(&evidence, figure1, NULL, "steps").mean == 15 * 25 + 7);
-    double fera = evidence_summarize(&evidence, "switches=24 engine=fera", NULL, "cpu").mean;
-    assert_true(fera > evidence_summarize(&evidence, "switches=24 engine=pira", NULL, "cpu").mean);
-    assert_true(fera < evidence_summarize(&evidence, "switches=24 engine=dr", NULL, "cpu").mean);
+    assert_true(summarize(&evidence, figure1, NULL, "steps").mean == 15 * 25 + 7);
+    double fera = summarize(&evidence, "switches=24 engine=fera", NULL, "cpu").mean;
+    assert_true(fera > summarize(&evidence, "switches=24 engine=pira", NULL, "cpu").mean);
+    assert_true(fera < summarize(&evidence, "switches=24 engine=dr", NULL, "cpu").mean);
     evidence_release(&evidence);
 }
 
 static double sum_of(struct evidence *evidence, const char *where, const char *figure)
 {
-    return evidence_summarize(evidence, where, NULL, figure).sum;
+    return summarize(evidence, where, NULL, figure).sum;
 }
 
 static void pira_explores_the_nodes_of_figure_1_in_the_order_of_figure_8(void **state)

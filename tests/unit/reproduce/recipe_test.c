@@ -62,9 +62,15 @@ static void statements_of_a_recipe_are_parsed(void **state)
                  "point latency 6e8 -3 \"paper, two VLs\"\n"
                  "claim stop \"traffic stands still\" paper \"about 5 ms\" at \"3.2\" unit ms "
                  "from 4 below 6 because \"one digit\"\n"
+                 "  measure stop[rate=1]\n"
+                 "table half switches 8=4 16=8 *=20\n"
+                 "let part = accepted / offered\n"
                  "claim more \"more\" check paper more at x above -1.5e1 because order\n"
+                 "measure range(runs: part)\n"
                  "claim set set fitted paper 1 at x from 1 because set\n"
-                 "claim new new result paper 1 at x from 1 because new\n");
+                 "measure $half\n"
+                 "claim new new result paper 1 at x from 1 because new\n"
+                 "measure 1 explain \"{part}\"\n");
     assert_int_equal(recipe_read(&recipe, folder, &err), 0);
     assert_string_equal(recipe.name, "123-fig04");
     assert_string_equal(recipe.title, "Lanes # and more");
@@ -81,6 +87,8 @@ static void statements_of_a_recipe_are_parsed(void **state)
     assert_int_equal(recipe.points.count, 2);
     assert_string_equal(recipe.points.items[0].text, "paper");
     assert_true(recipe.points.items[1].y == -3);
+    assert_string_equal(recipe_table_find(&recipe.tables.items[0], "16"), "8");
+    assert_string_equal(recipe_table_find(&recipe.tables.items[0], "64"), "20");
     assert_int_equal(recipe.claims.count, 4);
     const struct claim *stop = &recipe.claims.items[0], *more = &recipe.claims.items[1];
     assert_string_equal(stop->experiment, "123-fig04");
@@ -152,7 +160,18 @@ static void wrong_recipes_are_refused_with_line_and_column(void **state)
                  {"title a\nclaim c t paper v at 1 from 1 because w x\n", 2},
                  {"title a\nclaim c t paper v at 1 from 1 because w\n"
                   "claim c t paper v at 1 from 1 because w\n",
-                  3}};
+                  3},
+                 {"title a\n\nclaim c t paper v at 1 from 1 because w\n", 3}, /* no measure */
+                 {"title a\nmeasure 1\n", 2},
+                 {"title a\nclaim c t paper v at 1 from 1 because w\nmeasure 1\nmeasure 1\n", 4},
+                 {"title a\ntable t\n", 2},
+                 {"title a\ntable t switches\n", 2},
+                 {"title a\ntable t switches 8\n", 2},
+                 {"title a\nlet x 1\n", 2},
+                 {"title a\nlet x =\n", 2},
+                 {"title a\nlet if = 1\n", 2},
+                 {"title a\nlet 2x = 1\n", 2},
+                 {"title a\nlet x = 1\nlet x = 2\n", 3}};
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct recipe recipe;
