@@ -1,5 +1,5 @@
 /* Reads a run and makes the data of its page. report_timeline.c makes curves over time,
- * report_picture.c draws the fabric, report_data.c writes CSV and JSON. */
+ * report_picture.c draws the fabric. */
 #include "experiment/report/report.h"
 
 #include "base/line_reader.h"
@@ -43,21 +43,6 @@ void report_run_release(struct report_run *report)
 
 /* ---- the page ---- */
 
-static void put_picture(const struct report_run *report, struct page *page)
-{
-    struct topology topology;
-    struct err err = {0};
-    const char *text = report->run.topology;
-    if (!text || !text[0])
-        return;
-    topology_init(&topology);
-    int status = topology_read(&topology, from_text("topology", text, &err));
-    if (status == 0)
-        status = report_picture(&topology, &report->record, &page->svg, &err);
-    json_string(&page->json, "no_picture", status ? err.message : "");
-    topology_release(&topology);
-}
-
 /* The plots: the whole run, then the changes. */
 static void put_windows(const struct report_run *report, struct json *json)
 {
@@ -83,26 +68,11 @@ static void put_windows(const struct report_run *report, struct json *json)
     vec_release(&windows);
 }
 
-static void put_results(const struct report_run *report, struct json *json)
-{
-    size_t answered = 0;
-    uint64_t recovery = report_healing(report, &answered);
-    json_double(json, "lost", report_lost(report));
-    json_double(json, "recovery", answered ? time_seconds(recovery) : NAN);
-    json_unsigned(json, "smps", report->record.smps);
-    json_unsigned(json, "end_ps", report->record.end);
-    json_unsigned(json, "changes_made", report->record.changes.count);
-    run_record_json_changes(&report->record, CHANGES_SHOWN, json);
-    run_record_json_checks(&report->record, json);
-    run_record_json_events(&report->record, EVENTS_SHOWN, json);
-    figures_write_json(&report->results, json);
-    put_windows(report, json);
-}
-
 void report_run_page(const struct report_run *report, struct page *page)
 {
     const struct run_record *record = &report->record;
     const struct result_run *run = &report->run;
+    struct json *json = &page->json;
     struct text lead = {0};
     char time[QUANTITY_BYTES];
     text_printf(&lead, "%u switches, %u adapters, %s simulated", record->switches, record->adapters,
@@ -115,12 +85,33 @@ void report_run_page(const struct report_run *report, struct page *page)
     text_release(&lead);
     page->bad = !report_run_verdict(report, &page->verdict);
     page->good = !page->bad && record->checks.count > 0;
-    put_picture(report, page);
-    if (!run->failed)
-        put_results(report, &page->json);
+    if (run->topology && run->topology[0]) {
+        struct topology topology;
+        struct err err = {0};
+        topology_init(&topology);
+        int status = topology_read(&topology, from_text("topology", run->topology, &err));
+        if (status == 0)
+            status = report_picture(&topology, record, &page->svg, &err);
+        json_string(json, "no_picture", status ? err.message : "");
+        topology_release(&topology);
+    }
+    if (!run->failed) {
+        size_t answered = 0;
+        uint64_t recovery = report_healing(report, &answered);
+        json_double(json, "lost", report_lost(report));
+        json_double(json, "recovery", answered ? time_seconds(recovery) : NAN);
+        json_unsigned(json, "smps", record->smps);
+        json_unsigned(json, "end_ps", record->end);
+        json_unsigned(json, "changes_made", record->changes.count);
+        run_record_json_changes(record, CHANGES_SHOWN, json);
+        run_record_json_checks(record, json);
+        run_record_json_events(record, EVENTS_SHOWN, json);
+        figures_write_json(&report->results, json);
+        put_windows(report, json);
+    }
     bool brief = run->scenario && strlen(run->scenario) <= SCENARIO_BYTES;
-    json_string(&page->json, "scenario", brief ? run->scenario : "");
-    report_put_origin(run, &page->json);
+    json_string(json, "scenario", brief ? run->scenario : "");
+    report_put_origin(run, json);
 }
 
 const char *report_base_name(const char *path)
@@ -138,6 +129,56 @@ void report_put_origin(const struct result_run *run, struct json *json)
 }
 
 /* ---- files ---- */
+
+void report_run_csv(const struct report_run *report, struct text *out)
+{
+    const struct results *results = &report->results;
+    text_puts(out, "name,unit,time_s,value\n");
+    for (size_t i = 0; i < results->figures.count; i++) {
+        csv_put(out, results->figures.items[i].name, ",");
+        csv_put(out, results->figures.items[i].unit, ",,");
+        csv_put_number(out, results->figures.items[i].value, "\n");
+    }
+    for (size_t s = 0; s < results->series.count; s++) {
+        const struct series *series = &results->series.items[s];
+        for (size_t i = 0; i < series->points.count; i++) {
+            csv_put(out, series->name, ",");
+            csv_put(out, series->unit, ",");
+            csv_put_number(out, (double)series->points.items[i].time / 1e12, ",");
+            csv_put_number(out, series->points.items[i].value, "\n");
+        }
+    }
+}
+
+void report_run_json(const struct report_run *report, struct text *out)
+{
+    struct json json = {.out = out, .pretty = true};
+    const struct result_run *run = &report->run;
+    const struct results *results = &report->results;
+    struct text verdict = {0};
+    bool good = report_run_verdict(report, &verdict);
+    json_begin_object(&json, NULL);
+    json_string(&json, "scenario", run->name ? run->name : "");
+    json_string(&json, "point", run->point ? run->point : "");
+    json_unsigned(&json, "repetition", run->repetition);
+    json_unsigned(&json, "seed", run->seed);
+    json_stringf(&json, "trace_hash", "%016llx", (unsigned long long)run->hash);
+    json_string(&json, "replay", run->replay ? run->replay : "");
+    json_bool(&json, "good", good);
+    json_string(&json, "verdict", verdict.data);
+    json_unsigned(&json, "checks", report->record.checks.count);
+    json_unsigned(&json, "checks_failed", run_record_failures(&report->record));
+    json_begin_object(&json, "figures");
+    for (size_t i = 0; i < results->figures.count; i++) {
+        json_begin_object(&json, results->figures.items[i].name);
+        json_double(&json, "value", results->figures.items[i].value);
+        json_string(&json, "unit", results->figures.items[i].unit);
+        json_end_object(&json);
+    }
+    json_end_object(&json);
+    json_end_object(&json);
+    text_release(&verdict);
+}
 
 int report_run_plot(const struct report_run *report, const char *path, bool keep, struct err *err)
 {

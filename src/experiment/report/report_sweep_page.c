@@ -1,11 +1,14 @@
 /* Reports on a sweep: a table for the terminal, a page, plots, CSV and JSON. */
 #include "experiment/report/report_sweep.h"
 
+#include "base/quantity.h"
 #include "experiment/chart/chart_gnuplot.h"
 #include "experiment/chart/chart_json.h"
+#include "experiment/report/curves.h"
 #include "experiment/report/series_text.h"
 
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 
 enum {
@@ -20,14 +23,6 @@ static bool varies(const struct report_sweep *sweep, size_t parameter)
     return sweep->parameters.items[parameter].values > 1;
 }
 
-static size_t most_repetitions(const struct report_sweep *sweep)
-{
-    size_t most = 0;
-    for (size_t i = 0; i < sweep->points.count; i++)
-        most = sweep->points.items[i].count > most ? sweep->points.items[i].count : most;
-    return most;
-}
-
 static bool is_saturated(const struct report_sweep *sweep, const struct sweep_point *point)
 {
     return sweep->saturated != SWEEP_NONE && sweep_mean(sweep, point, sweep->saturated).mean > 0.5;
@@ -37,17 +32,24 @@ static bool is_saturated(const struct report_sweep *sweep, const struct sweep_po
 
 /* A table of texts with columns of minimal width. */
 struct grid {
-    VEC(char *) cells;
+    VEC(const char *) cells;
     size_t columns;
+    struct arena arena; /* owns the texts */
 };
 
 static void grid_add(struct grid *grid, const char *text)
 {
-    vec_push(&grid->cells, mem_strdup(text));
+    vec_push(&grid->cells, arena_strdup(&grid->arena, text));
+}
+
+static void grid_release(struct grid *grid)
+{
+    vec_release(&grid->cells);
+    arena_release(&grid->arena);
 }
 
 /* Writes as many columns as fit into a terminal, at least `least`; returns their number. */
-static size_t grid_write(struct grid *grid, size_t least, struct text *out)
+static size_t grid_write(const struct grid *grid, size_t least, struct text *out)
 {
     size_t *widths = mem_zalloc(grid->columns, sizeof *widths), shown = 0, total = 0;
     for (size_t i = 0; i < grid->cells.count; i++) {
@@ -67,55 +69,48 @@ static size_t grid_write(struct grid *grid, size_t least, struct text *out)
     return shown;
 }
 
-static void grid_release(struct grid *grid)
+/* All points of a column have the scale of the largest mean. */
+static struct quantity_scale scale_of(const struct report_sweep *sweep, size_t figure)
 {
-    for (size_t i = 0; i < grid->cells.count; i++)
-        mem_free(grid->cells.items[i]);
-    vec_release(&grid->cells);
+    double most = 0;
+    for (size_t i = 0; i < sweep->points.count; i++) {
+        double mean = sweep_mean(sweep, &sweep->points.items[i], figure).mean;
+        most = isfinite(mean) && fabs(mean) > most ? fabs(mean) : most;
+    }
+    return quantity_scale(most, sweep->figures.items[figure].unit);
 }
 
-/* Two rows: names and units. */
-static void text_head(const struct report_sweep *sweep, const struct quantity_scale *scales,
-                      struct grid *grid)
+/* A row of names, a row of units, and at most `most` rows of points. */
+static void fill_grid(const struct report_sweep *sweep, size_t most, struct grid *grid)
 {
-    size_t parameters = 0;
-    for (size_t i = 0; i < sweep->parameters.count; i++) {
+    char cell[QUANTITY_BYTES];
+    struct quantity_scale *scales = mem_zalloc(sweep->y.count, sizeof *scales);
+    for (size_t i = 0; i < sweep->parameters.count; i++)
         if (varies(sweep, i))
             grid_add(grid, sweep->parameters.items[i].name);
-        parameters += varies(sweep, i);
-    }
     grid_add(grid, "runs");
+    size_t plain = grid->cells.count; /* columns without a unit */
     for (size_t i = 0; i < sweep->y.count; i++)
         grid_add(grid, sweep->figures.items[sweep->y.items[i]].name);
     grid->columns = grid->cells.count;
-    for (size_t i = 0; i <= parameters; i++)
+    for (size_t i = 0; i < plain; i++)
         grid_add(grid, "");
-    for (size_t i = 0; i < sweep->y.count; i++)
+    for (size_t i = 0; i < sweep->y.count; i++) {
+        scales[i] = scale_of(sweep, sweep->y.items[i]);
         grid_add(grid, scales[i].name);
-}
-
-static void text_point(const struct report_sweep *sweep, const struct sweep_point *point,
-                       const struct quantity_scale *scales, struct grid *grid)
-{
-    char cell[QUANTITY_BYTES];
-    for (size_t i = 0; i < sweep->parameters.count; i++)
-        if (varies(sweep, i))
-            grid_add(grid, sweep_value_of(point->run, sweep->parameters.items[i].name));
-    snprintf(cell, sizeof cell, "%zu%s", point->count, is_saturated(sweep, point) ? "*" : " ");
-    grid_add(grid, cell);
-    for (size_t i = 0; i < sweep->y.count; i++)
-        grid_add(grid, sweep_mean_text(sweep, point, sweep->y.items[i], &scales[i], cell));
-}
-
-/* One scale for each figure. */
-static void fill_grid(const struct report_sweep *sweep, size_t most, struct grid *grid)
-{
-    struct quantity_scale *scales = mem_zalloc(sweep->y.count, sizeof *scales);
-    for (size_t i = 0; i < sweep->y.count; i++)
-        scales[i] = sweep_scale(sweep, sweep->y.items[i]);
-    text_head(sweep, scales, grid);
-    for (size_t p = 0; p < sweep->points.count && p < most; p++)
-        text_point(sweep, &sweep->points.items[p], scales, grid);
+    }
+    for (size_t p = 0; p < sweep->points.count && p < most; p++) {
+        const struct sweep_point *point = &sweep->points.items[p];
+        for (size_t i = 0; i < sweep->parameters.count; i++)
+            if (varies(sweep, i))
+                grid_add(grid, sweep_value_of(sweep, point->run, i));
+        snprintf(cell, sizeof cell, "%zu%s", point->count, is_saturated(sweep, point) ? "*" : " ");
+        grid_add(grid, cell);
+        for (size_t i = 0; i < sweep->y.count; i++) { /* "12.5 ± 0.3" */
+            struct quantity_mean mean = sweep_mean(sweep, point, sweep->y.items[i]);
+            grid_add(grid, quantity_mean_on(&scales[i], mean.mean, mean.half_width, cell));
+        }
+    }
     mem_free(scales);
 }
 
@@ -127,15 +122,70 @@ void report_sweep_text(const struct report_sweep *sweep, struct text *out)
     for (size_t p = 0; p < sweep->points.count; p++)
         saturated |= is_saturated(sweep, &sweep->points.items[p]);
     size_t least = grid.columns - sweep->y.count + (sweep->y.count > 0);
-    size_t columns = grid.columns, shown = grid_write(&grid, least, out);
+    size_t shown = grid_write(&grid, least, out);
     if (saturated)
         text_puts(out, "* saturated\n");
-    if (shown < columns)
-        text_printf(out, "no room for %zu more: choose with --y, or see --html\n", columns - shown);
+    if (shown < grid.columns)
+        text_printf(out, "no room for %zu more: choose with --y, or see --html\n",
+                    grid.columns - shown);
     text_printf(out,
                 "%zu points, %zu runs finished, %zu failed, %zu with checks that do not hold\n",
                 sweep->points.count, sweep->finished.count, sweep->failed, sweep->broken);
     grid_release(&grid);
+}
+
+/* ---- curves ---- */
+
+/* The name of the curve that a run belongs to. */
+static void name_group(const struct report_sweep *sweep, const struct result_run *run,
+                       struct text *name)
+{
+    text_puts(name, "");
+    for (size_t i = 0; i < sweep->by.count; i++) {
+        const char *value = sweep_value_of(sweep, run, sweep->by.items[i]);
+        text_puts(name, i ? ", " : "");
+        if (sweep->by.count > 1 || strspn(value, "0123456789.") == strlen(value))
+            text_printf(name, "%s=", sweep->parameters.items[sweep->by.items[i]].name);
+        text_puts(name, value);
+    }
+}
+
+/* All runs at one x count for its confidence interval, also if they differ in a parameter that is
+ * averaged over. */
+void sweep_chart(const struct report_sweep *sweep, size_t figure, struct chart *chart)
+{
+    const struct sweep_column *y = &sweep->figures.items[figure], *x = NULL;
+    bool along_figure = sweep->x_figure != SWEEP_NONE;
+    if (along_figure)
+        x = &sweep->figures.items[sweep->x_figure];
+    else if (sweep->x_parameter != SWEEP_NONE)
+        x = &sweep->parameters.items[sweep->x_parameter];
+    bool in_categories = x && !along_figure && !x->numbers;
+    struct curves curves = {.chart = chart,
+                            .style = in_categories ? CHART_BARS : CHART_LINES_POINTS,
+                            .x_is_figure = sweep->x_parameter == SWEEP_NONE};
+    chart_init(chart, "");
+    chart_set_axis(chart, &chart->y, y->name, y->unit);
+    if (x)
+        chart_set_axis(chart, &chart->x, x->name, along_figure ? x->unit : "");
+    chart->hollow_note = "saturated";
+    for (size_t i = 0; i < sweep->points.count; i++) {
+        const struct sweep_point *point = &sweep->points.items[i];
+        struct text name = {0};
+        name_group(sweep, point->run, &name);
+        for (size_t r = point->first; r < point->first + point->count; r++) {
+            const double *row = &sweep->values[r * sweep->figures.count];
+            struct curve_value value = {
+                .key = curves.x_is_figure ? point->run->point
+                                          : sweep_value_of(sweep, point->run, sweep->x_parameter),
+                .x = along_figure ? row[sweep->x_figure] : 0,
+                .y = row[figure],
+                .saturated = sweep->saturated != SWEEP_NONE && row[sweep->saturated] > 0.5};
+            curves_add(&curves, name.data, &value);
+        }
+        text_release(&name);
+    }
+    curves_finish(&curves, in_categories);
 }
 
 /* ---- the page ---- */
@@ -159,13 +209,13 @@ static void put_failures(const struct report_sweep *sweep, size_t most, struct j
     json_end_array(json);
 }
 
-static void put_top(const struct report_sweep *sweep, struct page *page)
+static void put_top(const struct report_sweep *sweep, size_t repetitions, struct page *page)
 {
     struct text lead = {0};
     size_t runs = sweep->runs->items.count;
     const char *name = runs ? report_base_name(sweep->runs->items.items[0].name) : "";
     text_printf(&lead, "%zu points, %zu runs, up to %zu repetitions", sweep->points.count, runs,
-                most_repetitions(sweep));
+                repetitions);
     page_begin(page, "sweep", name[0] ? name : "sweep", lead.data);
     text_release(&lead);
     page->bad = sweep->failed || sweep->broken;
@@ -180,42 +230,26 @@ static void put_top(const struct report_sweep *sweep, struct page *page)
         text_puts(&page->verdict, "; no check failed.");
 }
 
-/* Parameters with one value, and those that the curves average over. */
-static void put_parameters(const struct report_sweep *sweep, struct json *json)
-{
-    json_begin_object(json, "fixed");
-    for (size_t i = 0; i < sweep->parameters.count && sweep->runs->items.count; i++)
-        if (!varies(sweep, i))
-            json_string(
-                json, sweep->parameters.items[i].name,
-                sweep_value_of(&sweep->runs->items.items[0], sweep->parameters.items[i].name));
-    json_end_object(json);
-    json_begin_array(json, "pooled");
-    for (size_t i = 0; i < sweep->pooled.count; i++)
-        json_string(json, NULL, sweep->parameters.items[sweep->pooled.items[i]].name);
-    json_end_array(json);
-    json_unsigned(json, "repetitions", most_repetitions(sweep));
-}
-
-/* The cells of the terminal's table: names, units, then a row for each point. */
-static void put_table(const struct report_sweep *sweep, struct json *json)
-{
-    struct grid grid = {0};
-    fill_grid(sweep, ROWS_SHOWN, &grid);
-    json_unsigned(json, "points", sweep->points.count);
-    json_unsigned(json, "columns", grid.columns);
-    json_begin_array(json, "cells");
-    for (size_t i = 0; i < grid.cells.count; i++)
-        json_string(json, NULL, grid.cells.items[i]);
-    json_end_array(json);
-    grid_release(&grid);
-}
-
 void report_sweep_page(const struct report_sweep *sweep, struct page *page)
 {
     struct json *json = &page->json;
-    put_top(sweep, page);
-    put_parameters(sweep, json);
+    struct grid grid = {0};
+    const struct result_run *first = sweep->runs->items.count ? sweep->runs->items.items : NULL;
+    size_t repetitions = 0;
+    for (size_t i = 0; i < sweep->points.count; i++)
+        if (sweep->points.items[i].count > repetitions)
+            repetitions = sweep->points.items[i].count;
+    put_top(sweep, repetitions, page);
+    json_begin_object(json, "fixed"); /* parameters with one value */
+    for (size_t i = 0; i < sweep->parameters.count && first; i++)
+        if (!varies(sweep, i))
+            json_string(json, sweep->parameters.items[i].name, sweep_value_of(sweep, first, i));
+    json_end_object(json);
+    json_begin_array(json, "pooled"); /* parameters that the curves average over */
+    for (size_t i = 0; i < sweep->pooled.count; i++)
+        json_string(json, NULL, sweep->parameters.items[sweep->pooled.items[i]].name);
+    json_end_array(json);
+    json_unsigned(json, "repetitions", repetitions);
     json_begin_array(json, "charts");
     for (size_t i = 0; i < sweep->y.count && sweep->points.count > 1; i++) {
         struct chart chart;
@@ -224,11 +258,18 @@ void report_sweep_page(const struct report_sweep *sweep, struct page *page)
         chart_release(&chart);
     }
     json_end_array(json);
-    put_table(sweep, json);
+    fill_grid(sweep, ROWS_SHOWN, &grid);
+    json_unsigned(json, "points", sweep->points.count);
+    json_unsigned(json, "columns", grid.columns);
+    json_begin_array(json, "cells"); /* names, units, then a row for each point */
+    for (size_t i = 0; i < grid.cells.count; i++)
+        json_string(json, NULL, grid.cells.items[i]);
+    json_end_array(json);
+    grid_release(&grid);
     put_failures(sweep, FAILURES_SHOWN, json);
     json_unsigned(json, "failures_in_all", sweep->failed + sweep->broken);
-    if (sweep->runs->items.count)
-        report_put_origin(&sweep->runs->items.items[0], json);
+    if (first)
+        report_put_origin(first, json);
 }
 
 /* ---- plots ---- */
@@ -264,7 +305,7 @@ void report_sweep_csv(const struct report_sweep *sweep, struct text *out)
     for (size_t p = 0; p < sweep->points.count; p++) {
         const struct sweep_point *point = &sweep->points.items[p];
         for (size_t i = 0; i < sweep->parameters.count; i++)
-            csv_put(out, sweep_value_of(point->run, sweep->parameters.items[i].name), ",");
+            csv_put(out, sweep_value_of(sweep, point->run, i), ",");
         text_printf(out, "%zu", point->count);
         for (size_t i = 0; i < sweep->figures.count; i++) {
             struct quantity_mean mean = sweep_mean(sweep, point, i);
@@ -282,8 +323,7 @@ static void json_point(const struct report_sweep *sweep, const struct sweep_poin
     json_begin_object(json, NULL);
     json_begin_object(json, "parameters");
     for (size_t i = 0; i < sweep->parameters.count; i++)
-        json_string(json, sweep->parameters.items[i].name,
-                    sweep_value_of(point->run, sweep->parameters.items[i].name));
+        json_string(json, sweep->parameters.items[i].name, sweep_value_of(sweep, point->run, i));
     json_end_object(json);
     json_unsigned(json, "runs", point->count);
     json_bool(json, "saturated", is_saturated(sweep, point));

@@ -190,15 +190,6 @@ void timeline_words(const char *name, char *buffer, size_t size)
             *at = ' ';
 }
 
-/* Whether the series is a running total: it never decreases. */
-static bool is_total(const struct series *series)
-{
-    for (size_t i = 1; i < series->points.count; i++)
-        if (series->points.items[i].value < series->points.items[i - 1].value)
-            return false;
-    return true;
-}
-
 /* An interval longer than LONG_PAUSE times the usual one is a gap. */
 enum { LONG_PAUSE = 5, PANEL_HEIGHT = 112 };
 
@@ -206,7 +197,9 @@ static void add_series(struct chart *chart, const struct series *series, const c
                        const struct window *window)
 {
     enum rank rank = rank_of(series);
-    bool sum = rank == RANK_LOST && !is_total(series), updated = rank == RANK_UPDATED;
+    bool sum = false, updated = rank == RANK_UPDATED; /* sum: it is not a running total */
+    for (size_t i = 1; i < series->points.count && rank == RANK_LOST; i++)
+        sum |= series->points.items[i].value < series->points.items[i - 1].value;
     bool steps = rank == RANK_LOST || updated;
     size_t group = chart_add_group(chart, name, steps ? CHART_STEPS : CHART_LINES), beyond = 0;
     double total = 0, x = 0, y = 0, origin = time_seconds(window->origin);
@@ -242,16 +235,6 @@ static void name_axes(struct chart *chart, const struct series *first, size_t me
     chart_set_axis(chart, &chart->y, shown, first->unit);
 }
 
-/* The label of a series in its panel: "" if it is alone, "all" for the sum of the others, without
- * the first part of the name if all share it. */
-static void name_series(const struct series *series, size_t members, bool same_part, char *buffer,
-                        size_t size)
-{
-    size_t part = first_part(series->name);
-    const char *rest = series->name[part] == '.' ? series->name + part + 1 : "all";
-    timeline_words(members == 1 ? "" : same_part ? rest : series->name, buffer, size);
-}
-
 /* Adds all series that belong with series `s` and are not in a panel yet. */
 static void fill_panel(const struct timeline *timeline, const struct window *window, size_t s,
                        bool *taken, struct chart *chart, size_t *left_out)
@@ -272,7 +255,11 @@ static void fill_panel(const struct timeline *timeline, const struct window *win
         if (taken[i] || !belong_together(&all[s], &all[i]))
             continue;
         taken[i] = true;
-        name_series(&all[i], members, same_part, name, sizeof name);
+        /* "" if it is alone, "all" for the sum of the others, without the first part of the name if
+         * all share it. */
+        size_t own = first_part(all[i].name);
+        const char *rest = all[i].name[own] == '.' ? all[i].name + own + 1 : "all";
+        timeline_words(members == 1 ? "" : same_part ? rest : all[i].name, name, sizeof name);
         if (chart->groups.count < TIMELINE_SERIES)
             add_series(chart, &all[i], name, window);
         else
@@ -280,22 +267,16 @@ static void fill_panel(const struct timeline *timeline, const struct window *win
     }
 }
 
-static bool has_points_in(const struct series *series, const struct window *window)
-{
-    for (size_t i = 0; i < series->points.count; i++)
-        if (series->points.items[i].time >= window->from &&
-            series->points.items[i].time <= window->to)
-            return true;
-    return false;
-}
-
 /* Leaves out series in bits that repeat another one, and details of a change in the picture of the
  * whole run. */
 static bool is_relevant(const struct results *results, size_t index, const struct window *window)
 {
     const struct series *series = &results->series.items[index];
-    size_t length = strlen(series->name);
-    if (!has_points_in(series, window) || (rank_of(series) == RANK_UPDATED && !window->moment[0]))
+    size_t length = strlen(series->name), within = 0;
+    for (size_t i = 0; i < series->points.count; i++)
+        within += series->points.items[i].time >= window->from &&
+                  series->points.items[i].time <= window->to;
+    if (within == 0 || (rank_of(series) == RANK_UPDATED && !window->moment[0]))
         return false;
     for (size_t i = 0; i < results->series.count && ends_with(series->name, ".bits"); i++)
         if (strlen(results->series.items[i].name) + 5 == length &&
@@ -328,19 +309,6 @@ static void add_moments(const struct timeline *timeline, const struct window *wi
     }
 }
 
-static void name_time(const struct window *window, struct chart *chart)
-{
-    char label[128], time[QUANTITY_BYTES];
-    if (window->moment[0])
-        snprintf(label, sizeof label, "time since %.40s, at %s", window->moment,
-                 quantity_moment(window->origin, time));
-    else
-        snprintf(label, sizeof label, "time");
-    chart_set_axis(chart, &chart->x, label, "s");
-    chart->x.low = time_seconds(window->from) - time_seconds(window->origin);
-    chart->x.high = time_seconds(window->to) - time_seconds(window->origin);
-}
-
 size_t timeline_charts(const struct timeline *timeline, const struct window *window,
                        struct chart *charts, size_t *left_out)
 {
@@ -364,8 +332,14 @@ size_t timeline_charts(const struct timeline *timeline, const struct window *win
     }
     if (count == 0)
         chart_init(&charts[count++], ""); /* only phases */
+    char label[128] = "time", time[QUANTITY_BYTES];
+    if (window->moment[0])
+        snprintf(label, sizeof label, "time since %.40s, at %s", window->moment,
+                 quantity_moment(window->origin, time));
     for (size_t i = 0; i < count; i++) {
-        name_time(window, &charts[i]);
+        chart_set_axis(&charts[i], &charts[i].x, label, "s");
+        charts[i].x.low = time_seconds(window->from) - time_seconds(window->origin);
+        charts[i].x.high = time_seconds(window->to) - time_seconds(window->origin);
         charts[i].height = charts[i].groups.count ? PANEL_HEIGHT : 0;
     }
     add_moments(timeline, window, &charts[0]);

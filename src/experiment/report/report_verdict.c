@@ -38,40 +38,24 @@ uint64_t report_healing(const struct report_run *report, size_t *answered)
     return longest;
 }
 
-static size_t count_actions(const struct run_record *record, const struct run_record_event **first)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < record->events.count; i++) {
-        if (record->events.items[i].kind != RUN_RECORD_ACTION)
-            continue;
-        if (count++ == 0)
-            *first = &record->events.items[i];
-    }
-    return count;
-}
-
-/* The time of drains in all changes that actions caused. */
-static double sum_of_drains(const struct report_run *report)
-{
-    double sum = 0;
-    for (size_t i = 0; i < report->record.changes.count; i++) {
-        char name[64];
-        snprintf(name, sizeof name, "change.%zu.drain.time", i + 1);
-        double time = results_value(&report->results, name);
-        if (timeline_cause(&report->record, i) && isfinite(time))
-            sum += time;
-    }
-    return sum;
-}
-
 static void put_actions(const struct report_run *report, struct text *out)
 {
+    const struct run_record *record = &report->record;
     const struct run_record_event *first = NULL;
     char time[QUANTITY_BYTES], at[QUANTITY_BYTES];
-    size_t answered = 0, actions = count_actions(&report->record, &first);
+    size_t answered = 0, actions = 0;
+    double drains = 0; /* in all changes that actions caused */
+    for (size_t i = 0; i < record->events.count; i++)
+        if (record->events.items[i].kind == RUN_RECORD_ACTION && actions++ == 0)
+            first = &record->events.items[i];
+    for (size_t i = 0; i < record->changes.count; i++) {
+        snprintf(time, sizeof time, "change.%zu.drain.time", i + 1);
+        double spent = results_value(&report->results, time);
+        if (timeline_cause(record, i) && isfinite(spent))
+            drains += spent;
+    }
     uint64_t healing = report_healing(report, &answered);
     quantity_text(time_seconds(healing), "s", time);
-    double drains = sum_of_drains(report);
     if (actions == 1 && answered)
         text_printf(out, "; after “%s” at %s the subnet recovered within %s", first->text,
                     quantity_moment(first->time, at), time);
@@ -147,23 +131,10 @@ static bool put_recovery(const struct report_run *report, struct text *out)
     return after + SIGMAS * sqrt(after / time) < recovered * before;
 }
 
-/* Changes that were abandoned and that no later change made up for. A standby abandons its change,
- * and the next master repeats that of one that died. */
-static size_t count_unfinished(const struct run_record *record)
-{
-    size_t unfinished = 0;
-    uint64_t last = 0; /* end of the last finished change */
-    for (size_t i = 0; i < record->changes.count; i++)
-        if (record->changes.items[i].finished && record->changes.items[i].end > last)
-            last = record->changes.items[i].end;
-    for (size_t i = 0; i < record->changes.count; i++)
-        unfinished += !record->changes.items[i].finished && record->changes.items[i].begin >= last;
-    return unfinished;
-}
-
 /* What is still wrong at the end of the run. */
 static bool put_problems(const struct report_run *report, struct text *out)
 {
+    const struct run_record *record = &report->record;
     char text[QUANTITY_BYTES];
     bool bad = put_cut_off(report, out);
     bad |= put_recovery(report, out);
@@ -178,7 +149,15 @@ static bool put_problems(const struct report_run *report, struct text *out)
     bool saturated = figure_of(report, "saturated") > 0;
     if (saturated)
         text_puts(out, "; the fabric is saturated");
-    size_t unfinished = count_unfinished(&report->record);
+    /* Changes that were abandoned and that no later change made up for. A standby abandons its
+     * change, and the next master repeats that of one that died. */
+    size_t unfinished = 0;
+    uint64_t last = 0; /* end of the last finished change */
+    for (size_t i = 0; i < record->changes.count; i++)
+        if (record->changes.items[i].finished && record->changes.items[i].end > last)
+            last = record->changes.items[i].end;
+    for (size_t i = 0; i < record->changes.count; i++)
+        unfinished += !record->changes.items[i].finished && record->changes.items[i].begin >= last;
     if (unfinished)
         text_printf(out, "; %zu change%s not finished", unfinished,
                     unfinished == 1 ? " is" : "s are");

@@ -35,17 +35,6 @@ static void put_file(const char *folder, const char *name, struct text *text, in
     text_clear(text);
 }
 
-static void write_command(const struct run_folder *run, struct text *out)
-{
-    text_puts(out, "weft sim ");
-    text_put_shell_word(out, run->record->file);
-    for (size_t i = 0; i < run->setting_count; i++) {
-        text_puts(out, " --set ");
-        text_put_shell_word(out, run->settings[i]);
-    }
-    text_printf(out, " --seed %" PRIu64, run->record->seed);
-}
-
 static int write_store(const char *folder, const struct run_folder *run, struct err *err)
 {
     struct result_store *store;
@@ -57,7 +46,13 @@ static int write_store(const char *folder, const struct run_folder *run, struct 
     int status = result_store_open(&store, path, RESULT_STORE_WRITE, err);
     if (status)
         return status;
-    write_command(run, &command);
+    text_puts(&command, "weft sim ");
+    text_put_shell_word(&command, run->record->file);
+    for (size_t i = 0; i < run->setting_count; i++) {
+        text_puts(&command, " --set ");
+        text_put_shell_word(&command, run->settings[i]);
+    }
+    text_printf(&command, " --seed %" PRIu64, run->record->seed);
     struct result_run stored = {.seed = run->record->seed,
                                 .replay = command.data,
                                 .name = run->record->file,

@@ -109,23 +109,16 @@ static void write_phase(const struct canvas *canvas, const char *label, uint64_t
     text_putc(out, '\n');
 }
 
-/* The time of a change with a margin on both sides. */
-static struct canvas canvas_for(const struct run_record *record,
-                                const struct run_record_change *change)
-{
-    uint64_t first = change->tied ? change->fault : change->begin, length = change->end - first;
-    uint64_t margin = length / 8 + 1;
-    return (struct canvas){.from = first > margin ? first - margin : 0,
-                           .to = change->end + margin,
-                           .columns = CURVE,
-                           .plain = record->plain};
-}
-
 static void write_picture(const struct run_record *record, size_t index, struct text *out)
 {
     const struct run_record_change *change = &record->changes.items[index];
-    struct canvas canvas = canvas_for(record, change);
     uint64_t routing = run_record_routing(change);
+    uint64_t first = change->tied ? change->fault : change->begin;
+    uint64_t margin = (change->end - first) / 8 + 1;
+    struct canvas canvas = {.from = first > margin ? first - margin : 0,
+                            .to = change->end + margin,
+                            .columns = CURVE,
+                            .plain = record->plain};
     text_printf(out, "\nchange %zu of %s%s\n", index + 1, change->who,
                 change->finished ? "" : " (given up)");
     if (change->tied)
@@ -138,31 +131,7 @@ static void write_picture(const struct run_record *record, size_t index, struct 
     write_curves(record, &canvas, out);
 }
 
-static void write_pictures(const struct run_record *record, struct text *out)
-{
-    size_t count = record->changes.count, first = count > PICTURES ? count - PICTURES : 0;
-    if (first)
-        text_printf(out, "\nthe last %d of %zu changes:\n", PICTURES, count);
-    for (size_t i = first; i < count; i++)
-        write_picture(record, i, out);
-}
-
 /* ---- tables ---- */
-
-static void write_overview(const struct run_record *record, struct text *out)
-{
-    const struct series *accepted = results_find_series(&record->results, "accepted");
-    if (!accepted || accepted->points.count == 0)
-        return;
-    struct canvas canvas = {.from = accepted->points.items[0].time,
-                            .to = record->end,
-                            .columns = CURVE,
-                            .plain = record->plain};
-    if (canvas.to <= canvas.from)
-        return;
-    text_puts(out, "\ntraffic\n");
-    write_curves(record, &canvas, out);
-}
 
 static void write_rates(const struct run_record *record, struct text *out)
 {
@@ -208,24 +177,19 @@ static void write_count(const struct run_record *record, const char *label, cons
     text_putc(out, '\n');
 }
 
-static void write_losses(const struct run_record *record, struct text *out)
-{
-    for (size_t i = 0; i < record->results.figures.count; i++) {
-        const struct figure *loss = &record->results.figures.items[i];
-        char label[64];
-        if (strncmp(loss->name, "lost.", 5) != 0 || strcmp(loss->unit, "packets") != 0)
-            continue;
-        snprintf(label, sizeof label, "  %.40s", loss->name + 5);
-        write_count(record, label, loss->name, false, out);
-    }
-    write_count(record, "  of unaffected pairs", "unaffected.lost", true, out);
-}
-
 static void write_traffic(const struct run_record *record, struct text *out)
 {
     if (isnan(figure(record, "made")))
         return;
-    write_overview(record, out);
+    const struct series *accepted = results_find_series(&record->results, "accepted");
+    if (accepted && accepted->points.count && accepted->points.items[0].time < record->end) {
+        struct canvas canvas = {.from = accepted->points.items[0].time,
+                                .to = record->end,
+                                .columns = CURVE,
+                                .plain = record->plain};
+        text_puts(out, "\ntraffic\n");
+        write_curves(record, &canvas, out);
+    }
     write_rates(record, out);
     if (!isnan(figure(record, "latency.mean"))) {
         text_printf(out, "\n%*s%11s%11s%11s%11s%11s%11s\n", LABEL, "", "mean", "+/- 95 %", "p50",
@@ -239,7 +203,15 @@ static void write_traffic(const struct run_record *record, struct text *out)
     write_count(record, "packets made", "made", true, out);
     write_count(record, "delivered", "delivered", true, out);
     write_count(record, "lost", "lost", true, out);
-    write_losses(record, out);
+    for (size_t i = 0; i < record->results.figures.count; i++) {
+        const struct figure *loss = &record->results.figures.items[i];
+        char label[64];
+        if (strncmp(loss->name, "lost.", 5) != 0 || strcmp(loss->unit, "packets") != 0)
+            continue;
+        snprintf(label, sizeof label, "  %.40s", loss->name + 5);
+        write_count(record, label, loss->name, false, out);
+    }
+    write_count(record, "  of unaffected pairs", "unaffected.lost", true, out);
     write_count(record, "still in the fabric", "travelling", true, out);
     write_count(record, "waiting at senders", "waiting", true, out);
     write_count(record, "sent again", "retried", false, out);
@@ -288,27 +260,26 @@ static bool is_partial(const struct run_record *record)
     return figure(record, "partial") > 0;
 }
 
-static void write_verdict(const struct run_record *record, struct text *out)
+void run_record_write_summary(const struct run_record *record, struct text *out)
 {
     struct text sentence = {0};
+    char time[TIME_TEXT_BYTES];
+    size_t count = record->changes.count, first = count > PICTURES ? count - PICTURES : 0;
     bool good = judge(record, &sentence);
     text_put_wrapped(out, 0, "%s%s",
                      good || is_partial(record) ? "" : "Problems remain: ", sentence.data);
     text_putc(out, '\n');
     text_release(&sentence);
-}
-
-void run_record_write_summary(const struct run_record *record, struct text *out)
-{
-    write_verdict(record, out);
-    char time[TIME_TEXT_BYTES];
-    if (record->changes.count) {
+    if (count) {
         text_printf(out, "\n%12s %10s %10s %10s %10s %6s %6s %6s\n", "change at", "took",
                     "discovery", "compute", "tables", "gets", "sets", "blocks");
-        for (size_t i = 0; i < record->changes.count; i++)
+        for (size_t i = 0; i < count; i++)
             write_change(&record->changes.items[i], out);
     }
-    write_pictures(record, out);
+    if (first)
+        text_printf(out, "\nthe last %d of %zu changes:\n", PICTURES, count);
+    for (size_t i = first; i < count; i++)
+        write_picture(record, i, out);
     write_machines(record, out);
     write_traffic(record, out);
     if (record->checks.count) {
