@@ -18,20 +18,11 @@ enum { DEFAULT_TASKS = 64 };
 
 /* ---- the array ---- */
 
-static int absolute(const char *path, char out[PATH_MAX], struct err *err)
+static int absolute(const char *path, struct arena *arena, const char **out, struct err *err)
 {
-    return realpath(path, out) ? 0 : err_at(err, errno, path, 0, "%s", strerror(errno));
-}
-
-/* Of a file that may not exist yet. */
-static int absolute_new(const char *path, char out[PATH_MAX], struct err *err)
-{
-    char here[PATH_MAX];
-    if (!getcwd(here, sizeof here))
-        return err_set(err, errno, "cannot read the working directory: %s", strerror(errno));
-    int length = path[0] == '/' ? snprintf(out, PATH_MAX, "%s", path)
-                                : snprintf(out, PATH_MAX, "%s/%s", here, path);
-    return length < PATH_MAX ? 0 : err_at(err, ENAMETOOLONG, path, 0, "the path is too long");
+    char found[PATH_MAX];
+    *out = realpath(path, found) ? arena_strdup(arena, found) : NULL;
+    return *out ? 0 : err_at(err, errno, path, 0, "%s", strerror(errno));
 }
 
 static int submit_script(const char *script, struct err *err)
@@ -70,66 +61,61 @@ static void print_submission(const struct sweep_arguments *given, const struct s
     text_release(&merge);
 }
 
-/* Absolute paths, since tasks run in other directories. */
-struct paths {
-    char program[PATH_MAX], sweep[PATH_MAX], folder[PATH_MAX], store[PATH_MAX],
-        script[PATH_MAX + 16];
-};
-
-static int find_paths(struct paths *paths, const struct sweep_arguments *given, struct err *err)
+/* Makes the folder of the array. Paths are absolute, since tasks run in other directories. */
+static int find_paths(struct slurm_job *job, const struct sweep_arguments *given,
+                      const char **store, struct arena *arena, struct err *err)
 {
-    char folder[PATH_MAX];
     const char *dot = strrchr(given->file, '.');
-    int length = dot && !strchr(dot, '/') ? (int)(dot - given->file) : PATH_MAX;
-    if (given->folder)
-        snprintf(folder, sizeof folder, "%s", given->folder);
-    else /* load.sweep → load.slurm */
-        snprintf(folder, sizeof folder, "%.*s.slurm", length, given->file);
+    int length = dot && !strchr(dot, '/') ? (int)(dot - given->file) : (int)strlen(given->file);
+    const char *folder = given->folder; /* load.sweep → load.slurm */
+    if (!folder)
+        folder = arena_printf(arena, "%.*s.slurm", length, given->file);
     if (mkdir(folder, 0777) < 0 && errno != EEXIST)
         return err_at(err, errno, folder, 0, "%s", strerror(errno));
-    int status = absolute("/proc/self/exe", paths->program, err);
+    int status = absolute("/proc/self/exe", arena, &job->program, err);
     if (status == 0)
-        status = absolute(given->file, paths->sweep, err);
+        status = absolute(given->file, arena, &job->sweep, err);
     if (status == 0)
-        status = absolute(folder, paths->folder, err);
-    if (status == 0)
-        status = absolute_new(given->store, paths->store, err);
-    snprintf(paths->script, sizeof paths->script, "%s/array.sh", paths->folder);
+        status = absolute(folder, arena, &job->folder, err);
+    *store = given->store;
+    if (status == 0 && given->store[0] != '/') { /* it may not exist yet */
+        const char *here;
+        status = absolute(".", arena, &here, err);
+        *store = arena_printf(arena, "%s/%s", here ? here : "", given->store);
+    }
     return status;
 }
 
 int sweep_submit(const struct sweep_arguments *given, const struct sweep *sweep,
                  const struct sweep_plan *plan, struct err *err)
 {
-    struct paths *paths = mem_zalloc(1, sizeof *paths);
+    struct arena arena = {0};
     struct text script = {0};
-    int status = find_paths(paths, given, err);
-    bool there = status == 0 && access(paths->store, F_OK) == 0;
     uint64_t runs = sweep_point_count(sweep) * sweep->repeat;
     uint64_t tasks = runs < DEFAULT_TASKS ? runs : DEFAULT_TASKS;
+    const char *store = NULL, *path;
     size_t missing = 0;
     for (size_t i = 0; i < plan->runs.count; i++)
         missing += plan->runs.items[i].state == SWEEP_MISSING;
-    struct slurm_job job = {.program = paths->program,
-                            .sweep = paths->sweep,
-                            .folder = paths->folder,
-                            .store = there ? paths->store : NULL,
-                            .only = given->only,
+    struct slurm_job job = {.only = given->only,
                             .seed = sweep->seed,
                             .repeat = sweep->repeat,
                             .tasks = given->tasks ? given->tasks : tasks,
                             .options = given->sbatch};
     while (given->sbatch[job.option_count])
         job.option_count++;
+    int status = find_paths(&job, given, &store, &arena, err);
     if (status == 0) {
+        job.store = access(store, F_OK) == 0 ? store : NULL;
+        path = arena_printf(&arena, "%s/array.sh", job.folder);
         slurm_write_script(&job, &script);
-        status = command_write(paths->script, &script, err);
+        status = command_write(path, &script, err);
+        if (status == 0 && !given->write_only)
+            status = submit_script(path, err);
+        if (status == 0)
+            print_submission(given, &job, missing, path, store);
     }
-    if (status == 0 && !given->write_only)
-        status = submit_script(paths->script, err);
-    if (status == 0)
-        print_submission(given, &job, missing, paths->script, paths->store);
-    mem_free(paths);
+    arena_release(&arena);
     return status;
 }
 

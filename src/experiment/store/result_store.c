@@ -134,21 +134,6 @@ size_t result_sort_values(const char **values, size_t count)
 
 /* ---- a run's place ---- */
 
-static int conflict_error(struct result_store *store, const struct result_run *run, uint64_t seed,
-                          const char *hash, const char *version, struct err *err)
-{
-    if (seed != run->seed)
-        return err_at(err, EEXIST, store->path, 0,
-                      "'%.100s', repetition %" PRIu32 ", is there already with seed %" PRIu64
-                      ", not %" PRIu64 ": one store holds one sweep with one seed",
-                      run->point, run->repetition, seed, run->seed);
-    return err_at(
-        err, EEXIST, store->path, 0,
-        "'%.100s', repetition %" PRIu32 ", seed %" PRIu64 ": the trace is %s by weft %.40s "
-        "and %016" PRIx64 " by weft %.40s: the scenario, its files or the program changed",
-        run->point, run->repetition, seed, hash, version, run->hash, run->version);
-}
-
 int result_store_place(struct result_store *store, const struct result_run *run, int64_t *replaces,
                        struct err *err)
 {
@@ -166,10 +151,18 @@ int result_store_place(struct result_store *store, const struct result_run *run,
     } else if (status == 1) {
         uint64_t seed = (uint64_t)sqlite3_column_int64(statement, 2);
         bool failed = strcmp(sql_text(statement, 1), "failed") == 0;
-        if (seed != run->seed ||
-            (!failed && !run->failed && strcmp(sql_text(statement, 3), hash) != 0))
-            status = conflict_error(store, run, seed, sql_text(statement, 3),
-                                    sql_text(statement, 4), err);
+        if (seed != run->seed)
+            status = err_at(err, EEXIST, store->path, 0,
+                            "'%.100s', repetition %" PRIu32 ", is there already with seed %" PRIu64
+                            ", not %" PRIu64 ": one store holds one sweep with one seed",
+                            run->point, run->repetition, seed, run->seed);
+        else if (!failed && !run->failed && strcmp(sql_text(statement, 3), hash) != 0)
+            status = err_at(err, EEXIST, store->path, 0,
+                            "'%.100s', repetition %" PRIu32 ", seed %" PRIu64
+                            ": the trace is %s by weft %.40s and %s by weft %.40s: the scenario, "
+                            "its files or the program changed",
+                            run->point, run->repetition, seed, sql_text(statement, 3),
+                            sql_text(statement, 4), hash, run->version);
         else if (failed)
             *replaces = sqlite3_column_int64(statement, 0);
         else
@@ -225,51 +218,33 @@ static int add_row(struct result_store *store, const struct result_run *run, int
                              err);
 }
 
-static int add_results(struct result_store *store, int64_t id, const struct results *results,
-                       struct err *err)
+/* Rows of a record and of its results. */
+static int add_rows(struct result_store *store, int64_t id, const struct run_record *record,
+                    const struct results *results, struct err *err)
 {
-    int status =
-        rows_add(store, ROWS_FIGURES, id, 0, results->figures.items, results->figures.count, err);
-    if (status == 0)
-        status =
-            rows_add(store, ROWS_SERIES, id, 0, results->series.items, results->series.count, err);
-    for (size_t i = 0; i < results->series.count && status == 0; i++)
-        status = rows_add(store, ROWS_POINTS, id, (int64_t)i, results->series.items[i].points.items,
-                          results->series.items[i].points.count, err);
-    return status;
-}
-
-static int add_record(struct result_store *store, int64_t id, const struct run_record *record,
-                      struct err *err)
-{
+    const struct results none = {0};
+    results = results ? results : &none;
+    const struct {
+        unsigned table;
+        const void *rows;
+        size_t count;
+    } parts[] = {{ROWS_EVENTS, record->events.items, record->events.count},
+                 {ROWS_CHANGES, record->changes.items, record->changes.count},
+                 {ROWS_CHECKS, record->checks.items, record->checks.count},
+                 {ROWS_FIGURES, results->figures.items, results->figures.count},
+                 {ROWS_SERIES, results->series.items, results->series.count}};
     int status = sql_do(store, err,
                         "UPDATE run SET switches = ?2, adapters = ?3, end_ps = ?4, smps = ?5,"
                         " lost = ?6, hops = ?7, verdict = ?8 WHERE id = ?1",
                         "iiiiiiis", id, (int64_t)record->switches, (int64_t)record->adapters,
                         (int64_t)record->end, (int64_t)record->smps, (int64_t)record->lost,
                         (int64_t)record->hops, record->verdict);
-    if (status == 0)
-        status =
-            rows_add(store, ROWS_EVENTS, id, 0, record->events.items, record->events.count, err);
-    if (status == 0)
-        status =
-            rows_add(store, ROWS_CHANGES, id, 0, record->changes.items, record->changes.count, err);
-    if (status == 0)
-        status =
-            rows_add(store, ROWS_CHECKS, id, 0, record->checks.items, record->checks.count, err);
+    for (size_t i = 0; i < sizeof parts / sizeof *parts && status == 0; i++)
+        status = rows_add(store, parts[i].table, id, 0, parts[i].rows, parts[i].count, err);
+    for (size_t i = 0; i < results->series.count && status == 0; i++)
+        status = rows_add(store, ROWS_POINTS, id, (int64_t)i, results->series.items[i].points.items,
+                          results->series.items[i].points.count, err);
     return status;
-}
-
-/* Fills in defaults. */
-static struct result_run with_defaults(const struct result_run *run, struct text *point)
-{
-    struct result_run whole = *run;
-    if (!run->point)
-        result_point(run->parameters, run->parameter_count, point);
-    whole.point = run->point ? run->point : point->data;
-    whole.repetition = run->repetition ? run->repetition : 1;
-    whole.version = run->version ? run->version : WEFT_VERSION;
-    return whole;
 }
 
 int result_store_add(struct result_store *store, const struct result_run *run,
@@ -277,8 +252,13 @@ int result_store_add(struct result_store *store, const struct result_run *run,
                      struct err *err)
 {
     struct text point = {0};
-    struct result_run whole = with_defaults(run, &point);
+    struct result_run whole = *run;
     int64_t id, replaces;
+    if (!run->point)
+        result_point(run->parameters, run->parameter_count, &point);
+    whole.point = run->point ? run->point : point.data;
+    whole.repetition = run->repetition ? run->repetition : 1;
+    whole.version = run->version ? run->version : WEFT_VERSION;
     whole.failed = !record;
     whole.hash = record ? record->hash : 0;
     int status = sql_begin(store, err);
@@ -290,9 +270,7 @@ int result_store_add(struct result_store *store, const struct result_run *run,
         if (adds && status == 0)
             status = add_row(store, &whole, &id, err);
         if (adds && status == 0 && record)
-            status = add_record(store, id, record, err);
-        if (adds && status == 0 && record && results)
-            status = add_results(store, id, results, err);
+            status = add_rows(store, id, record, results, err);
         status = sql_end(store, status, err);
     }
     text_release(&point);

@@ -23,9 +23,10 @@ static const char copy_run[] =
     " FROM other.run r JOIN twin s ON s.theirs = r.scenario JOIN twin t ON t.theirs = r.template"
     " JOIN twin n ON n.theirs = r.topology WHERE r.id = ?1";
 
-/* Runs of different scenarios can have the same points, so they must not be mixed. */
-static int check_scenarios(struct result_store *store, const char *path, struct err *err)
+static int merge_runs(struct result_store *store, const char *path, const struct result_runs *runs,
+                      size_t *added, struct err *err)
 {
+    /* Runs of different scenarios can have the same points, so they must not be mixed. */
     int64_t strange = 0;
     int status =
         sql_number(store, err, &strange,
@@ -34,15 +35,8 @@ static int check_scenarios(struct result_store *store, const char *path, struct 
                    " FROM main.run s JOIN main.text m ON m.id = s.template))",
                    "");
     if (status == 0 && strange)
-        return err_at(err, EINVAL, path, 0, "has runs of another scenario than %.200s",
-                      store->path);
-    return status;
-}
-
-static int merge_runs(struct result_store *store, const char *path, const struct result_runs *runs,
-                      size_t *added, struct err *err)
-{
-    int status = check_scenarios(store, path, err);
+        status =
+            err_at(err, EINVAL, path, 0, "has runs of another scenario than %.200s", store->path);
     for (size_t i = 0; i < runs->items.count && status == 0; i++) {
         const struct result_run *run = &runs->items.items[i];
         int64_t replaces;

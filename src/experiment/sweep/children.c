@@ -107,17 +107,6 @@ bool children_interrupted(const struct children *children)
 
 /* ---- the child's side ---- */
 
-static void limit_memory(uint64_t bytes)
-{
-#if !defined __SANITIZE_ADDRESS__ /* ASan maps terabytes */
-    struct rlimit limit = {bytes, bytes};
-    if (bytes)
-        setrlimit(RLIMIT_AS, &limit);
-#else
-    (void)bytes;
-#endif
-}
-
 static void set_up_child(const struct children *children, pid_t parent, int output)
 {
     int nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -131,7 +120,11 @@ static void set_up_child(const struct children *children, pid_t parent, int outp
     dup2(nowhere, STDIN_FILENO);
     dup2(nowhere, STDOUT_FILENO);
     dup2(output, STDERR_FILENO);
-    limit_memory(children->limits.memory);
+#if !defined __SANITIZE_ADDRESS__ /* ASan maps terabytes */
+    struct rlimit limit = {children->limits.memory, children->limits.memory};
+    if (limit.rlim_cur)
+        setrlimit(RLIMIT_AS, &limit);
+#endif
 }
 
 int children_start(struct children *children, size_t job, int (*work)(void *context), void *context)
@@ -182,21 +175,6 @@ static bool read_output(struct child *child)
     }
 }
 
-static void reap_child(struct children *children, size_t index, struct child_end *end)
-{
-    struct child *child = &children->running.items[index];
-    int status = 0;
-    while (waitpid(child->pid, &status, 0) < 0 && errno == EINTR) {
-    }
-    *end = (struct child_end){.job = child->job,
-                              .timed_out = child->timed_out,
-                              .signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0,
-                              .exit_status = WIFEXITED(status) ? WEXITSTATUS(status) : 0,
-                              .seconds = children_clock() - child->start};
-    snprintf(end->output, sizeof end->output, "%s", child->output.data ? child->output.data : "");
-    remove_child(children, index);
-}
-
 /* Kills children past the time limit. Returns the seconds until the next deadline, at most `wait`.
  */
 static double check_deadlines(struct children *children, double wait)
@@ -215,11 +193,11 @@ static double check_deadlines(struct children *children, double wait)
     return wait;
 }
 
+/* Waits for the end of a child, at most `wait` seconds. */
 static bool poll_once(struct children *children, double wait, struct child_end *end)
 {
-    size_t count = children->running.count;
+    size_t count = children->running.count, ended = count;
     struct pollfd *polled = mem_zalloc(count + 1, sizeof *polled);
-    bool ended = false;
     sigset_t while_waiting = children->before;
     sigdelset(&while_waiting, SIGINT);
     sigdelset(&while_waiting, SIGTERM);
@@ -227,13 +205,24 @@ static bool poll_once(struct children *children, double wait, struct child_end *
         polled[i] = (struct pollfd){.fd = children->running.items[i].pipe, .events = POLLIN};
     struct timespec time = {(time_t)wait, (long)((wait - (double)(time_t)wait) * 1e9)};
     if (ppoll(polled, count, &time, &while_waiting) > 0)
-        for (size_t i = 0; i < count && !ended; i++)
-            if (polled[i].revents && read_output(&children->running.items[i])) {
-                reap_child(children, i, end);
-                ended = true;
-            }
+        for (size_t i = 0; i < count && ended == count; i++)
+            if (polled[i].revents && read_output(&children->running.items[i]))
+                ended = i;
     mem_free(polled);
-    return ended;
+    if (ended == count)
+        return false;
+    struct child *child = &children->running.items[ended];
+    int status = 0;
+    while (waitpid(child->pid, &status, 0) < 0 && errno == EINTR) {
+    }
+    *end = (struct child_end){.job = child->job,
+                              .timed_out = child->timed_out,
+                              .signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0,
+                              .exit_status = WIFEXITED(status) ? WEXITSTATUS(status) : 0,
+                              .seconds = children_clock() - child->start};
+    snprintf(end->output, sizeof end->output, "%s", child->output.data ? child->output.data : "");
+    remove_child(children, ended);
+    return true;
 }
 
 bool children_wait(struct children *children, unsigned milliseconds, struct child_end *end)

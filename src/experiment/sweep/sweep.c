@@ -11,8 +11,6 @@
 
 enum { FILE_LIMIT = 1024 * 1024, MOST_REPETITIONS = 100000 };
 
-/* ---- single values ---- */
-
 /* Paths are relative to the file of the sweep. */
 static const char *take_path(struct sweep *sweep, struct cursor *cursor)
 {
@@ -25,34 +23,7 @@ static const char *take_path(struct sweep *sweep, struct cursor *cursor)
                         word.text);
 }
 
-static void read_scenario(struct sweep *sweep, struct cursor *cursor)
-{
-    sweep->scenario = take_path(sweep, cursor);
-}
-
-static void read_store(struct sweep *sweep, struct cursor *cursor)
-{
-    sweep->store = take_path(sweep, cursor);
-}
-
-static void read_repeat(struct sweep *sweep, struct cursor *cursor)
-{
-    cursor_take_number(cursor, "a number of repetitions", 1, MOST_REPETITIONS, &sweep->repeat);
-}
-
-static void read_seed(struct sweep *sweep, struct cursor *cursor)
-{
-    cursor_take_number(cursor, "a seed", 0, UINT64_MAX, &sweep->seed);
-}
-
-static void read_timeout(struct sweep *sweep, struct cursor *cursor)
-{
-    cursor_take_time(cursor, &sweep->timeout);
-    if (sweep->timeout < TIME_MS)
-        word_error(cursor, &cursor->words[1], "'%.80s': expected a millisecond or more",
-                   cursor->words[1].text);
-}
-
+/* "500MiB" */
 static bool parse_bytes(const char *text, uint64_t *bytes)
 {
     static const char *const units[] = {"KiB", "MiB", "GiB", "TiB"};
@@ -66,19 +37,6 @@ static bool parse_bytes(const char *text, uint64_t *bytes)
     return false;
 }
 
-static void read_memory(struct sweep *sweep, struct cursor *cursor)
-{
-    struct word word;
-    cursor_take(cursor, "a size such as 500MiB or 2GiB", &word);
-    if (!parse_bytes(word.text, &sweep->memory))
-        word_error(cursor, &word,
-                   "'%.80s' is not a size: expected a number with KiB, MiB, GiB or TiB, such as "
-                   "500MiB",
-                   word.text);
-}
-
-/* ---- what is kept ---- */
-
 static void read_patterns(struct cursor *cursor, const char *what, struct name_patterns *patterns)
 {
     struct word word;
@@ -86,16 +44,6 @@ static void read_patterns(struct cursor *cursor, const char *what, struct name_p
         cursor_take(cursor, what, &word);
         vec_push(patterns, word.text);
     } while (!cursor_is_done(cursor));
-}
-
-static void read_keep(struct sweep *sweep, struct cursor *cursor)
-{
-    read_patterns(cursor, "names of figures, such as latency.*", &sweep->figures);
-}
-
-static void read_series(struct sweep *sweep, struct cursor *cursor)
-{
-    read_patterns(cursor, "names of series, such as throughput", &sweep->series);
 }
 
 /* ---- what is varied ---- */
@@ -116,41 +64,35 @@ static size_t split_at_commas(const char *text, const char **pieces, size_t most
     }
 }
 
-static int check_name(const struct sweep *sweep, struct cursor *cursor, const struct word *word,
-                      const char *name)
-{
-    if (strpbrk(name, "={} \t"))
-        return word_error(cursor, word, "'%.80s' is not a name: it has a '=', a brace or a blank",
-                          name);
-    for (size_t i = 0; i < sweep->axes.count; i++)
-        for (size_t j = 0; j < sweep->axes.items[i].name_count; j++)
-            if (strcmp(sweep->axes.items[i].names[j], name) == 0)
-                return word_error(cursor, word, "'%.80s' is varied in line %u already", name,
-                                  sweep->axes.items[i].word.line);
-    return 0;
-}
-
 static int read_names(struct sweep *sweep, struct cursor *cursor, struct sweep_axis *axis)
 {
     const char *names[SWEEP_MOST_PARAMETERS];
-    int status = cursor_take(cursor, "the name of a parameter", &axis->word);
+    const struct word *word = &axis->word;
+    cursor_take(cursor, "the name of a parameter", &axis->word);
     size_t room = SWEEP_MOST_PARAMETERS - sweep->parameter_count;
-    axis->name_count = split_at_commas(axis->word.text, names, room, &sweep->arena);
+    axis->name_count = split_at_commas(word->text, names, room, &sweep->arena);
     if (axis->name_count == 0)
-        return word_error(cursor, &axis->word,
+        return word_error(cursor, word,
                           "'%.80s': expected a name, or names with a comma between (%d parameters "
                           "at the most)",
-                          axis->word.text, SWEEP_MOST_PARAMETERS);
+                          word->text, SWEEP_MOST_PARAMETERS);
     axis->names = arena_alloc(&sweep->arena, axis->name_count * sizeof *axis->names);
     axis->in_text = arena_alloc(&sweep->arena, axis->name_count * sizeof *axis->in_text);
-    for (size_t i = 0; i < axis->name_count && status == 0; i++) {
+    for (size_t i = 0; i < axis->name_count; i++) {
         axis->names[i] = names[i];
-        status = check_name(sweep, cursor, &axis->word, names[i]);
-        for (size_t j = 0; j < i && status == 0; j++)
+        if (strpbrk(names[i], "={} \t"))
+            return word_error(cursor, word,
+                              "'%.80s' is not a name: it has a '=', a brace or a blank", names[i]);
+        for (size_t a = 0; a < sweep->axes.count; a++)
+            for (size_t j = 0; j < sweep->axes.items[a].name_count; j++)
+                if (strcmp(sweep->axes.items[a].names[j], names[i]) == 0)
+                    return word_error(cursor, word, "'%.80s' is varied in line %u already",
+                                      names[i], sweep->axes.items[a].word.line);
+        for (size_t j = 0; j < i; j++)
             if (strcmp(names[i], names[j]) == 0)
-                status = word_error(cursor, &axis->word, "'%.80s' twice", names[i]);
+                return word_error(cursor, word, "'%.80s' twice", names[i]);
     }
-    return status;
+    return 0;
 }
 
 static int add_value(struct sweep *sweep, struct cursor *cursor, struct sweep_axis *axis,
@@ -197,31 +139,49 @@ static void read_vary(struct sweep *sweep, struct cursor *cursor)
 
 /* ---- lines ---- */
 
-static const struct {
-    const char *name;
-    bool once;
-    void (*read)(struct sweep *sweep, struct cursor *cursor);
-} statements[] = {
-    {"scenario", true, read_scenario}, {"vary", false, read_vary},  {"repeat", true, read_repeat},
-    {"seed", true, read_seed},         {"store", true, read_store}, {"timeout", true, read_timeout},
-    {"memory", true, read_memory},     {"keep", false, read_keep},  {"series", false, read_series},
-};
-enum { STATEMENTS = sizeof statements / sizeof statements[0] };
+enum statement { SCENARIO, VARY, REPEAT, SEED, STORE, TIMEOUT, MEMORY, KEEP, SERIES, STATEMENTS };
+static const char *const statements[STATEMENTS] = {"scenario", "vary",   "repeat", "seed",  "store",
+                                                   "timeout",  "memory", "keep",   "series"};
 
 /* `first` has the first statement of each kind. */
 static int read_line(struct sweep *sweep, struct cursor *cursor, struct word first[STATEMENTS])
 {
-    const char *names[STATEMENTS];
-    unsigned index;
-    for (unsigned i = 0; i < STATEMENTS; i++)
-        names[i] = statements[i].name;
-    if (cursor_take_choice(cursor, "statement", names, STATEMENTS, &index))
+    unsigned statement;
+    struct word word;
+    if (cursor_take_choice(cursor, "statement", statements, STATEMENTS, &statement))
         return cursor->status;
-    if (statements[index].once && first[index].text)
+    bool once = statement != VARY && statement != KEEP && statement != SERIES;
+    if (once && first[statement].text)
         return word_error(cursor, &cursor->words[0], "a second '%s': the first is in line %u",
-                          names[index], first[index].line);
-    first[index] = cursor->words[0];
-    statements[index].read(sweep, cursor);
+                          statements[statement], first[statement].line);
+    first[statement] = cursor->words[0];
+    switch ((enum statement)statement) {
+    case SCENARIO: sweep->scenario = take_path(sweep, cursor); break;
+    case STORE: sweep->store = take_path(sweep, cursor); break;
+    case REPEAT:
+        cursor_take_number(cursor, "a number of repetitions", 1, MOST_REPETITIONS, &sweep->repeat);
+        break;
+    case SEED: cursor_take_number(cursor, "a seed", 0, UINT64_MAX, &sweep->seed); break;
+    case TIMEOUT:
+        cursor_take_time(cursor, &sweep->timeout);
+        if (sweep->timeout < TIME_MS)
+            word_error(cursor, &cursor->words[1], "'%.80s': expected a millisecond or more",
+                       cursor->words[1].text);
+        break;
+    case MEMORY:
+        cursor_take(cursor, "a size such as 500MiB or 2GiB", &word);
+        if (!parse_bytes(word.text, &sweep->memory))
+            word_error(cursor, &word,
+                       "'%.80s' is not a size: expected a number with KiB, MiB, GiB or TiB, such "
+                       "as 500MiB",
+                       word.text);
+        break;
+    case KEEP: read_patterns(cursor, "names of figures, such as latency.*", &sweep->figures); break;
+    case SERIES:
+        read_patterns(cursor, "names of series, such as throughput", &sweep->series);
+        break;
+    default: read_vary(sweep, cursor);
+    }
     return cursor_take_end(cursor);
 }
 

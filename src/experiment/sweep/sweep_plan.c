@@ -26,26 +26,15 @@ struct filter {
     struct arena arena;
 };
 
-static int check_filter_name(const struct sweep *sweep, const char *name, struct err *err)
-{
-    const char *names[SWEEP_MOST_PARAMETERS];
-    struct result_parameter parameters[SWEEP_MOST_PARAMETERS];
-    sweep_parameters(sweep, 0, parameters);
-    for (size_t i = 0; i < sweep->parameter_count; i++) {
-        names[i] = parameters[i].name;
-        if (strcmp(names[i], name) == 0)
-            return 0;
-    }
-    const char *near = nearest_word(name, names, sweep->parameter_count);
-    return err_set(err, EINVAL, "'%.80s' is not varied by %.160s%s%.80s%s", name, sweep->file,
-                   near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
-}
-
 static int read_filter(struct filter *filter, const struct sweep *sweep, const char *only,
                        struct err *err)
 {
-    int status = 0;
-    while (only && *only && status == 0) {
+    struct result_parameter parameters[SWEEP_MOST_PARAMETERS];
+    const char *names[SWEEP_MOST_PARAMETERS];
+    sweep_parameters(sweep, 0, parameters);
+    for (size_t i = 0; i < sweep->parameter_count; i++)
+        names[i] = parameters[i].name;
+    while (only && *only) {
         size_t blanks = strspn(only, " "), name = strcspn(only + blanks, "= ");
         const char *value = only + blanks + name + 1;
         if (!only[blanks])
@@ -57,20 +46,15 @@ static int read_filter(struct filter *filter, const struct sweep *sweep, const c
         struct result_parameter pattern = {arena_strndup(&filter->arena, only + blanks, name),
                                            arena_strndup(&filter->arena, value + quoted, length)};
         vec_push(&filter->patterns, pattern);
-        status = check_filter_name(sweep, pattern.name, err);
+        if (!result_parameter(parameters, sweep->parameter_count, pattern.name)) {
+            const char *near = nearest_word(pattern.name, names, sweep->parameter_count);
+            return err_set(err, EINVAL, "'%.80s' is not varied by %.160s%s%.80s%s", pattern.name,
+                           sweep->file, near ? "; did you mean '" : "", near ? near : "",
+                           near ? "'?" : "");
+        }
         only = value + quoted + length + (quoted && value[quoted + length]);
     }
-    return status;
-}
-
-static bool matches_filter(const struct filter *filter, const struct result_parameter *parameters,
-                           size_t count)
-{
-    for (size_t i = 0; i < filter->patterns.count; i++)
-        if (fnmatch(filter->patterns.items[i].value,
-                    result_parameter(parameters, count, filter->patterns.items[i].name), 0) != 0)
-            return false;
-    return true;
+    return 0;
 }
 
 /* ---- making ---- */
@@ -82,8 +66,12 @@ static void add_point_runs(struct sweep_plan *plan, const struct sweep *sweep,
     struct result_parameter parameters[SWEEP_MOST_PARAMETERS];
     struct text name = {0};
     sweep_parameters(sweep, point, parameters);
-    if (!matches_filter(filter, parameters, sweep->parameter_count))
-        return;
+    for (size_t i = 0; i < filter->patterns.count; i++) {
+        const struct result_parameter *pattern = &filter->patterns.items[i];
+        const char *value = result_parameter(parameters, sweep->parameter_count, pattern->name);
+        if (fnmatch(pattern->value, value, 0) != 0)
+            return;
+    }
     result_point(parameters, sweep->parameter_count, &name);
     const char *kept = arena_strdup(&plan->arena, name.data);
     for (uint32_t i = 1; i <= sweep->repeat; i++) {
@@ -130,24 +118,20 @@ void sweep_plan_release(struct sweep_plan *plan)
 
 /* ---- comparing ---- */
 
-static unsigned first_difference(const char *a, const char *b)
-{
-    unsigned line = 1;
-    for (; *a && *a == *b; a++, b++)
-        line += *a == '\n';
-    return line;
-}
-
 static int check_template(struct result_store *store, const struct sweep *sweep, struct err *err)
 {
     struct arena arena = {0};
-    const char *other;
-    int status = result_store_find_other_template(store, sweep->template, &arena, &other, err);
-    if (status == 0 && other)
-        status = err_at(err, EINVAL, sweep->scenario, first_difference(sweep->template, other),
+    const char *other, *own = sweep->template;
+    int status = result_store_find_other_template(store, own, &arena, &other, err);
+    if (status == 0 && other) {
+        unsigned line = 1; /* of the first difference */
+        for (size_t i = 0; own[i] && own[i] == other[i]; i++)
+            line += own[i] == '\n';
+        status = err_at(err, EINVAL, sweep->scenario, line,
                         "differs from the scenario of the runs in %.200s: name another store, or "
                         "move that one away",
                         result_store_path(store));
+    }
     arena_release(&arena);
     return status;
 }

@@ -70,15 +70,6 @@ struct walk {
     bool quoted, comment;
 };
 
-/* The length of {NAME} at `text`, or 0. */
-static size_t placeholder_length(const char *text)
-{
-    size_t length = 1;
-    while (isalnum((unsigned char)text[length]) || (text[length] && strchr("_.-:*", text[length])))
-        length++;
-    return length > 1 && text[length] == '}' ? length + 1 : 0;
-}
-
 static bool next_place(struct walk *walk, struct place *place)
 {
     for (; walk->text[walk->at]; walk->at++) {
@@ -92,9 +83,14 @@ static bool next_place(struct walk *walk, struct place *place)
         } else if (c == '#' && !walk->quoted) {
             walk->comment = true;
         } else if (c == '{' && !walk->comment) {
-            size_t length = placeholder_length(walk->text + walk->at);
-            if (length == 0)
+            const char *name = walk->text + walk->at + 1;
+            size_t length = 0; /* of NAME in {NAME} */
+            while (isalnum((unsigned char)name[length]) ||
+                   (name[length] && strchr("_.-:*", name[length])))
+                length++;
+            if (length == 0 || name[length] != '}')
                 continue;
+            length += 2;
             *place = (struct place){walk->at, length, walk->line,
                                     (unsigned)(walk->at - walk->line_start) + 1};
             walk->at += length;
