@@ -80,43 +80,33 @@ static void draw(const struct text *answer)
     text_release(&screen);
 }
 
-static void take_key(struct view *view, char key)
+/* Waits for a key, a signal or the end of the interval. */
+static void wait_for_key(struct view *view, uint64_t interval_ns)
 {
     static const struct {
         char key;
         const char *word;
     } keys[] = {{'l', "load"}, {'w', "wait"}, {'e', "errors"}, {'d', "discards"}};
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-        if (keys[i].key == key)
-            view->key = keys[i].word;
-    view->hour ^= key == 'h';
-    view->ended |= key == 'q';
-}
-
-/* Waits for a key, a signal or the end of the interval. */
-static void wait_for_key(struct view *view, uint64_t interval_ns)
-{
     struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
     char key = 0;
     int ready = poll(&input, 1, (int)(interval_ns / NS_PER_MS));
-    if (ready > 0 && read(STDIN_FILENO, &key, 1) == 1)
-        take_key(view, key);
-    else if (ready > 0 || (ready < 0 && errno != EINTR))
+    if (ready > 0 && read(STDIN_FILENO, &key, 1) == 1) {
+        for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+            if (keys[i].key == key)
+                view->key = keys[i].word;
+        view->hour ^= key == 'h';
+        view->ended |= key == 'q';
+    } else if (ready > 0 || (ready < 0 && errno != EINTR)) {
         view->ended = true; /* the terminal is gone */
-}
-
-static void watch_signals(void)
-{
-    struct sigaction action = {.sa_handler = note_signal};
-    static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGWINCH};
-    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
-        sigaction(signals[i], &action, NULL);
+    }
 }
 
 int ctl_top(const struct ctl_sockets *sockets, const struct option_values *words,
             uint64_t interval_ns, struct err *err)
 {
     struct view view = {.key = "load"};
+    struct sigaction action = {.sa_handler = note_signal};
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGWINCH};
     struct termios before, raw;
     struct text answer = {0};
     uint64_t number = 0;
@@ -135,7 +125,8 @@ int ctl_top(const struct ctl_sockets *sockets, const struct option_values *words
     }
     raw = before;
     raw.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
-    watch_signals();
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
+        sigaction(signals[i], &action, NULL);
     tcsetattr(STDIN_FILENO, TCSANOW, &raw);
     fputs("\033[?1049h\033[?25l", stdout); /* another screen, without a cursor */
     while (status == 0 && !view.ended && !interrupted) {

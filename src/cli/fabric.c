@@ -172,19 +172,6 @@ static void extend_path(void)
     text_release(&path);
 }
 
-static void prepare_environment(const char *preload, const struct runtime_dir *dir)
-{
-    char text[8192];
-    const char *others = getenv("LD_PRELOAD");
-    snprintf(text, sizeof text, "%s%s%s", others ? others : "", others && *others ? ":" : "",
-             preload);
-    setenv("LD_PRELOAD", text, 1);
-    setenv(WEFT_SOCKET_VARIABLE, dir->socket, 1);
-    /* By default OpenSM writes to /var, which needs root and outlives the fabric. */
-    setenv("OSM_CACHE_DIR", dir->scratch, 0);
-    setenv("OSM_TMP_DIR", dir->scratch, 0);
-}
-
 /* Starts this program again, with the preload library: preload_start() continues. */
 static pid_t start_command(char **command, const sigset_t *mask, const char *preload,
                            const struct runtime_dir *dir)
@@ -198,7 +185,14 @@ static pid_t start_command(char **command, const sigset_t *mask, const char *pre
     char **again = mem_alloc((count + 5) * sizeof *again);
     memcpy(again, (char *[]){"weft", "fabric", PRELOAD_STEP, "--"}, 4 * sizeof *again);
     memcpy(again + 4, command, (count + 1) * sizeof *again);
-    prepare_environment(preload, dir);
+    const char *others = getenv("LD_PRELOAD");
+    struct text libraries = {0};
+    text_printf(&libraries, "%s%s%s", others ? others : "", others && *others ? ":" : "", preload);
+    setenv("LD_PRELOAD", libraries.data, 1);
+    setenv(WEFT_SOCKET_VARIABLE, dir->socket, 1);
+    /* By default OpenSM writes to /var, which needs root and outlives the fabric. */
+    setenv("OSM_CACHE_DIR", dir->scratch, 0);
+    setenv("OSM_TMP_DIR", dir->scratch, 0);
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     sigprocmask(SIG_SETMASK, mask, NULL);
     signal(SIGXFSZ, SIG_DFL);

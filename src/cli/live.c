@@ -11,6 +11,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -112,56 +113,44 @@ static bool same_host(const struct topology_node *a, const struct topology_node 
             strncmp(a->description, b->description, length) == 0);
 }
 
-struct places {
-    uint64_t managers[2]; /* GUIDs: the first adapter of the file, the last one of another host */
-    unsigned manager_count, adapters;
-};
-
-static int find_places(const struct topology *topology, struct places *places, struct err *err)
-{
-    const struct topology_node *first = NULL, *last = NULL;
-    *places = (struct places){0};
-    for (size_t i = 0; i < topology->nodes.count; i++) {
-        const struct topology_node *node = &topology->nodes.items[i];
-        if (!can_have_manager(topology, node))
-            continue;
-        places->adapters++;
-        first = first ? first : node;
-        last = same_host(first, node) ? last : node;
-    }
-    if (!first)
-        return err_set(err, EINVAL, "no adapter with a cable: a manager needs one");
-    places->managers[places->manager_count++] = first->guid;
-    if (last)
-        places->managers[places->manager_count++] = last->guid;
-    else
-        fputs("weft live: one manager only: no second host has an adapter with a cable\n", stderr);
-    return 0;
-}
-
-/* A scenario for a network file. */
+/* A scenario for a network file: managers on the first adapter and on the last one of another host.
+ */
 static int make_scenario(const char *file, struct text *out, struct err *err)
 {
     struct topology topology;
+    const struct topology_node *first = NULL, *last = NULL;
     char path[4096];
-    struct places places;
+    unsigned adapters = 0;
     topology_init(&topology);
     int status = command_read_topology(file, &topology, err);
-    if (status == 0)
-        status = find_places(&topology, &places, err);
+    for (size_t i = 0; i < topology.nodes.count && status == 0; i++) {
+        const struct topology_node *node = &topology.nodes.items[i];
+        if (!can_have_manager(&topology, node))
+            continue;
+        adapters++;
+        first = first ? first : node;
+        last = same_host(first, node) ? last : node;
+    }
+    if (status == 0 && !first)
+        status = err_set(err, EINVAL, "no adapter with a cable: a manager needs one");
+    if (status == 0 && !realpath(file, path))
+        status = err_at(err, errno, file, 0, "%s", strerror(errno));
+    if (status == 0) {
+        const char *word = given.engine ? " engine " : "",
+                   *engine = given.engine ? given.engine : "";
+        if (!last)
+            fputs("weft live: one manager only: no second host has an adapter with a cable\n",
+                  stderr);
+        text_printf(out, "topology \"%s\"\nsm 0x%016" PRIx64 " priority 8%s%s\n", path, first->guid,
+                    word, engine);
+        if (last)
+            text_printf(out, "sm 0x%016" PRIx64 " priority 1%s%s\n", last->guid, word, engine);
+        if (adapters > 1)
+            text_printf(out, "traffic uniform load %s start settled\n", given.load);
+        text_puts(out, "run until settled\n");
+    }
     topology_release(&topology);
-    if (status)
-        return status;
-    if (!realpath(file, path))
-        return err_at(err, errno, file, 0, "%s", strerror(errno));
-    text_printf(out, "topology \"%s\"\n", path);
-    for (unsigned i = 0; i < places.manager_count; i++)
-        text_printf(out, "sm 0x%016llx priority %d%s%s\n", (unsigned long long)places.managers[i],
-                    i ? 1 : 8, given.engine ? " engine " : "", given.engine ? given.engine : "");
-    if (places.adapters > 1)
-        text_printf(out, "traffic uniform load %s start settled\n", given.load);
-    text_puts(out, "run until settled\n");
-    return 0;
+    return status;
 }
 
 static int read_scenario(const char *path, struct text *out, struct err *err)

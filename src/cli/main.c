@@ -23,14 +23,6 @@ static void print_help(FILE *out)
     fputs("\n'weft COMMAND --help' explains a command; see also weft(1).\n", out);
 }
 
-static void print_version(void)
-{
-    fputs("weft " WEFT_VERSION, stdout);
-    if (*weft_commit)
-        printf(" (commit %s)", weft_commit);
-    putchar('\n');
-}
-
 static bool has_help_option(int argc, char **argv)
 {
     for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
@@ -51,7 +43,8 @@ int main(int argc, char **argv)
         return EXIT_HOLDS;
     }
     if (strcmp(argv[1], "--version") == 0) {
-        print_version();
+        printf("weft " WEFT_VERSION "%s%s%s\n", *weft_commit ? " (commit " : "", weft_commit,
+               *weft_commit ? ")" : "");
         return EXIT_HOLDS;
     }
     bool help = strcmp(argv[1], "help") == 0;

@@ -129,9 +129,10 @@ static int check_program(const char *path, unsigned depth, struct err *err)
 
 static const char handshake_name[] = "weft_umad_handshake";
 
-/* The loader reports a file that it cannot preload, and then starts the program without it. */
-static int check_library(const char *library, struct err *err)
+int preload_check(const char *library, const char *name, struct err *err)
 {
+    char path[PATH_BYTES];
+    /* The loader reports a file that it cannot preload, and then starts the program without it. */
     void *handle = dlopen(library, RTLD_LAZY | RTLD_LOCAL);
     if (!handle)
         return err_set(err, ENOENT,
@@ -139,18 +140,9 @@ static int check_library(const char *library, struct err *err)
                        dlerror());
     bool ours = dlsym(handle, handshake_name);
     dlclose(handle);
-    return ours
-               ? 0
-               : err_set(err, EINVAL,
-                         "'%.200s' is not weft's preload library (WEFT_PRELOAD names it)", library);
-}
-
-int preload_check(const char *library, const char *name, struct err *err)
-{
-    char path[PATH_BYTES];
-    int status = check_library(library, err);
-    if (status)
-        return status;
+    if (!ours)
+        return err_set(err, EINVAL,
+                       "'%.200s' is not weft's preload library (WEFT_PRELOAD names it)", library);
     return search_path(name, path, sizeof path) ? check_program(path, 0, err) : 0;
 }
 

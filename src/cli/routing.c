@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <malloc.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -163,17 +164,6 @@ static uint64_t memory_status(const char *key)
     return bytes;
 }
 
-/* Resets the kernel's peak of the resident memory, after freed memory was returned. */
-static void reset_memory_peak(void)
-{
-    malloc_trim(0);
-    FILE *file = fopen("/proc/self/clear_refs", "we");
-    if (!file)
-        return;
-    fputs("5", file);
-    fclose(file);
-}
-
 void route_verify(const struct network *network, const struct routes *routes,
                   const struct workers *workers, struct route_cost *cost,
                   struct verify_report *report)
@@ -182,35 +172,6 @@ void route_verify(const struct network *network, const struct routes *routes,
     double start = clock_seconds();
     verify_routes(network, routes, &options, report);
     cost->verify_seconds = clock_seconds() - start;
-}
-
-/* Repeats the computation to find its best time. */
-static void repeat_tables(const struct engine_list *engines, const struct network *network,
-                          const struct engine_options *options, struct route_cost *cost)
-{
-    for (uint64_t i = 1; i < cost->repeat; i++) {
-        struct routes routes;
-        struct err ignored;
-        double start = clock_seconds();
-        int rc = engine_list_compute(engines, network, options, &routes, NULL, &ignored);
-        double seconds = clock_seconds() - start;
-        if (!rc && seconds < cost->seconds)
-            cost->seconds = seconds;
-        routes_release(&routes);
-    }
-}
-
-static void repeat_check(const struct network *network, const struct routes *routes,
-                         const struct workers *workers, struct route_cost *cost)
-{
-    for (uint64_t i = 1; i < cost->repeat; i++) {
-        struct route_cost again = {0};
-        struct verify_report report;
-        route_verify(network, routes, workers, &again, &report);
-        if (again.verify_seconds < cost->verify_seconds)
-            cost->verify_seconds = again.verify_seconds;
-        verify_report_release(&report);
-    }
 }
 
 int route_compute(const struct engine_list *engines, const struct network *network,
@@ -222,7 +183,12 @@ int route_compute(const struct engine_list *engines, const struct network *netwo
     wanted.caller_verifies = true;
     *report = (struct verify_report){0};
     *cost = (struct route_cost){.repeat = cost->repeat};
-    reset_memory_peak();
+    malloc_trim(0);
+    FILE *file = fopen("/proc/self/clear_refs", "we");
+    if (file) { /* resets the kernel's peak of the resident memory */
+        fputs("5", file);
+        fclose(file);
+    }
     uint64_t before = memory_status("VmRSS:");
     double start = clock_seconds();
     int rc = engine_list_compute(engines, network, &wanted, routes, chosen, err);
@@ -233,11 +199,21 @@ int route_compute(const struct engine_list *engines, const struct network *netwo
         return rc;
     route_verify(network, routes, options->workers, cost, report);
     rc = engine_judge(report, options, routes, err);
-    if (!rc) {
-        repeat_tables(engines, network, &wanted, cost);
-        repeat_check(network, routes, options->workers, cost);
-        return 0;
+    for (uint64_t i = 1; i < cost->repeat && !rc; i++) { /* to find the best times */
+        struct routes again;
+        struct route_cost other = {0};
+        struct verify_report ignored;
+        struct err err_again;
+        start = clock_seconds();
+        if (engine_list_compute(engines, network, &wanted, &again, NULL, &err_again) == 0)
+            cost->seconds = fmin(cost->seconds, clock_seconds() - start);
+        routes_release(&again);
+        route_verify(network, routes, options->workers, &other, &ignored);
+        cost->verify_seconds = fmin(cost->verify_seconds, other.verify_seconds);
+        verify_report_release(&ignored);
     }
+    if (!rc)
+        return 0;
     if (engines->count > 1) { /* the note has the engines that refused before */
         struct err last = *err;
         err_set(err, -rc, "%.200s, refused: %.400s", routes->note, last.message);

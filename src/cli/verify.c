@@ -226,32 +226,6 @@ static int read_from_sa(struct vl_map *lanes, struct verdict *verdict, struct er
     return rc;
 }
 
-static int read_levels(struct vl_map *lanes, struct verdict *verdict, struct err *err)
-{
-    int rc = 0;
-    if (given.path_sl)
-        rc = vl_map_read_path_sl(lanes, from_file(given.path_sl, err));
-    if (!rc && given.sl2vl)
-        rc = vl_map_read_sl2vl(lanes, from_file(given.sl2vl, err));
-    if (!rc && given.sa)
-        rc = read_from_sa(lanes, verdict, err);
-    return rc ? rc : check_coverage(lanes, verdict, err);
-}
-
-/* Whether a cycle needs packets from or to switches, which few engines keep free of cycles. */
-static bool needs_switches(const struct network *network, const struct routes *routes,
-                           struct verify_options wanted)
-{
-    struct verify_report report;
-    if (wanted.adapters)
-        return false;
-    wanted.adapters = true;
-    verify_routes(network, routes, &wanted, &report);
-    bool cyclic = report.cycle.count > 0;
-    verify_report_release(&report);
-    return !cyclic;
-}
-
 static int check_tables(const struct network *network, struct verify_options wanted,
                         struct err *err)
 {
@@ -264,12 +238,24 @@ static int check_tables(const struct network *network, struct verify_options wan
     if (status)
         return status;
     vl_map_init(&lanes, network);
-    status = read_levels(&lanes, &verdict, err);
+    if (given.path_sl)
+        status = vl_map_read_path_sl(&lanes, from_file(given.path_sl, err));
+    if (status == 0 && given.sl2vl)
+        status = vl_map_read_sl2vl(&lanes, from_file(given.sl2vl, err));
+    if (status == 0 && given.sa)
+        status = read_from_sa(&lanes, &verdict, err);
+    if (status == 0)
+        status = check_coverage(&lanes, &verdict, err);
     if (status == 0) {
         wanted.lanes = given.path_sl || given.sl2vl || given.sa ? &lanes : NULL;
         verify_routes(network, &routes, &wanted, &report);
-        verdict.only_through_switches =
-            report.cycle.count && needs_switches(network, &routes, wanted);
+        if (report.cycle.count && !wanted.adapters) { /* few engines keep switches free of cycles */
+            struct verify_report between;
+            wanted.adapters = true;
+            verify_routes(network, &routes, &wanted, &between);
+            verdict.only_through_switches = between.cycle.count == 0;
+            verify_report_release(&between);
+        }
         struct record record = record_to(&text, given.json, true);
         put_report(&record, network, &report, &verdict);
         command_print(&text);

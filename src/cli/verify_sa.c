@@ -30,18 +30,6 @@ static int check_owner(const struct network *network, unsigned lid, const uint8_
     return 0;
 }
 
-static int take_path(struct vl_map *lanes, uint32_t source, const uint8_t *record, struct err *err)
-{
-    unsigned slid = (unsigned)wire_get(record, PATH_RECORD_SLID);
-    unsigned dlid = (unsigned)wire_get(record, PATH_RECORD_DLID);
-    int rc = check_owner(lanes->network, slid, wire_bytes_const(record, PATH_RECORD_SGID), err);
-    if (!rc)
-        rc = check_owner(lanes->network, dlid, wire_bytes_const(record, PATH_RECORD_DGID), err);
-    if (!rc)
-        vl_map_set_sl(lanes, source, (uint16_t)dlid, (uint8_t)wire_get(record, PATH_RECORD_SL));
-    return rc;
-}
-
 static int read_paths(struct subnet_client *client, struct vl_map *lanes, uint32_t source,
                       struct err *err)
 {
@@ -57,23 +45,22 @@ static int read_paths(struct subnet_client *client, struct vl_map *lanes, uint32
     if (network_lmc(network, source) < NETWORK_TOP_LMC) /* else a pair has 128 paths */
         mask |= UINT64_C(1) << NUMB_PATH;
     int rc = subnet_client_query(client, WIRE_PATH_RECORD, mask, record, &table, err);
-    for (size_t i = 0; i < table.count && !rc; i++)
-        rc = take_path(lanes, source, table.records + i * table.stride, err);
+    for (size_t i = 0; i < table.count && !rc; i++) {
+        const uint8_t *path = table.records + i * table.stride;
+        unsigned dlid = (unsigned)wire_get(path, PATH_RECORD_DLID);
+        rc = check_owner(network, (unsigned)wire_get(path, PATH_RECORD_SLID),
+                         wire_bytes_const(path, PATH_RECORD_SGID), err);
+        if (!rc)
+            rc = check_owner(network, dlid, wire_bytes_const(path, PATH_RECORD_DGID), err);
+        if (!rc)
+            vl_map_set_sl(lanes, source, (uint16_t)dlid, (uint8_t)wire_get(path, PATH_RECORD_SL));
+    }
     if (!rc && !table.count)
         rc = err_set(err, EINVAL,
                      "the SA has no path from %s (LID %u): the file of the network is old or of "
                      "another fabric, or this host may not query that port",
                      network_label(network, source, label), slid);
     return rc;
-}
-
-/* The SA has answered for this source: destinations that are still unset have no path. */
-static void close_gaps(struct vl_map *lanes, uint32_t source)
-{
-    const struct network *network = lanes->network;
-    for (uint32_t lid = 1; lid <= network->top_lid; lid++)
-        if (network->owner[lid] != NETWORK_NONE && !vl_map_is_set(lanes, source, (uint16_t)lid))
-            vl_map_set_sl(lanes, source, (uint16_t)lid, VL_MAP_NO_PATH);
 }
 
 static int read_all_paths(struct subnet_client *client, struct vl_map *lanes, bool adapters,
@@ -89,19 +76,16 @@ static int read_all_paths(struct subnet_client *client, struct vl_map *lanes, bo
             continue;
         progress_show("paths from %zu of %zu ports", i, sources);
         rc = read_paths(client, lanes, source, err);
-        close_gaps(lanes, source);
+        /* The SA has answered for this source: destinations that are still unset have no path. */
+        for (uint32_t lid = 1; lid <= network->top_lid; lid++)
+            if (network->owner[lid] != NETWORK_NONE && !vl_map_is_set(lanes, source, (uint16_t)lid))
+                vl_map_set_sl(lanes, source, (uint16_t)lid, VL_MAP_NO_PATH);
     }
     progress_clear();
     return rc;
 }
 
 /* ---- SL-to-VL tables ---- */
-
-static bool has_link(const struct network *network, const struct network_switch *node,
-                     unsigned port)
-{
-    return port == 0 || network->ports.items[node->first_port + port].peer != NETWORK_NONE;
-}
 
 /* All inputs, to the outputs that lead to switches. Packets to adapters wait for no further
  * channel. */
@@ -114,7 +98,7 @@ static size_t list_reads(const struct network *network, uint32_t at, struct agen
         if (peer == NETWORK_NONE || !(peer & NETWORK_SWITCH))
             continue;
         for (unsigned in = 0; in <= node->port_count; in++)
-            if (has_link(network, node, in))
+            if (in == 0 || network->ports.items[node->first_port + in].peer != NETWORK_NONE)
                 reads[count++] = (struct agent_read){.lid = node->lid, .modifier = in << 8 | out};
     }
     return count;

@@ -225,19 +225,9 @@ static void tell_estimate(void *context, double share, double seconds)
     progress_show("simulating 1 packet in %.3g: about %.1f s", 1 / share, seconds);
 }
 
-static int write_scenario(const struct whatif_answer *answer, const char *command, struct err *err)
-{
-    struct text text = {0};
-    struct whatif_times quiet = {.limit = 60 * TIME_S};
-    text_printf(&text, "# %s\n", command);
-    whatif_write_scenario(answer->question, answer->has_traffic ? &answer->traffic.times : &quiet,
-                          answer->has_traffic ? answer->traffic.share : 0, &text);
-    return command_write(given.scenario, &text, err);
-}
-
 static int print_single(const struct whatif_answer *answer, struct err *err)
 {
-    struct text text = {0}, command = {0};
+    struct text text = {0}, command = {0}, scenario = {0};
     struct page page = {0};
     command_put_line(&command);
     if (given.json)
@@ -247,8 +237,14 @@ static int print_single(const struct whatif_answer *answer, struct err *err)
     if (given.html)
         whatif_make_page(answer, command.data, &page);
     int status = print_answer(&text, &page, err);
-    if (status == 0 && given.scenario)
-        status = write_scenario(answer, command.data, err);
+    if (status == 0 && given.scenario) {
+        struct whatif_times quiet = {.limit = 60 * TIME_S};
+        text_printf(&scenario, "# %s\n", command.data);
+        whatif_write_scenario(answer->question,
+                              answer->has_traffic ? &answer->traffic.times : &quiet,
+                              answer->has_traffic ? answer->traffic.share : 0, &scenario);
+        status = command_write(given.scenario, &scenario, err);
+    }
     text_release(&command);
     return status == 0 && !whatif_is_good(answer) ? EXIT_FAILS : status;
 }

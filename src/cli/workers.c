@@ -53,22 +53,17 @@ static void cpu_relax(void)
 #endif
 }
 
-static void run_share(const struct batch *batch, struct share *share)
-{
-    for (;;) {
-        size_t first = atomic_fetch_add(&share->next, batch->run);
-        if (first >= share->end)
-            return;
-        size_t end = share->end - first < batch->run ? share->end : first + batch->run;
-        for (size_t i = first; i < end; i++)
-            batch->job(batch->context, i);
-    }
-}
-
 static void run_shares(const struct batch *batch, unsigned thread)
 {
-    for (unsigned i = 0; i < batch->threads; i++)
-        run_share(batch, &batch->shares[(thread + i) % batch->threads]);
+    for (unsigned i = 0; i < batch->threads; i++) {
+        struct share *share = &batch->shares[(thread + i) % batch->threads];
+        size_t first;
+        while ((first = atomic_fetch_add(&share->next, batch->run)) < share->end) {
+            size_t end = share->end - first < batch->run ? share->end : first + batch->run;
+            for (size_t job = first; job < end; job++)
+                batch->job(batch->context, job);
+        }
+    }
 }
 
 /* Waits for the next batch. Returns it with the number of this thread in it, or NULL if it has

@@ -77,7 +77,6 @@ static int read_names(struct sweep *sweep, struct cursor *cursor, struct sweep_a
                           "at the most)",
                           word->text, SWEEP_MOST_PARAMETERS);
     axis->names = arena_alloc(&sweep->arena, axis->name_count * sizeof *axis->names);
-    axis->in_text = arena_alloc(&sweep->arena, axis->name_count * sizeof *axis->in_text);
     for (size_t i = 0; i < axis->name_count; i++) {
         axis->names[i] = names[i];
         if (strpbrk(names[i], "={} \t"))

@@ -15,7 +15,6 @@ enum { SWEEP_MOST_RUNS = 1000000, SWEEP_MOST_PARAMETERS = 64 };
 struct sweep_axis {
     struct word word; /* the names as written */
     const char **names;
-    bool *in_text; /* by name: a placeholder, not a setting */
     size_t name_count;
     const char **values; /* value_count rows of name_count */
     size_t value_count;
@@ -33,6 +32,7 @@ struct sweep {
     const char *store;    /* path */
     VEC(struct sweep_axis) axes;
     size_t parameter_count;
+    bool in_text[SWEEP_MOST_PARAMETERS]; /* by parameter: a placeholder, not a setting */
     uint64_t repeat, seed;
     uint64_t timeout;                     /* wall-clock limit of a run in ps; 0: none */
     uint64_t memory;                      /* memory limit of a run in bytes; 0: none */

@@ -42,124 +42,104 @@ void sweep_parameters(const struct sweep *sweep, size_t point, struct result_par
 size_t sweep_settings(const struct sweep *sweep, size_t point, const char ***settings,
                       struct arena *arena)
 {
+    struct result_parameter parameters[SWEEP_MOST_PARAMETERS];
     size_t count = 0;
+    sweep_parameters(sweep, point, parameters);
     *settings = arena_alloc(arena, (sweep->parameter_count + 1) * sizeof **settings);
-    for (size_t i = 0; i < sweep->axes.count; i++) {
-        const struct sweep_axis *axis = &sweep->axes.items[i];
-        size_t row = sweep_value(sweep, point, i) * axis->name_count;
-        for (size_t j = 0; j < axis->name_count; j++)
-            if (!axis->in_text[j])
-                (*settings)[count++] =
-                    arena_printf(arena, "%s=%s", axis->names[j], axis->values[row + j]);
-    }
+    for (size_t i = 0; i < sweep->parameter_count; i++)
+        if (!sweep->in_text[i])
+            (*settings)[count++] =
+                arena_printf(arena, "%s=%s", parameters[i].name, parameters[i].value);
     return count;
 }
 
 /* ---- the text ---- */
 
+/* The last placeholder found, and how far the text was read. */
 struct place {
-    size_t start, length; /* including the braces */
-    unsigned line, column;
-};
-
-/* A position in the text, with its line. */
-struct walk {
-    const char *text;
-    size_t at, line_start;
+    const char *start; /* of {NAME} */
+    size_t length;     /* of NAME */
+    const char *at, *line_start;
     unsigned line;
     bool quoted, comment;
 };
 
-static bool next_place(struct walk *walk, struct place *place)
+static bool next_place(struct place *place)
 {
-    for (; walk->text[walk->at]; walk->at++) {
-        char c = walk->text[walk->at];
-        if (c == '\n') {
-            walk->line++;
-            walk->line_start = walk->at + 1;
-            walk->quoted = walk->comment = false;
-        } else if (c == '"') {
-            walk->quoted = !walk->quoted;
-        } else if (c == '#' && !walk->quoted) {
-            walk->comment = true;
-        } else if (c == '{' && !walk->comment) {
-            const char *name = walk->text + walk->at + 1;
-            size_t length = 0; /* of NAME in {NAME} */
-            while (isalnum((unsigned char)name[length]) ||
-                   (name[length] && strchr("_.-:*", name[length])))
+    for (; *place->at; place->at++) {
+        const char *at = place->at;
+        if (*at == '\n') {
+            place->line++;
+            place->line_start = at + 1;
+            place->quoted = place->comment = false;
+        } else if (*at == '"') {
+            place->quoted = !place->quoted;
+        } else if (*at == '#' && !place->quoted) {
+            place->comment = true;
+        } else if (*at == '{' && !place->comment) {
+            size_t length = 0;
+            while (isalnum((unsigned char)at[length + 1]) ||
+                   (at[length + 1] && strchr("_.-:*", at[length + 1])))
                 length++;
-            if (length == 0 || name[length] != '}')
+            if (length == 0 || at[length + 1] != '}')
                 continue;
-            length += 2;
-            *place = (struct place){walk->at, length, walk->line,
-                                    (unsigned)(walk->at - walk->line_start) + 1};
-            walk->at += length;
+            place->start = at;
+            place->length = length;
+            place->at = at + length + 2;
             return true;
         }
     }
     return false;
 }
 
-/* The axis and name of a placeholder. */
-static bool find_name(const struct sweep *sweep, const struct place *place, size_t *axis,
-                      size_t *name)
+/* The parameter of a placeholder; parameter_count: none. */
+static size_t find_parameter(const struct sweep *sweep, const struct result_parameter *parameters,
+                             const struct place *place)
 {
-    const char *text = sweep->template + place->start + 1;
-    size_t length = place->length - 2;
-    for (*axis = 0; *axis < sweep->axes.count; ++*axis)
-        for (*name = 0; *name < sweep->axes.items[*axis].name_count; ++*name) {
-            const char *candidate = sweep->axes.items[*axis].names[*name];
-            if (strlen(candidate) == length && strncmp(candidate, text, length) == 0)
-                return true;
-        }
-    return false;
-}
-
-static int unknown_placeholder(const struct sweep *sweep, const struct place *place,
-                               struct err *err)
-{
-    const char *names[SWEEP_MOST_PARAMETERS], *near;
-    struct arena arena = {0};
-    size_t count = 0;
-    const char *name = arena_strndup(&arena, sweep->template + place->start + 1, place->length - 2);
-    for (size_t i = 0; i < sweep->axes.count; i++)
-        for (size_t j = 0; j < sweep->axes.items[i].name_count; j++)
-            names[count++] = sweep->axes.items[i].names[j];
-    near = nearest_word(name, names, count);
-    int status =
-        err_at_column(err, EINVAL, sweep->scenario, place->line, place->column,
-                      "{%.80s} is not varied by %.160s%s%.80s%s", name, sweep->file,
-                      near ? "; did you mean '{" : "", near ? near : "", near ? "}'?" : "");
-    arena_release(&arena);
-    return status;
+    size_t i = 0;
+    while (i < sweep->parameter_count &&
+           (strncmp(parameters[i].name, place->start + 1, place->length) != 0 ||
+            parameters[i].name[place->length]))
+        i++;
+    return i;
 }
 
 int sweep_bind_template(struct sweep *sweep, struct err *err)
 {
-    struct walk walk = {.text = sweep->template, .line = 1};
-    struct place place;
-    size_t axis, name;
-    while (next_place(&walk, &place)) {
-        if (!find_name(sweep, &place, &axis, &name))
-            return unknown_placeholder(sweep, &place, err);
-        sweep->axes.items[axis].in_text[name] = true;
+    struct place place = {.at = sweep->template, .line_start = sweep->template, .line = 1};
+    struct result_parameter parameters[SWEEP_MOST_PARAMETERS];
+    const char *names[SWEEP_MOST_PARAMETERS];
+    sweep_parameters(sweep, 0, parameters);
+    for (size_t i = 0; i < sweep->parameter_count; i++)
+        names[i] = parameters[i].name;
+    while (next_place(&place)) {
+        size_t found = find_parameter(sweep, parameters, &place);
+        if (found < sweep->parameter_count) {
+            sweep->in_text[found] = true;
+            continue;
+        }
+        const char *name = arena_strndup(&sweep->arena, place.start + 1, place.length);
+        const char *near = nearest_word(name, names, sweep->parameter_count);
+        return err_at_column(err, EINVAL, sweep->scenario, place.line,
+                             (unsigned)(place.start - place.line_start) + 1,
+                             "{%.80s} is not varied by %.160s%s%.80s%s", name, sweep->file,
+                             near ? "; did you mean '{" : "", near ? near : "", near ? "}'?" : "");
     }
     return 0;
 }
 
 void sweep_render(const struct sweep *sweep, size_t point, struct text *out)
 {
-    struct walk walk = {.text = sweep->template, .line = 1};
-    struct place place;
-    size_t axis, name, copied = 0;
-    while (next_place(&walk, &place)) {
-        text_append(out, sweep->template + copied, place.start - copied);
-        copied = place.start + place.length;
-        if (find_name(sweep, &place, &axis, &name)) {
-            const struct sweep_axis *found = &sweep->axes.items[axis];
-            size_t row = sweep_value(sweep, point, axis) * found->name_count;
-            text_puts(out, found->values[row + name]);
-        }
+    struct place place = {.at = sweep->template};
+    struct result_parameter parameters[SWEEP_MOST_PARAMETERS];
+    const char *copied = sweep->template;
+    sweep_parameters(sweep, point, parameters);
+    while (next_place(&place)) {
+        size_t found = find_parameter(sweep, parameters, &place);
+        text_append(out, copied, (size_t)(place.start - copied));
+        if (found < sweep->parameter_count)
+            text_puts(out, parameters[found].value);
+        copied = place.at;
     }
-    text_puts(out, sweep->template + copied);
+    text_puts(out, copied);
 }
