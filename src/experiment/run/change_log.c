@@ -53,7 +53,7 @@ static void begin_change(struct setup *setup, struct setup_instance *s, uint64_t
 /* ---- reports of managers ---- */
 
 /* The node of a port of the manager's subnet, or MAP_NONE. */
-static uint32_t find_node(const struct setup *setup, uint32_t instance, uint32_t port)
+static uint32_t node_of_port(const struct setup *setup, uint32_t instance, uint32_t port)
 {
     const struct sm *sm = setup_manager(setup, instance);
     const struct subnet *subnet = sm ? sm_subnet(sm) : NULL;
@@ -72,7 +72,7 @@ static void record_event(void *context, uint64_t now, unsigned manager,
     struct setup_instance *instance = setup->instances.items[index];
     const struct sm_change *change = event->change;
     bool alarm = event->kind == SM_EVENT_WARNING || event->kind == SM_EVENT_ERROR;
-    uint32_t node = find_node(setup, index, event->at);
+    uint32_t node = node_of_port(setup, index, event->at);
     if (node == MAP_NONE) /* it names none: that of the manager */
         node = setup->topology.ports.items[setup->places.items[index].port].node;
     run_record_add_event_at(setup->record, alarm ? RUN_RECORD_ALARM : RUN_RECORD_EVENT, now, node,
@@ -131,7 +131,7 @@ static void count_sent(void *context, uint64_t now, unsigned manager,
             sm_subnet(setup_manager(setup, index))->by_lid[message->lid % LFT_ENTRIES];
         uint32_t node = class == CLASS_SUBN_DIRECTED
                             ? find_directed_node(&setup->topology, port, message->mad)
-                            : find_node(setup, index, lid_port);
+                            : node_of_port(setup, index, lid_port);
         if (node < setup->topology.nodes.count)
             instance->smps.written[node] = now;
     }
