@@ -275,7 +275,10 @@ void json_close(struct json *json, char bracket)
 void json_string(struct json *json, const char *key, const char *value)
 {
     json_lead(json, key);
-    json_escape(json->out, value);
+    if (value)
+        json_escape(json->out, value);
+    else
+        text_puts(json->out, "null");
 }
 
 void json_stringf(struct json *json, const char *key, const char *format, ...)

@@ -58,7 +58,7 @@ struct json {
 #define json_end_array(json)         json_close(json, ']')
 void json_open(struct json *json, const char *key, char bracket);
 void json_close(struct json *json, char bracket);
-void json_string(struct json *json, const char *key, const char *value);
+void json_string(struct json *json, const char *key, const char *value); /* NULL: null */
 void json_stringf(struct json *json, const char *key, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 void json_number(struct json *json, const char *key, int64_t value);

@@ -4,22 +4,17 @@
 
 #include "experiment/live/watch.h"
 
-/* The parameters of a request by name; NULL: not given. */
-struct control_parameters {
-    void *context;
-    const char *(*get)(void *context, const char *name);
-};
-
 struct control_actions {
     VEC(struct action);
 };
 
-/* Reads the actions of a request. -EINVAL and the reason; -ENOENT: there is no such action. */
-int control_read(const struct watch *watch, const struct control_parameters *parameters,
+/* Reads the actions of a request, of which `context` and `get` are set. -EINVAL and the reason;
+ * -ENOENT: there is no such action. */
+int control_read(const struct watch *watch, const struct action_request *request,
                  struct control_actions *out, struct err *err);
 void control_actions_release(struct control_actions *actions);
 /* A whole number; -EINVAL if it is missing or not below `end`. */
-int control_number(const struct control_parameters *parameters, const char *name, uint64_t end,
+int control_number(const struct action_request *request, const char *name, uint64_t end,
                    uint64_t *value, struct err *err);
 
 #endif

@@ -6,8 +6,6 @@
  * answered between two parts of the run, also during a pause. */
 #include "experiment/live/control.h"
 #include "experiment/live/live.h"
-#include "experiment/live/managers_view.h"
-#include "experiment/live/path.h"
 #include "host/fabric_control/fabric_control.h"
 
 #include "base/time.h"
@@ -128,7 +126,7 @@ static int answer_managers(struct control_call *call)
 {
     const struct live *live = call->subject;
     struct record record = control_record(call);
-    managers_view_put(live_session_setup(&live->session), &record);
+    watch_put_managers(&live->watch, &record);
     return 0;
 }
 
@@ -136,7 +134,7 @@ static int answer_changes(struct control_call *call)
 {
     const struct live *live = call->subject;
     struct record record = control_record(call);
-    managers_view_put_changes(live_session_setup(&live->session), &record);
+    watch_put_changes(&live->watch, &record);
     return 0;
 }
 
@@ -144,7 +142,7 @@ static int answer_versions(struct control_call *call)
 {
     const struct live *live = call->subject;
     struct record record = control_record(call);
-    versions_put(&live->versions, NULL, &record);
+    api_versions_put(&live->watch.versions, NULL, &record);
     return 0;
 }
 
@@ -195,13 +193,11 @@ static int reroute(struct control_call *call)
 {
     struct live *live = call->subject;
     const struct setup *setup = live_session_setup(&live->session);
-    size_t manager = managers_view_choose(setup);
+    size_t manager = watch_choose_manager(&live->watch);
     if (manager == setup->instances.count || sm_state(setup_manager(setup, manager)) != SM_MASTER)
         return err_set(&call->err, EINVAL, "only a master can do that, and there is none");
     const struct action action = {
-        .kind = ACTION_REROUTE,
-        .node = setup->topology.ports.items[setup->places.items[manager].port].node,
-        .port = TOPOLOGY_NONE};
+        .kind = ACTION_REROUTE, .node = watch_manager_node(setup, manager), .port = TOPOLOGY_NONE};
     return apply(live, &action, &call->err);
 }
 
@@ -263,7 +259,7 @@ void live_ctl_run(struct live *live, enum live_socket at, const struct control_r
     struct manager_view view = {
         .list_problems = list_problems, .context = live, .virtual_time = true};
     struct machine_access machines = {0};
-    size_t manager = managers_view_choose(setup);
+    size_t manager = watch_choose_manager(&live->watch);
     bool manages = manager < setup->instances.count;
     if (manages) {
         const struct config *config = &setup->instances.items[manager]->config;

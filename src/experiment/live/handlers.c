@@ -1,10 +1,7 @@
 /* The routes of the API (docs/api/openapi.yaml). All handlers run in the thread of the session. */
-#include "experiment/live/cabling_view.h"
 #include "experiment/live/control.h"
 #include "experiment/live/engine_view.h"
 #include "experiment/live/live.h"
-#include "experiment/live/memberships.h"
-#include "experiment/live/path.h"
 
 #include "base/parse.h"
 #include "base/time.h"
@@ -14,132 +11,100 @@
 #include <errno.h>
 #include <unistd.h>
 
-static const char *get_parameter(void *context, const char *name)
-{
-    return http_parameter(context, name);
-}
-
-static struct control_parameters parameters_of(const struct http_request *request)
-{
-    return (struct control_parameters){(void *)(uintptr_t)request, get_parameter};
-}
-
 /* ---- reading ---- */
 
-static void get_info(void *context, const struct http_request *request,
-                     struct http_response *response)
+static const char *engine_name(size_t index)
 {
-    static const char *const capabilities[] = {
-        "time",    "links",    "switches", "managers", "path",       "tables",     "history",
-        "seek",    "deadlock", "whatif",   "engine",   "partitions", "scenario",   "pcap",
-        "traffic", "groups",   "cabling",  "faults",   "reroute",    "memberships"};
+    return engine_at(index) ? engine_at(index)->name : NULL;
+}
+
+static void write_info(void *context, struct text *out)
+{
     const struct live *live = context;
     const struct setup *setup = live_session_setup(&live->session);
-    struct json json = {.out = &response->body};
-    (void)request;
-    json_begin_object(&json, NULL);
-    json_string(&json, "what", "live");
-    json_string(&json, "version", live->options.version);
     const char *name = strrchr(live->options.name, '/');
-    json_string(&json, "name", name ? name + 1 : live->options.name);
-    json_unsigned(&json, "seed", setup->record->seed);
-    json_unsigned(&json, "generation", live->session.generation);
-    json_begin_array(&json, "capabilities");
-    for (unsigned i = 0; i < sizeof capabilities / sizeof capabilities[0]; i++)
-        json_string(&json, NULL, capabilities[i]);
-    if (setup->machines.hypervisors.count)
-        json_string(&json, NULL, "vms");
-    json_end_array(&json);
-    action_list((1U << OWNERS) - 1, "actions", &json);
-    json_begin_array(&json, "engines");
-    for (size_t i = 0; engine_at(i); i++)
-        json_string(&json, NULL, engine_at(i)->name);
-    json_end_array(&json);
-    json_end_object(&json);
+    const struct api_info info = {
+        .what = "live",
+        .name = name ? name + 1 : live->options.name,
+        .version = live->options.version,
+        .seed = &setup->record->seed,
+        .generation = live->session.generation,
+        .capabilities =
+            {"time",     "links",       "switches",
+             "managers", "path",        "tables",
+             "history",  "seek",        "deadlock",
+             "whatif",   "engine",      "partitions",
+             "scenario", "pcap",        "traffic",
+             "groups",   "cabling",     "faults",
+             "reroute",  "memberships", setup->machines.hypervisors.count ? "vms" : NULL},
+        .owners = (1U << OWNERS) - 1,
+        .engine = engine_name,
+    };
+    api_info_write(&info, out);
 }
 
 static void get_path(void *context, const struct http_request *request,
                      struct http_response *response)
 {
+    static const char *const names[] = {"from", "to"};
     const struct live *live = context;
-    struct control_parameters parameters = parameters_of(request);
-    uint64_t nodes = live_session_setup(&live->session)->topology.nodes.count, from, to;
-    struct err err = {0};
-    if (control_number(&parameters, "from", nodes, &from, &err) < 0 ||
-        control_number(&parameters, "to", nodes, &to, &err) < 0)
-        api_refuse(response, 400, err.message);
-    else
-        path_write(&live->watch, (uint32_t)from, (uint32_t)to, &response->body);
+    uint64_t nodes = live_session_setup(&live->session)->topology.nodes.count, ends[2];
+    if (api_two_numbers(request, response, names, nodes, ends))
+        watch_put_path(&live->watch, (uint32_t)ends[0], (uint32_t)ends[1], &response->body);
 }
 
-static void get_versions(void *context, const struct http_request *request,
-                         struct http_response *response)
+static void write_versions(void *context, struct text *out)
 {
     const struct live *live = context;
-    (void)request;
-    struct record record = record_to(&response->body, true, false);
-    record_begin(&record, NULL);
-    versions_put(&live->versions, "versions", &record);
-    record_end(&record);
+    api_versions_write(&live->watch.versions, out);
 }
 
 static void get_comparison(void *context, const struct http_request *request,
                            struct http_response *response)
 {
     const struct live *live = context;
-    struct control_parameters parameters = parameters_of(request);
-    struct err err = {0};
-    uint64_t a, b;
-    if (control_number(&parameters, "a", UINT32_MAX, &a, &err) < 0 ||
-        control_number(&parameters, "b", UINT32_MAX, &b, &err) < 0) {
-        api_refuse(response, 400, err.message);
-    } else if (versions_compare(&live->versions, &live->watch, a, b, &response->body, &err) < 0) {
-        api_refuse(response, 404, err.message);
-    }
+    api_versions_answer(&live->watch.versions, &live_session_setup(&live->session)->topology,
+                        &live->watch.view.links, request, response);
 }
 
-static void get_partitions(void *context, const struct http_request *request,
-                           struct http_response *response)
+static void write_partitions(void *context, struct text *out)
 {
     const struct live *live = context;
-    (void)request;
-    memberships_write_partitions(&live->watch, &response->body);
+    const struct setup *setup = live_session_setup(&live->session);
+    size_t manager = watch_choose_manager(&live->watch);
+    const struct manager_page page = watch_page(&live->watch, manager);
+    manager_page_put_partitions(
+        &page, page.sm ? &setup->instances.items[manager]->config.partitions : NULL, out);
 }
 
-static void get_groups(void *context, const struct http_request *request,
-                       struct http_response *response)
+static void write_groups(void *context, struct text *out)
 {
     const struct live *live = context;
-    (void)request;
-    memberships_write_groups(&live->watch, &response->body);
+    const struct manager_page page = watch_page(&live->watch, watch_choose_manager(&live->watch));
+    manager_page_put_groups(&page, live_session_setup(&live->session)->groups, out);
 }
 
-static void get_cabling(void *context, const struct http_request *request,
-                        struct http_response *response)
+static void write_cabling(void *context, struct text *out)
 {
     const struct live *live = context;
-    (void)request;
-    cabling_write(&live->watch, live->options.plan, &response->body);
+    const struct topology *plan = live->options.plan;
+    const struct manager_page page = watch_page(&live->watch, watch_choose_manager(&live->watch));
+    manager_page_put_cabling(&page, plan ? plan : page.topology,
+                             plan ? "the plan" : "the network as it began", out);
 }
 
 /* ---- exports ---- */
 
-static void get_scenario(void *context, const struct http_request *request,
-                         struct http_response *response)
+static void write_scenario(void *context, struct text *out)
 {
     const struct live *live = context;
-    (void)request;
-    response->type = "text/plain; charset=utf-8";
-    live_session_export(&live->session, &response->body);
+    live_session_export(&live->session, out);
 }
 
-static void get_network(void *context, const struct http_request *request,
-                        struct http_response *response)
+static void write_network(void *context, struct text *out)
 {
     const struct live *live = context;
-    (void)request;
-    response->type = "text/plain; charset=utf-8";
-    topology_write_ibnetdiscover(&live_session_setup(&live->session)->topology, &response->body);
+    topology_write_ibnetdiscover(&live_session_setup(&live->session)->topology, out);
 }
 
 static int capture(const struct live *live, const char *path, struct text *out, struct err *err)
@@ -183,83 +148,87 @@ static void get_capture(void *context, const struct http_request *request,
 
 /* ---- changes ---- */
 
-static int parse_pace(const struct control_parameters *parameters, double *pace, struct err *err)
+static int set_running(struct live *live, const struct action_request *request, struct err *err)
 {
-    const char *text = parameters->get(parameters->context, "value"), *rest;
-    *pace = 0;
-    if (text && parse_decimal(text, pace, &rest) && !*rest && *pace >= 1e-9 && *pace <= 1000)
-        return 0;
-    return err_set(err, EINVAL, "value: expected virtual seconds for one second, 1e-9 to 1000");
+    (void)err;
+    live_run(live, request->get(request->context, "do")[0] == 'r');
+    return 0;
 }
 
-static int step(struct live *live, const struct control_parameters *parameters, struct err *err)
+static int step(struct live *live, const struct action_request *request, struct err *err)
 {
     uint64_t ns = 10000;
-    if (parameters->get(parameters->context, "ns") &&
-        control_number(parameters, "ns", 3600 * NS_PER_S, &ns, err) < 0)
+    if (request->get(request->context, "ns") &&
+        control_number(request, "ns", 3600 * NS_PER_S, &ns, err) < 0)
         return -EINVAL;
     live_run(live, false);
     live_advance(live, live_session_now(&live->session) + time_ns_to_ps(ns));
     return 0;
 }
 
-/* Actions on time. -ENOENT: the action is none of these. */
-static int control_time(struct live *live, const struct control_parameters *parameters,
-                        struct err *err)
+static int run_to_event(struct live *live, const struct action_request *request, struct err *err)
 {
-    const char *action = parameters->get(parameters->context, "do");
-    uint64_t number;
-    double pace;
-    if (!action)
-        return err_set(err, EINVAL, "'do' is missing");
-    if (strcmp(action, "pause") == 0 || strcmp(action, "run") == 0) {
-        live_run(live, action[0] == 'r');
-        return 0;
-    }
-    if (strcmp(action, "step") == 0)
-        return step(live, parameters, err);
-    if (strcmp(action, "next") == 0) {
-        live_run(live, true);
-        live->until_event = live->running;
-        live->events_mark = live->session.current->record.events.count;
-        return 0;
-    }
-    if (strcmp(action, "pace") == 0) {
-        int status = parse_pace(parameters, &pace, err);
-        if (status == 0)
-            live_set_pace(live, pace);
-        return status;
-    }
-    if (strcmp(action, "seek") == 0) {
-        int status = control_number(parameters, "t", time_ns_floor(TIME_LONGEST), &number, err);
-        return status ? status : live_seek(live, time_ns_to_ps(number), err);
-    }
-    if (strcmp(action, "restart") == 0) {
-        bool given = parameters->get(parameters->context, "seed") != NULL;
-        if (given && control_number(parameters, "seed", UINT64_MAX, &number, err) < 0)
-            return -EINVAL;
-        return live_restart(live, given ? &number : NULL, err);
-    }
-    return -ENOENT;
+    (void)request;
+    (void)err;
+    live_run(live, true);
+    live->until_event = live->running;
+    live->events_mark = live->session.current->record.events.count;
+    return 0;
 }
+
+static int set_pace(struct live *live, const struct action_request *request, struct err *err)
+{
+    const char *text = request->get(request->context, "value"), *rest;
+    double pace = 0;
+    if (!text || !parse_decimal(text, &pace, &rest) || *rest || pace < 1e-9 || pace > 1000)
+        return err_set(err, EINVAL, "value: expected virtual seconds for one second, 1e-9 to 1000");
+    live_set_pace(live, pace);
+    return 0;
+}
+
+static int seek(struct live *live, const struct action_request *request, struct err *err)
+{
+    uint64_t ns;
+    int status = control_number(request, "t", time_ns_floor(TIME_LONGEST), &ns, err);
+    return status ? status : live_seek(live, time_ns_to_ps(ns), err);
+}
+
+static int restart(struct live *live, const struct action_request *request, struct err *err)
+{
+    bool given = request->get(request->context, "seed") != NULL;
+    uint64_t seed;
+    if (given && control_number(request, "seed", UINT64_MAX, &seed, err) < 0)
+        return -EINVAL;
+    return live_restart(live, given ? &seed : NULL, err);
+}
+
+static const struct time_action {
+    const char *name;
+    int (*run)(struct live *live, const struct action_request *request, struct err *err);
+} time_actions[] = {
+    {"pause", set_running}, {"run", set_running}, {"step", step},       {"next", run_to_event},
+    {"pace", set_pace},     {"seek", seek},       {"restart", restart}, {0}};
 
 static void post_action(void *context, const struct http_request *request,
                         struct http_response *response)
 {
     struct live *live = context;
-    struct control_parameters parameters = parameters_of(request);
+    const struct action_request parameters =
+        api_action(request, &live_session_setup(&live->session)->topology, &live->watch.view.links);
+    const char *name = http_parameter(request, "do");
+    const struct time_action *of_time = time_actions;
     struct json json = {.out = &response->body};
     struct control_actions actions = {0};
     struct err err = {0};
-    int status = control_time(live, &parameters, &err);
-    bool of_time = status != -ENOENT;
-    if (!of_time)
-        status = control_read(&live->watch, &parameters, &actions, &err);
+    while (of_time->name && name && strcmp(of_time->name, name) != 0)
+        of_time++;
+    int status = !name           ? err_set(&err, EINVAL, "'do' is missing")
+                 : of_time->name ? of_time->run(live, &parameters, &err)
+                                 : control_read(&live->watch, &parameters, &actions, &err);
     if (status == 0) {
         json_begin_object(&json, NULL);
         json_begin_array(&json, "statements");
-        if (!of_time)
-            status = live_apply(live, actions.items, actions.count, &json, &err);
+        status = live_apply(live, actions.items, actions.count, &json, &err);
         json_end_array(&json);
         json_unsigned(&json, "t", time_ns_floor(live_session_now(&live->session)));
         json_end_object(&json);
@@ -283,32 +252,23 @@ static void post_whatif(void *context, const struct http_request *request,
 
 /* ---- routes ---- */
 
-static void add_route(struct live *live, const char *method, const char *path,
-                      http_handler *handler)
+size_t live_add_routes(struct live *live)
 {
-    live->routes[live->route_count++] = (struct http_route){.method = method,
-                                                            .path = path,
-                                                            .changes = method[0] == 'P',
-                                                            .in_loop = true,
-                                                            .handler = handler,
-                                                            .context = live};
-}
-
-void live_add_routes(struct live *live)
-{
-    add_route(live, "GET", "/api/v1/info", get_info);
-    add_route(live, "GET", "/api/v1/path", get_path);
-    add_route(live, "GET", "/api/v1/tables/versions", get_versions);
-    add_route(live, "GET", "/api/v1/tables/compare", get_comparison);
-    add_route(live, "GET", "/api/v1/partitions", get_partitions);
-    add_route(live, "GET", "/api/v1/groups", get_groups);
-    add_route(live, "GET", "/api/v1/cabling", get_cabling);
-    add_route(live, "GET", "/api/v1/export/scenario", get_scenario);
-    add_route(live, "GET", "/api/v1/export/pcap", get_capture);
-    live->routes[live->route_count - 1].changes = true; /* a replay of the whole session */
-    add_route(live, "GET", "/api/v1/export/topology", get_network);
-    add_route(live, "POST", "/api/v1/actions", post_action);
-    add_route(live, "POST", "/api/v1/whatif", post_whatif);
-    live->route_count += api_add_routes(&live->publisher, live->routes + live->route_count,
-                                        LIVE_ROUTES - live->route_count);
+    static const struct http_route table[] = {
+        {.path = "/api/v1/info", .write = write_info},
+        {.path = "/api/v1/path", .handler = get_path},
+        {.path = "/api/v1/tables/versions", .write = write_versions},
+        {.path = "/api/v1/tables/compare", .handler = get_comparison},
+        {.path = "/api/v1/partitions", .write = write_partitions},
+        {.path = "/api/v1/groups", .write = write_groups},
+        {.path = "/api/v1/cabling", .write = write_cabling},
+        {.path = "/api/v1/export/scenario", .write = write_scenario, .type = API_PLAIN},
+        /* a replay of the whole session */
+        {.path = "/api/v1/export/pcap", .handler = get_capture, .changes = true},
+        {.path = "/api/v1/export/topology", .write = write_network, .type = API_PLAIN},
+        {.method = "POST", .path = "/api/v1/actions", .handler = post_action},
+        {.method = "POST", .path = "/api/v1/whatif", .handler = post_whatif},
+    };
+    size_t count = api_add_table(table, sizeof table / sizeof *table, live, live->routes);
+    return count + api_add_routes(&live->publisher, live->routes + count, LIVE_ROUTES - count);
 }

@@ -19,12 +19,6 @@ static uint64_t clock_now(const struct live *live)
 
 /* ---- begin and end ---- */
 
-static void begin_watching(struct live *live)
-{
-    watch_begin(&live->watch, &live->session);
-    versions_begin(&live->versions, &live->watch);
-}
-
 /* Publishes a tick with everything that has changed. */
 static void publish(struct live *live)
 {
@@ -59,16 +53,15 @@ int live_begin(struct live *live, const struct live_options *options, struct err
                                     &live->watch.observer, options->interrupt, err);
     if (status)
         return status;
-    begin_watching(live);
-    live_add_routes(live);
+    watch_begin(&live->watch, &live->session);
     if (options->settle)
         live_session_settle(&live->session, SETTLE_MOST);
-    versions_read(&live->versions, &live->watch);
+    watch_keep_tables(&live->watch);
     live->begin_wall_ns = clock_now(live);
     const struct http_options http = {.listen = options->listen,
                                       .token = options->token,
                                       .routes = live->routes,
-                                      .route_count = live->route_count};
+                                      .route_count = live_add_routes(live)};
     status = http_server_start(&live->server, &http, err);
     if (status) {
         live_end(live);
@@ -84,7 +77,6 @@ void live_end(struct live *live)
     live_ctl_close(live);
     http_server_stop(live->server);
     api_publisher_release(&live->publisher);
-    versions_release(&live->versions);
     watch_release(&live->watch);
     live_session_end(&live->session);
     live->server = NULL;
@@ -130,7 +122,7 @@ static void advance_part(struct live *live, uint64_t until)
 {
     uint64_t begin = clock_now(live), next = live_session_now(&live->session) + live->step_ps;
     live_session_advance(&live->session, next < until ? next : until);
-    versions_read(&live->versions, &live->watch);
+    watch_keep_tables(&live->watch);
     uint64_t took = clock_now(live) - begin;
     if (took > STEP_WALL_NS && live->step_ps > STEP_LEAST)
         live->step_ps /= 2;
@@ -219,7 +211,7 @@ int live_seek(struct live *live, uint64_t time, struct err *err)
     if (status)
         return status;
     if (back) {
-        begin_watching(live);
+        watch_begin(&live->watch, &live->session);
         api_history_forget(&live->publisher.history, time_ns_floor(time));
     }
     live_run(live, false);
@@ -232,7 +224,7 @@ int live_restart(struct live *live, const uint64_t *seed, struct err *err)
     int status = live_session_restart(&live->session, seed, err);
     if (status)
         return status;
-    begin_watching(live);
+    watch_begin(&live->watch, &live->session);
     api_history_forget(&live->publisher.history, 0);
     live_run(live, false);
     return 0;

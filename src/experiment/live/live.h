@@ -6,19 +6,14 @@
  *   live.c        pace, ticks, the loop's step
  *   handlers.c    the routes of the API
  *   session.c     the run and what was done by hand
- *   watch.c       the state that is shown (watch_sections.c: the rest of it)
+ *   watch.c       the state that is shown (watch_managers.c, watch_sections.c: the rest of it)
  *   control.c     actions of the API
  *   ctl.c         the commands of weft ctl, at control sockets
- *   managers_view.c managers and changes
- *   path.c        paths
- *   memberships.c partitions and multicast groups
- *   cabling_view.c the plan and the links that are up
- *   versions.c    tables of the past
  *   engine_view.c the tables of another engine */
 #ifndef WEFT_EXPERIMENT_LIVE_LIVE_H
 #define WEFT_EXPERIMENT_LIVE_LIVE_H
 
-#include "experiment/live/versions.h"
+#include "experiment/live/watch.h"
 #include "host/control/control_reply.h"
 #include "host/control/control_socket.h"
 #include "host/http/http.h"
@@ -42,11 +37,9 @@ struct live {
     struct live_options options;
     struct live_session session;
     struct watch watch;
-    struct versions versions;
     struct api_publisher publisher;
     struct http_server *server;
     struct http_route routes[LIVE_ROUTES];
-    size_t route_count;
     struct control_socket *sockets[LIVE_SOCKETS]; /* NULL: none */
     bool running, until_event, dirty;
     bool stopped; /* a client sent `stop` */
@@ -69,7 +62,7 @@ void live_descriptors(const struct live *live, int fds[LIVE_DESCRIPTORS]); /* -1
 
 /* ---- between the files ---- */
 
-void live_add_routes(struct live *live);
+size_t live_add_routes(struct live *live);      /* returns their number */
 void live_run(struct live *live, bool running); /* begins or ends a pause */
 void live_set_pace(struct live *live, double pace);
 /* Advances to this time without pace. If that takes more than some seconds, the rest follows in

@@ -29,7 +29,10 @@ static void release_run(struct watch *watch)
     fabric_view_release(&watch->view);
     mem_free(watch->touched);
     problems_release(&watch->problems);
+    api_versions_release(&watch->versions);
     watch->problems = (struct problems){0};
+    watch->changes_seen = 0;
+    watch->machines_seen = 0;
 }
 
 void watch_begin(struct watch *watch, const struct live_session *session)
@@ -54,35 +57,15 @@ void watch_release(struct watch *watch)
 
 /* ---- tables that are written ---- */
 
-static void read_manager_tables(struct watch *watch, const struct sm *sm)
-{
-    const struct setup *setup = live_session_setup(watch->session);
-    const struct subnet *subnet = sm_subnet(sm);
-    bool idle = sm_progress(sm).phase == SM_PHASE_IDLE;
-    for (uint32_t i = 0; i < subnet->nodes.count; i++) {
-        const struct subnet_node *entry = &subnet->nodes.items[i];
-        uint32_t node = entry->kind == SUBNET_SWITCH && entry->present
-                            ? api_node_of(&setup->topology, entry->guid)
-                            : TOPOLOGY_NONE;
-        if (node == TOPOLOGY_NONE)
-            continue;
-        enum sm_table_progress progress = sm_table_progress(sm, i);
-        watch->touched[node] = !idle && (watch->touched[node] || progress != SM_TABLE_IN_FORCE);
-        watch->publisher->tick.waves[node] = progress == SM_TABLE_WAITS     ? API_WAVE_WAITS
-                                             : progress == SM_TABLE_WRITTEN ? API_WAVE_WRITTEN
-                                             : watch->touched[node]         ? API_WAVE_CONFIRMED
-                                                                            : API_WAVE_NONE;
-    }
-}
-
 static void read_waves(struct watch *watch)
 {
     const struct setup *setup = live_session_setup(watch->session);
     memset(watch->publisher->tick.waves, API_WAVE_NONE, watch->publisher->tick.nodes_n);
     for (size_t i = 0; i < setup->instances.count; i++) {
         const struct sm *sm = setup_manager(setup, i);
+        const struct manager_page page = watch_page(watch, i);
         if (sm && sm_state(sm) == SM_MASTER)
-            read_manager_tables(watch, sm);
+            manager_page_read_waves(&page, watch->touched, watch->publisher->tick.waves);
     }
 }
 
@@ -95,8 +78,8 @@ static void read_events(struct watch *watch)
         const struct run_record_event *event = &record->events.items[watch->events_read];
         struct api_event copy = {.t_ns = time_ns_floor(event->time),
                                  .kind = run_record_kind_names[event->kind],
-                                 .who = (char *)(uintptr_t)event->who,
-                                 .text = (char *)(uintptr_t)event->text,
+                                 .who = event->who,
+                                 .text = event->text,
                                  .node = event->node};
         api_log_add(&watch->publisher->log, &copy);
     }
@@ -119,5 +102,19 @@ void watch_read(struct watch *watch)
     fabric_view_read_traffic(&watch->view, setup->fabric, elapsed, &watch->latency, tick);
     watch->latency = (struct fabric_latency){0};
     read_events(watch);
+    watch_read_managers(watch);
     watch_sections(watch);
+}
+
+/* ---- paths ---- */
+
+static struct data_path find_path(void *paths, uint32_t source, uint32_t target)
+{
+    return sim_paths_show(paths, source, target);
+}
+
+void watch_put_path(const struct watch *watch, uint32_t from, uint32_t to, struct text *out)
+{
+    path_view_write(&watch->view, &watch->publisher->tick, from, to, find_path,
+                    live_session_setup(watch->session)->paths, out);
 }

@@ -1,7 +1,8 @@
 /* What a session shows: reads fabric, managers and record of a run into a tick of the API.
  *
  *   watch.c           traffic, events and tables that are written; fabric_view.h has the rest
- *   watch_sections.c  problems, deadlock, flows, machines; managers_view.h has the rest
+ *   watch_managers.c  managers, changes, problems, tables of the past; manager_page.h has the rest
+ *   watch_sections.c  deadlock, flows, machines
  *
  * Watching changes nothing in the run. */
 #ifndef WEFT_EXPERIMENT_LIVE_WATCH_H
@@ -9,6 +10,7 @@
 
 #include "experiment/live/session.h"
 #include "host/fabric_view/fabric_view.h"
+#include "host/manager_view/manager_page.h"
 
 struct watch {
     const struct live_session *session;
@@ -19,6 +21,9 @@ struct watch {
     struct fabric_latency latency;   /* since the last reading */
     uint64_t deadlock_since;         /* TIME_NEVER: none */
     struct problems problems;        /* of the last tick */
+    struct api_versions versions;    /* of the tables in the switches */
+    size_t changes_seen;             /* of the record */
+    uint64_t machines_seen;          /* end of the last request about a virtual machine, ns */
     struct data_observer observer;
 };
 
@@ -29,10 +34,27 @@ void watch_begin(struct watch *watch, const struct live_session *session);
 void watch_release(struct watch *watch);
 /* Reads the present state into the tick and the log of the publisher. */
 void watch_read(struct watch *watch);
+/* DLID and SL are those that packets use. */
+void watch_put_path(const struct watch *watch, uint32_t from, uint32_t to, struct text *out);
 
-/* watch_sections.c */
+/* ---- watch_sections.c ---- */
+
 void watch_sections(struct watch *watch);
-/* The present problems, with the times at which they were first seen. */
-void watch_list_problems(struct watch *watch, struct problems *problems);
+
+/* ---- watch_managers.c ---- */
+
+void watch_read_managers(struct watch *watch);
+/* The master; else any manager that runs; else the number of managers. */
+size_t watch_choose_manager(const struct watch *watch);
+/* What a manager shows; without a number below that of managers, nothing. */
+struct manager_page watch_page(const struct watch *watch, size_t manager);
+uint32_t watch_manager_node(const struct setup *setup, size_t manager);
+void watch_put_managers(const struct watch *watch, struct record *record);
+void watch_put_changes(const struct watch *watch, struct record *record); /* the last ones */
+/* The present problems with the times at which they were first seen, sorted: those that masters
+ * know; without a master, those of the chosen manager. */
+void watch_list_problems(const struct watch *watch, struct problems *problems);
+/* Keeps the tables if a change or a request has ended since the last call. */
+void watch_keep_tables(struct watch *watch);
 
 #endif

@@ -1,54 +1,7 @@
 #include "experiment/live/watch.h"
 
 #include "base/time.h"
-#include "experiment/live/managers_view.h"
-#include "host/manager_view/manager_view.h"
 #include "topology/virtual.h"
-
-/* A time of the record, where 0 means that there is none. */
-static uint64_t time_of(uint64_t ps)
-{
-    return ps == 0 || ps == TIME_NEVER ? API_NONE : time_ns_floor(ps);
-}
-
-/* ---- managers and changes ---- */
-
-static struct record section(struct watch *watch, enum api_section which)
-{
-    return record_to(api_tick_section(&watch->publisher->tick, which), true, false);
-}
-
-static void write_managers(struct watch *watch)
-{
-    const struct setup *setup = live_session_setup(watch->session);
-    struct record managers = section(watch, API_MANAGERS), changes = section(watch, API_CHANGES);
-    managers_view_put(setup, &managers);
-    managers_view_put_changes(setup, &changes);
-}
-
-/* ---- problems ---- */
-
-void watch_list_problems(struct watch *watch, struct problems *problems)
-{
-    managers_view_list_problems(live_session_setup(watch->session), problems);
-    problems_set_times(problems, &watch->problems, watch->publisher->tick.t_ns);
-}
-
-static void write_problems(struct watch *watch)
-{
-    const struct setup *setup = live_session_setup(watch->session);
-    struct text *out = api_tick_section(&watch->publisher->tick, API_PROBLEMS);
-    struct problems problems = {0};
-    size_t chosen = managers_view_choose(setup);
-    watch_list_problems(watch, &problems);
-    problems_release(&watch->problems);
-    watch->problems = problems;
-    if (chosen == setup->instances.count)
-        text_puts(out, "[]");
-    else
-        manager_view_page_problems(&problems, sm_subnet(setup_manager(setup, chosen)),
-                                   &setup->topology, &watch->view.links, 0, out);
-}
 
 /* ---- deadlock ---- */
 
@@ -71,10 +24,7 @@ static void write_deadlock(struct watch *watch)
     for (size_t i = 0; i < cycle.hops.count; i++) {
         const struct deadlock_hop *hop = &cycle.hops.items[i];
         json_begin_object(&json, NULL);
-        json_unsigned(&json, "node", setup->topology.ports.items[hop->port].node);
-        json_unsigned(&json, "port", topology_port_number(&setup->topology, hop->port));
-        json_unsigned(&json, "link", watch->view.links.of_port[hop->port]);
-        json_unsigned(&json, "dir", api_link_direction(&watch->view.links, hop->port));
+        api_put_output(&json, &setup->topology, &watch->view.links, hop->port);
         json_unsigned(&json, "vl", hop->vl);
         json_end_object(&json);
     }
@@ -146,7 +96,9 @@ static void write_machine(const struct setup *setup, uint32_t number, struct jso
     json_unsigned(json, "lid", machine->lid);
     json_unsigned(json, "moves", machine->moves);
     json_unsigned(json, "smps", machine->last.function_smps + machine->last.table_smps);
-    api_put_number(json, "downtime", time_of(view ? view->to.downtime_ps : 0));
+    uint64_t downtime = view ? view->to.downtime_ps : 0;
+    bool down = downtime && downtime != TIME_NEVER;
+    api_put_number(json, "downtime", down ? time_ns_floor(downtime) : API_NONE);
     json_end_object(json);
 }
 
@@ -168,8 +120,6 @@ static void write_machines(struct watch *watch)
 
 void watch_sections(struct watch *watch)
 {
-    write_managers(watch);
-    write_problems(watch);
     write_deadlock(watch);
     write_flows(watch);
     write_machines(watch);

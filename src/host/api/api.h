@@ -8,11 +8,12 @@
  *   links.c          numbers of links
  *   tick.c           the state and its changes
  *   log.c            the events of the log
- *   sections.c       managers, changes and groups
+ *   sections.c       managers, changes, groups and outputs of paths
  *   versions.c       tables of the past
  *   history.c        ticks of the past
  *   pages.c          the files of the page
- *   publisher.c      the ticks of one server: stream, history and routes that all servers have */
+ *   publisher.c      the ticks of one server: stream, history and routes that all servers have
+ *   requests.c       parameters, answers and what a server is */
 #ifndef WEFT_HOST_API_API_H
 #define WEFT_HOST_API_API_H
 
@@ -20,6 +21,7 @@
 #include "base/mem.h"
 #include "base/record.h"
 #include "base/text.h"
+#include "console/action.h"
 #include "host/http/http.h"
 #include "topology/topology.h"
 
@@ -56,7 +58,7 @@ enum { API_LOG_MOST = 20000, API_LOG_SHOWN = 200 };
 struct api_event {
     uint64_t t_ns;
     const char *kind; /* a constant */
-    char *who, *text;
+    const char *who, *text;
     uint32_t node; /* or TOPOLOGY_NONE */
 };
 struct api_log {
@@ -138,6 +140,9 @@ void api_tick_write(const struct api_tick *tick, const struct api_tick *before,
 
 /* A number, or null if it is TOPOLOGY_NONE or API_NONE. */
 void api_put_id(struct json *json, const char *key, uint32_t id);
+/* Members of the port by which a packet leaves: node, port, link, and its direction. */
+void api_put_output(struct json *json, const struct topology *topology,
+                    const struct api_links *links, uint32_t port);
 void api_put_number(struct json *json, const char *key, uint64_t number);
 
 struct api_manager {
@@ -171,38 +176,44 @@ void api_group_write(unsigned mlid, const uint8_t mgid[16], const bool *members,
 /* ---- versions.c ---- */
 
 /* A forwarding table: the output port of each LID up to `top`; NULL: the switch has none. */
-typedef const uint8_t *api_table_of(const void *context, uint32_t key, unsigned *top);
+typedef const uint8_t *api_table_of(const void *context, uint64_t guid, unsigned *top);
 
 enum { API_VERSIONS_MOST = 256 }; /* the newest are kept; fewer if they are large */
 struct api_version {
     uint32_t id; /* from 1 */
     uint64_t t_ns, manager;
     const char *engine; /* a constant */
-    char *cause;
+    const char *cause;
     uint64_t entries, changed;
     uint32_t rows, stride;
     uint8_t *ports; /* [row][LID] */
 };
 
 /* Versions of the tables in the switches, one for each change that a manager finished and for each
- * request about a virtual machine that changed entries. The owner adds switches with keys of its
- * own, which become rows in this order. */
+ * request about a virtual machine that changed entries. */
 struct api_versions {
     VEC(struct api_version) items;
-    VEC(uint32_t) switches; /* keys by row */
+    VEC(uint64_t) switches; /* their GUIDs, by row */
+    struct map row_of;      /* by GUID */
     uint32_t last_id;
 };
 void api_versions_release(struct api_versions *versions);
+/* If it is not known yet. */
+void api_versions_add_switch(struct api_versions *versions, uint64_t guid);
 /* Copies the present tables of all switches. `about` has time, manager, engine and cause.
  * `if_changed`: only if an entry differs from the version before. */
 void api_versions_add(struct api_versions *versions, const struct api_version *about,
                       bool if_changed, api_table_of *table_of, const void *context);
 void api_versions_put(const struct api_versions *versions, const char *key, struct record *record);
-/* What moved. `nodes` are the nodes of the switches by row, or TOPOLOGY_NONE. -ENOENT: there is no
- * such version, or it is not kept any more. */
+void api_versions_write(const struct api_versions *versions, struct text *out); /* as JSON */
+/* What moved. -ENOENT: there is no such version, or it is not kept any more. */
 int api_versions_compare(const struct api_versions *versions, const struct topology *topology,
-                         const struct api_links *links, const uint32_t *nodes, uint64_t a,
-                         uint64_t b, struct text *out, struct err *err);
+                         const struct api_links *links, uint64_t a, uint64_t b, struct text *out,
+                         struct err *err);
+/* Answers a request for that: its parameters a and b are the versions. */
+void api_versions_answer(const struct api_versions *versions, const struct topology *topology,
+                         const struct api_links *links, const struct http_request *request,
+                         struct http_response *response);
 
 /* ---- history.c ---- */
 
@@ -239,16 +250,39 @@ void api_publish(struct api_publisher *publisher);
 /* GET topology, state, events, history, history/at and export/state, and the files of the page.
  * Returns their number. The handlers run in the loop of the owner. */
 size_t api_add_routes(struct api_publisher *publisher, struct http_route *routes, size_t room);
+
+/* ---- requests.c ---- */
+
+#define API_PLAIN "text/plain; charset=utf-8" /* type of an answer that is not JSON */
+
 /* A response {"error": …}. */
 void api_refuse(struct http_response *response, unsigned status, const char *message);
 /* Answers an action that was carried out: its statement and its time. */
 void api_accept(struct http_response *response, const char *statement, uint64_t t_ns);
-/* A route whose handler runs in the loop of the server's owner; a POST needs the token. */
-struct http_route api_route(const char *method, const char *path, http_handler *handler,
-                            void *context);
+/* Routes of a table whose functions run in the loop of the owner, with one context; a POST needs
+ * the token. Returns their number. */
+size_t api_add_table(const struct http_route *table, size_t count, void *context,
+                     struct http_route *routes);
+/* Two parameters that are whole numbers below `end`; false after a refusal. */
+bool api_two_numbers(const struct http_request *request, struct http_response *response,
+                     const char *const names[2], uint64_t end, uint64_t values[2]);
 /* A parameter that is a whole number below `end` (parse_parameter()). */
 int api_number(const struct http_request *request, const char *name, uint64_t end, uint64_t *value,
                struct err *err);
+/* The request as one for an action. */
+struct action_request api_action(const struct http_request *request,
+                                 const struct topology *topology, const struct api_links *links);
+
+enum { API_CAPABILITIES = 24 };
+struct api_info {
+    const char *what, *name, *version;
+    uint64_t generation;
+    const uint64_t *seed;                       /* NULL: none */
+    const char *capabilities[API_CAPABILITIES]; /* and NULL for those that it lacks */
+    unsigned owners; /* of the actions that it lists, by bit 1 << OWNER_…; 0: no list */
+    const char *(*engine)(size_t index); /* those that can be chosen, then NULL; or NULL */
+};
+void api_info_write(const struct api_info *info, struct text *out);
 
 /* ---- pages.c ---- */
 

@@ -3,8 +3,8 @@
 static void release_events(struct api_log *log, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        mem_free(log->items.items[i].who);
-        mem_free(log->items.items[i].text);
+        mem_free((char *)(uintptr_t)log->items.items[i].who);
+        mem_free((char *)(uintptr_t)log->items.items[i].text);
     }
 }
 

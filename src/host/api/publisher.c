@@ -1,79 +1,33 @@
 #include "host/api/api.h"
 
-#include "base/parse.h"
-
-#include <ctype.h>
-#include <errno.h>
 #include <inttypes.h>
-#include <string.h>
 
-/* ---- answers ---- */
+/* ---- routes ---- */
 
-void api_refuse(struct http_response *response, unsigned status, const char *message)
+static void refresh(struct api_publisher *publisher)
 {
-    struct json json = {.out = &response->body};
-    text_clear(&response->body);
-    response->status = status;
-    response->type = NULL;
-    json_begin_object(&json, NULL);
-    json_string(&json, "error", message);
-    json_end_object(&json);
-}
-
-void api_accept(struct http_response *response, const char *statement, uint64_t t_ns)
-{
-    struct json json = {.out = &response->body};
-    json_begin_object(&json, NULL);
-    json_begin_array(&json, "statements");
-    json_string(&json, NULL, statement);
-    json_end_array(&json);
-    json_unsigned(&json, "t", t_ns);
-    json_end_object(&json);
-}
-
-struct http_route api_route(const char *method, const char *path, http_handler *handler,
-                            void *context)
-{
-    return (struct http_route){.method = method,
-                               .path = path,
-                               .changes = strcmp(method, "POST") == 0,
-                               .in_loop = true,
-                               .handler = handler,
-                               .context = context};
-}
-
-int api_number(const struct http_request *request, const char *name, uint64_t end, uint64_t *value,
-               struct err *err)
-{
-    return parse_parameter(http_parameter(request, name), name, end, value, err);
-}
-
-static void get_topology(void *context, const struct http_request *request,
-                         struct http_response *response)
-{
-    const struct api_publisher *publisher = context;
-    (void)request;
     if (publisher->refresh)
         publisher->refresh(publisher->context);
-    text_append(&response->body, publisher->topology.data, publisher->topology.length);
 }
 
-static void get_state(void *context, const struct http_request *request,
-                      struct http_response *response)
+static void write_topology(void *context, struct text *out)
 {
-    const struct api_publisher *publisher = context;
-    (void)request;
-    if (publisher->refresh)
-        publisher->refresh(publisher->context);
-    api_tick_write(&publisher->sent, NULL, &publisher->log, true, &response->body);
+    struct api_publisher *publisher = context;
+    refresh(publisher);
+    text_append(out, publisher->topology.data, publisher->topology.length);
 }
 
-static void get_history(void *context, const struct http_request *request,
-                        struct http_response *response)
+static void write_state(void *context, struct text *out)
+{
+    struct api_publisher *publisher = context;
+    refresh(publisher);
+    api_tick_write(&publisher->sent, NULL, &publisher->log, true, out);
+}
+
+static void write_history(void *context, struct text *out)
 {
     const struct api_publisher *publisher = context;
-    (void)request;
-    api_history_write(&publisher->history, &response->body);
+    api_history_write(&publisher->history, out);
 }
 
 static void get_sample(void *context, const struct http_request *request,
@@ -95,24 +49,15 @@ static void get_sample(void *context, const struct http_request *request,
 
 size_t api_add_routes(struct api_publisher *publisher, struct http_route *routes, size_t room)
 {
-    static const struct {
-        const char *path;
-        http_handler *handler;
-    } handlers[] = {
-        {"/api/v1/topology", get_topology},  {"/api/v1/state", get_state},
-        {"/api/v1/export/state", get_state}, {"/api/v1/history", get_history},
-        {"/api/v1/history/at", get_sample},
+    const struct http_route table[] = {
+        {.path = "/api/v1/topology", .write = write_topology},
+        {.path = "/api/v1/state", .write = write_state},
+        {.path = "/api/v1/export/state", .write = write_state},
+        {.path = "/api/v1/history", .write = write_history},
+        {.path = "/api/v1/history/at", .handler = get_sample},
+        {.path = "/api/v1/events", .stream = publisher->stream},
     };
-    size_t count = 0;
-    for (unsigned i = 0; i < sizeof handlers / sizeof handlers[0] && count < room; i++)
-        routes[count++] = (struct http_route){.method = "GET",
-                                              .path = handlers[i].path,
-                                              .in_loop = true,
-                                              .handler = handlers[i].handler,
-                                              .context = publisher};
-    if (count < room)
-        routes[count++] = (struct http_route){
-            .method = "GET", .path = "/api/v1/events", .stream = publisher->stream};
+    size_t count = api_add_table(table, sizeof table / sizeof *table, publisher, routes);
     return count + api_add_pages(routes + count, room - count);
 }
 

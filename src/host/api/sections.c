@@ -12,6 +12,15 @@ void api_put_id(struct json *json, const char *key, uint32_t id)
         json_unsigned(json, key, id);
 }
 
+void api_put_output(struct json *json, const struct topology *topology,
+                    const struct api_links *links, uint32_t port)
+{
+    json_unsigned(json, "node", topology->ports.items[port].node);
+    json_unsigned(json, "port", topology_port_number(topology, port));
+    json_unsigned(json, "link", links->of_port[port]);
+    json_unsigned(json, "dir", api_link_direction(links, port));
+}
+
 void api_put_number(struct json *json, const char *key, uint64_t number)
 {
     if (number == API_NONE)

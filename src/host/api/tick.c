@@ -140,10 +140,7 @@ static void write_events(struct json *json, const struct api_tick *tick,
         json_string(json, "kind", event->kind);
         json_string(json, "who", event->who);
         json_string(json, "text", event->text);
-        if (event->node == TOPOLOGY_NONE)
-            json_null(json, "node");
-        else
-            json_unsigned(json, "node", event->node);
+        api_put_id(json, "node", event->node);
         json_end_object(json);
     }
     json_end_array(json);
@@ -175,12 +172,8 @@ static void write_head(struct json *json, const struct api_tick *tick,
     }
     if (!before || before->behind != tick->behind)
         json_bool(json, "behind", tick->behind);
-    if (!before || strcmp(before->halted, tick->halted) != 0) {
-        if (tick->halted[0])
-            json_string(json, "halted", tick->halted);
-        else
-            json_null(json, "halted");
-    }
+    if (!before || strcmp(before->halted, tick->halted) != 0)
+        json_string(json, "halted", tick->halted[0] ? tick->halted : NULL);
     if (!before || before->smps != tick->smps)
         json_unsigned(json, "smps", tick->smps);
     if (tick->hash[0] && (!before || strcmp(before->hash, tick->hash) != 0))

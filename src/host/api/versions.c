@@ -14,7 +14,7 @@ static void drop_first(struct api_versions *versions)
 {
     assert(versions->items.items && versions->items.count);
     mem_free(versions->items.items[0].ports);
-    mem_free(versions->items.items[0].cause);
+    mem_free((char *)(uintptr_t)versions->items.items[0].cause);
     vec_remove(&versions->items, 0);
 }
 
@@ -24,7 +24,15 @@ void api_versions_release(struct api_versions *versions)
         drop_first(versions);
     vec_release(&versions->items);
     vec_release(&versions->switches);
+    map_release(&versions->row_of);
     *versions = (struct api_versions){0};
+}
+
+void api_versions_add_switch(struct api_versions *versions, uint64_t guid)
+{
+    if (map_add(&versions->row_of, guid, (uint32_t)versions->switches.count) ==
+        versions->switches.count)
+        vec_push(&versions->switches, guid);
 }
 
 static void copy_tables(const struct api_versions *versions, api_table_of *table_of,
@@ -124,6 +132,14 @@ void api_versions_put(const struct api_versions *versions, const char *key, stru
     record_end_list(record);
 }
 
+void api_versions_write(const struct api_versions *versions, struct text *out)
+{
+    struct record record = record_to(out, true, false);
+    record_begin(&record, NULL);
+    api_versions_put(versions, "versions", &record);
+    record_end(&record);
+}
+
 /* Destinations of a switch by output port. */
 static void count_ports(const struct api_version *version, size_t at, uint32_t *count)
 {
@@ -165,8 +181,8 @@ static const struct api_version *find_version(const struct api_versions *version
 }
 
 int api_versions_compare(const struct api_versions *versions, const struct topology *topology,
-                         const struct api_links *links, const uint32_t *nodes, uint64_t a_id,
-                         uint64_t b_id, struct text *out, struct err *err)
+                         const struct api_links *links, uint64_t a_id, uint64_t b_id,
+                         struct text *out, struct err *err)
 {
     const struct api_version *a = find_version(versions, a_id, err);
     const struct api_version *b = a ? find_version(versions, b_id, err) : NULL;
@@ -180,12 +196,13 @@ int api_versions_compare(const struct api_versions *versions, const struct topol
     json_unsigned(&json, "b", b_id);
     json_begin_array(&json, "switches");
     for (size_t i = 0; i < versions->switches.count; i++) {
-        uint64_t changed = nodes[i] == TOPOLOGY_NONE ? 0 : count_changed(a, b, i);
+        uint32_t node = api_node_of(topology, versions->switches.items[i]);
+        uint64_t changed = node == TOPOLOGY_NONE ? 0 : count_changed(a, b, i);
         if (!changed)
             continue;
         sum += changed;
         json_begin_array(&json, NULL);
-        json_unsigned(&json, NULL, nodes[i]);
+        json_unsigned(&json, NULL, node);
         json_unsigned(&json, NULL, changed);
         json_end_array(&json);
     }
@@ -193,13 +210,26 @@ int api_versions_compare(const struct api_versions *versions, const struct topol
     json_unsigned(&json, "entries", sum);
     json_begin_array(&json, "links");
     for (size_t i = 0; i < versions->switches.count; i++) {
-        if (nodes[i] == TOPOLOGY_NONE)
+        uint32_t node = api_node_of(topology, versions->switches.items[i]);
+        if (node == TOPOLOGY_NONE)
             continue;
         count_ports(a, i, before);
         count_ports(b, i, after);
-        write_moved_links(&topology->nodes.items[nodes[i]], links, before, after, &json);
+        write_moved_links(&topology->nodes.items[node], links, before, after, &json);
     }
     json_end_array(&json);
     json_end_object(&json);
     return 0;
+}
+
+void api_versions_answer(const struct api_versions *versions, const struct topology *topology,
+                         const struct api_links *links, const struct http_request *request,
+                         struct http_response *response)
+{
+    static const char *const names[] = {"a", "b"};
+    struct err err = {0};
+    uint64_t ids[2];
+    if (api_two_numbers(request, response, names, UINT32_MAX, ids) &&
+        api_versions_compare(versions, topology, links, ids[0], ids[1], &response->body, &err) < 0)
+        api_refuse(response, 404, err.message);
 }

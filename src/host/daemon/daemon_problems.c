@@ -3,7 +3,7 @@
 #include "host/daemon/daemon_internal.h"
 
 #include "base/time.h"
-#include "host/daemon/cabling.h"
+#include "host/manager_view/manager_page.h"
 
 #include <string.h>
 #include <sys/statvfs.h>

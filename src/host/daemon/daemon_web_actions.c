@@ -10,11 +10,6 @@
 
 enum { GUID_ROOM = 24 };
 
-static const char *get_parameter(void *context, const char *name)
-{
-    return http_parameter(context, name);
-}
-
 /* By GUID: a description need not be unique. */
 static const char *guid_text(const struct topology *topology, uint32_t node, char text[GUID_ROOM])
 {
@@ -26,7 +21,7 @@ static const char *guid_text(const struct topology *topology, uint32_t node, cha
 static int set_link(const struct daemon_web *web, const struct manager_access *access,
                     const struct action *action, struct err *err)
 {
-    const struct topology *topology = &web->view.topology;
+    const struct topology *topology = &web->topology;
     char guid[GUID_ROOM];
     if (sm_state(access->sm) != SM_MASTER)
         return err_set(err, EINVAL, "only the master can do that; this manager is not master");
@@ -44,7 +39,7 @@ static int act_on_machine(const struct daemon_web *web, const struct manager_acc
     struct control_answer answer = {0};
     struct action action = *wanted;
     if (action.node != TOPOLOGY_NONE)
-        action.node_word.text = guid_text(&web->view.topology, action.node, guid);
+        action.node_word.text = guid_text(&web->topology, action.node, guid);
     int status = machine_control_apply(&machines, daemon_clock_ns(), &action, &answer, err);
     if (status < 0 && answer.text.length)
         err_set(err, -status, "%.400s", answer.text.data);
@@ -80,11 +75,7 @@ static int act(const struct daemon_web *web, const struct http_request *request,
 {
     struct manager_access access = daemon_access(web->daemon);
     const char *name = http_parameter(request, "do");
-    const struct action_request parameters = {.context = (void *)(uintptr_t)request,
-                                              .get = get_parameter,
-                                              .topology = &web->view.topology,
-                                              .link_ports = web->view.links.ports,
-                                              .link_count = web->view.links.count};
+    const struct action_request parameters = api_action(request, &web->topology, &web->links);
     struct action action;
     if (name && is_single_word(name)) {
         text_puts(said, name);
@@ -95,10 +86,10 @@ static int act(const struct daemon_web *web, const struct http_request *request,
         return -EINVAL;
     if (!access.sm)
         return err_set(err, EINVAL, "the manager has no port yet: it waits for the first link");
-    action_print(&action, &web->view.topology, said);
-    uint32_t node = action_node(&action, &web->view.topology);
+    action_print(&action, &web->topology, said);
+    uint32_t node = action_node(&action, &web->topology);
     if (node != TOPOLOGY_NONE)
-        *guid = web->view.topology.nodes.items[node].guid;
+        *guid = web->topology.nodes.items[node].guid;
     if (action.kind == ACTION_FAIL_LINK || action.kind == ACTION_RESTORE_LINK)
         return set_link(web, &access, &action, err);
     if (action_row(&action)->owner == OWNER_MACHINES)

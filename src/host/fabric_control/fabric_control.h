@@ -6,6 +6,7 @@
 #include "base/control_command.h"
 #include "fabric/data.h"
 #include "fabric/fabric.h"
+#include "host/fabric_view/fabric_view.h"
 
 /* What a server lets its clients see. */
 struct fabric_access {
@@ -15,9 +16,7 @@ struct fabric_access {
     void *context; /* of the functions */
     /* Adds members to the status, and lines; may be NULL. */
     void (*put_status)(void *context, struct record *record);
-    /* DLID and SL of the path between two end ports; dlid 0: there is none. NULL: the LID that the
-     * destination has, SL 0. */
-    struct data_path (*find_path)(void *context, uint32_t source, uint32_t target);
+    path_finder *find_path; /* of path_hops_find() */
     void (*stop)(void *context);
 };
 

@@ -247,19 +247,12 @@ static void put_path(struct fabric_report *report, uint32_t from, uint32_t to)
     const struct fabric_access *access = report->access;
     struct record *record = &report->record;
     struct path_hops hops;
-    uint32_t source = path_view_port(report->topology, from);
-    uint32_t target = path_view_port(report->topology, to);
-    struct data_path path = {0};
-    if (source != TOPOLOGY_NONE && target != TOPOLOGY_NONE && access->find_path)
-        path = access->find_path(access->context, source, target);
-    else if (target != TOPOLOGY_NONE)
-        path = path_view_by_lid(access->fabric, target);
-    path_hops_find(&hops, access->fabric, from, to, path);
+    path_hops_find(&hops, access->fabric, from, to, access->find_path, access->context);
     record_begin(record, NULL);
     record_string(record, "from", "%s", topology_label(report->topology, from));
     record_string(record, "to", " to %s", topology_label(report->topology, to));
-    record_number(record, "dlid", ": LID %llu", path.dlid);
-    record_number(record, "sl", ", SL %llu", path.sl);
+    record_number(record, "dlid", ": LID %llu", hops.path.dlid);
+    record_number(record, "sl", ", SL %llu", hops.path.sl);
     record_number(record, "links", ", %llu links", hops.items.count);
     record_flag(record, "arrives", NULL, !hops.reason[0]);
     record_string(record, "reason", hops.reason[0] ? "; %s\n" : "\n", hops.reason);

@@ -39,24 +39,25 @@ struct path_hop {
 };
 struct path_hops {
     VEC(struct path_hop) items;
+    struct data_path path;
     uint32_t source, target; /* end ports; TOPOLOGY_NONE: none */
     bool has_ends;           /* two nodes of which the first one can send */
     char reason[200];        /* why the packet does not arrive; "": it does */
 };
-/* Follows the tables in the switches from one node to another. `path` has DLID and SL; dlid 0:
- * there is no path. */
-void path_hops_find(struct path_hops *hops, const struct fabric *fabric, uint32_t from, uint32_t to,
-                    struct data_path path);
-void path_hops_release(struct path_hops *hops);
 /* The first port of an adapter with a cable, or port 0 of a switch; TOPOLOGY_NONE: none. */
-uint32_t path_view_port(const struct topology *topology, uint32_t node);
-/* By the LID of an end port; the SL of a path is known to its manager only. */
-struct data_path path_view_by_lid(const struct fabric *fabric, uint32_t target);
+uint32_t path_end_port(const struct topology *topology, uint32_t node);
+/* DLID and SL of the path between two end ports; dlid 0: there is none. */
+typedef struct data_path path_finder(void *context, uint32_t source, uint32_t target);
+/* Follows the tables in the switches from one node to another. Without `find`, the packet has the
+ * LID of the destination and SL 0: the SL of a path is known to its manager only. */
+void path_hops_find(struct path_hops *hops, const struct fabric *fabric, uint32_t from, uint32_t to,
+                    path_finder *find, void *context);
+void path_hops_release(struct path_hops *hops);
 
 /* ---- path_view.c ---- */
 
 /* path_hops_find(), and other shortest paths. */
 void path_view_write(const struct fabric_view *view, const struct api_tick *tick, uint32_t from,
-                     uint32_t to, struct data_path path, struct text *out);
+                     uint32_t to, path_finder *find, void *context, struct text *out);
 
 #endif

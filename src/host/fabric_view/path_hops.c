@@ -6,14 +6,12 @@
 struct walk {
     const struct fabric *fabric;
     const struct topology *topology;
-    uint32_t target; /* a port */
-    struct data_path path;
     struct path_hops *hops;
 };
 
 /* ---- the end points ---- */
 
-uint32_t path_view_port(const struct topology *topology, uint32_t node)
+uint32_t path_end_port(const struct topology *topology, uint32_t node)
 {
     const struct topology_node *entry = &topology->nodes.items[node];
     if (entry->kind == NODE_SWITCH)
@@ -22,12 +20,6 @@ uint32_t path_view_port(const struct topology *topology, uint32_t node)
         if (topology->ports.items[entry->first_port + number].peer != TOPOLOGY_NONE)
             return entry->first_port + number;
     return TOPOLOGY_NONE;
-}
-
-struct data_path path_view_by_lid(const struct fabric *fabric, uint32_t target)
-{
-    return (struct data_path){
-        .dlid = (uint16_t)wire_get(fabric_port_info(fabric, target), PORT_INFO_LID)};
 }
 
 /* ---- the path ---- */
@@ -47,8 +39,8 @@ static bool add_hop(struct walk *walk, unsigned input, uint32_t port)
 {
     const struct topology_port *at = &walk->topology->ports.items[port];
     unsigned output = topology_port_number(walk->topology, port);
-    struct path_hop hop = {port,
-                           fabric_map_sl(walk->fabric, at->node, input, output, walk->path.sl)};
+    struct path_hop hop = {
+        port, fabric_map_sl(walk->fabric, at->node, input, output, walk->hops->path.sl)};
     vec_push(&walk->hops->items, hop);
     if (at->peer != TOPOLOGY_NONE && fabric_port_passes_data(walk->fabric, port) &&
         fabric_port_passes_data(walk->fabric, at->peer))
@@ -65,8 +57,8 @@ static void follow(struct walk *walk, uint32_t port)
     while (add_hop(walk, input, port)) {
         uint32_t peer = topology->ports.items[port].peer, node = topology->ports.items[peer].node;
         const struct topology_node *entry = &topology->nodes.items[node];
-        if (peer == walk->target ||
-            (entry->kind == NODE_SWITCH && entry->first_port == walk->target))
+        if (peer == walk->hops->target ||
+            (entry->kind == NODE_SWITCH && entry->first_port == walk->hops->target))
             return;
         const char *label = topology_label(topology, node);
         if (entry->kind != NODE_SWITCH) {
@@ -77,10 +69,10 @@ static void follow(struct walk *walk, uint32_t port)
             set_reason(walk, "the tables have a loop at %.80s", label);
             return;
         }
-        unsigned output = fabric_route(walk->fabric, node, walk->path.dlid);
+        unsigned output = fabric_route(walk->fabric, node, walk->hops->path.dlid);
         if (output == 0 || output > entry->port_count ||
             topology->ports.items[entry->first_port + output].peer == TOPOLOGY_NONE) {
-            set_reason(walk, "%.80s has no route for LID %u", label, walk->path.dlid);
+            set_reason(walk, "%.80s has no route for LID %u", label, walk->hops->path.dlid);
             return;
         }
         input = topology_port_number(topology, peer);
@@ -89,16 +81,21 @@ static void follow(struct walk *walk, uint32_t port)
 }
 
 void path_hops_find(struct path_hops *hops, const struct fabric *fabric, uint32_t from, uint32_t to,
-                    struct data_path path)
+                    path_finder *find, void *context)
 {
     const struct topology *topology = fabric_topology(fabric);
-    struct walk walk = {fabric, topology, path_view_port(topology, to), path, hops};
-    *hops = (struct path_hops){.source = path_view_port(topology, from), .target = walk.target};
-    hops->has_ends = hops->source != TOPOLOGY_NONE && hops->target != TOPOLOGY_NONE &&
-                     topology->nodes.items[from].kind != NODE_SWITCH && from != to;
+    struct walk walk = {fabric, topology, hops};
+    *hops = (struct path_hops){.source = path_end_port(topology, from),
+                               .target = path_end_port(topology, to)};
+    bool exist = hops->source != TOPOLOGY_NONE && hops->target != TOPOLOGY_NONE;
+    if (exist && find)
+        hops->path = find(context, hops->source, hops->target);
+    else if (hops->target != TOPOLOGY_NONE)
+        hops->path.dlid = (uint16_t)wire_get(fabric_port_info(fabric, hops->target), PORT_INFO_LID);
+    hops->has_ends = exist && topology->nodes.items[from].kind != NODE_SWITCH && from != to;
     if (!hops->has_ends)
         set_reason(&walk, "a path is between two nodes, from an adapter");
-    else if (!path.dlid)
+    else if (!hops->path.dlid)
         set_reason(&walk, "no manager has a path for this pair");
     else
         follow(&walk, hops->source);

@@ -123,41 +123,34 @@ static uint16_t common_key(const struct fabric *fabric, uint32_t source, uint32_
 
 static void write_hops(const struct path_view *view, struct json *json)
 {
-    const struct topology *topology = view->topology;
     const struct api_links *links = &view->fabric->links;
     json_begin_array(json, "hops");
     for (size_t i = 0; i < view->hops.items.count; i++) {
         const struct path_hop *hop = &view->hops.items.items[i];
-        uint32_t link = links->of_port[hop->port];
-        unsigned direction = api_link_direction(links, hop->port);
         json_begin_object(json, NULL);
-        json_unsigned(json, "node", topology->ports.items[hop->port].node);
-        json_unsigned(json, "port", topology_port_number(topology, hop->port));
-        json_unsigned(json, "link", link);
-        json_unsigned(json, "dir", direction);
+        api_put_output(json, view->topology, links, hop->port);
         json_unsigned(json, "vl", hop->vl);
-        json_unsigned(json, "load", view->tick->load[2 * (size_t)link + direction]);
+        json_unsigned(json, "load",
+                      view->tick->load[2 * (size_t)links->of_port[hop->port] +
+                                       api_link_direction(links, hop->port)]);
         json_end_object(json);
     }
     json_end_array(json);
 }
 
 void path_view_write(const struct fabric_view *fabric, const struct api_tick *tick, uint32_t from,
-                     uint32_t to, struct data_path path, struct text *out)
+                     uint32_t to, path_finder *find, void *context, struct text *out)
 {
     const struct topology *topology = fabric_topology(fabric->fabric);
     struct path_view view = {.fabric = fabric, .topology = topology, .tick = tick};
     struct json json = {.out = out};
-    path_hops_find(&view.hops, fabric->fabric, from, to, path);
+    path_hops_find(&view.hops, fabric->fabric, from, to, find, context);
     json_begin_object(&json, NULL);
     json_unsigned(&json, "from", from);
     json_unsigned(&json, "to", to);
-    if (view.hops.reason[0])
-        json_string(&json, "reason", view.hops.reason);
-    else
-        json_null(&json, "reason");
-    json_unsigned(&json, "dlid", path.dlid);
-    json_unsigned(&json, "sl", path.sl);
+    json_string(&json, "reason", view.hops.reason[0] ? view.hops.reason : NULL);
+    json_unsigned(&json, "dlid", view.hops.path.dlid);
+    json_unsigned(&json, "sl", view.hops.path.sl);
     uint16_t key =
         view.hops.has_ends ? common_key(fabric->fabric, view.hops.source, view.hops.target) : 0;
     json_bool(&json, "allowed", key != 0);

@@ -268,6 +268,17 @@ static enum MHD_Result defer(struct http_exchange *exchange)
     return answer(exchange);
 }
 
+void http_exchange_handle(struct http_exchange *exchange)
+{
+    const struct http_route *route = exchange->route;
+    if (route->write) {
+        exchange->response.type = route->type;
+        route->write(route->context, &exchange->response.body);
+    } else {
+        route->handler(route->context, &exchange->request, &exchange->response);
+    }
+}
+
 static enum MHD_Result execute(struct http_exchange *exchange)
 {
     const struct http_route *route = exchange->route;
@@ -288,7 +299,7 @@ static enum MHD_Result execute(struct http_exchange *exchange)
     if (route->file)
         exchange->response.file = route->file;
     else
-        route->handler(route->context, request, &exchange->response);
+        http_exchange_handle(exchange);
     return answer(exchange);
 }
 

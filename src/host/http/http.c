@@ -266,8 +266,7 @@ bool http_server_serve(struct http_server *server)
     pthread_mutex_unlock(&server->lock);
     if (!exchange)
         return false;
-    const struct http_route *route = exchange->route;
-    route->handler(route->context, &exchange->request, &exchange->response);
+    http_exchange_handle(exchange);
     mhd.resume_connection(exchange->connection);
     return true;
 }

@@ -75,15 +75,18 @@ void http_refuse(struct http_response *response, unsigned status, const char *fo
 typedef void http_handler(void *context, const struct http_request *request,
                           struct http_response *response);
 
-/* A request is answered by the first route that matches. */
+/* A request is answered by the first route that matches: with a file, a stream, what `write`
+ * appends or what `handler` fills in. */
 struct http_route {
-    const char *method;           /* "GET" or "POST" */
-    const char *path;             /* one that ends in "*" matches every path that begins so */
-    bool changes;                 /* needs the token */
-    bool in_loop;                 /* the handler runs in http_server_serve() */
-    bool everywhere;              /* also served by restricted listeners */
-    const struct http_file *file; /* or */
-    struct http_stream *stream;   /* or */
+    const char *method; /* "GET" or "POST" */
+    const char *path;   /* one that ends in "*" matches every path that begins so */
+    bool changes;       /* needs the token */
+    bool in_loop;       /* `write` or `handler` runs in http_server_serve() */
+    bool everywhere;    /* also served by restricted listeners */
+    const struct http_file *file;
+    struct http_stream *stream;
+    void (*write)(void *context, struct text *out);
+    const char *type; /* of what `write` appends; NULL: application/json */
     http_handler *handler;
     void *context;
 };

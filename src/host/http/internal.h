@@ -74,6 +74,9 @@ enum MHD_Result http_exchange_continue(void *listener, struct MHD_Connection *co
 void http_exchange_end(void *listener, struct MHD_Connection *connection, void **exchange,
                        enum MHD_RequestTerminationCode code);
 
+/* Calls the function of the route. */
+void http_exchange_handle(struct http_exchange *exchange);
+
 /* response.c */
 enum MHD_Result http_send(struct http_exchange *exchange);
 /* Adds the headers that every answer has, and queues the response. Consumes it. */

@@ -18,6 +18,11 @@ static const char *const states[] = {
 
 /* ---- machines ---- */
 
+const char *machine_state_name(const struct vswitch_vm *machine)
+{
+    return machine->moving ? "moving" : machine->reachable ? "running" : "unreachable";
+}
+
 static void put_machine(struct record *record, const struct vswitch *machines, const struct sm *sm,
                         const struct vswitch_vm *machine)
 {
@@ -26,12 +31,11 @@ static void put_machine(struct record *record, const struct vswitch *machines, c
     uint32_t peer = subnet->ports.items[uplink].peer;
     const char *leaf =
         peer == SUBNET_NONE ? "" : subnet->nodes.items[subnet->ports.items[peer].node].description;
-    const char *state = machine->moving ? "moving" : machine->reachable ? "running" : "unreachable";
     record_begin(record, NULL);
     record_string(record, "name", NULL, machine->name);
     record_guid(record, "guid", "0x%016llx", machine->guid);
     record_number(record, "lid", "  LID %5llu", machine->lid);
-    record_string(record, "state", "  %-11s", state);
+    record_string(record, "state", "  %-11s", machine_state_name(machine));
     record_string(record, "hypervisor", " %s", vswitch_hypervisor_name(machines, machine->vswitch));
     record_number(record, "function", " function %llu", machine->function);
     record_string(record, "leaf", " at %s", *leaf || record->as_json ? leaf : "-");

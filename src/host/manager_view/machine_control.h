@@ -21,6 +21,7 @@ extern const struct control_command machine_commands[];
 int machine_control_apply(const struct machine_access *access, uint64_t now,
                           const struct action *action, struct control_answer *answer,
                           struct err *err);
+const char *machine_state_name(const struct vswitch_vm *machine);
 /* "vm migrate web1: at H2, LID 9, …", of a request that has ended. */
 void machine_control_put_cause(const struct vswitch *machines, const struct vswitch_result *result,
                                struct text *out);

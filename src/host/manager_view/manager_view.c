@@ -68,45 +68,6 @@ static void put_problems(struct record *record, const struct manager_view *view,
     text_release(&place);
 }
 
-static void put_page_problem(const struct problem *problem, const char *place,
-                             const struct topology *topology, const struct api_links *links,
-                             uint64_t since_ns, struct json *json)
-{
-    const struct subnet_place *at = &problem->place;
-    uint32_t link = api_link_of(topology, links, at->guid, at->port);
-    if (link == TOPOLOGY_NONE)
-        link = api_link_of(topology, links, at->peer_guid, at->peer_port);
-    json_begin_object(json, NULL);
-    json_string(json, "kind", problem_kind_name(problem->kind));
-    json_string(json, "place", place);
-    json_string(json, "text", problem->text);
-    json_unsigned(json, "severity", problem->kind);
-    json_unsigned(json, "since", since_ns);
-    api_put_id(json, "node", api_node_of(topology, at->guid));
-    api_put_id(json, "link", link);
-    json_end_object(json);
-}
-
-void manager_view_page_problems(const struct problems *problems, const struct subnet *subnet,
-                                const struct topology *topology, const struct api_links *links,
-                                uint64_t origin_ns, struct text *out)
-{
-    enum { PROBLEMS_SHOWN = 200 };
-    struct json json = {.out = out};
-    struct text place = {0};
-    json_begin_array(&json, NULL);
-    for (size_t i = 0; i < problems->items.count && i < PROBLEMS_SHOWN; i++) {
-        const struct problem *problem = &problems->items.items[i];
-        text_clear(&place);
-        text_puts(&place, "");
-        problem_put_place(problem, subnet, &place);
-        put_page_problem(problem, place.data, topology, links,
-                         problem->since_ns > origin_ns ? problem->since_ns - origin_ns : 0, &json);
-    }
-    json_end_array(&json);
-    text_release(&place);
-}
-
 static int answer_status(struct control_call *call)
 {
     const struct manager_view *view = call->subject;

@@ -4,7 +4,6 @@
 #define WEFT_HOST_MANAGER_VIEW_MANAGER_VIEW_H
 
 #include "base/control_command.h"
-#include "host/api/api.h"
 #include "sm/sm.h"
 
 #include <time.h>
@@ -23,11 +22,6 @@ extern const char *const manager_state_names[]; /* by enum sm_state */
 
 /* status, problems, topology, routes, partitions, groups */
 extern const struct control_command manager_view_commands[];
-/* For the live page: a JSON array. Times are those since `origin_ns` on the clock of the manager.
- */
-void manager_view_page_problems(const struct problems *problems, const struct subnet *subnet,
-                                const struct topology *topology, const struct api_links *links,
-                                uint64_t origin_ns, struct text *out);
 /* "2026-01-31 12:50:49" of the local time, in a format of strftime(3). */
 const char *manager_view_clock(time_t when, const char *format, char text[32]);
 

@@ -54,83 +54,44 @@ uint64_t fabric_web_step(struct fabric_web *web)
 
 /* ---- reading ---- */
 
-static void get_info(void *context, const struct http_request *request,
-                     struct http_response *response)
+static void write_info(void *context, struct text *out)
 {
-    static const char *const capabilities[] = {"links", "faults", "switches", "path", "history"};
-    struct json json = {.out = &response->body};
+    const struct api_info info = {
+        .what = "fabric",
+        .name = "weft fabric",
+        .version = WEFT_VERSION,
+        .generation = 1,
+        .capabilities = {"links", "faults", "switches", "path", "history"},
+        .owners = 1U << OWNER_FABRIC,
+    };
     (void)context;
-    (void)request;
-    json_begin_object(&json, NULL);
-    json_string(&json, "what", "fabric");
-    json_string(&json, "version", WEFT_VERSION);
-    json_string(&json, "name", "weft fabric");
-    json_unsigned(&json, "generation", 1);
-    json_begin_array(&json, "capabilities");
-    for (unsigned i = 0; i < sizeof capabilities / sizeof capabilities[0]; i++)
-        json_string(&json, NULL, capabilities[i]);
-    json_end_array(&json);
-    action_list(1U << OWNER_FABRIC, "actions", &json);
-    json_begin_array(&json, "engines");
-    json_end_array(&json);
-    json_end_object(&json);
+    api_info_write(&info, out);
 }
 
 static void get_path(void *context, const struct http_request *request,
                      struct http_response *response)
 {
+    static const char *const names[] = {"from", "to"};
     const struct fabric_web *web = context;
-    const struct topology *topology = topology_of(web);
-    uint64_t from, to;
-    struct err err = {0};
-    if (api_number(request, "from", topology->nodes.count, &from, &err) < 0 ||
-        api_number(request, "to", topology->nodes.count, &to, &err) < 0) {
-        api_refuse(response, 400, err.message);
-        return;
-    }
-    uint32_t target = path_view_port(topology, (uint32_t)to);
-    struct data_path path = {0};
-    if (target != TOPOLOGY_NONE)
-        path = path_view_by_lid(web->clients->fabric, target);
-    path_view_write(&web->view, &web->publisher.tick, (uint32_t)from, (uint32_t)to, path,
-                    &response->body);
+    uint64_t ends[2];
+    if (api_two_numbers(request, response, names, topology_of(web)->nodes.count, ends))
+        path_view_write(&web->view, &web->publisher.tick, (uint32_t)ends[0], (uint32_t)ends[1],
+                        NULL, NULL, &response->body);
 }
 
-static void get_network(void *context, const struct http_request *request,
-                        struct http_response *response)
+static void write_network(void *context, struct text *out)
 {
-    const struct fabric_web *web = context;
-    (void)request;
-    response->type = "text/plain; charset=utf-8";
-    topology_write_ibnetdiscover(topology_of(web), &response->body);
+    topology_write_ibnetdiscover(topology_of(context), out);
 }
 
 /* ---- actions ---- */
-
-static const char *get_parameter(void *context, const char *name)
-{
-    return http_parameter(context, name);
-}
-
-static void log_action(struct fabric_web *web, const struct action *action, const char *text)
-{
-    struct api_event event = {.t_ns = time_ns_floor(web->clients->now),
-                              .kind = "action",
-                              .who = (char *)(uintptr_t) "page",
-                              .text = (char *)(uintptr_t)text,
-                              .node = action_node(action, topology_of(web))};
-    api_log_add(&web->publisher.log, &event);
-}
 
 static void post_action(void *context, const struct http_request *request,
                         struct http_response *response)
 {
     struct fabric_web *web = context;
-    const struct action_request parameters = {.context = (void *)(uintptr_t)request,
-                                              .get = get_parameter,
-                                              .topology = topology_of(web),
-                                              .link_ports = web->view.links.ports,
-                                              .link_count = web->view.links.count};
+    const struct action_request parameters =
+        api_action(request, topology_of(web), &web->view.links);
     struct action action;
     struct text line = {0};
     struct err err = {0};
@@ -142,7 +103,12 @@ static void post_action(void *context, const struct http_request *request,
         return;
     }
     action_print(&action, topology_of(web), &line);
-    log_action(web, &action, line.data);
+    const struct api_event event = {.t_ns = time_ns_floor(web->clients->now),
+                                    .kind = "action",
+                                    .who = "page",
+                                    .text = line.data,
+                                    .node = action_node(&action, topology_of(web))};
+    api_log_add(&web->publisher.log, &event);
     publish(web);
     api_accept(response, line.data, time_ns_floor(web->clients->now));
     text_release(&line);
@@ -172,10 +138,12 @@ void fabric_web_free(struct fabric_web *web)
 
 size_t fabric_web_add_routes(struct fabric_web *web, struct http_route *routes, size_t room)
 {
-    size_t count = 0;
-    routes[count++] = api_route("GET", "/api/v1/info", get_info, web);
-    routes[count++] = api_route("GET", "/api/v1/path", get_path, web);
-    routes[count++] = api_route("GET", "/api/v1/export/topology", get_network, web);
-    routes[count++] = api_route("POST", "/api/v1/actions", post_action, web);
+    static const struct http_route table[] = {
+        {.path = "/api/v1/info", .write = write_info},
+        {.path = "/api/v1/path", .handler = get_path},
+        {.path = "/api/v1/export/topology", .write = write_network, .type = API_PLAIN},
+        {.method = "POST", .path = "/api/v1/actions", .handler = post_action},
+    };
+    size_t count = api_add_table(table, sizeof table / sizeof *table, web, routes);
     return count + api_add_routes(&web->publisher, routes + count, room - count);
 }

@@ -207,7 +207,7 @@ static void a_name_is_no_part_of_the_grammar(void **unused)
         if (!strstr(exported(world), commands[i][1]))
             fail_msg("%s: not in\n%s", commands[i][1], world->export.data);
     }
-    struct control_parameters parameters = {NULL, lossy};
+    struct action_request parameters = {.get = lossy};
     struct control_actions actions = {0};
     struct text text = {0};
     const struct topology *topology = &live_session_setup(&world->live.session)->topology;
@@ -319,8 +319,8 @@ static void machines_start_and_move(void **unused)
     pass(world, TIME_S); /* the packets of the old entries drain */
     assert_says(world, LIVE_MANAGER, "versions", false, "vm migrate web1: at H2");
     /* The start changed no entry: the function had its LID. */
-    assert_int_equal(world->live.versions.all.items.count, 2);
-    assert_true(world->live.versions.all.items.items[1].changed > 0);
+    assert_int_equal(world->live.watch.versions.items.count, 2);
+    assert_true(world->live.watch.versions.items.items[1].changed > 0);
     assert_says(world, LIVE_MANAGER, "vm destroy web1", false, "vm stop web1");
     pass(world, 20 * TIME_MS);
     assert_int_equal(ask(world, LIVE_MANAGER, "vm list", true), 0);

@@ -11,8 +11,6 @@
 #include "base/time.h"
 #include "effort.h"
 #include "experiment/live/control.h"
-#include "experiment/live/path.h"
-#include "experiment/live/versions.h"
 #include "replay.h"
 
 #include <malloc.h>
@@ -36,7 +34,6 @@ struct world {
     struct live_session session;
     struct api_publisher publisher;
     struct watch watch;
-    struct versions versions;
 };
 
 static void begin(struct world *world, const char *text, uint64_t seed)
@@ -48,12 +45,10 @@ static void begin(struct world *world, const char *text, uint64_t seed)
                            &err))
         fail_msg("%s", err.message);
     watch_begin(&world->watch, &world->session);
-    versions_begin(&world->versions, &world->watch);
 }
 
 static void end(struct world *world)
 {
-    versions_release(&world->versions);
     watch_release(&world->watch);
     api_publisher_release(&world->publisher);
     live_session_end(&world->session);
@@ -131,7 +126,7 @@ static int act_line(struct live_session *session, const char *line, struct err *
 /* Whether the action was accepted. */
 static bool act(struct world *world, struct form *request)
 {
-    struct control_parameters parameters = {request, get};
+    struct action_request parameters = {.context = request, .get = get};
     struct control_actions actions = {0};
     struct err err = {0};
     int status = control_read(&world->watch, &parameters, &actions, &err);
@@ -148,7 +143,7 @@ static void advance(struct world *world, struct rng *rng)
     for (unsigned parts = (unsigned)rng_below(rng, 4); parts > 0; parts--) {
         live_session_advance(&world->session,
                              live_session_now(&world->session) + rng_below(rng, 500 * TIME_US));
-        versions_read(&world->versions, &world->watch);
+        watch_keep_tables(&world->watch);
         watch_read(&world->watch);
     }
 }
@@ -328,18 +323,18 @@ static void a_path_is_that_of_the_tables(void **unused)
     begin(&world, "topology clos 2 1 2\nsm H0\nrun until settled\n", 1);
     const struct topology *topology = &live_session_setup(&world.session)->topology;
     uint32_t from = topology_find(topology, "H0"), to = topology_find(topology, "H1");
-    path_write(&world.watch, from, to, &path);
+    watch_put_path(&world.watch, from, to, &path);
     assert_true(has(&path, "\"reason\":\"no manager has a path"));
     live_session_settle(&world.session, TIME_S);
     text_clear(&path);
-    path_write(&world.watch, from, to, &path);
+    watch_put_path(&world.watch, from, to, &path);
     assert_true(has(&path, "\"reason\":null") && has(&path, "\"shortest\":2"));
     assert_true(has(&path, "\"allowed\":true"));
     /* both middle switches fail: the tables still lead there */
     assert_int_equal(act_line(&world.session, "fail switch S0", &err), 0);
     assert_int_equal(act_line(&world.session, "fail switch S1", &err), 0);
     text_clear(&path);
-    path_write(&world.watch, from, to, &path);
+    watch_put_path(&world.watch, from, to, &path);
     assert_true(has(&path, "does not pass data") && has(&path, "\"shortest\":0"));
     text_release(&path);
     end(&world);
@@ -378,19 +373,22 @@ static void versions_show_what_moved(void **unused)
     struct text text = {0};
     begin(&world, scenarios[0], 1);
     live_session_settle(&world.session, TIME_S);
-    versions_read(&world.versions, &world.watch);
-    assert_int_equal(world.versions.all.items.count, 1);
+    watch_keep_tables(&world.watch);
+    assert_int_equal(world.watch.versions.items.count, 1);
     assert_int_equal(act_line(&world.session, "fail link L0_0 3", &err), 0);
     live_session_advance(&world.session, live_session_now(&world.session) + 20 * TIME_MS);
-    versions_read(&world.versions, &world.watch);
-    assert_int_equal(world.versions.all.items.count, 2);
-    assert_true(world.versions.all.items.items[1].changed > 0);
-    assert_int_equal(versions_compare(&world.versions, &world.watch, 1, 2, &text, NULL), 0);
+    watch_keep_tables(&world.watch);
+    assert_int_equal(world.watch.versions.items.count, 2);
+    assert_true(world.watch.versions.items.items[1].changed > 0);
+    const struct topology *topology = &live_session_setup(&world.session)->topology;
+    const struct api_versions *versions = &world.watch.versions;
+    const struct api_links *links = &world.watch.view.links;
+    assert_int_equal(api_versions_compare(versions, topology, links, 1, 2, &text, NULL), 0);
     char wanted[64];
     snprintf(wanted, sizeof wanted, "\"entries\":%u,",
-             (unsigned)world.versions.all.items.items[1].changed);
+             (unsigned)world.watch.versions.items.items[1].changed);
     assert_true(has(&text, wanted));
-    assert_true(versions_compare(&world.versions, &world.watch, 1, 3, &text, NULL) < 0);
+    assert_true(api_versions_compare(versions, topology, links, 1, 3, &text, NULL) < 0);
     text_release(&text);
     end(&world);
 }

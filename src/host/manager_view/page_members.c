@@ -1,16 +1,11 @@
-#include "host/daemon/subnet_members.h"
+#include "host/manager_view/manager_page.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum { GROUPS_PER_BLOCK = 32, PORTS_PER_POSITION = 16, NOT_SHOWN = 0xFFFF };
 /* Of groups: a large fabric has thousands, and the manager has other work. */
 enum { GROUPS_SHOWN = 200, MEMBERS_SHOWN = 50000 };
-
-static uint32_t node_of_row(const struct subnet_view *view, const struct subnet *subnet,
-                            uint32_t row)
-{
-    return map_get(&view->topology.by_guid, subnet->nodes.items[row].guid);
-}
 
 /* ---- groups ---- */
 
@@ -35,7 +30,7 @@ static void begin_trees(struct trees *trees, const struct groups *groups, uint32
     trees->used = mem_zalloc((size_t)trees->shown * links + 1, sizeof *trees->used);
 }
 
-static void add_block(const struct subnet_view *view, const struct topology_node *node,
+static void add_block(const struct manager_page *page, const struct topology_node *node,
                       unsigned part, const uint8_t *data, struct trees *trees)
 {
     unsigned first_port = part / 512 * PORTS_PER_POSITION;
@@ -49,59 +44,48 @@ static void add_block(const struct subnet_view *view, const struct topology_node
             unsigned number = first_port + bit;
             if (!(mask >> bit & 1) || number == 0 || number > node->port_count)
                 continue;
-            uint32_t link = view->links.of_port[node->first_port + number];
+            uint32_t link = page->links->of_port[node->first_port + number];
             if (link != TOPOLOGY_NONE)
                 used[link] = true;
         }
     }
 }
 
-static void read_trees(const struct subnet_view *view, const struct subnet *subnet,
-                       struct trees *trees)
+static void read_trees(const struct manager_page *page, struct trees *trees)
 {
+    const struct subnet *subnet = sm_subnet(page->sm);
     const struct blocks *blocks = &subnet->blocks;
     for (uint32_t row = 0; row < subnet->nodes.count; row++) {
         const struct subnet_node *from = &subnet->nodes.items[row];
-        uint32_t node = from->kind == SUBNET_SWITCH && from->present
-                            ? node_of_row(view, subnet, row)
-                            : MAP_NONE;
+        uint32_t node = from->kind == SUBNET_SWITCH && from->present ? manager_page_node(page, row)
+                                                                     : TOPOLOGY_NONE;
         uint32_t at = BLOCKS_NONE;
-        while (node != MAP_NONE &&
+        while (node != TOPOLOGY_NONE &&
                (at = blocks_next_of_port(blocks, from->first_port, at)) != BLOCKS_NONE) {
             const struct block *block = &blocks->rows.items[at];
             const uint8_t *data = blocks_content(blocks, block->actual);
             if (block->kind == BLOCK_MULTICAST && data)
-                add_block(view, &view->topology.nodes.items[node], block->part, data, trees);
+                add_block(page, &page->topology->nodes.items[node], block->part, data, trees);
         }
     }
 }
 
-/* The nodes of the topology by the GUIDs of their ports. */
-static void map_ports(const struct subnet_view *view, const struct subnet *subnet,
-                      struct map *by_port)
+static void put_groups(const struct manager_page *page, const struct groups *groups,
+                       struct json *json)
 {
+    const struct subnet *subnet = sm_subnet(page->sm);
+    uint32_t nodes = (uint32_t)page->topology->nodes.count;
+    bool *members = mem_alloc((nodes + 1) * sizeof *members);
+    struct map by_port = {0}; /* the nodes of the page by the GUIDs of their ports */
+    struct trees trees;
+    begin_trees(&trees, groups, page->links->count);
+    read_trees(page, &trees);
     for (uint32_t i = 0; i < subnet->ports.count; i++) {
         const struct subnet_port *port = &subnet->ports.items[i];
-        uint32_t node = port->guid ? node_of_row(view, subnet, port->node) : MAP_NONE;
-        if (node != MAP_NONE)
-            map_add(by_port, port->guid, node);
+        uint32_t node = port->guid ? manager_page_node(page, port->node) : TOPOLOGY_NONE;
+        if (node != TOPOLOGY_NONE)
+            map_add(&by_port, port->guid, node);
     }
-}
-
-void subnet_members_write_groups(const struct subnet_view *view, const struct subnet *subnet,
-                                 const struct groups *groups, struct text *out)
-{
-    uint32_t nodes = (uint32_t)view->topology.nodes.count;
-    bool *members = mem_alloc((nodes + 1) * sizeof *members);
-    struct map by_port = {0};
-    struct trees trees;
-    begin_trees(&trees, groups, view->links.count);
-    read_trees(view, subnet, &trees);
-    map_ports(view, subnet, &by_port);
-    struct json json = {.out = out};
-    json_begin_object(&json, NULL);
-    json_unsigned(&json, "total", groups->all.count);
-    json_begin_array(&json, "groups");
     for (uint32_t i = 0; i < trees.shown; i++) {
         const struct group *group = groups->all.items[i];
         memset(members, 0, nodes * sizeof *members);
@@ -111,27 +95,33 @@ void subnet_members_write_groups(const struct subnet_view *view, const struct su
                 members[node] = true;
         }
         api_group_write(group->mlid, group->mgid, members, nodes,
-                        trees.used + (size_t)i * trees.links, trees.links, &json);
+                        trees.used + (size_t)i * trees.links, trees.links, json);
     }
-    json_end_array(&json);
-    json_end_object(&json);
     map_release(&by_port);
     mem_free(members);
     mem_free(trees.of_mlid);
     mem_free(trees.used);
 }
 
+void manager_page_put_groups(const struct manager_page *page, const struct groups *groups,
+                             struct text *out)
+{
+    struct json json = {.out = out};
+    json_begin_object(&json, NULL);
+    json_unsigned(&json, "total", groups ? groups->all.count : 0);
+    json_begin_array(&json, "groups");
+    if (page->sm && groups)
+        put_groups(page, groups, &json);
+    json_end_array(&json);
+    json_end_object(&json);
+}
+
 /* ---- partitions ---- */
 
-struct membership {
-    uint32_t node;
-    uint16_t key; /* with the bit of full members */
-};
-
 /* By partition, limited members first, by node. */
-static int compare_memberships(const void *a, const void *b)
+static int compare_members(const void *a, const void *b)
 {
-    const struct membership *x = a, *y = b;
+    const struct page_member *x = a, *y = b;
     uint32_t first = (uint32_t)(x->key & PARTITION_DEFAULT) << 1 | x->key >> 15;
     uint32_t second = (uint32_t)(y->key & PARTITION_DEFAULT) << 1 | y->key >> 15;
     if (first != second)
@@ -139,54 +129,52 @@ static int compare_memberships(const void *a, const void *b)
     return (x->node > y->node) - (x->node < y->node);
 }
 
-struct memberships {
-    VEC(struct membership) items;
-};
-
 static void add_keys(const struct subnet *subnet, uint32_t port, uint32_t node,
-                     struct memberships *found)
+                     struct page_members *found)
 {
     for (unsigned part = 0;; part++) {
         const uint8_t *block = blocks_actual(&subnet->blocks, port, BLOCK_PARTITIONS, part);
+        if (!block && part == 0)
+            vec_push(&found->items,
+                     ((struct page_member){node, PARTITION_FULL | PARTITION_DEFAULT}));
         if (!block)
             return;
         for (unsigned i = 0; i < PARTITION_BLOCK; i++) {
             uint16_t key = (uint16_t)wire_get_at(block, P_KEY_TABLE_P_KEY, i);
             if (key & PARTITION_DEFAULT)
-                vec_push(&found->items, ((struct membership){node, key}));
+                vec_push(&found->items, ((struct page_member){node, key}));
         }
     }
 }
 
-static void find_memberships(const struct subnet_view *view, const struct subnet *subnet,
-                             struct memberships *found)
+void manager_page_find_members(const struct manager_page *page, struct page_members *found)
 {
-    for (uint32_t row = 0; row < subnet->nodes.count; row++) {
+    const struct subnet *subnet = page->sm ? sm_subnet(page->sm) : NULL;
+    for (uint32_t row = 0; subnet && row < subnet->nodes.count; row++) {
         const struct subnet_node *from = &subnet->nodes.items[row];
-        uint32_t node = from->kind != SUBNET_SWITCH && from->present
-                            ? node_of_row(view, subnet, row)
-                            : MAP_NONE;
-        for (unsigned number = 1; node != MAP_NONE && number <= from->port_count; number++)
-            add_keys(subnet, from->first_port + number, node, found);
+        uint32_t node = from->kind != SUBNET_SWITCH && from->present ? manager_page_node(page, row)
+                                                                     : TOPOLOGY_NONE;
+        for (unsigned number = 1; node != TOPOLOGY_NONE && number <= from->port_count; number++)
+            if (subnet->ports.items[from->first_port + number].known)
+                add_keys(subnet, from->first_port + number, node, found);
     }
     if (found->items.count)
-        qsort(found->items.items, found->items.count, sizeof *found->items.items,
-              compare_memberships);
+        qsort(found->items.items, found->items.count, sizeof *found->items.items, compare_members);
 }
 
-static const char *partition_name(const struct partitions *partitions, unsigned key)
+const char *manager_page_partition_name(const struct partitions *partitions, unsigned key)
 {
     for (size_t i = 0; partitions && i < partitions->all.count; i++)
-        if (partitions->all.items[i].key == key)
+        if ((partitions->all.items[i].key & PARTITION_DEFAULT) == key)
             return partitions->all.items[i].name;
     return key == PARTITION_DEFAULT ? "Default" : "";
 }
 
 /* Writes the members with one key from `at` on; returns the position after them. */
-static size_t put_members(const struct memberships *found, size_t at, unsigned key, bool full,
+static size_t put_members(const struct page_members *found, size_t at, unsigned key, bool full,
                           struct json *json)
 {
-    const struct membership *items = found->items.items;
+    const struct page_member *items = found->items.items;
     uint32_t last = TOPOLOGY_NONE;
     json_begin_array(json, full ? "full" : "limited");
     for (; at < found->items.count && items[at].key == (key | (full ? PARTITION_FULL : 0)); at++) {
@@ -198,19 +186,19 @@ static size_t put_members(const struct memberships *found, size_t at, unsigned k
     return at;
 }
 
-void subnet_members_write_partitions(const struct subnet_view *view, const struct subnet *subnet,
-                                     const struct partitions *partitions, struct text *out)
+void manager_page_put_partitions(const struct manager_page *page,
+                                 const struct partitions *partitions, struct text *out)
 {
-    struct memberships found = {0};
+    struct page_members found = {0};
     struct json json = {.out = out};
-    find_memberships(view, subnet, &found);
+    manager_page_find_members(page, &found);
     json_begin_object(&json, NULL);
     json_begin_array(&json, "partitions");
     for (size_t at = 0; at < found.items.count;) {
         unsigned key = found.items.items[at].key & PARTITION_DEFAULT;
         json_begin_object(&json, NULL);
         json_unsigned(&json, "pkey", key);
-        json_string(&json, "name", partition_name(partitions, key));
+        json_string(&json, "name", manager_page_partition_name(partitions, key));
         at = put_members(&found, at, key, false, &json);
         at = put_members(&found, at, key, true, &json);
         json_end_object(&json);

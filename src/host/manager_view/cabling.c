@@ -1,73 +1,24 @@
-#include "host/daemon/cabling.h"
-
+/* Compares the cables of the subnet with a plan (topology/diff.h). */
+#include "host/manager_view/manager_page.h"
 #include "subnet/names.h"
 #include "topology/analysis/diff.h"
 #include "topology/virtual.h"
-#include "wire/link_rate.h"
 
 #include <string.h>
 
-static uint8_t width_of(unsigned lanes)
-{
-    static const uint8_t widths[] = {WIDTH_1X, WIDTH_2X, WIDTH_4X, WIDTH_8X, WIDTH_12X};
-    for (size_t i = 0; i < sizeof widths; i++)
-        if (link_width_multiple(widths[i]) == lanes)
-            return widths[i];
-    return WIDTH_4X;
-}
-
-static uint8_t speed_of(uint32_t lane_rate)
-{
-    const char *name = link_lane_rate_name(lane_rate);
-    for (unsigned speed = SPEED_SDR; speed <= SPEED_XDR; speed++)
-        if (strcmp(link_speed_name(speed), name) == 0)
-            return (uint8_t)speed;
-    return SPEED_SDR;
-}
-
-void cabling_set_rate(struct topology_port *port, const struct subnet_port *from)
-{
-    port->width_assumed = port->speed_assumed = !from->known || !link_rate(from->info);
-    port->width = width_of(link_lanes(from->info));
-    port->speed = speed_of(link_lane_rate(from->info));
-}
-
-/* The subnet as a topology, without virtual switches and functions. */
-static void describe_subnet(struct topology *result, const struct subnet *subnet)
+/* The subnet without virtual switches and functions. */
+static void describe_cables(struct topology *result, const struct subnet *subnet)
 {
     struct topology whole;
     struct virtual_counts counts;
-    uint32_t *place = mem_alloc((subnet->nodes.count + 1) * sizeof *place);
     topology_init(&whole);
-    for (uint32_t i = 0; i < subnet->nodes.count; i++) {
-        const struct subnet_node *node = &subnet->nodes.items[i];
-        place[i] = TOPOLOGY_NONE;
-        if (!node->present || topology_add_bare_node(&whole, (enum node_kind)node->kind, NULL,
-                                                     node->port_count, node->guid, &place[i], NULL))
-            continue;
-        whole.nodes.items[place[i]].device_id = node->device;
-        topology_set_description(&whole, place[i], node->description,
-                                 strnlen(node->description, TOPOLOGY_DESCRIPTION_BYTES));
-    }
-    for (uint32_t i = 0; i < subnet->ports.count; i++) {
-        const struct subnet_port *port = &subnet->ports.items[i];
-        if (port->peer == SUBNET_NONE || port->peer < i || place[port->node] == TOPOLOGY_NONE)
-            continue;
-        const struct subnet_port *peer = &subnet->ports.items[port->peer];
-        if (place[peer->node] == TOPOLOGY_NONE)
-            continue;
-        uint32_t a = topology_port_index(&whole, place[port->node], port->number);
-        uint32_t b = topology_port_index(&whole, place[peer->node], peer->number);
-        if (topology_link(&whole, a, b, NULL) == 0) {
-            cabling_set_rate(&whole.ports.items[a], port);
-            cabling_set_rate(&whole.ports.items[b], port);
-        }
-    }
     topology_init(result);
+    subnet_describe(subnet, false, &whole);
     topology_without_functions(result, &whole, &counts);
     topology_release(&whole);
-    mem_free(place);
 }
+
+/* ---- problems ---- */
 
 /* The port of the subnet that corresponds to a port of a topology, also of a node that is gone; by
  * description, else by GUID. SUBNET_NONE: there is none. */
@@ -116,7 +67,7 @@ void cabling_list_problems(const struct topology *plan, const struct subnet *sub
 {
     struct topology actual;
     struct topology_diff diff;
-    describe_subnet(&actual, subnet);
+    describe_cables(&actual, subnet);
     topology_diff(&diff, plan, &actual);
     for (size_t i = 0; i < diff.items.count; i++) {
         struct text text = {0};
@@ -129,4 +80,69 @@ void cabling_list_problems(const struct topology *plan, const struct subnet *sub
     }
     topology_diff_release(&diff);
     topology_release(&actual);
+}
+
+/* ---- the page ---- */
+
+static const char *kind_name(enum difference_kind kind)
+{
+    switch (kind) {
+    case DIFFERENCE_NODE_MISSING:
+    case DIFFERENCE_CABLE_MISSING: return "missing";
+    case DIFFERENCE_NODE_EXTRA:
+    case DIFFERENCE_CABLE_EXTRA: return "extra";
+    case DIFFERENCE_RATE: return "slow";
+    default: return "wrong";
+    }
+}
+
+static void put_difference(const struct manager_page *page, const struct topology_diff *diff,
+                           const struct topology_difference *difference, struct json *json)
+{
+    bool exists = difference->actual[0] != TOPOLOGY_NONE;
+    const struct topology *topology = exists ? diff->actual : diff->plan;
+    uint32_t port = exists ? difference->actual[0] : difference->planned[0];
+    const struct topology_node *place = &topology->nodes.items[topology->ports.items[port].node];
+    uint32_t node = exists ? TOPOLOGY_NONE : topology_find(page->topology, place->description);
+    struct text text = {0};
+    if (node == TOPOLOGY_NONE)
+        node = api_node_of(page->topology, place->guid);
+    topology_diff_print(diff, difference, &text);
+    json_begin_object(json, NULL);
+    json_string(json, "kind", kind_name(difference->kind));
+    json_stringf(json, "text", "%s: %s", difference_kind_name(difference->kind),
+                 text.data ? text.data : "");
+    api_put_id(json, "node", node);
+    api_put_id(json, "link",
+               node == TOPOLOGY_NONE ? TOPOLOGY_NONE
+                                     : api_link_of(page->topology, page->links,
+                                                   page->topology->nodes.items[node].guid,
+                                                   topology_port_number(topology, port)));
+    json_end_object(json);
+    text_release(&text);
+}
+
+void manager_page_put_cabling(const struct manager_page *page, const struct topology *plan,
+                              const char *name, struct text *out)
+{
+    struct json json = {.out = out};
+    struct topology actual, planned;
+    struct topology_diff diff = {0};
+    struct virtual_counts counts;
+    topology_init(&planned);
+    topology_without_functions(&planned, plan, &counts);
+    json_begin_object(&json, NULL);
+    json_string(&json, "plan", name);
+    json_begin_array(&json, "differences");
+    if (page->sm) {
+        describe_cables(&actual, sm_subnet(page->sm));
+        topology_diff(&diff, &planned, &actual);
+        for (size_t i = 0; i < diff.items.count; i++)
+            put_difference(page, &diff, &diff.items.items[i], &json);
+        topology_diff_release(&diff);
+        topology_release(&actual);
+    }
+    json_end_array(&json);
+    json_end_object(&json);
+    topology_release(&planned);
 }

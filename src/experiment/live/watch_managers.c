@@ -1,0 +1,197 @@
+#include "experiment/live/watch.h"
+
+#include "base/time.h"
+#include "host/manager_view/manager_view.h"
+
+enum { CHANGES_SHOWN = 20 };
+
+size_t watch_choose_manager(const struct watch *watch)
+{
+    const struct setup *setup = live_session_setup(watch->session);
+    size_t chosen = setup->instances.count;
+    for (size_t i = setup->instances.count; i-- > 0;) {
+        const struct sm *sm = setup_manager(setup, i);
+        if (sm && sm_state(sm) == SM_MASTER)
+            return i;
+        if (sm)
+            chosen = i;
+    }
+    return chosen;
+}
+
+struct manager_page watch_page(const struct watch *watch, size_t manager)
+{
+    const struct setup *setup = live_session_setup(watch->session);
+    bool exists = manager < setup->instances.count;
+    return (struct manager_page){exists ? setup_manager(setup, manager) : NULL, &setup->topology,
+                                 &watch->view.links};
+}
+
+uint32_t watch_manager_node(const struct setup *setup, size_t manager)
+{
+    return setup->topology.ports.items[setup->places.items[manager].port].node;
+}
+
+/* The manager of this name, or the number of managers. */
+static uint32_t find_manager(const struct setup *setup, const char *who)
+{
+    uint32_t i = 0;
+    while (i < setup->instances.count && strcmp(setup->instances.items[i]->name, who) != 0)
+        i++;
+    return i;
+}
+
+/* ---- managers ---- */
+
+void watch_put_managers(const struct watch *watch, struct record *record)
+{
+    const struct setup *setup = live_session_setup(watch->session);
+    record_begin_list(record, NULL);
+    for (size_t i = 0; i < setup->instances.count; i++) {
+        const struct setup_instance *instance = setup->instances.items[i];
+        const struct sm *sm = setup_manager(setup, i);
+        struct api_manager manager = {.state = "dead",
+                                      .phase = sm_phase_name(SM_PHASE_IDLE),
+                                      .priority = instance->config.sm.priority,
+                                      .engine = instance->config.sm.engine->name};
+        if (sm)
+            manager = manager_page_own(sm, &instance->config.sm);
+        manager.id = i;
+        manager.node = watch_manager_node(setup, i);
+        manager.name = instance->name;
+        manager.change = instance->open ? instance->change : API_NONE;
+        api_manager_put(&manager, record);
+    }
+    record_end_list(record);
+}
+
+/* ---- changes ---- */
+
+/* A time of the record, where 0 means that there is none. */
+static uint64_t time_of(uint64_t ps)
+{
+    return ps == 0 || ps == TIME_NEVER ? API_NONE : time_ns_floor(ps);
+}
+
+/* The costs of a change under way are with its manager. */
+static void put_change(const struct setup *setup, size_t index, struct record *record)
+{
+    const struct run_record_change *change = &setup->record->changes.items[index];
+    uint32_t manager = find_manager(setup, change->who);
+    const struct setup_instance *open = manager < setup->instances.count &&
+                                                setup->instances.items[manager]->open &&
+                                                setup->instances.items[manager]->change == index
+                                            ? setup->instances.items[manager]
+                                            : NULL;
+    struct sm_change last;
+    bool counted = open && sm_change_at(setup_manager(setup, manager), 0, &last);
+    const struct api_change shown = {
+        .id = index,
+        .manager = manager,
+        .who = change->who,
+        .cause = change->cause,
+        .fault = time_of(change->tied ? change->fault : 0),
+        .begin = time_ns_floor(change->begin),
+        .routing = time_of(change->routing),
+        .routed = time_of(change->routed),
+        .end = time_of(open ? 0 : change->end),
+        .finished = change->finished,
+        .gets = counted ? last.requests.gets : change->gets,
+        .sets = counted ? last.requests.sets : change->sets,
+        .blocks = counted ? last.requests.tables - last.requests.tables_read : change->blocks,
+        .draining_ns = time_ns_floor(change->draining),
+    };
+    api_change_put(&shown, record);
+}
+
+void watch_put_changes(const struct watch *watch, struct record *record)
+{
+    const struct setup *setup = live_session_setup(watch->session);
+    size_t count = setup->record->changes.count;
+    record_begin_list(record, NULL);
+    for (size_t i = count > CHANGES_SHOWN ? count - CHANGES_SHOWN : 0; i < count; i++)
+        put_change(setup, i, record);
+    record_end_list(record);
+}
+
+/* ---- problems ---- */
+
+void watch_list_problems(const struct watch *watch, struct problems *problems)
+{
+    const struct setup *setup = live_session_setup(watch->session);
+    size_t chosen = watch_choose_manager(watch);
+    for (size_t i = 0; i < setup->instances.count; i++) {
+        struct sm *sm = setup_manager(setup, i);
+        if (sm && (i == chosen || sm_state(sm) == SM_MASTER))
+            sm_problems(sm, sim_now_ns(setup->sim), problems);
+    }
+    problems_sort(problems);
+    problems_set_times(problems, &watch->problems, watch->publisher->tick.t_ns);
+}
+
+/* ---- the tick ---- */
+
+void watch_read_managers(struct watch *watch)
+{
+    struct api_tick *tick = &watch->publisher->tick;
+    struct record managers = record_to(api_tick_section(tick, API_MANAGERS), true, false);
+    struct record changes = record_to(api_tick_section(tick, API_CHANGES), true, false);
+    const struct manager_page page = watch_page(watch, watch_choose_manager(watch));
+    struct problems problems = {0};
+    watch_put_managers(watch, &managers);
+    watch_put_changes(watch, &changes);
+    watch_list_problems(watch, &problems);
+    problems_release(&watch->problems);
+    watch->problems = problems;
+    manager_page_put_problems(&page, &problems, 0, api_tick_section(tick, API_PROBLEMS));
+}
+
+/* ---- tables of the past ---- */
+
+/* The number of changes that have ended, in the order in which they began. */
+static size_t count_ended(const struct setup *setup)
+{
+    size_t ended = setup->record->changes.count;
+    for (size_t i = 0; i < setup->instances.count; i++)
+        ended -= setup->instances.items[i]->open;
+    return ended;
+}
+
+static const struct run_record_change *last_finished(const struct setup *setup)
+{
+    const struct run_record_change *last = NULL;
+    for (size_t i = 0; i < setup->record->changes.count; i++) {
+        const struct run_record_change *change = &setup->record->changes.items[i];
+        if (change->finished && (!last || change->end >= last->end))
+            last = change;
+    }
+    return last;
+}
+
+void watch_keep_tables(struct watch *watch)
+{
+    const struct setup *setup = live_session_setup(watch->session);
+    const struct api_versions *known = &watch->versions;
+    size_t ended = count_ended(setup);
+    const struct run_record_change *change =
+        ended == watch->changes_seen ? NULL : last_finished(setup);
+    uint64_t end_ns = change ? time_ns_floor(change->end) : 0;
+    watch->changes_seen = ended;
+    if (change &&
+        (!known->items.count || known->items.items[known->items.count - 1].t_ns != end_ns)) {
+        uint32_t manager = find_manager(setup, change->who);
+        const struct manager_page page = watch_page(watch, manager);
+        if (page.sm)
+            manager_page_keep_tables(
+                &page, &watch->versions,
+                (struct api_version){.t_ns = end_ns, .manager = manager, .cause = change->cause},
+                false);
+    }
+    for (size_t i = 0; i < setup->instances.count; i++) {
+        const struct manager_page page = watch_page(watch, i);
+        if (page.sm)
+            manager_page_keep_moved(&page, &watch->versions,
+                                    sim_machines(setup->sim, setup->places.items[i].manager), i, 0,
+                                    &watch->machines_seen);
+    }
+}
