@@ -199,7 +199,7 @@ struct sm *sm_new(const struct sm_config *config, uint64_t port_guid)
         if (parts[i]->init)
             parts[i]->init(sm);
     }
-    sm->config.qos = NULL; /* copied by init_service() */
+    sm->config.qos = NULL; /* copied by init_qos_state() */
     return sm;
 }
 
@@ -290,15 +290,6 @@ bool sm_hand_over(struct sm *sm, uint64_t now)
     return !sm_own_link_is_down(sm) && mastership_yield(sm);
 }
 
-/* Whether to answer a request for this manager's SMInfo. The budget of a port is far above what
- * managers and tools need. */
-static bool admit_sm_info(struct sm *sm, const struct sm_message *message)
-{
-    uint32_t origin = admission_origin(sm, message);
-    return origin == SUBNET_NONE || origin == sm->subnet.own_port ||
-           admission_take(sm, origin, ADMIT_SM_INFO);
-}
-
 bool sm_write_moves(struct sm *sm, uint64_t now)
 {
     sm->now = now;
@@ -316,7 +307,10 @@ bool sm_receive(struct sm *sm, uint64_t now, const struct sm_message *message)
         return false;
     mastership_count_smp(sm);
     if ((method == METHOD_GET || method == METHOD_SET) && attribute == ATTRIBUTE_SM_INFO) {
-        if (!admit_sm_info(sm, message))
+        uint32_t origin = admission_origin(sm, message);
+        /* The budget of a port is far above what managers and tools need. */
+        if (origin != SUBNET_NONE && origin != sm->subnet.own_port &&
+            !admission_take(sm, origin, ADMIT_SM_INFO))
             return false;
         mastership_receive(sm, message);
     } else if (sm_state(sm) == SM_NOT_ACTIVE) {

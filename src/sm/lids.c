@@ -61,26 +61,24 @@ static bool reported(struct sm *sm, uint32_t port, unsigned lmc, unsigned *lid)
     return *lid && wire_get(info, PORT_INFO_LMC) == lmc;
 }
 
-static void find_tables(struct sm *sm, unsigned block)
-{
-    sm->lids->tables = NULL;
-    sm->lids->tables_block = block;
-    for (uint32_t node = 0; node < sm->subnet.nodes.count && !sm->lids->tables; node++) {
-        const struct subnet_tables *tables = node_at(sm, node)->tables;
-        if (tables && subnet_block_known(tables, block))
-            sm->lids->tables = tables; /* all switches have the same LIDs */
-    }
-}
-
 /* Before the first plan, an entry for a LID in the tables may belong to a port that does not answer
  * at present. */
 static bool is_in_tables(struct sm *sm, unsigned lid, unsigned span)
 {
+    unsigned block = lid / LFT_BLOCK;
     bool found = false;
     if (plan_current(sm))
         return false;
-    if (lid / LFT_BLOCK != sm->lids->tables_block)
-        find_tables(sm, lid / LFT_BLOCK);
+    if (block != sm->lids->tables_block)
+        sm->lids->tables = NULL;
+    for (uint32_t node = 0;
+         block != sm->lids->tables_block && node < sm->subnet.nodes.count && !sm->lids->tables;
+         node++) {
+        const struct subnet_tables *tables = node_at(sm, node)->tables;
+        if (tables && subnet_block_known(tables, block))
+            sm->lids->tables = tables; /* all switches have the same LIDs */
+    }
+    sm->lids->tables_block = block;
     for (unsigned i = 0; i < span && sm->lids->tables; i++)
         found |= sm->lids->tables->actual[lid + i] != PORT_NONE;
     return found;
@@ -194,14 +192,6 @@ static void numbering_init(struct sm *sm, struct numbering *numbering)
         add_links_of(sm, numbering, end);
 }
 
-static void numbering_release(struct numbering *numbering)
-{
-    vec_release(&numbering->ends);
-    vec_release(&numbering->ports);
-    vec_release(&numbering->links);
-    mem_free(numbering->end_of);
-}
-
 /* If LIDs are exhausted, the manager's own port takes those of the last port that has enough. */
 static void number_own_port(struct sm *sm, const struct numbering *numbering, const uint32_t *order)
 {
@@ -229,7 +219,10 @@ static void number_ports(struct sm *sm)
         try_candidate(sm, numbering.ports.items[order[i]], lowest_free);
     number_own_port(sm, &numbering, order);
     mem_free(order);
-    numbering_release(&numbering);
+    vec_release(&numbering.ends);
+    vec_release(&numbering.ports);
+    vec_release(&numbering.links);
+    mem_free(numbering.end_of);
 }
 
 /* ---- assignment ---- */
@@ -256,14 +249,6 @@ void lids_assign_port(struct sm *sm, uint32_t port)
     try_candidate(sm, port, lowest_free);
 }
 
-static bool any_needs_lid(struct sm *sm)
-{
-    for (uint32_t port = 0; port < sm->subnet.ports.count; port++)
-        if (needs_lid(sm, port))
-            return true;
-    return false;
-}
-
 void lids_assign(struct sm *sm, bool after_another)
 {
     assert(discovery_is_complete(sm) && sm->subnet.own_port != SUBNET_NONE);
@@ -285,7 +270,10 @@ void lids_assign(struct sm *sm, bool after_another)
         for (uint32_t port = 0; port < sm->subnet.ports.count; port++)
             try_candidate(sm, port, choices[pass]);
     }
-    if (sm_state(sm) != SM_STANDBY && any_needs_lid(sm)) /* a standby assigns none */
+    bool any = false;
+    for (uint32_t port = 0; port < sm->subnet.ports.count && !any; port++)
+        any = needs_lid(sm, port);
+    if (any && sm_state(sm) != SM_STANDBY) /* a standby assigns none */
         number_ports(sm);
     addresses_share(&sm->subnet);
     if (sm_state(sm) == SM_STANDBY)

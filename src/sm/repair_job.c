@@ -176,16 +176,6 @@ static void add_edited(const struct sm_job *last, struct sm_job *job)
     mem_free(all);
 }
 
-/* Whether packets are lost until the repair is written: routes that delivered packets no longer do,
- * or the last repair was not completely written. New nodes alone cause no loss. */
-static bool has_lost_routes(const struct repair *repair, size_t unwritten)
-{
-    bool lost = unwritten > 0;
-    for (size_t i = 0; i < repair->ends.count && !lost; i++)
-        lost = repair->ends.items[i].hops > 0;
-    return lost;
-}
-
 static void prepare_repair(struct sm *sm, struct sm_job *job, const uint32_t *index)
 {
     const struct sm_job *last = plan_current(sm);
@@ -203,7 +193,11 @@ static void prepare_repair(struct sm *sm, struct sm_job *job, const uint32_t *in
         }
         keep_paths(last, job, to_new);
         add_edited(last, job);
-        job->repair.partial = has_lost_routes(&job->repair, unwritten);
+        /* Packets are lost until the repair is written if routes that delivered packets no longer
+         * do, or if the last repair was not completely written. New nodes alone cause no loss. */
+        job->repair.partial = unwritten > 0;
+        for (size_t i = 0; i < job->repair.ends.count; i++)
+            job->repair.partial |= job->repair.ends.items[i].hops > 0;
         job->kind = JOB_REPAIR;
     }
     mem_free(to_new);
@@ -267,19 +261,6 @@ void repair_job_set_state(struct sm_job *job, const struct dependency_graph *gra
     mem_free(part);
 }
 
-/* Removes default ports without a link. */
-static void check_defaults(struct sm_job *job)
-{
-    struct routes *routes = &job->routes;
-    for (uint32_t at = 0; routes->default_ports && at < routes->switch_count; at++) {
-        const struct network_switch *node = &job->network.switches.items[at];
-        uint8_t port = routes->default_ports[at];
-        if (port > node->port_count ||
-            job->network.ports.items[node->first_port + port].peer == NETWORK_NONE)
-            routes->default_ports[at] = PORT_NONE;
-    }
-}
-
 /* Writes what was changed, what is left, and a cycle that prevents the rest. */
 static void write_note(struct sm_job *job)
 {
@@ -321,7 +302,14 @@ static void finish_repair(struct sm_job *job)
     job->routes.generation = job->generation;
     if (repair->entries.count)
         write_note(job);
-    check_defaults(job);
+    /* Default ports without a link are none. */
+    for (uint32_t at = 0; job->routes.default_ports && at < job->routes.switch_count; at++) {
+        const struct network_switch *node = &job->network.switches.items[at];
+        uint8_t *port = &job->routes.default_ports[at];
+        if (*port > node->port_count ||
+            job->network.ports.items[node->first_port + *port].peer == NETWORK_NONE)
+            *port = PORT_NONE;
+    }
 }
 
 /* Repairs so that at most single entries need a drain. */

@@ -75,7 +75,7 @@ struct sm_config {
     uint8_t life_time;  /* of a packet in a switch: 4.096 us * 2^n, written to every switch */
     uint64_t drain_ns;  /* longest time of a packet in the fabric; 0: its lifetime in a switch times
                            the longest route */
-    bool hold;          /* quiesce sources if tables have no safe order; else packets are lost */
+    bool quiesce;       /* sources if tables have no safe order; else packets are lost */
     bool repair;        /* after a change reroute broken entries only */
     unsigned rebalance; /* load of the most used link, in percent of that at the last computation,
                            above which repaired tables are computed again; 0: never */
@@ -117,7 +117,7 @@ static inline void sm_config_init(struct sm_config *config)
         .poll_ns = 100 * NS_PER_MS,
         .poll_retries = 24,
         .copy_rate = 10000,
-        .hold = true,
+        .quiesce = true,
         .repair = true,
         .rebalance = 150,
         .isolate_ns = 600 * NS_PER_S,

@@ -129,7 +129,7 @@ const struct key config_keys[] = {
     {WORD_KEY("mode", sm.mode, modes, LIVE)},
     {TIME_KEY("drain", sm.drain_ns, NS_PER_US, "packets in flight have to arrive"),
      .instead = "auto"},
-    {FLAG_KEY("hold", sm.hold, LIVE)},
+    {FLAG_KEY("hold", sm.quiesce, LIVE)},
     {FLAG_KEY("repair", sm.repair, LIVE)},
     {NUMBER_KEY("rebalance", sm.rebalance, 100, 100000, LIVE), .instead = "never"},
     {WORD_KEY("isolate", sm.isolate, isolations, LIVE)},

@@ -209,34 +209,24 @@ static void sweep_answered(struct sm *sm, const struct request *request)
 /* While traps are ignored, a trap about a real change may be among them, or be dropped from a full
  * queue. So the manager reads SwitchInfo of all switches in short intervals, which depend on their
  * number. */
-static uint64_t storm_interval(const struct sm *sm)
+void storm_suspect(struct sm *sm)
 {
     const uint64_t least = 50 * NS_PER_MS, per_node = 50 * NS_PER_US;
     uint64_t interval = sm->subnet.nodes.count * per_node;
-    return interval > least ? interval : least;
-}
-
-void storm_suspect(struct sm *sm)
-{
-    uint64_t at = sm->sweeps->checked_at + storm_interval(sm);
+    uint64_t at = sm->sweeps->checked_at + (interval > least ? interval : least);
     at = at > sm->now ? at : sm->now;
     sm->sweeps->check_at = at < sm->sweeps->check_at ? at : sm->sweeps->check_at;
 }
 
-static void read_all_switches(struct sm *sm)
-{
-    struct sweeps *sweeps = sm->sweeps;
-    sweeps->check_at = TIME_NEVER;
-    sweeps->checked_at = sm->now;
-    for (uint32_t i = 0; i < sm->subnet.nodes.count; i++)
-        if (node_at(sm, i)->present && node_at(sm, i)->kind == SUBNET_SWITCH)
-            read_switch_in_sweep(sm, i, PRIORITY_URGENT);
-}
-
 static void sweep_expire(struct sm *sm)
 {
-    if (sm->now >= sm->sweeps->check_at)
-        read_all_switches(sm);
+    if (sm->now >= sm->sweeps->check_at) {
+        sm->sweeps->check_at = TIME_NEVER;
+        sm->sweeps->checked_at = sm->now;
+        for (uint32_t i = 0; i < sm->subnet.nodes.count; i++)
+            if (node_at(sm, i)->present && node_at(sm, i)->kind == SUBNET_SWITCH)
+                read_switch_in_sweep(sm, i, PRIORITY_URGENT);
+    }
     if (sm->now < sm->sweeps->next)
         return;
     plan_rebalance(sm);

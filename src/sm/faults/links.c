@@ -33,17 +33,6 @@ bool faults_is_damped(struct sm *sm, uint32_t port)
 
 static void isolate(struct sm *sm, uint32_t port, enum sm_isolate reason);
 
-/* A link that went down and up again is found at each of its ports, one after the other: this is
- * one loss. */
-static bool loss_is_new(struct sm *sm, uint32_t port, bool down)
-{
-    bool seen = faults_at(sm, port)->loss_seen && !down;
-    faults_at(sm, port)->loss_seen = false;
-    faults_at(sm, port)->return_seen = seen;
-    faults_at(sm, port_at(sm, port)->peer)->loss_seen = !seen;
-    return !seen;
-}
-
 void faults_forget_loss(struct sm *sm, uint32_t port)
 {
     faults_at(sm, port)->loss_seen = false;
@@ -59,8 +48,15 @@ void faults_port_read(struct sm *sm, uint32_t port)
 bool faults_report_link(struct sm *sm, uint32_t port, bool down)
 {
     enum { LOSSES_ALLOWED = 4 };
-    faults_at(sm, port_at(sm, port)->peer)->down_at_peer = down;
-    if (!loss_is_new(sm, port, down)) {
+    uint32_t peer = port_at(sm, port)->peer;
+    faults_at(sm, peer)->down_at_peer = down;
+    /* A link that went down and up again is found at each of its ports, one after the other: this
+     * is one loss. */
+    bool seen = faults_at(sm, port)->loss_seen && !down;
+    faults_at(sm, port)->loss_seen = false;
+    faults_at(sm, port)->return_seen = seen;
+    faults_at(sm, peer)->loss_seen = !seen;
+    if (seen) {
         sm_begin_change(sm, SM_CAUSE(SM_CAUSE_LINK_SEEN_DOWN, port));
         return false;
     }

@@ -8,18 +8,14 @@
 
 #include <stdio.h>
 
-static bool is_up(const struct subnet_port *p)
-{
-    return p->known && wire_get(p->info, PORT_INFO_PORT_STATE) >= PORT_STATE_INIT;
-}
-
 /* A port of a switch that leads to no node, although its link is up. */
 static bool is_open_end(struct sm *sm, uint32_t port)
 {
     const struct subnet_port *p = port_at(sm, port);
     const struct subnet_node *node = node_at(sm, p->node);
-    return node->present && node->kind == SUBNET_SWITCH && p->number && is_up(p) &&
-           p->peer == SUBNET_NONE && !node->vswitch && !faults_at(sm, port)->down_at_peer;
+    return node->present && node->kind == SUBNET_SWITCH && p->number && p->known &&
+           wire_get(p->info, PORT_INFO_PORT_STATE) >= PORT_STATE_INIT && p->peer == SUBNET_NONE &&
+           !node->vswitch && !faults_at(sm, port)->down_at_peer;
 }
 
 static void explain_link(const struct sm *sm, uint32_t port, struct problems *problems)

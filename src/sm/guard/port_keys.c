@@ -67,17 +67,12 @@ uint64_t port_keys_of(const struct sm *sm, uint32_t end_port)
     return key_of_guid(sm, port_at(sm, key_owner(sm, end_port))->guid);
 }
 
-/* Adapters give SMInfo to programs of their host, and answer other SMPs in firmware. So SMInfo has
- * a key that all ports share only if a manager at the port has proved that it is a peer. */
-static bool would_show_key(const struct sm *sm, const struct request *request)
-{
-    return request->kind->attribute == ATTRIBUTE_SM_INFO && request->target != SUBNET_NONE &&
-           !sm->config.m_key_per_port && !port_at(sm, request->target)->peer_manager;
-}
-
 uint64_t port_keys_for_request(const struct sm *sm, const struct request *request)
 {
-    if (would_show_key(sm, request))
+    /* Adapters give SMInfo to programs of their host, and answer other SMPs in firmware. So SMInfo
+     * has a key that all ports share only if a manager at the port has proved that it is a peer. */
+    if (request->kind->attribute == ATTRIBUTE_SM_INFO && request->target != SUBNET_NONE &&
+        !sm->config.m_key_per_port && !port_at(sm, request->target)->peer_manager)
         return 0;
     if (request->through != SUBNET_NONE)
         return port_keys_behind(sm, request->through);
@@ -101,12 +96,6 @@ static uint64_t place_of(uint64_t end_port_guid, unsigned number)
     return hash_mix(end_port_guid ^ (uint64_t)number << 56);
 }
 
-static uint64_t place_of_port(const struct sm *sm, uint32_t port)
-{
-    return place_of(port_at(sm, subnet_end_port(&sm->subnet, port))->guid,
-                    port_at(sm, port)->number);
-}
-
 uint64_t port_keys_behind(const struct sm *sm, uint32_t port)
 {
     if (!sm->config.m_key_per_port)
@@ -114,7 +103,8 @@ uint64_t port_keys_behind(const struct sm *sm, uint32_t port)
     uint32_t peer = port_at(sm, port)->peer;
     if (peer != SUBNET_NONE)
         return port_keys_of(sm, subnet_end_port(&sm->subnet, peer));
-    uint32_t last = map_get(&sm->port_keys->by_port, place_of_port(sm, port));
+    uint64_t end = port_at(sm, subnet_end_port(&sm->subnet, port))->guid;
+    uint32_t last = map_get(&sm->port_keys->by_port, place_of(end, port_at(sm, port)->number));
     return last == MAP_NONE ? 0 : key_of_guid(sm, sm->port_keys->neighbours.items[last].peer_guid);
 }
 

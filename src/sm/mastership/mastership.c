@@ -103,16 +103,6 @@ static void perform(struct sm *sm, enum mastership_action action,
 
 /* ---- states ---- */
 
-static void enter_master(struct sm *sm, const char *why)
-{
-    sm->mastership->number++;
-    reconfigure_request(sm, REASON_START);
-    forget_settings_written(sm);
-    sm_begin_change(sm, SM_CAUSE(SM_CAUSE_MASTERSHIP, SUBNET_NONE, .why = why));
-    sweep_schedule(sm);
-    recheck_resume(sm);
-}
-
 /* The core has entered a state. `has_copy`: a standby's copy is of the last master. */
 static void enter(struct sm *sm, enum sm_state before, const char *why, bool has_copy)
 {
@@ -140,7 +130,14 @@ static void enter(struct sm *sm, enum sm_state before, const char *why, bool has
         standby_copy_watch(sm,
                            m->core.master == SUBNET_NONE ? 0 : port_at(sm, m->core.master)->guid);
         break;
-    case SM_MASTER: enter_master(sm, why); break;
+    case SM_MASTER:
+        m->number++;
+        reconfigure_request(sm, REASON_START);
+        forget_settings_written(sm);
+        sm_begin_change(sm, SM_CAUSE(SM_CAUSE_MASTERSHIP, SUBNET_NONE, .why = why));
+        sweep_schedule(sm);
+        recheck_resume(sm);
+        break;
     }
     /* The subnet may have changed under another master. */
     if (works && before != SM_DISCOVERING && !(has_copy && standby_copy_take_over(sm)))

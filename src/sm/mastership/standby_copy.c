@@ -133,13 +133,6 @@ void standby_copy_end_change(struct sm *sm)
 
 /* ---- standby ---- */
 
-/* Includes the identifying bits, so it is never 0 for a weft SM. */
-static uint32_t token_of(const uint8_t *info)
-{
-    uint32_t count = (uint32_t)wire_get(info, SM_INFO_ACT_COUNT);
-    return count >> MARK_SHIFT == mark(wire_get(info, SM_INFO_GUID)) ? count >> TOKEN_SHIFT : 0;
-}
-
 static bool token_is_even(uint32_t token)
 {
     return token && !(token & 1);
@@ -175,7 +168,10 @@ void standby_copy_watch(struct sm *sm, uint64_t master)
 
 void standby_copy_receive_info(struct sm *sm, const uint8_t *info)
 {
-    uint32_t token = token_of(info);
+    uint32_t count = (uint32_t)wire_get(info, SM_INFO_ACT_COUNT);
+    /* Includes the identifying bits, so it is never 0 for a weft SM. */
+    uint32_t token =
+        count >> MARK_SHIFT == mark(wire_get(info, SM_INFO_GUID)) ? count >> TOKEN_SHIFT : 0;
     if (sm_state(sm) != SM_STANDBY || wire_get(info, SM_INFO_STATE) != SM_MASTER)
         return;
     sm->standby_copy->watched.answered = true;
@@ -225,20 +221,6 @@ static bool is_behind(struct sm *sm, uint32_t node)
            node_copy_at(sm, node)->read_token != sm->standby_copy->watched.round;
 }
 
-/* Everything is read: takes the LIDs and has the tables checked. */
-static void finish_copy(struct sm *sm)
-{
-    assert(sm_state(sm) == SM_STANDBY && discovery_is_complete(sm));
-    sm->standby_copy->watched.complete = true;
-    subnet_find_paths(&sm->subnet);
-    lids_assign(sm, true);
-    const struct subnet_node_counts nodes = subnet_count_nodes(&sm->subnet);
-    sm_log(sm, SM_EVENT_STATE, "standby, with a copy of %u switches and %u adapters",
-           nodes.switches, nodes.adapters);
-    if (!sm->config.engine->renames)
-        sm->standby_copy->watched.job = plan_routes(sm, sm->config.engine, false, REASON_TAKE_OVER);
-}
-
 void standby_copy_advance(struct sm *sm)
 {
     struct watched *watched = &sm->standby_copy->watched;
@@ -263,7 +245,15 @@ void standby_copy_advance(struct sm *sm)
             read_whole(sm, node);
             return;
         }
-    finish_copy(sm);
+    /* Everything is read: takes the LIDs and has the tables checked. */
+    watched->complete = true;
+    subnet_find_paths(&sm->subnet);
+    lids_assign(sm, true);
+    const struct subnet_node_counts nodes = subnet_count_nodes(&sm->subnet);
+    sm_log(sm, SM_EVENT_STATE, "standby, with a copy of %u switches and %u adapters",
+           nodes.switches, nodes.adapters);
+    if (!sm->config.engine->renames)
+        watched->job = plan_routes(sm, sm->config.engine, false, REASON_TAKE_OVER);
 }
 
 bool standby_copy_checked(struct sm *sm, struct sm_job *job, bool right)
@@ -305,12 +295,6 @@ bool standby_copy_may_send(struct sm *sm)
         return false;
     rate_window_add(&sm->standby_copy->watched.sent, sm->now, burst_ns(sm));
     return true;
-}
-
-static uint64_t burst_deadline(const struct sm *sm)
-{
-    bool waits = sm_state(sm) == SM_STANDBY && transactions_waiting(sm) && !burst_is_open(sm);
-    return waits ? rate_window_end(&sm->standby_copy->watched.sent, burst_ns(sm)) : TIME_NEVER;
 }
 
 /* ---- takeover ---- */
@@ -434,7 +418,10 @@ static void audit_block_read(struct sm *sm, const struct request *request)
 
 static uint64_t standby_copy_deadline(const struct sm *sm)
 {
-    return time_first(burst_deadline(sm), audit_deadline(sm));
+    if (sm_state(sm) == SM_STANDBY && transactions_waiting(sm) && !burst_is_open(sm))
+        return time_first(rate_window_end(&sm->standby_copy->watched.sent, burst_ns(sm)),
+                          audit_deadline(sm));
+    return audit_deadline(sm);
 }
 
 SM_PART(standby_copy, .release = release_standby_copy, .requests_dropped = drop_standby_copy,

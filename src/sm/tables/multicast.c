@@ -310,22 +310,16 @@ static unsigned lane_of(const struct sm *sm, unsigned sl)
 
 /* ---- making trees ---- */
 
-/* The end point with this port GUID or alias GUID. */
-static uint32_t find_member_point(const struct sm *sm, uint64_t guid)
-{
-    uint32_t end_point = map_get(&sm->multicast->by_guid, guid);
-    uint64_t port_guid = sm->alias_guids ? alias_guids_port(sm->alias_guids, guid) : 0;
-    return end_point == MAP_NONE && port_guid ? map_get(&sm->multicast->by_guid, port_guid)
-                                              : end_point;
-}
-
 static void gather_members(struct sm *sm, const struct group *group)
 {
     struct multicast *m = sm->multicast;
     m->members.count = m->guids.count = 0;
     for (size_t i = 0; group && i < group->members.count; i++) {
         const struct group_member *member = &group->members.items[i];
-        uint32_t end_point = find_member_point(sm, member->guid);
+        uint32_t end_point = map_get(&m->by_guid, member->guid);
+        uint64_t owner = sm->alias_guids ? alias_guids_port(sm->alias_guids, member->guid) : 0;
+        if (end_point == MAP_NONE && owner)
+            end_point = map_get(&m->by_guid, owner);
         if (end_point == MAP_NONE)
             continue; /* it is not present */
         vec_push(&m->members,

@@ -325,9 +325,9 @@ bool partitions_are_settled(struct sm *sm, uint32_t port)
 /* A port that comes back keeps its plan. */
 static void update_port(struct sm *sm, uint32_t end)
 {
-    struct end_port *port = end_port_at(sm, end);
-    if (!port_at(sm, end)->known || !port_at(sm, end)->lid)
+    if (!subnet_is_end_port(&sm->subnet, end) || !port_at(sm, end)->known || !port_at(sm, end)->lid)
         return;
+    struct end_port *port = end_port_at(sm, end);
     if (!key_capacity_of(sm, end))
         port->table = READ;
     else if (port->table == NOT_READ)
@@ -358,8 +358,7 @@ void partitions_plan(struct sm *sm)
         if (!node->present)
             continue;
         for (unsigned number = 0; number <= node->port_count; number++)
-            if (subnet_is_end_port(&sm->subnet, node->first_port + number))
-                update_port(sm, node->first_port + number);
+            update_port(sm, node->first_port + number);
     }
     if (!transactions_under_way(sm, GROUP_KEYS))
         report_problems(sm);

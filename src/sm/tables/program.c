@@ -55,7 +55,6 @@ struct switch_settings {
 struct program {
     VEC(struct switch_settings) nodes; /* by node of the subnet */
     bool due;                          /* compare everything wanted with actual */
-    uint32_t blocks_sent;
     uint64_t entries_changed;
 };
 
@@ -81,11 +80,6 @@ bool program_is_writing_tables(const struct sm *sm, uint32_t node)
     return node < sm->program->nodes.count && sm->program->nodes.items[node].writing_tables;
 }
 
-uint32_t program_blocks_sent(const struct sm *sm)
-{
-    return sm->program->blocks_sent;
-}
-
 uint64_t program_entries_changed(const struct sm *sm)
 {
     return sm->program->entries_changed;
@@ -101,7 +95,6 @@ bool program_tables_are_confirmed(struct sm *sm, uint32_t node)
 
 void program_block_sent(struct sm *sm, uint32_t node)
 {
-    sm->program->blocks_sent++;
     switch_settings(sm, node)->writing_tables++;
 }
 

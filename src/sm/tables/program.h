@@ -5,7 +5,6 @@
 #include "sm/sm.h"
 #include "sm/transactions.h"
 
-uint32_t program_blocks_sent(const struct sm *sm);     /* Sets since the manager started */
 uint64_t program_entries_changed(const struct sm *sm); /* by those Sets, of linear tables */
 void program_schedule(struct sm *sm); /* compare everything wanted with actual soon */
 bool program_is_due(const struct sm *sm);

@@ -41,7 +41,6 @@ struct port_settings {
 
 struct port_writer {
     VEC(struct port_settings) ports; /* by port of the subnet */
-    uint32_t sent;                   /* Sets */
 };
 
 static void release_port_writer(struct sm *sm)
@@ -53,11 +52,6 @@ static void drop_port_writer(struct sm *sm)
 {
     for (size_t i = 0; i < sm->port_writer->ports.count; i++)
         sm->port_writer->ports.items[i].writing = false;
-}
-
-uint32_t program_ports_sent(const struct sm *sm)
-{
-    return sm->port_writer->sent;
 }
 
 static struct port_settings *port_settings(struct sm *sm, uint32_t port)
@@ -184,7 +178,6 @@ static void send_settings(struct sm *sm, uint32_t port, uint8_t *wanted, unsigne
         return; /* the agent ignores them */
     assert(!port_settings(sm, port)->writing && sm_state(sm) == SM_MASTER);
     port_settings(sm, port)->writing = true;
-    sm->port_writer->sent++;
     sm_send(sm, &set_port, (union request_subject){.port = port},
             subnet_end_port(&sm->subnet, port), sm_port_info_modifier(sm, port), wanted);
 }

@@ -4,7 +4,6 @@
 
 #include "sm/sm.h"
 
-uint32_t program_ports_sent(const struct sm *sm); /* Sets since the manager started */
 void program_port(struct sm *sm, uint32_t port);
 bool program_port_was_written(const struct sm *sm, uint32_t port); /* in the last seconds */
 bool program_port_is_refused(const struct sm *sm, uint32_t port);  /* its settings */

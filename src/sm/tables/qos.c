@@ -27,7 +27,7 @@
 
 enum { CAPABILITY_SL_MAPPING = 1 << 6 };
 
-struct service {
+struct qos_state {
     struct qos policy, served; /* configured; in force */
     struct qos_layout layout, written_layout, served_layout;
     bool written;        /* this manager writes tables */
@@ -136,15 +136,15 @@ static unsigned fewest_lanes(struct sm *sm)
 static void update_layout(struct sm *sm)
 {
     struct err refusal;
-    struct qos_layout before = sm->service->layout;
-    qos_make_layout(&sm->service->policy, fewest_lanes(sm), &sm->service->layout, &refusal);
-    bool same = before.lanes == sm->service->layout.lanes &&
-                before.level_count == sm->service->layout.level_count;
+    struct qos_layout before = sm->qos_state->layout;
+    qos_make_layout(&sm->qos_state->policy, fewest_lanes(sm), &sm->qos_state->layout, &refusal);
+    bool same = before.lanes == sm->qos_state->layout.lanes &&
+                before.level_count == sm->qos_state->layout.level_count;
     if (refusal.message[0] && !same)
         sm_log(sm, SM_EVENT_ERROR, "%s", refusal.message);
-    else if (sm->service->layout.levels && !same)
+    else if (sm->qos_state->layout.levels && !same)
         sm_log(sm, SM_EVENT_CHANGE, "%u service levels; routes may use %u VLs",
-               sm->service->layout.level_count, sm->service->layout.lanes);
+               sm->qos_state->layout.level_count, sm->qos_state->layout.lanes);
 }
 
 unsigned qos_limit_lanes(struct sm *sm)
@@ -156,7 +156,7 @@ unsigned qos_limit_lanes(struct sm *sm)
     update_layout(sm);
     if (!wanted)
         wanted = LANES_DEFAULT;
-    return sm->service->layout.lanes < wanted ? sm->service->layout.lanes : wanted;
+    return sm->qos_state->layout.lanes < wanted ? sm->qos_state->layout.lanes : wanted;
 }
 
 /* ---- tables ---- */
@@ -169,7 +169,7 @@ static bool needs_lanes(const struct sm *sm)
 /* The VLs of an adapter's link that carry quiesced VLs of routes (quiesce.c). */
 static unsigned quiesced_vls(struct sm *sm, const struct qos_port *described)
 {
-    const struct service *work = sm->service;
+    const struct qos_state *work = sm->qos_state;
     uint8_t map[QOS_SLS / 2];
     unsigned vls = 0;
     uint16_t held = quiesce_lanes(sm);
@@ -204,7 +204,7 @@ static void want_arbitration(struct sm *sm, uint32_t port, const struct qos_port
     enum { ENTRIES = 32, LOW = 1, HIGH = 3 };
     struct qos_list list;
     unsigned cap = high ? described->high_cap : described->low_cap;
-    qos_make_arbitration(&sm->service->policy, &sm->service->layout, described, high, &list);
+    qos_make_arbitration(&sm->qos_state->policy, &sm->qos_state->layout, described, high, &list);
     if (qos_is_source(sm, port))
         exclude_vls(&list, quiesced_vls(sm, described));
     for (unsigned half = 0; half * ENTRIES < cap && half < 2; half++) {
@@ -225,7 +225,7 @@ static void want_maps(struct sm *sm, uint32_t port, const struct qos_port *descr
     uint8_t block[BLOCK_BYTES] = {0};
     if (!(wire_get(port_at(sm, end)->info, PORT_INFO_CAPABILITY_MASK) & CAPABILITY_SL_MAPPING))
         return;
-    qos_make_map(&sm->service->policy, &sm->service->layout, described, block);
+    qos_make_map(&sm->qos_state->policy, &sm->qos_state->layout, described, block);
     if (node->kind != SUBNET_SWITCH) {
         blocks_want(&sm->subnet.blocks, port, BLOCK_SL2VL, 0, block);
     } else if (wire_get(node->switch_info, SWITCH_INFO_OPTIMIZED_SL2VL)) {
@@ -242,9 +242,9 @@ static void plan_port(struct sm *sm, uint32_t port)
     struct qos_port described;
     if (!describe_port(sm, port, &described))
         return;
-    if (sm->service->written || has_fewer_vls(sm, port))
+    if (sm->qos_state->written || has_fewer_vls(sm, port))
         want_maps(sm, port, &described);
-    if (sm->service->written || (sm->service->writes_sources && qos_is_source(sm, port))) {
+    if (sm->qos_state->written || (sm->qos_state->writes_sources && qos_is_source(sm, port))) {
         want_arbitration(sm, port, &described, false);
         want_arbitration(sm, port, &described, true);
     }
@@ -254,7 +254,7 @@ static void plan_port(struct sm *sm, uint32_t port)
 static uint64_t signature_of(struct sm *sm, uint32_t node)
 {
     const struct subnet_node *n = node_at(sm, node);
-    uint64_t hash = hash_mix(sm->service->epoch + 1);
+    uint64_t hash = hash_mix(sm->qos_state->epoch + 1);
     for (unsigned number = 0; number <= n->port_count; number++) {
         struct qos_port port;
         if (!describe_port(sm, n->first_port + number, &port))
@@ -270,7 +270,8 @@ static uint64_t signature_of(struct sm *sm, uint32_t node)
 static void plan_node(struct sm *sm, uint32_t node)
 {
     const struct subnet_node *n = node_at(sm, node);
-    uint64_t signature = signature_of(sm, node), *planned = vec_at(&sm->service->signatures, node);
+    uint64_t signature = signature_of(sm, node),
+             *planned = vec_at(&sm->qos_state->signatures, node);
     if (!n->present || *planned == signature)
         return;
     *planned = signature;
@@ -281,7 +282,7 @@ static void plan_node(struct sm *sm, uint32_t node)
 void qos_plan(struct sm *sm)
 {
     assert(sm_state(sm) == SM_MASTER && sm->config.policy->services);
-    struct service *work = sm->service;
+    struct qos_state *work = sm->qos_state;
     bool all = qos_is_asked_for(sm) || needs_lanes(sm) || work->written;
     uint64_t activations = functions_activations(&sm->subnet.functions, work->planned_activations);
     bool planned = work->planned_generation == sm->subnet.generation &&
@@ -326,53 +327,53 @@ bool qos_is_source(struct sm *sm, uint32_t port)
 /* Absent nodes are planned when they come back. */
 void qos_want_sources(struct sm *sm)
 {
-    sm->service->writes_sources = true;
+    sm->qos_state->writes_sources = true;
     for (uint32_t node = 0; node < sm->subnet.nodes.count; node++)
         if (node_at(sm, node)->kind != SUBNET_SWITCH) {
-            *vec_at(&sm->service->signatures, node) = 0;
+            *vec_at(&sm->qos_state->signatures, node) = 0;
             plan_node(sm, node);
         }
 }
 
 bool qos_writes_sources(const struct sm *sm)
 {
-    return sm->service->writes_sources;
+    return sm->qos_state->writes_sources;
 }
 
 bool qos_is_asked_for(const struct sm *sm)
 {
-    return sm->service->policy.on;
+    return sm->qos_state->policy.on;
 }
 
 unsigned qos_lanes(const struct sm *sm)
 {
-    return sm->service->layout.lanes;
+    return sm->qos_state->layout.lanes;
 }
 
 const struct qos *qos_served(const struct sm *sm, struct qos_layout *layout)
 {
-    *layout = sm->service->served_layout;
-    return &sm->service->served;
+    *layout = sm->qos_state->served_layout;
+    return &sm->qos_state->served;
 }
 
 /* Blocks that quiesce sources may still be wanted: in the next mastership all nodes are planned
  * again before any block is written. */
 void qos_forget(struct sm *sm)
 {
-    sm->service->epoch++;
-    sm->service->planned_generation = UINT64_MAX;
+    sm->qos_state->epoch++;
+    sm->qos_state->planned_generation = UINT64_MAX;
 }
 
 bool qos_is_settled(const struct sm *sm)
 {
-    if (!sm->service->written)
+    if (!sm->qos_state->written)
         return !sm->config.policy->services || !(qos_is_asked_for(sm) || needs_lanes(sm));
     return blocks_are_written(sm);
 }
 
 void qos_serve(struct sm *sm)
 {
-    struct service *work = sm->service;
+    struct qos_state *work = sm->qos_state;
     uint8_t used = plan_serving(sm) ? plan_serving(sm)->routes.vls : 1;
     if (!work->unserved && work->served_layout.used == used)
         return;
@@ -393,19 +394,19 @@ void qos_serve(struct sm *sm)
 
 bool qos_configure(struct sm *sm, const struct qos *policy)
 {
-    sm->service->unserved = true; /* service levels of partitions may have changed */
-    if (!policy && !sm->service->policy.on)
+    sm->qos_state->unserved = true; /* service levels of partitions may have changed */
+    if (!policy && !sm->qos_state->policy.on)
         return false;
-    qos_release(&sm->service->policy);
+    qos_release(&sm->qos_state->policy);
     if (policy)
-        qos_copy(&sm->service->policy, policy);
-    sm->service->policy_changed = true;
+        qos_copy(&sm->qos_state->policy, policy);
+    sm->qos_state->policy_changed = true;
     return true;
 }
 
-static void init_service(struct sm *sm)
+static void init_qos_state(struct sm *sm)
 {
-    struct service *work = sm->service;
+    struct qos_state *work = sm->qos_state;
     struct err refusal;
     qos_init(&work->policy);
     qos_init(&work->served);
@@ -416,21 +417,22 @@ static void init_service(struct sm *sm)
     work->unserved = true;
 }
 
-static void release_service(struct sm *sm)
+static void release_qos_state(struct sm *sm)
 {
-    qos_release(&sm->service->policy);
-    qos_release(&sm->service->served);
-    vec_release(&sm->service->signatures);
+    qos_release(&sm->qos_state->policy);
+    qos_release(&sm->qos_state->served);
+    vec_release(&sm->qos_state->signatures);
 }
 
-SM_PART(service, .init = init_service, .release = release_service);
+SM_PART(qos_state, .init = init_qos_state, .release = release_qos_state);
 
 void qos_set_port(struct sm *sm, uint32_t port, uint8_t *info)
 {
     struct qos_port described;
-    if (sm->service->written && describe_port(sm, port, &described))
-        wire_set(info, PORT_INFO_VL_HIGH_LIMIT,
-                 qos_high_limit(&sm->service->policy, &sm->service->written_layout, &described));
+    if (sm->qos_state->written && describe_port(sm, port, &described))
+        wire_set(
+            info, PORT_INFO_VL_HIGH_LIMIT,
+            qos_high_limit(&sm->qos_state->policy, &sm->qos_state->written_layout, &described));
 }
 
 /* The SL of the path from a port to the manager. */
@@ -445,5 +447,5 @@ uint8_t qos_master_sl(struct sm *sm, const struct subnet_port *port)
         return 0;
     struct path path = path_lookup(&plan_serving(sm)->routes, network, network->owner[port->lid],
                                    network->owner[manager]);
-    return qos_service_level(&sm->service->served_layout, 0, path.sl);
+    return qos_service_level(&sm->qos_state->served_layout, 0, path.sl);
 }

@@ -61,7 +61,7 @@ static const struct request_kind get_source_arbitration = {
 bool quiesce_is_possible(struct sm *sm, const char **why_not)
 {
     *why_not = "hold is off";
-    if (!sm->config.hold)
+    if (!sm->config.quiesce)
         return false;
     *why_not = "not every adapter has arbitration tables";
     for (uint32_t port = 0; port < sm->subnet.ports.count; port++)
@@ -113,7 +113,8 @@ void quiesce_find_inherited(struct sm *sm)
 {
     assert(sm_state(sm) == SM_MASTER && plan_current(sm));
     bool written = qos_is_asked_for(sm) || plan_current(sm)->routes.vls > 1;
-    if (!sm->config.hold || !sm->config.policy->services || sm->quiesce->none_inherited || written)
+    if (!sm->config.quiesce || !sm->config.policy->services || sm->quiesce->none_inherited ||
+        written)
         return;
     for (uint32_t port = 0; port < sm->subnet.ports.count; port++) {
         const uint8_t *info = port_at(sm, port)->info;

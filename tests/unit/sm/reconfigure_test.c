@@ -812,7 +812,7 @@ static void a_standby_releases_quiesced_sources_after_a_second_takeover(void **s
 static void entries_drop_packets_first_if_hold_is_off(void **state)
 {
     struct sm_config config = toy_config();
-    config.hold = false;
+    config.quiesce = false;
     struct toy *toy = up_with_moved_root(state, long_ring, "S4", config);
     toy_settle_watched(toy, assert_no_loop);
     assert_true(toy_logged(toy, "their traffic is lost for a while (hold is off)"));

@@ -138,7 +138,7 @@ static struct sm_config any_config(struct storm *storm)
     config.window = draw(storm, 2) ? 256 : 1 + (uint32_t)draw(storm, 8);
     config.lmc = (uint8_t)draw(storm, 2);
     config.repair = draw(storm, 4) != 0;
-    config.hold = draw(storm, 4) != 0;
+    config.quiesce = draw(storm, 4) != 0;
     config.scope_full = draw(storm, 4) == 0;
     config.full_every = 2;
     return config;

@@ -176,7 +176,7 @@ static void flags_can_have_the_values_of_opensm(void **state)
     struct fixture *f = *state;
     assert_int_equal(read_text(f, "json TRUE\nhold False\nrepair no\nreversible Yes\n"), 0);
     assert_true(f->config.log.json);
-    assert_false(f->config.sm.hold);
+    assert_false(f->config.sm.quiesce);
     assert_false(f->config.sm.repair);
     assert_true(f->config.sm.engine_options.reversible);
 }
