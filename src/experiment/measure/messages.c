@@ -1,16 +1,11 @@
 #include "experiment/measure/messages.h"
 
-static uint64_t message_key(const struct packet_view *packet)
-{
-    uint64_t ends = (uint64_t)packet->source << 32 | packet->destination;
-    uint64_t machines = (uint64_t)packet->from_vm << 32 | packet->to_vm;
-    return hash_mix(hash_mix(hash_mix(packet->made + packet->traffic) ^ ends) ^ machines);
-}
-
 void messages_ended(struct messages *messages, uint64_t now, const struct packet_view *packet,
                     bool lost, bool in_window)
 {
-    uint64_t key = message_key(packet);
+    uint64_t ends = (uint64_t)packet->source << 32 | packet->destination;
+    uint64_t machines = (uint64_t)packet->from_vm << 32 | packet->to_vm;
+    uint64_t key = hash_mix(hash_mix(hash_mix(packet->made + packet->traffic) ^ ends) ^ machines);
     uint32_t number = map_get(&messages->open, key);
     messages->seen = true;
     if (number == MAP_NONE) {
@@ -27,18 +22,15 @@ void messages_ended(struct messages *messages, uint64_t now, const struct packet
         messages->lost++;
     else
         messages->delivered++;
-    if (!message->lost && in_window) {
-        summary_add(&messages->latency, now - packet->made);
-        histogram_add(&messages->cells, now - packet->made);
-        batches_add(&messages->batches, (double)(now - packet->made));
-    }
+    if (!message->lost && in_window)
+        distribution_add(&messages->latency, now - packet->made);
     map_remove(&messages->open, key);
     pool_give(&messages->pool, number);
 }
 
 void messages_release(struct messages *messages)
 {
-    histogram_release(&messages->cells);
+    histogram_release(&messages->latency.histogram);
     map_release(&messages->open);
     pool_release(&messages->pool);
 }

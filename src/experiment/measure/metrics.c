@@ -14,13 +14,9 @@ void metrics_delivered(struct metrics *metrics, uint64_t now, const struct packe
 {
     uint64_t latency = now - packet->made, network = now - packet->entered;
     if (metrics->window.begun && !metrics->window.ended) {
-        summary_add(&metrics->latency, latency);
-        summary_add(&metrics->network, network);
+        distribution_add(&metrics->latency, latency);
+        distribution_add(&metrics->network, network);
         summary_add(&metrics->hops, packet->hops);
-        histogram_add(&metrics->latency_cells, latency);
-        histogram_add(&metrics->network_cells, network);
-        batches_add(&metrics->latency_batches, (double)latency);
-        batches_add(&metrics->network_batches, (double)network);
     }
     if (packet->message_bytes)
         messages_ended(&metrics->messages, now, packet, false,
@@ -129,8 +125,8 @@ void metrics_free(struct metrics *metrics)
     for (size_t i = 0; i < metrics->collectors.count; i++)
         collector_release(&metrics->collectors.items[i]);
     vec_release(&metrics->collectors);
-    histogram_release(&metrics->latency_cells);
-    histogram_release(&metrics->network_cells);
+    histogram_release(&metrics->latency.histogram);
+    histogram_release(&metrics->network.histogram);
     buckets_release(&metrics->timeline);
     messages_release(&metrics->messages);
     mem_free(metrics->data_vls);

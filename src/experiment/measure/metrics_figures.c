@@ -26,9 +26,9 @@ static void set_rates(struct metrics *metrics, double seconds, const struct data
 }
 
 static void set_one_latency(struct results *results, const char *name,
-                            const struct summary *summary, const struct histogram *cells,
-                            const struct batches *batches)
+                            const struct distribution *latency)
 {
+    const struct summary *summary = &latency->summary;
     static const struct {
         const char *name;
         double percent;
@@ -37,12 +37,12 @@ static void set_one_latency(struct results *results, const char *name,
 #define SET(part, value)                                                                           \
     (snprintf(full, sizeof full, "%s.%s", name, part), results_set(results, full, value, "s"))
     SET("mean", time_seconds(summary->mean));
-    SET("ci", time_seconds(batches_half_width(batches)));
+    SET("ci", time_seconds(batches_half_width(&latency->batches)));
     SET("deviation", time_seconds(summary_deviation(summary)));
     SET("min", time_seconds((double)summary->min));
     for (unsigned i = 0; i < sizeof percentiles / sizeof percentiles[0]; i++)
-        SET(percentiles[i].name,
-            time_seconds((double)histogram_percentile(cells, percentiles[i].percent)));
+        SET(percentiles[i].name, time_seconds((double)histogram_percentile(
+                                     &latency->histogram, percentiles[i].percent)));
     SET("max", time_seconds((double)summary->max));
 #undef SET
 }
@@ -50,16 +50,12 @@ static void set_one_latency(struct results *results, const char *name,
 static void set_latencies(struct metrics *metrics)
 {
     struct results *results = &metrics->record->results;
-    if (metrics->latency.count == 0)
+    if (metrics->latency.summary.count == 0)
         return;
-    set_one_latency(results, "latency", &metrics->latency, &metrics->latency_cells,
-                    &metrics->latency_batches);
-    set_one_latency(results, "network-latency", &metrics->network, &metrics->network_cells,
-                    &metrics->network_batches);
-    const struct messages *messages = &metrics->messages;
-    if (messages->latency.count)
-        set_one_latency(results, "message-latency", &messages->latency, &messages->cells,
-                        &messages->batches);
+    set_one_latency(results, "latency", &metrics->latency);
+    set_one_latency(results, "network-latency", &metrics->network);
+    if (metrics->messages.latency.summary.count)
+        set_one_latency(results, "message-latency", &metrics->messages.latency);
     results_set(results, "hops.mean", metrics->hops.mean, "hops");
     results_set(results, "hops.max", (double)metrics->hops.max, "hops");
 }
@@ -76,9 +72,9 @@ static void set_verdict(struct metrics *metrics, const struct data_totals *after
                                    .waiting_before = before->waiting,
                                    .waiting_after = after->waiting,
                                    .always = metrics->always,
-                                   .latency = &metrics->latency_batches};
+                                   .latency = &metrics->latency.batches};
     enum steady_verdict verdict = steady_judge(&window);
-    bool steady = metrics->always ? !batches_have_trend(&metrics->network_batches, true)
+    bool steady = metrics->always ? !batches_have_trend(&metrics->network.batches, true)
                                   : verdict == STEADY_YES;
     record->verdict = arena_strdup(&record->arena, steady_text(verdict, &window, text));
     if (verdict == STEADY_UNKNOWN)

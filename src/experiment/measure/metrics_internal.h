@@ -39,9 +39,8 @@ struct metrics {
     struct recovery recovery;
     /* in the window */
     struct metrics_window window;
-    struct summary latency, network, hops;
-    struct histogram latency_cells, network_cells;
-    struct batches latency_batches, network_batches;
+    struct distribution latency, network;
+    struct summary hops;
     struct buckets timeline;
     struct messages messages;
     /* deadlocks */

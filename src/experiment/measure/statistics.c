@@ -140,6 +140,13 @@ bool batches_have_trend(const struct batches *batches, bool both)
     return slope > 4 * error && rise > fabs(mean) / 10;
 }
 
+void distribution_add(struct distribution *distribution, uint64_t value)
+{
+    summary_add(&distribution->summary, value);
+    histogram_add(&distribution->histogram, value);
+    batches_add(&distribution->batches, (double)value);
+}
+
 /* ---- buckets ---- */
 
 void buckets_init(struct buckets *buckets, uint64_t begin, uint64_t width, unsigned columns)

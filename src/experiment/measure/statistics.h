@@ -56,6 +56,15 @@ double batches_half_width(const struct batches *batches);
  * more than four times its standard error, and by more than a tenth of the mean. */
 bool batches_have_trend(const struct batches *batches, bool both);
 
+/* ---- all of them, of one stream ---- */
+
+struct distribution {
+    struct summary summary;
+    struct histogram histogram;
+    struct batches batches;
+};
+void distribution_add(struct distribution *distribution, uint64_t value);
+
 /* ---- sums over time ---- */
 
 /* Each bucket has `columns` sums. */

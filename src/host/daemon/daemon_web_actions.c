@@ -70,15 +70,15 @@ static int run_command(struct manager_access *access, const char *name, struct e
 }
 
 /* *guid: the node that it is about; 0: none. */
-static int act(const struct daemon_web *web, const struct http_request *request, struct text *said,
-               uint64_t *guid, struct err *err)
+static int act(const struct daemon_web *web, const struct http_request *request,
+               struct text *description, uint64_t *guid, struct err *err)
 {
     struct manager_access access = daemon_access(web->daemon);
     const char *name = http_parameter(request, "do");
     const struct action_request parameters = api_action(request, &web->topology, &web->links);
     struct action action;
     if (name && is_single_word(name)) {
-        text_puts(said, name);
+        text_puts(description, name);
         return run_command(&access, name, err);
     }
     int status = action_read_request(&action, &parameters, err);
@@ -86,7 +86,7 @@ static int act(const struct daemon_web *web, const struct http_request *request,
         return -EINVAL;
     if (!access.sm)
         return err_set(err, EINVAL, "the manager has no port yet: it waits for the first link");
-    action_print(&action, &web->topology, said);
+    action_print(&action, &web->topology, description);
     uint32_t node = action_node(&action, &web->topology);
     if (node != TOPOLOGY_NONE)
         *guid = web->topology.nodes.items[node].guid;
@@ -101,17 +101,18 @@ void daemon_web_act(void *context, const struct http_request *request,
                     struct http_response *response)
 {
     struct daemon_web *web = context;
-    struct text said = {0};
+    struct text description = {0};
     struct err err = {0};
     uint64_t guid = 0;
-    int status = act(web, request, &said, &guid, &err);
+    int status = act(web, request, &description, &guid, &err);
     if (status < 0) {
         api_refuse(response, status == -EINVAL ? 400 : 409, err.message);
     } else { /* CTL_PENDING: the next ticks show the end of it */
-        const struct event_record record = {.event = "page", .text = said.data, .guid = guid};
-        event_log_write(&web->daemon->log, "page", "%s", said.data);
+        const struct event_record record = {
+            .event = "page", .text = description.data, .guid = guid};
+        event_log_write(&web->daemon->log, "page", "%s", description.data);
         daemon_web_event(web->daemon, &record);
-        api_accept(response, said.data, daemon_web_now(web));
+        api_accept(response, description.data, daemon_web_now(web));
     }
-    text_release(&said);
+    text_release(&description);
 }
