@@ -134,32 +134,28 @@ static int add_machine_options(struct option_values *words)
     return EXIT_HOLDS;
 }
 
-/* A refused request for a machine is an object in JSON: what is wrong, and its kind. */
-static void make_refusal_json(struct text *out, int result)
-{
-    struct text reason = *out;
-    struct record record = record_to(out, true, false);
-    *out = (struct text){0};
-    record_begin(&record, NULL);
-    record_string(&record, "error", NULL, reason.length ? reason.data : "");
-    record_string(&record, "code", NULL,
-                  result == -ENOENT  ? "ENOENT"
-                  : result == -EPERM ? "EPERM"
-                  : result == -EIO   ? "EIO"
-                                     : "EINVAL");
-    record_end(&record);
-    text_release(&reason);
-}
-
-/* Prints the server's answer; returns the exit status. */
+/* Prints the server's answer; returns the exit status. A refused request for a machine is an object
+ * in JSON: what is wrong, and its kind. */
 static int print_result(struct text *out, int result, const struct option_values *words)
 {
     bool vm = words->count && strcmp(words->items[0], "vm") == 0;
     bool refused = result < 0 && !(vm && given.json);
     if (result == -ENOSYS)
         ctl_add_servers(out, words);
-    if (result < 0 && !refused && !(out->length && out->data[0] == '{'))
-        make_refusal_json(out, result);
+    if (result < 0 && !refused && !(out->length && out->data[0] == '{')) {
+        struct text reason = *out;
+        *out = (struct text){0};
+        struct record record = record_to(out, true, false);
+        record_begin(&record, NULL);
+        record_string(&record, "error", NULL, reason.length ? reason.data : "");
+        record_string(&record, "code", NULL,
+                      result == -ENOENT  ? "ENOENT"
+                      : result == -EPERM ? "EPERM"
+                      : result == -EIO   ? "EIO"
+                                         : "EINVAL");
+        record_end(&record);
+        text_release(&reason);
+    }
     if (refused)
         fputs("weft ctl: ", stderr);
     ctl_print_answer(refused ? stderr : stdout, out);

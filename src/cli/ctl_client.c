@@ -57,17 +57,6 @@ static int connect_any(const struct ctl_sockets *sockets, struct err *err)
     return first;
 }
 
-static bool write_escaped(FILE *stream, const char *bytes, size_t count)
-{
-    struct text escaped = {0};
-    ctl_escape(&escaped, &(struct text){.data = (char *)bytes, .length = count});
-    bool fine =
-        fwrite(escaped.data ? escaped.data : "", 1, escaped.length, stream) == escaped.length &&
-        fflush(stream) == 0;
-    text_release(&escaped);
-    return fine;
-}
-
 int ctl_send(const struct ctl_sockets *sockets, const struct option_values *words, bool json,
              FILE *stream, struct text *out, int *result, struct err *err)
 {
@@ -99,11 +88,17 @@ int ctl_send(const struct ctl_sockets *sockets, const struct option_values *word
         *result = answer.result;
     }
     for (; status == 0 && got > 0; got = recv(fd, packet, sizeof packet, 0)) {
-        if (!stream || answer.result < 0)
-            text_append(out, packet + skip, (size_t)got - skip);
-        else if (!write_escaped(stream, packet + skip, (size_t)got - skip))
-            break; /* the reader has closed the pipe */
+        text_append(out, packet + skip, (size_t)got - skip);
         skip = 0;
+        if (!stream || answer.result < 0)
+            continue;
+        struct text escaped = {0};
+        ctl_escape(&escaped, out);
+        fwrite(escaped.data ? escaped.data : "", 1, escaped.length, stream);
+        text_release(&escaped);
+        text_clear(out);
+        if (fflush(stream) != 0 || ferror(stream))
+            break; /* the reader has closed the pipe */
     }
     close(fd);
     if (stream && status == 0 && answer.result >= 0 && got <= 0)

@@ -4,7 +4,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "cli/command.h"
-#include "experiment/chart/chart_gnuplot.h"
+#include "experiment/chart/chart.h"
 
 #include <errno.h>
 #include <stdio.h>

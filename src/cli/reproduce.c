@@ -4,7 +4,7 @@
 #include "base/mem.h"
 #include "base/record.h"
 #include "cli/command.h"
-#include "experiment/sweep/sweep_play.h"
+#include "experiment/sweep/sweep_run.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -7,7 +7,7 @@
 #include "cli/command.h"
 #include "cli/routing.h"
 #include "cli/workers.h"
-#include "experiment/chart/chart_gnuplot.h"
+#include "experiment/chart/chart.h"
 #include "routing/files/lfts.h"
 #include "routing/files/path_levels.h"
 #include "routing/files/update_plan_text.h"

@@ -4,7 +4,7 @@
  * For an engine that refuses, the line has the reason. */
 #include "cli/command.h"
 #include "cli/routing.h"
-#include "experiment/chart/chart_gnuplot.h"
+#include "experiment/chart/chart.h"
 #include "routing/check/quality.h"
 #include "routing/files/lfts.h"
 #include "routing/search/tree.h"

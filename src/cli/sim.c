@@ -2,7 +2,7 @@
 #include "base/mem.h"
 #include "base/time.h"
 #include "cli/command.h"
-#include "experiment/report/run_folder.h"
+#include "experiment/report/report.h"
 #include "experiment/report/run_text.h"
 #include "experiment/run/run.h"
 #include "wire/pcap.h"

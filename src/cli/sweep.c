@@ -5,7 +5,6 @@
 #include "base/mem.h"
 #include "base/parse.h"
 #include "experiment/report/run_text.h"
-#include "experiment/sweep/sweep_play.h"
 #include "experiment/sweep/sweep_run.h"
 
 #include <assert.h>

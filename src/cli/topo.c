@@ -80,23 +80,12 @@ static int run_gen(int argc, char **argv, struct err *err)
     return status;
 }
 
-static void put_links(struct record *record, const struct topology *topology)
-{
-    struct link_count counts[LINK_COUNTS];
-    size_t count = topology_count_links(topology, counts);
-    for (size_t i = 0; i < count; i++) {
-        char name[16];
-        snprintf(name, sizeof name, "%s%s", link_width_name(counts[i].width),
-                 link_speed_name(counts[i].speed));
-        record_text(record, "%s%u of %s", i ? ", " : "", counts[i].links, name);
-        record_number(record, name, NULL, counts[i].links);
-    }
-}
-
 static void put_summary(struct record *record, const struct topology *topology,
                         const struct topology_summary *s, const struct virtual_counts *virtual)
 {
     uint32_t levels = s->level_count < SUMMARY_LEVELS ? s->level_count : SUMMARY_LEVELS;
+    struct link_count counts[LINK_COUNTS];
+    size_t count = topology_count_links(topology, counts);
     record_begin(record, NULL);
     record_string(record, "kind", "looks like    %s\n", s->kind);
     record_number(record, "switches", "switches      %llu", s->switches);
@@ -119,7 +108,13 @@ static void put_summary(struct record *record, const struct topology *topology,
     record_number(record, "other_links", s->other_links ? ", %llu others" : NULL, s->other_links);
     record_text(record, "\n              ");
     record_begin(record, "links");
-    put_links(record, topology);
+    for (size_t i = 0; i < count; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "%s%s", link_width_name(counts[i].width),
+                 link_speed_name(counts[i].speed));
+        record_text(record, "%s%u of %s", i ? ", " : "", counts[i].links, name);
+        record_number(record, name, NULL, counts[i].links);
+    }
     record_end(record);
     record_number(record, "free_ports", "\nfree ports    %llu of switches\n", s->free_ports);
     record_number(record, "loose_nodes", NULL, s->loose_nodes);

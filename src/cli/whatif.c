@@ -356,22 +356,6 @@ static void run_case(void *context, size_t index)
     }
 }
 
-/* The time of the first one tells how long all will take. */
-static void run_cases(struct ranking *ranking, const struct workers *workers)
-{
-    size_t count = ranking->cases.count;
-    if (!count)
-        return;
-    run_case(ranking, 0);
-    double rest = (clock_seconds() - ranking->begin) * (double)(count - 1) / workers_count(workers);
-    if (rest >= LONG_SECONDS)
-        fprintf(stderr, "weft whatif: %zu failures take about %.0f s\n", count, rest);
-    ranking->first = 1;
-    workers->run(workers, count - 1, run_case, ranking);
-    progress_clear();
-    whatif_rank(ranking->cases.items, count);
-}
-
 static int answer_ranking(const struct whatif_question *question, struct err *err)
 {
     struct ranking ranking = {
@@ -381,7 +365,17 @@ static int answer_ranking(const struct whatif_question *question, struct err *er
     struct page page = {0};
     list_cases(&ranking);
     size_t count = ranking.cases.count;
-    run_cases(&ranking, &workers);
+    if (count) { /* the time of the first one tells how long all will take */
+        run_case(&ranking, 0);
+        double rest =
+            (clock_seconds() - ranking.begin) * (double)(count - 1) / workers_count(&workers);
+        if (rest >= LONG_SECONDS)
+            fprintf(stderr, "weft whatif: %zu failures take about %.0f s\n", count, rest);
+        ranking.first = 1;
+        workers.run(&workers, count - 1, run_case, &ranking);
+        progress_clear();
+        whatif_rank(ranking.cases.items, count);
+    }
     if (given.json) {
         whatif_write_ranking_json(question, ranking.cases.items, count, &text);
     } else {

@@ -1,7 +1,7 @@
 /* The page: the data of --json, and for each experiment its paper, its description (the README.md
  * of its folder) and its plots. web/src/report/papers.ts arranges them. */
 #include "base/file.h"
-#include "experiment/chart/chart_json.h"
+#include "experiment/chart/chart.h"
 #include "experiment/report/page.h"
 #include "reproduce/reproduce.h"
 

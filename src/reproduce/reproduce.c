@@ -3,8 +3,8 @@
 #include "reproduce/reproduce.h"
 
 #include "base/nearest.h"
-#include "experiment/chart/chart_gnuplot.h"
-#include "experiment/report/run_folder.h"
+#include "experiment/chart/chart.h"
+#include "experiment/report/report.h"
 
 #include <errno.h>
 #include <fnmatch.h>

@@ -175,39 +175,18 @@ struct chart_range chart_x_range(const struct chart *charts, size_t count)
     return range;
 }
 
-static void extend_by_stacks(struct chart_range *range, const struct chart *chart)
-{
-    for (size_t c = 0; c < chart->categories.count; c++) {
-        double sum = 0;
-        for (size_t g = 0; g < chart->groups.count; g++) {
-            const struct chart_group *group = &chart->groups.items[g];
-            for (size_t i = 0; group->style == CHART_STACKED && i < group->points.count; i++)
-                if (group->points.items[i].x == (double)c && group->points.items[i].y > 0)
-                    sum += group->points.items[i].y;
-        }
-        extend_range(range, sum);
-    }
-}
-
-/* Includes error bars, but limits their effect, and keeps the range above zero for positive data.
- */
-static void extend_by_errors(struct chart_range *range, const struct chart_range *errors)
-{
-    double span = range->high - (range->low > 0 ? 0 : range->low);
-    if (!isfinite(span) || !isfinite(errors->low) || range->log)
-        return;
-    extend_range(range, fmin(errors->high, range->high + span / 2));
-    if (range->low < 0)
-        extend_range(range, fmax(errors->low, range->low - span / 2));
-}
-
 struct chart_range chart_y_range(const struct chart *chart, const struct chart_range *x,
                                  unsigned ticks)
 {
     struct chart_range range = {.low = NAN, .high = NAN, .log = chart->y.log}, errors = range;
+    double *stacks = mem_zalloc(chart->categories.count + 1, sizeof *stacks);
     for (size_t g = 0; g < chart->groups.count; g++) {
-        for (size_t i = 0; i < chart->groups.items[g].points.count; i++) {
-            const struct chart_point *point = &chart->groups.items[g].points.items[i];
+        const struct chart_group *group = &chart->groups.items[g];
+        for (size_t i = 0; i < group->points.count; i++) {
+            const struct chart_point *point = &group->points.items[i];
+            bool in_category = point->x >= 0 && point->x < (double)chart->categories.count;
+            if (group->style == CHART_STACKED && in_category && point->y > 0)
+                stacks[(size_t)point->x] += point->y;
             if (!(point->x >= x->low && point->x <= x->high))
                 continue;
             extend_range(&range, point->y);
@@ -215,8 +194,16 @@ struct chart_range chart_y_range(const struct chart *chart, const struct chart_r
             extend_range(&errors, point->high);
         }
     }
-    extend_by_stacks(&range, chart);
-    extend_by_errors(&range, &errors);
+    for (size_t i = 0; i < chart->categories.count; i++)
+        extend_range(&range, stacks[i]);
+    mem_free(stacks);
+    /* Error bars extend the range by half of it at most, and not below zero for positive data. */
+    double span = range.high - (range.low > 0 ? 0 : range.low);
+    if (isfinite(span) && isfinite(errors.low) && !range.log) {
+        extend_range(&range, fmin(errors.high, range.high + span / 2));
+        if (range.low < 0)
+            extend_range(&range, fmax(errors.low, range.low - span / 2));
+    }
     if (!range.log && range.low >= 0) {
         range.low = 0;
         bool part = strcmp(chart->y.unit, "share") == 0 && range.high > 0.5 && range.high <= 1;
@@ -243,62 +230,54 @@ void chart_axis_title(const struct chart_axis *axis, const struct chart_range *r
 
 /* ---- thinning ---- */
 
-static bool is_sorted(const struct chart_group *group)
-{
-    for (size_t i = 1; i < group->points.count; i++)
-        if (!(group->points.items[i].x >= group->points.items[i - 1].x))
-            return false;
-    return true;
-}
-
-/* Keeps the points of one column that shape the line, in their order. */
+/* Keeps the points from `first` to `last`, of one column, that shape the line, in their order. */
 static void keep_column(const struct chart_group *group, size_t first, size_t last,
                         struct chart_points *points)
 {
+    const struct chart_point *all = group->points.items;
     size_t least = first, most = first;
     for (size_t i = first; i <= last; i++) {
-        double y = group->points.items[i].y;
-        if (isnan(y))
+        if (isnan(all[i].y))
             continue; /* a gap inside a column is not drawn */
-        if (!(y >= group->points.items[least].y))
+        if (!(all[i].y >= all[least].y))
             least = i;
-        if (!(y <= group->points.items[most].y))
+        if (!(all[i].y <= all[most].y))
             most = i;
     }
     for (size_t i = first; i <= last; i++)
         if (i == first || i == last || i == least || i == most)
-            vec_push(points, group->points.items[i]);
+            vec_push(points, all[i]);
 }
 
 void chart_thin(const struct chart_group *group, const struct chart_range *x, unsigned columns,
                 struct chart_points *points)
 {
     assert(columns > 0);
-    size_t count = group->points.count, first = 0, last = count;
-    if (!is_sorted(group)) {
-        size_t stride = count / (4 * (size_t)columns) + 1;
-        for (size_t i = 0; i < count; i += stride)
-            vec_push(points, group->points.items[i]);
-        return;
+    const struct chart_point *all = group->points.items;
+    size_t count = group->points.count, first = 0, last = count, most = 4 * (size_t)columns;
+    size_t sorted = 1, stride = 1;
+    while (sorted < count && all[sorted].x >= all[sorted - 1].x)
+        sorted++;
+    if (sorted < count) {
+        stride = count / most + 1;
+    } else {
+        while (first < count && all[first].x < x->low)
+            first++;
+        while (last > first && all[last - 1].x > x->high)
+            last--;
+        first -= first > 0; /* one point outside on each side, so that lines leave the frame */
+        last += last < count;
     }
-    while (first < count && group->points.items[first].x < x->low)
-        first++;
-    while (last > first && group->points.items[last - 1].x > x->high)
-        last--;
-    first -= first > 0; /* one point outside on each side, so that lines leave the frame */
-    last += last < count;
-    if (last - first <= 4 * (size_t)columns || x->log) {
-        for (size_t i = first; i < last; i++)
-            vec_push(points, group->points.items[i]);
+    if (sorted < count || last - first <= most || x->log) {
+        for (size_t i = first; i < last; i += stride)
+            vec_push(points, all[i]);
         return;
     }
     double width = (x->high - x->low) / columns;
-    for (size_t i = first; i < last;) {
-        double column = floor((group->points.items[i].x - x->low) / width);
-        size_t end = i;
-        while (end + 1 < last && floor((group->points.items[end + 1].x - x->low) / width) == column)
+    for (size_t i = first, end; i < last; i = end + 1) {
+        double column = floor((all[i].x - x->low) / width);
+        for (end = i; end + 1 < last && floor((all[end + 1].x - x->low) / width) == column;)
             end++;
         keep_column(group, i, end, points);
-        i = end + 1;
     }
 }

@@ -1,15 +1,17 @@
 /* Charts: curves, steps and bars, for HTML pages and for gnuplot.
  *
  * A chart is data: two axes with units, groups of points, bands and marks along the x axis. Two
- * writers use it. chart_json.h writes the data of a plot of an HTML page, which the script of the
- * page draws; chart_gnuplot.h runs gnuplot, in the style of papers. Both scale units alike.
+ * writers use it. chart_json.c writes the data of a plot of an HTML page, which the script of the
+ * page draws; chart_gnuplot.c runs gnuplot, in the style of papers. Both scale units alike.
  *
  * Values that are not finite are gaps in lines and missing points elsewhere. Points keep their
  * order: a curve of latency over accepted traffic may turn back. */
 #ifndef WEFT_EXPERIMENT_CHART_CHART_H
 #define WEFT_EXPERIMENT_CHART_CHART_H
 
+#include "base/err.h"
 #include "base/mem.h"
+#include "base/text.h"
 
 #include <stdbool.h>
 
@@ -85,6 +87,28 @@ void chart_add_measured(struct chart *chart, size_t group, double x, double y, d
 void chart_add_band(struct chart *chart, double from, double to, const char *name,
                     const char *detail, unsigned colour);
 void chart_add_mark(struct chart *chart, double x, const char *label);
+
+/* ---- JSON (web/src/report/data.ts has the types) ---- */
+
+/* Writes one object. Values that are not finite are null; series with very many points are thinned
+ * out, so that a page stays small. Several charts become panels with the x axis, categories, bands
+ * and marks of the first. `key` is NULL in an array. */
+void chart_json_write(struct json *json, const char *key, const struct chart *charts, size_t count);
+
+/* ---- gnuplot: points joined by lines, key outside the data ---- */
+
+enum chart_format { CHART_SVG, CHART_PNG };
+
+/* By the file extension; false if it is neither .svg nor .png. */
+bool chart_format_of(const char *path, enum chart_format *format);
+/* Appends the script for `gnuplot SCRIPT >PICTURE`. Several charts become panels, one above the
+ * other. */
+void chart_gnuplot_script(const struct chart *charts, size_t count, enum chart_format format,
+                          struct text *out);
+/* Writes PATH (.svg or .png), and with `keep` the script PATH.gp. Without gnuplot the error names
+ * the package, and no file is written. */
+int chart_gnuplot(const struct chart *charts, size_t count, const char *path, bool keep,
+                  struct err *err);
 
 /* ---- for the writers ---- */
 

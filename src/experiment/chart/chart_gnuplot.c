@@ -1,5 +1,5 @@
 /* Writes gnuplot scripts and runs them. */
-#include "experiment/chart/chart_gnuplot.h"
+#include "experiment/chart/chart.h"
 
 #include "base/file.h"
 #include "base/quantity.h"
@@ -35,21 +35,6 @@ static void put_quoted(struct text *out, const char *text)
 static bool is_bar(const struct chart_group *group)
 {
     return group->style >= CHART_BARS;
-}
-
-static void put_point(struct text *out, const struct chart_point *point,
-                      const struct chart_range *x, const struct chart_range *y)
-{
-    bool drawable = isfinite(point->x) && isfinite(point->y) && !(y->log && point->y <= 0) &&
-                    !(x->log && point->x <= 0);
-    if (!drawable) {
-        text_putc(out, '\n'); /* an empty line is a gap */
-        return;
-    }
-    bool error = isfinite(point->low) && isfinite(point->high);
-    text_printf(out, "%.9g %.9g %.9g %.9g %d\n", point->x / x->factor, point->y / y->factor,
-                (error ? point->low : point->y) / y->factor,
-                (error ? point->high : point->y) / y->factor, point->hollow);
 }
 
 /* One bar a line: its four sides, and the error bar. `piles` has the height that stacked bars have
@@ -95,8 +80,17 @@ static void put_data(const struct chart *chart, size_t panel, const struct chart
         } else {
             struct chart_points points = {0};
             chart_thin(group, x, POINTS_PER_LINE, &points);
-            for (size_t i = 0; i < points.count; i++)
-                put_point(out, &points.items[i], x, y);
+            for (size_t i = 0; i < points.count; i++) {
+                const struct chart_point *point = &points.items[i];
+                bool error = isfinite(point->low) && isfinite(point->high);
+                if (!isfinite(point->x) || !isfinite(point->y) || (y->log && point->y <= 0) ||
+                    (x->log && point->x <= 0))
+                    text_putc(out, '\n'); /* an empty line is a gap */
+                else
+                    text_printf(out, "%.9g %.9g %.9g %.9g %d\n", point->x / x->factor,
+                                point->y / y->factor, (error ? point->low : point->y) / y->factor,
+                                (error ? point->high : point->y) / y->factor, point->hollow);
+            }
             vec_release(&points);
         }
         text_puts(out, "EOD\n");
@@ -232,40 +226,24 @@ static void put_extras_of(const struct chart_group *group, const char *data, str
                 data, open_shapes[group->shape], colours[group->colour]);
 }
 
-static bool has_data(const struct chart *chart)
-{
-    for (size_t g = 0; g < chart->groups.count; g++)
-        for (size_t i = 0; i < chart->groups.items[g].points.count; i++)
-            if (isfinite(chart->groups.items[g].points.items[i].x) &&
-                isfinite(chart->groups.items[g].points.items[i].y))
-                return true;
-    return false;
-}
-
-static bool has_hollow(const struct chart *chart)
-{
-    for (size_t g = 0; g < chart->groups.count; g++)
-        for (size_t i = 0; i < chart->groups.items[g].points.count; i++)
-            if (chart->groups.items[g].points.items[i].hollow)
-                return true;
-    return false;
-}
-
 static void put_plot(const struct chart *chart, size_t panel, struct text *out)
 {
     char data[64];
-    bool first = true;
-    text_puts(out, "plot ");
-    for (size_t g = 0; has_data(chart) && g < chart->groups.count; g++) {
+    bool any = false, hollow = false;
+    for (size_t g = 0; g < chart->groups.count; g++)
+        for (size_t i = 0; i < chart->groups.items[g].points.count; i++) {
+            const struct chart_point *point = &chart->groups.items[g].points.items[i];
+            any |= isfinite(point->x) && isfinite(point->y);
+            hollow |= point->hollow;
+        }
+    text_puts(out, any ? "plot " : "plot NaN notitle"); /* empty axes */
+    for (size_t g = 0; any && g < chart->groups.count; g++) {
         snprintf(data, sizeof data, "$p%zug%zu", panel, g);
-        text_puts(out, first ? "" : ", \\\n  ");
+        text_puts(out, g ? ", \\\n  " : "");
         put_plot_of(&chart->groups.items[g], data, out);
         put_extras_of(&chart->groups.items[g], data, out);
-        first = false;
     }
-    if (first)
-        text_puts(out, "NaN notitle"); /* empty axes */
-    if (has_hollow(chart) && chart->hollow_note[0]) {
+    if (hollow && chart->hollow_note[0]) {
         text_puts(out, ", \\\n  NaN with points pointtype 6 linecolor rgb '#000000' title ");
         put_quoted(out, chart->hollow_note);
     }
@@ -299,35 +277,20 @@ static void put_head(const struct chart *charts, size_t count, enum chart_format
     }
 }
 
-/* Whether one key is enough for both. */
-static bool same_names(const struct chart *a, const struct chart *b)
+void chart_gnuplot_script(const struct chart *charts, size_t count, enum chart_format format,
+                          struct text *out)
 {
-    if (a->groups.count != b->groups.count)
-        return false;
-    for (size_t g = 0; g < a->groups.count; g++)
-        if (strcmp(a->groups.items[g].name, b->groups.items[g].name) != 0)
-            return false;
-    return true;
-}
-
-/* The right end of the panels, as a share of the width: the key beside them has room for the
- * longest name. */
-static double right_end(const struct chart *charts, size_t count)
-{
-    size_t longest = 0;
+    struct chart_range x = chart_x_range(charts, count);
+    const struct chart *first = &charts[0];
+    size_t longest = 0; /* name of a group */
     for (size_t i = 0; i < count; i++)
         for (size_t g = 0; g < charts[i].groups.count; g++) {
             size_t length = text_width(charts[i].groups.items[g].name);
             longest = length > longest ? length : longest;
         }
-    double end = 0.87 - 0.0105 * (double)longest;
-    return end < 0.4 ? 0.4 : end > 0.82 ? 0.82 : end;
-}
-
-void chart_gnuplot_script(const struct chart *charts, size_t count, enum chart_format format,
-                          struct text *out)
-{
-    struct chart_range x = chart_x_range(charts, count);
+    /* The right end of the panels, as a share of the width: the key beside them has room for the
+     * longest name. */
+    double end = fmin(fmax(0.87 - 0.0105 * (double)longest, 0.4), 0.82);
     put_head(charts, count, format, out);
     for (size_t i = 0; i < count; i++) {
         struct chart_range y = chart_y_range(&charts[i], &x, Y_TICKS);
@@ -337,13 +300,15 @@ void chart_gnuplot_script(const struct chart *charts, size_t count, enum chart_f
             text_printf(out,
                         "set lmargin at screen 0.11\nset rmargin at screen %.4f\n"
                         "set tmargin at screen %.4f\nset bmargin at screen %.4f\n",
-                        right_end(charts, count), 0.93 - share * (double)i,
-                        0.93 - share * (double)(i + 1) + 0.03);
+                        end, 0.93 - share * (double)i, 0.93 - share * (double)(i + 1) + 0.03);
         }
-        if (i > 0 && same_names(&charts[0], &charts[i]))
+        bool same_names = i > 0 && first->groups.count == charts[i].groups.count;
+        for (size_t g = 0; g < first->groups.count && same_names; g++)
+            same_names = strcmp(first->groups.items[g].name, charts[i].groups.items[g].name) == 0;
+        if (same_names) /* one key is enough */
             text_puts(out, "unset key\n");
         put_axes(&charts[i], &x, &y, i + 1 == count, out);
-        put_moments(&charts[0], &x, i == 0, out);
+        put_moments(first, &x, i == 0, out);
         put_plot(&charts[i], i, out);
     }
     if (count > 1)

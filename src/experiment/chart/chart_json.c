@@ -1,5 +1,5 @@
 /* Charts as JSON, with ranges and thinned points as plots by gnuplot have them. */
-#include "experiment/chart/chart_json.h"
+#include "experiment/chart/chart.h"
 
 #include <assert.h>
 #include <math.h>
@@ -64,36 +64,22 @@ static void write_group(struct json *json, const struct chart_group *group,
         [CHART_STACKED] = "stacked",
     };
     struct chart_points thinned = {0};
+    if (group->style < CHART_BARS)
+        chart_thin(group, x, COLUMNS, &thinned);
+    const struct chart_point *points =
+        group->style < CHART_BARS ? thinned.items : group->points.items;
+    size_t count = group->style < CHART_BARS ? thinned.count : group->points.count;
     json_begin_object(json, NULL);
     json_string(json, "name", group->name);
     json_string(json, "style", styles[group->style]);
     json_unsigned(json, "colour", group->colour);
     json_unsigned(json, "shape", group->shape);
     open_line(json, "points", '[');
-    if (group->style >= CHART_BARS) {
-        for (size_t i = 0; i < group->points.count; i++)
-            write_point(json, &group->points.items[i]);
-    } else {
-        chart_thin(group, x, COLUMNS, &thinned);
-        for (size_t i = 0; i < thinned.count; i++)
-            write_point(json, &thinned.items[i]);
-    }
+    for (size_t i = 0; i < count; i++)
+        write_point(json, &points[i]);
     close_line(json, ']');
     json_end_object(json);
     vec_release(&thinned);
-}
-
-static void write_panel(struct json *json, const struct chart *chart, const struct chart_range *x)
-{
-    struct chart_range y = chart_y_range(chart, x, Y_TICKS);
-    json_begin_object(json, NULL);
-    json_double(json, "height", chart->height);
-    write_axis(json, "y", &chart->y, &y);
-    json_begin_array(json, "groups");
-    for (size_t g = 0; g < chart->groups.count; g++)
-        write_group(json, &chart->groups.items[g], x);
-    json_end_array(json);
-    json_end_object(json);
 }
 
 static void write_moments(struct json *json, const struct chart *chart)
@@ -134,8 +120,17 @@ void chart_json_write(struct json *json, const char *key, const struct chart *ch
     json_end_array(json);
     write_moments(json, &charts[0]);
     json_begin_array(json, "panels");
-    for (size_t i = 0; i < count; i++)
-        write_panel(json, &charts[i], &x);
+    for (size_t i = 0; i < count; i++) {
+        struct chart_range y = chart_y_range(&charts[i], &x, Y_TICKS);
+        json_begin_object(json, NULL);
+        json_double(json, "height", charts[i].height);
+        write_axis(json, "y", &charts[i].y, &y);
+        json_begin_array(json, "groups");
+        for (size_t g = 0; g < charts[i].groups.count; g++)
+            write_group(json, &charts[i].groups.items[g], &x);
+        json_end_array(json);
+        json_end_object(json);
+    }
     json_end_array(json);
     json_end_object(json);
 }

@@ -2,8 +2,7 @@
 #include "experiment/report/report_sweep.h"
 
 #include "base/quantity.h"
-#include "experiment/chart/chart_gnuplot.h"
-#include "experiment/chart/chart_json.h"
+#include "experiment/chart/chart.h"
 #include "experiment/report/curves.h"
 #include "experiment/report/series_text.h"
 

@@ -67,24 +67,6 @@ static uint64_t usual_step(const struct series *series)
     return (series->points.items[last - 1].time - series->points.items[0].time) / (last - 1);
 }
 
-static struct window window_of(const struct timeline *timeline, size_t change, uint64_t room)
-{
-    const struct run_record_change *c = &timeline->record->changes.items[change];
-    const struct run_record_event *cause = timeline_cause(timeline->record, change);
-    uint64_t from = c->tied ? c->fault : c->begin;
-    uint64_t to = c->end > from ? c->end : from;
-    uint64_t margin = (to - from) * 3 / 10;
-    margin = margin > room ? margin : room;
-    return (struct window){
-        .from = from > margin ? from - margin : 0,
-        .to = to + margin < timeline->record->end ? to + margin : timeline->record->end,
-        .origin = cause ? cause->time : c->begin,
-        .first = change,
-        .last = change,
-        .moment = cause ? cause->text : c->cause,
-    };
-}
-
 static bool has_action(const struct timeline *timeline, const struct window *window)
 {
     for (size_t i = window->first; i <= window->last; i++)
@@ -105,14 +87,28 @@ static int compare_windows(const void *a, const void *b)
 static void find_windows(const struct timeline *timeline, struct windows *found)
 {
     const struct results *results = timeline->results;
+    const struct run_record *record = timeline->record;
     struct windows all = {0};
     uint64_t room = 0; /* a window shows some points of each series */
     for (size_t i = 0; i < results->series.count; i++) {
         uint64_t step = usual_step(&results->series.items[i]);
         room = 4 * step > room ? 4 * step : room;
     }
-    for (size_t i = 0; i < timeline->record->changes.count; i++)
-        vec_push(&all, window_of(timeline, i, room));
+    for (size_t i = 0; i < record->changes.count; i++) {
+        const struct run_record_change *change = &record->changes.items[i];
+        const struct run_record_event *cause = timeline_cause(record, i);
+        uint64_t from = change->tied ? change->fault : change->begin;
+        uint64_t to = change->end > from ? change->end : from;
+        uint64_t margin = (to - from) * 3 / 10;
+        margin = margin > room ? margin : room;
+        struct window window = {.from = from > margin ? from - margin : 0,
+                                .to = to + margin < record->end ? to + margin : record->end,
+                                .origin = cause ? cause->time : change->begin,
+                                .first = i,
+                                .last = i,
+                                .moment = cause ? cause->text : change->cause};
+        vec_push(&all, window);
+    }
     if (all.count)
         qsort(all.items, all.count, sizeof *all.items, compare_windows);
     for (size_t i = 0; i < all.count; i++) {
@@ -128,40 +124,33 @@ static void find_windows(const struct timeline *timeline, struct windows *found)
     vec_release(&all);
 }
 
-/* The whole run; if traffic starts late, only the time with traffic. */
-static struct window whole_run(const struct timeline *timeline)
+void timeline_windows(const struct timeline *timeline, size_t most, struct windows *windows)
 {
     const struct results *results = timeline->results;
     const struct run_record *record = timeline->record;
-    uint64_t first = UINT64_MAX;
+    struct windows found = {0};
+    uint64_t first =
+        UINT64_MAX; /* if traffic starts late, the whole run is the time with traffic */
     for (size_t i = 0; i < results->series.count; i++) {
         const struct series *series = &results->series.items[i];
         if (rank_of(series) != RANK_UPDATED && series->points.count &&
             series->points.items[0].time < first)
             first = series->points.items[0].time;
     }
-    return (struct window){.from = first < record->end && first > record->end / 3 ? first : 0,
+    struct window whole = {.from = first < record->end && first > record->end / 3 ? first : 0,
                            .to = record->end,
                            .last = record->changes.count ? record->changes.count - 1 : 0,
                            .moment = ""};
-}
-
-void timeline_windows(const struct timeline *timeline, size_t most, struct windows *windows)
-{
-    struct windows found = {0};
-    struct window whole = whole_run(timeline);
-    find_windows(timeline, &found);
-    size_t acted = 0, taken = 0, others = 0;
-    for (size_t i = 0; i < found.count; i++)
-        acted += has_action(timeline, &found.items[i]);
-    size_t others_room = acted < most ? most - acted : 0;
     vec_push(windows, whole);
+    find_windows(timeline, &found);
+    size_t room[] = {most, most}; /* without and with an action */
+    for (size_t i = 0; i < found.count; i++)
+        room[false] -= room[false] && has_action(timeline, &found.items[i]);
     for (size_t i = 0; i < found.count; i++) {
         bool action = has_action(timeline, &found.items[i]);
-        if (action ? taken >= most : others >= others_room)
+        if (room[action] == 0)
             continue;
-        taken += action;
-        others += !action;
+        room[action]--;
         vec_push(windows, found.items[i]);
     }
     vec_release(&found);

@@ -1,5 +1,4 @@
 /* Writes the folder of a run: its texts, data, store and page. */
-#include "experiment/report/run_folder.h"
 
 #include "base/file.h"
 #include "experiment/report/report.h"

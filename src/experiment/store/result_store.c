@@ -3,7 +3,7 @@
 #include "experiment/store/result_store.h"
 
 #include "base/map.h"
-#include "experiment/store/result_store_rows.h"
+#include "experiment/store/result_store_sql.h"
 
 #include <assert.h>
 #include <ctype.h>

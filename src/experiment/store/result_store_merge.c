@@ -2,7 +2,7 @@
  *
  * The other store is attached to the connection and copied run by run in one transaction. Only the
  * IDs of runs and texts differ between stores. */
-#include "experiment/store/result_store_rows.h"
+#include "experiment/store/result_store_sql.h"
 
 #include <errno.h>
 

@@ -1,5 +1,5 @@
 /* Reads runs, records and results from a store. */
-#include "experiment/store/result_store_rows.h"
+#include "experiment/store/result_store_sql.h"
 
 #include <errno.h>
 #include <stdlib.h>

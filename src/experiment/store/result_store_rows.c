@@ -1,4 +1,4 @@
-#include "experiment/store/result_store_rows.h"
+#include "experiment/store/result_store_sql.h"
 
 #include <assert.h>
 #include <math.h>

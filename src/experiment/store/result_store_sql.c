@@ -200,31 +200,24 @@ int sql_end(struct result_store *store, int status, struct err *err)
 
 /* ---- tables ---- */
 
-static int create_tables(struct result_store *store, struct err *err)
+int sql_prepare_tables(struct result_store *store, bool create, struct err *err)
 {
-    int64_t tables = 0;
+    static const char count_tables[] = "SELECT count(*) FROM sqlite_master";
+    int64_t tables = 0, application = 0, version = 0;
     char pragmas[96];
     snprintf(pragmas, sizeof pragmas, "PRAGMA application_id = %d; PRAGMA user_version = %d",
              APPLICATION_ID, SCHEMA_VERSION);
-    int status = sql_begin(store, err);
-    if (status)
-        return status;
-    /* Another process may have created them. */
-    status = sql_number(store, err, &tables, "SELECT count(*) FROM sqlite_master", "");
-    if (status == 0 && tables == 0) {
-        status = sql_run(store, schema, err);
-        if (status == 0)
-            status = sql_run(store, pragmas, err);
+    int status = sql_number(store, err, &tables, count_tables, "");
+    if (status == 0 && tables == 0 && create && (status = sql_begin(store, err)) == 0) {
+        /* Another process may have created them. */
+        status = sql_number(store, err, &tables, count_tables, "");
+        if (status == 0 && tables == 0) {
+            status = sql_run(store, schema, err);
+            if (status == 0)
+                status = sql_run(store, pragmas, err);
+        }
+        status = sql_end(store, status, err);
     }
-    return sql_end(store, status, err);
-}
-
-int sql_prepare_tables(struct result_store *store, bool create, struct err *err)
-{
-    int64_t tables = 0, application = 0, version = 0;
-    int status = sql_number(store, err, &tables, "SELECT count(*) FROM sqlite_master", "");
-    if (status == 0 && tables == 0 && create)
-        status = create_tables(store, err);
     if (status == 0)
         status = sql_number(store, err, &application, "PRAGMA application_id", "");
     if (status == 0)

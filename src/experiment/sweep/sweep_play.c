@@ -1,6 +1,6 @@
 /* Executes one run: the scenario with its parameters is read and run as by `weft sim`, so that a
  * run of a sweep and its repetition are identical. */
-#include "experiment/sweep/sweep_play.h"
+#include "experiment/sweep/sweep_run.h"
 
 #include "experiment/run/run.h"
 

@@ -5,7 +5,6 @@
 #include "experiment/sweep/sweep_run.h"
 
 #include "experiment/sweep/children.h"
-#include "experiment/sweep/sweep_play.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -117,21 +116,6 @@ static void report_progress(struct execution *execution)
         execution->options->progress(execution->options->context, counts);
 }
 
-static int start_next(struct execution *execution)
-{
-    assert(execution->started < execution->pending.count);
-    size_t job = execution->pending.items[execution->started];
-    struct task task = {execution->sweep, &execution->plan->runs.items[job],
-                        execution->options->store};
-    int status = children_start(execution->children, job, execute_run, &task);
-    if (status == -EAGAIN && children_running(execution->children))
-        return 0; /* process limit reached: continue with fewer */
-    if (status)
-        return err_set(execution->err, -status, "cannot start a process: %s", strerror(-status));
-    execution->started++;
-    return 1;
-}
-
 static int end_run(struct execution *execution, const struct child_end *end)
 {
     assert(end->job < execution->plan->runs.count);
@@ -159,38 +143,33 @@ static int end_run(struct execution *execution, const struct child_end *end)
 
 static int run_all(struct execution *execution)
 {
+    const struct sweep_options *options = execution->options;
+    struct children *children = execution->children;
+    size_t count = execution->pending.count;
     struct child_end end;
     int status = 0;
     report_progress(execution);
-    while (
-        status == 0 && !children_interrupted(execution->children) &&
-        (execution->started < execution->pending.count || children_running(execution->children))) {
-        int more = 1;
-        while (more == 1 && execution->started < execution->pending.count &&
-               children_running(execution->children) < execution->options->jobs)
-            more = start_next(execution);
-        status = more < 0 ? more : 0;
-        if (status == 0 && children_wait(execution->children, 1000, &end))
+    while (status == 0 && !children_interrupted(children) &&
+           (execution->started < count || children_running(children))) {
+        while (execution->started < count && children_running(children) < options->jobs) {
+            size_t job = execution->pending.items[execution->started];
+            struct task task = {execution->sweep, &execution->plan->runs.items[job],
+                                options->store};
+            status = children_start(children, job, execute_run, &task);
+            if (status)
+                break;
+            execution->started++;
+        }
+        if (status == -EAGAIN && children_running(children))
+            status = 0; /* process limit reached: continue with fewer */
+        if (status)
+            return err_set(execution->err, -status, "cannot start a process: %s",
+                           strerror(-status));
+        if (children_wait(children, 1000, &end))
             status = end_run(execution, &end);
         report_progress(execution);
     }
     return status;
-}
-
-static void find_pending(struct execution *execution)
-{
-    struct sweep_counts *counts = execution->counts;
-    for (size_t i = 0; i < execution->plan->runs.count; i++) {
-        const struct sweep_run *run = &execution->plan->runs.items[i];
-        counts->there += run->state == SWEEP_DONE;
-        counts->broken += run->broken;
-        if (run->state == SWEEP_MISSING ||
-            (run->state == SWEEP_FAILED && execution->options->retry))
-            vec_push(&execution->pending, i);
-        else
-            counts->left_failed += run->state == SWEEP_FAILED;
-    }
-    counts->total = execution->plan->runs.count;
 }
 
 int sweep_run_plan(const struct sweep *sweep, struct sweep_plan *plan,
@@ -205,8 +184,16 @@ int sweep_run_plan(const struct sweep *sweep, struct sweep_plan *plan,
                                   .err = err};
     struct result_store *store;
     int status = 0;
-    *counts = (struct sweep_counts){0};
-    find_pending(&execution);
+    *counts = (struct sweep_counts){.total = plan->runs.count};
+    for (size_t i = 0; i < plan->runs.count; i++) {
+        const struct sweep_run *run = &plan->runs.items[i];
+        counts->there += run->state == SWEEP_DONE;
+        counts->broken += run->broken;
+        if (run->state == SWEEP_MISSING || (run->state == SWEEP_FAILED && options->retry))
+            vec_push(&execution.pending, i);
+        else
+            counts->left_failed += run->state == SWEEP_FAILED;
+    }
     execution.start = children_clock();
     execution.children = children_new(&execution.limits);
     if (execution.pending.count)

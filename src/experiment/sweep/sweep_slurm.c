@@ -2,7 +2,7 @@
  * of the environment. */
 #include "experiment/sweep/sweep_slurm.h"
 
-#include "experiment/sweep/sweep_play.h"
+#include "experiment/sweep/sweep_run.h"
 
 #include <inttypes.h>
 #include <string.h>

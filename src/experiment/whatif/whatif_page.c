@@ -3,7 +3,7 @@
 #include "experiment/whatif/whatif.h"
 
 #include "base/quantity.h"
-#include "experiment/chart/chart_json.h"
+#include "experiment/chart/chart.h"
 #include "experiment/report/report.h"
 
 #include <math.h>

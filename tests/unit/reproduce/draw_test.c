@@ -2,8 +2,7 @@
 #include "reproduce/draw.h"
 
 #include "base/time.h"
-#include "experiment/chart/chart_gnuplot.h"
-#include "experiment/chart/chart_json.h"
+#include "experiment/chart/chart.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

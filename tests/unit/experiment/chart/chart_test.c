@@ -1,7 +1,6 @@
 /* Escaping for markup, and charts as JSON and as gnuplot scripts. */
 #include "base/file.h"
-#include "experiment/chart/chart_gnuplot.h"
-#include "experiment/chart/chart_json.h"
+#include "experiment/chart/chart.h"
 
 #include "base/time.h"
 

@@ -7,7 +7,6 @@
 #include <cmocka.h>
 
 #include "base/time.h"
-#include "experiment/sweep/sweep_play.h"
 #include "experiment/sweep/sweep_run.h"
 #include "experiment/sweep/sweep_slurm.h"
 
