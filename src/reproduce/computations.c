@@ -27,16 +27,22 @@
 #include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
-void computation_add(struct evidence *evidence, const char *parameters, struct results *found)
+void computation_add(struct computing *c, struct results *found, const char *parameters, ...)
 {
     static const char *const presets[] = {"paper", "today"};
+    va_list arguments;
+    va_start(arguments, parameters);
+    const char *own = arena_vprintf(&c->evidence->arena, parameters, arguments);
+    va_end(arguments);
     for (unsigned p = 0; p < 2; p++) {
-        const char *all = arena_printf(&evidence->arena, "preset=%s %s", presets[p], parameters);
-        struct results *copy = &evidence_add(evidence, all)->results;
+        const char *all = arena_printf(&c->evidence->arena, "preset=%s %s", presets[p], own);
+        struct results *copy = &evidence_add(c->evidence, all)->results;
         for (size_t i = 0; i < found->figures.count; i++)
             results_set(copy, found->figures.items[i].name, found->figures.items[i].value,
                         found->figures.items[i].unit);
@@ -65,7 +71,7 @@ int computation_routes(const struct network *network, const char *engine, struct
 }
 
 int computation_paper_network(struct network *network, size_t size, uint8_t lmc, uint64_t seed,
-                              struct err *err)
+                              uint32_t repetition, struct err *err)
 {
     static const char *const sizes[PAPER_SIZES][3] = {
         {NULL, NULL, NULL},
@@ -75,157 +81,141 @@ int computation_paper_network(struct network *network, size_t size, uint8_t lmc,
         {"switches=48", "hosts=64", "rule=paper"},
         {"switches=64", "hosts=82", "rule=paper"},
     };
+    seed = sweep_seed(seed, repetition);
     return size == 0 ? computation_network(network, "figure1", NULL, 0, lmc, seed, err)
                      : computation_network(network, "irregular", sizes[size], 3, lmc, seed, err);
 }
 
 /* ---- printed tables ---- */
 
+/* A published network with its routes, and the printed entries that agree with them. */
 struct match {
-    unsigned printed, same, explicit_entries, defaults;
-    unsigned hops, minimal, forced; /* printed hops that agree, and so on: match_hops() */
+    struct network network;
+    struct routes routes;
+    unsigned printed, same;
+    unsigned hops, minimal, forced; /* match_hops() */
 };
 
 static uint32_t switch_of_lid(const struct network *network, unsigned lid)
 {
-    uint32_t owner = lid <= network->top_lid ? network->owner[lid] : NETWORK_NONE;
+    uint32_t owner = network_owner(network, lid);
     return owner == NETWORK_NONE || !(owner & NETWORK_SWITCH) ? NETWORK_NONE
                                                               : owner & ~NETWORK_SWITCH;
 }
 
 /* "SWITCH,DLID,PORT" or "SWITCH,default,PORT"; further columns are ignored. */
-static void match_ports(struct match *match, const struct network *network,
-                        const struct routes *routes, const char *line)
+static void match_ports(struct match *match, const char *line)
 {
+    const struct routes *routes = &match->routes;
     unsigned lid, dlid, port;
-    if (sscanf(line, "%u,default,%u", &lid, &port) == 2) {
-        uint32_t at = switch_of_lid(network, lid);
-        match->printed++;
+    bool is_default = sscanf(line, "%u,default,%u", &lid, &port) == 2;
+    if (!is_default && sscanf(line, "%u,%u,%u", &lid, &dlid, &port) != 3)
+        return;
+    uint32_t at = switch_of_lid(&match->network, lid);
+    match->printed++;
+    if (at == NETWORK_NONE)
+        return;
+    if (is_default)
+        match->same += routes->default_ports && routes->default_ports[at] == port;
+    else
         match->same +=
-            at != NETWORK_NONE && routes->default_ports && routes->default_ports[at] == port;
-    } else if (sscanf(line, "%u,%u,%u", &lid, &dlid, &port) == 3) {
-        uint32_t at = switch_of_lid(network, lid);
-        match->printed++;
-        match->same += at != NETWORK_NONE && routes_is_explicit(routes, at, dlid) &&
-                       routes_port(routes, at, dlid) == port;
-    }
+            routes_is_explicit(routes, at, dlid) && routes_port(routes, at, dlid) == port;
 }
 
-static void count_entries(struct match *match, const struct network *network,
-                          const struct routes *routes)
+/* Links from a switch to a LID along the tables, by this port first; PORT_NONE if they do not lead
+ * there. */
+static unsigned count_hops(const struct match *match, uint32_t at, unsigned port, unsigned lid)
 {
-    for (uint32_t at = 0; at < routes->switch_count; at++) {
-        for (uint32_t lid = 0; lid <= network->top_lid; lid++)
-            match->explicit_entries += routes_is_explicit(routes, at, lid);
-        match->defaults += routes->default_ports && routes->default_ports[at] != PORT_NONE;
-    }
-}
-
-/* Routes a published network, and calls `match_line` for each line of printed.csv. */
-static int match_printed(struct evidence *evidence, const struct recipe *recipe, const char *kind,
-                         const char *engine,
-                         void (*match_line)(struct match *match, const struct network *network,
-                                            const struct routes *routes, const char *line),
-                         struct match *match, struct err *err)
-{
-    struct network network;
-    struct routes routes;
-    int status = computation_network(&network, kind, NULL, 0, 0, 0, err);
-    if (status)
-        return status;
-    status = computation_routes(&network, engine, &routes, err);
-    if (status == 0) {
-        struct line_reader *reader =
-            from_file(arena_printf(&evidence->arena, "%s/printed.csv", recipe->folder), err);
-        while (line_reader_next_line(reader))
-            match_line(match, &network, &routes, reader->copy);
-        status = reader->status;
-        count_entries(match, &network, &routes);
-        routes_release(&routes);
-    }
-    network_release(&network);
-    return status;
-}
-
-static int compute_printed_tables(struct evidence *evidence, const struct recipe *recipe,
-                                  const char *engine, uint64_t seed, struct err *err)
-{
-    struct match match = {0};
-    struct results found = {0};
-    int status = match_printed(evidence, recipe, "figure1", engine, match_ports, &match, err);
-    (void)seed; /* a published network has no random part */
-    if (status)
-        return status;
-    results_set(&found, "entries.printed", match.printed, "entries");
-    results_set(&found, "entries.same", match.same, "entries");
-    results_set(&found, "entries.explicit", match.explicit_entries, "entries");
-    results_set(&found, "entries.default", match.defaults, "entries");
-    computation_add(evidence, arena_printf(&evidence->arena, "engine=%s", engine), &found);
-    return 0;
-}
-
-/* ---- printed hops ---- */
-
-/* Links from a switch to a LID along the tables; PORT_NONE if they do not lead there. */
-static unsigned count_hops(const struct network *network, const struct routes *routes, uint32_t at,
-                           unsigned lid)
-{
-    for (unsigned hops = 0; hops < network->switches.count + 1; hops++) {
-        uint8_t port = routes_port(routes, at, lid);
-        if (port == 0 || port == PORT_NONE)
-            return port == 0 ? hops : PORT_NONE;
-        uint32_t peer = network->ports.items[network->switches.items[at].first_port + port].peer;
-        if (peer == NETWORK_NONE || !(peer & NETWORK_SWITCH))
-            return peer == network->owner[lid] ? hops + 1 : PORT_NONE;
-        at = peer & ~NETWORK_SWITCH;
+    const struct network *network = &match->network;
+    uint32_t owner = network->owner[lid];
+    for (unsigned hops = 0; at != NETWORK_NONE && hops <= network->switches.count; hops++) {
+        if (port != PORT_NONE && network_leads_to(network, at, port, owner))
+            return hops + (port != 0);
+        at = network_next(network, at, port);
+        port = at == NETWORK_NONE ? PORT_NONE : routes_port(&match->routes, at, lid);
     }
     return PORT_NONE;
 }
 
-/* Whether a port leads to a LID with that number of hops. */
-static bool leads_in(const struct network *network, const struct routes *routes, uint32_t at,
-                     unsigned port, unsigned lid, unsigned hops)
-{
-    if (port == 0 || hops == 0)
-        return port == 0 && hops == 0;
-    uint32_t peer = network->ports.items[network->switches.items[at].first_port + port].peer;
-    if (peer == NETWORK_NONE || !(peer & NETWORK_SWITCH))
-        return peer == network->owner[lid] && hops == 1;
-    return count_hops(network, routes, peer & ~NETWORK_SWITCH, lid) == hops - 1;
-}
-
 /* "SWITCH,DLID,PORT,HOPS". Counts entries with the printed hops, printed ports on shortest paths,
  * and printed ports among the entries that have no choice. */
-static void match_hops(struct match *match, const struct network *network,
-                       const struct routes *routes, const char *line)
+static void match_hops(struct match *match, const char *line)
 {
     unsigned lid, dlid, port, hops, choices = 0;
-    if (sscanf(line, "%u,%u,%u,%u", &lid, &dlid, &port, &hops) != 4 || dlid > network->top_lid)
+    if (sscanf(line, "%u,%u,%u,%u", &lid, &dlid, &port, &hops) != 4 ||
+        network_owner(&match->network, dlid) == NETWORK_NONE)
         return;
-    uint32_t at = switch_of_lid(network, lid);
-    if (at == NETWORK_NONE || port > network->switches.items[at].port_count)
+    uint32_t at = switch_of_lid(&match->network, lid);
+    if (at == NETWORK_NONE || port > match->network.switches.items[at].port_count)
         return;
-    for (unsigned p = 0; p <= network->switches.items[at].port_count; p++)
-        choices += leads_in(network, routes, at, p, dlid, hops);
-    match->hops += count_hops(network, routes, at, dlid) == hops;
-    match->minimal += leads_in(network, routes, at, port, dlid, hops);
-    match->forced += choices == 1 && routes_port(routes, at, dlid) == port;
+    uint8_t own = routes_port(&match->routes, at, dlid);
+    for (unsigned p = 0; p <= match->network.switches.items[at].port_count; p++)
+        choices += count_hops(match, at, p, dlid) == hops;
+    match->hops += count_hops(match, at, own, dlid) == hops;
+    match->minimal += count_hops(match, at, port, dlid) == hops;
+    match->forced += choices == 1 && own == port;
 }
 
-static int compute_printed_hops(struct evidence *evidence, const struct recipe *recipe,
-                                const char *engine, uint64_t seed, struct err *err)
+/* Routes a published network, and calls `match_line` for each line of printed.csv. */
+static int match_printed(struct computing *c, const char *kind, struct match *match,
+                         void (*match_line)(struct match *match, const char *line))
+{
+    int status = computation_network(&match->network, kind, NULL, 0, 0, 0, c->err);
+    if (status)
+        return status;
+    status = computation_routes(&match->network, c->engine, &match->routes, c->err);
+    if (status == 0) {
+        struct line_reader *reader = from_file(
+            arena_printf(&c->evidence->arena, "%s/printed.csv", c->recipe->folder), c->err);
+        while (line_reader_next_line(reader))
+            match_line(match, reader->copy);
+        status = reader->status;
+    }
+    return status;
+}
+
+static void release_match(struct match *match)
+{
+    routes_release(&match->routes);
+    network_release(&match->network);
+}
+
+static int compute_printed_tables(struct computing *c)
 {
     struct match match = {0};
     struct results found = {0};
-    int status = match_printed(evidence, recipe, "thesis", engine, match_hops, &match, err);
-    (void)seed; /* as above */
-    if (status)
-        return status;
-    results_set(&found, "entries.hops", match.hops, "entries");
-    results_set(&found, "entries.minimal", match.minimal, "entries");
-    results_set(&found, "entries.forced", match.forced, "entries");
-    computation_add(evidence, arena_printf(&evidence->arena, "engine=%s", engine), &found);
-    return 0;
+    unsigned explicit_entries = 0, defaults = 0;
+    int status = match_printed(c, "figure1", &match, match_ports);
+    if (status == 0) {
+        const struct routes *routes = &match.routes;
+        for (uint32_t at = 0; at < routes->switch_count; at++) {
+            for (uint32_t lid = 0; lid <= match.network.top_lid; lid++)
+                explicit_entries += routes_is_explicit(routes, at, lid);
+            defaults += routes->default_ports && routes->default_ports[at] != PORT_NONE;
+        }
+        results_set(&found, "entries.printed", match.printed, "entries");
+        results_set(&found, "entries.same", match.same, "entries");
+        results_set(&found, "entries.explicit", explicit_entries, "entries");
+        results_set(&found, "entries.default", defaults, "entries");
+        computation_add(c, &found, "engine=%s", c->engine);
+    }
+    release_match(&match);
+    return status;
+}
+
+static int compute_printed_hops(struct computing *c)
+{
+    struct match match = {0};
+    struct results found = {0};
+    int status = match_printed(c, "thesis", &match, match_hops);
+    if (status == 0) {
+        results_set(&found, "entries.hops", match.hops, "entries");
+        results_set(&found, "entries.minimal", match.minimal, "entries");
+        results_set(&found, "entries.forced", match.forced, "entries");
+        computation_add(c, &found, "engine=%s", c->engine);
+    }
+    release_match(&match);
+    return status;
 }
 
 /* ---- changed entries ---- */
@@ -261,8 +251,8 @@ static void copy_without(const struct network *whole, uint32_t gone, struct netw
 }
 
 struct changed_entries {
-    uint64_t removal, addition; /* entries that must be written */
-    uint64_t used, room;        /* entries in use, and of 1,024 in each switch, with all switches */
+    double removal, addition; /* entries that must be written */
+    double used, room;        /* entries in use, and of 1,024 in each switch, with all switches */
 };
 
 /* After a removal, entries for lost LIDs need not be written. After an addition all differences
@@ -298,49 +288,48 @@ static bool is_whole(const struct network *network, const struct routes *routes)
     return true;
 }
 
-static int compare_without_switch(struct evidence *evidence, const struct network *whole,
-                                  const struct routes *before, uint32_t gone, const char *engine,
-                                  uint64_t seed, struct err *err)
+/* Each switch but the manager's is taken away. */
+static int compare_without_switches(struct computing *c, const struct network *whole,
+                                    const struct routes *before, uint64_t seed)
 {
-    struct network rest;
-    struct routes after;
-    struct changed_entries changed = {0};
-    struct results found = {0};
-    copy_without(whole, gone, &rest);
-    int status = computation_routes(&rest, engine, &after, err);
-    if (status == 0) {
-        compare_tables(whole, before, gone, &after, &rest, &changed);
-        const char *parameters =
-            arena_printf(&evidence->arena, "seed=%" PRIu64 " switches=%zu switch=%u whole=%s", seed,
-                         whole->switches.count, gone, is_whole(&rest, &after) ? "yes" : "no");
-        routes_release(&after);
-        double removal = (double)changed.removal, addition = (double)changed.addition;
-        double used = (double)changed.used, room = (double)changed.room;
-        results_set(&found, "entries.removal", removal, "entries");
-        results_set(&found, "entries.addition", addition, "entries");
-        results_set(&found, "changed.removal.used", removal / used, "share");
-        results_set(&found, "changed.removal.room", removal / room, "share");
-        results_set(&found, "changed.addition.used", addition / used, "share");
-        results_set(&found, "changed.addition.room", addition / room, "share");
-        computation_add(evidence, parameters, &found);
+    int status = 0;
+    for (uint32_t gone = 0; gone < whole->switches.count && status == 0; gone++) {
+        struct network rest;
+        struct routes after;
+        struct changed_entries changed = {0};
+        struct results found = {0};
+        if (gone == whole->manager)
+            continue;
+        copy_without(whole, gone, &rest);
+        status = computation_routes(&rest, c->engine, &after, c->err);
+        if (status == 0) {
+            compare_tables(whole, before, gone, &after, &rest, &changed);
+            results_set(&found, "entries.removal", changed.removal, "entries");
+            results_set(&found, "entries.addition", changed.addition, "entries");
+            results_set(&found, "changed.removal.used", changed.removal / changed.used, "share");
+            results_set(&found, "changed.removal.room", changed.removal / changed.room, "share");
+            results_set(&found, "changed.addition.used", changed.addition / changed.used, "share");
+            results_set(&found, "changed.addition.room", changed.addition / changed.room, "share");
+            computation_add(c, &found, "seed=%" PRIu64 " switches=%zu switch=%u whole=%s", seed,
+                            whole->switches.count, gone, is_whole(&rest, &after) ? "yes" : "no");
+            routes_release(&after);
+        }
+        network_release(&rest);
     }
-    network_release(&rest);
     return status;
 }
 
-static int compare_all(struct evidence *evidence, const char *kind, const char *const *words,
-                       size_t count, const char *engine, uint64_t seed, struct err *err)
+static int compare_all(struct computing *c, const char *kind, const char *const *words,
+                       size_t count, uint64_t seed)
 {
     struct network whole;
     struct routes before;
-    int status = computation_network(&whole, kind, words, count, 0, seed, err);
+    int status = computation_network(&whole, kind, words, count, 0, seed, c->err);
     if (status)
         return status;
-    status = computation_routes(&whole, engine, &before, err);
+    status = computation_routes(&whole, c->engine, &before, c->err);
     if (status == 0) {
-        for (uint32_t at = 0; at < whole.switches.count && status == 0; at++)
-            if (at != whole.manager)
-                status = compare_without_switch(evidence, &whole, &before, at, engine, seed, err);
+        status = compare_without_switches(c, &whole, &before, seed);
         routes_release(&before);
     }
     network_release(&whole);
@@ -348,19 +337,16 @@ static int compare_all(struct evidence *evidence, const char *kind, const char *
 }
 
 /* The networks of the removal experiments: the published one, and ten of each larger size. */
-static int compute_changed_entries(struct evidence *evidence, const struct recipe *recipe,
-                                   const char *engine, uint64_t seed, struct err *err)
+static int compute_changed_entries(struct computing *c)
 {
     enum { NETWORKS = 10, WORDS = 3 };
     static const char *const sizes[][WORDS] = {{"rule=paper", "switches=16", "hosts=14"},
                                                {"rule=paper", "switches=24", "hosts=18"},
                                                {"rule=paper", "switches=32", "hosts=21"}};
-    int status = compare_all(evidence, "figure1", NULL, 0, engine, seed, err);
-    (void)recipe;
+    int status = compare_all(c, "figure1", NULL, 0, c->seed);
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
         for (uint32_t n = 1; n <= NETWORKS && status == 0; n++)
-            status = compare_all(evidence, "irregular", sizes[i], WORDS, engine,
-                                 sweep_seed(seed, n), err);
+            status = compare_all(c, "irregular", sizes[i], WORDS, sweep_seed(c->seed, n));
     return status;
 }
 
@@ -369,8 +355,7 @@ static int compute_changed_entries(struct evidence *evidence, const struct recip
 enum { MIGRATIONS = 200 }; /* pairs of adapters */
 
 struct migration {
-    uint64_t swap_most, copy_most, swap_least, copy_least; /* SMPs to switches */
-    uint64_t switches, lids, blocks, full;
+    double swap_most, copy_most, swap_least; /* SMPs to switches */
 };
 
 /* The number of blocks of a table that change when the entries of two LIDs are swapped. */
@@ -381,60 +366,35 @@ static unsigned count_swap(const struct routes *routes, uint32_t at, uint32_t on
     return one / ROUTES_BLOCK == other / ROUTES_BLOCK ? 1 : 2;
 }
 
-static void keep_most(uint64_t *most, uint64_t value)
-{
-    *most = value > *most ? value : *most;
-}
-
 /* The LIDs are those of adapters: virtual functions would only add LIDs. */
 static void count_move(const struct network *network, const struct routes *routes, uint32_t from,
                        uint32_t to, struct migration *migration)
 {
     const struct network_terminal *one = &network->terminals.items[from];
     const struct network_terminal *other = &network->terminals.items[to];
-    uint64_t swap = 0, copy = 0;
+    unsigned swap = 0, copy = 0;
     for (uint32_t at = 0; at < network->switches.count; at++) {
         swap += count_swap(routes, at, one->lid, other->lid);
         copy += routes_port(routes, at, one->lid) != routes_port(routes, at, other->lid);
     }
-    keep_most(&migration->swap_most, swap);
-    keep_most(&migration->copy_most, copy);
-    if (one->at == other->at) {
-        /* Inside one leaf, only that switch must change if the balance is kept. */
-        swap = count_swap(routes, one->at, one->lid, other->lid);
-        migration->swap_least = swap < migration->swap_least ? swap : migration->swap_least;
-        copy = routes_port(routes, one->at, one->lid) != routes_port(routes, one->at, other->lid);
-        migration->copy_least = copy < migration->copy_least ? copy : migration->copy_least;
-    }
+    migration->swap_most = fmax(migration->swap_most, swap);
+    migration->copy_most = fmax(migration->copy_most, copy);
+    if (one->at == other->at) /* only this leaf must change if the balance is kept */
+        migration->swap_least =
+            fmin(migration->swap_least, count_swap(routes, one->at, one->lid, other->lid));
 }
 
-static void count_full(const struct network *network, const struct routes *routes,
-                       struct migration *migration)
+static double count_full(const struct network *network, const struct routes *routes)
 {
+    double full = 0;
     for (uint32_t at = 0; at < routes->switch_count; at++)
         for (uint32_t block = 0; block * ROUTES_BLOCK <= network->top_lid; block++) {
             bool used = false;
             for (uint32_t i = 0; i < ROUTES_BLOCK && !used; i++)
                 used = routes_port(routes, at, block * ROUTES_BLOCK + i) != PORT_NONE;
-            migration->full += used;
+            full += used;
         }
-    migration->switches = network->switches.count;
-    migration->lids = network->top_lid;
-    migration->blocks = network->top_lid / ROUTES_BLOCK + 1u;
-}
-
-static void set_migration(struct results *results, const struct migration *migration)
-{
-    results_set(results, "switches", (double)migration->switches, "switches");
-    results_set(results, "lids", (double)migration->lids, "LIDs");
-    results_set(results, "blocks", (double)migration->blocks, "blocks");
-    results_set(results, "full", (double)migration->full, "SMPs");
-    results_set(results, "formula", (double)(migration->switches * migration->blocks), "SMPs");
-    results_set(results, "swap.most", (double)migration->swap_most, "SMPs");
-    results_set(results, "swap.least", (double)migration->swap_least, "SMPs");
-    results_set(results, "copy.most", (double)migration->copy_most, "SMPs");
-    results_set(results, "copy.least", (double)migration->copy_least, "SMPs");
-    results_set(results, "computed", 0, "paths");
+    return full;
 }
 
 static void count_moves(const struct network *network, const struct routes *routes, uint64_t seed,
@@ -451,26 +411,26 @@ static void count_moves(const struct network *network, const struct routes *rout
     }
 }
 
-static int compute_migration_blocks(struct evidence *evidence, const struct recipe *recipe,
-                                    const char *engine, uint64_t seed, struct err *err)
+static int compute_migration_blocks(struct computing *c)
 {
     static const char *const sizes[] = {"324", "648", "5832", "11664"};
     int status = 0;
-    (void)recipe;
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0] && status == 0; i++) {
-        struct migration migration = {.swap_least = UINT64_MAX, .copy_least = UINT64_MAX};
+        struct migration migration = {.swap_least = INFINITY};
         struct network network;
         struct routes routes;
         struct results found = {0};
-        status = computation_network(&network, "fattree", &sizes[i], 1, 0, seed, err);
+        status = computation_network(&network, "fattree", &sizes[i], 1, 0, c->seed, c->err);
         if (status)
             break;
-        status = computation_routes(&network, engine, &routes, err);
+        status = computation_routes(&network, c->engine, &routes, c->err);
         if (status == 0) {
-            count_full(&network, &routes, &migration);
-            count_moves(&network, &routes, seed, &migration);
-            set_migration(&found, &migration);
-            computation_add(evidence, arena_printf(&evidence->arena, "hosts=%s", sizes[i]), &found);
+            count_moves(&network, &routes, c->seed, &migration);
+            results_set(&found, "full", count_full(&network, &routes), "SMPs");
+            results_set(&found, "swap.most", migration.swap_most, "SMPs");
+            results_set(&found, "swap.least", migration.swap_least, "SMPs");
+            results_set(&found, "copy.most", migration.copy_most, "SMPs");
+            computation_add(c, &found, "hosts=%s", sizes[i]);
             routes_release(&routes);
         }
         network_release(&network);
@@ -507,14 +467,12 @@ static uint64_t cpu_ns(void)
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-/* The network of a repetition is that of the simulations with the same number. */
 static int make_timed_networks(struct timed_networks *networks, uint64_t seed, struct err *err)
 {
     for (uint32_t repetition = 1; repetition <= TIMED_NETWORKS; repetition++)
         for (size_t size = 0; size < PAPER_SIZES; size++) {
             struct timed_network timed = {.repetition = repetition};
-            int status = computation_paper_network(&timed.network, size, 0,
-                                                   sweep_seed(seed, repetition), err);
+            int status = computation_paper_network(&timed.network, size, 0, seed, repetition, err);
             if (status)
                 return status;
             updown_init(&timed.updown, &timed.network, &timed.network.manager, 1);
@@ -546,7 +504,7 @@ static uint64_t time_rounds(struct timed_networks *networks)
     return of_clock[ROUNDS / 2];
 }
 
-static void add_times(struct evidence *evidence, struct timed_network *timed, uint64_t of_clock)
+static void add_times(struct computing *c, struct timed_network *timed, uint64_t of_clock)
 {
     for (unsigned a = 0; a < ALGORITHMS; a++) {
         struct results found = {0};
@@ -555,26 +513,20 @@ static void add_times(struct evidence *evidence, struct timed_network *timed, ui
         results_set(&found, "cpu", (double)(median - (median > of_clock ? of_clock : 0)) * 1e-9,
                     "s");
         results_set(&found, "steps", (double)timed->steps[a], "steps");
-        computation_add(evidence,
-                        arena_printf(&evidence->arena, "switches=%zu seed=%" PRIu32 " engine=%s",
-                                     timed->network.switches.count, timed->repetition,
-                                     algorithms[a].engine),
-                        &found);
+        computation_add(c, &found, "switches=%zu seed=%" PRIu32 " engine=%s",
+                        timed->network.switches.count, timed->repetition, algorithms[a].engine);
     }
 }
 
-static int compute_published_times(struct evidence *evidence, const struct recipe *recipe,
-                                   const char *engine, uint64_t seed, struct err *err)
+static int compute_published_times(struct computing *c)
 {
     struct timed_networks networks = {0};
-    int status = make_timed_networks(&networks, seed, err);
+    int status = make_timed_networks(&networks, c->seed, c->err);
     uint64_t of_clock = status == 0 ? time_rounds(&networks) : 0;
-    (void)recipe;
-    (void)engine;
     for (size_t i = 0; i < networks.count; i++) {
         struct timed_network *timed = &networks.items[i];
         if (status == 0)
-            add_times(evidence, timed, of_clock);
+            add_times(c, timed, of_clock);
         published_release(&timed->published);
         updown_release(&timed->updown);
         network_release(&timed->network);
@@ -585,27 +537,52 @@ static int compute_published_times(struct evidence *evidence, const struct recip
 
 /* ---- the table ---- */
 
-static const struct {
+struct computation {
     const char *name, *engine;
-    computation *compute;
-} computations[] = {
-    {"printed-fera", "fera", compute_printed_tables},
-    {"printed-pira", "pira", compute_printed_tables},
-    {"printed-minhop", "minhop", compute_printed_hops},
-    {"changed-entries", "fera", compute_changed_entries},
-    {"migration-blocks", "updn", compute_migration_blocks},
-    {"published-times", NULL, compute_published_times},
-    {"pira-steps", NULL, compute_pira_steps},
-    {"pira-routes", NULL, compute_pira_routes},
-    {"dr-routes", NULL, compute_dr_routes},
-    {"mixed-tables", NULL, compute_mixed_tables},
+    int (*compute)(struct computing *c); /* or, on so many networks of each paper size: */
+    int (*of_network)(struct computing *c, const struct network *network, uint32_t repetition);
+    uint32_t networks;
+    uint8_t lmc;
 };
+static const struct computation computations[] = {
+    {"printed-fera", "fera", compute_printed_tables, NULL, 0, 0},
+    {"printed-pira", "pira", compute_printed_tables, NULL, 0, 0},
+    {"printed-minhop", "minhop", compute_printed_hops, NULL, 0, 0},
+    {"changed-entries", "fera", compute_changed_entries, NULL, 0, 0},
+    {"migration-blocks", "updn", compute_migration_blocks, NULL, 0, 0},
+    {"published-times", NULL, compute_published_times, NULL, 0, 0},
+    {"pira-steps", NULL, compute_pira_steps, NULL, 0, 0},
+    {"pira-routes", "pira", NULL, compute_pira_routes, 100, 0},
+    {"dr-routes", "dr", NULL, compute_dr_routes, 10, 3},
+    {"mixed-tables", "pira", NULL, compute_mixed_tables, 10, 0},
+};
+
+/* Fig. 1 is one network only. */
+static int compute_networks(struct computing *c, const struct computation *computation)
+{
+    int status = 0;
+    for (size_t size = 0; size < PAPER_SIZES; size++)
+        for (uint32_t i = 1; i <= (size == 0 ? 1 : computation->networks) && status == 0; i++) {
+            struct network network;
+            status =
+                computation_paper_network(&network, size, computation->lmc, c->seed, i, c->err);
+            if (status)
+                return status;
+            status = computation->of_network(c, &network, i);
+            network_release(&network);
+        }
+    return status;
+}
 
 int compute_evidence(struct evidence *evidence, const char *name, const struct recipe *recipe,
                      uint64_t seed, struct err *err)
 {
-    for (size_t i = 0; i < sizeof computations / sizeof computations[0]; i++)
-        if (strcmp(computations[i].name, name) == 0)
-            return computations[i].compute(evidence, recipe, computations[i].engine, seed, err);
+    for (size_t i = 0; i < sizeof computations / sizeof computations[0]; i++) {
+        const struct computation *computation = &computations[i];
+        struct computing c = {evidence, recipe, computation->engine, seed, err};
+        if (strcmp(computation->name, name) == 0)
+            return computation->compute ? computation->compute(&c)
+                                        : compute_networks(&c, computation);
+    }
     return err_at(err, EINVAL, recipe->folder, 0, "figure: there is no computation '%.80s'", name);
 }

@@ -13,7 +13,6 @@
 #include "reproduce/computations.h"
 
 #include "base/rng.h"
-#include "experiment/sweep/sweep_plan.h"
 #include "routing/check/transition.h"
 #include "routing/paper/published.h"
 #include "routing/update/make_plan.h"
@@ -22,54 +21,12 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { NETWORKS = 10, PIRA_NETWORKS = 100, MIXTURES = 20, DR_LMC = 3 };
-
-/* The network of a repetition is that of the simulations with the same number. */
-static int open_network(struct network *network, size_t size, uint8_t lmc, uint64_t seed,
-                        uint32_t repetition, struct err *err)
-{
-    return computation_paper_network(network, size, lmc, sweep_seed(seed, repetition), err);
-}
-
-static void add_result(struct evidence *evidence, const struct network *network,
-                       uint32_t repetition, struct results *found)
-{
-    computation_add(evidence,
-                    arena_printf(&evidence->arena, "switches=%zu seed=%" PRIu32,
-                                 network->switches.count, repetition),
-                    found);
-}
-
-/* Calls `look` for the networks; Fig. 1 is one network only. */
-struct look {
-    uint32_t networks;
-    uint8_t lmc;
-    int (*look)(struct evidence *evidence, const struct network *network, uint32_t repetition,
-                struct err *err);
-};
-
-static int look_at_networks(struct evidence *evidence, const struct look *look, uint64_t seed,
-                            struct err *err)
-{
-    int status = 0;
-    for (size_t size = 0; size < PAPER_SIZES; size++)
-        for (uint32_t i = 1; i <= (size == 0 ? 1 : look->networks) && status == 0; i++) {
-            struct network network;
-            status = open_network(&network, size, look->lmc, seed, i, err);
-            if (status)
-                return status;
-            status = look->look(evidence, &network, i, err);
-            network_release(&network);
-        }
-    return status;
-}
-
 /* ---- steps of PIRa ---- */
 
 /* The exploration of published_pira() is not visible in its tables: this follows the rule of
  * section 3.2 on the same graph. A node is next if all its neighbours over up links are explored;
  * of several the one with the lowest LID. */
-static void explore(struct evidence *evidence, const struct network *network,
+static void explore(struct computing *c, const struct network *network,
                     const struct published *published)
 {
     bool explored[64] = {false};
@@ -86,57 +43,53 @@ static void explore(struct evidence *evidence, const struct network *network,
             next = !explored[x] && before == all;
         }
         explored[x] = true;
-        uint32_t end_point = published->nodes[x].end_point;
-        unsigned lid = end_point & NETWORK_SWITCH
-                           ? network->switches.items[end_point & ~NETWORK_SWITCH].lid
-                           : network->terminals.items[end_point].lid;
-        results_set(&found, "lid", lid, "LID");
+        results_set(&found, "lid", network_lid(network, published->nodes[x].end_point), "LID");
         results_set(&found, "prev", all, "nodes");
         results_set(&found, "interactions", step - 1, "nodes");
-        computation_add(evidence, arena_printf(&evidence->arena, "step=%" PRIu32, step), &found);
+        computation_add(c, &found, "step=%" PRIu32, step);
     }
 }
 
-int compute_pira_steps(struct evidence *evidence, const struct recipe *recipe, const char *engine,
-                       uint64_t seed, struct err *err)
+int compute_pira_steps(struct computing *c)
 {
     struct network network;
     struct updown updown;
     struct published published;
-    int status = computation_paper_network(&network, 0, 0, seed, err);
-    (void)recipe;
-    (void)engine;
+    int status = computation_paper_network(&network, 0, 0, c->seed, 1, c->err);
     if (status)
         return status;
     updown_init(&updown, &network, &network.manager, 1);
     published_init(&published, &network, &updown);
-    explore(evidence, &network, &published);
+    explore(c, &network, &published);
     published_release(&published);
     updown_release(&updown);
     network_release(&network);
     return 0;
 }
 
-/* ---- routes of PIRa ---- */
+/* ---- tables, compared with those of FERa ---- */
 
 struct tables {
     struct routes fera, other;
 };
 
-static int open_tables(struct tables *tables, const struct network *network, const char *other,
-                       struct err *err)
+/* Of FERa, and of the computation's engine. */
+static int open_tables(struct tables *tables, struct computing *c, const struct network *network)
 {
-    int status = computation_routes(network, "fera", &tables->fera, err);
+    int status = computation_routes(network, "fera", &tables->fera, c->err);
     if (status)
         return status;
-    status = computation_routes(network, other, &tables->other, err);
+    status = computation_routes(network, c->engine, &tables->other, c->err);
     if (status)
         routes_release(&tables->fera);
     return status;
 }
 
-static void release_tables(struct tables *tables)
+/* Adds what was found, too. */
+static void close_tables(struct tables *tables, struct computing *c, const struct network *network,
+                         uint32_t repetition, struct results *found)
 {
+    computation_add(c, found, "switches=%zu seed=%" PRIu32, network->switches.count, repetition);
     routes_release(&tables->fera);
     routes_release(&tables->other);
 }
@@ -170,13 +123,12 @@ static void check(const struct network *network, const struct routes *routes,
                   &(struct verify_options){.roots = &network->manager, .root_count = 1}, report);
 }
 
-static int look_at_pira(struct evidence *evidence, const struct network *network,
-                        uint32_t repetition, struct err *err)
+int compute_pira_routes(struct computing *c, const struct network *network, uint32_t repetition)
 {
     struct tables tables;
     struct verify_report fera, pira;
     struct results found = {0};
-    int status = open_tables(&tables, network, "pira", err);
+    int status = open_tables(&tables, c, network);
     if (status)
         return status;
     check(network, &tables.fera, &fera);
@@ -188,19 +140,10 @@ static int look_at_pira(struct evidence *evidence, const struct network *network
     results_set(&found, "entries.fera", count_entries(network, &tables.fera), "entries");
     results_set(&found, "root.pira", root_share(network, &pira), "share");
     results_set(&found, "root.fera", root_share(network, &fera), "share");
-    add_result(evidence, network, repetition, &found);
     verify_report_release(&fera);
     verify_report_release(&pira);
-    release_tables(&tables);
+    close_tables(&tables, c, network, repetition, &found);
     return 0;
-}
-
-int compute_pira_routes(struct evidence *evidence, const struct recipe *recipe, const char *engine,
-                        uint64_t seed, struct err *err)
-{
-    (void)recipe;
-    (void)engine;
-    return look_at_networks(evidence, &(struct look){PIRA_NETWORKS, 0, look_at_pira}, seed, err);
 }
 
 /* ---- routes of DR ---- */
@@ -213,22 +156,19 @@ static unsigned count_hops(const struct network *network, const struct routes *r
     uint32_t at = network->terminals.items[source].at;
     unsigned hops = 0;
     while (at != network->terminals.items[destination].at && hops <= network->switches.count) {
-        uint8_t port = routes_port(routes, at, path.dlid);
-        uint32_t first_port = network->switches.items[at].first_port;
-        at = network->ports.items[first_port + port].peer & ~NETWORK_SWITCH;
+        at = network_next(network, at, routes_port(routes, at, path.dlid));
         hops++;
     }
     return hops;
 }
 
-static int look_at_dr(struct evidence *evidence, const struct network *network, uint32_t repetition,
-                      struct err *err)
+int compute_dr_routes(struct computing *c, const struct network *network, uint32_t repetition)
 {
     struct tables tables;
     struct verify_report report;
     struct results found = {0};
     uint64_t longer = 0, shorter = 0;
-    int status = open_tables(&tables, network, "dr", err);
+    int status = open_tables(&tables, c, network);
     if (status)
         return status;
     for (uint32_t from = 0; from < network->terminals.count; from++)
@@ -245,21 +185,14 @@ static int look_at_dr(struct evidence *evidence, const struct network *network, 
     results_set(&found, "longer", (double)longer, "routes");
     results_set(&found, "shorter", (double)shorter, "routes");
     results_set(&found, "passes", verify_passes(&report), "");
-    add_result(evidence, network, repetition, &found);
     verify_report_release(&report);
-    release_tables(&tables);
+    close_tables(&tables, c, network, repetition, &found);
     return 0;
 }
 
-int compute_dr_routes(struct evidence *evidence, const struct recipe *recipe, const char *engine,
-                      uint64_t seed, struct err *err)
-{
-    (void)recipe;
-    (void)engine;
-    return look_at_networks(evidence, &(struct look){NETWORKS, DR_LMC, look_at_dr}, seed, err);
-}
-
 /* ---- mixed tables ---- */
+
+enum { MIXTURES = 20 };
 
 /* Whether no state of the update can deadlock or loop if weft plans it. */
 static bool plan_is_safe(const struct network *network, const struct routes *before,
@@ -275,15 +208,14 @@ static bool plan_is_safe(const struct network *network, const struct routes *bef
     return safe;
 }
 
-static int look_at_mixtures(struct evidence *evidence, const struct network *network,
-                            uint32_t repetition, struct err *err)
+int compute_mixed_tables(struct computing *c, const struct network *network, uint32_t repetition)
 {
     struct tables tables;
     struct routes mixed;
     struct results found = {0};
     struct rng rng;
     unsigned unsafe = 0, cycles = 0;
-    int status = open_tables(&tables, network, "pira", err);
+    int status = open_tables(&tables, c, network);
     if (status)
         return status;
     routes_init(&mixed, network, "mixed");
@@ -302,16 +234,7 @@ static int look_at_mixtures(struct evidence *evidence, const struct network *net
     results_set(&found, "unsafe", (double)unsafe / MIXTURES, "share");
     results_set(&found, "deadlock", (double)cycles / MIXTURES, "share");
     results_set(&found, "planned", plan_is_safe(network, &tables.other, &tables.fera), "");
-    add_result(evidence, network, repetition, &found);
     routes_release(&mixed);
-    release_tables(&tables);
+    close_tables(&tables, c, network, repetition, &found);
     return 0;
-}
-
-int compute_mixed_tables(struct evidence *evidence, const struct recipe *recipe, const char *engine,
-                         uint64_t seed, struct err *err)
-{
-    (void)recipe;
-    (void)engine;
-    return look_at_networks(evidence, &(struct look){NETWORKS, 0, look_at_mixtures}, seed, err);
 }
