@@ -218,7 +218,8 @@ static void plot_with(const char *program, int wanted, const char *part)
         assert_int_equal(file_write(file, &script, &err), 0);
         assert_int_equal(chmod(file, 0700), 0);
     }
-    char *before = strdup(getenv("PATH"));
+    const char *path = getenv("PATH");
+    char *before = strdup(path ? path : "");
     setenv("PATH", folder, 1);
     chart_init(&chart, "the title");
     assert_int_equal(chart_gnuplot(&chart, 1, picture, false, &err), wanted);
