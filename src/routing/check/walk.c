@@ -235,9 +235,10 @@ void walk_scan_dependencies(const struct network *network, const struct routes *
 {
     const struct network_switch *node = &network->switches.items[from];
     const uint8_t *table = routes_row(routes, from), *behind[OUTPUTS];
-    uint64_t(*outputs)[OUTPUT_WORDS] = mem_zalloc(OUTPUTS, sizeof *outputs), links[OUTPUT_WORDS];
-    for (unsigned port = 0; port < OUTPUTS; port++)
-        behind[port] = table; /* never read: such ports are skipped below */
+    uint64_t(*outputs)[OUTPUT_WORDS] = mem_zalloc(node->port_count + 1u, sizeof *outputs);
+    uint64_t links[OUTPUT_WORDS];
+    for (unsigned port = 0; port <= node->port_count; port++)
+        behind[port] = table; /* for ports that are skipped below */
     for (unsigned port = 1; port <= node->port_count; port++) {
         uint32_t to = network->ports.items[node->first_port + port].peer ^ NETWORK_SWITCH;
         if (to < network->switches.count)
@@ -247,7 +248,8 @@ void walk_scan_dependencies(const struct network *network, const struct routes *
         if (network->owner[lid] & NETWORK_SWITCH)
             continue; /* or unused */
         uint8_t port = table[lid];
-        bitset_add(outputs[port], behind[port][lid]);
+        if (port <= node->port_count)
+            bitset_add(outputs[port], behind[port][lid]);
     }
     for (unsigned port = 1; port <= node->port_count; port++) {
         const struct network_port *link = &network->ports.items[node->first_port + port];

@@ -211,7 +211,8 @@ static void functions_requests_dropped(struct sm *sm)
 
 bool functions_is_held(struct sm *sm, uint32_t port)
 {
-    const struct virtual_function *function = functions_of_port(&sm->subnet, port);
+    const struct virtual_function *function =
+        sm->subnet.functions.rows.count ? functions_of_port(&sm->subnet, port) : NULL;
     return function && function->held;
 }
 
