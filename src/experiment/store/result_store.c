@@ -23,16 +23,19 @@ int result_store_open(struct result_store **out, const char *path, enum result_s
 {
     struct stat found;
     bool write = mode == RESULT_STORE_WRITE;
+    int status = sqlite_library_open(err);
     *out = NULL;
+    if (status)
+        return status;
     if (stat(path, &found) < 0 && !(write && errno == ENOENT))
         return err_at(err, errno, path, 0, "%s", strerror(errno));
     struct result_store *store = mem_zalloc(1, sizeof *store);
     store->path = mem_strdup(path);
     /* Readers need write access, too: SQLite rolls back what a killed process left. */
     int flags = SQLITE_OPEN_READWRITE | (write ? SQLITE_OPEN_CREATE : 0);
-    int status = sqlite3_open_v2(path, &store->db, flags, NULL) ? sql_error(store, err) : 0;
+    status = sqlite.open_v2(path, &store->db, flags, NULL) ? sql_error(store, err) : 0;
     if (status == 0) {
-        sqlite3_busy_timeout(store->db, WAIT_MS);
+        sqlite.busy_timeout(store->db, WAIT_MS);
         status = sql_prepare_tables(store, write, err);
     }
     if (status) {
@@ -47,7 +50,7 @@ void result_store_close(struct result_store *store)
 {
     if (!store)
         return;
-    sqlite3_close(store->db);
+    sqlite.close(store->db);
     mem_free(store->path);
     mem_free(store);
 }
@@ -149,7 +152,7 @@ int result_store_place(struct result_store *store, const struct result_run *run,
     if (status == 0) {
         status = 1;
     } else if (status == 1) {
-        uint64_t seed = (uint64_t)sqlite3_column_int64(statement, 2);
+        uint64_t seed = (uint64_t)sqlite.column_int64(statement, 2);
         bool failed = strcmp(sql_text(statement, 1), "failed") == 0;
         if (seed != run->seed)
             status = err_at(err, EEXIST, store->path, 0,
@@ -164,11 +167,11 @@ int result_store_place(struct result_store *store, const struct result_run *run,
                             run->point, run->repetition, seed, sql_text(statement, 3),
                             sql_text(statement, 4), hash, run->version);
         else if (failed)
-            *replaces = sqlite3_column_int64(statement, 0);
+            *replaces = sqlite.column_int64(statement, 0);
         else
             status = 0;
     }
-    sqlite3_finalize(statement);
+    sqlite.finalize(statement);
     return status;
 }
 
@@ -186,7 +189,7 @@ static int store_text(struct result_store *store, const char *body, int64_t *id,
         return status;
     status = sql_do(store, err, "INSERT INTO text(hash, body) VALUES(?1, ?2)", "is", (int64_t)hash,
                     body);
-    *id = sqlite3_last_insert_rowid(store->db);
+    *id = sqlite.last_insert_rowid(store->db);
     return status;
 }
 
@@ -212,7 +215,7 @@ static int add_row(struct result_store *store, const struct result_run *run, int
                         run->failed ? "failed" : "done", run->error ? run->error : "",
                         run->replay ? run->replay : "", hash, run->wall_s,
                         run->name ? run->name : "", run->version, scenario, template, topology);
-    *id = sqlite3_last_insert_rowid(store->db);
+    *id = sqlite.last_insert_rowid(store->db);
     return status ? status
                   : rows_add(store, ROWS_PARAMETERS, *id, 0, run->parameters, run->parameter_count,
                              err);

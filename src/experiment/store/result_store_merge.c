@@ -51,7 +51,7 @@ static int merge_runs(struct result_store *store, const char *path, const struct
         if (status == 0)
             status = sql_do(store, err, copy_run, "i", run->id);
         if (status == 0)
-            status = rows_copy(store, run->id, sqlite3_last_insert_rowid(store->db), err);
+            status = rows_copy(store, run->id, sqlite.last_insert_rowid(store->db), err);
         ++*added;
     }
     return status;

@@ -20,19 +20,19 @@ static const char run_query[] =
 static struct result_run read_run(sqlite3_stmt *statement, struct arena *arena)
 {
     return (struct result_run){
-        .id = sqlite3_column_int64(statement, 0),
+        .id = sqlite.column_int64(statement, 0),
         .point = sql_copy(statement, 1, arena),
-        .repetition = (uint32_t)sqlite3_column_int64(statement, 2),
-        .seed = (uint64_t)sqlite3_column_int64(statement, 3),
+        .repetition = (uint32_t)sqlite.column_int64(statement, 2),
+        .seed = (uint64_t)sqlite.column_int64(statement, 3),
         .failed = strcmp(sql_text(statement, 4), "failed") == 0,
         .error = sql_copy(statement, 5, arena),
         .replay = sql_copy(statement, 6, arena),
         .hash = strtoull(sql_text(statement, 7), NULL, 16),
-        .wall_s = sqlite3_column_double(statement, 8),
+        .wall_s = sqlite.column_double(statement, 8),
         .name = sql_copy(statement, 9, arena),
         .version = sql_copy(statement, 10, arena),
-        .checks = (uint32_t)sqlite3_column_int64(statement, 11),
-        .checks_failed = (uint32_t)sqlite3_column_int64(statement, 12),
+        .checks = (uint32_t)sqlite.column_int64(statement, 11),
+        .checks_failed = (uint32_t)sqlite.column_int64(statement, 12),
     };
 }
 
@@ -63,7 +63,7 @@ int result_store_read_runs(struct result_store *store, struct result_runs *runs,
         return status;
     while ((status = sql_step(store, statement, err)) == 1)
         vec_push(&runs->items, read_run(statement, &runs->arena));
-    sqlite3_finalize(statement);
+    sqlite.finalize(statement);
     for (size_t i = 0; i < runs->items.count && status == 0; i++) {
         struct result_run *run = &runs->items.items[i];
         struct result_parameter *found = rows_read(store, ROWS_PARAMETERS, run->id, 0, &runs->arena,
@@ -90,7 +90,7 @@ void result_runs_release(struct result_runs *runs)
 static int end_query(struct result_store *store, sqlite3_stmt *statement, int status,
                      struct err *err)
 {
-    sqlite3_finalize(statement);
+    sqlite.finalize(statement);
     if (status == 0)
         return err_at(err, ENOENT, store->path, 0, "there is no such run any more");
     return status < 0 ? status : 0;
@@ -122,7 +122,7 @@ int result_store_find_other_template(struct result_store *store, const char *tem
                            " AND body <> ?1 ORDER BY id LIMIT 1",
                            "s", template);
     *other = status == 1 ? sql_copy(statement, 0, arena) : NULL;
-    sqlite3_finalize(statement);
+    sqlite.finalize(statement);
     return status < 0 ? status : 0;
 }
 
@@ -153,15 +153,15 @@ static int read_totals(struct result_store *store, int64_t run, struct run_recor
                            "i", run);
     if (status == 1) {
         record->file = sql_copy(statement, 0, &record->arena);
-        record->seed = (uint64_t)sqlite3_column_int64(statement, 1);
-        record->end = (uint64_t)sqlite3_column_int64(statement, 2);
+        record->seed = (uint64_t)sqlite.column_int64(statement, 1);
+        record->end = (uint64_t)sqlite.column_int64(statement, 2);
         record->hash = strtoull(sql_text(statement, 3), NULL, 16);
-        record->smps = (uint64_t)sqlite3_column_int64(statement, 4);
-        record->lost = (uint64_t)sqlite3_column_int64(statement, 5);
-        record->hops = (uint64_t)sqlite3_column_int64(statement, 6);
-        record->switches = (uint32_t)sqlite3_column_int64(statement, 7);
-        record->adapters = (uint32_t)sqlite3_column_int64(statement, 8);
-        if (sqlite3_column_type(statement, 9) != SQLITE_NULL)
+        record->smps = (uint64_t)sqlite.column_int64(statement, 4);
+        record->lost = (uint64_t)sqlite.column_int64(statement, 5);
+        record->hops = (uint64_t)sqlite.column_int64(statement, 6);
+        record->switches = (uint32_t)sqlite.column_int64(statement, 7);
+        record->adapters = (uint32_t)sqlite.column_int64(statement, 8);
+        if (sqlite.column_type(statement, 9) != SQLITE_NULL)
             record->verdict = sql_copy(statement, 9, &record->arena);
     }
     return end_query(store, statement, status, err);

@@ -76,21 +76,21 @@ static void bind_member(sqlite3_stmt *statement, int at, char kind, const void *
                         const void *row)
 {
     switch (kind) {
-    case 's': sqlite3_bind_text(statement, at, *(char *const *)member, -1, SQLITE_STATIC); break;
-    case 'i': sqlite3_bind_int64(statement, at, *(const int64_t *)member); break;
-    case 'u': sqlite3_bind_int64(statement, at, *(const unsigned *)member); break;
-    case 'b': sqlite3_bind_int(statement, at, *(const bool *)member); break;
-    case 'd': sqlite3_bind_double(statement, at, *(const double *)member); break;
+    case 's': sqlite.bind_text(statement, at, *(char *const *)member, -1, SQLITE_STATIC); break;
+    case 'i': sqlite.bind_int64(statement, at, *(const int64_t *)member); break;
+    case 'u': sqlite.bind_int64(statement, at, *(const unsigned *)member); break;
+    case 'b': sqlite.bind_int(statement, at, *(const bool *)member); break;
+    case 'd': sqlite.bind_double(statement, at, *(const double *)member); break;
     case 'k':
-        sqlite3_bind_text(statement, at,
-                          run_record_kind_names[*(const enum run_record_kind *)member], -1,
-                          SQLITE_STATIC);
+        sqlite.bind_text(statement, at,
+                         run_record_kind_names[*(const enum run_record_kind *)member], -1,
+                         SQLITE_STATIC);
         break;
     default:
         if (((const struct run_record_change *)row)->tied)
-            sqlite3_bind_int64(statement, at, *(const int64_t *)member);
+            sqlite.bind_int64(statement, at, *(const int64_t *)member);
         else
-            sqlite3_bind_null(statement, at);
+            sqlite.bind_null(statement, at);
     }
 }
 
@@ -116,7 +116,7 @@ int rows_add(struct result_store *store, unsigned number, int64_t run, int64_t p
                         row);
         status = sql_step(store, statement, err);
     }
-    sqlite3_finalize(statement);
+    sqlite.finalize(statement);
     text_release(&sql);
     return status;
 }
@@ -126,14 +126,14 @@ int rows_add(struct result_store *store, unsigned number, int64_t run, int64_t p
 static void read_member(sqlite3_stmt *statement, int at, char kind, void *member, void *row,
                         struct arena *arena)
 {
-    bool is_null = sqlite3_column_type(statement, at) == SQLITE_NULL;
+    bool is_null = sqlite.column_type(statement, at) == SQLITE_NULL;
     switch (kind) {
     case 's': *(const char **)member = sql_copy(statement, at, arena); break;
-    case 'i': *(int64_t *)member = sqlite3_column_int64(statement, at); break;
-    case 'u': *(unsigned *)member = (unsigned)sqlite3_column_int64(statement, at); break;
-    case 'b': *(bool *)member = sqlite3_column_int(statement, at) != 0; break;
+    case 'i': *(int64_t *)member = sqlite.column_int64(statement, at); break;
+    case 'u': *(unsigned *)member = (unsigned)sqlite.column_int64(statement, at); break;
+    case 'b': *(bool *)member = sqlite.column_int(statement, at) != 0; break;
     case 'd':
-        *(double *)member = is_null ? (double)NAN : sqlite3_column_double(statement, at);
+        *(double *)member = is_null ? (double)NAN : sqlite.column_double(statement, at);
         break;
     case 'k':
         for (enum run_record_kind one = 0; one < RUN_RECORD_KINDS; one++)
@@ -142,7 +142,7 @@ static void read_member(sqlite3_stmt *statement, int at, char kind, void *member
         break;
     default:
         ((struct run_record_change *)row)->tied = !is_null;
-        *(int64_t *)member = sqlite3_column_int64(statement, at);
+        *(int64_t *)member = sqlite.column_int64(statement, at);
     }
 }
 
@@ -169,7 +169,7 @@ void *rows_read(struct result_store *store, unsigned number, int64_t run, int64_
         ++*count;
         *status = 0;
     }
-    sqlite3_finalize(statement);
+    sqlite.finalize(statement);
     text_release(&sql);
     if (*status)
         *count = 0;

@@ -71,38 +71,38 @@ static const char schema[] =
 
 int sql_error(const struct result_store *store, struct err *err)
 {
-    int code = sqlite3_errcode(store->db) & 0xff;
+    int code = sqlite.errcode(store->db) & 0xff;
     if (code == SQLITE_NOTADB)
         return err_at(err, EINVAL, store->path, 0, "is not a result store");
     if (code == SQLITE_BUSY)
         return err_at(err, EBUSY, store->path, 0, "another process has locked it");
     if (code == SQLITE_FULL)
         return err_at(err, ENOSPC, store->path, 0, "%s", strerror(ENOSPC));
-    return err_at(err, EIO, store->path, 0, "%s", sqlite3_errmsg(store->db));
+    return err_at(err, EIO, store->path, 0, "%s", sqlite.errmsg(store->db));
 }
 
 /* ---- statements ---- */
 
 int sql_run(struct result_store *store, const char *sql, struct err *err)
 {
-    return sqlite3_exec(store->db, sql, NULL, NULL, NULL) ? sql_error(store, err) : 0;
+    return sqlite.exec(store->db, sql, NULL, NULL, NULL) ? sql_error(store, err) : 0;
 }
 
 int sql_prepare(struct result_store *store, sqlite3_stmt **statement, const char *sql,
                 struct err *err)
 {
     *statement = NULL;
-    return sqlite3_prepare_v2(store->db, sql, -1, statement, NULL) ? sql_error(store, err) : 0;
+    return sqlite.prepare_v2(store->db, sql, -1, statement, NULL) ? sql_error(store, err) : 0;
 }
 
 static void bind_values(sqlite3_stmt *statement, const char *kinds, va_list values)
 {
-    sqlite3_reset(statement);
+    sqlite.reset(statement);
     for (int i = 1; kinds[i - 1]; i++)
         switch (kinds[i - 1]) {
-        case 'i': sqlite3_bind_int64(statement, i, va_arg(values, int64_t)); break;
-        case 'd': sqlite3_bind_double(statement, i, va_arg(values, double)); break;
-        default: sqlite3_bind_text(statement, i, va_arg(values, const char *), -1, SQLITE_STATIC);
+        case 'i': sqlite.bind_int64(statement, i, va_arg(values, int64_t)); break;
+        case 'd': sqlite.bind_double(statement, i, va_arg(values, double)); break;
+        default: sqlite.bind_text(statement, i, va_arg(values, const char *), -1, SQLITE_STATIC);
         }
 }
 
@@ -116,7 +116,7 @@ void sql_bind(sqlite3_stmt *statement, const char *kinds, ...)
 
 int sql_step(struct result_store *store, sqlite3_stmt *statement, struct err *err)
 {
-    switch (sqlite3_step(statement)) {
+    switch (sqlite.step(statement)) {
     case SQLITE_ROW: return 1;
     case SQLITE_DONE: return 0;
     default: return sql_error(store, err);
@@ -150,7 +150,7 @@ int sql_do(struct result_store *store, struct err *err, const char *sql, const c
     va_start(values, kinds);
     int status = run_query(store, &statement, err, sql, kinds, values);
     va_end(values);
-    sqlite3_finalize(statement);
+    sqlite.finalize(statement);
     return status < 0 ? status : 0;
 }
 
@@ -163,14 +163,14 @@ int sql_number(struct result_store *store, struct err *err, int64_t *number, con
     int status = run_query(store, &statement, err, sql, kinds, values);
     va_end(values);
     if (status == 1)
-        *number = sqlite3_column_int64(statement, 0);
-    sqlite3_finalize(statement);
+        *number = sqlite.column_int64(statement, 0);
+    sqlite.finalize(statement);
     return status == 1 ? 0 : status == 0 ? -ENOENT : status;
 }
 
 const char *sql_text(sqlite3_stmt *statement, int column)
 {
-    const char *text = (const char *)sqlite3_column_text(statement, column);
+    const char *text = (const char *)sqlite.column_text(statement, column);
     return text ? text : "";
 }
 

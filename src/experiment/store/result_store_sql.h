@@ -3,9 +3,8 @@
 #ifndef WEFT_EXPERIMENT_STORE_RESULT_STORE_SQL_H
 #define WEFT_EXPERIMENT_STORE_RESULT_STORE_SQL_H
 
+#include "experiment/store/library.h"
 #include "experiment/store/result_store.h"
-
-#include <sqlite3.h>
 
 struct result_store {
     sqlite3 *db;
