@@ -36,33 +36,26 @@ static const struct option_spec options[] = {
      .value = &given.choice.by},
     {0}};
 
-/* Where the outputs go. */
-struct places {
-    const char *store, *html, *csv, *plot;
-    bool plot_may_fail; /* the plot is one of several outputs of --out */
-    struct arena arena;
-};
+static const char *store_path;
+static bool plot_may_fail; /* the plot is one of several outputs of --out */
 
-static int choose_places(struct places *places, const char *path, struct err *err)
+/* Where the outputs go, if the options do not say it. */
+static int choose_paths(const char *path, struct arena *arena, struct err *err)
 {
     struct stat found;
     bool directory = stat(path, &found) == 0 && S_ISDIR(found.st_mode);
     bool nothing = !given.html && !given.csv && !given.plot && !given.json;
-    struct arena *arena = &places->arena;
     const char *folder = given.out ? given.out : directory && nothing ? path : NULL;
-    places->store = directory ? arena_printf(arena, "%s/run.db", path) : path;
-    places->html = given.html;
-    places->csv = given.csv;
-    places->plot = given.plot;
+    store_path = directory ? arena_printf(arena, "%s/run.db", path) : path;
     if (given.out && mkdir(given.out, 0777) < 0 && errno != EEXIST)
         return err_at(err, errno, given.out, 0, "%s", strerror(errno));
     if (folder && !given.html)
-        places->html = arena_printf(arena, "%s/report.html", folder);
+        given.html = arena_printf(arena, "%s/report.html", folder);
     if (given.out && !given.csv)
-        places->csv = arena_printf(arena, "%s/data.csv", folder);
-    places->plot_may_fail = given.out && !given.plot;
-    if (places->plot_may_fail)
-        places->plot = arena_printf(arena, "%s/plot.svg", folder);
+        given.csv = arena_printf(arena, "%s/data.csv", folder);
+    plot_may_fail = given.out && !given.plot;
+    if (plot_may_fail)
+        given.plot = arena_printf(arena, "%s/plot.svg", folder);
     return 0;
 }
 
@@ -75,26 +68,25 @@ struct outputs {
 
 /* Writes all outputs. `status` is the result of the plot: with --out, the other outputs are written
  * even if gnuplot is not installed. */
-static int write_outputs(struct places *places, struct outputs *outputs, int status,
-                         struct err *err)
+static int write_outputs(struct outputs *outputs, int status, struct err *err)
 {
-    if (status == -ENOENT && places->plot_may_fail) {
+    if (status == -ENOENT && plot_may_fail) {
         fprintf(stderr, "weft report: no plot: %s\n", err->message);
-        places->plot = NULL;
+        given.plot = NULL;
         status = 0;
     }
-    if (status == 0 && places->csv)
-        status = file_write(places->csv, &outputs->csv, err);
-    if (status == 0 && places->html)
-        status = page_write(&outputs->page, places->html, err);
+    if (status == 0 && given.csv)
+        status = file_write(given.csv, &outputs->csv, err);
+    if (status == 0 && given.html)
+        status = page_write(&outputs->page, given.html, err);
     if (status == 0) {
         command_print(&outputs->text);
-        if (places->html && !given.json)
-            printf("page: %s\n", places->html);
-        if (places->csv && !given.json)
-            printf("data: %s\n", places->csv);
-        if (places->plot && !given.json)
-            printf("plot: %s\n", places->plot);
+        if (given.html && !given.json)
+            printf("page: %s\n", given.html);
+        if (given.csv && !given.json)
+            printf("data: %s\n", given.csv);
+        if (given.plot && !given.json)
+            printf("plot: %s\n", given.plot);
     }
     text_release(&outputs->csv);
     text_release(&outputs->text);
@@ -102,8 +94,7 @@ static int write_outputs(struct places *places, struct outputs *outputs, int sta
     return status;
 }
 
-static int report_one(struct places *places, struct result_store *store,
-                      const struct result_run *run, struct err *err)
+static int report_one(struct result_store *store, const struct result_run *run, struct err *err)
 {
     struct report_run report;
     struct outputs outputs = {0};
@@ -111,11 +102,11 @@ static int report_one(struct places *places, struct result_store *store,
     int status = report_run_read(&report, store, run, err);
     if (status)
         return status;
-    if (places->plot)
-        status = report_run_plot(&report, places->plot, given.keep, err);
-    if (places->csv)
+    if (given.plot)
+        status = report_run_plot(&report, given.plot, given.keep, err);
+    if (given.csv)
         report_run_csv(&report, &outputs.csv);
-    if (places->html)
+    if (given.html)
         report_run_page(&report, &outputs.page);
     if (given.json) {
         report_run_json(&report, &outputs.text);
@@ -125,49 +116,48 @@ static int report_one(struct places *places, struct result_store *store,
         text_release(&verdict);
     }
     report_run_release(&report);
-    return write_outputs(places, &outputs, status, err);
+    return write_outputs(&outputs, status, err);
 }
 
-static int report_many(struct places *places, struct result_store *store,
-                       const struct result_runs *runs, struct err *err)
+static int report_many(struct result_store *store, const struct result_runs *runs, struct err *err)
 {
     struct report_sweep *sweep;
     struct outputs outputs = {0};
     int status = report_sweep_read(&sweep, store, runs, &given.choice, err);
     if (status)
         return status;
-    if (places->plot)
-        status = report_sweep_plot(sweep, places->plot, given.keep, err);
-    if (places->csv)
+    if (given.plot)
+        status = report_sweep_plot(sweep, given.plot, given.keep, err);
+    if (given.csv)
         report_sweep_csv(sweep, &outputs.csv);
-    if (places->html)
+    if (given.html)
         report_sweep_page(sweep, &outputs.page);
     if (given.json)
         report_sweep_json(sweep, &outputs.text);
     else
         report_sweep_text(sweep, &outputs.text);
     report_sweep_free(sweep);
-    return write_outputs(places, &outputs, status, err);
+    return write_outputs(&outputs, status, err);
 }
 
 /* ---- main ---- */
 
-static int report_store(struct places *places, struct err *err)
+static int report_store(struct err *err)
 {
     struct result_store *store;
     struct result_runs runs;
     bool chosen = given.choice.x || given.choice.by || given.y.count;
-    int status = result_store_open(&store, places->store, RESULT_STORE_READ, err);
+    int status = result_store_open(&store, store_path, RESULT_STORE_READ, err);
     if (status)
         return status;
     status = result_store_read_runs(store, &runs, err);
     if (status == 0) {
         if (runs.items.count == 0)
-            status = err_at(err, ENODATA, places->store, 0, "the store has no run");
+            status = err_at(err, ENODATA, store_path, 0, "the store has no run");
         else if (runs.items.count == 1 && !chosen)
-            status = report_one(places, store, &runs.items.items[0], err);
+            status = report_one(store, &runs.items.items[0], err);
         else
-            status = report_many(places, store, &runs, err);
+            status = report_many(store, &runs, err);
         result_runs_release(&runs);
     }
     result_store_close(store);
@@ -177,16 +167,16 @@ static int report_store(struct places *places, struct err *err)
 static int run_report(int argc, char **argv, struct err *err)
 {
     enum chart_format format;
-    struct places places = {0};
+    struct arena arena = {0};
     (void)argc;
     if (given.plot && !chart_format_of(given.plot, &format))
         return command_usage("--plot %s: expected a name that ends in .svg or .png", given.plot);
     given.choice.y = given.y.items;
     given.choice.y_count = given.y.count;
-    int status = choose_places(&places, argv[1], err);
+    int status = choose_paths(argv[1], &arena, err);
     if (status == 0)
-        status = report_store(&places, err);
-    arena_release(&places.arena);
+        status = report_store(err);
+    arena_release(&arena);
     return status;
 }
 

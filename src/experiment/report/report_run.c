@@ -8,7 +8,6 @@
 #include "experiment/chart/chart.h"
 #include "experiment/report/report_timeline.h"
 #include "experiment/report/run_text.h"
-#include "experiment/report/series_text.h"
 #include "topology/topology.h"
 
 #include <errno.h>

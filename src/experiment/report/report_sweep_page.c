@@ -4,7 +4,7 @@
 #include "base/quantity.h"
 #include "experiment/chart/chart.h"
 #include "experiment/report/curves.h"
-#include "experiment/report/series_text.h"
+#include "experiment/report/run_text.h"
 
 #include <errno.h>
 #include <math.h>

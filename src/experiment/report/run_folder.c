@@ -3,7 +3,6 @@
 #include "base/file.h"
 #include "experiment/report/report.h"
 #include "experiment/report/run_text.h"
-#include "experiment/report/series_text.h"
 #include "experiment/store/result_store.h"
 
 #include <errno.h>

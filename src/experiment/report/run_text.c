@@ -5,7 +5,6 @@
 #include "base/time.h"
 #include "experiment/report/drawing.h"
 #include "experiment/report/report.h"
-#include "experiment/report/series_text.h"
 
 #include <inttypes.h>
 #include <math.h>

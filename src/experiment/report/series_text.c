@@ -1,5 +1,5 @@
 /* Figures and series as JSON and CSV. */
-#include "experiment/report/series_text.h"
+#include "experiment/report/run_text.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -184,28 +184,16 @@ static int read_line(struct sweep *sweep, struct cursor *cursor, struct word fir
     return cursor_take_end(cursor);
 }
 
-/* ---- the scenario ---- */
-
-static int read_template(struct sweep *sweep, const struct word *word, struct err *err)
-{
-    struct cursor cursor = {.file = sweep->file, .err = err};
-    struct text text = {0};
-    struct err reason = {0};
-    char message[1024];
-    int status = file_read(sweep->scenario, FILE_LIMIT, &text, &reason);
-    if (status)
-        word_error(&cursor, word, "%.400s", err_text(&reason, message, sizeof message));
-    else
-        sweep->template = arena_strdup(&sweep->arena, text.data);
-    text_release(&text);
-    return status ? -EINVAL : sweep_bind_template(sweep, err);
-}
+/* ---- all ---- */
 
 int sweep_read(struct sweep *sweep, struct line_reader *lines)
 {
     *sweep = (struct sweep){.repeat = 1, .seed = 1};
     struct word first[STATEMENTS] = {0};
     struct cursor cursor;
+    struct text text = {0};
+    struct err reason = {0};
+    char message[1024];
     sweep->file = arena_strdup(&sweep->arena, lines->file);
     lines->limit = FILE_LIMIT;
     lines->arena = &sweep->arena;
@@ -215,8 +203,16 @@ int sweep_read(struct sweep *sweep, struct line_reader *lines)
     if (status == 0 && !sweep->scenario)
         status = err_at(lines->err, EINVAL, sweep->file, 0,
                         "no 'scenario' statement: a sweep needs a scenario to vary");
-    if (status == 0)
-        status = read_template(sweep, &first[0], lines->err);
+    if (status == 0 && file_read(sweep->scenario, FILE_LIMIT, &text, &reason)) {
+        cursor = (struct cursor){.file = sweep->file, .err = lines->err};
+        status = word_error(&cursor, &first[SCENARIO], "%.400s",
+                            err_text(&reason, message, sizeof message));
+    }
+    if (status == 0) {
+        sweep->template = arena_strdup(&sweep->arena, text.data);
+        status = sweep_bind_template(sweep, lines->err);
+    }
+    text_release(&text);
     const char *dot = strrchr(sweep->file, '.');
     if (!dot || strchr(dot, '/'))
         dot = sweep->file + strlen(sweep->file);

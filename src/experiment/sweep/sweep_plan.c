@@ -57,52 +57,51 @@ static int read_filter(struct filter *filter, const struct sweep *sweep, const c
     return 0;
 }
 
-/* ---- making ---- */
-
-static void add_point_runs(struct sweep_plan *plan, const struct sweep *sweep,
-                           const struct sweep_choice *choice, const struct filter *filter,
-                           size_t point)
+static bool matches_filter(const struct filter *filter, const struct result_parameter *parameters,
+                           size_t count)
 {
-    struct result_parameter parameters[SWEEP_MOST_PARAMETERS];
-    struct text name = {0};
-    sweep_parameters(sweep, point, parameters);
-    for (size_t i = 0; i < filter->patterns.count; i++) {
-        const struct result_parameter *pattern = &filter->patterns.items[i];
-        const char *value = result_parameter(parameters, sweep->parameter_count, pattern->name);
-        if (fnmatch(pattern->value, value, 0) != 0)
-            return;
-    }
-    result_point(parameters, sweep->parameter_count, &name);
-    const char *kept = arena_strdup(&plan->arena, name.data);
-    for (uint32_t i = 1; i <= sweep->repeat; i++) {
-        uint64_t number = point * sweep->repeat + i - 1;
-        if (choice->tasks && number % choice->tasks != choice->task - 1)
-            continue;
-        vec_push(&plan->runs, ((struct sweep_run){.point = point,
-                                                  .name = kept,
-                                                  .repetition = i,
-                                                  .seed = sweep_seed(sweep->seed, i)}));
-    }
-    text_release(&name);
+    for (size_t i = 0; i < filter->patterns.count; i++)
+        if (fnmatch(filter->patterns.items[i].value,
+                    result_parameter(parameters, count, filter->patterns.items[i].name), 0) != 0)
+            return false;
+    return true;
 }
+
+/* ---- making ---- */
 
 int sweep_plan_make(struct sweep_plan *plan, const struct sweep *sweep,
                     const struct sweep_choice *choice, struct err *err)
 {
     assert(choice->tasks == 0 || (choice->task >= 1 && choice->task <= choice->tasks));
+    struct result_parameter parameters[SWEEP_MOST_PARAMETERS];
     size_t points = sweep_point_count(sweep);
     struct filter filter = {0};
+    struct text name = {0};
     *plan = (struct sweep_plan){0};
     if (points * sweep->repeat > SWEEP_MOST_RUNS)
         return err_at(err, EINVAL, sweep->file, 0,
                       "%zu points, %" PRIu64 " times each: more than %d runs", points,
                       sweep->repeat, SWEEP_MOST_RUNS);
     int status = read_filter(&filter, sweep, choice->only, err);
-    for (size_t point = 0; point < points && status == 0; point++)
-        add_point_runs(plan, sweep, choice, &filter, point);
+    for (size_t point = 0; point < points && status == 0; point++) {
+        sweep_parameters(sweep, point, parameters);
+        if (!matches_filter(&filter, parameters, sweep->parameter_count))
+            continue;
+        text_clear(&name);
+        result_point(parameters, sweep->parameter_count, &name);
+        struct sweep_run run = {.point = point, .name = arena_strdup(&plan->arena, name.data)};
+        for (uint32_t i = 1; i <= sweep->repeat; i++) {
+            uint64_t number = point * sweep->repeat + i - 1;
+            run.repetition = i;
+            run.seed = sweep_seed(sweep->seed, i);
+            if (!choice->tasks || number % choice->tasks == choice->task - 1)
+                vec_push(&plan->runs, run);
+        }
+    }
     if (status == 0 && plan->runs.count == 0 && !choice->tasks)
         status =
             err_set(err, EINVAL, "no point of %.160s fits '%.160s'", sweep->file, choice->only);
+    text_release(&name);
     vec_release(&filter.patterns);
     arena_release(&filter.arena);
     if (status)
@@ -117,41 +116,6 @@ void sweep_plan_release(struct sweep_plan *plan)
 }
 
 /* ---- comparing ---- */
-
-static int check_template(struct result_store *store, const struct sweep *sweep, struct err *err)
-{
-    struct arena arena = {0};
-    const char *other, *own = sweep->template;
-    int status = result_store_find_other_template(store, own, &arena, &other, err);
-    if (status == 0 && other) {
-        unsigned line = 1; /* of the first difference */
-        for (size_t i = 0; own[i] && own[i] == other[i]; i++)
-            line += own[i] == '\n';
-        status = err_at(err, EINVAL, sweep->scenario, line,
-                        "differs from the scenario of the runs in %.200s: name another store, or "
-                        "move that one away",
-                        result_store_path(store));
-    }
-    arena_release(&arena);
-    return status;
-}
-
-static int mark_run(struct sweep_plan *plan, struct sweep_run *run, const struct result_run *found,
-                    const char *store, struct err *err)
-{
-    if (found->seed != run->seed)
-        return err_at(err, EINVAL, store, 0,
-                      "'%.100s', repetition %" PRIu32 ", was run with seed %" PRIu64
-                      ", and is now to be run with seed %" PRIu64
-                      ": name another store, or the same seed",
-                      run->name, run->repetition, found->seed, run->seed);
-    if (run->state == SWEEP_DONE) /* found in another store */
-        return 0;
-    run->state = found->failed ? SWEEP_FAILED : SWEEP_DONE;
-    run->broken = found->checks_failed > 0;
-    run->error = arena_strdup(&plan->arena, found->error);
-    return 0;
-}
 
 static int mark_runs(struct sweep_plan *plan, const struct result_runs *found, const char *store,
                      struct err *err)
@@ -168,8 +132,18 @@ static int mark_runs(struct sweep_plan *plan, const struct result_runs *found, c
         const struct result_run *run = &found->items.items[i];
         uint32_t at = name_map_get(
             &index, arena_printf(&arena, "%" PRIu32 " %s", run->repetition, run->point));
-        if (at != MAP_NONE)
-            status = mark_run(plan, &plan->runs.items[at], run, store, err);
+        struct sweep_run *planned = at == MAP_NONE ? NULL : &plan->runs.items[at];
+        if (planned && run->seed != planned->seed) {
+            status = err_at(err, EINVAL, store, 0,
+                            "'%.100s', repetition %" PRIu32 ", was run with seed %" PRIu64
+                            ", and is now to be run with seed %" PRIu64
+                            ": name another store, or the same seed",
+                            run->point, run->repetition, run->seed, planned->seed);
+        } else if (planned && planned->state != SWEEP_DONE) { /* else found in another store */
+            planned->state = run->failed ? SWEEP_FAILED : SWEEP_DONE;
+            planned->broken = run->checks_failed > 0;
+            planned->error = arena_strdup(&plan->arena, run->error);
+        }
     }
     name_map_release(&index);
     arena_release(&arena);
@@ -181,20 +155,31 @@ int sweep_plan_compare(struct sweep_plan *plan, const struct sweep *sweep, const
 {
     struct result_store *store;
     struct result_runs runs;
+    struct arena arena = {0};
+    const char *other, *own = sweep->template;
     if (access(path, F_OK) < 0 && errno == ENOENT)
         return 0;
     /* Opened for writing, so that a store that a killed process left incomplete is completed. */
     int status = result_store_open(&store, path, RESULT_STORE_WRITE, err);
     if (status)
         return status;
-    status = check_template(store, sweep, err);
-    if (status == 0) {
+    status = result_store_find_other_template(store, own, &arena, &other, err);
+    if (status == 0 && other) {
+        unsigned line = 1; /* of the first difference */
+        for (size_t i = 0; own[i] && own[i] == other[i]; i++)
+            line += own[i] == '\n';
+        status = err_at(err, EINVAL, sweep->scenario, line,
+                        "differs from the scenario of the runs in %.200s: name another store, or "
+                        "move that one away",
+                        path);
+    }
+    if (status == 0)
         status = result_store_read_runs(store, &runs, err);
-        if (status == 0) {
-            status = mark_runs(plan, &runs, path, err);
-            result_runs_release(&runs);
-        }
+    if (status == 0) {
+        status = mark_runs(plan, &runs, path, err);
+        result_runs_release(&runs);
     }
     result_store_close(store);
+    arena_release(&arena);
     return status;
 }

@@ -8,7 +8,7 @@
 
 #include "base/time.h"
 #include "experiment/report/drawing.h"
-#include "experiment/report/series_text.h"
+#include "experiment/report/run_text.h"
 
 #include <math.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 #include "base/time.h"
 #include "experiment/report/report_sweep.h"
 #include "experiment/report/report_timeline.h"
-#include "experiment/report/series_text.h"
+#include "experiment/report/run_text.h"
 #include "markup_check.h"
 #include "report_samples.h"
 #include "web/files.h"
