@@ -166,7 +166,7 @@ static int read_question(struct world *world, const char *net, double load, stru
     question->failure_count = world->failures.count;
     for (size_t i = 0; i < given.managers.count && status == 0; i++) {
         uint32_t node = 0;
-        status = find_node(&world->topology, given.managers.items[i], &node, err);
+        status = names_find_node(&world->topology, given.managers.items[i], &node, err);
         vec_push(&world->managers, node);
     }
     if (status == 0 && !given.managers.count) {

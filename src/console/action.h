@@ -176,8 +176,8 @@ int action_read_request(struct action *action, const struct action_request *requ
                         struct err *err);
 /* -EINVAL if a text of a request is missing, or could not be one word of a statement. */
 int action_check_word(const char *word, const char *name, struct err *err);
-/* Lists the actions of some owners (bits 1 << OWNER_…) for pages. */
-void action_list(unsigned owners, const char *key, struct json *json);
+/* Lists the actions that a server offers (NULL: all), for pages. */
+void action_list(bool (*offers)(const struct action_row *row), struct json *json);
 
 /* Names to numbers; the cursor receives the error. Checks numbers, too. */
 int action_bind(struct action *action, const struct topology *topology, struct cursor *cursor);

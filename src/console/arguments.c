@@ -386,14 +386,14 @@ int action_read_request(struct action *action, const struct action_request *requ
     return status ? status : action_bind(action, request->topology, &cursor);
 }
 
-void action_list(unsigned owners, const char *key, struct json *json)
+void action_list(bool (*offers)(const struct action_row *row), struct json *json)
 {
     static const char *const states[] = {"any", "present", "failed", "up", "faulty"};
-    json_begin_array(json, key);
+    json_begin_array(json, "actions");
     for (unsigned kind = 0; kind < ACTION_KINDS; kind++) {
         const struct action_row *row = &action_rows[kind];
         struct text usage = {0};
-        if (!(owners & 1U << row->owner))
+        if (offers && !offers(row))
             continue;
         json_begin_object(json, NULL);
         json_string(json, "do", row->words.all);

@@ -66,7 +66,8 @@ int bind_node(const struct word *word, const struct topology *topology, struct c
     return status;
 }
 
-int find_node(const struct topology *topology, const char *name, uint32_t *node, struct err *err)
+int names_find_node(const struct topology *topology, const char *name, uint32_t *node,
+                    struct err *err)
 {
     const struct word word = {.text = name};
     struct cursor cursor = {.file = "", .err = err};

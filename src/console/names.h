@@ -14,7 +14,8 @@ static inline const char *node_label(const struct topology *topology, uint32_t n
 int bind_node(const struct word *word, const struct topology *topology, struct cursor *cursor,
               uint32_t *node);
 /* The same for a name that is not a word of a line. */
-int find_node(const struct topology *topology, const char *name, uint32_t *node, struct err *err);
+int names_find_node(const struct topology *topology, const char *name, uint32_t *node,
+                    struct err *err);
 /* One of its ports by number. */
 int bind_port(const struct word *word, uint32_t node, const struct topology *topology,
               struct cursor *cursor, uint32_t *port);

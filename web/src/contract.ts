@@ -7,7 +7,21 @@ export interface Info {
     seed?: number;
     generation: number;
     capabilities: string[];
+    actions: ActionRow[];
     engines?: string[];
+}
+
+/** A row of src/console/actions.def that this server applies. */
+export interface ActionRow {
+    do: string;
+    usage: string;
+    arguments: string[];
+    fault: boolean;
+    label?: string;
+    done?: string;
+    state?: "any" | "present" | "failed" | "up" | "faulty";
+    value?: number;
+    undo?: string;
 }
 
 export interface Topology {

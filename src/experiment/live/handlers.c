@@ -37,7 +37,6 @@ static void write_info(void *context, struct text *out)
              "scenario", "pcap",        "traffic",
              "groups",   "cabling",     "faults",
              "reroute",  "memberships", setup->machines.hypervisors.count ? "vms" : NULL},
-        .owners = (1U << OWNERS) - 1,
         .engine = engine_name,
     };
     api_info_write(&info, out);

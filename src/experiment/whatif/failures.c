@@ -45,9 +45,9 @@ static int add_links(struct whatif_failures *failures, const struct topology *to
                      const char *name, const char *other_name, struct err *err)
 {
     uint32_t node, other;
-    int status = find_node(topology, name, &node, err);
+    int status = names_find_node(topology, name, &node, err);
     if (status == 0)
-        status = find_node(topology, other_name, &other, err);
+        status = names_find_node(topology, other_name, &other, err);
     if (status)
         return status;
     const struct topology_node *n = &topology->nodes.items[node];

@@ -277,10 +277,10 @@ enum { API_CAPABILITIES = 24 };
 struct api_info {
     const char *what, *name, *version;
     uint64_t generation;
-    const uint64_t *seed;                       /* NULL: none */
-    const char *capabilities[API_CAPABILITIES]; /* and NULL for those that it lacks */
-    unsigned owners; /* of the actions that it lists, by bit 1 << OWNER_…; 0: no list */
-    const char *(*engine)(size_t index); /* those that can be chosen, then NULL; or NULL */
+    const uint64_t *seed;                         /* NULL: none */
+    const char *capabilities[API_CAPABILITIES];   /* and NULL for those that it lacks */
+    bool (*offers)(const struct action_row *row); /* the actions that it has; NULL: all */
+    const char *(*engine)(size_t index);          /* those that can be chosen, then NULL; or NULL */
 };
 void api_info_write(const struct api_info *info, struct text *out);
 

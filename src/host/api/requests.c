@@ -87,8 +87,7 @@ void api_info_write(const struct api_info *info, struct text *out)
         if (info->capabilities[i])
             json_string(&json, NULL, info->capabilities[i]);
     json_end_array(&json);
-    if (info->owners)
-        action_list(info->owners, "actions", &json);
+    action_list(info->offers, &json);
     json_begin_array(&json, "engines");
     for (size_t i = 0; info->engine && info->engine(i); i++)
         json_string(&json, NULL, info->engine(i));

@@ -159,6 +159,7 @@ static void write_info(void *context, struct text *out)
                          "handover", daemon->config->has_plan ? "cabling" : NULL,
                          daemon->sm && sm_uses_partitions(daemon->sm) ? "partitions" : NULL,
                          machines ? "vms" : NULL},
+        .offers = daemon_web_offers,
     };
     api_info_write(&info, out);
 }

@@ -5,6 +5,7 @@
 #ifndef WEFT_HOST_DAEMON_DAEMON_WEB_H
 #define WEFT_HOST_DAEMON_DAEMON_WEB_H
 
+#include "console/action.h"
 #include "host/daemon/daemon_internal.h"
 #include "host/manager_view/manager_page.h"
 
@@ -25,6 +26,7 @@ struct daemon_web {
 /* Nanoseconds since the start: the time of the API. */
 uint64_t daemon_web_now(const struct daemon_web *web);
 /* POST /api/v1/actions */
+bool daemon_web_offers(const struct action_row *row); /* an action of pages */
 void daemon_web_act(void *web, const struct http_request *request, struct http_response *response);
 
 #endif

@@ -69,6 +69,12 @@ static int run_command(struct manager_access *access, const char *name, struct e
     return status;
 }
 
+bool daemon_web_offers(const struct action_row *row)
+{
+    return row == &action_rows[ACTION_FAIL_LINK] || row == &action_rows[ACTION_RESTORE_LINK] ||
+           row->owner == OWNER_MACHINES;
+}
+
 /* *guid: the node that it is about; 0: none. */
 static int act(const struct daemon_web *web, const struct http_request *request,
                struct text *description, uint64_t *guid, struct err *err)
@@ -90,11 +96,10 @@ static int act(const struct daemon_web *web, const struct http_request *request,
     uint32_t node = action_node(&action, &web->topology);
     if (node != TOPOLOGY_NONE)
         *guid = web->topology.nodes.items[node].guid;
-    if (action.kind == ACTION_FAIL_LINK || action.kind == ACTION_RESTORE_LINK)
-        return set_link(web, &access, &action, err);
-    if (action_row(&action)->owner == OWNER_MACHINES)
-        return act_on_machine(web, &access, &action, err);
-    return err_set(err, EINVAL, "'%.40s' is not an action of a manager", name);
+    if (!daemon_web_offers(action_row(&action)))
+        return err_set(err, EINVAL, "'%.40s' is not an action of a manager", name);
+    return action_row(&action)->owner == OWNER_MACHINES ? act_on_machine(web, &access, &action, err)
+                                                        : set_link(web, &access, &action, err);
 }
 
 void daemon_web_act(void *context, const struct http_request *request,

@@ -296,7 +296,7 @@ static int answer_counters(struct control_call *call)
     struct fabric_report report = begin_report(call);
     uint32_t node = TOPOLOGY_NONE, port = TOPOLOGY_NONE;
     uint64_t number;
-    if (call->count && find_node(report.topology, call->words[0], &node, &call->err) < 0)
+    if (call->count && names_find_node(report.topology, call->words[0], &node, &call->err) < 0)
         return -EINVAL;
     if (call->count == 2) {
         const struct topology_node *found = &report.topology->nodes.items[node];
@@ -315,8 +315,8 @@ static int answer_path(struct control_call *call)
 {
     struct fabric_report report = begin_report(call);
     uint32_t from, to;
-    if (find_node(report.topology, call->words[0], &from, &call->err) < 0 ||
-        find_node(report.topology, call->words[1], &to, &call->err) < 0)
+    if (names_find_node(report.topology, call->words[0], &from, &call->err) < 0 ||
+        names_find_node(report.topology, call->words[1], &to, &call->err) < 0)
         return -EINVAL;
     put_path(&report, from, to);
     return 0;

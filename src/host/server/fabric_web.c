@@ -54,6 +54,11 @@ uint64_t fabric_web_step(struct fabric_web *web)
 
 /* ---- reading ---- */
 
+static bool is_fault(const struct action_row *row)
+{
+    return row->effect != NULL;
+}
+
 static void write_info(void *context, struct text *out)
 {
     const struct api_info info = {
@@ -62,7 +67,7 @@ static void write_info(void *context, struct text *out)
         .version = WEFT_VERSION,
         .generation = 1,
         .capabilities = {"links", "faults", "switches", "path", "history"},
-        .owners = 1U << OWNER_FABRIC,
+        .offers = is_fault,
     };
     (void)context;
     api_info_write(&info, out);

@@ -486,7 +486,7 @@ static void warn_of_noise(struct reader *reader)
     struct text text = {0};
     size_t count = reader->noise.count;
     const struct noise *noise = reader->noise.items;
-    text_printf(&text, "%s: %zu line%s no part of the dump and %s skipped: ",
+    text_printf(&text, "%s: %zu line%s not part of the dump and %s skipped: ",
                 reader->files.items[noise[0].place.file], count, count == 1 ? " is" : "s are",
                 count == 1 ? "is" : "are");
     for (size_t i = 0; i < count && i < NAMED; i++)

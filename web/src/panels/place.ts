@@ -20,37 +20,42 @@ export function placePanel(app: App, pathFrom: (node: number, end: "from" | "to"
     return { id: "place", title: "Place", render, update: () => live?.() };
 }
 
-/** Buttons of actions, each of which may be disabled at times. */
-type ActionButton = [string, () => void, () => boolean, string?];
-function actionButtons(specs: ActionButton[]): [HTMLElement[], () => void] {
-    const buttons = specs.map(([label, run, , kind]) => button(label, run, kind ? { class: kind } : {}));
-    return [buttons, () => specs.forEach(([, , enabled], at) => { buttons[at].disabled = !enabled(); })];
+/** The buttons of the server's actions at a link or node. `is` tells whether an action of this state can be used now. An
+ * action that can be undone has a field for its value, and a button that sends 0. */
+function actionButtons(app: App, kind: "link" | "node", index: number, is: (state: string) => boolean): [HTMLElement[], () => void] {
+    const plain: HTMLElement[] = [], valued: HTMLElement[] = [], enabled: [HTMLButtonElement, string][] = [];
+    for (const row of app.store.info.actions.filter(one => one.label && one.arguments.includes(kind))) {
+        const { label = "", done, state = "any", value, undo } = row;
+        const argument = row.arguments.find(one => one !== kind && value);
+        const send = (amount: number | undefined, said: string | undefined) =>
+            void app.run({ do: row.do, [kind]: index, ...argument ? { [argument]: amount } : {} }, said);
+        if (undo) {
+            const field = h("input", { type: "number", min: "0", max: "100", step: "any", value: String(value), "aria-label": label });
+            const back = button(undo, () => send(0, `${undo}: done`));
+            valued.push(h("div", { class: "actions" }, h("label", {}, field, argument === "percent" && "%"),
+                button(label, () => send(Number(field.value), done)), back));
+            enabled.push([back, "faulty"]);
+        } else {
+            const one = button(label, () => send(value, done), state === "present" ? { class: "danger" } : {});
+            plain.push(one);
+            enabled.push([one, state]);
+        }
+    }
+    const group = plain.length ? [h("div", { class: "actions", role: "group", "aria-label": `Actions on the ${kind}` }, plain)] : [];
+    return [[...group, ...valued], () => enabled.forEach(([one, state]) => { one.disabled = !is(state); })];
 }
 
 function renderLink(app: App, root: HTMLElement, link: FabricLink): () => void {
     const { fabric } = app.store;
-    const link_ = link.index;
     const figures = h("div");
-    const percent = h("input", { type: "number", min: "0", max: "100", step: "any", value: "10", "aria-label": "Percent of SMPs lost" });
-    const [buttons, enable] = actionButtons([
-        ["Cut", () => void app.run({ do: "cut", link: link_ }, "Link cut"), () => link.state !== 1, "danger"],
-        ["Restore", () => void app.run({ do: "restore", link: link_ }, "Link restored"), () => link.state === 1],
-        ...app.store.can("faults") ? [
-            ["Flap", () => void app.run({ do: "flap", link: link_ }, "Link flaps once"), () => !isDown(link)],
-            ["Add bit errors", () => void app.run({ do: "bit-errors", link: link_, count: 20 }, "20 bit errors added"), () => !isDown(link)],
-        ] as ActionButton[] : [],
-    ]);
-    const lossy = button("Make lossy", () => void app.run({ do: "lossy", link: link_, percent: Number(percent.value) },
-        `The link loses ${percent.value} % of the SMPs`));
-    const heal = button("Make lossless", () => void app.run({ do: "lossy", link: link_, percent: 0 }, "The link loses no SMPs"));
+    const [buttons, enable] = actionButtons(app, "link", link.index, state =>
+        ({ any: true, present: link.state !== 1, failed: link.state === 1, up: !isDown(link), faulty: link.state === 4 })[state] ?? false);
     fill(root,
         h("h2", {}, linkName(fabric, link)),
-        app.store.can("links") && h("div", { class: "actions", role: "group", "aria-label": "Actions on the link" }, buttons),
-        app.store.can("faults") && h("div", { class: "actions" }, h("label", {}, percent, "%"), lossy, heal),
+        buttons,
         figures);
     return () => {
         enable();
-        heal.disabled = link.state !== 4;
         const direction = (from: number, to: number, at: 0 | 1) =>
             [h("span", {}, fabric.nodes[from].name, " → ", fabric.nodes[to].name), `${link.load[at]} %`, `${link.wait[at]} %`, vlSet(link.vls[at])];
         refill(figures,
@@ -69,18 +74,12 @@ export function vlSet(set: number): string {
 
 function renderNode(app: App, root: HTMLElement, node: FabricNode, pathFrom: (node: number, end: "from" | "to") => void): () => void {
     const { fabric } = app.store;
-    const index = node.index, word = node.kind === "switch" ? "Switch" : "Host";
-    const figures = h("div");
-    const [buttons, enable] = actionButtons([
-        [`Kill`, () => void app.run({ do: "kill-node", node: index }, `${word} killed`), () => node.state !== 1, "danger"],
-        [`Restore`, () => void app.run({ do: "restore-node", node: index }, `${word} restored`), () => node.state === 1],
-        ["Mute agent", () => void app.run({ do: "mute", node: index }, "Its agent no longer answers"), () => node.state === 0],
-        ["Slow agent", () => void app.run({ do: "slow", node: index, ns: 1000000 }, "Its agent answers 1 ms late"), () => node.state === 0],
-        ["Heal agent", () => void app.run({ do: "heal", node: index }, "Its agent answers"), () => node.state === 2 || node.state === 3],
-    ]);
+    const index = node.index, figures = h("div");
+    const [buttons, enable] = actionButtons(app, "node", index, state =>
+        ({ any: true, present: node.state !== 1, failed: node.state === 1, up: node.state === 0, faulty: node.state === 2 || node.state === 3 })[state] ?? false);
     fill(root,
         h("h2", {}, node.name),
-        app.store.can("switches") && h("div", { class: "actions", role: "group", "aria-label": "Actions on the node" }, buttons),
+        buttons,
         node.kind === "host" && app.store.can("path") && h("div", { class: "actions" },
             button("Path from here", () => pathFrom(index, "from")), button("Path to here", () => pathFrom(index, "to"))),
         figures);
