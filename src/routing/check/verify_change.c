@@ -26,20 +26,6 @@ static bool is_same(const struct networks *networks, uint32_t was, uint32_t is)
     return a->guid == b->guid && a->port == b->port && networks->to_new[a->at] == b->at;
 }
 
-static void mark_new_ports(const struct networks *networks, uint32_t old, uint8_t *is_new)
-{
-    const struct network_switch *a = &networks->before->switches.items[old];
-    const struct network_switch *b = &networks->now->switches.items[networks->to_new[old]];
-    assert(a->guid == b->guid && a->port_count == b->port_count);
-    for (unsigned port = 0; port <= b->port_count; port++) {
-        const struct network_port *was = &networks->before->ports.items[a->first_port + port];
-        const struct network_port *is = &networks->now->ports.items[b->first_port + port];
-        bool is_link = is->peer != NETWORK_NONE && is->peer & NETWORK_SWITCH;
-        is_new[b->first_port + port] =
-            !is_same(networks, was->peer, is->peer) || (is_link && was->peer_port != is->peer_port);
-    }
-}
-
 void verify_change_begin(struct verify_change *change, const struct network *before,
                          const struct dependency_graph *checked, const struct network *network,
                          const uint32_t *to_new)
@@ -52,7 +38,16 @@ void verify_change_begin(struct verify_change *change, const struct network *bef
     for (uint32_t old = 0; old < before->switches.count; old++) {
         if (to_new[old] == NETWORK_NONE)
             continue;
-        mark_new_ports(&networks, old, change->is_new);
+        const struct network_switch *a = &networks.before->switches.items[old];
+        const struct network_switch *b = &networks.now->switches.items[networks.to_new[old]];
+        assert(a->guid == b->guid && a->port_count == b->port_count);
+        for (unsigned port = 0; port <= b->port_count; port++) {
+            const struct network_port *was = &networks.before->ports.items[a->first_port + port];
+            const struct network_port *is = &networks.now->ports.items[b->first_port + port];
+            bool is_link = is->peer != NETWORK_NONE && is->peer & NETWORK_SWITCH;
+            change->is_new[b->first_port + port] = !is_same(&networks, was->peer, is->peer) ||
+                                                   (is_link && was->peer_port != is->peer_port);
+        }
         had_terminals[to_new[old]] = network_terminal_count(before, old) > 0;
     }
     /* The terminals of a new switch, or the first ones of a switch, send to LIDs to which no

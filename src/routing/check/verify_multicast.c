@@ -218,21 +218,6 @@ static void add_waits(struct multicast_check *check, unsigned vl, const struct m
     }
 }
 
-static void clean_up(struct multicast_check *check, const struct multicast_tree *tree)
-{
-    const struct network *network = check->network;
-    for (size_t i = 0; i < tree->arms.count; i++) {
-        uint32_t at = tree->arms.items[i].at;
-        if (at >= network->switches.count)
-            continue;
-        memset(check->masks + (size_t)at * MULTICAST_POSITIONS, 0,
-               MULTICAST_POSITIONS * sizeof *check->masks);
-        memset(check->seen + network->switches.items[at].first_port, 0,
-               network->switches.items[at].port_count + 1u);
-    }
-    memset(check->visited, 0, network->switches.count * sizeof *check->visited);
-}
-
 /* The first member that is not missed sends. */
 static int check_masks(struct multicast_check *check, const bool *usable,
                        const struct multicast_member *members, size_t count,
@@ -266,7 +251,17 @@ int multicast_check_tree(struct multicast_check *check, unsigned vl, const bool 
         add_waits(check, check->layered && vl < own ? vl : own, tree);
         check->fresh = true;
     }
-    clean_up(check, tree);
+    const struct network *network = check->network;
+    for (size_t i = 0; i < tree->arms.count; i++) {
+        uint32_t at = tree->arms.items[i].at;
+        if (at >= network->switches.count)
+            continue;
+        memset(check->masks + (size_t)at * MULTICAST_POSITIONS, 0,
+               MULTICAST_POSITIONS * sizeof *check->masks);
+        memset(check->seen + network->switches.items[at].first_port, 0,
+               network->switches.items[at].port_count + 1u);
+    }
+    memset(check->visited, 0, network->switches.count * sizeof *check->visited);
     return status;
 }
 

@@ -45,20 +45,6 @@ void walk_release(struct walk *walk)
     arena_release(&walk->memory);
 }
 
-static const uint8_t *column_of(struct walk *walk, uint32_t lid)
-{
-    uint32_t first = lid - lid % ROUTES_BLOCK;
-    if (walk->first_lid != first) {
-        walk->first_lid = first;
-        for (uint32_t at = 0; at < walk->switch_count; at++) {
-            const uint8_t *row = routes_row(walk->routes, at) + first;
-            for (uint32_t i = 0; i < ROUTES_BLOCK; i++)
-                walk->columns[(size_t)i * walk->switch_count + at] = row[i];
-        }
-    }
-    return walk->columns + (size_t)(lid - first) * walk->switch_count;
-}
-
 /* Reads where each entry leads; false if one leads to no switch. The entry at the owner's switch
  * must lead to the owner. */
 static bool read_entries(struct walk *walk, const struct verify_target *target,
@@ -212,7 +198,16 @@ static void add_dependencies(struct walk *walk, const struct verify_target *targ
 bool walk_take_lid(struct walk *walk, const struct verify_target *target, struct verify_report *sum,
                    struct dependency_graph *graph)
 {
-    const uint8_t *column = column_of(walk, target->lid);
+    uint32_t first = target->lid - target->lid % ROUTES_BLOCK;
+    if (walk->first_lid != first) {
+        walk->first_lid = first;
+        for (uint32_t at = 0; at < walk->switch_count; at++) {
+            const uint8_t *row = routes_row(walk->routes, at) + first;
+            for (uint32_t i = 0; i < ROUTES_BLOCK; i++)
+                walk->columns[(size_t)i * walk->switch_count + at] = row[i];
+        }
+    }
+    const uint8_t *column = walk->columns + (size_t)(target->lid - first) * walk->switch_count;
     if (!read_entries(walk, target, column) ||
         (!follow_order(walk, target) && !compute_order(walk, target)))
         return false;

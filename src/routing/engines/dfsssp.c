@@ -115,21 +115,6 @@ static unsigned fill_layers(struct layering *layering, unsigned limit)
     return left ? limit + 1 : layers;
 }
 
-/* The LIDs of a switch with terminals take the paths of its first terminal, on the same VLs. */
-static void copy_switch_levels(const struct layering *layering)
-{
-    const struct network *network = layering->network;
-    for (uint32_t at = 0; at < network->switches.count; at++) {
-        const struct network_switch *target = &network->switches.items[at];
-        uint32_t lid = sssp_first_lid(network, at);
-        if (!target->lid)
-            continue;
-        for (uint32_t from = 0; from < network->switches.count; from++)
-            memset(level_of(layering, from, target->lid),
-                   *level_of(layering, from, lid ? lid : target->lid), (size_t)1 << target->lmc);
-    }
-}
-
 /* Pairs of terminals by LID of a block and by layer. */
 typedef uint64_t block_weights[ROUTES_BLOCK][ENGINE_VLS_MAX];
 
@@ -229,7 +214,17 @@ static void assign_vls(struct layering *layering, const struct engine_options *o
         layers_describe(routes, paired, vls);
         return;
     }
-    copy_switch_levels(layering);
+    /* The LIDs of a switch with terminals take the paths of its first terminal, on the same VLs. */
+    const struct network *network = layering->network;
+    for (uint32_t at = 0; at < network->switches.count; at++) {
+        const struct network_switch *target = &network->switches.items[at];
+        uint32_t lid = sssp_first_lid(network, at);
+        if (!target->lid)
+            continue;
+        for (uint32_t from = 0; from < network->switches.count; from++)
+            memset(level_of(layering, from, target->lid),
+                   *level_of(layering, from, lid ? lid : target->lid), (size_t)1 << target->lmc);
+    }
     spread_layers(layering, layers, vls);
     layers_describe(routes, layers, vls);
     layers_describe_one_way(routes);

@@ -195,9 +195,22 @@ unsigned layers_pairs_deal(struct layers_pairs *pairs, unsigned limit)
     return left ? limit + 1 : layers;
 }
 
-/* Writes the level of each pair of a switch and a LID. */
-static void write_pair_levels(struct layers_pairs *pairs)
+void layers_pairs_spread(struct layers_pairs *pairs, unsigned layers, unsigned vls)
 {
+    uint32_t switches = (uint32_t)pairs->network->switches.count;
+    struct layers_share share[ENGINE_VLS_MAX];
+    uint64_t load[ENGINE_VLS_MAX] = {0};
+    layers_share(share, pairs->weight, layers, vls);
+    for (uint32_t a = 0; a < switches; a++) {
+        for (uint32_t b = a + 1; b < switches; b++) {
+            uint8_t *level = &pairs->level[(size_t)a * switches + b];
+            unsigned vl = layers_lightest(&share[layers > 1 ? *level : 0], load);
+            load[vl] += terminal_pairs(pairs, a, b);
+            *level = (uint8_t)vl;
+            pairs->level[(size_t)b * switches + a] = (uint8_t)vl;
+        }
+    }
+    /* Writes the level of each pair of a switch and a LID. */
     const struct network *network = pairs->network;
     struct routes *routes = pairs->routes;
     uint32_t *target = mem_alloc((network->top_lid + 1u) * sizeof *target);
@@ -215,23 +228,5 @@ static void write_pair_levels(struct layers_pairs *pairs)
     }
     routes->operations += (uint64_t)network->top_lid * routes->switch_count;
     mem_free(target);
-}
-
-void layers_pairs_spread(struct layers_pairs *pairs, unsigned layers, unsigned vls)
-{
-    uint32_t switches = (uint32_t)pairs->network->switches.count;
-    struct layers_share share[ENGINE_VLS_MAX];
-    uint64_t load[ENGINE_VLS_MAX] = {0};
-    layers_share(share, pairs->weight, layers, vls);
-    for (uint32_t a = 0; a < switches; a++) {
-        for (uint32_t b = a + 1; b < switches; b++) {
-            uint8_t *level = &pairs->level[(size_t)a * switches + b];
-            unsigned vl = layers_lightest(&share[layers > 1 ? *level : 0], load);
-            load[vl] += terminal_pairs(pairs, a, b);
-            *level = (uint8_t)vl;
-            pairs->level[(size_t)b * switches + a] = (uint8_t)vl;
-        }
-    }
-    write_pair_levels(pairs);
     pairs->routes->reversible = true;
 }

@@ -264,20 +264,6 @@ static bool settle_idle_switches(struct nue *nue)
     return true;
 }
 
-/* The LIDs of switches with terminals have the paths of the first terminal. */
-static void copy_switches(struct nue *nue)
-{
-    const struct network *network = nue->network;
-    for (uint32_t at = 0; at < network->switches.count; at++) {
-        const struct network_switch *target = &network->switches.items[at];
-        uint32_t lid = sssp_first_lid(network, at);
-        if (!target->lid || !lid)
-            continue;
-        sssp_copy_column(nue->routes, network, at, lid);
-        memset(nue->vl_of + target->lid, nue->vl_of[lid], (size_t)1 << target->lmc);
-    }
-}
-
 static bool place_all(struct nue *nue, const uint32_t *destinations, uint32_t count)
 {
     uint32_t lids = 1;
@@ -297,7 +283,16 @@ static bool place_all(struct nue *nue, const uint32_t *destinations, uint32_t co
             return false;
     if (!place_switches(nue) || !settle_idle_switches(nue))
         return false;
-    copy_switches(nue);
+    /* The LIDs of switches with terminals have the paths of the first terminal. */
+    const struct network *network = nue->network;
+    for (uint32_t at = 0; at < network->switches.count; at++) {
+        const struct network_switch *target = &network->switches.items[at];
+        uint32_t lid = sssp_first_lid(network, at);
+        if (!target->lid || !lid)
+            continue;
+        sssp_copy_column(nue->routes, network, at, lid);
+        memset(nue->vl_of + target->lid, nue->vl_of[lid], (size_t)1 << target->lmc);
+    }
     return true;
 }
 
@@ -321,21 +316,6 @@ static void write_vls_by_lid(struct nue *nue)
         const struct nue_move *move = &nue->tree.moved.items[i];
         routes->service_levels[(size_t)move->from * routes->stride + move->lid] = move->vl;
     }
-}
-
-static void describe_nue(const struct nue *nue)
-{
-    struct routes *routes = nue->routes;
-    uint64_t detours = 0;
-    for (uint32_t lid = 1; lid <= nue->network->top_lid; lid++)
-        detours += nue->detour[lid];
-    routes->note[0] = 0;
-    routes_add_note(routes, "%u VL%s, %llu hops of detours%s", routes->vls,
-                    routes->vls == 1 ? "" : "s", (unsigned long long)detours,
-                    nue->escape ? ", with escape trees" : "");
-    if (nue->vls < routes->vls)
-        routes_add_note(routes, ", found with %u so that both directions of a pair share one",
-                        nue->vls);
 }
 
 /* Whether all routes fit on one VL. Leaves their dependencies in the first layer, which must be
@@ -441,7 +421,16 @@ static bool find_routes(struct routes *routes, const struct network *network,
     bool paired = assign_nue_pairs(&nue, vls);
     if (!paired && !options->reversible)
         write_vls_by_lid(&nue);
-    describe_nue(&nue);
+    uint64_t detours = 0;
+    for (uint32_t lid = 1; lid <= nue.network->top_lid; lid++)
+        detours += nue.detour[lid];
+    routes->note[0] = 0;
+    routes_add_note(routes, "%u VL%s, %llu hops of detours%s", routes->vls,
+                    routes->vls == 1 ? "" : "s", (unsigned long long)detours,
+                    nue.escape ? ", with escape trees" : "");
+    if (nue.vls < routes->vls)
+        routes_add_note(routes, ", found with %u so that both directions of a pair share one",
+                        nue.vls);
     if (!paired)
         layers_describe_one_way(routes);
     routes->operations += cdg_operations(&nue.cdg) + nue.tree.operations;

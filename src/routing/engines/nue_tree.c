@@ -313,23 +313,6 @@ static bool free_stuck(struct nue_tree *tree)
     return true;
 }
 
-/* Switches that are no sources and were left over take any path: no channel depends on them. */
-static void add_idle(struct nue_tree *tree)
-{
-    const struct network *network = tree->network;
-    for (uint32_t i = 0; i < tree->reached; i++) {
-        uint32_t at = tree->order[i];
-        for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++) {
-            uint32_t from = network->edges[e].to;
-            if (tree->hops[from] != NETWORK_NONE)
-                continue;
-            tree->hops[from] = tree->hops[at] + 1;
-            tree->choice[from] = tree->cdg->reverse[e];
-            tree->order[tree->reached++] = from;
-        }
-    }
-}
-
 enum nue_result nue_tree_grow(struct nue_tree *tree)
 {
     assert(tree->vl < tree->cdg->count && tree->target < tree->network->switches.count);
@@ -348,7 +331,19 @@ enum nue_result nue_tree_grow(struct nue_tree *tree)
         cdg_end(tree->cdg, false);
         return NUE_STUCK;
     }
-    add_idle(tree);
+    /* Switches that are no sources and were left over take any path: no channel depends on them. */
+    const struct network *network = tree->network;
+    for (uint32_t i = 0; i < tree->reached; i++) {
+        uint32_t at = tree->order[i];
+        for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++) {
+            uint32_t from = network->edges[e].to;
+            if (tree->hops[from] != NETWORK_NONE)
+                continue;
+            tree->hops[from] = tree->hops[at] + 1;
+            tree->choice[from] = tree->cdg->reverse[e];
+            tree->order[tree->reached++] = from;
+        }
+    }
     return tree->detour ? NUE_DETOURS : NUE_SHORTEST;
 }
 

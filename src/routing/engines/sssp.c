@@ -353,28 +353,6 @@ static bool fill_offset(struct sssp *sssp, struct routes *routes, const uint32_t
     return more;
 }
 
-static void fill_switches(struct sssp *sssp, struct routes *routes)
-{
-    const struct network *network = sssp->network;
-    for (uint32_t at = 0; at < network->switches.count; at++) {
-        const struct network_switch *target = &network->switches.items[at];
-        uint32_t lid = sssp_first_lid(network, at);
-        if (!target->lid)
-            continue;
-        if (lid) {
-            sssp_copy_column(routes, network, at, lid);
-            continue;
-        }
-        sssp_aim(sssp, at);
-        if (sssp->lowest)
-            sssp_choose_lowest(sssp);
-        else
-            sssp_choose(sssp);
-        note_choice(sssp, false);
-        write_column(sssp, routes, target->lid, UINT32_C(1) << target->lmc);
-    }
-}
-
 void sssp_tables(const struct network *network, const struct engine_options *options, bool lowest,
                  struct cdg *cdg, struct routes *routes)
 {
@@ -392,7 +370,23 @@ void sssp_tables(const struct network *network, const struct engine_options *opt
     }
     for (uint32_t offset = 1; more; offset++)
         more = fill_offset(&sssp, routes, destinations, count, offset);
-    fill_switches(&sssp, routes);
+    for (uint32_t at = 0; at < network->switches.count; at++) {
+        const struct network_switch *target = &network->switches.items[at];
+        uint32_t lid = sssp_first_lid(network, at);
+        if (!target->lid)
+            continue;
+        if (lid) {
+            sssp_copy_column(routes, network, at, lid);
+            continue;
+        }
+        sssp_aim(&sssp, at);
+        if (sssp.lowest)
+            sssp_choose_lowest(&sssp);
+        else
+            sssp_choose(&sssp);
+        note_choice(&sssp, false);
+        write_column(&sssp, routes, target->lid, UINT32_C(1) << target->lmc);
+    }
     for (uint32_t at = 0; at < routes->switch_count; at++)
         routes_fill_own(routes, network, at);
     routes->operations += sssp.operations;

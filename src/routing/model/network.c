@@ -133,31 +133,6 @@ const char *network_label(const struct network *network, uint32_t end_point,
     return buffer;
 }
 
-/* The rows of edges and of terminals, each in order of ports. */
-static void build_rows(struct network *network)
-{
-    uint32_t edges = 0, terminals = 0, switches = (uint32_t)network->switches.count;
-    network->first_edge = mem_zalloc(switches + 1, sizeof *network->first_edge);
-    network->edges = mem_zalloc(network->ports.count + 1, sizeof *network->edges);
-    network->first_terminal = mem_zalloc(switches + 1, sizeof *network->first_terminal);
-    network->terminals_at = mem_zalloc(network->terminals.count + 1, sizeof *network->terminals_at);
-    for (uint32_t at = 0; at < switches; at++) {
-        const struct network_switch *node = &network->switches.items[at];
-        for (unsigned port = 1; port <= node->port_count; port++) {
-            const struct network_port *link = &network->ports.items[node->first_port + port];
-            if (!(link->peer & NETWORK_SWITCH))
-                for (uint32_t i = link->peer; i != NETWORK_NONE;
-                     i = network->terminals.items[i].sharer)
-                    network->terminals_at[terminals++] = i;
-            else if (link->peer != NETWORK_NONE && link->peer != (NETWORK_SWITCH | at))
-                network->edges[edges++] = (struct network_edge){link->peer & ~NETWORK_SWITCH,
-                                                                (uint8_t)port, link->peer_port};
-        }
-        network->first_edge[at + 1] = edges;
-        network->first_terminal[at + 1] = terminals;
-    }
-}
-
 /* All end points in one numbering: switches, then terminals. */
 static uint32_t end_point_at(const struct network *network, size_t index)
 {
@@ -195,8 +170,30 @@ static int claim_lids(struct network *network, uint32_t end_point)
     return free ? 0 : -EEXIST;
 }
 
-static int build_owners(struct network *network)
+int network_finish(struct network *network)
 {
+    release_graph(network);
+    /* The rows of edges and of terminals, each in order of ports. */
+    uint32_t edges = 0, terminals = 0, switches = (uint32_t)network->switches.count;
+    network->first_edge = mem_zalloc(switches + 1, sizeof *network->first_edge);
+    network->edges = mem_zalloc(network->ports.count + 1, sizeof *network->edges);
+    network->first_terminal = mem_zalloc(switches + 1, sizeof *network->first_terminal);
+    network->terminals_at = mem_zalloc(network->terminals.count + 1, sizeof *network->terminals_at);
+    for (uint32_t at = 0; at < switches; at++) {
+        const struct network_switch *node = &network->switches.items[at];
+        for (unsigned port = 1; port <= node->port_count; port++) {
+            const struct network_port *link = &network->ports.items[node->first_port + port];
+            if (!(link->peer & NETWORK_SWITCH))
+                for (uint32_t i = link->peer; i != NETWORK_NONE;
+                     i = network->terminals.items[i].sharer)
+                    network->terminals_at[terminals++] = i;
+            else if (link->peer != NETWORK_NONE && link->peer != (NETWORK_SWITCH | at))
+                network->edges[edges++] = (struct network_edge){link->peer & ~NETWORK_SWITCH,
+                                                                (uint8_t)port, link->peer_port};
+        }
+        network->first_edge[at + 1] = edges;
+        network->first_terminal[at + 1] = terminals;
+    }
     size_t count = network->switches.count + network->terminals.count;
     int rc = 0;
     network->top_lid = 0;
@@ -210,11 +207,4 @@ static int build_owners(struct network *network)
         if (claim_lids(network, end_point_at(network, i)))
             rc = -EEXIST;
     return rc;
-}
-
-int network_finish(struct network *network)
-{
-    release_graph(network);
-    build_rows(network);
-    return build_owners(network);
 }

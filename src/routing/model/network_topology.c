@@ -51,22 +51,6 @@ static bool is_end_port(const struct import *import, uint32_t port)
            is_switch(import, import->topology->ports.items[at->peer].node);
 }
 
-static void find_end_ports(struct import *import, uint8_t lmc, bool renumber)
-{
-    for (uint32_t port = 0; port < import->topology->ports.count; port++) {
-        const struct topology_port *at = &import->topology->ports.items[port];
-        import->end_of[port] = NETWORK_NONE;
-        if (!is_end_port(import, port))
-            continue;
-        uint32_t end = import->count++;
-        bool keep = at->lid && !renumber && !topology_is_vswitch(import->topology, at->node);
-        import->end_of[port] = end;
-        import->ports[end] = port;
-        import->lid[end] = keep ? at->lid : 0;
-        import->lmc[end] = keep ? at->lmc : is_switch(import, at->node) ? 0 : lmc;
-    }
-}
-
 /* ---- LIDs ---- */
 
 static const char *label_of(const struct import *import, uint32_t end)
@@ -124,8 +108,11 @@ static int give_lids(struct import *import, uint32_t end)
     return take_lids(import, end);
 }
 
-static void find_order(struct import *import)
+static int number_end_ports(struct import *import)
 {
+    for (unsigned lmc = 0; lmc <= NETWORK_TOP_LMC; lmc++)
+        import->next[lmc] = UINT32_C(1) << lmc;
+    int rc = take_given_lids(import);
     const struct topology *topology = import->topology;
     struct lid_order_end *ends = arena_alloc(&import->memory, import->count * sizeof *ends);
     uint32_t *links = arena_alloc(&import->memory, topology->ports.count * sizeof *links);
@@ -149,14 +136,6 @@ static void find_order(struct import *import)
         ends[i].link_count = used - ends[i].first_link;
     }
     lid_order(ends, import->count, links, import->order);
-}
-
-static int number_end_ports(struct import *import)
-{
-    for (unsigned lmc = 0; lmc <= NETWORK_TOP_LMC; lmc++)
-        import->next[lmc] = UINT32_C(1) << lmc;
-    int rc = take_given_lids(import);
-    find_order(import);
     for (uint32_t i = 0; i < import->count && !rc; i++)
         rc = give_lids(import, import->order[i]);
     return rc;
@@ -240,7 +219,18 @@ static int import_topology(struct network *network, const struct topology *topol
     import->order = arena_alloc(&import->memory, ports * sizeof *import->order);
     import->lid = arena_alloc(&import->memory, ports * sizeof *import->lid);
     import->lmc = arena_alloc(&import->memory, ports * sizeof *import->lmc);
-    find_end_ports(import, lmc, renumber);
+    for (uint32_t port = 0; port < import->topology->ports.count; port++) {
+        const struct topology_port *at = &import->topology->ports.items[port];
+        import->end_of[port] = NETWORK_NONE;
+        if (!is_end_port(import, port))
+            continue;
+        uint32_t end = import->count++;
+        bool keep = at->lid && !renumber && !topology_is_vswitch(import->topology, at->node);
+        import->end_of[port] = end;
+        import->ports[end] = port;
+        import->lid[end] = keep ? at->lid : 0;
+        import->lmc[end] = keep ? at->lmc : is_switch(import, at->node) ? 0 : lmc;
+    }
     int rc = number_end_ports(import);
     if (!rc)
         build_network(import);

@@ -56,9 +56,13 @@ static size_t add_switch_ports(struct published *published, const struct network
     return used;
 }
 
-static void make_ports(struct published *published, const struct network *network,
-                       const struct updown *updown, const uint32_t *node_of)
+void published_init(struct published *published, const struct network *network,
+                    const struct updown *updown)
 {
+    uint32_t switches = (uint32_t)network->switches.count;
+    uint32_t count = switches + (uint32_t)network->terminals.count;
+    *published = (struct published){.count = count, .switch_count = switches};
+    uint32_t *node_of = make_nodes(published, network);
     size_t used = 0;
     published->ports =
         arena_alloc(&published->memory, (network->ports.count + 2 * network->terminals.count) *
@@ -77,16 +81,6 @@ static void make_ports(struct published *published, const struct network *networ
         }
         node->end_port = (uint32_t)used;
     }
-}
-
-void published_init(struct published *published, const struct network *network,
-                    const struct updown *updown)
-{
-    uint32_t switches = (uint32_t)network->switches.count;
-    uint32_t count = switches + (uint32_t)network->terminals.count;
-    *published = (struct published){.count = count, .switch_count = switches};
-    uint32_t *node_of = make_nodes(published, network);
-    make_ports(published, network, updown, node_of);
     mem_free(node_of);
     published->tables = arena_alloc(&published->memory, (size_t)switches * count);
     uint16_t *hops = arena_alloc(&published->memory, (size_t)switches * count * sizeof *hops);

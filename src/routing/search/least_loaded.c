@@ -50,9 +50,12 @@ struct balance {
     uint64_t operations;
 };
 
-/* Lists the slots that are next hops to the destination, by switch. */
-static void list_choices(struct balance *balance, uint32_t destination)
+static void set_destination(struct balance *balance, uint32_t destination)
 {
+    if (balance->destination == destination)
+        return;
+    balance->destination = destination;
+    /* Lists the slots that are next hops to the destination, by switch. */
     const struct next_hops *next_hops = &balance->next_hops;
     uint32_t tile = destination / NEXT_HOPS_TILE - next_hops->first_tile, count = 0;
     const uint64_t *targets = next_hops->targets + (size_t)tile * next_hops->slot_count;
@@ -66,29 +69,21 @@ static void list_choices(struct balance *balance, uint32_t destination)
     }
     balance->first_choice[next_hops->switch_count] = count;
     balance->operations += next_hops->slot_count;
-}
-
-/* Finds the distance of each switch. All its next hops have the same distance, so one is enough. */
-static void measure_depths(struct balance *balance, uint32_t destination)
-{
-    const struct next_hops *next_hops = &balance->next_hops;
+    /* Finds the distance of each switch. All its next hops have the same distance, so one is
+     * enough. */
     for (uint32_t at = 0; at < next_hops->switch_count; at++)
         balance->depth[at] = NETWORK_NONE;
     balance->depth[destination] = 0;
     for (uint32_t from = 0; from < next_hops->switch_count; from++) {
-        uint32_t count = 0, at = from;
+        uint32_t steps = 0, at = from;
         while (balance->depth[at] == NETWORK_NONE &&
                balance->first_choice[at] < balance->first_choice[at + 1]) {
-            balance->stack[count++] = at;
+            balance->stack[steps++] = at;
             at = next_hops->to[balance->choices[balance->first_choice[at]]];
         }
-        for (uint32_t depth = balance->depth[at]; count && depth != NETWORK_NONE;)
-            balance->depth[balance->stack[--count]] = ++depth;
+        for (uint32_t depth = balance->depth[at]; steps && depth != NETWORK_NONE;)
+            balance->depth[balance->stack[--steps]] = ++depth;
     }
-}
-
-static void order_by_depth(struct balance *balance)
-{
     uint32_t switches = balance->next_hops.switch_count;
     memset(balance->by_depth, 0, (switches + 1) * sizeof *balance->by_depth);
     for (uint32_t at = 0; at < switches; at++)
@@ -100,16 +95,6 @@ static void order_by_depth(struct balance *balance)
     for (uint32_t at = 0; at < switches; at++)
         if (balance->depth[at] != NETWORK_NONE)
             balance->order[balance->by_depth[balance->depth[at]]++] = at;
-}
-
-static void set_destination(struct balance *balance, uint32_t destination)
-{
-    if (balance->destination == destination)
-        return;
-    balance->destination = destination;
-    list_choices(balance, destination);
-    measure_depths(balance, destination);
-    order_by_depth(balance);
 }
 
 /* From the destination outwards. */
@@ -135,9 +120,10 @@ static void choose_paths(struct balance *balance)
     balance->operations += balance->first_choice[balance->next_hops.switch_count] + balance->count;
 }
 
-/* Adds up the pairs whose routes leave each switch, from the farthest inwards. */
-static void count_flows(struct balance *balance)
+/* Adds the load of a LID's routes to the links, or removes it (`sign` is -1). */
+static void add_loads(struct balance *balance, uint32_t lid, int sign)
 {
+    /* Adds up the pairs whose routes leave each switch, from the farthest inwards. */
     for (uint32_t i = 0; i < balance->count; i++)
         balance->flow[balance->order[i]] =
             network_terminal_count(balance->network, balance->order[i]);
@@ -146,12 +132,6 @@ static void count_flows(struct balance *balance)
         balance->flow[balance->next_hops.to[balance->chosen[at]]] += balance->flow[at];
     }
     balance->operations += 2 * (uint64_t)balance->count;
-}
-
-/* Adds the load of a LID's routes to the links, or removes it (`sign` is -1). */
-static void add_loads(struct balance *balance, uint32_t lid, int sign)
-{
-    count_flows(balance);
     for (uint32_t i = 1; i < balance->count; i++) {
         uint32_t at = balance->order[i], slot = balance->chosen[at];
         uint64_t load = balance->flow[at] * (balance->weight ? balance->weight[slot] : 1);

@@ -242,20 +242,6 @@ static void join_neighbours(const struct numbering *numbering, const struct tree
     }
 }
 
-/* Groups come in order of their lowest LIDs; inside a group the order stays. */
-static void sort_groups(const struct numbering *numbering, uint32_t *order, uint32_t count,
-                        uint64_t *keys)
-{
-    uint32_t *old = mem_alloc(count * sizeof *old);
-    memcpy(old, order, count * sizeof *old);
-    for (uint32_t i = 0; i < count; i++)
-        keys[i] = (uint64_t)numbering->least[find_leader(numbering, order[i])] << 32 | i;
-    sort_u64(keys, count);
-    for (uint32_t i = 0; i < count; i++)
-        order[i] = old[(uint32_t)keys[i]];
-    mem_free(old);
-}
-
 /* Level by level, switches with terminals that are connected below that level are brought
  * together. */
 uint32_t *tree_terminals(const struct tree *tree, const struct network *network)
@@ -284,7 +270,15 @@ uint32_t *tree_terminals(const struct tree *tree, const struct network *network)
         for (uint32_t at = 0; at < switches; at++)
             if (tree->level[at] == level)
                 join_neighbours(&numbering, tree, network, at, false);
-        sort_groups(&numbering, order, leaves, keys);
+        /* Groups come in order of their lowest LIDs; inside a group the order stays. */
+        uint32_t *old = mem_alloc(leaves * sizeof *old);
+        memcpy(old, order, leaves * sizeof *old);
+        for (uint32_t i = 0; i < leaves; i++)
+            keys[i] = (uint64_t)numbering.least[find_leader(&numbering, order[i])] << 32 | i;
+        sort_u64(keys, leaves);
+        for (uint32_t i = 0; i < leaves; i++)
+            order[i] = old[(uint32_t)keys[i]];
+        mem_free(old);
     }
     for (uint32_t k = 0; k < leaves; k++)
         for (uint32_t i = network->first_terminal[order[k]];

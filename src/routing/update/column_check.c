@@ -65,10 +65,12 @@ static bool sends(const struct column_check *check, uint32_t at, uint32_t lid, u
            routes_level(check->routes, at, lid) == vl;
 }
 
-/* Finds the switches that packets to the LID can reach on this VL, by either entry. */
-static uint32_t find_reached(const struct column_check *check, struct mixture *mixture,
-                             uint32_t lid, unsigned vl)
+/* Adds the dependencies of both entries on one VL: without a check (`note`), or one by one. False
+ * if one of them closes a cycle. */
+static bool add_dependencies(struct column_check *check, struct mixture *mixture, uint32_t lid,
+                             unsigned vl, bool note)
 {
+    /* Finds the switches that packets to the LID can reach on this VL, by either entry. */
     uint32_t count = (uint32_t)check->network->switches.count, tail = 0;
     memset(mixture->reached, 0, count);
     for (uint32_t at = 0; at < count; at++)
@@ -87,15 +89,7 @@ static uint32_t find_reached(const struct column_check *check, struct mixture *m
             mixture->queue[tail++] = to;
         }
     }
-    return tail;
-}
-
-/* Adds the dependencies of both entries on one VL: without a check (`note`), or one by one. False
- * if one of them closes a cycle. */
-static bool add_dependencies(struct column_check *check, struct mixture *mixture, uint32_t lid,
-                             unsigned vl, bool note)
-{
-    uint32_t reached = find_reached(check, mixture, lid, vl);
+    uint32_t reached = tail;
     for (uint32_t i = 0; i < reached; i++) {
         uint32_t at = mixture->queue[i];
         const uint8_t ports[2] = {mixture->before[at], mixture->after[at]};
@@ -183,14 +177,6 @@ static bool try_plan(struct column_check *check, const struct update_plan *plan,
     return safe;
 }
 
-/* All entries become stuck: they drop packets for a drain before they are written. */
-static void drop_first(struct update_plan *plan)
-{
-    for (size_t i = 0; i < plan->updates.count; i++)
-        vec_push(&plan->stuck, plan->updates.items[i]);
-    plan->updates.count = plan->waves.count = 0;
-}
-
 /* The verdict on a plan of one wave. */
 static enum columns_verdict judge(struct column_check *check, struct update_plan *plan,
                                   const struct column_move *move, bool alone)
@@ -206,7 +192,10 @@ static enum columns_verdict judge(struct column_check *check, struct update_plan
         return COLUMNS_READY;
     if (!try_plan(check, plan, move, false))
         return COLUMNS_NEVER;
-    drop_first(plan);
+    /* All entries become stuck: they drop packets for a drain before they are written. */
+    for (size_t i = 0; i < plan->updates.count; i++)
+        vec_push(&plan->stuck, plan->updates.items[i]);
+    plan->updates.count = plan->waves.count = 0;
     return COLUMNS_READY;
 }
 

@@ -152,22 +152,6 @@ static void find_waits(struct columns *columns, const struct column *column)
     }
 }
 
-/* `first`: the column with the lowest LID. */
-static void gather_entries(struct columns *columns, struct column *column, uint32_t count,
-                           uint32_t first)
-{
-    for (uint32_t at = 0; at < columns->count; at++)
-        for (uint32_t i = 0; i < count; i++) {
-            struct column *one = &column[(first + i) % count];
-            one->change[at] = NETWORK_NONE;
-            if (one->before[at] == one->after[at])
-                continue;
-            one->change[at] = (uint32_t)columns->entries.count;
-            vec_push(&columns->entries,
-                     ((struct table_change){at, one->lid, one->before[at], one->after[at]}));
-        }
-}
-
 static void order_entries(struct columns *columns, const struct column *column, uint32_t count,
                           const struct column_move *move, struct update_plan *plan, bool *ranked)
 {
@@ -230,7 +214,18 @@ int columns_plan(struct update_plan *plan, const struct network *network,
         status = choose_entries(&columns, &column[i], move->minimal);
     }
     if (status == 0) {
-        gather_entries(&columns, column, count, move->swap && move->like < move->lid ? span : 0);
+        /* `first`: the column with the lowest LID. */
+        for (uint32_t at = 0; at < columns.count; at++)
+            for (uint32_t i = 0; i < count; i++) {
+                struct column *one =
+                    &column[((move->swap && move->like < move->lid ? span : 0) + i) % count];
+                one->change[at] = NETWORK_NONE;
+                if (one->before[at] == one->after[at])
+                    continue;
+                one->change[at] = (uint32_t)columns.entries.count;
+                vec_push(&columns.entries,
+                         ((struct table_change){at, one->lid, one->before[at], one->after[at]}));
+            }
         for (uint32_t i = 0; i < count && !naive; i++)
             find_waits(&columns, &column[i]);
         order_entries(&columns, column, count, move, plan, ranked);

@@ -67,22 +67,6 @@ static void push_waves(const struct entry_order *order, const uint32_t *wave,
     }
 }
 
-/* Numbers the groups: entries of one block, in the same time between two drains. `wave` has the
- * wave of each entry if it were written alone. Returns the number of groups. */
-static size_t group_by_block(const struct entry_order *order, const uint32_t *wave, uint32_t *group)
-{
-    size_t row = order->joined->stride / ROUTES_BLOCK, stretches = 1;
-    for (size_t i = 0; i < order->count; i++)
-        if (wave[i] / DRAIN + 1 > stretches)
-            stretches = wave[i] / DRAIN + 1;
-    for (size_t i = 0; i < order->count; i++) {
-        const struct table_change *entry = &order->entries[i];
-        group[i] =
-            (uint32_t)((entry->at * row + entry->lid / ROUTES_BLOCK) * stretches + wave[i] / DRAIN);
-    }
-    return order->joined->switch_count * row * stretches;
-}
-
 bool entry_order_plan(const struct entry_order *order, struct update_plan *plan)
 {
     size_t count = order->count;
@@ -95,7 +79,18 @@ bool entry_order_plan(const struct entry_order *order, struct update_plan *plan)
         group[i] = (uint32_t)i;
     bool fine = order->wait_count == 0 || find_waves(order, group, count, wave);
     if (fine && order->wait_count && order->joined) {
-        size_t groups = group_by_block(order, wave, group);
+        /* Numbers the groups: entries of one block, in the same time between two drains. `wave` has
+         * the wave of each entry if it were written alone. Returns the number of groups. */
+        size_t row = order->joined->stride / ROUTES_BLOCK, stretches = 1;
+        for (size_t i = 0; i < order->count; i++)
+            if (wave[i] / DRAIN + 1 > stretches)
+                stretches = wave[i] / DRAIN + 1;
+        for (size_t i = 0; i < order->count; i++) {
+            const struct table_change *entry = &order->entries[i];
+            group[i] = (uint32_t)((entry->at * row + entry->lid / ROUTES_BLOCK) * stretches +
+                                  wave[i] / DRAIN);
+        }
+        size_t groups = order->joined->switch_count * row * stretches;
         if (find_waves(order, group, groups, together))
             memcpy(wave, together, count * sizeof *wave);
     }

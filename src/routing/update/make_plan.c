@@ -99,36 +99,6 @@ static void gather_pieces(struct planner *planner, uint32_t at, uint32_t lid, ui
     }
 }
 
-/* Lists all differences, in whole blocks, in the strategy's order. */
-static void gather_updates(struct planner *planner, enum strategy strategy)
-{
-    uint32_t switches = (uint32_t)planner->network->switches.count;
-    uint32_t *order = mem_alloc(switches * sizeof *order);
-    planner->plan->operations += (uint64_t)switches * planner->stride;
-    planner->left.count = 0;
-    memset(planner->pending, 0, switches * sizeof *planner->pending);
-    for (uint32_t at = 0; at < switches; at++) {
-        uint32_t rank = planner->after->ranks ? planner->after->ranks[at] : at;
-        order[strategy == PARENTS_FIRST ? rank : switches - 1 - rank] = at;
-    }
-    for (uint32_t i = 0; i < switches; i++)
-        gather_pieces(planner, order[i], 0, planner->stride, ROUTES_BLOCK, true);
-    mem_free(order);
-}
-
-static void split_left(struct planner *planner, uint32_t piece)
-{
-    size_t count = planner->left.count;
-    struct table_update *whole = planner->left.items;
-    planner->left.items = NULL;
-    planner->left.count = planner->left.capacity = 0;
-    for (size_t i = 0; i < count; i++) {
-        planner->pending[whole[i].at]--;
-        gather_pieces(planner, whole[i].at, whole[i].first_lid, whole[i].lid_count, piece, false);
-    }
-    mem_free(whole);
-}
-
 /* The most hops that packets of entries replaced since the last drain still have to travel. */
 static uint32_t hops_to_drain(const struct planner *planner)
 {
@@ -170,7 +140,16 @@ static void make_waves(struct planner *planner, enum strategy strategy, bool dra
         } else if (piece > 1 &&
                    (drains || piece > ROUTES_BLOCK || planner->left.count < SPLIT_MOST)) {
             piece = piece > ROUTES_BLOCK ? ROUTES_BLOCK : 1;
-            split_left(planner, piece);
+            size_t count = planner->left.count;
+            struct table_update *whole = planner->left.items;
+            planner->left.items = NULL;
+            planner->left.count = planner->left.capacity = 0;
+            for (size_t i = 0; i < count; i++) {
+                planner->pending[whole[i].at]--;
+                gather_pieces(planner, whole[i].at, whole[i].first_lid, whole[i].lid_count, piece,
+                              false);
+            }
+            mem_free(whole);
         } else {
             break;
         }
@@ -206,7 +185,19 @@ static void end_plan(struct planner *planner)
 
 static void make_plan_by(struct planner *planner, enum strategy strategy, bool drains)
 {
-    gather_updates(planner, strategy);
+    /* Lists all differences, in whole blocks, in the strategy's order. */
+    uint32_t switches = (uint32_t)planner->network->switches.count;
+    uint32_t *order = mem_alloc(switches * sizeof *order);
+    planner->plan->operations += (uint64_t)switches * planner->stride;
+    planner->left.count = 0;
+    memset(planner->pending, 0, switches * sizeof *planner->pending);
+    for (uint32_t at = 0; at < switches; at++) {
+        uint32_t rank = planner->after->ranks ? planner->after->ranks[at] : at;
+        order[strategy == PARENTS_FIRST ? rank : switches - 1 - rank] = at;
+    }
+    for (uint32_t i = 0; i < switches; i++)
+        gather_pieces(planner, order[i], 0, planner->stride, ROUTES_BLOCK, true);
+    mem_free(order);
     if (planner_begin(planner))
         make_waves(planner, strategy, drains);
     if (planner->left.count || planner->levels)

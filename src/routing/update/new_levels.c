@@ -278,33 +278,6 @@ static bool may_change(const struct network *network, const struct routes *befor
     return may;
 }
 
-/* Replaces the plan by one with first levels, if that holds fewer VLs. */
-static void take_first_levels(struct update_plan *plan, const struct network *network,
-                              const struct routes *before, struct routes *after, uint8_t *first,
-                              uint8_t **last)
-{
-    struct routes middle = *before;
-    struct update_plan other;
-    middle.service_levels = first;
-    swap_levels(after, last);
-    update_plan_make(&other, network, &middle, after);
-    bool better = __builtin_popcount(other.stuck_vls) < __builtin_popcount(plan->stuck_vls) &&
-                  may_change(network, before, &middle);
-    uint64_t operations = plan->operations + other.operations;
-    if (better) {
-        struct update_plan worse = *plan;
-        *plan = other;
-        other = worse;
-        plan->first_levels = first;
-        plan->first_hops = routes_longest(before, network);
-    } else {
-        swap_levels(after, last);
-        mem_free(first);
-    }
-    plan->operations = operations;
-    update_plan_release(&other);
-}
-
 void update_plan_make_with_levels(struct update_plan *plan, const struct network *network,
                                   const struct routes *before, struct routes *after)
 {
@@ -322,7 +295,28 @@ void update_plan_make_with_levels(struct update_plan *plan, const struct network
             move_levels(network, before, after, &last, __builtin_popcount(plan->stuck_vls));
         swap_levels(after, &own);
         if (first) {
-            take_first_levels(plan, network, before, after, first, &last);
+            /* Replaces the plan by one with first levels, if that holds fewer VLs. */
+            struct routes middle = *before;
+            struct update_plan other;
+            middle.service_levels = first;
+            swap_levels(after, &last);
+            update_plan_make(&other, network, &middle, after);
+            bool better =
+                __builtin_popcount(other.stuck_vls) < __builtin_popcount(plan->stuck_vls) &&
+                may_change(network, before, &middle);
+            uint64_t operations = plan->operations + other.operations;
+            if (better) {
+                struct update_plan worse = *plan;
+                *plan = other;
+                other = worse;
+                plan->first_levels = first;
+                plan->first_hops = routes_longest(before, network);
+            } else {
+                swap_levels(after, &last);
+                mem_free(first);
+            }
+            plan->operations = operations;
+            update_plan_release(&other);
             mem_free(last);
         }
     }

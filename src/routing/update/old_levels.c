@@ -59,26 +59,6 @@ static bool keep_old_vls(struct sl_keeper *keeper)
     return acyclic;
 }
 
-/* Finds the VLs on which packets of old levels can travel the new tables without a cycle. */
-static void find_free_vls(struct sl_keeper *keeper)
-{
-    const struct network *network = keeper->network;
-    uint16_t used = 0;
-    for (uint32_t lid = 1; lid <= network->top_lid; lid++)
-        for (uint32_t from = 0; from < network->switches.count; from++) {
-            unsigned vl = update_level(keeper->before, from, lid);
-            if (network->owner[lid] == NETWORK_NONE || vl >= keeper->vls)
-                continue;
-            used |= (uint16_t)(1u << vl);
-            update_lay_path(&keeper->cdg, vl, keeper->after, from, lid, false);
-        }
-    for (unsigned vl = 0; vl < keeper->vls; vl++) {
-        if ((used >> vl & 1) && cdg_sort(&keeper->cdg, vl))
-            keeper->free |= (uint16_t)(1u << vl);
-        cdg_clear(&keeper->cdg, vl);
-    }
-}
-
 /* The engine's VL first, then any. */
 static bool place_rest(struct sl_keeper *keeper)
 {
@@ -108,7 +88,21 @@ bool update_plan_keep_levels(const struct network *network, const struct routes 
     while (keeper.cdg.count < keeper.vls)
         cdg_open(&keeper.cdg);
     path_groups_init(&keeper.groups, network, after->reversible);
-    find_free_vls(&keeper);
+    /* Finds the VLs on which packets of old levels can travel the new tables without a cycle. */
+    uint16_t used = 0;
+    for (uint32_t lid = 1; lid <= network->top_lid; lid++)
+        for (uint32_t from = 0; from < network->switches.count; from++) {
+            unsigned vl = update_level(keeper.before, from, lid);
+            if (network->owner[lid] == NETWORK_NONE || vl >= keeper.vls)
+                continue;
+            used |= (uint16_t)(1u << vl);
+            update_lay_path(&keeper.cdg, vl, keeper.after, from, lid, false);
+        }
+    for (unsigned vl = 0; vl < keeper.vls; vl++) {
+        if ((used >> vl & 1) && cdg_sort(&keeper.cdg, vl))
+            keeper.free |= (uint16_t)(1u << vl);
+        cdg_clear(&keeper.cdg, vl);
+    }
     bool kept = keeper.free && keep_old_vls(&keeper) && place_rest(&keeper);
     if (kept)
         memcpy(after->service_levels, keeper.levels, cells);

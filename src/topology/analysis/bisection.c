@@ -30,23 +30,6 @@ struct halves {
     uint32_t cut;
 };
 
-static void count_cut(struct halves *halves)
-{
-    const struct graph *graph = halves->graph;
-    uint32_t ends = 0;
-    halves->excess = 0;
-    for (uint32_t i = 0; i < graph->switch_count; i++) {
-        halves->gain[i] = 0;
-        halves->excess += halves->side[i] ? -(int64_t)halves->weight[i] : halves->weight[i];
-        for (uint32_t e = graph->first_edge[i]; e < graph->first_edge[i + 1]; e++) {
-            bool crosses = halves->side[graph->neighbour[e]] != halves->side[i];
-            halves->gain[i] += crosses ? 1 : -1;
-            ends += crosses;
-        }
-    }
-    halves->cut = ends / 2;
-}
-
 static void move_over(struct halves *halves, uint32_t node)
 {
     const struct graph *graph = halves->graph;
@@ -107,7 +90,19 @@ static uint32_t search_from(struct halves *halves, const uint32_t *order, uint64
         halves->side[node] = 2 * taken + halves->weight[node] > total;
         taken += halves->side[node] ? 0 : halves->weight[node];
     }
-    count_cut(halves);
+    const struct graph *graph = halves->graph;
+    uint32_t ends = 0;
+    halves->excess = 0;
+    for (uint32_t i = 0; i < graph->switch_count; i++) {
+        halves->gain[i] = 0;
+        halves->excess += halves->side[i] ? -(int64_t)halves->weight[i] : halves->weight[i];
+        for (uint32_t e = graph->first_edge[i]; e < graph->first_edge[i + 1]; e++) {
+            bool crosses = halves->side[graph->neighbour[e]] != halves->side[i];
+            halves->gain[i] += crosses ? 1 : -1;
+            ends += crosses;
+        }
+    }
+    halves->cut = ends / 2;
     for (uint32_t i = 0; i < halves->graph->switch_count; i++)
         if (halves->weight[i] == 0 && halves->gain[i] > 0)
             move_over(halves, i); /* without hosts: to the side of most of its links */

@@ -123,23 +123,6 @@ static void count_meeting(struct search *search, uint32_t at, uint32_t i, uint32
         vec_push(&search->meetings, pair_key(a, b));
 }
 
-static void join_steps(struct search *search)
-{
-    uint32_t links = search->simple->link_count;
-    uint32_t *size = mem_zalloc(links, sizeof *size);
-    for (uint32_t link = 0; link < links; link++)
-        size[class_of(search, link)]++;
-    each_pair(search, count_meeting);
-    for (size_t i = 0; i < search->meetings.count; i++) {
-        uint64_t pair = search->meetings.items[i];
-        uint32_t a = (uint32_t)(pair >> 32), b = (uint32_t)pair;
-        uint32_t least = size[a] < size[b] ? size[a] : size[b];
-        if (2 * map_get(&search->met, pair) > least)
-            join_classes(search, a, b);
-    }
-    mem_free(size);
-}
-
 static int number_dimensions(struct search *search, struct err *err)
 {
     const struct simple *simple = search->simple;
@@ -309,7 +292,19 @@ static int find_dimensions(struct search *search, struct grid *grid, struct err 
 {
     each_pair(search, join_opposite_sides);
     each_pair(search, note_square);
-    join_steps(search);
+    uint32_t links = search->simple->link_count;
+    uint32_t *size = mem_zalloc(links, sizeof *size);
+    for (uint32_t link = 0; link < links; link++)
+        size[class_of(search, link)]++;
+    each_pair(search, count_meeting);
+    for (size_t i = 0; i < search->meetings.count; i++) {
+        uint64_t pair = search->meetings.items[i];
+        uint32_t a = (uint32_t)(pair >> 32), b = (uint32_t)pair;
+        uint32_t least = size[a] < size[b] ? size[a] : size[b];
+        if (2 * map_get(&search->met, pair) > least)
+            join_classes(search, a, b);
+    }
+    mem_free(size);
     int rc = number_dimensions(search, err);
     uint32_t *part = arena_alloc(&search->memory, grid->switch_count * sizeof *part);
     grid->dimensions = search->dimensions;

@@ -30,8 +30,36 @@ static struct layout_point spring_force(const struct graph *graph, uint32_t at,
     return force;
 }
 
-static void relax(const struct graph *graph, struct layout_point *places)
+void layout_free(const struct graph *graph, struct layout_point *places)
 {
+    if (graph->switch_count > SPRING_LIMIT) {
+        /* Circles around the switch half way through a search from the first one. */
+        uint32_t count = graph->switch_count, from = 0;
+        uint32_t *distance = mem_alloc(count * sizeof *distance);
+        uint32_t *queue = mem_alloc(count * sizeof *queue);
+        uint32_t found = graph_distances(graph, &from, 1, distance, queue);
+        from = queue[found / 2];
+        found = graph_distances(graph, &from, 1, distance, queue);
+        for (uint32_t first = 0, next; first < found; first = next) {
+            uint32_t hops = distance[queue[first]];
+            for (next = first; next < found && distance[queue[next]] == hops; next++)
+                ;
+            double radius = (next - first) / 6.3 > 2.0 * hops ? (next - first) / 6.3 : 2.0 * hops;
+            for (uint32_t i = first; i < next; i++) {
+                double turn = 6.283185307179586 * (i - first) / (next - first);
+                places[queue[i]] = (struct layout_point){radius * sin(turn), radius * cos(turn)};
+            }
+        }
+        for (uint32_t i = 0; i < count; i++) { /* other parts of the network */
+            uint32_t row = i / 50;
+            if (distance[i] == GRAPH_FAR)
+                places[i] = (struct layout_point){i % 50, -10.0 - row};
+        }
+        mem_free(distance);
+        mem_free(queue);
+        return;
+    }
+    layout_ring(graph, (struct layout_point){0.5, 0.5}, places);
     for (unsigned round = 0; round < SPRING_ROUNDS; round++) {
         double most = sqrt(graph->switch_count) * 0.2 * (1 - (double)round / SPRING_ROUNDS);
         for (uint32_t i = 0; i < graph->switch_count; i++) {
@@ -46,42 +74,4 @@ static void relax(const struct graph *graph, struct layout_point *places)
         places[i].x *= 1.6;
         places[i].y *= 1.6;
     }
-}
-
-/* Circles around the switch half way through a search from the first one. */
-static void place_circles(const struct graph *graph, struct layout_point *places)
-{
-    uint32_t count = graph->switch_count, from = 0;
-    uint32_t *distance = mem_alloc(count * sizeof *distance);
-    uint32_t *queue = mem_alloc(count * sizeof *queue);
-    uint32_t found = graph_distances(graph, &from, 1, distance, queue);
-    from = queue[found / 2];
-    found = graph_distances(graph, &from, 1, distance, queue);
-    for (uint32_t first = 0, next; first < found; first = next) {
-        uint32_t hops = distance[queue[first]];
-        for (next = first; next < found && distance[queue[next]] == hops; next++)
-            ;
-        double radius = (next - first) / 6.3 > 2.0 * hops ? (next - first) / 6.3 : 2.0 * hops;
-        for (uint32_t i = first; i < next; i++) {
-            double turn = 6.283185307179586 * (i - first) / (next - first);
-            places[queue[i]] = (struct layout_point){radius * sin(turn), radius * cos(turn)};
-        }
-    }
-    for (uint32_t i = 0; i < count; i++) { /* other parts of the network */
-        uint32_t row = i / 50;
-        if (distance[i] == GRAPH_FAR)
-            places[i] = (struct layout_point){i % 50, -10.0 - row};
-    }
-    mem_free(distance);
-    mem_free(queue);
-}
-
-void layout_free(const struct graph *graph, struct layout_point *places)
-{
-    if (graph->switch_count > SPRING_LIMIT) {
-        place_circles(graph, places);
-        return;
-    }
-    layout_ring(graph, (struct layout_point){0.5, 0.5}, places);
-    relax(graph, places);
 }

@@ -55,22 +55,18 @@ static double bend_at(const struct drawn_grid *grid, uint32_t d, double bend, in
     return bend * 4 * share * (1 - share);
 }
 
-/* The dimensions by size: the largest along x, the next along y, the third along the diagonal. */
-static void order_dimensions(const struct drawn_grid *grid, uint32_t *order)
+static void place_grid(const struct drawn_grid *grid, struct layout_point box,
+                       struct layout_point *places)
 {
+    uint32_t order[GRID_DIMENSIONS] = {0};
+    /* The dimensions by size: the largest along x, the next along y, the third along the diagonal.
+     */
     for (uint32_t d = 0; d < grid->dimensions; d++) {
         uint32_t at = d;
         for (; at > 0 && grid->size[order[at - 1]] < grid->size[d]; at--)
             order[at] = order[at - 1];
         order[at] = d;
     }
-}
-
-static void place_grid(const struct drawn_grid *grid, struct layout_point box,
-                       struct layout_point *places)
-{
-    uint32_t order[GRID_DIMENSIONS] = {0};
-    order_dimensions(grid, order);
     uint32_t x = order[0], y = order[1];
     bool solid = grid->dimensions > 2;
     double depth = solid ? grid->size[order[2]] : 0;

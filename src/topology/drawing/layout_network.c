@@ -60,37 +60,7 @@ static enum layout_kind place_switches(const struct graph *graph, const struct l
     return LAYOUT_FREE;
 }
 
-static void find_layout_groups(const struct graph *graph, const uint32_t *level,
-                               uint32_t level_count, const struct layout *layout)
-{
-    uint32_t *group = mem_alloc((graph->switch_count + 1) * sizeof *group);
-    bool found = layout->kind == LAYOUT_DRAGONFLY ? topology_find_groups(graph, group) > 0
-                                                  : layout->kind == LAYOUT_TREE;
-    if (layout->kind == LAYOUT_TREE)
-        graph_components(graph, level, level_count - 1, group);
-    for (uint32_t i = 0; i < graph->switch_count; i++)
-        layout->group[graph->node[i]] = found && group[i] != TOPOLOGY_NONE ? (int32_t)group[i] : -1;
-    mem_free(group);
-}
-
 /* ---- other nodes ---- */
-
-/* Below the leaf in a tree, else around the switch. */
-static struct layout_point host_place(const struct layout *layout, uint32_t node, uint32_t index,
-                                      uint32_t count)
-{
-    struct layout_point at = layout->places[node];
-    if (layout->kind == LAYOUT_TREE) {
-        uint32_t columns = count < 6 ? count : 6, row = index / columns;
-        at.x += ((index % columns) - (columns - 1) / 2.0) * 0.2;
-        at.y += 0.7 + row * 0.25;
-    } else {
-        double turn = two_pi * index / count;
-        at.x += 0.45 * sin(turn);
-        at.y += 0.45 * cos(turn);
-    }
-    return at;
-}
 
 static void place_hosts(const struct topology *topology, const struct graph *graph,
                         struct layout *layout)
@@ -103,20 +73,20 @@ static void place_hosts(const struct topology *topology, const struct graph *gra
                 continue;
             layout->parent[node] = (int32_t)graph->node[i];
             layout->group[node] = layout->group[graph->node[i]];
-            layout->places[node] = host_place(layout, graph->node[i], h, count);
+            /* Below the leaf in a tree, else around the switch. */
+            struct layout_point at = layout->places[graph->node[i]];
+            if (layout->kind == LAYOUT_TREE) {
+                uint32_t columns = count < 6 ? count : 6, row = h / columns;
+                at.x += ((h % columns) - (columns - 1) / 2.0) * 0.2;
+                at.y += 0.7 + row * 0.25;
+            } else {
+                double turn = two_pi * h / count;
+                at.x += 0.45 * sin(turn);
+                at.y += 0.45 * cos(turn);
+            }
+            layout->places[node] = at;
         }
     }
-}
-
-/* The functions of a hypervisor are beside the switch in its adapter; nodes without a link to a
- * switch are in a row above the others. */
-static void place_rest(const struct topology *topology, const struct graph *graph,
-                       struct layout *layout)
-{
-    double loose = 0;
-    for (uint32_t i = 0; i < topology->nodes.count; i++)
-        if (graph->switch_of[i] == TOPOLOGY_NONE && layout->parent[i] < 0)
-            layout->places[i] = (struct layout_point){loose++, -3};
 }
 
 void layout_network(const struct topology *topology, const struct graph *graph,
@@ -139,14 +109,27 @@ void layout_network(const struct topology *topology, const struct graph *graph,
         if (layout->rooms.count)
             layout_rooms(&layout->rooms, graph->switch_count, layout_box_size, layout->room_places);
         layout->kind = place_switches(graph, layout, level, levels, places);
-        find_layout_groups(graph, level, levels, layout);
+        uint32_t *group = mem_alloc((graph->switch_count + 1) * sizeof *group);
+        bool found = layout->kind == LAYOUT_DRAGONFLY ? topology_find_groups(graph, group) > 0
+                                                      : layout->kind == LAYOUT_TREE;
+        if (layout->kind == LAYOUT_TREE)
+            graph_components(graph, level, levels - 1, group);
+        for (uint32_t i = 0; i < graph->switch_count; i++)
+            layout->group[graph->node[i]] =
+                found && group[i] != TOPOLOGY_NONE ? (int32_t)group[i] : -1;
+        mem_free(group);
     }
     for (uint32_t i = 0; i < graph->switch_count; i++) {
         layout->places[graph->node[i]] = (struct layout_point){places[i].x, -places[i].y};
         layout->level[graph->node[i]] = (int32_t)level[i];
     }
     place_hosts(topology, graph, layout);
-    place_rest(topology, graph, layout);
+    /* The functions of a hypervisor are beside the switch in its adapter; nodes without a link to a
+     * switch are in a row above the others. */
+    double loose = 0;
+    for (uint32_t i = 0; i < topology->nodes.count; i++)
+        if (graph->switch_of[i] == TOPOLOGY_NONE && layout->parent[i] < 0)
+            layout->places[i] = (struct layout_point){loose++, -3};
     mem_free(places);
     mem_free(level);
 }

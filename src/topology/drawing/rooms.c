@@ -124,32 +124,6 @@ static double distance_from_root(uint32_t rooms, uint32_t switches)
     return square > switches ? square / switches : switches / square;
 }
 
-/* Numbers the rooms by their names, and orders the switches by room and name. */
-static void sort_rooms(struct rooms *rooms, const struct depth *depth, const char *const *names,
-                       uint32_t switches)
-{
-    struct named *list = mem_alloc((switches + 1) * sizeof *list);
-    uint32_t *rank = mem_alloc((depth->count + 1) * sizeof *rank);
-    for (uint32_t i = 0; i < depth->count; i++)
-        list[i] = (struct named){depth->name[i], i, 0};
-    qsort(list, depth->count, sizeof *list, compare_named);
-    for (uint32_t i = 0; i < depth->count; i++) {
-        rank[list[i].index] = i;
-        rooms->name[i] = list[i].name;
-    }
-    for (uint32_t i = 0; i < switches; i++) {
-        uint32_t room = depth->room[i] == TOPOLOGY_NONE ? TOPOLOGY_NONE : rank[depth->room[i]];
-        rooms->of[i] = room == TOPOLOGY_NONE ? -1 : (int32_t)room;
-        list[i] = (struct named){names[i], i, room};
-    }
-    qsort(list, switches, sizeof *list, compare_named);
-    for (uint32_t i = 0; i < switches; i++)
-        rooms->order[i] = list[i].index;
-    rooms->count = depth->count;
-    mem_free(list);
-    mem_free(rank);
-}
-
 void rooms_find(struct rooms *rooms, const struct topology *topology, const struct graph *graph)
 {
     uint32_t count = graph->switch_count;
@@ -171,7 +145,27 @@ void rooms_find(struct rooms *rooms, const struct topology *topology, const stru
     rooms->name = arena_alloc(&rooms->memory, best.count * sizeof *rooms->name);
     rooms->of = arena_alloc(&rooms->memory, count * sizeof *rooms->of);
     rooms->order = arena_alloc(&rooms->memory, count * sizeof *rooms->order);
-    sort_rooms(rooms, &best, names, count);
+    /* Numbers the rooms by their names, and orders the switches by room and name. */
+    struct named *list = mem_alloc((count + 1) * sizeof *list);
+    uint32_t *rank = mem_alloc((best.count + 1) * sizeof *rank);
+    for (uint32_t i = 0; i < best.count; i++)
+        list[i] = (struct named){best.name[i], i, 0};
+    qsort(list, best.count, sizeof *list, compare_named);
+    for (uint32_t i = 0; i < best.count; i++) {
+        rank[list[i].index] = i;
+        rooms->name[i] = list[i].name;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t room = best.room[i] == TOPOLOGY_NONE ? TOPOLOGY_NONE : rank[best.room[i]];
+        rooms->of[i] = room == TOPOLOGY_NONE ? -1 : (int32_t)room;
+        list[i] = (struct named){names[i], i, room};
+    }
+    qsort(list, count, sizeof *list, compare_named);
+    for (uint32_t i = 0; i < count; i++)
+        rooms->order[i] = list[i].index;
+    rooms->count = best.count;
+    mem_free(list);
+    mem_free(rank);
 }
 
 void rooms_release(struct rooms *rooms)

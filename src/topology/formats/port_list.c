@@ -141,23 +141,6 @@ static bool continues_adapter(const struct list_end *before, const struct list_e
            strcmp(end->description, before->description) == 0;
 }
 
-/* iblinkinfo --line does not tell the kind of a node: only switches have several lines of a GUID.
- */
-static void guess_kinds(struct reader *reader)
-{
-    struct map lines = {0};
-    for (uint32_t i = 0; i < reader->list_lines.count; i++) {
-        struct list_end *own = &reader->list_lines.items[i].own;
-        uint32_t first = own->kind ? i : map_add(&lines, guid_of(own), i);
-        if (first != i)
-            own->kind = reader->list_lines.items[first].own.kind = NODE_SWITCH;
-    }
-    for (uint32_t i = 0; i < reader->list_lines.count; i++)
-        if (!reader->list_lines.items[i].own.kind)
-            reader->list_lines.items[i].own.kind = NODE_ADAPTER;
-    map_release(&lines);
-}
-
 static int find_own_nodes(struct list *list)
 {
     struct reader *reader = list->reader;
@@ -303,7 +286,19 @@ int list_resolve(struct reader *reader)
 {
     struct list list = {.reader = reader};
     bool has_links = false;
-    guess_kinds(reader);
+    /* iblinkinfo --line does not tell the kind of a node: only switches have several lines of a
+     * GUID. */
+    struct map lines = {0};
+    for (uint32_t i = 0; i < reader->list_lines.count; i++) {
+        struct list_end *own = &reader->list_lines.items[i].own;
+        uint32_t first = own->kind ? i : map_add(&lines, guid_of(own), i);
+        if (first != i)
+            own->kind = reader->list_lines.items[first].own.kind = NODE_SWITCH;
+    }
+    for (uint32_t i = 0; i < reader->list_lines.count; i++)
+        if (!reader->list_lines.items[i].own.kind)
+            reader->list_lines.items[i].own.kind = NODE_ADAPTER;
+    map_release(&lines);
     for (size_t i = 0; i < reader->list_lines.count; i++)
         has_links |= reader->list_lines.items[i].has_peer;
     if (!has_links)

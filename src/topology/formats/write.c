@@ -9,29 +9,6 @@
 #include <assert.h>
 #include <stdio.h>
 
-static void write_header(const struct topology *topology, const struct topology_node *node,
-                         struct text *out)
-{
-    static const char *const prefix[] = {"??", "ca", "switch", "rt"};
-    static const char *const word[] = {"??", "Ca", "Switch", "Rt"};
-    const struct topology_port *port0 = &topology->ports.items[node->first_port];
-    char key[NODE_KEY_BYTES];
-    topology_node_key(node, key);
-    text_printf(out, "\nvendid=0x%x\ndevid=0x%x\n", node->vendor_id, node->device_id);
-    if (node->system_guid)
-        text_printf(out, "sysimgguid=0x%llx\n", (unsigned long long)node->system_guid);
-    text_printf(out, "%sguid=0x%llx", prefix[node->kind & 3], (unsigned long long)node->guid);
-    if (node->kind == NODE_SWITCH)
-        text_printf(out, "(%llx)", (unsigned long long)port0->guid);
-    text_putc(out, '\n');
-    text_printf(out, "%s\t%u \"%s\"\t\t# \"%s\"", word[node->kind & 3], node->port_count, key,
-                node->description);
-    if (node->kind == NODE_SWITCH)
-        text_printf(out, " %s port 0 lid %u lmc %u", node->enhanced_port0 ? "enhanced" : "base",
-                    port0->lid, port0->lmc);
-    text_putc(out, '\n');
-}
-
 static void write_port(const struct topology *topology, uint32_t at, struct text *out)
 {
     const struct topology_port *port = &topology->ports.items[at];
@@ -71,7 +48,24 @@ void topology_write_ibnetdiscover(const struct topology *topology, struct text *
     }
     for (size_t i = 0; i < topology->nodes.count; i++) {
         const struct topology_node *node = &topology->nodes.items[i];
-        write_header(topology, node, out);
+        static const char *const prefix[] = {"??", "ca", "switch", "rt"};
+        static const char *const word[] = {"??", "Ca", "Switch", "Rt"};
+        const struct topology_port *port0 = &topology->ports.items[node->first_port];
+        char key[NODE_KEY_BYTES];
+        topology_node_key(node, key);
+        text_printf(out, "\nvendid=0x%x\ndevid=0x%x\n", node->vendor_id, node->device_id);
+        if (node->system_guid)
+            text_printf(out, "sysimgguid=0x%llx\n", (unsigned long long)node->system_guid);
+        text_printf(out, "%sguid=0x%llx", prefix[node->kind & 3], (unsigned long long)node->guid);
+        if (node->kind == NODE_SWITCH)
+            text_printf(out, "(%llx)", (unsigned long long)port0->guid);
+        text_putc(out, '\n');
+        text_printf(out, "%s\t%u \"%s\"\t\t# \"%s\"", word[node->kind & 3], node->port_count, key,
+                    node->description);
+        if (node->kind == NODE_SWITCH)
+            text_printf(out, " %s port 0 lid %u lmc %u", node->enhanced_port0 ? "enhanced" : "base",
+                        port0->lid, port0->lmc);
+        text_putc(out, '\n');
         for (unsigned p = 1; p <= node->port_count; p++)
             if (topology->ports.items[node->first_port + p].peer != TOPOLOGY_NONE)
                 write_port(topology, node->first_port + p, out);

@@ -13,23 +13,6 @@ struct dragonfly {
     uint64_t hosts, switches, outward, groups;
 };
 
-static void link_outward(struct plan *plan, const struct dragonfly *fly, uint64_t group)
-{
-    uint64_t others = fly->groups - 1, base = fly->hosts + fly->switches - 1;
-    uint64_t rounds = others ? fly->switches * fly->outward / others : 0;
-    for (uint64_t channel = 0; channel < rounds * others; channel++) {
-        uint64_t round = channel / others, step = channel % others + 1;
-        uint64_t target = (group + step) % fly->groups;
-        uint64_t back = round * others + (fly->groups - step) - 1;
-        if (target < group)
-            continue; /* added by that group */
-        plan_link(plan, (uint32_t)(group * fly->switches + channel / fly->outward),
-                  (unsigned)(base + channel % fly->outward) + 1,
-                  (uint32_t)(target * fly->switches + back / fly->outward),
-                  (unsigned)(base + back % fly->outward) + 1);
-    }
-}
-
 int generate_dragonfly(struct plan *plan)
 {
     struct dragonfly fly = {
@@ -58,7 +41,19 @@ int generate_dragonfly(struct plan *plan)
             for (uint32_t j = i + 1; j < fly.switches; j++)
                 plan_link(plan, first + i, (unsigned)fly.hosts + j, first + j,
                           (unsigned)fly.hosts + i + 1);
-        link_outward(plan, &fly, group);
+        uint64_t others = fly.groups - 1, base = fly.hosts + fly.switches - 1;
+        uint64_t rounds = others ? fly.switches * fly.outward / others : 0;
+        for (uint64_t channel = 0; channel < rounds * others; channel++) {
+            uint64_t round = channel / others, step = channel % others + 1;
+            uint64_t target = (group + step) % fly.groups;
+            uint64_t back = round * others + (fly.groups - step) - 1;
+            if (target < group)
+                continue; /* added by that group */
+            plan_link(plan, (uint32_t)(group * fly.switches + channel / fly.outward),
+                      (unsigned)(base + channel % fly.outward) + 1,
+                      (uint32_t)(target * fly.switches + back / fly.outward),
+                      (unsigned)(base + back % fly.outward) + 1);
+        }
     }
     for (uint64_t i = 0; i < switches; i++)
         for (uint64_t host = 0; host < fly.hosts; host++)
