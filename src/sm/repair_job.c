@@ -180,7 +180,7 @@ static void prepare_repair(struct sm *sm, struct sm_job *job, const uint32_t *in
 {
     const struct sm_job *last = plan_current(sm);
     uint32_t *to_new = follow_switches(last, job, index);
-    job->repair.tidy =
+    job->repair.drop_unused_lids =
         sm->subnet.functions.rows.count > 0; /* LIDs of virtual machines are reused */
     bool known = compare_tables(last, job, to_new);
     size_t unwritten = job->repair.ends.count;
@@ -195,9 +195,9 @@ static void prepare_repair(struct sm *sm, struct sm_job *job, const uint32_t *in
         add_edited(last, job);
         /* Packets are lost until the repair is written if routes that delivered packets no longer
          * do, or if the last repair was not completely written. New nodes alone cause no loss. */
-        job->repair.partial = unwritten > 0;
+        job->repair.allow_partial = unwritten > 0;
         for (size_t i = 0; i < job->repair.ends.count; i++)
-            job->repair.partial |= job->repair.ends.items[i].hops > 0;
+            job->repair.allow_partial |= job->repair.ends.items[i].hops > 0;
         job->kind = JOB_REPAIR;
     }
     mem_free(to_new);
@@ -207,12 +207,12 @@ static void prepare_rest(struct sm *sm, struct sm_job *job, const uint32_t *inde
 {
     const struct sm_job *last = plan_current(sm);
     uint32_t *to_new = follow_switches(last, job, index);
-    job->repair.patient = compare_tables(last, job, to_new);
+    job->repair.may_drain = compare_tables(last, job, to_new);
     job->repair.is_new = mem_zalloc(job->network.ports.count + 1, 1);
     repair_state_begin(&job->repair.state, &job->network, 1, NULL); /* until it is computed */
     job->repair.state.load = mem_zalloc(job->network.ports.count + 1, sizeof(uint64_t));
     job->repair.state.peak = last->repair_state.peak;
-    if (job->repair.patient) {
+    if (job->repair.may_drain) {
         job->kind = JOB_REPAIR;
         keep_paths(last, job, to_new);
     }
@@ -292,7 +292,7 @@ static void finish_repair(struct sm_job *job)
 {
     struct repair *repair = &job->repair;
     job->result.imbalance = repair_imbalance(repair);
-    if (!repair->patient) { /* else the full check has stored both */
+    if (!repair->may_drain) { /* else the full check has stored both */
         job->repair_state = repair->state;
         repair->state = (struct repair_state){0};
         job->checked = job->change.graph;
@@ -321,7 +321,7 @@ static int repair_without_drain(struct sm_job *job, struct err *err)
         status = err_set(err, EDEADLK, "the new entries could deadlock");
     if (!status && repair->left)
         repair_leave_drains(repair, &job->routes, &job->plan);
-    job->change.partial = repair->left > 0;
+    job->change.allow_partial = repair->left > 0;
     if (!status) {
         status = verify_change(&job->change, &job->routes, repair->entries.items,
                                repair->entries.count, &job->plan, err);
@@ -341,7 +341,7 @@ static bool check_kept_tables(struct sm_job *job, struct err *err)
     struct dependency_graph graph;
     struct verify_report report;
     uint64_t peak = repair->state.peak;
-    repair->partial = false;
+    repair->allow_partial = false;
     repair->left = 0;
     repair_drop_broken(repair, &job->network, &job->routes, &kept);
     verify_routes(&job->network, &kept,
@@ -395,7 +395,7 @@ int repair_job_run(struct sm_job *job, struct err *err)
     struct routes held = job->before;
     job->routes = held; /* in place; repair_undo() reverts a failed repair */
     job->before = (struct routes){0};
-    int status = repair->patient ? -EAGAIN : repair_without_drain(job, err);
+    int status = repair->may_drain ? -EAGAIN : repair_without_drain(job, err);
     if (status) {
         repair_undo(repair, &job->routes);
         status = repair_with_drain(job, err);

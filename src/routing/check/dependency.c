@@ -128,7 +128,7 @@ static struct node successor(const struct dependency_graph *graph, uint32_t from
 }
 
 /* Sets of nodes: a row of bits for each switch, one bit for each channel that begins there. */
-struct search {
+struct cycle_search {
     const struct dependency_graph *graph;
     struct arena memory;
     size_t *first_word; /* by switch */
@@ -138,11 +138,11 @@ struct search {
     uint64_t operations;
 };
 
-static void cycle_search_init(struct search *search, const struct dependency_graph *graph)
+static void cycle_search_init(struct cycle_search *search, const struct dependency_graph *graph)
 {
     uint32_t switches = (uint32_t)graph->network->switches.count;
     size_t words = 0;
-    *search = (struct search){.graph = graph};
+    *search = (struct cycle_search){.graph = graph};
     search->first_word = arena_alloc(&search->memory, switches * sizeof *search->first_word);
     for (uint32_t at = 0; at < switches; at++) {
         search->first_word[at] = words;
@@ -152,14 +152,15 @@ static void cycle_search_init(struct search *search, const struct dependency_gra
     search->done = arena_alloc(&search->memory, words * sizeof *search->done);
 }
 
-static void cycle_search_release(struct search *search)
+static void cycle_search_release(struct cycle_search *search)
 {
     arena_release(&search->memory);
     vec_release(&search->path);
 }
 
 /* The next successor of a node that is not done; false if there is none. */
-static bool next_successor(const struct search *search, const struct node *node, struct node *next)
+static bool next_successor(const struct cycle_search *search, const struct node *node,
+                           struct node *next)
 {
     const struct dependency_graph *graph = search->graph;
     size_t words = dependency_row_words(graph, node->at);
@@ -178,7 +179,7 @@ static bool next_successor(const struct search *search, const struct node *node,
 
 /* Depth first from one node. True if it leads into a cycle: that is the end of the path, and begins
  * with `found`. */
-static bool search_depth_first(struct search *search, struct node start, struct node *found)
+static bool search_depth_first(struct cycle_search *search, struct node start, struct node *found)
 {
     search->path.count = 0;
     vec_push(&search->path, start);
@@ -206,7 +207,7 @@ static void shorten_cycle(const struct dependency_graph *graph, struct node star
                           struct verify_report *report)
 {
     assert(start.from < graph->network->switches.count);
-    struct search seen;
+    struct cycle_search seen;
     VEC(struct node) queue = {0};
     VEC(size_t) parent = {0};
     VEC(struct node) back = {0};
@@ -246,7 +247,7 @@ bool dependency_find_cycle_from(const struct dependency_graph *graph,
                                 const struct dependency_channel *channels, size_t count,
                                 uint64_t *operations, struct verify_report *report)
 {
-    struct search search;
+    struct cycle_search search;
     struct node found;
     bool cyclic = false;
     cycle_search_init(&search, graph);

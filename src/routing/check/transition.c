@@ -43,16 +43,17 @@ struct transition {
 };
 
 /* The entries by which a switch may forward a LID during the stretch. */
-struct choice {
+struct entry_choice {
     uint8_t port[2];
     bool is_new[2];
     unsigned count;
     uint32_t wave;
 };
 
-static struct choice choices_of(const struct transition *transition, uint32_t at, uint32_t lid)
+static struct entry_choice choices_of(const struct transition *transition, uint32_t at,
+                                      uint32_t lid)
 {
-    struct choice choice = {0};
+    struct entry_choice choice = {0};
     uint8_t before = routes_port(transition->before, at, lid);
     uint8_t after = routes_port(transition->after, at, lid);
     if (transition->changed) { /* all entries are written */
@@ -100,7 +101,7 @@ static bool was_delivered(const struct transition *transition, uint32_t at, uint
  * that are sent back wait for nothing if the switch discards them, but that is only allowed if the
  * old tables lose them, too. */
 static void add_choice(struct transition *transition, uint32_t at, uint32_t lid,
-                       const struct choice *sender, unsigned way)
+                       const struct entry_choice *sender, unsigned way)
 {
     const struct network *network = transition->network;
     const struct network_port *link = network_link_at(network, at, sender->port[way]);
@@ -108,7 +109,7 @@ static void add_choice(struct transition *transition, uint32_t at, uint32_t lid,
         return;
     uint32_t to = link->peer & ~NETWORK_SWITCH;
     const struct network_switch *node = &network->switches.items[to];
-    struct choice receiver = choices_of(transition, to, lid);
+    struct entry_choice receiver = choices_of(transition, to, lid);
     uint32_t since = transition->since[at * 2 + way];
     if (sender->is_new[way] && sender->wave > since)
         since = sender->wave;
@@ -155,7 +156,7 @@ static void add_vl(struct transition *transition, uint32_t lid, const struct rou
                 queue_choice(transition, at * 2 + way, transition->first);
     for (size_t head = 0; head < transition->queue.count; head++) {
         uint32_t at = transition->queue.items[head] / 2, way = transition->queue.items[head] % 2;
-        struct choice sender = choices_of(transition, at, lid);
+        struct entry_choice sender = choices_of(transition, at, lid);
         if (way < sender.count)
             add_choice(transition, at, lid, &sender, way);
     }

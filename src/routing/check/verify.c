@@ -42,7 +42,8 @@ struct slice {
     struct verify_report sum;   /* without `cycle` */
     VEC(uint32_t) finding_lids; /* of its findings: they ascend */
     struct dependency_graph dependencies;
-    struct walk walk; /* for LIDs that every switch delivers; the fields below are for all others */
+    struct quick_walk
+        walk; /* for LIDs that every switch delivers; the fields below are for all others */
     uint8_t *state;
     uint32_t *next; /* by switch, where STEP_MOVE leads */
     uint16_t *vls;  /* by switch: VLs on which this traffic leaves it */

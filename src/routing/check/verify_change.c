@@ -80,7 +80,7 @@ void verify_change_release(struct verify_change *change)
 enum age { OLD, NEW };
 
 /* A switch and its entry for the LID; valid if `column` is the walk's. */
-struct place {
+struct checked_entry {
     uint32_t column;
     uint32_t wave, drains; /* when the entry is written, and how many drains come before that */
     uint16_t vls[2];       /* VLs of packets that may leave by the old and by the new entry */
@@ -107,7 +107,7 @@ struct change_walk {
     uint32_t lid, owner;
     bool one_vl; /* every switch sends to the LID, and there is one VL */
     uint32_t column;
-    struct place *places; /* by switch */
+    struct checked_entry *places; /* by switch */
     VEC(uint32_t) path;
     VEC(struct state) queue, onwards;
     uint32_t query;
@@ -117,11 +117,11 @@ struct change_walk {
     VEC(struct dependency_channel) heads; /* of new dependencies */
 };
 
-static inline struct place *place_at(const struct change_walk *walk, uint32_t at)
+static inline struct checked_entry *place_at(const struct change_walk *walk, uint32_t at)
 {
-    struct place *place = &walk->places[at];
+    struct checked_entry *place = &walk->places[at];
     if (place->column != walk->column)
-        *place = (struct place){.column = walk->column};
+        *place = (struct checked_entry){.column = walk->column};
     return place;
 }
 
@@ -165,7 +165,7 @@ static enum age first_age(const struct change_walk *walk, uint32_t at)
 static bool can_follow(const struct change_walk *walk, uint32_t from, enum age from_age,
                        uint32_t to, enum age to_age)
 {
-    const struct place *sender = &walk->places[from], *receiver = &walk->places[to];
+    const struct checked_entry *sender = &walk->places[from], *receiver = &walk->places[to];
     if (from_age == to_age || !is_changed(walk, from) || !is_changed(walk, to))
         return true;
     return from_age == NEW ? sender->wave <= receiver->wave : sender->drains >= receiver->drains;
@@ -239,7 +239,7 @@ static int check_arrival(struct change_walk *walk, uint32_t from, struct err *er
 {
     char label[NETWORK_LABEL_BYTES];
     if (walk->owner == NETWORK_NONE || arrives(walk, from) || !must_arrive(walk, from) ||
-        (walk->change->partial && !arrived(walk, from)))
+        (walk->change->allow_partial && !arrived(walk, from)))
         return 0;
     return err_set(err, EHOSTUNREACH, "LID %u is not reached from %s", walk->lid,
                    network_label(walk->network, NETWORK_SWITCH | from, label));
@@ -300,7 +300,7 @@ static uint16_t vls_through(struct change_walk *walk, uint32_t at, enum age age,
     uint16_t all = (uint16_t)((1u << walk->graph->vls) - 1), vls = 0;
     if (walk->one_vl)
         return 1;
-    struct place *place = place_at(walk, at);
+    struct checked_entry *place = place_at(walk, at);
     if (wave == ANY_WAVE && place->has_vls[age])
         return place->vls[age];
     walk->queue.count = 0;
@@ -399,7 +399,7 @@ static void add_onwards(struct change_walk *walk, uint32_t at, enum age age)
 static int check_entry(struct change_walk *walk, uint32_t at, struct err *err)
 {
     int rc = check_arrival(walk, at, err);
-    struct place *place = place_at(walk, at);
+    struct checked_entry *place = place_at(walk, at);
     place->is_done = true;
     for (enum age age = place->is_unchecked ? first_age(walk, at) : NEW; age <= NEW && !rc; age++) {
         add_arrivals(walk, at, age);
@@ -494,7 +494,7 @@ static int read_changes(struct change_walk *walk, const struct item *items, size
                         const uint32_t *drains, struct err *err)
 {
     for (size_t i = 0; i < count; i++) {
-        struct place *place = place_at(walk, items[i].at);
+        struct checked_entry *place = place_at(walk, items[i].at);
         place->is_unchecked |= items[i].kind == UNCHECKED;
         if (items[i].kind == PLANNED && !place->is_planned) {
             place->is_planned = true;

@@ -38,7 +38,7 @@ struct verify_entry {
 struct verify_change {
     const struct network *network;
     struct dependency_graph graph;    /* of all tables since the last full check */
-    bool partial;                     /* pairs that the old tables do not deliver may stay so */
+    bool allow_partial;               /* pairs that the old tables do not deliver may stay so */
     uint8_t *is_new;                  /* by port: its link, or its peer, has changed */
     VEC(uint32_t) switches;           /* switches: the change concerns all their entries */
     VEC(uint16_t) lids;               /* LIDs: the change concerns all entries for them */

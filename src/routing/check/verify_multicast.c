@@ -1,3 +1,4 @@
+/* Follows the masks of a group from one member, and adds its dependencies to those of unicast. */
 #include "routing/check/verify_multicast.h"
 
 #include "routing/check/dependency.h"

@@ -9,12 +9,12 @@
 
 enum { HOPS_UNKNOWN = 0x7FFFFFFF, OUTPUTS = 256, OUTPUT_WORDS = OUTPUTS / 64 };
 
-void walk_init(struct walk *walk, const struct network *network, const struct routes *routes,
+void walk_init(struct quick_walk *walk, const struct network *network, const struct routes *routes,
                unsigned vls, const uint16_t *back)
 {
     assert(network->switches.count > 0 && vls > 0);
     uint32_t switches = (uint32_t)network->switches.count;
-    *walk = (struct walk){
+    *walk = (struct quick_walk){
         .network = network,
         .routes = routes,
         .vls = vls,
@@ -40,14 +40,14 @@ void walk_init(struct walk *walk, const struct network *network, const struct ro
     }
 }
 
-void walk_release(struct walk *walk)
+void walk_release(struct quick_walk *walk)
 {
     arena_release(&walk->memory);
 }
 
 /* Reads where each entry leads; false if one leads to no switch. The entry at the owner's switch
  * must lead to the owner. */
-static bool read_entries(struct walk *walk, const struct verify_target *target,
+static bool read_entries(struct quick_walk *walk, const struct verify_target *target,
                          const uint8_t *column)
 {
     const struct network *network = walk->network;
@@ -72,7 +72,7 @@ static bool read_entries(struct walk *walk, const struct verify_target *target,
 }
 
 /* Distances in the order of the previous LID; false if it does not fit. */
-static bool follow_order(struct walk *walk, const struct verify_target *target)
+static bool follow_order(struct quick_walk *walk, const struct verify_target *target)
 {
     bool fits = walk->order[0] == target->at;
     for (uint32_t at = 0; at < walk->switch_count; at++)
@@ -87,7 +87,7 @@ static bool follow_order(struct walk *walk, const struct verify_target *target)
 }
 
 /* Distances, and a new order by distance; false if there is a loop. */
-static bool compute_order(struct walk *walk, const struct verify_target *target)
+static bool compute_order(struct quick_walk *walk, const struct verify_target *target)
 {
     uint32_t switches = walk->switch_count, start = target->is_switch ? 0 : 1;
     for (uint32_t at = 0; at < switches; at++)
@@ -112,7 +112,7 @@ static bool compute_order(struct walk *walk, const struct verify_target *target)
     return true;
 }
 
-static void count_hops(const struct walk *walk, const struct verify_target *target,
+static void count_hops(const struct quick_walk *walk, const struct verify_target *target,
                        struct verify_report *sum)
 {
     uint64_t hops_sum = 0, table_hops = 0, pairs = 0;
@@ -134,7 +134,7 @@ static void count_hops(const struct walk *walk, const struct verify_target *targ
 
 /* From the farthest switch inwards, so that a switch has all its packets before it forwards
  * them. */
-static void add_loads(struct walk *walk)
+static void add_loads(struct quick_walk *walk)
 {
     for (uint32_t i = walk->switch_count; i-- > 1;) {
         uint32_t at = walk->order[i], weight = walk->weight[at];
@@ -162,7 +162,8 @@ uint16_t *walk_levels_back(const struct network *network, const struct routes *r
 }
 
 /* The SLs by which a switch or its terminals send to this LID. */
-static uint16_t own_levels(const struct walk *walk, const struct verify_target *target, uint32_t at)
+static uint16_t own_levels(const struct quick_walk *walk, const struct verify_target *target,
+                           uint32_t at)
 {
     if (target->is_switch && !walk->terminals[at])
         return 0;
@@ -178,7 +179,7 @@ static uint16_t own_levels(const struct walk *walk, const struct verify_target *
     return (uint16_t)(levels & ((1u << walk->vls) - 1));
 }
 
-static void add_dependencies(struct walk *walk, const struct verify_target *target,
+static void add_dependencies(struct quick_walk *walk, const struct verify_target *target,
                              const uint8_t *column, struct dependency_graph *graph)
 {
     for (uint32_t at = 0; at < walk->switch_count; at++)
@@ -195,8 +196,8 @@ static void add_dependencies(struct walk *walk, const struct verify_target *targ
     }
 }
 
-bool walk_take_lid(struct walk *walk, const struct verify_target *target, struct verify_report *sum,
-                   struct dependency_graph *graph)
+bool walk_take_lid(struct quick_walk *walk, const struct verify_target *target,
+                   struct verify_report *sum, struct dependency_graph *graph)
 {
     uint32_t first = target->lid - target->lid % ROUTES_BLOCK;
     if (walk->first_lid != first) {

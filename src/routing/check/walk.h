@@ -18,7 +18,7 @@ struct verify_target {
     bool is_switch;
 };
 
-struct walk {
+struct quick_walk {
     const struct network *network;
     const struct routes *routes;
     unsigned vls;
@@ -39,16 +39,16 @@ struct walk {
 };
 
 /* For connected networks, and routes without renamed destinations and without VLs from files. */
-void walk_init(struct walk *walk, const struct network *network, const struct routes *routes,
+void walk_init(struct quick_walk *walk, const struct network *network, const struct routes *routes,
                unsigned vls, const uint16_t *back);
 /* Makes `back` for tables whose SLs are used in both directions; the caller frees it. */
 uint16_t *walk_levels_back(const struct network *network, const struct routes *routes);
-void walk_release(struct walk *walk);
+void walk_release(struct quick_walk *walk);
 /* Adds the LID to the sums and its dependencies to the graph, except those that
  * walk_scan_dependencies() adds. False if some switch does not deliver it: then nothing is
  * added. */
-bool walk_take_lid(struct walk *walk, const struct verify_target *target, struct verify_report *sum,
-                   struct dependency_graph *graph);
+bool walk_take_lid(struct quick_walk *walk, const struct verify_target *target,
+                   struct verify_report *sum, struct dependency_graph *graph);
 
 /* With one VL, the dependencies of terminals' LIDs follow from pairs of entries, one behind the
  * other, since every switch may send to terminals. Adds those of packets that leave one switch; it

@@ -1,3 +1,4 @@
+/* Reads user routes, finds their nodes in a network, and writes their entries into tables. */
 #include "routing/engine/user_routes.h"
 
 #include <assert.h>

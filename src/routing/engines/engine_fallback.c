@@ -1,3 +1,4 @@
+/* Lists of engines: read from their names, and tried one after the other. */
 #include "routing/engines/engine_fallback.h"
 
 #include "base/nearest.h"

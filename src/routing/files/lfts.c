@@ -1,3 +1,4 @@
+/* Reads and writes dumps of forwarding tables. */
 #include "routing/files/lfts.h"
 
 #include "base/map.h"

@@ -1,3 +1,5 @@
+/* The service levels of paths as files: read into routes, where all sources at a switch share them.
+ */
 #include "routing/files/path_levels.h"
 
 #include "routing/files/vl_map_read.h"

@@ -1,3 +1,4 @@
+/* Reads path SLs and SL-to-VL tables, each in two forms, with one reader of blocks. */
 #include "routing/files/vl_map_read.h"
 
 #include "base/map.h"

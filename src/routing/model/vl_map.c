@@ -1,3 +1,5 @@
+/* Stores SLs by source and DLID, and SL-to-VL tables by switch and pair of ports, only where set.
+ */
 #include "routing/model/vl_map.h"
 
 #include <assert.h>

@@ -1,3 +1,5 @@
+/* Makes the tree of one group: one of its own below a root, or the part of the shared tree that it
+ * needs. */
 #include "routing/multicast/multicast.h"
 
 #include "base/map.h"

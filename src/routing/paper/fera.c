@@ -14,7 +14,7 @@
 
 enum { NEXT_HOPS_BYTES = 64 << 20, ROW_OPERATIONS = 8 };
 
-struct filling {
+struct lowest_ports {
     struct next_hops next_hops;
     struct routes *routes;
 };
@@ -24,7 +24,7 @@ struct filling {
  * rows of 64 distances: this counts what that one does. */
 static void fill_lowest_ports(void *context, size_t index)
 {
-    const struct filling *filling = context;
+    const struct lowest_ports *filling = context;
     const struct next_hops *next_hops = &filling->next_hops;
     const struct network *network = next_hops->network;
     uint32_t at = (uint32_t)index, slots = network->first_edge[at + 1] - network->first_edge[at];
@@ -59,7 +59,7 @@ int fera_tables(const struct network *network, const struct updown *updown,
                 struct err *err)
 {
     struct next_hops_gaps gaps = {0};
-    struct filling filling = {.routes = routes};
+    struct lowest_ports filling = {.routes = routes};
     struct next_hops *next_hops = &filling.next_hops;
     next_hops_init(next_hops, network, updown, options->workers, NEXT_HOPS_BYTES, NULL);
     next_hops->turn_anywhere = true;

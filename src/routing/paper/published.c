@@ -1,3 +1,4 @@
+/* The graph of switches and hosts on which the published algorithms work, and their steps. */
 #include "routing/paper/published.h"
 
 #include "base/sort.h"

@@ -14,13 +14,13 @@
 #include <string.h>
 
 /* A state of the search is 2 * node, plus 1 if the path to it has gone down. */
-struct search {
+struct path_search {
     struct published *published;
     uint32_t *before; /* by state: the previous state; NETWORK_NONE: not reached */
     uint8_t *port;    /* by state: the port of the previous node */
 };
 
-static void find_paths(struct search *search, uint32_t source)
+static void find_paths(struct path_search *search, uint32_t source)
 {
     struct published *published = search->published;
     memset(search->before, 0xFF, 2 * (size_t)published->count * sizeof *search->before);
@@ -45,8 +45,8 @@ static void find_paths(struct search *search, uint32_t source)
 
 /* Walks the path from its end. Tells whether a table has another port for one of its switches, or
  * writes the ports. */
-static bool walk_path(struct search *search, uint32_t source, uint32_t destination, uint32_t table,
-                      bool write)
+static bool walk_path(struct path_search *search, uint32_t source, uint32_t destination,
+                      uint32_t table, bool write)
 {
     struct published *published = search->published;
     uint32_t state = 2 * destination + 1, before;
@@ -73,7 +73,7 @@ static void add_table(struct published *published)
     published->renamed_count++;
 }
 
-static void place_path(struct search *search, uint32_t source, uint32_t destination)
+static void place_path(struct path_search *search, uint32_t source, uint32_t destination)
 {
     struct published *published = search->published;
     uint32_t table = 0;
@@ -88,7 +88,7 @@ static void place_path(struct search *search, uint32_t source, uint32_t destinat
 void published_dr(struct published *published)
 {
     uint32_t count = published->count;
-    struct search search = {.published = published};
+    struct path_search search = {.published = published};
     search.before = mem_alloc(2 * (size_t)count * sizeof *search.before);
     search.port = mem_alloc(2 * (size_t)count);
     published_fera(published);

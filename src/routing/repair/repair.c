@@ -67,14 +67,14 @@ void repair_release(struct repair *repair)
 /* ---- columns ---- */
 
 /* Ends by LID, and LIDs whose columns are searched as a whole. */
-struct columns {
+struct ends_by_lid {
     uint32_t *first; /* by LID, one more at the end: rows of `ends` */
     struct repair_end *ends;
     uint8_t *all; /* by LID */
     struct arena memory;
 };
 
-static void sort_ends(const struct repair *repair, uint32_t lids, struct columns *columns)
+static void sort_ends(const struct repair *repair, uint32_t lids, struct ends_by_lid *columns)
 {
     columns->first = arena_alloc(&columns->memory, (lids + 2u) * sizeof *columns->first);
     columns->ends = arena_alloc(&columns->memory, repair->ends.count * sizeof *columns->ends);
@@ -92,7 +92,7 @@ static void sort_ends(const struct repair *repair, uint32_t lids, struct columns
 }
 
 /* Repairs the columns of switches, or those of terminals. */
-static bool repair_columns(struct repair_column *column, const struct columns *columns,
+static bool repair_columns(struct repair_column *column, const struct ends_by_lid *columns,
                            bool of_switches)
 {
     const struct repair *repair = column->repair;
@@ -107,14 +107,16 @@ static bool repair_columns(struct repair_column *column, const struct columns *c
             repair_column_add_end(column, &columns->ends[i]);
         if (columns->all[lid])
             repair_column_search(column);
-        if ((!repair_column_finish(column) && (!repair->partial || column->hopeless)) ||
+        if ((!repair_column_finish(column) &&
+             (!repair->allow_partial || column->old_routes_cyclic)) ||
             repair->operations + cdg_operations(column->cdg) > WORK_LIMIT)
             return false;
     }
     return true;
 }
 
-/* Removes entries for unused LIDs: those whose port has got a link, or all if `tidy`. */
+/* Removes entries for unused LIDs: those whose port has got a link, or all if `drop_unused_lids`.
+ */
 static void close_unused_entries(struct repair_column *column)
 {
     const struct network *network = column->network;
@@ -129,7 +131,7 @@ static void close_unused_entries(struct repair_column *column)
         bool close[256] = {0}, any = false;
         for (unsigned port = 0; port <= node->port_count; port++)
             any |= close[port] =
-                repair->tidy ||
+                repair->drop_unused_lids ||
                 (repair->is_new[node->first_port + port] &&
                  network->ports.items[node->first_port + port].peer != NETWORK_NONE);
         for (size_t i = 0; any && i < unused.count; i++)
@@ -172,7 +174,7 @@ int repair_tables(struct repair *repair, const struct network *network, struct r
     assert(repair->state.load && repair->is_new);
     assert(routes->switch_count == network->switches.count);
     struct repair_column column;
-    struct columns columns = {0};
+    struct ends_by_lid columns = {0};
     repair->whole = true;
     repair->state.cdg.similar = true;
     repair_column_init(&column, network, routes, repair);
@@ -200,7 +202,7 @@ void repair_drop_broken(struct repair *repair, const struct network *network,
 {
     struct repair_column column;
     repair->ends.count = repair->lids.count = 0;
-    repair->patient = true;
+    repair->may_drain = true;
     routes_init(kept, network, routes->engine);
     for (uint32_t at = 0; at < kept->switch_count; at++)
         memcpy(routes_row(kept, at), routes_row(routes, at),

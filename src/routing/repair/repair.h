@@ -18,13 +18,13 @@
  * whose new entry leads out of their input port. A switch discards such packets (IBA counts them in
  * PortLoopingErrors), and the old tables lose them, too. They add no dependency and need no drain.
  *
- * A `partial` repair changes all entries that find an acyclic choice and leaves the others broken,
- * so that these do not delay the rest. It reports a cycle that prevents one of them.
+ * A `allow_partial` repair changes all entries that find an acyclic choice and leaves the others
+ * broken, so that these do not delay the rest. It reports a cycle that prevents one of them.
  *
  * A restored link is used by routes that are computed afterwards; other routes move to it when an
- * engine computes again. Entries for unused LIDs stay, unless `tidy`: no packet is sent to them,
- * and they are right if the LID returns. If no acyclic choice is left, the repair fails, the tables
- * do not change, and an engine must compute. */
+ * engine computes again. Entries for unused LIDs stay, unless `drop_unused_lids`: no packet is sent
+ * to them, and they are right if the LID returns. If no acyclic choice is left, the repair fails,
+ * the tables do not change, and an engine must compute. */
 #ifndef WEFT_ROUTING_REPAIR_REPAIR_H
 #define WEFT_ROUTING_REPAIR_REPAIR_H
 
@@ -63,15 +63,16 @@ struct repair {
     VEC(uint16_t) lids; /* new or moved LIDs: all their entries are checked */
     uint64_t *live;     /* bits: those of `lids` whose routes carry traffic already; NULL: none */
     uint8_t *is_new;    /* by port: its link has changed since the tables were checked */
-    bool tidy;          /* remove entries for unused LIDs */
-    bool patient;       /* packets in flight do not count: the updates are ordered with drains */
-    bool partial; /* entries that find no acyclic choice stay broken, and the repair succeeds */
+    bool drop_unused_lids; /* remove entries for unused LIDs */
+    bool may_drain;        /* packets in flight do not count: the updates are ordered with drains */
+    bool allow_partial; /* entries that find no acyclic choice stay broken, and the repair succeeds
+                         */
 
     /* Result. */
     VEC(struct table_change) entries; /* by LID */
     VEC(struct update_wait) waits;
     uint64_t broken;         /* broken entries */
-    uint64_t left;           /* of these, entries that stay broken (if `partial`) */
+    uint64_t left;           /* of these, entries that stay broken (if `allow_partial`) */
     struct repair_end stuck; /* an entry that found no choice */
     VEC(uint32_t) cycle;     /* switches of a cycle that a choice would close there; none: 0 */
     uint64_t operations;     /* as engine.h counts */

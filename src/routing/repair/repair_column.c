@@ -83,14 +83,14 @@ void repair_column_begin(struct repair_column *column, uint32_t lid)
     uint32_t owner = network->owner[lid], index = owner & ~NETWORK_SWITCH;
     column->epoch++;
     column->broken.count = column->behind.count = column->late.count = 0;
-    column->uncounted = column->hopeless = column->keep = false;
+    column->deps_missing = column->old_routes_cyclic = column->keep = false;
     column->first_entry = column->repair->entries.count;
     column->first_wait = column->repair->waits.count;
     column->lid = lid;
     column->to_switch = owner & NETWORK_SWITCH;
     column->at = network_switch_of(network, owner);
     column->last_port = column->to_switch ? 0 : network->terminals.items[index].port;
-    column->brief = !column->to_switch && column->cdg->count == 1;
+    column->deps_counted = !column->to_switch && column->cdg->count == 1;
     column->offset = lid - (column->to_switch ? network->switches.items[index].lid
                                               : network->terminals.items[index].lid);
     struct repair_cell *cell = repair_column_cell(column, column->at);
@@ -216,11 +216,11 @@ void repair_column_search(struct repair_column *column)
     uint32_t switches = (uint32_t)column->network->switches.count;
     repair_column_look(column);
     if (column->repair->live && bitset_has(column->repair->live, column->lid)) {
-        column->hopeless = !repair_count_traffic(column);
+        column->old_routes_cyclic = !repair_count_traffic(column);
         return;
     }
-    column->uncounted = true;
-    column->brief = false;
+    column->deps_missing = true;
+    column->deps_counted = false;
     for (uint32_t at = 0; at < switches; at++)
         if (column->cells[at].state == CELL_ARRIVES && at != column->at)
             put_level(column, column->cells[at].hops, at);
@@ -259,16 +259,16 @@ enum how { AT_ONCE, DETOUR, LATE };
 /* A candidate hop and its rating. Less is better: hops that agree with the order of channels, hops
  * that agree with the channels that arrive at the switch, the old port, links with less load, lower
  * ports. */
-struct choice {
+struct hop_choice {
     uint32_t hop; /* NETWORK_NONE: there is none */
     uint64_t rating;
 };
 
 /* The best hop at this distance, of those with a rating above `after` that agree with the order or
  * not. The most expensive test comes last. */
-static struct choice best_choice(struct repair_column *column, uint32_t at, uint32_t hops,
-                                 const struct repair_arrivals *arrivals, uint64_t after,
-                                 bool agreeing)
+static struct hop_choice best_choice(struct repair_column *column, uint32_t at, uint32_t hops,
+                                     const struct repair_arrivals *arrivals, uint64_t after,
+                                     bool agreeing)
 {
     const struct network *network = column->network;
     const struct network_edge *edges = network->edges;
@@ -277,7 +277,7 @@ static struct choice best_choice(struct repair_column *column, uint32_t at, uint
     uint32_t first = network->first_edge[at], end = network->first_edge[at + 1];
     uint64_t against = !agreeing;
     uint8_t old = cells[at].old;
-    struct choice best = {NETWORK_NONE, UINT64_MAX};
+    struct hop_choice best = {NETWORK_NONE, UINT64_MAX};
     column->repair->operations += end - first;
     for (uint32_t hop = first; hop < end; hop++) {
         const struct network_edge *edge = &edges[hop];
@@ -295,17 +295,17 @@ static struct choice best_choice(struct repair_column *column, uint32_t at, uint
         uint64_t late = !repair_comes_with_order(column, hop, arrivals);
         rating |= late << 62;
         if (rating < best.rating && rating > after)
-            best = (struct choice){hop, rating};
+            best = (struct hop_choice){hop, rating};
     }
     return best;
 }
 
 /* Replaces `choice` by the best hop with a higher rating; false if there is none. */
 static bool next_choice(struct repair_column *column, uint32_t at, uint32_t hops,
-                        const struct repair_arrivals *arrivals, struct choice *choice)
+                        const struct repair_arrivals *arrivals, struct hop_choice *choice)
 {
     uint64_t after = choice->rating;
-    *choice = (struct choice){NETWORK_NONE, UINT64_MAX};
+    *choice = (struct hop_choice){NETWORK_NONE, UINT64_MAX};
     if (!(after >> 63))
         *choice = best_choice(column, at, hops, arrivals, after, true);
     if (choice->hop == NETWORK_NONE && column->reorder)
@@ -371,7 +371,7 @@ static bool try_level(struct repair_column *column, uint32_t at, uint32_t hops)
         if ((how == DETOUR && (!column->reorder || column->keep || hops == 1)) ||
             (how == LATE && !column->drains))
             continue;
-        struct choice choice = {0};
+        struct hop_choice choice = {0};
         while (next_choice(column, at, hops, &arrivals, &choice)) {
             uint32_t hop = choice.hop;
             column->refused = true;
@@ -485,7 +485,7 @@ static bool leave_column(struct repair_column *column)
 
 bool repair_column_finish(struct repair_column *column)
 {
-    if (column->hopeless)
+    if (column->old_routes_cyclic)
         return false;
     column->keep = true;
     bool settled = repair_broken(column, false, false); /* the ends, at their old distance */

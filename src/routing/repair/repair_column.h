@@ -42,9 +42,10 @@ struct repair_column {
     uint8_t last_port;              /* output port at switch `at` */
     uint32_t offset;                /* from its owner's base LID */
     bool to_switch;
-    bool brief; /* the dependencies behind the next hop of a switch that arrives are in the graph */
-    bool uncounted; /* dependencies of old entries of this column may be missing in the graph */
-    bool hopeless;  /* dependencies of old entries that carry traffic close a cycle */
+    bool deps_counted; /* the dependencies behind the next hop of a switch that arrives are in the
+                          graph */
+    bool deps_missing; /* dependencies of old entries of this column may be missing in the graph */
+    bool old_routes_cyclic; /* dependencies of old entries that carry traffic close a cycle */
     uint32_t epoch;
     struct repair_cell *cells; /* by switch */
 

@@ -3,14 +3,14 @@
 
 #include <string.h>
 
-struct comparison {
+struct network_comparison {
     struct repair *repair;
     const struct network *before, *network;
     const struct routes *routes, *held;
     const uint32_t *to_new;
 };
 
-static bool same_end_point(const struct comparison *comparison, uint32_t old, uint32_t now)
+static bool same_end_point(const struct network_comparison *comparison, uint32_t old, uint32_t now)
 {
     const uint32_t *to_new = comparison->to_new;
     if (old == NETWORK_NONE || now == NETWORK_NONE ||
@@ -24,7 +24,8 @@ static bool same_end_point(const struct comparison *comparison, uint32_t old, ui
 }
 
 /* Marks ports whose link has changed, and copies the load of the others. */
-static void compare_ports(const struct comparison *comparison, uint32_t old, const uint64_t *load)
+static void compare_ports(const struct network_comparison *comparison, uint32_t old,
+                          const uint64_t *load)
 {
     const struct network *network = comparison->network;
     struct repair *repair = comparison->repair;
@@ -42,7 +43,7 @@ static void compare_ports(const struct comparison *comparison, uint32_t old, con
 }
 
 /* The number of hops of an entry's old route; 0 if it did not arrive. */
-static uint16_t old_hops(const struct comparison *comparison, uint32_t at, uint32_t lid)
+static uint16_t old_hops(const struct network_comparison *comparison, uint32_t at, uint32_t lid)
 {
     const struct network *before = comparison->before;
     uint16_t hops = 0;
@@ -55,7 +56,7 @@ static uint16_t old_hops(const struct comparison *comparison, uint32_t at, uint3
 }
 
 /* Finds entries of one switch that lead out of changed ports. */
-static void find_ends(const struct comparison *comparison, uint32_t old)
+static void find_ends(const struct network_comparison *comparison, uint32_t old)
 {
     const struct network *network = comparison->network;
     struct repair *repair = comparison->repair;
@@ -81,7 +82,7 @@ bool repair_compare(struct repair *repair, const struct repair_state *state,
                     const struct network *network, const struct routes *held,
                     const uint32_t *to_new)
 {
-    struct comparison comparison = {repair, before, network, routes, held, to_new};
+    struct network_comparison comparison = {repair, before, network, routes, held, to_new};
     /* The first terminals of a switch send to switches: traffic that did not count before. */
     for (uint32_t old = 0; old < before->switches.count; old++)
         if (to_new[old] != NETWORK_NONE && network_terminal_count(before, old) == 0 &&

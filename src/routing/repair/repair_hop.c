@@ -56,7 +56,7 @@ void repair_find_arrivals(struct repair_column *column, uint32_t at,
     const struct network *network = column->network;
     arrivals->count = 0;
     arrivals->together = own_vls(column, at);
-    if (column->repair->patient)
+    if (column->repair->may_drain)
         return;
     column->repair->operations += network->first_edge[at + 1] - network->first_edge[at];
     for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++) {
@@ -98,7 +98,7 @@ static bool insert_onwards(struct repair_column *column, uint32_t hop, uint16_t 
     while (fine && at != column->at) {
         uint32_t next = channel_from(column, at);
         fine = next != NETWORK_NONE && insert_on_vls(column, hop, next, vls);
-        at = fine && !column->brief ? column->network->edges[next].to : column->at;
+        at = fine && !column->deps_counted ? column->network->edges[next].to : column->at;
         hop = next;
         column->repair->operations++;
     }
@@ -127,7 +127,7 @@ static bool was_delivered(struct repair_column *column, uint32_t at)
  * dependencies of old entries: the packets leave by these before. */
 static bool is_sent_back(struct repair_column *column, uint32_t from, uint32_t in, uint32_t out)
 {
-    return out == column->cdg->reverse[in] && !column->uncounted && !was_delivered(column, from);
+    return out == column->cdg->reverse[in] && !column->deps_missing && !was_delivered(column, from);
 }
 
 /* Inserts the dependency of packets that arrive by old entries and leave by a hop. */
@@ -145,7 +145,7 @@ bool repair_try_hop(struct repair_column *column, uint32_t at, uint32_t hop,
     const struct repair_cell *cell = &column->cells[at];
     /* dependencies between old entries are in the graph */
     bool counted =
-        column->network->edges[hop].port == cell->old && !column->uncounted && !cell->is_end;
+        column->network->edges[hop].port == cell->old && !column->deps_missing && !cell->is_end;
     cdg_begin(column->cdg);
     bool fine = insert_onwards(column, hop, arrivals->together);
     for (unsigned i = 0; fine && !counted && i < arrivals->count; i++)

@@ -1,3 +1,4 @@
+/* Chooses pivots greedily: each next one is below most roots that are above no other. */
 #include "routing/search/down_up_pivots.h"
 
 #include <string.h>
@@ -5,7 +6,7 @@
 /* Bottom switches that are considered, evenly spaced: they are much alike. */
 enum { CANDIDATES = 64 };
 
-struct choice {
+struct pivot_choice {
     const struct network *network;
     const uint32_t *rank;
     size_t words;
@@ -21,7 +22,7 @@ static bool leads_up(const void *rank, uint32_t at, uint32_t to)
     return ((const uint32_t *)rank)[to] <= ((const uint32_t *)rank)[at];
 }
 
-static uint64_t *find_above(const struct choice *choice, uint32_t start)
+static uint64_t *find_above(const struct pivot_choice *choice, uint32_t start)
 {
     uint64_t *above = mem_zalloc(choice->words, sizeof *above);
     uint32_t count = network_distances_if(choice->network, start, choice->distance, choice->queue,
@@ -40,7 +41,7 @@ static uint32_t count_common(const uint64_t *a, const uint64_t *b, size_t words)
 }
 
 /* The candidate that adds most to the chosen ones; CANDIDATES if none adds anything. */
-static unsigned best_candidate(const struct choice *choice, const uint64_t *missing)
+static unsigned best_candidate(const struct pivot_choice *choice, const uint64_t *missing)
 {
     unsigned best = CANDIDATES;
     uint64_t most = 0;
@@ -61,7 +62,8 @@ void down_up_pivots_choose(struct down_up_pivots *down_up_pivots, const struct n
                            const uint32_t *rank)
 {
     uint32_t switches = (uint32_t)network->switches.count;
-    struct choice choice = {.network = network, .rank = rank, .words = BITSET_WORDS(switches)};
+    struct pivot_choice choice = {
+        .network = network, .rank = rank, .words = BITSET_WORDS(switches)};
     *down_up_pivots = (struct down_up_pivots){0};
     choice.roots = arena_alloc(&choice.memory, choice.words * sizeof *choice.roots);
     choice.distance = arena_alloc(&choice.memory, switches * sizeof *choice.distance);

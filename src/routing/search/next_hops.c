@@ -20,7 +20,7 @@
 enum { DENSE = 4 }; /* from 1/DENSE of all switches on, all switches are visited */
 
 /* Scratch of one tile. Words have one bit for each destination of the tile, by switch. */
-struct search {
+struct tile_search {
     struct next_hops *next_hops;
     struct arena memory;
     uint64_t *targets; /* the tile's words, by slot */
@@ -62,7 +62,7 @@ static uint32_t target_count(const struct next_hops *next_hops, uint32_t tile)
 }
 
 /* Lists the neighbours, on this side, of the last ring: only these can settle destinations. */
-static void touch_neighbours(struct search *search, enum side side)
+static void touch_neighbours(struct tile_search *search, enum side side)
 {
     const struct next_hops *next_hops = search->next_hops;
     search->touched_count = 0;
@@ -87,7 +87,7 @@ static void touch_neighbours(struct search *search, enum side side)
 }
 
 /* Each touched switch settles the destinations of its neighbours on this side. */
-static void pull_front(struct search *search, enum side side)
+static void pull_front(struct tile_search *search, enum side side)
 {
     const struct next_hops *next_hops = search->next_hops;
     const uint64_t *front = search->front;
@@ -106,7 +106,7 @@ static void pull_front(struct search *search, enum side side)
 }
 
 /* The touched switches become the front. */
-static void settle_ring(struct search *search)
+static void settle_ring(struct tile_search *search)
 {
     for (uint32_t i = 0; i < search->active_count; i++)
         search->front[search->active[i]] = 0;
@@ -123,7 +123,7 @@ static void settle_ring(struct search *search)
 }
 
 /* Along links down, from destinations upwards. The rings are kept for search_up(). */
-static void search_down(struct search *search)
+static void search_down(struct tile_search *search)
 {
     while (search->active_count) {
         vec_push(&search->first_descent, search->descents.count);
@@ -139,7 +139,7 @@ static void search_down(struct search *search)
 }
 
 /* Along links up. Each ring takes up the ring of the search down at the same distance. */
-static void search_up(struct search *search)
+static void search_up(struct tile_search *search)
 {
     size_t rings = search->first_descent.count - 1;
     for (size_t ring = 0; search->active_count || ring < rings; ring++) {
@@ -161,7 +161,7 @@ static void search_up(struct search *search)
 
 /* By switch the destinations for which it is unroutable: connected, but without a legal route. Such
  * switches are listed as active. */
-static uint64_t *find_unroutable(struct search *search, uint32_t tile)
+static uint64_t *find_unroutable(struct tile_search *search, uint32_t tile)
 {
     const struct next_hops *next_hops = search->next_hops;
     const struct updown *updown = next_hops->updown;
@@ -181,7 +181,7 @@ static uint64_t *find_unroutable(struct search *search, uint32_t tile)
     return unroutable;
 }
 
-static void count_gaps(const struct search *search, uint32_t tile, const uint64_t *unroutable)
+static void count_gaps(const struct tile_search *search, uint32_t tile, const uint64_t *unroutable)
 {
     const struct next_hops *next_hops = search->next_hops;
     uint32_t first = (next_hops->first_tile + tile) * NEXT_HOPS_TILE;
@@ -206,7 +206,7 @@ static void count_gaps(const struct search *search, uint32_t tile, const uint64_
 
 /* Sets next hops for open destinations that a neighbour on this side has, each by the first such
  * neighbour: in the order of slots, or in that of by_rank. Returns these destinations. */
-static uint64_t follow_first(struct search *search, uint32_t at, enum side side, uint64_t open,
+static uint64_t follow_first(struct tile_search *search, uint32_t at, enum side side, uint64_t open,
                              const uint64_t *have, const uint32_t *by_rank)
 {
     const struct next_hops *next_hops = search->next_hops;
@@ -224,7 +224,7 @@ static uint64_t follow_first(struct search *search, uint32_t at, enum side side,
 }
 
 /* Ring by ring to switches that have a route, of several to the one farthest up. */
-static void place_rings(struct search *search, uint64_t *unroutable)
+static void place_rings(struct tile_search *search, uint64_t *unroutable)
 {
     const struct next_hops *next_hops = search->next_hops;
     memcpy(search->front, search->settled, next_hops->switch_count * sizeof *search->front);
@@ -248,7 +248,7 @@ static void place_rings(struct search *search, uint64_t *unroutable)
 
 /* Places unroutable switches that can go up to a switch above the pivot, and then down to one there
  * that has a legal route. */
-static void place_by_pivot(struct search *search, unsigned index, uint64_t *unroutable)
+static void place_by_pivot(struct tile_search *search, unsigned index, uint64_t *unroutable)
 {
     const struct next_hops *next_hops = search->next_hops;
     const struct updown *updown = next_hops->updown;
@@ -275,11 +275,11 @@ static void place_by_pivot(struct search *search, unsigned index, uint64_t *unro
 }
 
 /* `settled` has room for all switches and becomes the search's own. */
-static void tile_search_init(struct search *search, struct next_hops *next_hops, uint32_t tile,
+static void tile_search_init(struct tile_search *search, struct next_hops *next_hops, uint32_t tile,
                              uint64_t *settled)
 {
     uint32_t switches = next_hops->switch_count;
-    *search = (struct search){
+    *search = (struct tile_search){
         .next_hops = next_hops,
         .targets = next_hops->targets + (size_t)tile * next_hops->slot_count,
         .settled = settled,
@@ -291,7 +291,7 @@ static void tile_search_init(struct search *search, struct next_hops *next_hops,
     search->mark = arena_alloc(&search->memory, switches * sizeof *search->mark);
 }
 
-static void tile_search_release(struct search *search)
+static void tile_search_release(struct tile_search *search)
 {
     __atomic_fetch_add(&search->next_hops->operations, search->operations, __ATOMIC_RELAXED);
     vec_release(&search->descents);
@@ -304,7 +304,7 @@ static void compute_next_hops_tile(void *context, size_t index)
 {
     struct next_hops *next_hops = context;
     uint32_t tile = (uint32_t)index, first = (next_hops->first_tile + tile) * NEXT_HOPS_TILE;
-    struct search search;
+    struct tile_search search;
     tile_search_init(&search, next_hops, tile,
                      mem_zalloc(next_hops->switch_count, sizeof(uint64_t)));
     memset(search.targets, 0, next_hops->slot_count * sizeof *search.targets);
@@ -340,7 +340,7 @@ static void compute_next_hops_tile(void *context, size_t index)
 static void finish_tile(void *context, size_t index)
 {
     struct next_hops *next_hops = context;
-    struct search search;
+    struct tile_search search;
     if (!next_hops->unfinished[index])
         return;
     tile_search_init(&search, next_hops, (uint32_t)index, next_hops->unfinished[index]);

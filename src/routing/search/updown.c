@@ -1,3 +1,4 @@
+/* Levels from the roots, and ranks by level, LID and index. */
 #include "routing/search/updown.h"
 
 #include "base/sort.h"

@@ -1,3 +1,4 @@
+/* Lists the groups of paths, and lays their dependencies into a graph. */
 #include "routing/update/path_groups.h"
 
 #include "routing/update/planner.h"

@@ -1,3 +1,4 @@
+/* Adds dependencies of old and new entries, VL by VL, and removes those of earlier drains. */
 #include "routing/update/planner.h"
 
 #include "base/bitset.h"

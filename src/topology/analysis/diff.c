@@ -16,7 +16,7 @@ struct cable {
     bool paired;
 };
 
-struct comparison {
+struct cable_comparison {
     struct topology_diff *diff;
     uint32_t *actual_of; /* by node of the plan: the same actual node, or TOPOLOGY_NONE */
     uint32_t *planned_of;
@@ -49,7 +49,7 @@ static void index_names(struct name_map *names, const struct topology *topology)
     vec_release(&repeated);
 }
 
-static void match_nodes(struct comparison *work)
+static void match_nodes(struct cable_comparison *work)
 {
     const struct topology *plan = work->diff->plan, *actual = work->diff->actual;
     for (uint32_t i = 0; i < actual->nodes.count; i++)
@@ -88,15 +88,15 @@ static uint32_t same_port(const struct topology *from, const struct topology *to
     return topology_port_index(to, node, number);
 }
 
-static uint32_t common_number(const struct comparison *work, uint32_t actual_port)
+static uint32_t common_number(const struct cable_comparison *work, uint32_t actual_port)
 {
     const struct topology_diff *diff = work->diff;
     uint32_t port = same_port(diff->actual, diff->plan, work->planned_of, actual_port);
     return port != TOPOLOGY_NONE ? port : (uint32_t)diff->plan->ports.count + actual_port;
 }
 
-static void add_difference(struct comparison *work, enum difference_kind kind, uint32_t planned,
-                           uint32_t planned2, uint32_t actual, uint32_t actual2)
+static void add_difference(struct cable_comparison *work, enum difference_kind kind,
+                           uint32_t planned, uint32_t planned2, uint32_t actual, uint32_t actual2)
 {
     struct topology_difference difference = {kind, {planned, planned2}, {actual, actual2}};
     vec_push(&work->diff->items, difference);
@@ -121,7 +121,7 @@ static bool is_whole_node(const struct topology *here, uint32_t node, const stru
     return count_cables(here, node) > 1 && count_cables(there, same[node]) == 0;
 }
 
-static void compare_nodes(struct comparison *work)
+static void compare_nodes(struct cable_comparison *work)
 {
     const struct topology *plan = work->diff->plan, *actual = work->diff->actual;
     for (uint32_t i = 0; i < plan->nodes.count; i++)
@@ -151,7 +151,7 @@ static bool is_cable(const struct topology *topology, uint32_t port)
     return peer != TOPOLOGY_NONE && peer > port;
 }
 
-static void find_missing(struct comparison *work)
+static void find_missing(struct cable_comparison *work)
 {
     const struct topology *plan = work->diff->plan, *actual = work->diff->actual;
     for (uint32_t port = 0; port < plan->ports.count; port++) {
@@ -170,7 +170,7 @@ static void find_missing(struct comparison *work)
     }
 }
 
-static void find_extra(struct comparison *work)
+static void find_extra(struct cable_comparison *work)
 {
     const struct topology *plan = work->diff->plan, *actual = work->diff->actual;
     for (uint32_t port = 0; port < actual->ports.count; port++) {
@@ -200,7 +200,7 @@ static struct cable *unpaired(struct cable *cables, const uint32_t *at, uint32_t
 }
 
 /* Two missing cables a-b and c-d, and two extra ones a-d and b-c. */
-static void pair_swapped(struct comparison *work)
+static void pair_swapped(struct cable_comparison *work)
 {
     struct cable *missing = work->missing.items, *extra = work->extra.items;
     for (size_t i = 0; i < work->extra.count; i++) {
@@ -218,7 +218,7 @@ static void pair_swapped(struct comparison *work)
     }
 }
 
-static void pair_moved(struct comparison *work)
+static void pair_moved(struct cable_comparison *work)
 {
     for (size_t i = 0; i < work->extra.count; i++) {
         struct cable *extra = &work->extra.items[i];
@@ -234,7 +234,7 @@ static void pair_moved(struct comparison *work)
     }
 }
 
-static void compare_rates(struct comparison *work)
+static void compare_rates(struct cable_comparison *work)
 {
     const struct topology *plan = work->diff->plan, *actual = work->diff->actual;
     for (uint32_t port = 0; port < plan->ports.count; port++) {
@@ -256,7 +256,7 @@ void topology_diff(struct topology_diff *diff, const struct topology *plan,
                    const struct topology *actual)
 {
     size_t ports = plan->ports.count + actual->ports.count;
-    struct comparison work = {.diff = diff};
+    struct cable_comparison work = {.diff = diff};
     *diff = (struct topology_diff){.plan = plan, .actual = actual};
     index_names(&diff->plan_names, plan);
     index_names(&diff->actual_names, actual);

@@ -23,7 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct search {
+struct grid_search {
     struct arena memory;
     const struct simple *simple;
     uint32_t *class;        /* by link: union-find, the lower number leads */
@@ -34,7 +34,7 @@ struct search {
     unsigned dimensions;
 };
 
-static uint32_t class_of(const struct search *search, uint32_t link)
+static uint32_t class_of(const struct grid_search *search, uint32_t link)
 {
     while (search->class[link] != link) {
         search->class[link] = search->class[search->class[link]];
@@ -43,7 +43,7 @@ static uint32_t class_of(const struct search *search, uint32_t link)
     return link;
 }
 
-static void join_classes(struct search *search, uint32_t a, uint32_t b)
+static void join_classes(struct grid_search *search, uint32_t a, uint32_t b)
 {
     a = class_of(search, a);
     b = class_of(search, b);
@@ -73,9 +73,9 @@ static uint32_t square_corner(const struct simple *simple, uint32_t at, uint32_t
 }
 
 /* Two links at a switch, i and j in its row. */
-typedef void visit_pair(struct search *search, uint32_t at, uint32_t i, uint32_t j);
+typedef void visit_pair(struct grid_search *search, uint32_t at, uint32_t i, uint32_t j);
 
-static void each_pair(struct search *search, visit_pair *visit)
+static void each_pair(struct grid_search *search, visit_pair *visit)
 {
     const struct simple *simple = search->simple;
     for (uint32_t at = 0; at < simple->count; at++)
@@ -84,7 +84,7 @@ static void each_pair(struct search *search, visit_pair *visit)
                 visit(search, at, i, j);
 }
 
-static void join_opposite_sides(struct search *search, uint32_t at, uint32_t i, uint32_t j)
+static void join_opposite_sides(struct grid_search *search, uint32_t at, uint32_t i, uint32_t j)
 {
     const struct simple *simple = search->simple;
     uint32_t b = simple->neighbour[i], c = simple->neighbour[j],
@@ -101,7 +101,7 @@ static void join_opposite_sides(struct search *search, uint32_t at, uint32_t i, 
     join_classes(search, simple->link[j], simple_find_link(simple, b, corner));
 }
 
-static void note_square(struct search *search, uint32_t at, uint32_t i, uint32_t j)
+static void note_square(struct grid_search *search, uint32_t at, uint32_t i, uint32_t j)
 {
     const struct simple *simple = search->simple;
     uint32_t a = class_of(search, simple->link[i]), b = class_of(search, simple->link[j]);
@@ -110,7 +110,7 @@ static void note_square(struct search *search, uint32_t at, uint32_t i, uint32_t
         map_add(&search->spanned, pair_key(a, b), 1);
 }
 
-static void count_meeting(struct search *search, uint32_t at, uint32_t i, uint32_t j)
+static void count_meeting(struct grid_search *search, uint32_t at, uint32_t i, uint32_t j)
 {
     const struct simple *simple = search->simple;
     uint32_t a = class_of(search, simple->link[i]), b = class_of(search, simple->link[j]);
@@ -123,7 +123,7 @@ static void count_meeting(struct search *search, uint32_t at, uint32_t i, uint32
         vec_push(&search->meetings, pair_key(a, b));
 }
 
-static int number_dimensions(struct search *search, struct err *err)
+static int number_dimensions(struct grid_search *search, struct err *err)
 {
     const struct simple *simple = search->simple;
     for (uint32_t link = 0; link < simple->link_count; link++) {
@@ -147,8 +147,8 @@ struct places {
     uint32_t *first;     /* by place, one more at the end */
 };
 
-static void link_places(const struct search *search, const struct grid *grid, unsigned dimension,
-                        struct places *places)
+static void link_places(const struct grid_search *search, const struct grid *grid,
+                        unsigned dimension, struct places *places)
 {
     const struct simple *simple = search->simple;
     struct map seen = {0};
@@ -288,7 +288,7 @@ static void name_grid(struct grid *grid)
     text_release(&text);
 }
 
-static int find_dimensions(struct search *search, struct grid *grid, struct err *err)
+static int find_dimensions(struct grid_search *search, struct grid *grid, struct err *err)
 {
     each_pair(search, join_opposite_sides);
     each_pair(search, note_square);
@@ -324,7 +324,7 @@ static int find_dimensions(struct search *search, struct grid *grid, struct err 
 
 int grid_recognise(struct grid *grid, const struct simple *simple, struct err *err)
 {
-    struct search search = {.simple = simple};
+    struct grid_search search = {.simple = simple};
     uint32_t links = simple->link_count, parts = simple_count_parts(simple);
     *grid = (struct grid){.switch_count = simple->count};
     if (parts > 1)

@@ -14,6 +14,24 @@ uint32_t simple_find_link(const struct simple *simple, uint32_t a, uint32_t b)
     return found ? simple->link[found - simple->neighbour] : TOPOLOGY_NONE;
 }
 
+/* Keeps one of each run of equal neighbours; returns how many. */
+static uint32_t remove_copies(struct simple *simple, uint32_t *row, uint32_t count, bool first_row)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0, run = 0; i < count; i++) {
+        run++;
+        if (i + 1 < count && row[i + 1] == row[i])
+            continue;
+        row[kept++] = row[i];
+        if (first_row && kept == 1)
+            simple->copies = run;
+        if (run != simple->copies)
+            simple->copies = 0;
+        run = 0;
+    }
+    return kept;
+}
+
 void simple_init(struct simple *simple, uint32_t count, const uint32_t *first_edge,
                  const uint32_t *neighbour)
 {
@@ -29,19 +47,7 @@ void simple_init(struct simple *simple, uint32_t count, const uint32_t *first_ed
             memcpy(row, neighbour + first_edge[at], all * sizeof *row);
             sort_u32(row, all);
         }
-        /* Keeps one of each run of equal neighbours; returns how many. */
-        for (uint32_t i = 0, run = 0; i < all; i++) {
-            run++;
-            if (i + 1 < all && row[i + 1] == row[i])
-                continue;
-            row[kept++] = row[i];
-            if ((kept == 0) && kept == 1)
-                simple->copies = run;
-            if (run != simple->copies)
-                simple->copies = 0;
-            run = 0;
-        }
-        uint32_t degree = kept;
+        uint32_t degree = remove_copies(simple, row, all, kept == 0);
         simple->degree_least = degree < simple->degree_least ? degree : simple->degree_least;
         simple->degree_most = degree > simple->degree_most ? degree : simple->degree_most;
         kept += degree;

@@ -243,14 +243,14 @@ static void place_rows(struct drawing *drawing)
 
 /* ---- rows by distance from the manager's switch ---- */
 
-struct row_item {
+struct distance_item {
     double key; /* mean position of the neighbours above */
     uint32_t box;
 };
 
 static int compare_row_items(const void *a, const void *b)
 {
-    const struct row_item *x = a, *y = b;
+    const struct distance_item *x = a, *y = b;
     if (x->key != y->key)
         return x->key < y->key ? -1 : 1;
     return (x->box > y->box) - (x->box < y->box);
@@ -258,7 +258,7 @@ static int compare_row_items(const void *a, const void *b)
 
 /* The switches at a distance, and the hosts of those one row above. */
 static uint32_t collect_row(const struct drawing *drawing, const uint32_t *distance, uint32_t row,
-                            struct row_item *items)
+                            struct distance_item *items)
 {
     const struct graph *graph = drawing->graph;
     const struct picture_box *boxes = drawing->picture.boxes.items;
@@ -271,12 +271,12 @@ static uint32_t collect_row(const struct drawing *drawing, const uint32_t *dista
                 above++;
             }
         if (distance[i] == row)
-            items[count++] = (struct row_item){above ? sum / above : 0, i};
+            items[count++] = (struct distance_item){above ? sum / above : 0, i};
         for (uint32_t h = graph->first_host[i];
              h < graph->first_host[i + 1] && distance[i] + 1 == row && drawing->whole_hosts; h++) {
             uint32_t box = drawing->host_box[drawing->topology->ports.items[graph->host[h]].node];
             if (boxes[box].y == 0) /* not placed yet */
-                items[count++] = (struct row_item){boxes[i].x, box};
+                items[count++] = (struct distance_item){boxes[i].x, box};
         }
     }
     return count;
@@ -289,7 +289,7 @@ static void place_by_distance(struct drawing *drawing)
     size_t room = drawing->picture.boxes.count + graph->host_count;
     uint32_t *distance = arena_alloc(&drawing->arena, graph->switch_count * sizeof *distance);
     uint32_t *queue = arena_alloc(&drawing->arena, graph->switch_count * sizeof *queue);
-    struct row_item *items = arena_alloc(&drawing->arena, room * sizeof *items);
+    struct distance_item *items = arena_alloc(&drawing->arena, room * sizeof *items);
     double gap = drawing->detailed ? 1.05 : 0.95;
     uint32_t last =
         distance[queue[graph_distances(graph, &drawing->manager, 1, distance, queue) - 1]];

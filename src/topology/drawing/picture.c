@@ -67,17 +67,17 @@ static struct view measure(const struct picture *picture)
     return view;
 }
 
-struct place {
+struct svg_point {
     double x, y;
 };
 
-static struct place place_of(const struct view *view, double x, double y)
+static struct svg_point place_of(const struct view *view, double x, double y)
 {
-    return (struct place){MARGIN + (x - view->left) * points,
-                          MARGIN + HEADER * view->scale + (view->top - y) * points};
+    return (struct svg_point){MARGIN + (x - view->left) * points,
+                              MARGIN + HEADER * view->scale + (view->top - y) * points};
 }
 
-static void put_text(struct text *out, struct place at, const char *class, const char *text)
+static void put_text(struct text *out, struct svg_point at, const char *class, const char *text)
 {
     text_printf(out, "<text class=\"%s\" x=\"%.1f\" y=\"%.1f\">", class, at.x, at.y);
     text_put_markup(out, text);
@@ -85,8 +85,8 @@ static void put_text(struct text *out, struct place at, const char *class, const
 }
 
 /* Writes the number of a port outside the box, on the line to `to`. */
-static void put_port(struct text *out, const struct picture_box *box, struct place at,
-                     struct place to, unsigned port, double extra)
+static void put_port(struct text *out, const struct picture_box *box, struct svg_point at,
+                     struct svg_point to, unsigned port, double extra)
 {
     char number[16];
     double dx = to.x - at.x, dy = to.y - at.y, length = hypot(dx, dy);
@@ -96,7 +96,7 @@ static void put_port(struct text *out, const struct picture_box *box, struct pla
     double inside = fmin(dx ? half_width / fabs(dx) : 1, dy ? half_height / fabs(dy) : 1);
     double along = fmin(inside + (10 + extra) / length, 0.5);
     snprintf(number, sizeof number, "%u", port);
-    put_text(out, (struct place){at.x + along * dx, at.y + along * dy + 3}, "p", number);
+    put_text(out, (struct svg_point){at.x + along * dx, at.y + along * dy + 3}, "p", number);
 }
 
 static void put_line(const struct picture *picture, const struct view *view,
@@ -104,14 +104,14 @@ static void put_line(const struct picture *picture, const struct view *view,
 {
     const struct picture_box *from = &picture->boxes.items[line->from];
     const struct picture_box *to = &picture->boxes.items[line->to];
-    struct place a = place_of(view, from->x, from->y), b = place_of(view, to->x, to->y);
+    struct svg_point a = place_of(view, from->x, from->y), b = place_of(view, to->x, to->y);
     double length = hypot(b.x - a.x, b.y - a.y);
     double across = length > 0 ? line->shift / length : 0,
            extra = 7 * ((line->from + line->to) % 3);
-    struct place shift = {-(b.y - a.y) * across, (b.x - a.x) * across};
-    a = (struct place){a.x + shift.x, a.y + shift.y};
-    b = (struct place){b.x + shift.x, b.y + shift.y};
-    struct place middle = {(a.x + b.x) / 2, (a.y + b.y) / 2};
+    struct svg_point shift = {-(b.y - a.y) * across, (b.x - a.x) * across};
+    a = (struct svg_point){a.x + shift.x, a.y + shift.y};
+    b = (struct svg_point){b.x + shift.x, b.y + shift.y};
+    struct svg_point middle = {(a.x + b.x) / 2, (a.y + b.y) / 2};
     if (line->bent)
         middle.y += 34 + fmin(0.12 * length, 46);
     text_puts(out, line->marked ? "<g data-touched=\"yes\">" : "");
@@ -128,13 +128,13 @@ static void put_line(const struct picture *picture, const struct view *view,
     if (line->count) {
         char number[24];
         snprintf(number, sizeof number, line->port ? "×%u" : "%u", line->count);
-        put_text(out, (struct place){middle.x, middle.y + 3}, "p", number);
+        put_text(out, (struct svg_point){middle.x, middle.y + 3}, "p", number);
     }
 }
 
 static void put_box(const struct view *view, const struct picture_box *box, struct text *out)
 {
-    struct place at = place_of(view, box->x, box->y);
+    struct svg_point at = place_of(view, box->x, box->y);
     double width = box->width * points, height = box->height * points;
     const char *fill = box->letter == 'h'          ? box->colour ? "#fff3b8" : "#f6f6f6"
                        : box->shape == SHAPE_FRAME ? "none"
@@ -172,14 +172,14 @@ static void put_box(const struct view *view, const struct picture_box *box, stru
     if (box->label[0])
         put_text(out, at, box->letter == 'h' ? "h" : "s", box->label);
     if (box->detail[0])
-        put_text(out, (struct place){at.x, at.y + 12}, "d", box->detail);
+        put_text(out, (struct svg_point){at.x, at.y + 12}, "d", box->detail);
     text_puts(out, "</g>\n");
 }
 
 /* The text of an entry behind its sample; moves x to the next one. */
 static void put_entry(struct text *out, double *x, double y, double scale, const char *text)
 {
-    put_text(out, (struct place){*x + 44 * scale, y + 4 * scale}, "l", text);
+    put_text(out, (struct svg_point){*x + 44 * scale, y + 4 * scale}, "l", text);
     *x += (62 + letter_width * (double)text_width(text)) * scale;
 }
 
@@ -229,8 +229,8 @@ void picture_write_svg(const struct picture *picture, struct text *out)
                 ".fabric .t{font-size:%.0fpx}.fabric .l{font-size:%.0fpx;fill:#333}</style>\n"
                 "<rect width=\"%.0f\" height=\"%.0f\" fill=\"#fff\"/>\n",
                 width, height, width, height, 16 * view.scale, 11 * view.scale, width, height);
-    put_text(out, (struct place){MARGIN, MARGIN + 8 * view.scale}, "t", picture->title);
-    put_text(out, (struct place){MARGIN, MARGIN + 26 * view.scale}, "l", picture->subtitle);
+    put_text(out, (struct svg_point){MARGIN, MARGIN + 8 * view.scale}, "t", picture->title);
+    put_text(out, (struct svg_point){MARGIN, MARGIN + 26 * view.scale}, "l", picture->subtitle);
     put_legend(picture, &view, out);
     for (size_t i = 0; i < picture->boxes.count; i++)
         if (picture->boxes.items[i].shape == SHAPE_FRAME)

@@ -85,7 +85,7 @@ int list_add(struct reader *reader, struct list_line line)
         line.own.lid = 0;
     if (line.peer.lid > 0xbfff)
         line.peer.lid = 0;
-    line.place = (struct place){reader->file, reader->lines->number};
+    line.place = (struct file_place){reader->file, reader->lines->number};
     vec_push(&reader->list_lines, line);
     return 0;
 }
@@ -196,7 +196,7 @@ static int find_peer_node(struct list *list, struct list_line *line)
 
 /* ---- the topology ---- */
 
-static int fail_why(struct list *list, struct place place, const struct err *why)
+static int fail_why(struct list *list, struct file_place place, const struct err *why)
 {
     return reader_fail_at(list->reader, place, "%s", why->message);
 }
@@ -224,7 +224,7 @@ static int add_nodes(struct list *list, bool with_guid)
             continue;
         if (topology_add_bare_node(topology, facts->kind, NULL, node->ports,
                                    choose_guid(list, facts), &node->index, &why))
-            return fail_why(list, (struct place){0, 0}, &why);
+            return fail_why(list, (struct file_place){0, 0}, &why);
         if (facts->description[0])
             topology_set_description(topology, node->index, facts->description,
                                      strlen(facts->description));
@@ -238,7 +238,7 @@ static int add_nodes(struct list *list, bool with_guid)
 }
 
 /* The LID and the GUID of a port. */
-static int set_port(struct list *list, const struct list_end *end, struct place place)
+static int set_port(struct list *list, const struct list_end *end, struct file_place place)
 {
     struct topology *topology = &list->reader->topology;
     assert(list->nodes.items && topology->ports.items);
@@ -302,7 +302,7 @@ int list_resolve(struct reader *reader)
     for (size_t i = 0; i < reader->list_lines.count; i++)
         has_links |= reader->list_lines.items[i].has_peer;
     if (!has_links)
-        return reader_fail_at(reader, (struct place){0, 0}, "no port of this list has a peer");
+        return reader_fail_at(reader, (struct file_place){0, 0}, "no port of this list has a peer");
     int error = find_own_nodes(&list);
     for (size_t i = 0; !error && i < reader->list_lines.count; i++)
         if (reader->list_lines.items[i].has_peer)

@@ -34,7 +34,7 @@ enum {
     MAX_FILES = 1000,
 };
 
-int reader_fail_at(struct reader *reader, struct place place, const char *format, ...)
+int reader_fail_at(struct reader *reader, struct file_place place, const char *format, ...)
 {
     assert(place.file < reader->files.count);
     char message[sizeof reader->lines->err->message];

@@ -11,14 +11,14 @@
 #include "topology/topology.h"
 
 /* A line of a file; files are numbered in the order of opening. */
-struct place {
+struct file_place {
     uint32_t file, line;
 };
 
 /* One port line: its port and the peer that it names. */
 struct link_end {
     uint32_t port;
-    struct place place;
+    struct file_place place;
     const char *peer_name; /* with the module's prefix */
     uint64_t peer_guid;    /* 0: not given */
     uint32_t target;       /* port index, once resolved */
@@ -47,12 +47,12 @@ struct list_line {
     bool has_peer;
     uint8_t width; /* enum link_width; 0: not stated */
     uint8_t speed; /* enum link_speed; SPEED_COUNT: not stated */
-    struct place place;
+    struct file_place place;
 };
 
 /* A line that is not part of a dump. */
 struct noise {
-    struct place place;
+    struct file_place place;
     const char *text;
 };
 
@@ -88,7 +88,7 @@ struct reader {
 
 /* Errors at the current line, and at another one. */
 #define reader_fail(reader, ...) line_reader_error((reader)->lines, __VA_ARGS__)
-int reader_fail_at(struct reader *reader, struct place place, const char *format, ...)
+int reader_fail_at(struct reader *reader, struct file_place place, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 /* Scanners: each advances *at only if it returns true. */

@@ -12,7 +12,7 @@
 
 enum grid_kind { GRID_MESH, GRID_TORUS, GRID_HYPERX, GRID_HYPERCUBE };
 
-struct grid {
+struct grid_plan {
     enum grid_kind kind;
     unsigned dimensions;
     uint64_t size[PLAN_LIST_ITEMS * 2], stride[PLAN_LIST_ITEMS * 2];
@@ -20,7 +20,7 @@ struct grid {
 };
 
 /* Ports that dimension `d` takes at every switch. */
-static uint64_t ports_of(const struct grid *grid, unsigned d)
+static uint64_t ports_of(const struct grid_plan *grid, unsigned d)
 {
     uint64_t directions = grid->kind == GRID_HYPERX      ? grid->size[d] - 1
                           : grid->kind == GRID_HYPERCUBE ? 1
@@ -28,7 +28,7 @@ static uint64_t ports_of(const struct grid *grid, unsigned d)
     return plan_times(grid->size[d] == 1 ? 0 : directions, grid->parallel);
 }
 
-static void name_point(const struct grid *grid, uint64_t point, char *name, size_t size)
+static void name_point(const struct grid_plan *grid, uint64_t point, char *name, size_t size)
 {
     int used = snprintf(name, size, "S");
     if (grid->dimensions == 1 || grid->dimensions > 6) {
@@ -41,7 +41,7 @@ static void name_point(const struct grid *grid, uint64_t point, char *name, size
 }
 
 /* Links from one point to the next ones of its line, each link once. */
-static void link_line(struct plan *plan, const struct grid *grid, uint64_t point, unsigned d,
+static void link_line(struct plan *plan, const struct grid_plan *grid, uint64_t point, unsigned d,
                       uint64_t base)
 {
     assert(d < grid->dimensions && grid->size[d] > 0);
@@ -65,7 +65,7 @@ static void link_line(struct plan *plan, const struct grid *grid, uint64_t point
                   (unsigned)(base + down + copy) + 1);
 }
 
-static int draw_grid(struct plan *plan, struct grid *grid)
+static int draw_grid(struct plan *plan, struct grid_plan *grid)
 {
     uint64_t points = 1, ports = grid->hosts, links;
     char name[32];
@@ -99,7 +99,7 @@ static int draw_grid(struct plan *plan, struct grid *grid)
 static int draw_dims(struct plan *plan, enum grid_kind kind)
 {
     const struct plan_argument *dims = &plan->arguments[0];
-    struct grid grid = {
+    struct grid_plan grid = {
         .kind = kind,
         .dimensions = dims->count,
         .hosts = plan_number(plan, 1),
@@ -127,7 +127,7 @@ int generate_hyperx(struct plan *plan)
 
 int generate_hypercube(struct plan *plan)
 {
-    struct grid grid = {
+    struct grid_plan grid = {
         .kind = GRID_HYPERCUBE,
         .dimensions = (unsigned)plan_number(plan, 0),
         .hosts = plan_number(plan, 1),

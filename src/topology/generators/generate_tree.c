@@ -15,19 +15,19 @@
 #include <errno.h>
 #include <string.h>
 
-struct tree {
+struct tree_plan {
     unsigned height;
     uint64_t m[PLAN_LIST_ITEMS + 1], w[PLAN_LIST_ITEMS + 1]; /* from 1 */
     uint64_t ports;                                          /* 0: as many as needed */
     uint64_t parallel;
 };
 
-static uint64_t digit_range(const struct tree *tree, unsigned level, unsigned digit)
+static uint64_t digit_range(const struct tree_plan *tree, unsigned level, unsigned digit)
 {
     return digit <= level ? tree->w[digit] : tree->m[digit];
 }
 
-static uint64_t count_level(const struct tree *tree, unsigned level)
+static uint64_t count_level(const struct tree_plan *tree, unsigned level)
 {
     uint64_t count = 1;
     for (unsigned digit = 1; digit <= tree->height; digit++)
@@ -36,12 +36,12 @@ static uint64_t count_level(const struct tree *tree, unsigned level)
 }
 
 /* Cables for each link below `level`; a host has one. */
-static uint64_t cables(const struct tree *tree, unsigned level)
+static uint64_t cables(const struct tree_plan *tree, unsigned level)
 {
     return level == 1 ? 1 : tree->parallel;
 }
 
-static uint64_t ports_needed(const struct tree *tree, unsigned level)
+static uint64_t ports_needed(const struct tree_plan *tree, unsigned level)
 {
     uint64_t down = plan_times(tree->m[level], cables(tree, level));
     uint64_t up = 0;
@@ -50,7 +50,7 @@ static uint64_t ports_needed(const struct tree *tree, unsigned level)
     return down > TOPOLOGY_MAX_PORTS || up > TOPOLOGY_MAX_PORTS ? TOPOLOGY_MAX_PORTS : down + up;
 }
 
-static int check_tree(const struct plan *plan, const struct tree *tree)
+static int check_tree(const struct plan *plan, const struct tree_plan *tree)
 {
     uint64_t switches = 0, most_ports = 1;
     for (unsigned level = 1; level <= tree->height; level++) {
@@ -70,7 +70,8 @@ static int check_tree(const struct plan *plan, const struct tree *tree)
 
 /* Names: leaves L, spines S in two levels; M and C (core) in three levels, with the number of the
  * pod, or of the pod switch to which a core switch belongs. */
-static void add_switch(struct plan *plan, const struct tree *tree, unsigned level, unsigned number)
+static void add_switch(struct plan *plan, const struct tree_plan *tree, unsigned level,
+                       unsigned number)
 {
     assert(level >= 1 && level <= tree->height);
     unsigned inner = (unsigned)(level > 1 ? tree->w[2] : tree->m[2]);
@@ -87,7 +88,7 @@ static void add_switch(struct plan *plan, const struct tree *tree, unsigned leve
 
 /* All links between `level` and the one below it. Digit 1 of a number counts fastest, so that
  * neighbours in number share a parent. */
-static void link_level(struct plan *plan, const struct tree *tree, unsigned level,
+static void link_level(struct plan *plan, const struct tree_plan *tree, unsigned level,
                        const uint32_t *first)
 {
     assert(level >= 1 && level <= tree->height);
@@ -116,7 +117,7 @@ static void link_level(struct plan *plan, const struct tree *tree, unsigned leve
     }
 }
 
-static int draw_tree(struct plan *plan, const struct tree *tree)
+static int draw_tree(struct plan *plan, const struct tree_plan *tree)
 {
     uint32_t first[PLAN_LIST_ITEMS + 1];
     int error = check_tree(plan, tree);
@@ -136,7 +137,7 @@ static int draw_tree(struct plan *plan, const struct tree *tree)
     return 0;
 }
 
-static bool tree_of_size(uint64_t hosts, struct tree *tree)
+static bool tree_of_size(uint64_t hosts, struct tree_plan *tree)
 {
     static const struct {
         unsigned hosts, height, top;
@@ -159,7 +160,7 @@ int generate_fattree(struct plan *plan)
 {
     const struct plan_argument *size = &plan->arguments[0], *m = &plan->arguments[1];
     const struct plan_argument *w = &plan->arguments[2], *ports = &plan->arguments[3];
-    struct tree tree = {.parallel = plan_number(plan, 4)};
+    struct tree_plan tree = {.parallel = plan_number(plan, 4)};
     if (size->given ? m->given || w->given : !m->given || !w->given || m->count != w->count)
         return err_set(plan->err, EINVAL,
                        "fattree takes either a size or m= and w= of the same length, such as "
@@ -179,7 +180,7 @@ int generate_fattree(struct plan *plan)
 
 int generate_kary(struct plan *plan)
 {
-    struct tree tree = {.height = (unsigned)plan_number(plan, 1), .parallel = 1};
+    struct tree_plan tree = {.height = (unsigned)plan_number(plan, 1), .parallel = 1};
     for (unsigned level = 1; level <= tree.height; level++) {
         tree.m[level] = plan_number(plan, 0);
         tree.w[level] = level == 1 ? 1 : plan_number(plan, 0);

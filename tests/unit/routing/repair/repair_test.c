@@ -233,20 +233,20 @@ static void a_partial_repair_leaves_only_what_has_no_choice(void **state)
         for (unsigned i = 0; i < 3; i++)
             world_change(&world);
         step_begin(&step, &world);
-        step.repair.partial = true;
+        step.repair.allow_partial = true;
         if (step_repair(&step) && step.repair.left) {
             repair_leave_drains(&step.repair, &step.after, &step.plan);
             assert_int_equal(update_plan_drains(&step.plan), 0);
             assert_int_equal(step.repair.entries.count,
                              routes_compare(&step.held, &step.after).entries);
-            step.change.partial = true;
+            step.change.allow_partial = true;
             assert_int_equal(step_check(&step, &err), 0);
             verify_transition(step.network, &step.before, &step.after, &step.plan, &transition);
             assert_true(transition.safe);
             transition_report_release(&transition);
             assert_true(count_broken(step.network, &step.after) <
                         count_broken(step.network, &step.before));
-            step.change.partial = false;
+            step.change.allow_partial = false;
             assert_int_equal(step_check(&step, &err), -EHOSTUNREACH);
             assert_is_cycle(step.network, &step.repair);
             partial++;
