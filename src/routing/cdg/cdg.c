@@ -441,6 +441,27 @@ enum cdg_answer cdg_insert(struct cdg *cdg, unsigned index, uint32_t in, uint32_
     return CDG_ADDED;
 }
 
+bool cdg_lay_path(struct cdg *cdg, unsigned layer, const struct routes *tables, uint32_t from,
+                  uint32_t lid, bool check)
+{
+    const struct network *network = cdg->network;
+    uint32_t at = from, in = NETWORK_NONE;
+    if ((network->owner[lid] & NETWORK_SWITCH) && network_terminal_count(network, from) == 0)
+        return true;
+    for (size_t hops = 0; hops <= network->switches.count; hops++) {
+        uint32_t out = cdg_leaving(cdg, at, routes_port(tables, at, lid));
+        if (out == NETWORK_NONE)
+            return true;
+        if (in != NETWORK_NONE && !check)
+            cdg_note(cdg, layer, in, out);
+        else if (in != NETWORK_NONE && cdg_insert(cdg, layer, in, out) == CDG_REFUSED)
+            return false;
+        at = network->edges[out].to;
+        in = out;
+    }
+    return false;
+}
+
 /* ---- trials ---- */
 
 void cdg_begin(struct cdg *cdg)

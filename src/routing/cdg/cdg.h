@@ -32,7 +32,7 @@
 #define WEFT_ROUTING_CDG_CDG_H
 
 #include "base/bitset.h"
-#include "routing/model/network.h"
+#include "routing/model/routes.h"
 
 enum { CDG_LAYERS_MAX = 16 }; /* one for each VL */
 
@@ -120,6 +120,12 @@ bool cdg_sort(struct cdg *cdg, unsigned layer);
 
 /* Inserts one dependency, unless it would close a cycle. `out` leaves where `in` arrives. */
 enum cdg_answer cdg_insert(struct cdg *cdg, unsigned layer, uint32_t in, uint32_t out);
+
+/* Adds the dependencies of packets from a switch to a LID; with `check`, false if one closes a
+ * cycle or the tables have a loop. A path between switches without terminals is management and has
+ * none (verify.h). */
+bool cdg_lay_path(struct cdg *cdg, unsigned layer, const struct routes *tables, uint32_t from,
+                  uint32_t lid, bool check);
 
 /* A trial: dependencies inserted from cdg_begin() on, into any layer, can be removed again,
  * together with the refusals that they caused. Trials are not nested. */

@@ -52,14 +52,6 @@ static void flows_release(struct flows *flows)
     vec_release(&flows->channels);
 }
 
-static void flows_clear(struct flows *flows)
-{
-    for (size_t i = 0; i < flows->channels.count; i++)
-        flows->load[flows->channels.items[i]] = 0;
-    flows->channels.count = 0;
-    flows->count = 0;
-}
-
 /* Appends the channels of a route, with the link to the destination. Returns their number; 0 if the
  * route does not arrive. */
 static uint32_t follow_route(struct flows *flows, uint32_t at, uint32_t lid, uint32_t destination)
@@ -94,27 +86,35 @@ static void add_flow(struct flows *flows, uint32_t source, uint32_t destination)
     flows->first[++flows->count] = (uint32_t)flows->channels.count;
 }
 
-static uint32_t busiest_channel(const struct flows *flows, uint32_t flow)
-{
-    uint32_t most = 0;
-    for (uint32_t i = flows->first[flow]; i < flows->first[flow + 1]; i++)
-        if (flows->load[flows->channels.items[i]] > most)
-            most = flows->load[flows->channels.items[i]];
-    return most;
-}
-
 static uint32_t slice_start(const struct measure *measure, uint32_t jobs, size_t slice)
 {
     return (uint32_t)((uint64_t)jobs * slice / measure->slices);
 }
 
-/* Pairings. */
+/* Calls off all flows; returns the sum of their shares, and the most flows on one channel. */
+static uint64_t end_flows(struct flows *flows, uint32_t *most)
+{
+    uint64_t shares = 0;
+    for (uint32_t flow = 0; flow < flows->count; flow++) {
+        uint32_t busiest = 0;
+        for (uint32_t i = flows->first[flow]; i < flows->first[flow + 1]; i++)
+            if (flows->load[flows->channels.items[i]] > busiest)
+                busiest = flows->load[flows->channels.items[i]];
+        shares += busiest ? FULL_SHARE / busiest : 0;
+        *most = busiest > *most ? busiest : *most;
+    }
+    for (size_t i = 0; i < flows->channels.count; i++)
+        flows->load[flows->channels.items[i]] = 0;
+    flows->channels.count = 0;
+    flows->count = 0;
+    return shares;
+}
 
-static void try_pairings(void *context, size_t slice)
+static void try_patterns(void *context, size_t slice)
 {
     const struct measure *measure = context;
     struct flows flows;
-    uint32_t *order = mem_alloc(measure->count * sizeof *order);
+    uint32_t *order = mem_alloc(measure->count * sizeof *order), unused = 0;
     uint32_t pairings = measure->options->pairings;
     struct rng rng;
     flows_init(&flows, measure);
@@ -127,11 +127,14 @@ static void try_pairings(void *context, size_t slice)
             add_flow(&flows, order[k], order[k + 1]);
             add_flow(&flows, order[k + 1], order[k]);
         }
-        for (uint32_t flow = 0; flow < flows.count; flow++) {
-            uint32_t load = busiest_channel(&flows, flow);
-            measure->bandwidth[i] += load ? FULL_SHARE / load : 0;
-        }
-        flows_clear(&flows);
+        measure->bandwidth[i] = end_flows(&flows, &unused);
+    }
+    for (uint32_t i = slice_start(measure, measure->shifts, slice);
+         i < slice_start(measure, measure->shifts, slice + 1); i++) {
+        uint64_t shift = 1 + (uint64_t)i * (measure->count - 1) / measure->shifts;
+        for (uint32_t k = 0; k < measure->count; k++)
+            add_flow(&flows, measure->order[k], measure->order[(k + shift) % measure->count]);
+        end_flows(&flows, &measure->shift_load[i]);
     }
     flows_release(&flows);
     mem_free(order);
@@ -150,30 +153,6 @@ static void sum_pairings(struct measure *measure, struct quality *quality)
     quality->bandwidth_mean = sum / full / pairings;
     quality->bandwidth_low = (double)measure->bandwidth[low] / full;
 }
-
-/* Shifts. */
-
-static void try_shifts(void *context, size_t slice)
-{
-    const struct measure *measure = context;
-    struct flows flows;
-    flows_init(&flows, measure);
-    for (uint32_t i = slice_start(measure, measure->shifts, slice);
-         i < slice_start(measure, measure->shifts, slice + 1); i++) {
-        uint64_t shift = 1 + (uint64_t)i * (measure->count - 1) / measure->shifts;
-        for (uint32_t k = 0; k < measure->count; k++)
-            add_flow(&flows, measure->order[k], measure->order[(k + shift) % measure->count]);
-        for (uint32_t flow = 0; flow < flows.count; flow++) {
-            uint32_t load = busiest_channel(&flows, flow);
-            if (load > measure->shift_load[i])
-                measure->shift_load[i] = load;
-        }
-        flows_clear(&flows);
-    }
-    flows_release(&flows);
-}
-
-/* Hops. */
 
 static void compare_hops(void *context, size_t slice)
 {
@@ -248,8 +227,7 @@ void quality_measure(const struct network *network, const struct routes *routes,
     measure.bandwidth = arena_alloc(&memory, options->pairings * sizeof *measure.bandwidth);
     measure.shift_load = arena_alloc(&memory, measure.shifts * sizeof *measure.shift_load);
     measure.hops = arena_alloc(&memory, measure.slices * sizeof *measure.hops);
-    workers_run(options->workers, measure.slices, try_pairings, &measure);
-    workers_run(options->workers, measure.slices, try_shifts, &measure);
+    workers_run(options->workers, measure.slices, try_patterns, &measure);
     workers_run(options->workers, measure.slices, compare_hops, &measure);
     sum_pairings(&measure, quality);
     for (uint32_t i = 0; i < measure.shifts; i++) {

@@ -60,40 +60,37 @@ uint32_t *guid_list_terminals(const struct guid_list *list, const struct network
     return found;
 }
 
-int port_weights_read(struct port_weights *weights, struct line_reader *lines)
+/* Lines of a switch and a port, with a weight or without. */
+static int read_ports(struct port_weights *weights, struct line_reader *lines, bool with_weight)
 {
     struct cursor line;
-    uint64_t guid, port, weight;
+    uint64_t guid, port, weight = 0;
     *weights = (struct port_weights){0};
     while (line_reader_next(lines, &line))
-        if (line.count == 3 && is_guid(&line.words[0], &guid) &&
+        if (line.count == 2u + with_weight && is_guid(&line.words[0], &guid) &&
             parse_bounded(line.words[1].text, 1, NETWORK_TOP_PORT, &port) &&
-            parse_bounded(line.words[2].text, 1, HINTS_TOP_WEIGHT, &weight))
+            (!with_weight || parse_bounded(line.words[2].text, 1, HINTS_TOP_WEIGHT, &weight)))
             vec_push(&weights->items,
                      ((struct port_weight){guid, (uint8_t)port, (uint16_t)weight}));
-        else
+        else if (with_weight)
             line_reader_error(lines,
                               "expected SWITCH PORT WEIGHT: a GUID (0x...), a port number, 1 to %d",
                               HINTS_TOP_WEIGHT);
-    if (lines->status)
-        port_weights_release(weights);
-    return lines->status;
-}
-
-int port_weights_read_ignored(struct port_weights *weights, struct line_reader *lines)
-{
-    struct cursor line;
-    uint64_t guid, port;
-    *weights = (struct port_weights){0};
-    while (line_reader_next(lines, &line))
-        if (line.count == 2 && is_guid(&line.words[0], &guid) &&
-            parse_bounded(line.words[1].text, 1, NETWORK_TOP_PORT, &port))
-            vec_push(&weights->items, ((struct port_weight){guid, (uint8_t)port, 0}));
         else
             line_reader_error(lines, "expected SWITCH PORT: a GUID (0x...) and a port number");
     if (lines->status)
         port_weights_release(weights);
     return lines->status;
+}
+
+int port_weights_read(struct port_weights *weights, struct line_reader *lines)
+{
+    return read_ports(weights, lines, true);
+}
+
+int port_weights_read_ignored(struct port_weights *weights, struct line_reader *lines)
+{
+    return read_ports(weights, lines, false);
 }
 
 void port_weights_release(struct port_weights *weights)

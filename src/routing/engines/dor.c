@@ -43,7 +43,7 @@ struct dor {
     unsigned ring_bit[GRID_DIMENSIONS]; /* of the service level */
     unsigned rings;
     bool damaged, same_side;
-    uint32_t lost_from, lost_to; /* a pair that cannot be routed, or NETWORK_NONE */
+    bool lost; /* a pair cannot be routed */
 };
 
 static uint32_t row_length(const struct dor *dor)
@@ -207,8 +207,7 @@ static void fill_dor_row(void *context, size_t index)
         if (step->count) {
             operations += fill_destination(dor, at, destination, step);
         } else {
-            __atomic_store_n(&dor->lost_to, destination, __ATOMIC_RELAXED);
-            __atomic_store_n(&dor->lost_from, at, __ATOMIC_RELAXED);
+            __atomic_store_n(&dor->lost, true, __ATOMIC_RELAXED);
         }
         if (dor->rings)
             routes_fill_switch(dor->routes->service_levels + (size_t)at * dor->routes->stride,
@@ -280,7 +279,7 @@ static int fill_tables(struct dor *dor, const struct engine_options *options, st
             mem_zalloc((size_t)network->switches.count * dor->routes->stride, 1);
     routes_add_note(dor->routes, "%s%s", dor->grid.name, missing ? ", with links missing" : "");
     workers_run(options->workers, network->switches.count, fill_dor_row, dor);
-    return dor->lost_from == NETWORK_NONE ? 0 : refuse_missing_link(dor, err);
+    return dor->lost ? refuse_missing_link(dor, err) : 0;
 }
 
 /* Whether all pairs cross the same seams in both directions. If not, the note says so, or the
@@ -306,8 +305,7 @@ static int check_reversible(const struct dor *dor, struct err *err)
 static int dor_compute(const struct network *network, const struct engine_options *options,
                        struct routes *routes, struct err *err)
 {
-    struct dor dor = {
-        .network = network, .routes = routes, .lost_from = NETWORK_NONE, .lost_to = NETWORK_NONE};
+    struct dor dor = {.network = network, .routes = routes};
     struct err reason;
     *routes = (struct routes){0};
     int rc = network_grid(&dor.grid, network, &reason);

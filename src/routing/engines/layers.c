@@ -105,25 +105,6 @@ void layers_pairs_set(struct layers_pairs *pairs, uint32_t a, uint32_t b, unsign
     pairs->weight[layer] += terminal_pairs(pairs, a, b);
 }
 
-static uint32_t channel_out(const struct layers_pairs *pairs, uint32_t at, uint32_t lid)
-{
-    return cdg_leaving(pairs->cdg, at, routes_port(pairs->routes, at, lid));
-}
-
-/* The route from a switch to a LID at another; true also if there is none. */
-static bool add_pair_route(struct layers_pairs *pairs, uint32_t from, uint32_t target, uint32_t lid)
-{
-    const struct network_edge *edges = pairs->network->edges;
-    uint32_t in = channel_out(pairs, from, lid);
-    while (in != NETWORK_NONE && edges[in].to != target) {
-        uint32_t out = channel_out(pairs, edges[in].to, lid);
-        if (out != NETWORK_NONE && cdg_insert(pairs->cdg, 0, in, out) == CDG_REFUSED)
-            return false;
-        in = out;
-    }
-    return true;
-}
-
 /* Adds the routes from one switch to all LIDs at another. The LIDs of a switch with terminals have
  * the paths of its first terminal; all LIDs of a switch without terminals have the same paths. */
 static bool add_direction(struct layers_pairs *pairs, uint32_t from, uint32_t target)
@@ -134,11 +115,11 @@ static bool add_direction(struct layers_pairs *pairs, uint32_t from, uint32_t ta
     for (uint32_t i = first; i < end; i++) {
         const struct network_terminal *terminal = network_terminal_at(network, i);
         for (uint32_t k = 0; terminal->lid && k < UINT32_C(1) << terminal->lmc; k++)
-            if (!add_pair_route(pairs, from, target, terminal->lid + k))
+            if (!cdg_lay_path(pairs->cdg, 0, pairs->routes, from, terminal->lid + k, true))
                 return false;
     }
     return sssp_first_lid(network, target) || !node->lid ||
-           !network_terminal_count(network, from) || add_pair_route(pairs, from, target, node->lid);
+           cdg_lay_path(pairs->cdg, 0, pairs->routes, from, node->lid, true);
 }
 
 /* All pairs at this distance that are left for this layer, in which this many switches have

@@ -25,7 +25,6 @@
 #include "routing/engines/column.h"
 #include "routing/engines/layers.h"
 #include "routing/engines/nue_tree.h"
-#include "routing/engines/nue_vls.h"
 #include "routing/engines/sssp.h"
 
 #include <stdio.h>

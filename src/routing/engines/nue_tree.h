@@ -63,4 +63,14 @@ void nue_tree_keep(struct nue_tree *tree);
 void nue_tree_load(struct nue_tree *tree, const struct column *column);
 bool nue_tree_settle(struct nue_tree *tree);
 
+/* ---- nue_vls.c ---- */
+
+/* Chooses a VL for every switch: neighbours share one, and all VLs have about the same number of
+ * terminals. */
+void nue_divide(const struct network *network, unsigned vls, uint8_t *preferred);
+/* Finds a spanning tree of each part for every VL, near to the switches that prefer it, and adds
+ * all dependencies of the routes along it to the VL. `up` [vl * switches + switch] is the
+ * channel to the parent, or NETWORK_NONE. Returns the operations that it took. */
+uint64_t nue_add_escape_trees(struct cdg *cdg, const uint8_t *preferred, uint32_t *up);
+
 #endif

@@ -4,7 +4,8 @@
  * the same direction. The paper has the network partitioned; here it is cut in two between switches
  * that lie farthest apart, the halves are cut again, and so on. For the same reason the escape tree
  * of a VL grows from the switch that is nearest to the switches that prefer this VL. */
-#include "routing/engines/nue_vls.h"
+#include "routing/engine/engine.h"
+#include "routing/engines/nue_tree.h"
 
 #include "base/sort.h"
 

@@ -46,28 +46,29 @@ static uint32_t row_position(const struct network *network, uint32_t terminal)
     return at;
 }
 
-static void insert_into_row(struct network *network, uint32_t terminal)
+/* Opens (by 1) or closes (by -1) a place in the rows: the row of switch `at` grows or shrinks. */
+static void shift_rows(struct network *network, uint32_t at, uint32_t position, int by)
 {
     uint32_t switches = (uint32_t)network->switches.count;
+    uint32_t *from = network->terminals_at + position + (by < 0);
+    memmove(from + by, from,
+            (network->first_terminal[switches] - position - (by < 0)) * sizeof *from);
+    for (uint32_t i = at + 1; i <= switches; i++)
+        network->first_terminal[i] += (uint32_t)by;
+}
+
+static void insert_into_row(struct network *network, uint32_t terminal)
+{
     uint32_t at = network->terminals.items[terminal].at;
     uint32_t position = network->first_terminal[at + 1];
-    uint32_t behind = network->first_terminal[switches] - position;
-    memmove(network->terminals_at + position + 1, network->terminals_at + position,
-            behind * sizeof *network->terminals_at);
+    shift_rows(network, at, position, 1);
     network->terminals_at[position] = terminal;
-    for (uint32_t i = at + 1; i <= switches; i++)
-        network->first_terminal[i]++;
 }
 
 static void remove_from_row(struct network *network, uint32_t terminal)
 {
-    uint32_t switches = (uint32_t)network->switches.count;
-    uint32_t position = row_position(network, terminal);
-    uint32_t behind = network->first_terminal[switches] - position - 1;
-    memmove(network->terminals_at + position, network->terminals_at + position + 1,
-            behind * sizeof *network->terminals_at);
-    for (uint32_t i = network->terminals.items[terminal].at + 1; i <= switches; i++)
-        network->first_terminal[i]--;
+    uint32_t at = network->terminals.items[terminal].at;
+    shift_rows(network, at, row_position(network, terminal), -1);
 }
 
 /* ---- LIDs ---- */

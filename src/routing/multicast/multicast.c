@@ -35,34 +35,6 @@ static void mark_port(struct multicast_base *base, uint32_t at, unsigned port)
     masks[port / MULTICAST_POSITION_PORTS] |= (uint16_t)(1u << port % MULTICAST_POSITION_PORTS);
 }
 
-/* Marks the ports of members that the tree reaches, lists the others, and writes the masks.
- * `reached` by switch. */
-static void write_masks(const struct task *task, const bool *reached)
-{
-    const struct network *network = task->base->network;
-    for (size_t i = 0; i < task->count; i++) {
-        uint32_t end_point = task->members[i].end_point, at = network_switch_of(network, end_point);
-        if (!reached[at])
-            vec_push(&task->tree->missed, (uint32_t)i);
-        else if (task->members[i].receives)
-            mark_port(task->base, at,
-                      end_point & NETWORK_SWITCH ? 0 : network->terminals.items[end_point].port);
-    }
-    struct multicast_base_scratch *scratch = &task->base->scratch;
-    sort_u32(scratch->touched.items, scratch->touched.count);
-    for (size_t i = 0; i < scratch->touched.count; i++) {
-        uint32_t at = scratch->touched.items[i];
-        uint16_t *masks = scratch->masks + (size_t)at * MULTICAST_POSITIONS;
-        for (unsigned position = 0; position < MULTICAST_POSITIONS; position++) {
-            if (masks[position])
-                vec_push(&task->tree->arms,
-                         ((struct multicast_arm){at, (uint16_t)position, masks[position]}));
-            masks[position] = 0;
-        }
-    }
-    scratch->touched.count = 0;
-}
-
 /* ---- a tree of its own ---- */
 
 /* The switch with the most members below it, then the least sum of distances, then the lowest
@@ -235,7 +207,30 @@ void multicast_tree_make(struct multicast_base *base, unsigned mlid,
     }
     if (usable)
         choose_tree(&task, usable, reached);
-    write_masks(&task, reached);
+    /* Marks the ports of members that the tree reaches, lists the others, and writes the masks.
+     * `reached` by switch. */
+    const struct network *network = task.base->network;
+    for (size_t i = 0; i < task.count; i++) {
+        uint32_t end_point = task.members[i].end_point, at = network_switch_of(network, end_point);
+        if (!reached[at])
+            vec_push(&task.tree->missed, (uint32_t)i);
+        else if (task.members[i].receives)
+            mark_port(task.base, at,
+                      end_point & NETWORK_SWITCH ? 0 : network->terminals.items[end_point].port);
+    }
+    struct multicast_base_scratch *scratch = &task.base->scratch;
+    sort_u32(scratch->touched.items, scratch->touched.count);
+    for (size_t i = 0; i < scratch->touched.count; i++) {
+        uint32_t at = scratch->touched.items[i];
+        uint16_t *masks = scratch->masks + (size_t)at * MULTICAST_POSITIONS;
+        for (unsigned position = 0; position < MULTICAST_POSITIONS; position++) {
+            if (masks[position])
+                vec_push(&task.tree->arms,
+                         ((struct multicast_arm){at, (uint16_t)position, masks[position]}));
+            masks[position] = 0;
+        }
+    }
+    scratch->touched.count = 0;
     for (size_t i = 0; i < base->scratch.places.count; i++)
         base->scratch.weight[base->scratch.places.items[i]] = 0;
     base->scratch.places.count = 0;

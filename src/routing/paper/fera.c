@@ -78,11 +78,7 @@ int fera_tables(const struct network *network, const struct updown *updown,
 }
 
 int paper_compute(const struct network *network, const struct engine_options *options,
-                  const char *engine,
-                  int (*tables)(const struct network *network, const struct updown *updown,
-                                const struct engine_options *options, struct routes *routes,
-                                bool *unproved, struct err *err),
-                  struct routes *routes, struct err *err)
+                  const char *engine, paper_tables *tables, struct routes *routes, struct err *err)
 {
     struct roots roots;
     struct updown updown;

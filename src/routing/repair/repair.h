@@ -18,8 +18,8 @@
  * whose new entry leads out of their input port. A switch discards such packets (IBA counts them in
  * PortLoopingErrors), and the old tables lose them, too. They add no dependency and need no drain.
  *
- * A `allow_partial` repair changes all entries that find an acyclic choice and leaves the others
- * broken, so that these do not delay the rest. It reports a cycle that prevents one of them.
+ * A repair with `allow_partial` changes all entries that find an acyclic choice and leaves the
+ * others broken, so that these do not delay the rest. It reports a cycle that prevents one of them.
  *
  * A restored link is used by routes that are computed afterwards; other routes move to it when an
  * engine computes again. Entries for unused LIDs stay, unless `drop_unused_lids`: no packet is sent

@@ -7,8 +7,6 @@
 enum { CANDIDATES = 64 };
 
 struct pivot_choice {
-    const struct network *network;
-    const uint32_t *rank;
     size_t words;
     uint64_t *above[CANDIDATES]; /* as in down_up_pivots; NULL: chosen */
     uint64_t *roots;             /* bits by switch: no switch is above it */
@@ -20,16 +18,6 @@ struct pivot_choice {
 static bool leads_up(const void *rank, uint32_t at, uint32_t to)
 {
     return ((const uint32_t *)rank)[to] <= ((const uint32_t *)rank)[at];
-}
-
-static uint64_t *find_above(const struct pivot_choice *choice, uint32_t start)
-{
-    uint64_t *above = mem_zalloc(choice->words, sizeof *above);
-    uint32_t count = network_distances_if(choice->network, start, choice->distance, choice->queue,
-                                          leads_up, choice->rank);
-    while (count-- > 0)
-        bitset_add(above, choice->queue[count]);
-    return above;
 }
 
 static uint32_t count_common(const uint64_t *a, const uint64_t *b, size_t words)
@@ -62,8 +50,7 @@ void down_up_pivots_choose(struct down_up_pivots *down_up_pivots, const struct n
                            const uint32_t *rank)
 {
     uint32_t switches = (uint32_t)network->switches.count;
-    struct pivot_choice choice = {
-        .network = network, .rank = rank, .words = BITSET_WORDS(switches)};
+    struct pivot_choice choice = {.words = BITSET_WORDS(switches)};
     *down_up_pivots = (struct down_up_pivots){0};
     choice.roots = arena_alloc(&choice.memory, choice.words * sizeof *choice.roots);
     choice.distance = arena_alloc(&choice.memory, switches * sizeof *choice.distance);
@@ -79,8 +66,14 @@ void down_up_pivots_choose(struct down_up_pivots *down_up_pivots, const struct n
             bottom[bottoms++] = at;
     }
     choice.candidates = bottoms < CANDIDATES ? bottoms : CANDIDATES;
-    for (uint32_t i = 0; i < choice.candidates; i++)
-        choice.above[i] = find_above(&choice, bottom[(uint64_t)i * bottoms / choice.candidates]);
+    for (uint32_t i = 0; i < choice.candidates; i++) {
+        uint32_t start = bottom[(uint64_t)i * bottoms / choice.candidates];
+        uint32_t count =
+            network_distances_if(network, start, choice.distance, choice.queue, leads_up, rank);
+        choice.above[i] = mem_zalloc(choice.words, sizeof *choice.above[i]);
+        while (count-- > 0)
+            bitset_add(choice.above[i], choice.queue[count]);
+    }
     uint64_t *missing = choice.roots; /* roots that lead down to no pivot so far */
     while (down_up_pivots->count < DOWN_UP_PIVOTS_TOP) {
         unsigned best = best_candidate(&choice, missing);

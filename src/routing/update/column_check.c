@@ -1,9 +1,7 @@
 /* Checks whether a LID that moves can close a dependency cycle, for routes without ranks. */
 #include "routing/cdg/cdg.h"
 #include "routing/update/columns.h"
-
-#include <assert.h>
-#include <string.h>
+#include "routing/update/path_groups.h"
 
 struct column_check {
     const struct network *network;
@@ -15,6 +13,7 @@ struct column_check {
 
 /* Both entries of every switch for one LID. */
 struct mixture {
+    struct arena memory;
     uint8_t *before, *after;
     uint8_t *reached; /* by switch, on the current VL */
     uint32_t *queue;  /* of switches that are reached */
@@ -39,73 +38,37 @@ void column_check_free(struct column_check *check)
     mem_free(check);
 }
 
-static void mixture_init(struct mixture *mixture, uint32_t count)
-{
-    mixture->queue = mem_alloc((count + 1) * (sizeof *mixture->queue + 3)); /* one allocation */
-    mixture->before = (uint8_t *)(mixture->queue + count + 1);
-    mixture->after = mixture->before + count + 1;
-    mixture->reached = mixture->after + count + 1;
-}
-
-static void read_column(const struct column_check *check, uint32_t lid, struct mixture *mixture)
-{
-    uint32_t count = check->routes->switch_count;
-    for (uint32_t at = 0; at < count; at++)
-        mixture->before[at] = routes_port(check->routes, at, lid);
-    memcpy(mixture->after, mixture->before, count);
-}
-
-/* True if traffic to the LID enters the network at this switch on the VL. Traffic between switches
- * is ignored. */
-static bool sends(const struct column_check *check, uint32_t at, uint32_t lid, unsigned vl)
-{
-    uint32_t owner = network_owner(check->network, lid);
-    bool to_switch = owner != NETWORK_NONE && owner & NETWORK_SWITCH;
-    return (!to_switch || network_terminal_count(check->network, at)) &&
-           routes_level(check->routes, at, lid) == vl;
-}
-
-/* Adds the dependencies of both entries on one VL: without a check (`note`), or one by one. False
- * if one of them closes a cycle. */
+/* Adds the dependencies of both entries on one VL, from the switches where traffic to the LID
+ * enters the network. Traffic between switches is ignored. False if a dependency closes a cycle. */
 static bool add_dependencies(struct column_check *check, struct mixture *mixture, uint32_t lid,
-                             unsigned vl, bool note)
+                             unsigned vl)
 {
-    /* Finds the switches that packets to the LID can reach on this VL, by either entry. */
-    uint32_t count = (uint32_t)check->network->switches.count, tail = 0;
-    memset(mixture->reached, 0, count);
-    for (uint32_t at = 0; at < count; at++)
-        if (sends(check, at, lid, vl)) {
-            mixture->reached[at] = 1;
+    const struct network *network = check->network;
+    uint32_t count = (uint32_t)network->switches.count, tail = 0;
+    uint32_t owner = network_owner(network, lid);
+    bool to_switch = owner != NETWORK_NONE && owner & NETWORK_SWITCH;
+    for (uint32_t at = 0; at < count; at++) {
+        mixture->reached[at] = (!to_switch || network_terminal_count(network, at)) &&
+                               routes_level(check->routes, at, lid) == vl;
+        if (mixture->reached[at])
             mixture->queue[tail++] = at;
-        }
+    }
     for (uint32_t head = 0; head < tail; head++) {
         uint32_t at = mixture->queue[head];
         const uint8_t ports[2] = {mixture->before[at], mixture->after[at]};
-        for (unsigned i = 0; i < 2; i++) {
-            uint32_t to = network_next(check->network, at, ports[i]);
-            if (to == NETWORK_NONE || mixture->reached[to])
-                continue;
-            mixture->reached[to] = 1;
-            mixture->queue[tail++] = to;
-        }
-    }
-    uint32_t reached = tail;
-    for (uint32_t i = 0; i < reached; i++) {
-        uint32_t at = mixture->queue[i];
-        const uint8_t ports[2] = {mixture->before[at], mixture->after[at]};
         for (unsigned in = 0; in < (ports[0] == ports[1] ? 1 : 2); in++) {
-            uint32_t to = network_next(check->network, at, ports[in]);
             uint32_t arriving = cdg_leaving(&check->cdg, at, ports[in]);
-            if (to == NETWORK_NONE || arriving == NETWORK_NONE)
+            if (arriving == NETWORK_NONE)
                 continue;
+            uint32_t to = network->edges[arriving].to;
+            if (!mixture->reached[to])
+                mixture->queue[tail++] = to;
+            mixture->reached[to] = 1;
             const uint8_t outputs[2] = {mixture->before[to], mixture->after[to]};
-            for (unsigned out = 0; out < (outputs[0] == outputs[1] ? 1 : 2); out++) {
+            for (unsigned out = 0; out < 2; out++) {
                 uint32_t leaving = cdg_leaving(&check->cdg, to, outputs[out]);
-                if (leaving == NETWORK_NONE)
-                    continue;
-                if (note)
-                    cdg_note(&check->cdg, vl, arriving, leaving);
-                else if (cdg_insert(&check->cdg, vl, arriving, leaving) == CDG_REFUSED)
+                if (leaving != NETWORK_NONE &&
+                    cdg_insert(&check->cdg, vl, arriving, leaving) == CDG_REFUSED)
                     return false;
             }
         }
@@ -118,25 +81,17 @@ static bool build_graph(struct column_check *check)
 {
     const struct network *network = check->network;
     unsigned vls = check->routes->vls;
-    vls = vls < 1 ? 1 : vls > CDG_LAYERS_MAX ? CDG_LAYERS_MAX : vls;
-    struct mixture mixture;
+    uint64_t unused[UPDATE_PLAN_VLS] = {0};
     bool acyclic = true;
+    vls = vls < 1 ? 1 : vls > CDG_LAYERS_MAX ? CDG_LAYERS_MAX : vls;
     release_graph(check);
     cdg_init(&check->cdg, network);
     check->built = true;
     while (check->cdg.count < vls)
         cdg_open(&check->cdg);
-    mixture_init(&mixture, (uint32_t)network->switches.count);
-    for (uint32_t lid = 1; lid <= network->top_lid; lid++) {
-        if (network->owner[lid] == NETWORK_NONE)
-            continue;
-        read_column(check, lid, &mixture);
-        for (unsigned vl = 0; vl < vls; vl++)
-            add_dependencies(check, &mixture, lid, vl, true);
-    }
+    update_lay_all(&check->cdg, check->routes, check->routes, unused);
     for (unsigned vl = 0; vl < vls; vl++)
         acyclic &= cdg_sort(&check->cdg, vl);
-    mem_free(mixture.queue);
     return acyclic;
 }
 
@@ -146,7 +101,8 @@ static bool try_lid(struct column_check *check, const struct update_plan *plan, 
                     struct mixture *mixture, bool mixed)
 {
     bool safe = true;
-    read_column(check, lid, mixture);
+    for (uint32_t at = 0; at < check->routes->switch_count; at++)
+        mixture->before[at] = mixture->after[at] = routes_port(check->routes, at, lid);
     for (size_t i = 0; i < plan->updates.count; i++) {
         const struct table_update *update = &plan->updates.items[i];
         if (update->first_lid != lid)
@@ -157,7 +113,7 @@ static bool try_lid(struct column_check *check, const struct update_plan *plan, 
     }
     for (unsigned vl = 0; safe && vl < check->cdg.count; vl++) {
         cdg_begin(&check->cdg);
-        safe = cdg_end(&check->cdg, add_dependencies(check, mixture, lid, vl, false));
+        safe = cdg_end(&check->cdg, add_dependencies(check, mixture, lid, vl));
     }
     return safe;
 }
@@ -165,15 +121,19 @@ static bool try_lid(struct column_check *check, const struct update_plan *plan, 
 static bool try_plan(struct column_check *check, const struct update_plan *plan,
                      const struct column_move *move, bool mixed)
 {
-    struct mixture mixture;
+    size_t count = check->network->switches.count + 1;
+    struct mixture mixture = {0};
     bool safe = true;
-    mixture_init(&mixture, (uint32_t)check->network->switches.count);
+    mixture.before = arena_alloc(&mixture.memory, count);
+    mixture.after = arena_alloc(&mixture.memory, count);
+    mixture.reached = arena_alloc(&mixture.memory, count);
+    mixture.queue = arena_alloc(&mixture.memory, count * sizeof *mixture.queue);
     for (unsigned i = 0; safe && i < move->span; i++) {
         safe = try_lid(check, plan, move->lid + i, &mixture, mixed);
         if (safe && move->swap)
             safe = try_lid(check, plan, move->like + i, &mixture, mixed);
     }
-    mem_free(mixture.queue);
+    arena_release(&mixture.memory);
     return safe;
 }
 

@@ -193,16 +193,8 @@ static bool place_unplaced(struct sl_planner *planner, int limit)
  * The other groups are `changed`. False if a graph has a cycle. */
 static bool lay_old_paths(struct sl_planner *planner)
 {
-    const struct network *network = planner->network;
     bool acyclic = true;
-    for (uint32_t lid = 1; lid <= network->top_lid; lid++)
-        for (uint32_t from = 0; from < network->switches.count; from++) {
-            unsigned vl = update_level(planner->before, from, lid);
-            if (network->owner[lid] == NETWORK_NONE || vl >= planner->vls)
-                continue;
-            planner->pairs[vl]++;
-            update_lay_path(&planner->old, vl, planner->before, from, lid, false);
-        }
+    update_lay_all(&planner->old, planner->before, planner->before, planner->pairs);
     for (struct path_group group = {0}; path_groups_next(&planner->groups, &group);) {
         path_groups_read(&planner->groups, group);
         unsigned vl = old_vl(planner);

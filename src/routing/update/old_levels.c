@@ -13,7 +13,6 @@
 #include <string.h>
 
 struct sl_keeper {
-    const struct network *network;
     const struct routes *before;
     struct routes *after;
     struct path_groups groups;
@@ -78,7 +77,7 @@ static bool place_rest(struct sl_keeper *keeper)
 bool update_plan_keep_levels(const struct network *network, const struct routes *before,
                              struct routes *after)
 {
-    struct sl_keeper keeper = {.network = network, .before = before, .after = after};
+    struct sl_keeper keeper = {.before = before, .after = after};
     size_t cells = (size_t)after->switch_count * after->stride;
     if (!before->service_levels || !after->service_levels || after->vls < 2)
         return false;
@@ -89,17 +88,10 @@ bool update_plan_keep_levels(const struct network *network, const struct routes 
         cdg_open(&keeper.cdg);
     path_groups_init(&keeper.groups, network, after->reversible);
     /* Finds the VLs on which packets of old levels can travel the new tables without a cycle. */
-    uint16_t used = 0;
-    for (uint32_t lid = 1; lid <= network->top_lid; lid++)
-        for (uint32_t from = 0; from < network->switches.count; from++) {
-            unsigned vl = update_level(keeper.before, from, lid);
-            if (network->owner[lid] == NETWORK_NONE || vl >= keeper.vls)
-                continue;
-            used |= (uint16_t)(1u << vl);
-            update_lay_path(&keeper.cdg, vl, keeper.after, from, lid, false);
-        }
+    uint64_t pairs[UPDATE_PLAN_VLS] = {0};
+    update_lay_all(&keeper.cdg, before, after, pairs);
     for (unsigned vl = 0; vl < keeper.vls; vl++) {
-        if ((used >> vl & 1) && cdg_sort(&keeper.cdg, vl))
+        if (pairs[vl] && cdg_sort(&keeper.cdg, vl))
             keeper.free |= (uint16_t)(1u << vl);
         cdg_clear(&keeper.cdg, vl);
     }

@@ -67,8 +67,7 @@ bool path_groups_lay(const struct path_groups *groups, struct cdg *cdg, unsigned
 {
     assert(groups->count > 0);
     for (size_t i = 0; i < groups->count; i++)
-        if (!update_lay_path(cdg, layer, tables, groups->paths[i].from, groups->paths[i].lid,
-                             check))
+        if (!cdg_lay_path(cdg, layer, tables, groups->paths[i].from, groups->paths[i].lid, check))
             return false;
     return true;
 }
@@ -90,23 +89,16 @@ void path_groups_set(const struct path_groups *groups, const struct routes *rout
                 (uint8_t)vl;
 }
 
-bool update_lay_path(struct cdg *cdg, unsigned layer, const struct routes *tables, uint32_t from,
-                     uint32_t lid, bool check)
+void update_lay_all(struct cdg *cdg, const struct routes *levels, const struct routes *tables,
+                    uint64_t pairs[UPDATE_PLAN_VLS])
 {
     const struct network *network = cdg->network;
-    uint32_t at = from, in = NETWORK_NONE;
-    if ((network->owner[lid] & NETWORK_SWITCH) && network_terminal_count(network, from) == 0)
-        return true;
-    for (size_t hops = 0; hops <= network->switches.count; hops++) {
-        uint32_t out = cdg_leaving(cdg, at, routes_port(tables, at, lid));
-        if (out == NETWORK_NONE)
-            return true;
-        if (in != NETWORK_NONE && !check)
-            cdg_note(cdg, layer, in, out);
-        else if (in != NETWORK_NONE && cdg_insert(cdg, layer, in, out) == CDG_REFUSED)
-            return false;
-        at = network->edges[out].to;
-        in = out;
-    }
-    return false;
+    for (uint32_t lid = 1; lid <= network->top_lid; lid++)
+        for (uint32_t from = 0; from < network->switches.count; from++) {
+            unsigned vl = update_level(levels, from, lid);
+            if (network->owner[lid] == NETWORK_NONE || vl >= cdg->count)
+                continue;
+            pairs[vl]++;
+            cdg_lay_path(cdg, vl, tables, from, lid, false);
+        }
 }

@@ -4,7 +4,7 @@
 #define WEFT_ROUTING_UPDATE_PATH_GROUPS_H
 
 #include "routing/cdg/cdg.h"
-#include "routing/model/routes.h"
+#include "routing/model/update_plan.h"
 
 /* From a switch to a LID; with reversible routes, between two switches, the lower one first. */
 struct path_group {
@@ -40,9 +40,9 @@ uint16_t path_groups_vls(const struct path_groups *groups, const struct routes *
 void path_groups_set(const struct path_groups *groups, const struct routes *routes, uint8_t *levels,
                      unsigned vl);
 
-/* Adds the dependencies of one path, as path_groups_lay(). A path between switches without
- * terminals is management and has none (verify.h). */
-bool update_lay_path(struct cdg *cdg, unsigned layer, const struct routes *tables, uint32_t from,
-                     uint32_t lid, bool check);
+/* Adds the dependencies of all paths by the tables, each on the VL of its service level in
+ * `levels`. Counts the paths of each VL. */
+void update_lay_all(struct cdg *cdg, const struct routes *levels, const struct routes *tables,
+                    uint64_t pairs[UPDATE_PLAN_VLS]);
 
 #endif

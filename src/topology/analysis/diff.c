@@ -20,8 +20,10 @@ struct cable_comparison {
     struct topology_diff *diff;
     uint32_t *actual_of; /* by node of the plan: the same actual node, or TOPOLOGY_NONE */
     uint32_t *planned_of;
-    VEC(struct cable) missing, extra;
-    uint32_t *missing_at, *extra_at; /* by port in the common numbering: the cable */
+    struct cables {
+        VEC(struct cable) list;
+        uint32_t *at; /* by port in the common numbering: the cable */
+    } missing, extra;
 };
 
 /* ---- nodes ---- */
@@ -151,40 +153,25 @@ static bool is_cable(const struct topology *topology, uint32_t port)
     return peer != TOPOLOGY_NONE && peer > port;
 }
 
-static void find_missing(struct cable_comparison *work)
+/* Finds cables of the plan that do not exist, or existing ones that the plan does not have. */
+static void find_cables(const struct cable_comparison *work, const struct topology *here,
+                        const struct topology *there, const uint32_t *same, struct cables *found)
 {
-    const struct topology *plan = work->diff->plan, *actual = work->diff->actual;
-    for (uint32_t port = 0; port < plan->ports.count; port++) {
-        if (!is_cable(plan, port))
+    for (uint32_t port = 0; port < here->ports.count; port++) {
+        if (!is_cable(here, port))
             continue;
-        uint32_t peer = plan->ports.items[port].peer;
-        uint32_t near = same_port(plan, actual, work->actual_of, port);
-        uint32_t far = same_port(plan, actual, work->actual_of, peer);
-        if (near != TOPOLOGY_NONE && far != TOPOLOGY_NONE && actual->ports.items[near].peer == far)
-            continue;
-        if (ends_at_whole_node(plan, port, actual, work->actual_of))
+        uint32_t peer = here->ports.items[port].peer;
+        uint32_t near = same_port(here, there, same, port);
+        uint32_t far = same_port(here, there, same, peer);
+        if ((near != TOPOLOGY_NONE && far != TOPOLOGY_NONE &&
+             there->ports.items[near].peer == far) ||
+            ends_at_whole_node(here, port, there, same))
             continue;
         struct cable cable = {port, {port, peer}, false};
-        work->missing_at[port] = work->missing_at[peer] = (uint32_t)work->missing.count;
-        vec_push(&work->missing, cable);
-    }
-}
-
-static void find_extra(struct cable_comparison *work)
-{
-    const struct topology *plan = work->diff->plan, *actual = work->diff->actual;
-    for (uint32_t port = 0; port < actual->ports.count; port++) {
-        if (!is_cable(actual, port))
-            continue;
-        uint32_t near = common_number(work, port);
-        uint32_t far = common_number(work, actual->ports.items[port].peer);
-        if (near < plan->ports.count && plan->ports.items[near].peer == far)
-            continue;
-        if (ends_at_whole_node(actual, port, plan, work->planned_of))
-            continue;
-        struct cable cable = {port, {near, far}, false};
-        work->extra_at[near] = work->extra_at[far] = (uint32_t)work->extra.count;
-        vec_push(&work->extra, cable);
+        for (unsigned end = 0; end < 2 && here == work->diff->actual; end++)
+            cable.ends[end] = common_number(work, cable.ends[end]);
+        found->at[cable.ends[0]] = found->at[cable.ends[1]] = (uint32_t)found->list.count;
+        vec_push(&found->list, cable);
     }
 }
 
@@ -193,24 +180,23 @@ static uint32_t other_end(const struct cable *cable, uint32_t end)
     return cable->ends[cable->ends[0] == end];
 }
 
-static struct cable *unpaired(struct cable *cables, const uint32_t *at, uint32_t end)
+static struct cable *unpaired(const struct cables *cables, uint32_t end)
 {
-    struct cable *cable = at[end] == TOPOLOGY_NONE ? NULL : &cables[at[end]];
-    return cable && !cable->paired ? cable : NULL;
+    uint32_t at = cables->at[end];
+    return at == TOPOLOGY_NONE || cables->list.items[at].paired ? NULL : &cables->list.items[at];
 }
 
 /* Two missing cables a-b and c-d, and two extra ones a-d and b-c. */
 static void pair_swapped(struct cable_comparison *work)
 {
-    struct cable *missing = work->missing.items, *extra = work->extra.items;
-    for (size_t i = 0; i < work->extra.count; i++) {
-        struct cable *one = &extra[i];
-        struct cable *a = unpaired(missing, work->missing_at, one->ends[0]);
-        struct cable *b = unpaired(missing, work->missing_at, one->ends[1]);
+    for (size_t i = 0; i < work->extra.list.count; i++) {
+        struct cable *one = &work->extra.list.items[i];
+        struct cable *a = unpaired(&work->missing, one->ends[0]);
+        struct cable *b = unpaired(&work->missing, one->ends[1]);
         if (one->paired || !a || !b)
             continue;
         uint32_t end = other_end(a, one->ends[0]);
-        struct cable *two = unpaired(extra, work->extra_at, end);
+        struct cable *two = unpaired(&work->extra, end);
         if (!two || other_end(two, end) != other_end(b, one->ends[1]))
             continue;
         one->paired = two->paired = a->paired = b->paired = true;
@@ -220,11 +206,10 @@ static void pair_swapped(struct cable_comparison *work)
 
 static void pair_moved(struct cable_comparison *work)
 {
-    for (size_t i = 0; i < work->extra.count; i++) {
-        struct cable *extra = &work->extra.items[i];
+    for (size_t i = 0; i < work->extra.list.count; i++) {
+        struct cable *extra = &work->extra.list.items[i];
         for (unsigned end = 0; end < 2 && !extra->paired; end++) {
-            struct cable *missing =
-                unpaired(work->missing.items, work->missing_at, extra->ends[end]);
+            struct cable *missing = unpaired(&work->missing, extra->ends[end]);
             if (!missing)
                 continue;
             missing->paired = extra->paired = true;
@@ -262,31 +247,31 @@ void topology_diff(struct topology_diff *diff, const struct topology *plan,
     index_names(&diff->actual_names, actual);
     work.actual_of = mem_alloc((plan->nodes.count + 1) * sizeof *work.actual_of);
     work.planned_of = mem_alloc((actual->nodes.count + 1) * sizeof *work.planned_of);
-    work.missing_at = mem_alloc((ports + 1) * sizeof *work.missing_at);
-    work.extra_at = mem_alloc((ports + 1) * sizeof *work.extra_at);
-    memset(work.missing_at, 0xFF, ports * sizeof *work.missing_at);
-    memset(work.extra_at, 0xFF, ports * sizeof *work.extra_at);
+    work.missing.at = mem_alloc((ports + 1) * sizeof *work.missing.at);
+    work.extra.at = mem_alloc((ports + 1) * sizeof *work.extra.at);
+    memset(work.missing.at, 0xFF, ports * sizeof *work.missing.at);
+    memset(work.extra.at, 0xFF, ports * sizeof *work.extra.at);
     match_nodes(&work);
     compare_nodes(&work);
-    find_missing(&work);
-    find_extra(&work);
+    find_cables(&work, plan, actual, work.actual_of, &work.missing);
+    find_cables(&work, actual, plan, work.planned_of, &work.extra);
     pair_swapped(&work);
     pair_moved(&work);
-    for (size_t i = 0; i < work.missing.count; i++)
-        if (!work.missing.items[i].paired)
-            add_difference(&work, DIFFERENCE_CABLE_MISSING, work.missing.items[i].port,
+    for (size_t i = 0; i < work.missing.list.count; i++)
+        if (!work.missing.list.items[i].paired)
+            add_difference(&work, DIFFERENCE_CABLE_MISSING, work.missing.list.items[i].port,
                            TOPOLOGY_NONE, TOPOLOGY_NONE, TOPOLOGY_NONE);
-    for (size_t i = 0; i < work.extra.count; i++)
-        if (!work.extra.items[i].paired)
+    for (size_t i = 0; i < work.extra.list.count; i++)
+        if (!work.extra.list.items[i].paired)
             add_difference(&work, DIFFERENCE_CABLE_EXTRA, TOPOLOGY_NONE, TOPOLOGY_NONE,
-                           work.extra.items[i].port, TOPOLOGY_NONE);
+                           work.extra.list.items[i].port, TOPOLOGY_NONE);
     compare_rates(&work);
     mem_free(work.actual_of);
     mem_free(work.planned_of);
-    mem_free(work.missing_at);
-    mem_free(work.extra_at);
-    vec_release(&work.missing);
-    vec_release(&work.extra);
+    mem_free(work.missing.at);
+    mem_free(work.extra.at);
+    vec_release(&work.missing.list);
+    vec_release(&work.extra.list);
 }
 
 void topology_diff_release(struct topology_diff *diff)

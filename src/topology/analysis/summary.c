@@ -59,24 +59,6 @@ static void count_degrees(const struct graph *graph, struct topology_summary *su
     mem_free(seen);
 }
 
-static void measure_distances(const struct graph *graph, uint32_t *distance, uint32_t *queue,
-                              struct topology_summary *summary)
-{
-    uint64_t steps = (uint64_t)graph->switch_count * (graph->edge_count + graph->switch_count);
-    uint32_t stride = (uint32_t)(steps / exact_steps) + 1;
-    uint64_t sum = 0, pairs = 0;
-    for (uint32_t i = 0; i < graph->switch_count; i += stride) {
-        uint32_t count = graph_distances(graph, &i, 1, distance, queue);
-        for (uint32_t j = 1; j < count; j++)
-            sum += distance[queue[j]];
-        pairs += count - 1;
-        if (distance[queue[count - 1]] > summary->diameter)
-            summary->diameter = distance[queue[count - 1]];
-    }
-    summary->diameter_is_exact = stride == 1;
-    summary->distance_mean = pairs ? (double)sum / (double)pairs : 0;
-}
-
 uint32_t topology_levels(const struct graph *graph, uint32_t *level)
 {
     uint32_t *queue = mem_alloc(graph->switch_count * sizeof *queue);
@@ -118,7 +100,19 @@ void topology_summarise(const struct topology *topology, const struct graph *gra
     count_nodes_and_links(topology, summary);
     count_degrees(graph, summary);
     summary->parts = graph_components(graph, NULL, 0, distance);
-    measure_distances(graph, distance, queue, summary);
+    uint64_t steps = (uint64_t)graph->switch_count * (graph->edge_count + graph->switch_count);
+    uint32_t stride = (uint32_t)(steps / exact_steps) + 1;
+    uint64_t sum = 0, pairs = 0;
+    for (uint32_t i = 0; i < graph->switch_count; i += stride) {
+        uint32_t count = graph_distances(graph, &i, 1, distance, queue);
+        for (uint32_t j = 1; j < count; j++)
+            sum += distance[queue[j]];
+        pairs += count - 1;
+        if (distance[queue[count - 1]] > summary->diameter)
+            summary->diameter = distance[queue[count - 1]];
+    }
+    summary->diameter_is_exact = stride == 1;
+    summary->distance_mean = pairs ? (double)sum / (double)pairs : 0;
     summary->level_count = topology_levels(graph, distance);
     summary->layered = topology_is_layered(graph, distance, summary->level_count);
     for (uint32_t i = 0; i < graph->switch_count; i++)

@@ -2,7 +2,6 @@
 #include "networks.h"
 
 #include "routing/engines/nue_tree.h"
-#include "routing/engines/nue_vls.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
