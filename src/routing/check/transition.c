@@ -279,7 +279,7 @@ static void describe_unsafe_state(const struct network *network, struct transiti
     switch (report->when) {
     case TRANSITION_WAVE: text_printf(&text, "during wave %zu", report->wave + 1); break;
     case TRANSITION_FIRST: text_puts(&text, "when first service levels are used"); break;
-    case TRANSITION_HOLD: text_puts(&text, "while lanes are held"); break;
+    case TRANSITION_HOLD: text_puts(&text, "while VLs are held"); break;
     case TRANSITION_LEVELS: text_puts(&text, "when service levels change"); break;
     }
     text_puts(&text, ": cycle on ");

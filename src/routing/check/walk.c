@@ -132,17 +132,6 @@ static void count_hops(const struct quick_walk *walk, const struct verify_target
     sum->hops_max = most > sum->hops_max ? most : sum->hops_max;
 }
 
-/* From the farthest switch inwards, so that a switch has all its packets before it forwards
- * them. */
-static void add_loads(struct quick_walk *walk)
-{
-    for (uint32_t i = walk->switch_count; i-- > 1;) {
-        uint32_t at = walk->order[i], weight = walk->weight[at];
-        walk->load[walk->channel[at]] += weight;
-        walk->weight[walk->next[at]] += weight;
-    }
-}
-
 static uint8_t level_to(const struct routes *routes, uint32_t from, uint32_t lid)
 {
     uint8_t level = routes_level(routes, from, lid);
@@ -219,8 +208,12 @@ bool walk_take_lid(struct quick_walk *walk, const struct verify_target *target,
     if (used && !target->is_switch)
         walk->weight[target->at]--;
     count_hops(walk, target, sum);
-    if (used && !target->is_switch)
-        add_loads(walk);
+    /* From the farthest switch inwards: a switch has all its packets before it forwards them. */
+    for (uint32_t i = walk->switch_count; used && !target->is_switch && i-- > 1;) {
+        uint32_t at = walk->order[i], weight = walk->weight[at];
+        walk->load[walk->channel[at]] += weight;
+        walk->weight[walk->next[at]] += weight;
+    }
     if (walk->vls > 1 || target->is_switch)
         add_dependencies(walk, target, column, graph);
     return true;

@@ -9,29 +9,29 @@
 #include <inttypes.h>
 
 /* The SL by which all sources at the switch send to the LID. False if they differ. */
-static bool level_at(const struct vl_map *lanes, uint32_t at, uint16_t lid, uint8_t *level)
+static bool level_at(const struct vl_map *map, uint32_t at, uint16_t lid, uint8_t *level)
 {
-    const struct network *network = lanes->network;
+    const struct network *network = map->network;
     uint32_t first = network->first_terminal[at], end = network->first_terminal[at + 1];
     uint32_t source = first < end ? network->terminals_at[first] : NETWORK_SWITCH | at;
-    uint8_t found = vl_map_sl(lanes, source, lid);
+    uint8_t found = vl_map_sl(map, source, lid);
     *level = found == VL_MAP_NO_PATH ? 0 : found;
     for (uint32_t i = first + 1; i < end; i++)
-        if (vl_map_sl(lanes, network->terminals_at[i], lid) != found)
+        if (vl_map_sl(map, network->terminals_at[i], lid) != found)
             return false;
     return true;
 }
 
-static int take_levels(struct routes *routes, const struct vl_map *lanes, const char *name,
+static int take_levels(struct routes *routes, const struct vl_map *map, const char *name,
                        struct err *err)
 {
-    const struct network *network = lanes->network;
+    const struct network *network = map->network;
     size_t cells = (size_t)routes->switch_count * routes->stride;
     uint8_t *levels = mem_zalloc(cells + 1, 1), most = 0;
     for (uint32_t at = 0; at < routes->switch_count; at++)
         for (uint32_t lid = 1; lid <= network->top_lid && lid < routes->stride; lid++) {
             uint8_t *level = &levels[(size_t)at * routes->stride + lid];
-            if (!level_at(lanes, at, (uint16_t)lid, level)) {
+            if (!level_at(map, at, (uint16_t)lid, level)) {
                 char label[NETWORK_LABEL_BYTES];
                 mem_free(levels);
                 return err_at(err, EINVAL, name, 0,
@@ -49,12 +49,12 @@ static int take_levels(struct routes *routes, const struct vl_map *lanes, const 
 int path_levels_read(struct routes *routes, const struct network *network,
                      struct line_reader *lines)
 {
-    struct vl_map lanes;
-    vl_map_init(&lanes, network);
-    int rc = vl_map_read_path_sl(&lanes, lines);
+    struct vl_map map;
+    vl_map_init(&map, network);
+    int rc = vl_map_read_path_sl(&map, lines);
     if (!rc)
-        rc = take_levels(routes, &lanes, lines->file, lines->err);
-    vl_map_release(&lanes);
+        rc = take_levels(routes, &map, lines->file, lines->err);
+    vl_map_release(&map);
     return rc;
 }
 

@@ -109,11 +109,11 @@ static int take_hold(struct plan_reader *reader, struct cursor *line)
     for (unsigned i = 1; i < line->count; i++) {
         uint64_t vl;
         if (!parse_bounded(line->words[i].text, 0, UPDATE_PLAN_VLS - 1, &vl))
-            return line_reader_error(reader->lines, "expected \"hold <lane> ...\"");
+            return line_reader_error(reader->lines, "expected \"hold <VL> ...\"");
         plan->stuck_vls |= (uint16_t)(1u << vl);
     }
     if (!plan->stuck_vls)
-        return line_reader_error(reader->lines, "expected \"hold <lane> ...\"");
+        return line_reader_error(reader->lines, "expected \"hold <VL> ...\"");
     reader->drain = false; /* a hold includes one */
     return 0;
 }

@@ -6,7 +6,7 @@
 #include "routing/model/update_plan.h"
 
 /* One statement a line: "update <switch GUID> [<LID>[-<LID>]]", "wait" between waves, "drain"
- * between waves with a drain, and "hold <lane> ..." before the stuck updates. '#' starts a
+ * between waves with a drain, and "hold <VL> ..." before the stuck updates. '#' starts a
  * comment. */
 void update_plan_write(const struct update_plan *plan, const struct network *network,
                        struct text *out);

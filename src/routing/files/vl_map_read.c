@@ -9,8 +9,8 @@
 #include <stdlib.h>
 
 /* State of the reader. */
-struct lanes_reader {
-    struct vl_map *lanes;
+struct vl_map_reader {
+    struct vl_map *map;
     struct line_reader *lines;
     struct map by_port, by_node; /* GUIDs to end points; of an adapter its first port */
     uint32_t current;            /* end point of the block, or NETWORK_NONE */
@@ -42,7 +42,7 @@ static bool scan_colon(char **at)
 /* "Channel Adapter 0x…, …" and "Switch 0x…, …" open a block. Adapters are named by the GUID of a
  * port or, in tables of VLs, of the node; those that the network lacks are reported with their
  * first line. */
-static bool read_block_header(struct lanes_reader *reader, char *line)
+static bool read_block_header(struct vl_map_reader *reader, char *line)
 {
     static const char *const kinds[] = {"Switch ", "Channel Adapter ", "Router "};
     uint64_t guid;
@@ -61,14 +61,14 @@ static bool read_block_header(struct lanes_reader *reader, char *line)
     return false;
 }
 
-static int put_sl(struct lanes_reader *reader, uint32_t end_point, uint64_t dlid, uint64_t sl)
+static int put_sl(struct vl_map_reader *reader, uint32_t end_point, uint64_t dlid, uint64_t sl)
 {
-    struct vl_map *lanes = reader->lanes;
+    struct vl_map *map = reader->map;
     if (sl >= VL_MAP_SLS && sl != VL_MAP_NO_PATH)
         return line_reader_error(reader->lines, "%" PRIu64 " is not an SL: expected 0 to 15", sl);
-    if (network_owner(lanes->network, dlid > UINT16_MAX ? 0 : (uint32_t)dlid) == NETWORK_NONE)
+    if (network_owner(map->network, dlid > UINT16_MAX ? 0 : (uint32_t)dlid) == NETWORK_NONE)
         return line_reader_error(reader->lines, "the network has no LID %" PRIu64, dlid);
-    vl_map_set_sl(lanes, end_point, (uint16_t)dlid, (uint8_t)sl);
+    vl_map_set_sl(map, end_point, (uint16_t)dlid, (uint8_t)sl);
     reader->entries++;
     return 0;
 }
@@ -94,7 +94,7 @@ static bool scan_sl(char *at, uint64_t *sl)
     return !at[strspn(at, " \t\r")];
 }
 
-static int take_path_sl(struct lanes_reader *reader, char *line)
+static int take_path_sl(struct vl_map_reader *reader, char *line)
 {
     uint64_t guid, dlid, sl;
     char *at = line;
@@ -116,7 +116,7 @@ static int take_path_sl(struct lanes_reader *reader, char *line)
     int rc = put_sl(reader, source, dlid, sl);
     if (source & NETWORK_SWITCH)
         return rc;
-    const struct network *network = reader->lanes->network;
+    const struct network *network = reader->map->network;
     for (uint32_t port = source + 1;
          port < network->terminals.count && !rc && network->terminals.items[port].node_guid == guid;
          port++)
@@ -124,23 +124,23 @@ static int take_path_sl(struct lanes_reader *reader, char *line)
     return rc;
 }
 
-static int put_vls(struct lanes_reader *reader, uint32_t end_point, uint64_t in, uint64_t out,
+static int put_vls(struct vl_map_reader *reader, uint32_t end_point, uint64_t in, uint64_t out,
                    const uint8_t vl_of_sl[VL_MAP_SLS])
 {
-    struct vl_map *lanes = reader->lanes;
+    struct vl_map *map = reader->map;
     if (!(end_point & NETWORK_SWITCH))
         return 0; /* an adapter's VL does not affect the switch that follows */
     uint32_t at = end_point & ~NETWORK_SWITCH;
-    size_t ports = lanes->network->switches.items[at].port_count + 1u;
+    size_t ports = map->network->switches.items[at].port_count + 1u;
     if (in >= ports || out >= ports)
         return line_reader_error(reader->lines, "the switch has no such port");
-    vl_map_set_vls(lanes, at, (uint8_t)in, (uint8_t)out, vl_of_sl);
+    vl_map_set_vls(map, at, (uint8_t)in, (uint8_t)out, vl_of_sl);
     reader->entries++;
     return 0;
 }
 
 /* "0x<guid> in out 0x01 0x23 …" */
-static int take_nibbles(struct lanes_reader *reader, char *at)
+static int take_nibbles(struct vl_map_reader *reader, char *at)
 {
     uint64_t guid, in, out, pair;
     uint8_t vl_of_sl[VL_MAP_SLS];
@@ -149,7 +149,7 @@ static int take_nibbles(struct lanes_reader *reader, char *at)
         return 0;
     for (int sl = 0; sl < VL_MAP_SLS; sl += 2) {
         if (!scan_unsigned(&at, 16, &pair) || pair > 0xFF)
-            return line_reader_error(reader->lines, "expected eight bytes, two lanes each");
+            return line_reader_error(reader->lines, "expected eight bytes, two VLs each");
         vl_of_sl[sl] = (uint8_t)(pair >> 4);
         vl_of_sl[sl + 1] = pair & 15;
     }
@@ -159,7 +159,7 @@ static int take_nibbles(struct lanes_reader *reader, char *at)
     return put_vls(reader, node, in, out, vl_of_sl);
 }
 
-static int take_sl2vl(struct lanes_reader *reader, char *line)
+static int take_sl2vl(struct vl_map_reader *reader, char *line)
 {
     uint64_t in, out, vl;
     uint8_t vl_of_sl[VL_MAP_SLS];
@@ -171,27 +171,27 @@ static int take_sl2vl(struct lanes_reader *reader, char *line)
         return 0;
     for (int sl = 0; sl < VL_MAP_SLS; sl++) {
         if (!scan_unsigned(&at, 10, &vl) || vl > 15)
-            return line_reader_error(reader->lines, "expected 16 lanes, 0 to 15");
+            return line_reader_error(reader->lines, "expected 16 VLs, 0 to 15");
         vl_of_sl[sl] = (uint8_t)vl;
     }
     return reader->current == NETWORK_NONE ? 0
                                            : put_vls(reader, reader->current, in, out, vl_of_sl);
 }
 
-static int read_lanes(struct vl_map *lanes, struct line_reader *lines, const char *what,
-                      int (*take)(struct lanes_reader *, char *))
+static int read_vl_map(struct vl_map *map, struct line_reader *lines, const char *what,
+                       int (*take)(struct vl_map_reader *, char *))
 {
     enum { FILE_LIMIT = 1 << 30 };
-    struct lanes_reader reader = {.lanes = lanes, .lines = lines, .current = NETWORK_NONE};
+    struct vl_map_reader reader = {.map = map, .lines = lines, .current = NETWORK_NONE};
     lines->limit = FILE_LIMIT;
-    for (uint32_t i = 0; i < lanes->network->terminals.count; i++) {
-        const struct network_terminal *terminal = &lanes->network->terminals.items[i];
+    for (uint32_t i = 0; i < map->network->terminals.count; i++) {
+        const struct network_terminal *terminal = &map->network->terminals.items[i];
         map_add(&reader.by_port, terminal->guid, i);
         map_add(&reader.by_node, terminal->node_guid ? terminal->node_guid : terminal->guid, i);
     }
-    for (uint32_t i = 0; i < lanes->network->switches.count; i++) {
-        map_add(&reader.by_port, lanes->network->switches.items[i].guid, NETWORK_SWITCH | i);
-        map_add(&reader.by_node, lanes->network->switches.items[i].guid, NETWORK_SWITCH | i);
+    for (uint32_t i = 0; i < map->network->switches.count; i++) {
+        map_add(&reader.by_port, map->network->switches.items[i].guid, NETWORK_SWITCH | i);
+        map_add(&reader.by_node, map->network->switches.items[i].guid, NETWORK_SWITCH | i);
     }
     while (line_reader_next_line(lines))
         if (!read_block_header(&reader, lines->copy))
@@ -203,12 +203,12 @@ static int read_lanes(struct vl_map *lanes, struct line_reader *lines, const cha
     return lines->status;
 }
 
-int vl_map_read_path_sl(struct vl_map *lanes, struct line_reader *lines)
+int vl_map_read_path_sl(struct vl_map *map, struct line_reader *lines)
 {
-    return read_lanes(lanes, lines, "path SLs ('0x<node guid> <dlid> <sl>')", take_path_sl);
+    return read_vl_map(map, lines, "path SLs ('0x<node guid> <dlid> <sl>')", take_path_sl);
 }
 
-int vl_map_read_sl2vl(struct vl_map *lanes, struct line_reader *lines)
+int vl_map_read_sl2vl(struct vl_map *map, struct line_reader *lines)
 {
-    return read_lanes(lanes, lines, "SL-to-VL tables of switches", take_sl2vl);
+    return read_vl_map(map, lines, "SL-to-VL tables of switches", take_sl2vl);
 }

@@ -14,7 +14,7 @@
 #include "base/line_reader.h"
 #include "routing/model/vl_map.h"
 
-int vl_map_read_path_sl(struct vl_map *lanes, struct line_reader *lines);
-int vl_map_read_sl2vl(struct vl_map *lanes, struct line_reader *lines);
+int vl_map_read_path_sl(struct vl_map *map, struct line_reader *lines);
+int vl_map_read_sl2vl(struct vl_map *map, struct line_reader *lines);
 
 #endif

@@ -41,16 +41,6 @@ static bool is_switch(const struct import *import, uint32_t node)
     return import->topology->nodes.items[node].kind == NODE_SWITCH;
 }
 
-/* Whether a port is an end port of the network. */
-static bool is_end_port(const struct import *import, uint32_t port)
-{
-    const struct topology_port *at = &import->topology->ports.items[port];
-    if (is_switch(import, at->node))
-        return topology_port_number(import->topology, port) == 0;
-    return at->peer != TOPOLOGY_NONE &&
-           is_switch(import, import->topology->ports.items[at->peer].node);
-}
-
 /* ---- LIDs ---- */
 
 static const char *label_of(const struct import *import, uint32_t end)
@@ -72,17 +62,6 @@ static int take_lids(struct import *import, uint32_t end)
         import->owner[at] = end;
     }
     return 0;
-}
-
-static int take_given_lids(struct import *import)
-{
-    int rc = 0;
-    for (uint32_t lid = 0; lid <= NETWORK_TOP_LID; lid++)
-        import->owner[lid] = NETWORK_NONE;
-    for (uint32_t end = 0; end < import->count && !rc; end++)
-        if (import->lid[end])
-            rc = take_lids(import, end);
-    return rc;
 }
 
 /* Assigns the lowest free range to an end port without LIDs. */
@@ -112,7 +91,12 @@ static int number_end_ports(struct import *import)
 {
     for (unsigned lmc = 0; lmc <= NETWORK_TOP_LMC; lmc++)
         import->next[lmc] = UINT32_C(1) << lmc;
-    int rc = take_given_lids(import);
+    int rc = 0;
+    for (uint32_t lid = 0; lid <= NETWORK_TOP_LID; lid++)
+        import->owner[lid] = NETWORK_NONE;
+    for (uint32_t end = 0; end < import->count && !rc; end++)
+        if (import->lid[end])
+            rc = take_lids(import, end);
     const struct topology *topology = import->topology;
     struct lid_order_end *ends = arena_alloc(&import->memory, import->count * sizeof *ends);
     uint32_t *links = arena_alloc(&import->memory, topology->ports.count * sizeof *links);
@@ -222,7 +206,11 @@ static int import_topology(struct network *network, const struct topology *topol
     for (uint32_t port = 0; port < import->topology->ports.count; port++) {
         const struct topology_port *at = &import->topology->ports.items[port];
         import->end_of[port] = NETWORK_NONE;
-        if (!is_end_port(import, port))
+        bool is_end = is_switch(import, at->node)
+                          ? topology_port_number(import->topology, port) == 0
+                          : at->peer != TOPOLOGY_NONE &&
+                                is_switch(import, import->topology->ports.items[at->peer].node);
+        if (!is_end)
             continue;
         uint32_t end = import->count++;
         bool keep = at->lid && !renumber && !topology_is_vswitch(import->topology, at->node);

@@ -19,21 +19,21 @@ struct vl_map {
     uint8_t **vl_tables; /* by switch: [(in * ports + out) * 16 + sl], or NULL: VL = SL */
 };
 
-void vl_map_init(struct vl_map *lanes, const struct network *network);
-void vl_map_release(struct vl_map *lanes);
+void vl_map_init(struct vl_map *map, const struct network *network);
+void vl_map_release(struct vl_map *map);
 
 /* Sets the SL (or VL_MAP_NO_PATH) from an end point to a DLID, which must not be above the
  * network's top LID. */
-void vl_map_set_sl(struct vl_map *lanes, uint32_t end_point, uint16_t dlid, uint8_t sl);
+void vl_map_set_sl(struct vl_map *map, uint32_t end_point, uint16_t dlid, uint8_t sl);
 /* Sets the table for packets of a switch from port `in` to port `out`, both of which exist. */
-void vl_map_set_vls(struct vl_map *lanes, uint32_t at, uint8_t in, uint8_t out,
+void vl_map_set_vls(struct vl_map *map, uint32_t at, uint8_t in, uint8_t out,
                     const uint8_t vl_of_sl[VL_MAP_SLS]);
 
-bool vl_map_is_set(const struct vl_map *lanes, uint32_t end_point, uint16_t dlid);
+bool vl_map_is_set(const struct vl_map *map, uint32_t end_point, uint16_t dlid);
 /* Unset DLIDs have SL 0. */
-uint8_t vl_map_sl(const struct vl_map *lanes, uint32_t end_point, uint16_t dlid);
+uint8_t vl_map_sl(const struct vl_map *map, uint32_t end_point, uint16_t dlid);
 /* VL_MAP_DISCARD for ports that the switch does not have, such as PORT_NONE. */
-uint8_t vl_map_vl(const struct vl_map *lanes, uint32_t at, uint8_t in, uint8_t out, uint8_t sl);
+uint8_t vl_map_vl(const struct vl_map *map, uint32_t at, uint8_t in, uint8_t out, uint8_t sl);
 
 /* Paths whose SL is unset, or that do not exist. */
 struct vl_map_gaps {
@@ -42,6 +42,6 @@ struct vl_map_gaps {
     uint16_t dlid;
 };
 /* Counts the paths with an adapter port at one end, or at both ends if `adapters`. */
-struct vl_map_gaps vl_map_find_gaps(const struct vl_map *lanes, bool adapters);
+struct vl_map_gaps vl_map_find_gaps(const struct vl_map *map, bool adapters);
 
 #endif

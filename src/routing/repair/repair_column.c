@@ -191,19 +191,6 @@ static void clear_levels(struct repair_column *column)
 
 /* ---- what is not counted ---- */
 
-/* The dependencies of a route that arrives may be missing in the graph, if its LID was unused
- * meanwhile. The nearest switches come first: a switch that sends to a broken one is broken,
- * too. */
-static void confirm_route(struct repair_column *column, uint32_t at)
-{
-    struct repair_arrivals arrivals;
-    uint32_t hop = cdg_leaving(column->cdg, at, column->cells[at].old);
-    repair_find_arrivals(column, at, &arrivals);
-    if (column->cells[column->network->edges[hop].to].state != CELL_ARRIVES ||
-        !repair_try_hop(column, at, hop, &arrivals))
-        mark_broken(column, at);
-}
-
 void repair_column_look(struct repair_column *column)
 {
     for (uint32_t at = 0; at < column->network->switches.count; at++)
@@ -214,6 +201,7 @@ void repair_column_look(struct repair_column *column)
 void repair_column_search(struct repair_column *column)
 {
     uint32_t switches = (uint32_t)column->network->switches.count;
+    struct repair_arrivals arrivals;
     repair_column_look(column);
     if (column->repair->live && bitset_has(column->repair->live, column->lid)) {
         column->old_routes_cyclic = !repair_count_traffic(column);
@@ -224,9 +212,17 @@ void repair_column_search(struct repair_column *column)
     for (uint32_t at = 0; at < switches; at++)
         if (column->cells[at].state == CELL_ARRIVES && at != column->at)
             put_level(column, column->cells[at].hops, at);
+    /* The dependencies of a route that arrives may be missing in the graph, if its LID was unused
+     * meanwhile. The nearest switches come first: a switch that sends to a broken one is broken. */
     for (uint32_t hops = 1; hops <= column->top_level; hops++)
-        for (size_t i = 0; i < column->level[hops].count; i++)
-            confirm_route(column, column->level[hops].items[i]);
+        for (size_t i = 0; i < column->level[hops].count; i++) {
+            uint32_t at = column->level[hops].items[i];
+            uint32_t hop = cdg_leaving(column->cdg, at, column->cells[at].old);
+            repair_find_arrivals(column, at, &arrivals);
+            if (column->cells[column->network->edges[hop].to].state != CELL_ARRIVES ||
+                !repair_try_hop(column, at, hop, &arrivals))
+                mark_broken(column, at);
+        }
     clear_levels(column);
 }
 

@@ -97,11 +97,14 @@ static uint32_t common_number(const struct cable_comparison *work, uint32_t actu
     return port != TOPOLOGY_NONE ? port : (uint32_t)diff->plan->ports.count + actual_port;
 }
 
-static void add_difference(struct cable_comparison *work, enum difference_kind kind,
-                           uint32_t planned, uint32_t planned2, uint32_t actual, uint32_t actual2)
+static struct topology_difference *add_difference(struct cable_comparison *work,
+                                                  enum difference_kind kind, uint32_t planned,
+                                                  uint32_t actual)
 {
-    struct topology_difference difference = {kind, {planned, planned2}, {actual, actual2}};
+    struct topology_difference difference = {
+        kind, {planned, TOPOLOGY_NONE}, {actual, TOPOLOGY_NONE}};
     vec_push(&work->diff->items, difference);
+    return &work->diff->items.items[work->diff->items.count - 1];
 }
 
 static unsigned count_cables(const struct topology *topology, uint32_t node)
@@ -129,11 +132,11 @@ static void compare_nodes(struct cable_comparison *work)
     for (uint32_t i = 0; i < plan->nodes.count; i++)
         if (is_whole_node(plan, i, actual, work->actual_of))
             add_difference(work, DIFFERENCE_NODE_MISSING, plan->nodes.items[i].first_port,
-                           TOPOLOGY_NONE, TOPOLOGY_NONE, TOPOLOGY_NONE);
+                           TOPOLOGY_NONE);
     for (uint32_t i = 0; i < actual->nodes.count; i++)
         if (is_whole_node(actual, i, plan, work->planned_of))
-            add_difference(work, DIFFERENCE_NODE_EXTRA, TOPOLOGY_NONE, TOPOLOGY_NONE,
-                           actual->nodes.items[i].first_port, TOPOLOGY_NONE);
+            add_difference(work, DIFFERENCE_NODE_EXTRA, TOPOLOGY_NONE,
+                           actual->nodes.items[i].first_port);
 }
 
 /* ---- cables ---- */
@@ -200,7 +203,10 @@ static void pair_swapped(struct cable_comparison *work)
         if (!two || other_end(two, end) != other_end(b, one->ends[1]))
             continue;
         one->paired = two->paired = a->paired = b->paired = true;
-        add_difference(work, DIFFERENCE_CABLE_SWAPPED, a->port, b->port, one->port, two->port);
+        struct topology_difference *swapped =
+            add_difference(work, DIFFERENCE_CABLE_SWAPPED, a->port, one->port);
+        swapped->planned[1] = b->port;
+        swapped->actual[1] = two->port;
     }
 }
 
@@ -213,8 +219,7 @@ static void pair_moved(struct cable_comparison *work)
             if (!missing)
                 continue;
             missing->paired = extra->paired = true;
-            add_difference(work, DIFFERENCE_CABLE_MOVED, missing->port, TOPOLOGY_NONE, extra->port,
-                           TOPOLOGY_NONE);
+            add_difference(work, DIFFERENCE_CABLE_MOVED, missing->port, extra->port);
         }
     }
 }
@@ -233,7 +238,7 @@ static void compare_rates(struct cable_comparison *work)
         if ((p->width == a->width || p->width_assumed || a->width_assumed) &&
             (p->speed == a->speed || p->speed_assumed || a->speed_assumed))
             continue;
-        add_difference(work, DIFFERENCE_RATE, port, TOPOLOGY_NONE, same, TOPOLOGY_NONE);
+        add_difference(work, DIFFERENCE_RATE, port, same);
     }
 }
 
@@ -260,11 +265,11 @@ void topology_diff(struct topology_diff *diff, const struct topology *plan,
     for (size_t i = 0; i < work.missing.list.count; i++)
         if (!work.missing.list.items[i].paired)
             add_difference(&work, DIFFERENCE_CABLE_MISSING, work.missing.list.items[i].port,
-                           TOPOLOGY_NONE, TOPOLOGY_NONE, TOPOLOGY_NONE);
+                           TOPOLOGY_NONE);
     for (size_t i = 0; i < work.extra.list.count; i++)
         if (!work.extra.list.items[i].paired)
-            add_difference(&work, DIFFERENCE_CABLE_EXTRA, TOPOLOGY_NONE, TOPOLOGY_NONE,
-                           work.extra.list.items[i].port, TOPOLOGY_NONE);
+            add_difference(&work, DIFFERENCE_CABLE_EXTRA, TOPOLOGY_NONE,
+                           work.extra.list.items[i].port);
     compare_rates(&work);
     mem_free(work.actual_of);
     mem_free(work.planned_of);

@@ -179,7 +179,7 @@ part='hold          VLs 0'
 claim 'verify --transition prints which VLs are quiesced' status 0 verify grid --transition old.lfts new.lfts vl_plan \
     --old-path-sl old.psl --path-sl new.psl
 sed 's/^hold 0/hold/' vl_plan >loose
-part='while lanes are held: cycle on VL 0'
+part='while VLs are held: cycle on VL 0'
 claim 'verify --transition refuses the plan if one VL is not quiesced' status 1 verify grid --transition old.lfts new.lfts loose \
     --old-path-sl old.psl --path-sl new.psl
 sed '/^update/d' vl_plan >empty
