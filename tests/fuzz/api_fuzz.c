@@ -2,8 +2,7 @@
  * read them, without sockets.
  *
  * The first byte of an input chooses the route, and the rest is its query or form. The manager has
- * no port, so that it parses everything and carries out nothing. An answer is a JSON object, or the
- * file of /export/topology. */
+ * no port, so that it parses everything and carries out nothing. An answer is a JSON object. */
 #include "host/daemon/daemon_internal.h"
 #include "host/http/fields.h"
 #include "host/server/fabric_web.h"
@@ -69,11 +68,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     memcpy(text, data + 1, size - 1);
     text[size - 1] = 0;
     if (strlen(text) == size - 1 && http_fields_add(&fields, text)) {
-        const struct http_request request = {.method = route->method,
-                                             .path = route->path,
-                                             .rest = "",
-                                             .body = "",
-                                             .fields = &fields};
+        const struct http_request request = {
+            .method = route->method, .path = route->path, .fields = &fields};
         route->handler(route->context, &request, &response);
         require(response.body.length > 0);
         require(response.type || response.body.data[0] == '{');

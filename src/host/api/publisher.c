@@ -70,7 +70,7 @@ void api_publisher_begin(struct api_publisher *publisher, const struct topology 
     char data[64];
     snprintf(data, sizeof data, "{\"generation\":%" PRIu64 "}", generation);
     if (publisher->stream)
-        http_stream_publish(publisher->stream, "reset", data, false);
+        http_stream_publish(publisher->stream, "reset", data);
     else
         publisher->stream = http_stream_new();
     api_tick_release(&publisher->tick);
@@ -102,7 +102,7 @@ void api_publish(struct api_publisher *publisher)
     if (http_stream_subscribers(publisher->stream)) {
         api_tick_write(tick, &publisher->sent, &publisher->log, true, &text);
         text.data[text.length - 1] = 0; /* without the line end */
-        http_stream_publish(publisher->stream, "tick", text.data, false);
+        http_stream_publish(publisher->stream, "tick", text.data);
         text_release(&text);
     }
     const struct api_history *history = &publisher->history;

@@ -102,13 +102,12 @@ static bool check_headers(struct http_exchange *exchange)
     return clear;
 }
 
-/* What the "*" of a route matches; NULL if the path is not that of the route. */
-static const char *match_path(const char *pattern, const char *path)
+/* A pattern that ends in "*" matches every path that begins so. */
+static bool match_path(const char *pattern, const char *path)
 {
     size_t length = strlen(pattern);
-    if (length && pattern[length - 1] == '*')
-        return strncmp(pattern, path, length - 1) == 0 ? path + length - 1 : NULL;
-    return strcmp(pattern, path) == 0 ? "" : NULL;
+    return length && pattern[length - 1] == '*' ? strncmp(pattern, path, length - 1) == 0
+                                                : strcmp(pattern, path) == 0;
 }
 
 /* Returns false after a refusal: no such path, or another method. */
@@ -119,14 +118,13 @@ static bool find_route(struct http_exchange *exchange)
     bool known_path = false;
     for (size_t i = 0; i < server->route_count; i++) {
         const struct http_route *route = &server->routes[i];
-        const char *rest = match_path(route->path, request->path);
-        if (!rest || (exchange->listener->restricted && !route->everywhere))
+        if (!match_path(route->path, request->path) ||
+            (exchange->listener->restricted && !route->everywhere))
             continue;
         known_path = true;
         if (strcmp(route->method, request->method) != 0)
             continue;
         exchange->route = route;
-        request->rest = rest;
         return true;
     }
     if (known_path)
@@ -154,10 +152,9 @@ static bool has_token(const struct http_exchange *exchange)
 static bool check_origin(struct http_exchange *exchange)
 {
     const struct http_server *server = exchange->server;
-    const char *names[3], *host = header(exchange, "Host"), *site;
-    for (size_t i = 0; i < 3; i++)
-        names[i] = server->own_names[i];
-    if (!http_listener_is_local(exchange->listener) && !http_guard_host(host, names, 3)) {
+    const char *const names[] = {server->own_names[0], server->own_names[1]};
+    const char *host = header(exchange, "Host"), *site;
+    if (!http_listener_is_local(exchange->listener) && !http_guard_host(host, names, 2)) {
         http_refuse(&exchange->response, 421, "this server does not answer for that Host");
         return false;
     }
@@ -283,12 +280,9 @@ static enum MHD_Result execute(struct http_exchange *exchange)
 {
     const struct http_route *route = exchange->route;
     const char *type = header(exchange, "Content-Type");
-    struct http_request *request = &exchange->request;
-    request->body = exchange->body.length ? exchange->body.data : "";
-    request->body_bytes = exchange->body.length;
-    if (type && strncmp(type, "application/x-www-form-urlencoded", 33) == 0 &&
-        (strlen(request->body) != request->body_bytes ||
-         !http_fields_add(&exchange->fields, (char *)request->body))) {
+    char *form = exchange->body.data;
+    if (type && strncmp(type, "application/x-www-form-urlencoded", 33) == 0 && form &&
+        (strlen(form) != exchange->body.length || !http_fields_add(&exchange->fields, form))) {
         http_refuse(&exchange->response, 400, "malformed form");
         return answer(exchange);
     }

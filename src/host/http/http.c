@@ -95,14 +95,13 @@ static void *run_clock(void *context)
     return NULL;
 }
 
-static void learn_names(struct http_server *server, const char *given)
+static void learn_names(struct http_server *server)
 {
     char *full = server->own_names[0], *brief = server->own_names[1];
     if (gethostname(full, sizeof server->own_names[0] - 1) < 0)
         *full = 0;
     strcpy(brief, full);
     brief[strcspn(brief, ".")] = 0;
-    snprintf(server->own_names[2], sizeof server->own_names[2], "%s", given ? given : "");
 }
 
 /* Signals are for the owner's threads. */
@@ -141,7 +140,7 @@ int http_server_new(struct http_server **result, const struct http_options *opti
         strcpy(server->token, options->token);
     else
         http_token_make(server->token);
-    learn_names(server, options->host_name);
+    learn_names(server);
     sigset_t before = block_signals();
     if (pthread_create(&server->clock, NULL, run_clock, server) != 0)
         mem_fail("a thread");

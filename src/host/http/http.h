@@ -40,17 +40,12 @@ struct http_file {
     const char *type;
     const void *data;
     size_t bytes;
-    const void *gzip; /* the same content compressed by gzip; NULL: none */
-    size_t gzip_bytes;
     const char *etag; /* without quotes: a digest of the content */
 };
 
 struct http_request {
     const char *method; /* "GET" also for HEAD */
     const char *path;   /* percent-decoded, without the query */
-    const char *rest;   /* the part of the path that the "*" of the route matches */
-    const char *body;   /* NUL-terminated */
-    size_t body_bytes;
     const struct http_fields *fields;
 };
 /* The value of a parameter in the query or in the form; NULL if it is absent. */
@@ -106,7 +101,6 @@ struct http_options {
      * address; port 0 is any free port. */
     const char *listen;              /* of http_server_start() */
     const char *token;               /* as http_token_check() accepts it; NULL: a random one */
-    const char *host_name;           /* a further name in Host that is accepted; may be NULL */
     const struct http_route *routes; /* must outlive the server */
     size_t route_count;
     struct http_limits limits; /* zero: http_default_limits */
@@ -143,10 +137,8 @@ bool http_server_serve(struct http_server *server);
  * "lost" with their number, {"events":N}. */
 struct http_stream *http_stream_new(void);
 void http_stream_free(struct http_stream *stream); /* after http_server_stop(); accepts NULL */
-/* `data` may have several lines. With `replaces`, it takes the place of an event of the same name
- * that a subscriber has not begun to read: for states of which only the last is of interest. */
-void http_stream_publish(struct http_stream *stream, const char *event, const char *data,
-                         bool replaces);
+/* `data` may have several lines. */
+void http_stream_publish(struct http_stream *stream, const char *event, const char *data);
 unsigned http_stream_subscribers(struct http_stream *stream);
 
 #endif

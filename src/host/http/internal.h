@@ -50,7 +50,7 @@ struct http_server {
     size_t route_count;
     struct http_limits limits;
     char token[HTTP_TOKEN_MOST + 1];
-    char own_names[3][256];
+    char own_names[2][256];
     int wake; /* eventfd: readable while `pending` is not empty */
     pthread_t clock;
     pthread_cond_t ticked;

@@ -1,5 +1,6 @@
 /* The functions of libmicrohttpd, which is loaded when the first server starts: with the libraries
- * that it needs, it takes most of the instructions of a short command, which serves nothing. */
+ * that it needs (GnuTLS and others), it would cost every command 3.7 million instructions at its
+ * start, a fifth of `weft route` on 648 hosts, and most commands serve nothing. */
 #ifndef WEFT_HOST_HTTP_LIBRARY_H
 #define WEFT_HOST_HTTP_LIBRARY_H
 

@@ -56,8 +56,7 @@ static struct MHD_Response *buffer_response(const void *data, size_t bytes,
     return response;
 }
 
-/* Whether a comma-separated header has an entry; parameters such as ";q=0.5" are ignored, so
- * "gzip;q=0" is not understood as a refusal. */
+/* Whether a comma-separated header has an entry. */
 static bool lists(const char *list, const char *entry)
 {
     size_t length = strlen(entry);
@@ -72,18 +71,11 @@ static bool lists(const char *list, const char *entry)
 static enum MHD_Result send_file(struct http_exchange *exchange, const struct http_file *file)
 {
     char etag[80];
-    bool gzip = file->gzip && lists(header(exchange, "Accept-Encoding"), "gzip");
-    snprintf(etag, sizeof etag, "\"%s%s\"", file->etag, gzip ? "-gzip" : "");
+    snprintf(etag, sizeof etag, "\"%s\"", file->etag);
     bool unchanged = lists(header(exchange, "If-None-Match"), etag);
-    const void *data = gzip ? file->gzip : file->data;
-    size_t bytes = gzip ? file->gzip_bytes : file->bytes;
     struct MHD_Response *response =
-        buffer_response(data, unchanged ? 0 : bytes, MHD_RESPMEM_PERSISTENT);
+        buffer_response(file->data, unchanged ? 0 : file->bytes, MHD_RESPMEM_PERSISTENT);
     mhd.add_response_header(response, "ETag", etag);
-    if (file->gzip)
-        mhd.add_response_header(response, "Vary", "Accept-Encoding");
-    if (gzip && !unchanged)
-        mhd.add_response_header(response, "Content-Encoding", "gzip");
     return http_queue(exchange, unchanged ? 304 : 200, file->type, "no-cache", response);
 }
 

@@ -16,7 +16,6 @@ enum { QUEUE_EVENTS = 256, QUEUE_BYTES = 4 * 1024 * 1024, BLOCK_BYTES = 64 * 102
 
 struct event {
     unsigned references;
-    char name[32];
     struct text text;
 };
 
@@ -41,12 +40,11 @@ static struct event *make_event(const char *name, const char *data)
 {
     struct event *event = mem_zalloc(1, sizeof *event);
     event->references = 1;
-    snprintf(event->name, sizeof event->name, "%s", name);
     if (!data) {
         text_puts(&event->text, ":\n\n");
         return event;
     }
-    text_printf(&event->text, "event: %s\n", event->name);
+    text_printf(&event->text, "event: %s\n", name);
     for (const char *line = data; line; line = *line ? line + 1 : NULL) {
         size_t length = strcspn(line, "\r\n");
         text_puts(&event->text, "data: ");
@@ -112,15 +110,6 @@ static void enqueue(struct subscriber *subscriber, struct event *event)
     subscriber->queue[subscriber->count++] = event;
 }
 
-static void replace_event(struct subscriber *subscriber, const char *name)
-{
-    for (size_t i = subscriber->sent ? 1 : 0; i < subscriber->count; i++)
-        if (strcmp(subscriber->queue[i]->name, name) == 0) {
-            remove_event(subscriber, i);
-            return;
-        }
-}
-
 static void resume(struct subscriber *subscriber)
 {
     if (!subscriber->suspended)
@@ -129,12 +118,10 @@ static void resume(struct subscriber *subscriber)
     mhd.resume_connection(subscriber->connection);
 }
 
-static void publish(struct http_stream *stream, struct event *event, bool replaces, bool if_idle)
+static void publish(struct http_stream *stream, struct event *event, bool if_idle)
 {
     pthread_mutex_lock(&stream->lock);
     for (struct subscriber *at = stream->first; at; at = at->next) {
-        if (replaces)
-            replace_event(at, event->name);
         if (!if_idle || !at->count)
             enqueue(at, event);
         resume(at);
@@ -143,15 +130,14 @@ static void publish(struct http_stream *stream, struct event *event, bool replac
     pthread_mutex_unlock(&stream->lock);
 }
 
-void http_stream_publish(struct http_stream *stream, const char *name, const char *data,
-                         bool replaces)
+void http_stream_publish(struct http_stream *stream, const char *name, const char *data)
 {
-    publish(stream, make_event(name, data), replaces, false);
+    publish(stream, make_event(name, data), false);
 }
 
 void http_stream_ping(struct http_stream *stream)
 {
-    publish(stream, make_event("", NULL), false, true);
+    publish(stream, make_event("", NULL), true);
 }
 
 unsigned http_stream_subscribers(struct http_stream *stream)

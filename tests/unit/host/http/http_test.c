@@ -4,20 +4,15 @@
 #include <poll.h>
 #include <pthread.h>
 
-static const char page[] = "<html>", page_gzip[] = "\x1f\x8b not really";
-static const struct http_file file = {.type = "text/html; charset=utf-8",
-                                      .data = page,
-                                      .bytes = sizeof page - 1,
-                                      .gzip = page_gzip,
-                                      .gzip_bytes = sizeof page_gzip - 1,
-                                      .etag = "abc"};
+static const char page[] = "<html>";
+static const struct http_file file = {
+    .type = "text/html; charset=utf-8", .data = page, .bytes = sizeof page - 1, .etag = "abc"};
 
 static void echo(void *context, const struct http_request *request, struct http_response *response)
 {
     const char *name = http_parameter(request, "name");
     (void)context;
-    text_printf(&response->body, "%s|%s|%s|%zu", request->path, request->rest, name ? name : "-",
-                request->body_bytes);
+    text_printf(&response->body, "%s|%s|", request->path, name ? name : "-");
 }
 
 struct count {
@@ -114,9 +109,9 @@ static void a_request_finds_its_route(void **state)
 {
     struct fixture *f = *state;
     assert_int_equal(get(f, "/echo?name=a%20b", ""), 200);
-    assert_true(client_has(&f->answer, "/echo||a b|0"));
+    assert_true(client_has(&f->answer, "/echo|a b|"));
     assert_int_equal(get(f, "/under/x%2Fy", ""), 200);
-    assert_true(client_has(&f->answer, "/under/x/y|x/y|-|0"));
+    assert_true(client_has(&f->answer, "/under/x/y|-|"));
     assert_int_equal(get(f, "/under", ""), 404);
     assert_int_equal(get(f, "/echo/", ""), 404);
     assert_int_equal(client_ask(f->server, "DELETE", "/echo", "", NULL, NULL), 405);
@@ -144,11 +139,6 @@ static void a_file_is_sent_once(void **state)
     assert_int_equal(get(f, "/", "If-None-Match: \"old\", \"abc\"\r\n"), 304);
     assert_false(client_has(&f->answer, "<html>"));
     assert_int_equal(get(f, "/", "If-None-Match: \"abcd\"\r\n"), 200);
-    assert_int_equal(get(f, "/", "Accept-Encoding: br, gzip;q=0.5\r\n"), 200);
-    assert_true(client_has(&f->answer, "Content-Encoding: gzip"));
-    assert_true(client_has(&f->answer, page_gzip));
-    assert_int_equal(get(f, "/", "Accept-Encoding: gzipped\r\n"), 200);
-    assert_false(client_has(&f->answer, "Content-Encoding"));
 }
 
 static void generated_content_is_sent_and_released(void **state)
@@ -179,7 +169,7 @@ static void a_change_needs_the_token(void **state)
     assert_int_equal(client_ask(f->server, "POST", "/echo", "", "", NULL), 401);
     assert_int_equal(client_ask(f->server, "POST", "/echo", bad, "", NULL), 401);
     assert_int_equal(client_ask(f->server, "POST", "/echo", good, "12345", &f->answer), 200);
-    assert_true(client_has(&f->answer, "|-|5"));
+    assert_true(client_has(&f->answer, "|-|"));
     snprintf(good, sizeof good, "X-Weft-Token: %s\r\nContent-Type: %s\r\n",
              http_server_token(f->server), "application/x-www-form-urlencoded");
     assert_int_equal(client_ask(f->server, "POST", "/echo", good, "name=a%2Bb", &f->answer), 200);

@@ -50,11 +50,11 @@ static void every_subscriber_receives_an_event(void **state)
     struct fixture *f = *state;
     int first = subscribe(f), second = subscribe(f);
     assert_int_equal(http_stream_subscribers(f->stream), 2);
-    http_stream_publish(f->stream, "change", "{\"a\":1}", false);
+    http_stream_publish(f->stream, "change", "{\"a\":1}");
     client_read(first, &f->answer, "event: change\ndata: {\"a\":1}\n\n");
     text_clear(&f->answer);
     client_read(second, &f->answer, "event: change\ndata: {\"a\":1}\n\n");
-    http_stream_publish(f->stream, "two", "line\nnext\r\nlast", false);
+    http_stream_publish(f->stream, "two", "line\nnext\r\nlast");
     text_clear(&f->answer);
     client_read(first, &f->answer, "event: two\ndata: line\ndata: next\n");
     client_read(first, &f->answer, "data: last\n\n");
@@ -69,7 +69,7 @@ static void events_arrive_in_order(void **state)
     char data[32];
     for (unsigned i = 0; i < 2000; i++) {
         snprintf(data, sizeof data, "number %u.", i);
-        http_stream_publish(f->stream, "count", data, false);
+        http_stream_publish(f->stream, "count", data);
         if (i % 200 == 199) { /* less than a queue holds */
             text_clear(&f->answer);
             client_read(fd, &f->answer, data);
@@ -89,12 +89,12 @@ static void a_slow_reader_is_told_what_it_lost(void **state)
     data[100000] = 0;
     for (unsigned i = 0; i < 200; i++) { /* 20 MB: more than socket buffers and a queue hold */
         data[0] = (char)('a' + i % 26);
-        http_stream_publish(f->stream, "big", data, false);
+        http_stream_publish(f->stream, "big", data);
         text_clear(&f->answer);
         client_read(quick, &f->answer, "x\n\n");
         assert_false(client_has(&f->answer, "lost"));
     }
-    http_stream_publish(f->stream, "end", "end", false);
+    http_stream_publish(f->stream, "end", "end");
     text_clear(&f->answer);
     client_read(slow, &f->answer, "event: end");
     assert_true(client_has(&f->answer, "event: lost\ndata: {\"events\":"));
@@ -110,29 +110,12 @@ static void a_slow_reader_is_told_what_it_lost(void **state)
     close(quick);
 }
 
-/* Of a state only the last version is kept, so a slow reader loses nothing. */
-static void a_newer_state_replaces_an_older_one(void **state)
-{
-    struct fixture *f = *state;
-    int slow = subscribe(f);
-    char *data = malloc(100001);
-    memset(data, 'x', 100000);
-    data[100000] = 0;
-    for (unsigned i = 0; i < 200; i++)
-        http_stream_publish(f->stream, "state", data, true);
-    http_stream_publish(f->stream, "state", "final", true);
-    client_read(slow, &f->answer, "event: state\ndata: final\n\n");
-    assert_false(client_has(&f->answer, "lost"));
-    free(data);
-    close(slow);
-}
-
 static void a_lost_connection_is_noticed(void **state)
 {
     struct fixture *f = *state;
     close(subscribe(f));
     for (unsigned i = 0; i < 20000 && http_stream_subscribers(f->stream); i++) {
-        http_stream_publish(f->stream, "x", "", false);
+        http_stream_publish(f->stream, "x", "");
         usleep(1000);
     }
     assert_int_equal(http_stream_subscribers(f->stream), 0);
@@ -142,7 +125,7 @@ static void a_stop_ends_all_streams(void **state)
 {
     struct fixture *f = *state;
     int idle = subscribe(f), busy = subscribe(f);
-    http_stream_publish(f->stream, "x", "y", false);
+    http_stream_publish(f->stream, "x", "y");
     http_server_stop(f->server);
     f->server = NULL;
     assert_true(client_is_closed(idle));
@@ -157,7 +140,6 @@ int main(void)
         cmocka_unit_test_setup_teardown(every_subscriber_receives_an_event, setup, teardown),
         cmocka_unit_test_setup_teardown(events_arrive_in_order, setup, teardown),
         cmocka_unit_test_setup_teardown(a_slow_reader_is_told_what_it_lost, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_newer_state_replaces_an_older_one, setup, teardown),
         cmocka_unit_test_setup_teardown(a_lost_connection_is_noticed, setup, teardown),
         cmocka_unit_test_setup_teardown(a_stop_ends_all_streams, setup, teardown),
     };
