@@ -6,7 +6,7 @@
 #include "base/time.h"
 #include "cli/command.h"
 #include "experiment/live/live.h"
-#include "host/daemon/manager_command.h"
+#include "host/daemon/control/manager_command.h"
 #include "host/server/session.h"
 #include "host/socket/protocol.h"
 

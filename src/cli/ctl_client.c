@@ -75,6 +75,14 @@ int ctl_send(const struct ctl_sockets *sockets, const struct option_values *word
         used += length;
     }
     int fd = connect_any(sockets, err);
+    bool common;
+    if (fd < 0 && ctl_is_manager_command(words, &common) && !common) {
+        struct text text = {0};
+        text_printf(&text, "'%s': %s", words->items[0], err->message);
+        ctl_add_servers(&text, words);
+        err_set(err, -fd, "%s", text.data);
+        text_release(&text);
+    }
     if (fd < 0)
         return fd;
     ssize_t got = send(fd, &request, sizeof request, MSG_NOSIGNAL);

@@ -4,7 +4,7 @@
 
 #include "console/action.h"
 #include "experiment/live/live.h"
-#include "host/daemon/manager_command.h"
+#include "host/daemon/control/manager_command.h"
 #include "host/server/session.h"
 
 #include <string.h>

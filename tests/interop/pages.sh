@@ -294,6 +294,34 @@ claim "the token may come from a file that only its owner can read" token_of_a_f
 claim "a path on the page of a manager has the SL of its PathRecord" paths_have_the_sl_of_records
 claim "a manager without a page says so" no_page
 
+# Names may have blanks: an event has its node as a value.
+cat >blank.net <<'NET'
+switchguid=0x10
+Switch 2 "S-10" # "leaf 1"
+[1] "H-20"[1]
+[2] "H-30"[1]
+caguid=0x20
+Ca 1 "H-20" # "node00 mlx5_0"
+[1] "S-10"[1]
+caguid=0x30
+Ca 1 "H-30" # "node01 mlx5_0"
+[1] "S-10"[2]
+NET
+an_event_has_its_node() {
+    second_starts --web 0 && "$WEFT" ctl page >second.url && of second.url && wait_until 30 value topology 'o["nodes"]["name"]' &&
+        "$WEFT" ctl fail node 'node01 mlx5_0' && wait_until 30 names_the_node && stop "$second"
+}
+names_the_node() {
+    curl -sf "$url/api/v1/state" >state.json && curl -sf "$url/api/v1/topology" >topology.json && python3 - <<'PYTHON'
+import json
+node = json.load(open("topology.json"))["nodes"]["name"].index("node01 mlx5_0")
+events = [e for e in json.load(open("state.json"))["events"] if "node01 mlx5_0" in e["text"]]
+assert any(e["node"] == node for e in events), events
+PYTHON
+}
+another_fabric blank.net || exit
+claim "an event about a node whose name has blanks is at that node" an_event_has_its_node
+
 # Machines and partitions.
 "$WEFT" topo gen kary 2 3 --vfs 2 >cloud.net
 printf '%s\n' 'Default=0x7fff, ipoib : ALL=full;' 'storage=0x0123 : ALL=limited, SELF=full;' >partitions.conf

@@ -12,7 +12,6 @@
 #include "host/daemon/daemon_internal.h"
 
 #include "base/time.h"
-#include "host/daemon/performance.h"
 #include "host/daemon/readiness.h"
 #include "host/manager/administration.h"
 #include "subnet/names.h"
@@ -384,16 +383,6 @@ static void run_machines(struct daemon *daemon, uint64_t now)
     vswitch_advance(daemon->machines, now);
 }
 
-static uint64_t counters_deadline(const struct daemon *daemon)
-{
-    return performance_deadline(daemon->perf, daemon->sm);
-}
-
-static void run_counters(struct daemon *daemon, uint64_t now)
-{
-    performance_run(daemon->perf, now, daemon->sm, daemon->port);
-}
-
 static uint64_t administration_deadline(const struct daemon *daemon)
 {
     return sa_deadline(daemon->sa);
@@ -446,7 +435,7 @@ static const struct loop_part {
     {daemon_finish_files, NULL, EVERY_TURN, WATCH_COUNT},
     {run_manager, manager_deadline, WHEN_DUE, WATCH_COUNT},
     {run_machines, NULL, EVERY_TURN, WATCH_COUNT},
-    {run_counters, counters_deadline, EVERY_TURN, WATCH_COUNT},
+    {daemon_read_counters, daemon_counters_deadline, EVERY_TURN, WATCH_COUNT},
     {execute_outputs, NULL, EVERY_TURN, WATCH_COUNT},
     {run_administration, administration_deadline, EVERY_TURN, WATCH_COUNT},
     {feed_watchdog, watchdog_deadline, WHEN_DUE, WATCH_COUNT},

@@ -1,14 +1,16 @@
 /* What the files of the daemon share: daemon.c has the loop, daemon_config.c the configuration,
- * daemon_files.c the files that it writes, daemon_problems.c the list of problems,
- * daemon_start.c start and end, daemon_http.c the HTTP server of metrics (daemon_metrics.c) and of
- * the live page (daemon_web.c). */
+ * daemon_files.c the files that it writes, daemon_start.c start and end, performance.c the reading
+ * of counters.
+ *
+ *   control/   the control socket and its commands; followers of events
+ *   page/      the HTTP server: metrics and the live page
+ *   problems/  the list of problems, and the lines of the log about them */
 #ifndef WEFT_HOST_DAEMON_DAEMON_INTERNAL_H
 #define WEFT_HOST_DAEMON_DAEMON_INTERNAL_H
 
+#include "host/daemon/control/manager_control.h"
 #include "host/daemon/daemon.h"
 #include "host/daemon/device_port.h"
-#include "host/daemon/manager_control.h"
-#include "host/daemon/problem_log.h"
 #include "host/files/event_log.h"
 #include "host/files/registrations.h"
 #include "host/files/store.h"
@@ -48,10 +50,10 @@ struct daemon {
     struct registrations registrations;
     struct pollfd watched[WATCH_COUNT];
     bool lids_due, dump_due, ready;
-    bool files_failed;       /* the last time; it was logged */
-    uint64_t files_again_at; /* the time of the next attempt, after a failure */
-    struct err files_error;  /* why files could not be written */
-    struct problem_log problems;
+    bool files_failed;                   /* the last time; it was logged */
+    uint64_t files_again_at;             /* the time of the next attempt, after a failure */
+    struct err files_error;              /* why files could not be written */
+    struct problems problems;            /* at the last comparison */
     uint64_t problems_at, problems_last; /* the next and the last comparison */
     bool ending;
     int status; /* exit status */
@@ -109,6 +111,9 @@ uint64_t daemon_web_step(struct daemon *daemon, uint64_t now);
 /* For its log, and for its versions of tables. */
 void daemon_web_event(struct daemon *daemon, const struct event_record *record);
 void daemon_web_note(struct daemon *daemon, const struct sm_event *event);
+
+void daemon_read_counters(struct daemon *daemon, uint64_t now);
+uint64_t daemon_counters_deadline(const struct daemon *daemon);
 
 /* Takes finished tasks of the writer. Files that could not be written become due again. */
 void daemon_finish_files(struct daemon *daemon, uint64_t now);

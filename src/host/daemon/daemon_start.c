@@ -230,7 +230,7 @@ void daemon_close_all(struct daemon *daemon)
     device_port_close(daemon->port);
     store_close(&daemon->store);
     registrations_close(&daemon->registrations);
-    problem_log_release(&daemon->problems);
+    problems_release(&daemon->problems);
     mem_on_failure(NULL);
     event_log_close(&daemon->log);
     close(daemon->watched[WATCH_SIGNALS].fd);

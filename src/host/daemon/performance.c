@@ -1,20 +1,24 @@
-#include "host/daemon/performance.h"
+/* Reads port counters: the requests of the performance manager, with the SL that packets use. */
+#include "host/daemon/daemon_internal.h"
 
 /* The first round waits until the subnet is up: before, ports are not active and would be missing
  * for an interval. */
-static bool reads_counters(const struct perf *perf, const struct sm *sm)
+static bool reads_counters(const struct daemon *daemon)
 {
+    const struct sm *sm = daemon->sm;
     return sm_state(sm) == SM_MASTER && sm_paths(sm).network && !sm_own_link_is_down(sm) &&
-           (perf_has_begun(perf) || sm_is_settled(sm));
+           (perf_has_begun(daemon->perf) || sm_is_settled(sm));
 }
 
-void performance_run(struct perf *perf, uint64_t now, struct sm *sm, struct device_port *port)
+void daemon_read_counters(struct daemon *daemon, uint64_t now)
 {
+    struct perf *perf = daemon->perf;
+    struct sm *sm = daemon->sm;
     struct perf_request request;
     struct perf_finding finding;
     if (sm_state(sm) != SM_MASTER)
         perf_reset(perf);
-    if (!reads_counters(perf, sm))
+    if (!reads_counters(daemon))
         return;
     if (!sm_is_settled(sm))
         perf_yield(perf, now); /* to the threads that compute routes, too */
@@ -36,11 +40,11 @@ void performance_run(struct perf *perf, uint64_t now, struct sm *sm, struct devi
                    (unsigned)wire_get(request.mad, MAD_ATTRIBUTE_ID),
                    (unsigned long long)wire_get(request.mad, MAD_TID), request.to.lid,
                    request.to.sl);
-        device_port_ask(port, &request);
+        device_port_ask(daemon->port, &request);
     }
 }
 
-uint64_t performance_deadline(const struct perf *perf, const struct sm *sm)
+uint64_t daemon_counters_deadline(const struct daemon *daemon)
 {
-    return reads_counters(perf, sm) ? perf_deadline(perf) : TIME_NEVER;
+    return reads_counters(daemon) ? perf_deadline(daemon->perf) : TIME_NEVER;
 }

@@ -24,6 +24,13 @@ claim 'a PATH with both directories does not change' becomes /sbin:/usr/bin:/usr
 claim 'directories with similar names are not mistaken for them' becomes /bin:/usr/local/sbin:/usr/sbin/x:/sbin \
     /bin:/usr/local/sbin:/usr/sbin/x:/sbin:/usr/sbin
 
+names_the_server() { # "sweep" is a command of managers, and there is none
+    # shellcheck disable=SC2016 # for the shell on the fabric
+    ! "$weft" fabric "$work/net" --socket "$work/socket" -- /bin/sh -c '"$0" ctl sweep' "$weft" 2>"$work/err" &&
+        grep -qF "'sweep': no server at '$work/socket.sm'" "$work/err" && grep -qF "'weft sm' has it" "$work/err"
+}
+claim 'a command that only managers have names the server that has it' names_the_server
+
 no_match() { ! "$weft" fabric "$work/net" --set "$1" -- true 2>"$work/err" && grep -qF "$2" "$work/err"; }
 claim 'a pattern of --set that matches no node is refused' no_match 'Q*:mtu=2048' "no node of the fabric matches 'Q*'"
 claim 'patterns of --set match nodes, and scopes match kinds' "$weft" fabric "$work/net" --set 'S?:mtu=2048' \

@@ -1,4 +1,4 @@
-#include "host/daemon/event_stream.h"
+#include "host/daemon/control/event_stream.h"
 
 #include "base/mem.h"
 #include "host/socket/protocol.h"

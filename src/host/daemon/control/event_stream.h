@@ -3,8 +3,8 @@
  * An event is sent to each follower as one packet, without waiting. The buffer of the socket is the
  * queue of a follower: if it is full, the event is lost for this follower, which is told the number
  * of lost events as soon as there is room. */
-#ifndef WEFT_HOST_DAEMON_EVENT_STREAM_H
-#define WEFT_HOST_DAEMON_EVENT_STREAM_H
+#ifndef WEFT_HOST_DAEMON_CONTROL_EVENT_STREAM_H
+#define WEFT_HOST_DAEMON_CONTROL_EVENT_STREAM_H
 
 #include "host/files/event_log.h"
 

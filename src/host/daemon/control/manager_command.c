@@ -1,9 +1,9 @@
 /* Commands of the process of `weft sm` (its page, its dumps, mastership), and the list of all
  * commands that it answers. */
-#include "host/daemon/manager_command.h"
+#include "host/daemon/control/manager_command.h"
 
 #include "base/parse.h"
-#include "host/daemon/manager_control.h"
+#include "host/daemon/control/manager_control.h"
 #include "host/manager_view/machine_control.h"
 #include "host/socket/protocol.h"
 #include "perf/commands.h"

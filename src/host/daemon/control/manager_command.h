@@ -1,6 +1,6 @@
 /* The commands of `weft ctl` for a manager, which its page uses too. */
-#ifndef WEFT_HOST_DAEMON_MANAGER_COMMAND_H
-#define WEFT_HOST_DAEMON_MANAGER_COMMAND_H
+#ifndef WEFT_HOST_DAEMON_CONTROL_MANAGER_COMMAND_H
+#define WEFT_HOST_DAEMON_CONTROL_MANAGER_COMMAND_H
 
 #include "host/control/control_reply.h"
 #include "host/files/event_log.h"

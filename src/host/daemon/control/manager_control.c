@@ -1,9 +1,9 @@
 /* The control socket of a manager, and its recent events. */
-#include "host/daemon/manager_control.h"
+#include "host/daemon/control/manager_control.h"
 
 #include "base/time.h"
 #include "host/control/control_socket.h"
-#include "host/daemon/event_stream.h"
+#include "host/daemon/control/event_stream.h"
 
 #include <string.h>
 #include <time.h>

@@ -1,9 +1,9 @@
 /* The commands of `weft ctl` for a manager, at its control socket (host/control). */
-#ifndef WEFT_HOST_DAEMON_MANAGER_CONTROL_H
-#define WEFT_HOST_DAEMON_MANAGER_CONTROL_H
+#ifndef WEFT_HOST_DAEMON_CONTROL_MANAGER_CONTROL_H
+#define WEFT_HOST_DAEMON_CONTROL_MANAGER_CONTROL_H
 
 #include "base/err.h"
-#include "host/daemon/manager_command.h"
+#include "host/daemon/control/manager_command.h"
 #include "host/files/event_log.h"
 
 struct manager_control;

@@ -148,8 +148,8 @@ static struct manager_metrics *copy_manager(struct daemon *daemon)
     metrics->priority = daemon->config->sm.priority;
     snprintf(metrics->configured, sizeof metrics->configured, "%s",
              daemon->config->sm.engine->name);
-    for (size_t i = 0; i < daemon->problems.known.items.count; i++)
-        metrics->problems[daemon->problems.known.items.items[i].kind]++;
+    for (size_t i = 0; i < daemon->problems.items.count; i++)
+        metrics->problems[daemon->problems.items.items[i].kind]++;
     for (uint32_t cursor = 0; vswitch_next_vm(daemon->machines, &cursor, &machine);)
         metrics->machines++;
     metrics->machine_requests = vswitch_pending(daemon->machines);

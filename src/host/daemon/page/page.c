@@ -4,7 +4,7 @@
  * and in at most a twentieth of the time, so that the page costs a manager at work little. New
  * nodes and links are shown when the manager is idle, or after some seconds: to describe a large
  * subnet takes longer than a tick. The thread of the HTTP server sends. */
-#include "host/daemon/daemon_web.h"
+#include "host/daemon/page/page.h"
 
 #include "base/time.h"
 
@@ -80,7 +80,7 @@ static void read_state(struct daemon_web *web)
     manager_page_read_waves(&page, web->touched, tick->waves);
     manager_page_put_managers(&page, &daemon->config->sm, api_tick_section(tick, API_MANAGERS));
     manager_page_put_changes(&page, web->start_ns, api_tick_section(tick, API_CHANGES));
-    manager_page_put_problems(&page, &daemon->problems.known, web->start_ns,
+    manager_page_put_problems(&page, &daemon->problems, web->start_ns,
                               api_tick_section(tick, API_PROBLEMS));
     manager_page_put_machines(&page, daemon->machines, api_tick_section(tick, API_VMS),
                               api_tick_section(tick, API_HYPERVISORS));

@@ -1,9 +1,9 @@
 /* What the files of the daemon's live page share.
  *
- *   daemon_web.c           ticks and routes; host/manager_view has what is shown
- *   daemon_web_actions.c   changes by hand: the commands of weft ctl */
-#ifndef WEFT_HOST_DAEMON_DAEMON_WEB_H
-#define WEFT_HOST_DAEMON_DAEMON_WEB_H
+ *   page.c          ticks and routes; host/manager_view has what is shown
+ *   page_actions.c  changes by hand: the commands of weft ctl */
+#ifndef WEFT_HOST_DAEMON_PAGE_PAGE_H
+#define WEFT_HOST_DAEMON_PAGE_PAGE_H
 
 #include "console/action.h"
 #include "host/daemon/daemon_internal.h"

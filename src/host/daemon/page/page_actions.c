@@ -1,6 +1,6 @@
 /* Actions on the page of a manager: console/actions.def has them, this file applies those that a
  * manager can do itself. */
-#include "host/daemon/daemon_web.h"
+#include "host/daemon/page/page.h"
 
 #include "base/time.h"
 #include "host/manager_view/machine_control.h"
@@ -47,14 +47,11 @@ static int act_on_machine(const struct daemon_web *web, const struct manager_acc
     return status;
 }
 
-/* Commands of the manager without arguments. */
-static bool is_single_word(const char *name)
+/* Commands of a master that have no arguments: reroute, sweep, handover. */
+static bool is_command(const char *name)
 {
-    static const char *const single_words[] = {"reroute", "sweep", "handover"};
-    for (unsigned i = 0; i < sizeof single_words / sizeof *single_words; i++)
-        if (strcmp(name, single_words[i]) == 0)
-            return true;
-    return false;
+    const struct control_command *row = control_find(manager_control_tables, &name, 1);
+    return row && row->needs == CONTROL_MASTER && !row->most;
 }
 
 static int run_command(struct manager_access *access, const char *name, struct err *err)
@@ -83,7 +80,7 @@ static int act(const struct daemon_web *web, const struct http_request *request,
     const char *name = http_parameter(request, "do");
     const struct action_request parameters = api_action(request, &web->topology, &web->links);
     struct action action;
-    if (name && is_single_word(name)) {
+    if (name && is_command(name)) {
         text_puts(description, name);
         return run_command(&access, name, err);
     }

@@ -1,6 +1,7 @@
 /* The present problems: those of the subnet, of the cabling and of the daemon's own files. The list
  * is compared with the previous one after each change and every 10 s; differences are logged. */
 #include "host/daemon/daemon_internal.h"
+#include "host/daemon/problems/problem_log.h"
 
 #include "base/time.h"
 #include "host/manager_view/manager_page.h"
@@ -62,7 +63,7 @@ void daemon_list_problems(void *context, uint64_t now, struct problems *problems
     struct daemon *daemon = context;
     list_problems(daemon, now, problems);
     problems_sort(problems);
-    problems_set_times(problems, &daemon->problems.known, now);
+    problems_set_times(problems, &daemon->problems, now);
 }
 
 static void write_problem(void *context, const char *event, const char *text)

@@ -1,5 +1,5 @@
 /* The lines about problems that appear and end. */
-#include "host/daemon/problem_log.h"
+#include "host/daemon/problems/problem_log.h"
 
 #include "base/rate_limit.h"
 #include "base/time.h"
@@ -67,21 +67,16 @@ static void write_differences(const struct comparison *comparison, bool ended,
     text_release(&line);
 }
 
-void problem_log_update(struct problem_log *log, struct problems *problems, uint64_t now_ns,
+void problem_log_update(struct problems *known, struct problems *problems, uint64_t now_ns,
                         const struct subnet *subnet, bool (*is_over)(enum problem_kind kind),
                         problem_log_writer *write, void *context)
 {
-    const struct comparison comparison = {&log->known, problems, subnet, now_ns, write, context};
+    const struct comparison comparison = {known, problems, subnet, now_ns, write, context};
     problems_sort(problems);
-    problems_set_times(problems, &log->known, now_ns);
+    problems_set_times(problems, known, now_ns);
     write_differences(&comparison, true, is_over);
     write_differences(&comparison, false, NULL);
-    problems_release(&log->known);
-    log->known = *problems;
+    problems_release(known);
+    *known = *problems;
     *problems = (struct problems){0};
-}
-
-void problem_log_release(struct problem_log *log)
-{
-    problems_release(&log->known);
 }

@@ -1,5 +1,5 @@
 /* Followers of events: each gets every event, and one that does not read is told what it lost. */
-#include "host/daemon/event_stream.h"
+#include "host/daemon/control/event_stream.h"
 #include "host/socket/protocol.h"
 #include "test.h"
 

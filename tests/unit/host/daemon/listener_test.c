@@ -1,5 +1,5 @@
 /* A listener replaces an existing file only if it is the socket of a killed server. */
-#include "host/daemon/manager_control.h"
+#include "host/daemon/control/manager_control.h"
 #include "host/socket/listener.h"
 #include "test.h"
 

@@ -1,5 +1,5 @@
 /* Each problem is logged once when it appears and once when it is over, and keeps its time. */
-#include "host/daemon/problem_log.h"
+#include "host/daemon/problems/problem_log.h"
 
 #include "base/time.h"
 #include "test.h"
@@ -19,7 +19,7 @@ static bool only_files(enum problem_kind kind)
 }
 
 /* The lines that the log gets for this list. */
-static struct text lines_for(struct problem_log *log, struct problems problems,
+static struct text lines_for(struct problems *log, struct problems problems,
                              bool (*is_over)(enum problem_kind kind))
 {
     struct text lines = {0};
@@ -45,25 +45,25 @@ static struct problems list(const char *const *places, size_t count, enum proble
 static void a_problem_is_logged_when_it_appears_and_when_it_is_over(void **state)
 {
     (void)state;
-    struct problem_log log = {0};
+    struct problems log = {0};
     const char *const places[] = {"leaf1", "leaf2"}, *const second[] = {"leaf2"};
     assert_lines(lines_for(&log, list(places, 1, PROBLEM_DEAD_AGENT), NULL),
                  "warning dead agent: leaf1: it is wrong at 0\n\n");
     now_ns += 200 * NS_PER_S;
     assert_lines(lines_for(&log, list(places, 2, PROBLEM_DEAD_AGENT), NULL),
                  "warning dead agent: leaf2: it is wrong at 1\n\n");
-    assert_int_equal(log.known.items.items[0].since_ns, now_ns - 200 * NS_PER_S);
-    assert_int_equal(log.known.items.items[1].since_ns, now_ns);
+    assert_int_equal(log.items.items[0].since_ns, now_ns - 200 * NS_PER_S);
+    assert_int_equal(log.items.items[1].since_ns, now_ns);
     /* The text of a known problem may change. */
     assert_lines(lines_for(&log, list(second, 1, PROBLEM_DEAD_AGENT), NULL),
                  "solved dead agent: leaf1 (after 3 min)\n\n");
-    problem_log_release(&log);
+    problems_release(&log);
 }
 
 static void serious_problems_come_first(void **state)
 {
     (void)state;
-    struct problem_log log = {0};
+    struct problems log = {0};
     struct problems problems = {0};
     problems_add_object(&problems, PROBLEM_SLOW_LINK, "a", "slow");
     problems_add(&problems, PROBLEM_NO_ROUTES, (struct subnet_place){0}, "none");
@@ -71,25 +71,25 @@ static void serious_problems_come_first(void **state)
     assert_lines(lines_for(&log, problems, NULL),
                  "warning no routes: none\nwarning node gone: b: gone\nwarning slow link: a: "
                  "slow\n\n");
-    problem_log_release(&log);
+    problems_release(&log);
 }
 
 static void a_standby_does_not_call_problems_solved_that_it_cannot_see(void **state)
 {
     (void)state;
-    struct problem_log log = {0};
+    struct problems log = {0};
     const char *const places[] = {"leaf1"};
     struct text lines = lines_for(&log, list(places, 1, PROBLEM_NODE_GONE), NULL);
     text_release(&lines);
     assert_lines(lines_for(&log, (struct problems){0}, only_files), "\n");
-    problem_log_release(&log);
+    problems_release(&log);
 }
 
 static void of_many_problems_the_first_are_logged_one_by_one(void **state)
 {
     (void)state;
     enum { MANY = 25 };
-    struct problem_log log = {0};
+    struct problems log = {0};
     struct problems problems = {0};
     for (unsigned i = 0; i < MANY; i++) {
         char place[16];
@@ -100,14 +100,14 @@ static void of_many_problems_the_first_are_logged_one_by_one(void **state)
     assert_non_null(strstr(lines.data, "leaf19: slow\nwarning 5 more problems: "));
     assert_null(strstr(lines.data, "leaf20: "));
     text_release(&lines);
-    problem_log_release(&log);
+    problems_release(&log);
 }
 
 static void places_and_texts_of_any_length_are_whole(void **state)
 {
     (void)state;
     enum { LONG = 4000 };
-    struct problem_log log = {0};
+    struct problems log = {0};
     struct problems problems = {0};
     struct text path = {0}, expected = {0};
     for (unsigned i = 0; i < LONG; i++)
@@ -118,7 +118,7 @@ static void places_and_texts_of_any_length_are_whole(void **state)
     assert_lines(lines_for(&log, problems, NULL), expected.data);
     text_release(&path);
     text_release(&expected);
-    problem_log_release(&log);
+    problems_release(&log);
 }
 
 int main(void)
