@@ -53,29 +53,15 @@ static void release_admission(struct sm *sm)
 
 /* Follows the ports of arrival back from the manager. A directed route may also end in a part that
  * is routed by LID; then the LID identifies the port. */
-static uint32_t origin_of_directed(const struct sm *sm, const uint8_t *mad)
-{
-    unsigned hops = (unsigned)wire_get(mad, SMP_HOP_COUNT);
-    uint32_t port = sm->subnet.own_port;
-    if (port == SUBNET_NONE || hops > SMP_MAX_HOPS)
-        return SUBNET_NONE;
-    for (unsigned hop = hops; hop > 0; hop--) {
-        const struct subnet_node *node = node_at(sm, port_at(sm, port)->node);
-        unsigned arrival = (unsigned)wire_get_at(mad, SMP_RETURN_PATH, hop);
-        if (!arrival || arrival > node->port_count)
-            return SUBNET_NONE;
-        port = port_at(sm, node->first_port + arrival)->peer;
-        if (port == SUBNET_NONE)
-            return SUBNET_NONE;
-    }
-    return subnet_end_port(&sm->subnet, port);
-}
-
 uint32_t admission_origin(const struct sm *sm, const struct sm_message *message)
 {
     if (message->lid < LFT_ENTRIES && message->lid)
         return sm->subnet.by_lid[message->lid];
-    return mad_is_directed(message->mad) ? origin_of_directed(sm, message->mad) : SUBNET_NONE;
+    unsigned hops = (unsigned)wire_get(message->mad, SMP_HOP_COUNT);
+    if (!mad_is_directed(message->mad) || sm->subnet.own_port == SUBNET_NONE || hops > SMP_MAX_HOPS)
+        return SUBNET_NONE;
+    return subnet_follow_back(&sm->subnet, sm->subnet.own_port, message->mad, SMP_RETURN_PATH,
+                              hops);
 }
 
 /* "1,204,311" */

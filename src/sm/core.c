@@ -94,37 +94,11 @@ static void add_event(struct sm *sm, struct sm_event event, const char *format, 
     vec_push(&sm->outbox->events, event);
 }
 
-void sm_log(struct sm *sm, enum sm_event_kind kind, const char *format, ...)
+void sm_log_event(struct sm *sm, struct sm_event event, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    add_event(sm, (struct sm_event){.kind = kind, .at = SUBNET_NONE}, format, arguments);
-    va_end(arguments);
-}
-
-void sm_log_at(struct sm *sm, enum sm_event_kind kind, uint32_t port, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    add_event(sm, (struct sm_event){.kind = kind, .at = port}, format, arguments);
-    va_end(arguments);
-}
-
-void sm_log_listed(struct sm *sm, enum sm_event_kind kind, uint32_t port, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    add_event(sm, (struct sm_event){.kind = kind, .listed = true, .at = port}, format, arguments);
-    va_end(arguments);
-}
-
-void sm_log_change(struct sm *sm, enum sm_event_kind kind, const struct sm_change *change,
-                   const char *format, ...)
-{
-    uint32_t at = change && kind == SM_EVENT_CHANGE ? change->cause.at : SUBNET_NONE;
-    va_list arguments;
-    va_start(arguments, format);
-    add_event(sm, (struct sm_event){.kind = kind, .change = change, .at = at}, format, arguments);
+    add_event(sm, event, format, arguments);
     va_end(arguments);
 }
 

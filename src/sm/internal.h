@@ -55,18 +55,15 @@ static inline struct subnet_node *node_at(const struct sm *sm, uint32_t node)
     return &sm->subnet.nodes.items[node];
 }
 
-/* core.c: output for the owner */
-void sm_log(struct sm *sm, enum sm_event_kind kind, const char *format, ...)
+/* core.c: output for the owner. An event, also about a port of the subnet, or about a node: its
+ * port 0; about a problem that sm_problems() lists; and of the begin or the end of a change. */
+void sm_log_event(struct sm *sm, struct sm_event event, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* The same, about a port of the subnet, or about a node: its port 0. */
-void sm_log_at(struct sm *sm, enum sm_event_kind kind, uint32_t port, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
-/* sm_log() for a problem that sm_problems() lists. */
-void sm_log_listed(struct sm *sm, enum sm_event_kind kind, uint32_t port, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
-/* The begin or the end of a change; NULL: neither. */
-void sm_log_change(struct sm *sm, enum sm_event_kind kind, const struct sm_change *change,
-                   const char *format, ...) __attribute__((format(printf, 4, 5)));
+#define sm_log(sm, what, ...) sm_log_at(sm, what, SUBNET_NONE, __VA_ARGS__)
+#define sm_log_at(sm, what, port, ...)                                                             \
+    sm_log_event(sm, (struct sm_event){.kind = (what), .at = (port)}, __VA_ARGS__)
+#define sm_log_listed(sm, what, port, ...)                                                         \
+    sm_log_event(sm, (struct sm_event){.kind = (what), .at = (port), .listed = true}, __VA_ARGS__)
 /* Explains a request, an answer or a decision. Text that nobody reads is not made. */
 #define sm_debug(sm, part, ...)                                                                    \
     do {                                                                                           \

@@ -192,7 +192,8 @@ void report_cause(struct sm *sm, struct sm_cause cause, bool begins)
     release_change(change);
     *change = (struct sm_change){
         .number = report->count++, .cause = cause, .text = text.data, .begin = sm->now};
-    sm_log_change(sm, SM_EVENT_CHANGE, change, "%s", change->text);
+    sm_log_event(sm, (struct sm_event){.kind = SM_EVENT_CHANGE, .at = cause.at, .change = change},
+                 "%s", change->text);
 }
 
 void report_computes(struct sm *sm)
@@ -227,17 +228,17 @@ static void log_up(struct sm *sm, const struct sm_change *change)
     if (exceptions)
         text_printf(&except, ", except for %u problem%s (%s)", exceptions,
                     exceptions == 1 ? "" : "s", first.data);
-    sm_log_change(sm, SM_EVENT_UP, change,
-                  "subnet up%s: %u switches, %u adapters; %s; %.3f ms (discovery %.3f, "
-                  "routes %.3f, distribution %.3f), %llu SMPs, %llu blocks, %llu port settings",
-                  except.length ? except.data : "", nodes.switches, nodes.adapters, change->text,
-                  (double)(change->end - change->begin) / (double)NS_PER_MS,
-                  (double)steps[SM_STEP_DISCOVER] / (double)NS_PER_MS,
-                  (double)steps[SM_STEP_COMPUTE] / (double)NS_PER_MS,
-                  (double)steps[SM_STEP_DISTRIBUTE] / (double)NS_PER_MS,
-                  (unsigned long long)change->requests.sent,
-                  (unsigned long long)(change->requests.tables - change->requests.tables_read),
-                  (unsigned long long)change->requests.port_info_set);
+    sm_log_event(sm, (struct sm_event){.kind = SM_EVENT_UP, .at = SUBNET_NONE, .change = change},
+                 "subnet up%s: %u switches, %u adapters; %s; %.3f ms (discovery %.3f, "
+                 "routes %.3f, distribution %.3f), %llu SMPs, %llu blocks, %llu port settings",
+                 except.length ? except.data : "", nodes.switches, nodes.adapters, change->text,
+                 (double)(change->end - change->begin) / (double)NS_PER_MS,
+                 (double)steps[SM_STEP_DISCOVER] / (double)NS_PER_MS,
+                 (double)steps[SM_STEP_COMPUTE] / (double)NS_PER_MS,
+                 (double)steps[SM_STEP_DISTRIBUTE] / (double)NS_PER_MS,
+                 (unsigned long long)change->requests.sent,
+                 (unsigned long long)(change->requests.tables - change->requests.tables_read),
+                 (unsigned long long)change->requests.port_info_set);
     text_release(&first);
     text_release(&except);
 }
@@ -259,7 +260,9 @@ void report_end(struct sm *sm, bool up)
     totals->changes += up;
     totals->failed_changes += !up;
     if (!up) {
-        sm_log_change(sm, SM_EVENT_ERROR, change, "the subnet is not up: it has no routes");
+        sm_log_event(sm,
+                     (struct sm_event){.kind = SM_EVENT_ERROR, .at = SUBNET_NONE, .change = change},
+                     "the subnet is not up: it has no routes");
         return;
     }
     uint64_t routing = change->routed ? change->routing : change->end;

@@ -286,3 +286,18 @@ struct subnet_node_counts subnet_count_nodes(const struct subnet *subnet)
             ++*(subnet->nodes.items[i].kind == SUBNET_SWITCH ? &counts.switches : &counts.adapters);
     return counts;
 }
+
+uint32_t subnet_follow_back(const struct subnet *subnet, uint32_t from, const uint8_t *mad,
+                            enum wire_field path, unsigned hops)
+{
+    for (unsigned hop = hops; hop > 0; hop--) {
+        const struct subnet_node *node = &subnet->nodes.items[subnet->ports.items[from].node];
+        unsigned out = (unsigned)wire_get_at(mad, path, hop);
+        if (!out || out > node->port_count)
+            return SUBNET_NONE;
+        from = subnet->ports.items[node->first_port + out].peer;
+        if (from == SUBNET_NONE)
+            return SUBNET_NONE;
+    }
+    return subnet_end_port(subnet, from);
+}

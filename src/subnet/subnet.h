@@ -101,6 +101,10 @@ struct subnet_node_counts {
 bool subnet_is_bridge(const struct subnet *subnet, uint32_t port);
 /* The directed route to an end port: output ports from path[1] on. Returns its hops, or -1. */
 int subnet_route(const struct subnet *subnet, uint32_t end_port, uint8_t path[64]);
+/* The end port that a return path leads to: its ports 1 to `hops`, the last one first, from a port
+ * of the subnet. SUBNET_NONE: it leads nowhere. */
+uint32_t subnet_follow_back(const struct subnet *subnet, uint32_t from, const uint8_t *mad,
+                            enum wire_field path, unsigned hops);
 
 /* Sets the wanted LID of an end port, which has 2^lmc LIDs from `lid` on. */
 void subnet_set_lid(struct subnet *subnet, uint32_t port, uint16_t lid, unsigned lmc);

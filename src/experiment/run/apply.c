@@ -21,15 +21,6 @@ static void stop_manager_at(struct setup *setup, uint32_t node)
     setup_kill_manager(setup, (size_t)instance);
 }
 
-static bool is_guid_taken(const struct setup *setup, const struct action *action)
-{
-    for (uint32_t node = 0; node < setup->topology.nodes.count; node++)
-        if (node != action->node &&
-            wire_get(fabric_node_info(setup->fabric, node), NODE_INFO_NODE_GUID) == action->value)
-            return true;
-    return false;
-}
-
 /* What a run has to know of a fault: nodes that the checks do not expect in the subnet (their agent
  * is mute, or managers isolate them for a duplicate GUID), and what was cut off before. */
 static int apply_to_fabric(struct setup *setup, const struct action *action, struct err *err)
@@ -48,7 +39,13 @@ static int apply_to_fabric(struct setup *setup, const struct action *action, str
     case ACTION_MUTE:
     case ACTION_SLOW:
     case ACTION_HEAL: setup->silent[action->node] = action->kind == ACTION_MUTE; break;
-    case ACTION_DUPLICATE_GUID: setup->silent[action->node] = is_guid_taken(setup, action); break;
+    case ACTION_DUPLICATE_GUID:
+        setup->silent[action->node] = false;
+        for (uint32_t node = 0; node < setup->topology.nodes.count; node++)
+            setup->silent[action->node] |=
+                node != action->node && wire_get(fabric_node_info(setup->fabric, node),
+                                                 NODE_INFO_NODE_GUID) == action->value;
+        break;
     default: break;
     }
     return action_apply(setup->fabric, action, err);

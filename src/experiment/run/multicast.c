@@ -34,15 +34,6 @@ static uint64_t member_guid(const struct setup *setup, uint32_t node)
     return 0;
 }
 
-static struct group *make_group(struct setup *setup, const uint8_t mgid[16])
-{
-    struct group group = {
-        .p_key = 0xFFFF, .mtu = GROUP_MTU, .rate = GROUP_RATE, .life_time = GROUP_LIFE_TIME};
-    memcpy(group.mgid, mgid, sizeof group.mgid);
-    group.mlid = (uint16_t)groups_free_mlid(setup->groups, 0, MLID_LAST);
-    return group.mlid ? groups_add(setup->groups, &group) : NULL;
-}
-
 int multicast_join(struct setup *setup, const struct action *action, struct err *err)
 {
     struct group_member member = {.guid = member_guid(setup, action->node),
@@ -54,8 +45,13 @@ int multicast_join(struct setup *setup, const struct action *action, struct err 
     if (!setup->groups)
         setup->groups = mem_zalloc(1, sizeof *setup->groups);
     struct group *group = groups_find(setup->groups, action->mgid);
-    if (!group)
-        group = make_group(setup, action->mgid);
+    if (!group) {
+        struct group made = {
+            .p_key = 0xFFFF, .mtu = GROUP_MTU, .rate = GROUP_RATE, .life_time = GROUP_LIFE_TIME};
+        memcpy(made.mgid, action->mgid, sizeof made.mgid);
+        made.mlid = (uint16_t)groups_free_mlid(setup->groups, 0, MLID_LAST);
+        group = made.mlid ? groups_add(setup->groups, &made) : NULL;
+    }
     if (!group)
         return err_set(err, ENOSPC, "there are too many groups");
     groups_join(setup->groups, group, &member);

@@ -171,12 +171,6 @@ static void put_by_hand(const struct scenario_run *run, size_t next, struct text
     }
 }
 
-static bool is_setup(const struct statement *statement)
-{
-    return statement->kind != STATEMENT_ACTION && statement->kind != STATEMENT_RUN &&
-           statement->kind != STATEMENT_CHECK && statement->kind != STATEMENT_SEED;
-}
-
 /* Whether times may count from the end of a `run until settled` that has not ended yet. */
 static bool is_settled_missing(const struct scenario_run *run)
 {
@@ -229,11 +223,12 @@ void scenario_run_export(const struct scenario_run *run, struct text *out)
         put_by_hand(run, i, out);
         if (statement->kind == STATEMENT_TOPOLOGY)
             put_topology(scenario, statement, out);
-        else if (is_setup(statement) && !statement->setting)
-            text_printf(out, "%s\n", statement->line);
         else if (statement->kind == STATEMENT_ACTION && i < run->next)
             put_action(run, statement, out);
-        else if (i < run->next && statement->kind != STATEMENT_SEED && !statement->setting)
+        else if (statement->kind != STATEMENT_ACTION && statement->kind != STATEMENT_SEED &&
+                 !statement->setting &&
+                 (i < run->next ||
+                  (statement->kind != STATEMENT_RUN && statement->kind != STATEMENT_CHECK)))
             text_printf(out, "%s\n", statement->line);
     }
     put_by_hand(run, scenario->statements.count, out);

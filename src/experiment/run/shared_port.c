@@ -70,18 +70,6 @@ void shared_port_free(struct shared_port *shared)
     mem_free(shared);
 }
 
-static void query_again(struct shared_port *shared, uint32_t vm, uint32_t port)
-{
-    for (size_t i = 0; i < shared->peers.count; i++) {
-        struct peer *peer = &shared->peers.items[i];
-        if (peer->vm != vm)
-            continue;
-        peer->query = sim_clients_path(shared->clients, peer->source, port);
-        shared->counts.queries++;
-        shared->counts.open++;
-    }
-}
-
 /* The virtual function of a machine on this hypervisor: its present one, or the first free one.
  * TOPOLOGY_NONE: none is free. */
 static uint32_t find_function(const struct setup *setup, const struct machine *machine,
@@ -99,16 +87,6 @@ static uint32_t find_function(const struct setup *setup, const struct machine *m
             return port;
     }
     return TOPOLOGY_NONE;
-}
-
-/* Moves the GUID of a machine to another virtual function. */
-static void set_function(struct setup *setup, struct machine *machine, uint32_t function)
-{
-    if (machine->function != TOPOLOGY_NONE)
-        fabric_set_function_guid(setup->fabric, machine->function, 0);
-    if (function != TOPOLOGY_NONE)
-        fabric_set_function_guid(setup->fabric, function, machine->guid);
-    machine->function = function;
 }
 
 void shared_port_order(struct setup *setup, const struct machine_order *order, uint32_t hypervisor)
@@ -134,13 +112,24 @@ void shared_port_order(struct setup *setup, const struct machine_order *order, u
         return;
     }
     snprintf(result.text, sizeof result.text, "at a shared port, LID %u", result.lid);
-    set_function(setup, machine, function);
+    if (machine->function != TOPOLOGY_NONE)
+        fabric_set_function_guid(setup->fabric, machine->function, 0);
+    if (function != TOPOLOGY_NONE)
+        fabric_set_function_guid(setup->fabric, function, machine->guid);
+    machine->function = function;
     machines_done(setup, order, &result);
     if (machine->vm == TOPOLOGY_NONE)
         return;
     fabric_move_vm(setup->fabric, machine->vm, port);
-    if (order->verb == VSWITCH_MIGRATE)
-        query_again(setup->machines.shared, machine->vm, port);
+    struct shared_port *shared = setup->machines.shared;
+    for (size_t i = 0; order->verb == VSWITCH_MIGRATE && i < shared->peers.count; i++) {
+        struct peer *peer = &shared->peers.items[i];
+        if (peer->vm != machine->vm)
+            continue;
+        peer->query = sim_clients_path(shared->clients, peer->source, port);
+        shared->counts.queries++;
+        shared->counts.open++;
+    }
 }
 
 void shared_port_update(struct setup *setup)

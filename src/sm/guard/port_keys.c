@@ -149,31 +149,18 @@ size_t sm_neighbours(const struct sm *sm, const struct sm_neighbour **neighbours
 
 /* ---- violations ---- */
 
-/* Follows the return path of a directed-route SMP from the port that reports it. */
-static uint32_t follow_back(const struct sm *sm, uint32_t from, const uint8_t *details)
-{
-    unsigned hops = (unsigned)wire_get(details, TRAP_BAD_M_KEY_HOP_COUNT);
-    uint32_t at = from;
-    if (wire_get(details, TRAP_BAD_M_KEY_PATH_TRUNCATED) ||
-        hops >= wire_fields[TRAP_BAD_M_KEY_RETURN_PATH].count)
-        return SUBNET_NONE;
-    for (unsigned hop = hops; hop > 0; hop--) {
-        const struct subnet_node *node = node_at(sm, port_at(sm, at)->node);
-        unsigned out = (unsigned)wire_get_at(details, TRAP_BAD_M_KEY_RETURN_PATH, hop);
-        if (out == 0 || out > node->port_count ||
-            port_at(sm, node->first_port + out)->peer == SUBNET_NONE)
-            return SUBNET_NONE;
-        at = port_at(sm, node->first_port + out)->peer;
-    }
-    return subnet_end_port(&sm->subnet, at);
-}
-
 /* Some agents put their own LID into the notice. */
 uint32_t port_keys_offender(const struct sm *sm, uint32_t reporter, const uint8_t *details)
 {
     uint64_t lid = wire_get(details, TRAP_BAD_M_KEY_LID);
-    if (wire_get(details, TRAP_BAD_M_KEY_DIRECTED))
-        return follow_back(sm, reporter, details);
+    if (wire_get(details, TRAP_BAD_M_KEY_DIRECTED)) {
+        unsigned hops = (unsigned)wire_get(details, TRAP_BAD_M_KEY_HOP_COUNT);
+        return wire_get(details, TRAP_BAD_M_KEY_PATH_TRUNCATED) ||
+                       hops >= wire_fields[TRAP_BAD_M_KEY_RETURN_PATH].count
+                   ? SUBNET_NONE
+                   : subnet_follow_back(&sm->subnet, reporter, details, TRAP_BAD_M_KEY_RETURN_PATH,
+                                        hops);
+    }
     uint32_t port = lid < LFT_ENTRIES ? sm->subnet.by_lid[lid] : SUBNET_NONE;
     return port == reporter ? SUBNET_NONE : port;
 }

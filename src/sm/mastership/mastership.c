@@ -111,8 +111,9 @@ static void enter(struct sm *sm, enum sm_state before, const char *why, bool has
     bool polls = state == SM_STANDBY || (state == SM_MASTER && !sm->config.policy->alone);
     assert(state != before && state <= SM_MASTER);
     bool works = state == SM_DISCOVERING || state == SM_MASTER;
-    sm_log_change(sm, SM_EVENT_STATE, works ? NULL : report_abandon(sm), "%s (%s)",
-                  mastership_state_names[state], why);
+    const struct sm_event event = {
+        .kind = SM_EVENT_STATE, .at = SUBNET_NONE, .change = works ? NULL : report_abandon(sm)};
+    sm_log_event(sm, event, "%s (%s)", mastership_state_names[state], why);
     m->next_poll = polls ? sm->now + sm->config.poll_ns : TIME_NEVER;
     m->refuses_until = 0;
     sweep_stop(sm);
