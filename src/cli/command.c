@@ -1,3 +1,4 @@
+/* The frame of the commands: options, help, messages, progress. */
 #include "cli/command.h"
 
 #include "base/file.h"

@@ -67,22 +67,19 @@ static const struct option_spec options[] = {
     {PRELOAD_STEP, NULL, .flag = &given.preloaded},
     {0}};
 
-static int check_arguments(int argc, char **argv)
+/* `millionths`: the speed of --pace; 0: no delays. */
+static int check_arguments(int argc, char **argv, uint64_t *millionths)
 {
+    const char *pace = given.pace ? given.pace : given.traffic.count ? "real" : "fast", *rest;
+    double factor = strcmp(pace, "real") == 0 ? 1 : 0;
     if (given.attributes)
         return argc > 1 ? command_usage("--attributes takes no network: '%s'", argv[1]) : 0;
     if (argc < 2 || strcmp(argv[1], "--") == 0)
         return command_usage("expected a network");
     if (argc > 2 && strcmp(argv[2], "--") != 0)
         return command_usage("'%s' is one argument too many; a command follows '--'", argv[2]);
-    return argc == 3 ? command_usage("no command after '--'") : 0;
-}
-
-/* The speed of --pace; 0: no delays. */
-static int read_pace(uint64_t *millionths)
-{
-    const char *pace = given.pace ? given.pace : given.traffic.count ? "real" : "fast", *rest;
-    double factor = strcmp(pace, "real") == 0 ? 1 : 0;
+    if (argc == 3)
+        return command_usage("no command after '--'");
     if (factor == 0 && strcmp(pace, "fast") != 0 &&
         (!parse_decimal(pace, &factor, &rest) || *rest || factor < 1e-6 || factor > 1e6))
         return command_usage("--pace %s: expected 'fast', 'real' or a factor", pace);
@@ -311,10 +308,10 @@ static int run_fabric(int argc, char **argv, struct err *err)
 {
     struct fabric_options wanted;
     struct text list = {0};
-    uint64_t pace;
+    uint64_t pace = 0;
     if (given.preloaded && argc > 2)
         return preload_start(argv + 2);
-    int result = check_arguments(argc, argv);
+    int result = check_arguments(argc, argv, &pace);
     if (result == 0 && given.attributes) {
         result = make_options(NULL, &wanted, err);
         if (result)
@@ -322,8 +319,6 @@ static int run_fabric(int argc, char **argv, struct err *err)
         fabric_options_list(&wanted, &list);
         return command_print(&list);
     }
-    if (result == 0)
-        result = read_pace(&pace);
     return result ? result : simulate_fabric(argv[1], pace, argc > 3 ? argv + 3 : NULL, err);
 }
 

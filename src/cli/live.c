@@ -153,16 +153,6 @@ static int make_scenario(const char *file, struct text *out, struct err *err)
     return status;
 }
 
-static int read_scenario(const char *path, struct text *out, struct err *err)
-{
-    int status = file_read(path, (size_t)64 << 20, out, err);
-    if (status || (out->data && is_scenario(out->data)))
-        return status;
-    text_clear(out);
-    given.settled = true;
-    return make_scenario(path, out, err);
-}
-
 /* ---- main ---- */
 
 /* A file that leads a browser to the page. All users can read the arguments of a process, so the
@@ -259,7 +249,12 @@ static int run_session(struct live_options *wanted, struct err *err)
     char token[HTTP_TOKEN_MOST + 1];
     struct topology plan;
     topology_init(&plan);
-    int status = read_scenario(wanted->name, &text, err);
+    int status = file_read(wanted->name, (size_t)64 << 20, &text, err);
+    if (status == 0 && !(text.data && is_scenario(text.data))) {
+        text_clear(&text);
+        given.settled = true;
+        status = make_scenario(wanted->name, &text, err);
+    }
     if (status == 0 && given.token_file) {
         status = http_token_read(given.token_file, token, err);
         wanted->token = token;

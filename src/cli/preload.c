@@ -1,3 +1,4 @@
+/* Finds the preload library, refuses programs that ignore it, and starts a program with it. */
 #include "cli/preload.h"
 
 #include "cli/command.h"
@@ -78,21 +79,6 @@ static bool is_dynamic(const uint8_t *file, size_t bytes)
     return false;
 }
 
-/* The interpreter of a script: the first word after "#!". */
-static bool is_script(const uint8_t *file, size_t bytes, char *interpreter, size_t size)
-{
-    if (bytes < 3 || memcmp(file, "#!", 2) != 0)
-        return false;
-    size_t begin = 2;
-    while (begin < bytes && (file[begin] == ' ' || file[begin] == '\t'))
-        begin++;
-    size_t end = begin;
-    while (end < bytes && !strchr(" \t\n", file[end]))
-        end++;
-    snprintf(interpreter, size, "%.*s", (int)(end - begin), (const char *)file + begin);
-    return true;
-}
-
 static int check_program(const char *path, unsigned depth, struct err *err)
 {
     uint8_t file[PATH_BYTES];
@@ -116,8 +102,17 @@ static int check_program(const char *path, unsigned depth, struct err *err)
                        "'%.200s' is set-uid, set-gid or has file capabilities and ignores the "
                        "preload library: it would use the real machine; not started",
                        path);
-    if (bytes > 0 && is_script(file, (size_t)bytes, interpreter, sizeof interpreter))
+    if (bytes >= 3 &&
+        memcmp(file, "#!", 2) == 0) { /* a script: its interpreter is the first word */
+        size_t begin = 2, end;
+        while (begin < (size_t)bytes && (file[begin] == ' ' || file[begin] == '\t'))
+            begin++;
+        for (end = begin; end < (size_t)bytes && !strchr(" \t\n", file[end]);)
+            end++;
+        snprintf(interpreter, sizeof interpreter, "%.*s", (int)(end - begin),
+                 (const char *)file + begin);
         return depth < SCRIPTS_MOST ? check_program(interpreter, depth + 1, err) : 0;
+    }
     bool elf = bytes >= SELFMAG && memcmp(file, ELFMAG, SELFMAG) == 0;
     if (!elf || is_dynamic(file, (size_t)bytes))
         return 0; /* what is not a program is executed by a shell or not at all */

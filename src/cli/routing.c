@@ -68,14 +68,6 @@ void print_engines(FILE *out, int indent)
     text_release(&text);
 }
 
-static bool has_lids(const struct topology *topology)
-{
-    for (size_t i = 0; i < topology->ports.count; i++)
-        if (topology->ports.items[i].lid)
-            return true;
-    return false;
-}
-
 /* Gives the ports of the topology the LIDs that the tables name for them: those of the net file may
  * be older, or of another manager. A dump without GUIDs changes nothing. */
 static int take_lids(struct topology *topology, const uint64_t *guids, const char *lfts,
@@ -138,7 +130,9 @@ int load_network(const char *path, const char *lmc, bool renames, const char *lf
         fprintf(stderr,
                 "weft verify: the LIDs of %s are used; %" PRIu32 " ports of %s have others\n", lfts,
                 changed, path);
-    bool has_own = has_lids(&topology);
+    bool has_own = false; /* LIDs */
+    for (size_t i = 0; i < topology.ports.count; i++)
+        has_own |= topology.ports.items[i].lid != 0;
     if (status == 0 && ((lmc && !(lfts && has_own)) || (renames && !has_own)))
         status = network_from_topology_lmc(network, &topology, (uint8_t)wanted, err);
     else if (status == 0)

@@ -56,22 +56,16 @@ static const struct option_spec options[] = {
     {"-o, --out STORE", "merge: the store to write", .value = &given.output},
     {0}};
 
-static bool parse_share(const char *text)
-{
-    char first[16];
-    const char *slash = strchr(text, '/');
-    if (!slash || (size_t)(slash - text) >= sizeof first)
-        return false;
-    snprintf(first, sizeof first, "%.*s", (int)(slash - text), text);
-    return parse_bounded(slash + 1, 1, MOST_TASKS, &given.tasks) &&
-           parse_bounded(first, 1, given.tasks, &task);
-}
-
 static int check_arguments(int argc, char **argv)
 {
     if (submit && given.write_only)
         return command_usage("--submit or --write-only, not both");
-    if (share && !parse_share(share))
+    const char *slash = share ? strchr(share, '/') : NULL;
+    char first[16] = ""; /* I of I/N */
+    if (slash && (size_t)(slash - share) < sizeof first)
+        snprintf(first, sizeof first, "%.*s", (int)(slash - share), share);
+    if (share && (!*first || !parse_bounded(slash + 1, 1, MOST_TASKS, &given.tasks) ||
+                  !parse_bounded(first, 1, given.tasks, &task)))
         return command_usage("'%s' is not a share: expected I/N, such as 3/8", share);
     if (argc < 2)
         return command_usage("expected a sweep file");

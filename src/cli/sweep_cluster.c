@@ -121,13 +121,6 @@ int sweep_submit(const struct sweep_arguments *given, const struct sweep *sweep,
 
 /* ---- the stores ---- */
 
-static bool same_file(const char *a, const char *b)
-{
-    struct stat one, two;
-    return stat(a, &one) == 0 && stat(b, &two) == 0 && one.st_ino == two.st_ino &&
-           one.st_dev == two.st_dev;
-}
-
 int sweep_merge(const struct sweep_arguments *given, int count, char **stores, struct err *err)
 {
     struct text out = {0};
@@ -145,8 +138,10 @@ int sweep_merge(const struct sweep_arguments *given, int count, char **stores, s
     }
     int status = result_store_open(&store, given->output, RESULT_STORE_WRITE, err);
     for (int i = 0; i < count && status == 0; i++) {
-        if (same_file(stores[i], given->output))
-            continue;
+        struct stat one, two;
+        if (stat(stores[i], &one) == 0 && stat(given->output, &two) == 0 &&
+            one.st_ino == two.st_ino && one.st_dev == two.st_dev)
+            continue; /* the output itself */
         status = result_store_merge(store, stores[i], &more, err);
         added += more;
     }

@@ -332,20 +332,6 @@ static int check_transition(const struct network *network, char **files, struct 
     return status;
 }
 
-/* The switches that --root names. */
-static int find_roots(struct roots *roots, const struct network *network, struct err *err)
-{
-    struct root_list list;
-    int status = root_list_parse(&list, given.root);
-    if (status)
-        return status;
-    struct engine_options wanted = {
-        .root = list.choice, .root_guids = list.guids.items, .root_count = list.guids.count};
-    status = roots_choose(roots, network, &wanted, ROOT_MANAGER, err);
-    vec_release(&list.guids);
-    return status;
-}
-
 /* Options that do not go together: prints an error, and returns an exit status. */
 static int check_options(int operands)
 {
@@ -381,13 +367,20 @@ static int run_verify(int argc, char **argv, struct err *err)
     struct verify_options wanted = {
         .workers = &workers, .reversible = given.reversible, .adapters = given.adapters};
     struct roots roots = {0};
+    struct root_list list;
     int status = check_options(argc - 1);
     if (status)
         return status;
     status = load_network(argv[1], given.lmc, false, given.transition ? argv[2] : given.lfts,
                           &network, err);
     if (status == 0 && given.root)
-        status = find_roots(&roots, &network, err);
+        status = root_list_parse(&list, given.root);
+    if (status == 0 && given.root) {
+        struct engine_options named = {
+            .root = list.choice, .root_guids = list.guids.items, .root_count = list.guids.count};
+        status = roots_choose(&roots, &network, &named, ROOT_MANAGER, err);
+        vec_release(&list.guids);
+    }
     wanted.roots = roots.switches.items;
     wanted.root_count = roots.switches.count;
     if (status == 0)

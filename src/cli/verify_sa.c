@@ -1,3 +1,4 @@
+/* Reads path SLs from the SA and SL-to-VL tables from the switches of a running subnet. */
 #include "cli/verify_sa.h"
 
 #include "cli/command.h"

@@ -82,23 +82,22 @@ struct world {
 
 /* ---- arguments ---- */
 
-/* "30%", "30 %" or "0.3" */
-static int read_load(bool percent, double *load)
+/* "30%", "30 %" or "0.3"; `apart`: the percent sign is an argument of its own. */
+static int read_load(bool apart, double *load)
 {
     const char *rest = "";
     bool is_number = parse_decimal(given.load, load, &rest) && *load >= 0;
-    bool bare = is_number && !*rest && !percent;
     rest += strspn(rest, " ");
-    percent |= is_number && strcmp(rest, "%") == 0;
-    if (percent && is_number && *load <= 100 && (!*rest || strcmp(rest, "%") == 0)) {
+    bool percent = apart || strcmp(rest, "%") == 0;
+    is_number &= !*rest || percent;
+    if (percent)
         *load /= 100;
+    if (is_number && *load <= 1)
         return 0;
-    }
-    if (bare && *load <= 1)
-        return 0;
-    return command_usage("--load %s%s: expected a share up to 1, such as 30%% or 0.3%s", given.load,
-                         percent && !*rest ? "%" : "",
-                         bare && *load <= 100 ? "; a percentage has a '%' behind it" : "");
+    return command_usage(
+        "--load %s%s: expected a share up to 1, such as 30%% or 0.3%s", given.load,
+        apart ? "%" : "",
+        is_number && !percent && *load <= 100 ? "; a percentage has a '%' behind it" : "");
 }
 
 /* A "%" among the arguments belongs to --load. */

@@ -1,3 +1,4 @@
+/* One table for each kind of row: adding, reading and copying use it. */
 #include "experiment/store/result_store_sql.h"
 
 #include <assert.h>
