@@ -13,11 +13,8 @@
 
 enum { MOST_JOBS = 1024, EXIT_INTERRUPTED = 130, TITLE_BYTES = 256 };
 
-static struct {
-    const char *experiments, *out;
-    uint64_t jobs, seed;
-    bool quick, retry, list_experiments, list_claims, json;
-} given = {.out = "reproduce-out", .seed = 1};
+static struct reproduce_options given = {.out = "reproduce-out", .seed = 1};
+static bool list_experiments, list_claims, as_json;
 
 static const struct option_spec options[] = {
     {"--quick", "fewer sizes and points; takes about a minute", .flag = &given.quick},
@@ -27,15 +24,15 @@ static const struct option_spec options[] = {
     {"--retry", "repeat runs that failed earlier", .flag = &given.retry},
     {"--seed N", "seed of networks and traffic (default: 1); each seed has its own stores",
      .number = &given.seed, .low = 1, .high = UINT32_MAX},
-    {"--list", "list the experiments; run none", .flag = &given.list_experiments},
+    {"--list", "list the experiments; run none", .flag = &list_experiments},
     {"--claims",
      "list the claims: the printed value, its place in the paper and the tolerance; run none",
-     .flag = &given.list_claims},
+     .flag = &list_claims},
     {"--experiments DIR",
      "directory of the experiments (default: ./experiments, else the one next to the program, "
      "else the installed one)",
      .value = &given.experiments},
-    {"--json", "print one JSON object instead of text", .flag = &given.json},
+    {"--json", "print one JSON object instead of text", .flag = &as_json},
     {0}};
 
 /* In this directory, next to the program (build/weft and experiments/), or installed. */
@@ -81,7 +78,7 @@ static void put_experiments(const struct recipes *recipes, const bool *chosen, b
 }
 
 /* Experiments, or with --claims their claims. */
-static int print_list(const char *const *names, size_t count, struct err *err)
+static int print_list(struct err *err)
 {
     struct recipes recipes = {0};
     struct text out = {0};
@@ -89,12 +86,12 @@ static int print_list(const char *const *names, size_t count, struct err *err)
     if (status)
         return status;
     bool *chosen = mem_zalloc(recipes.count, sizeof *chosen);
-    status = reproduce_choose(&recipes, names, count, chosen, err);
+    status = reproduce_choose(&recipes, given.names, given.name_count, chosen, err);
     if (status == 0) {
-        if (given.list_claims)
-            claims_write_list(&recipes, chosen, given.json, &out);
+        if (list_claims)
+            claims_write_list(&recipes, chosen, as_json, &out);
         else
-            put_experiments(&recipes, chosen, given.json, &out);
+            put_experiments(&recipes, chosen, as_json, &out);
         command_print(&out);
     }
     text_release(&out);
@@ -105,28 +102,37 @@ static int print_list(const char *const *names, size_t count, struct err *err)
 
 /* ---- progress ---- */
 
-static void begin_sweep(void *context, const struct recipe *recipe, const char *sweep)
+/* The sweep that is executed. */
+static struct {
+    char title[TITLE_BYTES]; /* "icpp03-fig07 removal.sweep" */
+    const struct sweep *sweep;
+} now;
+
+static void begin_sweep(void *context, const struct recipe *recipe, const char *path,
+                        const struct sweep *sweep)
 {
-    const char *slash = strrchr(sweep, '/');
-    snprintf(context, TITLE_BYTES, "%s %s", recipe->name, slash ? slash + 1 : sweep);
+    const char *slash = strrchr(path, '/');
+    (void)context;
+    snprintf(now.title, sizeof now.title, "%s %s", recipe->name, slash ? slash + 1 : path);
+    now.sweep = sweep;
 }
 
 static void show_sweep_progress(void *context, const struct sweep_counts *counts)
 {
-    const char *title = context; /* "icpp03-fig07 removal.sweep" */
     size_t done = counts->there + counts->done;
+    (void)context;
     if (counts->left >= 0 && counts->running)
-        progress_show("%s: %zu/%zu runs, %.0fs left", title, done, counts->total,
+        progress_show("%s: %zu/%zu runs, %.0fs left", now.title, done, counts->total,
                       ceil(counts->left));
     else
-        progress_show("%s: %zu/%zu runs", title, done, counts->total);
+        progress_show("%s: %zu/%zu runs", now.title, done, counts->total);
 }
 
-static void print_failure(void *context, const struct sweep *sweep, const struct sweep_run *run)
+static void print_failure(void *context, const struct sweep_run *run)
 {
     struct text command = {0};
     (void)context;
-    sweep_replay_command(sweep, run, &command);
+    sweep_replay_command(now.sweep, run, &command);
     progress_clear();
     fprintf(stderr, "failed: %s: %s\n  again: %s\n", run->name, run->error, command.data);
     text_release(&command);
@@ -148,7 +154,7 @@ static int print_result(const struct reproduction *reproduction)
         fputs("interrupted; the same command continues\n", stderr);
         return EXIT_INTERRUPTED;
     }
-    if (given.json) {
+    if (as_json) {
         reproduction_write_json(reproduction, &out);
     } else {
         reproduction_write_table(reproduction, &out);
@@ -164,25 +170,16 @@ static int print_result(const struct reproduction *reproduction)
     return bad ? EXIT_FAILS : EXIT_HOLDS;
 }
 
-static int run_experiments(const char *const *names, size_t count, struct err *err)
+static int run_experiments(struct err *err)
 {
     struct reproduction reproduction;
-    char title[TITLE_BYTES] = "";
-    struct reproduce_options wanted = {.experiments = given.experiments,
-                                       .out = given.out,
-                                       .names = names,
-                                       .name_count = count,
-                                       .quick = given.quick,
-                                       .retry = given.retry,
-                                       .seed = given.seed,
-                                       .jobs =
-                                           given.jobs ? (unsigned)given.jobs : count_processors(),
-                                       .begin = begin_sweep,
-                                       .progress = show_sweep_progress,
-                                       .failure = print_failure,
-                                       .note = print_note,
-                                       .context = title};
-    int status = reproduce(&wanted, &reproduction, err);
+    given.begin = begin_sweep;
+    given.progress = show_sweep_progress;
+    given.failure = print_failure;
+    given.note = print_note;
+    if (given.jobs == 0)
+        given.jobs = count_processors();
+    int status = reproduce(&given, &reproduction, err);
     progress_clear();
     if (status == 0)
         status = print_result(&reproduction);
@@ -193,12 +190,11 @@ static int run_experiments(const char *const *names, size_t count, struct err *e
 static int run_reproduce(int argc, char **argv, struct err *err)
 {
     static char path[4096];
-    const char *const *names = (const char *const *)argv + 1;
-    size_t count = (size_t)argc - 1;
+    given.names = (const char *const *)argv + 1;
+    given.name_count = (size_t)argc - 1;
     if (!given.experiments)
         given.experiments = find_experiments(path);
-    return given.list_experiments || given.list_claims ? print_list(names, count, err)
-                                                       : run_experiments(names, count, err);
+    return list_experiments || list_claims ? print_list(err) : run_experiments(err);
 }
 
 const struct command command_reproduce = {

@@ -26,16 +26,7 @@ static double change_figure(const struct results *results, unsigned number, cons
     return results_value(results, name);
 }
 
-/* The number of the last change after a fault; 0: none. */
-static unsigned find_fault_change(const struct results *results)
-{
-    unsigned fault_change = 0;
-    for (unsigned number = 1; !isnan(change_figure(results, number, "time")); number++)
-        if (!isnan(change_figure(results, number, "detect.time")))
-            fault_change = number;
-    return fault_change;
-}
-
+/* Copies figures and the series of updated tables of a change. */
 static void copy_change(struct results *results, unsigned number)
 {
     char prefix[NAME_BYTES], name[NAME_BYTES];
@@ -48,17 +39,11 @@ static void copy_change(struct results *results, unsigned number)
         snprintf(name, sizeof name, "fault.%s", figure.name + strlen(prefix));
         results_set(results, name, figure.value, figure.unit);
     }
-}
-
-static void copy_updates(struct results *results, unsigned number)
-{
-    char name[NAME_BYTES];
     snprintf(name, sizeof name, "change.%u.updated", number);
     if (!results_find_series(results, name))
         return;
     size_t copy = results_series(results, "fault.updated", "share");
-    const struct series *series =
-        results_find_series(results, name); /* results_series() may have moved it */
+    const struct series *series = results_find_series(results, name); /* it may have moved */
     for (size_t i = 0; i < series->points.count; i++)
         results_add_point(results, copy, series->points.items[i].time,
                           series->points.items[i].value);
@@ -90,16 +75,15 @@ static void derive_losses(struct results *results)
 void derive_figures(struct observation *observation)
 {
     struct results *results = &observation->results;
-    unsigned fault_change = find_fault_change(results);
+    unsigned fault_change = 0, number = 1; /* the last change after a fault; 0: none */
+    for (; !isnan(change_figure(results, number, "time")); number++)
+        if (!isnan(change_figure(results, number, "detect.time")))
+            fault_change = number;
     if (fault_change) {
         copy_change(results, fault_change);
-        unsigned next = fault_change;
-        while (!isnan(change_figure(results, next, "time")))
-            next++;
-        results_set(results, "fault.changes", next - fault_change, "changes");
+        results_set(results, "fault.changes", number - fault_change, "changes");
         if (isnan(results_value(results, "fault.first.time")))
             results_set(results, "fault.first.time", results_value(results, "fault.time"), "s");
-        copy_updates(results, fault_change);
     }
     derive_bits(results);
     derive_losses(results);

@@ -42,8 +42,7 @@ static bool belongs(const struct drawing *drawing, const struct observation *obs
     const char *preset = observation_value(observation, "preset");
     if (drawing->preset && *preset && strcmp(preset, drawing->preset) != 0)
         return false;
-    return conditions_fit(&drawing->plot->where, observation->parameters,
-                          observation->parameter_count, false);
+    return observation_matches(observation, &drawing->plot->where, NULL);
 }
 
 /* ---- curves and bars ---- */
@@ -126,19 +125,6 @@ static void add_observation(struct drawing *drawing, const struct observation *o
     }
 }
 
-static void add_means(const struct drawing *drawing, struct curves *curves)
-{
-    for (size_t i = 0; i < drawing->places.count; i++) {
-        const struct place *place = &drawing->places.items[i];
-        double count = (double)place->count;
-        curves_add(curves, place->group,
-                   &(struct curve_value){.key = place->key,
-                                         .x = place->x / count,
-                                         .y = place->y / count,
-                                         .saturated = 2 * place->saturated > place->count});
-    }
-}
-
 /* ---- printed values ---- */
 
 /* The position of a value of x; NaN if the chart has no such category. */
@@ -214,7 +200,15 @@ static void draw_over_x(struct drawing *drawing, struct charts *charts)
     for (size_t i = 0; i < drawing->evidence->items.count; i++)
         if (belongs(drawing, &drawing->evidence->items.items[i]))
             add_observation(drawing, &drawing->evidence->items.items[i], curves.x_is_figure);
-    add_means(drawing, &curves);
+    for (size_t i = 0; i < drawing->places.count; i++) {
+        const struct place *place = &drawing->places.items[i];
+        double count = (double)place->count;
+        curves_add(&curves, place->group,
+                   &(struct curve_value){.key = place->key,
+                                         .x = place->x / count,
+                                         .y = place->y / count,
+                                         .saturated = 2 * place->saturated > place->count});
+    }
     name_axes(drawing, &chart);
     bool any = curves.places.count > 0;
     curves_finish(&curves, kind == PLOT_BARS || kind == PLOT_STACKED ||

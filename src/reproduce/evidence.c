@@ -148,10 +148,11 @@ bool observation_is_saturated(const struct observation *observation)
 
 /* ---- many ---- */
 
-static bool matches_conditions(const struct observation *observation,
-                               const struct conditions *where)
+bool observation_matches(const struct observation *observation, const struct conditions *where,
+                         const char *network)
 {
-    return conditions_fit(where, observation->parameters, observation->parameter_count, false);
+    return (!network || strcmp(observation->network, network) == 0) &&
+           conditions_fit(where, observation->parameters, observation->parameter_count, false);
 }
 
 /* The sum of the values of one network. */
@@ -160,57 +161,33 @@ struct network_sum {
     double sum;
     size_t count;
 };
-struct network_sums {
-    VEC(struct network_sum);
-};
 
-static void add_to_network(struct network_sums *sums, const char *network, double value)
+struct quantity_mean evidence_mean(const struct evidence *evidence, const struct conditions *where,
+                                   const char *network, const char *figure)
 {
-    size_t i = 0;
-    while (i < sums->count && strcmp(sums->items[i].network, network) != 0)
-        i++;
-    if (i == sums->count)
-        vec_push(sums, (struct network_sum){.network = network});
-    sums->items[i].sum += value;
-    sums->items[i].count++;
-}
-
-static struct quantity_mean mean_of_networks(const struct network_sums *sums)
-{
+    VEC(struct network_sum) sums = {0};
     VEC(double) means = {0};
-    for (size_t i = 0; i < sums->count; i++)
-        vec_push(&means, sums->items[i].sum / (double)sums->items[i].count);
-    struct quantity_mean mean = quantity_mean(means.items, means.count);
-    vec_release(&means);
-    return mean;
-}
-
-struct evidence_summary evidence_summarize(const struct evidence *evidence,
-                                           const struct conditions *where, const char *network,
-                                           const char *figure)
-{
-    struct evidence_summary summary = {.least = NAN, .most = NAN};
-    struct network_sums sums = {0};
     for (size_t i = 0; i < evidence->items.count; i++) {
         const struct observation *observation = &evidence->items.items[i];
-        if ((network && strcmp(observation->network, network) != 0) ||
-            !matches_conditions(observation, where))
-            continue;
-        double value = observation_figure(observation, figure);
+        double value = observation_matches(observation, where, network)
+                           ? observation_figure(observation, figure)
+                           : NAN;
         if (isnan(value))
             continue;
-        add_to_network(&sums, observation->network, value);
-        summary.count++;
-        summary.sum += value;
-        summary.least = fmin(summary.least, value); /* ignores NaN */
-        summary.most = fmax(summary.most, value);
+        size_t n = 0;
+        while (n < sums.count && strcmp(sums.items[n].network, observation->network) != 0)
+            n++;
+        struct network_sum *sum = vec_at(&sums, n);
+        sum->network = observation->network;
+        sum->sum += value;
+        sum->count++;
     }
-    struct quantity_mean mean = mean_of_networks(&sums);
-    summary.networks = sums.count;
-    summary.mean = mean.mean;
-    summary.half_width = mean.half_width;
+    for (size_t n = 0; n < sums.count; n++)
+        vec_push(&means, sums.items[n].sum / (double)sums.items[n].count);
+    struct quantity_mean mean = quantity_mean(means.items, means.count);
     vec_release(&sums);
-    return summary;
+    vec_release(&means);
+    return mean;
 }
 
 size_t evidence_networks(const struct evidence *evidence, const char ***networks)
@@ -228,7 +205,7 @@ size_t evidence_values(const struct evidence *evidence, const struct conditions 
     VEC(const char *) found = {0};
     for (size_t i = 0; i < evidence->items.count; i++) {
         const char *value = observation_value(&evidence->items.items[i], parameter);
-        if (*value && matches_conditions(&evidence->items.items[i], where))
+        if (*value && observation_matches(&evidence->items.items[i], where, NULL))
             vec_push(&found, value);
     }
     *values = found.items;

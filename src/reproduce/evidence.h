@@ -41,20 +41,16 @@ struct observation *evidence_add(struct evidence *evidence, const char *paramete
 const char *observation_value(const struct observation *observation, const char *parameter);
 /* NaN if there is none. */
 double observation_figure(const struct observation *observation, const char *figure);
+/* Whether all conditions hold, and it is of that network (NULL: any). */
+bool observation_matches(const struct observation *observation, const struct conditions *where,
+                         const char *network);
 /* Saturated or not steady: the latency depends on the length of the measurement. */
 bool observation_is_saturated(const struct observation *observation);
 
-/* A figure over the matching observations ("switches=8 change=removal") that have it, of one
- * network or (NULL) of all. The mean is the mean of the networks' means, and the half width is that
- * of its 95 % confidence interval; NaN for fewer than two networks. Extremes and sum are those of
- * observations. All are NaN if there are none. */
-struct evidence_summary {
-    size_t count, networks;
-    double mean, half_width, least, most, sum;
-};
-struct evidence_summary evidence_summarize(const struct evidence *evidence,
-                                           const struct conditions *where, const char *network,
-                                           const char *figure);
+/* The mean of a figure over the matching observations that have it, of one network or (NULL) of
+ * all: the mean of the networks' means, with its 95 % confidence interval. */
+struct quantity_mean evidence_mean(const struct evidence *evidence, const struct conditions *where,
+                                   const char *network, const char *figure);
 /* The different networks of the observations. The caller frees the array. */
 size_t evidence_networks(const struct evidence *evidence, const char ***networks);
 

@@ -54,18 +54,11 @@ static struct conditions in_force(const struct scope *scope)
     return conditions;
 }
 
-static bool selects(const struct scope *scope, const struct conditions *conditions,
-                    const struct observation *observation)
-{
-    return (!scope->network || strcmp(observation->network, scope->network) == 0) &&
-           conditions_fit(conditions, observation->parameters, observation->parameter_count, false);
-}
-
 /* Whether there is one run, and no condition inside the loop excludes it. */
 static bool is_in_run(const struct scope *scope)
 {
     struct conditions conditions = in_force(scope);
-    bool is_in = scope->run && selects(scope, &conditions, scope->run);
+    bool is_in = scope->run && observation_matches(scope->run, &conditions, scope->network);
     conditions_release(&conditions);
     return is_in;
 }
@@ -131,10 +124,10 @@ static struct measured evaluate_figure(const struct term *term, const struct sco
     if (scope->run)
         return measured_value(is_in_run(scope) ? observation_figure(scope->run, term->name) : NAN);
     struct conditions conditions = in_force(scope);
-    struct evidence_summary summary =
-        evidence_summarize(scope->evidence, &conditions, scope->network, term->name);
-    struct measured measured = measured_value(summary.mean);
-    measured.half_width = summary.half_width;
+    struct quantity_mean mean =
+        evidence_mean(scope->evidence, &conditions, scope->network, term->name);
+    struct measured measured = measured_value(mean.mean);
+    measured.half_width = mean.half_width;
     conditions_release(&conditions);
     return measured;
 }
@@ -261,7 +254,7 @@ static void gather_runs(struct samples *samples, const struct term *loop, const 
     struct conditions conditions = in_force(inner->outer);
     for (size_t i = 0; i < inner->evidence->items.count; i++) {
         inner->run = &inner->evidence->items.items[i];
-        if (selects(inner, &conditions, inner->run))
+        if (observation_matches(inner->run, &conditions, inner->network))
             gather(samples, loop->of[0], x_term, 0, inner);
     }
     conditions_release(&conditions);

@@ -15,10 +15,13 @@ const char reproduce_installed_path[] = WEFT_EXPERIMENTS_PATH;
 
 /* ---- choice of experiments ---- */
 
-/* Papers were once numbered: "000-fig07" still selects "icpp03-fig07", "002" all of TPDS 2006. */
-static bool matches_alias(const char *pattern, const char *name)
+/* A pattern, or the beginning of the name. Papers were once numbered: "000-fig07" still selects
+ * "icpp03-fig07", "002" all of TPDS 2006. */
+static bool matches_name(const char *pattern, const char *name)
 {
     static const char *const papers[] = {"icpp03", "san03", "tpds06", "villar04", "cluster15"};
+    if (fnmatch(pattern, name, 0) == 0 || strncmp(pattern, name, strlen(pattern)) == 0)
+        return true;
     for (size_t i = 0; i < sizeof papers / sizeof papers[0]; i++) {
         const char alias[] = {'0', '0', (char)('0' + i), 0};
         size_t length = strlen(papers[i]);
@@ -27,12 +30,6 @@ static bool matches_alias(const char *pattern, const char *name)
                    strncmp(pattern + 3, name + length, strlen(pattern + 3)) == 0;
     }
     return false;
-}
-
-static bool matches_name(const char *pattern, const char *name)
-{
-    return fnmatch(pattern, name, 0) == 0 || strncmp(pattern, name, strlen(pattern)) == 0 ||
-           matches_alias(pattern, name);
 }
 
 static int unknown_name_error(const struct recipes *recipes, const char *name, struct err *err)
@@ -66,35 +63,6 @@ int reproduce_choose(const struct recipes *recipes, const char *const *names, si
 
 /* ---- runs ---- */
 
-/* Stores of different seeds are separate. */
-static const char *store_folder(const struct reproduce_options *options,
-                                struct reproduction *reproduction)
-{
-    if (options->seed == 1)
-        return arena_printf(&reproduction->arena, "%s/stores", options->out);
-    return arena_printf(&reproduction->arena, "%s/stores/seed-%" PRIu64, options->out,
-                        options->seed);
-}
-
-struct sweep_context {
-    const struct reproduce_options *options;
-    const struct sweep *sweep;
-};
-
-static void report_failure(void *context, const struct sweep_run *run)
-{
-    const struct sweep_context *of = context;
-    if (of->options->failure)
-        of->options->failure(of->options->context, of->sweep, run);
-}
-
-static void report_progress(void *context, const struct sweep_counts *counts)
-{
-    const struct sweep_context *of = context;
-    if (of->options->progress)
-        of->options->progress(of->options->context, counts);
-}
-
 /* Removes runs that are not part of a quick run. */
 static void keep_quick_runs(struct sweep_plan *plan, const struct sweep *sweep,
                             const struct conditions *quick)
@@ -122,51 +90,42 @@ static void count_runs(struct reproduction *reproduction, const char *store,
     for (size_t i = 0; i < reproduction->stores.count; i++)
         if (strcmp(reproduction->stores.items[i], store) == 0)
             return;
-    vec_push(&reproduction->stores, arena_strdup(&reproduction->arena, store));
+    vec_push(&reproduction->stores, store);
     reproduction->runs += counts->total;
     reproduction->there += counts->there;
     reproduction->failed += counts->failed + counts->left_failed;
     reproduction->broken += counts->broken;
 }
 
-static int run_plan(const struct reproduce_options *options, struct reproduction *reproduction,
-                    const struct sweep *sweep, struct sweep_plan *plan, const char *store,
-                    struct err *err)
-{
-    struct sweep_context sweep_context = {options, sweep};
-    struct sweep_options running = {.store = store,
-                                    .jobs = options->jobs,
-                                    .retry = options->retry,
-                                    .progress = report_progress,
-                                    .failure = report_failure,
-                                    .context = &sweep_context};
-    struct sweep_counts counts = {0};
-    int status = sweep_plan_compare(plan, sweep, store, err);
-    if (status == 0)
-        status = sweep_run_plan(sweep, plan, &running, &counts, err);
-    if (status == 0)
-        count_runs(reproduction, store, &counts);
-    return status;
-}
-
 static int run_sweep(const struct reproduce_options *options, struct reproduction *reproduction,
                      const struct recipe *recipe, const struct recipe_sweep *which, struct err *err)
 {
+    const char *store =
+        arena_printf(&reproduction->arena, "%s/%s.db", reproduction->folder, which->store);
+    struct sweep_options running = {.store = store,
+                                    .jobs = (unsigned)options->jobs,
+                                    .retry = options->retry,
+                                    .progress = options->progress,
+                                    .failure = options->failure,
+                                    .context = options->context};
+    struct sweep_counts counts = {0};
     struct sweep sweep;
     struct sweep_plan plan;
-    if (options->begin)
-        options->begin(options->context, recipe, which->path);
     int status = sweep_read(&sweep, from_file(which->path, err));
     if (status)
         return status;
     sweep.seed += options->seed - 1;
+    if (options->begin)
+        options->begin(options->context, recipe, which->path, &sweep);
     status = sweep_plan_make(&plan, &sweep, &(struct sweep_choice){0}, err);
     if (status == 0) {
         if (options->quick)
             keep_quick_runs(&plan, &sweep, &which->quick);
-        const char *store = arena_printf(&reproduction->arena, "%s/%s.db",
-                                         store_folder(options, reproduction), which->store);
-        status = run_plan(options, reproduction, &sweep, &plan, store, err);
+        status = sweep_plan_compare(&plan, &sweep, store, err);
+        if (status == 0)
+            status = sweep_run_plan(&sweep, &plan, &running, &counts, err);
+        if (status == 0)
+            count_runs(reproduction, store, &counts);
         sweep_plan_release(&plan);
     }
     sweep_release(&sweep);
@@ -190,26 +149,19 @@ static void evaluate_claims(struct experiment *experiment, const struct evidence
     }
 }
 
-static void add_picture(struct experiment *experiment, const struct plot *plot,
-                        const struct evidence *evidence, const char *preset)
-{
-    struct picture picture = {.plot = plot, .preset = preset};
-    draw_plot(experiment->recipe, plot, evidence, preset, &picture.charts);
-    if (picture.charts.count)
-        vec_push(&experiment->pictures, picture);
-}
-
+/* A plot for each preset; one for all if the evidence has no presets. */
 static void draw_plots(struct experiment *experiment, const struct evidence *evidence)
 {
     const char **presets;
     size_t count = evidence_values(evidence, &(struct conditions){0}, "preset", &presets);
-    for (size_t i = 0; i < experiment->recipe->plots.count; i++) {
-        const struct plot *plot = &experiment->recipe->plots.items[i];
-        for (unsigned p = 0; p < CLAIM_PRESETS && count; p++)
-            add_picture(experiment, plot, evidence, claim_preset_names[p]);
-        if (count == 0)
-            add_picture(experiment, plot, evidence, NULL);
-    }
+    for (size_t i = 0; i < experiment->recipe->plots.count; i++)
+        for (unsigned p = 0; p < (count ? CLAIM_PRESETS : 1); p++) {
+            struct picture picture = {.plot = &experiment->recipe->plots.items[i],
+                                      .preset = count ? claim_preset_names[p] : NULL};
+            draw_plot(experiment->recipe, picture.plot, evidence, picture.preset, &picture.charts);
+            if (picture.charts.count)
+                vec_push(&experiment->pictures, picture);
+        }
     mem_free(presets);
 }
 
@@ -219,8 +171,7 @@ static int evaluate_experiment(const struct reproduce_options *options,
 {
     struct experiment experiment = {.recipe = recipe};
     struct evidence evidence;
-    int status =
-        evidence_read(&evidence, recipe, store_folder(options, reproduction), options->quick, err);
+    int status = evidence_read(&evidence, recipe, reproduction->folder, options->quick, err);
     if (status)
         return status;
     for (size_t i = 0; i < recipe->computations.count && status == 0; i++)
@@ -290,40 +241,40 @@ static int write_pictures(const struct reproduce_options *options,
 static int read_inputs(const struct reproduce_options *options, struct reproduction *reproduction,
                        struct err *err)
 {
-    const char *expected = arena_printf(&reproduction->arena, "%s/expected", options->experiments);
-    const char *papers = arena_printf(&reproduction->arena, "%s/papers", options->experiments);
+    struct arena *arena = &reproduction->arena;
+    const char *stores = arena_printf(arena, "%s/stores", options->out);
     int status = recipes_read(&reproduction->recipes, options->experiments, err);
     if (status == 0)
-        status = papers_read(&reproduction->papers, papers, err);
+        status = papers_read(&reproduction->papers,
+                             arena_printf(arena, "%s/papers", options->experiments), err);
     if (status == 0)
-        status =
-            expectations_read(&reproduction->expectations, &reproduction->recipes, expected, err);
+        status = expectations_read(&reproduction->expectations, &reproduction->recipes,
+                                   arena_printf(arena, "%s/expected", options->experiments), err);
     if (status == 0)
         status = run_folder_make(options->out, err);
     if (status == 0)
-        status =
-            run_folder_make(arena_printf(&reproduction->arena, "%s/stores", options->out), err);
-    if (status == 0)
-        status = run_folder_make(store_folder(options, reproduction), err);
+        status = run_folder_make(stores, err);
+    reproduction->folder = stores;
+    if (status == 0 && options->seed != 1) { /* stores of different seeds are separate */
+        reproduction->folder = arena_printf(arena, "%s/seed-%" PRIu64, stores, options->seed);
+        status = run_folder_make(reproduction->folder, err);
+    }
     return status;
 }
 
 static int run_all(const struct reproduce_options *options, struct reproduction *reproduction,
                    const bool *chosen, struct err *err)
 {
+    const struct recipes *recipes = &reproduction->recipes;
     int status = 0;
-    for (size_t i = 0; i < reproduction->recipes.count && status == 0; i++) {
-        const struct recipe *recipe = &reproduction->recipes.items[i];
-        for (size_t s = 0;
-             chosen[i] && s < recipe->sweeps.count && status == 0 && !reproduction->interrupted;
-             s++)
-            status = run_sweep(options, reproduction, recipe, &recipe->sweeps.items[s], err);
-    }
-    for (size_t i = 0; i < reproduction->recipes.count && status == 0 && !reproduction->interrupted;
-         i++)
-        if (chosen[i])
-            status =
-                evaluate_experiment(options, reproduction, &reproduction->recipes.items[i], err);
+    for (size_t i = 0; i < recipes->count; i++)
+        for (size_t s = 0; chosen[i] && s < recipes->items[i].sweeps.count; s++)
+            if (status == 0 && !reproduction->interrupted)
+                status = run_sweep(options, reproduction, &recipes->items[i],
+                                   &recipes->items[i].sweeps.items[s], err);
+    for (size_t i = 0; i < recipes->count; i++)
+        if (chosen[i] && status == 0 && !reproduction->interrupted)
+            status = evaluate_experiment(options, reproduction, &recipes->items[i], err);
     return status;
 }
 

@@ -18,11 +18,12 @@ struct reproduce_options {
     size_t name_count;
     bool quick, retry;
     uint64_t seed; /* of the networks and of all random numbers; from 1 */
-    unsigned jobs;
-    /* All may be NULL. */
-    void (*begin)(void *context, const struct recipe *recipe, const char *sweep);
+    uint64_t jobs;
+    /* All may be NULL. The sweep is valid until the next one begins. */
+    void (*begin)(void *context, const struct recipe *recipe, const char *path,
+                  const struct sweep *sweep);
     void (*progress)(void *context, const struct sweep_counts *counts);
-    void (*failure)(void *context, const struct sweep *sweep, const struct sweep_run *run);
+    void (*failure)(void *context, const struct sweep_run *run);
     void (*note)(void *context, const char *text);
     void *context;
 };
@@ -54,7 +55,8 @@ struct reproduction {
     struct papers papers;
     struct expectations expectations;
     VEC(struct experiment) experiments;
-    VEC(const char *) stores;                 /* stores of the sweeps that were executed */
+    const char *folder;                       /* of the stores */
+    VEC(const char *) stores;                 /* of the sweeps that were executed */
     size_t runs, there, done, failed, broken; /* of all sweeps */
     double seconds;
     uint64_t seed;
