@@ -1,15 +1,20 @@
-/* Registrations that are read: from a file, or as the answer of a master.
+/* Registrations that are read: from a file, or as the answer of a master to a poll of its standby.
  *
- * The first byte says which. Whatever the text is, it is refused and changes nothing, or it is
- * read, and then what is written down of it reads back as the same. */
+ * The first byte says which. Answers have the header and the proof of sync.c, which nobody finds by
+ * chance; one in four has a proof of another text, and is refused. Whatever the text is, it is
+ * refused and changes nothing, or it is read, and then what is written down of it reads back as the
+ * same. */
 #include "sa_world.h"
+
+#include "base/sha256.h"
+#include "subnet/trust.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { LIMIT = 40 };
+enum { LIMIT = 40, HEADER_BYTES = 32 };
 
 static void promise(bool held)
 {
@@ -68,20 +73,39 @@ static int read_file(struct sa *sa, const uint8_t *data, size_t size)
     return sa_registry_read(sa, NS_PER_S, &file, NULL);
 }
 
-static int read_answer(struct sa *sa, const uint8_t *data, size_t size)
+/* The answer to a poll with these data, with a proof for a text that `forged` bytes precede. */
+static void prove(uint8_t *answer, const uint8_t *poll, size_t text_bytes, size_t forged)
+{
+    enum { MARK = 0, CHALLENGE = 64, PROOF_BYTE = 16, NONCE = 192 };
+    struct sha256 hash;
+    uint8_t digest[SHA256_BYTES];
+    wire_set_bits(answer, MARK, 64, UINT64_C(0x7765667473796e63));
+    wire_set_bits(answer, CHALLENGE, 64, 5);
+    sha256_init(&hash);
+    sha256_add(&hash, answer, PROOF_BYTE);
+    sha256_add(&hash, "forged", forged);
+    sha256_add(&hash, answer + HEADER_BYTES, text_bytes);
+    sha256_end(&hash, digest);
+    trust_prove(KEY_WELL_KNOWN, "registrations", wire_get_bits(poll, NONCE, 64), digest,
+                sizeof digest, answer + PROOF_BYTE);
+}
+
+static int read_answer(struct sa *sa, const uint8_t *data, size_t size, bool forged)
 {
     struct sa_message question;
     sa_follow(sa, NS_PER_S, &(struct sa_master){.lid = 7, .tells = true});
     sa_expire(sa, NS_PER_S);
     promise(sa_next_output(sa, NS_PER_S, &question));
-    uint8_t *answer = mem_alloc(SA_DATA_OFFSET + size);
+    size_t bytes = SA_DATA_OFFSET + HEADER_BYTES + size;
+    uint8_t *answer = mem_alloc(bytes);
     memcpy(answer, question.data, SA_DATA_OFFSET);
-    memcpy(answer + SA_DATA_OFFSET, data, size);
+    memcpy(answer + SA_DATA_OFFSET + HEADER_BYTES, data, size);
+    prove(answer + SA_DATA_OFFSET, question.data + SA_DATA_OFFSET, size, forged ? 6 : 0);
     wire_set(answer, MAD_METHOD, METHOD_GET_TABLE_RESP);
     sa_receive(sa, NS_PER_S,
-               &(struct sa_message){
-                   .address = {.lid = 7}, .data = answer, .bytes = SA_DATA_OFFSET + size});
+               &(struct sa_message){.address = {.lid = 7}, .data = answer, .bytes = bytes});
     mem_free(answer);
+    promise(!forged || !sa_registry_master(sa));
     return sa_registry_master(sa) ? 0 : -1;
 }
 
@@ -90,8 +114,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct sa *sa = new_sa(), *again = new_sa();
     bool file = !size || data[0] % 2 == 0;
     struct text before = printed(sa);
-    int status =
-        file ? read_file(sa, data + !!size, size - !!size) : read_answer(sa, data + 1, size - 1);
+    int status = file ? read_file(sa, data + !!size, size - !!size)
+                      : read_answer(sa, data + 1, size - 1, data[0] % 8 == 7);
     struct text after = printed(sa);
     if (status < 0) {
         same(&before, &after);
