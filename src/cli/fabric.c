@@ -232,7 +232,7 @@ static void print_addresses(const struct server *server, const struct runtime_di
 }
 
 /* `command` NULL: none. */
-static int serve_fabric(struct fabric *fabric, struct server_options *wanted, char **command,
+static int serve_fabric(struct fabric *fabric, struct server_options wanted, char **command,
                         struct err *err)
 {
     struct server *server = NULL;
@@ -241,17 +241,17 @@ static int serve_fabric(struct fabric *fabric, struct server_options *wanted, ch
     sigset_t mask;
     preload_find(preload, sizeof preload);
     extend_path();
-    int result = attach_find(fabric_topology(fabric), given.attach, &wanted->attachment, err);
+    int result = attach_find(fabric_topology(fabric), given.attach, &wanted.attachment, err);
     if (result == 0 && command)
         result = preload_check(preload, command[0], err);
     if (result == 0)
         result = runtime_dir_make(&dir, given.socket, command != NULL, err);
     if (result < 0)
         return result;
-    wanted->socket_path = dir.socket;
-    wanted->directory = dir.directory;
+    wanted.socket_path = dir.socket;
+    wanted.directory = dir.directory;
     block_signals(&mask);
-    result = server_new(&server, fabric, wanted, err);
+    result = server_new(&server, fabric, &wanted, err);
     if (result == 0 && command) {
         if (given.http.web)
             fprintf(stderr, "weft fabric: %s\n", server_web_url(server));
@@ -291,7 +291,7 @@ static int simulate_fabric(const char *net, uint64_t pace, char **command, struc
                                         .traffics = traffics.items,
                                         .traffic_count = traffics.count};
         fabric_set_pcap(fabric, pcap);
-        result = serve_fabric(fabric, &server, command, err);
+        result = serve_fabric(fabric, server, command, err);
         fabric_free(fabric);
     }
     int closed = pcap_close(pcap);

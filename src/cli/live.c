@@ -242,31 +242,31 @@ static void serve(struct live *live)
     }
 }
 
-static int run_session(struct live_options *wanted, struct err *err)
+static int run_session(struct live_options wanted, struct err *err)
 {
     static struct live live;
     struct text text = {0};
     char token[HTTP_TOKEN_MOST + 1];
     struct topology plan;
     topology_init(&plan);
-    int status = file_read(wanted->name, (size_t)64 << 20, &text, err);
+    int status = file_read(wanted.name, (size_t)64 << 20, &text, err);
     if (status == 0 && !(text.data && is_scenario(text.data))) {
         text_clear(&text);
         given.settled = true;
-        status = make_scenario(wanted->name, &text, err);
+        status = make_scenario(wanted.name, &text, err);
     }
     if (status == 0 && given.token_file) {
         status = http_token_read(given.token_file, token, err);
-        wanted->token = token;
+        wanted.token = token;
     }
     if (status == 0 && given.plan) {
         status = command_read_topology(given.plan, &plan, err);
-        wanted->plan = &plan;
+        wanted.plan = &plan;
     }
-    wanted->text = text.data;
-    wanted->settle = given.settled;
+    wanted.text = text.data;
+    wanted.settle = given.settled;
     if (status == 0)
-        status = live_begin(&live, wanted, err);
+        status = live_begin(&live, &wanted, err);
     if (status == 0) {
         status = open_sockets(&live, err);
         if (status == 0)
@@ -303,7 +303,7 @@ static int run_live(int argc, char **argv, struct err *err)
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
     signal(SIGPIPE, SIG_IGN);
-    return run_session(&wanted, err);
+    return run_session(wanted, err);
 }
 
 const struct command command_live = {

@@ -68,6 +68,7 @@ static int find_paths(struct slurm_job *job, const struct sweep_arguments *given
     const char *dot = strrchr(given->file, '.');
     int length = dot && !strchr(dot, '/') ? (int)(dot - given->file) : (int)strlen(given->file);
     const char *folder = given->folder; /* load.sweep → load.slurm */
+    *store = given->store;
     if (!folder)
         folder = arena_printf(arena, "%.*s.slurm", length, given->file);
     if (mkdir(folder, 0777) < 0 && errno != EEXIST)
@@ -77,7 +78,6 @@ static int find_paths(struct slurm_job *job, const struct sweep_arguments *given
         status = absolute(given->file, arena, &job->sweep, err);
     if (status == 0)
         status = absolute(folder, arena, &job->folder, err);
-    *store = given->store;
     if (status == 0 && given->store[0] != '/') { /* it may not exist yet */
         const char *here;
         status = absolute(".", arena, &here, err);

@@ -66,6 +66,7 @@ static void put_cause(const struct sm *sm, const struct sm_cause *cause, struct 
     const struct subnet *subnet = &sm->subnet;
     const struct subnet_port *port = cause->at == SUBNET_NONE ? NULL : port_at(sm, cause->at);
     const struct subnet_node *node = port ? node_at(sm, port->node) : NULL;
+    assert(port || cause->kind < SM_CAUSE_OWN_PORT);
     switch (cause->kind) {
     case SM_CAUSE_MASTERSHIP: text_puts(out, cause->why); break;
     case SM_CAUSE_TOPOLOGY: text_puts(out, "the topology changed"); break;

@@ -155,17 +155,18 @@ void sweep_chart(const struct report_sweep *sweep, size_t figure, struct chart *
 {
     const struct sweep_column *y = &sweep->figures.items[figure], *x = NULL;
     bool along_figure = sweep->x_figure != SWEEP_NONE;
+    bool along_parameter = !along_figure && sweep->x_parameter != SWEEP_NONE;
     if (along_figure)
         x = &sweep->figures.items[sweep->x_figure];
-    else if (sweep->x_parameter != SWEEP_NONE)
+    else if (along_parameter)
         x = &sweep->parameters.items[sweep->x_parameter];
-    bool in_categories = x && !along_figure && !x->numbers;
+    bool in_categories = along_parameter && !x->numbers;
     struct curves curves = {.chart = chart,
                             .style = in_categories ? CHART_BARS : CHART_LINES_POINTS,
                             .x_is_figure = sweep->x_parameter == SWEEP_NONE};
     chart_init(chart, "");
     chart_set_axis(chart, &chart->y, y->name, y->unit);
-    if (x)
+    if (along_figure || along_parameter)
         chart_set_axis(chart, &chart->x, x->name, along_figure ? x->unit : "");
     chart->hollow_note = "saturated";
     for (size_t i = 0; i < sweep->points.count; i++) {

@@ -31,6 +31,7 @@ size_t sweep_value(const struct sweep *sweep, size_t point, size_t axis)
 
 void sweep_parameters(const struct sweep *sweep, size_t point, struct result_parameter *parameters)
 {
+    assert(sweep->axes.count > 0 || sweep->parameter_count == 0);
     for (size_t i = 0; i < sweep->axes.count; i++) {
         const struct sweep_axis *axis = &sweep->axes.items[i];
         size_t row = sweep_value(sweep, point, i) * axis->name_count;

@@ -126,6 +126,7 @@ int roots_choose(struct roots *roots, const struct network *network,
         choose_centres(roots, network);
     else
         vec_push(&roots->switches, network->manager == NETWORK_NONE ? 0 : network->manager);
+    assert(roots->switches.items);
     network_label(network, NETWORK_SWITCH | roots->switches.items[0], label);
     snprintf(roots->note, sizeof roots->note, "root %s, %s", label,
              centre ? "the centre of the graph" : "the manager's switch");
