@@ -81,8 +81,8 @@ bool fabric_find_deadlock(struct fabric *fabric, struct text *cycle)
         const struct port *port = &fabric->ports[list.hops.items[i].port];
         const struct port *peer = &fabric->ports[port->peer];
         const struct topology_node *nodes = fabric->topology->nodes.items;
-        text_printf(cycle, "%s port %u lane %u -> %s port %u\n", nodes[port->node].name,
-                    port->number, list.hops.items[i].vl, nodes[peer->node].name, peer->number);
+        text_printf(cycle, "%s port %u VL %u -> %s port %u\n", nodes[port->node].name, port->number,
+                    list.hops.items[i].vl, nodes[peer->node].name, peer->number);
     }
     vec_release(&list.hops);
     return found;

@@ -15,13 +15,13 @@ const char *const loss_names[LOSS_CAUSES] = {
     [LOSS_DEAD_NODE] = "dead node",
     [LOSS_NO_ROUTE] = "no route",
     [LOSS_OUTPUT_IS_INPUT] = "output = input",
-    [LOSS_NO_VL] = "no lane",
+    [LOSS_NO_VL] = "no VL",
     [LOSS_LIFETIME] = "lifetime",
     [LOSS_HEAD_OF_QUEUE] = "head of queue",
     [LOSS_OVERFLOW] = "overflow",
     [LOSS_P_KEY] = "P_Key",
     [LOSS_BIT_ERROR] = "bit error",
-    [LOSS_MOVED] = "guest moved",
+    [LOSS_MOVED] = "VM moved",
 };
 
 static struct sender *sender_at(struct fabric *fabric, uint32_t number)

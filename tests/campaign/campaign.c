@@ -98,7 +98,7 @@ static void let_things_go_wrong(struct run *run)
 }
 
 /* A sweep may be under way at the very moment of the check: it gets the time to end. */
-static bool comes_to_order(struct run *run, struct complaint *complaint)
+static bool comes_to_order(struct run *run, struct check_failure *failure)
 {
     const struct check_view view = {.fabric = run->driver.fabric,
                                     .sim = run->driver.sim,
@@ -109,20 +109,20 @@ static bool comes_to_order(struct run *run, struct complaint *complaint)
     run->state_changes = 0;
     driver_run(&run->driver, 10 * TIME_S);
     if (run->state_changes)
-        return complain(complaint, "managers change their states for ever");
+        return check_fail(failure, "managers change their states for ever");
     for (unsigned i = 0; i < run->driver.managers; i++) {
         const struct sm *sm = sim_manager(run->driver.sim, run->driver.seats[i].manager);
         if (sm && sm_state(sm) == SM_MASTER)
             sim_run_until_settled(run->driver.sim, run->driver.seats[i].manager,
                                   sim_now(run->driver.sim) + 2 * TIME_S);
     }
-    return check_in_order(&view, complaint);
+    return check_in_order(&view, failure);
 }
 
 static bool run_seed(uint64_t seed, bool verbose, bool hard)
 {
     struct run run = {.verbose = verbose, .hard = hard};
-    struct complaint complaint;
+    struct check_failure failure;
     char time[TIME_TEXT_BYTES];
     rng_seed(&run.driver.rng, seed, 0);
     make_network(&run, seed);
@@ -130,9 +130,9 @@ static bool run_seed(uint64_t seed, bool verbose, bool hard)
     let_things_go_wrong(&run);
     if (verbose)
         printf("%12s  the faults stop\n", time_text(sim_now(run.driver.sim), time));
-    bool fine = comes_to_order(&run, &complaint);
+    bool fine = comes_to_order(&run, &failure);
     if (!fine)
-        printf("seed %llu: %s\n", (unsigned long long)seed, complaint.text);
+        printf("seed %llu: %s\n", (unsigned long long)seed, failure.text);
     if (verbose)
         printf("trace %016llx\n", (unsigned long long)fabric_trace_hash(run.driver.fabric));
     driver_close(&run.driver);

@@ -90,13 +90,13 @@ static size_t allocated_bytes(void)
 
 /* ---- all of it ---- */
 
-static bool in_order(struct soak *soak, struct complaint *complaint)
+static bool in_order(struct soak *soak, struct check_failure *failure)
 {
     const struct driver *driver = &soak->driver;
     const struct check_view view = {driver->fabric, driver->sim,  driver->seats,
                                     MANAGERS,       soak->silent, false};
     for (unsigned tries = 0; tries < 10; tries++) { /* a sweep may be under way */
-        if (check_in_order(&view, complaint))
+        if (check_in_order(&view, failure))
             return true;
         driver_run(&soak->driver, TIME_S / 10);
     }
@@ -113,12 +113,12 @@ int main(int argc, char **argv)
     struct soak soak = {0};
     set_up(&soak, seed);
     for (unsigned minute = 1; minute <= minutes; minute++) {
-        struct complaint complaint;
+        struct check_failure failure;
         soak.verbose = minute >= verbose_from;
         sim_run(soak.driver.sim, minute * MINUTE);
-        if (!in_order(&soak, &complaint)) {
+        if (!in_order(&soak, &failure)) {
             failed++;
-            printf("minute %u: %s\n", minute, complaint.text);
+            printf("minute %u: %s\n", minute, failure.text);
         }
         size_t bytes = allocated_bytes();
         size_t *most = minute <= minutes / 4 ? &early : &late;

@@ -9,13 +9,13 @@
 #include <stdio.h>
 #include <string.h>
 
-bool complain(struct complaint *complaint, const char *format, ...)
+bool check_fail(struct check_failure *failure, const char *format, ...)
 {
     va_list arguments;
-    if (!complaint)
+    if (!failure)
         return false;
     va_start(arguments, format);
-    vsnprintf(complaint->text, sizeof complaint->text, format, arguments);
+    vsnprintf(failure->text, sizeof failure->text, format, arguments);
     va_end(arguments);
     return false;
 }
@@ -55,12 +55,12 @@ unsigned part_field(const struct part *part, uint32_t port, enum wire_field fiel
 
 /* ---- parts ---- */
 
-struct walk {
+struct part_search {
     uint32_t *stack; /* switches whose links are still to be followed */
     size_t depth;
 };
 
-static void reach_port(struct part *part, struct walk *walk, uint32_t port)
+static void reach_port(struct part *part, struct part_search *search, uint32_t port)
 {
     uint32_t index = part->topology->ports.items[port].node;
     const struct topology_node *node = &part->topology->nodes.items[index];
@@ -71,30 +71,31 @@ static void reach_port(struct part *part, struct walk *walk, uint32_t port)
         return;
     for (unsigned number = 0; number <= node->port_count; number++)
         part->has[node->first_port + number] = true;
-    walk->stack[walk->depth++] = index;
+    search->stack[search->depth++] = index;
 }
 
-static void reach_through(struct part *part, struct walk *walk, uint32_t port)
+static void reach_through(struct part *part, struct part_search *search, uint32_t port)
 {
     uint32_t peer = part->topology->ports.items[port].peer;
     if (peer != TOPOLOGY_NONE && fabric_link_is_up(part->view->fabric, port))
-        reach_port(part, walk, peer);
+        reach_port(part, search, peer);
 }
 
 /* Marks the ports that cables connect with part->from. All ports of a switch belong to its part,
  * but an adapter only with the ports that are reached: another may be in another subnet. */
 static void mark_part(struct part *part)
 {
-    struct walk walk = {mem_alloc(part->topology->nodes.count * sizeof *walk.stack), 0};
-    reach_port(part, &walk, part->from);
+    struct part_search search = {mem_alloc(part->topology->nodes.count * sizeof *search.stack), 0};
+    reach_port(part, &search, part->from);
     if (part->has[part->from] && !part_is_switch(part, part->from))
-        reach_through(part, &walk, part->from);
-    while (walk.depth) {
-        const struct topology_node *node = &part->topology->nodes.items[walk.stack[--walk.depth]];
+        reach_through(part, &search, part->from);
+    while (search.depth) {
+        const struct topology_node *node =
+            &part->topology->nodes.items[search.stack[--search.depth]];
         for (unsigned number = 1; number <= node->port_count; number++)
-            reach_through(part, &walk, node->first_port + number);
+            reach_through(part, &search, node->first_port + number);
     }
-    mem_free(walk.stack);
+    mem_free(search.stack);
 }
 
 /* ---- managers ---- */
@@ -134,12 +135,12 @@ static struct sm *find_master(struct part *part, uint32_t *at)
     size_t instances[2];
     unsigned count = count_masters(part, instances);
     if (count == 0)
-        complain(part->complaint, "no master in the part of '%s'",
-                 part_node_name(part, part->from));
+        check_fail(part->failure, "no master in the part of '%s'",
+                   part_node_name(part, part->from));
     else if (count > 1)
-        complain(part->complaint, "two masters: at '%s' and at '%s'",
-                 part_node_name(part, view->instances[instances[0]].port),
-                 part_node_name(part, view->instances[instances[1]].port));
+        check_fail(part->failure, "two masters: at '%s' and at '%s'",
+                   part_node_name(part, view->instances[instances[0]].port),
+                   part_node_name(part, view->instances[instances[1]].port));
     if (count != 1)
         return NULL;
     *at = view->instances[instances[0]].port;
@@ -154,9 +155,9 @@ static bool part_has_one_master(struct part *part)
     unsigned lid = part_field(part, at, PORT_INFO_LID);
     for (uint32_t port = 0; port < part->topology->ports.count; port++)
         if (is_end_port(part, port) && part_field(part, port, PORT_INFO_MASTER_SM_LID) != lid)
-            return complain(part->complaint, "'%s' has MasterSMLID %u, but the master has LID %u",
-                            part_node_name(part, port),
-                            part_field(part, port, PORT_INFO_MASTER_SM_LID), lid);
+            return check_fail(part->failure, "'%s' has MasterSMLID %u, but the master has LID %u",
+                              part_node_name(part, port),
+                              part_field(part, port, PORT_INFO_MASTER_SM_LID), lid);
     return true;
 }
 
@@ -168,13 +169,13 @@ static bool part_is_settled(struct part *part)
     if (!master)
         return false;
     if (!sm_is_settled(master))
-        return complain(part->complaint, "the master at '%s' is still at work",
-                        part_node_name(part, at));
+        return check_fail(part->failure, "the master at '%s' is still at work",
+                          part_node_name(part, at));
     for (size_t i = 0; i < view->instance_count; i++) {
         struct sm *sm = manager_at(view, i);
         if (sm && part->has[view->instances[i].port] && sm_state(sm) == SM_DISCOVERING)
-            return complain(part->complaint, "the manager at '%s' is still discovering",
-                            part_node_name(part, view->instances[i].port));
+            return check_fail(part->failure, "the manager at '%s' is still discovering",
+                              part_node_name(part, view->instances[i].port));
     }
     return true;
 }
@@ -204,15 +205,15 @@ static bool has_discovered_link(struct part *part, const struct subnet *subnet, 
     const struct subnet_port *found =
         !near || near->peer == SUBNET_NONE ? NULL : &subnet->ports.items[near->peer];
     if (!near)
-        return complain(part->complaint, "the master has not discovered '%s'",
-                        part_node_name(part, port));
+        return check_fail(part->failure, "the master has not discovered '%s'",
+                          part_node_name(part, port));
     if (found == far || (peer == TOPOLOGY_NONE && fabric_link_is_up(part->view->fabric, port)))
         return true;
-    return complain(part->complaint, "the master %s at '%s' port %u",
-                    !found ? "misses the link"
-                    : far  ? "has a wrong link"
-                           : "has a failed link",
-                    part_node_name(part, port), topology_port_number(part->topology, port));
+    return check_fail(part->failure, "the master %s at '%s' port %u",
+                      !found ? "misses the link"
+                      : far  ? "has a wrong link"
+                             : "has a failed link",
+                      part_node_name(part, port), topology_port_number(part->topology, port));
 }
 
 /* An end port without PortInfo was never configured. */
@@ -220,8 +221,8 @@ static bool has_read_port(struct part *part, const struct subnet *subnet, uint32
 {
     const struct subnet_port *found = discovered_port(part, subnet, port);
     return !is_end_port(part, port) || (found && found->known) ||
-           complain(part->complaint, "the master has not read port %u of '%s'",
-                    topology_port_number(part->topology, port), part_node_name(part, port));
+           check_fail(part->failure, "the master has not read port %u of '%s'",
+                      topology_port_number(part->topology, port), part_node_name(part, port));
 }
 
 static bool part_is_discovered(struct part *part)
@@ -244,7 +245,7 @@ static bool part_is_discovered(struct part *part)
     for (size_t i = 0; i < subnet->nodes.count; i++)
         present += subnet->nodes.items[i].present;
     return present == nodes ||
-           complain(part->complaint, "the master has %u nodes, the fabric has %u", present, nodes);
+           check_fail(part->failure, "the master has %u nodes, the fabric has %u", present, nodes);
 }
 
 /* ---- attributes of agents ---- */
@@ -262,11 +263,12 @@ static bool part_has_unique_lids(struct part *part)
         unsigned first = part_field(part, port, PORT_INFO_LID);
         unsigned last = first + (1u << part_field(part, port, PORT_INFO_LMC)) - 1;
         if (first == 0 || last > LID_UNICAST_LAST)
-            fine = complain(part->complaint, "'%s' has no LID", part_node_name(part, port));
+            fine = check_fail(part->failure, "'%s' has no LID", part_node_name(part, port));
         for (unsigned lid = first; fine && lid <= last; lid++) {
             if (owner[lid] != TOPOLOGY_NONE)
-                fine = complain(part->complaint, "'%s' and '%s' both have LID %u",
-                                part_node_name(part, owner[lid]), part_node_name(part, port), lid);
+                fine =
+                    check_fail(part->failure, "'%s' and '%s' both have LID %u",
+                               part_node_name(part, owner[lid]), part_node_name(part, port), lid);
             owner[lid] = port;
         }
     }
@@ -280,9 +282,9 @@ static bool part_is_active(struct part *part)
     for (uint32_t port = 0; port < part->topology->ports.count; port++) {
         unsigned state = part_field(part, port, PORT_INFO_PORT_STATE);
         if (part_peer(part, port) != TOPOLOGY_NONE && state != PORT_STATE_ACTIVE)
-            return complain(part->complaint, "'%s' port %u is %s", part_node_name(part, port),
-                            topology_port_number(part->topology, port),
-                            states[state <= PORT_STATE_ACTIVE ? state : 0]);
+            return check_fail(part->failure, "'%s' port %u is %s", part_node_name(part, port),
+                              topology_port_number(part->topology, port),
+                              states[state <= PORT_STATE_ACTIVE ? state : 0]);
     }
     return true;
 }
@@ -299,7 +301,7 @@ static bool (*const checks[CHECK_KINDS])(struct part *part) = {
     [CHECK_DEADLOCK_FREE] = part_is_deadlock_free,
 };
 
-bool check_holds(const struct check_view *view, enum check_kind kind, struct complaint *complaint)
+bool check_holds(const struct check_view *view, enum check_kind kind, struct check_failure *failure)
 {
     assert(kind < CHECK_KINDS);
     const struct topology *topology = fabric_topology(view->fabric);
@@ -307,18 +309,18 @@ bool check_holds(const struct check_view *view, enum check_kind kind, struct com
         mem_zalloc(topology->ports.count + 1, sizeof *seen); /* ports of parts that were checked */
     bool *has = mem_zalloc(topology->ports.count + 1, sizeof *has);
     bool holds = true, any = false, waiting = false;
-    if (complaint)
-        complaint->text[0] = 0;
+    if (failure)
+        failure->text[0] = 0;
     for (size_t i = 0; holds && i < view->instance_count; i++) {
         uint32_t port = view->instances[i].port;
         if (!manager_at(view, i) || seen[port])
             continue;
-        struct part part = {view, topology, port, has, complaint};
+        struct part part = {view, topology, port, has, failure};
         if (sm_own_link_is_down(manager_at(view, i))) { /* it manages nothing now */
             waiting = true;
             if (fabric_link_is_up(view->fabric, port))
-                holds = complain(complaint, "the manager at '%s' waits for its link, which is up",
-                                 part_node_name(&part, port));
+                holds = check_fail(failure, "the manager at '%s' waits for its link, which is up",
+                                   part_node_name(&part, port));
             continue;
         }
         memset(has, 0, topology->ports.count * sizeof *has);
@@ -331,7 +333,7 @@ bool check_holds(const struct check_view *view, enum check_kind kind, struct com
     mem_free(seen);
     mem_free(has);
     if (!any && holds && !(waiting && view->may_wait))
-        holds = complain(complaint, waiting ? "every manager waits for its own link"
+        holds = check_fail(failure, waiting ? "every manager waits for its own link"
                                             : "no manager is running");
     return holds;
 }
@@ -356,10 +358,10 @@ struct cut_off check_cut_off(const struct check_view *view)
     return cut;
 }
 
-bool check_in_order(const struct check_view *view, struct complaint *complaint)
+bool check_in_order(const struct check_view *view, struct check_failure *failure)
 {
     for (enum check_kind kind = 0; kind < CHECK_KINDS; kind++)
-        if (!check_holds(view, kind, complaint))
+        if (!check_holds(view, kind, failure))
             return false;
     return true;
 }

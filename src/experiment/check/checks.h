@@ -28,23 +28,24 @@ struct check_view {
     bool may_wait;      /* all links of managers may be down */
 };
 
-struct complaint {
+struct check_failure {
     char text[256];
 };
-/* Formats what is wrong; returns false, so that a check can return it. A complaint may be NULL,
+/* Formats what is wrong; returns false, so that a check can return it. A failure may be NULL,
  * here and below: its text is not wanted. */
-bool complain(struct complaint *complaint, const char *format, ...)
+bool check_fail(struct check_failure *failure, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* True if it holds for every part, and there is one; else the complaint has the first violation. */
-bool check_holds(const struct check_view *view, enum check_kind kind, struct complaint *complaint);
+/* True if it holds for every part, and there is one; else the failure has the first violation. */
+bool check_holds(const struct check_view *view, enum check_kind kind,
+                 struct check_failure *failure);
 /* Nodes that are on, but in no part that has a running manager. */
 struct cut_off {
     uint32_t switches, adapters;
 };
 struct cut_off check_cut_off(const struct check_view *view);
 /* All of these checks. */
-bool check_in_order(const struct check_view *view, struct complaint *complaint);
+bool check_in_order(const struct check_view *view, struct check_failure *failure);
 
 /* ---- machines (machines_check.c) ---- */
 
@@ -65,6 +66,6 @@ struct expected_machines {
 /* `check machines`: every machine exists once with its LID, no LID is lost, and every function has
  * the partition keys of its machine and no others. */
 bool check_machines(const struct check_view *view, const struct expected_machines *expected,
-                    struct complaint *complaint);
+                    struct check_failure *failure);
 
 #endif

@@ -77,9 +77,9 @@ static bool vswitches_forward(struct part *part)
         const uint8_t *table =
             fabric_linear_table(part->view->fabric, topology->ports.items[socket].node, &top);
         if (lid && (!table || table[lid] != topology_port_number(topology, socket)))
-            return complain(part->complaint,
-                            "the virtual switch of '%s' does not forward LID %u to it",
-                            part_node_name(part, port), lid);
+            return check_fail(part->failure,
+                              "the virtual switch of '%s' does not forward LID %u to it",
+                              part_node_name(part, port), lid);
     }
     return true;
 }
@@ -147,9 +147,9 @@ static bool store_offset(struct part *part, const struct network *network, struc
     if (dlid == 0 || terminal->lid == 0)
         return true; /* no path yet, or no LID */
     if (offset >> terminal->lmc)
-        return complain(part->complaint, "at %s LID %u is used for %s, which has others",
-                        network_label(network, from | NETWORK_SWITCH, labels[0]), dlid,
-                        network_label(network, target, labels[1]));
+        return check_fail(part->failure, "at %s LID %u is used for %s, which has others",
+                          network_label(network, from | NETWORK_SWITCH, labels[0]), dlid,
+                          network_label(network, target, labels[1]));
     routes->offsets[(size_t)to * routes->switch_count + from] = (uint8_t)offset;
     return true;
 }
@@ -197,7 +197,7 @@ static void copy_service_levels(struct part *part, const struct network *network
     map_release(&by_guid);
 }
 
-/* Verifies the tables for one of the two checks; the complaint is the finding of the verifier. */
+/* Verifies the tables for one of the two checks; the failure is the finding of the verifier. */
 static bool verify_part(struct part *part, bool deadlock)
 {
     struct network network;
@@ -215,11 +215,11 @@ static bool verify_part(struct part *part, bool deadlock)
     verify_routes(&network, &routes, &(struct verify_options){0}, &report);
     bool fine = deadlock ? !overlap && report.cycle.count == 0 : named && verify_delivers(&report);
     if (overlap) {
-        complain(part->complaint, "LIDs overlap");
+        check_fail(part->failure, "LIDs overlap");
     } else if (!fine && (deadlock || named)) {
         size_t first = !deadlock && report.cycle.count; /* the finding of a cycle comes first */
-        complain(part->complaint, "%s",
-                 first < report.findings.count ? report.findings.items[first] : "");
+        check_fail(part->failure, "%s",
+                   first < report.findings.count ? report.findings.items[first] : "");
     }
     verify_report_release(&report);
     routes_release(&routes);

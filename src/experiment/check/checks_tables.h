@@ -9,7 +9,7 @@ struct part {
     const struct topology *topology;
     uint32_t from; /* port of the manager that the part is found from */
     bool *has;     /* by port: belongs to the part */
-    struct complaint *complaint;
+    struct check_failure *failure;
 };
 
 const char *part_node_name(const struct part *part, uint32_t port);

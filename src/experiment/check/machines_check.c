@@ -54,27 +54,27 @@ static const char *name_at(const struct check_view *view, uint32_t port)
 }
 
 static bool is_in_place(const struct check_view *view, const struct expected_machine *machine,
-                        const struct functions *functions, struct complaint *complaint)
+                        const struct functions *functions, struct check_failure *failure)
 {
     uint32_t port = map_get(&functions->by_guid, machine->guid);
     if (!machine->wanted)
-        return port == MAP_NONE || complain(complaint, "'%.80s' is still at '%.80s'", machine->name,
-                                            name_at(view, port));
+        return port == MAP_NONE || check_fail(failure, "'%.80s' is still at '%.80s'", machine->name,
+                                              name_at(view, port));
     if (port == MAP_NONE)
-        return complain(complaint, "'%.80s' has no function", machine->name);
+        return check_fail(failure, "'%.80s' has no function", machine->name);
     uint64_t lid = wire_get(fabric_port_info(view->fabric, port), PORT_INFO_LID);
-    return lid == machine->lid || complain(complaint, "'%.80s' has LID %u instead of %u",
-                                           machine->name, (unsigned)lid, machine->lid);
+    return lid == machine->lid || check_fail(failure, "'%.80s' has LID %u instead of %u",
+                                             machine->name, (unsigned)lid, machine->lid);
 }
 
 static bool are_lids_conserved(const struct expected_machines *expected,
-                               const struct functions *functions, struct complaint *complaint)
+                               const struct functions *functions, struct check_failure *failure)
 {
     uint32_t wanted = expected->dynamic_lids ? 0 : functions->all;
     for (size_t i = 0; expected->dynamic_lids && functions->all && i < expected->count; i++)
         wanted += expected->items[i].wanted;
     return functions->with_lid == wanted ||
-           complain(complaint, "%u functions have a LID, %u should", functions->with_lid, wanted);
+           check_fail(failure, "%u functions have a LID, %u should", functions->with_lid, wanted);
 }
 
 enum { KEYS_MOST = 1024 };
@@ -96,7 +96,8 @@ static unsigned tidy_keys(uint16_t *keys, unsigned count)
 }
 
 static bool has_its_keys(const struct check_view *view, const struct partitions *rules,
-                         uint32_t port, struct partition_keys *wanted, struct complaint *complaint)
+                         uint32_t port, struct partition_keys *wanted,
+                         struct check_failure *failure)
 {
     uint64_t guid = fabric_port_guid(view->fabric, port, 0);
     struct partition_port who = {.guid = guid, .kind = SUBNET_ADAPTER};
@@ -106,15 +107,15 @@ static bool has_its_keys(const struct check_view *view, const struct partitions 
     unsigned due = tidy_keys(wanted->keys.items, (unsigned)wanted->keys.count);
     for (unsigned i = 0; i < count && i < due; i++)
         if (keys[i] != wanted->keys.items[i])
-            return complain(complaint, "0x%016llx at '%.80s' has P_Key 0x%04x instead of 0x%04x",
-                            (unsigned long long)guid, name_at(view, port), keys[i],
-                            wanted->keys.items[i]);
-    return count == due || complain(complaint, "0x%016llx at '%.80s' has %u P_Keys instead of %u",
-                                    (unsigned long long)guid, name_at(view, port), count, due);
+            return check_fail(failure, "0x%016llx at '%.80s' has P_Key 0x%04x instead of 0x%04x",
+                              (unsigned long long)guid, name_at(view, port), keys[i],
+                              wanted->keys.items[i]);
+    return count == due || check_fail(failure, "0x%016llx at '%.80s' has %u P_Keys instead of %u",
+                                      (unsigned long long)guid, name_at(view, port), count, due);
 }
 
 static bool have_their_keys(const struct check_view *view, const struct partitions *rules,
-                            struct complaint *complaint)
+                            struct check_failure *failure)
 {
     const struct topology *topology = fabric_topology(view->fabric);
     struct partition_keys wanted = {0};
@@ -122,25 +123,25 @@ static bool have_their_keys(const struct check_view *view, const struct partitio
     for (uint32_t port = 0; rules && fine && port < topology->ports.count; port++)
         if (has_hypervisor(view, port) && topology->ports.items[port].shares == TOPOLOGY_NONE &&
             wire_get(fabric_port_info(view->fabric, port), PORT_INFO_LID))
-            fine = has_its_keys(view, rules, port, &wanted, complaint);
+            fine = has_its_keys(view, rules, port, &wanted, failure);
     partition_keys_release(&wanted);
     return fine;
 }
 
 bool check_machines(const struct check_view *view, const struct expected_machines *expected,
-                    struct complaint *complaint)
+                    struct check_failure *failure)
 {
     struct functions functions = {0};
     bool fine = true;
     find_functions(view, &functions);
     if (functions.twice)
-        fine = complain(complaint, "%u GUIDs are duplicate", functions.twice);
+        fine = check_fail(failure, "%u GUIDs are duplicate", functions.twice);
     for (size_t i = 0; fine && i < expected->count; i++)
-        fine = is_in_place(view, &expected->items[i], &functions, complaint);
-    fine = fine && are_lids_conserved(expected, &functions, complaint) &&
-           have_their_keys(view, expected->partitions, complaint) &&
-           check_holds(view, CHECK_LIDS_UNIQUE, complaint) &&
-           check_holds(view, CHECK_REACHABLE, complaint);
+        fine = is_in_place(view, &expected->items[i], &functions, failure);
+    fine = fine && are_lids_conserved(expected, &functions, failure) &&
+           have_their_keys(view, expected->partitions, failure) &&
+           check_holds(view, CHECK_LIDS_UNIQUE, failure) &&
+           check_holds(view, CHECK_REACHABLE, failure);
     map_release(&functions.by_guid);
     return fine;
 }

@@ -21,7 +21,7 @@ struct unaffected {
     bool failed;         /* an action has failed a link or node */
     struct text seen;    /* tables and port states that were checked last */
     uint64_t losses;     /* packets; without traffic: states in which some pair was not delivered */
-    struct complaint first;
+    struct check_failure first;
 };
 
 /* ---- pairs ---- */
@@ -172,9 +172,9 @@ static void count_loss(struct unaffected *u, uint64_t now, uint32_t sender, uint
     const struct topology_port *ports = u->topology->ports.items;
     char time[TIME_TEXT_BYTES];
     if (u->losses++ == 0)
-        complain(&u->first, "%s: from '%.60s' to '%.60s' %s", time_text(now, time),
-                 node_label(u->topology, ports[sender].node),
-                 node_label(u->topology, ports[receiver].node), what);
+        check_fail(&u->first, "%s: from '%.60s' to '%.60s' %s", time_text(now, time),
+                   node_label(u->topology, ports[sender].node),
+                   node_label(u->topology, ports[receiver].node), what);
 }
 
 void unaffected_lost(struct unaffected *u, uint64_t now, const struct packet_view *packet,
@@ -245,10 +245,10 @@ uint64_t unaffected_losses(const struct unaffected *u)
     return u ? u->losses : 0;
 }
 
-bool unaffected_holds(const struct unaffected *u, struct complaint *complaint)
+bool unaffected_holds(const struct unaffected *u, struct check_failure *failure)
 {
     if (!u->failed)
-        return complain(complaint, "nothing has failed yet");
+        return check_fail(failure, "nothing has failed yet");
     return u->losses == 0 ||
-           complain(complaint, "%" PRIu64 " losses; the first at %.200s", u->losses, u->first.text);
+           check_fail(failure, "%" PRIu64 " losses; the first at %.200s", u->losses, u->first.text);
 }

@@ -35,6 +35,6 @@ bool unaffected_needs_every_event(const struct unaffected *unaffected);
 void unaffected_update(struct unaffected *unaffected, uint64_t now);
 
 uint64_t unaffected_losses(const struct unaffected *unaffected);
-bool unaffected_holds(const struct unaffected *unaffected, struct complaint *complaint);
+bool unaffected_holds(const struct unaffected *unaffected, struct check_failure *failure);
 
 #endif

@@ -10,30 +10,30 @@
 #include <string.h>
 
 static bool holds_time(const struct setup *setup, const struct check_statement *check,
-                       struct complaint *complaint)
+                       struct check_failure *failure)
 {
     char text[TIME_TEXT_BYTES];
     struct check_view view = setup_view(setup);
-    if (!check_holds(&view, CHECK_SETTLED, complaint))
+    if (!check_holds(&view, CHECK_SETTLED, failure))
         return false;
     if (setup->settled < setup->disturbed)
-        return complain(complaint, "no change followed the last action");
+        return check_fail(failure, "no change followed the last action");
     uint64_t took = setup->settled - setup->disturbed;
-    complain(complaint, "%s", time_text(took, text));
+    check_fail(failure, "%s", time_text(took, text));
     return check_statement_compare(check, took);
 }
 
 static bool holds_master(const struct setup *setup, const struct check_statement *check,
-                         struct complaint *complaint)
+                         struct check_failure *failure)
 {
     struct check_view view = setup_view(setup);
     int instance = setup_find_instance(setup, check->node);
     const struct sm *sm = instance < 0 ? NULL : setup_manager(setup, (size_t)instance);
-    if (!check_holds(&view, CHECK_ONE_MASTER, complaint))
+    if (!check_holds(&view, CHECK_ONE_MASTER, failure))
         return false;
     return (sm && sm_state(sm) == SM_MASTER) ||
-           complain(complaint, "the manager at '%.80s' is %s",
-                    node_label(&setup->topology, check->node), sm ? "not master" : "not running");
+           check_fail(failure, "the manager at '%.80s' is %s",
+                      node_label(&setup->topology, check->node), sm ? "not master" : "not running");
 }
 
 static uint64_t lid_of_node(const struct setup *setup, uint32_t index)
@@ -43,8 +43,8 @@ static uint64_t lid_of_node(const struct setup *setup, uint32_t index)
     return wire_get(fabric_port_info(setup->fabric, port), PORT_INFO_LID);
 }
 
-/* True if there is a deadlock or there was one; the complaint has part of the cycle. */
-static bool holds_deadlock(struct setup *setup, struct complaint *complaint)
+/* True if there is a deadlock or there was one; the failure has part of the cycle. */
+static bool holds_deadlock(struct setup *setup, struct check_failure *failure)
 {
     struct text cycle = {0};
     bool now = metrics_has_traffic(setup->metrics) && fabric_find_deadlock(setup->fabric, &cycle);
@@ -52,78 +52,78 @@ static bool holds_deadlock(struct setup *setup, struct complaint *complaint)
         if (*at == '\n')
             *at = at[1] ? ',' : 0;
     if (now)
-        complain(complaint, "%.250s", cycle.data ? cycle.data : "");
+        check_fail(failure, "%.250s", cycle.data ? cycle.data : "");
     else if (metrics_saw_deadlock(setup->metrics))
-        complain(complaint, "there was a deadlock before");
+        check_fail(failure, "there was a deadlock before");
     text_release(&cycle);
     return now || metrics_saw_deadlock(setup->metrics);
 }
 
 static bool unknown_figure(const struct results *results, const char *name,
-                           struct complaint *complaint)
+                           struct check_failure *failure)
 {
     const char **names = mem_alloc((results->figures.count + 1) * sizeof *names);
     for (size_t i = 0; i < results->figures.count; i++)
         names[i] = results->figures.items[i].name;
     const char *near = nearest_word(name, names, results->figures.count);
-    complain(complaint, "there is no figure '%.80s'%s%.80s%s", name, near ? "; did you mean '" : "",
-             near ? near : "", near ? "'?" : "");
+    check_fail(failure, "there is no figure '%.80s'%s%.80s%s", name, near ? "; did you mean '" : "",
+               near ? near : "", near ? "'?" : "");
     mem_free(names);
     return false;
 }
 
 static bool holds_figure(struct setup *setup, const struct check_statement *check,
-                         struct complaint *complaint)
+                         struct check_failure *failure)
 {
     const struct results *results = &setup->record->results;
     char text[QUANTITY_BYTES];
     measuring_publish(setup, sim_now(setup->sim));
     const struct figure *figure = results_find(results, check->text);
     if (!figure)
-        return unknown_figure(results, check->text, complaint);
+        return unknown_figure(results, check->text, failure);
     if (check->unit[0] && strcmp(check->unit, figure->unit) != 0)
-        return complain(complaint, "'%.80s' is in %.40s, not in %.40s", figure->name,
-                        figure->unit[0] ? figure->unit : "plain numbers", check->unit);
-    complain(complaint, "%s", quantity_text(figure->value, figure->unit, text));
+        return check_fail(failure, "'%.80s' is in %.40s, not in %.40s", figure->name,
+                          figure->unit[0] ? figure->unit : "plain numbers", check->unit);
+    check_fail(failure, "%s", quantity_text(figure->value, figure->unit, text));
     return check_statement_compare_figure(check, figure->value);
 }
 
 bool check_evaluate(struct setup *setup, const struct check_statement *check,
-                    struct complaint *complaint)
+                    struct check_failure *failure)
 {
     struct check_view view = setup_view(setup);
     struct err err = {0};
     uint64_t count;
-    complaint->text[0] = 0;
+    failure->text[0] = 0;
     switch (check->kind) {
-    case CHECK_STATEMENT_FABRIC: return check_holds(&view, check->fabric, complaint);
-    case CHECK_STATEMENT_IN_ORDER: return check_in_order(&view, complaint);
-    case CHECK_STATEMENT_MASTER: return holds_master(setup, check, complaint);
-    case CHECK_STATEMENT_TIME: return holds_time(setup, check, complaint);
+    case CHECK_STATEMENT_FABRIC: return check_holds(&view, check->fabric, failure);
+    case CHECK_STATEMENT_IN_ORDER: return check_in_order(&view, failure);
+    case CHECK_STATEMENT_MASTER: return holds_master(setup, check, failure);
+    case CHECK_STATEMENT_TIME: return holds_time(setup, check, failure);
     case CHECK_STATEMENT_LID:
         count = lid_of_node(setup, check->node);
-        complain(complaint, "%" PRIu64, count);
+        check_fail(failure, "%" PRIu64, count);
         return check_statement_compare(check, count);
     case CHECK_STATEMENT_SMPS:
         count = change_log_sent(setup, check->method, check->attribute);
-        complain(complaint, "%" PRIu64, count);
+        check_fail(failure, "%" PRIu64, count);
         return check_statement_compare(check, count);
     case CHECK_STATEMENT_EVENT: return change_log_has_event(setup, check->text);
     case CHECK_STATEMENT_NO_EVENT: return !change_log_has_event(setup, check->text);
     case CHECK_STATEMENT_CONSERVED:
         return (metrics_has_traffic(setup->metrics) &&
                 fabric_check_data(setup->fabric, &err) == 0) ||
-               complain(complaint, "%.200s", err.message[0] ? err.message : "there is no traffic");
-    case CHECK_STATEMENT_DEADLOCK: return holds_deadlock(setup, complaint);
-    case CHECK_STATEMENT_NO_DEADLOCK: return !holds_deadlock(setup, complaint);
-    case CHECK_STATEMENT_UNAFFECTED: return unaffected_holds(setup->unaffected, complaint);
+               check_fail(failure, "%.200s", err.message[0] ? err.message : "there is no traffic");
+    case CHECK_STATEMENT_DEADLOCK: return holds_deadlock(setup, failure);
+    case CHECK_STATEMENT_NO_DEADLOCK: return !holds_deadlock(setup, failure);
+    case CHECK_STATEMENT_UNAFFECTED: return unaffected_holds(setup->unaffected, failure);
     case CHECK_STATEMENT_OTHERS:
         count = setup->machines.others_lost;
         return count == 0 ||
-               complain(complaint, "%" PRIu64 " packets of end points that did not move were lost",
-                        count);
-    case CHECK_STATEMENT_MACHINES: return machines_hold(setup, complaint);
-    case CHECK_STATEMENT_FIGURE: return holds_figure(setup, check, complaint);
+               check_fail(failure, "%" PRIu64 " packets of end points that did not move were lost",
+                          count);
+    case CHECK_STATEMENT_MACHINES: return machines_hold(setup, failure);
+    case CHECK_STATEMENT_FIGURE: return holds_figure(setup, check, failure);
     }
     return false;
 }

@@ -451,27 +451,28 @@ bool machines_are_busy(const struct setup *setup)
            machines->smps.count;
 }
 
-bool machines_are_settled(const struct setup *setup, struct complaint *complaint)
+bool machines_are_settled(const struct setup *setup, struct check_failure *failure)
 {
     const struct machines *machines = &setup->machines;
     if (machines->orders.count)
-        return complain(complaint, "the order for '%.80s' is not complete",
-                        machines->items.items[machines->orders.items[0].machine].name);
+        return check_fail(failure, "the order for '%.80s' is not complete",
+                          machines->items.items[machines->orders.items[0].machine].name);
     if (machines_are_busy(setup))
-        return complain(complaint, "%s has no answer yet",
-                        machines->smps.count ? "an SMP of a machine" : "a path query of a sender");
-    return machines_next(setup) == TIME_NEVER || complain(complaint, "a churn is running");
+        return check_fail(failure, "%s has no answer yet",
+                          machines->smps.count ? "an SMP of a machine"
+                                               : "a path query of a sender");
+    return machines_next(setup) == TIME_NEVER || check_fail(failure, "a churn is running");
 }
 
-bool machines_hold(const struct setup *setup, struct complaint *complaint)
+bool machines_hold(const struct setup *setup, struct check_failure *failure)
 {
     const struct machines *machines = &setup->machines;
     const struct sm_config *config =
         setup->instances.count ? &setup->instances.items[0]->config.sm : NULL;
     struct check_view view = setup_view(setup);
     if (machines->items.count == 0)
-        return complain(complaint, "there are no machines");
-    if (!machines_are_settled(setup, complaint))
+        return check_fail(failure, "there are no machines");
+    if (!machines_are_settled(setup, failure))
         return false;
     struct expected_machine *items = mem_alloc(machines->items.count * sizeof *items);
     struct expected_machines expected = {.items = items,
@@ -483,7 +484,7 @@ bool machines_hold(const struct setup *setup, struct complaint *complaint)
         items[i] =
             (struct expected_machine){machine->name, machine->guid, machine->lid, machine->wanted};
     }
-    bool holds = check_machines(&view, &expected, complaint);
+    bool holds = check_machines(&view, &expected, failure);
     mem_free(items);
     return holds;
 }

@@ -114,10 +114,10 @@ bool machines_are_busy(
 void machines_update(struct setup *setup, uint64_t now);
 void machines_delivered(struct setup *setup, uint64_t now, const struct packet_view *packet);
 void machines_lost(struct setup *setup, const struct packet_view *packet);
-bool machines_are_settled(const struct setup *setup, struct complaint *complaint);
+bool machines_are_settled(const struct setup *setup, struct check_failure *failure);
 
 void machines_publish(struct setup *setup, uint64_t now);
-bool machines_hold(const struct setup *setup, struct complaint *complaint);
+bool machines_hold(const struct setup *setup, struct check_failure *failure);
 
 /* ---- between the files ---- */
 

@@ -188,7 +188,7 @@ static bool settle(struct scenario_run *state, const struct statement *statement
 {
     struct setup *setup = &state->setup;
     uint64_t limit = state->end;
-    struct complaint complaint;
+    struct check_failure failure;
     while (!state->halted) {
         uint64_t now = sim_now(setup->sim);
         if (!state->in_step) {
@@ -209,8 +209,8 @@ static bool settle(struct scenario_run *state, const struct statement *statement
             state->options.progress(state->options.context, sim_now(setup->sim), TIME_NEVER);
     }
     if (!state->interrupted &&
-        (!settled_now(setup, &complaint) || !settled_changes_closed(setup, &complaint)))
-        record_check(setup, statement->line, statement->word.line, false, complaint.text);
+        (!settled_now(setup, &failure) || !settled_changes_closed(setup, &failure)))
+        record_check(setup, statement->line, statement->word.line, false, failure.text);
     return true;
 }
 
@@ -302,13 +302,13 @@ static int execute_run(struct scenario_run *state, const struct statement *state
 
 static int execute_statement(struct scenario_run *state, const struct statement *statement)
 {
-    struct complaint complaint;
+    struct check_failure failure;
     bool holds;
     switch (statement->kind) {
     case STATEMENT_ACTION: return schedule_action(state, statement);
     case STATEMENT_CHECK:
-        holds = check_evaluate(&state->setup, &statement->check, &complaint);
-        record_check(&state->setup, statement->line, statement->word.line, holds, complaint.text);
+        holds = check_evaluate(&state->setup, &statement->check, &failure);
+        record_check(&state->setup, statement->line, statement->word.line, holds, failure.text);
         return 0;
     default: return 0; /* handled by setup.c */
     }

@@ -118,14 +118,14 @@ void measuring_publish(struct setup *setup, uint64_t now);
 
 /* Managers have no work left and their databases match the fabric: an undetected fault is not
  * settled. */
-bool settled_now(const struct setup *setup, struct complaint *complaint);
+bool settled_now(const struct setup *setup, struct check_failure *failure);
 /* Whether no manager works on a change, and the last one of each had routes. */
-bool settled_changes_closed(const struct setup *setup, struct complaint *complaint);
+bool settled_changes_closed(const struct setup *setup, struct check_failure *failure);
 
 /* ---- check_eval.c ---- */
 
-/* Whether a `check` statement holds now; the complaint has what is wrong, or the measured value. */
+/* Whether a `check` statement holds now; the failure has what is wrong, or the measured value. */
 bool check_evaluate(struct setup *setup, const struct check_statement *check,
-                    struct complaint *complaint);
+                    struct check_failure *failure);
 
 #endif

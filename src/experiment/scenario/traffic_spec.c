@@ -127,16 +127,6 @@ static int set_retry(struct traffic_spec *spec, struct cursor *value)
     return cursor_take_time(value, &spec->traffic.retry_ps);
 }
 
-static int set_start(struct traffic_spec *spec, struct cursor *value)
-{
-    return moment_take(value, &spec->start);
-}
-
-static int set_stop(struct traffic_spec *spec, struct cursor *value)
-{
-    return moment_take(value, &spec->stop);
-}
-
 /* Gb/s, with or without the unit. */
 static int set_limit(struct traffic_spec *spec, struct cursor *value)
 {
@@ -171,7 +161,7 @@ static int set_pattern(struct traffic_spec *spec, struct cursor *value)
 static const struct key {
     const char *name;
     int (*set)(struct traffic_spec *spec, struct cursor *value); /* NULL: by kind */
-    enum { KEY_WORD, KEY_COUNT, KEY_P_KEY, KEY_SHARE } kind;
+    enum { KEY_WORD, KEY_COUNT, KEY_P_KEY, KEY_SHARE, KEY_MOMENT } kind;
     size_t member;
     const char *what; /* of a word */
 } keys[] = {
@@ -182,8 +172,8 @@ static const struct key {
     {.name = "message", .set = set_message},
     {.name = "sl", .set = set_sl},
     {.name = "arrivals", .set = set_arrivals},
-    {.name = "start", .set = set_start},
-    {.name = "stop", .set = set_stop},
+    {"start", NULL, KEY_MOMENT, AT(start), NULL},
+    {"stop", NULL, KEY_MOMENT, AT(stop), NULL},
     {"from", NULL, KEY_WORD, AT(from_word), "a pattern"},
     {"to", NULL, KEY_WORD, AT(to_word), "a pattern"},
     {"hot", NULL, KEY_WORD, AT(hot_word), "an adapter"},
@@ -225,6 +215,7 @@ int traffic_spec_set(struct traffic_spec *spec, const struct word *key, const st
     switch (keys[index].kind) {
     case KEY_WORD: return cursor_take(&one, keys[index].what, member);
     case KEY_SHARE: return cursor_take_percent(&one, member);
+    case KEY_MOMENT: return moment_take(&one, member);
     case KEY_COUNT:
         cursor_take_number(&one, "a number", 1, UINT32_MAX, &number);
         *(uint32_t *)member = (uint32_t)number;

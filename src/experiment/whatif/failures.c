@@ -163,7 +163,7 @@ void whatif_put_failure(const struct topology *topology, const struct whatif_fai
 
 /* ---- parts ---- */
 
-struct parts {
+struct cut_parts {
     const struct topology *topology;
     bool *dead_node, *dead_port;
     uint32_t *part;             /* by node; TOPOLOGY_NONE: failed */
@@ -174,7 +174,7 @@ struct parts {
 
 /* Finds the part of a node. Adapters do not forward between their ports; the search starts at one
  * only if it has no cable to a switch. */
-static void find_part(struct parts *parts, uint32_t first)
+static void find_part(struct cut_parts *parts, uint32_t first)
 {
     const struct topology *topology = parts->topology;
     uint32_t head = 0, tail = 0, part = parts->count++;
@@ -197,11 +197,11 @@ static void find_part(struct parts *parts, uint32_t first)
     }
 }
 
-static void find_parts(struct parts *parts, const struct topology *topology,
+static void find_parts(struct cut_parts *parts, const struct topology *topology,
                        const struct whatif_failure *failures, size_t count)
 {
     size_t nodes = topology->nodes.count;
-    *parts = (struct parts){.topology = topology};
+    *parts = (struct cut_parts){.topology = topology};
     parts->dead_node = mem_zalloc(nodes + 1, sizeof *parts->dead_node);
     parts->dead_port = mem_zalloc(topology->ports.count + 1, sizeof *parts->dead_port);
     parts->part = mem_alloc((nodes + 1) * sizeof *parts->part);
@@ -224,7 +224,7 @@ static void find_parts(struct parts *parts, const struct topology *topology,
                 find_part(parts, i);
 }
 
-static void release_parts(struct parts *parts)
+static void release_parts(struct cut_parts *parts)
 {
     mem_free(parts->dead_node);
     mem_free(parts->dead_port);
@@ -234,7 +234,7 @@ static void release_parts(struct parts *parts)
     mem_free(parts->queue);
 }
 
-static uint32_t largest_part(const struct parts *parts)
+static uint32_t largest_part(const struct cut_parts *parts)
 {
     uint32_t best = TOPOLOGY_NONE;
     for (uint32_t i = 0; i < parts->count; i++)
@@ -246,7 +246,7 @@ static uint32_t largest_part(const struct parts *parts)
 uint32_t whatif_choose_manager(const struct topology *topology,
                                const struct whatif_failure *failures, size_t count)
 {
-    struct parts parts;
+    struct cut_parts parts;
     uint32_t found = TOPOLOGY_NONE;
     find_parts(&parts, topology, failures, count);
     uint32_t best = largest_part(&parts);
@@ -259,7 +259,7 @@ uint32_t whatif_choose_manager(const struct topology *topology,
 }
 
 /* The part that counts: of the first manager that can still reach others; else the largest. */
-static uint32_t main_part(const struct parts *parts, const struct whatif_question *question,
+static uint32_t main_part(const struct cut_parts *parts, const struct whatif_question *question,
                           bool *lost)
 {
     *lost = false;
@@ -275,7 +275,7 @@ static uint32_t main_part(const struct parts *parts, const struct whatif_questio
 void whatif_find_cut(const struct whatif_question *question, struct whatif_cut *cut)
 {
     const struct topology *topology = question->topology;
-    struct parts before, after;
+    struct cut_parts before, after;
     bool lost;
     *cut = (struct whatif_cut){0};
     find_parts(&before, topology, NULL, 0);

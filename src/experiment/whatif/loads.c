@@ -20,7 +20,7 @@ struct sender_group {
     bool fails;          /* their links are to fail */
 };
 
-struct walk {
+struct load_walk {
     const struct setup *setup;
     const struct topology *topology;
     struct whatif_loads *loads;
@@ -37,7 +37,7 @@ static double port_rate(const struct topology *topology, uint32_t port)
     return (double)link_data_rate(p->width, p->speed);
 }
 
-static void add_sender(struct walk *walk, struct map *group_of, uint32_t port, uint32_t at)
+static void add_sender(struct load_walk *walk, struct map *group_of, uint32_t port, uint32_t at)
 {
     bool fails = walk->fails[port];
     uint32_t index = map_add(group_of, (uint64_t)at << 1 | fails, (uint32_t)walk->groups.count);
@@ -55,7 +55,7 @@ static void add_sender(struct walk *walk, struct map *group_of, uint32_t port, u
     group->rate += walk->load * port_rate(walk->topology, port);
 }
 
-static void collect_senders(struct walk *walk)
+static void collect_senders(struct load_walk *walk)
 {
     const struct topology *topology = walk->topology;
     struct map group_of = {0};
@@ -77,7 +77,7 @@ static void collect_senders(struct walk *walk)
     map_release(&group_of);
 }
 
-static void mark_failures(struct walk *walk, const struct whatif_question *question)
+static void mark_failures(struct load_walk *walk, const struct whatif_question *question)
 {
     const struct topology *topology = walk->topology;
     walk->fails = mem_zalloc(topology->ports.count + 1, sizeof *walk->fails);
@@ -96,7 +96,7 @@ static void mark_failures(struct walk *walk, const struct whatif_question *quest
 }
 
 /* Follows the tables; adds `rate` to the ports on the way if the packet arrives. */
-static void follow_path(struct walk *walk, const struct sender_group *group, uint32_t to,
+static void follow_path(struct load_walk *walk, const struct sender_group *group, uint32_t to,
                         unsigned dlid, double rate)
 {
     const struct topology *topology = walk->topology;
@@ -129,7 +129,7 @@ static void follow_path(struct walk *walk, const struct sender_group *group, uin
     walk->broken += broken ? rate : 0;
 }
 
-static void follow_all(struct walk *walk)
+static void follow_all(struct load_walk *walk)
 {
     double others = (double)walk->ports.count - 1;
     for (size_t i = 0; i < walk->ports.count && others > 0; i++) {
@@ -150,7 +150,7 @@ static void follow_all(struct walk *walk)
     }
 }
 
-static void summarise(struct walk *walk)
+static void summarise(struct load_walk *walk)
 {
     const struct topology *topology = walk->topology;
     struct whatif_loads *loads = walk->loads;
@@ -180,7 +180,7 @@ static void summarise(struct walk *walk)
 void whatif_find_loads(const struct setup *setup, const struct whatif_question *question,
                        struct whatif_loads *loads)
 {
-    struct walk walk = {.setup = setup, .topology = &setup->topology, .loads = loads};
+    struct load_walk walk = {.setup = setup, .topology = &setup->topology, .loads = loads};
     walk.load = question->load > 0 ? question->load : 1;
     *loads = (struct whatif_loads){
         .share = mem_zalloc(setup->topology.ports.count + 1, sizeof *loads->share)};

@@ -86,22 +86,25 @@ bool whatif_is_good(const struct whatif_answer *answer)
              reaction->after.overloaded > reaction->before.overloaded);
 }
 
+/* Why there are no routes, or why the subnet is not settled. */
+static const char *reason_of(const struct whatif_reaction *reaction)
+{
+    return reaction->refusal     ? reaction->refusal
+           : reaction->complaint ? reaction->complaint
+                                 : "unknown";
+}
+
 static void put_recovery(const struct whatif_answer *answer, struct text *out)
 {
     const struct whatif_reaction *reaction = first_reaction(answer);
     char time[QUANTITY_BYTES];
     if (!reaction->up)
         text_printf(out, "; the subnet does not come up even before the failure: %s",
-                    reaction->refusal     ? reaction->refusal
-                    : reaction->complaint ? reaction->complaint
-                                          : "unknown");
+                    reason_of(reaction));
     else if (answer->cut.manager_lost)
         text_puts(out, "; no manager is left, so nothing is rerouted");
     else if (!reaction->recovered)
-        text_printf(out, "; the subnet does not recover: %s",
-                    reaction->refusal     ? reaction->refusal
-                    : reaction->complaint ? reaction->complaint
-                                          : "unknown");
+        text_printf(out, "; the subnet does not recover: %s", reason_of(reaction));
     else if (reaction->reacted)
         text_printf(out, "; the subnet recovers within %s",
                     quantity_text(time_seconds(reaction->recovery_ps), "s", time));
@@ -147,23 +150,27 @@ static void put_label(const char *label, struct text *out)
 static void put_cut(const struct whatif_answer *answer, struct text *out)
 {
     const struct whatif_cut *cut = &answer->cut;
-    const struct topology *topology = answer->question->topology;
-    struct text names = {0};
-    put_label("cut off", out);
-    if (!cut->adapters.count && !cut->switches.count)
-        text_puts(out, "nobody\n");
-    if (cut->adapters.count) {
-        whatif_put_nodes(topology, cut->adapters.items, cut->adapters.count, &names);
-        text_put_wrapped(out, COLUMN, "%zu adapter%s: %s", cut->adapters.count,
-                         cut->adapters.count == 1 ? "" : "s", names.data);
+    const struct {
+        const char *one, *more;
+        const uint32_t *nodes;
+        size_t count;
+    } kinds[] = {{"adapter", "adapters", cut->adapters.items, cut->adapters.count},
+                 {"switch", "switches", cut->switches.items, cut->switches.count}};
+    const char *label = "cut off";
+    for (unsigned i = 0; i < 2; i++) {
+        struct text names = {0};
+        if (!kinds[i].count)
+            continue;
+        whatif_put_nodes(answer->question->topology, kinds[i].nodes, kinds[i].count, &names);
+        put_label(label, out);
+        text_put_wrapped(out, COLUMN, "%zu %s: %s", kinds[i].count,
+                         kinds[i].count == 1 ? kinds[i].one : kinds[i].more, names.data);
+        text_release(&names);
+        label = "";
     }
-    if (cut->switches.count) {
-        text_clear(&names);
-        whatif_put_nodes(topology, cut->switches.items, cut->switches.count, &names);
-        if (cut->adapters.count)
-            put_label("", out);
-        text_put_wrapped(out, COLUMN, "%zu switch%s: %s", cut->switches.count,
-                         cut->switches.count == 1 ? "" : "es", names.data);
+    if (*label) {
+        put_label(label, out);
+        text_puts(out, "nobody\n");
     }
     if (cut->adapters_before + cut->switches_before) {
         put_label("", out);
@@ -172,7 +179,6 @@ static void put_cut(const struct whatif_answer *answer, struct text *out)
                          "without the failure)",
                          cut->adapters_before, cut->switches_before);
     }
-    text_release(&names);
 }
 
 static void put_reaction(const struct whatif_answer *answer, struct text *out)
@@ -226,7 +232,7 @@ static void put_traffic(const struct whatif_answer *answer, struct text *out)
     }
     if (traffic->unroutable) {
         put_label("", out);
-        text_printf(out, "%s packets more were not sent, for lack of a path\n",
+        text_printf(out, "%s more packets were not sent because no path existed\n",
                     quantity_text(whatif_scale(traffic, traffic->unroutable), "", lost));
     }
     if (traffic->share < 1) {

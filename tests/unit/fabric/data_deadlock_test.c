@@ -34,14 +34,14 @@ static void start_shift(struct net *net)
 /* "S1 port 1 VL 0 -> S2 port 2": a channel of the network, and where the next line must begin. */
 static void expect_circle(const struct net *net, const char *cycle)
 {
-    unsigned lines = 0, first = 0, before = 0, from, port, lane, to, back;
+    unsigned lines = 0, first = 0, before = 0, from, port, vl, to, back;
     int used;
-    while (sscanf(cycle, "S%u port %u lane %u -> S%u port %u\n%n", &from, &port, &lane, &to, &back,
+    while (sscanf(cycle, "S%u port %u VL %u -> S%u port %u\n%n", &from, &port, &vl, &to, &back,
                   &used) == 5) {
         assert_true(from < RING && to < RING);
         assert_int_equal(net->topology.ports.items[net_port(net, from, port)].peer,
                          net_port(net, to, back));
-        assert_int_equal(lane, 0);
+        assert_int_equal(vl, 0);
         if (lines++ == 0)
             first = from;
         else

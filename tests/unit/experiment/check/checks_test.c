@@ -19,7 +19,7 @@ struct world {
     struct manager_instance instances[2];
     size_t instance_count;
     bool silent[128]; /* by node */
-    struct complaint complaint;
+    struct check_failure failure;
 };
 
 static uint32_t node_of(const struct world *world, const char *name)
@@ -84,7 +84,7 @@ static bool holds(struct world *world, enum check_kind kind)
 {
     struct check_view view = {world->fabric,         world->sim,    world->instances,
                               world->instance_count, world->silent, false};
-    return check_holds(&view, kind, &world->complaint);
+    return check_holds(&view, kind, &world->failure);
 }
 
 /* Only this check fails, with this text. */
@@ -93,10 +93,10 @@ static void assert_only(struct world *world, enum check_kind kind, const char *t
     for (enum check_kind other = 0; other < CHECK_KINDS; other++)
         if (holds(world, other) == (other == kind))
             fail_msg("check %d %s: %s", (int)other, other == kind ? "holds" : "fails",
-                     world->complaint.text);
+                     world->failure.text);
     holds(world, kind);
-    if (!strstr(world->complaint.text, text))
-        fail_msg("it says: %s", world->complaint.text);
+    if (!strstr(world->failure.text, text))
+        fail_msg("it says: %s", world->failure.text);
 }
 
 /* PortInfo of an agent, which the test overwrites. */
@@ -121,7 +121,7 @@ static void a_fabric_that_was_brought_up_is_in_order(void **state)
     struct world *world = *state;
     struct check_view view = {world->fabric,         world->sim, world->instances,
                               world->instance_count, NULL,       false};
-    assert_true(check_in_order(&view, &world->complaint));
+    assert_true(check_in_order(&view, &world->failure));
 }
 
 static void a_fabric_without_a_manager_is_not_in_order(void **state)
@@ -130,7 +130,7 @@ static void a_fabric_without_a_manager_is_not_in_order(void **state)
     sim_kill_manager(world->sim, world->instances[0].manager);
     for (enum check_kind kind = 0; kind < CHECK_KINDS; kind++)
         assert_false(holds(world, kind));
-    assert_string_equal(world->complaint.text, "no manager is running");
+    assert_string_equal(world->failure.text, "no manager is running");
 }
 
 static void an_inactive_port_is_detected(void **state)
@@ -145,7 +145,7 @@ static void a_duplicate_lid_is_detected(void **state)
     struct world *world = *state;
     wire_set(info(world, "H12", 1), PORT_INFO_LID, lid_of(world, "H7", 1));
     assert_false(holds(world, CHECK_LIDS_UNIQUE));
-    assert_non_null(strstr(world->complaint.text, "both have LID"));
+    assert_non_null(strstr(world->failure.text, "both have LID"));
     assert_false(holds(world, CHECK_REACHABLE));
 }
 
@@ -161,7 +161,7 @@ static void a_port_without_a_lid_is_detected(void **state)
     struct world *world = *state;
     wire_set(info(world, "H12", 1), PORT_INFO_LID, 0);
     assert_false(holds(world, CHECK_LIDS_UNIQUE));
-    assert_non_null(strstr(world->complaint.text, "'H12' has no LID"));
+    assert_non_null(strstr(world->failure.text, "'H12' has no LID"));
 }
 
 static void a_wrong_master_sm_lid_is_detected(void **state)
@@ -211,8 +211,8 @@ static struct world *rename_destinations(void **state, const char *kind, const c
     sim_run(world->sim, TIME_S);
     struct check_view view = {world->fabric,         world->sim, world->instances,
                               world->instance_count, NULL,       false};
-    if (!check_in_order(&view, &world->complaint))
-        fail_msg("it says: %s", world->complaint.text);
+    if (!check_in_order(&view, &world->failure))
+        fail_msg("it says: %s", world->failure.text);
     return world;
 }
 
@@ -296,7 +296,7 @@ static void an_undiscovered_link_failure_is_detected(void **state)
     struct world *world = *state;
     fabric_set_link(world->fabric, port_of(world, "S2", 2), false, NULL);
     assert_false(holds(world, CHECK_DISCOVERED));
-    assert_non_null(strstr(world->complaint.text, "has a failed link at 'S2' port 2"));
+    assert_non_null(strstr(world->failure.text, "has a failed link at 'S2' port 2"));
 }
 
 static void an_undiscovered_node_is_detected(void **state)
@@ -349,7 +349,7 @@ static void a_manager_that_waits_for_its_link_is_in_no_part(void **state)
     world->instances[0] = world->instances[1];
     world->instance_count = 1;
     assert_false(holds(world, CHECK_SETTLED));
-    assert_non_null(strstr(world->complaint.text, "every manager waits for its own link"));
+    assert_non_null(strstr(world->failure.text, "every manager waits for its own link"));
 }
 
 static void two_masters_are_detected(void **state)
@@ -363,7 +363,7 @@ static void two_masters_are_detected(void **state)
     set_part_of(world, "H12", true);
     fabric_run(world->fabric, sim_now(world->sim) + TIME_S);
     assert_false(holds(world, CHECK_ONE_MASTER));
-    assert_non_null(strstr(world->complaint.text, "two masters"));
+    assert_non_null(strstr(world->failure.text, "two masters"));
 }
 
 static void a_busy_manager_is_detected(void **state)

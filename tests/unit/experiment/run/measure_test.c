@@ -467,8 +467,8 @@ static void a_deadlock_in_a_ring_is_recorded(void **state)
     (void)state;
     assert_true(record.end < TIME_S);
     assert_true(figure(&record, "deadlocks") >= 1);
-    assert_check(&record, 0, true, "lane 0");
-    assert_check(&record, 1, false, "lane 0");
+    assert_check(&record, 0, true, "VL 0");
+    assert_check(&record, 1, false, "VL 0");
     run_record_release(&record);
     record =
         run_ok(RING "sm S0 engine fera\nrun until settled\n"
