@@ -503,7 +503,7 @@ static void warn_of_noise(struct reader *reader)
 static int finish_topology(struct reader *reader)
 {
     int error = reader->take_list_line ? list_resolve(reader) : 0;
-    bool is_dump = reader->topology.nodes.count > 0;
+    bool is_dump = reader->noise.count && reader->topology.nodes.count;
     for (uint32_t i = 0; is_dump && i < reader->topology.nodes.count; i++)
         is_dump = reader_is_dumped(reader, i);
     if (!error && reader->noise.count && !is_dump)

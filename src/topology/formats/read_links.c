@@ -96,9 +96,10 @@ static int take_option(struct reader *reader, char *word, struct link_end *end)
 /* "4xQDR": enables everything up to it, so that the slower end decides. */
 void link_end_enable(struct link_end *end, unsigned width, unsigned speed)
 {
+    unsigned most = link_width_multiple(width);
     end->widths = 0;
-    for (unsigned bit = 1; bit <= ALL_WIDTHS; bit <<= 1)
-        if (link_width_multiple(bit) <= link_width_multiple(width))
+    for (unsigned bit = 1; bit <= ALL_WIDTHS && most; bit <<= 1)
+        if (link_width_multiple(bit) <= most)
             end->widths |= (uint8_t)bit;
     end->speeds = speed == SPEED_COUNT ? 0 : (uint16_t)((2u << speed) - 1);
 }
