@@ -19,8 +19,7 @@ static uint64_t clock_now(const struct live *live)
 
 /* ---- begin and end ---- */
 
-/* Publishes a tick with everything that has changed. */
-static void publish(struct live *live)
+void live_refresh(struct live *live)
 {
     watch_read(&live->watch);
     live->publisher.tick.running = live->running;
@@ -35,12 +34,7 @@ static void refresh(void *context)
 {
     struct live *live = context;
     if (live->dirty)
-        publish(live);
-}
-
-void live_refresh(struct live *live)
-{
-    publish(live);
+        live_refresh(live);
 }
 
 int live_begin(struct live *live, const struct live_options *options, struct err *err)
@@ -68,7 +62,7 @@ int live_begin(struct live *live, const struct live_options *options, struct err
         return status;
     }
     live_run(live, !options->paused);
-    publish(live);
+    live_refresh(live);
     return 0;
 }
 
@@ -262,7 +256,7 @@ int live_step(struct live *live)
     else if (live->running)
         advance_paced(live);
     if (live->dirty && clock_now(live) >= live->next_tick_ns)
-        publish(live);
+        live_refresh(live);
     uint64_t next = next_work(live), now = clock_now(live);
     return next == TIME_NEVER ? -1 : next > now ? (int)((next - now) / NS_PER_MS + 1) : 0;
 }

@@ -22,7 +22,7 @@ struct watch {
     uint64_t deadlock_since;         /* TIME_NEVER: none */
     struct problems problems;        /* of the last tick */
     struct api_versions versions;    /* of the tables in the switches */
-    size_t changes_seen;             /* of the record */
+    uint64_t changes_seen;           /* end of the last change with tables of its own, ns */
     uint64_t machines_seen;          /* end of the last request about a virtual machine, ns */
     struct data_observer observer;
 };

@@ -148,50 +148,25 @@ void watch_read_managers(struct watch *watch)
 
 /* ---- tables of the past ---- */
 
-/* The number of changes that have ended, in the order in which they began. */
-static size_t count_ended(const struct setup *setup)
-{
-    size_t ended = setup->record->changes.count;
-    for (size_t i = 0; i < setup->instances.count; i++)
-        ended -= setup->instances.items[i]->open;
-    return ended;
-}
-
-static const struct run_record_change *last_finished(const struct setup *setup)
-{
-    const struct run_record_change *last = NULL;
-    for (size_t i = 0; i < setup->record->changes.count; i++) {
-        const struct run_record_change *change = &setup->record->changes.items[i];
-        if (change->finished && (!last || change->end >= last->end))
-            last = change;
-    }
-    return last;
-}
-
 void watch_keep_tables(struct watch *watch)
 {
     const struct setup *setup = live_session_setup(watch->session);
-    const struct api_versions *known = &watch->versions;
-    size_t ended = count_ended(setup);
-    const struct run_record_change *change =
-        ended == watch->changes_seen ? NULL : last_finished(setup);
-    uint64_t end_ns = change ? time_ns_floor(change->end) : 0;
-    watch->changes_seen = ended;
-    if (change &&
-        (!known->items.count || known->items.items[known->items.count - 1].t_ns != end_ns)) {
-        uint32_t manager = find_manager(setup, change->who);
-        const struct manager_page page = watch_page(watch, manager);
-        if (page.sm)
-            manager_page_keep_tables(
-                &page, &watch->versions,
-                (struct api_version){.t_ns = end_ns, .manager = manager, .cause = change->cause},
-                false);
-    }
     for (size_t i = 0; i < setup->instances.count; i++) {
         const struct manager_page page = watch_page(watch, i);
-        if (page.sm)
-            manager_page_keep_moved(&page, &watch->versions,
-                                    sim_machines(setup->sim, setup->places.items[i].manager), i, 0,
-                                    &watch->machines_seen);
+        struct sm_change change = {.outcome = SM_UNDER_WAY};
+        if (!page.sm)
+            continue;
+        for (unsigned back = 0; change.outcome != SM_FINISHED; back++)
+            if (!sm_change_at(page.sm, back, &change))
+                break;
+        if (change.outcome == SM_FINISHED && change.end > watch->changes_seen) {
+            const struct api_version about = {
+                .t_ns = change.end, .manager = i, .cause = change.text};
+            watch->changes_seen = change.end;
+            manager_page_keep_tables(&page, &watch->versions, about, false);
+        }
+        manager_page_keep_moved(&page, &watch->versions,
+                                sim_machines(setup->sim, setup->places.items[i].manager), i, 0,
+                                &watch->machines_seen);
     }
 }

@@ -81,34 +81,24 @@ struct text *api_tick_section(struct api_tick *tick, enum api_section section)
 
 /* ---- members ---- */
 
-/* [index, value] of those that differ; `before` NULL: from 0. */
-static void write_bytes(struct json *json, const char *key, const uint8_t *now,
-                        const uint8_t *before, uint32_t count)
+/* An element of an array of bytes or of 32-bit numbers; 0: there is no array. */
+static uint32_t element(const void *array, size_t bytes, uint32_t i)
 {
-    if (before && memcmp(now, before, count) == 0)
+    return !array ? 0 : bytes == 1 ? ((const uint8_t *)array)[i] : ((const uint32_t *)array)[i];
+}
+
+/* [index, value] of those that differ; `before` NULL: from 0. */
+static void write_sparse(struct json *json, const char *key, const void *now, const void *before,
+                         size_t bytes, uint32_t count)
+{
+    if (before && memcmp(now, before, count * bytes) == 0)
         return;
     json_begin_array(json, key);
     for (uint32_t i = 0; i < count; i++)
-        if (now[i] != (before ? before[i] : 0)) {
+        if (element(now, bytes, i) != element(before, bytes, i)) {
             json_begin_array(json, NULL);
             json_unsigned(json, NULL, i);
-            json_unsigned(json, NULL, now[i]);
-            json_end_array(json);
-        }
-    json_end_array(json);
-}
-
-static void write_errors(struct json *json, const struct api_tick *tick,
-                         const struct api_tick *before)
-{
-    if (before && memcmp(tick->errors, before->errors, tick->links_n * sizeof *tick->errors) == 0)
-        return;
-    json_begin_array(json, "errors");
-    for (uint32_t i = 0; i < tick->links_n; i++)
-        if (tick->errors[i] != (before ? before->errors[i] : 0)) {
-            json_begin_array(json, NULL);
-            json_unsigned(json, NULL, i);
-            json_unsigned(json, NULL, tick->errors[i]);
+            json_unsigned(json, NULL, element(now, bytes, i));
             json_end_array(json);
         }
     json_end_array(json);
@@ -187,13 +177,14 @@ void api_tick_write(const struct api_tick *tick, const struct api_tick *before,
     size_t directions = 2 * (size_t)tick->links_n;
     json_begin_object(&json, NULL);
     write_head(&json, tick, before, live);
-    write_bytes(&json, "nodes", tick->nodes, before ? before->nodes : NULL, tick->nodes_n);
-    write_bytes(&json, "waves", tick->waves, before ? before->waves : NULL, tick->nodes_n);
-    write_bytes(&json, "links", tick->links, before ? before->links : NULL, tick->links_n);
+    write_sparse(&json, "nodes", tick->nodes, before ? before->nodes : NULL, 1, tick->nodes_n);
+    write_sparse(&json, "waves", tick->waves, before ? before->waves : NULL, 1, tick->nodes_n);
+    write_sparse(&json, "links", tick->links, before ? before->links : NULL, 1, tick->links_n);
     write_vector(&json, "load", tick->load, before ? before->load : NULL, directions);
     write_vector(&json, "wait", tick->wait, before ? before->wait : NULL, directions);
     write_vector(&json, "vl", tick->vl, before ? before->vl : NULL, directions);
-    write_errors(&json, tick, before);
+    write_sparse(&json, "errors", tick->errors, before ? before->errors : NULL,
+                 sizeof *tick->errors, tick->links_n);
     write_sections(&json, tick, before);
     write_events(&json, tick, before, log);
     json_end_object(&json);

@@ -25,12 +25,6 @@ void fabric_view_release(struct fabric_view *view)
 
 /* ---- nodes and links ---- */
 
-static void read_nodes(const struct fabric_view *view, struct api_tick *tick)
-{
-    for (uint32_t i = 0; i < tick->nodes_n; i++)
-        tick->nodes[i] = fabric_node_is_up(view->fabric, i) ? API_NODE_UP : API_NODE_DOWN;
-}
-
 static bool port_is_active(const struct fabric *fabric, uint32_t port)
 {
     return wire_get(fabric_port_info(fabric, port), PORT_INFO_PORT_STATE) == PORT_STATE_ACTIVE;
@@ -63,16 +57,6 @@ static void read_fault(const struct fabric_view *view, const struct fabric_fault
     else if (tick->links[link] != API_LINK_DOWN && tick->links[link] != API_LINK_TRAINING &&
              tick->links[link] != API_LINK_CUT)
         tick->links[link] = fault->kind == FABRIC_SMP_LOSS ? API_LINK_LOSSY : API_LINK_ERRORS;
-}
-
-/* Faults override the states that they cause. */
-static void read_faults(const struct fabric_view *view, struct api_tick *tick)
-{
-    struct fabric_faults faults = {0};
-    fabric_list_faults(view->fabric, &faults);
-    for (size_t i = 0; i < faults.items.count; i++)
-        read_fault(view, &faults.items.items[i], tick);
-    vec_release(&faults.items);
 }
 
 /* ---- figures of a direction of a link ---- */
@@ -111,10 +95,12 @@ void fabric_view_read(struct fabric_view *view, uint64_t now, struct api_tick *t
 {
     const struct topology_port *ports = fabric_topology(view->fabric)->ports.items;
     struct fabric_totals totals;
+    struct fabric_faults faults = {0};
     fabric_totals(view->fabric, &totals);
     tick->smps = totals.smps_sent;
     tick->t_ns = time_ns_floor(now);
-    read_nodes(view, tick);
+    for (uint32_t i = 0; i < tick->nodes_n; i++)
+        tick->nodes[i] = fabric_node_is_up(view->fabric, i) ? API_NODE_UP : API_NODE_DOWN;
     for (uint32_t i = 0; i < view->links.count; i++) {
         uint32_t port = view->links.ports[i], peer = ports[port].peer;
         tick->links[i] = (uint8_t)link_state(view->fabric, port);
@@ -123,7 +109,10 @@ void fabric_view_read(struct fabric_view *view, uint64_t now, struct api_tick *t
         read_direction(view, port, 2 * (size_t)i, now - view->time, tick);
         read_direction(view, peer, 2 * (size_t)i + 1, now - view->time, tick);
     }
-    read_faults(view, tick);
+    fabric_list_faults(view->fabric, &faults); /* they override the states that they cause */
+    for (size_t i = 0; i < faults.items.count; i++)
+        read_fault(view, &faults.items.items[i], tick);
+    vec_release(&faults.items);
     view->time = now;
 }
 

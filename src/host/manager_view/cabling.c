@@ -108,6 +108,18 @@ static void put_difference(const struct manager_page *page, const struct topolog
     if (node == TOPOLOGY_NONE)
         node = api_node_of(page->topology, place->guid);
     topology_diff_print(diff, difference, &text);
+    if (difference->kind == DIFFERENCE_CABLE_SWAPPED) { /* whichever was discovered first */
+        struct topology_difference other = *difference;
+        struct text turned = {0};
+        other.actual[0] = difference->actual[1];
+        other.actual[1] = difference->actual[0];
+        topology_diff_print(diff, &other, &turned);
+        if (strcmp(turned.data, text.data) < 0) {
+            text_clear(&text);
+            text_puts(&text, turned.data);
+        }
+        text_release(&turned);
+    }
     json_begin_object(json, NULL);
     json_string(json, "kind", kind_name(difference->kind));
     json_stringf(json, "text", "%s: %s", difference_kind_name(difference->kind),

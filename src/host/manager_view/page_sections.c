@@ -26,31 +26,37 @@ struct api_manager manager_page_own(const struct sm *sm, const struct sm_config 
     };
 }
 
+/* False: the page has no node for its port. */
+static bool put_manager(const struct manager_page *page, uint32_t port, struct api_manager *manager,
+                        struct record *record)
+{
+    const struct subnet *subnet = sm_subnet(page->sm);
+    manager->node = port < subnet->ports.count
+                        ? manager_page_node(page, subnet->ports.items[port].node)
+                        : TOPOLOGY_NONE;
+    if (manager->node == TOPOLOGY_NONE)
+        return false;
+    manager->name = topology_label(page->topology, manager->node);
+    api_manager_put(manager, record);
+    return true;
+}
+
 void manager_page_put_managers(const struct manager_page *page, const struct sm_config *config,
                                struct text *out)
 {
     const struct subnet *subnet = sm_subnet(page->sm);
     struct record record = record_to(out, true, false);
-    struct api_manager other = {.phase = sm_phase_name(SM_PHASE_IDLE), .change = API_NONE};
     struct api_manager own = manager_page_own(page->sm, config);
+    struct api_manager other = {.id = 1, .phase = sm_phase_name(SM_PHASE_IDLE), .change = API_NONE};
     record_begin_list(&record, NULL);
-    for (uint32_t n = 0; n <= subnet->ports.count; n++) {
-        uint32_t port = n == 0 ? subnet->own_port : n - 1;
-        bool is_own = n == 0;
-        if (port >= subnet->ports.count ||
-            (!is_own && (!subnet->ports.items[port].manager || port == subnet->own_port)))
+    put_manager(page, subnet->own_port, &own, &record);
+    for (uint32_t i = 0; i < subnet->ports.count; i++) {
+        const struct subnet_port *port = &subnet->ports.items[i];
+        if (!port->manager || i == subnet->own_port)
             continue;
-        struct api_manager *manager = is_own ? &own : &other;
-        manager->node = manager_page_node(page, subnet->ports.items[port].node);
-        if (manager->node == TOPOLOGY_NONE)
-            continue;
-        manager->name = topology_label(page->topology, manager->node);
-        if (!is_own) {
-            other.id++;
-            other.state = manager_state_names[subnet->ports.items[port].manager_state & 3];
-            other.priority = subnet->ports.items[port].manager_priority;
-        }
-        api_manager_put(manager, &record);
+        other.state = manager_state_names[port->manager_state & 3];
+        other.priority = port->manager_priority;
+        other.id += put_manager(page, i, &other, &record);
     }
     record_end_list(&record);
 }

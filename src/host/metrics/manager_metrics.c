@@ -5,12 +5,6 @@
 
 #include <string.h>
 
-static void add_refusal(struct manager_totals *totals, const struct engine *engine)
-{
-    for (size_t i = 0; i < METRIC_ENGINES && engine_at(i); i++)
-        totals->refusals[i] += engine_at(i) == engine;
-}
-
 void manager_totals_add_job(struct manager_totals *totals, const struct sm_job *job, bool refused)
 {
     const struct sm_job_report report = sm_job_report(job);
@@ -20,7 +14,8 @@ void manager_totals_add_job(struct manager_totals *totals, const struct sm_job *
     totals->jobs_repaired += !refused && report.repaired;
     totals->jobs_computed += !refused && !report.repaired;
     for (size_t i = 0; i < report.refusing.count; i++)
-        add_refusal(totals, report.refusing.items[i]);
+        for (size_t engine = 0; engine < METRIC_ENGINES && engine_at(engine); engine++)
+            totals->refusals[engine] += engine_at(engine) == report.refusing.items[i];
 }
 
 void manager_metrics_read(struct manager_metrics *metrics, const struct sm *sm, const struct sa *sa,

@@ -14,18 +14,14 @@ static void drop_follower(struct event_stream *stream, size_t at)
     mem_shift(stream->followers, &stream->count, at, sizeof *stream->followers, false);
 }
 
-static bool has_left(int fd)
-{
-    char byte;
-    ssize_t got = recv(fd, &byte, 1, MSG_DONTWAIT | MSG_PEEK);
-    return got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR);
-}
-
 static void drop_closed(struct event_stream *stream)
 {
-    for (size_t i = stream->count; i-- > 0;)
-        if (has_left(stream->followers[i].fd))
+    char byte;
+    for (size_t i = stream->count; i-- > 0;) {
+        ssize_t got = recv(stream->followers[i].fd, &byte, 1, MSG_DONTWAIT | MSG_PEEK);
+        if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR))
             drop_follower(stream, i);
+    }
 }
 
 void event_stream_add(struct event_stream *stream, int fd, bool json)
