@@ -44,6 +44,7 @@ export async function cabling(driver, differences) {
         const { differences: before } = await driver.api("/cabling"), { nodes, links } = await driver.api("/topology");
         const cable = links.a.findIndex((a, link) => [nodes.name[a], nodes.name[links.b[link]]].sort().join() === "L3,S1");
         await driver.act({ do: "cut", link: cable });
+        await driver.proceed("the manager has noticed", async () => (await driver.api("/cabling")).differences, list => list.length === before.length + 1);
         await driver.press("Compare again");
         await until("one row more", () => driver.page.locator("#cabling [data-difference]").count(), count => count === before.length + 1);
         const missing = (await driver.api("/cabling")).differences.filter(one => one.kind === "missing" && one.link === cable);
