@@ -313,7 +313,7 @@ const struct command command_live = {
              "\n"
              "Runs a simulated fabric with managers and traffic and serves a page on which one\n"
              "watches it, cuts cables, kills switches and managers, and sees what happens.\n"
-             "Virtual time is slowed down so that eyes can follow. The run is deterministic:\n"
+             "Virtual time is slowed down so that you can follow it. The run is deterministic:\n"
              "the page exports a scenario with which 'weft sim' repeats the session, with the\n"
              "same trace hash.\n"
              "\n"

@@ -15,7 +15,7 @@ enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
 
 static void print_help(FILE *out)
 {
-    fputs("weft: an InfiniBand subnet manager and the fabric simulator that proves it\n\n"
+    fputs("weft: an InfiniBand subnet manager and the fabric simulator that tests it\n\n"
           "usage: weft COMMAND [ARGUMENT ...]\n\n",
           out);
     for (int i = 0; i < COMMAND_COUNT; i++)

@@ -206,7 +206,7 @@ static void bring_up(struct fabric *fabric, uint32_t index, bool is_function)
         return;
     struct terms terms = negotiate(fabric, ends[0], ends[1]);
     if (!terms.width)
-        return; /* no common setting: polls for ever */
+        return; /* no common setting: polls without end */
     enum link_speed speed = terms.ext     ? SPEED_FDR + (unsigned)__builtin_ctz(terms.ext)
                             : terms.fdr10 ? SPEED_FDR10
                                           : SPEED_SDR + (unsigned)__builtin_ctz(terms.speed);

@@ -89,7 +89,7 @@ struct traffic {
     VEC(struct traffic_pair) pairs; /* PATTERN_PERMUTATION, PATTERN_MATRIX */
 };
 
-/* Uniform, Poisson, packets of one size, SL 0, for ever. */
+/* Uniform, Poisson, packets of one size, SL 0, without end. */
 void traffic_init(struct traffic *traffic, uint32_t payload_bytes);
 void traffic_copy(struct traffic *to, const struct traffic *from);
 void traffic_release(struct traffic *traffic);

@@ -213,7 +213,8 @@ bool sm_next_output(struct sm *sm, uint64_t now, struct sm_output *output);
 int sm_job_run(struct sm_job *job, struct err *err);
 /* Takes the job back. `refusal`: why there are no routes; NULL: there are. */
 void sm_computed(struct sm *sm, uint64_t now, struct sm_job *job, const struct err *refusal);
-/* Why the last plan gave no routes, so that the old ones stay; NULL: it gave some. */
+/* Why the last plan gave no routes, so that the previous tables stay in force; NULL: it gave some.
+ */
 const struct err *sm_refusal(const struct sm *sm);
 
 /* The multicast groups to build trees for, and the alias GUIDs to write to ports. They belong to

@@ -182,7 +182,7 @@ bool rmpp_sender_receive(struct rmpp_sender *sender, uint64_t now, const uint8_t
         return false;
     if (sender->state != RMPP_OPEN)
         return true;
-    if (type == RMPP_ABORT) /* never answered, or two ends would abort each other for ever */
+    if (type == RMPP_ABORT) /* never answered, or two ends would abort each other without end */
         sender_end(sender, peer_status ? peer_status : RMPP_STATUS_UNSPECIFIED, false);
     else if (wire_get(mad, RMPP_VERSION) != RMPP_THIS_VERSION)
         sender_end(sender, RMPP_STATUS_BAD_VERSION, true);

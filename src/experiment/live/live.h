@@ -56,7 +56,7 @@ struct live {
 int live_begin(struct live *live, const struct live_options *options, struct err *err);
 void live_end(struct live *live);
 /* Answers requests, advances the run, publishes ticks. Returns for how many milliseconds there is
- * nothing to do unless one of live_descriptors() becomes readable; -1: for ever. */
+ * nothing to do unless one of live_descriptors() becomes readable; -1: without limit. */
 int live_step(struct live *live);
 void live_descriptors(const struct live *live, int fds[LIVE_DESCRIPTORS]); /* -1: none */
 

@@ -1,5 +1,5 @@
 /* The verdict on a run in one sentence: checks, recovery time and how much of it was drains,
- * losses, throughput before and after, and everything that is still wrong. It is good only if
+ * losses, throughput before and after, and everything that is still wrong. It is positive only if
  * nothing is. */
 #include "experiment/report/report.h"
 

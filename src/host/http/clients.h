@@ -6,8 +6,8 @@
  * its answer must be read, within the times of `struct http_limits`. A connection is closed by
  * shutdown(2): libmicrohttpd then reads the end of the connection. The caller locks.
  *
- * Connections, requests and waiting requests of Unix sockets are counted apart from all others:
- * no flood over the network locks out a user of this machine. */
+ * Connections, requests and waiting requests of Unix sockets are counted separately from all
+ * others: no flood over the network locks out a user of this machine. */
 #ifndef WEFT_HOST_HTTP_CLIENTS_H
 #define WEFT_HOST_HTTP_CLIENTS_H
 

@@ -116,7 +116,7 @@ static sigset_t block_signals(void)
 int http_server_new(struct http_server **result, const struct http_options *options,
                     struct err *err)
 {
-    int status = options->token ? http_token_check(options->token, err) : 0;
+    int status = options->token ? http_token_check_format(options->token, err) : 0;
     if (status == 0)
         status = http_library_open(err);
     if (status < 0)

@@ -28,7 +28,7 @@ struct http_stream;
 
 enum { HTTP_TOKEN_LEAST = 8, HTTP_TOKEN_MOST = 128 };
 /* A token consists of letters, digits, "-", "_", "." and "~", so that it can be part of a URL. */
-int http_token_check(const char *token, struct err *err);
+int http_token_check_format(const char *token, struct err *err);
 /* Reads the first line of a file as a token. */
 int http_token_read(const char *path, char token[HTTP_TOKEN_MOST + 1], struct err *err);
 void http_token_make(char token[HTTP_TOKEN_MOST + 1]); /* a random one */
@@ -99,8 +99,8 @@ extern const struct http_limits http_default_limits;
 struct http_options {
     /* [ADDRESS:]PORT, [IPV6]:PORT or unix:PATH. The loopback address unless given; "*" is every
      * address; port 0 is any free port. */
-    const char *listen;              /* of http_server_start() */
-    const char *token;               /* as http_token_check() accepts it; NULL: a random one */
+    const char *listen; /* of http_server_start() */
+    const char *token;  /* as http_token_check_format() accepts it; NULL: a random one */
     const struct http_route *routes; /* must outlive the server */
     size_t route_count;
     struct http_limits limits; /* zero: http_default_limits */

@@ -10,7 +10,7 @@
 
 enum { RANDOM_BYTES = 16, FILE_MOST = 4096 };
 
-int http_token_check(const char *token, struct err *err)
+int http_token_check_format(const char *token, struct err *err)
 {
     static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
                                   "0123456789-_.~";
@@ -28,7 +28,7 @@ int http_token_read(const char *path, char token[HTTP_TOKEN_MOST + 1], struct er
     int status = file_read_private(path, FILE_MOST, &text, err);
     if (status == 0) {
         text.data[strcspn(text.data, "\r\n")] = 0;
-        status = http_token_check(text.data, &reason);
+        status = http_token_check_format(text.data, &reason);
         if (status < 0)
             status = err_at(err, -status, path, 1, "%s", reason.message);
         else

@@ -63,7 +63,7 @@ struct sim_hook {
     void *context; /* NULL: no callback */
     uint64_t (*attend)(void *context, uint64_t now);
 };
-void sim_set_hook(struct sim *sim, const struct sim_hook *attendant);
+void sim_set_hook(struct sim *sim, const struct sim_hook *hook);
 
 /* Times here are picoseconds; managers use nanoseconds. The time is rounded down for a manager. Its
  * deadlines are whole nanoseconds, at which both clocks agree: no manager is called before its

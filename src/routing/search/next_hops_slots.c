@@ -99,8 +99,6 @@ uint64_t *next_hops_scatter(const struct network *network, uint64_t seed)
     return keys;
 }
 
-/* Fans. */
-
 /* Adds slots that all have the same destinations: a fan with some of these is split. */
 static void refine_fans(struct fans *fans, uint64_t targets, const uint64_t *slots)
 {

@@ -199,8 +199,6 @@ void tree_directions(const struct tree *tree, const struct network *network, str
     updown_init_levels(updown, network, level);
 }
 
-/* Subtrees. */
-
 struct numbering {
     uint32_t *group; /* by switch: union-find, the lower index leads */
     uint32_t *least; /* by switch that leads: the lowest LID of a terminal in its group */

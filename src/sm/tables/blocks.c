@@ -107,7 +107,8 @@ static void block_refused(struct sm *sm, const struct request *request)
 }
 
 /* A node that does not answer is removed, and its blocks wait until it is back. The manager's own
- * node is never removed: there it counts as a refusal, so that the Set is not repeated for ever. */
+ * node is never removed: there it counts as a refusal, so that the Set is not repeated without end.
+ */
 static void block_unanswered(struct sm *sm, const struct request *request)
 {
     uint32_t row = request->about.row;
