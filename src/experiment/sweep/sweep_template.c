@@ -31,7 +31,6 @@ size_t sweep_value(const struct sweep *sweep, size_t point, size_t axis)
 
 void sweep_parameters(const struct sweep *sweep, size_t point, struct result_parameter *parameters)
 {
-    assert(sweep->axes.count > 0 || sweep->parameter_count == 0);
     for (size_t i = 0; i < sweep->axes.count; i++) {
         const struct sweep_axis *axis = &sweep->axes.items[i];
         size_t row = sweep_value(sweep, point, i) * axis->name_count;
@@ -94,15 +93,16 @@ static bool next_place(struct place *place)
 }
 
 /* The parameter of a placeholder; parameter_count: none. */
-static size_t find_parameter(const struct sweep *sweep, const struct result_parameter *parameters,
-                             const struct place *place)
+static size_t find_parameter(const struct sweep *sweep, const struct place *place)
 {
-    size_t i = 0;
-    while (i < sweep->parameter_count &&
-           (strncmp(parameters[i].name, place->start + 1, place->length) != 0 ||
-            parameters[i].name[place->length]))
-        i++;
-    return i;
+    size_t found = 0;
+    for (size_t i = 0; i < sweep->axes.count; i++)
+        for (size_t j = 0; j < sweep->axes.items[i].name_count; j++, found++) {
+            const char *name = sweep->axes.items[i].names[j];
+            if (strncmp(name, place->start + 1, place->length) == 0 && !name[place->length])
+                return found;
+        }
+    return found;
 }
 
 int sweep_bind_template(struct sweep *sweep, struct err *err)
@@ -114,7 +114,7 @@ int sweep_bind_template(struct sweep *sweep, struct err *err)
     for (size_t i = 0; i < sweep->parameter_count; i++)
         names[i] = parameters[i].name;
     while (next_place(&place)) {
-        size_t found = find_parameter(sweep, parameters, &place);
+        size_t found = find_parameter(sweep, &place);
         if (found < sweep->parameter_count) {
             sweep->in_text[found] = true;
             continue;
@@ -132,11 +132,11 @@ int sweep_bind_template(struct sweep *sweep, struct err *err)
 void sweep_render(const struct sweep *sweep, size_t point, struct text *out)
 {
     struct place place = {.at = sweep->template};
-    struct result_parameter parameters[SWEEP_MOST_PARAMETERS];
+    struct result_parameter parameters[SWEEP_MOST_PARAMETERS] = {0};
     const char *copied = sweep->template;
     sweep_parameters(sweep, point, parameters);
     while (next_place(&place)) {
-        size_t found = find_parameter(sweep, parameters, &place);
+        size_t found = find_parameter(sweep, &place);
         text_append(out, copied, (size_t)(place.start - copied));
         if (found < sweep->parameter_count)
             text_puts(out, parameters[found].value);
