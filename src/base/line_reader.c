@@ -1,7 +1,7 @@
 #include "base/line_reader.h"
 
 #include "base/file.h"
-#include "base/nearest.h"
+#include "base/parse.h"
 #include "base/time.h"
 
 #include <assert.h>

@@ -90,10 +90,7 @@ void map_release(struct map *map)
 
 static struct name_slot *name_find(const struct name_map *map, const char *name)
 {
-    uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a */
-    for (const char *c = name; *c; c++)
-        hash = (hash ^ (unsigned char)*c) * 0x100000001b3u;
-    size_t at = hash_mix(hash) & (map->size - 1);
+    size_t at = hash_mix(hash_fnv1a(name, strlen(name))) & (map->size - 1);
     while (map->slots[at].name && strcmp(map->slots[at].name, name) != 0)
         at = (at + 1) & (map->size - 1);
     return &map->slots[at];

@@ -50,7 +50,16 @@ static inline uint64_t hash_mix(uint64_t x)
     return x ^ (x >> 31);
 }
 
-/* `count` must be a multiple of eight. */
+static inline uint64_t hash_fnv1a(const void *bytes, size_t count)
+{
+    const unsigned char *at = bytes;
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    for (size_t i = 0; i < count; i++)
+        hash = (hash ^ at[i]) * UINT64_C(0x100000001b3);
+    return hash;
+}
+
+/* Faster; `count` must be a multiple of eight. */
 static inline uint64_t hash_bytes(uint64_t hash, const uint8_t *bytes, size_t count)
 {
     uint64_t word;

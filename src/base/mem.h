@@ -1,4 +1,4 @@
-/* Memory: checked allocation, growing arrays, and an arena that is freed as a whole.
+/* Memory: checked allocation, growing and sorted arrays, and an arena that is freed as a whole.
  *
  * Running out of memory is not an input error: these functions end the program with one line on
  * standard error and never return NULL (but for zero bytes). Every size that comes from outside
@@ -89,6 +89,12 @@ size_t mem_drop_taken(void *items, size_t *count, size_t taken, size_t bytes);
 #define vec_drop_taken(vec, taken)                                                                 \
     mem_drop_taken((vec)->items, &(vec)->count, (taken), sizeof *(vec)->items)
 void mem_free(void *memory);
+
+/* Arrays of numbers in ascending order; compare_u32() is for qsort() and bsearch(). */
+int compare_u32(const void *a, const void *b);
+/* The array may be NULL if it is empty. */
+void sort_u32(uint32_t *items, size_t count);
+void sort_u64(uint64_t *items, size_t count);
 
 /* An arena: many allocations that are released together. */
 struct arena {

@@ -4,7 +4,6 @@
 #include "base/file.h"
 #include "base/line_reader.h"
 #include "base/mem.h"
-#include "base/nearest.h"
 #include "base/parse.h"
 #include "topology/topology.h"
 

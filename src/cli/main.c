@@ -2,7 +2,7 @@
 #include "cli/command.h"
 #include "cli/version.h"
 
-#include "base/nearest.h"
+#include "base/parse.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -2,7 +2,6 @@
 #include "fabric/options.h"
 
 #include "base/field.h"
-#include "base/nearest.h"
 #include "base/parse.h"
 #include "base/time.h"
 #include "fabric/internal.h"

@@ -2,18 +2,19 @@
  *
  * A round is a queue of nodes. A node at the head of the queue gets the requests of its next port
  * and returns to the tail, so that consecutive requests go to different agents; a node with
- * NODE_WINDOW outstanding requests returns when one is answered. Each outstanding request has a
- * slot, whose index is part of the transaction ID. A slot reads one port: ClassPortInfo first if it
- * is not known, then each attribute that the agent has.
+ * NODE_WINDOW outstanding requests returns when one is answered. A slot reads one port, with one
+ * request at a time: ClassPortInfo first if it is not known, then each attribute that the agent
+ * has. Each transmission has a transaction ID of its own.
  *
  * Requests are paced. While the owner serves others (perf_yield()), the rate is only as high as the
  * round needs to end in nine tenths of the interval, but no pause outlasts a yield. */
 #include "perf/perf.h"
 
+#include "base/outstanding.h"
+#include "base/pool.h"
 #include "base/rate_limit.h"
 #include "perf/agent.h"
 #include "perf/reading.h"
-#include "perf/slots.h"
 
 #include <assert.h>
 #include <string.h>
@@ -39,13 +40,24 @@ struct perf_node {
     bool queued;
 };
 
+struct slot {
+    uint32_t next;       /* in the free list */
+    uint32_t port;       /* of the subnet */
+    uint8_t step, tries; /* the attribute to read; transmissions of this request */
+    bool begun;          /* the reading of the port: the first values have arrived */
+    struct redirect_trail trail;
+};
+
 struct perf {
     struct perf_config config;
     VEC(struct port_reading *) ports; /* NULL: never read */
     VEC(struct perf_node) nodes;
     VEC(uint32_t) queue; /* nodes of this round with ports to read */
     size_t queue_taken;
-    struct slots slots;
+    POOL(struct slot) slots;
+    VEC(uint32_t) unsent;    /* slots with a request to send */
+    struct outstanding sent; /* the other slots in use */
+    uint32_t transaction;    /* the last transaction ID */
     VEC(struct perf_finding) findings;
     bool in_round;
     uint64_t round_at;      /* when this round began */
@@ -68,7 +80,6 @@ struct perf *perf_new(const struct perf_config *config)
 {
     struct perf *perf = mem_zalloc(1, sizeof *perf);
     perf->config = *config;
-    slots_init(&perf->slots, 0);
     return perf;
 }
 
@@ -76,7 +87,7 @@ void perf_reset(struct perf *perf)
 {
     struct perf_config config = perf->config;
     struct perf_counts counts = perf->counts;
-    uint32_t transaction = perf->slots.transaction;
+    uint32_t transaction = perf->transaction;
     counts.began_at = counts.duration_ns = counts.ports = 0;
     counts.silent_nodes = counts.stuck_ports = 0;
     for (size_t i = 0; i < perf->ports.count; i++)
@@ -84,10 +95,11 @@ void perf_reset(struct perf *perf)
     vec_release(&perf->ports);
     vec_release(&perf->nodes);
     vec_release(&perf->queue);
-    slots_release(&perf->slots);
+    pool_release(&perf->slots);
+    vec_release(&perf->unsent);
+    outstanding_release(&perf->sent);
     vec_release(&perf->findings);
-    *perf = (struct perf){.config = config, .counts = counts};
-    slots_init(&perf->slots, transaction);
+    *perf = (struct perf){.config = config, .counts = counts, .transaction = transaction};
 }
 
 void perf_free(struct perf *perf)
@@ -199,9 +211,9 @@ static void queue_node(struct perf *perf, struct perf_node *node, uint32_t index
 /* The port of this slot is finished. */
 static void finish_slot(struct perf *perf, uint32_t index, const struct subnet *subnet)
 {
-    uint32_t at = subnet->ports.items[perf->slots.items.items[index].port].node;
+    uint32_t at = subnet->ports.items[perf->slots.items[index].port].node;
     struct perf_node *node = vec_at(&perf->nodes, at);
-    slots_free(&perf->slots, index);
+    pool_give(&perf->slots, index);
     node->outstanding--;
     queue_node(perf, node, at, subnet->nodes.items[at].port_count);
 }
@@ -209,7 +221,10 @@ static void finish_slot(struct perf *perf, uint32_t index, const struct subnet *
 static void occupy_slot(struct perf *perf, const struct subnet *subnet, uint32_t port)
 {
     struct perf_node *node = node_of(perf, subnet, port);
-    struct slot *slot = slots_take(&perf->slots, port, agent_first_step(&node->agent));
+    uint32_t index = pool_take(&perf->slots);
+    struct slot *slot = &perf->slots.items[index];
+    *slot = (struct slot){.port = port, .step = (uint8_t)agent_first_step(&node->agent)};
+    vec_push(&perf->unsent, index);
     redirect_begin(&slot->trail, node->redirect.lid
                                      ? &node->redirect
                                      : &(struct redirect){.lid = lid_of_port(subnet, port),
@@ -240,7 +255,7 @@ static void write_request(struct perf *perf, const struct slot *slot, const stru
     wire_set(result->mad, MAD_CLASS, CLASS_PERFORMANCE);
     wire_set(result->mad, MAD_CLASS_VERSION, 1);
     wire_set(result->mad, MAD_METHOD, METHOD_GET);
-    wire_set(result->mad, MAD_TID, slot->transaction);
+    wire_set(result->mad, MAD_TID, perf->transaction);
     wire_set(result->mad, MAD_ATTRIBUTE_ID, steps[slot->step].attribute);
     if (slot->step != STEP_CLASS_INFO)
         wire_set(result->mad + GMP_DATA_OFFSET, steps[slot->step].port_select,
@@ -327,12 +342,12 @@ static void silence_node(struct perf *perf, uint64_t now, struct perf_node *node
 
 static void expire_requests(struct perf *perf, uint64_t now, const struct subnet *subnet)
 {
-    while (slots_deadline(&perf->slots) <= now) {
-        uint32_t index = perf->slots.oldest;
-        struct slot *slot = &perf->slots.items.items[index];
+    uint32_t index;
+    while ((index = outstanding_expire(&perf->sent, now)) != OUTSTANDING_NONE) {
+        struct slot *slot = &perf->slots.items[index];
         perf->counts.timeouts++;
         if (slot->tries < TRIES) {
-            slots_return(&perf->slots, index);
+            vec_push(&perf->unsent, index);
             continue;
         }
         struct perf_node *node = node_of(perf, subnet, slot->port);
@@ -359,7 +374,7 @@ static uint64_t gap_between_requests(const struct perf *perf, uint64_t now)
 
 static uint32_t window_now(const struct perf *perf, uint64_t now)
 {
-    uint32_t window = perf->config.window < SLOTS_MOST ? perf->config.window : SLOTS_MOST;
+    uint32_t window = perf->config.window;
     return now < perf->yield_until && window > YIELD_WINDOW ? YIELD_WINDOW : window;
 }
 
@@ -373,17 +388,20 @@ bool perf_next_request(struct perf *perf, uint64_t now, const struct subnet *sub
         begin_round(perf, now, subnet);
     if (!perf->in_round || !rate_flow_is_open(&perf->pace, now))
         return false;
-    if (!perf->slots.unsent.count && perf->slots.occupied < window_now(perf, now))
+    if (!perf->unsent.count && perf->sent.count < window_now(perf, now))
         start_next_port(perf, now, subnet);
-    if (!perf->slots.unsent.count) {
-        if (!perf->slots.occupied && perf->queue_taken == perf->queue.count)
+    if (!perf->unsent.count) {
+        if (!perf->sent.count && perf->queue_taken == perf->queue.count)
             end_round(perf, now);
         return false;
     }
     uint64_t gap = gap_between_requests(perf, now);
     rate_flow_add(&perf->pace, now, gap, gap > burst ? 0 : burst);
     perf->counts.requests++;
-    write_request(perf, slots_send(&perf->slots, now + request_timeout), subnet, result);
+    uint32_t index = perf->unsent.items[--perf->unsent.count];
+    perf->slots.items[index].tries++;
+    outstanding_add(&perf->sent, index, ++perf->transaction, now + request_timeout);
+    write_request(perf, &perf->slots.items[index], subnet, result);
     return true;
 }
 
@@ -393,10 +411,9 @@ uint64_t perf_deadline(const struct perf *perf)
         return TIME_NEVER;
     if (!perf->in_round)
         return perf->next_round_at;
-    uint64_t expiry = slots_deadline(&perf->slots), next = rate_flow_next(&perf->pace);
-    bool more =
-        perf->slots.unsent.count || perf->queue_taken < perf->queue.count || !perf->slots.occupied;
-    bool room = perf->slots.unsent.count || perf->slots.occupied < window_now(perf, next);
+    uint64_t expiry = outstanding_deadline(&perf->sent), next = rate_flow_next(&perf->pace);
+    bool more = perf->unsent.count || perf->queue_taken < perf->queue.count || !perf->sent.count;
+    bool room = perf->unsent.count || perf->sent.count < window_now(perf, next);
     return more && room && next < expiry ? next : expiry;
 }
 
@@ -446,14 +463,16 @@ void perf_receive(struct perf *perf, uint64_t now, const struct subnet *subnet,
                   const uint8_t mad[MAD_BYTES])
 {
     /* The kernel uses the upper half of the transaction ID. */
-    uint32_t index = slots_find(&perf->slots, (uint32_t)wire_get(mad, MAD_TID));
-    if (wire_get(mad, MAD_CLASS) != CLASS_PERFORMANCE || !mad_is_response(mad) || index == NO_SLOT)
+    uint32_t index = outstanding_find(&perf->sent, (uint32_t)wire_get(mad, MAD_TID));
+    if (wire_get(mad, MAD_CLASS) != CLASS_PERFORMANCE || !mad_is_response(mad) ||
+        index == OUTSTANDING_NONE)
         return;
-    struct slot *slot = &perf->slots.items.items[index];
+    struct slot *slot = &perf->slots.items[index];
+    outstanding_remove(&perf->sent, index);
     perf->counts.responses++;
     if (continue_reading(perf, now, slot, subnet, mad)) {
         slot->tries = 0;
-        slots_return(&perf->slots, index);
+        vec_push(&perf->unsent, index);
     } else {
         finish_slot(perf, index, subnet);
     }

@@ -17,8 +17,8 @@
 #include "reproduce/computations.h"
 
 #include "base/line_reader.h"
+#include "base/mem.h"
 #include "base/rng.h"
-#include "base/sort.h"
 #include "experiment/sweep/sweep_plan.h"
 #include "routing/engine/engine.h"
 #include "routing/paper/published.h"

@@ -2,7 +2,7 @@
  * writes plots and the page. */
 #include "reproduce/reproduce.h"
 
-#include "base/nearest.h"
+#include "base/parse.h"
 #include "experiment/chart/chart.h"
 #include "experiment/report/report.h"
 

@@ -3,6 +3,7 @@
 #define WEFT_SA_INTERNAL_H
 
 #include "base/err.h"
+#include "base/outstanding.h"
 #include "base/pool.h"
 #include "base/rate_limit.h"
 #include "base/text.h"
@@ -333,10 +334,8 @@ struct report {
     uint32_t next;         /* in the free list */
     uint32_t subscription; /* number */
     uint32_t subscriber;
-    uint32_t tid, link;
+    uint32_t tid;
     unsigned tries;
-    bool due;          /* it must be sent again */
-    uint64_t deadline; /* of the response */
     uint8_t notice[WIRE_BYTES_NOTICE];
 };
 enum { REPORT_WINDOW = 8 };
@@ -348,10 +347,10 @@ struct reports {
     POOL(struct report) pool;
     VEC(struct subscriber) subscribers; /* since the view had a network */
     struct map by_guid;                 /* port GUID → subscriber */
-    struct map by_tid;                  /* reports in flight */
     struct chains waiting;              /* reports, by subscriber */
     struct chains ready;                /* subscribers that a report can be sent to */
-    struct chains in_flight, due;       /* reports, in the order in which they were sent */
+    struct chains due;                  /* reports that must be sent again */
+    struct outstanding sent;            /* the others in flight */
     uint32_t next_tid;
 };
 

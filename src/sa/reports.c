@@ -92,8 +92,6 @@ static void end_report(struct reports *reports, uint32_t number)
 {
     struct report *report = &reports->pool.items[number];
     assert(reports->subscribers.items[report->subscriber].in_flight > 0);
-    chains_remove(report->due ? &reports->due : &reports->in_flight, ALL, report->link);
-    map_remove(&reports->by_tid, report->tid);
     reports->subscribers.items[report->subscriber].in_flight--;
     make_ready(reports, report->subscriber);
     pool_give(&reports->pool, number);
@@ -106,11 +104,10 @@ void reports_clear(struct sa *sa)
     pool_release(&reports->pool);
     vec_release(&reports->subscribers);
     map_release(&reports->by_guid);
-    map_release(&reports->by_tid);
     chains_release(&reports->waiting);
     chains_release(&reports->ready);
-    chains_release(&reports->in_flight);
     chains_release(&reports->due);
+    outstanding_release(&reports->sent);
     *reports = (struct reports){.next_tid = tid};
 }
 
@@ -174,46 +171,37 @@ void reports_receive(struct sa *sa, const struct sa_message *message)
 {
     struct reports *reports = &sa->reports;
     uint32_t tid = (uint32_t)wire_get(message->data, MAD_TID); /* the kernel uses the upper half */
-    uint32_t number = map_get(&reports->by_tid, tid);
-    if (number == MAP_NONE)
+    uint32_t number = outstanding_find(&reports->sent, tid);
+    if (number == OUTSTANDING_NONE)
         return;
     const struct subscription *subscription =
         subscription_find(sa, reports->pool.items[number].subscription);
-    if (!subscription || subscription->address.lid == message->address.lid)
-        end_report(reports, number);
+    if (subscription && subscription->address.lid != message->address.lid)
+        return;
+    outstanding_remove(&reports->sent, number);
+    end_report(reports, number);
 }
 
-/* All reports have the same time-out, so that the first one sent is the first one due. */
 void reports_expire(struct sa *sa)
 {
     struct reports *reports = &sa->reports;
-    uint32_t link;
-    while ((link = chains_first(&reports->in_flight, ALL)) != CHAIN_END) {
-        uint32_t number = chains_item(&reports->in_flight, link);
-        struct report *report = &reports->pool.items[number];
-        if (sa->now < report->deadline)
-            return;
-        if (report->tries > sa->config.report_retries) {
+    uint32_t number;
+    while ((number = outstanding_expire(&reports->sent, sa->now)) != OUTSTANDING_NONE) {
+        if (reports->pool.items[number].tries > sa->config.report_retries) {
             sa->counts.reports_lost++;
             end_report(reports, number);
-            continue;
+        } else {
+            chains_add(&reports->due, ALL, number);
         }
-        chains_remove(&reports->in_flight, ALL, link);
-        report->due = true;
-        report->link = chains_add(&reports->due, ALL, number);
     }
 }
 
 uint64_t reports_deadline(const struct sa *sa)
 {
     const struct reports *reports = &sa->reports;
-    uint32_t first = chains_first(&reports->in_flight, ALL);
-    if (chains_first(&reports->ready, ALL) != CHAIN_END ||
-        chains_first(&reports->due, ALL) != CHAIN_END)
-        return 0;
-    return first == CHAIN_END
-               ? TIME_NEVER
-               : reports->pool.items[chains_item(&reports->in_flight, first)].deadline;
+    bool waits = chains_first(&reports->ready, ALL) != CHAIN_END ||
+                 chains_first(&reports->due, ALL) != CHAIN_END;
+    return waits ? 0 : outstanding_deadline(&reports->sent);
 }
 
 /* Takes the next report: the first one of the next port, or one that has to be repeated. */
@@ -237,9 +225,7 @@ static bool next_report(struct reports *reports, uint32_t *number)
     subscriber->ready = false;
     subscriber->waiting--;
     subscriber->in_flight++;
-    struct report *report = &reports->pool.items[*number];
-    report->tid = ++reports->next_tid;
-    map_set(&reports->by_tid, report->tid, *number);
+    reports->pool.items[*number].tid = ++reports->next_tid;
     make_ready(reports, index);
     return true;
 }
@@ -251,14 +237,13 @@ bool reports_next(struct sa *sa, struct sa_message *message)
     while (reports_deadline(sa) == 0 && sa_may_send_aside(sa) && next_report(reports, &number)) {
         struct report *report = &reports->pool.items[number];
         const struct subscription *subscription = subscription_find(sa, report->subscription);
-        report->due = false;
         report->tries++;
-        report->deadline = sa->now + sa->config.report_timeout_ns;
-        report->link = chains_add(&reports->in_flight, ALL, number);
         if (!subscription || map_get(&sa->index.by_guid, subscription->guid) == MAP_NONE) {
             end_report(reports, number);
             continue;
         }
+        outstanding_add(&reports->sent, number, report->tid,
+                        sa->now + sa->config.report_timeout_ns);
         sa_request_begin(sa->report_mad, METHOD_REPORT, ATTRIBUTE_NOTICE);
         wire_set(sa->report_mad, MAD_TID, report->tid);
         memcpy(sa->report_mad + SA_DATA_OFFSET, report->notice, sizeof report->notice);

@@ -11,6 +11,8 @@
  * was asked. So the IDs are pseudo-random, with a key that no other process knows: a host that sees
  * the IDs of requests to its own port cannot guess those of others. */
 #include "sm/transactions.h"
+#include "base/outstanding.h"
+#include "base/pool.h"
 #include "base/sha256.h"
 #include "sm/debug.h"
 #include "sm/faults/faults.h"
@@ -30,12 +32,10 @@ struct request_queue {
 };
 
 struct transactions {
-    VEC(struct request) requests;
-    uint32_t free;
+    POOL(struct request) requests;
     struct request_queue queues[PRIORITY_COUNT];
     uint32_t under_way[GROUP_COUNT]; /* queued or outstanding */
-    VEC(uint32_t) in_flight;         /* slots of outstanding requests */
-    struct map by_id;                /* transaction ID → slot, of requests that were sent */
+    struct outstanding sent;         /* slots, by transaction ID */
     uint64_t ids_made;
     uint8_t ids[SHA256_BYTES]; /* the next IDs */
     uint32_t window_256;       /* in 1/256 SMPs */
@@ -47,30 +47,22 @@ struct transactions {
 
 static void init_transactions(struct sm *sm)
 {
-    sm->transactions->free = SUBNET_NONE;
     sm->transactions->window_256 = WINDOW_START;
 }
 
 static void release_transactions(struct sm *sm)
 {
-    vec_release(&sm->transactions->requests);
-    vec_release(&sm->transactions->in_flight);
-    map_release(&sm->transactions->by_id);
+    pool_release(&sm->transactions->requests);
+    outstanding_release(&sm->transactions->sent);
 }
 
 struct request *sm_request(struct sm *sm, const struct request_kind *kind,
                            union request_subject about, uint32_t target)
 {
     struct transactions *t = sm->transactions;
-    uint32_t slot = t->free;
-    if (slot == SUBNET_NONE) {
-        slot = (uint32_t)t->requests.count;
-        vec_push(&t->requests, (struct request){0});
-    } else {
-        t->free = t->requests.items[slot].next;
-    }
+    uint32_t slot = pool_take(&t->requests);
     struct request *request = &t->requests.items[slot];
-    assert(!request->outstanding && kind->answered && kind->group < GROUP_COUNT);
+    assert(kind->answered && kind->group < GROUP_COUNT);
     t->under_way[kind->group]++;
     *request =
         (struct request){.kind = kind, .about = about, .target = target, .through = SUBNET_NONE};
@@ -101,7 +93,8 @@ void sm_submit(struct sm *sm, struct request *request, enum request_priority pri
 {
     struct transactions *t = sm->transactions;
     uint32_t slot = (uint32_t)(request - t->requests.items);
-    assert(slot < t->requests.count && !request->outstanding && priority < PRIORITY_COUNT);
+    assert(slot < t->requests.count && priority < PRIORITY_COUNT);
+    assert(!outstanding_has(&t->sent, slot));
     request->priority = (uint8_t)priority;
     if (request->kind->attribute == ATTRIBUTE_SM_INFO)
         peers_seal_request(sm, request);
@@ -120,22 +113,12 @@ void sm_send(struct sm *sm, const struct request_kind *kind, union request_subje
     sm_submit(sm, request, PRIORITY_NONE);
 }
 
-static void drop_id(struct transactions *t, struct request *request)
-{
-    if (request->id)
-        map_remove(&t->by_id, request->id);
-    request->id = 0;
-}
-
 static void retire(struct transactions *t, uint32_t slot)
 {
     struct request *request = &t->requests.items[slot];
     assert(t->under_way[request->kind->group]);
     t->under_way[request->kind->group]--;
-    request->outstanding = false;
-    drop_id(t, request);
-    request->next = t->free;
-    t->free = slot;
+    pool_give(&t->requests, slot);
 }
 
 static void count_sent(struct sm *sm, const struct request_kind *kind)
@@ -219,7 +202,7 @@ static uint32_t next_slot(struct sm *sm)
     struct transactions *t = sm->transactions;
     uint32_t slot = dequeue(t, &t->queues[PRIORITY_IMMEDIATE]);
     if (slot != SUBNET_NONE || sm_own_link_is_down(sm) ||
-        (t->in_flight.count >= t->window_256 / WINDOW_UNIT && !sm->config.policy->no_window))
+        (t->sent.count >= t->window_256 / WINDOW_UNIT && !sm->config.policy->no_window))
         return slot;
     slot = dequeue(t, &t->queues[PRIORITY_URGENT]);
     if (slot == SUBNET_NONE && t->queues[PRIORITY_NONE].count && standby_copy_may_send(sm))
@@ -227,12 +210,10 @@ static uint32_t next_slot(struct sm *sm)
     return slot;
 }
 
-/* Identifies a directed route; never 0. FNV-1a. */
+/* Identifies a directed route; never 0. */
 static uint64_t hash_path(const uint8_t *path, int hops)
 {
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
-    for (int i = 1; i <= hops; i++)
-        hash = (hash ^ path[i]) * UINT64_C(0x100000001b3);
+    uint64_t hash = hash_fnv1a(path + 1, (size_t)hops);
     return hash ? hash : 1;
 }
 
@@ -314,7 +295,8 @@ static void draw_ids(struct sm *sm)
     sha256_end(&hash, sm->transactions->ids);
 }
 
-/* An ID that no request has; neither 0 nor UINT32_MAX, which others use (sm_info.c). */
+/* An ID that no outstanding request has; neither 0 nor UINT32_MAX, which others use (sm_info.c).
+ */
 static uint32_t make_id(struct sm *sm)
 {
     struct transactions *t = sm->transactions;
@@ -325,7 +307,7 @@ static uint32_t make_id(struct sm *sm)
             draw_ids(sm);
         id = (uint32_t)wire_get_bits(t->ids, at * 32, 32);
         t->ids_made++;
-    } while (!id || id == UINT32_MAX || map_get(&t->by_id, id) != MAP_NONE);
+    } while (!id || id == UINT32_MAX || outstanding_find(&t->sent, id) != OUTSTANDING_NONE);
     return id;
 }
 
@@ -334,10 +316,8 @@ bool transactions_next(struct sm *sm, struct sm_message *message)
     struct transactions *t = sm->transactions;
     for (uint32_t slot; (slot = next_slot(sm)) != SUBNET_NONE;) {
         struct request *request = &t->requests.items[slot];
-        if (!request->id) {
+        if (!request->id || outstanding_find(&t->sent, request->id) != OUTSTANDING_NONE)
             request->id = make_id(sm);
-            map_set(&t->by_id, request->id, slot);
-        }
         if (!build_mad(sm, request, message)) {
             debug_request(sm, request, NULL, "not sent, there is no path");
             t->dropped = true;
@@ -345,28 +325,16 @@ bool transactions_next(struct sm *sm, struct sm_message *message)
             continue;
         }
         message->request_timeout_ns = effort_of(sm, request).timeout_ns;
-        request->deadline = sm->now + message->request_timeout_ns;
         request->path = path_of(request, message);
         request->tries++;
-        request->outstanding = true;
-        vec_push(&t->in_flight, slot);
+        outstanding_add(&t->sent, slot, request->id, sm->now + message->request_timeout_ns);
         count_sent(sm, request->kind);
         debug_request(sm, request, message, "try %u, time-out %llu us, %zu outstanding",
                       request->tries, (unsigned long long)message->request_timeout_ns / NS_PER_US,
-                      t->in_flight.count);
+                      t->sent.count);
         return true;
     }
     return false;
-}
-
-static void remove_in_flight(struct transactions *t, uint32_t slot)
-{
-    size_t i = 0;
-    while (i < t->in_flight.count && t->in_flight.items[i] != slot)
-        i++;
-    assert(i < t->in_flight.count && t->requests.items[slot].outstanding);
-    t->requests.items[slot].outstanding = false;
-    t->in_flight.items[i] = t->in_flight.items[--t->in_flight.count];
 }
 
 static void grow_window(struct sm *sm)
@@ -389,19 +357,18 @@ static void shrink_window(struct sm *sm)
 void transactions_receive(struct sm *sm, const struct sm_message *message)
 {
     struct transactions *t = sm->transactions;
-    uint32_t slot = map_get(&t->by_id, (uint32_t)wire_get(message->mad, MAD_TID));
-    if (slot == MAP_NONE)
-        return;
+    uint32_t slot = outstanding_find(&t->sent, (uint32_t)wire_get(message->mad, MAD_TID));
+    if (slot == OUTSTANDING_NONE)
+        return; /* late, or a duplicate */
     struct request *request = &t->requests.items[slot];
-    if (!request->outstanding ||
-        request->kind->attribute != wire_get(message->mad, MAD_ATTRIBUTE_ID) ||
+    if (request->kind->attribute != wire_get(message->mad, MAD_ATTRIBUTE_ID) ||
         request->modifier != wire_get(message->mad, MAD_ATTRIBUTE_MODIFIER)) {
-        debug_request(sm, request, NULL, "late, duplicate or unexpected answer: ignored");
+        debug_request(sm, request, NULL, "unexpected answer: ignored");
         return;
     }
     debug_request(sm, request, NULL, "answered after %u tries, status 0x%x", request->tries,
                   (unsigned)wire_get(message->mad, SMP_STATUS));
-    remove_in_flight(t, slot);
+    outstanding_remove(&t->sent, slot);
     grow_window(sm);
     t->timeouts = 0;
     t->counts.answered++;
@@ -429,7 +396,6 @@ static void time_out(struct sm *sm, uint32_t slot)
     bool last = late.tries > effort.retries;
     debug_request(sm, &late, NULL, "no answer to try %u of %u%s", late.tries, effort.retries + 1,
                   last ? ": given up" : "");
-    remove_in_flight(t, slot);
     if (!effort.ignores_loss)
         shrink_window(sm);
     t->counts.timeouts++;
@@ -445,14 +411,9 @@ static void time_out(struct sm *sm, uint32_t slot)
 
 static void transactions_expire(struct sm *sm)
 {
-    struct transactions *t = sm->transactions;
-    for (size_t i = 0; i < t->in_flight.count;) {
-        uint32_t slot = t->in_flight.items[i];
-        if (t->requests.items[slot].deadline > sm->now)
-            i++;
-        else
-            time_out(sm, slot);
-    }
+    uint32_t slot;
+    while ((slot = outstanding_expire(&sm->transactions->sent, sm->now)) != OUTSTANDING_NONE)
+        time_out(sm, slot);
 }
 
 /* The hash of the present route to the target; 0: there is none. */
@@ -474,20 +435,19 @@ static uint64_t present_path(const struct sm *sm, const struct request *request)
 void transactions_follow_paths(struct sm *sm)
 {
     struct transactions *t = sm->transactions;
-    for (size_t i = 0; i < t->in_flight.count;) {
-        uint32_t slot = t->in_flight.items[i];
+    for (uint32_t slot = 0; slot < t->requests.count; slot++) {
         struct request *request = &t->requests.items[slot];
-        uint64_t path = present_path(sm, request);
-        if (path && request->path == path) {
-            i++;
+        if (!outstanding_has(&t->sent, slot))
             continue;
-        }
+        uint64_t path = present_path(sm, request);
+        if (path && request->path == path)
+            continue;
         debug_request(sm, request, NULL,
                       path ? "the path changed: sent again" : "its path is lost: given up");
-        remove_in_flight(t, slot);
+        outstanding_remove(&t->sent, slot);
         if (path) {
             request->tries--;
-            drop_id(t, request);
+            request->id = 0;
             enqueue(t, &t->queues[request->priority], slot);
         } else {
             t->counts.gave_up++;
@@ -498,18 +458,13 @@ void transactions_follow_paths(struct sm *sm)
 
 static uint64_t transactions_deadline(const struct sm *sm)
 {
-    const struct transactions *t = sm->transactions;
-    uint64_t deadline = TIME_NEVER;
-    for (size_t i = 0; i < t->in_flight.count; i++)
-        if (t->requests.items[t->in_flight.items[i]].deadline < deadline)
-            deadline = t->requests.items[t->in_flight.items[i]].deadline;
-    return deadline;
+    return outstanding_deadline(&sm->transactions->sent);
 }
 
 bool transactions_idle(const struct sm *sm)
 {
     const struct transactions *t = sm->transactions;
-    size_t waiting = t->in_flight.count;
+    size_t waiting = t->sent.count;
     for (unsigned i = 0; i < PRIORITY_COUNT; i++)
         waiting += t->queues[i].count;
     return waiting == 0;
@@ -541,12 +496,12 @@ uint32_t transactions_waiting(const struct sm *sm)
 static void flush(struct sm *sm)
 {
     struct transactions *t = sm->transactions;
+    uint32_t slot;
     for (unsigned i = 0; i < PRIORITY_COUNT; i++)
-        for (uint32_t slot; (slot = dequeue(t, &t->queues[i])) != SUBNET_NONE;)
+        while ((slot = dequeue(t, &t->queues[i])) != SUBNET_NONE)
             retire(t, slot);
-    for (size_t i = 0; i < t->in_flight.count; i++)
-        retire(t, t->in_flight.items[i]);
-    t->in_flight.count = 0;
+    while ((slot = outstanding_expire(&t->sent, TIME_NEVER)) != OUTSTANDING_NONE)
+        retire(t, slot);
 }
 
 SM_PART(transactions, .init = init_transactions, .release = release_transactions,

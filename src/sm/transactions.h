@@ -86,12 +86,10 @@ struct request {
     const uint8_t *answer; /* in outcomes: the attribute in the answer */
     uint16_t status;       /* in outcomes: the status of the answer */
     /* Private to transactions.c. */
-    uint64_t deadline;
     uint64_t path; /* hash of the directed route of the last try; 0: routed by LID */
-    uint32_t next; /* in a queue or in the free list */
+    uint32_t next; /* in a queue, or in the free list of the pool */
     uint32_t id;   /* transaction ID, different in each request */
     uint8_t tries, priority;
-    bool outstanding;
 };
 
 /* A new request; valid until the next call of this function or of sm_submit(). */

@@ -39,10 +39,8 @@ uint64_t vswitch_guid(const char *name)
         if (*end == 0)
             return errno ? 0 : guid;
     }
-    uint64_t hash = UINT64_C(0xcbf29ce484222325); /* FNV-1a */
-    for (; *name; name++)
-        hash = (hash ^ (uint8_t)*name) * UINT64_C(0x100000001b3);
-    return (hash_mix(hash) & UINT64_C(0x00ffffffffffffff)) | UINT64_C(0x0200000000000000);
+    uint64_t hash = hash_mix(hash_fnv1a(name, strlen(name)));
+    return (hash & UINT64_C(0x00ffffffffffffff)) | UINT64_C(0x0200000000000000);
 }
 
 void names_add(struct vswitch *vswitch, uint64_t guid, const char *name)

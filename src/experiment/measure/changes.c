@@ -1,7 +1,7 @@
 /* Figures of changes; see changes.h. */
 #include "experiment/measure/changes.h"
 
-#include "base/sort.h"
+#include "base/mem.h"
 #include "base/time.h"
 
 #include <assert.h>

@@ -9,7 +9,7 @@
 #include "experiment/report/report_sweep.h"
 
 #include "base/map.h"
-#include "base/nearest.h"
+#include "base/parse.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -1,6 +1,6 @@
 #include "experiment/run/setup.h"
 
-#include "base/nearest.h"
+#include "base/parse.h"
 #include "base/quantity.h"
 #include "base/time.h"
 #include "experiment/check/unaffected.h"

@@ -3,7 +3,7 @@
 #include "experiment/sweep/sweep_plan.h"
 
 #include "base/map.h"
-#include "base/nearest.h"
+#include "base/parse.h"
 
 #include <assert.h>
 #include <errno.h>

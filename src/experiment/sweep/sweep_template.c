@@ -4,7 +4,7 @@
  */
 #include "experiment/sweep/sweep.h"
 
-#include "base/nearest.h"
+#include "base/parse.h"
 
 #include <assert.h>
 #include <ctype.h>

@@ -1,7 +1,7 @@
 #include "host/manager/config.h"
 
 #include "base/line_reader.h"
-#include "base/nearest.h"
+#include "base/parse.h"
 #include "base/time.h"
 #include "host/manager/config_key.h"
 #include "subnet/trust.h"

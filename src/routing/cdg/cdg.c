@@ -1,7 +1,7 @@
 /* Layers, their orders, and insertion. */
 #include "routing/cdg/cdg.h"
 
-#include "base/sort.h"
+#include "base/mem.h"
 
 #include <assert.h>
 #include <stdlib.h>

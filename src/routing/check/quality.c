@@ -3,8 +3,8 @@
  * the number of threads. */
 #include "routing/check/quality.h"
 
+#include "base/mem.h"
 #include "base/rng.h"
-#include "base/sort.h"
 
 #include <assert.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* Lists of engines: read from their names, and tried one after the other. */
 #include "routing/engines/engine_fallback.h"
 
-#include "base/nearest.h"
+#include "base/parse.h"
 #include "base/text.h"
 
 #include <errno.h>

@@ -7,7 +7,7 @@
 #include "routing/engine/engine.h"
 #include "routing/engines/nue_tree.h"
 
-#include "base/sort.h"
+#include "base/mem.h"
 
 #include <assert.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #include "routing/multicast/multicast.h"
 
 #include "base/map.h"
-#include "base/sort.h"
+#include "base/mem.h"
 #include "routing/multicast/multicast_base.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 /* The graph of switches and hosts on which the published algorithms work, and their steps. */
 #include "routing/paper/published.h"
 
-#include "base/sort.h"
+#include "base/mem.h"
 #include "routing/search/roots.h"
 
 #include <string.h>

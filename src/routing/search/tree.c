@@ -12,7 +12,7 @@
  * levels. */
 #include "routing/search/tree.h"
 
-#include "base/sort.h"
+#include "base/mem.h"
 #include "routing/search/roots.h"
 
 #include <assert.h>

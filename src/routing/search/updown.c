@@ -1,7 +1,7 @@
 /* Levels from the roots, and ranks by level, LID and index. */
 #include "routing/search/updown.h"
 
-#include "base/sort.h"
+#include "base/mem.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -14,7 +14,7 @@
 #include "topology/analysis/grid.h"
 
 #include "base/map.h"
-#include "base/sort.h"
+#include "base/mem.h"
 #include "base/text.h"
 
 #include <assert.h>

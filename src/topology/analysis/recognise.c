@@ -3,7 +3,7 @@
  * hypercube): all are named. Parallel links count as one; their number is part of the result. */
 #include "topology/analysis/summary.h"
 
-#include "base/sort.h"
+#include "base/mem.h"
 #include "base/text.h"
 #include "topology/analysis/grid.h"
 

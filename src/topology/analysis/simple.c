@@ -1,7 +1,7 @@
 /* Removes parallel links, and numbers the rest. */
 #include "topology/analysis/simple.h"
 
-#include "base/sort.h"
+#include "base/mem.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 
 #include <cmocka.h>
 
-#include "base/nearest.h"
+#include "base/parse.h"
 
 #include <string.h>
 

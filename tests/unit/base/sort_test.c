@@ -1,5 +1,5 @@
+#include "base/mem.h"
 #include "base/rng.h"
-#include "base/sort.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
