@@ -37,6 +37,9 @@ bool time_parse_ns(const char *text, uint64_t *ns);
 enum { TIME_TEXT_BYTES = 32 };
 const char *time_text(uint64_t ps, char buffer[TIME_TEXT_BYTES]);
 
+/* The monotonic clock of the machine, for what waits for it: hosts, sweeps and commands. */
+uint64_t time_monotonic_ns(void);
+
 static inline double time_seconds(double ps)
 {
     return ps / 1e12;

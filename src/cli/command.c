@@ -5,6 +5,7 @@
 #include "base/line_reader.h"
 #include "base/mem.h"
 #include "base/parse.h"
+#include "base/time.h"
 #include "topology/topology.h"
 
 #include <assert.h>
@@ -267,9 +268,7 @@ unsigned count_processors(void)
 
 double clock_seconds(void)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+    return (double)time_monotonic_ns() / NS_PER_S;
 }
 
 static bool progress_shown;

@@ -63,13 +63,6 @@ static void catch_signal(int number)
     errno = before;
 }
 
-static uint64_t clock_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
-}
-
 /* ---- the scenario ---- */
 
 /* Whether a text is a scenario: one of its lines begins with the word `topology`. */

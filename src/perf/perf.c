@@ -30,8 +30,6 @@ static const uint64_t request_timeout = NS_PER_S;
 static const uint64_t burst = NS_PER_MS;           /* pacing makes up for delays up to this */
 static const uint64_t yield_time = 10 * NS_PER_MS; /* after the owner has served others */
 
-#define Q_KEY_GENERAL UINT32_C(0x80010000)
-
 struct perf_node {
     struct agent agent;
     uint64_t silent_until;    /* it did not answer; it is read again then */
@@ -225,12 +223,8 @@ static void occupy_slot(struct perf *perf, const struct subnet *subnet, uint32_t
     struct slot *slot = &perf->slots.items[index];
     *slot = (struct slot){.port = port, .step = (uint8_t)agent_first_step(&node->agent)};
     vec_push(&perf->unsent, index);
-    redirect_begin(&slot->trail, node->redirect.lid
-                                     ? &node->redirect
-                                     : &(struct redirect){.lid = lid_of_port(subnet, port),
-                                                          .p_key = 0xFFFF,
-                                                          .qp = 1,
-                                                          .q_key = Q_KEY_GENERAL});
+    struct redirect direct = redirect_to(lid_of_port(subnet, port), 0);
+    redirect_begin(&slot->trail, node->redirect.lid ? &node->redirect : &direct);
     node->outstanding++;
 }
 

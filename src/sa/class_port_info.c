@@ -3,6 +3,7 @@
  * The SA is usually at the port of the manager. If it is at another port, it redirects its clients.
  * saquery does not follow a redirection, so only simulations use it. */
 #include "sa/internal.h"
+#include "wire/packet.h"
 
 void sa_redirect(struct sa *sa, const struct redirect *to)
 {
@@ -33,10 +34,10 @@ uint16_t class_port_info(struct sa *sa, const struct query *query, struct answer
              ADDITIONAL_GUIDS | FULL_PORT_INFO | EXTENDED_SPEEDS | CAPABILITY2_MATCH |
                  LINK_WIDTH_2X | SEND_ONLY_FULL);
     wire_set(info, CLASS_PORT_INFO_RESP_TIME_VALUE, sa->config.response_time);
-    wire_set(info, CLASS_PORT_INFO_REDIRECT_QP, 1);
-    wire_set(info, CLASS_PORT_INFO_REDIRECT_Q_KEY, UINT32_C(0x80010000));
+    wire_set(info, CLASS_PORT_INFO_REDIRECT_QP, QP_GSI);
+    wire_set(info, CLASS_PORT_INFO_REDIRECT_Q_KEY, Q_KEY_GSI);
     if (sa->redirection.lid)
         redirect_write(&sa->redirection, info);
-    wire_set(info, CLASS_PORT_INFO_TRAP_Q_KEY, UINT32_C(0x80010000));
+    wire_set(info, CLASS_PORT_INFO_TRAP_Q_KEY, Q_KEY_GSI);
     return STATUS_OK;
 }

@@ -18,11 +18,58 @@
  * changes since some generations has those that changed later. It has all members of a group that
  * lost one. After a removal it lists the remaining MLIDs or numbers, in ranges, and
  * blocks of alias GUIDs that are empty now. */
-#include "sa/internal.h"
+#include "sa/persist.h"
 
-#include <inttypes.h>
+/* The numbers of the patterns in persist.h. */
+static const struct number {
+    char letter;
+    uint8_t digits, bits; /* written with leading zeros; read up to so many bits */
+} numbers[] = {{'b', 2, 8}, {'h', 4, 16}, {'n', 6, 24}, {'w', 8, 32}, {'q', 16, 64},
+               {'B', 1, 8}, {'H', 1, 16}, {'W', 1, 32}, {'Q', 1, 64}};
 
-#define PAIR "0x%016" PRIx64 ":0x%016" PRIx64
+static const struct number *number_of(char letter)
+{
+    const struct number *number = numbers;
+    while (number->letter != letter)
+        number++;
+    return number;
+}
+
+static void print_values(struct text *out, const char *pattern, const uint64_t *values)
+{
+    for (; *pattern; pattern++)
+        if (*pattern == '%')
+            text_printf(out, "%0*llx", number_of(*++pattern)->digits,
+                        (unsigned long long)*values++);
+        else
+            text_putc(out, *pattern);
+}
+
+const char *registry_scan(const char *line, const char *pattern, uint64_t *values)
+{
+    for (; *pattern; pattern++) {
+        if (*pattern == '\n')
+            return line; /* other managers may add words */
+        if (*pattern != '%') {
+            if (*line++ != *pattern)
+                return NULL;
+            continue;
+        }
+        unsigned bits = number_of(*++pattern)->bits, digits = 0;
+        for (*values = 0; digits < 16; digits++, line++) {
+            int digit = *line >= '0' && *line <= '9'   ? *line - '0'
+                        : *line >= 'a' && *line <= 'f' ? *line - 'a' + 10
+                                                       : -1;
+            if (digit < 0)
+                break;
+            *values = *values << 4 | (unsigned)digit;
+        }
+        if (!digits || (bits < 64 && *values >> bits))
+            return NULL;
+        values++;
+    }
+    return line;
+}
 
 static uint64_t word(const uint8_t *bytes, unsigned at)
 {
@@ -41,12 +88,11 @@ static void print_aliases(struct text *out, const struct alias_guids *aliases, u
             all |= block->guids[place];
         if (block->changed <= since || (!since && !all))
             continue;
-        text_printf(out, "GUIDInfo Record: base_guid=0x%016" PRIx64 " lid=0x0000 block_num=0x%x",
-                    block->port_guid, block->number);
-        for (unsigned place = 0; place < ALIAS_PLACES; place++)
-            text_printf(out, " guid%u=0x%016" PRIx64, place,
-                        block->number || place ? block->guids[place] : block->port_guid);
-        text_puts(out, "\n\n");
+        uint64_t values[REGISTRY_VALUES] = {block->port_guid, 0, block->number};
+        memcpy(values + 3, block->guids, sizeof block->guids);
+        if (!block->number)
+            values[3] = block->port_guid;
+        print_values(out, REGISTRY_ALIASES, values);
     }
 }
 
@@ -56,14 +102,13 @@ static void print_group(struct text *out, const struct group *group)
 {
     enum { EXACTLY = SELECT_EXACTLY << 6 };
     uint32_t flow = (uint32_t)group->sl << 28 | (group->flow_label & 0xFFFFF) << 8;
-    text_printf(out,
-                "MC Group 0x%04x %s: mgid=" PAIR " port_gid=" PAIR
-                " qkey=0x%08x mlid=0x%04x mtu=0x%02x tclass=0x%02x pkey=0x%04x rate=0x%02x "
-                "pkt_life=0x%02x sl_flow_hop=0x%08x scope_state=0x%02x proxy_join=0x0\n\n",
-                group->mlid, group->permanent ? " (well known)" : "", word(group->mgid, 0),
-                word(group->mgid, 1), UINT64_C(0), UINT64_C(0), group->q_key, group->mlid,
-                EXACTLY | group->mtu, group->traffic_class, group->p_key, EXACTLY | group->rate,
-                EXACTLY | group->life_time, flow | group->hop_limit, group->scope << 4);
+    print_values(out, REGISTRY_MLID, (const uint64_t[]){group->mlid});
+    text_puts(out, group->permanent ? REGISTRY_WELL_KNOWN : "");
+    print_values(out, REGISTRY_GROUP,
+                 (const uint64_t[]){word(group->mgid, 0), word(group->mgid, 1), 0, 0, group->q_key,
+                                    group->mlid, EXACTLY | group->mtu, group->traffic_class,
+                                    group->p_key, EXACTLY | group->rate, EXACTLY | group->life_time,
+                                    flow | group->hop_limit, group->scope << 4, 0});
 }
 
 static void print_groups(struct text *out, const struct groups *groups, uint64_t since)
@@ -82,9 +127,9 @@ static void print_groups(struct text *out, const struct groups *groups, uint64_t
             if (!named)
                 print_group(out, group);
             named = true;
-            text_printf(out, "mcm_port: port_gid=" PAIR " scope_state=0x%02x proxy_join=0x%x\n\n",
-                        member->prefix, member->guid, group->scope << 4 | member->join_state,
-                        member->proxy);
+            print_values(out, REGISTRY_MEMBER,
+                         (const uint64_t[]){member->prefix, member->guid,
+                                            group->scope << 4 | member->join_state, member->proxy});
         }
     }
 }
@@ -98,27 +143,29 @@ static void print_service(struct text *out, const struct sa *sa, const struct se
     const uint8_t *key = wire_bytes_const(record, SERVICE_RECORD_KEY);
     const uint8_t *data = wire_bytes_const(record, SERVICE_RECORD_DATA8);
     const uint8_t *name = wire_bytes_const(record, SERVICE_RECORD_NAME);
-    enum { NAME_BYTES = 64 };
-    unsigned length = (unsigned)strnlen((const char *)name, NAME_BYTES);
+    unsigned length = (unsigned)strnlen((const char *)name, SERVICE_NAME_BYTES);
     bool printable = true;
-    for (unsigned i = 0; i < NAME_BYTES; i++)
+    for (unsigned i = 0; i < SERVICE_NAME_BYTES; i++)
         printable &=
             i < length ? name[i] >= ' ' && name[i] <= '~' && name[i] != '\'' : name[i] == 0;
     uint64_t left = service->expires == TIME_NEVER ? UINT32_MAX
                     : service->expires > sa->now   ? (service->expires - sa->now) / NS_PER_S
                                                    : 0;
-    text_printf(out,
-                "Service Record: id=0x%016" PRIx64 " gid=" PAIR " pkey=0x%x lease=0x%x key=" PAIR
-                " name='%.*s' data8=" PAIR " data16=" PAIR " data32=" PAIR " data64=" PAIR
-                " modified_time=0x%" PRIx64 " lease_period=0x%" PRIx64 " number=0x%x",
-                wire_get(record, SERVICE_RECORD_ID), word(gid, 0), word(gid, 1),
-                (unsigned)wire_get(record, SERVICE_RECORD_P_KEY),
-                (unsigned)wire_get(record, SERVICE_RECORD_LEASE), word(key, 0), word(key, 1),
-                printable ? NAME_BYTES : 0, (const char *)name, word(data, 0), word(data, 1),
-                word(data, 2), word(data, 3), word(data, 4), word(data, 5), word(data, 6),
-                word(data, 7), wall_s, left, service->number);
-    for (unsigned i = 0; !printable && i < NAME_BYTES / 8; i++)
-        text_printf(out, "%s0x%016" PRIx64, i ? ":" : " bytes=", word(name, i));
+    print_values(out, REGISTRY_SERVICE,
+                 (const uint64_t[]){wire_get(record, SERVICE_RECORD_ID), word(gid, 0), word(gid, 1),
+                                    wire_get(record, SERVICE_RECORD_P_KEY),
+                                    wire_get(record, SERVICE_RECORD_LEASE), word(key, 0),
+                                    word(key, 1)});
+    text_printf(out, "%.*s", printable ? SERVICE_NAME_BYTES : 0, (const char *)name);
+    uint64_t values[REGISTRY_VALUES] = {[8] = wall_s, left};
+    for (unsigned i = 0; i < 8; i++)
+        values[i] = word(data, i);
+    print_values(out, REGISTRY_SERVICE_DATA, values);
+    print_values(out, REGISTRY_NUMBER, (const uint64_t[]){service->number});
+    for (unsigned i = 0; i < 8; i++)
+        values[i] = word(name, i);
+    if (!printable)
+        print_values(out, REGISTRY_NAME, values);
     text_puts(out, "\n\n");
 }
 
@@ -129,24 +176,28 @@ static void print_subscription(struct text *out, uint64_t prefix,
 {
     const uint8_t *inform = subscription->inform, *gid = wire_bytes_const(inform, INFORM_INFO_GID);
     const struct sa_address *address = &subscription->address;
-    text_printf(out,
-                "InformInfo Record: subscriber_gid=" PAIR
-                " subscriber_enum=0x%x InformInfo: gid=" PAIR
-                " lid_range_begin=0x%x lid_range_end=0x%x is_generic=0x%x subscribe=0x%x "
-                "trap_type=0x%x trap_num=0x%x qpn_resp_time_val=0x%x node_type=0x%06x rep_addr: "
-                "lid=0x%04x path_bits=0x%02x static_rate=0x00 remote_qp=0x%08x "
-                "remote_qkey=0x%08x pkey_ix=0x%04x sl=0x%02x\n\n",
-                prefix, subscription->guid, subscription->number, word(gid, 0), word(gid, 1),
-                (unsigned)wire_get(inform, INFORM_INFO_LID_RANGE_BEGIN),
-                (unsigned)wire_get(inform, INFORM_INFO_LID_RANGE_END),
-                (unsigned)wire_get(inform, INFORM_INFO_IS_GENERIC),
-                (unsigned)wire_get(inform, INFORM_INFO_SUBSCRIBE),
-                (unsigned)wire_get(inform, INFORM_INFO_TYPE),
-                (unsigned)wire_get(inform, INFORM_INFO_TRAP_NUMBER),
-                (unsigned)(wire_get(inform, INFORM_INFO_QPN) << 8 |
-                           wire_get(inform, INFORM_INFO_RESP_TIME_VALUE)),
-                (unsigned)wire_get(inform, INFORM_INFO_PRODUCER_TYPE), address->lid,
-                address->path_bits, address->qp, address->q_key, address->p_key_index, address->sl);
+    print_values(out, REGISTRY_SUBSCRIPTION,
+                 (const uint64_t[]){prefix,
+                                    subscription->guid,
+                                    subscription->number,
+                                    word(gid, 0),
+                                    word(gid, 1),
+                                    wire_get(inform, INFORM_INFO_LID_RANGE_BEGIN),
+                                    wire_get(inform, INFORM_INFO_LID_RANGE_END),
+                                    wire_get(inform, INFORM_INFO_IS_GENERIC),
+                                    wire_get(inform, INFORM_INFO_SUBSCRIBE),
+                                    wire_get(inform, INFORM_INFO_TYPE),
+                                    wire_get(inform, INFORM_INFO_TRAP_NUMBER),
+                                    wire_get(inform, INFORM_INFO_QPN) << 8 |
+                                        wire_get(inform, INFORM_INFO_RESP_TIME_VALUE),
+                                    wire_get(inform, INFORM_INFO_PRODUCER_TYPE),
+                                    address->lid,
+                                    address->path_bits,
+                                    0,
+                                    address->qp,
+                                    address->q_key,
+                                    address->p_key_index,
+                                    address->sl});
 }
 
 /* ---- remaining numbers ---- */
@@ -211,12 +262,11 @@ void sa_registry_print_changes(const struct sa *sa, uint64_t wall_s,
     const struct registry *registry = &sa->registry;
     /* A copy may lack what its master has acknowledged since. */
     unsigned master = sa->serves || !sa->registry_copied ? sa_registry_master(sa) : 0;
-    text_printf(out,
-                "# weft: registrations of 0x%04x instance 0x%" PRIx64 " generations 0x%" PRIx64
-                " 0x%" PRIx64 " since 0x%" PRIx64 " 0x%" PRIx64 " next 0x%x 0x%x 0x%x\n",
-                master, sa->config.instance, registry->groups.generation, registry->generation,
-                since->groups, since->others, registry->next_service, registry->next_subscription,
-                registry->next_mgid);
+    print_values(out, REGISTRY_HEADER,
+                 (const uint64_t[]){master, sa->config.instance, registry->groups.generation,
+                                    registry->generation, since->groups, since->others,
+                                    registry->next_service, registry->next_subscription,
+                                    registry->next_mgid});
     if (since->groups || since->others)
         print_remaining(out, registry, since);
     print_aliases(out, &registry->aliases, since->others); /* members and services may have them */
@@ -231,11 +281,12 @@ void sa_registry_print_changes(const struct sa *sa, uint64_t wall_s,
 
 bool sa_registry_mark(const char *content, struct sa_registry_mark *mark)
 {
-    return sscanf(content,
-                  "# weft: registrations of 0x%*x instance 0x%" SCNx64 " generations 0x%" SCNx64
-                  " 0x%" SCNx64 " since 0x%" SCNx64 " 0x%" SCNx64,
-                  &mark->instance, &mark->generations.groups, &mark->generations.others,
-                  &mark->since.groups, &mark->since.others) == 5;
+    uint64_t v[REGISTRY_VALUES];
+    if (!registry_scan(content, REGISTRY_HEADER, v))
+        return false;
+    *mark = (struct sa_registry_mark){
+        .instance = v[1], .generations = {v[2], v[3]}, .since = {v[4], v[5]}};
+    return true;
 }
 
 void sa_registry_print(const struct sa *sa, uint64_t wall_s, struct text *out)

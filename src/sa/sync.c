@@ -227,11 +227,8 @@ void sa_follow(struct sa *sa, uint64_t now, const struct sa_master *master)
                                    .next_at = now,
                                    .wait = first_wait,
                                    .polls = client->polls};
-    redirect_begin(&client->trail, &(struct redirect){.lid = master->lid,
-                                                      .p_key = 0xFFFF,
-                                                      .sl = master->sl,
-                                                      .qp = 1,
-                                                      .q_key = UINT32_C(0x80010000)});
+    struct redirect to = redirect_to(master->lid, master->sl);
+    redirect_begin(&client->trail, &to);
 }
 
 uint16_t sa_registry_master(const struct sa *sa)

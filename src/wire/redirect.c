@@ -1,7 +1,15 @@
 #include "wire/redirect.h"
 
+#include "wire/packet.h"
+
 #include <assert.h>
 #include <errno.h>
+
+struct redirect redirect_to(uint16_t lid, uint8_t sl)
+{
+    return (struct redirect){
+        .lid = lid, .p_key = P_KEY_DEFAULT, .sl = sl, .qp = QP_GSI, .q_key = Q_KEY_GSI};
+}
 
 void redirect_begin(struct redirect_trail *trail, const struct redirect *first)
 {

@@ -17,6 +17,8 @@ struct redirect {
     uint32_t qp, q_key;
 };
 
+struct redirect redirect_to(uint16_t lid, uint8_t sl); /* the general services of a port */
+
 enum { REDIRECT_STEPS = 4 }; /* redirections followed for one request */
 struct redirect_trail {
     struct redirect steps[REDIRECT_STEPS + 1]; /* the first is the original address */

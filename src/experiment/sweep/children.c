@@ -45,9 +45,7 @@ static void on_signal(int number)
 
 double children_clock(void)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+    return (double)time_monotonic_ns() / NS_PER_S;
 }
 
 /* ---- all ---- */

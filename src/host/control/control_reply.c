@@ -2,6 +2,7 @@
 #include "host/control/control_reply.h"
 
 #include "base/mem.h"
+#include "base/time.h"
 #include "host/socket/protocol.h"
 
 #include <errno.h>
@@ -21,25 +22,18 @@ enum {
 
 static atomic_uint replies; /* threads that send one */
 
-static time_t monotonic_seconds(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec;
-}
-
 /* Sends the answer and closes the connection. A client that reads too slowly gets a part of it. */
 static void finish_reply(struct control_reply *task, int flags)
 {
     struct control_answer *answer = &task->answer;
     struct text packets = {0};
-    time_t until = monotonic_seconds() + REPLY_SECONDS;
+    uint64_t until = time_monotonic_ns() + REPLY_SECONDS * NS_PER_S;
     if (answer->data)
         answer->print(answer->data, answer->json, &answer->text);
     struct answer head = {task->result, (uint32_t)answer->text.length};
     text_append(&packets, (const char *)&head, sizeof head);
     text_append(&packets, answer->text.length ? answer->text.data : "", answer->text.length);
-    for (size_t at = 0; at < packets.length && monotonic_seconds() < until;) {
+    for (size_t at = 0; at < packets.length && time_monotonic_ns() < until;) {
         size_t chunk = packets.length - at < CHUNK ? packets.length - at : CHUNK;
         if (send(task->fd, packets.data + at, chunk, MSG_NOSIGNAL | flags) < 0)
             break; /* the client is too slow, or closed the connection */

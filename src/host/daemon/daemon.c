@@ -32,13 +32,6 @@ enum {
 };
 static const uint64_t handover_timeout = 2 * NS_PER_S;
 
-uint64_t daemon_clock_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
-}
-
 static void end_daemon(struct daemon *daemon, int status)
 {
     daemon->ending = true;
@@ -71,7 +64,8 @@ void daemon_finish_jobs(struct daemon *daemon)
 {
     for (struct route_task *task; (task = worker_take(daemon->router)) != NULL;) {
         manager_totals_add_job(&daemon->totals, task->job, task->status < 0);
-        sm_computed(daemon->sm, daemon_clock_ns(), task->job, task->status < 0 ? &task->err : NULL);
+        sm_computed(daemon->sm, time_monotonic_ns(), task->job,
+                    task->status < 0 ? &task->err : NULL);
         mem_free(task);
     }
 }
@@ -222,7 +216,7 @@ static void run_administration(struct daemon *daemon, uint64_t now)
             int status = device_port_answer(daemon->port, &message);
             if (message.asked_at)
                 duration_counts_add(&daemon->totals.sa_latency,
-                                    daemon_clock_ns() - message.asked_at);
+                                    time_monotonic_ns() - message.asked_at);
             if (status < 0 && daemon->send_failures++ == 0)
                 event_log_write(&daemon->log, "warning", "cannot answer: %s", strerror(-status));
         }
@@ -471,9 +465,9 @@ static void run_loop(struct daemon *daemon)
 {
     daemon->watchdog_interval = readiness_watchdog_interval_ns();
     daemon->watchdog_at = daemon->watchdog_interval ? 0 : TIME_NEVER;
-    sm_start(daemon->sm, daemon_clock_ns());
+    sm_start(daemon->sm, time_monotonic_ns());
     for (unsigned turn = 0; !daemon->ending; turn++) {
-        uint64_t now = daemon_clock_ns();
+        uint64_t now = time_monotonic_ns();
         unsigned received = receive_mads(daemon, now);
         bool busy = received && turn % BUSY_TURNS;
         if (received && !busy) {

@@ -117,7 +117,7 @@ void daemon_reload_config(struct daemon *daemon, uint64_t now)
     struct config *fresh = NULL;
     char text[1024];
     if (daemon->ready) /* READY=1 ends a reload, and must not come before the first one */
-        readiness_notify("RELOADING=1\nMONOTONIC_USEC=%" PRIu64, daemon_clock_ns() / NS_PER_US);
+        readiness_notify("RELOADING=1\nMONOTONIC_USEC=%" PRIu64, time_monotonic_ns() / NS_PER_US);
     int status = make_config(daemon, log_config_error, &fresh, &err);
     if (status == 0) {
         config_compare(daemon->config, fresh, log_difference, daemon);

@@ -68,7 +68,6 @@ struct daemon {
     struct manager_totals totals;
 };
 
-uint64_t daemon_clock_ns(void);
 void daemon_finish_jobs(struct daemon *daemon); /* takes computed routes */
 /* What commands of `weft ctl` and of the page see and change. */
 struct manager_access daemon_access(struct daemon *daemon);

@@ -125,8 +125,8 @@ static int open_port(struct daemon *daemon, struct err *err)
             if (info.ssi_signo == SIGTERM || info.ssi_signo == SIGINT)
                 return 0;
         if (daemon->control)
-            daemon_serve_control(daemon, daemon_clock_ns());
-        daemon_serve_http(daemon, daemon_clock_ns());
+            daemon_serve_control(daemon, time_monotonic_ns());
+        daemon_serve_http(daemon, time_monotonic_ns());
     }
 }
 
@@ -171,7 +171,7 @@ int daemon_open_all(struct daemon *daemon, struct err *err)
     }
     daemon->watched[WATCH_HTTP].fd = -1;
     if (status == 0)
-        daemon_open_http(daemon, daemon_clock_ns());
+        daemon_open_http(daemon, time_monotonic_ns());
     if (status == 0)
         status = open_port(daemon, err);
     if (status < 0 || !daemon->port)
@@ -197,7 +197,7 @@ int daemon_open_all(struct daemon *daemon, struct err *err)
     };
     daemon->watched[WATCH_SAVER] = (struct pollfd){
         daemon->registrations.saver ? worker_fd(daemon->registrations.saver) : -1, POLLIN, 0};
-    registrations_open(&daemon->registrations, daemon->sa, daemon_clock_ns());
+    registrations_open(&daemon->registrations, daemon->sa, time_monotonic_ns());
     return 0;
 }
 
@@ -212,10 +212,10 @@ void daemon_close_all(struct daemon *daemon)
         for (unsigned round = 0; round < 2; round++) { /* a running task first, then the last one */
             while (worker_is_busy(daemon->writer)) {
                 poll(&daemon->watched[WATCH_WRITER], 1, -1);
-                daemon_finish_files(daemon, daemon_clock_ns());
+                daemon_finish_files(daemon, time_monotonic_ns());
             }
             if (round == 0)
-                daemon_submit_files(daemon, daemon_clock_ns());
+                daemon_submit_files(daemon, time_monotonic_ns());
         }
     }
     daemon_close_http(daemon);

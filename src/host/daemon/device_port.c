@@ -39,21 +39,20 @@ enum {
     KERNEL_EARLY_MS = 10, /* the kernel's time-out is this much shorter than the core's */
     QUERY_BYTES = 8192,   /* at most; answers may be longer */
     ANSWER_BYTES = 128 << 20,
-    ANSWER_RETRIES = 3,
     OTHERS_IN_A_ROW = 16, /* before the manager's file is read again */
 };
 
 /* Files beside the manager's. A file that is shared with another one has its id, and no descriptor.
  */
 enum { FILE_TRAPS, FILE_QUERIES, FILE_COUNTERS, FILES };
-struct mad_file {
+struct umad_file {
     int id, fd;
     bool empty; /* it was, or it is shared */
 };
 
 struct device_port {
     int id, fd, manager_fd;
-    struct mad_file files[FILES];
+    struct umad_file files[FILES];
     unsigned others; /* MADs of these files received in a row */
     unsigned turn;   /* the file to read next */
     int directed_agent, lid_agent, administration_agent;
@@ -98,7 +97,7 @@ static void register_agents(struct device_port *port, const char *name, int numb
 {
     const long requests = 1L << METHOD_GET | 1L << METHOD_SET;
     const long traps = 1L << METHOD_TRAP | 1L << METHOD_TRAP_REPRESS;
-    struct mad_file *file = &port->files[FILE_TRAPS];
+    struct umad_file *file = &port->files[FILE_TRAPS];
     file->id = port->unpollable ? -1 : umad_open_port(name, number);
     if (file->id >= 0 && (register_agent(file->id, CLASS_SUBN_DIRECTED, traps) < 0 ||
                           register_agent(file->id, CLASS_SUBN_LID, traps) < 0)) {
@@ -121,7 +120,7 @@ static int open_failed(const char *name, int number, struct err *err)
     return err_set(err, error, "cannot open %s port %d: %s", name, number, strerror(error));
 }
 
-static void open_file(struct mad_file *file, const char *name, int number)
+static void open_file(struct umad_file *file, const char *name, int number)
 {
     file->id = umad_open_port(name, number);
     if (file->id >= 0)
@@ -139,7 +138,7 @@ static int open_port(struct device_port *port, const umad_port_t *info, struct e
     port->fd = umad_get_fd(port->id);
     port->unpollable = fcntl(port->fd, F_GETFD) < 0;
     register_agents(port, pair.smi_name, smi);
-    struct mad_file *queries = &port->files[FILE_QUERIES], *counters = &port->files[FILE_COUNTERS];
+    struct umad_file *queries = &port->files[FILE_QUERIES], *counters = &port->files[FILE_COUNTERS];
     if (!port->unpollable || !same)
         open_file(queries, pair.gsi_name, gsi);
     if (queries->fd < 0 && !same)
@@ -173,7 +172,7 @@ int device_port_open(struct device_port **result, const struct port_choice *choi
     struct device_port *port = mem_zalloc(1, sizeof *port);
     port->id = port->manager_fd = -1;
     for (unsigned i = 0; i < FILES; i++)
-        port->files[i] = (struct mad_file){.id = -1, .fd = -1};
+        port->files[i] = (struct umad_file){.id = -1, .fd = -1};
     port->guid = be64toh(found.port_guid);
     /* Only values that do not change while the port is open. */
     snprintf(port->name, sizeof port->name, "%s port %d (0x%016" PRIx64 "), %u Gb/s", found.ca_name,
@@ -255,19 +254,16 @@ int device_port_send(struct device_port *port, const struct sm_message *message)
 
 int device_port_answer(struct device_port *port, const struct sa_message *message)
 {
-    const struct sa_address *address = &message->address;
+    const struct mad_head head = administration_head(message);
     assert(message->bytes >= MAD_HEADER_BYTES && message->bytes <= INT_MAX);
     if (message->bytes > port->out_bytes) {
         port->out = mem_realloc(port->out, 1, sizeof(struct ib_user_mad) + message->bytes);
         port->out_bytes = message->bytes;
     }
-    umad_set_addr(port->out, address->lid, (int)address->qp, address->sl, (int)address->q_key);
-    umad_set_pkey(port->out, address->p_key_index);
-    umad_get_mad_addr(port->out)->path_bits = address->path_bits;
+    memcpy(port->out, &head, sizeof head);
     memcpy(umad_get_mad(port->out), message->data, message->bytes);
     int status = umad_send(port->files[FILE_QUERIES].id, port->administration_agent, port->out,
-                           (int)message->bytes, (int)(message->request_timeout_ns / NS_PER_MS),
-                           message->request_timeout_ns ? 0 : ANSWER_RETRIES);
+                           (int)message->bytes, (int)head.timeout_ms, (int)head.retries);
     umad_set_pkey(port->out, 0);
     umad_get_mad_addr(port->out)->path_bits = 0;
     return status < 0 ? -(errno ? errno : EIO) : 0;
@@ -302,15 +298,9 @@ static enum mad_arrival receive_from(struct device_port *port, int id, struct sm
         if (umad_status(port->in) != 0 || length < MAD_HEADER_BYTES)
             continue; /* our own request, timed out */
         if (wire_get(mad, MAD_CLASS) == CLASS_SUBN_ADM) {
-            *query = (struct sa_message){.data = mad, .bytes = (size_t)length};
-            query->address = (struct sa_address){.lid = be16toh(address->lid),
-                                                 .sl = address->sl,
-                                                 .path_bits = address->path_bits,
-                                                 .p_key_index = address->pkey_index,
-                                                 .qp = be32toh(address->qpn),
-                                                 .q_key = Q_KEY_GSI,
-                                                 .has_gid = address->grh_present != 0};
-            memcpy(query->address.gid, address->gid, sizeof query->address.gid);
+            struct mad_head head;
+            memcpy(&head, port->in, sizeof head);
+            *query = administration_message(&head, mad, (size_t)length);
             return MAD_FOR_ADMINISTRATION;
         }
         if (length != MAD_BYTES)
@@ -334,7 +324,7 @@ enum mad_arrival device_port_receive(struct device_port *port, struct sm_message
             port->files[i].empty = port->files[i].fd < 0;
     }
     for (unsigned i = 0; i < FILES && arrival == MAD_NONE; i++) {
-        struct mad_file *file = &port->files[port->turn];
+        struct umad_file *file = &port->files[port->turn];
         port->turn = (port->turn + 1) % FILES;
         if (file->empty)
             continue;

@@ -8,6 +8,7 @@
 
 #include "base/mem.h"
 #include "base/sha256.h"
+#include "base/time.h"
 #include "host/http/guard.h"
 #include "host/http/stream.h"
 
@@ -52,7 +53,8 @@ void http_exchange_end(void *context, struct MHD_Connection *connection, void **
         return;
     pthread_mutex_lock(&server->lock);
     if (exchange->client)
-        http_client_enter(&server->clients, exchange->client, HTTP_CLIENT_WAITS, http_now_ns());
+        http_client_enter(&server->clients, exchange->client, HTTP_CLIENT_WAITS,
+                          time_monotonic_ns());
     pthread_mutex_unlock(&server->lock);
     if (exchange->response.release)
         exchange->response.release(exchange->response.source);
@@ -181,8 +183,8 @@ static bool check_rate(struct http_exchange *exchange)
 {
     struct http_server *server = exchange->server;
     pthread_mutex_lock(&server->lock);
-    bool allowed =
-        !exchange->client || http_client_may_ask(&server->clients, exchange->client, http_now_ns());
+    bool allowed = !exchange->client ||
+                   http_client_may_ask(&server->clients, exchange->client, time_monotonic_ns());
     pthread_mutex_unlock(&server->lock);
     if (!allowed)
         http_refuse(&exchange->response, 429, "too many requests");
@@ -217,7 +219,8 @@ static enum MHD_Result answer(struct http_exchange *exchange)
     exchange->state = HTTP_ANSWERED;
     pthread_mutex_lock(&server->lock);
     if (exchange->client)
-        http_client_enter(&server->clients, exchange->client, HTTP_CLIENT_READS, http_now_ns());
+        http_client_enter(&server->clients, exchange->client, HTTP_CLIENT_READS,
+                          time_monotonic_ns());
     pthread_mutex_unlock(&server->lock);
     return http_send(exchange);
 }
@@ -251,7 +254,8 @@ static enum MHD_Result defer(struct http_exchange *exchange)
     if (!full) {
         exchange->state = HTTP_PENDING;
         if (exchange->client)
-            http_client_enter(&server->clients, exchange->client, HTTP_CLIENT_READS, http_now_ns());
+            http_client_enter(&server->clients, exchange->client, HTTP_CLIENT_READS,
+                              time_monotonic_ns());
         mhd.suspend_connection(exchange->connection);
         exchange->next = NULL;
         *server->pending_end = exchange;

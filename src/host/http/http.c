@@ -28,13 +28,6 @@ const struct http_limits http_default_limits = {
     .response_seconds = 60,
 };
 
-uint64_t http_now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
-}
-
 void http_ping_streams(const struct http_server *server)
 {
     for (size_t i = 0; i < server->route_count; i++)
@@ -57,7 +50,7 @@ static void connection_changed(void *context, struct MHD_Connection *connection,
         *socket_context =
             http_clients_add(&server->clients, fd->connect_fd,
                              http_listener_is_local(listener) ? NULL : peer->client_addr,
-                             http_now_ns(), &stream_closed);
+                             time_monotonic_ns(), &stream_closed);
         pthread_cond_signal(&server->ticked);
     } else {
         http_clients_remove(&server->clients, *socket_context);
@@ -82,7 +75,7 @@ static void *run_clock(void *context)
             pthread_cond_timedwait(&server->ticked, &server->lock, &until);
         else
             pthread_cond_wait(&server->ticked, &server->lock);
-        uint64_t now_ns = http_now_ns();
+        uint64_t now_ns = time_monotonic_ns();
         http_clients_expire(&server->clients, now_ns);
         if (now_ns < next_ping_ns || server->stopping)
             continue;

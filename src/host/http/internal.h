@@ -61,7 +61,6 @@ struct http_server {
     bool stopping;
 };
 
-uint64_t http_now_ns(void);
 /* Sends a comment on every stream. libmicrohttpd sees the end of a suspended connection when it is
  * resumed: call this after a stream was closed. */
 void http_ping_streams(const struct http_server *server);

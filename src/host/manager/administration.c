@@ -1,5 +1,41 @@
 #include "host/manager/administration.h"
 
+#include "base/time.h"
+#include "wire/packet.h"
+
+#include <arpa/inet.h>
+
+enum { ANSWER_RETRIES = 3 }; /* of the segments of an RMPP answer */
+
+struct sa_message administration_message(const struct mad_head *head, const uint8_t *data,
+                                         size_t bytes)
+{
+    struct sa_message message = {.data = data,
+                                 .bytes = bytes,
+                                 .address = {.lid = ntohs(head->lid),
+                                             .sl = head->sl,
+                                             .path_bits = head->path_bits,
+                                             .p_key_index = head->p_key_index,
+                                             .qp = ntohl(head->qpn),
+                                             .q_key = Q_KEY_GSI,
+                                             .has_gid = head->grh_present != 0}};
+    memcpy(message.address.gid, head->gid, sizeof message.address.gid);
+    return message;
+}
+
+struct mad_head administration_head(const struct sa_message *message)
+{
+    const struct sa_address *address = &message->address;
+    return (struct mad_head){.timeout_ms = (uint32_t)(message->request_timeout_ns / NS_PER_MS),
+                             .retries = message->request_timeout_ns ? 0 : ANSWER_RETRIES,
+                             .qpn = htonl(address->qp),
+                             .q_key = htonl(address->q_key),
+                             .lid = htons(address->lid),
+                             .sl = address->sl,
+                             .path_bits = address->path_bits,
+                             .p_key_index = address->p_key_index};
+}
+
 void administration_update_view(struct sa *sa, uint64_t now, const struct sm *sm, uint8_t priority)
 {
     struct sm_paths paths = sm_paths(sm);

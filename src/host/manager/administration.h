@@ -1,7 +1,9 @@
-/* Exchange of state between the manager and its subnet administration. */
+/* Exchange of state between the manager and its subnet administration, and of messages between this
+ * and the kernel or its model (host/mad): `struct mad_head` is the head of both. */
 #ifndef WEFT_HOST_MANAGER_ADMINISTRATION_H
 #define WEFT_HOST_MANAGER_ADMINISTRATION_H
 
+#include "host/socket/protocol.h"
 #include "sa/sa.h"
 #include "sm/sm.h"
 
@@ -11,6 +13,12 @@ enum {
                              1 << METHOD_GET_MULTI | 1 << METHOD_DELETE |
                              1 << METHOD_GET_TRACE_TABLE
 };
+
+/* A received message of the SA. */
+struct sa_message administration_message(const struct mad_head *head, const uint8_t *data,
+                                         size_t bytes);
+/* The head of a message to send, without the agent. */
+struct mad_head administration_head(const struct sa_message *message);
 
 /* Passes the manager's subnet and routes to the administration. */
 void administration_update_view(struct sa *sa, uint64_t now, const struct sm *sm, uint8_t priority);

@@ -11,11 +11,6 @@
 #include <stdlib.h>
 #include <time.h>
 
-const char *const manager_state_names[] = {[SM_NOT_ACTIVE] = "not active",
-                                           [SM_DISCOVERING] = "discovering",
-                                           [SM_STANDBY] = "standby",
-                                           [SM_MASTER] = "master"};
-
 /* ---- status and problems ---- */
 
 const char *manager_view_clock(time_t when, const char *format, char text[32])
@@ -85,7 +80,7 @@ static int answer_status(struct control_call *call)
         links += subnet->ports.items[i].peer != SUBNET_NONE;
     struct record record = control_record(call);
     record_begin(&record, NULL);
-    record_string(&record, "state", "state     %s", manager_state_names[sm_state(sm)]);
+    record_string(&record, "state", "state     %s", sm_state_names[sm_state(sm)]);
     record_flag(&record, "settled", ", idle", sm_is_settled(sm));
     if (sm_state(sm) == SM_MASTER && !sm_is_settled(sm))
         record_text(&record, ", a change is under way");

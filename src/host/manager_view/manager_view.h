@@ -18,8 +18,6 @@ struct manager_view {
     const struct groups *groups;         /* NULL: none */
 };
 
-extern const char *const manager_state_names[]; /* by enum sm_state */
-
 /* status, problems, topology, routes, partitions, groups */
 extern const struct control_command manager_view_commands[];
 /* "2026-01-31 12:50:49" of the local time, in a format of strftime(3). */

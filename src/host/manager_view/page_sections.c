@@ -13,7 +13,7 @@ struct api_manager manager_page_own(const struct sm *sm, const struct sm_config 
     struct sm_change change;
     bool works = sm_change_at(sm, 0, &change) && change.outcome == SM_UNDER_WAY;
     return (struct api_manager){
-        .state = manager_state_names[sm_state(sm)],
+        .state = sm_state_names[sm_state(sm)],
         .phase = sm_phase_name(progress.phase),
         .wave = progress.wave,
         .waves = progress.waves,
@@ -54,7 +54,7 @@ void manager_page_put_managers(const struct manager_page *page, const struct sm_
         const struct subnet_port *port = &subnet->ports.items[i];
         if (!port->manager || i == subnet->own_port)
             continue;
-        other.state = manager_state_names[port->manager_state & 3];
+        other.state = sm_state_names[port->manager_state & 3];
         other.priority = port->manager_priority;
         other.id += put_manager(page, i, &other, &record);
     }

@@ -58,16 +58,9 @@ struct server {
     struct fabric_http *http;  /* NULL: none */
 };
 
-static uint64_t monotonic_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 static void update_clock(struct server *server)
 {
-    server->clients.now = (monotonic_ns() - server->start_ns) * TIME_NS;
+    server->clients.now = (time_monotonic_ns() - server->start_ns) * TIME_NS;
 }
 
 /* ---- setting up ---- */
@@ -107,7 +100,7 @@ int server_new(struct server **result, struct fabric *fabric, const struct serve
     server->fabric = fabric;
     server->epoll = server->listener = server->signals = server->reserve = -1;
     server->pace_millionths = options->pace_millionths;
-    server->start_ns = monotonic_ns();
+    server->start_ns = time_monotonic_ns();
     server->spin = SPIN_LEAST;
     clients_init(&server->clients, fabric, &options->attachment);
     if (options->pace_millionths == 1000000)
@@ -340,7 +333,7 @@ static bool may_go_on(struct server *server, uint64_t until)
     uint64_t reached = fabric_network_time(server->fabric), began = server->clients.now;
     if (reached >= until)
         return false;
-    if ((monotonic_ns() - server->start_ns) * TIME_NS < began + DATA_BUDGET)
+    if ((time_monotonic_ns() - server->start_ns) * TIME_NS < began + DATA_BUDGET)
         return true;
     server->lag_ps += until - reached;
     return false;

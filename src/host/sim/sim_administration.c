@@ -3,7 +3,6 @@
 #include "base/time.h"
 #include "host/manager/administration.h"
 
-#include <arpa/inet.h>
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -95,35 +94,11 @@ static void receive_query(struct service_point *service_point, uint64_t now)
     const struct mad_received *received = mad_file_next(service_point->file);
     assert(received && received->head.length >= sizeof received->head);
     const struct mad_head *head = &received->head;
-    struct sa_message message = {.data = received->data, .bytes = head->length - sizeof *head};
-    message.address = (struct sa_address){.lid = ntohs(head->lid),
-                                          .sl = head->sl,
-                                          .path_bits = head->path_bits,
-                                          .p_key_index = head->p_key_index,
-                                          .qp = ntohl(head->qpn),
-                                          .q_key = Q_KEY_GSI,
-                                          .has_gid = head->grh_present != 0};
-    memcpy(message.address.gid, head->gid, sizeof message.address.gid);
+    struct sa_message message =
+        administration_message(head, received->data, head->length - sizeof *head);
     if (head->status == 0) /* else our own request timed out */
         sa_receive(service_point->sa, now, &message);
     mad_file_taken(service_point->file);
-}
-
-static void send_answer(const struct service_point *service_point, uint64_t now_ps,
-                        const struct sa_message *message)
-{
-    enum { ANSWER_RETRIES = 3 };
-    const struct sa_address *address = &message->address;
-    struct mad_head head = {.agent = service_point->agent,
-                            .timeout_ms = (uint32_t)(message->request_timeout_ns / NS_PER_MS),
-                            .retries = message->request_timeout_ns ? 0 : ANSWER_RETRIES,
-                            .qpn = htonl(address->qp),
-                            .q_key = htonl(address->q_key),
-                            .lid = htons(address->lid),
-                            .sl = address->sl,
-                            .path_bits = address->path_bits,
-                            .p_key_index = address->p_key_index};
-    mad_file_send(service_point->file, now_ps, &head, message->data, message->bytes);
 }
 
 static void sync_with_manager(struct sim_administration *administration, uint64_t now,
@@ -136,10 +111,7 @@ static void sync_with_manager(struct sim_administration *administration, uint64_
     if (!redirector)
         return;
     const uint8_t *info = fabric_port_info(administration->fabric, administration->options.port);
-    struct redirect to = {.lid = (uint16_t)wire_get(info, PORT_INFO_LID),
-                          .p_key = P_KEY_DEFAULT,
-                          .qp = QP_GSI,
-                          .q_key = Q_KEY_GSI};
+    struct redirect to = redirect_to((uint16_t)wire_get(info, PORT_INFO_LID), 0);
     administration_update_view(redirector, now, sm, 0);
     sa_redirect(redirector, &to);
 }
@@ -157,8 +129,11 @@ static void run_service_point(struct service_point *service_point, uint64_t now_
     }
     if (sa_deadline(service_point->sa) <= now) {
         sa_expire(service_point->sa, now);
-        while (sa_next_output(service_point->sa, now, &message))
-            send_answer(service_point, now_ps, &message);
+        while (sa_next_output(service_point->sa, now, &message)) {
+            struct mad_head head = administration_head(&message);
+            head.agent = service_point->agent;
+            mad_file_send(service_point->file, now_ps, &head, message.data, message.bytes);
+        }
     }
 }
 

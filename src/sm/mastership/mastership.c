@@ -113,7 +113,7 @@ static void enter(struct sm *sm, enum sm_state before, const char *why, bool has
     bool works = state == SM_DISCOVERING || state == SM_MASTER;
     const struct sm_event event = {
         .kind = SM_EVENT_STATE, .at = SUBNET_NONE, .change = works ? NULL : report_abandon(sm)};
-    sm_log_event(sm, event, "%s (%s)", mastership_state_names[state], why);
+    sm_log_event(sm, event, "%s (%s)", sm_state_names[state], why);
     m->next_poll = polls ? sm->now + sm->config.poll_ns : TIME_NEVER;
     m->refuses_until = 0;
     sweep_stop(sm);
@@ -157,10 +157,10 @@ bool mastership_handle_from(struct sm *sm, enum mastership_event event,
     m->core.syncing = m->syncing && sm->now < m->refuses_until;
     enum sm_state before = m->core.state;
     struct mastership_transition step = mastership_step(&m->core, event, details->port);
-    sm_debug(sm, PART_MASTERSHIP, "%s, %s%s%s: %s%s%s", mastership_state_names[before],
+    sm_debug(sm, PART_MASTERSHIP, "%s, %s%s%s: %s%s%s", sm_state_names[before],
              mastership_event_names[event], details->port == SUBNET_NONE ? "" : ", manager at ",
              details->port == SUBNET_NONE ? "" : subnet_port_name(&sm->subnet, details->port).text,
-             step.action == DO_NOTHING ? "ignored" : mastership_state_names[step.next],
+             step.action == DO_NOTHING ? "ignored" : sm_state_names[step.next],
              step.why ? ", " : "", step.why ? step.why : "");
     if (step.action == DO_NOTHING)
         return false;

@@ -251,7 +251,7 @@ const char *const mastership_event_names[MASTERSHIP_EVENTS] = {
     [ON_LINK_RESTORED] = "link restored",
 };
 
-const char *const mastership_state_names[MASTERSHIP_STATES] = {
+const char *const sm_state_names[] = {
     [SM_NOT_ACTIVE] = "not active",
     [SM_DISCOVERING] = "discovering",
     [SM_STANDBY] = "standby",

@@ -89,7 +89,6 @@ enum mastership_guard {
 };
 
 extern const char *const mastership_event_names[MASTERSHIP_EVENTS]; /* for debug lines */
-extern const char *const mastership_state_names[MASTERSHIP_STATES];
 
 struct mastership_transition {
     enum mastership_guard guard;

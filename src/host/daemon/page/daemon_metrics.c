@@ -108,7 +108,7 @@ static void update_ports(struct daemon *daemon)
     struct daemon_metrics *metrics = daemon->metrics;
     struct perf_counts counts;
     struct sm_counts smps;
-    uint64_t now = daemon_clock_ns();
+    uint64_t now = time_monotonic_ns();
     perf_counts(daemon->perf, &counts);
     sm_counts(daemon->sm, &smps);
     struct ports_version version = {
@@ -126,7 +126,7 @@ static void update_ports(struct daemon *daemon)
     port_metrics_release(metrics->ports);
     metrics->ports = copy_ports(daemon);
     metrics->version = version;
-    metrics->copied_at = daemon_clock_ns();
+    metrics->copied_at = time_monotonic_ns();
     metrics->copy_ns = metrics->copied_at - now;
 }
 
@@ -141,7 +141,7 @@ static void print_summary(const void *summary, const struct port_metrics *ports,
 static struct manager_metrics *copy_manager(struct daemon *daemon)
 {
     struct manager_metrics *metrics = mem_zalloc(1, sizeof *metrics);
-    uint64_t began = daemon_clock_ns();
+    uint64_t began = time_monotonic_ns();
     struct vswitch_vm machine;
     manager_metrics_read(metrics, daemon->sm, daemon->sa, daemon->perf);
     metrics->version = WEFT_VERSION;
@@ -157,7 +157,7 @@ static struct manager_metrics *copy_manager(struct daemon *daemon)
     metrics->totals.warnings = daemon->log.warnings;
     metrics->totals.errors = daemon->log.errors;
     metrics->ports_snapshot_ns = daemon->metrics->copy_ns;
-    metrics->snapshot_ns = daemon_clock_ns() - began;
+    metrics->snapshot_ns = time_monotonic_ns() - began;
     return metrics;
 }
 

@@ -14,7 +14,7 @@ enum { PAUSE_FACTOR = 20 };
 
 uint64_t daemon_web_now(const struct daemon_web *web)
 {
-    return daemon_clock_ns() - web->start_ns;
+    return time_monotonic_ns() - web->start_ns;
 }
 
 /* Without a manager until there is a topology. */
@@ -57,7 +57,7 @@ static void update_topology(struct daemon_web *web, const struct subnet *subnet)
     web->touched = mem_zalloc(web->topology.nodes.count + 1, sizeof *web->touched);
     web->signature = signature;
     web->generation++;
-    web->described_at = daemon_clock_ns();
+    web->described_at = time_monotonic_ns();
     api_history_forget(&web->publisher.history, 0);
     api_publisher_begin(&web->publisher, &web->topology, &web->links, web->generation);
 }
@@ -68,7 +68,7 @@ static void read_state(struct daemon_web *web)
     struct api_tick *tick = &web->publisher.tick;
     struct sm_counts counts;
     bool idle = sm_progress(daemon->sm).phase == SM_PHASE_IDLE;
-    if (idle || !web->generation || daemon_clock_ns() >= web->described_at + DESCRIBE_NS)
+    if (idle || !web->generation || time_monotonic_ns() >= web->described_at + DESCRIBE_NS)
         update_topology(web, sm_subnet(daemon->sm));
     sm_counts(daemon->sm, &counts);
     tick->t_ns = daemon_web_now(web);
@@ -91,11 +91,11 @@ static void read_state(struct daemon_web *web)
 static void publish(void *context)
 {
     struct daemon_web *web = context;
-    uint64_t begin = daemon_clock_ns();
+    uint64_t begin = time_monotonic_ns();
     if (!web->daemon->sm || begin < web->next_tick)
         return;
     read_state(web);
-    uint64_t end = daemon_clock_ns(), pause = PAUSE_FACTOR * (end - begin);
+    uint64_t end = time_monotonic_ns(), pause = PAUSE_FACTOR * (end - begin);
     web->next_tick = end + (pause > TICK_NS ? pause : TICK_NS);
 }
 
@@ -215,7 +215,7 @@ size_t daemon_open_web(struct daemon *daemon, struct http_route *routes, size_t 
 {
     struct daemon_web *web = daemon->web = mem_zalloc(1, sizeof *web);
     web->daemon = daemon;
-    web->start_ns = daemon_clock_ns();
+    web->start_ns = time_monotonic_ns();
     web->publisher.refresh = publish;
     web->publisher.context = web;
     topology_init(&web->topology);

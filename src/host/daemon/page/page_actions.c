@@ -25,7 +25,7 @@ static int set_link(const struct daemon_web *web, const struct manager_access *a
     char guid[GUID_ROOM];
     if (sm_state(access->sm) != SM_MASTER)
         return err_set(err, EINVAL, "only the master can do that; this manager is not master");
-    return sm_set_port(access->sm, daemon_clock_ns(),
+    return sm_set_port(access->sm, time_monotonic_ns(),
                        guid_text(topology, topology->ports.items[action->port].node, guid),
                        topology_port_number(topology, action->port),
                        action->kind == ACTION_RESTORE_LINK, err);
@@ -40,7 +40,7 @@ static int act_on_machine(const struct daemon_web *web, const struct manager_acc
     struct action action = *wanted;
     if (action.node != TOPOLOGY_NONE)
         action.node_word.text = guid_text(&web->topology, action.node, guid);
-    int status = machine_control_apply(&machines, daemon_clock_ns(), &action, &answer, err);
+    int status = machine_control_apply(&machines, time_monotonic_ns(), &action, &answer, err);
     if (status < 0 && answer.text.length)
         err_set(err, -status, "%.400s", answer.text.data);
     control_answer_release(&answer);
@@ -59,7 +59,7 @@ static int run_command(struct manager_access *access, const char *name, struct e
     const char *words[] = {name, NULL};
     struct control_answer answer = {0};
     int client = -1;
-    int status = manager_command_run(access, daemon_clock_ns(), words, 1, &answer, &client);
+    int status = manager_command_run(access, time_monotonic_ns(), words, 1, &answer, &client);
     if (status < 0)
         err_set(err, -status, "%.400s", answer.text.length ? answer.text.data : "refused");
     control_answer_release(&answer);
