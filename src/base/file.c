@@ -104,3 +104,14 @@ int file_read_private(const char *path, size_t limit, struct text *text, struct 
     close(fd);
     return status;
 }
+
+int file_write_all(int fd, const struct text *content)
+{
+    for (size_t done = 0; done < content->length;) {
+        ssize_t n = write(fd, content->data + done, content->length - done);
+        if (n < 0 && errno != EINTR)
+            return -errno;
+        done += n > 0 ? (size_t)n : 0;
+    }
+    return 0;
+}

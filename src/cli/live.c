@@ -282,7 +282,7 @@ static int run_live(int argc, char **argv, struct err *err)
         .version = WEFT_VERSION,
         .pace = 0.001,
         .paused = given.paused,
-        .clock_ns = clock_ns,
+        .clock_ns = time_monotonic_ns,
         .interrupt = &caught,
     };
     (void)argc;

@@ -1,5 +1,5 @@
 /* The commands `counters` and `top` of a manager that reads counters. */
-#include "perf/commands.h"
+#include "perf/report.h"
 
 #include "base/parse.h"
 #include "subnet/names.h"

@@ -14,7 +14,6 @@
 #include "base/pool.h"
 #include "base/rate_limit.h"
 #include "perf/agent.h"
-#include "perf/reading.h"
 
 #include <assert.h>
 #include <string.h>
@@ -292,15 +291,6 @@ static void begin_round(struct perf *perf, uint64_t now, const struct subnet *su
     }
 }
 
-static void end_round(struct perf *perf, uint64_t now)
-{
-    perf->in_round = false;
-    perf->counts.rounds++;
-    perf->counts.began_at = perf->round_at;
-    perf->counts.duration_ns = now - perf->round_at;
-    perf->counts.ports = perf->round_read;
-}
-
 /* Occupies a slot for the next port of this round; false: there is none now. */
 static bool start_next_port(struct perf *perf, uint64_t now, const struct subnet *subnet)
 {
@@ -385,8 +375,13 @@ bool perf_next_request(struct perf *perf, uint64_t now, const struct subnet *sub
     if (!perf->unsent.count && perf->sent.count < window_now(perf, now))
         start_next_port(perf, now, subnet);
     if (!perf->unsent.count) {
-        if (!perf->sent.count && perf->queue_taken == perf->queue.count)
-            end_round(perf, now);
+        if (!perf->sent.count && perf->queue_taken == perf->queue.count) {
+            perf->in_round = false;
+            perf->counts.rounds++;
+            perf->counts.began_at = perf->round_at;
+            perf->counts.duration_ns = now - perf->round_at;
+            perf->counts.ports = perf->round_read;
+        }
         return false;
     }
     uint64_t gap = gap_between_requests(perf, now);

@@ -5,8 +5,16 @@
 #ifndef WEFT_PERF_REPORT_H
 #define WEFT_PERF_REPORT_H
 
+#include "base/control_command.h"
 #include "base/text.h"
 #include "perf/ranking.h"
+
+/* The commands, and what they need. */
+struct perf_access {
+    const struct perf *perf;
+    const struct subnet *subnet;
+};
+extern const struct control_command perf_commands[];
 
 struct counter_snapshot;
 

@@ -377,12 +377,6 @@ static bool can_join(const struct sa *sa, const struct query *query, const struc
            (!member || may_change_member(sa, query, group, member));
 }
 
-static bool port_is_in_too_many(const struct sa *sa, const struct query *query, uint64_t guid)
-{
-    uint32_t limit = sa->config.port_groups;
-    return limit && !query_is_trusted(query) && groups_of_port(&sa->registry.groups, guid) >= limit;
-}
-
 /* The port whose limits a join counts for: the one that asks. A virtual function that shares the
  * LID of the adapter has limits of its own. */
 static uint64_t payer_of(const struct sa *sa, const struct query *query, uint64_t guid)
@@ -423,7 +417,9 @@ static uint16_t join_group(struct sa *sa, const struct query *query, struct answ
         status = create_group(sa, query, guid, payer, &group);
     if (status)
         return status;
-    if (is_new_membership(sa, group, guid, payer) && port_is_in_too_many(sa, query, payer))
+    uint32_t limit = query_is_trusted(query) ? 0 : sa->config.port_groups;
+    if (limit && is_new_membership(sa, group, guid, payer) &&
+        groups_of_port(&sa->registry.groups, payer) >= limit)
         status = STATUS_SA_NO_RESOURCES;
     else if (!can_join(sa, query, group, guid))
         status = STATUS_SA_BAD_REQUEST;

@@ -153,9 +153,17 @@ static struct end end_of(const struct sa *sa, uint32_t point)
     return (struct end){point, terminal->guid, terminal->at, terminal->lid, terminal->lmc};
 }
 
+/* The ends of a path, and its LIDs. */
+struct pair {
+    struct end from, to;
+    unsigned slid, dlid;
+};
+
 struct route {
     struct path_quality quality;
-    uint8_t life, vl;
+    uint8_t life, vl, sl;
+    uint16_t p_key;
+    const struct qos_level *level; /* NULL: none */
 };
 
 static uint8_t vl_of_route(const struct routes *routes, const struct end *from, unsigned dlid)
@@ -164,26 +172,15 @@ static uint8_t vl_of_route(const struct routes *routes, const struct end *from, 
     return known ? routes->service_levels[(size_t)from->at * routes->stride + dlid] : 0;
 }
 
-/* The P_Key of the path; -1 if no P_Key meets the criteria. */
-static int choose_key(const struct sa *sa, const struct path_criteria *criteria,
-                      const struct end *from, const struct end *to)
-{
-    if (criteria->raw)
-        return 0;
-    if (!criteria->has_p_key)
-        return (int)access_common_key(sa, from->guid, to->guid);
-    return access_shares_key(sa, from->guid, to->guid, criteria->p_key) ? criteria->p_key : -1;
-}
-
 static uint64_t policy_groups_at(const struct sa *sa, uint32_t point)
 {
     return sa->index.groups ? sa->index.groups[path_index_place(sa, point)] : 0;
 }
 
-/* Applies the QoS level (NULL: none) before the criteria. */
-static bool meets_criteria(const struct path_criteria *criteria, const struct qos_level *level,
-                           struct route *route)
+/* Applies the QoS level before the criteria. */
+static bool meets_criteria(const struct path_criteria *criteria, struct route *route)
 {
+    const struct qos_level *level = route->level;
     if (level && level->mtu && level->mtu < route->quality.mtu)
         route->quality.mtu = level->mtu;
     if (level && level->rate && rate_order(level->rate) < rate_order(route->quality.rate))
@@ -195,19 +192,24 @@ static bool meets_criteria(const struct path_criteria *criteria, const struct qo
            selection_apply(&criteria->life, &route->life);
 }
 
-/* Chooses the QoS level (NULL: none) and the SL of the path. False if the query requires an SL that
- * maps to another VL: using it could close a dependency cycle. */
+/* Chooses the P_Key, the QoS level and the SL of the path. False if no P_Key meets the criteria, or
+ * if the query requires an SL that maps to another VL: using it could close a dependency cycle. */
 static bool choose_level(const struct sa *sa, const struct path_criteria *criteria,
-                         const struct end *from, const struct end *to, unsigned key, unsigned vl,
-                         const struct qos_level **chosen, uint8_t *sl)
+                         const struct pair *pair, struct route *route)
 {
     const struct sa_view *view = &sa->view;
+    uint64_t from = pair->from.guid, to = pair->to.guid;
+    if (!criteria->raw && criteria->has_p_key && !access_shares_key(sa, from, to, criteria->p_key))
+        return false;
+    route->p_key = criteria->raw         ? 0
+                   : criteria->has_p_key ? criteria->p_key
+                                         : (uint16_t)access_common_key(sa, from, to);
     struct qos_request request = {
-        .source_groups = policy_groups_at(sa, from->point),
-        .destination_groups = policy_groups_at(sa, to->point),
-        .target_guid = to->guid,
+        .source_groups = policy_groups_at(sa, pair->from.point),
+        .destination_groups = policy_groups_at(sa, pair->to.point),
+        .target_guid = to,
         .has_p_key = !criteria->raw,
-        .p_key = (uint16_t)key,
+        .p_key = route->p_key,
         .has_service = criteria->has_service,
         .service = criteria->service,
         .has_class = criteria->has_class,
@@ -215,49 +217,47 @@ static bool choose_level(const struct sa *sa, const struct path_criteria *criter
     };
     struct qos_layout layout = view->layout;
     layout.used = view->routes->service_levels ? view->routes->vls : 1;
-    uint8_t level = qos_resolve(view->qos, &layout, &request, vl, sl);
-    *chosen = level == QOS_NO_LEVEL ? NULL : &view->qos->levels.items[level];
+    uint8_t level = qos_resolve(view->qos, &layout, &request, route->vl, &route->sl);
+    route->level = level == QOS_NO_LEVEL ? NULL : &view->qos->levels.items[level];
     if (!criteria->has_sl)
         return true;
-    *sl = criteria->sl;
-    return qos_allows(&layout, criteria->sl, vl);
+    route->sl = criteria->sl;
+    return qos_allows(&layout, criteria->sl, route->vl);
 }
 
 static bool add_path(const struct sa *sa, const struct path_criteria *criteria,
-                     const struct end *from, unsigned slid, const struct end *to, unsigned dlid,
-                     unsigned preference, struct answer *answer)
+                     const struct pair *pair, unsigned preference, struct answer *answer)
 {
     const struct routes *routes = sa->view.routes;
-    uint8_t sl = 0, life = from->point == to->point ? 0 : sa->config.subnet_timeout;
+    const struct end *from = &pair->from, *to = &pair->to;
+    uint8_t life = from->point == to->point ? 0 : sa->config.subnet_timeout;
     struct route forward = {.life = life}, back = {.life = life};
     bool returns;
-    int key = choose_key(sa, criteria, from, to);
-    const struct qos_level *level = NULL;
-    if (key < 0 || !path_index_follow_both(sa, from->point, slid, to->point, dlid, &forward.quality,
-                                           &returns, &back.quality))
+    if (!path_index_follow_both(sa, from->point, pair->slid, to->point, pair->dlid,
+                                &forward.quality, &returns, &back.quality))
         return false;
-    forward.vl = vl_of_route(routes, from, dlid);
-    back.vl = vl_of_route(routes, to, slid);
-    if (!choose_level(sa, criteria, from, to, (unsigned)key, forward.vl, &level, &sl) ||
-        !meets_criteria(criteria, level, &forward))
+    forward.vl = vl_of_route(routes, from, pair->dlid);
+    back.vl = vl_of_route(routes, to, pair->slid);
+    if (!choose_level(sa, criteria, pair, &forward) || !meets_criteria(criteria, &forward))
         return false;
-    returns = returns && meets_criteria(criteria, level, &back);
+    back.level = forward.level;
+    returns = returns && meets_criteria(criteria, &back);
     if (criteria->reversible && !returns)
         return false;
     uint8_t *record = answer_add(answer);
     gid_set(wire_bytes(record, PATH_RECORD_DGID), sa->config.prefix,
-            criteria->destination_guid ? criteria->destination_guid : to->guid);
+            criteria->destination_guid ? criteria->destination_guid : pair->to.guid);
     gid_set(wire_bytes(record, PATH_RECORD_SGID), sa->config.prefix,
-            criteria->source_guid ? criteria->source_guid : from->guid);
-    wire_set(record, PATH_RECORD_DLID, dlid);
-    wire_set(record, PATH_RECORD_SLID, slid);
+            criteria->source_guid ? criteria->source_guid : pair->from.guid);
+    wire_set(record, PATH_RECORD_DLID, pair->dlid);
+    wire_set(record, PATH_RECORD_SLID, pair->slid);
     wire_set(record, PATH_RECORD_RAW_TRAFFIC, criteria->raw);
     wire_set(record, PATH_RECORD_REVERSIBLE,
              returns && (criteria->reversible || back.vl == forward.vl));
-    wire_set(record, PATH_RECORD_P_KEY, (unsigned)key);
+    wire_set(record, PATH_RECORD_P_KEY, forward.p_key);
     wire_set(record, PATH_RECORD_QOS_CLASS,
              criteria->has_class && sa->view.qos && sa->view.qos->on ? criteria->class : 0);
-    wire_set(record, PATH_RECORD_SL, sl);
+    wire_set(record, PATH_RECORD_SL, forward.sl);
     wire_set(record, PATH_RECORD_MTU_SELECTOR, SELECT_EXACTLY);
     wire_set(record, PATH_RECORD_MTU, forward.quality.mtu);
     wire_set(record, PATH_RECORD_RATE_SELECTOR, SELECT_EXACTLY);
@@ -272,39 +272,47 @@ static bool add_path(const struct sa *sa, const struct path_criteria *criteria,
 
 /* Adds the path with the LIDs of the engine in both directions, unless the query has other LIDs. */
 static unsigned add_renamed(const struct sa *sa, const struct path_criteria *criteria,
-                            const struct end *from, const struct end *to, struct answer *answer)
+                            struct pair *pair, struct answer *answer)
 {
     const struct routes *routes = sa->view.routes;
-    struct path forward = path_lookup(routes, sa->view.network, from->point, to->point);
-    struct path back = path_lookup(routes, sa->view.network, to->point, from->point);
-    unsigned slid = back.dlid ? back.dlid : from->lid;
-    if (!forward.dlid || (criteria->dlid && criteria->dlid != forward.dlid) ||
-        (criteria->slid && criteria->slid != slid))
+    uint32_t from = pair->from.point, to = pair->to.point;
+    struct path back = path_lookup(routes, sa->view.network, to, from);
+    pair->slid = back.dlid ? back.dlid : pair->from.lid;
+    pair->dlid = path_lookup(routes, sa->view.network, from, to).dlid;
+    if (!pair->dlid || (criteria->dlid && criteria->dlid != pair->dlid) ||
+        (criteria->slid && criteria->slid != pair->slid))
         return 0;
-    return add_path(sa, criteria, from, slid, to, forward.dlid, PREFER_MOST, answer);
+    return add_path(sa, criteria, pair, PREFER_MOST, answer);
 }
 
 static unsigned add_pair(const struct sa *sa, const struct path_criteria *criteria, uint32_t source,
                          uint32_t destination, struct answer *answer)
 {
-    struct end from = end_of(sa, source), to = end_of(sa, destination);
+    struct pair pair = {.from = end_of(sa, source), .to = end_of(sa, destination)};
+    const struct end *from = &pair.from, *to = &pair.to;
     unsigned found = 0;
-    if (!from.lid || !to.lid || !access_may_see(sa, criteria->requester, from.guid) ||
-        !access_may_see(sa, criteria->requester, to.guid) ||
-        !access_common_key(sa, from.guid, to.guid) || !criteria->most)
+    if (!from->lid || !to->lid || !access_may_see(sa, criteria->requester, from->guid) ||
+        !access_may_see(sa, criteria->requester, to->guid) ||
+        !access_common_key(sa, from->guid, to->guid) || !criteria->most)
         return 0;
     if (sa->view.routes->offsets)
-        return add_renamed(sa, criteria, &from, &to, answer);
-    unsigned slids = criteria->slid ? 1 : 1u << from.lmc, dlids = criteria->dlid ? 1 : 1u << to.lmc;
-    unsigned slid = criteria->slid ? criteria->slid : from.lid,
-             dlid = criteria->dlid ? criteria->dlid : to.lid;
-    for (unsigned i = 0; i < slids && i < dlids && found < criteria->most; i++)
-        found += add_path(sa, criteria, &from, slid + i, &to, dlid + i, PREFER_MOST, answer);
+        return add_renamed(sa, criteria, &pair, answer);
+    unsigned slids = criteria->slid ? 1 : 1u << from->lmc;
+    unsigned dlids = criteria->dlid ? 1 : 1u << to->lmc;
+    unsigned slid = criteria->slid ? criteria->slid : from->lid;
+    unsigned dlid = criteria->dlid ? criteria->dlid : to->lid;
+    for (unsigned i = 0; i < slids && i < dlids && found < criteria->most; i++) {
+        pair.slid = slid + i;
+        pair.dlid = dlid + i;
+        found += add_path(sa, criteria, &pair, PREFER_MOST, answer);
+    }
     for (unsigned i = 0; i < slids; i++)
-        for (unsigned j = 0; j < dlids && found < criteria->most; j++)
+        for (unsigned j = 0; j < dlids && found < criteria->most; j++) {
+            pair.slid = slid + i;
+            pair.dlid = dlid + j;
             if (i != j)
-                found +=
-                    add_path(sa, criteria, &from, slid + i, &to, dlid + j, PREFER_LEAST, answer);
+                found += add_path(sa, criteria, &pair, PREFER_LEAST, answer);
+        }
     return found;
 }
 

@@ -79,12 +79,6 @@ static bool has_capabilities(const struct query *query, const uint8_t *info)
               ~wire_get(info, PORT_INFO_CAPABILITY_MASK2)));
 }
 
-/* The well-known sa_key is not a secret, so it does not give access to M_Keys. */
-static bool may_see_m_keys(const struct lookup *lookup)
-{
-    return query_is_trusted(lookup->query) && key_is_secret(lookup->sa->config.key);
-}
-
 static void add_port_info(const struct lookup *lookup, uint32_t end, uint32_t port)
 {
     const struct subnet_port *p = &lookup->sa->view.subnet->ports.items[port];
@@ -94,7 +88,9 @@ static void add_port_info(const struct lookup *lookup, uint32_t end, uint32_t po
     uint8_t *record = add_record(lookup, end), *info = record + PORT_INFO_RECORD_AT_PORT_INFO;
     wire_set(record, PORT_INFO_RECORD_PORT, p->number);
     memcpy(info, p->info, WIRE_BYTES_PORT_INFO);
-    if (!may_see_m_keys(lookup)) /* before the match, which would otherwise confirm a guessed key */
+    /* The well-known sa_key is not a secret. Before the match, which would otherwise confirm a
+     * guessed M_Key. */
+    if (!query_is_trusted(lookup->query) || !key_is_secret(lookup->sa->config.key))
         wire_set(info, PORT_INFO_M_KEY, 0);
     answer_match(lookup->answer, &lookup->matcher);
 }

@@ -88,24 +88,6 @@ static void sift_down(struct query_queue *queue, uint32_t place)
     place_client(queue, place, client);
 }
 
-static void add_client(struct query_queue *queue, struct client *client)
-{
-    uint64_t least = queue->clock - CREDIT;
-    client->clock = client->clock > least ? client->clock : least;
-    client->order = queue->order++;
-    vec_push(&queue->heap, (uint32_t)(client - queue->clients.items));
-    sift_up(queue, (uint32_t)queue->heap.count - 1);
-}
-
-static void remove_first_client(struct query_queue *queue)
-{
-    uint32_t last = queue->heap.items[--queue->heap.count];
-    if (!queue->heap.count)
-        return;
-    queue->heap.items[0] = last;
-    sift_down(queue, 0);
-}
-
 void queue_charge(struct query_queue *queue, uint32_t client, uint32_t work)
 {
     struct client *charged = &queue->clients.items[client];
@@ -177,8 +159,13 @@ bool queue_put(struct query_queue *queue, const struct sa_config *config, uint64
         queue->queries.items[from->tail].next = index;
     from->tail = index;
     assert(from->head != NONE);
-    if (from->count++ == 0)
-        add_client(queue, from);
+    if (from->count++ == 0) {
+        uint64_t least = queue->clock - CREDIT;
+        from->clock = from->clock > least ? from->clock : least;
+        from->order = queue->order++;
+        vec_push(&queue->heap, query->client);
+        sift_up(queue, (uint32_t)queue->heap.count - 1);
+    }
     queue->waiting++;
     return true;
 }
@@ -200,9 +187,9 @@ bool queue_take(struct query_queue *queue, struct query *query)
     queue->clock = client->clock > queue->clock ? client->clock : queue->clock;
     client->clock += QUERY_WORK;
     client->order = queue->order++;
-    if (client->count)
+    if (!client->count)
+        queue->heap.items[0] = queue->heap.items[--queue->heap.count];
+    if (queue->heap.count)
         sift_down(queue, 0);
-    else
-        remove_first_client(queue);
     return true;
 }

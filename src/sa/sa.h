@@ -22,7 +22,7 @@
  *   subscriptions.c  InformInfo and InformInfoRecord
  *   reports.c        notices to subscribers
  *   deferred_replies.c  answers that wait until a registration is durable
- *   persist.c        writes registrations as text
+ *   persist.c        writes registrations as text (persist.h: the format)
  *   persist_read.c   reads them
  *   sync.c           replicates them to standbys
  *

@@ -5,7 +5,7 @@
 #include "base/time.h"
 #include "host/files/dumps.h"
 #include "host/files/file_task.h"
-#include "host/files/port_key_files.h"
+#include "host/files/store.h"
 
 static const uint64_t file_retry_interval = 5 * NS_PER_S;
 

@@ -4,7 +4,7 @@
 
 #include "base/time.h"
 #include "host/daemon/readiness.h"
-#include "host/files/port_key_files.h"
+#include "host/files/store.h"
 #include "host/manager/key_file.h"
 #include "host/socket/listener.h"
 #include "host/socket/protocol.h"

@@ -165,24 +165,14 @@ void event_log_write_last(struct event_log *log, const char *text)
     fflush(log->file);
 }
 
-void event_log_write(struct event_log *log, const char *event, const char *format, ...)
+void event_log_write_part(struct event_log *log, enum log_part part, const char *event,
+                          const char *format, ...)
 {
     struct text text = {0};
     va_list arguments;
     va_start(arguments, format);
     text_vprintf(&text, format, arguments);
     va_end(arguments);
-    event_log_put(log, &(struct event_record){.event = event, .text = text.data});
-    text_release(&text);
-}
-
-void event_log_write_debug(struct event_log *log, enum log_part part, const char *format, ...)
-{
-    struct text text = {0};
-    va_list arguments;
-    va_start(arguments, format);
-    text_vprintf(&text, format, arguments);
-    va_end(arguments);
-    event_log_put(log, &(struct event_record){.event = "debug", .text = text.data, .part = part});
+    event_log_put(log, &(struct event_record){.event = event, .text = text.data, .part = part});
     text_release(&text);
 }

@@ -31,16 +31,15 @@ struct event_log {
 int event_log_open(struct event_log *log, const struct log_options *options, struct err *err);
 void event_log_close(struct event_log *log);
 
-void event_log_write(struct event_log *log, const char *event, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+void event_log_write_part(struct event_log *log, enum log_part part, const char *event,
+                          const char *format, ...) __attribute__((format(printf, 4, 5)));
+#define event_log_write(log, event, ...) event_log_write_part(log, PART_WHOLE, event, __VA_ARGS__)
 /* Logs a request, an answer or a decision, if the part is at the level debug. */
 #define event_log_debug(log, part, ...)                                                            \
     do {                                                                                           \
         if ((log)->options.levels.of[part] == LEVEL_DEBUG)                                         \
-            event_log_write_debug(log, part, __VA_ARGS__);                                         \
+            event_log_write_part(log, part, "debug", __VA_ARGS__);                                 \
     } while (0)
-void event_log_write_debug(struct event_log *log, enum log_part part, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
 
 /* Logs the last line before the process ends without memory: allocates nothing and flushes the
  * file. `text` must need no escaping. */

@@ -1,7 +1,6 @@
 #include "host/files/file_task.h"
 
 #include "base/mem.h"
-#include "host/files/port_key_files.h"
 #include "host/files/registrations.h"
 #include "host/files/store.h"
 

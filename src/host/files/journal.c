@@ -1,7 +1,7 @@
 #include "host/files/journal.h"
 
+#include "base/file.h"
 #include "base/map.h"
-#include "host/files/store.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -41,7 +41,7 @@ static int write_piece(struct journal *journal, const struct text *piece)
     text_printf(&whole, HEAD "%zu %016" PRIx64 "\n", piece->length,
                 checksum(piece->data, piece->length));
     text_append(&whole, piece->data, piece->length);
-    int status = store_write_all(journal->fd, &whole);
+    int status = file_write_all(journal->fd, &whole);
     journal->bytes += whole.length;
     text_release(&whole);
     if (status < 0)

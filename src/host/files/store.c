@@ -108,17 +108,6 @@ void store_print(const struct store *store, struct text *out)
     }
 }
 
-int store_write_all(int fd, const struct text *content)
-{
-    for (size_t done = 0; done < content->length;) {
-        ssize_t n = write(fd, content->data + done, content->length - done);
-        if (n < 0 && errno != EINTR)
-            return -errno;
-        done += n > 0 ? (size_t)n : 0;
-    }
-    return 0;
-}
-
 int store_read(const char *directory, const char *name, struct text *content)
 {
     char path[PATH_ROOM];
@@ -159,7 +148,7 @@ int store_replace(const char *directory, const char *name, const struct text *co
     int fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     if (fd < 0)
         return -errno;
-    int status = store_write_all(fd, content);
+    int status = file_write_all(fd, content);
     if (status == 0 && fsync(fd) < 0)
         status = -errno;
     if (close(fd) < 0 && status == 0)
@@ -169,4 +158,35 @@ int store_replace(const char *directory, const char *name, const struct text *co
     if (status < 0)
         unlink(temporary);
     return status < 0 ? status : sync_directory(directory);
+}
+
+/* ---- M_Keys of ports ---- */
+
+void port_keys_print(const struct sm *sm, struct text *out)
+{
+    const struct subnet *subnet = sm_subnet(sm);
+    for (uint32_t port = 0; port < subnet->ports.count; port++)
+        if (subnet->ports.items[port].guid && subnet_is_end_port(subnet, port))
+            text_printf(out, "0x%016" PRIx64 " 0x%016" PRIx64 "\n", subnet->ports.items[port].guid,
+                        sm_port_key(sm, port));
+}
+
+void neighbours_print(const struct sm *sm, struct text *out)
+{
+    const struct sm_neighbour *neighbours;
+    size_t count = sm_neighbours(sm, &neighbours);
+    for (size_t i = 0; i < count; i++)
+        text_printf(out, "0x%016" PRIx64 ":%u 0x%016" PRIx64 ":%u\n", neighbours[i].guid,
+                    neighbours[i].number, neighbours[i].peer_guid, neighbours[i].peer_number);
+}
+
+void neighbours_read(struct sm *sm, const char *content)
+{
+    for (const char *line = content; line; line = strchr(line, '\n')) {
+        struct sm_neighbour neighbour;
+        line += *line == '\n';
+        if (sscanf(line, "%" SCNx64 ":%" SCNu8 " %" SCNx64 ":%" SCNu8, &neighbour.guid,
+                   &neighbour.number, &neighbour.peer_guid, &neighbour.peer_number) == 4)
+            sm_restore_neighbour(sm, &neighbour);
+    }
 }

@@ -32,13 +32,27 @@ void store_add(struct store *store, const struct sm_lid_fact *fact);
 /* Prints the whole file. */
 void store_print(const struct store *store, struct text *out);
 
-/* Writes a whole text. 0 or -errno. */
-int store_write_all(int fd, const struct text *content);
 /* Reads a file of the directory; empty if it does not exist. 0 or -errno. */
 int store_read(const char *directory, const char *name, struct text *content);
 /* Renames NAME to NAME.bad. */
 int store_set_aside(const char *directory, const char *name);
 /* Replaces a file atomically and durably; only the owner can read it. 0 or -errno. */
 int store_replace(const char *directory, const char *name, const struct text *content);
+
+/* Files of a manager that gives each port its own M_Key, in OpenSM's formats. Only their owner may
+ * read them.
+ *
+ *   guid2mkey   "0x0002c90300001234 0x0123456789abcdef": the M_Key of a port, for tools
+ *   neighbors   "0x0002c90300001234:1 0x0002c90300005678:0": the two ports of a link
+ *
+ * With these links a restarted manager selects the key of a node that is not discovered yet. */
+#define PORT_KEYS_FILE  "guid2mkey"
+#define NEIGHBOURS_FILE "neighbors"
+
+void port_keys_print(const struct sm *sm, struct text *out);
+void neighbours_print(const struct sm *sm, struct text *out);
+/* Passes the links of the file to the manager. Skips invalid lines: the manager then finds the node
+ * when its lease has expired. */
+void neighbours_read(struct sm *sm, const char *content);
 
 #endif

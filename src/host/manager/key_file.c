@@ -2,7 +2,7 @@
  * that the configuration itself can be readable. `weft sm --make-key` makes it. */
 #include "host/manager/key_file.h"
 
-#include "base/text.h"
+#include "base/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -21,17 +21,6 @@ uint64_t key_random(void)
     return key;
 }
 
-static int write_all(int file, const struct text *text)
-{
-    for (size_t done = 0; done < text->length;) {
-        ssize_t written = write(file, text->data + done, text->length - done);
-        if (written < 0 && errno != EINTR)
-            return -errno;
-        done += written > 0 ? (size_t)written : 0;
-    }
-    return fsync(file) < 0 ? -errno : 0;
-}
-
 int key_file_make(const char *path, struct err *err)
 {
     struct text text = {0};
@@ -43,7 +32,9 @@ int key_file_make(const char *path, struct err *err)
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         text_printf(&text, "%s 0x%016llx\n", names[i], (unsigned long long)key_random());
     int file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR);
-    int status = file < 0 ? -errno : write_all(file, &text);
+    int status = file < 0 ? -errno : file_write_all(file, &text);
+    if (!status && fsync(file) < 0)
+        status = -errno;
     if (file >= 0 && close(file) < 0 && !status)
         status = -errno;
     if (status < 0 && file >= 0)

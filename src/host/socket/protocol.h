@@ -115,26 +115,27 @@ struct mad_head {
 /* The longest packet of an opened port. */
 enum { MESSAGE_PACKET_BYTES = sizeof(struct mad_head) + MESSAGE_INLINE };
 
+/* The path of a socket in the user's runtime directory. Returns as snprintf() does. */
+static inline int protocol_runtime_path(char *path, size_t size, const char *name)
+{
+    const char *runtime = getenv("XDG_RUNTIME_DIR");
+    return runtime && *runtime ? snprintf(path, size, "%s/weft/%s", runtime, name)
+                               : snprintf(path, size, "/tmp/weft-%u/%s", (unsigned)getuid(), name);
+}
+
 /* The path of the server's socket: from the environment, or the default of a server without
  * --socket. Returns its length, which is `size` or more if the path was truncated. */
 static inline int protocol_socket_path(char *path, size_t size)
 {
     const char *given = getenv(WEFT_SOCKET_VARIABLE);
-    const char *runtime = getenv("XDG_RUNTIME_DIR");
-    if (given && *given)
-        return snprintf(path, size, "%s", given);
-    if (runtime && *runtime)
-        return snprintf(path, size, "%s/weft/fabric", runtime);
-    return snprintf(path, size, "/tmp/weft-%u/fabric", (unsigned)getuid());
+    return given && *given ? snprintf(path, size, "%s", given)
+                           : protocol_runtime_path(path, size, "fabric");
 }
 
 /* The path of the control socket of `weft live`, if no option names it. */
 static inline int protocol_live_path(char *path, size_t size)
 {
-    const char *runtime = getenv("XDG_RUNTIME_DIR");
-    if (runtime && *runtime)
-        return snprintf(path, size, "%s/weft/live", runtime);
-    return snprintf(path, size, "/tmp/weft-%u/live", (unsigned)getuid());
+    return protocol_runtime_path(path, size, "live");
 }
 
 /* The path of a manager's control socket, if no option names it: from the environment; beside the
@@ -143,16 +144,12 @@ static inline int protocol_live_path(char *path, size_t size)
 static inline int protocol_manager_path(char *path, size_t size)
 {
     const char *given = getenv(WEFT_MANAGER_VARIABLE), *fabric = getenv(WEFT_SOCKET_VARIABLE);
-    const char *runtime = getenv("XDG_RUNTIME_DIR");
     if (given && *given)
         return snprintf(path, size, "%s", given);
     if (fabric && *fabric)
         return snprintf(path, size, "%s.sm", fabric);
-    if (getuid() == 0)
-        return snprintf(path, size, "/run/weft/sm.sock");
-    if (runtime && *runtime)
-        return snprintf(path, size, "%s/weft/sm.sock", runtime);
-    return snprintf(path, size, "/tmp/weft-%u/sm.sock", (unsigned)getuid());
+    return getuid() == 0 ? snprintf(path, size, "/run/weft/sm.sock")
+                         : protocol_runtime_path(path, size, "sm.sock");
 }
 
 #endif

@@ -6,7 +6,7 @@
 #include "host/daemon/control/manager_control.h"
 #include "host/manager_view/machine_control.h"
 #include "host/socket/protocol.h"
-#include "perf/commands.h"
+#include "perf/report.h"
 
 #include <errno.h>
 
