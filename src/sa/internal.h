@@ -339,18 +339,18 @@ struct report {
     uint8_t notice[WIRE_BYTES_NOTICE];
 };
 enum { REPORT_WINDOW = 8 };
-struct subscriber { /* a port with reports */
+struct report_target { /* a port with reports */
     uint32_t waiting, in_flight;
     bool ready; /* it is in `ready` */
 };
 struct reports {
     POOL(struct report) pool;
-    VEC(struct subscriber) subscribers; /* since the view had a network */
-    struct map by_guid;                 /* port GUID → subscriber */
-    struct chains waiting;              /* reports, by subscriber */
-    struct chains ready;                /* subscribers that a report can be sent to */
-    struct chains due;                  /* reports that must be sent again */
-    struct outstanding sent;            /* the others in flight */
+    VEC(struct report_target) subscribers; /* since the view had a network */
+    struct map by_guid;                    /* port GUID → subscriber */
+    struct chains waiting;                 /* reports, by subscriber */
+    struct chains ready;                   /* subscribers that a report can be sent to */
+    struct chains due;                     /* reports that must be sent again */
+    struct outstanding sent;               /* the others in flight */
     uint32_t next_tid;
 };
 
@@ -393,7 +393,9 @@ typedef uint16_t query_handler(struct sa *sa, const struct query *query, struct 
 query_handler class_port_info, port_records, path_records, multi_path_records, trace_records,
     group_records, service_records, inform_info, inform_info_records, alias_records;
 
-/* core.c */
+/* core.c, view.c */
+void sa_drop_queries(struct sa *sa);
+uint64_t sa_port_guid_at(const struct sa *sa, unsigned lid); /* 0: there is none */
 /* The end port with this LID, or SUBNET_NONE. */
 uint32_t sa_port_at(const struct sa *sa, unsigned lid);
 /* Charges an output that is not an answer to a query in the queue. False: such outputs have used

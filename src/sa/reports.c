@@ -48,13 +48,13 @@ static uint64_t subject_of(const uint8_t *notice)
 
 enum { ALL = 0 }; /* the key of the only chain of these */
 
-static struct subscriber *subscriber_of(struct reports *reports, uint64_t guid, uint32_t *index)
+static struct report_target *subscriber_of(struct reports *reports, uint64_t guid, uint32_t *index)
 {
     *index = map_get(&reports->by_guid, guid);
     if (*index == MAP_NONE) {
         *index = (uint32_t)reports->subscribers.count;
         map_set(&reports->by_guid, guid, *index);
-        vec_push(&reports->subscribers, (struct subscriber){0});
+        vec_push(&reports->subscribers, (struct report_target){0});
     }
     return &reports->subscribers.items[*index];
 }
@@ -62,7 +62,7 @@ static struct subscriber *subscriber_of(struct reports *reports, uint64_t guid, 
 /* Lists a subscriber once among those that a report can be sent to. */
 static void make_ready(struct reports *reports, uint32_t index)
 {
-    struct subscriber *subscriber = &reports->subscribers.items[index];
+    struct report_target *subscriber = &reports->subscribers.items[index];
     if (subscriber->ready || !subscriber->waiting || subscriber->in_flight >= REPORT_WINDOW)
         return;
     subscriber->ready = true;
@@ -74,7 +74,7 @@ static void queue_report(struct sa *sa, const struct subscription *subscription,
 {
     struct reports *reports = &sa->reports;
     uint32_t index, number;
-    struct subscriber *subscriber = subscriber_of(reports, subscription->guid, &index);
+    struct report_target *subscriber = subscriber_of(reports, subscription->guid, &index);
     if (subscriber->waiting >= sa->config.report_limit) {
         sa->counts.reports_lost++;
         return;
@@ -217,7 +217,7 @@ static bool next_report(struct reports *reports, uint32_t *number)
         return true;
     }
     uint32_t index = chains_item(&reports->ready, link);
-    struct subscriber *subscriber = &reports->subscribers.items[index];
+    struct report_target *subscriber = &reports->subscribers.items[index];
     chains_remove(&reports->ready, ALL, link);
     link = chains_first(&reports->waiting, index);
     *number = chains_item(&reports->waiting, link);

@@ -6,6 +6,7 @@
  * (subnet/alias_guids.h). Messages are whole; RMPP segments them in a lower layer.
  *
  *   core.c           creation, message handling, dispatch, answers
+ *   view.c           ports by LID and GUID, changes of the subnet
  *   class_port_info.c  ClassPortInfo, redirection
  *   queue.c          fair queue of queries
  *   chains.c         indexes of registrations

@@ -9,6 +9,7 @@
  * the ID, the GID or the name. A query for none of them reads all services and is charged so. */
 #include "base/sha256.h"
 #include "sa/internal.h"
+#include "subnet/partitions.h"
 
 #include <assert.h>
 
@@ -204,7 +205,7 @@ static bool may_register(const struct sa *sa, const struct query *query)
     unsigned key = (unsigned)wire_get(data, SERVICE_RECORD_P_KEY);
     uint64_t guid = gid_guid(wire_bytes_const(data, SERVICE_RECORD_GID));
     /* Look-ups compare the P_Key in the record, also that of a client that sets no mask bit. */
-    if (!query_has(query, SERVICE_P_KEY) && !(key & 0x7FFF))
+    if (!query_has(query, SERVICE_P_KEY) && !(key & PARTITION_DEFAULT))
         return true;
     if (!access_has_key(sa, sa_requester_guid(sa, query), key))
         return false;
@@ -289,7 +290,7 @@ static void look_up_services(struct sa *sa, const struct query *query, struct an
         link = all ? CHAIN_END : chains_next(chains, link);
         unsigned key = (unsigned)wire_get(service->record, SERVICE_RECORD_P_KEY);
         if (matcher_accepts(&matcher, service->record) && data_matches(query, service->record) &&
-            (!(key & 0x7FFF) || access_has_key(sa, requester, key)))
+            (!(key & PARTITION_DEFAULT) || access_has_key(sa, requester, key)))
             add_service(query, service, answer);
         else
             answer->considered++;

@@ -121,7 +121,7 @@ static bool needs_lid(struct sm *sm, uint32_t port)
     const struct subnet_port *p = port_at(sm, port);
     const struct subnet_node *node = node_at(sm, p->node);
     /* A virtual function may get its LID before it is up; a vSwitch has the LID of its PF. */
-    bool known = p->known || subnet_socket_of(&sm->subnet, port) != SUBNET_NONE;
+    bool known = p->known || subnet_vf_port_of(&sm->subnet, port) != SUBNET_NONE;
     return node->present && subnet_is_end_port(&sm->subnet, port) && known && !node->vswitch &&
            (p->lid == 0 || p->lmc != wanted_lmc(sm, p));
 }

@@ -311,7 +311,7 @@ enum sm_table_progress sm_table_progress(const struct sm *sm, uint32_t node);
 /* For vswitch, which decides what is wanted of virtual machines (vswitch/model/move.h).
  *
  * The functions of a move: held until the addresses have moved or the functions are released. The
- * result of a step is functions_outcome() of the socket that it returns. */
+ * result of a step is functions_outcome() of the VF port that it returns. */
 void sm_hold_functions(struct sm *sm, const struct move *move);
 uint32_t sm_step_move(struct sm *sm, const struct move *move, enum move_step step);
 void sm_release_functions(struct sm *sm, const struct move *move); /* and reads what they have */

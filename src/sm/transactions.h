@@ -64,7 +64,7 @@ union request_subject {
         uint32_t port, block;
     } keys; /* a block of an end port's partition table */
     struct {
-        uint32_t socket;
+        uint32_t vf_port;
         uint32_t holds; /* quiesce_count() when it was sent */
     } function;         /* a virtual function that is written */
     struct {

@@ -34,7 +34,7 @@ struct subnet_port {
     uint32_t manager_act_count;
     uint8_t lmc; /* wanted LMC and LID; end ports only */
     uint16_t lid;
-    uint32_t function; /* sockets: row in `functions` */
+    uint32_t function; /* VF ports: row in `functions` */
     uint64_t guid;
     uint8_t info[64]; /* PortInfo */
 };
@@ -131,18 +131,18 @@ static inline bool subnet_is_end_port(const struct subnet *subnet, uint32_t port
     const struct subnet_node *node = &subnet->nodes.items[subnet->ports.items[port].node];
     return (subnet->ports.items[port].number == 0) == (node->kind == SUBNET_SWITCH);
 }
-/* A socket is the port of a vSwitch for a virtual function. The function has a row in `nodes`,
- * linked to the socket, only while it has a LID. */
-static inline bool subnet_is_socket(const struct subnet *subnet, uint32_t port)
+/* A VF port is the port of a vSwitch for a virtual function. The function has a row in `nodes`,
+ * linked to the VF port, only while it has a LID. */
+static inline bool subnet_is_vf_port(const struct subnet *subnet, uint32_t port)
 {
     return subnet->nodes.items[subnet->ports.items[port].node].vswitch &&
            subnet->ports.items[port].number > VSWITCH_PF;
 }
-/* The socket of the port of a virtual function, or SUBNET_NONE. */
-static inline uint32_t subnet_socket_of(const struct subnet *subnet, uint32_t port)
+/* The VF port of the port of a virtual function, or SUBNET_NONE. */
+static inline uint32_t subnet_vf_port_of(const struct subnet *subnet, uint32_t port)
 {
     uint32_t peer = subnet->ports.items[port].peer;
-    return peer != SUBNET_NONE && subnet_is_socket(subnet, peer) ? peer : SUBNET_NONE;
+    return peer != SUBNET_NONE && subnet_is_vf_port(subnet, peer) ? peer : SUBNET_NONE;
 }
 /* The port of the physical function, or SUBNET_NONE. */
 static inline uint32_t subnet_pf_of(const struct subnet *subnet, uint32_t vswitch)

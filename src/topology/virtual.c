@@ -244,10 +244,10 @@ void topology_share_ports(struct topology *topology)
     copy_physical(&shared, topology, true, moved);
     for (uint32_t port = 0; port < topology->ports.count; port++) {
         int function = topology_function(topology, port);
-        uint32_t socket = topology->ports.items[port].peer;
-        if (function < 0 || socket == TOPOLOGY_NONE)
+        uint32_t vf_port = topology->ports.items[port].peer;
+        if (function < 0 || vf_port == TOPOLOGY_NONE)
             continue;
-        uint32_t pf = topology->ports.items[socket - (unsigned)function].peer;
+        uint32_t pf = topology->ports.items[vf_port - (unsigned)function].peer;
         if (pf == TOPOLOGY_NONE)
             continue;
         const struct topology_port *own = &topology->ports.items[port];

@@ -22,7 +22,7 @@ struct operation {
     enum operation_state state;
     struct move move;
     enum move_step step;
-    uint32_t pending_socket; /* socket of the function that the step writes */
+    uint32_t pending_vf_port; /* VF port of the function that the step writes */
     const char *undo_reason;
     uint64_t change; /* number of the manager's change of addresses */
 };
@@ -61,6 +61,6 @@ uint32_t placement_function(const struct vswitch *vswitch, uint32_t node);
 /* A free function of the least loaded hypervisor; with a source, at the same leaf switch if
  * possible. */
 uint32_t placement_auto(const struct vswitch *vswitch, uint32_t source);
-bool placement_is_taken(const struct vswitch *vswitch, uint32_t socket);
+bool placement_is_taken(const struct vswitch *vswitch, uint32_t vf_port);
 
 #endif

@@ -17,14 +17,14 @@
 
 enum { RESULTS_KEPT = 4096, REQUEST_LIMIT = 65536 };
 
-static uint32_t node_of(const struct vswitch *vswitch, uint32_t socket)
+static uint32_t node_of(const struct vswitch *vswitch, uint32_t vf_port)
 {
-    return subnet_of(vswitch)->ports.items[socket].node;
+    return subnet_of(vswitch)->ports.items[vf_port].node;
 }
 
-static uint16_t lid_at(const struct vswitch *vswitch, uint32_t socket)
+static uint16_t lid_at(const struct vswitch *vswitch, uint32_t vf_port)
 {
-    uint32_t port = functions_port(subnet_of(vswitch), socket);
+    uint32_t port = functions_port(subnet_of(vswitch), vf_port);
     return port == SUBNET_NONE ? 0 : subnet_of(vswitch)->ports.items[port].lid;
 }
 
@@ -120,7 +120,7 @@ static void begin_step(struct vswitch *vswitch, struct operation *operation, enu
         return;
     }
     operation->result.function_smps += step != MOVE_KEYS;
-    operation->pending_socket = sm_step_move(vswitch->sm, &operation->move, step);
+    operation->pending_vf_port = sm_step_move(vswitch->sm, &operation->move, step);
 }
 
 static void begin_next_step(struct vswitch *vswitch, struct operation *operation)
@@ -143,7 +143,7 @@ static bool end_step(struct vswitch *vswitch, struct operation *operation)
 {
     enum move_step step = operation->step;
     enum function_outcome outcome =
-        functions_outcome(subnet_of(vswitch), operation->pending_socket);
+        functions_outcome(subnet_of(vswitch), operation->pending_vf_port);
     assert(operation->state == OPERATION_STEPPING && step != MOVE_DONE);
     if (outcome == FUNCTION_PENDING)
         return false;
@@ -184,10 +184,10 @@ static bool end_move(struct vswitch *vswitch, struct operation *operation)
 /* ---- begin of a request ---- */
 
 /* True while the manager writes settings of the function: they could arrive after a new LID. */
-static bool is_busy(const struct vswitch *vswitch, uint32_t socket)
+static bool is_busy(const struct vswitch *vswitch, uint32_t vf_port)
 {
-    uint32_t port = functions_port(subnet_of(vswitch), socket);
-    return functions_is_busy(subnet_of(vswitch), socket) ||
+    uint32_t port = functions_port(subnet_of(vswitch), vf_port);
+    return functions_is_busy(subnet_of(vswitch), vf_port) ||
            (port != SUBNET_NONE && sm_is_writing_port(vswitch->sm, port));
 }
 
@@ -270,77 +270,78 @@ static void begin_at_target(struct vswitch *vswitch, struct operation *operation
 }
 
 static void end_in_place(const struct vswitch *vswitch, struct operation *operation,
-                         uint32_t socket)
+                         uint32_t vf_port)
 {
-    operation->result.lid = lid_at(vswitch, socket);
-    operation->result.to = node_of(vswitch, socket);
+    operation->result.lid = lid_at(vswitch, vf_port);
+    operation->result.to = node_of(vswitch, vf_port);
     operation_end(operation, VSWITCH_DONE, "already at %s, LID %u",
                   vswitch_hypervisor_name(vswitch, operation->result.to), operation->result.lid);
 }
 
-static void begin_create(struct vswitch *vswitch, struct operation *operation, uint32_t socket)
+static void begin_create(struct vswitch *vswitch, struct operation *operation, uint32_t vf_port)
 {
     const char *owner =
-        socket == SUBNET_NONE ? names_owner(vswitch, operation->result.request.guid) : NULL;
+        vf_port == SUBNET_NONE ? names_owner(vswitch, operation->result.request.guid) : NULL;
     if (owner)
         operation_end(operation, VSWITCH_FAILED, "0x%016llx is the GUID of '%s', which is not a VM",
                       (unsigned long long)operation->result.request.guid, owner);
-    else if (socket == SUBNET_NONE || !subnet_is_present(subnet_of(vswitch), socket))
-        begin_at_target(vswitch, operation, socket); /* it keeps its LID, if it has one */
+    else if (vf_port == SUBNET_NONE || !subnet_is_present(subnet_of(vswitch), vf_port))
+        begin_at_target(vswitch, operation, vf_port); /* it keeps its LID, if it has one */
     else if (!*operation->hypervisor ||
-             placement_find(vswitch, operation->hypervisor) == node_of(vswitch, socket))
-        end_in_place(vswitch, operation, socket);
+             placement_find(vswitch, operation->hypervisor) == node_of(vswitch, vf_port))
+        end_in_place(vswitch, operation, vf_port);
     else
         operation_end(operation, VSWITCH_FAILED, "already at %s: use migrate",
-                      vswitch_hypervisor_name(vswitch, node_of(vswitch, socket)));
+                      vswitch_hypervisor_name(vswitch, node_of(vswitch, vf_port)));
 }
 
-static void begin_destroy(struct vswitch *vswitch, struct operation *operation, uint32_t socket)
+static void begin_destroy(struct vswitch *vswitch, struct operation *operation, uint32_t vf_port)
 {
-    if (socket == SUBNET_NONE) {
+    if (vf_port == SUBNET_NONE) {
         operation_end(operation, VSWITCH_DONE, "no such machine");
         return;
     }
     struct move *move = &operation->move;
-    operation->result.from = node_of(vswitch, socket);
-    operation->result.lid = move->lid = lid_at(vswitch, socket);
-    if (!subnet_is_present(subnet_of(vswitch), socket)) {
+    operation->result.from = node_of(vswitch, vf_port);
+    operation->result.lid = move->lid = lid_at(vswitch, vf_port);
+    if (!subnet_is_present(subnet_of(vswitch), vf_port)) {
         sm_remove_machine(vswitch->sm, move->guid);
         operation_succeed(vswitch, operation);
         return;
     }
-    move->source = socket;
+    move->source = vf_port;
     move->left = subnet_of(vswitch)->functions.dynamic ? 0 : move->lid;
     begin_next_step(vswitch, operation);
 }
 
-static void begin_migrate(struct vswitch *vswitch, struct operation *operation, uint32_t socket)
+static void begin_migrate(struct vswitch *vswitch, struct operation *operation, uint32_t vf_port)
 {
-    if (socket == SUBNET_NONE) {
+    if (vf_port == SUBNET_NONE) {
         operation_end(operation, VSWITCH_FAILED, "no such machine");
         return;
     }
-    operation->result.from = node_of(vswitch, socket);
-    operation->result.lid = lid_at(vswitch, socket);
-    if (subnet_is_present(subnet_of(vswitch), socket) && *operation->hypervisor &&
+    operation->result.from = node_of(vswitch, vf_port);
+    operation->result.lid = lid_at(vswitch, vf_port);
+    if (subnet_is_present(subnet_of(vswitch), vf_port) && *operation->hypervisor &&
         placement_find(vswitch, operation->hypervisor) == operation->result.from)
-        end_in_place(vswitch, operation, socket);
+        end_in_place(vswitch, operation, vf_port);
     else
-        begin_at_target(vswitch, operation, socket);
+        begin_at_target(vswitch, operation, vf_port);
 }
 
 static bool begin_request(struct vswitch *vswitch, struct operation *operation, uint64_t now)
 {
-    uint32_t socket = functions_find_vm(subnet_of(vswitch), operation->result.request.guid);
+    uint32_t vf_port = functions_find_vm(subnet_of(vswitch), operation->result.request.guid);
     if (!sm_is_quiet(vswitch->sm) || !is_first_of_vm(vswitch, operation))
         return false;
-    if (socket != SUBNET_NONE && (placement_is_taken(vswitch, socket) || is_busy(vswitch, socket)))
+    if (vf_port != SUBNET_NONE &&
+        (placement_is_taken(vswitch, vf_port) || is_busy(vswitch, vf_port)))
         return false;
     operation->result.began_ns = now;
     switch (operation->result.request.verb) {
-    case VSWITCH_CREATE: begin_create(vswitch, operation, socket); break;
-    case VSWITCH_DESTROY: begin_destroy(vswitch, operation, socket); break;
-    case VSWITCH_MIGRATE: begin_migrate(vswitch, operation, socket); break;
+    case VSWITCH_CREATE: begin_create(vswitch, operation, vf_port); break;
+    case VSWITCH_DESTROY: begin_destroy(vswitch, operation, vf_port); break;
+    case VSWITCH_MIGRATE: begin_migrate(vswitch, operation, vf_port); break;
     }
     return operation->state != OPERATION_WAITING;
 }

@@ -51,12 +51,12 @@ uint32_t placement_find(const struct vswitch *vswitch, const char *name)
     return SUBNET_NONE;
 }
 
-bool placement_is_taken(const struct vswitch *vswitch, uint32_t socket)
+bool placement_is_taken(const struct vswitch *vswitch, uint32_t vf_port)
 {
     for (size_t i = 0; i < vswitch->operations.count; i++) {
         const struct operation *operation = vswitch->operations.items[i];
         if (operation->state != OPERATION_WAITING &&
-            (operation->move.source == socket || operation->move.target == socket))
+            (operation->move.source == vf_port || operation->move.target == vf_port))
             return true;
     }
     return false;

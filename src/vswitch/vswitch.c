@@ -68,7 +68,7 @@ void names_remove(struct vswitch *vswitch, uint64_t guid)
 /* ---- GUIDs of other ports ---- */
 
 /* True if a port other than that of a VM has the GUID. Ports of virtual functions keep the GUID of
- * their last VM, so the GUIDs that their sockets report are compared. */
+ * their last VM, so the GUIDs that their VF ports report are compared. */
 static bool has_guid_of_its_own(const struct vswitch *vswitch, uint32_t port, uint64_t guid)
 {
     const struct subnet *subnet = subnet_of(vswitch);
@@ -95,18 +95,18 @@ const char *names_owner(const struct vswitch *vswitch, uint64_t guid)
 
 /* ---- lists ---- */
 
-static void describe(const struct vswitch *vswitch, uint32_t socket, uint64_t guid,
+static void describe(const struct vswitch *vswitch, uint32_t vf_port, uint64_t guid,
                      struct vswitch_vm *machine)
 {
     const struct subnet *subnet = subnet_of(vswitch);
-    const struct subnet_port *there = &subnet->ports.items[socket];
-    assert(subnet_is_socket(subnet, socket));
+    const struct subnet_port *there = &subnet->ports.items[vf_port];
+    assert(subnet_is_vf_port(subnet, vf_port));
     const struct operation *operation = NULL; /* the first request about this VM */
     for (size_t i = vswitch->operations.count; i-- > 0;)
         if (vswitch->operations.items[i]->move.guid == guid)
             operation = vswitch->operations.items[i];
-    uint32_t port = functions_port(subnet, socket), name = map_get(&vswitch->names, guid);
-    const char *known = functions_at(subnet, socket)->name;
+    uint32_t port = functions_port(subnet, vf_port), name = map_get(&vswitch->names, guid);
+    const char *known = functions_at(subnet, vf_port)->name;
     *machine = (struct vswitch_vm){
         .guid = guid,
         .name = name != MAP_NONE ? vswitch->name_texts.items[name].text
@@ -114,10 +114,10 @@ static void describe(const struct vswitch *vswitch, uint32_t socket, uint64_t gu
                 : operation      ? operation->name
                                  : "",
         .lid = port == SUBNET_NONE ? 0 : subnet->ports.items[port].lid,
-        .socket = socket,
+        .vf_port = vf_port,
         .vswitch = there->node,
         .function = there->number - VSWITCH_PF,
-        .reachable = subnet_is_present(subnet, socket),
+        .reachable = subnet_is_present(subnet, vf_port),
         .moving = operation != NULL,
     };
 }
@@ -127,8 +127,8 @@ bool vswitch_next_vm(const struct vswitch *vswitch, uint32_t *cursor, struct vsw
     const struct subnet *subnet = subnet_of(vswitch);
     while (*cursor < subnet->functions.rows.count) {
         const struct virtual_function *function = &subnet->functions.rows.items[(*cursor)++];
-        if (function->attached && functions_find_vm(subnet, function->guid) == function->socket) {
-            describe(vswitch, function->socket, function->guid, machine);
+        if (function->attached && functions_find_vm(subnet, function->guid) == function->vf_port) {
+            describe(vswitch, function->vf_port, function->guid, machine);
             return true;
         }
     }
@@ -137,9 +137,9 @@ bool vswitch_next_vm(const struct vswitch *vswitch, uint32_t *cursor, struct vsw
 
 bool vswitch_find_vm(const struct vswitch *vswitch, uint64_t guid, struct vswitch_vm *machine)
 {
-    uint32_t socket = functions_find_vm(subnet_of(vswitch), guid);
-    if (socket == SUBNET_NONE)
+    uint32_t vf_port = functions_find_vm(subnet_of(vswitch), guid);
+    if (vf_port == SUBNET_NONE)
         return false;
-    describe(vswitch, socket, guid, machine);
+    describe(vswitch, vf_port, guid, machine);
     return true;
 }

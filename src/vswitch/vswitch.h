@@ -75,7 +75,7 @@ struct vswitch_vm {
     uint64_t guid;
     const char *name; /* "": not known */
     uint16_t lid;
-    uint32_t socket;  /* port of the vSwitch */
+    uint32_t vf_port; /* port of the vSwitch */
     uint32_t vswitch; /* node */
     unsigned function;
     bool reachable; /* its hypervisor is present */

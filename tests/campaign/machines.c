@@ -218,7 +218,7 @@ static void check_lids(struct run *run)
         expected = run->hypervisors * VFS;
     for (unsigned lid = 1; lid < LFT_ENTRIES; lid++) {
         uint32_t port = subnet->by_lid[lid];
-        functions += port != SUBNET_NONE && subnet_socket_of(subnet, port) != SUBNET_NONE;
+        functions += port != SUBNET_NONE && subnet_vf_port_of(subnet, port) != SUBNET_NONE;
     }
     if (functions != expected)
         complain(run, "LIDs got lost, or are kept for nobody");

@@ -73,7 +73,7 @@ static bool vswitches_forward(struct part *part)
         if (topology_function(topology, port) < 0 || part_peer(part, port) == TOPOLOGY_NONE)
             continue;
         unsigned top = 0, lid = part_field(part, port, PORT_INFO_LID);
-        uint32_t socket = topology->ports.items[port].peer;
+        uint32_t vf_port = topology->ports.items[port].peer;
         const uint8_t *table =
             fabric_linear_table(part->view->fabric, topology->ports.items[socket].node, &top);
         if (lid && (!table || table[lid] != topology_port_number(topology, socket)))

@@ -236,8 +236,8 @@ static uint32_t find_port(const struct setup *setup, uint32_t manager, uint64_t 
     uint32_t node = map_get(&topology->by_guid, known->guid);
     if (node == MAP_NONE)
         return TOPOLOGY_NONE;
-    uint32_t socket = topology_port_index(topology, node, machine.socket - known->first_port);
-    return topology->ports.items[socket].peer;
+    uint32_t vf_port = topology_port_index(topology, node, machine.vf_port - known->first_port);
+    return topology->ports.items[vf_port].peer;
 }
 
 uint32_t machines_port(const struct setup *setup, uint32_t number)

@@ -92,11 +92,8 @@ static void send_question(struct sim_clients *clients, uint32_t number, uint64_t
     struct host *host = &clients->hosts.items[index];
     const uint8_t *info = fabric_port_info(clients->fabric, question->port);
     if (!question->trail.count) { /* begin at the master, or at the last redirection */
-        struct redirect master = {.lid = (uint16_t)wire_get(info, PORT_INFO_MASTER_SM_LID),
-                                  .p_key = P_KEY_DEFAULT,
-                                  .sl = (uint8_t)wire_get(info, PORT_INFO_MASTER_SM_SL),
-                                  .qp = QP_GSI,
-                                  .q_key = Q_KEY_GSI};
+        struct redirect master = redirect_to((uint16_t)wire_get(info, PORT_INFO_MASTER_SM_LID),
+                                             (uint8_t)wire_get(info, PORT_INFO_MASTER_SM_SL));
         if (host->redirecting_master != master.lid)
             host->redirection.lid = 0;
         redirect_begin(&question->trail, host->redirection.lid ? &host->redirection : &master);

@@ -205,10 +205,10 @@ void discovery_read_port(struct sm *sm, uint32_t port)
     if (*port_reading_at(sm, port))
         return;
     *port_reading_at(sm, port) = true;
-    bool socket = subnet_is_socket(&sm->subnet, port);
-    uint32_t modifier =
-        socket ? port_at(sm, port)->number - (uint32_t)VSWITCH_PF : sm_port_info_modifier(sm, port);
-    read_part(sm, socket ? &get_function : &get_port_info, (union request_subject){.port = port},
+    bool vf_port = subnet_is_vf_port(&sm->subnet, port);
+    uint32_t modifier = vf_port ? port_at(sm, port)->number - (uint32_t)VSWITCH_PF
+                                : sm_port_info_modifier(sm, port);
+    read_part(sm, vf_port ? &get_function : &get_port_info, (union request_subject){.port = port},
               subnet_end_port(&sm->subnet, port), modifier);
 }
 
@@ -221,7 +221,7 @@ bool discovery_has_unread_port(const struct sm *sm, uint32_t port)
     bool reachable =
         node->kind == SUBNET_SWITCH || p->peer != SUBNET_NONE || port == sm->subnet.own_port;
     return node->present && !p->known && reachable &&
-           subnet_socket_of(&sm->subnet, port) == SUBNET_NONE &&
+           subnet_vf_port_of(&sm->subnet, port) == SUBNET_NONE &&
            (p->number != 0 || node->kind == SUBNET_SWITCH);
 }
 
@@ -247,7 +247,7 @@ void discovery_read_ports(struct sm *sm, uint32_t node)
 {
     uint32_t first = node_at(sm, node)->first_port;
     for (unsigned number = 0; number <= node_at(sm, node)->port_count; number++)
-        if (!subnet_is_socket(&sm->subnet, first + number) || !port_at(sm, first + number)->known)
+        if (!subnet_is_vf_port(&sm->subnet, first + number) || !port_at(sm, first + number)->known)
             discovery_read_port(sm, first + number); /* only the manager changes functions */
 }
 
@@ -258,7 +258,7 @@ void discovery_read_node(struct sm *sm, uint32_t node)
     for (unsigned number = 0; number <= node_at(sm, node)->port_count; number++) {
         uint32_t port = node_at(sm, node)->first_port + number;
         bool function =
-            subnet_socket_of(&sm->subnet, port) != SUBNET_NONE; /* read at its vSwitch */
+            subnet_vf_port_of(&sm->subnet, port) != SUBNET_NONE; /* read at its vSwitch */
         if (node_at(sm, node)->kind == SUBNET_SWITCH || (port_at(sm, port)->known && !function))
             discovery_read_port(sm, port);
     }
@@ -312,7 +312,7 @@ void discovery_read_all(struct sm *sm, uint32_t node)
     for (unsigned number = 0; number <= node_at(sm, node)->port_count; number++) {
         uint32_t port = first + number;
         bool reachable = port_at(sm, port)->peer != SUBNET_NONE || port == sm->subnet.own_port;
-        if (!is_switch && (!reachable || subnet_socket_of(&sm->subnet, port) != SUBNET_NONE))
+        if (!is_switch && (!reachable || subnet_vf_port_of(&sm->subnet, port) != SUBNET_NONE))
             continue;
         if (!is_switch)
             discovery_read_description(sm, node, port);

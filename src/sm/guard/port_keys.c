@@ -49,9 +49,9 @@ static void release_port_keys(struct sm *sm)
 /* The port whose key a port has: that of the physical function for a virtual one. */
 static uint32_t key_owner(const struct sm *sm, uint32_t end_port)
 {
-    uint32_t socket = subnet_socket_of(&sm->subnet, end_port);
-    uint32_t pf =
-        socket == SUBNET_NONE ? SUBNET_NONE : subnet_pf_of(&sm->subnet, port_at(sm, socket)->node);
+    uint32_t vf_port = subnet_vf_port_of(&sm->subnet, end_port);
+    uint32_t pf = vf_port == SUBNET_NONE ? SUBNET_NONE
+                                         : subnet_pf_of(&sm->subnet, port_at(sm, vf_port)->node);
     return pf == SUBNET_NONE ? end_port : pf;
 }
 

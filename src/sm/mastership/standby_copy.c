@@ -333,7 +333,7 @@ bool standby_copy_take_over(struct sm *sm)
         if (!node_at(sm, p->node)->present)
             continue;
         /* Virtual machines may have moved without a notice right before the master failed. */
-        if (sm_is_avoiding_port(sm, port) || subnet_is_socket(&sm->subnet, port))
+        if (sm_is_avoiding_port(sm, port) || subnet_is_vf_port(&sm->subnet, port))
             discovery_read_port(sm, port);
         if (p->manager)
             mastership_query(sm, port);

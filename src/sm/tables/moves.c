@@ -88,19 +88,19 @@ void sm_hold_functions(struct sm *sm, const struct move *move)
 
 void sm_release_functions(struct sm *sm, const struct move *move)
 {
-    const uint32_t sockets[] = {move->target, move->source};
+    const uint32_t vf_ports[] = {move->target, move->source};
     for (size_t i = 0; i < 2; i++)
-        if (sockets[i] != SUBNET_NONE) {
-            functions_end_hold(&sm->subnet, sockets[i]);
-            functions_program_order(sm, sockets[i]);
+        if (vf_ports[i] != SUBNET_NONE) {
+            functions_end_hold(&sm->subnet, vf_ports[i]);
+            functions_program_order(sm, vf_ports[i]);
         }
 }
 
 uint32_t sm_step_move(struct sm *sm, const struct move *move, enum move_step step)
 {
-    uint32_t socket = move_begin(move, &sm->subnet, step);
-    functions_program_order(sm, socket);
-    return socket;
+    uint32_t vf_port = move_begin(move, &sm->subnet, step);
+    functions_program_order(sm, vf_port);
+    return vf_port;
 }
 
 void sm_remove_machine(struct sm *sm, uint64_t guid)

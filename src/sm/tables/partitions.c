@@ -382,22 +382,22 @@ static void forget_table(struct sm *sm, uint32_t port)
             blocks_set_actual(blocks, row, NULL);
 }
 
-void partitions_came_up(struct sm *sm, uint32_t socket)
+void partitions_came_up(struct sm *sm, uint32_t vf_port)
 {
-    uint32_t end = functions_at(&sm->subnet, socket)->port;
+    uint32_t end = functions_at(&sm->subnet, vf_port)->port;
     if (end == SUBNET_NONE || end >= sm->partitioning->ports.count)
         return;
     struct end_port *port = end_port_at(sm, end);
-    forget_table(sm, socket);
+    forget_table(sm, vf_port);
     forget_table(sm, end);
     port->done = 0;
     if (port->table == READ)
         port->table = NOT_READ;
 }
 
-void partitions_prepare(struct sm *sm, uint32_t socket)
+void partitions_prepare(struct sm *sm, uint32_t vf_port)
 {
-    uint32_t end = port_at(sm, socket)->peer;
+    uint32_t end = port_at(sm, vf_port)->peer;
     if (end == SUBNET_NONE)
         return;
     if (!key_capacity_of(sm, end))

@@ -433,7 +433,7 @@ static void switch_written(struct sm *sm, const struct request *request)
         uint64_t state = wire_get(p->info, PORT_INFO_PORT_STATE);
         bool rises = p->peer != SUBNET_NONE && state > PORT_STATE_DOWN && state < PORT_STATE_ACTIVE;
         if (wire_get(request->data, SWITCH_INFO_PORT_STATE_CHANGE) && p->known && !rises &&
-            !subnet_is_socket(&sm->subnet, port))
+            !subnet_is_vf_port(&sm->subnet, port))
             discovery_read_port(sm, port);
     }
     if (memcmp(wanted, request->data, sizeof wanted) != 0)

@@ -270,9 +270,9 @@ void program_port(struct sm *sm, uint32_t port)
     struct subnet_node *node = node_at(sm, p->node);
     bool end = subnet_is_end_port(&sm->subnet, port);
     bool management = node->kind == SUBNET_SWITCH && p->number == 0;
-    if (subnet_is_socket(&sm->subnet, port)) {
+    if (subnet_is_vf_port(&sm->subnet, port)) {
         functions_program(sm, port);
-        return; /* all other settings are those of the PF's socket */
+        return; /* all other settings are those of the PF's VF port */
     }
     if (!node->present || (!management && p->peer == SUBNET_NONE))
         work->refusals = 0; /* the next node there has not refused anything */

@@ -31,12 +31,12 @@ static uint32_t follow_tables(const struct subnet *subnet, unsigned lid)
     return SUBNET_NONE;
 }
 
-static void evict(struct subnet *subnet, uint32_t socket)
+static void evict(struct subnet *subnet, uint32_t vf_port)
 {
-    uint32_t port = subnet->ports.items[socket].peer;
-    functions_evict(subnet, socket);
+    uint32_t port = subnet->ports.items[vf_port].peer;
+    functions_evict(subnet, vf_port);
     if (subnet->functions.dynamic) {
-        functions_set_down(subnet, socket);
+        functions_set_down(subnet, vf_port);
         return;
     }
     if (port == SUBNET_NONE)
@@ -59,7 +59,7 @@ static bool is_second_in_use(const struct subnet *subnet, uint32_t first, uint32
     return end != SUBNET_NONE && subnet->ports.items[end].node == subnet->ports.items[second].node;
 }
 
-/* Returns the socket that is evicted, or SUBNET_NONE. */
+/* Returns the VF port that is evicted, or SUBNET_NONE. */
 static uint32_t evict_one(struct subnet *subnet, uint32_t second)
 {
     const struct virtual_function *function = functions_at(subnet, second);
@@ -129,11 +129,11 @@ uint16_t addresses_next_free(const struct subnet *subnet, uint16_t *next)
 
 void addresses_remove_vm(struct subnet *subnet, uint64_t guid)
 {
-    uint32_t socket = functions_find_vm(subnet, guid);
-    if (socket == SUBNET_NONE)
+    uint32_t vf_port = functions_find_vm(subnet, guid);
+    if (vf_port == SUBNET_NONE)
         return;
     map_remove(&subnet->functions.machines, guid);
-    functions_at(subnet, socket)->attached = false;
+    functions_at(subnet, vf_port)->attached = false;
     if (subnet->functions.dynamic)
-        functions_set_down(subnet, socket);
+        functions_set_down(subnet, vf_port);
 }

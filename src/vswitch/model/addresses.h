@@ -13,8 +13,8 @@
 
 #include "subnet/subnet.h"
 
-/* Evicts one function of a VM at two functions, before LIDs are assigned. Returns the socket of the
- * evicted function, or SUBNET_NONE if there is none left. */
+/* Evicts one function of a VM at two functions, before LIDs are assigned. Returns the VF port of
+ * the evicted function, or SUBNET_NONE if there is none left. */
 uint32_t addresses_evict_next(struct subnet *subnet);
 /* Assigns the LID of its PF to every vSwitch, after LIDs were assigned. */
 void addresses_share(struct subnet *subnet);

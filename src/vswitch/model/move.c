@@ -43,18 +43,18 @@ uint32_t move_begin(const struct move *move, struct subnet *subnet, enum move_st
     case MOVE_DETACH: wanted.lid = move->left; break;
     default: wanted.lid = move->before; break;
     }
-    uint32_t socket = step == MOVE_DETACH ? move->source : move->target;
-    functions_want(subnet, socket, &wanted);
-    return socket;
+    uint32_t vf_port = step == MOVE_DETACH ? move->source : move->target;
+    functions_want(subnet, vf_port, &wanted);
+    return vf_port;
 }
 
 void move_addresses(const struct move *move, struct subnet *subnet, struct network *network)
 {
-    const uint32_t sockets[] = {move->target, move->source};
+    const uint32_t vf_ports[] = {move->target, move->source};
     const uint16_t lids[] = {move->lid, move->left};
     uint16_t before[2] = {0};
     for (size_t i = 0; i < 2; i++) {
-        uint32_t port = functions_port(subnet, sockets[i]);
+        uint32_t port = functions_port(subnet, vf_ports[i]);
         if (port == SUBNET_NONE)
             continue;
         before[i] = subnet->ports.items[port].lid;
@@ -64,16 +64,16 @@ void move_addresses(const struct move *move, struct subnet *subnet, struct netwo
     if (move->target == SUBNET_NONE) /* also if the hypervisor did not answer */
         addresses_remove_vm(subnet, move->guid);
     for (size_t i = 0; i < 2; i++) {
-        uint32_t port = functions_port(subnet, sockets[i]);
-        if (sockets[i] != SUBNET_NONE)
-            functions_end_hold(subnet, sockets[i]);
+        uint32_t port = functions_port(subnet, vf_ports[i]);
+        if (vf_ports[i] != SUBNET_NONE)
+            functions_end_hold(subnet, vf_ports[i]);
         if (port == SUBNET_NONE)
             continue;
         if (lids[i])
             subnet_set_lid(subnet, port, lids[i], subnet->functions.lmc);
         else
-            functions_set_down(subnet, sockets[i]);
-        if (network && subnet->ports.items[sockets[i]].peer == port)
+            functions_set_down(subnet, vf_ports[i]);
+        if (network && subnet->ports.items[vf_ports[i]].peer == port)
             terminals_place(network, subnet, port, TERMINALS_LEAVE);
     }
     for (size_t i = 0; network && i < 2; i++)

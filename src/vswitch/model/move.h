@@ -12,7 +12,7 @@
 struct move {
     uint64_t guid;           /* of the VM's port */
     const char *name;        /* of the VM; the owner's */
-    uint32_t source, target; /* sockets; SUBNET_NONE: the VM starts or stops */
+    uint32_t source, target; /* VF ports; SUBNET_NONE: the VM starts or stops */
     uint16_t lid;            /* of the VM */
     uint16_t before;         /* LID of the target before the move; 0: none */
     uint16_t left;           /* LID of the source after the move; 0: none */
@@ -31,7 +31,7 @@ enum move_step {
     MOVE_UNDO, /* after a failure: the target gets its former setting */
 };
 enum move_step move_next(const struct move *move, const struct subnet *subnet, enum move_step step);
-/* Sets the wanted state of the step's function and returns its socket. */
+/* Sets the wanted state of the step's function and returns its VF port. */
 uint32_t move_begin(const struct move *move, struct subnet *subnet, enum move_step step);
 
 /* Assigns the LIDs of the finished move in the subnet and, unless it is NULL, in the network. A LID

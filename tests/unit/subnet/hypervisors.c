@@ -54,7 +54,7 @@ uint32_t hypervisors_node(const struct subnet *subnet, unsigned host)
     return map_get(&subnet->by_guid, VSWITCH_GUID + host);
 }
 
-uint32_t hypervisors_socket(const struct subnet *subnet, unsigned host, unsigned vf)
+uint32_t hypervisors_vf_port(const struct subnet *subnet, unsigned host, unsigned vf)
 {
     return subnet->nodes.items[hypervisors_node(subnet, host)].first_port + VSWITCH_PF + vf;
 }
@@ -72,7 +72,7 @@ bool hypervisors_answer(struct subnet *subnet, unsigned host, unsigned vf, uint1
     wire_set(data, VIRTUAL_FUNCTION_ATTACHED, machine != 0);
     wire_set(data, VIRTUAL_FUNCTION_PORT_GUID, machine ? machine : hypervisors_guid(host, vf));
     wire_set(data, VIRTUAL_FUNCTION_NODE_GUID, hypervisors_guid(host, vf));
-    return functions_update_known(subnet, hypervisors_socket(subnet, host, vf), data);
+    return functions_update_known(subnet, hypervisors_vf_port(subnet, host, vf), data);
 }
 
 uint16_t hypervisors_lid(unsigned host, unsigned vf)
@@ -86,7 +86,7 @@ void hypervisors_populate(struct subnet *subnet)
         for (unsigned vf = 1; vf <= VFS; vf++) {
             uint16_t lid = hypervisors_lid(host, vf);
             hypervisors_answer(subnet, host, vf, lid, 0);
-            subnet_set_lid(subnet, functions_port(subnet, hypervisors_socket(subnet, host, vf)),
+            subnet_set_lid(subnet, functions_port(subnet, hypervisors_vf_port(subnet, host, vf)),
                            lid, 0);
         }
 }

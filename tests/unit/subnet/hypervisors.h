@@ -17,7 +17,7 @@ enum {
 void hypervisors_init(struct subnet *subnet, bool dynamic);
 uint32_t hypervisors_switch(const struct subnet *subnet); /* node */
 uint32_t hypervisors_node(const struct subnet *subnet, unsigned host);
-uint32_t hypervisors_socket(const struct subnet *subnet, unsigned host, unsigned vf); /* vf: 1 … */
+uint32_t hypervisors_vf_port(const struct subnet *subnet, unsigned host, unsigned vf); /* vf: 1 … */
 uint64_t hypervisors_guid(unsigned host, unsigned vf); /* the initial GUID of a function */
 /* The answer of a vSwitch: LID (0: none) and VM (0: none) of a function. */
 bool hypervisors_answer(struct subnet *subnet, unsigned host, unsigned vf, uint16_t lid,

@@ -26,7 +26,7 @@ static void a_vm_starts_migrates_and_stops_by_these_steps(void **state)
     (void)state;
     struct subnet subnet;
     hypervisors_init(&subnet, false);
-    uint32_t here = hypervisors_socket(&subnet, 0, 1), there = hypervisors_socket(&subnet, 1, 1);
+    uint32_t here = hypervisors_vf_port(&subnet, 0, 1), there = hypervisors_vf_port(&subnet, 1, 1);
     const struct move start = {.source = SUBNET_NONE, .target = there, .lid = 50};
     const struct move end = {.source = here, .target = SUBNET_NONE, .lid = 50, .keys = true};
     struct move moves = {.source = here, .target = there, .lid = 50};
@@ -44,14 +44,14 @@ static void a_vm_starts_migrates_and_stops_by_these_steps(void **state)
     subnet_release(&subnet);
 }
 
-static void check_wanted(struct subnet *subnet, uint32_t socket, uint16_t lid, uint64_t machine)
+static void check_wanted(struct subnet *subnet, uint32_t vf_port, uint16_t lid, uint64_t machine)
 {
     struct function_setting wanted;
-    assert_true(functions_differ(subnet, socket, &wanted));
+    assert_true(functions_differ(subnet, vf_port, &wanted));
     assert_int_equal(wanted.lid, lid);
     assert_int_equal(wanted.attached, machine != 0);
     assert_int_equal(wanted.guid, machine);
-    functions_end_hold(subnet, socket);
+    functions_end_hold(subnet, vf_port);
 }
 
 static void each_step_sets_the_wanted_state_of_one_function(void **state)
@@ -60,7 +60,7 @@ static void each_step_sets_the_wanted_state_of_one_function(void **state)
     struct subnet subnet;
     hypervisors_init(&subnet, false);
     hypervisors_populate(&subnet);
-    uint32_t here = hypervisors_socket(&subnet, 0, 1), there = hypervisors_socket(&subnet, 1, 1);
+    uint32_t here = hypervisors_vf_port(&subnet, 0, 1), there = hypervisors_vf_port(&subnet, 1, 1);
     const struct move move = {MACHINE,   "web1",       .source = here, .target = there,
                               .lid = 50, .before = 51, .left = 52,     .open = 53};
     assert_int_equal(move_begin(&move, &subnet, MOVE_OPEN), there);
@@ -111,7 +111,7 @@ static void prepopulated_lids_are_exchanged(void **state)
     uint16_t lid = hypervisors_lid(0, 1), other = hypervisors_lid(2, 1);
     assert_int_equal(port_to(&network, lid), 1);
     assert_int_equal(port_to(&network, other), 3);
-    uint32_t here = hypervisors_socket(&subnet, 0, 1), there = hypervisors_socket(&subnet, 2, 1);
+    uint32_t here = hypervisors_vf_port(&subnet, 0, 1), there = hypervisors_vf_port(&subnet, 2, 1);
     const struct move move = {MACHINE,    .source = here,  .target = there,
                               .lid = lid, .before = other, .left = other};
     hypervisors_answer(&subnet, 2, 1, lid, MACHINE); /* both have answered */
@@ -134,16 +134,16 @@ static void a_dynamic_lid_is_no_terminal_before_it_is_placed(void **state)
     struct network network;
     hypervisors_init(&subnet, true);
     make_network(&network, &subnet);
-    uint32_t socket = hypervisors_socket(&subnet, 1, 2);
-    struct move move = {MACHINE, .source = SUBNET_NONE, .target = socket, .lid = 50};
+    uint32_t vf_port = hypervisors_vf_port(&subnet, 1, 2);
+    struct move move = {MACHINE, .source = SUBNET_NONE, .target = vf_port, .lid = 50};
     hypervisors_answer(&subnet, 1, 2, 50, MACHINE);
     move_addresses(&move, &subnet, &network);
-    assert_int_equal(subnet.by_lid[50], functions_port(&subnet, socket));
+    assert_int_equal(subnet.by_lid[50], functions_port(&subnet, vf_port));
     assert_int_equal(port_to(&network, 50), 0);
-    terminals_place(&network, &subnet, functions_port(&subnet, socket), TERMINALS_MAKE);
+    terminals_place(&network, &subnet, functions_port(&subnet, vf_port), TERMINALS_MAKE);
     assert_int_equal(port_to(&network, 50), 2);
     /* The VM stops, but its hypervisor does not answer. */
-    move = (struct move){MACHINE, .source = socket, .target = SUBNET_NONE, .lid = 50};
+    move = (struct move){MACHINE, .source = vf_port, .target = SUBNET_NONE, .lid = 50};
     move_addresses(&move, &subnet, &network);
     assert_int_equal(functions_find_vm(&subnet, MACHINE), SUBNET_NONE);
     assert_int_equal(subnet.by_lid[50], SUBNET_NONE);

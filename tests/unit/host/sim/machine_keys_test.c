@@ -123,11 +123,11 @@ static void check_enforcement(const struct keyed *keyed, uint32_t port, const ui
                               unsigned count)
 {
     uint16_t guard[KEYS_MOST];
-    uint32_t socket = keyed->world.topology.ports.items[port].peer;
-    if (!wire_get(fabric_port_info(keyed->world.fabric, socket),
+    uint32_t vf_port = keyed->world.topology.ports.items[port].peer;
+    if (!wire_get(fabric_port_info(keyed->world.fabric, vf_port),
                   PORT_INFO_PARTITION_ENFORCEMENT_INBOUND))
         return;
-    assert_int_equal(keys_at(keyed, socket, guard), count);
+    assert_int_equal(keys_at(keyed, vf_port, guard), count);
     assert_memory_equal(guard, keys, count * sizeof *keys);
 }
 

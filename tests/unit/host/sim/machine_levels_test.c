@@ -52,11 +52,11 @@ static unsigned compare_maps(struct world *world, unsigned manager)
 {
     const struct subnet *subnet = sm_subnet(sim_manager(world->sim, manager));
     unsigned compared = 0;
-    for (uint32_t socket = 0; socket < subnet->ports.count; socket++) {
-        uint32_t port = subnet->ports.items[socket].peer;
-        if (!subnet_is_socket(subnet, socket) || port == SUBNET_NONE)
+    for (uint32_t vf_port = 0; vf_port < subnet->ports.count; vf_port++) {
+        uint32_t port = subnet->ports.items[vf_port].peer;
+        if (!subnet_is_vf_port(subnet, vf_port) || port == SUBNET_NONE)
             continue;
-        uint32_t pf = subnet_pf_of(subnet, subnet->ports.items[socket].node);
+        uint32_t pf = subnet_pf_of(subnet, subnet->ports.items[vf_port].node);
         assert_non_null(map_of(subnet, port));
         assert_memory_equal(map_of(subnet, port), map_of(subnet, pf), BLOCK_BYTES);
         assert_true(blocks_port_is_settled(&subnet->blocks, port));

@@ -19,7 +19,7 @@ static void functions_have_lids_and_routes_from_the_start(void **state)
     const struct subnet *subnet = sm_subnet(sim_manager(world->sim, manager));
     unsigned functions = 0;
     for (uint32_t port = 0; port < subnet->ports.count; port++) {
-        if (!subnet_is_socket(subnet, port))
+        if (!subnet_is_vf_port(subnet, port))
             continue;
         functions++;
         assert_int_not_equal(subnet->ports.items[port].peer, SUBNET_NONE);

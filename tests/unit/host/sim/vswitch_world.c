@@ -180,7 +180,7 @@ static bool check_rows(struct world *world, unsigned manager)
         there++;
         unsigned lid = lid_of(world, port);
         uint32_t row = subnet->by_lid[lid];
-        if (row == SUBNET_NONE || subnet_socket_of(subnet, row) == SUBNET_NONE ||
+        if (row == SUBNET_NONE || subnet_vf_port_of(subnet, row) == SUBNET_NONE ||
             subnet->ports.items[row].guid != fabric_port_guid(world->fabric, port, 0) ||
             subnet->nodes.items[subnet->ports.items[row].node].guid !=
                 world->topology.nodes.items[world->topology.ports.items[port].node].guid) {
@@ -189,7 +189,7 @@ static bool check_rows(struct world *world, unsigned manager)
         }
     }
     for (uint32_t port = 0; port < subnet->ports.count; port++)
-        known += subnet_socket_of(subnet, port) != SUBNET_NONE && subnet->ports.items[port].lid;
+        known += subnet_vf_port_of(subnet, port) != SUBNET_NONE && subnet->ports.items[port].lid;
     if (there == known)
         return true;
     snprintf(fault, sizeof fault, "%u functions are up, the manager knows of %u", there, known);

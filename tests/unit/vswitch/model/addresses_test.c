@@ -29,15 +29,15 @@ static void show_twice(struct subnet *subnet, bool dynamic)
 static void check_eviction(struct subnet *subnet, unsigned from, unsigned stays)
 {
     struct function_setting wanted;
-    uint32_t socket = hypervisors_socket(subnet, from, 1);
-    assert_int_equal(addresses_evict_next(subnet), socket);
+    uint32_t vf_port = hypervisors_vf_port(subnet, from, 1);
+    assert_int_equal(addresses_evict_next(subnet), vf_port);
     assert_int_equal(addresses_evict_next(subnet), SUBNET_NONE);
-    assert_int_equal(functions_find_vm(subnet, MACHINE), hypervisors_socket(subnet, stays, 1));
-    assert_true(functions_differ(subnet, socket, &wanted)); /* the VM must be detached */
+    assert_int_equal(functions_find_vm(subnet, MACHINE), hypervisors_vf_port(subnet, stays, 1));
+    assert_true(functions_differ(subnet, vf_port, &wanted)); /* the VM must be detached */
     assert_true(!wanted.attached && wanted.guid == 0 && wanted.lid != LID);
-    assert_false(functions_is_free(subnet, socket));
+    assert_false(functions_is_free(subnet, vf_port));
     hypervisors_answer(subnet, stays, 1, LID, MACHINE);
-    assert_false(functions_at(subnet, hypervisors_socket(subnet, stays, 1))->evicted);
+    assert_false(functions_at(subnet, hypervisors_vf_port(subnet, stays, 1))->evicted);
 }
 
 static void of_two_functions_of_a_vm_the_lfts_decide(void **state)
@@ -59,7 +59,7 @@ static void a_function_with_a_wanted_lid_wins_over_a_new_one(void **state)
     struct subnet subnet;
     show_twice(&subnet, false);
     lead_to(&subnet, LID, 1);
-    subnet_set_lid(&subnet, functions_port(&subnet, hypervisors_socket(&subnet, 0, 1)), LID, 0);
+    subnet_set_lid(&subnet, functions_port(&subnet, hypervisors_vf_port(&subnet, 0, 1)), LID, 0);
     check_eviction(&subnet, 1, 0);
     subnet_release(&subnet);
 }
@@ -71,7 +71,7 @@ static void a_function_of_an_absent_hypervisor_does_not_win(void **state)
     show_twice(&subnet, false);
     subnet_remove_node(&subnet, hypervisors_node(&subnet, 0));
     assert_int_equal(addresses_evict_next(&subnet), SUBNET_NONE);
-    assert_int_equal(functions_find_vm(&subnet, MACHINE), hypervisors_socket(&subnet, 1, 1));
+    assert_int_equal(functions_find_vm(&subnet, MACHINE), hypervisors_vf_port(&subnet, 1, 1));
     subnet_release(&subnet);
 }
 
@@ -86,7 +86,7 @@ static void a_vm_at_three_functions_is_evicted_from_two(void **state)
     while (addresses_evict_next(&subnet) != SUBNET_NONE)
         evicted++;
     assert_int_equal(evicted, 2);
-    assert_int_equal(functions_find_vm(&subnet, MACHINE), hypervisors_socket(&subnet, 1, 1));
+    assert_int_equal(functions_find_vm(&subnet, MACHINE), hypervisors_vf_port(&subnet, 1, 1));
     subnet_release(&subnet);
 }
 
