@@ -71,4 +71,23 @@ static inline uint64_t hash_bytes(uint64_t hash, const uint8_t *bytes, size_t co
     return hash;
 }
 
+/* ---- sets of bits over dense indices; the caller owns the words ---- */
+
+#define BITSET_WORDS(bits) (((bits) + 63) / 64)
+
+static inline bool bitset_has(const uint64_t *words, size_t bit)
+{
+    return words[bit / 64] >> (bit % 64) & 1;
+}
+
+static inline void bitset_add(uint64_t *words, size_t bit)
+{
+    words[bit / 64] |= UINT64_C(1) << (bit % 64);
+}
+
+static inline void bitset_drop(uint64_t *words, size_t bit)
+{
+    words[bit / 64] &= ~(UINT64_C(1) << (bit % 64));
+}
+
 #endif

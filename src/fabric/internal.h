@@ -10,7 +10,7 @@
 #ifndef WEFT_FABRIC_INTERNAL_H
 #define WEFT_FABRIC_INTERNAL_H
 
-#include "base/bitset.h"
+#include "base/map.h"
 #include "base/pool.h"
 #include "base/rng.h"
 #include "base/time.h"

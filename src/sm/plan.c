@@ -16,7 +16,7 @@
 #include "sm/transactions.h"
 #include "subnet/names.h"
 
-#include "base/bitset.h"
+#include "base/map.h"
 #include "vswitch/model/terminals.h"
 
 #include <string.h>

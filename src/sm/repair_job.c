@@ -19,7 +19,7 @@
 #include "sm/plan.h"
 #include "sm/reconfigure.h"
 
-#include "base/bitset.h"
+#include "base/map.h"
 #include "base/text.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 #include "subnet/subnet.h"
 
-#include "base/bitset.h"
+#include "base/map.h"
 
 #include <assert.h>
 #include <stddef.h>

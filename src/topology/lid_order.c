@@ -1,7 +1,7 @@
 /* Orders end ports breadth first, from the lowest GUID of a switch. */
 #include "topology/lid_order.h"
 
-#include "base/bitset.h"
+#include "base/map.h"
 #include "base/mem.h"
 
 #include <assert.h>

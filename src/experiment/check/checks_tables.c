@@ -75,8 +75,8 @@ static bool vswitches_forward(struct part *part)
         unsigned top = 0, lid = part_field(part, port, PORT_INFO_LID);
         uint32_t vf_port = topology->ports.items[port].peer;
         const uint8_t *table =
-            fabric_linear_table(part->view->fabric, topology->ports.items[socket].node, &top);
-        if (lid && (!table || table[lid] != topology_port_number(topology, socket)))
+            fabric_linear_table(part->view->fabric, topology->ports.items[vf_port].node, &top);
+        if (lid && (!table || table[lid] != topology_port_number(topology, vf_port)))
             return check_fail(part->failure,
                               "the virtual switch of '%s' does not forward LID %u to it",
                               part_node_name(part, port), lid);

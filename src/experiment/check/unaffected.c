@@ -1,6 +1,6 @@
 #include "experiment/check/unaffected.h"
 
-#include "base/bitset.h"
+#include "base/map.h"
 #include "base/text.h"
 #include "base/time.h"
 #include "console/names.h"

@@ -1,6 +1,6 @@
 #include "host/files/dumps.h"
 
-#include "base/bitset.h"
+#include "base/map.h"
 #include "subnet/names.h"
 #include "wire/link_rate.h"
 

@@ -31,7 +31,7 @@
 #ifndef WEFT_ROUTING_CDG_CDG_H
 #define WEFT_ROUTING_CDG_CDG_H
 
-#include "base/bitset.h"
+#include "base/map.h"
 #include "routing/model/routes.h"
 
 enum { CDG_LAYERS_MAX = 16 }; /* one for each VL */

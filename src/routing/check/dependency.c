@@ -1,7 +1,7 @@
 /* The graph as rows of bits; a search depth first finds a cycle, one breadth first shortens it. */
 #include "routing/check/dependency.h"
 
-#include "base/bitset.h"
+#include "base/map.h"
 
 #include <assert.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* Entries that the change concerns are sorted by LID and checked LID by LID. */
 #include "routing/check/verify_change.h"
 
-#include "base/bitset.h"
+#include "base/map.h"
 
 #include <assert.h>
 #include <errno.h>

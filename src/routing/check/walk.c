@@ -2,7 +2,7 @@
  * loads. */
 #include "routing/check/walk.h"
 
-#include "base/bitset.h"
+#include "base/map.h"
 
 #include <assert.h>
 #include <string.h>

@@ -9,7 +9,7 @@
 #ifndef WEFT_ROUTING_MODEL_ROUTES_H
 #define WEFT_ROUTING_MODEL_ROUTES_H
 
-#include "base/bitset.h"
+#include "base/map.h"
 #include "routing/model/network.h"
 
 #include <string.h>

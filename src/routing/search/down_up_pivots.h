@@ -9,7 +9,7 @@
 #ifndef WEFT_ROUTING_SEARCH_DOWN_UP_PIVOTS_H
 #define WEFT_ROUTING_SEARCH_DOWN_UP_PIVOTS_H
 
-#include "base/bitset.h"
+#include "base/map.h"
 #include "routing/model/network.h"
 
 enum { DOWN_UP_PIVOTS_TOP = 7 };

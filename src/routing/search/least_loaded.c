@@ -15,7 +15,7 @@
  * share few links. A port with weight w counts w-fold. */
 #include "routing/search/least_loaded.h"
 
-#include "base/bitset.h"
+#include "base/map.h"
 
 #include <string.h>
 

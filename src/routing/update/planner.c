@@ -1,7 +1,7 @@
 /* Adds dependencies of old and new entries, VL by VL, and removes those of earlier drains. */
 #include "routing/update/planner.h"
 
-#include "base/bitset.h"
+#include "base/map.h"
 
 #include <assert.h>
 #include <string.h>

@@ -11,7 +11,7 @@
  *
  * Arms are stored by node of the subnet, because networks change from plan to plan. */
 #include "routing/multicast/multicast.h"
-#include "base/bitset.h"
+#include "base/map.h"
 #include "routing/check/verify_multicast.h"
 #include "routing/update/tree_order.h"
 #include "sm/internal.h"

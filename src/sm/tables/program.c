@@ -16,7 +16,7 @@
 #include "subnet/names.h"
 #include "vswitch/model/addresses.h"
 
-#include "base/bitset.h"
+#include "base/map.h"
 
 #include <stdio.h>
 #include <string.h>

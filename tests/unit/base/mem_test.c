@@ -1,5 +1,5 @@
 /* Allocation, growing arrays, the arena and bit sets. */
-#include "base/bitset.h"
+#include "base/map.h"
 #include "base/mem.h"
 
 #include <setjmp.h>

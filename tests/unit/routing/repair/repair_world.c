@@ -1,6 +1,6 @@
 #include "repair_world.h"
 
-#include "base/bitset.h"
+#include "base/map.h"
 
 #include <stdlib.h>
 #include <string.h>
