@@ -1,83 +1,63 @@
-/* A binary heap by deadline, and a map from IDs. */
+/* A list by deadline, and a map from IDs. */
 #include "base/outstanding.h"
 
 #include "base/time.h"
 
 #include <assert.h>
 
-static bool is_before(const struct outstanding_request *a, const struct outstanding_request *b)
-{
-    return a->deadline != b->deadline ? a->deadline < b->deadline : a->order < b->order;
-}
-
-static void place(struct outstanding *outstanding, size_t at, struct outstanding_request request)
-{
-    outstanding->heap[at] = request;
-    outstanding->places.items[request.number] = (uint32_t)at + 1;
-}
-
-/* Puts a request where the heap has a hole. */
-static void fill_hole(struct outstanding *outstanding, size_t hole,
-                      struct outstanding_request request)
-{
-    struct outstanding_request *heap = outstanding->heap;
-    for (; hole && is_before(&request, &heap[(hole - 1) / 2]); hole = (hole - 1) / 2)
-        place(outstanding, hole, heap[(hole - 1) / 2]);
-    for (size_t below; (below = 2 * hole + 1) < outstanding->count; hole = below) {
-        below += below + 1 < outstanding->count && is_before(&heap[below + 1], &heap[below]);
-        if (!is_before(&heap[below], &request))
-            break;
-        place(outstanding, hole, heap[below]);
-    }
-    place(outstanding, hole, request);
-}
-
 void outstanding_add(struct outstanding *outstanding, uint32_t number, uint32_t id,
                      uint64_t deadline)
 {
-    uint32_t *at = vec_at(&outstanding->places, number);
-    assert(!*at && map_get(&outstanding->by_id, id) == MAP_NONE);
-    (void)at;
+    struct outstanding_request *added = vec_at(&outstanding->requests, number);
+    struct outstanding_request *requests = outstanding->requests.items;
+    uint32_t before = outstanding->count ? outstanding->last : OUTSTANDING_NONE;
+    uint32_t after = OUTSTANDING_NONE;
+    assert(deadline && !added->deadline && map_get(&outstanding->by_id, id) == MAP_NONE);
+    for (; before != OUTSTANDING_NONE && requests[before].deadline > deadline;
+         before = requests[before].before)
+        after = before;
+    *added = (struct outstanding_request){deadline, id, before, after};
+    *(before == OUTSTANDING_NONE ? &outstanding->first : &requests[before].after) = number;
+    *(after == OUTSTANDING_NONE ? &outstanding->last : &requests[after].before) = number;
+    outstanding->count++;
     map_set(&outstanding->by_id, id, number);
-    outstanding->heap = mem_reserve(outstanding->heap, &outstanding->capacity,
-                                    outstanding->count + 1, sizeof *outstanding->heap);
-    fill_hole(outstanding, outstanding->count++,
-              (struct outstanding_request){deadline, ++outstanding->order, number, id});
 }
 
 void outstanding_remove(struct outstanding *outstanding, uint32_t number)
 {
+    struct outstanding_request *requests = outstanding->requests.items;
     assert(outstanding_has(outstanding, number));
-    size_t at = outstanding->places.items[number] - 1;
-    map_remove(&outstanding->by_id, outstanding->heap[at].id);
-    outstanding->places.items[number] = 0;
-    if (at != --outstanding->count)
-        fill_hole(outstanding, at, outstanding->heap[outstanding->count]);
+    uint32_t before = requests[number].before, after = requests[number].after;
+    *(before == OUTSTANDING_NONE ? &outstanding->first : &requests[before].after) = after;
+    *(after == OUTSTANDING_NONE ? &outstanding->last : &requests[after].before) = before;
+    requests[number].deadline = 0;
+    outstanding->count--;
+    map_remove(&outstanding->by_id, requests[number].id);
 }
 
 bool outstanding_has(const struct outstanding *outstanding, uint32_t number)
 {
-    return number < outstanding->places.count && outstanding->places.items[number];
+    return number < outstanding->requests.count && outstanding->requests.items[number].deadline;
 }
 
 uint64_t outstanding_deadline(const struct outstanding *outstanding)
 {
-    return outstanding->count ? outstanding->heap->deadline : TIME_NEVER;
+    return outstanding->count ? outstanding->requests.items[outstanding->first].deadline
+                              : TIME_NEVER;
 }
 
 uint32_t outstanding_expire(struct outstanding *outstanding, uint64_t now)
 {
-    if (!outstanding->count || outstanding->heap->deadline > now)
+    uint32_t number = outstanding->first;
+    if (!outstanding->count || outstanding_deadline(outstanding) > now)
         return OUTSTANDING_NONE;
-    uint32_t number = outstanding->heap->number;
     outstanding_remove(outstanding, number);
     return number;
 }
 
 void outstanding_release(struct outstanding *outstanding)
 {
-    mem_free(outstanding->heap);
-    vec_release(&outstanding->places);
+    vec_release(&outstanding->requests);
     map_release(&outstanding->by_id);
     *outstanding = (struct outstanding){0};
 }

@@ -2,7 +2,8 @@
  *
  * The caller numbers its requests, for example as items of a pool (pool.h), and keeps what it must
  * know to repeat or to end them. A response is matched by its ID; of equal deadlines the one that
- * was added first expires first. Every call costs O(log n) at most. */
+ * was added first expires first. The requests are a list by deadline: adding one costs as many
+ * steps as there are later deadlines, which only longer time-outs have; all else is O(1). */
 #ifndef WEFT_BASE_OUTSTANDING_H
 #define WEFT_BASE_OUTSTANDING_H
 
@@ -11,15 +12,15 @@
 
 #define OUTSTANDING_NONE MAP_NONE
 
+struct outstanding_request {
+    uint64_t deadline;          /* 0: not outstanding */
+    uint32_t id, before, after; /* neighbours in the list, or OUTSTANDING_NONE */
+};
 struct outstanding {
-    struct outstanding_request {
-        uint64_t deadline, order;
-        uint32_t number, id;
-    } * heap; /* the first one expires next */
-    size_t count, capacity;
-    VEC(uint32_t) places; /* by number: 1 + the index in the heap; 0: not outstanding */
-    struct map by_id;     /* → number */
-    uint64_t order;       /* of the request that was added last */
+    VEC(struct outstanding_request) requests; /* by number */
+    uint32_t first, last;                     /* if there are any */
+    size_t count;
+    struct map by_id; /* → number */
 };
 
 /* The request must not be outstanding, and no other one may have this ID. */
