@@ -128,6 +128,12 @@ struct fabric_fault {
     uint64_t value;     /* loss: parts of 2^32; bit errors a second; delay in ps, or TIME_NEVER;
                            GUID */
 };
+/* Whether it is at a port, else of a node. */
+static inline bool fabric_fault_is_at_port(const struct fabric_fault *fault)
+{
+    return fault->kind == FABRIC_CABLE_CUT || fault->kind == FABRIC_SMP_LOSS ||
+           fault->kind == FABRIC_BAD_CABLE;
+}
 struct fabric_faults {
     VEC(struct fabric_fault) items;
 };

@@ -40,8 +40,7 @@ static struct fabric_report begin_report(struct control_call *call)
 static void put_fault_place(struct text *out, const struct topology *topology,
                             const struct fabric_fault *fault)
 {
-    bool link = fault->kind == FABRIC_CABLE_CUT || fault->kind == FABRIC_SMP_LOSS ||
-                fault->kind == FABRIC_BAD_CABLE;
+    bool link = fabric_fault_is_at_port(fault);
     if (link && fault->at == TOPOLOGY_NONE) {
         text_puts(out, "all links");
         return;

@@ -44,10 +44,8 @@ static enum api_link_state link_state(const struct fabric *fabric, uint32_t port
 static void read_fault(const struct fabric_view *view, const struct fabric_fault *fault,
                        struct api_tick *tick)
 {
-    bool at_port = fault->kind == FABRIC_CABLE_CUT || fault->kind == FABRIC_SMP_LOSS ||
-                   fault->kind == FABRIC_BAD_CABLE;
-    uint32_t link =
-        at_port && fault->at != TOPOLOGY_NONE ? view->links.of_port[fault->at] : TOPOLOGY_NONE;
+    bool one_link = fabric_fault_is_at_port(fault) && fault->at != TOPOLOGY_NONE;
+    uint32_t link = one_link ? view->links.of_port[fault->at] : TOPOLOGY_NONE;
     if (fault->kind == FABRIC_AGENT_DELAY && tick->nodes[fault->at] == API_NODE_UP)
         tick->nodes[fault->at] = fault->value == TIME_NEVER ? API_NODE_MUTE : API_NODE_SLOW;
     if (link == TOPOLOGY_NONE)

@@ -7,7 +7,6 @@
 #include "host/http/internal.h"
 
 #include "base/mem.h"
-#include "base/sha256.h"
 #include "base/time.h"
 #include "host/http/guard.h"
 #include "host/http/stream.h"
@@ -145,12 +144,6 @@ static bool is_own_peer(const struct http_exchange *exchange)
            (peer.uid == geteuid() || peer.uid == 0);
 }
 
-static bool has_token(const struct http_exchange *exchange)
-{
-    const char *given = header(exchange, "X-Weft-Token"), *token = exchange->server->token;
-    return given && strlen(given) == strlen(token) && secret_equal(given, token, strlen(token));
-}
-
 static bool check_origin(struct http_exchange *exchange)
 {
     const struct http_server *server = exchange->server;
@@ -206,7 +199,8 @@ static bool accept_head(struct http_exchange *exchange, const char *method)
     }
     if (!find_route(exchange) || !check_origin(exchange) || !check_size(exchange))
         return false;
-    if (exchange->route->changes && !has_token(exchange) && !is_own_peer(exchange)) {
+    if (exchange->route->changes && !is_own_peer(exchange) &&
+        !http_guard_token(header(exchange, "X-Weft-Token"), exchange->server->token)) {
         http_refuse(&exchange->response, 401, "this request needs the token in X-Weft-Token");
         return false;
     }

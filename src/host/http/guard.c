@@ -1,5 +1,7 @@
 #include "host/http/guard.h"
 
+#include "base/sha256.h"
+
 #include <arpa/inet.h>
 #include <string.h>
 #include <strings.h>
@@ -47,4 +49,9 @@ bool http_guard_origin(const char *origin, const char *host)
     if (strncmp(origin, "http://", 7) == 0)
         return strcasecmp(origin + 7, host) == 0;
     return strncmp(origin, "https://", 8) == 0 && strcasecmp(origin + 8, host) == 0;
+}
+
+bool http_guard_token(const char *given, const char *token)
+{
+    return given && strlen(given) == strlen(token) && secret_equal(given, token, strlen(token));
 }

@@ -1,4 +1,4 @@
-/* Which names and origins a request may carry.
+/* What a request must carry: names, origin and, if it changes something, the server's token.
  *
  * A page of another site can make a browser send requests here. It cannot choose Origin, and it can
  * choose Host only by making a name of its own resolve to this machine (DNS rebinding). So Host
@@ -12,5 +12,7 @@
 /* `own_names` are names of this machine; NULL and "" are skipped. */
 bool http_guard_host(const char *host, const char *const *own_names, size_t name_count);
 bool http_guard_origin(const char *origin, const char *host);
+/* Whether X-Weft-Token (NULL: missing) is the token of the server. */
+bool http_guard_token(const char *given, const char *token);
 
 #endif

@@ -24,6 +24,11 @@ lines = guide.lines()
 guide.claim("the guide has four places", [path for path, _ in lines] == list(BEHIND))
 for path, line in lines:
     guide.insert(path, BEHIND[path], line)
+larger = int(re.search(r"`attributes.def` ends at byte (\d+) then", guide.section)[1])
+row = r'(ATTRIBUTE\(PORT_COUNTERS_EXT, .*, )\d+\)'
+guide.write("src/wire/attributes.def", re.sub(row, rf"\g<1>{larger})", guide.read("src/wire/attributes.def")))
+byte, bits = map(int, re.search(r", (\d+), 0, (\d+),", lines[0][1]).groups())
+guide.claim("the field ends with its attribute", byte + bits // 8 == larger)
 for header in ("src/wire/codec.h", "src/wire/counters.h"):  # so that they include the tables beside them
     guide.write(header, guide.read(header))
 guide.compile("src/fabric/faults.c")
