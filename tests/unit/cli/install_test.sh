@@ -94,7 +94,7 @@ done
 # The units allow no network but what their configuration asks for.
 generates() { # NAME UNIT LINE ... : the lines of /etc/weft/NAME.conf are on standard input
     local name=$1 unit=$2 made=$root/made && shift 2
-    rm -rf "$root/etc" "$made" && mkdir -p "$root/etc" "$made" && cat >"$root/etc/$name.conf" || return
+    rm -rf "${root:?}/etc" "$made" && mkdir -p "$root/etc" "$made" && cat >"$root/etc/$name.conf" || return
     WEFT_ETC=$root/etc "$root$prefix/lib/systemd/system-generators/weft-generator" "$made" "$made" "$made" || return
     [ $# -gt 0 ] || { [ -z "$(find "$made" -type f)" ] && return; }
     diff <(printf '%s\n' "$@" | sort) <(grep -v '^[#[]' "$made/$unit.d/listen.conf" | sort)
@@ -109,7 +109,7 @@ claim 'the generator opens both ports of an instance, the last line of a key cou
     <<<$'metrics 1\nmetrics [::]:9471\n  web 127.0.0.1:80'
 claim 'the generator opens nothing for a port that is not one' generates sm weft-sm.service <<<'web localhost:99999'
 claim 'the generator leaves a name alone that is not one of a unit' generates 'a b' none <<<'web 9470'
-rm -rf "$root/etc" "$root/made"
+rm -rf "${root:?}/etc" "$root/made"
 sample=$(find "$root" -name sm.conf.example)
 claim 'the sample configuration has only comments' has_only_comments "$sample"
 sed -E "s|/var/lib/weft\|/run/weft|$root|; s/^#([a-z])/\1/" "$sample" >"$root/sm.conf"
