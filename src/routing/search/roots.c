@@ -114,7 +114,10 @@ int roots_choose(struct roots *roots, const struct network *network,
         roots->switches.count = roots_find_listed(network, options, roots->switches.items);
         snprintf(roots->note, sizeof roots->note, "%zu of %zu roots given are there",
                  roots->switches.count, options->root_count);
-        return roots->switches.count ? 0 : roots_refuse_list(options, err);
+        if (roots->switches.count)
+            return 0;
+        roots_release(roots);
+        return roots_refuse_list(options, err);
     }
     if (choice == ROOT_DETECT && choose_top_stage(roots, network)) {
         snprintf(roots->note, sizeof roots->note, "%zu roots, the top stage of a tree",
