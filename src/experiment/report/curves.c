@@ -4,6 +4,7 @@
 #include "experiment/measure/statistics.h"
 #include "experiment/store/result_store.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,6 +49,7 @@ void curves_finish(struct curves *curves, bool in_categories)
     for (size_t i = 0; i < curves->places.count && in_categories; i++)
         vec_push(&keys, curves->places.items[i].key);
     keys.count = result_sort_values(keys.items, keys.count);
+    assert(keys.items || keys.count == 0);
     for (size_t i = 0; i < keys.count; i++)
         chart_add_category(chart, keys.items[i]);
     for (size_t i = 0; i < curves->places.count; i++) {
