@@ -358,7 +358,9 @@ static int read_lines(struct reader *reader, const struct sa_registry_file *file
     reader->service_count = reader->subscription_count = reader->alias_count = 0;
     while (line_reader_next_line(reader->lines))
         read_line(reader, reader->lines->copy);
-    return reader->lines->status;
+    int status = reader->lines->status;
+    reader->lines = NULL;
+    return status;
 }
 
 int registry_read(struct sa *sa, const struct sa_registry_file *file,

@@ -33,7 +33,7 @@ static struct layout_point spring_force(const struct graph *graph, uint32_t at,
 void layout_free(const struct graph *graph, struct layout_point *places)
 {
     if (graph->switch_count > SPRING_LIMIT) {
-        /* Circles around the switch half way through a search from the first one. */
+        /* Rings around the switch half way through a search from the first one. */
         uint32_t count = graph->switch_count, from = 0;
         uint32_t *distance = mem_alloc(count * sizeof *distance);
         uint32_t *queue = mem_alloc(count * sizeof *queue);
