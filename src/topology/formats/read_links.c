@@ -130,7 +130,8 @@ static int take_tail(struct reader *reader, char *at, struct link_end *end)
     for (scan_blanks(&at); *at; scan_blanks(&at)) {
         size_t length = copy_word(at, word, sizeof word);
         annotated |= take_annotation(word, end);
-        if (strncmp(word, "length=", 7) == 0 || (word[1] == '=' && strchr("wsev", word[0]))) {
+        if (strncmp(word, "length=", 7) == 0 ||
+            (length > 1 && word[1] == '=' && strchr("wsev", word[0]))) {
             int error = take_option(reader, word, &options);
             if (error)
                 return error;
