@@ -1,3 +1,6 @@
+/* Derives from a ClassPortInfo (16.1.3.1) which counters an agent has and which attribute to read
+ * each from, and chooses the requests of a reading one after the other. Sending them is left to
+ * perf/perf.c. */
 #include "perf/agent.h"
 
 #include "wire/mad.h"

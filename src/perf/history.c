@@ -1,3 +1,5 @@
+/* A ring of sums per minute for each port, and the check of error rates: errors since the last
+ * restart of the sums are compared with limits per minute. */
 #include "perf/history.h"
 
 #include "base/time.h"

@@ -1,3 +1,5 @@
+/* Turns the fields of a response into running 64-bit values: tells a counter that wrapped from one
+ * that was cleared, and marks those that have stopped at their largest value (16.1.3.5). */
 #include "perf/port_counters.h"
 
 #include "base/time.h"

@@ -1,3 +1,5 @@
+/* Computes the load of each port from its counters and the data rate of its link, keeps the highest
+ * rows of a key, and sums links by stage. Levels are found by breadth, from the adapters upward. */
 #include "perf/ranking.h"
 
 #include "wire/link_rate.h"

@@ -1,3 +1,5 @@
+/* Prints counters and rankings, as text or as JSON from the same code (base/record.h). The commands
+ * that ask for these reports are in perf/commands.c. */
 #include "perf/report.h"
 
 #include "base/record.h"

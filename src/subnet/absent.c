@@ -1,3 +1,6 @@
+/* Groups absent nodes by a search over the last known links: first from those next to present
+ * nodes, then from the rest, which have no such neighbour. sm/faults/list.c makes problems of the
+ * groups. */
 #include "subnet/absent.h"
 
 /* The port at the other end of the last link of this port, unless another link took its place. */

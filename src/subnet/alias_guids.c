@@ -1,3 +1,5 @@
+/* The registry of alias GUIDs, in which a GUID has at most one place, and the plan that turns it
+ * into wanted GUIDInfo blocks of the ports that are present, within their GUIDCap (14.2.5.5). */
 #include "subnet/alias_guids.h"
 
 #include "base/time.h"

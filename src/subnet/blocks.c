@@ -1,3 +1,6 @@
+/* Stores wanted and actual contents of blocks, each distinct content once with a count of its uses,
+ * and keeps two things up to date with them: the queue of blocks to write and, by port, the number
+ * of blocks that must be written before the port becomes Active. */
 #include "subnet/blocks.h"
 
 #include <assert.h>

@@ -1,3 +1,6 @@
+/* Translates between the attribute VirtualFunction and the subnet: a report of a vSwitch becomes a
+ * node with a port, whose settings are copied from the PF, and LIDs and requests become the setting
+ * that is to be written. */
 #include "subnet/functions.h"
 
 #include "subnet/subnet.h"

@@ -1,3 +1,6 @@
+/* The registry of multicast groups: sorted by MGID, with members sorted by port GUID. It also
+ * counts memberships by port, by which the SA limits what one port may create; what a join needs to
+ * be valid is checked by the SA. */
 #include "subnet/groups.h"
 
 #include "base/time.h"

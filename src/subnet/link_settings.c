@@ -1,3 +1,5 @@
+/* Puts the configured settings of links into a PortInfo (14.2.5.6). Each kind of port gets only the
+ * fields that apply to it; sm/tables/program_ports.c decides when the result is written. */
 #include "subnet/link_settings.h"
 
 #include "wire/codec.h"

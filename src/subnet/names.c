@@ -1,3 +1,5 @@
+/* Makes names of nodes, ports and links from the subnet, and finds the node that a name or a GUID
+ * means. A description that several nodes have finds none of them. */
 #include "subnet/names.h"
 
 #include <stdio.h>

@@ -1,3 +1,5 @@
+/* Parses the administrator's file of node names and looks names up in both directions: by GUID with
+ * a map, by name with a linear search. */
 #include "subnet/node_names.h"
 
 #include <stdlib.h>

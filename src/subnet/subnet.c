@@ -1,3 +1,6 @@
+/* Keeps the rows of nodes, ports, links and LIDs consistent, and counts their changes in
+ * `generation`. Breadth-first search from the manager's port finds the directed routes (14.2.2) and
+ * removes the nodes that are no longer reachable. */
 #include "subnet/subnet.h"
 
 #include "base/map.h"

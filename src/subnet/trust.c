@@ -1,3 +1,5 @@
+/* Makes and checks the proofs in SMInfo: HMAC-SHA-256, truncated, in the reserved bytes behind the
+ * attribute. The M_Key of each port is derived from the secret in the same way. */
 #include "subnet/trust.h"
 
 #include "base/sha256.h"

@@ -1,3 +1,5 @@
+/* The table of attributes, expanded from attributes.def, and the search in it by management class
+ * and attribute ID. The access to fields is inline, in the header. */
 #include "wire/codec.h"
 
 const struct wire_attribute_spec wire_attributes[WIRE_ATTRIBUTE_COUNT] = {

@@ -1,3 +1,5 @@
+/* Puts the three sets of speed bits of a PortInfo into one mask, of which the highest bit is the
+ * speed, and computes rates of links from it. */
 #include "wire/link_rate.h"
 
 #include "wire/codec.h"

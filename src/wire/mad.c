@@ -1,3 +1,5 @@
+/* What depends on the management class of a MAD: whether it may use RMPP, where its data begins and
+ * what its attribute IDs mean; and the header of an SA request. */
 #include "wire/mad.h"
 
 #include <string.h>

@@ -1,3 +1,5 @@
+/* Reads and writes the redirection in a ClassPortInfo, and rejects one without LID or queue pair,
+ * one back to an address of the trail, and the one after REDIRECT_STEPS. */
 #include "wire/redirect.h"
 
 #include "wire/packet.h"

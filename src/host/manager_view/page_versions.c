@@ -1,3 +1,6 @@
+/* Versions of the forwarding tables for the page of a manager: after a change, or a request for a
+ * virtual machine, the confirmed LFTs of all switches except vSwitches are kept with time and
+ * cause. */
 #include "host/manager_view/machine_control.h"
 #include "host/manager_view/manager_page.h"
 

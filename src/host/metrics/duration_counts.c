@@ -1,3 +1,5 @@
+/* Counts durations in buckets from 10 us to 1 s and prints them as a Prometheus histogram:
+ * cumulative buckets with the label `le`, the sum in seconds and the count. */
 #include "host/metrics/duration_counts.h"
 
 #include "base/time.h"

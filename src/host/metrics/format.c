@@ -1,3 +1,5 @@
+/* The writer of Prometheus' text format. It keeps no state of its own: whether a sample has labels
+ * already is seen from the end of the text. */
 #include "host/metrics/format.h"
 
 #include <string.h>

@@ -1,3 +1,5 @@
+/* Reads the counters of subnet manager, SA and performance manager, and prints them as metric
+ * families. The counters of ports are not among them (host/metrics/port_metrics.h). */
 #include "host/metrics/manager_metrics.h"
 
 #include "host/metrics/format.h"

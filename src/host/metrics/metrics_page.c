@@ -1,3 +1,5 @@
+/* The body of a response to a scrape, printed block by block as the HTTP server sends it: first
+ * summary and process, then the ports. So the text of all ports is never in memory at once. */
 #include "host/metrics/metrics_page.h"
 
 #include "host/metrics/process.h"

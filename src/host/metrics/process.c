@@ -1,3 +1,5 @@
+/* Memory, descriptors, CPU time and start time of this process, read from /proc (proc(5)),
+ * getrusage() and getrlimit() at each scrape. */
 #include "host/metrics/process.h"
 
 #include "host/metrics/format.h"

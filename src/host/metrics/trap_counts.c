@@ -1,3 +1,6 @@
+/* Counts traps by end port and trap number in a table of fixed size. Numbers that have no kind of
+ * their own count as "other"; traps of unknown senders, or of new ones once the table is full,
+ * count by kind only. */
 #include "host/metrics/trap_counts.h"
 
 #include "host/metrics/format.h"

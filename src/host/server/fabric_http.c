@@ -1,3 +1,6 @@
+/* Puts together the HTTP server of `weft fabric`: token, routes and listeners. Metrics and page
+ * share a listener if their addresses are the same. What the routes answer is in
+ * host/server/fabric_metrics.c and host/server/fabric_web.c. */
 #include "host/server/fabric_http.h"
 
 #include "base/time.h"

@@ -1,3 +1,5 @@
+/* The handler of /metrics on a simulated fabric: it copies totals and port counters straight from
+ * the model, not through performance agents as a manager must, and prints the totals. */
 #include "host/server/fabric_metrics.h"
 
 #include "base/time.h"

@@ -1,3 +1,5 @@
+/* The fabric's side of the live page: publishes ticks while somebody watches, and applies the
+ * actions that the page posts. The routes that all pages have come from api_add_routes(). */
 #include "host/server/fabric_web.h"
 
 #include "base/parse.h"

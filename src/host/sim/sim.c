@@ -1,3 +1,6 @@
+/* The loop of the simulator: runs each manager at its deadlines, advances the fabric to the next
+ * one and delivers the packets that arrive. It charges managers for time: for each SMP sent or
+ * received, and for the operations of each job. */
 #include "host/sim/sim.h"
 
 #include "base/time.h"

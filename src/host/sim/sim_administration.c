@@ -1,3 +1,6 @@
+/* Runs the SA core of a simulated manager at GSI: reads queries from the MAD layer, one per
+ * processing time, and sends what the core puts out. If the SA is at another port, a second SA core
+ * at the manager's port redirects clients to it (13.5.2). */
 #include "host/sim/sim_administration.h"
 
 #include "base/time.h"

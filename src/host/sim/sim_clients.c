@@ -1,3 +1,6 @@
+/* The client side of SA queries on simulated hosts: where to send a request, when to repeat it and
+ * when to give up. The transaction ID of an answer gives its request; the MAD layer does timeouts
+ * and RMPP. */
 #include "host/sim/sim_clients.h"
 
 #include "base/map.h"

@@ -1,3 +1,5 @@
+/* Sends Get(NodeInfo) over one hop through the MAD layer of a simulated host, and tells whether an
+ * answer came. */
 #include "host/sim/sim_smp.h"
 
 #include "host/mad/mad_layer.h"

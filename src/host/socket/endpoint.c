@@ -1,3 +1,5 @@
+/* Connects to a server's socket, reads the handle in a client's address, and transfers MADs that
+ * are too long for one packet: the data is in a memfd whose descriptor goes along (SCM_RIGHTS). */
 #include "host/socket/endpoint.h"
 
 #include <errno.h>

@@ -1,3 +1,6 @@
+/* Opens Unix-domain sockets to listen at. A socket file is removed as stale only if connecting to
+ * it is refused; a private socket gets its mode by umask() before bind(), so it is never open to
+ * others. */
 #include "host/socket/listener.h"
 
 #include <errno.h>

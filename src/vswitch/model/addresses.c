@@ -1,3 +1,5 @@
+/* Decides which of two functions keeps a VM, by following the confirmed LFTs from the manager, and
+ * gives out LIDs: shared ones for vSwitches, free ranges for VMs. */
 #include "vswitch/model/addresses.h"
 
 #include <assert.h>

@@ -1,3 +1,5 @@
+/* The order of the steps of a move, the setting of a function that each step wants, and the
+ * exchange of LIDs at the end. sm/tables/moves.c executes the steps. */
 #include "vswitch/model/move.h"
 
 #include "vswitch/model/addresses.h"

@@ -1,3 +1,5 @@
+/* Maps vSwitches to terminals when a network is built, and moves or drops single terminals when a
+ * VM starts, stops or migrates, so that the network need not be built again. */
 #include "vswitch/model/terminals.h"
 
 #include <assert.h>
