@@ -1,3 +1,5 @@
+/* Fills in an error and prints it in the form of compiler messages, without the parts of the place
+ * that are unknown. Texts that are too long for the error are cut. */
 #include "base/err.h"
 
 #include <assert.h>

@@ -1,3 +1,6 @@
+/* Reads and writes files with stdio. Reading refuses compressed files, NUL bytes and pipes that
+ * nobody writes to. Secrets are checked on the open descriptor, so that the file that is checked is
+ * the one that is read. */
 #include "base/file.h"
 
 #include <assert.h>

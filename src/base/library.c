@@ -1,3 +1,5 @@
+/* Loads a shared library with dlopen() and looks up all functions before it sets the first pointer.
+ * Users are the HTTP server (libmicrohttpd) and the result store (SQLite). */
 #include "base/library.h"
 
 #include <dlfcn.h>

@@ -1,3 +1,6 @@
+/* The lexer of line-based formats: splits a text into lines and these into words, converts words to
+ * values, and makes the errors about them. What the words mean is left to the parser of each
+ * format. */
 #include "base/line_reader.h"
 
 #include "base/file.h"

@@ -1,3 +1,5 @@
+/* The operations of both hash maps. Tables double before they are more than three quarters full,
+ * and never shrink. Only integer keys can be removed. */
 #include "base/map.h"
 
 #include "base/mem.h"

@@ -1,3 +1,6 @@
+/* Wrappers of malloc() and mmap() that end the program when memory runs out, the functions behind
+ * the macros of growing arrays, and an arena that cuts its pieces from blocks of at least 64 KiB.
+ */
 #include "base/mem.h"
 
 #include <assert.h>

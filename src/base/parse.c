@@ -1,3 +1,5 @@
+/* Strict conversion of text to numbers: no sign or blank in front, and nothing behind but what the
+ * function allows. Suggestions for misspelt words follow from the edit distance. */
 #include "base/parse.h"
 
 #include "base/rng.h"

@@ -1,3 +1,4 @@
+/* Chooses SI prefix and decimals for figures in reports, and round steps for the axes of charts. */
 #include "base/quantity.h"
 
 #include "base/time.h"

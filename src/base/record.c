@@ -1,3 +1,5 @@
+/* Writes each field through text_printf() or through the JSON writer, so that the same calls make
+ * both outputs of a command. */
 #include "base/record.h"
 
 #include <assert.h>

@@ -1,3 +1,5 @@
+/* The generator, seeded by SplitMix64 from seed and stream, and the draws that the simulator needs:
+ * bounded integers by rejection, shuffles (Fisher-Yates) and events of a given probability. */
 #include "base/rng.h"
 
 #include "base/map.h"

@@ -1,3 +1,6 @@
+/* Appending to strings: formatting, UTF-8 widths for terminals, and escaping for markup, the shell
+ * and JSON (RFC 8259). Invalid UTF-8 is replaced in markup and JSON, since names may come from the
+ * wire. */
 #include "base/text.h"
 
 #include "base/mem.h"

@@ -1,3 +1,5 @@
+/* Times in text, parsed and printed in integer arithmetic, and the monotonic clock. Numbers for
+ * reports, rounded to three digits, come from quantity_text(). */
 #include "base/time.h"
 
 #include <ctype.h>

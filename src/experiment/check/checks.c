@@ -1,3 +1,6 @@
+/* Finds the parts of a partitioned fabric, runs a check for each, and has the checks of managers,
+ * of the master's database, of LIDs and of port states. Those of the forwarding tables
+ * (reachability, deadlock) are in checks_tables.c. */
 #include "experiment/check/checks.h"
 
 #include "console/names.h"

@@ -1,3 +1,5 @@
+/* `check machines`: looks for the GUID of every virtual machine among the virtual functions of
+ * running hypervisors, and compares LIDs and P_Keys with what they should be. */
 #include "experiment/check/checks.h"
 
 #include "base/map.h"

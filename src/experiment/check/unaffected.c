@@ -1,3 +1,6 @@
+/* Marks the pairs whose path uses a failed link or node, and counts losses of all other pairs.
+ * Without traffic, it follows the paths of these pairs whenever LFTs or the states of ports have
+ * changed. */
 #include "experiment/check/unaffected.h"
 
 #include "base/map.h"

@@ -1,3 +1,6 @@
+/* The loop of the server: ties virtual time to wall time at a pace, cuts the run into parts of some
+ * milliseconds so that clients are served in between, and publishes ticks. If the simulation is too
+ * slow for the pace, it falls behind instead of catching up later. */
 #include "experiment/live/live.h"
 
 #include "base/time.h"

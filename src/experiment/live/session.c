@@ -1,3 +1,6 @@
+/* Runs, records and replays a session. Each run is parsed again from the text of the scenario; a
+ * replay applies the recorded actions at their times. There is no way back if the network file has
+ * changed. */
 #include "experiment/live/session.h"
 
 #include "base/time.h"

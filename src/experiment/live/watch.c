@@ -1,3 +1,5 @@
+/* Assembles a tick from the fabric, its traffic and the new events of the record. The observer of
+ * delivered packets sums their latency from one tick to the next. */
 #include "experiment/live/watch.h"
 
 #include "base/time.h"

@@ -1,3 +1,5 @@
+/* The managers' side of a tick: state of each manager, costs of the last changes, present problems.
+ * It also keeps the tables of finished changes, so that a client can look at tables of the past. */
 #include "experiment/live/watch.h"
 
 #include "base/time.h"

@@ -1,3 +1,5 @@
+/* Sections of a tick as JSON: the cycle of a deadlock, the flows of the scenario, and the virtual
+ * machines with their hypervisors. */
 #include "experiment/live/watch.h"
 
 #include "base/time.h"

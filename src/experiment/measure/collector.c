@@ -1,3 +1,6 @@
+/* Turns counters, gauges, levels, packets and events into the points of a series or into one
+ * figure. Counters are read at sample times, and packets and events are counted as they are
+ * reported; rates are differences divided by time. */
 #include "experiment/measure/collector.h"
 
 #include "base/time.h"

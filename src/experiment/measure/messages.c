@@ -1,3 +1,6 @@
+/* Counts the bytes of each open message that were delivered or lost; when this is the whole
+ * message, its latency or loss is counted and its entry is removed. Packets of a message are
+ * recognised by a hash. */
 #include "experiment/measure/messages.h"
 
 void messages_ended(struct messages *messages, uint64_t now, const struct packet_view *packet,

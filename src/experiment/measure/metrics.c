@@ -1,3 +1,6 @@
+/* The counting side of the measurements: passes each report of the fabric to the statistics of the
+ * window, the timeline and the collectors, and looks for new deadlocks every millisecond. The
+ * figures made from it are in metrics_figures.c. */
 #include "experiment/measure/metrics_internal.h"
 
 #include "base/time.h"

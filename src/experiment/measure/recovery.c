@@ -1,3 +1,5 @@
+/* Remembers the totals of traffic at the first fault and at the end of the last change; rates are
+ * differences of these totals. A rate needs at least 100 packets. */
 #include "experiment/measure/recovery.h"
 
 #include "base/time.h"

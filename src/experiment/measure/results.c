@@ -1,3 +1,5 @@
+/* Figures and series in arrays, searched linearly by name. Names and units are kept in an arena
+ * until the results are released. */
 #include "experiment/measure/results.h"
 
 #include <assert.h>

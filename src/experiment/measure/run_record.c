@@ -1,3 +1,5 @@
+/* Adds events to the record and tells its listener about each; splits a change into its steps;
+ * counts failed checks. Changes are recorded by change_log.c. */
 #include "experiment/measure/run_record.h"
 
 #include <assert.h>

@@ -1,3 +1,5 @@
+/* Estimators: Welford's mean and variance, a log-linear histogram, batch means with a linear fit
+ * for the trend, sums over time, and Student's confidence interval. */
 #include "experiment/measure/statistics.h"
 
 #include "base/mem.h"

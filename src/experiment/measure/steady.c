@@ -1,3 +1,5 @@
+/* Applies the rules for steady and saturated runs in their order and words the verdict. Only rising
+ * latency counts as a trend. */
 #include "experiment/measure/steady.h"
 
 #include <inttypes.h>

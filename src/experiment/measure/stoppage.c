@@ -1,3 +1,5 @@
+/* Sums stopped time at each opening or closing of a sender's port. Figures are computed on a copy,
+ * so that they can be read while traffic is still stopped. */
 #include "experiment/measure/stoppage.h"
 
 #include "base/time.h"

@@ -1,3 +1,5 @@
+/* Evaluates `check` statements against the run: fabric, managers, traffic, machines and figures.
+ * Most answers come from the modules that own the data; check_parse.c reads the statements. */
 #include "experiment/run/setup.h"
 
 #include "base/parse.h"

@@ -1,3 +1,5 @@
+/* Binds `traffic` statements with the settings that override them, rejects flows that can never
+ * have a path, and starts and stops flows. The fabric makes their packets. */
 #include "experiment/run/flows.h"
 
 #include "experiment/measure/metrics.h"

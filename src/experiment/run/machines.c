@@ -1,3 +1,6 @@
+/* The life of an order: submitted to a master, followed until the vSwitch manager reports it done
+ * or failed, submitted again if that master is lost. When the new function is up, the machine's
+ * traffic continues there. Losses are counted unless a machine's own move explains them. */
 #include "experiment/run/machines.h"
 
 #include "base/time.h"

@@ -1,3 +1,6 @@
+/* Configures managers from a scenario: applies presets, passes keys of the configuration file to
+ * config_set(), handles the keys that only scenarios have, and knows which keys can change while a
+ * manager runs. */
 #include "experiment/run/manager.h"
 
 #include "base/time.h"

@@ -1,3 +1,6 @@
+/* Joins and leaves of a scenario, as full members, in a table of groups that all managers of the
+ * run share. The managers route the trees; MLIDs are assigned here, as a group is made by its first
+ * join. */
 #include "experiment/run/setup.h"
 
 #include "base/time.h"

@@ -1,3 +1,6 @@
+/* Builds a run from a scenario: makes or reads the topology, applies settings, places managers and
+ * binds names, so that errors appear before the simulation starts; then makes fabric and simulator.
+ * Settings of the command line override those of the file. */
 #include "experiment/run/setup.h"
 
 #include "base/time.h"

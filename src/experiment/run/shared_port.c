@@ -1,3 +1,6 @@
+/* The shared-port model: moves the GUID of a machine between virtual functions, and keeps for each
+ * sender the LID that it believes the machine to have, until a path query to the subnet
+ * administrator is answered. An order is complete at once. */
 #include "experiment/run/shared_port.h"
 
 #include "experiment/run/setup.h"
