@@ -1,3 +1,7 @@
+/* Directed-route SMPs (14.2.2): whether a node discards an SMP, takes it or forwards it, by the
+ * direction bit, hop pointer and hop count. step_out() follows the initial path and records the
+ * return path, which step_back() follows. Only switches forward SMPs of other nodes. M_Keys are
+ * left to the agent. */
 #include "fabric/smi.h"
 
 WIRE_INLINE struct smi_step smi_forward(uint8_t *mad, unsigned pointer, enum wire_field path,

@@ -1,3 +1,6 @@
+/* Reads a `check`: one of the named checks with its operands, or a figure of the results, a
+ * comparison and a value with a unit. The same module compares a measured value with the stated
+ * one; measuring it is left to check_eval.c and the checks of the fabric to checks.h. */
 #include "experiment/scenario/check_parse.h"
 
 #include "console/names.h"

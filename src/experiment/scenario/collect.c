@@ -1,3 +1,6 @@
+/* The table of measures, and the parser of the statements that collect them. Forms that a measure
+ * does not allow are refused while reading; places (node, port, VL) are looked up in the topology
+ * later, by collect_bind(). The values themselves are kept by collector.c. */
 #include "experiment/scenario/collect.h"
 
 #include "base/text.h"

@@ -1,3 +1,4 @@
+/* Parser of a time: a duration such as 5ms, or `settled` with an optional offset (settled+5ms). */
 #include "experiment/scenario/moment.h"
 
 #include <string.h>

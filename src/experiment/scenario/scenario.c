@@ -1,3 +1,6 @@
+/* Parses a scenario line by line: a table gives the reader of each kind of statement, and other
+ * statements begin with the verb of an action. Settings of the command line become further
+ * statements at the end of the list. Nothing is executed here: see setup.c and run.c. */
 #include "experiment/scenario/scenario.h"
 
 #include "base/file.h"

@@ -1,3 +1,6 @@
+/* Reads the sender-receiver pairs of permutation and matrix traffic. Pairs are sorted, and the
+ * weights of each sender are cumulative sums of integers. The intervals of the senders follow from
+ * the sums. */
 #include "experiment/scenario/traffic_pairs.h"
 
 #include "base/map.h"

@@ -1,3 +1,6 @@
+/* Parses the settings of a traffic, then resolves them for one topology: senders and receivers, the
+ * hot spot, mean packet intervals from the rates of links, the default payload, and files of pairs
+ * or traces. Making packets is left to src/fabric. */
 #include "experiment/scenario/traffic_spec.h"
 
 #include "base/time.h"

@@ -1,3 +1,6 @@
+/* Past ticks within a bound of number and bytes: when one is exceeded, every second tick is
+ * dropped, so that the history covers the whole run with coarser steps. Its JSON has a column for
+ * each figure; losses and SMPs are differences from the tick before. */
 #include "host/api/api.h"
 
 /* Keeps every second item, and the last one. */

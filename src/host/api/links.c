@@ -1,3 +1,5 @@
+/* Numbers the links of a topology, each cable once, in the order of the lower of its two ports.
+ * Nodes and links are also found by GUID and port number, as managers name them. */
 #include "host/api/api.h"
 
 void api_links_init(struct api_links *links, const struct topology *topology)

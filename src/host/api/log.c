@@ -1,3 +1,5 @@
+/* The events that the page lists, with copies of their texts. A full log drops its older half;
+ * numbers of events count on, so that a reader can tell which ones it lacks. */
 #include "host/api/api.h"
 
 static void release_events(struct api_log *log, size_t count)

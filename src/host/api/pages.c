@@ -1,3 +1,5 @@
+/* Routes for the embedded files of the live page (web/files.h). A part of the SHA-256 digest of a
+ * file is its ETag, by which browsers revalidate their copies. */
 #include "host/api/api.h"
 
 #include "base/sha256.h"

@@ -1,3 +1,6 @@
+/* Distributes the ticks of a server: as differences to the subscribers of its event stream, and
+ * complete to clients that request the state and to the history. Filling a tick is left to the
+ * owner. */
 #include "host/api/api.h"
 
 #include <inttypes.h>

@@ -1,3 +1,5 @@
+/* Managers, changes and multicast groups in the form that all servers share. Managers and changes
+ * are records, so that the same code writes the JSON of the page and the text of commands. */
 #include "host/api/api.h"
 
 #include "base/time.h"

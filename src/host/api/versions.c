@@ -1,3 +1,6 @@
+/* Snapshots of the LFTs of all switches, of which the oldest are dropped, and the comparison of two
+ * of them: changed entries by switch, and by direction of a link the number of LIDs that are
+ * forwarded over it before and after. */
 #include "host/api/api.h"
 
 #include "base/time.h"

@@ -1,3 +1,6 @@
+/* A client of the service manager's notification socket, without libsystemd. Errors are ignored:
+ * the daemon works the same without a service manager. What to notify, and when, is up to its
+ * callers. */
 #include "host/daemon/readiness.h"
 
 #include "base/parse.h"

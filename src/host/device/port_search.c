@@ -1,3 +1,6 @@
+/* Selects a port from the devices that libibumad lists: by device name, port number or port GUID if
+ * they are given, never a port with Ethernet as its link layer, and the first one whose physical
+ * state is LinkUp. A single port whose link is down is selected only if the caller allows it. */
 #include "host/device/port_search.h"
 
 #include <dlfcn.h>

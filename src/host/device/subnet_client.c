@@ -1,3 +1,7 @@
+/* Synchronous MAD requests over umad: SubnAdmGetTable with RMPP to the SA, and SubnGet by LID to
+ * the SMAs of nodes, with a window of outstanding requests. Time-outs, retries and the reassembly
+ * of RMPP answers are left to the kernel; only a query that the SA answers with busy status is
+ * repeated here. */
 #include "host/device/subnet_client.h"
 
 #include "base/mem.h"

@@ -1,3 +1,6 @@
+/* Reads states, loads and totals of the simulator into a tick. The load of a link is the share of
+ * time in which its sender was busy since the last reading, from differences of counters. Injected
+ * faults are shown instead of the states that they cause: a cut cable, not a link that is down. */
 #include "host/fabric_view/fabric_view.h"
 
 #include "base/time.h"

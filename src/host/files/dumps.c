@@ -1,3 +1,6 @@
+/* Copies the subnet with its confirmed tables and prints the copy in OpenSM's formats. Hops are
+ * found by following the LFTs, and the least possible ones by breadth-first search. Each function
+ * that prints reads the copy only, so it can run in another thread (file_task.c). */
 #include "host/files/dumps.h"
 
 #include "base/map.h"

@@ -1,3 +1,6 @@
+/* Writes what the manager has handed over: dumps of the subnet, and the files of LIDs, M_Keys,
+ * links and registrations. A task notes what failed; daemon_files.c reports that and tries
+ * again. */
 #include "host/files/file_task.h"
 
 #include "base/mem.h"

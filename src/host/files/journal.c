@@ -1,3 +1,6 @@
+/* Appends pieces with a head of length and checksum, and finds the complete ones again. A new
+ * journal replaces the old one by rename(2); after a failed write nothing is appended to it any
+ * more. What a piece contains is up to the caller (registrations.c). */
 #include "host/files/journal.h"
 
 #include "base/file.h"

@@ -1,3 +1,6 @@
+/* Recovers the registrations of the SA from dump and journal at the start, then decides when each
+ * is written and when waiting clients may be answered. The format of registrations is that of
+ * src/sa, pieces and files are left to journal.c and store.c. */
 #include "host/files/registrations.h"
 
 #include "base/map.h"

@@ -1,3 +1,6 @@
+/* The state directory of a manager: its lock, atomic replacement of files with fsync(2), and the
+ * texts of the files for LIDs, M_Keys and links. When files are written is decided in
+ * daemon_files.c. */
 #include "host/files/store.h"
 
 #include "base/file.h"

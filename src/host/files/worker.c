@@ -1,3 +1,6 @@
+/* A queue of tasks with one POSIX thread; an eventfd(2) wakes the event loop when a task is
+ * finished. The list has given tasks in order, with counts of those finished and taken back, and is
+ * reused once all were taken. */
 #include "host/files/worker.h"
 
 #include "base/mem.h"

@@ -1,3 +1,5 @@
+/* Parses and prints listening addresses (IPv4, IPv6, Unix), and opens their sockets. Without a host
+ * the server listens on the loopback interface only; the socket of [::] also accepts IPv4. */
 #include "host/http/address.h"
 
 #include "base/parse.h"

@@ -1,3 +1,6 @@
+/* Limits on connections and requests, against clients that flood or stall the server. Connections
+ * are listed by age and counted by a seeded hash of the peer's address; the rate of requests is
+ * limited by base/rate_limit.h. What a refused request is answered is left to exchange.c. */
 #include "host/http/clients.h"
 
 #include "base/map.h"

@@ -1,3 +1,5 @@
+/* Splits and percent-decodes queries and forms in place, without allocation. Bad encodings are
+ * refused, as is an encoded NUL, which would cut a value short. */
 #include "host/http/fields.h"
 
 #include <string.h>

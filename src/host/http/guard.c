@@ -1,3 +1,6 @@
+/* Protection against DNS rebinding and cross-site requests: checks of Host, Origin and the token,
+ * whose comparison takes the same time for all tokens of a length. Which requests need which check
+ * is decided in exchange.c. */
 #include "host/http/guard.h"
 
 #include "base/sha256.h"

@@ -1,3 +1,6 @@
+/* Couples the SM with its SA, which know nothing of each other: subnet, routes and mastership go to
+ * the SA, requests for re-registration come back. Also converts addresses of SA messages to and
+ * from `struct mad_head`, which is in network byte order. */
 #include "host/manager/administration.h"
 
 #include "base/time.h"

@@ -1,3 +1,6 @@
+/* Maps the manager's subnet to the nodes and links of the page by GUID: their states, loads from
+ * port counters, the progress of the distribution of LFTs, and the hops of a path by confirmed
+ * LFTs. */
 #include "host/manager_view/manager_page.h"
 
 #include "wire/link_rate.h"

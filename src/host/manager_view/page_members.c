@@ -1,3 +1,6 @@
+/* Multicast groups with their trees, by the MFTs of switches, and members of partitions, by the
+ * P_Key tables of adapters: tables that agents have confirmed, not those that the manager plans.
+ * The number of groups shown is bounded. */
 #include "host/manager_view/manager_page.h"
 
 #include <stdlib.h>

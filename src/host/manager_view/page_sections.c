@@ -1,3 +1,5 @@
+/* Sections of the page from the manager's own records: itself and other SMs by SMInfo, its changes
+ * of the subnet, problems with their places, virtual machines and hypervisors. */
 #include "host/manager_view/machine_control.h"
 #include "host/manager_view/manager_page.h"
 #include "host/manager_view/manager_view.h"

@@ -1,3 +1,5 @@
+/* Sends events to followers over their control connections, never blocking the manager. A follower
+ * that has closed its end is dropped at the next event or when another client begins to follow. */
 #include "host/daemon/control/event_stream.h"
 
 #include "base/mem.h"
