@@ -362,6 +362,11 @@ void sm_totals(const struct sm *sm, struct sm_totals *totals);
 int sm_set_port(struct sm *sm, uint64_t now, const char *node, unsigned port, bool enable,
                 struct err *err);
 
+/* Forgets what is lost, as its removal is intended: a node that is gone with what is behind it, or
+ * the lost links of a node (`port` 0: all), and counted losses and errors of links that are up. */
+int sm_clear_problems(struct sm *sm, uint64_t now, const char *node, unsigned port,
+                      struct err *err);
+
 /* Errors that a port reported, by its counters or by a trap. */
 struct sm_link_errors {
     uint8_t trap;     /* 129, 130 or 131; 0: counters */

@@ -3,13 +3,6 @@
  * groups. */
 #include "subnet/absent.h"
 
-/* The port at the other end of the last link of this port, unless another link took its place. */
-static uint32_t last_neighbor(const struct subnet *subnet, uint32_t port)
-{
-    uint32_t at = subnet->ports.items[port].last_peer;
-    return at != SUBNET_NONE && subnet->ports.items[at].last_peer == port ? at : SUBNET_NONE;
-}
-
 static bool is_absent(const struct subnet *subnet, uint32_t index)
 {
     const struct subnet_node *node = &subnet->nodes.items[index];
@@ -24,7 +17,7 @@ static void add_group(struct absent *absent, uint32_t root, const struct subnet 
     const struct subnet_node *node = &subnet->nodes.items[root];
     bool was_linked = false;
     for (unsigned number = 1; number <= node->port_count; number++) {
-        uint32_t at = last_neighbor(subnet, node->first_port + number);
+        uint32_t at = subnet_last_neighbor(subnet, node->first_port + number);
         was_linked |= at != SUBNET_NONE;
         if (at != SUBNET_NONE && subnet->nodes.items[subnet->ports.items[at].node].present)
             vec_push(&group.entries, at);
@@ -43,7 +36,7 @@ static void add_neighbors(struct absent *absent, const struct subnet *subnet, ui
 {
     const struct subnet_node *node = &subnet->nodes.items[index];
     for (unsigned number = 1; number <= node->port_count; number++) {
-        uint32_t at = last_neighbor(subnet, node->first_port + number);
+        uint32_t at = subnet_last_neighbor(subnet, node->first_port + number);
         uint32_t next = at == SUBNET_NONE ? SUBNET_NONE : subnet->ports.items[at].node;
         if (next == SUBNET_NONE || !is_absent(subnet, next) ||
             absent->group_of.items[next] != SUBNET_NONE)

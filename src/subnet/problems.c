@@ -90,17 +90,17 @@ void problems_release(struct problems *problems)
     arena_release(&problems->memory);
 }
 
-const char *problem_kind_name(enum problem_kind kind)
+size_t problems_count(const struct problems *problems)
 {
-    static const char *const names[PROBLEM_KINDS] = {
-        [PROBLEM_NO_ROUTES] = "no routes",         [PROBLEM_FOREIGN_MANAGER] = "foreign manager",
-        [PROBLEM_SMALL_TABLE] = "table too small", [PROBLEM_REFUSED_TABLE] = "refused table",
-        [PROBLEM_FILES] = "file not written",      [PROBLEM_DEAD_AGENT] = "dead agent",
-        [PROBLEM_NODE_GONE] = "node gone",         [PROBLEM_DUPLICATE_GUID] = "duplicate GUID",
-        [PROBLEM_FLAPPING_LINK] = "flapping link", [PROBLEM_BAD_CABLE] = "bad cable",
-        [PROBLEM_SLOW_LINK] = "slow link",         [PROBLEM_WRONG_CABLE] = "wrong cable",
-        [PROBLEM_DISABLED_PORT] = "disabled port", [PROBLEM_KEY_VIOLATION] = "key violation",
-        [PROBLEM_STUCK_COUNTER] = "stuck counter",
-    };
-    return names[kind];
+    size_t count = 0;
+    for (size_t i = 0; i < problems->items.count; i++)
+        count += problem_infos[problems->items.items[i].kind].severity < PROBLEM_INFORMATION;
+    return count;
 }
+
+const struct problem_info problem_infos[PROBLEM_KINDS] = {
+#define PROBLEM(kind, severity, name, advice) {name, PROBLEM_##severity, advice},
+#include "subnet/problems.def"
+#undef PROBLEM
+};
+const char *const problem_severity_names[] = {"critical", "warning", "information"};

@@ -7,25 +7,20 @@
 
 #include "subnet/names.h"
 
-/* The most serious first. */
-enum problem_kind {
-    PROBLEM_NO_ROUTES, /* no engine computes routes for this network */
-    PROBLEM_FOREIGN_MANAGER,
-    PROBLEM_KEY_VIOLATION, /* a port sends SMPs without the M_Key */
-    PROBLEM_SMALL_TABLE,   /* a switch has fewer entries than the subnet has LIDs */
-    PROBLEM_REFUSED_TABLE, /* a switch refuses what the manager writes */
-    PROBLEM_FILES,         /* a file cannot be written */
-    PROBLEM_DEAD_AGENT,    /* the link is up, but the node behind it does not answer SMPs */
-    PROBLEM_NODE_GONE,     /* a node that was in the subnet is not reachable */
-    PROBLEM_DUPLICATE_GUID,
-    PROBLEM_FLAPPING_LINK,
-    PROBLEM_BAD_CABLE,     /* a port reports link errors */
-    PROBLEM_SLOW_LINK,     /* it runs below the width or speed of both ends */
-    PROBLEM_WRONG_CABLE,   /* it differs from the plan */
-    PROBLEM_DISABLED_PORT, /* by the manager or by hand */
-    PROBLEM_STUCK_COUNTER, /* it has reached its largest value and counts no further */
-    PROBLEM_KINDS,
+enum problem_kind { /* the most serious first */
+#define PROBLEM(kind, ...) PROBLEM_##kind,
+#include "subnet/problems.def"
+#undef PROBLEM
+                    PROBLEM_KINDS,
 };
+enum problem_severity { PROBLEM_CRITICAL, PROBLEM_WARNING, PROBLEM_INFORMATION };
+struct problem_info {
+    const char *name; /* "flapping link" */
+    enum problem_severity severity;
+    const char *advice; /* what to do */
+};
+extern const struct problem_info problem_infos[PROBLEM_KINDS];
+extern const char *const problem_severity_names[]; /* "critical" */
 
 struct problem {
     enum problem_kind kind;
@@ -58,6 +53,7 @@ void problems_set_times(struct problems *problems, const struct problems *known,
 void problem_put_place(const struct problem *problem, const struct subnet *subnet,
                        struct text *out);
 void problems_release(struct problems *problems);
-const char *problem_kind_name(enum problem_kind kind); /* "flapping link" */
+/* Those that are more than information. */
+size_t problems_count(const struct problems *problems);
 
 #endif

@@ -73,6 +73,13 @@ struct subnet {
     const struct node_names *names; /* the owner's; NULL: none */
 };
 
+/* The port at the other end of the last link of this port, unless another link took its place. */
+static inline uint32_t subnet_last_neighbor(const struct subnet *subnet, uint32_t port)
+{
+    uint32_t at = subnet->ports.items[port].last_peer;
+    return at != SUBNET_NONE && subnet->ports.items[at].last_peer == port ? at : SUBNET_NONE;
+}
+
 void subnet_init(struct subnet *subnet);
 void subnet_release(struct subnet *subnet);
 

@@ -87,7 +87,7 @@ repeat_fault() {
     fault "$@" && ! quiet "$alert"
 }
 link_lost() {
-    fault link down rack3 4 && fires WeftLinkLost && fault link up rack3 4 && wait_until 30 quiet WeftLinkLost
+    fault link down rack3 4 && fires WeftLinkLost && fires WeftProblem 'kind="lost link"' && fault link up rack3 4 && wait_until 30 quiet WeftLinkLost
 }
 link_downed() { until_alert InfinibandLinkDowned flap rack0 1 && fires InfinibandLinkDowned 'switch="rack0",port="1"'; }
 trap_storm() { until_alert WeftTrapStorm flap rack0 2; }
@@ -108,7 +108,10 @@ busy() {
     return "$status"
 }
 few_mlids() { WEFT_ATTACH=node2 on_running_weft "$SA_CLIENT" groups 30 1 >groups.out 2>&1 && fires WeftMlidsLow; }
-node_gone() { fault node down node5 && fires WeftProblem 'kind="node gone"'; }
+host_off() {
+    fault node down node5 && shows 'weft_problems{kind="host gone",severity="information"} == 1' &&
+        shows 'ALERTS{alertname="WeftProblem",alertstate="firing"}' && ! has_result 'ALERTS{alertname="WeftProblem",kind="host gone"}'
+}
 own_link_down() { fault link down node0 1 && fires WeftOwnLinkDown && fault link up node0 1 && wait_until 30 quiet WeftOwnLinkDown; }
 alerts_spare_the_fabric() { shows 'up{job="weft-fabric"} == 1' && ! has_result 'ALERTS{alertname=~"Weft.*",job="weft-fabric"}'; }
 manager_killed() { kill -KILL "$manager_id" && fires WeftDown && fires WeftNoMaster 'job="weft"'; }
@@ -176,7 +179,7 @@ claim "an engine that does not fit: WeftEngineRefused" engine_refused
 claim "no engine fits: WeftNoRoutes" no_routes
 claim "a client that asks too much: WeftSaBusy; all recording rules have a result" busy
 claim "many multicast groups: WeftMlidsLow" few_mlids
-claim "a node that is switched off: WeftProblem" node_gone
+claim "a host that is switched off: a note, no alert" host_off
 claim "all queries of the dashboard have a result" dashboard
 claim "no alert about a manager is about the fabric" alerts_spare_the_fabric
 claim "the link of the manager is cut: WeftOwnLinkDown" own_link_down

@@ -38,7 +38,7 @@ isolates() {
     flaps_once L12 1 && flaps_once L12 1 && flaps_once L12 1 && flaps_once L12 1 &&
         happens "isolated: $link flaps; it is disabled and tried again in 4 s" fault flap L12 1 &&
         lists "^disabled port: $link: the manager isolated this link" && logs "enabled: $link" &&
-        wait_until 20 lacks_problem "disabled port: $link" && lacks_problem 'node gone: H48' && logs "solved +disabled port: $link"
+        wait_until 20 lacks_problem "disabled port: $link" && lacks_problem 'gone: H48' && logs "solved +disabled port: $link"
 }
 lacks_problem() { problems && ! grep -q "$1" problems.out; }
 by_hand() {
@@ -67,12 +67,19 @@ dead_agent() { fault agent mute H20 && lists '^dead agent: H20: its link is up \
 dead_switch() {
     fault agent mute L14 &&
         lists '^dead agent: L14: its links are up \(S0 port 15, S1 port 15\), but it does not answer SMPs; 4 nodes behind it are cut off: H56, H57, H58, H59 \(since [0-9:]+\)$' &&
-        lacks '(node gone|wrong cable: missing)' <(grep -v 'L9 port 2' problems.out) && logs 'warning +dead agent: L14: its links are up' &&
+        lacks '((node|host) gone|wrong cable: missing)' <(grep -v 'L9 port 2' problems.out) && logs 'warning +dead agent: L14: its links are up' &&
         fault agent heal L14 && logs 'solved +dead agent: L14 \(after [0-9]+ s\)' && lacks 'missing node' manager.log
 }
 cut_host() {
-    fault link down L6 1 && lists '^node gone: H24: its link is down \(L6 port 1\)' &&
+    fault link down L6 1 && lists '^note: host gone: H24: its link is down \(L6 port 1\)' &&
         logs 'link down: L6 port 1 <-> H24 port 1'
+}
+lost_link() {
+    fault link down L16 5 && lists '^lost link: L16 port 5 <-> S0 port 17: the link is down; both ends answer by other paths' &&
+        logs 'warning +lost link: L16 port 5 <-> S0 port 17' && ctl problems clear L16 5 && lacks_problem 'lost link' &&
+        exits_with 2 ctl problems clear L16 5 >cleared.out 2>&1 && contains 'has no lost link' cleared.out &&
+        fault link up L16 5 && wait_until 20 is_settled && fault link down L16 5 && lists '^lost link: L16' &&
+        fault link up L16 5 && wait_until 20 lacks_problem 'lost link'
 }
 duplicate() {
     fault guid H40 0x100002 &&
@@ -84,7 +91,7 @@ full_disk() { # the new host's LID is to be stored, but a directory cannot be re
 }
 as_json() {
     "$WEFT" ctl --socket "$work/sm.socket" --json problems |
-        python3 -c 'import json, sys; l = json.load(sys.stdin); assert {"problem", "place", "text", "since"} == set(l[0]), l' &&
+        python3 -c 'import json, sys; l = json.load(sys.stdin); assert {"problem", "place", "text", "since", "severity", "advice"} == set(l[0]), l' &&
         "$WEFT" ctl --socket "$work/sm.socket" --json status |
         python3 -c 'import json, sys; assert len(json.load(sys.stdin)["problems"]) > 5' &&
         ctl status >manager.status && contains "^problems  +[0-9]+: see 'weft ctl problems'" manager.status
@@ -106,6 +113,7 @@ claim "a port is disabled and enabled by hand" by_hand
 claim "a dead agent is listed" dead_agent
 claim "a dead switch and the nodes behind it are one problem, until it answers" dead_switch
 claim "a host that is cut off is listed" cut_host
+claim "a lost link is listed until it is cleared or returns" lost_link
 claim "a duplicate GUID is listed with both places" duplicate
 claim "a state directory that cannot be written is listed" full_disk
 active_faults() {

@@ -93,6 +93,7 @@ export interface Problem {
     kind: string;
     place: string;
     text: string;
+    advice: string;
     severity: number;
     since: number | null;
     node: number | null;

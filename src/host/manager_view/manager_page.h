@@ -29,8 +29,6 @@ struct manager_page {
 
 /* Appends nodes and links. `past`: also nodes that are gone, and the last links of ports. */
 void subnet_describe(const struct subnet *subnet, bool past, struct topology *topology);
-/* The other end of the present or the last link, or SUBNET_NONE. */
-uint32_t subnet_last_peer(const struct subnet *subnet, uint32_t port);
 
 /* ---- manager_page.c ---- */
 

@@ -49,7 +49,10 @@ static void put_problems(struct record *record, const struct manager_view *view,
     for (size_t i = 0; i < problems->items.count; i++) {
         const struct problem *problem = &problems->items.items[i];
         record_begin(record, NULL);
-        record_string(record, "problem", "%s", problem_kind_name(problem->kind));
+        const struct problem_info *info = &problem_infos[problem->kind];
+        if (info->severity == PROBLEM_INFORMATION)
+            record_text(record, "note: ");
+        record_string(record, "problem", "%s", info->name);
         text_clear(&place);
         text_puts(&place, "");
         problem_put_place(problem, sm_subnet(view->sm), &place);
@@ -57,6 +60,8 @@ static void put_problems(struct record *record, const struct manager_view *view,
         record_string(record, "text", ": %s", problem->text);
         record_string(record, "since", " (since %s)\n",
                       since_text(view, record->as_json, now_ns, problem->since_ns, when));
+        record_string(record, "severity", NULL, problem_severity_names[info->severity]);
+        record_string(record, "advice", NULL, info->advice);
         record_end(record);
     }
     record_end_list(record);
@@ -99,8 +104,11 @@ static int answer_status(struct control_call *call)
         put_problems(&record, view, &problems, call->now, "problems");
     else if (!problems.items.count)
         record_text(&record, "problems  none\n");
+    else if (!problems_count(&problems))
+        record_text(&record, "problems  none, %zu note%s: see 'weft ctl problems'\n",
+                    problems.items.count, problems.items.count == 1 ? "" : "s");
     else
-        record_text(&record, "problems  %zu: see 'weft ctl problems'\n", problems.items.count);
+        record_text(&record, "problems  %zu: see 'weft ctl problems'\n", problems_count(&problems));
     record_end(&record);
     problems_release(&problems);
     return 0;
@@ -112,9 +120,9 @@ static int answer_problems(struct control_call *call)
     struct record record = control_record(call);
     struct problems problems = {0};
     view->list_problems(view->context, call->now, &problems);
-    put_problems(&record, view, &problems, call->now, NULL);
-    if (!problems.items.count)
+    if (!problems_count(&problems))
         record_text(&record, "problems: none\n");
+    put_problems(&record, view, &problems, call->now, NULL);
     problems_release(&problems);
     return 0;
 }

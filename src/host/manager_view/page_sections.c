@@ -115,10 +115,11 @@ void manager_page_put_problems(const struct manager_page *page, const struct pro
         text_puts(&place, "");
         problem_put_place(problem, sm_subnet(page->sm), &place);
         json_begin_object(&json, NULL);
-        json_string(&json, "kind", problem_kind_name(problem->kind));
+        json_string(&json, "kind", problem_infos[problem->kind].name);
         json_string(&json, "place", place.data);
         json_string(&json, "text", problem->text);
-        json_unsigned(&json, "severity", problem->kind);
+        json_string(&json, "advice", problem_infos[problem->kind].advice);
+        json_unsigned(&json, "severity", problem_infos[problem->kind].severity);
         json_unsigned(&json, "since",
                       problem->since_ns > origin_ns ? problem->since_ns - origin_ns : 0);
         api_put_id(&json, "node", api_node_of(page->topology, at->guid));

@@ -5,15 +5,6 @@
 
 #include <string.h>
 
-uint32_t subnet_last_peer(const struct subnet *subnet, uint32_t index)
-{
-    const struct subnet_port *port = &subnet->ports.items[index];
-    if (port->peer != SUBNET_NONE || port->last_peer == SUBNET_NONE)
-        return port->peer;
-    const struct subnet_port *last = &subnet->ports.items[port->last_peer];
-    return last->peer == SUBNET_NONE && last->last_peer == index ? port->last_peer : SUBNET_NONE;
-}
-
 static uint8_t width_of(unsigned lanes)
 {
     static const uint8_t widths[] = {WIDTH_1X, WIDTH_2X, WIDTH_4X, WIDTH_8X, WIDTH_12X};
@@ -56,7 +47,7 @@ void subnet_describe(const struct subnet *subnet, bool past, struct topology *to
     }
     for (uint32_t i = 0; i < subnet->ports.count; i++) {
         const struct subnet_port *port = &subnet->ports.items[i];
-        uint32_t other = past ? subnet_last_peer(subnet, i) : port->peer;
+        uint32_t other = past ? subnet_last_neighbor(subnet, i) : port->peer;
         if (other == SUBNET_NONE || other < i || place[port->node] == TOPOLOGY_NONE ||
             place[subnet->ports.items[other].node] == TOPOLOGY_NONE)
             continue;

@@ -199,7 +199,8 @@ static void print_problems(const struct manager_metrics *m, struct text *out)
     metric_family(out, "weft_problems", "gauge", "Present problems, by kind.");
     for (unsigned kind = 0; kind < PROBLEM_KINDS; kind++) {
         metric_begin(out, "weft_problems");
-        metric_label(out, "kind", problem_kind_name((enum problem_kind)kind));
+        metric_label(out, "kind", problem_infos[kind].name);
+        metric_label(out, "severity", problem_severity_names[problem_infos[kind].severity]);
         metric_end(out, m->problems[kind]);
     }
     const struct labelled logged[] = {{"warning", m->totals.warnings}, {"error", m->totals.errors}};

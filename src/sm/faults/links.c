@@ -6,6 +6,7 @@
 #include "sm/plan.h"
 #include "sm/reconfigure.h"
 #include "sm/tables/program_ports.h"
+#include "subnet/absent.h"
 #include "wire/link_rate.h"
 
 #include <errno.h>
@@ -250,6 +251,49 @@ int sm_set_port(struct sm *sm, uint64_t now, const char *name, unsigned number, 
     sm_log_at(sm, SM_EVENT_LINK, at, "disabled on request: %s",
               subnet_link_name(&sm->subnet, at).text);
     program_switch_port(sm, at, PORT_DISABLE);
+    return 0;
+}
+
+/* Returns whether the port had something to clear. */
+static bool clear_port(struct sm *sm, uint32_t port)
+{
+    uint32_t last = subnet_last_neighbor(&sm->subnet, port);
+    if (last == SUBNET_NONE)
+        return false;
+    struct port_faults *link = link_faults(sm, port);
+    bool lost = port_at(sm, port)->peer == SUBNET_NONE;
+    bool counted =
+        history_is_recent(&link->losses, sm->now) || history_is_recent(&link->errors, sm->now);
+    link->losses = link->errors = (struct rate_window){0};
+    if (lost)
+        port_at(sm, port)->last_peer = port_at(sm, last)->last_peer = SUBNET_NONE;
+    return lost || counted;
+}
+
+int sm_clear_problems(struct sm *sm, uint64_t now, const char *name, unsigned number,
+                      struct err *err)
+{
+    sm->now = now;
+    uint32_t index = subnet_find_node(&sm->subnet, name);
+    if (index == SUBNET_NONE)
+        return err_set(err, EINVAL, "'%.80s' is not a node of this subnet", name);
+    if (number > node_at(sm, index)->port_count)
+        return err_set(err, EINVAL, "%s has ports 1 to %u", name, node_at(sm, index)->port_count);
+    struct absent absent;
+    absent_find(&absent, &sm->subnet);
+    uint32_t group = number ? SUBNET_NONE : absent.group_of.items[index];
+    bool cleared = false;
+    for (uint32_t port = 0; port < sm->subnet.ports.count; port++) {
+        const struct subnet_port *p = port_at(sm, port);
+        if (p->node == index ? !number || p->number == number
+                             : group != SUBNET_NONE && absent.group_of.items[p->node] == group)
+            cleared |= clear_port(sm, port);
+    }
+    absent_release(&absent);
+    if (!cleared)
+        return err_set(err, EINVAL, "%s has no lost link, loss or error to clear", name);
+    sm_log(sm, SM_EVENT_LINK, "problems of %s%s are cleared on request", name,
+           group != SUBNET_NONE ? " and of the nodes behind it" : "");
     return 0;
 }
 

@@ -121,6 +121,20 @@ static void list_open_end(struct sm *sm, uint32_t port, const struct absent *abs
                      "the link is up, but the node behind it does not answer SMPs");
 }
 
+/* A link that was there and is down, between nodes that are present; at the lower of its ports. */
+static void list_lost_link(struct sm *sm, uint32_t port, struct problems *problems)
+{
+    uint32_t peer = subnet_last_neighbor(&sm->subnet, port);
+    if (peer == SUBNET_NONE || peer < port || port_at(sm, port)->peer == peer ||
+        !node_at(sm, port_at(sm, port)->node)->present ||
+        !node_at(sm, port_at(sm, peer)->node)->present || problems_is_explained(problems, port) ||
+        problems_is_explained(problems, peer))
+        return;
+    explain_link(sm, port, problems);
+    problems_add(problems, PROBLEM_LOST_LINK, subnet_at_link(&sm->subnet, port),
+                 "the link is down; both ends answer by other paths");
+}
+
 /* Appends the names of ports or nodes: "leaf1, leaf2, …, and 3 more". */
 static void put_names(struct sm *sm, struct text *out, const uint32_t *items, size_t count,
                       struct subnet_name (*name)(const struct subnet *, uint32_t))
@@ -186,9 +200,13 @@ static void list_group(struct sm *sm, const struct absent_group *group, struct p
         place.peer_guid = node_at(sm, port_at(sm, entry)->node)->guid;
         place.peer_port = port_at(sm, entry)->number;
     }
+    bool host = node_at(sm, group->root)->kind == SUBNET_ADAPTER && links && !group->cut_off.count;
     if (!listed)
-        problems_add(problems, up.count ? PROBLEM_DEAD_AGENT : PROBLEM_NODE_GONE, place, "%s",
-                     text.data);
+        problems_add(problems,
+                     up.count ? PROBLEM_DEAD_AGENT
+                     : host   ? PROBLEM_HOST_GONE
+                              : PROBLEM_NODE_GONE,
+                     place, "%s", text.data);
     vec_release(&up);
     text_release(&text);
 }
@@ -207,5 +225,7 @@ void faults_list_problems(struct sm *sm, struct problems *problems)
         list_group(sm, &absent.groups.items[i], problems);
     for (uint32_t port = 0; port < sm->subnet.ports.count; port++)
         list_open_end(sm, port, &absent, problems);
+    for (uint32_t port = 0; port < sm->subnet.ports.count; port++)
+        list_lost_link(sm, port, problems);
     absent_release(&absent);
 }

@@ -2,6 +2,7 @@
  * as long as it lasts. */
 #include "toy.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -205,7 +206,7 @@ static void a_host_that_is_cut_off_is_listed_with_its_port(void **state)
     toy_cut(toy, "S2", "H3");
     toy_settle(toy);
     assert_true(toy_logged(toy, "\"H3\" left the subnet (S2 port 2)"));
-    assert_string_equal(problem_of(toy, PROBLEM_NODE_GONE), "H3: its link is down (S2 port 2)");
+    assert_string_equal(problem_of(toy, PROBLEM_HOST_GONE), "H3: its link is down (S2 port 2)");
     assert_int_equal(count_problems(toy), 1);
     toy_link(toy, "S2", "H3");
     toy_settle(toy);
@@ -235,6 +236,60 @@ static void a_cut_cable_is_no_dead_agent(void **state)
     toy_run(toy, TOY_MS);
     assert_true(toy_logged(toy, "link down: "));
     assert_false(toy_logged(toy, "except for"));
+    toy_run(toy, 7 * TOY_SWEEP);
+    assert_string_equal(problem_of(toy, PROBLEM_LOST_LINK),
+                        "S1 port 1 <-> S3 port 1: the link is down; both ends answer by other "
+                        "paths");
+    assert_int_equal(count_problems(toy), 1);
+}
+
+static void a_lost_link_is_listed_until_it_returns(void **state)
+{
+    struct toy *toy = up_with_two_ways(state);
+    toy_cut(toy, "S1", "S3");
+    toy_run(toy, 2 * TOY_SWEEP);
+    assert_int_equal(count_problems(toy), 1);
+    toy_link(toy, "S1", "S3");
+    toy_run(toy, 2 * TOY_SWEEP);
+    assert_int_equal(count_problems(toy), 0);
+}
+
+/* The first free ports of S1 and S3 are those of the cut cable. */
+static void a_cable_that_was_moved_is_not_lost(void **state)
+{
+    struct toy *toy = up_with_two_ways(state);
+    toy_cut(toy, "S1", "S3");
+    toy_run(toy, 2 * TOY_SWEEP);
+    toy_link(toy, "S1", "S2");
+    toy_run(toy, 2 * TOY_SWEEP);
+    assert_int_equal(count_problems(toy), 0);
+}
+
+static int clear(struct toy *toy, const char *name, unsigned port)
+{
+    struct err err = {0};
+    return sm_clear_problems(toy->sm, toy->now, name, port, &err);
+}
+
+static void an_intended_removal_is_cleared(void **state)
+{
+    struct toy *toy = up_with_two_ways(state);
+    assert_int_equal(clear(toy, "S1", 0), -EINVAL);
+    toy_cut(toy, "S1", "S3");
+    toy_cut(toy, "S3", "H5");
+    toy_run(toy, 2 * TOY_SWEEP);
+    assert_int_equal(count_problems(toy), 2);
+    assert_int_equal(clear(toy, "S3", 3), 0); /* the link of H5 */
+    assert_string_equal(problem_of(toy, PROBLEM_HOST_GONE), "");
+    assert_int_equal(clear(toy, "S3", 1), 0);
+    assert_int_equal(count_problems(toy), 0);
+    assert_int_equal(clear(toy, "S4", 0), -EINVAL);
+    assert_int_equal(clear(toy, "S3", 9), -EINVAL);
+    toy_cut(toy, "S2", "S1");
+    toy_cut(toy, "S2", "S3");
+    toy_run(toy, 2 * TOY_SWEEP);
+    assert_non_null(strstr(problem_of(toy, PROBLEM_NODE_GONE), "4 nodes behind it"));
+    assert_int_equal(clear(toy, "S2", 0), 0);
     assert_int_equal(count_problems(toy), 0);
     toy_run(toy, 7 * TOY_SWEEP);
     assert_int_equal(count_problems(toy), 0);
@@ -508,6 +563,9 @@ int main(void)
         TOY_TEST(a_node_that_does_not_answer_is_listed_until_it_does),
         TOY_TEST(a_host_that_is_cut_off_is_listed_with_its_port),
         TOY_TEST(a_cut_cable_is_no_dead_agent),
+        TOY_TEST(a_lost_link_is_listed_until_it_returns),
+        TOY_TEST(a_cable_that_was_moved_is_not_lost),
+        TOY_TEST(an_intended_removal_is_cleared),
         TOY_TEST(a_switch_that_does_not_answer_is_one_problem),
         TOY_TEST(a_switch_without_links_is_one_problem),
         TOY_TEST(a_node_that_takes_the_guid_of_another_is_named),

@@ -26,6 +26,7 @@ export function problemsPanel(app: App): Panel {
             h("span", { class: `badge ${problem.severity === 0 ? "bad" : problem.severity === 1 ? "warn" : ""}` }, problem.kind), " ",
             placeButton(app, problem.place || "place not known", placeOf(problem.node, problem.link)),
             h("div", {}, problem.text),
+            h("div", { class: "quiet" }, problem.advice),
             problem.since !== null && problem.since !== undefined && h("div", { class: "quiet" }, `since ${moment(problem.since)}`))));
     }
 

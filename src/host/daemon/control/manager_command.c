@@ -119,6 +119,15 @@ static int enable_port(struct control_call *call)
     return set_port(call, true);
 }
 
+static int clear_problems(struct control_call *call)
+{
+    const struct manager_access *access = call->subject;
+    uint64_t number = 0;
+    if (call->words[1] && !parse_bounded(call->words[1], 1, 254, &number))
+        return err_set(&call->err, EINVAL, "'%s' is not a port number", call->words[1]);
+    return sm_clear_problems(access->sm, call->now, call->words[0], (unsigned)number, &call->err);
+}
+
 static const struct control_command daemon_commands[] = {
     {"page", "", 0, 0, CONTROL_PROCESS, "URL of the live page, with the token that changes need",
      answer_page},
@@ -131,6 +140,8 @@ static const struct control_command daemon_commands[] = {
     {"port disable", "NODE PORT", 2, 2, CONTROL_MASTER, "disable a link at its switch",
      disable_port},
     {"port enable", "NODE PORT", 2, 2, CONTROL_MASTER, "enable it again", enable_port},
+    {"problems clear", "NODE [PORT]", 1, 2, CONTROL_MASTER,
+     "forget a node that is gone, lost links, or losses and errors of links", clear_problems},
     {"handover", "", 0, 0, CONTROL_MASTER,
      "hand mastership over to a standby, and wait until it is done (at most --timeout, 60s)",
      hand_over},

@@ -30,7 +30,7 @@ static uint64_t sign(const struct subnet *subnet)
 {
     uint64_t signature = hash_mix(subnet->nodes.count + 1);
     for (uint32_t i = 0; i < subnet->ports.count; i++) {
-        uint32_t peer = subnet_last_peer(subnet, i);
+        uint32_t peer = subnet_last_neighbor(subnet, i);
         if (peer != SUBNET_NONE && peer > i)
             signature = hash_mix(signature ^ ((uint64_t)i << 32 | peer));
     }

@@ -17,7 +17,7 @@ static void put_name(const struct comparison *comparison, const struct problem *
                      struct text *out)
 {
     bool has_place = problem->object || problem->place.kind != SUBNET_NOWHERE;
-    text_printf(out, "%s%s", problem_kind_name(problem->kind), has_place ? ": " : "");
+    text_printf(out, "%s%s", problem_infos[problem->kind].name, has_place ? ": " : "");
     problem_put_place(problem, comparison->subnet, out);
 }
 
@@ -32,13 +32,19 @@ static void put_duration(struct text *out, unsigned long seconds)
         text_printf(out, "%lu h %lu min", seconds / 3600, seconds / 60 % 60);
 }
 
+static const char *event_of(const struct problem *problem, bool ended)
+{
+    return ended                                                          ? "solved"
+           : problem_infos[problem->kind].severity == PROBLEM_INFORMATION ? "note"
+                                                                          : "warning";
+}
+
 /* The problems that have ended, or those that are new. */
 static void write_differences(const struct comparison *comparison, bool ended,
                               bool (*is_over)(enum problem_kind))
 {
     const struct problems *list = ended ? comparison->known : comparison->present;
     const struct problems *other = ended ? comparison->present : comparison->known;
-    const char *event = ended ? "solved" : "warning";
     uint32_t found = 0;
     struct text line = {0};
     for (size_t i = 0; i < list->items.count; i++) {
@@ -56,13 +62,13 @@ static void write_differences(const struct comparison *comparison, bool ended,
                          (unsigned long)((comparison->now_ns - problem->since_ns) / NS_PER_S));
             text_puts(&line, ")");
         }
-        comparison->write(comparison->context, event, line.data);
+        comparison->write(comparison->context, event_of(problem, ended), line.data);
     }
     if (log_list_others(found)) {
         text_clear(&line);
         text_printf(&line, "%u more problems%s", log_list_others(found),
                     ended ? "" : ": 'weft ctl problems' lists them");
-        comparison->write(comparison->context, event, line.data);
+        comparison->write(comparison->context, ended ? "solved" : "warning", line.data);
     }
     text_release(&line);
 }

@@ -60,7 +60,7 @@ static void a_problem_is_logged_when_it_appears_and_when_it_is_over(void **state
     problems_release(&log);
 }
 
-static void serious_problems_come_first(void **state)
+static void serious_problems_come_first_and_notes_are_no_warnings(void **state)
 {
     (void)state;
     struct problems log = {0};
@@ -68,9 +68,10 @@ static void serious_problems_come_first(void **state)
     problems_add_object(&problems, PROBLEM_SLOW_LINK, "a", "slow");
     problems_add(&problems, PROBLEM_NO_ROUTES, (struct subnet_place){0}, "none");
     problems_add_object(&problems, PROBLEM_NODE_GONE, "b", "gone");
+    problems_add_object(&problems, PROBLEM_HOST_GONE, "c", "off");
     assert_lines(lines_for(&log, problems, NULL),
                  "warning no routes: none\nwarning node gone: b: gone\nwarning slow link: a: "
-                 "slow\n\n");
+                 "slow\nnote host gone: c: off\n\n");
     problems_release(&log);
 }
 
@@ -125,7 +126,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_problem_is_logged_when_it_appears_and_when_it_is_over),
-        cmocka_unit_test(serious_problems_come_first),
+        cmocka_unit_test(serious_problems_come_first_and_notes_are_no_warnings),
         cmocka_unit_test(a_standby_does_not_call_problems_solved_that_it_cannot_see),
         cmocka_unit_test(places_and_texts_of_any_length_are_whole),
         cmocka_unit_test(of_many_problems_the_first_are_logged_one_by_one),
