@@ -36,9 +36,11 @@ static const struct option_spec options[] = {
      .values = &given.failing, .many = true},
     {.usage = "--fail host X ...", .help = "adapters that fail"},
     {.usage = "--fail link X PORT",
-     .help = "the link at a port; also X:PORT, or two nodes: all links between them. Kinds can be "
-             "mixed, "
-             "and --fail repeated; all failures happen at the same time"},
+     .help = "the link at a port; also X:PORT, or two nodes: all links between them"},
+    {.usage = "--fail FAULT ...",
+     .help =
+         "any fault of weft-scenario(5), such as 'mute X' or 'bit-errors X PORT 5/s'. Kinds can "
+         "be mixed, and --fail repeated; all failures happen at the same time"},
     {"--each-switch", "rank the failures of each single switch, worst first",
      .flag = &given.each_switch},
     {"--each-link", "the same for each link between switches", .flag = &given.each_link},
@@ -307,13 +309,13 @@ static void list_cases(struct ranking *ranking)
 {
     const struct topology *topology = ranking->question->topology;
     for (uint32_t i = 0; given.each_switch && i < topology->nodes.count; i++) {
-        struct whatif_case new = {.failure = {i, TOPOLOGY_NONE}};
+        struct whatif_case new = {.failure = whatif_fail(topology, i, TOPOLOGY_NONE)};
         if (topology->nodes.items[i].kind == NODE_SWITCH)
             vec_push(&ranking->cases, new);
     }
     for (uint32_t i = 0; given.each_link && i < topology->ports.count; i++) {
         const struct topology_port *port = &topology->ports.items[i];
-        struct whatif_case new = {.failure = {port->node, i}};
+        struct whatif_case new = {.failure = whatif_fail(topology, port->node, i)};
         if (port->peer != TOPOLOGY_NONE && port->peer > i &&
             topology->nodes.items[port->node].kind == NODE_SWITCH &&
             topology->nodes.items[topology->ports.items[port->peer].node].kind == NODE_SWITCH)

@@ -27,25 +27,66 @@
     {                                                                                              \
         label, done, STATE_##state, value, undo                                                    \
     }
+#define LASTS(what, state)                                                                         \
+    {                                                                                              \
+        what, false, FAULT_##state                                                                 \
+    }
+#define ENDS(what)                                                                                 \
+    {                                                                                              \
+        what, true, FAULT_HIDDEN                                                                   \
+    }
+#define ONCE                                                                                       \
+    {                                                                                              \
+        NULL, true, FAULT_HIDDEN                                                                   \
+    }
 #define NO_PAGE                                                                                    \
     {                                                                                              \
         NULL, NULL, STATE_ANY, 0, NULL                                                             \
     }
 
 const struct action_row action_rows[ACTION_KINDS] = {
-#define FAULT(kind, words, arguments, flags, effect, page)                                         \
-    [ACTION_##kind] = {words, arguments, OWNER_FABRIC, flags, effect, page},
+#define FAULT(kind, words, arguments, flags, effect, lasting, page)                                \
+    [ACTION_##kind] = {words, arguments, OWNER_FABRIC, flags, effect_##effect, lasting, page},
 #define ACTION(kind, words, arguments, owner, flags, page)                                         \
-    [ACTION_##kind] = {words, arguments, OWNER_##owner, flags, NULL, page},
+    [ACTION_##kind] = {words, arguments, OWNER_##owner, flags, NULL, ONCE, page},
 #include "console/actions.def"
 };
+
+/* What of a fault lasts: an attribute with the value 0 and a node's own GUID end it, and a number
+ * of bit errors without a rate does not last. */
+static void find_end(const struct fabric *fabric, struct fabric_fault *fault)
+{
+    for (const enum argument *at = action_rows[fault->kind].arguments; *at; at++) {
+        bool rate = *at == ARGUMENT_ERRORS;
+        if (*at == ARGUMENT_GUID)
+            fault->ends = fault->value == fabric_topology(fabric)->nodes.items[fault->node].guid;
+        else if (*at == ARGUMENT_PERCENT || *at == ARGUMENT_TIME || rate)
+            fault->ends = fault->value == 0;
+        if (rate && !fault->per_second)
+            fault->sets = NULL;
+    }
+}
 
 int action_apply(struct fabric *fabric, const struct action *action, struct err *err)
 {
     const struct action_row *row = action_row(action);
+    struct fabric_fault fault = {row->effect,       action->node,      action->port,
+                                 action->attribute, action->value,     action->per_second,
+                                 action->kind,      row->lasting.sets, row->lasting.ends};
     if (!row->effect)
         return err_set(err, ENOTSUP, "'%s' needs more than a fabric", row->words.all);
-    return row->effect(fabric, action, err);
+    find_end(fabric, &fault);
+    return fabric_cause(fabric, &fault, err);
+}
+
+struct action action_of_fault(const struct fabric_fault *fault)
+{
+    return (struct action){.kind = fault->kind,
+                           .node = fault->node,
+                           .port = fault->port,
+                           .attribute = fault->attribute,
+                           .value = fault->value,
+                           .per_second = fault->per_second};
 }
 
 static struct word copy_word(struct word word)

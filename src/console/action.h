@@ -2,7 +2,6 @@
  * its managers. One vocabulary (actions.def) for scenarios, `weft ctl`, `weft whatif` and the API.
  *
  *   action.c     the table of actions; applying them to a fabric
- *   effects.c    what faults do
  *   arguments.c  the arguments: read from words, read from a request, printed
  *   words.c      the words: read, printed, and the older words of `weft ctl` and the API
  *   names.c      names of nodes, ports and attributes
@@ -18,8 +17,8 @@
 #include "topology/topology.h"
 
 enum action_kind {
-#define FAULT(kind, words, arguments, flags, effect, page) ACTION_##kind,
-#define ACTION(kind, words, arguments, owner, flags, page) ACTION_##kind,
+#define FAULT(kind, words, arguments, flags, effect, lasting, page) ACTION_##kind,
+#define ACTION(kind, words, arguments, owner, flags, page)          ACTION_##kind,
 #include "console/actions.def"
     ACTION_KINDS
 };
@@ -47,6 +46,19 @@ enum action_state {
     STATE_FAILED,  /* cut, off */
     STATE_UP,      /* without a fault */
     STATE_FAULTY,  /* lossy; slow or mute */
+};
+
+/* How the map shows the link or node of a fault that lasts. */
+enum fault_state {
+    FAULT_HIDDEN,
+    FAULT_CUT, /* links */
+    FAULT_LOSSY,
+    FAULT_BIT_ERRORS,
+    FAULT_DOWN, /* nodes */
+    FAULT_MUTE,
+    FAULT_SLOW,
+    FAULT_DEGRADED, /* either */
+    FAULT_STATES
 };
 
 enum argument {
@@ -104,7 +116,12 @@ struct action_row {
     enum argument arguments[ARGUMENTS_MOST + 1];
     enum action_owner owner;
     unsigned flags;
-    int (*effect)(struct fabric *fabric, const struct action *action, struct err *err);
+    int (*effect)(struct fabric *fabric, const struct fabric_fault *fault, struct err *err);
+    struct {
+        const char *sets; /* NULL: it does not last */
+        bool ends;
+        enum fault_state state;
+    } lasting;
     struct {
         const char *label, *done; /* NULL: the page does not offer it */
         enum action_state state;
@@ -191,6 +208,8 @@ void action_print_node(const struct topology *topology, uint32_t node, struct te
 /* Applies an action on a fabric at once; traps and time-outs follow from that. -ENOTSUP: it needs
  * more than a fabric. */
 int action_apply(struct fabric *fabric, const struct action *action, struct err *err);
+/* The action that caused a fault which lasts. */
+struct action action_of_fault(const struct fabric_fault *fault);
 /* A bound action that owns its texts. */
 struct action action_copy(const struct action *action);
 void action_release(struct action *action);

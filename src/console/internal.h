@@ -4,9 +4,9 @@
 
 #include "console/action.h"
 
-/* The effects of faults (effects.c). */
-#define FAULT(kind, words, arguments, flags, effect, page)                                         \
-    int effect(struct fabric *fabric, const struct action *action, struct err *err);
+/* The effects of faults (src/fabric/faults.c). */
+#define FAULT(kind, words, arguments, flags, effect, lasting, page)                                \
+    int effect_##effect(struct fabric *fabric, const struct fabric_fault *fault, struct err *err);
 #include "console/actions.def"
 
 /* An older or another name of an action: of `weft ctl`, of the API. */

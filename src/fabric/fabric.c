@@ -147,6 +147,7 @@ void fabric_free(struct fabric *fabric)
     vec_release(&fabric->multicasts);
     vec_release(&fabric->losses);
     vec_release(&fabric->bad_cables);
+    vec_release(&fabric->faults);
     map_release(&fabric->proxied);
     mem_free(fabric->pcap_interfaces);
     mem_free(fabric);

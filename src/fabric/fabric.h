@@ -112,32 +112,23 @@ int fabric_add_bit_errors(struct fabric *fabric, uint32_t port, unsigned count, 
 int fabric_set_bit_error_rate(struct fabric *fabric, uint32_t port, unsigned per_second,
                               struct err *err);
 
-/* The faults that are in force. */
-enum fabric_fault_kind {
-    FABRIC_CABLE_CUT,   /* at a port */
-    FABRIC_NODE_DOWN,   /* of a node */
-    FABRIC_SMP_LOSS,    /* at a port, or TOPOLOGY_NONE for all links */
-    FABRIC_BAD_CABLE,   /* at a port */
-    FABRIC_AGENT_DELAY, /* of a node */
-    FABRIC_OTHER_GUID,  /* of a node: it differs from the topology */
-};
+/* A fault as an action of the console (src/console/actions.def) describes it. */
 struct fabric_fault {
-    enum fabric_fault_kind kind;
-    uint32_t at;        /* port or node */
-    unsigned attribute; /* that is lost; 0: all */
-    uint64_t value;     /* loss: parts of 2^32; bit errors a second; delay in ps, or TIME_NEVER;
-                           GUID */
+    int (*effect)(struct fabric *fabric, const struct fabric_fault *fault, struct err *err);
+    uint32_t node, port; /* TOPOLOGY_NONE: at none; both: everywhere */
+    unsigned attribute;  /* of SMPs; 0: all */
+    uint64_t value;
+    bool per_second;
+    unsigned kind;    /* of the action */
+    const char *sets; /* what lasts: a fault that sets the same at the same place replaces it */
+    bool ends;        /* it only undoes another one */
 };
-/* Whether it is at a port, else of a node. */
-static inline bool fabric_fault_is_at_port(const struct fabric_fault *fault)
-{
-    return fault->kind == FABRIC_CABLE_CUT || fault->kind == FABRIC_SMP_LOSS ||
-           fault->kind == FABRIC_BAD_CABLE;
-}
 struct fabric_faults {
-    VEC(struct fabric_fault) items;
+    VEC(struct fabric_fault);
 };
-void fabric_list_faults(const struct fabric *fabric, struct fabric_faults *faults);
+/* Causes a fault, and lists it as long as it lasts. */
+int fabric_cause(struct fabric *fabric, const struct fabric_fault *fault, struct err *err);
+const struct fabric_faults *fabric_faults(const struct fabric *fabric);
 
 struct fabric_totals {
     uint64_t packets_sent, smps_sent, hops, smps_lost, deliveries, traps, events;

@@ -1,10 +1,18 @@
 /* Injected faults: cut cables, failed nodes, lost packets, slow or silent agents, duplicate GUIDs,
- * bit errors. */
+ * bit errors; and what the FAULT rows of src/console/actions.def do: one EFFECT each. */
 #include "fabric/internal.h"
 #include "wire/vswitch.h"
 
 #include <assert.h>
 #include <errno.h>
+#include <string.h>
+
+#define EFFECT(name)                                                                               \
+    int effect_##name(struct fabric *, const struct fabric_fault *, struct err *);                 \
+    int effect_##name(struct fabric *fabric, const struct fabric_fault *fault, struct err *err)
+
+EFFECT(fail_node);
+EFFECT(duplicate_guid);
 
 static int check_port(const struct fabric *fabric, uint32_t port, struct err *err)
 {
@@ -44,11 +52,18 @@ int fabric_flap_port(struct fabric *fabric, uint32_t index, struct err *err)
     return status;
 }
 
-/* A node that comes back has lost what managers set, but keeps its consumers. */
+/* A node that comes back has lost what managers set and has its own GUID, but keeps its consumers.
+ */
 static void restart_node(struct fabric *fabric, uint32_t index)
 {
     struct node *node = &fabric->nodes[index];
     assert(!node->up);
+    for (size_t i = fabric->faults.count; i-- > 0;) {
+        const struct fabric_fault *fault = &fabric->faults.items[i];
+        if (fault->node == index &&
+            (fault->effect == effect_fail_node || fault->effect == effect_duplicate_guid))
+            vec_remove(&fabric->faults, i);
+    }
     sma_release(&node->sma);
     fabric_init_node(fabric, index);
     fabric_join_device(fabric, index);
@@ -210,33 +225,87 @@ void faults_count_bit_errors(struct fabric *fabric, uint32_t port)
     }
 }
 
-void fabric_list_faults(const struct fabric *fabric, struct fabric_faults *faults)
+/* ---- the faults of actions ---- */
+
+static bool is_same_place(const struct fabric *fabric, const struct fabric_fault *a,
+                          const struct fabric_fault *b)
 {
-    for (uint32_t i = 0; i < fabric->port_count; i++) {
-        uint32_t peer = fabric->ports[i].peer;
-        if (peer != NONE && peer > i && !fabric->ports[i].cable)
-            vec_push(&faults->items, ((struct fabric_fault){FABRIC_CABLE_CUT, i, 0, 0}));
-    }
-    for (uint32_t i = 0; i < fabric->node_count; i++) {
-        const struct node *node = &fabric->nodes[i];
-        uint64_t guid = wire_get(node->sma.node_info, NODE_INFO_NODE_GUID);
-        if (!node->up)
-            vec_push(&faults->items, ((struct fabric_fault){FABRIC_NODE_DOWN, i, 0, 0}));
-        if (node->agent_delay_ps)
-            vec_push(&faults->items,
-                     ((struct fabric_fault){FABRIC_AGENT_DELAY, i, 0, node->agent_delay_ps}));
-        if (guid != fabric->topology->nodes.items[i].guid && !node->sma.host)
-            vec_push(&faults->items, ((struct fabric_fault){FABRIC_OTHER_GUID, i, 0, guid}));
-    }
-    for (size_t i = 0; i < fabric->bad_cables.count; i++)
-        vec_push(&faults->items,
-                 ((struct fabric_fault){FABRIC_BAD_CABLE, fabric->bad_cables.items[i].port, 0,
-                                        fabric->bad_cables.items[i].per_second}));
-    for (size_t i = 0; i < fabric->losses.count; i++) {
-        const struct loss_rule *rule = &fabric->losses.items[i];
-        bool second = rule->port != TOPOLOGY_NONE && fabric->ports[rule->port].peer < rule->port;
-        if (!second) /* a link has a rule at both ends */
-            vec_push(&faults->items, ((struct fabric_fault){FABRIC_SMP_LOSS, rule->port,
-                                                            rule->attribute, rule->parts}));
-    }
+    return a->node == b->node && a->attribute == b->attribute &&
+           (a->port == b->port ||
+            (a->port != TOPOLOGY_NONE && fabric->ports[a->port].peer == b->port));
+}
+
+int fabric_cause(struct fabric *fabric, const struct fabric_fault *fault, struct err *err)
+{
+    int status = fault->effect(fabric, fault, err);
+    if (status || !fault->sets)
+        return status;
+    for (size_t i = fabric->faults.count; i-- > 0;)
+        if (strcmp(fabric->faults.items[i].sets, fault->sets) == 0 &&
+            is_same_place(fabric, &fabric->faults.items[i], fault))
+            vec_remove(&fabric->faults, i);
+    if (!fault->ends)
+        vec_push(&fabric->faults, *fault);
+    return 0;
+}
+
+const struct fabric_faults *fabric_faults(const struct fabric *fabric)
+{
+    return &fabric->faults;
+}
+
+EFFECT(fail_link)
+{
+    return fabric_set_link(fabric, fault->port, false, err);
+}
+
+EFFECT(restore_link)
+{
+    return fabric_set_link(fabric, fault->port, true, err);
+}
+
+EFFECT(flap)
+{
+    return fabric_flap_port(fabric, fault->port, err);
+}
+
+EFFECT(bit_errors)
+{
+    return (fault->per_second ? fabric_set_bit_error_rate : fabric_add_bit_errors)(
+        fabric, fault->port, (unsigned)fault->value, err);
+}
+
+EFFECT(drop)
+{
+    return fabric_set_loss(fabric, fault->port, fault->attribute, fault->value, err);
+}
+
+EFFECT(fail_node)
+{
+    return fabric_set_node(fabric, fault->node, false, err);
+}
+
+EFFECT(restore_node)
+{
+    return fabric_set_node(fabric, fault->node, true, err);
+}
+
+EFFECT(mute)
+{
+    return fabric_set_agent_delay(fabric, fault->node, TIME_NEVER, err);
+}
+
+EFFECT(slow)
+{
+    return fabric_set_agent_delay(fabric, fault->node, fault->value, err);
+}
+
+EFFECT(heal)
+{
+    return fabric_set_agent_delay(fabric, fault->node, 0, err);
+}
+
+EFFECT(duplicate_guid)
+{
+    return fabric_set_guid(fabric, fault->node, fault->value, err);
 }

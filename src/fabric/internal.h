@@ -147,6 +147,7 @@ struct fabric {
     size_t taken; /* consumed deliveries at the front of the list */
     VEC(struct loss_rule) losses;
     VEC(struct bad_cable) bad_cables;
+    struct fabric_faults faults; /* that last */
     struct map proxied; /* transaction ID of a request from a VF at a shared port → its port */
     struct pcap *pcap;
     uint32_t *pcap_interfaces;              /* capture.c: by sending port */

@@ -75,7 +75,7 @@ switch_link() { value topology '[i for i,(a,b) in enumerate(zip(o["links"]["a"],
 a_cut_link_is_seen_by_both() {
     of fabric.out
     act "do=cut&link=$(switch_link)" && is state '[s for l,s in o["links"]]' '[1]' &&
-        "$WEFT" ctl status | grep -q 'the cable is disconnected' || return 1
+        "$WEFT" ctl status | grep -q 'faults *fail link' || return 1
     of sm.url
     wait_until 30 is state '[s for l,s in o["links"]]' '[2]' || return 1
     of fabric.out

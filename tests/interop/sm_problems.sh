@@ -117,9 +117,9 @@ claim "a lost link is listed until it is cleared or returns" lost_link
 claim "a duplicate GUID is listed with both places" duplicate
 claim "a state directory that cannot be written is listed" full_disk
 active_faults() {
-    "$WEFT" ctl status >status.out && contains 'L6 port 1 <-> H24 port 1: the cable is disconnected' status.out &&
-        contains '(^faults +| {10})H20: the agent does not answer' status.out &&
-        contains 'H40: the GUID is 0x0000000000100002' status.out && [ "$(grep -cE '^(faults|          ).*: the ' status.out)" = 3 ]
+    "$WEFT" ctl status >status.out && contains '(^faults +| {10})fail link (L6|H24) 1$' status.out &&
+        contains '(^faults +| {10})mute H20$' status.out && contains ' duplicate-guid H40 0x0000000000100002$' status.out &&
+        [ "$(grep -cE '^(faults|          )[ a-z]' status.out)" = 3 ]
 }
 claim "the link of the manager cannot be disabled" refuses_port H0 1
 claim "a port that does not exist is refused" refuses_port L1 99

@@ -53,7 +53,7 @@ class Example:
 
     def lines(self):
         """The lines that the section adds, as (file, text). A text can go over several lines."""
-        block = re.search(r"```\n((?:src|tests|docs)/.*?)```", self.section, re.S)[1]
+        block = "".join(re.findall(r"```\n((?:src|tests|docs)/.*?)```", self.section, re.S))
         found = re.findall(r"^((?:src|tests|docs)/\S+):[ \t]+(\S.*(?:\n[ \t]+\S.*)*)$", block, re.M)
         return [(path, re.sub(r"\n[ \t]+", "\n", text)) for path, text in found]
 

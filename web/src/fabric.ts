@@ -3,8 +3,8 @@
 import type { Topology } from "./contract";
 
 /** Positions in these lists are the numbers of the API. */
-export const NODE_STATES = ["up", "down", "agent mute", "agent slow", "not in the subnet"];
-const LINK_STATES = ["active", "cut", "down", "not active", "lossy", "bit errors", "training"];
+export const NODE_STATES = ["up", "down", "agent mute", "agent slow", "not in the subnet", "degraded"];
+const LINK_STATES = ["active", "cut", "down", "not active", "lossy", "bit errors", "training", "degraded"];
 export const WAVE_STATES = ["no change", "waits", "being written", "confirmed"];
 
 export interface FabricNode {

@@ -1,12 +1,26 @@
 /* Failures by name, and the nodes that they cut off: a breadth-first search over all cables. */
 #include "experiment/whatif/whatif.h"
 
-#include "console/action.h"
 #include "console/names.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+
+struct whatif_failure whatif_fail(const struct topology *topology, uint32_t node, uint32_t port)
+{
+    bool is_switch = topology->nodes.items[node].kind == NODE_SWITCH,
+         is_link = port != TOPOLOGY_NONE;
+    struct action action = {.node = is_link ? TOPOLOGY_NONE : node, .port = port};
+    action.kind = is_link ? ACTION_FAIL_LINK : is_switch ? ACTION_FAIL_SWITCH : ACTION_FAIL_NODE;
+    return (struct whatif_failure){node, port, action};
+}
+
+bool whatif_kills(const struct whatif_failure *failure)
+{
+    return action_has(&failure->action, ACTION_BREAKS) &&
+           action_row(&failure->action)->lasting.sets;
+}
 
 /* ---- words ---- */
 
@@ -32,12 +46,9 @@ static int add(struct whatif_failures *failures, const struct topology *topology
                             .node_word = {.text = node},
                             .port_word = {.text = port}};
     int status = action_bind(&action, topology, &cursor);
-    struct whatif_failure failure = {.port = action.port};
-    if (status)
-        return status;
-    failure.node = action_node(&action, topology);
-    vec_push(failures, failure);
-    return 0;
+    if (status == 0)
+        vec_push(failures, whatif_fail(topology, action_node(&action, topology), action.port));
+    return status;
 }
 
 /* All links between two nodes. */
@@ -53,10 +64,9 @@ static int add_links(struct whatif_failures *failures, const struct topology *to
     const struct topology_node *n = &topology->nodes.items[node];
     size_t before = failures->count;
     for (unsigned i = 1; i <= n->port_count; i++) {
-        struct whatif_failure failure = {node, n->first_port + i};
-        uint32_t peer = topology->ports.items[failure.port].peer;
+        uint32_t port = n->first_port + i, peer = topology->ports.items[port].peer;
         if (peer != TOPOLOGY_NONE && topology->ports.items[peer].node == other)
-            vec_push(failures, failure);
+            vec_push(failures, whatif_fail(topology, node, port));
     }
     return failures->count > before
                ? 0
@@ -90,6 +100,40 @@ static int take_link(struct whatif_failures *failures, const struct topology *to
     return status ? status : 2;
 }
 
+/* A fault as a statement: one text, or as many words as make one. Returns the number of words. */
+static int take_fault(struct whatif_failures *failures, const struct topology *topology,
+                      const char *const *words, size_t count, struct err *err)
+{
+    struct action action;
+    struct err of_fewer;
+    unsigned taken = strchr(words[0], ' ')  ? 1
+                     : count < ACTION_WORDS ? (unsigned)count
+                                            : ACTION_WORDS;
+    int status = taken == 1 ? action_read_line(&action, words[0], topology, err)
+                            : action_read_words(&action, words, taken, topology, err);
+    while (status && --taken)
+        status = action_read_words(&action, words, taken, topology, &of_fewer);
+    if (status)
+        return -EINVAL;
+    const struct action_row *row = action_row(&action);
+    if (!row->effect || (row->lasting.sets && row->lasting.ends))
+        return err_set(err, EINVAL, "'%s' harms nothing: expected a fault, such as 'mute NODE'",
+                       row->words.all);
+    struct whatif_failure failure = {action_node(&action, topology), action.port, action};
+    vec_push(failures, failure);
+    return (int)taken;
+}
+
+static bool begins_action(const char *word)
+{
+    size_t length = strcspn(word, " "), count;
+    const char *names[ACTION_VERBS];
+    for (count = action_verbs(names); count > 0; count--)
+        if (strlen(names[count - 1]) == length && strncmp(names[count - 1], word, length) == 0)
+            return true;
+    return false;
+}
+
 int whatif_read_failures(struct whatif_failures *failures, const struct topology *topology,
                          const char *const *words, size_t count, struct err *err)
 {
@@ -97,6 +141,14 @@ int whatif_read_failures(struct whatif_failures *failures, const struct topology
     const char *what = NULL;
     bool complete = false;
     for (size_t i = 0; i < count;) {
+        if ((complete || !what) && begins_action(words[i])) {
+            int taken = take_fault(failures, topology, words + i, count - i, err);
+            if (taken < 0)
+                return taken;
+            i += (size_t)taken;
+            complete = true;
+            continue;
+        }
         if ((complete || !what) && find_kind(words[i]) != ACTION_KINDS) {
             what = words[i++];
             kind = find_kind(what);
@@ -104,7 +156,9 @@ int whatif_read_failures(struct whatif_failures *failures, const struct topology
             continue;
         }
         if (!what)
-            return err_set(err, EINVAL, "'%.80s': expected switch, host or link, and its name",
+            return err_set(err, EINVAL,
+                           "'%.80s': expected switch, host or link and its name, or a fault of "
+                           "weft-scenario(5)",
                            words[i]);
         bool link = action_rows[kind].arguments[0] == ARGUMENT_PORT;
         int taken = link ? take_link(failures, topology, kind, words + i, count - i, err)
@@ -122,32 +176,19 @@ int whatif_read_failures(struct whatif_failures *failures, const struct topology
 
 /* ---- names ---- */
 
-/* Names with quotes cannot be written in a scenario: the GUID stands for them. */
-void whatif_write_word(const struct topology *topology, uint32_t node, struct text *out)
-{
-    const char *label = node_label(topology, node);
-    if (strpbrk(label, "\"") || !*label)
-        text_printf(out, "0x%016llx", (unsigned long long)topology->nodes.items[node].guid);
-    else
-        text_printf(out, "\"%s\"", label);
-}
-
 void whatif_write_failure(const struct topology *topology, const struct whatif_failure *failure,
                           struct text *out)
 {
-    bool is_switch = topology->nodes.items[failure->node].kind == NODE_SWITCH;
-    text_printf(out, "fail %s ",
-                failure->port != TOPOLOGY_NONE ? "link"
-                : is_switch                    ? "switch"
-                                               : "node");
-    whatif_write_word(topology, failure->node, out);
-    if (failure->port != TOPOLOGY_NONE)
-        text_printf(out, " %u", topology_port_number(topology, failure->port));
+    action_print(&failure->action, topology, out);
 }
 
 void whatif_put_failure(const struct topology *topology, const struct whatif_failure *failure,
                         struct text *out)
 {
+    if (!whatif_kills(failure)) {
+        action_print(&failure->action, topology, out);
+        return;
+    }
     const char *name = node_label(topology, failure->node);
     if (failure->port == TOPOLOGY_NONE) {
         bool is_switch = topology->nodes.items[failure->node].kind == NODE_SWITCH;
@@ -210,6 +251,8 @@ static void find_parts(struct cut_parts *parts, const struct topology *topology,
     parts->nodes = mem_zalloc(nodes + 1, sizeof *parts->nodes);
     for (size_t i = 0; i < count; i++) {
         uint32_t port = failures[i].port;
+        if (!whatif_kills(&failures[i]))
+            continue;
         if (port == TOPOLOGY_NONE)
             parts->dead_node[failures[i].node] = true;
         else
@@ -250,9 +293,12 @@ uint32_t whatif_choose_manager(const struct topology *topology,
     uint32_t found = TOPOLOGY_NONE;
     find_parts(&parts, topology, failures, count);
     uint32_t best = largest_part(&parts);
+    for (size_t i = 0; i < count; i++) /* a faulty adapter is as bad a place as a dead one */
+        if (failures[i].node != TOPOLOGY_NONE)
+            parts.dead_node[failures[i].node] = true;
     for (uint32_t i = 0; found == TOPOLOGY_NONE && i < topology->nodes.count; i++)
-        if (topology->nodes.items[i].kind == NODE_ADAPTER && parts.part[i] == best &&
-            best != TOPOLOGY_NONE)
+        if (topology->nodes.items[i].kind == NODE_ADAPTER && !parts.dead_node[i] &&
+            parts.part[i] == best && best != TOPOLOGY_NONE)
             found = i;
     release_parts(&parts);
     return found;

@@ -7,6 +7,7 @@
 #include "experiment/run/setup.h"
 #include "fabric/fabric.h"
 #include "host/sim/sim_paths.h"
+#include "wire/link_rate.h"
 
 #include <assert.h>
 
@@ -83,6 +84,8 @@ static void mark_failures(struct load_walk *walk, const struct whatif_question *
     walk->fails = mem_zalloc(topology->ports.count + 1, sizeof *walk->fails);
     for (size_t i = 0; i < question->failure_count; i++) {
         const struct whatif_failure *failure = &question->failures[i];
+        if (failure->node == TOPOLOGY_NONE)
+            continue; /* all links lose SMPs */
         const struct topology_node *node = &topology->nodes.items[failure->node];
         for (unsigned p = 0; p <= node->port_count; p++) {
             uint32_t port = node->first_port + p, peer = topology->ports.items[port].peer;
@@ -161,7 +164,8 @@ static void summarise(struct load_walk *walk)
         if (p->peer == TOPOLOGY_NONE || topology->nodes.items[p->node].kind != NODE_SWITCH ||
             !fabric_link_is_up(walk->setup->fabric, port))
             continue;
-        loads->share[port] /= port_rate(topology, port);
+        loads->share[port] /= port_rate(topology, port) / link_width_multiple(p->width) *
+                              link_lanes(fabric_port_info(walk->setup->fabric, port));
         sum += loads->share[port];
         loads->links++;
         loads->overloaded += loads->share[port] > 1;

@@ -13,10 +13,9 @@
 #ifndef WEFT_EXPERIMENT_WHATIF_WHATIF_H
 #define WEFT_EXPERIMENT_WHATIF_WHATIF_H
 
-#include "base/err.h"
-#include "base/mem.h"
 #include "base/quantity.h"
 #include "base/text.h"
+#include "console/action.h"
 #include "sm/change.h"
 #include "topology/topology.h"
 
@@ -25,8 +24,12 @@ struct setup;
 
 struct whatif_failure {
     uint32_t node;
-    uint32_t port; /* of a link; TOPOLOGY_NONE: the whole node */
+    uint32_t port; /* of a link; TOPOLOGY_NONE: the whole node; both: the whole fabric */
+    struct action action;
 };
+struct whatif_failure whatif_fail(const struct topology *topology, uint32_t node, uint32_t port);
+/* Whether its link or node is dead. */
+bool whatif_kills(const struct whatif_failure *failure);
 struct whatif_failures {
     VEC(struct whatif_failure);
 };
@@ -46,16 +49,15 @@ struct whatif_question {
 
 /* ---- failures.c ---- */
 
-/* Reads "switch NODE …", "node NODE …", "link NODE PORT", "link NODE:PORT" and "link NODE NODE"
- * (all links between the two), in any number. Names are those of scenarios. */
+/* Reads "switch NODE …", "host NODE …", "link NODE PORT", "link NODE:PORT" and "link NODE NODE"
+ * (all links between the two), and statements of all faults that harm ("mute NODE"), in any number.
+ * Names are those of scenarios. */
 int whatif_read_failures(struct whatif_failures *failures, const struct topology *topology,
                          const char *const *words, size_t count, struct err *err);
-/* Appends a node as a word of a scenario. */
-void whatif_write_word(const struct topology *topology, uint32_t node, struct text *out);
-/* Appends "fail switch "S3"" as in a scenario. */
+/* Appends "fail switch S3" as in a scenario. */
 void whatif_write_failure(const struct topology *topology, const struct whatif_failure *failure,
                           struct text *out);
-/* Appends "switch S3" or "link S3 port 4 <-> L7 port 20", for people. */
+/* Appends "switch S3", "link S3 port 4 <-> L7 port 20" or "mute S3", for people. */
 void whatif_put_failure(const struct topology *topology, const struct whatif_failure *failure,
                         struct text *out);
 

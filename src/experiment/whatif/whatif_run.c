@@ -41,7 +41,7 @@ void whatif_write_scenario(const struct whatif_question *question, const struct 
                 question->engine);
     for (size_t i = 0; i < question->manager_count; i++) {
         text_puts(out, "sm ");
-        whatif_write_word(question->topology, question->managers[i], out);
+        action_print_node(question->topology, question->managers[i], out);
         text_printf(out, " priority %zu\n", i < 15 ? 15 - i : 0);
     }
     if (share > 0) {

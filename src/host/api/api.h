@@ -79,6 +79,7 @@ enum api_node_state {
     API_NODE_MUTE,
     API_NODE_SLOW,
     API_NODE_UNKNOWN, /* not in the subnet of the master */
+    API_NODE_DEGRADED,
 };
 enum api_link_state {
     API_LINK_ACTIVE,
@@ -88,6 +89,7 @@ enum api_link_state {
     API_LINK_LOSSY,
     API_LINK_ERRORS,
     API_LINK_TRAINING,
+    API_LINK_DEGRADED,
 };
 enum api_wave { API_WAVE_NONE, API_WAVE_WAITS, API_WAVE_WRITTEN, API_WAVE_CONFIRMED };
 enum { API_UNKNOWN = 255 }; /* in byte vectors */

@@ -2,7 +2,6 @@
 #include "host/fabric_control/fabric_control.h"
 
 #include "base/parse.h"
-#include "base/rng.h"
 #include "base/time.h"
 #include "console/names.h"
 #include "host/fabric_view/fabric_view.h"
@@ -36,71 +35,22 @@ static struct fabric_report begin_report(struct control_call *call)
 
 /* ---- status ---- */
 
-/* "L6 port 1 <-> H24 port 1", or a node's name. */
-static void put_fault_place(struct text *out, const struct topology *topology,
-                            const struct fabric_fault *fault)
-{
-    bool link = fabric_fault_is_at_port(fault);
-    if (link && fault->at == TOPOLOGY_NONE) {
-        text_puts(out, "all links");
-        return;
-    }
-    uint32_t ends[2] = {fault->at, link ? topology->ports.items[fault->at].peer : TOPOLOGY_NONE};
-    for (unsigned i = 0; i < (link ? 2 : 1); i++) {
-        const struct topology_node *node =
-            &topology->nodes.items[link ? topology->ports.items[ends[i]].node : fault->at];
-        text_printf(out, "%s%s", i ? " <-> " : "",
-                    node->description && *node->description ? node->description : node->name);
-        if (link)
-            text_printf(out, " port %u", topology_port_number(topology, ends[i]));
-    }
-}
-
-static void put_fault_text(struct text *out, const struct fabric_fault *fault)
-{
-    switch (fault->kind) {
-    case FABRIC_CABLE_CUT: text_puts(out, "the cable is disconnected"); break;
-    case FABRIC_NODE_DOWN: text_puts(out, "the node is off"); break;
-    case FABRIC_SMP_LOSS:
-        text_printf(out, "%.2f%% of SMPs are dropped", 100.0 * (double)fault->value / RNG_CERTAIN);
-        if (fault->attribute)
-            text_printf(out, " (attribute 0x%x)", fault->attribute);
-        break;
-    case FABRIC_BAD_CABLE:
-        text_printf(out, "the cable causes %llu bit errors a second",
-                    (unsigned long long)fault->value);
-        break;
-    case FABRIC_AGENT_DELAY:
-        if (fault->value == TIME_NEVER)
-            text_puts(out, "the agent does not answer");
-        else
-            text_printf(out, "the agent answers %.3f ms late", (double)fault->value / TIME_MS);
-        break;
-    case FABRIC_OTHER_GUID:
-        text_printf(out, "the GUID is 0x%016llx", (unsigned long long)fault->value);
-        break;
-    }
-}
-
+/* As statements of a scenario. */
 static void put_faults(struct record *record, const struct fabric_report *report)
 {
-    struct fabric_faults faults = {0};
-    fabric_list_faults(report->access->fabric, &faults);
+    const struct fabric_faults *faults = fabric_faults(report->access->fabric);
     record_begin_list(record, "faults");
-    record_text(record, "faults    %s", faults.items.count ? "" : "none\n");
-    for (size_t i = 0; i < faults.items.count; i++) {
-        struct text place = {0}, what = {0};
-        put_fault_place(&place, report->topology, &faults.items.items[i]);
-        put_fault_text(&what, &faults.items.items[i]);
+    record_text(record, "faults    %s", faults->count ? "" : "none\n");
+    for (size_t i = 0; i < faults->count; i++) {
+        const struct action action = action_of_fault(&faults->items[i]);
+        struct text words = {0};
+        action_print(&action, report->topology, &words);
         record_begin(record, NULL);
-        record_string(record, "place", i ? "          %s" : "%s", place.data);
-        record_string(record, "fault", ": %s\n", what.data);
+        record_string(record, "fault", i ? "          %s\n" : "%s\n", words.data);
         record_end(record);
-        text_release(&place);
-        text_release(&what);
+        text_release(&words);
     }
     record_end_list(record);
-    vec_release(&faults.items);
 }
 
 /* Packets of the data traffic, if the fabric has any. */

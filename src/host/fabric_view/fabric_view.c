@@ -4,6 +4,7 @@
 #include "host/fabric_view/fabric_view.h"
 
 #include "base/time.h"
+#include "console/action.h"
 #include "sma/sma.h"
 
 #include <math.h>
@@ -44,20 +45,31 @@ static enum api_link_state link_state(const struct fabric *fabric, uint32_t port
                                                                         : API_LINK_NOT_ACTIVE;
 }
 
+static const struct {
+    uint8_t node, link;
+} fault_states[FAULT_STATES] = {
+    [FAULT_CUT] = {.link = API_LINK_CUT},
+    [FAULT_LOSSY] = {.link = API_LINK_LOSSY},
+    [FAULT_BIT_ERRORS] = {.link = API_LINK_ERRORS},
+    [FAULT_DOWN] = {.node = API_NODE_DOWN},
+    [FAULT_MUTE] = {.node = API_NODE_MUTE},
+    [FAULT_SLOW] = {.node = API_NODE_SLOW},
+    [FAULT_DEGRADED] = {API_NODE_DEGRADED, API_LINK_DEGRADED},
+};
+
+/* A fault takes the place of the state that it causes, but not of a worse one. */
 static void read_fault(const struct fabric_view *view, const struct fabric_fault *fault,
                        struct api_tick *tick)
 {
-    bool one_link = fabric_fault_is_at_port(fault) && fault->at != TOPOLOGY_NONE;
-    uint32_t link = one_link ? view->links.of_port[fault->at] : TOPOLOGY_NONE;
-    if (fault->kind == FABRIC_AGENT_DELAY && tick->nodes[fault->at] == API_NODE_UP)
-        tick->nodes[fault->at] = fault->value == TIME_NEVER ? API_NODE_MUTE : API_NODE_SLOW;
-    if (link == TOPOLOGY_NONE)
+    enum fault_state state = action_rows[fault->kind].lasting.state;
+    if (fault->node != TOPOLOGY_NONE && tick->nodes[fault->node] == API_NODE_UP)
+        tick->nodes[fault->node] = fault_states[state].node;
+    if (fault->port == TOPOLOGY_NONE || !fault_states[state].link)
         return;
-    if (fault->kind == FABRIC_CABLE_CUT)
-        tick->links[link] = API_LINK_CUT;
-    else if (tick->links[link] != API_LINK_DOWN && tick->links[link] != API_LINK_TRAINING &&
-             tick->links[link] != API_LINK_CUT)
-        tick->links[link] = fault->kind == FABRIC_SMP_LOSS ? API_LINK_LOSSY : API_LINK_ERRORS;
+    uint8_t *link = &tick->links[view->links.of_port[fault->port]];
+    if (state == FAULT_CUT ||
+        (*link != API_LINK_DOWN && *link != API_LINK_TRAINING && *link != API_LINK_CUT))
+        *link = fault_states[state].link;
 }
 
 /* ---- figures of a direction of a link ---- */
@@ -96,7 +108,7 @@ void fabric_view_read(struct fabric_view *view, uint64_t now, struct api_tick *t
 {
     const struct topology_port *ports = fabric_topology(view->fabric)->ports.items;
     struct fabric_totals totals;
-    struct fabric_faults faults = {0};
+    const struct fabric_faults *faults = fabric_faults(view->fabric);
     fabric_totals(view->fabric, &totals);
     tick->smps = totals.smps_sent;
     tick->t_ns = time_ns_floor(now);
@@ -110,10 +122,8 @@ void fabric_view_read(struct fabric_view *view, uint64_t now, struct api_tick *t
         read_direction(view, port, 2 * (size_t)i, now - view->time, tick);
         read_direction(view, peer, 2 * (size_t)i + 1, now - view->time, tick);
     }
-    fabric_list_faults(view->fabric, &faults); /* they override the states that they cause */
-    for (size_t i = 0; i < faults.items.count; i++)
-        read_fault(view, &faults.items.items[i], tick);
-    vec_release(&faults.items);
+    for (size_t i = 0; i < faults->count; i++)
+        read_fault(view, &faults->items[i], tick);
     view->time = now;
 }
 

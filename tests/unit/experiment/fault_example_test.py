@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""The example fault of CONTRIBUTING.md: fault_example_test.py SOURCE-ROOT BUILD-ROOT
+"""The example faults of CONTRIBUTING.md: fault_example_test.py SOURCE-ROOT BUILD-ROOT
 
-The test of all faults runs with the example, and weft lists it."""
+The test of all faults runs with the examples, and weft lists them. One happens once, the other lasts."""
 
 import pathlib
 import re
@@ -10,26 +10,32 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1]))
 from guide import Example  # noqa: E402
 
-# What each line follows, as the text says.
-BEHIND = [r"(?s)ACTION\(CONFIGURE.*?\n(?=\n#undef)", r"(?s)faults\[ACTION_KINDS\] = \{.*?(?=\};)", r"\.BI heal [^\n]*\n[^\n]*\n"]
+# What each line follows, as the text says. The lines of the second fault follow those of the first.
+BEHIND = {"src/console/actions.def": r"(?s)ACTION\(CONFIGURE.*?\n(?=\n#undef)",
+          "tests/unit/experiment/live/faults_test.c": r"(?s)faults\[ACTION_KINDS\] = \{.*?(?=\};)",
+          "docs/man/weft-scenario.5": r"\.BI heal [^\n]*\n[^\n]*\n"}
 TEST = "tests/unit/experiment/live/faults_test.c"
 
 guide = Example("Adding a fault")
 lines = guide.lines()
-guide.claim("the guide has four places", len(lines) == len(BEHIND))
-for (path, line), behind in zip(lines, BEHIND):
-    guide.insert(path, behind, line)
+guide.claim("each fault has four places", len(lines) == 2 * len(BEHIND) and {path for path, _ in lines} == set(BEHIND))
+for path, behind in BEHIND.items():
+    guide.insert(path, behind, "\n".join(line for where, line in lines if where == path))
 effects = re.search(r"the end of `([^`]+)`", guide.section)[1]
-guide.write(effects, guide.read(effects) + "\n" + guide.code()[0])
-# The last row changes no other number: only what depends on the number of rows is compiled again, and in the rooms that
-# apply actions what has the table, whose bounds the sanitized build checks.
+guide.write(effects, guide.read(effects) + "\n" + "\n".join(guide.code()))
+# The last rows change no other number: only what depends on the number of rows is compiled again, and what has the table,
+# whose bounds the sanitized build checks.
 counts = [name for name in guide.flags if name.startswith("src/") and
           (name.startswith("src/console/") or re.search(r"ACTION_(KINDS|VERBS)", guide.read(name)) or
-           (name.startswith("src/experiment/") and re.search(r"action_(has|rows?)\b", guide.read(name))))]
-guide.compile(*counts)
+           (re.match("src/(experiment|host/fabric_)", name) and re.search(r"action_(has|rows?)\b", guide.read(name))))]
+guide.compile(effects, *counts)
 weft = guide.link()
 said = guide.run(weft, "ctl", "--help").stdout
-guide.claim("weft ctl --help lists it", "\n  isolate NODE\n" in said, said)
+guide.claim("weft ctl --help lists them", "\n  isolate NODE\n" in said and "\n  narrow NODE PORT\n" in said, said)
+guide.run("sh", "-c", f"{weft} topo gen clos 2 3 4 >clos.net")
+done = guide.run(weft, "whatif", "clos.net", "--fail", "narrow", "S2", "1", "--load", "0", "--compare", "none")
+guide.claim("weft whatif takes it: nobody is cut off",
+            "Nobody is cut off" in done.stdout and re.search(r"failure +narrow S2 1\n", done.stdout), done.stdout + done.stderr)
 guide.compile(TEST)
 done = guide.run(guide.link("tests/unit/experiment/experiment_faults_test"))
 guide.claim("a scenario, weft ctl and the API do the same", done.returncode == 0, done.stdout + done.stderr)

@@ -147,6 +147,10 @@ claim "a torus refuses ftree" eval 'whatif torus.net --fail switch S1_1 --compar
 
 claim "nobody cut off: status 0" exits 0 whatif clos.net --fail switch S5 --compare none
 claim "somebody cut off: status 1" exits 1 whatif clos.net --fail switch S0 --compare none
+whatif clos.net --fail mute S5 switch S4 --fail "bit-errors S0 3 20" --sm H7 --json --compare none >faults.json
+claim "every fault can be asked for, as words or as one text" holds faults.json \
+    "d['failures'] == ['mute S5', 'switch S4', 'bit-errors S0 3 20'] and not d['cut_off_switches'] and d['engines'][0]['recovered']"
+claim "an action that harms nothing is refused" refused "'heal' harms nothing" whatif clos.net --fail heal S5
 claim "a near miss is named" refused "did you mean 'S1_1'" whatif torus.net --fail switch S1-1
 claim "a name of two nodes is refused with their GUIDs" \
     refused "0x0000000000000020" whatif hostile.net --fail switch same

@@ -43,7 +43,7 @@ const VLS: Step[] = [
 const STATES: { label: string; colour: string; is: (link: FabricLink) => boolean }[] = [
     { label: "active", colour: "link", is: link => link.state === 0 },
     { label: "not active", colour: "flap", is: link => link.state === 3 },
-    { label: "lossy", colour: "warn", is: link => link.state === 4 },
+    { label: "lossy or degraded", colour: "warn", is: link => link.state === 4 || link.state === 7 },
     { label: "bit errors", colour: "ramp-4", is: link => link.state === 5 },
     { label: "down", colour: "bad", is: isDown },
 ];
@@ -140,7 +140,7 @@ export function linkLegend(fabric: Fabric, colouring: Colouring, figures: ((link
 /** Waiting, being written and confirmed tables have colours of their own: a wave is seen as it passes. */
 export function nodeColour(node: FabricNode, master: boolean): string {
     if (node.state === 1) return "bad";
-    if (node.state === 2 || node.state === 3) return "warn";
+    if (node.state === 2 || node.state === 3 || node.state === 5) return "warn";
     if (node.state === 4) return "flap";
     if (node.wave > 0) return ["", "waiting", "written", "confirmed"][node.wave] ?? "waiting";
     if (master) return "master";

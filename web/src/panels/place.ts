@@ -49,7 +49,7 @@ function renderLink(app: App, root: HTMLElement, link: FabricLink): () => void {
     const { fabric } = app.store;
     const figures = h("div");
     const [buttons, enable] = actionButtons(app, "link", link.index, state =>
-        ({ any: true, present: link.state !== 1, failed: link.state === 1, up: !isDown(link), faulty: link.state === 4 })[state] ?? false);
+        ({ any: true, present: link.state !== 1, failed: link.state === 1, up: !isDown(link), faulty: [4, 5, 7].includes(link.state) })[state] ?? false);
     fill(root,
         h("h2", {}, linkName(fabric, link)),
         buttons,
@@ -76,7 +76,7 @@ function renderNode(app: App, root: HTMLElement, node: FabricNode, pathFrom: (no
     const { fabric } = app.store;
     const index = node.index, figures = h("div");
     const [buttons, enable] = actionButtons(app, "node", index, state =>
-        ({ any: true, present: node.state !== 1, failed: node.state === 1, up: node.state === 0, faulty: node.state === 2 || node.state === 3 })[state] ?? false);
+        ({ any: true, present: node.state !== 1, failed: node.state === 1, up: node.state === 0, faulty: [2, 3, 5].includes(node.state) })[state] ?? false);
     fill(root,
         h("h2", {}, node.name),
         buttons,
