@@ -1,6 +1,6 @@
-/* The verdict on a run in one sentence: checks, recovery time and how much of it was drains,
- * losses, throughput before and after, and everything that is still wrong. It is positive only if
- * nothing is. */
+/* The verdict on a run: first everything that is still wrong, then checks, recovery time and how
+ * much of it was drains, losses, throughput before and after. It is positive only if nothing is
+ * wrong. */
 #include "experiment/report/report.h"
 
 #include "base/quantity.h"
@@ -8,6 +8,7 @@
 #include "experiment/report/report_timeline.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -93,62 +94,71 @@ static double figure_of(const struct report_run *report, const char *name)
     return isfinite(value) ? value : 0;
 }
 
-/* "; 2 switches and 1 adapter are cut off from the manager" */
-static bool put_cut_off(const struct report_run *report, struct text *out)
+/* Adds a problem to those that the sentence begins with. */
+static void put_problem(struct text *out, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    text_puts(out, out->length ? ", " : "");
+    text_vprintf(out, format, arguments);
+    va_end(arguments);
+}
+
+static void put_cut_off(const struct report_run *report, struct text *problems)
 {
     double switches = figure_of(report, "cut-off.switches");
     double adapters = figure_of(report, "cut-off.adapters");
-    if (switches + adapters == 0)
-        return false;
-    text_puts(out, "; ");
+    struct text nodes = {0};
     if (switches > 0)
-        text_printf(out, "%.0f switch%s%s", switches, switches == 1 ? "" : "es",
+        text_printf(&nodes, "%.0f switch%s%s", switches, switches == 1 ? "" : "es",
                     adapters > 0 ? " and " : "");
     if (adapters > 0)
-        text_printf(out, "%.0f adapter%s", adapters, adapters == 1 ? "" : "s");
-    text_printf(out, " %s cut off from the manager", switches + adapters == 1 ? "is" : "are");
-    return true;
+        text_printf(&nodes, "%.0f adapter%s", adapters, adapters == 1 ? "" : "s");
+    if (nodes.length)
+        put_problem(problems, "%s %s cut off from the manager", nodes.data,
+                    switches + adapters == 1 ? "is" : "are");
+    text_release(&nodes);
 }
 
-/* The rates before the first fault and after the last change; true if the rate did not recover. */
-static bool put_recovery(const struct report_run *report, struct text *out)
+/* The rates before the first fault and after the last change; a problem if the rate is lower. */
+static void put_recovery(const struct report_run *report, struct text *out, struct text *problems)
 {
     enum { SIGMAS = 3 };
     static const double recovered = 0.95;
-    char text[QUANTITY_BYTES];
+    char text[QUANTITY_BYTES], share[QUANTITY_BYTES];
     double before = results_value(&report->results, "recovery.before");
     double after = results_value(&report->results, "recovery.after");
     if (!isfinite(before))
-        return false;
+        return;
     text_printf(out, "; %s before", quantity_text(before, "packets/s", text));
     if (!isfinite(after)) {
-        text_puts(out, ", and after the change too short a time to tell");
-        return true;
+        put_problem(problems, "the time after the change is too short to see the traffic recover");
+        return;
     }
     text_printf(out, ", %s after", quantity_text(after, "packets/s", text));
     /* A count of packets varies by its square root. */
     double time = results_value(&report->results, "recovery.time");
-    return after + SIGMAS * sqrt(after / time) < recovered * before;
+    if (after + SIGMAS * sqrt(after / time) < recovered * before)
+        put_problem(problems, "traffic is at %s of what it was",
+                    quantity_text(after / before, "share", share));
 }
 
 /* What is still wrong at the end of the run. */
-static bool put_problems(const struct report_run *report, struct text *out)
+static void put_problems(const struct report_run *report, struct text *problems)
 {
     const struct run_record *record = &report->record;
     char text[QUANTITY_BYTES];
-    bool bad = put_cut_off(report, out);
-    bad |= put_recovery(report, out);
+    put_cut_off(report, problems);
     double pathless = figure_of(report, "unroutable");
     double lost = figure_of(report, "recovery.lost");
     if (pathless > 0)
-        text_printf(out, "; %s packet%s had no path", quantity_text(pathless, "", text),
+        put_problem(problems, "%s packet%s had no path", quantity_text(pathless, "", text),
                     pathless == 1 ? "" : "s");
     if (lost > 0)
-        text_printf(out, "; %s packet%s lost after the last change", quantity_text(lost, "", text),
-                    lost == 1 ? " was" : "s were");
-    bool saturated = figure_of(report, "saturated") > 0;
-    if (saturated)
-        text_puts(out, "; the fabric is saturated");
+        put_problem(problems, "%s packet%s lost after the last change",
+                    quantity_text(lost, "", text), lost == 1 ? " was" : "s were");
+    if (figure_of(report, "saturated") > 0)
+        put_problem(problems, "the fabric is saturated");
     /* Changes that were abandoned and that no later change made up for. A standby abandons its
      * change, and the next master repeats that of one that died. */
     size_t unfinished = 0;
@@ -159,33 +169,47 @@ static bool put_problems(const struct report_run *report, struct text *out)
     for (size_t i = 0; i < record->changes.count; i++)
         unfinished += !record->changes.items[i].finished && record->changes.items[i].begin >= last;
     if (unfinished)
-        text_printf(out, "; %zu change%s not finished", unfinished,
+        put_problem(problems, "%zu change%s not finished", unfinished,
                     unfinished == 1 ? " is" : "s are");
-    return bad || pathless > 0 || lost > 0 || saturated || unfinished;
+}
+
+static void put_checks(const struct report_run *report, struct text *out, struct text *problems)
+{
+    size_t checks = report->record.checks.count;
+    unsigned failures = run_record_failures(&report->record);
+    if (failures)
+        put_problem(problems, "%u of %zu checks %s", failures, checks,
+                    failures == 1 ? "fails" : "fail");
+    if (checks == 0)
+        text_puts(out, "Nothing was checked");
+    else if (failures)
+        text_printf(out, "%zu of %zu checks hold", checks - failures, checks);
+    else if (checks <= 2)
+        text_puts(out, checks == 1 ? "The check holds" : "Both checks hold");
+    else
+        text_printf(out, "All %zu checks hold", checks);
 }
 
 bool report_run_verdict(const struct report_run *report, struct text *out)
 {
-    size_t checks = report->record.checks.count;
-    unsigned failures = run_record_failures(&report->record);
+    struct text problems = {0}, rest = {0};
     if (report->run.failed) {
         text_printf(out, "The run failed: %s", report->run.error);
         return false;
     }
     bool partial = figure_of(report, "partial") > 0;
     if (partial)
-        text_puts(out, "The run was interrupted, its results are partial: ");
-    if (checks == 0)
-        text_puts(out, partial ? "nothing was checked" : "Nothing was checked");
-    else if (failures)
-        text_printf(out, "%u of %zu checks %s", failures, checks, failures == 1 ? "fails" : "fail");
-    else if (checks <= 2)
-        text_puts(out, checks == 1 ? "The check holds" : "Both checks hold");
-    else
-        text_printf(out, "All %zu checks hold", checks);
-    put_actions(report, out);
-    put_losses(report, out);
-    bool bad = put_problems(report, out);
-    text_putc(out, '.');
-    return failures == 0 && !bad && !partial;
+        text_puts(out, "The run was interrupted, its results are partial. ");
+    put_checks(report, &rest, &problems);
+    put_actions(report, &rest);
+    put_losses(report, &rest);
+    put_recovery(report, &rest, &problems);
+    put_problems(report, &problems);
+    bool good = problems.length == 0 && !partial;
+    if (problems.length)
+        text_printf(out, "Problems remain: %s. ", problems.data);
+    text_printf(out, "%s.", rest.data);
+    text_release(&problems);
+    text_release(&rest);
+    return good;
 }

@@ -264,9 +264,8 @@ void run_record_write_summary(const struct run_record *record, struct text *out)
     struct text sentence = {0};
     char time[TIME_TEXT_BYTES];
     size_t count = record->changes.count, first = count > PICTURES ? count - PICTURES : 0;
-    bool good = judge(record, &sentence);
-    text_put_wrapped(out, 0, "%s%s",
-                     good || is_partial(record) ? "" : "Problems remain: ", sentence.data);
+    judge(record, &sentence);
+    text_put_wrapped(out, 0, "%s", sentence.data);
     text_putc(out, '\n');
     text_release(&sentence);
     if (count) {

@@ -89,11 +89,13 @@ claim 'a run in which nothing is wrong is good' judged true good.weft
 printf 'topology clos 3 1 4 speed=SDR\nsm S0 priority 2\nsm S1\nrun until settled\ncheck one-master\n' >standby.weft
 claim 'a run with a standby is good' judged true standby.weft
 printf 'topology clos 3 1 4 speed=SDR\nsm S0\nat 100us kill sm S0\nrun 1s\ncheck smps all >= 1\n' >killed.weft
-claim 'a run whose only manager dies has an unfinished change' sh -c "'$weft' sim killed.weft | grep -q '1 change is not finished'"
+claim 'a run whose only manager dies has an unfinished change' sh -c "'$weft' sim killed.weft | tr '\n' ' ' | grep -q '1 change is not finished'"
 claim 'a run with nodes cut off is not good, though its checks hold' judged false cut.weft
 claim 'the summary names what is cut off' sh -c "'$weft' sim cut.weft | tr '\n' ' ' | grep -q '2 switches and 2 adapters are cut off'"
 printf 'topology ring 4 hosts=1 speed=SDR\nsm S0\ntraffic uniform size 256 rate 20e3 start 1ms\nrun 10ms\nfail link H1 1\nrun 50ms\n' >unrecovered.weft
 claim 'a run whose traffic does not recover is not good' judged false unrecovered.weft
+claim 'the first sentence names what remains' sh -c "'$weft' sim unrecovered.weft | tr '\n' ' ' | grep -q 'Problems remain: .*traffic is at [0-9.]* % of what it was'"
+claim 'a good run has no problems in its first sentence' sh -c "! '$weft' sim good.weft | grep -q 'Problems remain'"
 printf 'topology clos 3 1 4 speed=SDR\nsm S0 engine fera\ntraffic uniform size 256 rate 20e3 start 1ms\nrun 10ms\nfail switch S3\nrun 60ms\n' >recovered.weft
 claim 'a run whose traffic recovers is good' judged true recovered.weft
 
