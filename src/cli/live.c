@@ -210,8 +210,18 @@ static int open_sockets(struct live *live, struct err *err)
     return 0;
 }
 
+static void print_progress(const struct live *live)
+{
+    struct text text = {0};
+    live_progress(live, &text);
+    fprintf(stderr, "weft live: %s\n", text.data);
+    text_release(&text);
+}
+
 static void serve(struct live *live)
 {
+    uint64_t next = 0; /* wall time of the next line about the start */
+    bool starting = live->starting;
     char url[512];
     struct redirect_page redirect = {0};
     snprintf(url, sizeof url, "%s/#token=%s", http_server_address(live->server),
@@ -220,9 +230,16 @@ static void serve(struct live *live)
     fflush(stdout);
     if (given.open)
         open_page(&redirect, url);
+    if (live_session_refusal(&live->session))
+        print_progress(live);
     while (!caught && !live->stopped) {
         int wait = live_step(live), fds[LIVE_DESCRIPTORS + 1] = {caught_event};
         struct pollfd ready[LIVE_DESCRIPTORS + 1];
+        if (starting && (!live->starting || time_monotonic_ns() >= next)) {
+            print_progress(live);
+            next = time_monotonic_ns() + NS_PER_S;
+            starting = live->starting;
+        }
         live_descriptors(live, fds + 1);
         for (unsigned i = 0; i <= LIVE_DESCRIPTORS; i++)
             ready[i] = (struct pollfd){.fd = fds[i], .events = POLLIN};

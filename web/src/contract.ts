@@ -5,6 +5,8 @@ export interface Info {
     version: string;
     name: string;
     seed?: number;
+    /** Unix time in ms at t = 0; absent: times are virtual. */
+    begin?: number;
     generation: number;
     capabilities: string[];
     actions: ActionRow[];
@@ -69,6 +71,9 @@ export interface Manager {
     settled: boolean;
     nodes: number;
     change: number | null;
+    /** Nanoseconds between two polls of a standby, and how many without an answer make it take over. */
+    poll?: number;
+    polls?: number;
 }
 
 export interface Change {
@@ -125,6 +130,10 @@ export interface Tick {
     running: boolean;
     pace: number;
     behind?: boolean;
+    /** Time runs without pace: until the subnet is up, to the next event, to a moment. */
+    work?: "start" | "event" | "replay" | null;
+    /** Nanoseconds over which loads are means; 0: too few packets until now. */
+    window?: number;
     halted?: string | null;
     nodes?: [number, number][];
     links?: [number, number][];

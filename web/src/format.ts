@@ -6,11 +6,28 @@ export function duration(ns: number): string {
     if (size < 1e3) return `${Math.round(ns)} ns`;
     if (size < 1e6) return `${(ns / 1e3).toPrecision(3)} µs`;
     if (size < 1e9) return `${(ns / 1e6).toPrecision(3)} ms`;
-    return `${(ns / 1e9).toPrecision(4)} s`;
+    if (size < 1e11) return `${(ns / 1e9).toPrecision(3)} s`;
+    const minutes = Math.round(ns / 6e10), days = Math.floor(minutes / 1440);
+    if (size < 7.2e12) return `${minutes} min`;
+    return days > 1 ? `${days} d ${Math.floor(minutes / 60) % 24} h` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
-/** A moment of the run, always in milliseconds with six places, so that columns align. */
+let begin: number | undefined;
+
+/** From now on moments are those of the wall clock: Unix time in ms at 0. Undefined: of virtual time. */
+export function setBegin(ms: number | undefined): void {
+    begin = ms;
+}
+
+function wallTime(ms: number): string {
+    const two = (value: number) => String(value).padStart(2, "0"), date = new Date(ms), today = new Date();
+    const day = date.toDateString() === today.toDateString() ? "" : `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())} `;
+    return `${day}${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}.${String(date.getMilliseconds()).padStart(3, "0")}`;
+}
+
+/** A moment: of the wall clock, or of the run, always in milliseconds with three places, so that columns align. */
 export function moment(ns: number): string {
+    if (begin !== undefined) return wallTime(begin + ns / 1e6);
     return `${(ns / 1e6).toLocaleString("en-US", { minimumFractionDigits: 3, maximumFractionDigits: 3 })} ms`;
 }
 

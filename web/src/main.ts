@@ -5,7 +5,7 @@ import { keepToken } from "./api";
 import { App, type Panel } from "./app";
 import { suggest } from "./chooser";
 import { byId, button, fill, h, notify, swatch } from "./dom";
-import { count, moment } from "./format";
+import { count, duration, moment, setBegin } from "./format";
 import { linkLegend, TITLES, type Colouring } from "./graph/colour";
 import { GraphView, type Selection } from "./graph/view";
 import type { Arrangement } from "./graph/placement";
@@ -100,6 +100,7 @@ class Page {
     private topologyChanged(): void {
         performance.mark("weft-topology");
         const { info, fabric } = this.store;
+        setBegin(info.begin);
         const name = info.name.split("/").pop() || info.name;
         document.title = `weft: ${name}`;
         fill(byId("fabric-name"), name);
@@ -165,7 +166,8 @@ class Page {
         const rows = linkLegend(this.store.fabric, colouring, figures).map(row => h("span", { class: "row", "data-step": row.label },
             swatch(row.colour), `${row.label} `, h("span", { class: "quiet number" }, count(row.count))));
         const waves = this.store.fabric.nodes.some(node => node.wave > 0);
-        fill(byId("legend"), h("span", { class: "title" }, figures ? "Paths, of the most on a link" : TITLES[colouring]), rows,
+        const { window: ns } = this.store.tick, measured = colouring !== "load" || ns === undefined ? "" : ns > 0 ? `, mean of ${duration(ns)}` : ", not measured yet";
+        fill(byId("legend"), h("span", { class: "title" }, figures ? "Paths, of the most on a link" : TITLES[colouring] + measured), rows,
             waves && [["waiting", "tables wait"], ["written", "being written"], ["confirmed", "confirmed"]].map(([colour, label]) =>
                 h("span", { class: "row" }, swatch(colour, true), label)));
     }

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { createInterface } from "node:readline";
 import { promisify } from "node:util";
+import { until } from "./claims.mjs";
 import { openBrowser, openPage } from "./browser.mjs";
 import { Driver } from "./driver.mjs";
 
@@ -58,8 +59,9 @@ export class Workplace {
     /** Starts a weft that prints the URL of its page, and opens the page; without its token if `anonymous`. */
     async start(words, { anonymous = false, ...window } = {}) {
         const { url, stop } = await startWeft(this.weft, ...words), token = new URLSearchParams(new URL(url).hash.slice(1)).get("token");
-        const page = await openPage(this.browser, anonymous ? new URL(url).origin : url, window);
-        return { page, driver: new Driver(page, new URL(url).origin, token), close: async () => { await page.context().close(); await stop(); } };
+        const page = await openPage(this.browser, anonymous ? new URL(url).origin : url, window), driver = new Driver(page, new URL(url).origin, token);
+        await until("the subnet is up", () => driver.state(), state => state.work !== "start");
+        return { page, driver, close: async () => { await page.context().close(); await stop(); } };
     }
 
     /** Starts `weft live`, which waits, and opens its page. */

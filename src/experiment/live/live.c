@@ -11,9 +11,11 @@
 #define TICK_NS         (100 * NS_PER_MS)
 #define SLOW_TICK_NS    (250 * NS_PER_MS)
 enum { MANY_LINKS = 5000 };
-#define STEP_LEAST  TIME_NS
-#define STEP_MOST   (10 * TIME_MS)
-#define SETTLE_MOST (60 * TIME_S)
+#define STEP_LEAST    TIME_NS
+#define START_PART    TIME_MS
+#define STEP_MOST     (10 * TIME_MS)
+#define SETTLE_MOST   (60 * TIME_S)
+#define START_WALL_NS NS_PER_S /* small subnets are up when the page is first served */
 
 static uint64_t clock_now(const struct live *live)
 {
@@ -25,7 +27,11 @@ static uint64_t clock_now(const struct live *live)
 void live_refresh(struct live *live)
 {
     watch_read(&live->watch);
-    live->publisher.tick.running = live->running;
+    live->publisher.tick.running = live->running || live->starting;
+    live->publisher.tick.work = live->starting      ? "start"
+                                : live->until_event ? "event"
+                                : live->goal_ps     ? "replay"
+                                                    : NULL;
     live->publisher.tick.pace = live->pace;
     api_publish(&live->publisher);
     live->dirty = false;
@@ -33,11 +39,41 @@ void live_refresh(struct live *live)
         clock_now(live) + (live->watch.view.links.count > MANY_LINKS ? SLOW_TICK_NS : TICK_NS);
 }
 
+void live_progress(const struct live *live, struct text *out)
+{
+    const struct manager_page page = watch_page(&live->watch, watch_choose_manager(&live->watch));
+    const char *refusal = live_session_refusal(&live->session);
+    char time[TIME_TEXT_BYTES];
+    time_text(live_session_now(&live->session), time);
+    if (!live->starting && refusal)
+        text_printf(out, "no routes after %s of virtual time: %s", time, refusal);
+    else if (!live->starting)
+        text_printf(out, "the subnet is up after %s of virtual time", time);
+    else
+        text_printf(out, "the subnet comes up: %s, %zu of %zu nodes, %s of virtual time",
+                    page.sm ? sm_phase_name(sm_progress(page.sm).phase) : "no manager",
+                    page.sm ? sm_subnet(page.sm)->nodes.count : 0,
+                    live_session_setup(&live->session)->topology.nodes.count, time);
+}
+
 static void refresh(void *context)
 {
     struct live *live = context;
     if (live->dirty)
         live_refresh(live);
+}
+
+/* Brings the subnet up for at most this wall time. */
+static void start(struct live *live, uint64_t wall_ns)
+{
+    uint64_t end = clock_now(live) + wall_ns;
+    bool rests = false;
+    while (!rests && live_session_now(&live->session) < SETTLE_MOST && clock_now(live) < end)
+        rests = live_session_settle(&live->session, live_session_now(&live->session) + START_PART);
+    watch_keep_tables(&live->watch);
+    live->dirty = true;
+    if (rests || live_session_now(&live->session) >= SETTLE_MOST)
+        live_run(live, !live->options.paused);
 }
 
 int live_begin(struct live *live, const struct live_options *options, struct err *err)
@@ -51,9 +87,6 @@ int live_begin(struct live *live, const struct live_options *options, struct err
     if (status)
         return status;
     watch_begin(&live->watch, &live->session);
-    if (options->settle)
-        live_session_settle(&live->session, SETTLE_MOST);
-    watch_keep_tables(&live->watch);
     live->begin_wall_ns = clock_now(live);
     const struct http_options http = {.listen = options->listen,
                                       .token = options->token,
@@ -64,7 +97,12 @@ int live_begin(struct live *live, const struct live_options *options, struct err
         live_end(live);
         return status;
     }
-    live_run(live, !options->paused);
+    if (options->settle) {
+        live->starting = true;
+        start(live, START_WALL_NS);
+    } else {
+        live_run(live, !options->paused);
+    }
     live_refresh(live);
     return 0;
 }
@@ -90,7 +128,7 @@ static void set_anchor(struct live *live)
 void live_run(struct live *live, bool running)
 {
     live->running = running && !live_session_halted(&live->session);
-    live->until_event = false;
+    live->starting = live->until_event = false;
     live->goal_ps = 0;
     live->dirty = true;
     live->publisher.tick.behind = false;
@@ -149,12 +187,12 @@ void live_advance(struct live *live, uint64_t until)
     approach_goal(live, ADVANCE_WALL_NS);
 }
 
+/* A fault, a trap, a link, a node, a master or its tables: what a person would call an event. */
 static bool has_new_event(const struct live *live)
 {
     const struct run_record *record = &live->session.current->record;
     for (size_t i = live->events_mark; i < record->events.count; i++)
-        if (record->events.items[i].kind == RUN_RECORD_EVENT ||
-            record->events.items[i].kind == RUN_RECORD_ALARM)
+        if (record->events.items[i].kind != RUN_RECORD_CHECK && !record->events.items[i].note)
             return true;
     return false;
 }
@@ -240,9 +278,9 @@ void live_descriptors(const struct live *live, int fds[LIVE_DESCRIPTORS])
 static uint64_t next_work(const struct live *live)
 {
     uint64_t clients = live_ctl_deadline(live);
-    if (!live->running && !live->dirty && !live->goal_ps)
+    if (!live->running && !live->dirty && !live->goal_ps && !live->starting)
         return clients;
-    if (live->goal_ps || live->until_event || live->publisher.tick.behind)
+    if (live->goal_ps || live->starting || live->until_event || live->publisher.tick.behind)
         return 0;
     uint64_t now = clock_now(live), tick = live->next_tick_ns;
     uint64_t half = tick > now ? now + (tick - now) / 2 : 0;
@@ -254,7 +292,9 @@ int live_step(struct live *live)
     while (http_server_serve(live->server))
         ;
     live_ctl_serve(live, clock_now(live));
-    if (live->goal_ps)
+    if (live->starting)
+        start(live, WORK_WALL_NS);
+    else if (live->goal_ps)
         approach_goal(live, WORK_WALL_NS);
     else if (live->running)
         advance_paced(live);

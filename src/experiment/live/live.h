@@ -27,7 +27,7 @@ struct live_options {
     double pace;             /* virtual seconds for one second of wall time */
     const char *listen, *token, *version;
     const struct topology *plan; /* of the cabling; NULL: the network itself */
-    bool settle;                 /* begin when the managers have settled */
+    bool settle;                 /* without pace until the managers have settled */
     bool paused;
     uint64_t (*clock_ns)(void);             /* wall time, monotonic */
     const volatile sig_atomic_t *interrupt; /* ends long computations; NULL: none */
@@ -42,7 +42,8 @@ struct live {
     struct http_route routes[LIVE_ROUTES];
     struct control_socket *sockets[LIVE_SOCKETS]; /* NULL: none */
     bool running, until_event, dirty;
-    bool stopped; /* a client sent `stop` */
+    bool starting; /* the managers bring the subnet up, without pace */
+    bool stopped;  /* a client sent `stop` */
     double pace;
     uint64_t begin_wall_ns;
     uint64_t anchor_wall_ns, anchor_ps; /* virtual time is this at that wall time */
@@ -58,6 +59,8 @@ void live_end(struct live *live);
 /* Answers requests, advances the run, publishes ticks. Returns for how many milliseconds there is
  * nothing to do unless one of live_descriptors() becomes readable; -1: without limit. */
 int live_step(struct live *live);
+/* How far the start is, or how it ended. */
+void live_progress(const struct live *live, struct text *out);
 void live_descriptors(const struct live *live, int fds[LIVE_DESCRIPTORS]); /* -1: none */
 
 /* ---- between the files ---- */

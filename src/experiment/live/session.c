@@ -9,6 +9,7 @@
 #include <errno.h>
 
 #define SETTLE_STEP (100 * TIME_US)
+#define REFUSED_FOR (100 * TIME_MS) /* a manager may learn of more nodes meanwhile */
 
 /* ---- begin and end ---- */
 
@@ -137,13 +138,31 @@ bool live_session_is_settled(const struct live_session *session)
            settled_changes_closed(setup, NULL);
 }
 
-void live_session_settle(struct live_session *session, uint64_t limit)
+const char *live_session_refusal(const struct live_session *session)
 {
-    while (live_session_now(session) < limit && !live_session_halted(session) &&
-           !live_session_is_settled(session))
-        session->failed =
-            scenario_run_settle(session->current->run, live_session_now(session) + SETTLE_STEP) < 0;
+    const struct setup *setup = live_session_setup(session);
+    for (size_t i = 0; i < setup->instances.count; i++) {
+        const struct setup_instance *instance = setup->instances.items[i];
+        const struct sm *sm = setup_manager(setup, i);
+        if (sm && sm_refusal(sm) && !instance->open && setup->record->changes.count &&
+            setup->record->changes.items[instance->change].end + REFUSED_FOR <= sim_now(setup->sim))
+            return sm_refusal(sm)->message;
+    }
+    return NULL;
+}
+
+bool live_session_settle(struct live_session *session, uint64_t limit)
+{
+    bool rests = false;
+    while (!rests && live_session_now(session) < limit) {
+        rests = live_session_halted(session) || live_session_is_settled(session) ||
+                live_session_refusal(session);
+        if (!rests)
+            session->failed = scenario_run_settle(session->current->run,
+                                                  live_session_now(session) + SETTLE_STEP) < 0;
+    }
     live_session_advance(session, live_session_now(session)); /* to a whole nanosecond */
+    return rests;
 }
 
 /* ---- actions ---- */

@@ -52,8 +52,10 @@ const char *live_session_halted(const struct live_session *session);
 void live_session_advance(struct live_session *session, uint64_t until);
 /* Every manager has settled, and a `run until settled` of the scenario has ended. */
 bool live_session_is_settled(const struct live_session *session);
-/* Advances until then, at most to `limit`. */
-void live_session_settle(struct live_session *session, uint64_t limit);
+/* Why no master has had routes for a while: the subnet does not settle. NULL: one has. */
+const char *live_session_refusal(const struct live_session *session);
+/* Advances until either is so, at most to `limit`. False: the limit came first. */
+bool live_session_settle(struct live_session *session, uint64_t limit);
 /* Applies a bound action now. */
 int live_session_act(struct live_session *session, const struct action *action, struct err *err);
 /* Goes to a time, by a replay from the start if it is in the past. */

@@ -35,8 +35,8 @@ void run_record_add_event(struct run_record *record, enum run_record_kind kind, 
 {
     va_list arguments;
     va_start(arguments, format);
-    add_event(record, (struct run_record_event){kind, time, TOPOLOGY_NONE, who, NULL}, format,
-              arguments);
+    add_event(record, (struct run_record_event){kind, time, TOPOLOGY_NONE, who, NULL, false},
+              format, arguments);
     va_end(arguments);
 }
 
@@ -45,7 +45,8 @@ void run_record_add_event_at(struct run_record *record, enum run_record_kind kin
 {
     va_list arguments;
     va_start(arguments, format);
-    add_event(record, (struct run_record_event){kind, time, node, who, NULL}, format, arguments);
+    add_event(record, (struct run_record_event){kind, time, node, who, NULL, false}, format,
+              arguments);
     va_end(arguments);
 }
 

@@ -25,6 +25,7 @@ struct run_record_event {
     uint64_t time;
     uint32_t node; /* that it is about, or TOPOLOGY_NONE */
     const char *who, *text;
+    bool note; /* of a manager about its work: nothing has happened in the subnet. Not stored */
 };
 
 /* A change: from the first sign to "the subnet is as wanted". */

@@ -77,6 +77,8 @@ static void record_event(void *context, uint64_t now, unsigned manager,
         node = setup->topology.ports.items[setup->places.items[index].port].node;
     run_record_add_event_at(setup->record, alarm ? RUN_RECORD_ALARM : RUN_RECORD_EVENT, now, node,
                             instance->name, "%s", event->text);
+    setup->record->events.items[setup->record->events.count - 1].note =
+        event->kind == SM_EVENT_CHANGE && !change;
     if (!change)
         return;
     if (event->kind == SM_EVENT_CHANGE) {

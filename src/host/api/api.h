@@ -110,6 +110,8 @@ enum api_section {
 struct api_tick {
     uint64_t seq, t_ns;
     bool running, behind;
+    const char *work; /* "start", "event" or "replay": towards what time runs without pace; NULL */
+    uint64_t window_ns; /* over which the loads are means */
     double pace;
     char halted[128]; /* "": it runs */
     uint64_t smps;
@@ -155,8 +157,9 @@ struct api_manager {
     const char *engine; /* NULL: only the members above are known */
     uint32_t wave, waves;
     bool draining, settled;
-    uint64_t nodes;  /* in its subnet */
-    uint64_t change; /* that is under way, or API_NONE */
+    uint64_t nodes;          /* in its subnet */
+    uint64_t poll_ns, polls; /* of a standby: polls without an answer before it takes over */
+    uint64_t change;         /* that is under way, or API_NONE */
 };
 void api_manager_put(const struct api_manager *manager, struct record *record);
 
@@ -279,7 +282,8 @@ enum { API_CAPABILITIES = 24 };
 struct api_info {
     const char *what, *name, *version;
     uint64_t generation;
-    const uint64_t *seed;                         /* NULL: none */
+    const uint64_t *seed; /* NULL: none */
+    uint64_t begin_ms; /* Unix time of the beginning, if times are those of the wall clock; or 0 */
     const char *capabilities[API_CAPABILITIES];   /* and NULL for those that it lacks */
     bool (*offers)(const struct action_row *row); /* the actions that it has; NULL: all */
     const char *(*engine)(size_t index);          /* those that can be chosen, then NULL; or NULL */

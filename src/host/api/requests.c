@@ -81,6 +81,8 @@ void api_info_write(const struct api_info *info, struct text *out)
     json_string(&json, "name", info->name);
     if (info->seed)
         json_unsigned(&json, "seed", *info->seed);
+    if (info->begin_ms)
+        json_unsigned(&json, "begin", info->begin_ms);
     json_unsigned(&json, "generation", info->generation);
     json_begin_array(&json, "capabilities");
     for (unsigned i = 0; i < API_CAPABILITIES; i++)

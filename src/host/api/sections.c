@@ -57,6 +57,8 @@ void api_manager_put(const struct api_manager *manager, struct record *record)
         record_flag(record, "settled", NULL, manager->settled);
         record_number(record, "nodes", " %5llu nodes", manager->nodes);
         put_optional(record, "change", manager->change);
+        record_number(record, "poll", NULL, manager->poll_ns);
+        record_number(record, "polls", NULL, manager->polls);
     }
     record_text(record, "\n");
     record_end(record);

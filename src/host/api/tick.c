@@ -162,6 +162,10 @@ static void write_head(struct json *json, const struct api_tick *tick,
     }
     if (!before || before->behind != tick->behind)
         json_bool(json, "behind", tick->behind);
+    if (!before || before->work != tick->work)
+        json_string(json, "work", tick->work);
+    if (!before || before->window_ns != tick->window_ns)
+        json_unsigned(json, "window", tick->window_ns);
     if (!before || strcmp(before->halted, tick->halted) != 0)
         json_string(json, "halted", tick->halted[0] ? tick->halted : NULL);
     if (!before || before->smps != tick->smps)

@@ -8,12 +8,22 @@
 #include "fabric/fabric.h"
 #include "host/api/api.h"
 
+/* A moment since which loads are counted. */
+struct fabric_view_mark {
+    uint64_t time, packets; /* ps; packets that links have carried since */
+    uint64_t *busy_ps;      /* by port: at this time */
+    uint8_t *vls;           /* by port: used since, a bit each */
+};
 struct fabric_view {
     const struct fabric *fabric;
     struct api_links links;
-    uint64_t time;               /* of the last reading, ps */
-    uint64_t *busy_ps, *packets; /* at the last reading: by port; by port and VL */
+    uint64_t time;     /* of the last reading, ps */
+    uint64_t *packets; /* at the last reading, by port and VL */
     unsigned vls;
+    /* Loads are means since `from`; `next` will replace it. */
+    struct fabric_view_mark from, next;
+    uint64_t
+        carried; /* the last time at which links had carried packets since the reading before */
     struct data_totals totals; /* at the last reading of the traffic */
 };
 
@@ -24,7 +34,8 @@ struct fabric_latency {
 
 void fabric_view_init(struct fabric_view *view, const struct fabric *fabric);
 void fabric_view_release(struct fabric_view *view);
-/* Reads the state into a tick; loads are those since the last reading. */
+/* Reads the state into a tick. Loads are means over a time in which every link that is used has
+ * carried ten packets: over less, whole packets make a link seem to be full or idle. */
 void fabric_view_read(struct fabric_view *view, uint64_t now_ps, struct api_tick *tick);
 /* The data traffic and its rates since the last reading, `elapsed_ps` ago. */
 void fabric_view_read_traffic(struct fabric_view *view, struct fabric *fabric, uint64_t elapsed_ps,

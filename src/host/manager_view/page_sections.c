@@ -25,6 +25,8 @@ struct api_manager manager_page_own(const struct sm *sm, const struct sm_config 
         .settled = sm_is_settled(sm),
         .nodes = nodes.switches + nodes.adapters,
         .change = works ? change.number : API_NONE,
+        .poll_ns = config->poll_ns,
+        .polls = config->poll_retries + 1,
     };
 }
 

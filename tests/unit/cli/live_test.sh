@@ -47,6 +47,20 @@ ask() {
     wait "$live"
     rm url.pipe
 }
+# A manager whose routes are refused never settles; the session begins all the same.
+"$weft" topo gen irregular 12 hosts=10 >irregular
+printf 'topology "%s"\nsm H0 engine dor\nrun until settled\n' "$PWD/irregular" >refused.weft
+mkfifo refused.pipe
+XDG_RUNTIME_DIR="$PWD/runtime" "$weft" live refused.weft --settled --paused >refused.pipe 2>refused &
+live=$!
+read -r _ <refused.pipe
+now=$(XDG_RUNTIME_DIR="$PWD/runtime" "$weft" ctl status --json | sed -n 's/.*"network_ps": *\([0-9]*\).*/\1/p')
+kill "$live"
+wait "$live"
+soon() { [ "${now:-999999999999}" -lt 1000000000000 ]; }
+claim 'a network without routes is served before a second of virtual time has passed' soon
+claim 'the reason is on standard error' grep -q 'no routes after .* dor: the network is not a grid' refused
+
 # managers NET: the names of their nodes
 managers() { ask "$1" managers | cut -d ' ' -f 1 | tr '\n' ' '; }
 

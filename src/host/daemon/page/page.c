@@ -150,8 +150,12 @@ static void write_info(void *context, struct text *out)
     publish(web); /* the topology may be another one */
     const struct daemon *daemon = web->daemon;
     bool machines = strncmp(web->publisher.tick.sections[API_HYPERVISORS].data, "[]", 2) != 0;
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
     const struct api_info info = {
         .what = "sm",
+        .begin_ms = (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / NS_PER_MS -
+                    daemon_web_now(web) / NS_PER_MS,
         .name = "weft sm",
         .version = WEFT_VERSION,
         .generation = web->generation,

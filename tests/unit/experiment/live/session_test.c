@@ -245,6 +245,53 @@ static void settling_ends_before_the_first_packet(void **unused)
     end(&world);
 }
 
+/* Between two readings a link carries less than a packet. */
+static void loads_are_means_over_ten_packets(void **unused)
+{
+    (void)unused;
+    struct world world;
+    begin(&world,
+          "topology kary 4 2\nsm H0\ntraffic uniform load 0.2 start settled\nrun until settled\n",
+          1);
+    const struct api_tick *tick = &world.publisher.tick;
+    live_session_settle(&world.session, TIME_S);
+    for (unsigned readings = 0; readings < 2000; readings++) {
+        unsigned sum = 0, used = 0;
+        live_session_advance(&world.session, live_session_now(&world.session) + 50 * TIME_NS);
+        watch_read(&world.watch);
+        for (uint32_t d = 0; d < 2 * tick->links_n; d++) {
+            sum += tick->load[d];
+            used += tick->load[d] > 0;
+            if (tick->load[d] >= 90)
+                fail_msg("reading %u: a load of %u %%", readings, tick->load[d]);
+        }
+        if (readings > 200) /* 0.2 in the mean: a host sends and receives as much as is offered */
+            assert_in_range(sum / used, 10, 35);
+    }
+    assert_in_range(tick->window_ns, 400, 20000);
+    assert_int_equal(act_line(&world.session, "stop traffic 1", &(struct err){0}), 0);
+    for (unsigned readings = 0; readings < 3; readings++) {
+        live_session_advance(&world.session, live_session_now(&world.session) + 100 * TIME_US);
+        watch_read(&world.watch);
+    }
+    for (uint32_t d = 0; d < 2 * tick->links_n; d++)
+        assert_int_equal(tick->load[d], 0); /* the traffic has ended */
+    end(&world);
+}
+
+/* Its managers would go on until the limit otherwise. */
+static void a_refused_network_ends_the_start(void **unused)
+{
+    (void)unused;
+    struct world world;
+    begin(&world, "topology irregular 12 hosts=10\nsm H0 engine dor\nrun until settled\n", 1);
+    assert_true(live_session_settle(&world.session, 60 * TIME_S));
+    assert_non_null(live_session_refusal(&world.session));
+    assert_false(live_session_is_settled(&world.session));
+    assert_true(live_session_now(&world.session) < TIME_S);
+    end(&world);
+}
+
 static void write_file(const char *path, const char *text)
 {
     FILE *file = fopen(path, "we");
@@ -482,6 +529,8 @@ int main(void)
         cmocka_unit_test(the_export_repeats_a_session),
         cmocka_unit_test(going_back_leads_to_the_same_state),
         cmocka_unit_test(settling_ends_before_the_first_packet),
+        cmocka_unit_test(loads_are_means_over_ten_packets),
+        cmocka_unit_test(a_refused_network_ends_the_start),
         cmocka_unit_test(a_network_that_changes_does_not_end_the_session),
         cmocka_unit_test(actions_by_hand_read_no_files),
         cmocka_unit_test(a_path_is_that_of_the_tables),
