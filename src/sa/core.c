@@ -108,6 +108,7 @@ struct sa *sa_new(const struct sa_config *config, uint64_t port_guid)
     sa->guid = port_guid;
     sa->registrations_due = TIME_NEVER;
     queue_init(&sa->queue);
+    wanted_machines_init(&sa->registry.machines, &sa->registry.generation);
     return sa;
 }
 
@@ -139,6 +140,7 @@ void sa_free(struct sa *sa)
     map_release(&sa->port_guids);
     groups_release(&sa->registry.groups);
     alias_guids_release(&sa->registry.aliases);
+    wanted_machines_release(&sa->registry.machines);
     vec_release(&sa->registry.services);
     vec_release(&sa->registry.subscriptions);
     for (unsigned i = 0; i < SERVICE_INDEXES; i++)
@@ -581,6 +583,11 @@ const struct groups *sa_groups(const struct sa *sa)
 const struct alias_guids *sa_alias_guids(const struct sa *sa)
 {
     return &sa->registry.aliases;
+}
+
+struct wanted_machines *sa_machines(struct sa *sa)
+{
+    return &sa->registry.machines;
 }
 
 uint64_t sa_fabric_generation(const struct sa *sa)

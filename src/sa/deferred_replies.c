@@ -126,6 +126,17 @@ bool deferred_awaits(const struct sa *sa, const struct standby *standby)
     return deferred->taken < deferred->answers.count && sa->now < standby->leased_until;
 }
 
+void sa_update_kept(struct sa *sa, uint64_t now)
+{
+    uint64_t kept = sa->deferred.journaled ? sa->deferred.kept.others : sa->registry.generation;
+    for (unsigned i = 0; i < STANDBYS; i++) {
+        const struct standby *standby = &sa->standbys[i];
+        if (now < standby->leased_until && standby->since.others < kept && !has_ended(sa, standby))
+            kept = standby->since.others;
+    }
+    sa->registry.machines.kept = kept;
+}
+
 void sa_await_saves(struct sa *sa, bool kept)
 {
     sa->deferred.journaled = kept;
@@ -135,9 +146,12 @@ void sa_await_saves(struct sa *sa, bool kept)
 bool sa_waits_for_save(const struct sa *sa)
 {
     const struct deferred_answers *deferred = &sa->deferred;
-    return deferred->journaled && deferred->taken < deferred->answers.count &&
-           !generations_cover(&deferred->kept,
-                              &deferred->answers.items[deferred->answers.count - 1].after);
+    if (!deferred->journaled)
+        return false;
+    return (sa->serves && deferred->kept.others < sa->registry.machines.last) ||
+           (deferred->taken < deferred->answers.count &&
+            !generations_cover(&deferred->kept,
+                               &deferred->answers.items[deferred->answers.count - 1].after));
 }
 
 void sa_registrations_saved(struct sa *sa, const struct sa_generations *generations)

@@ -273,6 +273,7 @@ struct subscription {
 struct registry {
     struct groups groups;
     struct alias_guids aliases;
+    struct wanted_machines machines;
     VEC(struct service) services;           /* sorted by number */
     VEC(struct subscription) subscriptions; /* sorted by number */
     struct chains service_index[SERVICE_INDEXES];

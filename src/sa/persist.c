@@ -10,8 +10,9 @@
  *
  * Members follow their group. lease_period of a service is the rest of its lease in seconds, at
  * modified_time of the wall clock (0: now). Comments that begin with "# weft:" hold what OpenSM
- * does not store: the master of the registrations and, in a text with changes only, the numbers of
- * those that still exist. Service names that are not printable are written in hexadecimal.
+ * does not store: the master of the registrations, what is wanted of virtual machines
+ * (subnet/machines.h) and, in a text with changes only, the numbers of those that still exist.
+ * Service names that are not printable are written in hexadecimal.
  *
  * Groups, members, services, subscriptions and blocks of alias GUIDs have the generation of their
  * last change. A text of
@@ -93,6 +94,24 @@ static void print_aliases(struct text *out, const struct alias_guids *aliases, u
         if (!block->number)
             values[3] = block->port_guid;
         print_values(out, REGISTRY_ALIASES, values);
+    }
+}
+
+/* ---- virtual machines ---- */
+
+static void print_machines(struct text *out, const struct wanted_machines *machines, uint64_t since)
+{
+    bool all = since && since < machines->dropped;
+    if (all)
+        text_puts(out, REGISTRY_MACHINES "\n");
+    for (size_t i = 0; i < machines->rows.count; i++) {
+        const struct wanted_machine *row = &machines->rows.items[i];
+        if (all || !since ? row->wish == MACHINE_ENDED : row->changed <= since)
+            continue;
+        print_values(out, REGISTRY_MACHINE,
+                     (const uint64_t[]){row->guid, row->place, row->wish, row->lid,
+                                        strlen(row->name), strlen(row->adapter)});
+        text_printf(out, "%s%s\n", row->name, row->adapter);
     }
 }
 
@@ -270,6 +289,7 @@ void sa_registry_print_changes(const struct sa *sa, uint64_t wall_s,
     if (since->groups || since->others)
         print_remaining(out, registry, since);
     print_aliases(out, &registry->aliases, since->others); /* members and services may have them */
+    print_machines(out, &registry->machines, since->others);
     print_groups(out, &registry->groups, since->groups);
     for (size_t i = 0; i < registry->services.count; i++)
         if (registry->services.items[i].changed > since->others)

@@ -26,7 +26,7 @@ struct reader {
     bool applies; /* the second time */
     bool in_group;
     struct group *group; /* that of the next members, if it applies */
-    uint32_t service_count, subscription_count, alias_count;
+    uint32_t service_count, subscription_count, alias_count, machine_count;
 };
 
 /* Names what a line should have: the pattern without its letters. */
@@ -209,6 +209,24 @@ static int read_subscription(struct reader *reader, const char *line)
 
 /* ---- comments of weft ---- */
 
+static int read_machine(struct reader *reader, const char *line)
+{
+    uint64_t v[REGISTRY_VALUES];
+    const char *names = registry_scan(line, REGISTRY_MACHINE, v);
+    if (!names || !v[0] || !v[1] || v[2] > MACHINE_REMOVED || v[3] > LID_UNICAST_LAST ||
+        v[4] > MACHINE_NAME_LIMIT || v[5] > MACHINE_NAME_LIMIT || strlen(names) != v[4] + v[5])
+        return refuse_line(reader, REGISTRY_MACHINE);
+    if (reader->machine_count++ >= WANTED_MACHINES_LIMIT)
+        return line_reader_error(reader->lines, "more virtual machines than the limit");
+    struct wanted_machine row = {
+        .guid = v[0], .place = v[1], .wish = (enum machine_wish)v[2], .lid = (uint16_t)v[3]};
+    memcpy(row.name, names, v[4]);
+    memcpy(row.adapter, names + v[4], v[5]);
+    if (reader->applies)
+        wanted_machines_set(&reader->sa->registry.machines, &row);
+    return 0;
+}
+
 static int read_remaining(struct reader *reader, struct remaining *remaining, const char *rest)
 {
     uint64_t v[2];
@@ -256,6 +274,10 @@ static int read_comment(struct reader *reader, const char *line)
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
         if (strncmp(line, lists[i].prefix, strlen(lists[i].prefix)) == 0)
             return read_remaining(reader, lists[i].remaining, line + strlen(lists[i].prefix));
+    if (strncmp(line, "# weft: machine ", 16) == 0)
+        return read_machine(reader, line);
+    if (strcmp(line, REGISTRY_MACHINES) == 0 && reader->applies)
+        wanted_machines_clear(&reader->sa->registry.machines);
     if (registry_scan(line, "# weft: all of group 0x%H", &mlid) && reader->applies)
         empty_group(&reader->sa->registry.groups,
                     groups_at(&reader->sa->registry.groups, (unsigned)mlid));
@@ -307,6 +329,7 @@ void registry_clear(struct sa *sa)
 {
     struct groups *groups = &sa->registry.groups;
     aliases_clear(sa);
+    wanted_machines_clear(&sa->registry.machines);
     while (groups->all.count)
         groups_remove(groups, groups->all.items[groups->all.count - 1]);
     while (sa->registry.services.count)
@@ -355,7 +378,8 @@ static int read_lines(struct reader *reader, const struct sa_registry_file *file
 {
     reader->lines = from_bytes(file->path, file->content, file->bytes, err);
     reader->in_group = false;
-    reader->service_count = reader->subscription_count = reader->alias_count = 0;
+    reader->service_count = reader->subscription_count = 0;
+    reader->alias_count = reader->machine_count = 0;
     while (line_reader_next_line(reader->lines))
         read_line(reader, reader->lines->copy);
     int status = reader->lines->status;

@@ -41,6 +41,7 @@
 #include "routing/model/routes.h"
 #include "subnet/alias_guids.h"
 #include "subnet/groups.h"
+#include "subnet/machines.h"
 #include "subnet/partitions.h"
 #include "subnet/qos.h"
 #include "subnet/subnet.h"
@@ -133,6 +134,8 @@ void sa_redirect(struct sa *sa, const struct redirect *to);
 
 const struct groups *sa_groups(const struct sa *sa);
 const struct alias_guids *sa_alias_guids(const struct sa *sa);
+/* The owner changes them; see sa_update_kept(). */
+struct wanted_machines *sa_machines(struct sa *sa);
 /* Counts changes of both, which the manager writes to the fabric. */
 uint64_t sa_fabric_generation(const struct sa *sa);
 
@@ -171,6 +174,9 @@ bool sa_registry_mark(const char *content, struct sa_registry_mark *mark);
  * sa_registrations_saved(). */
 void sa_await_saves(struct sa *sa, bool kept);
 bool sa_waits_for_save(const struct sa *sa);
+/* Tells the wanted virtual machines which changes are in the file and at every standby with a
+ * lease. */
+void sa_update_kept(struct sa *sa, uint64_t now);
 void sa_registrations_saved(struct sa *sa, const struct sa_generations *generations);
 
 /* Sets the master of this standby; NULL: none. If the master replicates its registrations, the SA

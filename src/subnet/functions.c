@@ -209,6 +209,7 @@ static void update_machine(struct subnet *subnet, uint32_t vf_port, uint64_t gui
                 map_set(&functions->machines, function->guid, other);
         }
     }
+    functions->reports += function->attached != attached || function->guid != guid;
     function->attached = attached;
     function->guid = guid;
     if (!attached)
@@ -237,6 +238,7 @@ bool functions_update_known(struct subnet *subnet, uint32_t vf_port, const uint8
     unsigned lid = (unsigned)wire_get(data, VIRTUAL_FUNCTION_LID);
     uint64_t guid = wire_get(data, VIRTUAL_FUNCTION_PORT_GUID);
     bool dynamic = subnet->functions.dynamic;
+    subnet->functions.reports += !subnet->ports.items[vf_port].known;
     subnet->ports.items[vf_port].known = true;
     update_machine(subnet, vf_port, guid, wire_get(data, VIRTUAL_FUNCTION_ATTACHED));
     learn_name(functions_at(subnet, vf_port), wire_bytes_const(data, VIRTUAL_FUNCTION_NAME));

@@ -68,6 +68,7 @@ struct virtual_functions {
     uint32_t writing;        /* number of Sets in progress */
     /* Counters of functions that came up and of holds that ended, for P_Key and QoS planning. */
     uint64_t activations, holds_ended;
+    uint64_t reports; /* counts changes of what functions report */
 };
 /* The number of activations to plan for. It stays at `planned` while Sets are in progress, so that
  * functions that come up together are planned together. */

@@ -13,6 +13,8 @@ enum operation_state {
     OPERATION_WAITING,  /* until the manager is idle and a function is free */
     OPERATION_STEPPING, /* the steps of move.h are in progress */
     OPERATION_MOVING,   /* the manager changes LIDs and table entries */
+    OPERATION_DONE,     /* what is wanted now is to be noted */
+    OPERATION_SAVING,   /* and saved */
     OPERATION_OVER,
 };
 
@@ -24,12 +26,9 @@ struct operation {
     enum move_step step;
     uint32_t pending_vf_port; /* VF port of the function that the step writes */
     const char *undo_reason;
-    uint64_t change; /* number of the manager's change of addresses */
-};
-
-struct machine_name {
-    uint64_t guid;
-    char text[VSWITCH_NAME_LIMIT + 1];
+    uint64_t change;     /* number of the manager's change of addresses */
+    uint32_t unwanted;   /* VF port that keeps a VM against an earlier request; or SUBNET_NONE */
+    uint64_t generation; /* of the wanted VMs that has to be saved */
 };
 
 struct vswitch {
@@ -38,8 +37,10 @@ struct vswitch {
     VEC(struct vswitch_result) past;    /* ring of results, by request number */
     uint64_t tickets, last_ended;       /* of requests: issued; that of the last one that ended */
     uint16_t next_lid;                  /* where the search for a free LID continues */
-    struct map names; /* GUID → name, of names that are too long for VirtualFunction */
-    VEC(struct machine_name) name_texts;
+    struct wanted_machines *wanted;
+    struct seen { /* of the last comparison with the wanted VMs */
+        uint64_t wanted, subnet, reports, retry_at;
+    } seen;
 };
 
 static inline const struct subnet *subnet_of(const struct vswitch *vswitch)
@@ -48,10 +49,22 @@ static inline const struct subnet *subnet_of(const struct vswitch *vswitch)
 }
 
 /* vswitch.c */
-void names_add(struct vswitch *vswitch, uint64_t guid, const char *name);
-void names_remove(struct vswitch *vswitch, uint64_t guid);
 /* The description of a node other than a VM that has this GUID, or NULL. */
 const char *names_owner(const struct vswitch *vswitch, uint64_t guid);
+
+/* machines.c */
+/* Adds a request of its own; `unwanted` as in struct operation. */
+uint64_t operations_add(struct vswitch *vswitch, uint64_t now,
+                        const struct vswitch_request *request, uint32_t unwanted);
+bool operations_have(const struct vswitch *vswitch, uint64_t guid);
+
+/* wanted.c */
+uint64_t wanted_place(const struct vswitch *vswitch, uint32_t node);
+/* Sets the row of the VM at the vSwitch. */
+void wanted_note(struct vswitch *vswitch, uint64_t guid, uint32_t node, enum machine_wish wish,
+                 const char *name, uint16_t lid);
+/* Makes requests of what differs from the wanted VMs, if something changed. */
+void wanted_carry_out(struct vswitch *vswitch, uint64_t now);
 
 /* placement.c */
 /* The vSwitch of a hypervisor by name or GUID, or SUBNET_NONE. */
@@ -61,6 +74,8 @@ uint32_t placement_function(const struct vswitch *vswitch, uint32_t node);
 /* A free function of the least loaded hypervisor; with a source, at the same leaf switch if
  * possible. */
 uint32_t placement_auto(const struct vswitch *vswitch, uint32_t source);
+/* A VM can be attached there, and no request does that. */
+bool placement_is_free(const struct vswitch *vswitch, uint32_t vf_port);
 bool placement_is_taken(const struct vswitch *vswitch, uint32_t vf_port);
 
 #endif

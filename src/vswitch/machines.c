@@ -4,7 +4,8 @@
  * After both answers the manager exchanges the LIDs, and LFT entries follow. The VM
  * is at the old function until the Set of the old one, then at the new one. If a manager or a
  * hypervisor fails in between, the VM is at one of them, since hypervisors report their VMs
- * (subnet/functions.h). All steps are idempotent.
+ * (subnet/functions.h). All steps are idempotent. A request has succeeded when what it wants of the
+ * VM is saved (subnet/machines.h).
  *
  * A request begins only while the manager is quiet. */
 #include "vswitch/internal.h"
@@ -38,8 +39,9 @@ operation_end(struct operation *operation, enum vswitch_state state, const char 
     vsnprintf(operation->result.text, sizeof operation->result.text, format, arguments);
     va_end(arguments);
     assert(operation->state != OPERATION_OVER && state != VSWITCH_PENDING);
-    operation->result.state = state;
-    operation->state = OPERATION_OVER;
+    operation->state = state == VSWITCH_DONE ? OPERATION_DONE : OPERATION_OVER;
+    if (state == VSWITCH_FAILED)
+        operation->result.state = state;
 }
 
 static void operation_succeed(struct vswitch *vswitch, struct operation *operation)
@@ -79,10 +81,6 @@ static void remove_finished(struct vswitch *vswitch, uint64_t now)
                    (unsigned long long)result->ticket, (unsigned long long)result->request.guid,
                    result->text);
         result->request.name = result->request.hypervisor = NULL;
-        if (functions_find_vm(subnet_of(vswitch), result->request.guid) != SUBNET_NONE)
-            names_add(vswitch, result->request.guid, operation->name);
-        else
-            names_remove(vswitch, result->request.guid);
         while (vswitch->past.count <= result->ticket % RESULTS_KEPT)
             vec_push(&vswitch->past, (struct vswitch_result){0});
         vswitch->past.items[result->ticket % RESULTS_KEPT] = *result;
@@ -97,7 +95,10 @@ static void remove_finished(struct vswitch *vswitch, uint64_t now)
 static void fail_request(struct vswitch *vswitch, struct operation *operation, const char *name,
                          const char *why)
 {
+    const struct vswitch_result *result = &operation->result;
     sm_release_functions(vswitch->sm, &operation->move);
+    if (result->request.verb == VSWITCH_DESTROY && operation->unwanted == SUBNET_NONE)
+        wanted_note(vswitch, result->request.guid, result->from, MACHINE_RUNS, "", 0);
     operation_end(operation, VSWITCH_FAILED, "%s%s", name, why);
 }
 
@@ -200,6 +201,24 @@ static bool is_first_of_vm(const struct vswitch *vswitch, const struct operation
     return true;
 }
 
+/* With prepopulated LIDs: prefers the function with the LID that the VM had there. */
+static uint32_t prefer_lid(const struct vswitch *vswitch, uint32_t target, uint16_t lid)
+{
+    const struct subnet *subnet = subnet_of(vswitch);
+    uint32_t port = lid ? subnet->by_lid[lid] : SUBNET_NONE;
+    uint32_t vf_port = port == SUBNET_NONE ? SUBNET_NONE : subnet_vf_port_of(subnet, port);
+    bool fits = vf_port != SUBNET_NONE && functions_at(subnet, vf_port) &&
+                node_of(vswitch, vf_port) == node_of(vswitch, target) &&
+                placement_is_free(vswitch, vf_port);
+    return fits ? vf_port : target;
+}
+
+static uint16_t wanted_lid(const struct vswitch *vswitch, const struct move *move)
+{
+    const struct wanted_machine *row = wanted_machines_running(vswitch->wanted, move->guid);
+    return row && move->source == SUBNET_NONE ? row->lid : 0;
+}
+
 /* A free function for the VM. If there is none, ends the request and returns SUBNET_NONE. */
 static uint32_t find_target(struct vswitch *vswitch, struct operation *operation)
 {
@@ -209,7 +228,7 @@ static uint32_t find_target(struct vswitch *vswitch, struct operation *operation
                       : node != SUBNET_NONE ? placement_function(vswitch, node)
                                             : SUBNET_NONE;
     if (target != SUBNET_NONE)
-        return target;
+        return prefer_lid(vswitch, target, wanted_lid(vswitch, &operation->move));
     if (!*name)
         operation_end(operation, VSWITCH_FAILED, "no hypervisor has a free function");
     else if (node == SUBNET_NONE)
@@ -224,11 +243,15 @@ static bool choose_lids(struct vswitch *vswitch, struct move *move)
 {
     const struct subnet *subnet = subnet_of(vswitch);
     bool moves = move->source != SUBNET_NONE, dynamic = subnet->functions.dynamic;
+    uint16_t lid = wanted_lid(vswitch, move);
     move->before = lid_at(vswitch, move->target);
     if (moves)
         move->lid = lid_at(vswitch, move->source);
     else
-        move->lid = dynamic ? addresses_next_free(subnet, &vswitch->next_lid) : move->before;
+        move->lid = !dynamic ? move->before
+                    : lid && subnet_lid_range_free(subnet, SUBNET_NONE, lid, subnet->functions.lmc)
+                        ? lid
+                        : addresses_next_free(subnet, &vswitch->next_lid);
     move->left = dynamic ? 0 : move->before;
     if (!dynamic || !move->keys)
         return move->lid;
@@ -261,11 +284,9 @@ static void begin_at_target(struct vswitch *vswitch, struct operation *operation
         return;
     }
     sm_hold_functions(vswitch->sm, move);
-    if (source != SUBNET_NONE) {
-        const char *name = functions_at(subnet_of(vswitch), source)->name;
-        if (*name) /* the request may name the VM by its GUID */
-            snprintf(operation->name, sizeof operation->name, "%s", name);
-    }
+    const struct wanted_machine *row = wanted_machines_running(vswitch->wanted, move->guid);
+    if (row && *row->name) /* the request may name the VM by its GUID */
+        snprintf(operation->name, sizeof operation->name, "%s", row->name);
     begin_next_step(vswitch, operation);
 }
 
@@ -295,18 +316,43 @@ static void begin_create(struct vswitch *vswitch, struct operation *operation, u
                       vswitch_hypervisor_name(vswitch, node_of(vswitch, vf_port)));
 }
 
+/* The VM is to be removed wherever it runs, or may run again. */
+static void want_removed(struct vswitch *vswitch, const struct operation *operation)
+{
+    const struct vswitch_result *result = &operation->result;
+    const struct wanted_machine *row =
+        wanted_machines_running(vswitch->wanted, result->request.guid);
+    if (result->from != SUBNET_NONE)
+        wanted_note(vswitch, result->request.guid, result->from, MACHINE_REMOVED, "", 0);
+    if (row && row->wish == MACHINE_RUNS) {
+        struct wanted_machine removed = *row;
+        removed.wish = MACHINE_REMOVED;
+        wanted_machines_set(vswitch->wanted, &removed);
+    }
+}
+
 static void begin_destroy(struct vswitch *vswitch, struct operation *operation, uint32_t vf_port)
 {
-    if (vf_port == SUBNET_NONE) {
+    struct move *move = &operation->move;
+    const struct wanted_machine *row = wanted_machines_running(vswitch->wanted, move->guid);
+    bool unwanted = operation->unwanted != SUBNET_NONE;
+    if ((vf_port == SUBNET_NONE && !row) || (unwanted && vf_port != operation->unwanted)) {
         operation_end(operation, VSWITCH_DONE, "no such machine");
         return;
     }
-    struct move *move = &operation->move;
-    operation->result.from = node_of(vswitch, vf_port);
-    operation->result.lid = move->lid = lid_at(vswitch, vf_port);
-    if (!subnet_is_present(subnet_of(vswitch), vf_port)) {
+    bool present = vf_port != SUBNET_NONE && subnet_is_present(subnet_of(vswitch), vf_port);
+    if (!present)
+        operation_end(operation, VSWITCH_DONE, "removed when %s returns",
+                      row ? row->adapter
+                          : vswitch_hypervisor_name(vswitch, node_of(vswitch, vf_port)));
+    if (vf_port != SUBNET_NONE) {
+        operation->result.from = node_of(vswitch, vf_port);
+        operation->result.lid = move->lid = lid_at(vswitch, vf_port);
+    }
+    if (!unwanted)
+        want_removed(vswitch, operation);
+    if (!present) {
         sm_remove_machine(vswitch->sm, move->guid);
-        operation_succeed(vswitch, operation);
         return;
     }
     move->source = vf_port;
@@ -316,13 +362,16 @@ static void begin_destroy(struct vswitch *vswitch, struct operation *operation, 
 
 static void begin_migrate(struct vswitch *vswitch, struct operation *operation, uint32_t vf_port)
 {
-    if (vf_port == SUBNET_NONE) {
+    if (vf_port == SUBNET_NONE && !wanted_machines_running(vswitch->wanted, operation->move.guid)) {
         operation_end(operation, VSWITCH_FAILED, "no such machine");
         return;
     }
-    operation->result.from = node_of(vswitch, vf_port);
-    operation->result.lid = lid_at(vswitch, vf_port);
-    if (subnet_is_present(subnet_of(vswitch), vf_port) && *operation->hypervisor &&
+    if (vf_port != SUBNET_NONE) {
+        operation->result.from = node_of(vswitch, vf_port);
+        operation->result.lid = lid_at(vswitch, vf_port);
+    }
+    if (vf_port != SUBNET_NONE && subnet_is_present(subnet_of(vswitch), vf_port) &&
+        *operation->hypervisor &&
         placement_find(vswitch, operation->hypervisor) == operation->result.from)
         end_in_place(vswitch, operation, vf_port);
     else
@@ -348,18 +397,46 @@ static bool begin_request(struct vswitch *vswitch, struct operation *operation, 
 
 /* ---- turns ---- */
 
+/* The operation has succeeded. */
+static bool note_result(struct vswitch *vswitch, struct operation *operation)
+{
+    const struct vswitch_result *result = &operation->result;
+    if (result->request.verb != VSWITCH_DESTROY)
+        wanted_note(vswitch, result->request.guid, result->to, MACHINE_RUNS, operation->name,
+                    result->lid);
+    uint32_t source = operation->move.source;
+    if (source != SUBNET_NONE && subnet_is_present(subnet_of(vswitch), source) &&
+        !functions_at(subnet_of(vswitch), source)->attached) /* the hypervisor has answered */
+        wanted_note(vswitch, result->request.guid, node_of(vswitch, source), MACHINE_ENDED, "", 0);
+    operation->generation = vswitch->wanted->last;
+    operation->state = OPERATION_SAVING;
+    return true;
+}
+
+static bool end_saving(const struct vswitch *vswitch, struct operation *operation)
+{
+    if (vswitch->wanted->kept < operation->generation)
+        return false;
+    operation->result.state = VSWITCH_DONE;
+    operation->state = OPERATION_OVER;
+    return true;
+}
+
 static bool take_turn(struct vswitch *vswitch, struct operation *operation, uint64_t now)
 {
     switch (operation->state) {
     case OPERATION_WAITING: return begin_request(vswitch, operation, now);
     case OPERATION_STEPPING: return end_step(vswitch, operation);
     case OPERATION_MOVING: return end_move(vswitch, operation);
+    case OPERATION_DONE: return note_result(vswitch, operation);
+    case OPERATION_SAVING: return end_saving(vswitch, operation);
     default: return false;
     }
 }
 
 void vswitch_advance(struct vswitch *vswitch, uint64_t now)
 {
+    wanted_carry_out(vswitch, now);
     bool progress = vswitch->operations.count > 0;
     for (size_t i = 0; i < vswitch->operations.count; i++) {
         struct operation *operation = vswitch->operations.items[i];
@@ -397,6 +474,35 @@ int vswitch_check(const struct vswitch_request *request, struct err *err)
     return 0;
 }
 
+uint64_t operations_add(struct vswitch *vswitch, uint64_t now,
+                        const struct vswitch_request *request, uint32_t unwanted)
+{
+    struct operation *operation = mem_zalloc(1, sizeof *operation);
+    operation->result = (struct vswitch_result){.ticket = ++vswitch->tickets,
+                                                .request = *request,
+                                                .submitted_ns = now,
+                                                .from = SUBNET_NONE,
+                                                .to = SUBNET_NONE};
+    operation->unwanted = unwanted;
+    operation->move = (struct move){.guid = request->guid,
+                                    .name = operation->name,
+                                    .source = SUBNET_NONE,
+                                    .target = SUBNET_NONE};
+    snprintf(operation->name, sizeof operation->name, "%s", request->name ? request->name : "");
+    snprintf(operation->hypervisor, sizeof operation->hypervisor, "%s",
+             request->hypervisor ? request->hypervisor : "");
+    vec_push(&vswitch->operations, operation);
+    return vswitch->tickets;
+}
+
+bool operations_have(const struct vswitch *vswitch, uint64_t guid)
+{
+    for (size_t i = 0; i < vswitch->operations.count; i++)
+        if (vswitch->operations.items[i]->move.guid == guid)
+            return true;
+    return false;
+}
+
 uint64_t vswitch_submit(struct vswitch *vswitch, uint64_t now,
                         const struct vswitch_request *request, struct err *err)
 {
@@ -410,22 +516,10 @@ uint64_t vswitch_submit(struct vswitch *vswitch, uint64_t now,
         err_set(err, EBUSY, "%d requests are already waiting", REQUEST_LIMIT);
         return 0;
     }
-    struct operation *operation = mem_zalloc(1, sizeof *operation);
-    operation->result = (struct vswitch_result){.ticket = ++vswitch->tickets,
-                                                .request = *request,
-                                                .submitted_ns = now,
-                                                .from = SUBNET_NONE,
-                                                .to = SUBNET_NONE};
-    operation->move = (struct move){.guid = request->guid,
-                                    .name = operation->name,
-                                    .source = SUBNET_NONE,
-                                    .target = SUBNET_NONE};
-    snprintf(operation->name, sizeof operation->name, "%s", request->name ? request->name : "");
-    snprintf(operation->hypervisor, sizeof operation->hypervisor, "%s",
-             request->hypervisor ? request->hypervisor : "");
-    vec_push(&vswitch->operations, operation);
+    wanted_carry_out(vswitch, now); /* first what earlier requests want */
+    uint64_t ticket = operations_add(vswitch, now, request, SUBNET_NONE);
     vswitch_advance(vswitch, now);
-    return vswitch->tickets;
+    return ticket;
 }
 
 const struct vswitch_result *vswitch_result(const struct vswitch *vswitch, uint64_t ticket)

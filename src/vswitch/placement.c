@@ -62,14 +62,18 @@ bool placement_is_taken(const struct vswitch *vswitch, uint32_t vf_port)
     return false;
 }
 
+bool placement_is_free(const struct vswitch *vswitch, uint32_t vf_port)
+{
+    return functions_is_free(subnet_of(vswitch), vf_port) &&
+           !sm_is_avoiding_port(vswitch->sm, vf_port) && !placement_is_taken(vswitch, vf_port);
+}
+
 uint32_t placement_function(const struct vswitch *vswitch, uint32_t node)
 {
     const struct subnet_node *n = &subnet_of(vswitch)->nodes.items[node];
     assert(n->vswitch);
     for (unsigned i = VSWITCH_PF + 1; n->present && i <= n->port_count; i++)
-        if (functions_is_free(subnet_of(vswitch), n->first_port + i) &&
-            !sm_is_avoiding_port(vswitch->sm, n->first_port + i) &&
-            !placement_is_taken(vswitch, n->first_port + i))
+        if (placement_is_free(vswitch, n->first_port + i))
             return n->first_port + i;
     return SUBNET_NONE;
 }

@@ -7,10 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct vswitch *vswitch_new(struct sm *sm)
+struct vswitch *vswitch_new(struct sm *sm, struct wanted_machines *wanted)
 {
     struct vswitch *vswitch = mem_zalloc(1, sizeof *vswitch);
     vswitch->sm = sm;
+    vswitch->wanted = wanted;
     return vswitch;
 }
 
@@ -22,8 +23,6 @@ void vswitch_free(struct vswitch *vswitch)
         mem_free(vswitch->operations.items[i]);
     vec_release(&vswitch->operations);
     vec_release(&vswitch->past);
-    map_release(&vswitch->names);
-    vec_release(&vswitch->name_texts);
     mem_free(vswitch);
 }
 
@@ -41,28 +40,6 @@ uint64_t vswitch_guid(const char *name)
     }
     uint64_t hash = hash_mix(hash_fnv1a(name, strlen(name)));
     return (hash & UINT64_C(0x00ffffffffffffff)) | UINT64_C(0x0200000000000000);
-}
-
-void names_add(struct vswitch *vswitch, uint64_t guid, const char *name)
-{
-    if (strlen(name) <= VSWITCH_NAME_BYTES || map_get(&vswitch->names, guid) != MAP_NONE)
-        return;
-    struct machine_name kept = {.guid = guid};
-    snprintf(kept.text, sizeof kept.text, "%s", name);
-    map_set(&vswitch->names, guid, (uint32_t)vswitch->name_texts.count);
-    vec_push(&vswitch->name_texts, kept);
-}
-
-void names_remove(struct vswitch *vswitch, uint64_t guid)
-{
-    uint32_t at = map_get(&vswitch->names, guid);
-    if (at == MAP_NONE)
-        return;
-    assert(at < vswitch->name_texts.count && vswitch->name_texts.items[at].guid == guid);
-    const struct machine_name *last = &vswitch->name_texts.items[--vswitch->name_texts.count];
-    map_set(&vswitch->names, last->guid, at); /* the last name fills the gap */
-    vswitch->name_texts.items[at] = *last;
-    map_remove(&vswitch->names, guid);
 }
 
 /* ---- GUIDs of other ports ---- */
@@ -95,25 +72,35 @@ const char *names_owner(const struct vswitch *vswitch, uint64_t guid)
 
 /* ---- lists ---- */
 
+static const struct operation *first_operation(const struct vswitch *vswitch, uint64_t guid)
+{
+    for (size_t i = 0; i < vswitch->operations.count; i++)
+        if (vswitch->operations.items[i]->move.guid == guid)
+            return vswitch->operations.items[i];
+    return NULL;
+}
+
 static void describe(const struct vswitch *vswitch, uint32_t vf_port, uint64_t guid,
                      struct vswitch_vm *machine)
 {
     const struct subnet *subnet = subnet_of(vswitch);
     const struct subnet_port *there = &subnet->ports.items[vf_port];
     assert(subnet_is_vf_port(subnet, vf_port));
-    const struct operation *operation = NULL; /* the first request about this VM */
-    for (size_t i = vswitch->operations.count; i-- > 0;)
-        if (vswitch->operations.items[i]->move.guid == guid)
-            operation = vswitch->operations.items[i];
-    uint32_t port = functions_port(subnet, vf_port), name = map_get(&vswitch->names, guid);
+    const struct operation *operation = first_operation(vswitch, guid);
+    const struct wanted_machine *row = wanted_machines_running(vswitch->wanted, guid);
+    uint32_t port = functions_port(subnet, vf_port);
     const char *known = functions_at(subnet, vf_port)->name;
+    uint64_t there_guid = wanted_place(vswitch, there->node);
     *machine = (struct vswitch_vm){
         .guid = guid,
-        .name = name != MAP_NONE ? vswitch->name_texts.items[name].text
-                : *known         ? known
-                : operation      ? operation->name
-                                 : "",
+        .name = row && *row->name ? row->name
+                : *known          ? known
+                : operation       ? operation->name
+                                  : "",
         .lid = port == SUBNET_NONE ? 0 : subnet->ports.items[port].lid,
+        .hypervisor = row && row->place == there_guid
+                          ? row->adapter
+                          : vswitch_hypervisor_name(vswitch, there->node),
         .vf_port = vf_port,
         .vswitch = there->node,
         .function = there->number - VSWITCH_PF,
@@ -122,13 +109,36 @@ static void describe(const struct vswitch *vswitch, uint32_t vf_port, uint64_t g
     };
 }
 
+/* A VM that no function is known to have, or that is to be removed from one. */
+static void describe_wanted(const struct vswitch *vswitch, const struct wanted_machine *row,
+                            struct vswitch_vm *machine)
+{
+    *machine = (struct vswitch_vm){.guid = row->guid,
+                                   .name = row->name,
+                                   .hypervisor = row->adapter,
+                                   .lid = row->lid,
+                                   .vf_port = SUBNET_NONE,
+                                   .vswitch = SUBNET_NONE,
+                                   .moving = first_operation(vswitch, row->guid) != NULL,
+                                   .removed = row->wish == MACHINE_REMOVED};
+}
+
 bool vswitch_next_vm(const struct vswitch *vswitch, uint32_t *cursor, struct vswitch_vm *machine)
 {
     const struct subnet *subnet = subnet_of(vswitch);
-    while (*cursor < subnet->functions.rows.count) {
+    size_t functions = subnet->functions.rows.count;
+    while (*cursor < functions) {
         const struct virtual_function *function = &subnet->functions.rows.items[(*cursor)++];
         if (function->attached && functions_find_vm(subnet, function->guid) == function->vf_port) {
             describe(vswitch, function->vf_port, function->guid, machine);
+            return true;
+        }
+    }
+    while (*cursor - functions < vswitch->wanted->rows.count) {
+        const struct wanted_machine *row = &vswitch->wanted->rows.items[(*cursor)++ - functions];
+        if (row->wish == MACHINE_REMOVED ||
+            (row->wish == MACHINE_RUNS && functions_find_vm(subnet, row->guid) == SUBNET_NONE)) {
+            describe_wanted(vswitch, row, machine);
             return true;
         }
     }
@@ -138,8 +148,10 @@ bool vswitch_next_vm(const struct vswitch *vswitch, uint32_t *cursor, struct vsw
 bool vswitch_find_vm(const struct vswitch *vswitch, uint64_t guid, struct vswitch_vm *machine)
 {
     uint32_t vf_port = functions_find_vm(subnet_of(vswitch), guid);
-    if (vf_port == SUBNET_NONE)
-        return false;
-    describe(vswitch, vf_port, guid, machine);
-    return true;
+    const struct wanted_machine *row = wanted_machines_any(vswitch->wanted, guid);
+    if (vf_port != SUBNET_NONE)
+        describe(vswitch, vf_port, guid, machine);
+    else if (row)
+        describe_wanted(vswitch, row, machine);
+    return vf_port != SUBNET_NONE || row;
 }

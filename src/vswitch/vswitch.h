@@ -2,11 +2,12 @@
  *
  * A core without clock, socket or thread, on top of the manager's core. Its owner submits requests
  * to create, destroy and migrate VMs, calls vswitch_advance() after each turn of the manager, and
- * reads the results. All state is read from the subnet, so a manager that takes over can recover
- * it.
+ * reads the results. Hypervisors report their VMs, and what is wanted of them is saved
+ * (subnet/machines.h), so a manager that takes over has all state.
  *
  *   machines.c   requests, one state machine each
  *   placement.c  choice of hypervisor and function
+ *   wanted.c     carries out again what a fault has undone
  *   model        steps of a move, and what the manager needs for planning
  *   vswitch.c    creation, names, lists
  *
@@ -16,9 +17,10 @@
 
 #include "base/err.h"
 #include "sm/sm.h"
+#include "subnet/machines.h"
 #include "vswitch/mode.h"
 
-enum { VSWITCH_NAME_LIMIT = 64 }; /* bytes of the name of a VM or hypervisor */
+enum { VSWITCH_NAME_LIMIT = MACHINE_NAME_LIMIT }; /* bytes of the name of a VM or hypervisor */
 
 enum vswitch_verb { VSWITCH_CREATE, VSWITCH_DESTROY, VSWITCH_MIGRATE };
 
@@ -49,7 +51,8 @@ struct vswitch_result {
 };
 
 struct vswitch;
-struct vswitch *vswitch_new(struct sm *sm); /* the caller owns the manager, which must outlive it */
+/* The caller owns both, which must outlive it. */
+struct vswitch *vswitch_new(struct sm *sm, struct wanted_machines *wanted);
 void vswitch_free(struct vswitch *vswitch); /* accepts NULL */
 
 /* "0x…" is a GUID; any other name is hashed to a GUID. 0 for an empty name or a GUID of more than
@@ -75,13 +78,16 @@ struct vswitch_vm {
     uint64_t guid;
     const char *name; /* "": not known */
     uint16_t lid;
-    uint32_t vf_port; /* port of the vSwitch */
-    uint32_t vswitch; /* node */
+    const char *hypervisor; /* description of its adapter */
+    uint32_t vf_port;       /* port of the vSwitch; SUBNET_NONE: no function is known to have it */
+    uint32_t vswitch;       /* node, or SUBNET_NONE */
     unsigned function;
     bool reachable; /* its hypervisor is present */
     bool moving;
+    bool removed; /* as soon as its hypervisor is back */
 };
-/* Iterates over VMs in the order of hypervisors. *cursor is 0 at first. */
+/* Iterates over VMs in the order of hypervisors, then over what is still to be carried out. *cursor
+ * is 0 at first. */
 bool vswitch_next_vm(const struct vswitch *vswitch, uint32_t *cursor, struct vswitch_vm *machine);
 bool vswitch_find_vm(const struct vswitch *vswitch, uint64_t guid, struct vswitch_vm *machine);
 /* The description of the hypervisor's adapter. */

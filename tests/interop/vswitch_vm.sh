@@ -60,6 +60,25 @@ refused() {
     vm vm create other --on nowhere >refused.out 2>&1 || status=$?
     [ "$status" = 1 ] && grep -q "no hypervisor 'nowhere'" refused.out
 }
+listed() { vm vm list | grep -q "$1"; }
+cut_off_and_removed() {
+    vm vm create --on H3 -- "$long" && vm vm create web2 --on H4 && "$WEFT" ctl link down H3-vswitch 1 &&
+        "$WEFT" ctl link down H4-vswitch 1 && wait_until 15 listed 'unreachable .*H3' &&
+        wait_until 15 listed 'unreachable .*H4' || { vm vm list && return 1; }
+    vm vm destroy web2 | tee removed.out && grep -qx 'removed when H4 returns' removed.out
+}
+still_wanted() {
+    vm vm list >list.out && grep -q 'removed .*H4.*removed when H4 returns' list.out &&
+        grep -q "started again when H3 returns  $long" list.out || { cat list.out && return 1; }
+}
+carried_out() {
+    [ "$(vm vm list | wc -l)" = 1 ] && vm vm show -- "$long" | grep -q 'running .*H3 function'
+}
+returned() {
+    "$WEFT" ctl link up H3-vswitch 1 && "$WEFT" ctl link up H4-vswitch 1 && wait_until 30 carried_out ||
+        { vm vm list && cat manager.log && return 1; }
+}
+long='a name of more than the forty bytes of the attribute'
 gone() { vm vm destroy web1 && vm vm destroy web1 && [ -z "$(vm vm list)" ]; }
 
 # Regression tests.
@@ -170,11 +189,18 @@ claim 'a minimal migration within a leaf writes one switch' moved_inside_leaf
 claim 'an unknown VM or hypervisor is an error' refused
 kill -9 "$manager_id"
 rm -f manager.socket
-manager_starts --control "$work/manager.socket" || exit
+manager_starts --control "$work/manager.socket" --state "$work/state" || exit
 claim 'a restarted SM finds the VM' kept
 claim 'a restarted SM migrates the VM' moved H5
 claim 'saquery and ibtracert find the VM on the third hypervisor' is_at H5
 claim 'vm destroy removes the VM, and a second call changes nothing' gone
+claim 'a VM that is cut off is removed when its hypervisor returns' cut_off_and_removed
+kill -9 "$manager_id"
+rm -f manager.socket
+manager_starts --control "$work/manager.socket" --state "$work/state" || exit
+claim 'what is wanted of VMs survives kill -9, with long names' still_wanted
+claim 'it is carried out when the hypervisors return' returned
+vm vm destroy -- "$long" >gone.out || exit
 claim 'vm create refuses GUIDs of nodes and ports' guids_in_use_are_refused
 claim 'with --json, errors are JSON' refusals_in_json
 claim 'words after -- are names; control characters are refused and not printed' any_name

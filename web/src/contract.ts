@@ -116,6 +116,8 @@ export interface Machine {
     name: string;
     node: number | null;
     state: string;
+    /** What waits until its hypervisor returns. */
+    pending?: string;
     lid: number;
     moves?: number;
     smps?: number;

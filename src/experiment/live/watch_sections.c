@@ -3,6 +3,7 @@
 #include "experiment/live/watch.h"
 
 #include "base/time.h"
+#include "host/manager_view/machine_control.h"
 #include "topology/virtual.h"
 
 /* ---- deadlock ---- */
@@ -86,7 +87,8 @@ static const char *machine_state(const struct setup *setup, uint32_t number)
     return machines->items.items[number].running ? "running" : "stopped";
 }
 
-static void write_machine(const struct setup *setup, uint32_t number, struct json *json)
+static void write_machine(const struct setup *setup, const struct vswitch *vswitch, uint32_t number,
+                          struct json *json)
 {
     const struct machine *machine = &setup->machines.items.items[number];
     const struct vm_view *view =
@@ -94,7 +96,12 @@ static void write_machine(const struct setup *setup, uint32_t number, struct jso
     json_begin_object(json, NULL);
     json_string(json, "name", machine->name);
     api_put_id(json, "node", find_hypervisor(setup, machines_port(setup, number)));
+    struct vswitch_vm known;
+    char pending[128];
     json_string(json, "state", machine_state(setup, number));
+    if (vswitch && vswitch_find_vm(vswitch, machine->guid, &known) &&
+        machine_pending(&known, pending, sizeof pending))
+        json_string(json, "pending", pending);
     json_unsigned(json, "lid", machine->lid);
     json_unsigned(json, "moves", machine->moves);
     json_unsigned(json, "smps", machine->last.function_smps + machine->last.table_smps);
@@ -108,10 +115,15 @@ static void write_machines(struct watch *watch)
 {
     const struct setup *setup = live_session_setup(watch->session);
     struct json json = {.out = api_tick_section(&watch->publisher->tick, API_VMS)};
+    size_t manager = watch_choose_manager(watch);
+    const struct vswitch *vswitch =
+        manager < setup->instances.count
+            ? sim_machines(setup->sim, setup->places.items[manager].manager)
+            : NULL;
     json_begin_array(&json, NULL);
     for (uint32_t i = 0; i < setup->machines.items.count; i++)
         if (setup->machines.items.items[i].named)
-            write_machine(setup, i, &json);
+            write_machine(setup, vswitch, i, &json);
     json_end_array(&json);
     json = (struct json){.out = api_tick_section(&watch->publisher->tick, API_HYPERVISORS)};
     json_begin_array(&json, NULL);

@@ -234,6 +234,8 @@ static uint32_t find_port(const struct setup *setup, uint32_t manager, uint64_t 
     struct vswitch_vm machine;
     if (!vswitch || !vswitch_find_vm(vswitch, guid, &machine))
         return TOPOLOGY_NONE;
+    if (machine.vswitch == SUBNET_NONE) /* only wanted */
+        return TOPOLOGY_NONE;
     const struct subnet *subnet = sm_subnet(sim_manager(setup->sim, manager));
     const struct subnet_node *known = &subnet->nodes.items[machine.vswitch];
     uint32_t node = map_get(&topology->by_guid, known->guid);

@@ -207,6 +207,7 @@ static void run_administration(struct daemon *daemon, uint64_t now)
     update_sa_view(daemon, now);
     registrations_sync(&daemon->registrations, now, daemon->sm, daemon->sa);
     registrations_commit(&daemon->registrations, now, daemon->sa); /* a save may be finished */
+    sa_update_kept(daemon->sa, now);
     if (sa_deadline(daemon->sa) > now)
         return;
     sa_expire(daemon->sa, now);

@@ -57,9 +57,9 @@ static void create_core(struct daemon *daemon)
     administration.instance = registrations_new_instance();
     daemon->stop_at = daemon->problems_at = TIME_NEVER;
     daemon->sm = sm_new(&config->sm, device_port_guid(daemon->port));
-    daemon->machines = vswitch_new(daemon->sm);
     daemon->perf = perf_new(&config->perf);
     daemon->sa = sa_new(&administration, device_port_guid(daemon->port));
+    daemon->machines = vswitch_new(daemon->sm, sa_machines(daemon->sa));
     sm_set_groups(daemon->sm, sa_groups(daemon->sa));
     sm_set_alias_guids(daemon->sm, sa_alias_guids(daemon->sa));
     for (size_t i = 0; i < daemon->store.facts.count; i++)

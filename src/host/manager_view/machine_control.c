@@ -8,6 +8,7 @@
 #include "base/time.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,25 +21,45 @@ static const char *const states[] = {
 
 const char *machine_state_name(const struct vswitch_vm *machine)
 {
-    return machine->moving ? "moving" : machine->reachable ? "running" : "unreachable";
+    return machine->removed     ? "removed"
+           : machine->moving    ? "moving"
+           : machine->reachable ? "running"
+                                : "unreachable";
 }
 
-static void put_machine(struct record *record, const struct vswitch *machines, const struct sm *sm,
+bool machine_pending(const struct vswitch_vm *machine, char *text, size_t bytes)
+{
+    bool waits = !machine->reachable && !machine->moving;
+    if (waits)
+        snprintf(text, bytes, "%s when %s returns",
+                 machine->removed                  ? "removed"
+                 : machine->vswitch == SUBNET_NONE ? "started again"
+                                                   : "reached or started again",
+                 machine->hypervisor);
+    return waits;
+}
+
+static void put_machine(struct record *record, const struct sm *sm,
                         const struct vswitch_vm *machine)
 {
     const struct subnet *subnet = sm_subnet(sm);
-    uint32_t uplink = subnet->nodes.items[machine->vswitch].first_port + VSWITCH_UPLINK;
-    uint32_t peer = subnet->ports.items[uplink].peer;
+    bool known = machine->vswitch != SUBNET_NONE;
+    uint32_t uplink = known ? subnet->nodes.items[machine->vswitch].first_port + VSWITCH_UPLINK : 0;
+    uint32_t peer = known ? subnet->ports.items[uplink].peer : SUBNET_NONE;
     const char *leaf =
         peer == SUBNET_NONE ? "" : subnet->nodes.items[subnet->ports.items[peer].node].description;
+    char pending[128];
     record_begin(record, NULL);
     record_string(record, "name", NULL, machine->name);
     record_guid(record, "guid", "0x%016llx", machine->guid);
     record_number(record, "lid", "  LID %5llu", machine->lid);
     record_string(record, "state", "  %-11s", machine_state_name(machine));
-    record_string(record, "hypervisor", " %s", vswitch_hypervisor_name(machines, machine->vswitch));
-    record_number(record, "function", " function %llu", machine->function);
+    record_string(record, "hypervisor", " %s", machine->hypervisor);
+    if (known)
+        record_number(record, "function", " function %llu", machine->function);
     record_string(record, "leaf", " at %s", *leaf || record->as_json ? leaf : "-");
+    if (machine_pending(machine, pending, sizeof pending))
+        record_string(record, "pending", "  %s", pending);
     record_text(record, "  %s\n", machine->name);
     record_end(record);
 }
@@ -142,7 +163,7 @@ static int answer_list(struct control_call *call)
     uint32_t cursor = 0;
     record_begin_list(&record, NULL);
     while (vswitch_next_vm(access->machines, &cursor, &machine))
-        put_machine(&record, access->machines, access->sm, &machine);
+        put_machine(&record, access->sm, &machine);
     record_end_list(&record);
     return 0;
 }
@@ -154,7 +175,7 @@ static int answer_show(struct control_call *call)
     struct vswitch_vm machine;
     if (!vswitch_find_vm(access->machines, vswitch_guid(call->words[0]), &machine))
         return err_set(&call->err, ENOENT, "there is no machine '%s'", call->words[0]);
-    put_machine(&record, access->machines, access->sm, &machine);
+    put_machine(&record, access->sm, &machine);
     return 0;
 }
 

@@ -22,6 +22,8 @@ int machine_control_apply(const struct machine_access *access, uint64_t now,
                           const struct action *action, struct control_answer *answer,
                           struct err *err);
 const char *machine_state_name(const struct vswitch_vm *machine);
+/* "removed when H3 returns": what waits for its hypervisor. False: nothing does. */
+bool machine_pending(const struct vswitch_vm *machine, char *text, size_t bytes);
 /* "vm migrate web1: at H2, LID 9, …", of a request that has ended. */
 void machine_control_put_cause(const struct vswitch *machines, const struct vswitch_result *result,
                                struct text *out);

@@ -149,6 +149,7 @@ void manager_page_put_machines(const struct manager_page *page, const struct vsw
     const struct subnet *subnet = sm_subnet(page->sm);
     struct json json = {.out = vms};
     struct vswitch_vm machine;
+    char pending[128];
     json_begin_array(&json, NULL);
     for (uint32_t cursor = 0; vswitch_next_vm(machines, &cursor, &machine);) {
         json_begin_object(&json, NULL);
@@ -156,8 +157,12 @@ void manager_page_put_machines(const struct manager_page *page, const struct vsw
             json_string(&json, "name", machine.name);
         else
             json_stringf(&json, "name", "0x%016llx", (unsigned long long)machine.guid);
-        api_put_id(&json, "node", hypervisor_node(page, machine.vswitch));
+        api_put_id(&json, "node",
+                   machine.vswitch == SUBNET_NONE ? TOPOLOGY_NONE
+                                                  : hypervisor_node(page, machine.vswitch));
         json_string(&json, "state", machine_state_name(&machine));
+        if (machine_pending(&machine, pending, sizeof pending))
+            json_string(&json, "pending", pending);
         json_unsigned(&json, "lid", machine.lid);
         json_end_object(&json);
     }

@@ -39,6 +39,7 @@ struct sim {
     struct sim_administration_options options;
     struct mad_layer *mads; /* NULL: no administration */
     struct sim_hook hook;
+    struct wanted_machines machines; /* all managers have the same, at once */
 };
 
 static void release_instance(struct instance *instance)
@@ -58,6 +59,7 @@ static void release_instance(struct instance *instance)
 struct sim *sim_new(struct fabric *fabric)
 {
     struct sim *sim = mem_zalloc(1, sizeof *sim);
+    wanted_machines_init(&sim->machines, NULL);
     sim->fabric = fabric;
     return sim;
 }
@@ -71,6 +73,7 @@ void sim_free(struct sim *sim)
         text_release(&sim->instances.items[i].file);
     }
     mad_layer_free(sim->mads);
+    wanted_machines_release(&sim->machines);
     vec_release(&sim->instances);
     mem_free(sim);
 }
@@ -151,8 +154,9 @@ unsigned sim_attach_manager(struct sim *sim, uint32_t port, struct sm *sm)
     assert(sm && port < fabric_topology(sim->fabric)->ports.count);
     fabric_attach(sim->fabric, port);
     fabric_set_manager(sim->fabric, port, true);
-    vec_push(&sim->instances,
-             ((struct instance){.sm = sm, .vswitch = vswitch_new(sm), .port = port}));
+    vec_push(
+        &sim->instances,
+        ((struct instance){.sm = sm, .vswitch = vswitch_new(sm, &sim->machines), .port = port}));
     add_administration(sim, &sim->instances.items[sim->instances.count - 1]);
     sm_start(sm, sim_now_ns(sim));
     return (unsigned)sim->instances.count - 1;

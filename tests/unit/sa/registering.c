@@ -86,6 +86,14 @@ void alias(struct sa_world *world, unsigned method, const char *host, unsigned p
     register_now(world);
 }
 
+void machine(struct sa *sa, uint64_t guid, uint64_t place, enum machine_wish wish, const char *name)
+{
+    struct wanted_machine row = {.guid = guid, .place = place, .wish = wish, .lid = 7};
+    snprintf(row.name, sizeof row.name, "%s", name);
+    snprintf(row.adapter, sizeof row.adapter, "H%u hca' at='x", (unsigned)place);
+    wanted_machines_set(sa_machines(sa), &row);
+}
+
 void register_things(struct sa_world *world)
 {
     alias(world, METHOD_SET, "H11", 1, 0);
@@ -97,6 +105,9 @@ void register_things(struct sa_world *world)
     service(world, METHOD_SET, 11, 100, "with 'quotes'\n");
     inform(world, "H11", 64, true);
     inform(world, "H12", 128, true);
+    machine(world->sa, 11, 1, MACHINE_RUNS, "it's a name of more bytes than VirtualFunction has");
+    machine(world->sa, 12, 1, MACHINE_RUNS, "");
+    machine(world->sa, 12, 2, MACHINE_RUNS, "web1"); /* and is to be removed at the first place */
 }
 
 struct text printed(const struct sa *sa)

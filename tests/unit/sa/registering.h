@@ -19,8 +19,12 @@ void inform(struct sa_world *world, const char *host, unsigned trap, bool subscr
 /* Sets or deletes an alias GUID in block 0. */
 void alias(struct sa_world *world, unsigned method, const char *host, unsigned place,
            uint64_t guid);
-/* Two groups of clients, one of partitions; two services, two subscriptions, two alias GUIDs. */
+/* Two groups of clients, one of partitions; two services, two subscriptions, two alias GUIDs, two
+ * virtual machines, one of which is still to be removed at a place. */
 void register_things(struct sa_world *world);
+/* What is wanted of a virtual machine at a place. */
+void machine(struct sa *sa, uint64_t guid, uint64_t place, enum machine_wish wish,
+             const char *name);
 
 /* An SA without registrations at the port with this GUID. */
 struct sa *at_port(uint64_t instance, uint64_t guid, uint64_t sm_key);

@@ -102,13 +102,63 @@ static void a_standby_replicates_the_registrations_of_its_master(void **state)
     inform(world, "H11", 64, false);
     alias(world, METHOD_DELETE, "H12", 3, 0);
     alias(world, METHOD_SET, "H11", 2, 0xA1105); /* the same GUID, at another port */
+    machine(world->sa, 12, 1, MACHINE_ENDED, "");
+    machine(world->sa, 11, 3, MACHINE_RUNS, "");
     world->now += 20 * NS_PER_MS;
     talk(world, standby);
     assert_true(same_registrations(world->sa, standby));
+    assert_null(wanted_machines_at(sa_machines(standby), 12, 1));
     assert_int_equal(alias_guids_port(sa_alias_guids(standby), 0xA1105), world_guid(world, "H11"));
     assert_int_equal(counts_of(standby).groups, 2);
     assert_int_equal(counts_of(standby).services, 1);
     assert_int_equal(counts_of(standby).subscriptions, 2);
+    sa_free(standby);
+}
+
+/* So many that their rows are dropped: the standby gets all. */
+static void a_standby_forgets_the_machines_that_ended(void **state)
+{
+    struct sa_world *world = *state;
+    register_things(world);
+    struct sa *standby = a_standby(world);
+    talk(world, standby);
+    for (unsigned i = 0; i < 2000; i++) {
+        machine(world->sa, 100 + i, 1, MACHINE_RUNS, "short");
+        if (i == 1000) {
+            world->now += 20 * NS_PER_MS;
+            talk(world, standby);
+            assert_true(same_registrations(world->sa, standby));
+        }
+        machine(world->sa, 100 + i, 1, MACHINE_ENDED, "");
+    }
+    world->now += 20 * NS_PER_MS;
+    talk(world, standby);
+    assert_true(same_registrations(world->sa, standby));
+    assert_true(sa_machines(world->sa)->rows.count < 600);
+    assert_null(wanted_machines_any(sa_machines(standby), 1100));
+    assert_non_null(wanted_machines_any(sa_machines(standby), 11));
+    sa_free(standby);
+}
+
+/* The row of a machine is acknowledged when the file and the standby have it. */
+static void a_machine_is_kept_when_file_and_standby_have_it(void **state)
+{
+    struct sa_world *world = *state;
+    struct wanted_machines *wanted = sa_machines(world->sa);
+    struct sa *standby = a_standby(world);
+    talk(world, standby);
+    sa_await_saves(world->sa, true);
+    machine(world->sa, 11, 1, MACHINE_RUNS, "web1");
+    sa_update_kept(world->sa, world->now);
+    assert_true(sa_waits_for_save(world->sa) && wanted->kept < wanted->last);
+    const struct sa_generations saved = sa_registry_generations(world->sa);
+    sa_registrations_saved(world->sa, &saved);
+    sa_update_kept(world->sa, world->now);
+    assert_true(!sa_waits_for_save(world->sa) && wanted->kept < wanted->last);
+    world->now += 20 * NS_PER_MS;
+    talk(world, standby);
+    sa_update_kept(world->sa, world->now);
+    assert_true(wanted->kept >= wanted->last);
     sa_free(standby);
 }
 
@@ -583,6 +633,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST_IN(open_registering, the_file_of_a_standby_is_not_surely_complete),
         TEST_IN(open_registering, a_standby_replicates_the_registrations_of_its_master),
+        TEST_IN(open_registering, a_standby_forgets_the_machines_that_ended),
+        TEST_IN(open_registering, a_machine_is_kept_when_file_and_standby_have_it),
         TEST_IN(open_registering, without_changes_ten_messages_are_sent_a_second),
         TEST_IN(open_registering, a_poll_is_repeated_after_a_lost_answer),
         TEST_IN(open_registering, a_restarted_master_is_polled_for_everything),

@@ -46,7 +46,7 @@ export function machinesPanel(app: App): Panel {
         chip.addEventListener("pointerdown", event => drag(event, chip, machine));
         return h("section", { class: "card", "data-machine": machine.name },
             h("header", {}, chip, h("span", { class: `badge ${machine.state === "running" ? "good" : ""}` }, machine.state)),
-            facts([["Hypervisor", app.nodeButton(machine.node)], ["LID", machine.lid > 0 && String(machine.lid)],
+            facts([["Hypervisor", machine.node !== null && app.nodeButton(machine.node)], ["Waits", machine.pending], ["LID", machine.lid > 0 && String(machine.lid)],
                 ["Moves", machine.moves !== undefined && count(machine.moves)], ["SMPs", machine.smps !== undefined && `${count(machine.smps)} for the last start or move`],
                 ["Downtime", machine.downtime !== null && machine.downtime !== undefined && duration(machine.downtime)]]),
             h("div", { class: "actions" }, target,

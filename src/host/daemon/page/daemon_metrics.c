@@ -151,7 +151,7 @@ static struct manager_metrics *copy_manager(struct daemon *daemon)
     for (size_t i = 0; i < daemon->problems.items.count; i++)
         metrics->problems[daemon->problems.items.items[i].kind]++;
     for (uint32_t cursor = 0; vswitch_next_vm(daemon->machines, &cursor, &machine);)
-        metrics->machines++;
+        metrics->machines += !machine.removed;
     metrics->machine_requests = vswitch_pending(daemon->machines);
     metrics->totals = daemon->totals;
     metrics->totals.warnings = daemon->log.warnings;

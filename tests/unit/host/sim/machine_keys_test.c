@@ -340,12 +340,14 @@ static void a_hypervisor_that_fails_meanwhile_comes_back_without_foreign_keys(vo
         const struct vswitch_result *result =
             sim_vm_wait(sim, keyed.manager, ticket, sim_now(sim) + 60 * TIME_S);
         assert_true(result && result->state != VSWITCH_PENDING);
+        bool moved = result->state == VSWITCH_DONE; /* then it is started there again */
         sim_run(sim, sim_now(sim) + 15 * TIME_S);
         assert_int_equal(fabric_set_node(keyed.world.fabric, node, true, &err), 0);
         sim_run(sim, sim_now(sim) + 15 * TIME_S);
         check_free_functions(&keyed);
         watched(&keyed, VSWITCH_CREATE, "third", "H5");
-        watched(&keyed, VSWITCH_CREATE, "other", "H5");
+        if (!moved)
+            watched(&keyed, VSWITCH_CREATE, "other", "H5");
         check_free_functions(&keyed);
         close_keyed(&keyed);
     }
