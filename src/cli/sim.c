@@ -1,5 +1,4 @@
 /* weft sim: runs a scenario. weft-scenario(5) describes the language. */
-#include "base/mem.h"
 #include "base/time.h"
 #include "cli/command.h"
 #include "experiment/report/report.h"

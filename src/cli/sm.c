@@ -1,5 +1,4 @@
 /* weft sm: runs the subnet manager in the foreground (src/host/daemon/daemon.c). */
-#include "base/mem.h"
 #include "cli/command.h"
 #include "cli/routing.h"
 #include "cli/workers.h"

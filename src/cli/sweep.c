@@ -2,7 +2,6 @@
  * weft-sweep(5) describes the file, src/experiment/sweep reads it. */
 #include "cli/sweep.h"
 
-#include "base/mem.h"
 #include "base/parse.h"
 #include "experiment/report/run_text.h"
 #include "experiment/sweep/sweep_run.h"

@@ -8,7 +8,6 @@
 #include "wire/vswitch.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <string.h>
 
 enum { LIFE_INFINITE = 20 }; /* HOQLife and LifeTimeValue: 4.096 us * 2^n below this */

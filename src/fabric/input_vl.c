@@ -14,8 +14,6 @@
  * crosses once for each of its outputs, one after the other. */
 #include "fabric/internal.h"
 
-#include <assert.h>
-
 static struct input_vl *input_at(struct fabric *fabric, uint32_t lane)
 {
     return &fabric->data->inputs[lane];

@@ -7,8 +7,6 @@
  * link, so that a link at low load costs no event of its own. */
 #include "fabric/internal.h"
 
-#include <assert.h>
-
 void output_vl_update_ready(struct fabric *fabric, uint32_t lane)
 {
     const struct output_vl *output = output_at(fabric, lane);

@@ -3,8 +3,6 @@
  * perf/perf.c. */
 #include "perf/agent.h"
 
-#include "wire/mad.h"
-
 #include <string.h>
 
 /* ClassPortInfo.CapabilityMask and CapabilityMask2 (16.1.3.1). */

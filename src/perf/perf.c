@@ -15,7 +15,6 @@
 #include "base/rate_limit.h"
 #include "perf/agent.h"
 
-#include <assert.h>
 #include <string.h>
 
 enum {

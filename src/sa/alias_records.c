@@ -10,8 +10,6 @@
  * gets the same GUID again from any manager, unless the GUID is in use. */
 #include "sa/internal.h"
 
-#include <assert.h>
-
 enum { GUIDS_LID = 0, GUIDS_BLOCK = 1, GUIDS_FIRST = 4 }; /* components */
 #define OPENFABRICS_OUI UINT64_C(0x001405)
 enum { ASSIGNED_BITS = 24, ASSIGN_TRIES = 1000 };

@@ -9,7 +9,6 @@
  * An unreachable member stays in its groups for a while, because a host whose link fails briefly
  * does not join again. */
 #include "sa/internal.h"
-#include "wire/packet.h"
 
 #include <assert.h>
 

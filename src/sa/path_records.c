@@ -12,7 +12,6 @@
  * long_query_continue() builds tables over many pairs in pieces. If the routes change meanwhile, it
  * starts again, so that a table describes one state. */
 #include "sa/internal.h"
-#include "wire/packet.h"
 
 #include <assert.h>
 

@@ -6,7 +6,6 @@
 #include "base/line_reader.h"
 #include "sa/persist.h"
 
-#include <assert.h>
 #include <errno.h>
 
 struct range {

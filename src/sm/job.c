@@ -5,7 +5,6 @@
 #include "routing/engines/engine_fallback.h"
 #include "sm/repair_job.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

@@ -6,12 +6,9 @@
 #include "sm/faults/faults.h"
 #include "sm/faults/recorded.h"
 #include "sm/internal.h"
-#include "sm/reconfigure.h"
 #include "sm/tables/distribute.h"
 #include "sm/tables/program.h"
-#include "sm/tables/program_ports.h"
 #include "sm/tables/quiesce.h"
-#include "sm/transactions.h"
 #include "subnet/names.h"
 
 #include <stdio.h>

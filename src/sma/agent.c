@@ -2,7 +2,6 @@
  *
  * Every SMP passes the same steps: version, M_Key, attribute, access. The table below lists the
  * attributes; the functions behind it are in port_info.c and tables.c. */
-#include "base/mem.h"
 #include "sma/internal.h"
 
 #include <assert.h>

@@ -7,7 +7,6 @@
 #include "subnet/subnet.h"
 
 #include <assert.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* The memberships of a port in a partition, and which of its keys have an index. */

@@ -13,7 +13,6 @@
 #include <assert.h>
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { RESULTS_KEPT = 4096, REQUEST_LIMIT = 65536 };

@@ -4,7 +4,6 @@
  * (status, counters) are answered by the one that is asked, all others at either. Reports read the
  * run as it is now. Actions become statements of the session, as those of the page. Requests are
  * answered between two parts of the run, also during a pause. */
-#include "experiment/live/control.h"
 #include "experiment/live/live.h"
 #include "host/fabric_control/fabric_control.h"
 

@@ -3,7 +3,6 @@
 #include "experiment/live/watch.h"
 
 #include "base/time.h"
-#include "host/manager_view/manager_view.h"
 
 enum { CHANGES_SHOWN = 20 };
 

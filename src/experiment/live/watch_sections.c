@@ -4,7 +4,6 @@
 
 #include "base/time.h"
 #include "host/manager_view/machine_control.h"
-#include "topology/virtual.h"
 
 /* ---- deadlock ---- */
 

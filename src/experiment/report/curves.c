@@ -5,7 +5,6 @@
 #include "experiment/store/result_store.h"
 
 #include <assert.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

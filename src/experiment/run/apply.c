@@ -1,7 +1,6 @@
 /* Applies actions to a run: to its fabric, traffic, machines, groups or managers. */
 #include "experiment/run/setup.h"
 
-#include "base/time.h"
 #include "experiment/check/unaffected.h"
 #include "experiment/measure/metrics.h"
 #include "experiment/run/manager.h"

@@ -7,7 +7,6 @@
 #include "console/names.h"
 #include "fabric/data.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

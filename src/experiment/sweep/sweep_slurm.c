@@ -2,8 +2,6 @@
  * of the environment. */
 #include "experiment/sweep/sweep_slurm.h"
 
-#include "experiment/sweep/sweep_run.h"
-
 #include <inttypes.h>
 #include <string.h>
 

@@ -9,8 +9,6 @@
 #include "host/sim/sim_paths.h"
 #include "wire/link_rate.h"
 
-#include <assert.h>
-
 enum { HOPS_MOST = 64 };
 
 /* Senders at one switch whose links are up. */

@@ -2,7 +2,6 @@
  * links before and after, and the scenario. web/src/report/whatif.ts arranges them. */
 #include "experiment/whatif/whatif.h"
 
-#include "base/quantity.h"
 #include "experiment/chart/chart.h"
 #include "experiment/report/report.h"
 

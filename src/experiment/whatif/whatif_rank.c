@@ -5,7 +5,6 @@
 #include "base/time.h"
 #include "experiment/report/page.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 static int compare_numbers(double a, double b)

@@ -13,7 +13,6 @@
 #include "base/time.h"
 #include "experiment/run/run.h"
 
-#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>

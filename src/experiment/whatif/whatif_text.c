@@ -4,7 +4,6 @@
 #include "base/quantity.h"
 #include "base/time.h"
 #include "console/names.h"
-#include "experiment/measure/run_record.h"
 
 #include <assert.h>
 #include <math.h>

@@ -20,7 +20,6 @@
 #include "base/time.h"
 #include "host/device/port_search.h"
 #include "host/manager/administration.h"
-#include "wire/packet.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -10,7 +10,6 @@
 #include "wire/packet.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <string.h>
 #include <time.h>
 

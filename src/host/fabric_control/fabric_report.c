@@ -5,7 +5,6 @@
 #include "base/time.h"
 #include "console/names.h"
 #include "host/fabric_view/fabric_view.h"
-#include "sma/sma.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -6,7 +6,6 @@
 
 #include "base/time.h"
 #include "console/action.h"
-#include "sma/sma.h"
 
 #include <math.h>
 

@@ -2,8 +2,6 @@
  * links that are up. */
 #include "host/fabric_view/fabric_view.h"
 
-#include "base/time.h"
-
 enum { HOPS_MOST = PATH_HOPS_MOST, ALTERNATIVES = 8, PATHS_COUNTED = 1000000, PAIR_KEYS = 128 };
 
 struct path_view {

@@ -8,7 +8,6 @@
 #include <assert.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdint.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 

@@ -3,9 +3,7 @@
  * left to config_keys.c and config_values.c, those of OpenSM to config_opensm.c. */
 #include "host/manager/config.h"
 
-#include "base/line_reader.h"
 #include "base/parse.h"
-#include "base/time.h"
 #include "host/manager/config_key.h"
 #include "subnet/trust.h"
 

@@ -7,7 +7,6 @@
 #include "subnet/names.h"
 
 #include <arpa/inet.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <time.h>
 

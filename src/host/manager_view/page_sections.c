@@ -2,7 +2,6 @@
  * of the subnet, problems with their places, virtual machines and hypervisors. */
 #include "host/manager_view/machine_control.h"
 #include "host/manager_view/manager_page.h"
-#include "host/manager_view/manager_view.h"
 
 enum { PROBLEMS_SHOWN = 200 };
 

@@ -6,7 +6,6 @@
 #include "fabric/data.h"
 #include "host/metrics/format.h"
 #include "host/metrics/metrics_page.h"
-#include "sma/sma.h"
 #include "wire/link_rate.h"
 
 struct fabric_summary {

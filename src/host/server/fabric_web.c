@@ -6,8 +6,6 @@
 #include "base/time.h"
 #include "host/fabric_view/fabric_view.h"
 
-#include <errno.h>
-#include <inttypes.h>
 #include <string.h>
 
 #define TICK_PS (250 * TIME_MS)

@@ -4,7 +4,6 @@
 #include "host/sim/sim.h"
 
 #include "base/time.h"
-#include "routing/check/verify.h"
 #include "routing/paper/published.h"
 
 #include <assert.h>

@@ -15,7 +15,6 @@
 #include "routing/check/walk.h"
 
 #include <assert.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum step { STEP_MOVE, STEP_ARRIVE, STEP_LOST };

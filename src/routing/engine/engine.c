@@ -5,7 +5,6 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 int engine_judge(const struct verify_report *report, const struct engine_options *options,

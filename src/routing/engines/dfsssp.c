@@ -19,7 +19,6 @@
 #include "routing/engines/layers.h"
 #include "routing/engines/sssp.h"
 
-#include <stdio.h>
 #include <string.h>
 
 /* Routes to the LID are left for this layer, or for the next. */

@@ -24,7 +24,6 @@
 #include "routing/search/network_grid.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 /* The parallel links to one neighbour: a stretch of `ports`. */

@@ -13,7 +13,6 @@
 #include "routing/search/roots.h"
 
 #include <errno.h>
-#include <stdio.h>
 
 static int ftree_compute(const struct network *network, const struct engine_options *options,
                          struct routes *routes, struct err *err)

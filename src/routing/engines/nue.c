@@ -27,7 +27,6 @@
 #include "routing/engines/nue_tree.h"
 #include "routing/engines/sssp.h"
 
-#include <stdio.h>
 #include <string.h>
 
 enum {

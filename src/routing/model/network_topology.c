@@ -8,7 +8,6 @@
  * (sm/plan.c), which have the same tables then: switches by LID, terminals by switch and port. */
 #include "routing/model/network.h"
 
-#include "base/map.h"
 #include "topology/lid_order.h"
 #include "topology/virtual.h"
 

@@ -23,7 +23,6 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 enum { TABLES_TOP = 1 << NETWORK_TOP_LMC };

@@ -11,7 +11,6 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 
 /* The centre of every part: the smallest eccentricity, then the least sum of distances, then the

@@ -20,7 +20,6 @@
 #include "routing/update/planner.h"
 
 #include <assert.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum {

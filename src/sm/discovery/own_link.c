@@ -11,7 +11,6 @@
 #include "sm/mastership/standby_copy.h"
 #include "sm/reconfigure.h"
 #include "sm/transactions.h"
-#include "subnet/names.h"
 
 struct own_link {
     bool down;

@@ -14,7 +14,6 @@
 #include "sm/plan.h"
 #include "sm/reconfigure.h"
 #include "sm/transactions.h"
-#include "subnet/names.h"
 
 struct swept_node {
     bool asked; /* a request of a sweep is outstanding */

@@ -4,7 +4,6 @@
 #include "sm/faults/recorded.h"
 #include "sm/internal.h"
 #include "sm/plan.h"
-#include "sm/reconfigure.h"
 #include "sm/tables/program_ports.h"
 #include "subnet/absent.h"
 #include "wire/link_rate.h"

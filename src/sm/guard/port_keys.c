@@ -20,7 +20,6 @@
 #include "subnet/names.h"
 #include "subnet/trust.h"
 
-#include <stdio.h>
 #include <string.h>
 
 enum { LOG_INTERVAL_S = 10 }; /* of violations by one offender */

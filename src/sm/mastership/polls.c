@@ -6,7 +6,6 @@
  * answers at all. */
 #include "sm/discovery/discovery.h"
 #include "sm/mastership/mastership_internal.h"
-#include "sm/mastership/standby_copy.h"
 
 enum {
     UNANSWERED_LIMIT = 2, /* queries of a manager before sweeps skip it */

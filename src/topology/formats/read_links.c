@@ -17,7 +17,6 @@
 #include "topology/formats/read.h"
 
 #include <assert.h>
-#include <ctype.h>
 #include <string.h>
 
 enum { ALL_WIDTHS = 31, ALL_SPEEDS = (1 << SPEED_COUNT) - 1 };
