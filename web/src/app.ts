@@ -79,10 +79,10 @@ export class App {
             { class: "place", "data-key": `node ${node.index}`, title: "Show on the map" });
     }
 
-    linkButton(index: number): HTMLElement | string {
+    linkButton(index: number, direction?: number): HTMLElement | string {
         const link = this.store.fabric.links[index];
         if (!link) return "–";
-        return button(linkName(this.store.fabric, link), () => this.select({ kind: "link", index }, true),
-            { class: "place", "data-key": `link ${index}`, title: "Show on the map" });
+        return button(linkName(this.store.fabric, link, direction), () => this.select({ kind: "link", index }, true),
+            { class: "place", "data-key": `link ${index} ${direction ?? ""}`, title: "Show on the map" });
     }
 }

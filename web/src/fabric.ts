@@ -83,8 +83,10 @@ export function otherEnd(link: FabricLink, node: number): number {
     return link.a === node ? link.b : link.a;
 }
 
-export function linkName(fabric: Fabric, link: FabricLink): string {
-    return `${fabric.nodes[link.a].name} port ${link.aPort} – ${fabric.nodes[link.b].name} port ${link.bPort}`;
+/** `direction` 0: from a to b, 1: from b to a; absent: the cable. */
+export function linkName(fabric: Fabric, link: FabricLink, direction?: number): string {
+    const a = `${fabric.nodes[link.a].name} port ${link.aPort}`, b = `${fabric.nodes[link.b].name} port ${link.bPort}`;
+    return direction === undefined ? `${a} – ${b}` : direction === 0 ? `${a} → ${b}` : `${b} → ${a}`;
 }
 
 const SWITCH = 2;

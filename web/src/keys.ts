@@ -47,7 +47,7 @@ export function bindKeys(app: App, transport: Transport, theme: () => void, tabs
     const keys: Key[] = [
         { keys: [" "], text: "Pause or run", run: () => transport.toggle() },
         { keys: ["."], text: "Step", run: () => transport.step() },
-        { keys: ["n"], text: "Run to the next event of a manager", run: () => transport.next() },
+        { keys: ["n"], text: "Run to the next event", run: () => transport.next() },
         { keys: ["<", ">"], text: "Slower, faster", run: event => transport.faster(event.key === "<" ? -0.3 : 0.3) },
         { keys: [",", ";"], text: "Sample before, after (the past)", run: event => void transport.stepPast(event.key === "," ? -1 : 1) },
         { keys: ["End"], text: "Back to the present", run: () => void transport.toPresent() },

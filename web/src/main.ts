@@ -6,7 +6,7 @@ import { App, type Panel } from "./app";
 import { suggest } from "./chooser";
 import { byId, button, fill, h, notify, swatch } from "./dom";
 import { count, duration, moment, setBegin } from "./format";
-import { linkLegend, TITLES, type Colouring } from "./graph/colour";
+import { linkLegend, nodeLegend, TITLES, type Colouring } from "./graph/colour";
 import { GraphView, type Selection } from "./graph/view";
 import type { Arrangement } from "./graph/placement";
 import { bindKeys } from "./keys";
@@ -23,6 +23,11 @@ import { whatifPanel } from "./panels/whatif";
 import { Plots } from "./plots";
 import { Store, type Delta } from "./store";
 import { Transport } from "./transport";
+import { Work } from "./work";
+
+/** The tabs, in the order of Page.panels. */
+const GROUPS: [string, string[]][] = [["State", ["place", "change", "managers", "problems"]], ["Routes", ["path", "tables", "whatif"]],
+    ["Members", ["machines", "partitions", "groups"]], ["Files", ["cabling", "export"]]];
 
 const PANEL_INTERVAL = 200; /* ms between two drawings of a panel or the legend */
 
@@ -31,6 +36,7 @@ class Page {
     private readonly view = new GraphView(byId("graph"));
     private readonly app = new App(this.store, this.view);
     private readonly transport = new Transport(this.app);
+    private readonly work = new Work(this.app);
     private readonly plots = new Plots(this.app, t => void this.transport.show(t));
     private readonly path: PathPanel = pathPanel(this.app);
     private readonly panels: Panel[] = [
@@ -126,6 +132,7 @@ class Page {
         else if (delta.nodes.size || delta.links.size || (delta.figures && measured)) this.view.repaint();
         if (delta.members.has("deadlock")) this.showDeadlock();
         this.transport.update();
+        this.work.update();
         this.plots.update(delta.members.has("seq") && this.store.past);
         if (this.pending) {
             for (const member of delta.members) this.pending.members.add(member);
@@ -165,20 +172,25 @@ class Page {
         const { colouring, figures } = this.view;
         const rows = linkLegend(this.store.fabric, colouring, figures).map(row => h("span", { class: "row", "data-step": row.label },
             swatch(row.colour), `${row.label} `, h("span", { class: "quiet number" }, count(row.count))));
-        const waves = this.store.fabric.nodes.some(node => node.wave > 0);
+        const nodes = this.view.isPainted() ? [] : nodeLegend(this.store.fabric, this.store.master());
         const { window: ns } = this.store.tick, measured = colouring !== "load" || ns === undefined ? "" : ns > 0 ? `, mean of ${duration(ns)}` : ", not measured yet";
-        fill(byId("legend"), h("span", { class: "title" }, figures ? "Paths, of the most on a link" : TITLES[colouring] + measured), rows,
-            waves && [["waiting", "tables wait"], ["written", "being written"], ["confirmed", "confirmed"]].map(([colour, label]) =>
-                h("span", { class: "row" }, swatch(colour, true), label)));
+        fill(byId("legend"), h("div", {}, h("span", { class: "title" }, figures ? "Paths, of the most on a link" : TITLES[colouring] + measured), rows),
+            h("div", {}, nodes.map(({ label, colour }) => h("span", { class: "row" }, swatch(colour, true), label)),
+                this.view.hasFoldedHosts() && h("span", { class: "row quiet" }, "name · 4: a switch with 4 hosts")));
     }
 
     // Tabs.
 
     private drawTabs(): void {
-        fill(byId("tabs"), this.offered().map((panel, at) => h("button", {
+        const offered = this.offered();
+        const tab = (panel: Panel, at: number) => h("button", {
             type: "button", role: "tab", id: `tab-${panel.id}`, "aria-controls": "panel", title: at < 9 ? `${panel.title} (${at + 1})` : panel.title,
             onclick: () => this.app.show(panel.id),
-        }, panel.title, h("span", { class: "count" }))));
+        }, panel.title, h("span", { class: "count" }));
+        fill(byId("tabs"), GROUPS.map(([name, ids]) => {
+            const tabs = offered.flatMap((panel, at) => ids.includes(panel.id) ? [tab(panel, at)] : []);
+            return tabs.length > 0 && h("div", { class: "group", role: "presentation" }, h("span", { class: "quiet", "aria-hidden": "true" }, name), tabs);
+        }));
         byId("tabs").onkeydown = event => {
             const step = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
             if (!step) return;
@@ -200,7 +212,7 @@ class Page {
         const panel = this.offered().find(one => one.id === this.app.tab) ?? this.panels[0];
         if (this.shown && this.shown !== panel) this.shown.leave?.();
         this.shown = panel;
-        for (const tab of byId("tabs").children) {
+        for (const tab of byId("tabs").querySelectorAll("button")) {
             const chosen = tab.id === `tab-${panel.id}`;
             tab.setAttribute("aria-selected", String(chosen));
             tab.setAttribute("tabindex", chosen ? "0" : "-1");

@@ -2,7 +2,7 @@
 // the moment that is shown, bands mark the phases of the changes.
 import uPlot from "uplot";
 import type { App } from "./app";
-import { h } from "./dom";
+import { fill, h, swatch } from "./dom";
 import { duration, rate } from "./format";
 import { phases } from "./panels/change";
 import { axisStyle, describe, drawBand, drawUpright } from "./plot";
@@ -26,6 +26,7 @@ function labels(values: number[], format: (value: number) => string): string[] {
 export class Plots {
     private plots: uPlot[] = [];
     private place: HTMLElement | null = null;
+    private readonly bands = h("div", { class: "bands quiet" });
     private drawn = 0;
     private timer = 0;
 
@@ -38,7 +39,7 @@ export class Plots {
         this.place = place;
         if (!place) return;
         const holders = SPECS.map(() => h("div", { class: "plot" }));
-        place.replaceChildren(...holders);
+        place.replaceChildren(...holders, this.bands);
         if (!place.clientWidth) return;
         this.plots = SPECS.map((spec, at) => this.make(spec, holders[at]));
         this.update(true);
@@ -62,6 +63,8 @@ export class Plots {
             return;
         }
         this.drawn = performance.now();
+        const shown = new Map((this.app.store.tick.changes ?? []).slice(-10).flatMap(change => phases(change, this.app.store.tick.t)).map(phase => [phase.colour, phase.label]));
+        fill(this.bands, shown.size > 0 && "Bands: ", [...shown].map(([colour, label]) => h("span", {}, swatch(colour, true), ` ${label.toLowerCase()} `)));
         const t = this.app.store.series.t.map(value => value / 1e6);
         this.plots.forEach((plot, at) => plot.setData([t, SPECS[at].values(this.app)] as uPlot.AlignedData));
     }

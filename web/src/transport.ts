@@ -8,7 +8,7 @@ const SLOWEST = -7, FASTEST = 1;
 const STEP_NS = 10000;
 
 export class Transport {
-    private readonly clock = h("span", { class: "clock", id: "clock", "aria-label": "Virtual time" });
+    private readonly clock = h("span", { class: "clock", id: "clock", "aria-label": "Time" });
     private readonly play = button("Pause", () => this.toggle(), { id: "play", title: "Pause or run (Space)" });
     private readonly slider = h("input", { type: "range", min: SLOWEST, max: FASTEST, step: "0.1", id: "pace", "aria-label": "Pace" });
     private readonly paceText = h("output", { for: "pace", class: "quiet" });
@@ -16,6 +16,7 @@ export class Transport {
     private readonly scrubText = h("output", { for: "scrub" });
     private readonly present = button("Present", () => void this.toPresent(), { id: "present", title: "Show the present (End)" });
     private readonly replay = button("Run again from here", () => void this.seek(), { id: "seek", title: "Replays the run up to this moment, then pauses" });
+    private readonly nextButton = button("Next event", () => this.next(), { id: "next", title: "To the next fault, trap, change of links, master or routes, or problem, then pause (n)" });
     private setting = 0;
     private sending = 0;
     private asked = -1;
@@ -33,7 +34,7 @@ export class Transport {
         fill(byId("transport"), this.clock, time && [
             this.play,
             button("Step", () => this.step(), { id: "step", title: "10 µs further, then pause (.)" }),
-            button("Next event", () => this.next(), { id: "next", title: "To the next event of a manager, then pause (n)" }),
+            this.nextButton,
             h("span", { class: "pace" }, this.slider, this.paceText)]);
         fill(byId("timeline"), store.can("history") && h("div", { class: "scrub", role: "group", "aria-label": "Past" },
             button("◀", () => void this.stepPast(-1), { "aria-label": "Sample before", title: "Sample before (,)" }),
@@ -51,6 +52,7 @@ export class Transport {
         this.clock.classList.toggle("quiet", store.past);
         this.play.textContent = tick.running ? "Pause" : "Run";
         this.play.setAttribute("aria-pressed", String(!tick.running));
+        this.nextButton.setAttribute("aria-busy", String(tick.work === "event"));
         if (Date.now() - this.setting > 1000) this.slider.value = String(Math.log10(Math.max(1e-9, tick.pace)));
         this.paceText.textContent = pace(tick.pace) + (tick.behind ? ", slower: the machine is busy" : "");
         const first = store.series.t[0] ?? 0;

@@ -66,10 +66,9 @@ export class Driver {
     async clickLink(index) {
         await this.rest();
         const at = await until(`link ${index} can be clicked`, () => this.page.evaluate(link => {
-            const { view, store } = window.weft, { a, b } = store.fabric.links[link];
-            const from = view.viewportPoint(a), to = view.viewportPoint(b);
+            const { view } = window.weft;
             for (const share of [0.5, 0.4, 0.6, 0.3, 0.7, 0.2, 0.8, 0.25, 0.75]) {
-                const x = from.x + (to.x - from.x) * share, y = from.y + (to.y - from.y) * share;
+                const { x, y } = view.along(link, share);
                 if (view.linkAt(x, y) === link) return { x, y };
             }
             return null;

@@ -53,6 +53,52 @@ try {
             }
             holds(seen.size > 12, "many controls take the focus");
         });
+        await claim("a selected link that is cut is red, and wider than before; ≥ 90 % has another colour", async () => {
+            await driver.select("link", 16);
+            await driver.act({ do: "cut", link: 16 });
+            await until("a broken line", () => page.evaluate(() => window.weft.view.overlay.strokes.some(stroke => stroke.dash)));
+            const [bad, full, stroke] = await page.evaluate(() => [window.weft.view.palette.get("bad"), window.weft.view.palette.get("ramp-5"),
+                window.weft.view.overlay.strokes.find(one => one.dash)]);
+            same(stroke.colour, bad, "colour of the selected link");
+            holds(stroke.width > 3 && full !== bad, "wide, and the colour of no load");
+            await driver.act({ do: "restore", link: 16 });
+        });
+        await claim("a name that the map shows is not drawn above the selected node again", async () => {
+            for (const node of [0, 16, 23]) {
+                await driver.select("node", node);
+                same(await page.evaluate(index => window.weft.view.overlay.rings.filter(ring => ring.label).length + Number(window.weft.view.painted.labels.has(index)), node), 1, "names of the node");
+            }
+        });
+        await claim("buttons keep their text under the pointer", async () => {
+            await driver.tab("whatif");
+            const theme = () => page.click("#theme");
+            for (let round = 0; round < 2; round++, await theme())
+                for (const button of ["#play", "#step", "#panel button.main", "#tab-place", "#theme"]) {
+                    await page.hover(button);
+                    const contrast = await page.$eval(button, element => {
+                        const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true }), style = getComputedStyle(element);
+                        const light = colour => {
+                            canvas.fillStyle = colour;
+                            canvas.fillRect(0, 0, 1, 1);
+                            const [red, green, blue] = [...canvas.getImageData(0, 0, 1, 1).data].map(value => value / 255).map(value => value <= 0.04 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4);
+                            return 0.2126 * red + 0.7152 * green + 0.0722 * blue + 0.05;
+                        };
+                        const [text, back] = [light(style.color), light(style.backgroundColor)];
+                        return Math.max(text, back) / Math.min(text, back);
+                    });
+                    holds(contrast >= 4.5, `${button}: contrast ${contrast}`);
+                }
+        });
+        await claim("without a master the page says how long the wait is, and runs to the take-over", async () => {
+            const master = (await driver.state()).managers.find(one => one.state === "master");
+            await driver.act({ do: "kill-manager", manager: master.id });
+            const text = await until("the wait", () => driver.text("#work span"), words => words.includes("No master"));
+            holds(/within 100 ms of virtual time \(.+ at this pace\)/.test(text), text);
+            await place.shot(page, "no-master");
+            await until("another master", async () => { await page.evaluate(() => document.querySelector("#work:not([hidden]) button")?.click()); return (await driver.state()).managers; },
+                list => list.some(one => one.state === "master"));
+            await until("nothing is waited for", () => page.isHidden("#work"));
+        });
         await close();
     }
     {

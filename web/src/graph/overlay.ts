@@ -1,12 +1,11 @@
 // The layer above the graph: what is few and must be seen. Links that are down, the selection, a path, a
 // deadlock cycle, a multicast tree.
 import type { Point, Projection } from "./camera";
+import { pointOn, type Curve } from "./curve";
 import { LABEL_FONT } from "./labels";
 
-export interface Stroke {
-    /** Ends in coordinates of the graph; arrows point to the second one. */
-    from: Point;
-    to: Point;
+/** A curve in coordinates of the graph; arrows point to its end. */
+export interface Stroke extends Curve {
     colour: string;
     width: number;
     dash?: boolean;
@@ -36,24 +35,27 @@ export class Overlay {
     }
 
     private drawStroke(context: CanvasRenderingContext2D, stroke: Stroke, projection: Projection): void {
-        const from = projection.toWindow(stroke.from), to = projection.toWindow(stroke.to);
+        const from = projection.toWindow(stroke.from), to = projection.toWindow(stroke.to), via = stroke.via && projection.toWindow(stroke.via);
+        const curve = { from, to, via };
         context.strokeStyle = context.fillStyle = stroke.colour;
         context.lineWidth = stroke.width;
         context.lineCap = "round";
         context.setLineDash(stroke.dash ? [5, 5] : []);
         context.beginPath();
         context.moveTo(from.x, from.y);
-        context.lineTo(to.x, to.y);
+        if (via) context.quadraticCurveTo(via.x, via.y, to.x, to.y);
+        else context.lineTo(to.x, to.y);
         context.stroke();
         context.setLineDash([]);
         const length = Math.hypot(to.x - from.x, to.y - from.y);
-        if (stroke.arrow && length > 12) this.drawArrow(context, from, to, length, 4 + stroke.width);
-        if (stroke.label && length > 70) this.drawText(context, stroke.label, (from.x + to.x) / 2, (from.y + to.y) / 2);
+        if (stroke.arrow && length > 12) this.drawArrow(context, curve, 4 + stroke.width);
+        const middle = pointOn(curve, 0.5);
+        if (stroke.label && length > 70) this.drawText(context, stroke.label, middle.x, middle.y);
     }
 
-    private drawArrow(context: CanvasRenderingContext2D, from: Point, to: Point, length: number, size: number): void {
-        const dx = (to.x - from.x) / length, dy = (to.y - from.y) / length;
-        const x = from.x + dx * length * 0.62, y = from.y + dy * length * 0.62;
+    private drawArrow(context: CanvasRenderingContext2D, curve: Curve, size: number): void {
+        const { x, y } = pointOn(curve, 0.62), next = pointOn(curve, 0.63), step = Math.hypot(next.x - x, next.y - y);
+        const dx = (next.x - x) / step, dy = (next.y - y) / step;
         context.beginPath();
         context.moveTo(x + dx * size, y + dy * size);
         context.lineTo(x - dx * size - dy * size * 0.8, y - dy * size + dx * size * 0.8);

@@ -7,7 +7,7 @@ import { isDown, isTrunk, type Fabric, type FabricLink, type FabricNode, type Ro
 import type { Projection } from "./camera";
 import { faintness, type Palette } from "./colour";
 import { LABEL_FONT, LabelPlaces, type Label } from "./labels";
-import type { Placement } from "./placement";
+import { switchSize, type Placement } from "./placement";
 
 export const UNFOLD_PITCH = 46;
 /** Fabrics with more links have thin, transparent lines, and are drawn in parts. */
@@ -49,7 +49,7 @@ export function trunksOf(fabric: Fabric): FabricLink[] {
 }
 
 export function nodeRadius(scene: Scene, node: FabricNode, scale: number): number {
-    const size = Math.max(1.6, Math.min(9, scene.placement.pitch * 0.26));
+    const size = switchSize(scene.placement.pitch);
     return Math.sqrt(scale) * (node.kind === "host" ? Math.max(0.8, size * 0.3) : size);
 }
 
@@ -118,7 +118,7 @@ function paintRooms(context: CanvasRenderingContext2D, scene: Scene, projection:
 }
 
 function* paintLinks(context: CanvasRenderingContext2D, scene: Scene, { scale, left, top }: Projection, links: FabricLink[]): Generator<void, void> {
-    const { x, y } = scene.placement, many = scene.fabric.links.length >= MANY_LINKS;
+    const { x, y, via } = scene.placement, many = scene.fabric.links.length >= MANY_LINKS;
     const byColour = new Map<string, FabricLink[]>();
     for (const link of links) {
         if (isDown(link)) continue; // The overlay has them.
@@ -133,9 +133,11 @@ function* paintLinks(context: CanvasRenderingContext2D, scene: Scene, { scale, l
         context.strokeStyle = scene.palette.faint(colour, faintness(colour) * (1 - solid) + solid);
         for (let from = 0; from < list.length; from += BATCH) {
             context.beginPath();
-            for (const { a, b } of list.slice(from, from + BATCH)) {
+            for (const { a, b, index } of list.slice(from, from + BATCH)) {
+                const bent = via.size ? via.get(index) : undefined;
                 context.moveTo(x[a] * scale + left, y[a] * scale + top);
-                context.lineTo(x[b] * scale + left, y[b] * scale + top);
+                if (bent) context.quadraticCurveTo(bent.x * scale + left, bent.y * scale + top, x[b] * scale + left, y[b] * scale + top);
+                else context.lineTo(x[b] * scale + left, y[b] * scale + top);
             }
             context.stroke();
             yield;

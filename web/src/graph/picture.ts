@@ -1,7 +1,8 @@
 // The map as a file: SVG with the same colours, or PNG of what is on the screen.
 import { svg as element, SVG } from "../dom";
 import { isDown, linkName } from "../fabric";
-import type { Point } from "./camera";
+import type { Curve } from "./curve";
+import { curveOf } from "./placement";
 import type { GraphView } from "./view";
 
 /** What is in the window, as an SVG document. The DOM escapes names; characters that XML does not have are replaced. */
@@ -18,16 +19,19 @@ export function pictureSvg(view: GraphView): string {
         svg.append(element("rect", { x: round(from.x), y: round(from.y), width: round(to.x - from.x), height: round(to.y - from.y), rx: 6,
             fill: palette.get("panel"), stroke: palette.get("line") }));
     }
-    const line = (from: Point, to: Point, stroke: string, more: Record<string, string | number> = {}) =>
-        element("line", { x1: round(from.x), y1: round(from.y), x2: round(to.x), y2: round(to.y), stroke, ...more });
+    const line = (curve: Curve, stroke: string, more: Record<string, string | number> = {}) => {
+        const from = projection.toWindow(curve.from), to = projection.toWindow(curve.to), via = curve.via && projection.toWindow(curve.via);
+        if (via) return element("path", { d: `M${round(from.x)} ${round(from.y)}Q${round(via.x)} ${round(via.y)} ${round(to.x)} ${round(to.y)}`, fill: "none", stroke, ...more });
+        return element("line", { x1: round(from.x), y1: round(from.y), x2: round(to.x), y2: round(to.y), stroke, ...more });
+    };
     for (const link of painted.links) {
         if (isDown(link)) continue;
-        const drawn = line(view.viewportPoint(link.a), view.viewportPoint(link.b), palette.get(view.linkColour(link)));
+        const drawn = line(curveOf(view.placement, link), palette.get(view.linkColour(link)));
         drawn.append(element("title", {}, linkName(fabric, link)));
         lines.append(drawn);
     }
     for (const stroke of view.overlay.strokes)
-        lines.append(line(projection.toWindow(stroke.from), projection.toWindow(stroke.to), stroke.colour,
+        lines.append(line(stroke, stroke.colour,
             { "stroke-width": stroke.width, ...(stroke.dash ? { "stroke-dasharray": "5 5" } : {}) }));
     for (const node of painted.nodes) {
         const at = view.viewportPoint(node.index), colour = view.nodeColour(node);

@@ -3,10 +3,13 @@
 // The API places the switches by structure. Here they are only scaled: both axes to one frame, so that a
 // tree of three rows and 324 columns fills the window as well as a ring does. A row of a tree that is too
 // long to be read is broken into several shorter rows, which keeps neighbours together. Hosts are placed
-// beside their switch: below it in a tree, around it elsewhere.
+// beside their switch: below it in a tree, in the gaps between its links elsewhere. A link that would pass through a switch
+// is bent around it.
 //
 // Another arrangement is that of rooms: the API places the switches by their names then, and gives each room a frame.
-import type { Fabric, FabricNode, Room } from "../fabric";
+import { isTrunk, type Fabric, type FabricLink, type FabricNode, type Room } from "../fabric";
+import type { Point } from "./camera";
+import { bend, distance, pointOn, type Curve } from "./curve";
 
 export type Arrangement = "structure" | "rooms";
 
@@ -18,12 +21,14 @@ export interface Placement {
     pitch: number;
     /** Frames of the rooms, if they are shown. */
     rooms: Room[];
+    /** By link index: control points of the links that are bent. */
+    via: Map<number, Point>;
     width: number;
     height: number;
 }
 
 /** Room for the tools above the map, the legend below it, and the names at both sides. */
-const ABOVE = 62, BELOW = 100, BESIDE = 44;
+const ABOVE = 62, BELOW = 118, BESIDE = 44;
 const LONGEST_ROW = 60;
 /** Columns between two groups of a long row. */
 const GROUP_GAP = 0.7;
@@ -38,7 +43,7 @@ export function frame(placement: Placement): Box {
 export function place(fabric: Fabric, arrangement: Arrangement, windowWidth: number, windowHeight: number): Placement {
     const count = fabric.nodes.length;
     const placement: Placement = {
-        x: new Float64Array(count), y: new Float64Array(count), pitch: 0, rooms: [],
+        x: new Float64Array(count), y: new Float64Array(count), pitch: 0, rooms: [], via: new Map(),
         width: Math.max(200, windowWidth - 2 * BESIDE), height: Math.max(160, windowHeight - ABOVE - BELOW),
     };
     const switches = fabric.nodes.filter(node => node.kind === "switch" || node.leaf < 0);
@@ -47,8 +52,40 @@ export function place(fabric: Fabric, arrangement: Arrangement, windowWidth: num
     else if (fabric.layout === "tree" && rows.some(row => row.length > LONGEST_ROW)) placeLongRows(rows, placement);
     else scale(switches, placement);
     placement.pitch = leastDistance(switches, placement);
-    for (const node of switches) placeHosts(fabric, node, placement);
+    const curves = bendLinks(fabric, switches, placement);
+    for (const node of switches) placeHosts(fabric, node, placement, curves);
     return placement;
+}
+
+/** The radius of a switch at the first zoom. */
+export function switchSize(pitch: number): number {
+    return Math.max(1.6, Math.min(9, pitch * 0.26));
+}
+
+export function curveOf({ x, y, via }: Placement, { a, b, index }: FabricLink): Curve {
+    return { from: { x: x[a], y: y[a] }, to: { x: x[b], y: y[b] }, via: via.get(index) };
+}
+
+/** Pixels between a link and a switch that is not its end. */
+const CLEARANCE = 3;
+/** Larger fabrics, by links times switches, have straight links: their lines are too many to follow one of them. */
+const MOST_BENT = 200000;
+
+/** Bends links around switches. Returns the curves of all links between switches; none if there are too many. */
+function bendLinks(fabric: Fabric, switches: FabricNode[], placement: Placement): Curve[] {
+    const trunks = fabric.links.filter(link => isTrunk(fabric, link)), { x, y, via } = placement;
+    if (trunks.length * switches.length > MOST_BENT) return [];
+    const clearance = switchSize(placement.pitch) + Math.min(CLEARANCE, placement.pitch / 8), known = new Map<string, Point | undefined>();
+    for (const { a, b, index } of trunks) {
+        const cable = `${Math.min(a, b)} ${Math.max(a, b)}`; // Parallel cables are one line.
+        if (!known.has(cable)) {
+            const others = switches.filter(node => node.index !== a && node.index !== b).map(node => ({ x: x[node.index], y: y[node.index] }));
+            known.set(cable, bend({ x: x[a], y: y[a] }, { x: x[b], y: y[b] }, others, clearance));
+        }
+        const bent = known.get(cable);
+        if (bent) via.set(index, bent);
+    }
+    return trunks.map(link => curveOf(placement, link));
 }
 
 /** Switches by y, each row ordered by x. */
@@ -145,25 +182,49 @@ function leastDistance(switches: FabricNode[], placement: Placement): number {
 /** Farthest distance of hosts from their switch, so that those at the edge are in the window. */
 const HOST_DISTANCE = 32;
 
+/** The angles at which links cross a circle. */
+function crossings(at: Point, radius: number, curves: Curve[]): number[] {
+    const angles: number[] = [];
+    for (const curve of curves) {
+        if (distance(at, curve) > radius) continue;
+        let before = Infinity;
+        for (let piece = 0; piece <= 64; piece++) {
+            const point = pointOn(curve, piece / 64), away = Math.hypot(point.x - at.x, point.y - at.y);
+            if ((before > radius) !== (away > radius) && before !== Infinity) angles.push(Math.atan2(point.y - at.y, point.x - at.x));
+            before = away;
+        }
+    }
+    return angles;
+}
+
+/** `count` angles in the gaps between those that are taken, as far from them and from each other as can be. */
+function spread(count: number, taken: number[]): number[] {
+    const sorted = [...taken].sort((one, other) => one - other);
+    const gaps = sorted.map((from, at) => ({ from, size: (at + 1 < sorted.length ? sorted[at + 1] : sorted[0] + 2 * Math.PI) - from, count: 0 }));
+    for (let one = 0; one < count; one++)
+        gaps.reduce((best, gap) => gap.size / (gap.count + 1) > best.size / (best.count + 1) ? gap : best).count++;
+    return gaps.flatMap(gap => Array.from({ length: gap.count }, (_, at) => gap.from + gap.size * (at + 1) / (gap.count + 1)));
+}
+
 /** Hosts in rows below a leaf of a tree, else on a circle around their switch. */
-function placeHosts(fabric: Fabric, leaf: FabricNode, placement: Placement): void {
+function placeHosts(fabric: Fabric, leaf: FabricNode, placement: Placement, curves: Curve[]): void {
     const hosts = leaf.hosts, { x, y, pitch } = placement;
-    const distance = Math.min(pitch * 0.35, HOST_DISTANCE);
+    const away = Math.min(pitch * 0.35, HOST_DISTANCE);
     if (fabric.layout === "tree" && !placement.rooms.length) {
         const columns = Math.min(hosts.length, Math.max(4, Math.ceil(Math.sqrt(hosts.length * 2))));
         const step = Math.min(pitch * 0.8, 2.4 * HOST_DISTANCE) / columns;
         hosts.forEach((host, at) => {
             const inRow = Math.min(columns, hosts.length - Math.floor(at / columns) * columns);
             x[host] = x[leaf.index] + (at % columns - (inRow - 1) / 2) * step;
-            y[host] = y[leaf.index] + distance + Math.floor(at / columns) * Math.min(step, 13);
+            y[host] = y[leaf.index] + away + Math.floor(at / columns) * Math.min(step, 13);
         });
         return;
     }
-    hosts.forEach((host, at) => {
-        // The first host outside, away from the middle of the picture.
-        const outwards = Math.atan2(y[leaf.index] - placement.height / 2, x[leaf.index] - placement.width / 2);
-        const angle = outwards + 2 * Math.PI * (at - (hosts.length - 1) / 2) / Math.max(hosts.length, 5);
-        x[host] = x[leaf.index] + Math.cos(angle) * distance;
-        y[host] = y[leaf.index] + Math.sin(angle) * distance;
+    // Without links, the middle one away from the middle of the picture.
+    const taken = crossings({ x: x[leaf.index], y: y[leaf.index] }, away, curves);
+    const inwards = Math.atan2(placement.height / 2 - y[leaf.index], placement.width / 2 - x[leaf.index]);
+    spread(hosts.length, taken.length ? taken : [inwards]).forEach((angle, at) => {
+        x[hosts[at]] = x[leaf.index] + Math.cos(angle) * away;
+        y[hosts[at]] = y[leaf.index] + Math.sin(angle) * away;
     });
 }

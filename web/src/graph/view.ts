@@ -5,10 +5,11 @@
 import { isDown, type Fabric, type FabricLink, type FabricNode } from "../fabric";
 import { boundedRatio, Camera, cameraFor, WHOLE, type Point, type Projection } from "./camera";
 import { Palette, linkColour, loadColour, nodeColour, type Colouring } from "./colour";
+import { distance, pointOn } from "./curve";
 import { Layers, type Picture } from "./layers";
 import { Overlay, type Ring, type Stroke } from "./overlay";
 import { choose, MANY_LINKS, nodeRadius, paint, trunksOf, UNFOLD_PITCH, type Painted, type Scene } from "./painter";
-import { frame, place, type Arrangement, type Placement } from "./placement";
+import { curveOf, frame, place, type Arrangement, type Placement } from "./placement";
 import { followPointer } from "./pointer";
 
 export type Selection = { kind: "node" | "link"; index: number } | null;
@@ -143,6 +144,11 @@ export class GraphView {
         this.repaint();
     }
 
+    /** True: another rule than the state colours the nodes. */
+    isPainted(): boolean {
+        return this.rule !== null;
+    }
+
     /** Colours links by figures that are not the fabric's own (0 to 100 by link index); null: its own again. */
     showFigures(figures: ((link: number) => number) | null): void {
         if (this.figures === figures) return;
@@ -179,10 +185,16 @@ export class GraphView {
         return { x: this.placement.x[at], y: this.placement.y[at] };
     }
 
+    /** A colour by its name; "accent/0.3": transparent. */
+    private colour(name: string): string {
+        const [solid, alpha] = name.split("/");
+        return alpha ? this.palette.faint(solid, Number(alpha)) : this.palette.get(solid);
+    }
+
     private stroke(mark: Mark): Stroke {
         const link = this.fabric.links[mark.link];
         const from = mark.from ?? link.a, to = from === link.a ? link.b : link.a;
-        return { from: this.point(from), to: this.point(to), colour: this.palette.get(mark.colour),
+        return { from: this.point(from), to: this.point(to), via: this.placement.via.get(mark.link), colour: this.colour(mark.colour),
             width: mark.width ?? 3, arrow: mark.from !== undefined, label: mark.label, dash: mark.dash };
     }
 
@@ -200,23 +212,27 @@ export class GraphView {
 
     private updateOverlay(): void {
         const strokes: Stroke[] = [], rings: Ring[] = [], { selection } = this;
-        if (selection?.kind === "link" && this.fabric.links[selection.index])
-            strokes.push(this.stroke({ link: selection.index, colour: "accent", width: 5 }));
+        const chosen = selection?.kind === "link" ? this.fabric.links[selection.index] : undefined;
+        // A link that is down stays red when it is selected.
+        if (chosen) strokes.push(this.stroke({ link: chosen.index, colour: isDown(chosen) ? "accent/0.3" : "accent", width: isDown(chosen) ? 14 : 5 }));
         for (const link of this.fabric.links)
-            if (isDown(link)) strokes.push(this.stroke({ link: link.index, colour: "bad", dash: true, width: 1.8 }));
+            if (isDown(link)) strokes.push(this.stroke({ link: link.index, colour: "bad", dash: true, width: link === chosen ? 4 : 1.8 }));
+        const named = new Set(this.painted.labels.keys());
+        // A name is drawn once: not again if the map has it.
+        const ring = (node: number, colour: string, radius: number, label?: string) => {
+            rings.push({ at: this.point(node), colour: this.palette.get(colour), radius, label: named.has(node) ? undefined : label });
+            if (label) named.add(node);
+        };
         for (const { links, nodes } of this.marks.values()) {
             for (const mark of links) strokes.push(this.stroke(mark));
-            for (const { node, colour, label } of nodes)
-                rings.push({ at: this.point(node), colour: this.palette.get(colour), radius: 11, label });
+            for (const { node, colour, label } of nodes) ring(node, colour, 11, label);
         }
         if (selection?.kind === "node" && this.fabric.nodes[selection.index])
             for (const link of this.fabric.nodes[selection.index].links) strokes.push(this.stroke({ link, colour: "accent", width: 1.3 }));
         if (selection?.kind === "node" && this.fabric.nodes[selection.index])
-            rings.push({ at: this.point(selection.index), colour: this.palette.get("accent"), radius: 12,
-                label: this.fabric.nodes[selection.index].name });
+            ring(selection.index, "accent", 12, this.fabric.nodes[selection.index].name);
         const hovered = this.fabric.nodes[this.hovered];
-        if (hovered) rings.push({ at: this.point(hovered.index), colour: this.palette.get("quiet"), radius: 10,
-            label: hovered.hosts.length ? `${hovered.name}, ${hovered.hosts.length} hosts` : hovered.name });
+        if (hovered) ring(hovered.index, "quiet", 10, hovered.hosts.length ? `${hovered.name}, ${hovered.hosts.length} hosts` : hovered.name);
         this.overlay.strokes = strokes;
         this.overlay.rings = rings;
     }
@@ -334,20 +350,24 @@ export class GraphView {
         return this.layers.projection().toWindow(this.point(node));
     }
 
+    /** A point of a link in the window: 0 is its end a, 1 its end b. */
+    along(link: number, share: number): Point {
+        return this.layers.projection().toWindow(pointOn(curveOf(this.placement, this.fabric.links[link]), share));
+    }
+
+    /** True: names on the map have the number of hosts behind them. */
+    hasFoldedHosts(): boolean {
+        return this.painted.nodes.some(node => node.hosts.length > 0 && !this.painted.unfolded.has(node.index));
+    }
+
     /** The drawn link nearest to a point of the window, within LINK_PIXELS; -1: none. */
     linkAt(x: number, y: number): number {
         let best = -1, least = LINK_PIXELS;
-        const projection = this.layers.projection(), at = projection.toMap({ x, y }), { x: across, y: down } = this.placement;
-        for (const { a, b, index } of this.painted.links) {
-            const distance = segmentDistance(at.x, at.y, across[a], down[a], across[b], down[b]) * projection.scale;
-            if (distance < least) { least = distance; best = index; }
+        const projection = this.layers.projection(), at = projection.toMap({ x, y });
+        for (const link of this.painted.links) {
+            const away = distance(at, curveOf(this.placement, link)) * projection.scale;
+            if (away < least) { least = away; best = link.index; }
         }
         return best;
     }
-}
-
-function segmentDistance(x: number, y: number, ax: number, ay: number, bx: number, by: number): number {
-    const dx = bx - ax, dy = by - ay, square = dx * dx + dy * dy;
-    const along = square > 0 ? Math.max(0, Math.min(1, ((x - ax) * dx + (y - ay) * dy) / square)) : 0;
-    return Math.hypot(x - ax - along * dx, y - ay - along * dy);
 }

@@ -42,19 +42,20 @@ export function tablesPanel(app: App): Panel {
         const moved = [...difference.links].sort((one, other) => Math.abs(other[3] - other[2]) - Math.abs(one[3] - one[2]));
         app.view.mark("tables", moved.slice(0, MARKED).map(([link, direction, was, is]): Mark => {
             const { a, b } = app.store.fabric.links[link];
-            return { link, from: direction === 0 ? a : b, colour: is > was ? "good" : "bad", width: 2.5 };
+            return { link, from: direction === 0 ? a : b, colour: is > was ? "good" : "warn", width: 2.5 };
         }));
         fill(result,
             facts([["Entries moved", h("b", { id: "tables-entries" }, count(difference.entries))],
                 ["Switches", count(difference.switches.length)],
-                [[swatch("good"), " Links with more"], count(moved.filter(link => link[3] > link[2]).length)],
-                [[swatch("bad"), " Links with fewer"], count(moved.filter(link => link[3] < link[2]).length)]]),
+                [[swatch("good"), " Directions with more"], count(moved.filter(link => link[3] > link[2]).length)],
+                [[swatch("warn"), " Directions with fewer"], count(moved.filter(link => link[3] < link[2]).length)]]),
             h("h3", {}, "Switches"),
             table("Switches by moved entries", ["switch", "entries"], [...difference.switches].sort((one, other) => other[1] - one[1])
                 .slice(0, 30).map(([node, entries]) => [app.nodeButton(node), count(entries)])),
             h("h3", {}, "Links"),
-            table("Links by destinations", ["link", "before", "after"], moved.slice(0, 30).map(([link, , was, is]) =>
-                [app.linkButton(link), count(was), count(is)])));
+            h("p", { class: "quiet" }, "LIDs that packets leave for by this port, each direction of a link for itself:"),
+            table("Directions of links by destinations", ["from → to", "before", "after"], moved.slice(0, 30).map(([link, direction, was, is]) =>
+                [app.linkButton(link, direction), count(was), count(is)])));
     }
 
     before.addEventListener("change", () => void compare());
