@@ -94,6 +94,62 @@ size_t text_utf8_length(const char *at)
     return bad ? 0 : length;
 }
 
+/* The code point of a valid sequence of at most three bytes. */
+static unsigned code_point(const char *at, size_t length)
+{
+    const unsigned char *s = (const unsigned char *)at;
+    return length == 1   ? s[0]
+           : length == 2 ? (s[0] & 0x1fu) << 6 | (s[1] & 0x3fu)
+                         : (s[0] & 0xfu) << 12 | (s[1] & 0x3fu) << 6 | (s[2] & 0x3fu);
+}
+
+size_t text_shown_length(const char *at)
+{
+    if (*at >= ' ' && *at < 0x7f)
+        return 1;
+    size_t length = text_utf8_length(at);
+    if (length > 3)
+        return length;
+    unsigned code = code_point(at, length);
+    bool obeyed = code < 0xa0 || code == 0x61c || code == 0x200e || code == 0x200f ||
+                  (code >= 0x2028 && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069);
+    return obeyed ? 0 : length;
+}
+
+void text_make_shown(char *string)
+{
+    char *to = string;
+    for (size_t length; *string; string += length) {
+        length = text_shown_length(string);
+        if (length) {
+            memmove(to, string, length);
+            to += length;
+            continue;
+        }
+        *to++ = '?';
+        length = text_utf8_length(string);
+        length += !length;
+    }
+    *to = 0;
+}
+
+void text_put_shown(struct text *text, const char *string)
+{
+    for (size_t length; *string; string += length) {
+        length = *string == '\n' || *string == '\t' ? 1 : text_shown_length(string);
+        if (length) {
+            text_append(text, string, length);
+            continue;
+        }
+        length = text_utf8_length(string);
+        if (length > 1)
+            text_printf(text, "\\u%04x", code_point(string, length));
+        else
+            text_printf(text, "\\x%02x", (unsigned char)*string);
+        length += !length;
+    }
+}
+
 size_t text_width(const char *string)
 {
     size_t width = 0;
@@ -137,11 +193,10 @@ void text_put_markup(struct text *text, const char *string)
     static const char special[] = "&<>\"'";
     static const char *const references[] = {"&amp;", "&lt;", "&gt;", "&quot;", "&#39;"};
     for (size_t bytes; *string; string += bytes ? bytes : 1) {
-        unsigned char first = (unsigned char)*string;
         const char *reference = strchr(special, *string);
         bytes = text_utf8_length(string);
-        bool forbidden = !bytes || (first < 0x20 && first != '\n' && first != '\t') ||
-                         first == 0x7f || strncmp(string, "\xef\xbf\xbe", 3) == 0 ||
+        bool forbidden = (!text_shown_length(string) && *string != '\n' && *string != '\t') ||
+                         strncmp(string, "\xef\xbf\xbe", 3) == 0 ||
                          strncmp(string, "\xef\xbf\xbf", 3) == 0;
         if (forbidden)
             text_puts(text, "\xef\xbf\xbd");
@@ -220,8 +275,8 @@ void text_release(struct text *text)
     *text = (struct text){0};
 }
 
-/* Names come from files and from the wire. Bytes that are not UTF-8, which JSON forbids, become
- * U+FFFD. */
+/* Bytes that are not UTF-8, which JSON forbids, become U+FFFD. What a terminal obeys is escaped,
+ * because JSON gets to terminals, too. */
 static void json_escape(struct text *out, const char *value)
 {
     text_putc(out, '"');
@@ -232,8 +287,8 @@ static void json_escape(struct text *out, const char *value)
             text_puts(out, "\\ufffd");
         else if (c == '"' || c == '\\')
             text_printf(out, "\\%c", c);
-        else if (c < 0x20)
-            text_printf(out, "\\u%04x", c);
+        else if (!text_shown_length(value))
+            text_printf(out, "\\u%04x", code_point(value, length));
         else
             text_append(out, value, length);
     }

@@ -23,6 +23,15 @@ void text_vprintf(struct text *text, const char *format, va_list arguments)
 int text_read(struct text *text, FILE *file, size_t limit);
 /* The length of the UTF-8 sequence at `at`, which a NUL ends; 0 if it is invalid. */
 size_t text_utf8_length(const char *at);
+/* Names come from files and from the fabric, and may contain anything. The length of the character
+ * at `at` if a terminal shows it; 0 for what a terminal obeys (control characters, and marks that
+ * change the direction of text) and for invalid UTF-8. */
+size_t text_shown_length(const char *at);
+/* Replaces each character or byte that is not shown by "?", in place. */
+void text_make_shown(char *string);
+/* Escapes what is not shown, except line feeds and tabs: \x1b for a byte, \u202e for a character.
+ */
+void text_put_shown(struct text *text, const char *string);
 /* For terminals: widths are in UTF-8 characters, not bytes. text_fit() returns how many bytes of a
  * string fit into a line of that width, cut between words where possible. */
 size_t text_fit(const char *string, size_t width);
@@ -38,7 +47,7 @@ void text_put_shortened(struct text *text, const char *string, size_t most);
 void text_put_wrapped(struct text *text, unsigned indent, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 /* Text of elements and attributes of HTML, XHTML and SVG. The special characters of XML become
- * references; invalid UTF-8 and characters that XML forbids become U+FFFD. */
+ * references; what is not shown and characters that XML forbids become U+FFFD. */
 void text_put_markup(struct text *text, const char *string);
 /* A word for the shell, quoted if necessary. */
 void text_put_shell_word(struct text *text, const char *word);

@@ -5,6 +5,7 @@
 #include "base/line_reader.h"
 #include "base/mem.h"
 #include "base/parse.h"
+#include "base/text.h"
 #include "base/time.h"
 #include "topology/topology.h"
 
@@ -36,7 +37,10 @@ int command_usage(const char *format, ...)
 int command_error(const struct err *err)
 {
     char text[1024];
-    fprintf(stderr, "weft %s: %s\n", running->name, err_text(err, text, sizeof text));
+    struct text shown = {0};
+    text_put_shown(&shown, err_text(err, text, sizeof text));
+    fprintf(stderr, "weft %s: %s\n", running->name, shown.data ? shown.data : "");
+    text_release(&shown);
     return EXIT_USAGE;
 }
 

@@ -25,8 +25,6 @@ void ctl_choose_sockets(struct ctl_sockets *sockets, const char *given,
 int ctl_send(const struct ctl_sockets *sockets, const struct option_values *words, bool json,
              FILE *stream, struct text *out, int *result, struct err *err);
 
-/* Appends a text for a terminal: control characters other than newlines and tabs are escaped. */
-void ctl_escape(struct text *to, const struct text *from);
 /* Prints an answer like that, with one newline at its end. */
 void ctl_print_answer(FILE *to, struct text *text);
 

@@ -100,11 +100,17 @@ int ctl_send(const struct ctl_sockets *sockets, const struct option_values *word
         skip = 0;
         if (!stream || answer.result < 0)
             continue;
-        struct text escaped = {0};
-        ctl_escape(&escaped, out);
-        fwrite(escaped.data ? escaped.data : "", 1, escaped.length, stream);
-        text_release(&escaped);
-        text_clear(out);
+        const char *end = memrchr(out->data ? out->data : "", '\n', out->length);
+        if (!end)
+            continue; /* the rest of the line follows */
+        struct text lines = {0}, rest = {0};
+        text_puts(&rest, end + 1);
+        out->data[end + 1 - out->data] = 0;
+        text_put_shown(&lines, out->data);
+        fwrite(lines.data, 1, lines.length, stream);
+        text_release(&lines);
+        text_release(out);
+        *out = rest;
         if (fflush(stream) != 0 || ferror(stream))
             break; /* the reader has closed the pipe */
     }
@@ -114,23 +120,12 @@ int ctl_send(const struct ctl_sockets *sockets, const struct option_values *word
     return status;
 }
 
-void ctl_escape(struct text *to, const struct text *from)
-{
-    for (size_t i = 0; i < from->length; i++) {
-        unsigned char c = (unsigned char)from->data[i];
-        if ((c < ' ' && c != '\n' && c != '\t') || c == 0x7f)
-            text_printf(to, "\\x%02x", c);
-        else
-            text_putc(to, (char)c);
-    }
-}
-
 void ctl_print_answer(FILE *to, struct text *text)
 {
     struct text escaped = {0};
     while (text->length && text->data[text->length - 1] == '\n')
         text->data[--text->length] = 0;
-    ctl_escape(&escaped, text);
+    text_put_shown(&escaped, text->data ? text->data : "");
     if (escaped.length)
         fwrite(escaped.data, 1, escaped.length, to);
     if (text->length || to == stderr)

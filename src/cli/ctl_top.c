@@ -69,7 +69,7 @@ static void draw(const struct text *answer)
 {
     struct text escaped = {0}, screen = {0};
     unsigned left = lines_of_terminal();
-    ctl_escape(&escaped, answer);
+    text_put_shown(&escaped, answer->data ? answer->data : "");
     text_puts(&screen, "\033[H");
     for (char *at = escaped.data, *line; at && left-- > 0 && (line = strsep(&at, "\n")) != NULL;)
         text_printf(&screen, "%s\033[K%s", line, left && at ? "\r\n" : "");

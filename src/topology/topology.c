@@ -8,6 +8,7 @@
 #include "topology/topology.h"
 
 #include "base/parse.h"
+#include "base/text.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -39,11 +40,12 @@ static int check_new_node(const struct topology *topology, const char *name, uns
 {
     size_t length = strlen(name);
     bool valid = length > 0 && length <= TOPOLOGY_NAME_BYTES;
-    for (const char *c = name; *c; c++)
-        valid &= (unsigned char)*c >= 0x20 && *c != '"' && *c != 0x7f;
+    for (const char *at = name; valid && *at; at += text_shown_length(at))
+        valid = *at != '"' && text_shown_length(at);
     if (!valid)
         return err_set(err, EINVAL,
-                       "a node's name has 1 to %d bytes, no quotes and no control characters",
+                       "a node's name has 1 to %d bytes of UTF-8, no quotes and no control "
+                       "characters",
                        TOPOLOGY_NAME_BYTES);
     if (port_count == 0 || port_count > TOPOLOGY_PORTS_PER_NODE)
         return err_set(err, EINVAL, "a node has 1 to %d ports, not %u", TOPOLOGY_PORTS_PER_NODE,
@@ -195,9 +197,7 @@ void topology_set_description(struct topology *topology, uint32_t node, const ch
             length--;
     }
     char *copy = arena_strndup(&topology->strings, text, length);
-    for (char *c = copy; *c; c++)
-        if ((unsigned char)*c < 0x20 || *c == 0x7f)
-            *c = ' ';
+    text_make_shown(copy);
     topology->nodes.items[node].description = copy;
 }
 

@@ -99,8 +99,8 @@ int topology_add_bare_node(struct topology *topology, enum node_kind kind, const
 int topology_claim_guid(struct topology *topology, uint32_t port, uint64_t guid, struct err *err);
 /* Ports without a GUID get that of the node plus their number, as in ibsim, or a free one. */
 void topology_fill_port_guids(struct topology *topology);
-/* Keeps the first 64 bytes, or a little less so as not to split a UTF-8 character; control
- * characters become blanks. */
+/* Keeps the first 64 bytes, or a little less so as not to split a UTF-8 character, made safe by
+ * text_make_shown(). */
 void topology_set_description(struct topology *topology, uint32_t node, const char *text,
                               size_t length);
 /* Links two ports by index. -EBUSY if either has a link, -EINVAL for port 0 or the same port. */

@@ -67,7 +67,10 @@ static void write_to_syslog(const char *event, const char *text)
                 : is_error(event)                ? LOG_WARNING
                 : level_of(event) == LEVEL_DEBUG ? LOG_DEBUG
                                                  : LOG_INFO;
-    syslog(level, "%s: %s", event, text);
+    struct text shown = {0};
+    text_put_shown(&shown, text);
+    syslog(level, "%s: %s", event, shown.data ? shown.data : "");
+    text_release(&shown);
 }
 
 /* Begins a new file; if the old one cannot be renamed, it is emptied. */
@@ -107,8 +110,9 @@ void event_record_print(const struct event_record *record, bool as_json, const c
     bool part = level_of(record->event) == LEVEL_DEBUG;
     clock_text(as_json, when);
     if (!as_json) {
-        text_printf(out, "%s %-8s %s%s%s", when, record->event,
-                    part ? log_part_names[record->part] : "", part ? ": " : "", record->text);
+        text_printf(out, "%s %-8s %s%s", when, record->event,
+                    part ? log_part_names[record->part] : "", part ? ": " : "");
+        text_put_shown(out, record->text);
         for (size_t i = 0; i < record->figure_count; i++)
             text_printf(out, "%s %s %llu", i ? "," : ";", record->figures[i].name,
                         (unsigned long long)record->figures[i].value);

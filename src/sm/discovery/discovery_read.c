@@ -3,6 +3,8 @@
  * All belong to GROUP_DISCOVERY: discovery is complete when none is under way. Reads of a node are
  * counted for the node, too: when there are none left, a standby has copied it (standby_copy.c). */
 #include "sm/discovery/discovery.h"
+
+#include "base/text.h"
 #include "sm/faults/faults.h"
 #include "sm/internal.h"
 #include "sm/mastership/standby_copy.h"
@@ -346,9 +348,7 @@ static void description_read(struct sm *sm, const struct request *request)
 {
     char *description = node_at(sm, request->about.node)->description;
     memcpy(description, request->answer, 64);
-    for (unsigned i = 0; i < 64 && description[i]; i++)
-        if ((uint8_t)description[i] < ' ' || description[i] == 0x7f)
-            description[i] = '?';
+    text_make_shown(description);
 }
 
 static void table_block_read(struct sm *sm, const struct request *request)

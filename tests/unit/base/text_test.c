@@ -195,6 +195,38 @@ static void odd_characters_are_escaped_in_keys_and_values(void **state)
                        "\"f\":\"\\\"5\",\"none\":\"\"}\n");
 }
 
+static const char *const obeyed[] = {
+    "\033",         "\x7f",         "\x80",         "\x9b",         "\xc2\x9b",
+    "\xff",         "\xe2\x80",     "\xe2\x80\xaa", "\xe2\x80\xae", "\xe2\x81\xa6",
+    "\xe2\x81\xa9", "\xe2\x80\x8f", "\xd8\x9c",     "\xe2\x80\xa8", "\r"};
+
+static void a_terminal_obeys_nothing_in_a_name(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof obeyed / sizeof *obeyed; i++) {
+        struct text text = {0}, name = {0};
+        text_printf(&name, "S%sé", obeyed[i]);
+        text_put_shown(&text, name.data);
+        assert_int_equal(text.data[1], '\\');
+        assert_null(strstr(text.data, obeyed[i]));
+        assert_non_null(strstr(text.data, "é"));
+        text_make_shown(name.data);
+        assert_int_equal(name.data[1], '?');
+        for (const char *at = name.data; *at; at += text_shown_length(at))
+            assert_true(text_shown_length(at) > 0);
+        assert_non_null(strstr(name.data, "é"));
+        text_clear(&text);
+        text_put_markup(&text, obeyed[i]);
+        assert_memory_equal(text.data, "\xef\xbf\xbd", 3);
+        text_release(&text);
+        text_release(&name);
+    }
+    struct text lines = {0};
+    text_put_shown(&lines, "two\n\tlines\n");
+    assert_string_equal(lines.data, "two\n\tlines\n");
+    text_release(&lines);
+}
+
 static void utf8_passes_and_other_bytes_are_replaced(void **state)
 {
     (void)state;
@@ -202,7 +234,15 @@ static void utf8_passes_and_other_bytes_are_replaced(void **state)
         const char *given, *written;
     } cases[] = {
         {"\xc3\xbc \xe2\x82\xac \xf0\x9f\x98\x80", "\xc3\xbc \xe2\x82\xac \xf0\x9f\x98\x80"},
-        {"\x7f", "\x7f"},
+        {"\x7f", "\\u007f"},
+        {"\xc2\x9b"
+         "2J",
+         "\\u009b"
+         "2J"}, /* CSI of C1 */
+        {"\xe2\x80\xae"
+         "lie\xe2\x81\xa9",
+         "\\u202e"
+         "lie\\u2069"},
         {"\xfc"
          "ber",
          "\\ufffd"
@@ -290,6 +330,7 @@ int main(void)
         cmocka_unit_test(numbers_keep_all_their_digits),
         cmocka_unit_test(infinity_and_nan_are_null_in_json),
         cmocka_unit_test(odd_characters_are_escaped_in_keys_and_values),
+        cmocka_unit_test(a_terminal_obeys_nothing_in_a_name),
         cmocka_unit_test(utf8_passes_and_other_bytes_are_replaced),
         cmocka_unit_test(text_is_padded_by_its_display_width),
         cmocka_unit_test(long_names_lose_their_middle),

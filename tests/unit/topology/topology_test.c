@@ -136,7 +136,7 @@ static void descriptions_keep_64_bytes_and_whole_characters(void **state)
     topology_set_description(&topology, a, text, sizeof text);
     assert_int_equal(strlen(topology.nodes.items[a].description), 64);
     topology_set_description(&topology, a, "a\nb\tc", 5);
-    assert_string_equal(topology.nodes.items[a].description, "a b c");
+    assert_string_equal(topology.nodes.items[a].description, "a?b?c");
     topology_release(&topology);
 }
 
