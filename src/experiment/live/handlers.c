@@ -94,10 +94,12 @@ static void write_cabling(void *context, struct text *out)
 
 /* ---- exports ---- */
 
-static void write_scenario(void *context, struct text *out)
+static void get_scenario(void *context, const struct http_request *request,
+                         struct http_response *response)
 {
     const struct live *live = context;
-    live_session_export(&live->session, out);
+    response->type = API_PLAIN;
+    live_session_export(&live->session, request->trusted, &response->body);
 }
 
 static void write_network(void *context, struct text *out)
@@ -261,7 +263,7 @@ size_t live_add_routes(struct live *live)
         {.path = "/api/v1/partitions", .write = write_partitions},
         {.path = "/api/v1/groups", .write = write_groups},
         {.path = "/api/v1/cabling", .write = write_cabling},
-        {.path = "/api/v1/export/scenario", .write = write_scenario, .type = API_PLAIN},
+        {.path = "/api/v1/export/scenario", .handler = get_scenario},
         /* a replay of the whole session */
         {.path = "/api/v1/export/pcap", .handler = get_capture, .changes = true},
         {.path = "/api/v1/export/topology", .write = write_network, .type = API_PLAIN},

@@ -245,11 +245,11 @@ int live_session_restart(struct live_session *session, const uint64_t *seed, str
     return status;
 }
 
-void live_session_export(const struct live_session *session, struct text *out)
+void live_session_export(const struct live_session *session, bool paths, struct text *out)
 {
     text_printf(out, "# a session of weft live; weft sim repeats it: trace %016llx\n",
                 (unsigned long long)fabric_trace_hash(live_session_setup(session)->fabric));
-    scenario_run_export(session->current->run, out);
+    scenario_run_export(session->current->run, paths, out);
 }
 
 int live_session_capture(const struct live_session *session, struct pcap *pcap, struct err *err)

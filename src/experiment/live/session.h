@@ -62,7 +62,8 @@ int live_session_act(struct live_session *session, const struct action *action, 
 int live_session_seek(struct live_session *session, uint64_t time, struct err *err);
 /* Starts anew without the actions. */
 int live_session_restart(struct live_session *session, const uint64_t *seed, struct err *err);
-void live_session_export(const struct live_session *session, struct text *out);
+/* `paths`: with absolute paths of files. */
+void live_session_export(const struct live_session *session, bool paths, struct text *out);
 /* Replays the session up to now in a second run that writes all MADs to the capture. */
 int live_session_capture(const struct live_session *session, struct pcap *pcap, struct err *err);
 

@@ -55,7 +55,8 @@ bool scenario_run_is_halted(const struct scenario_run *run);
  * can state it. On error nothing has changed. */
 int scenario_run_act(struct scenario_run *run, const struct action *action, struct err *err);
 /* Writes the scenario that repeats the run so far, with the actions at their times: its trace hash
- * is that of this run. Actions and statements that were not executed yet are left out. */
-void scenario_run_export(const struct scenario_run *run, struct text *out);
+ * is that of this run. Actions and statements that were not executed yet are left out.
+ * `paths`: with absolute paths of files. */
+void scenario_run_export(const struct scenario_run *run, bool paths, struct text *out);
 
 #endif

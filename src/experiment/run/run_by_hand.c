@@ -111,16 +111,19 @@ static void put_time(struct text *out, uint64_t ps)
         text_printf(out, "%" PRIu64 ".%06" PRIu64 "ms", ns / NS_PER_MS, ns % NS_PER_MS);
 }
 
-/* The file of a relative path stays the same wherever the export is stored. */
+/* With `paths`, the file of a relative path stays the same wherever the export is stored; else no
+ * folder of this machine is named that the scenario does not name relative to its own. */
 static void put_topology(const struct scenario *scenario, const struct statement *statement,
-                         struct text *out)
+                         bool paths, struct text *out)
 {
     const char *name = statement->words[0].text;
     char folder[PATH_MAX], path[2 * PATH_MAX], real[PATH_MAX];
     snprintf(folder, sizeof folder, "%s", scenario->file);
     snprintf(path, sizeof path, "%s/%s", dirname(folder), name);
-    if (strpbrk(name, "./") && name[0] != '/' && realpath(path, real))
+    if (paths && strpbrk(name, "./") && name[0] != '/' && realpath(path, real))
         text_printf(out, "topology \"%s\"\n", real);
+    else if (!paths && name[0] == '/')
+        text_printf(out, "topology \"%s\"\n", strrchr(name, '/') + 1);
     else
         text_printf(out, "%s\n", statement->line);
 }
@@ -214,7 +217,7 @@ static void put_end(const struct scenario_run *run, struct text *out)
     put_machines(run, out);
 }
 
-void scenario_run_export(const struct scenario_run *run, struct text *out)
+void scenario_run_export(const struct scenario_run *run, bool paths, struct text *out)
 {
     const struct scenario *scenario = run->setup.scenario;
     text_printf(out, "seed %" PRIu64 "\n", run->setup.record->seed);
@@ -222,7 +225,7 @@ void scenario_run_export(const struct scenario_run *run, struct text *out)
         const struct statement *statement = &scenario->statements.items[i];
         put_by_hand(run, i, out);
         if (statement->kind == STATEMENT_TOPOLOGY)
-            put_topology(scenario, statement, out);
+            put_topology(scenario, statement, paths, out);
         else if (statement->kind == STATEMENT_ACTION && i < run->next)
             put_action(run, statement, out);
         else if (statement->kind != STATEMENT_ACTION && statement->kind != STATEMENT_SEED &&

@@ -199,8 +199,10 @@ static bool accept_head(struct http_exchange *exchange, const char *method)
     }
     if (!find_route(exchange) || !check_origin(exchange) || !check_size(exchange))
         return false;
-    if (exchange->route->changes && !is_own_peer(exchange) &&
-        !http_guard_token(header(exchange, "X-Weft-Token"), exchange->server->token)) {
+    exchange->request.trusted =
+        is_own_peer(exchange) ||
+        http_guard_token(header(exchange, "X-Weft-Token"), exchange->server->token);
+    if (exchange->route->changes && !exchange->request.trusted) {
         http_refuse(&exchange->response, 401, "this request needs the token in X-Weft-Token");
         return false;
     }

@@ -47,6 +47,7 @@ struct http_request {
     const char *method; /* "GET" also for HEAD */
     const char *path;   /* percent-decoded, without the query */
     const struct http_fields *fields;
+    bool trusted; /* it has the token, or comes from the same user */
 };
 /* The value of a parameter in the query or in the form; NULL if it is absent. */
 const char *http_parameter(const struct http_request *request, const char *name);

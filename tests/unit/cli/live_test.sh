@@ -119,4 +119,25 @@ END
     [ "$status" -eq 0 ]
 }
 claim 'a signal during a step ends the session' ends_during_a_step
+
+# A file beside the scenario: whoever has no token does not learn where the session runs.
+"$weft" topo gen ring 4 >ring.net
+printf 'topology ./ring.net\nsm H0\nrun until settled\n' >beside.weft
+printf 'topology "%s/ring.net"\nsm H0\nrun until settled\n' "$PWD" >absolute.weft
+# exports SCENARIO [HEADER]: the exported scenario
+exports() {
+    mkfifo url.pipe
+    XDG_RUNTIME_DIR="$PWD/runtime" "$weft" live "$1" --paused >url.pipe 2>warnings &
+    live=$!
+    read -r url <url.pipe
+    rm url.pipe
+    curl -s ${2:+-H "X-Weft-Token: ${url#*token=}"} "${url%%/#*}/api/v1/export/scenario"
+    kill "$live"
+    wait "$live"
+}
+no_path() { exports "$1" >exported && grep -q '^topology .*ring.net' exported && ! grep -qF "$PWD" exported; }
+claim 'an export without the token has no absolute path' no_path beside.weft
+claim 'also if the scenario has one' no_path absolute.weft
+has_path() { exports beside.weft token | grep -qxF "topology \"$(realpath ring.net)\""; }
+claim 'an export with the token can be stored anywhere' has_path
 exit "$failed"

@@ -167,7 +167,7 @@ static void check_session(unsigned number, uint64_t seed)
     assert_true(acted >= ACTIONS);
     assert_null(live_session_halted(&world.session));
     live_session_advance(&world.session, live_session_now(&world.session) + TIME_MS);
-    live_session_export(&world.session, &export);
+    live_session_export(&world.session, true, &export);
     if (run_whole(export.data) != hash_of(&world))
         fail_msg("scenario %u, seed %u: another hash with\n%s", number, (unsigned)seed,
                  export.data);
@@ -198,19 +198,19 @@ static void going_back_leads_to_the_same_state(void **unused)
     assert_int_equal(act_line(&world.session, "kill sm H0", &err), 0);
     live_session_advance(&world.session, 6 * TIME_MS);
     uint64_t last = hash_of(&world);
-    live_session_export(&world.session, &before);
+    live_session_export(&world.session, true, &before);
     assert_int_equal(live_session_seek(&world.session, 4 * TIME_MS - TIME_NS, &err), 0);
     live_session_advance(&world.session, 4 * TIME_MS - TIME_NS);
     assert_int_equal(live_session_now(&world.session), 4 * TIME_MS - TIME_NS);
     live_session_advance(&world.session, 6 * TIME_MS); /* the manager is killed again */
     assert_int_equal(hash_of(&world), last);
-    live_session_export(&world.session, &after);
+    live_session_export(&world.session, true, &after);
     assert_string_equal(before.data, after.data);
     assert_int_equal(live_session_seek(&world.session, 3 * TIME_MS, &err), 0);
     assert_int_equal(act_line(&world.session, "mute L0_1", &err), 0);
     live_session_advance(&world.session, 6 * TIME_MS); /* now without that */
     text_clear(&after);
-    live_session_export(&world.session, &after);
+    live_session_export(&world.session, true, &after);
     assert_null(strstr(after.data, "kill sm"));
     assert_non_null(strstr(after.data, "at 3.000000ms mute L0_1"));
     assert_true(run_whole(after.data) == hash_of(&world) && middle != last);
@@ -514,7 +514,7 @@ static void an_export_knows_machines_that_have_not_started(void **unused)
         assert_int_equal(act_line(&world.session, "flap S0 1", &err), 0);
         live_session_advance(&world.session, time + TIME_US);
         text_clear(&export);
-        live_session_export(&world.session, &export);
+        live_session_export(&world.session, true, &export);
         if (run_whole(export.data) != hash_of(&world))
             fail_msg("another hash with\n%s", export.data);
     }

@@ -81,7 +81,7 @@ static inline void assert_says(struct world *world, enum live_socket at, const c
 static inline const char *exported(struct world *world)
 {
     text_clear(&world->export);
-    live_session_export(&world->live.session, &world->export);
+    live_session_export(&world->live.session, true, &world->export);
     return world->export.data;
 }
 

@@ -187,7 +187,7 @@ static void check_session(unsigned number, uint64_t seed)
     assert_true(acted == ACTIONS);
     if (seed % 2)
         advance(run, &rng, 10 * TIME_MS);
-    scenario_run_export(run, &export);
+    scenario_run_export(run, true, &export);
     uint64_t hash = fabric_trace_hash(setup->fabric), now = sim_now(setup->sim), end;
     scenario_run_end(run);
     uint64_t again = run_whole(export.data, &end);
@@ -223,13 +223,13 @@ static void a_refused_action_changes_nothing(void **unused)
     assert_int_equal(scenario_run_begin(&run, &scenario, &(struct run_options){0}, &record, &err),
                      0);
     assert_int_equal(scenario_run_advance(run, 20 * TIME_MS), 0);
-    scenario_run_export(run, &before);
+    scenario_run_export(run, true, &before);
     for (unsigned i = 0; i < sizeof lines / sizeof lines[0]; i++) {
         err = (struct err){0};
         assert_true(act_line(run, lines[i], &err) < 0);
         assert_true(err.message[0] != 0);
     }
-    scenario_run_export(run, &after);
+    scenario_run_export(run, true, &after);
     assert_string_equal(before.data, after.data);
     scenario_run_end(run);
     text_release(&before);
