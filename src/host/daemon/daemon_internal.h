@@ -91,6 +91,8 @@ void daemon_free_retired(struct daemon *daemon);
  * be used is logged and tried again later. */
 void daemon_open_http(struct daemon *daemon, uint64_t now);
 void daemon_close_http(struct daemon *daemon);
+/* Adds the addresses that are not open. */
+void daemon_list_listeners(const struct daemon *daemon, struct problems *problems);
 uint64_t daemon_http_deadline(const struct daemon *daemon); /* of the next attempt */
 /* Answers one request that waits, and tries to listen if it is time. */
 void daemon_serve_http(struct daemon *daemon, uint64_t now);

@@ -68,4 +68,18 @@ help_of_the_command() { "$weft" fabric "$work/net" -- ls --help | grep -q 'Usage
 claim '--help of a command is that of the command' help_of_the_command
 missing() { "$weft" fabric "$work/net" -- no-such-command 2>/dev/null; [ $? = 127 ]; }
 claim 'a command that does not exist has status 127' missing
+
+# A port in use, and a directory that does not exist.
+port=$(python3 -c 'import socket, time, os
+s = socket.create_server(("127.0.0.1", 0))
+print(s.getsockname()[1], flush=True)
+os.fork() or (os.close(1), time.sleep(30))')
+lists_closed_addresses() {
+    # shellcheck disable=SC2016 # for the shell on the fabric
+    "$weft" fabric "$work/net" -- /bin/sh -c '"$0" sm --web "$1" --metrics "unix:$2/absent/socket" >"$2/log" &
+        until "$0" ctl --manager problems >"$2/problems" 2>"$2/err"; do sleep 0.1; done; kill $!' "$weft" "$port" "$work"
+    grep -q "address not opened: web: cannot listen at http://127.0.0.1:$port: .*another port" "$work/problems" &&
+        grep -q 'address not opened: metrics: ' "$work/problems" || { cat "$work/problems" "$work/err" && return 1; }
+}
+claim 'an address that cannot be opened is a listed problem that says what to do' lists_closed_addresses
 exit $failed

@@ -24,7 +24,7 @@ struct listen_address {
     const char *text;
     bool page; /* else only metrics */
     bool restricted;
-    int listener;      /* -1: not yet */
+    int listener;      /* negative: not yet; -errno */
     struct err reason; /* of that */
 };
 
@@ -122,6 +122,28 @@ void daemon_close_http(struct daemon *daemon)
     daemon_close_web(daemon);
     mem_free(daemon->http);
     daemon->http = NULL;
+}
+
+/* RestrictAddressFamilies= and SocketBindDeny= of a unit cause EAFNOSUPPORT and EPERM. */
+static const char *remedy(int error)
+{
+    return error == EADDRINUSE ? "another program uses it: end that, or choose another port"
+           : error == EACCES   ? "choose a port above 1023, or a directory of the manager's user"
+           : error == EAFNOSUPPORT || error == EPERM
+               ? "the unit forbids it: run 'systemctl daemon-reload' and restart the manager"
+           : error == EADDRNOTAVAIL ? "no interface of this machine has this address"
+                                    : "correct the address";
+}
+
+void daemon_list_listeners(const struct daemon *daemon, struct problems *problems)
+{
+    for (unsigned i = 0; daemon->http && i < daemon->http->address_count; i++) {
+        const struct listen_address *at = &daemon->http->addresses[i];
+        if (at->listener < 0)
+            problems_add_object(problems, PROBLEM_LISTENER, at->page ? "web" : "metrics",
+                                "%s (%s); weft tries again every 5 s", at->reason.message,
+                                remedy(-at->listener));
+    }
 }
 
 uint64_t daemon_http_deadline(const struct daemon *daemon)

@@ -56,6 +56,7 @@ static void list_problems(struct daemon *daemon, uint64_t now, struct problems *
     if (sm_state(daemon->sm) == SM_MASTER)
         perf_list_problems(daemon->perf, sm_subnet(daemon->sm), problems);
     list_files(daemon, problems);
+    daemon_list_listeners(daemon, problems);
 }
 
 void daemon_list_problems(void *context, uint64_t now, struct problems *problems)
@@ -75,7 +76,7 @@ static void write_problem(void *context, const char *event, const char *text)
 /* A standby does not see the other problems. */
 static bool is_over_for_standby(enum problem_kind kind)
 {
-    return kind == PROBLEM_FILES;
+    return kind == PROBLEM_FILES || kind == PROBLEM_LISTENER;
 }
 
 /* During a change the list would be incomplete. */
