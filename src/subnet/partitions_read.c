@@ -349,16 +349,24 @@ static int read_member(struct reader *reader, const char *name, const struct def
     return 0;
 }
 
+/* Only a new statement has a colon outside a multicast GID. */
+static bool begins_statement(const char *line)
+{
+    return strncmp(line, "mgid", 4) != 0 && line[strcspn(line, ":;#")] == ':';
+}
+
 static int read_body(struct reader *reader, const struct definition *definition)
 {
-    for (;;) {
+    for (unsigned last = reader->lines->number;; last = reader->lines->number) {
         bool more = skip_lines(reader);
         if (take_char(reader, ';'))
             return 0;
         if (take_char(reader, ','))
             continue;
-        if (!more)
-            return line_reader_error(reader->lines, "missing ';' at the end of the file");
+        if (!more || (reader->lines->number > last && begins_statement(reader->at))) {
+            reader->lines->number = last;
+            return line_reader_error(reader->lines, "missing ';' at the end of this statement");
+        }
         const char *name = take_words(reader, "=,;");
         bool group = strcmp(name, "mgid") == 0;
         if (group && !take_char(reader, '='))

@@ -271,7 +271,11 @@ static void errors_name_their_line(void **state)
     assert_error("A=1: 0;", 1, "'0' is not a port");
     assert_error("A=1: 0x12345678901234567;", 1, "is not a port");
     assert_error("A=1: ALL", 1, "missing ';'");
-    assert_error("A=1: ALL\nB=2: ALL;", 2, "not a membership");
+    assert_error("A=1: ALL\nB=2: ALL;", 1, "missing ';'");
+    assert_error("A=1:\n 5,\n 6 # the last\n\n# B\nB=2,ipoib: ALL;", 3, "missing ';'");
+    assert_error("A=1:\n 5,\n 6\n\n# no more\n", 3, "missing ';'");
+    assert_error("A=1: ALL\nB: mgid=ff12::1;", 1, "missing ';'");
+    assert_error("A=1: mgid=ff12::1\nB=2=full;", 2, "not a membership");
     assert_error("A=1:\n mgid=fe80::1\n;", 2, "'fe80::1' is not a multicast GID");
     assert_error("A=1: mgid;", 1, "'mgid' without a value");
     assert_error("A=1: mgid=ff12::1,ipoib\n;", 1, "'ipoib' is not a flag of a group");
