@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Node descriptions that try to control a terminal, on their way to every output: names_test.sh WEFT
 set -u
-weft=$1
+weft=$(realpath "$1")
 failed=0
 work=$(mktemp -d "${TMPDIR:-/tmp}/weft.XXXXXX") || exit
 trap 'rm -rf "$work"' EXIT
