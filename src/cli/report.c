@@ -13,7 +13,7 @@
 
 static struct {
     const char *html, *csv, *plot, *out;
-    bool json, keep;
+    bool json, keep, frame;
     struct option_values y;
     struct report_choice choice;
 } given;
@@ -27,6 +27,10 @@ static const struct option_spec options[] = {
     {"--keep", "keep gnuplot's script as FILE.gp", .flag = &given.keep},
     {"--out DIR", "write report.html, data.csv and plot.svg to DIR", .value = &given.out},
     {"--json", "print one JSON object instead of text", .flag = &given.json},
+    {"--frame",
+     "print a page without content, for programs that write their own: {{title}}, {{lead}}, "
+     "{{verdict}}, {{tone}} and {{data}} stand for it",
+     .flag = &given.frame},
     {.usage = "", .help = "options for a sweep:"},
     {"--x NAME", "a parameter or a figure (default: the parameter with the most numeric values)",
      .value = &given.choice.x},
@@ -168,7 +172,13 @@ static int run_report(int argc, char **argv, struct err *err)
 {
     enum chart_format format;
     struct arena arena = {0};
-    (void)argc;
+    if (given.frame) {
+        struct text frame = {0};
+        page_put_frame(&frame);
+        return argc == 1 ? command_print(&frame) : command_usage("--frame: expected no file");
+    }
+    if (argc != 2)
+        return command_usage("expected a run directory or a store");
     if (given.plot && !chart_format_of(given.plot, &format))
         return command_usage("--plot %s: expected a name that ends in .svg or .png", given.plot);
     given.choice.y = given.y.items;
@@ -184,6 +194,7 @@ const struct command command_report = {
     .name = "report",
     .summary = "tables, plots and a page of what runs measured",
     .usage = "usage: weft report RUN-DIR|STORE [OPTION ...]\n"
+             "       weft report --frame\n"
              "\n"
              "Reports on a run (a directory that 'weft sim --out' made) or on the runs of a\n"
              "store that 'weft sweep' filled. Prints the verdict, or a table of the sweep's\n"
@@ -200,6 +211,5 @@ const struct command command_report = {
             "  weft report load.db --x traffic.rate --y latency.mean --by sm.engine \\\n"
             "      --plot latency.svg\n"
             "  weft report load.db --x accepted --y latency.mean --html load.html\n",
-    .operand = "a run directory or a store",
     .run = run_report,
 };

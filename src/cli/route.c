@@ -21,8 +21,8 @@
 static struct {
     const char *engine, *compare, *plot, *lfts, *provisional, *root, *lmc;
     const char *first, *weights, *user, *from, *from_path_sl, *first_path_sl, *order, *path_sl;
-    uint64_t threads, scatter, vls, seed, samples, repeat;
-    bool seed_balance, allow_cycles, reversible, json, engines;
+    uint64_t threads, scatter, vls, seed, samples, repeat, moves;
+    bool seed_balance, allow_cycles, reversible, json, engines, published, lengths;
 } given = {.threads = 1, .seed = 1, .samples = 1000, .repeat = 1};
 
 static const struct option_spec options[] = {
@@ -60,11 +60,18 @@ static const struct option_spec options[] = {
     {"--reversible", "dfsssp, nue: both directions of every pair on one VL, or no tables",
      .flag = &given.reversible},
     {"--from FILE", "plan the update from these tables to the new ones", .value = &given.from},
+    {"--lengths", "with --from: how many paths between adapters get longer or shorter",
+     .flag = &given.lengths},
     {"--from-path-sl FILE", "the SLs of the tables of --from (default: SL 0)",
      .value = &given.from_path_sl},
     {"--first-path-sl FILE", "let SLs change before the tables, and write these SLs",
      .value = &given.first_path_sl},
     {"--order FILE", "write the plan, for 'weft verify --transition'", .value = &given.order},
+    {"--moves N",
+     "also count the blocks that change if virtual machines move with their LIDs: N random pairs "
+     "of "
+     "adapters, and as many neighbours",
+     .number = &given.moves, .low = 1, .high = 1000000},
     {"--json", "print JSON", .flag = &given.json},
     {.usage = "", .help = ""},
     {"--compare E,...",
@@ -75,8 +82,12 @@ static const struct option_spec options[] = {
      .help = "with --compare: also measure these tables, as OpenSM dumps them"},
     {"--samples N", "number of random pairings, and of shifts at most (default 1000)",
      .number = &given.samples, .low = 1, .high = 1000000},
-    {"--seed N", "seed of the pairings (default 1)", .number = &given.seed},
+    {"--seed N", "seed of the pairings, and of --moves (default 1)", .number = &given.seed},
     {"--plot FILE", "also plot the comparison (.svg or .png)", .value = &given.plot},
+    {"--published",
+     "also run the algorithms as TPDS 2006 describes them: their steps, and the median CPU time of "
+     "--repeat runs, in turns (engines that it does not have: as fera)",
+     .flag = &given.published},
     {"--repeat N", "compute and check N times, report the best times (default 1)",
      .number = &given.repeat, .low = 1, .high = 1000000},
     {"--engines", NULL, .flag = &given.engines},
@@ -93,6 +104,7 @@ struct result {
     struct verify_report report;
     struct update_plan plan; /* with --from */
     struct routes_difference difference;
+    uint64_t longer, shorter; /* paths, than before */
     bool planned;
 };
 
@@ -161,7 +173,13 @@ static void put_result(struct record *record, const struct result *result)
         record_text(record, "%s\n", plan->stuck_vls ? "; NO safe order unless VLs are held" : "");
         record_number(record, "stuck", NULL, plan->stuck.count);
         record_number(record, "held_lanes", NULL, plan->stuck_vls);
+        if (given.lengths) {
+            record_number(record, "longer_paths", "paths         %llu longer", result->longer);
+            record_number(record, "shorter_paths", ", %llu shorter\n", result->shorter);
+        }
     }
+    if (given.moves)
+        route_put_moves(record, network, routes, given.moves, given.seed);
     record_end(record);
 }
 
@@ -183,6 +201,32 @@ static int write_levels(const char *path, const struct routes *routes,
         return 0;
     path_levels_write(routes, network, &text);
     return command_write(path, &text, err);
+}
+
+/* Links between switches on the path between two adapters. */
+static unsigned count_hops(const struct network *network, const struct routes *routes,
+                           uint32_t source, uint32_t destination)
+{
+    struct path path = path_lookup(routes, network, source, destination);
+    uint32_t at = network->terminals.items[source].at;
+    unsigned hops = 0;
+    for (; at != NETWORK_NONE && at != network->terminals.items[destination].at &&
+           hops <= network->switches.count;
+         hops++)
+        at = network_next(network, at, routes_port(routes, at, path.dlid));
+    return hops;
+}
+
+static void compare_lengths(struct result *result, const struct routes *before)
+{
+    uint32_t count = (uint32_t)result->network->terminals.count;
+    for (uint32_t from = 0; from < count; from++)
+        for (uint32_t to = 0; to < count; to++) {
+            unsigned old = count_hops(result->network, before, from, to);
+            unsigned new = count_hops(result->network, &result->routes, from, to);
+            result->longer += new > old;
+            result->shorter += new < old;
+        }
 }
 
 static int plan_update(struct result *result, struct err *err)
@@ -212,6 +256,8 @@ static int plan_update(struct result *result, struct err *err)
     }
     result->difference = routes_compare(&before, &result->routes);
     result->planned = true;
+    if (given.lengths)
+        compare_lengths(result, &before);
     if (given.order) {
         update_plan_write(&result->plan, result->network, &text);
         rc = command_write(given.order, &text, err);
@@ -275,13 +321,16 @@ static int check_options(struct engine_list *engines, struct root_list *roots)
         return command_usage("expected an engine, --engine E; --engines lists them");
     if (engine_list_parse(engines, names, &err))
         return command_usage("%s; --engines lists them", err.message);
-    if ((given.order || given.from_path_sl || given.first_path_sl) && !given.from)
-        return command_usage("%s needs --from, the present tables", given.order ? "--order"
+    if ((given.order || given.lengths || given.from_path_sl || given.first_path_sl) && !given.from)
+        return command_usage("%s needs --from, the present tables", given.order     ? "--order"
+                                                                    : given.lengths ? "--lengths"
                                                                     : given.from_path_sl
                                                                         ? "--from-path-sl"
                                                                         : "--first-path-sl");
-    if (given.plot && !given.compare)
-        return command_usage("--plot needs --compare");
+    if ((given.plot || given.published) && !given.compare)
+        return command_usage("%s needs --compare", given.plot ? "--plot" : "--published");
+    if (given.moves && given.compare)
+        return command_usage("--moves needs --engine");
     if (given.plot && !chart_format_of(given.plot, &format))
         return command_usage("--plot %s: expected a name that ends in .svg or .png", given.plot);
     return root_list_parse(roots, given.root);
@@ -290,8 +339,8 @@ static int check_options(struct engine_list *engines, struct root_list *roots)
 static int route_file(const char *net, struct err *err)
 {
     struct workers workers = workers_of_threads((unsigned)given.threads);
-    struct compare_options compare = {given.lfts,    given.plot,   given.seed,
-                                      given.samples, given.repeat, given.json};
+    struct compare_options compare = {given.lfts,   given.plot, given.seed,     given.samples,
+                                      given.repeat, given.json, given.published};
     struct engine_list engines = {0};
     struct root_list roots = {0};
     struct user_routes user = {0};

@@ -57,12 +57,16 @@ struct route_entries route_count_entries(const struct network *network,
 
 double route_ratio(uint64_t sum, uint64_t count); /* 0 if `count` is 0 */
 
+/* Adds "moves": the costs of so many random moves of virtual machines (route_moves.c). */
+void route_put_moves(struct record *record, const struct network *network,
+                     const struct routes *routes, uint64_t count, uint64_t seed);
+
 /* weft route --compare. `lfts` names a file of tables to measure too, `plot` the plot to write;
  * both may be NULL. */
 struct compare_options {
     const char *lfts, *plot;
     uint64_t seed, samples, repeat;
-    bool json;
+    bool json, published;
 };
 int route_compare(const struct engine_list *engines, const struct network *network,
                   const struct engine_options *options, const struct compare_options *wanted,

@@ -30,7 +30,7 @@ static const struct option_spec options[] = {
     {"--seed N",
      "of the first repetition; the others are derived from it (default: the file's, else 1)",
      .value = &seed_text, .number = &seed},
-    {"--only PATTERN", "only matching points, such as 'traffic.rate=2* data_vls=1'",
+    {"--only PATTERN", "only matching runs, such as 'traffic.rate=2*,4* data_vls=1 repetition=1'",
      .value = &given.only},
     {"--retry", "repeat runs that failed earlier", .flag = &retry},
     {"--resume", "continue an interrupted sweep (the default)", .flag = &resume},
@@ -149,10 +149,10 @@ static void show_progress(void *context, const struct sweep_counts *counts)
 {
     char left[32];
     bool known = counts->left >= 0 && counts->running;
-    (void)context;
     progress_show(
-        "%zu/%zu done, %zu failed, %zu running%s%s%s", counts->there + counts->done, counts->total,
-        counts->failed + counts->left_failed, counts->running, known ? ", " : "",
+        "%s: %zu/%zu done, %zu failed, %zu running%s%s%s", ((const struct sweep *)context)->file,
+        counts->there + counts->done, counts->total, counts->failed + counts->left_failed,
+        counts->running, known ? ", " : "",
         known ? seconds_text(ceil(counts->left), left, sizeof left) : "", known ? " left" : "");
 }
 

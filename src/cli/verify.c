@@ -2,6 +2,7 @@
 #include "routing/check/verify.h"
 #include "base/line_reader.h"
 #include "base/record.h"
+#include "base/rng.h"
 #include "cli/command.h"
 #include "cli/routing.h"
 #include "cli/verify_sa.h"
@@ -20,9 +21,9 @@
 static struct {
     const char *lfts, *path_sl, *old_path_sl, *first_path_sl, *sl2vl, *root, *lmc;
     const char *ca, *guid, *port; /* of --sa */
-    uint64_t threads;
+    uint64_t threads, mixtures, seed;
     bool sa, transition, adapters, reversible, links, json;
-} given = {.threads = 1};
+} given = {.threads = 1, .seed = 1};
 
 static const struct option_spec options[] = {
     {"--lfts FILE", NULL, .value = &given.lfts},
@@ -55,6 +56,10 @@ static const struct option_spec options[] = {
      "also count down-up transitions with these roots: GUIDs (0x...,0x...), manager, centre or "
      "detect",
      .value = &given.root},
+    {"--mixtures N",
+     "with --transition: check N random mixtures of OLD and NEW, as of updates without an order",
+     .number = &given.mixtures, .low = 1, .high = 1000000},
+    {"--seed N", "seed of the mixtures (default 1)", .number = &given.seed},
     {"--lmc N", "LIDs as 'weft route --lmc N' assigns them", .value = &given.lmc},
     {"--threads N", "use N threads", .number = &given.threads, .low = 1, .high = WORKERS_LIMIT},
     {"--links", "print the load of every link between switches", .flag = &given.links},
@@ -299,6 +304,48 @@ static void print_transition(const struct network *network, const struct transit
     command_print(&text);
 }
 
+/* Each switch has its table of OLD or of NEW. */
+static int check_mixtures(const struct network *network, char **files,
+                          const struct verify_options *wanted, struct err *err)
+{
+    struct routes both[2] = {0}, mixed;
+    struct text text = {0};
+    struct rng rng;
+    uint64_t loops = 0, down_up = 0, either = 0, cycles = 0;
+    int status = lfts_read(&both[0], network, from_file(files[0], err));
+    if (status == 0)
+        status = lfts_read(&both[1], network, from_file(files[1], err));
+    routes_init(&mixed, network, "mixed");
+    rng_seed(&rng, given.seed, network->switches.count);
+    for (uint64_t i = 0; i < given.mixtures && status == 0; i++) {
+        struct verify_report report;
+        for (uint32_t at = 0; at < network->switches.count; at++)
+            memcpy(routes_row(&mixed, at), routes_row(&both[rng_below(&rng, 2)], at), mixed.stride);
+        verify_routes(network, &mixed, wanted, &report);
+        loops += report.loops > 0;
+        down_up += report.down_up > 0;
+        either += report.loops > 0 || report.down_up > 0;
+        cycles += report.cycle.count > 0;
+        verify_report_release(&report);
+    }
+    if (status == 0) {
+        struct record record = record_to(&text, given.json, true);
+        record_begin(&record, NULL);
+        record_number(&record, "mixtures", "mixtures      %llu of both tables\n", given.mixtures);
+        record_number(&record, "loop", "loops         in %llu\n", loops);
+        record_number(&record, "down_up", given.root ? "down-up       in %llu\n" : NULL, down_up);
+        record_number(&record, "loop_or_down_up", NULL, either);
+        record_number(&record, "deadlock", "credit loops  in %llu\n", cycles);
+        record_end(&record);
+        command_print(&text);
+        status = either || cycles ? EXIT_FAILS : EXIT_HOLDS;
+    }
+    routes_release(&both[0]);
+    routes_release(&both[1]);
+    routes_release(&mixed);
+    return status;
+}
+
 static int check_transition(const struct network *network, char **files, struct err *err)
 {
     struct routes before = {0}, after = {0}, first = {0};
@@ -341,9 +388,12 @@ static int check_options(int operands)
                       {given.sl2vl, "--sl2vl"},
                       {given.adapters, "--adapters"},
                       {given.sa, "--sa"}};
-    if (operands != (given.transition ? 4 : 1))
-        return command_usage(given.transition ? "expected NET --transition OLD NEW ORDER"
-                                              : "expected one net file");
+    if (given.mixtures && !given.transition)
+        return command_usage("--mixtures needs --transition");
+    if (operands != (given.mixtures ? 3 : given.transition ? 4 : 1))
+        return command_usage(given.mixtures     ? "expected NET --transition OLD NEW --mixtures N"
+                             : given.transition ? "expected NET --transition OLD NEW ORDER"
+                                                : "expected one net file");
     if (!given.transition && !given.lfts)
         return command_usage("expected --lfts FILE, or --transition OLD NEW ORDER");
     for (size_t i = 0; i < sizeof for_tables / sizeof *for_tables; i++)
@@ -383,8 +433,9 @@ static int run_verify(int argc, char **argv, struct err *err)
     wanted.roots = roots.switches.items;
     wanted.root_count = roots.switches.count;
     if (status == 0)
-        status = given.transition ? check_transition(&network, argv + 2, err)
-                                  : check_tables(&network, wanted, err);
+        status = given.mixtures     ? check_mixtures(&network, argv + 2, &wanted, err)
+                 : given.transition ? check_transition(&network, argv + 2, err)
+                                    : check_tables(&network, wanted, err);
     roots_release(&roots);
     network_release(&network);
     return status;
@@ -397,6 +448,7 @@ const struct command command_verify = {
              "\n"
              "usage: weft verify NET --lfts FILE [option ...]\n"
              "       weft verify NET --transition OLD NEW ORDER [option ...]\n"
+             "       weft verify NET --transition OLD NEW --mixtures N [option ...]\n"
              "\n"
              "Checks that packets between all pairs of ports are delivered, that no entry\n"
              "leads into a loop, and that no VL has a cycle of channel dependencies. With\n"

@@ -33,9 +33,8 @@ static void put_element(struct text *out, const char *tag, const char *class,
     text_printf(out, "</%s>\n", tag);
 }
 
-void page_finish(struct page *page, struct text *out)
+static void put_page(const struct page *page, const char *verdict_class, struct text *out)
 {
-    json_end_object(&page->json);
     text_puts(out, "<!DOCTYPE html>\n<html lang=\"en\" xmlns=\"http://www.w3.org/1999/xhtml\">\n"
                    "<head>\n<meta charset=\"utf-8\"/>\n"
                    "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
@@ -49,11 +48,7 @@ void page_finish(struct page *page, struct text *out)
                 web_plots.style ? web_plots.style : "pre{white-space:pre-wrap}\n");
     put_element(out, "h1", "", &page->title);
     put_element(out, "p", "lead", &page->lead);
-    put_element(out, "p",
-                page->good  ? "verdict good"
-                : page->bad ? "verdict bad"
-                            : "verdict",
-                &page->verdict);
+    put_element(out, "p", verdict_class, &page->verdict);
     if (page->svg.length)
         text_printf(out, "<figure class=\"picture\">\n%s</figure>\n", page->svg.data);
     text_printf(
@@ -66,6 +61,23 @@ void page_finish(struct page *page, struct text *out)
     if (web_plots.script)
         text_printf(out, "<script>%s</script>\n", web_plots.script);
     text_puts(out, "</body>\n</html>\n");
+}
+
+void page_finish(struct page *page, struct text *out)
+{
+    json_end_object(&page->json);
+    put_page(page, page->good ? "verdict good" : page->bad ? "verdict bad" : "verdict", out);
+}
+
+void page_put_frame(struct text *out)
+{
+    struct page page = {0};
+    text_puts(&page.title, "{{title}}");
+    text_puts(&page.lead, "{{lead}}");
+    text_puts(&page.verdict, "{{verdict}}");
+    text_puts(&page.data, "{{data}}");
+    put_page(&page, "verdict {{tone}}", out);
+    page_release(&page);
 }
 
 int page_write(struct page *page, const char *path, struct err *err)

@@ -24,6 +24,9 @@ void page_release(struct page *page);
 
 /* The whole page. */
 void page_finish(struct page *page, struct text *out);
+/* A page without content: {{title}}, {{lead}}, {{verdict}}, {{tone}} ("good", "bad") and {{data}}
+ * stand for it. */
+void page_put_frame(struct text *out);
 int page_write(struct page *page, const char *path, struct err *err);
 
 #endif

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fnmatch.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -20,6 +21,9 @@ uint64_t sweep_seed(uint64_t seed, uint32_t repetition)
 }
 
 /* ---- choosing ---- */
+
+enum { VALUE_BYTES = 256 };
+static const char repetition_name[] = "repetition";
 
 struct filter {
     VEC(struct result_parameter) patterns;
@@ -46,7 +50,8 @@ static int read_filter(struct filter *filter, const struct sweep *sweep, const c
         struct result_parameter pattern = {arena_strndup(&filter->arena, only + blanks, name),
                                            arena_strndup(&filter->arena, value + quoted, length)};
         vec_push(&filter->patterns, pattern);
-        if (!result_parameter(parameters, sweep->parameter_count, pattern.name)) {
+        if (strcmp(pattern.name, repetition_name) != 0 &&
+            !result_parameter(parameters, sweep->parameter_count, pattern.name)) {
             const char *near = nearest_word(pattern.name, names, sweep->parameter_count);
             return err_set(err, EINVAL, "'%.80s' is not varied by %.160s%s%.80s%s", pattern.name,
                            sweep->file, near ? "; did you mean '" : "", near ? near : "",
@@ -57,13 +62,29 @@ static int read_filter(struct filter *filter, const struct sweep *sweep, const c
     return 0;
 }
 
+/* Whether a value matches a pattern, or one of its parts between commas. */
+static bool matches_pattern(const char *pattern, const char *value)
+{
+    char part[VALUE_BYTES];
+    bool found = fnmatch(pattern, value, 0) == 0;
+    for (size_t length; !found && *pattern; pattern += length + (pattern[length] == ',')) {
+        length = strcspn(pattern, ",");
+        snprintf(part, sizeof part, "%.*s", (int)length, pattern);
+        found = fnmatch(part, value, 0) == 0;
+    }
+    return found;
+}
+
+/* Parameters without a pattern fit. */
 static bool matches_filter(const struct filter *filter, const struct result_parameter *parameters,
                            size_t count)
 {
-    for (size_t i = 0; i < filter->patterns.count; i++)
-        if (fnmatch(filter->patterns.items[i].value,
-                    result_parameter(parameters, count, filter->patterns.items[i].name), 0) != 0)
+    for (size_t i = 0; i < filter->patterns.count; i++) {
+        const struct result_parameter *pattern = &filter->patterns.items[i];
+        const char *value = result_parameter(parameters, count, pattern->name);
+        if (value && !matches_pattern(pattern->value, value))
             return false;
+    }
     return true;
 }
 
@@ -77,6 +98,7 @@ int sweep_plan_make(struct sweep_plan *plan, const struct sweep *sweep,
     size_t points = sweep_point_count(sweep);
     struct filter filter = {0};
     struct text name = {0};
+    char repetition[16];
     *plan = (struct sweep_plan){0};
     if (points * sweep->repeat > SWEEP_MOST_RUNS)
         return err_at(err, EINVAL, sweep->file, 0,
@@ -94,6 +116,10 @@ int sweep_plan_make(struct sweep_plan *plan, const struct sweep *sweep,
             uint64_t number = point * sweep->repeat + i - 1;
             run.repetition = i;
             run.seed = sweep_seed(sweep->seed, i);
+            snprintf(repetition, sizeof repetition, "%" PRIu32, i);
+            if (!matches_filter(&filter, &(struct result_parameter){repetition_name, repetition},
+                                1))
+                continue;
             if (!choice->tasks || number % choice->tasks == choice->task - 1)
                 vec_push(&plan->runs, run);
         }

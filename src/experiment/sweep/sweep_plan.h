@@ -23,7 +23,8 @@ struct sweep_plan {
 
 /* The part of a sweep to execute. */
 struct sweep_choice {
-    const char *only;     /* "rate=2* vls=1": patterns that all parameters must match; NULL: all */
+    /* "rate=2*,4* repetition=1": patterns that these parameters must match; NULL: all runs */
+    const char *only;
     uint64_t task, tasks; /* every `tasks`-th run, beginning with the `task`-th; 0: all */
 };
 

@@ -132,7 +132,7 @@ static void write_entry(struct text *out, uint32_t lid, uint8_t port)
     text_append(out, entry, sizeof entry - 1);
 }
 
-/* The owner of a LID, as in every table. */
+/* The end of a line: the owner of a LID, as in every table. */
 static void write_owner(const struct network *network, uint32_t lid, struct text *out)
 {
     uint32_t owner = network_owner(network, lid);
@@ -168,6 +168,10 @@ void lfts_write(const struct routes *routes, const struct network *network, stru
                 continue;
             write_entry(out, lid, port);
             text_append(out, owners.data + start[lid], start[lid + 1] - start[lid]);
+            if (!routes_is_explicit(routes, at, lid)) {
+                out->length--; /* the end of the line */
+                text_puts(out, ", by the default port\n");
+            }
         }
         text_printf(out, "%u lids dumped\n", routes->top_lid);
     }

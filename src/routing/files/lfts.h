@@ -4,6 +4,9 @@
  *   0x0001 000 # Switch portguid 0x0000000000200000: 's0'
  *   6 lids dumped
  *
+ * Lines of PIRa's tables that follow the default port of the switch end with ", by the default
+ * port".
+ *
  * Reading takes the GUID of each switch and the first two numbers of each entry; the rest of a line
  * and lines of any other form are ignored. */
 #ifndef WEFT_ROUTING_FILES_LFTS_H

@@ -112,6 +112,11 @@ void published_clear(struct published *published)
         memset(published->tables, PORT_NONE, (size_t)published->switch_count * published->count);
 }
 
+void published_run(struct published *published, const struct engine *engine)
+{
+    (engine->published ? engine->published : published_fera)(published);
+}
+
 uint64_t published_steps(const struct network *network, const struct engine *engine,
                          const struct engine_options *options)
 {
@@ -123,7 +128,7 @@ uint64_t published_steps(const struct network *network, const struct engine *eng
         struct published published;
         updown_init(&updown, network, roots.switches.items, roots.switches.count);
         published_init(&published, network, &updown);
-        (engine->published ? engine->published : published_fera)(&published);
+        published_run(&published, engine);
         steps = published.steps;
         published_release(&published);
         updown_release(&updown);

@@ -2,7 +2,7 @@
  *
  * The engines fera, pira and dr give the same kinds of routes by faster methods. The papers'
  * figures show the time of the published methods, so these are here too: to time them
- * (`published-times` of weft reproduce) and to count their steps, which preset `paper` charges a
+ * (`weft route --published`) and to count their steps, which preset `paper` charges a
  * simulated manager for.
  *
  * Section 3.1 has the notation: the nodes of the directed graph are switches and hosts, FT(x, y) is
@@ -74,9 +74,10 @@ static inline uint8_t *published_renamed(struct published *published, uint32_t t
 /* For the algorithms: no entry is assigned, no step counted. */
 void published_clear(struct published *published);
 
+/* The published algorithm of an engine. Engines that the papers do not have run as FERa. */
+void published_run(struct published *published, const struct engine *engine);
 /* The steps of an engine's published algorithm, with directions from the root that the papers use:
- * the options' if they name any, else the manager's switch. Engines that the papers do not have are
- * counted as FERa. */
+ * the options' if they name any, else the manager's switch. */
 uint64_t published_steps(const struct network *network, const struct engine *engine,
                          const struct engine_options *options);
 

@@ -46,6 +46,8 @@ for field in engine threads compute_s peak_bytes vls hops_mean hops_max link_loa
 done
 part='50 explicit, 7 default ports'
 claim 'route prints the number of explicit and default ports of PIRa' status 0 route paper --engine pira
+part="0x0003 001 # Switch portguid 0x0000000000200002: 'S3', by the default port"
+claim 'a dump of tables marks the entries that follow the default port' status 0 route paper --engine pira --lfts -
 part='LMC needed'
 claim 'dr determines the LMC that it needs' status 0 route paper --engine pira+dr
 part='18 roots, the top stage of a tree'
@@ -69,6 +71,29 @@ for field in compute_s verify_s peak_bytes vls hops_mean hops_max hops_over_mean
     link_load_max link_load_mean ebb_mean ebb_p5 shifts shift_load_max shift_load_mean entries table_bytes digest; do
     claim "route --compare --json has $field" grep -q "\"$field\":" compared
 done
+part='swap of LIDs changes 72 at most, 1 in the leaf if both are there; a copy 36 at most'
+claim '--moves counts the blocks that change if virtual machines move' status 0 route tree --engine updn --moves 200
+"$weft" route paper --engine fera --lfts fera >/dev/null
+"$weft" route paper --engine pira --lfts pira --from fera --lengths --json >lengths
+claim '--lengths counts the paths of PIRa that are longer than those of FERa' grep -q '"longer_paths": [1-9]' lengths
+claim '--lengths counts the paths of PIRa that are shorter' grep -q '"shorter_paths": 0' lengths
+part='needs --from'
+claim '--lengths without present tables is refused' status 2 route paper --engine pira --lengths
+part='fera as published: 382 steps'
+claim '--published counts the steps of the published algorithm' status 0 route paper --compare fera,pira --published
+part='"down_up_transitions": 0'
+claim '--compare --root counts down-up transitions' status 0 route paper --compare fera --root manager --json
+part='--published needs --compare'
+claim '--published alone is refused' status 2 route paper --engine fera --published
+"$weft" topo gen irregular switches=64 hosts=82 rule=paper >large
+"$weft" route large --engine fera --lfts fera >/dev/null
+"$weft" route large --engine pira --lfts pira >/dev/null
+part='mixtures      20 of both tables'
+claim 'verify finds that tables of FERa and PIRa do not mix' status 1 verify large --transition pira fera --mixtures 20
+part='credit loops  in 0'
+claim 'a table mixes with itself' status 0 verify large --transition pira pira --mixtures 3 --root manager
+part='--mixtures needs --transition'
+claim '--mixtures alone is refused' status 2 verify large --lfts pira --mixtures 3
 part='--repeat 0: expected 1 to'
 claim '--repeat 0 is refused' status 2 route tree --compare ftree --repeat 0
 part=ftree

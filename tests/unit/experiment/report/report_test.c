@@ -140,6 +140,20 @@ static void an_empty_page_is_well_formed(void **state)
     text_release(&html);
 }
 
+static void a_frame_has_a_place_for_each_part_of_a_page(void **state)
+{
+    static const char *const parts[] = {
+        "<title>{{title}}</title>", "<p class=\"lead\">{{lead}}</p>",
+        "<p class=\"verdict {{tone}}\">{{verdict}}</p>", "<pre class=\"data\">{{data}}</pre>"};
+    struct text html = {0};
+    (void)state;
+    page_put_frame(&html);
+    assert_true(markup_is_well_formed(html.data));
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+        assert_non_null(strstr(html.data, parts[i]));
+    text_release(&html);
+}
+
 static void the_same_store_gives_the_same_bytes(void **state)
 {
     struct text one = {0}, two = {0};
@@ -550,6 +564,7 @@ int main(void)
         cmocka_unit_test(a_page_has_the_data_of_all_sections),
         cmocka_unit_test(a_page_is_self_contained),
         cmocka_unit_test(an_empty_page_is_well_formed),
+        cmocka_unit_test(a_frame_has_a_place_for_each_part_of_a_page),
         cmocka_unit_test(the_same_store_gives_the_same_bytes),
         cmocka_unit_test(names_are_escaped),
         cmocka_unit_test(many_points_do_not_make_a_large_page),

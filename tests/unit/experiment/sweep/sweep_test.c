@@ -286,6 +286,26 @@ static void a_filter_selects_matching_points(void **state)
     sweep_release(&sweep);
 }
 
+static void a_filter_has_alternatives_and_repetitions(void **state)
+{
+    (void)state;
+    struct sweep sweep = read_well(GRID "repeat 3\n");
+    struct sweep_plan plan =
+        plan_well(&sweep, &(struct sweep_choice){.only = "size=4,1* repetition=1,3"});
+    assert_int_equal(plan.runs.count, 8);
+    for (size_t i = 0; i < 8; i++)
+        assert_int_equal(plan.runs.items[i].repetition, i % 2 ? 3 : 1);
+    sweep_plan_release(&plan);
+    plan = plan_well(&sweep, &(struct sweep_choice){.only = "size=5,4"});
+    assert_int_equal(plan.runs.count, 6);
+    sweep_plan_release(&plan);
+    struct err err = {0};
+    assert_int_equal(
+        sweep_plan_make(&plan, &sweep, &(struct sweep_choice){.only = "repetition=4"}, &err),
+        -EINVAL);
+    sweep_release(&sweep);
+}
+
 static void shares_of_tasks_are_disjoint_and_complete(void **state)
 {
     (void)state;
@@ -637,6 +657,7 @@ int main(void)
         cmocka_unit_test(other_braces_are_kept),
         cmocka_unit_test(repetitions_have_the_same_seeds_at_all_points),
         cmocka_unit_test(a_filter_selects_matching_points),
+        cmocka_unit_test(a_filter_has_alternatives_and_repetitions),
         cmocka_unit_test(shares_of_tasks_are_disjoint_and_complete),
         cmocka_unit_test(too_many_runs_are_refused),
         cmocka_unit_test(results_do_not_depend_on_the_number_of_jobs),
