@@ -18,6 +18,7 @@ claim "the printed table of the thesis is the same as in the golden tests" \
 every_folder_is_complete() {
     local folder lines
     for folder in "$experiments"/*/; do
+        [ "$folder" != "$experiments/reproduce/" ] || continue # the program
         [ -f "$folder/figure" ] || { echo "$folder has no figure"; return 1; }
         lines=$(wc -l <"$folder/README.md") || return
         if [ "$lines" -lt 8 ] || [ "$lines" -gt 16 ]; then

@@ -1,4 +1,4 @@
-// The data of a page, as src/experiment/report, src/experiment/whatif and src/reproduce write it, and of its plots, as
+// The data of a page, as src/experiment/report, src/experiment/whatif and experiments/reproduce write it, and of its plots, as
 // src/experiment/chart/chart_json.c does.
 
 export type Style = "lines+points" | "lines" | "steps" | "points" | "bars" | "stacked";

@@ -1,0 +1,133 @@
+"""Plots: observations become points, curves and panels; the script for gnuplot and the JSON of pages have them."""
+import shutil
+import subprocess
+import unittest
+
+import support
+from support import is_nan, run
+import gnuplot
+import quantity
+from charts import STAR, to_json
+from evidence import Evidence, Series
+from figure import Plot
+from plots import draw_plot
+
+S = 10**12
+FIGURE = support.read_figure("title x\nlabel fera FERa\nplot other lines O x size y latency\nplot printed lines P x size y latency\n"
+                             "point other 8 1\npoint printed 8 6\npoint printed 16 12\npoint printed many 12\n")
+
+
+def plot(kind, x=None, y=("latency",), name="p", **more):
+    return Plot(name, kind, "title", x=x, y=list(y), **more)
+
+
+def at(words, x, y, **more):
+    one = run(words, {"latency": y, **more})
+    one.figures["offered"] = (float(x), "packets/s")
+    return one
+
+
+class Curves(unittest.TestCase):
+    def draw(self, wanted, runs, preset=""):
+        return draw_plot(FIGURE, wanted, Evidence(runs), preset)
+
+    def test_runs_with_the_same_parameter_become_their_mean(self):
+        runs = [at("preset=paper size=16 switch=1 engine=fera", 1, 10), at("preset=paper size=16 switch=2 engine=fera", 1, 20),
+                at("preset=paper size=8 engine=fera", 1, 5), at("preset=paper size=8 engine=dr", 1, 7),
+                at("preset=today size=8 engine=fera", 1, 1000)]
+        chart, = self.draw(plot("lines", "size", by="engine"), runs, "paper")
+        fera, dr = chart.groups
+        self.assertEqual((fera.name, dr.name), ("FERa", "dr"))
+        self.assertEqual([point[:2] for point in fera.points], [(8, 5), (16, 15)])
+        self.assertTrue(is_nan(fera.points[1].low))  # one network
+
+    def test_several_networks_have_a_confidence_interval(self):
+        runs = [at("size=8 seed=1 switch=1", 1, 10), at("size=8 seed=1 switch=2", 1, 20),  # mean of this network: 15
+                at("size=8 seed=2 switch=1", 1, 17)]
+        for kind in "lines", "points", "bars":
+            point = self.draw(plot(kind, "size"), runs)[0].groups[0].points[0]
+            self.assertEqual(point.y, 16)
+            self.assertAlmostEqual(point.high - 16, 12.706, 2)  # t(1) times the standard error
+        over_figure = plot("lines", "offered")
+        self.assertEqual(len(self.draw(over_figure, runs)[0].groups[0].points), 2)  # switch=1, switch=2
+        runs += [at("size=9 switch=3 repetition=%d" % i, 1, 10) for i in (1, 2)]
+        self.assertEqual(len(self.draw(over_figure, runs)[0].groups[0].points), 3)  # and switch=3
+
+    def test_printed_values_are_stars(self):
+        for kind, second in (("lines", 16), ("bars", 1)):  # bars: the second category
+            charts = self.draw(plot(kind, "size", name="printed"), [at("size=8", 1, 5), at("size=16", 1, 10)])
+            own, paper = charts[0].groups
+            self.assertEqual((own.name, paper.name, paper.shape), ("weft", "paper", STAR))
+            self.assertEqual([point.y for point in paper.points], [6, 12])  # there is no size "many"
+            self.assertEqual(paper.points[1].x, second)
+            self.assertRegex(gnuplot.script(charts), "pointtype 3 .*title 'paper'")
+
+    def test_a_curve_over_a_figure_keeps_the_order_of_the_sweep(self):
+        runs = [at("rate=1", 100, 1), at("rate=2", 200, 2), at("rate=3", 150, 9, saturated=1)]  # the curve turns back
+        charts = self.draw(plot("lines", "offered"), runs)
+        points = charts[0].groups[0].points
+        self.assertEqual([(point.x, point.hollow) for point in points], [(100, False), (200, False), (150, True)])
+        self.assertIn("saturated, or not steady yet", gnuplot.script(charts))
+
+    def test_bars_are_sorted_by_number(self):
+        chart, = self.draw(plot("stacked", "size", ("offered", "latency")), [at("size=16", 1, 2), at("size=8", 3, 4)])
+        self.assertEqual(chart.categories, ["8", "16"])
+        self.assertEqual([group.name for group in chart.groups], ["offered", "latency"])
+        self.assertEqual([point.y for point in chart.groups[1].points], [4, 2])
+
+    def test_without_evidence_there_is_no_chart(self):
+        for wanted in plot("lines", "size"), plot("time", y=["smps"]):
+            self.assertEqual(self.draw(wanted, []), [])
+        self.assertEqual(self.draw(plot("time", y=["smps"]), [at("size=1", 1, 1)]), [])  # has no series
+
+
+class OverTime(unittest.TestCase):
+    def test_counters_keep_their_value_between_points(self):
+        one = run("", {"fault.begin": 1.5, "fault.detect.time": 0.25, "fault.compute.time": 0.125},
+                  smps=[(S // 2, 100), (3 * S // 2, 101)])
+        one.series["latency"] = Series("s", [(3 * S // 2, 0.5)])
+        counter, latency = draw_plot(FIGURE, plot("time", y=["smps", "latency"], start=S, end=2 * S), Evidence([one]))
+        self.assertEqual([point[:2] for point in counter.groups[0].points], [(1, 100), (1.5, 101), (2, 101)])
+        self.assertEqual(len(latency.groups[0].points), 1)
+        self.assertEqual([(band.name, band.start) for band in counter.bands], [("detect", 1.25), ("compute", 1.5)])
+        self.assertEqual(counter.bands[1].detail, "125 ms")
+
+    def test_a_series_of_many_packets_is_visible(self):
+        one = run("")
+        one.series["latency"] = Series("s", [(i * S // 1000, 1 + i % 7) for i in range(1000)])
+        panel, = to_json(draw_plot(FIGURE, plot("time"), Evidence([one])))["panels"]
+        self.assertEqual(len(panel["groups"][0]["points"]), 1000)
+
+    def test_a_long_series_keeps_its_extremes(self):
+        one = run("", smps=[(i * S // 1000, 5000 if i == 33333 else i % 10) for i in range(100000)])
+        panel, = to_json(draw_plot(FIGURE, plot("time", y=["smps"]), Evidence([one])))["panels"]
+        points = panel["groups"][0]["points"]
+        self.assertLess(len(points), 2000)
+        self.assertIn(5000, [point[1] for point in points])
+
+
+class Drawing(unittest.TestCase):
+    def test_numbers_have_a_prefix_and_three_digits(self):
+        for value, unit, text in ((0.00125, "s", "1.25 ms"), (41234, "packets/s", "41.2 k packets/s"), (75123, "packets", "75,123 packets"),
+                                  (0.05, "share", "5 %"), (2e9, "bits/s", "2.00 Gbit/s"), (7, "", "7")):
+            self.assertEqual(quantity.text(value, unit), text)
+        self.assertEqual(quantity.scale(0.0123, "s"), (1e-3, "ms"))
+        self.assertEqual([quantity.round_up(value, 5) for value in (0.97, 12, 4100)], [1, 15, 5000])
+
+    def test_texts_are_quoted_for_gnuplot(self):
+        self.assertEqual(gnuplot.quoted("it's\n`x`"), "'it''s `x`'")
+
+    @unittest.skipUnless(shutil.which("gnuplot"), "gnuplot is not installed")
+    def test_gnuplot_accepts_every_kind_of_plot(self):
+        runs = [at("size=%d seed=%d engine=%s" % (size, seed, engine), size, size * seed, saturated=size > 8)
+                for size in (8, 16) for seed in (1, 2) for engine in ("fera", "it's")]
+        runs[0].series["smps"] = Series("SMPs", [(S, 1), (2 * S, 5)])
+        wanted = [plot(kind, "size", by="engine") for kind in ("lines", "points", "bars", "stacked")]
+        for one in wanted + [plot("lines", "offered", by="engine"), plot("time", y=["smps", "smps"])]:
+            script = "set terminal dumb\n" + gnuplot.script(draw_plot(FIGURE, one, Evidence(runs)))
+            done = subprocess.run(["gnuplot", "-"], input=script, capture_output=True, text=True, check=False)
+            self.assertEqual((done.returncode, done.stderr.strip()), (0, ""), one)
+
+
+if __name__ == "__main__":
+    unittest.main()
