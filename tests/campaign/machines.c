@@ -3,10 +3,11 @@
  *
  * Machines start, move and end, alone and several at once, while links, hypervisors and managers
  * fail and come back, SMPs get lost, and routes are computed anew. After each operation, when all
- * is quiet: every machine that should be is reached at its own LID, exactly once; no LID is lost or
- * given twice; the routes in force are those in the switches, deliver everything, and cannot
- * deadlock; and no other host's addresses have changed. All the while everybody sends to everybody,
- * and nobody may lose a packet who has nothing to do with it (machines_traffic.h). */
+ * is quiet: every machine is where the last answer put it, also if its hypervisor was cut off or
+ * lost power, and is reached at its own LID, exactly once; one that was removed is nowhere; no LID
+ * is lost or given twice; the routes in force are those in the switches, deliver everything, and
+ * cannot deadlock; and no other host's addresses have changed. All the while everybody sends to
+ * everybody, and nobody may lose a packet who has nothing to do with it (machines_traffic.h). */
 #include "machines_traffic.h"
 #include "vswitch_world.h"
 
@@ -31,9 +32,9 @@ enum { KINDS = sizeof kinds / sizeof *kinds };
 
 struct machine {
     char name[16];
-    unsigned lid;    /* 0: it should not be */
-    uint32_t place;  /* vSwitch of the topology */
-    bool may_be_off; /* its hypervisor lost power while it was on its way */
+    unsigned lid;   /* 0: it should not be */
+    uint32_t place; /* vSwitch of the topology */
+    uint32_t told;  /* the place of the last answer; TOPOLOGY_NONE: a request got none */
 };
 
 /* A request on its way. */
@@ -187,9 +188,6 @@ static void check_machines(struct run *run)
         uint64_t guid = vswitch_guid(machine->name);
         uint32_t place = place_of(run, guid);
         unsigned places = places_of(&run->world, guid);
-        if (machine->may_be_off && places == 0)
-            machine->lid = 0;
-        machine->may_be_off = false;
         if (!machine->lid && places)
             complain(run, "a machine that is gone is still somewhere");
         if (!machine->lid)
@@ -197,7 +195,9 @@ static void check_machines(struct run *run)
         expected++;
         if (places != 1 || place == TOPOLOGY_NONE)
             complain(run, places ? "a machine is at two places" : "a machine is nowhere");
-        machine->place = place;
+        if (machine->told != TOPOLOGY_NONE && machine->told != place)
+            complain(run, "a machine is elsewhere than was acknowledged");
+        machine->place = machine->told = place;
         if (!is_as_the_manager_says(run, machine))
             complain(run, describe(run, machine, place));
     }
@@ -305,6 +305,10 @@ static void take_result(struct run *run, struct machine *machine,
     if (machine->lid && result->request.verb != VSWITCH_DESTROY && result->lid != machine->lid)
         complain(run, "a machine has changed its LID");
     machine->lid = result->request.verb == VSWITCH_DESTROY ? 0 : result->lid;
+    if (machine->lid)
+        machine->told = map_get(
+            &run->world.topology.by_guid,
+            sm_subnet(sim_manager(run->world.sim, run->manager))->nodes.items[result->to].guid);
 }
 
 static void say(const struct run *run, const struct order *order, const char *what)
@@ -380,6 +384,7 @@ static struct machine *set_one_out(struct run *run)
         if (!machine->lid)
             continue;
         struct order order = send_order(run, machine, VSWITCH_MIGRATE, NULL);
+        machine->told = TOPOLOGY_NONE;
         follow_all(run, &order, 1, below(run, 200) * TIME_US);
         if (!order.begun && !order.over)
             watch_departs(run->watch, number_of(run, machine));
@@ -445,14 +450,9 @@ static uint32_t some_other_hypervisor(struct run *run)
     return node;
 }
 
-static void cut_power(struct run *run, uint32_t node, struct machine *on_its_way)
+static void cut_power(struct run *run, uint32_t node)
 {
     struct err err = {0};
-    for (unsigned i = 0; i < MACHINES; i++)
-        if (run->machines[i].lid && run->machines[i].place == node)
-            run->machines[i].may_be_off = true;
-    if (on_its_way)
-        on_its_way->may_be_off = true;
     fabric_set_node(run->world.fabric, node, false, &err);
     pass(run, 5 * TIME_S);
     fabric_set_node(run->world.fabric, node, true, &err);
@@ -462,7 +462,8 @@ static void do_hypervisor(struct run *run)
 {
     struct err err = {0};
     uint32_t node = some_other_hypervisor(run);
-    struct machine *machine = below(run, 2) ? set_one_out(run) : NULL;
+    if (below(run, 2))
+        set_one_out(run);
     if (below(run, 2)) { /* its agent keeps silent for a while */
         watch_silences_node(run->watch, node);
         fabric_set_agent_delay(run->world.fabric, node, TIME_NEVER, &err);
@@ -472,9 +473,57 @@ static void do_hypervisor(struct run *run)
         watch_hears_all(run->watch);
     } else {
         watch_fails_node(run->watch, node);
-        cut_power(run, node, machine);
+        cut_power(run, node);
     }
     pass(run, 15 * TIME_S);
+}
+
+/* Killed and started again with its file of LIDs: those of absent adapters remain theirs. */
+static void restart_with_lids(struct run *run)
+{
+    set_one_out(run);
+    sim_kill_manager(run->world.sim, run->manager);
+    pass(run, TIME_MS);
+    struct sm *sm = sm_new(&run->config, fabric_port_guid(run->world.fabric, run->seat, 0));
+    for (uint32_t port = 0; port < run->world.topology.ports.count; port++)
+        if (run->lids[port])
+            sm_restore_lid(
+                sm, &(struct sm_lid_fact){.guid = fabric_port_guid(run->world.fabric, port, 0),
+                                          .lid = run->lids[port]});
+    run->manager = sim_attach_manager(run->world.sim, run->seat, sm);
+}
+
+/* Its machines are removed, started elsewhere, or wait; now and then the manager is killed, too. */
+static void do_cut_off(struct run *run)
+{
+    struct err err = {0};
+    uint32_t node = some_other_hypervisor(run);
+    uint32_t uplink = topology_port_index(&run->world.topology, node, VSWITCH_UPLINK);
+    watch_fails_node(run->watch, node);
+    fabric_set_link(run->world.fabric, uplink, false, &err);
+    settle_down(run);
+    for (unsigned i = 0; i < MACHINES; i++) {
+        struct machine *machine = &run->machines[i];
+        if (machine->lid && machine->place != node && below(run, 4))
+            continue;
+        struct order order = below(run, 2) && machine->lid
+                                 ? send_order(run, machine, VSWITCH_DESTROY, NULL)
+                                 : send_request(run, machine);
+        if (!follow_all(run, &order, 1, 120 * TIME_S))
+            complain(run, "a request is not over after two minutes");
+    }
+    if (below(run, 2))
+        restart_with_lids(run);
+    if (below(run, 2))
+        fabric_set_node(run->world.fabric, node, false, &err);
+    pass(run, 5 * TIME_S);
+    fabric_set_node(run->world.fabric, node, true, &err);
+    fabric_set_link(run->world.fabric, uplink, true, &err);
+    pass(run, 15 * TIME_S);
+    settle_down(run);
+    end_journeys(run);
+    watch_forgive(run->watch); /* machines that were cut off had no paths */
+    watch_begin(run->watch);
 }
 
 static void hear_of_the_stray(struct run *run)
@@ -550,10 +599,15 @@ static const struct {
     unsigned percent;
     void (*perform)(struct run *run);
 } operations_known[] = {
-    {"a request", 58, do_one},      {"several requests", 20, do_several},
-    {"routes anew", 5, do_reroute}, {"another manager", 3, do_manager},
-    {"a standby", 3, do_failover},  {"a hypervisor fails", 4, do_hypervisor},
-    {"a link fails", 4, do_link},   {"SMPs get lost", 3, do_loss},
+    {"a request", 54, do_one},
+    {"several requests", 20, do_several},
+    {"routes anew", 5, do_reroute},
+    {"another manager", 3, do_manager},
+    {"a standby", 3, do_failover},
+    {"a hypervisor fails", 4, do_hypervisor},
+    {"a link fails", 4, do_link},
+    {"SMPs get lost", 3, do_loss},
+    {"a hypervisor is cut off", 4, do_cut_off},
 };
 
 static void operate(struct run *run)
