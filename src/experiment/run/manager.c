@@ -9,46 +9,9 @@
 #include <string.h>
 
 /* Keys of weft-sm.conf(5) except those for ports and files of a real host. */
-const char *const manager_keys[] = {
-    "allow_cycles",
-    "allowed_sm_guids",
-    "drain",
-    "engine",
-    "full_sweep_every",
-    "hold",
-    "lid_route",
-    "lmc",
-    "rebalance",
-    "repair",
-    "m_key",
-    "m_key_lease",
-    "m_key_per_port",
-    "m_key_protect",
-    "mode",
-    "order",
-    "paper",
-    "part_enforce",
-    "partition_rules",
-    "partitions",
-    "poll",
-    "poll_retries",
-    "priority",
-    "probe_back",
-    "retries",
-    "reversible",
-    "root",
-    "scope",
-    "seed_balance",
-    "sm_key",
-    "subnet_timeout",
-    "sweep",
-    "timeout",
-    "user_routes",
-    "vswitch_lids",
-    "window",
-    NULL,
-};
-enum { KEYS = sizeof manager_keys / sizeof manager_keys[0] - 1 };
+/* Settings that only simulated managers have. */
+static const char *const run_keys[] = {"paper", "partition_rules", "probe_back"};
+enum { RUN_KEYS = sizeof run_keys / sizeof run_keys[0] };
 
 /* "Several": enough to discover 16 switches while each link loses a tenth of all SMPs. */
 enum { PAPER_RETRIES = 40 };
@@ -100,16 +63,21 @@ static int set_paper(struct config *config, const struct word *key, const struct
 int manager_set(struct config *config, const struct word *key, const struct word *value,
                 struct cursor *cursor)
 {
+    const char *names[CONFIG_KEYS + RUN_KEYS];
     struct err reason = {0};
-    unsigned i = 0;
+    size_t count = 0;
     if (strcmp(key->text, "paper") == 0 || strcmp(key->text, "probe_back") == 0)
         return set_paper(config, key, value, cursor);
-    while (i < KEYS && strcmp(manager_keys[i], key->text) != 0)
-        i++;
     if (strcmp(key->text, "partition_rules") == 0)
         return set_partition_rules(config, value, cursor);
-    if (i == KEYS)
-        return word_unknown(cursor, key, "setting of a manager", manager_keys, KEYS);
+    if (config_key_in_runs(key->text) == CONFIG_NOT_IN_RUNS) {
+        for (; count < RUN_KEYS; count++)
+            names[count] = run_keys[count];
+        for (size_t i = 0; config_key(i); i++)
+            if (config_key_in_runs(config_key(i)))
+                names[count++] = config_key(i);
+        return word_unknown(cursor, key, "setting of a manager", names, count);
+    }
     if (config_set(config, key->text, value->text, &reason) == 0)
         return 0;
     char text[1024];
@@ -118,13 +86,7 @@ int manager_set(struct config *config, const struct word *key, const struct word
 
 bool manager_key_is_live(const char *key)
 {
-    static const char *const live[] = {
-        "drain",      "engine",          "hold",      "mode",   "part_enforce",
-        "partitions", "partition_rules", "rebalance", "repair", "sweep"};
-    for (unsigned i = 0; i < sizeof live / sizeof live[0]; i++)
-        if (strcmp(live[i], key) == 0)
-            return true;
-    return false;
+    return config_key_in_runs(key) == CONFIG_IN_RUNS || strcmp(key, "partition_rules") == 0;
 }
 
 /* Only an engine can contradict other settings. */

@@ -10,7 +10,6 @@ void manager_preset(struct config *config, const char *preset);
 /* Sets one key. The error names the wrong word. */
 int manager_set(struct config *config, const struct word *key, const struct word *value,
                 struct cursor *cursor);
-extern const char *const manager_keys[]; /* then NULL */
 /* Whether this setting can change while the manager runs. */
 bool manager_key_is_live(const char *key);
 /* Sets one key of a running manager and completes the configuration; on error it is as before. */

@@ -134,6 +134,12 @@ int config_put(struct config *config, const char *ours, const char *value, struc
     return status;
 }
 
+enum config_in_runs config_key_in_runs(const char *name)
+{
+    const struct key *key = config_key_find(name);
+    return key ? key->in_runs : CONFIG_NOT_IN_RUNS;
+}
+
 bool config_key_names_file(const char *name)
 {
     const struct key *key = config_key_find(name);

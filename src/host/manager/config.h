@@ -96,6 +96,9 @@ void config_init(struct config *config);
 void config_release(struct config *config);
 
 const char *config_key(size_t index); /* the keys of weft; NULL after the last one */
+/* Whether the key is a setting of simulated managers. */
+enum config_in_runs { CONFIG_NOT_IN_RUNS, CONFIG_BEFORE_RUNS, CONFIG_IN_RUNS };
+enum config_in_runs config_key_in_runs(const char *key);
 /* Sets one key. */
 int config_set(struct config *config, const char *key, const char *value, struct err *err);
 /* Whether the value of this key, or of the key that OpenSM calls so, is the name of a file. */

@@ -39,6 +39,7 @@ struct key {
     const char *if_true; /* TRANSLATED without `set`: TRUE sets `ours` to this, FALSE nothing */
     int (*check)(const char *value, struct err *err); /* PATH: NULL if every text is valid */
     bool reads_file; /* OTHER: the value is the name of a file, which is read */
+    enum config_in_runs in_runs;
     bool secret; /* its value is neither logged nor in errors; only these may be in a key file */
     /* Keys of OpenSM. */
     const char *opensm; /* value in a file that `opensm -c` writes; NULL: the vendor's key */

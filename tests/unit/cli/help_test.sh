@@ -49,7 +49,9 @@ help_names() { # COMMAND WORD ...
 }
 pages() { basename -a "$man"/weft-*.[1-9] | sed 's/\(.*\)\.\(.\)/\1 (\2)/'; }
 sm_keys() { # keys of the statement sm
-    sed -n '/^const char \*const manager_keys/,/^}/p' "$man/../../src/experiment/run/manager.c" | grep -o '"[a-z_]*"' | tr -d '"'
+    tr '\n' ' ' <"$man/../../src/host/manager/config_keys.c" | sed 's/{/\n/g' |
+        sed -nE '/(BEFORE|IN)_RUNS/s/.*_KEY\("([a-z_]*)".*/\1/p'
+    sed -n '/^static const char \*const run_keys/p' "$man/../../src/experiment/run/manager.c" | grep -o '"[a-z_]*"' | tr -d '"'
 }
 
 [ "$(commands | wc -l)" -ge 10 ] && [ "$(engines | wc -l)" -ge 14 ] || { echo 'not ok - lists' && exit 1; }

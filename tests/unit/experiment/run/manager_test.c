@@ -13,17 +13,18 @@
 
 static void keys_of_managers_exist_in_the_configuration(void **state)
 {
-    const char *const *names = manager_keys;
     (void)state;
-    for (size_t i = 0; names[i]; i++) {
+    for (size_t i = 0; config_key(i); i++) {
+        if (!config_key_in_runs(config_key(i)))
+            continue;
         struct config config;
         struct err err = {0};
         struct cursor cursor = {.file = "x", .err = &err};
-        struct word key = {names[i], 1, 1}, value = {"?", 1, 9};
+        struct word key = {config_key(i), 1, 1}, value = {"?", 1, 9};
         config_init(&config);
         assert_int_equal(manager_set(&config, &key, &value, &cursor), -EINVAL);
         if (err.column != 9 || strstr(err.message, "there is no key"))
-            fail_msg("%s: %s", names[i], err.message);
+            fail_msg("%s: %s", config_key(i), err.message);
         config_release(&config);
     }
 }
