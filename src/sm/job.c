@@ -82,7 +82,8 @@ static void decide_urgency(struct sm_job *job)
     unsigned drains = update_plan_drains(&job->plan) + (job->plan.first_levels != NULL);
     if (job->plan.stuck_vls || drains)
         find_longest(job);
-    job->result.urgent = drains && has_broken_routes(job);
+    if (drains && has_broken_routes(job))
+        job->traffic = TRAFFIC_URGENT;
 }
 
 static bool is_one_way(const struct routes *routes)
@@ -155,7 +156,7 @@ static int compute(struct sm_job *job, struct err *err)
         status = compute_without_user_routes(job, err);
     }
     job->routes.operations += spent;
-    bool ordered = !status && job->mode == SM_ORDERED && job->known && !job->quiesced;
+    bool ordered = !status && job->mode == SM_ORDERED && job->known && job->traffic == TRAFFIC_RUNS;
     if (ordered && job->known != BEFORE_LEVELS && job->routes.vls > 1)
         job->before.vls = VLS_AT_MOST; /* packets may be on any VL */
     if (ordered)
@@ -205,7 +206,7 @@ static int run(struct sm_job *job, struct err *err)
         status = compute(job, err);
     else
         job->result.tables = job->repair.left ? TABLES_REPAIRED_PARTLY : TABLES_REPAIRED;
-    if (!status && job->quiesced)
+    if (!status && job->traffic == TRAFFIC_QUIESCED)
         find_longest(job);
     else if (!status && job->before.ports)
         decide_urgency(job);

@@ -22,6 +22,13 @@ enum job_before {
     BEFORE_LEVELS, /* and the service levels that sources use with them */
 };
 
+/* What sources do while the tables change. */
+enum job_traffic {
+    TRAFFIC_RUNS,
+    TRAFFIC_URGENT,   /* routes are broken and the plan has drains: quiesce sources if possible */
+    TRAFFIC_QUIESCED, /* sources are stopped already (quiesce.c): `before` may be inconsistent */
+};
+
 /* What the tables of a job are. */
 enum job_tables {
     TABLES_FINAL,
@@ -33,11 +40,10 @@ enum job_tables {
 /* What sm_job_run() has done, besides `routes` and `plan`. */
 struct job_result {
     int status;
-    enum job_tables tables;  /* wanted, or what they are */
-    bool urgent;             /* the plan's waves take too long; quiesce sources if possible */
-    uint32_t longest;        /* longest route of old and new tables together */
-    uint32_t longest_before; /* longest route of the old tables, if it is needed */
-    unsigned imbalance;      /* of repaired tables: see repair.h */
+    enum job_tables tables;                /* wanted, or what they are */
+    uint32_t longest;                      /* longest route of old and new tables together */
+    uint32_t longest_before;               /* longest route of the old tables, if it is needed */
+    unsigned imbalance;                    /* of repaired tables: see repair.h */
     uint32_t proofs_passed, proofs_failed; /* checks of tables that this job has computed */
 };
 
@@ -51,7 +57,7 @@ struct sm_job {
     struct engine_list others;
     struct engine_options options;
     unsigned spare_vls; /* reserved for multicast groups: 0 or 1 */
-    bool quiesced;      /* sources are stopped (quiesce.c): `before` may be inconsistent */
+    enum job_traffic traffic;
     struct network network;
     VEC(uint32_t) nodes; /* the subnet's node, by switch of the network */
     enum job_before known;

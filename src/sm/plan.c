@@ -197,7 +197,7 @@ uint64_t plan_routes(struct sm *sm, const struct engine *engine, bool provisiona
     job->result.tables = provisional ? TABLES_PROVISIONAL : TABLES_FINAL;
     job->options = sm->config.engine_options;
     job->options.generation = job->generation;
-    job->quiesced = quiesce_is_on(sm);
+    job->traffic = quiesce_is_on(sm) ? TRAFFIC_QUIESCED : TRAFFIC_RUNS;
     job->options.max_vls = qos_limit_lanes(sm);
     job->spare_vls = multicast_wants_lane(sm, job->options.max_vls);
     job->options.max_vls -= job->spare_vls;

@@ -140,11 +140,16 @@ static void put_counters(struct record *record, const struct fabric_report *repo
                   topology->nodes.items[topology->ports.items[port].node].name);
     record_number(record, "port", NULL, topology_port_number(topology, port));
     record_text(record, alone ? "%s\n" : "%-26.26s", fabric_control_label(topology, port, place));
+    record_begin(record, "totals"); /* as src/perf/report.c has them */
     for (unsigned i = 0; i < COUNTER_COUNT; i++) {
+        const struct port_counter_info *info = &port_counter_infos[i];
         if (alone)
-            record_text(record, "  %-30s", port_counter_infos[i].name);
-        record_number(record, port_counter_infos[i].name, alone ? " %20llu\n" : NULL, total[i]);
+            record_text(record, "  %-30s", info->name);
+        record_number(record, info->metric, alone ? " %20llu" : NULL, total[i] * info->unit);
+        if (alone)
+            record_text(record, "%s\n", info->unit > 1 ? " bytes" : "");
     }
+    record_end(record);
     if (!alone)
         record_text(
             record, " %11" PRIu64 " %10" PRIu64 " %11" PRIu64 " %11" PRIu64 " %6" PRIu64 "\n",

@@ -233,14 +233,14 @@ enum reconfigure_event distribute_begin(struct sm *sm)
              job->plan.waves.count, update_plan_drains(&job->plan), job->plan.stuck.count,
              job->mode == SM_STATIC                   ? "mode static"
              : job->mode != SM_ORDERED || !job->known ? "no tables to respect"
-             : job->result.urgent                     ? "routes are broken: urgent"
+             : job->traffic == TRAFFIC_URGENT         ? "routes are broken: urgent"
                                                       : "traffic continues");
     if (job->mode == SM_STATIC)
         return EVENT_DECIDED_STOP;
     if (quiesce_is_on(sm)) /* by a distribution that was broken off */
         d->quiesced_early = true;
     else if (job->mode == SM_ORDERED && job->known)
-        d->quiesced_early = job->result.urgent && quiesce_is_possible(sm, &why_not);
+        d->quiesced_early = job->traffic == TRAFFIC_URGENT && quiesce_is_possible(sm, &why_not);
     else
         return EVENT_DECIDED_ALL;
     return d->quiesced_early ? EVENT_DECIDED_QUIESCE : EVENT_DECIDED_WAVES;
