@@ -3,8 +3,11 @@
  * Requests wait in a queue for each priority. The window grows by one for every full window of
  * answers (by one for each answer until the first loss), and halves after a loss, at most once in a
  * time-out. An unanswered request is sent again, each time with twice the time-out, and then given
- * up. When a link is found to be down, requests that were sent over it do not wait for their
- * time-out: they are sent by another path at once, or given up if there is none.
+ * up. A node that has not answered is late: it gets no further request while one is outstanding;
+ * those are outside the window, and their time-outs do not shrink it. Once it is silent
+ * (faults/timeouts.c), each request gets one try, and discovery does not wait for it. When a link
+ * is found to be down, requests that were sent over it do not wait for their time-out: they are
+ * sent by another path at once, or given up if there is none.
  *
  * Each request has another transaction ID, so that late or duplicate answers are ignored. Any host
  * can send an answer, and nothing shows that an answer by a directed route comes from the port that
@@ -34,8 +37,10 @@ struct request_queue {
 struct transactions {
     POOL(struct request) requests;
     struct request_queue queues[PRIORITY_COUNT];
+    struct request_queue parked;     /* until the one request to a late node has ended */
     uint32_t under_way[GROUP_COUNT]; /* queued or outstanding */
     struct outstanding sent;         /* slots, by transaction ID */
+    uint32_t aside;                  /* of these, not in the window */
     uint64_t ids_made;
     uint8_t ids[SHA256_BYTES]; /* the next IDs */
     uint32_t window_256;       /* in 1/256 SMPs */
@@ -64,8 +69,11 @@ struct request *sm_request(struct sm *sm, const struct request_kind *kind,
     struct request *request = &t->requests.items[slot];
     assert(kind->answered && kind->group < GROUP_COUNT);
     t->under_way[kind->group]++;
-    *request =
-        (struct request){.kind = kind, .about = about, .target = target, .through = SUBNET_NONE};
+    *request = (struct request){.kind = kind,
+                                .about = about,
+                                .target = target,
+                                .through = SUBNET_NONE,
+                                .group = kind->group};
     return request;
 }
 
@@ -89,6 +97,26 @@ static uint32_t dequeue(struct transactions *t, struct request_queue *queue)
     return slot;
 }
 
+/* Without any time-out so far, no node is late. */
+static bool has_lost(const struct sm *sm)
+{
+    return sm->transactions->counts.timeouts != 0;
+}
+
+/* Discovery does not wait for silent nodes. That of a manager that takes over does not wait long
+ * for any node: a late answer is a change. It waits for managers, one of which may be master. */
+static void regroup(struct sm *sm, struct request *request)
+{
+    if (!has_lost(sm) || request->group != GROUP_DISCOVERY ||
+        request->kind->attribute == ATTRIBUTE_SM_INFO ||
+        !(faults_is_silent(sm, request) ||
+          faults_is_missing(sm, request, standby_copy_patience_ns(sm))))
+        return;
+    sm->transactions->under_way[GROUP_DISCOVERY]--;
+    sm->transactions->under_way[GROUP_OTHER]++;
+    request->group = GROUP_OTHER;
+}
+
 void sm_submit(struct sm *sm, struct request *request, enum request_priority priority)
 {
     struct transactions *t = sm->transactions;
@@ -98,6 +126,7 @@ void sm_submit(struct sm *sm, struct request *request, enum request_priority pri
     request->priority = (uint8_t)priority;
     if (request->kind->attribute == ATTRIBUTE_SM_INFO)
         peers_seal_request(sm, request);
+    regroup(sm, request);
     if (request->kind->writes && request->kind->attribute != ATTRIBUTE_SM_INFO)
         standby_copy_begin_change(sm); /* may reallocate `requests` */
     enqueue(t, &t->queues[priority], slot);
@@ -116,8 +145,8 @@ void sm_send(struct sm *sm, const struct request_kind *kind, union request_subje
 static void retire(struct transactions *t, uint32_t slot)
 {
     struct request *request = &t->requests.items[slot];
-    assert(t->under_way[request->kind->group]);
-    t->under_way[request->kind->group]--;
+    assert(t->under_way[request->group]);
+    t->under_way[request->group]--;
     pool_give(&t->requests, slot);
 }
 
@@ -197,17 +226,45 @@ static bool build_mad(struct sm *sm, const struct request *request, struct sm_me
     return true;
 }
 
-static uint32_t next_slot(struct sm *sm)
+static uint32_t dequeue_next(struct sm *sm)
 {
     struct transactions *t = sm->transactions;
     uint32_t slot = dequeue(t, &t->queues[PRIORITY_IMMEDIATE]);
     if (slot != SUBNET_NONE || sm_own_link_is_down(sm) ||
-        (t->sent.count >= t->window_256 / WINDOW_UNIT && !sm->config.policy->no_window))
+        (t->sent.count - t->aside >= t->window_256 / WINDOW_UNIT && !sm->config.policy->no_window))
         return slot;
     slot = dequeue(t, &t->queues[PRIORITY_URGENT]);
     if (slot == SUBNET_NONE && t->queues[PRIORITY_NONE].count && standby_copy_may_send(sm))
         slot = dequeue(t, &t->queues[PRIORITY_NONE]);
     return slot;
+}
+
+static uint32_t next_slot(struct sm *sm)
+{
+    struct transactions *t = sm->transactions;
+    uint32_t slot;
+    while ((slot = dequeue_next(sm)) != SUBNET_NONE && !t->requests.items[slot].tries &&
+           t->requests.items[slot].priority != PRIORITY_IMMEDIATE && has_lost(sm) &&
+           faults_is_waited_for(sm, &t->requests.items[slot])) {
+        regroup(sm, &t->requests.items[slot]);
+        enqueue(t, &t->parked, slot);
+    }
+    return slot;
+}
+
+/* A request is not outstanding any more. */
+static void take_back(struct sm *sm, uint32_t slot)
+{
+    struct transactions *t = sm->transactions;
+    struct request *request = &t->requests.items[slot];
+    uint32_t parked;
+    if (!request->aside)
+        return;
+    request->aside = false;
+    t->aside--;
+    faults_end_wait(sm, request);
+    while ((parked = dequeue(t, &t->parked)) != SUBNET_NONE)
+        enqueue(t, &t->queues[t->requests.items[parked].priority], parked);
 }
 
 /* Identifies a directed route; never 0. */
@@ -255,6 +312,10 @@ static struct request_effort effort_of(const struct sm *sm, const struct request
                                                         : sm->config.timeout_ns << request->tries};
     if (request->kind->effort)
         request->kind->effort(sm, request, &effort);
+    if (has_lost(sm) && faults_is_silent(sm, request)) {
+        request_try_once(sm, request, &effort);
+        effort.is_expected = true;
+    }
     return effort;
 }
 
@@ -328,6 +389,8 @@ bool transactions_next(struct sm *sm, struct sm_message *message)
         request->path = path_of(request, message);
         request->tries++;
         outstanding_add(&t->sent, slot, request->id, sm->now + message->request_timeout_ns);
+        request->aside = has_lost(sm) && faults_begin_wait(sm, request);
+        t->aside += request->aside;
         count_sent(sm, request->kind);
         debug_request(sm, request, message, "try %u, time-out %llu us, %zu outstanding",
                       request->tries, (unsigned long long)message->request_timeout_ns / NS_PER_US,
@@ -369,6 +432,9 @@ void transactions_receive(struct sm *sm, const struct sm_message *message)
     debug_request(sm, request, NULL, "answered after %u tries, status 0x%x", request->tries,
                   (unsigned)wire_get(message->mad, SMP_STATUS));
     outstanding_remove(&t->sent, slot);
+    if (has_lost(sm))
+        faults_end_silence(sm, request);
+    take_back(sm, slot);
     grow_window(sm);
     t->timeouts = 0;
     t->counts.answered++;
@@ -391,12 +457,14 @@ void transactions_receive(struct sm *sm, const struct sm_message *message)
 static void time_out(struct sm *sm, uint32_t slot)
 {
     struct transactions *t = sm->transactions;
+    bool first = faults_note_timeout(sm, &t->requests.items[slot]);
+    take_back(sm, slot);
     struct request late = t->requests.items[slot];
     struct request_effort effort = effort_of(sm, &late);
     bool last = late.tries > effort.retries;
     debug_request(sm, &late, NULL, "no answer to try %u of %u%s", late.tries, effort.retries + 1,
                   last ? ": given up" : "");
-    if (!effort.ignores_loss)
+    if (!effort.ignores_loss && first)
         shrink_window(sm);
     t->counts.timeouts++;
     if (!effort.is_expected && (last || late.tries == 2 || ++t->timeouts >= TIMEOUTS_SUSPECT))
@@ -405,6 +473,7 @@ static void time_out(struct sm *sm, uint32_t slot)
         t->counts.gave_up++;
         end_unanswered(sm, slot);
     } else {
+        regroup(sm, &t->requests.items[slot]);
         enqueue(t, &t->queues[late.priority], slot);
     }
 }
@@ -445,6 +514,7 @@ void transactions_follow_paths(struct sm *sm)
         debug_request(sm, request, NULL,
                       path ? "the path changed: sent again" : "its path is lost: given up");
         outstanding_remove(&t->sent, slot);
+        take_back(sm, slot);
         if (path) {
             request->tries--;
             request->id = 0;
@@ -464,7 +534,7 @@ static uint64_t transactions_deadline(const struct sm *sm)
 bool transactions_idle(const struct sm *sm)
 {
     const struct transactions *t = sm->transactions;
-    size_t waiting = t->sent.count;
+    size_t waiting = t->sent.count + t->parked.count;
     for (unsigned i = 0; i < PRIORITY_COUNT; i++)
         waiting += t->queues[i].count;
     return waiting == 0;
@@ -497,11 +567,13 @@ static void flush(struct sm *sm)
 {
     struct transactions *t = sm->transactions;
     uint32_t slot;
+    while ((slot = outstanding_expire(&t->sent, TIME_NEVER)) != OUTSTANDING_NONE) {
+        take_back(sm, slot);
+        retire(t, slot);
+    }
     for (unsigned i = 0; i < PRIORITY_COUNT; i++)
         while ((slot = dequeue(t, &t->queues[i])) != SUBNET_NONE)
             retire(t, slot);
-    while ((slot = outstanding_expire(&t->sent, TIME_NEVER)) != OUTSTANDING_NONE)
-        retire(t, slot);
 }
 
 SM_PART(transactions, .init = init_transactions, .release = release_transactions,

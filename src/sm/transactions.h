@@ -90,6 +90,8 @@ struct request {
     uint32_t next; /* in a queue, or in the free list of the pool */
     uint32_t id;   /* transaction ID, different in each request */
     uint8_t tries, priority;
+    uint8_t group; /* enum request_group: that of its kind, unless nothing waits for it any more */
+    bool aside;    /* outstanding, but not in the window: its node is late */
 };
 
 /* A new request; valid until the next call of this function or of sm_submit(). */

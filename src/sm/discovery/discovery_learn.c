@@ -257,7 +257,7 @@ void discovery_learn_port(struct sm *sm, const struct request *request)
     unsigned state = (unsigned)wire_get(data, PORT_INFO_PORT_STATE);
     unsigned before = p->known ? (unsigned)wire_get(p->info, PORT_INFO_PORT_STATE) : 0;
     bool end = subnet_is_end_port(&sm->subnet, port);
-    faults_port_read(sm, port);
+    faults_port_read(sm, port, state == PORT_STATE_DOWN);
     if (port == sm->subnet.own_port && own_link_changes(sm, state))
         return;
     if (end && p->known && wire_get(p->info, PORT_INFO_LID) != wire_get(data, PORT_INFO_LID))

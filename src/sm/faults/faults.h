@@ -4,9 +4,21 @@
 #define WEFT_SM_FAULTS_FAULTS_H
 
 #include "sm/sm.h"
+#include "sm/transactions.h"
 
 void discovery_lost_contact(struct sm *sm, uint32_t end_port);
 void discovery_suspect(struct sm *sm, uint32_t end_port, uint32_t through);
+/* Late: the node that a request asks has not answered since a time-out. Silent: for so long that a
+ * request would have been given up. */
+bool faults_is_missing(const struct sm *sm, const struct request *request, uint64_t for_ns);
+bool faults_is_silent(const struct sm *sm, const struct request *request);
+bool faults_note_timeout(struct sm *sm, const struct request *request); /* the first in a row */
+void faults_end_silence(struct sm *sm, const struct request *request);  /* it was answered */
+/* Counts requests to late nodes; false: the node is not late. */
+bool faults_begin_wait(struct sm *sm, const struct request *request);
+void faults_end_wait(struct sm *sm, const struct request *request);
+/* The node is late and not silent, and another request to it is outstanding. */
+bool faults_is_waited_for(const struct sm *sm, const struct request *request);
 /* A port reported trap 129, 130 or 131. */
 void faults_note_errors(struct sm *sm, uint32_t port, unsigned trap);
 void faults_isolate_babbling(struct sm *sm, uint32_t port); /* an adapter's, if so configured */
@@ -24,7 +36,7 @@ void faults_port_answered(struct sm *sm, uint32_t port);
 bool faults_report_link(struct sm *sm, uint32_t port, bool down); /* it went down */
 void faults_report_return(struct sm *sm, uint32_t port);          /* it is up */
 void faults_forget_loss(struct sm *sm, uint32_t port);            /* its link was not lost */
-void faults_port_read(struct sm *sm, uint32_t port);              /* its PortInfo has arrived */
+void faults_port_read(struct sm *sm, uint32_t port, bool down);   /* its PortInfo has arrived */
 void faults_note_flap(struct sm *sm, uint32_t port, uint32_t peer);
 void discovery_suspect_switch(struct sm *sm, uint32_t node);
 void faults_forget_claims(struct sm *sm); /* discovery restarts */

@@ -38,9 +38,11 @@ void faults_forget_loss(struct sm *sm, uint32_t port)
     faults_at(sm, port)->loss_seen = false;
 }
 
-void faults_port_read(struct sm *sm, uint32_t port)
+void faults_port_read(struct sm *sm, uint32_t port, bool down)
 {
     faults_at(sm, port)->down_at_peer = false;
+    if (down)
+        faults_at(sm, port)->missing_since = 0; /* another node may be connected */
 }
 
 /* Logs that a link went down, and how often it did so recently. False: the port at its other end

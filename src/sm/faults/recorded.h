@@ -20,6 +20,8 @@ struct port_faults {
     bool slow;                /* runs below the width or speed of both ends; logged */
     uint64_t suspected_until; /* it is not read again for a suspicion before */
     uint8_t timeouts;         /* of a port of the manager's own adapter */
+    uint64_t missing_since;   /* the first time-out after the last answer; 0: none */
+    uint32_t waits;           /* outstanding requests to it while it is late */
     struct rate_window flaps;
     uint64_t damped_until;
     bool down_at_peer; /* the port at the other end was down; this one was not read since */

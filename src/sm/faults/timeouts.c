@@ -1,4 +1,5 @@
-/* Nodes that do not answer, and the links on the path to them, which are read at once. */
+/* Nodes that do not answer: late after a time-out, silent when all tries of a request would be
+ * over, then lost. The links on the path to them are read at once. */
 #include "sm/discovery/discovery.h"
 #include "sm/faults/faults.h"
 #include "sm/faults/recorded.h"
@@ -36,6 +37,75 @@ bool faults_is_ignored(struct sm *sm, uint32_t node)
 void faults_port_answered(struct sm *sm, uint32_t port)
 {
     faults_at(sm, port)->timeouts = 0;
+}
+
+/* ---- silence ---- */
+
+/* The port that is known for the node that a request asks: a probe asks the one behind a switch
+ * port. SUBNET_NONE: the time-outs of the request say nothing about the node. SMInfo is answered by
+ * a program of the host, which may hang while the adapter answers. */
+static uint32_t asked_port(const struct sm *sm, const struct request *request)
+{
+    if (request->kind->attribute == ATTRIBUTE_SM_INFO || !sm->config.policy->chases_losses)
+        return SUBNET_NONE;
+    return request->through != SUBNET_NONE ? request->through : request->target;
+}
+
+static const struct port_faults *asked(const struct sm *sm, const struct request *request)
+{
+    uint32_t port = asked_port(sm, request);
+    return port < sm->faults->ports.count ? &sm->faults->ports.items[port] : NULL;
+}
+
+bool faults_is_missing(const struct sm *sm, const struct request *request, uint64_t for_ns)
+{
+    const struct port_faults *faults = asked(sm, request);
+    return faults && faults->missing_since && sm->now - faults->missing_since >= for_ns;
+}
+
+bool faults_is_silent(const struct sm *sm, const struct request *request)
+{
+    uint64_t tries = (UINT64_C(2) << sm->config.retries) - 2; /* all but the first, in time-outs */
+    return faults_is_missing(sm, request, sm->config.timeout_ns * tries);
+}
+
+bool faults_note_timeout(struct sm *sm, const struct request *request)
+{
+    uint32_t port = asked_port(sm, request);
+    if (port == SUBNET_NONE)
+        return true;
+    uint64_t *since = &faults_at(sm, port)->missing_since;
+    bool first = !*since;
+    if (first)
+        *since = sm->now;
+    return first;
+}
+
+void faults_end_silence(struct sm *sm, const struct request *request)
+{
+    uint32_t port = asked_port(sm, request);
+    if (port < sm->faults->ports.count)
+        sm->faults->ports.items[port].missing_since = 0;
+}
+
+bool faults_begin_wait(struct sm *sm, const struct request *request)
+{
+    const struct port_faults *faults = asked(sm, request);
+    if (!faults || !faults->missing_since)
+        return false;
+    faults_at(sm, asked_port(sm, request))->waits++;
+    return true;
+}
+
+void faults_end_wait(struct sm *sm, const struct request *request)
+{
+    faults_at(sm, asked_port(sm, request))->waits--;
+}
+
+bool faults_is_waited_for(const struct sm *sm, const struct request *request)
+{
+    const struct port_faults *faults = asked(sm, request);
+    return faults && faults->missing_since && faults->waits && !faults_is_silent(sm, request);
 }
 
 /* Another port of the manager's own adapter does not answer; the adapter stays present. */
@@ -76,8 +146,10 @@ void discovery_lost_contact(struct sm *sm, uint32_t end)
                     SM_CAUSE(SM_CAUSE_NODE_SILENT, node->first_port, .via = port_at(sm, end)->via));
     for (unsigned number = 1; number <= node->port_count; number++) {
         uint32_t peer = port_at(sm, node->first_port + number)->peer;
-        if (peer != SUBNET_NONE)
-            discovery_avoid_port(sm, peer, true);
+        if (peer == SUBNET_NONE)
+            continue;
+        discovery_avoid_port(sm, peer, true);
+        faults_at(sm, peer)->missing_since = faults_at(sm, end)->missing_since;
     }
     /* A node that answers only some requests would appear and vanish forever. */
     struct node_faults *faults = faults_of(sm, index);

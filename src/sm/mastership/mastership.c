@@ -141,7 +141,9 @@ static void enter(struct sm *sm, enum sm_state before, const char *why, bool has
         break;
     }
     /* The subnet may have changed under another master. */
-    if (works && before != SM_DISCOVERING && !(has_copy && standby_copy_take_over(sm)))
+    if (works && before != SM_DISCOVERING && has_copy)
+        standby_copy_take_over(sm);
+    else if (works && before != SM_DISCOVERING)
         discovery_restart(sm);
 }
 

@@ -210,7 +210,7 @@ static void limit_to_half_poll(const struct sm *sm, struct request_effort *effor
 }
 
 /* A master that was given up gets more tries, since only the polls may have been lost. A sweep
- * tries once, and a time-out of it is not a sign of congestion. */
+ * tries once. A manager that has ended or hangs is not a sign of congestion. */
 static void manager_effort(const struct sm *sm, const struct request *request,
                            struct request_effort *effort)
 {
@@ -218,10 +218,9 @@ static void manager_effort(const struct sm *sm, const struct request *request,
         limit_to_half_poll(sm, effort);
         effort->retries *= 2;
     }
-    if (request->kind == &sweep_manager) {
+    if (request->kind == &sweep_manager)
         effort->retries = 0;
-        effort->ignores_loss = true;
-    }
+    effort->ignores_loss = true;
 }
 
 /* ---- a master's polls of other managers ---- */
@@ -309,7 +308,6 @@ static void master_port_effort(const struct sm *sm, const struct request *reques
 static void poll_effort(const struct sm *sm, const struct request *request,
                         struct request_effort *effort)
 {
-    (void)request;
+    request_try_once(sm, request, effort);
     limit_to_half_poll(sm, effort);
-    effort->retries = 0;
 }

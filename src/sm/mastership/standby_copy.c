@@ -61,6 +61,7 @@ struct audit {
 
 struct standby_copy {
     struct audit audit;          /* of a new master */
+    uint64_t patience_ns;        /* see standby_copy_patience_ns() */
     uint32_t own_token;          /* of this manager as master */
     VEC(struct node_copy) nodes; /* by node of the subnet */
     struct watched {             /* tokens: 0 is none */
@@ -76,6 +77,11 @@ struct standby_copy {
     } watched;
 };
 
+static void init_standby_copy(struct sm *sm)
+{
+    sm->standby_copy->patience_ns = TIME_NEVER;
+}
+
 static void release_standby_copy(struct sm *sm)
 {
     sm_job_free(sm->standby_copy->watched.routes);
@@ -85,6 +91,7 @@ static void release_standby_copy(struct sm *sm)
 static void drop_standby_copy(struct sm *sm)
 {
     sm->standby_copy->audit = (struct audit){0}; /* discovery reads the tables again */
+    sm->standby_copy->patience_ns = TIME_NEVER;
     for (size_t i = 0; i < sm->standby_copy->nodes.count; i++)
         sm->standby_copy->nodes.items[i].reading_token = 0;
 }
@@ -309,18 +316,23 @@ static bool has_gap(struct sm *sm, uint32_t node)
         const struct subnet_port *p = port_at(sm, n->first_port + number);
         misses |= discovery_has_unread_port(sm, n->first_port + number) ||
                   (p->known && p->peer == SUBNET_NONE && n->kind == SUBNET_SWITCH &&
+                   !sm_is_avoiding_port(sm, n->first_port + number) &&
                    wire_get(p->info, PORT_INFO_PORT_STATE) > PORT_STATE_DOWN);
     }
     return misses;
 }
 
-bool standby_copy_take_over(struct sm *sm)
+void standby_copy_take_over(struct sm *sm)
 {
     struct watched *watched = &sm->standby_copy->watched;
     if (!token_is_even(watched->token) || watched->round != watched->token ||
-        faults_doubt_links(sm))
-        return false;
+        faults_doubt_links(sm)) {
+        discovery_restart(sm);
+        sm->standby_copy->patience_ns = 2 * sm->config.timeout_ns; /* until the second time-out */
+        return;
+    }
     sm_drop_requests(sm);
+    sm->standby_copy->patience_ns = 0;
     for (uint32_t node = 0; node < sm->subnet.nodes.count; node++) {
         if (is_behind(sm, node) || has_gap(sm, node))
             read_whole(sm, node);
@@ -341,7 +353,11 @@ bool standby_copy_take_over(struct sm *sm)
     discovery_read_port(sm, sm->subnet.own_port);
     sm->standby_copy->audit.due = true;
     quiesce_assume_none(sm); /* the audit looks for sources that were left quiesced */
-    return true;
+}
+
+uint64_t standby_copy_patience_ns(const struct sm *sm)
+{
+    return sm->standby_copy->patience_ns;
 }
 
 struct sm_job *standby_copy_take_routes(struct sm *sm)
@@ -349,6 +365,7 @@ struct sm_job *standby_copy_take_routes(struct sm *sm)
     assert(sm_state(sm) == SM_MASTER);
     struct sm_job *routes = sm->standby_copy->watched.routes;
     bool fit = routes && routes->generation == sm->subnet.generation;
+    sm->standby_copy->patience_ns = TIME_NEVER;
     if (fit)
         sm->standby_copy->watched.routes = NULL;
     end_copy(sm);
@@ -424,5 +441,5 @@ static uint64_t standby_copy_deadline(const struct sm *sm)
     return audit_deadline(sm);
 }
 
-SM_PART(standby_copy, .release = release_standby_copy, .requests_dropped = drop_standby_copy,
-        .deadline = standby_copy_deadline);
+SM_PART(standby_copy, .init = init_standby_copy, .release = release_standby_copy,
+        .requests_dropped = drop_standby_copy, .deadline = standby_copy_deadline);

@@ -427,6 +427,31 @@ static void a_master_whose_host_is_dead_is_replaced_within_a_second(void **state
     assert_in_range(time_to_take_over(toy), 0, TOY_S);
 }
 
+/* Switches that do not answer: discovery waits neither for one that is silent already nor, at a
+ * takeover, for one that has just become silent. */
+static void a_standby_takes_over_while_a_switch_is_mute(void **state)
+{
+    static const uint64_t silent_for[] = {0, TOY_S, 5 * TOY_S, 30 * TOY_S};
+    for (size_t i = 0; i < sizeof silent_for / sizeof silent_for[0]; i++) {
+        struct toy *toy =
+            toy_open(state, "S1-S2 S2-S3 S3-S1 S1-S4 S2-S4 S3-S4 S1-H1 S2-H2 S3-H3 S1-H4");
+        struct sm_config config = with_priority(5);
+        config.poll_ns = 100 * TOY_MS;
+        toy_start_manager(toy, "H1", &config);
+        toy_settle(toy);
+        toy_start_manager(toy, "H2", &config);
+        toy_run(toy, 5 * TOY_S);
+        toy_node(toy, "S4")->mute = true;
+        toy_run(toy, silent_for[i]);
+        toy_kill(toy, 0);
+        assert_in_range(time_to_take_over(toy), 0, 700 * TOY_MS);
+        toy_run(toy, TOY_MS);
+        assert_non_null(sm_paths(toy->managers[1].sm).routes);
+        toy_close(state);
+    }
+    master_and_standby(state);
+}
+
 static void a_master_that_hangs_is_replaced_in_the_end(void **state)
 {
     struct toy *toy = with_default_polls(state);
@@ -895,6 +920,7 @@ int main(void)
         TOY_TEST(a_master_that_is_stopped_for_two_seconds_stays_master),
         TOY_TEST(a_master_whose_process_ended_is_replaced_at_once),
         TOY_TEST(a_master_whose_host_is_dead_is_replaced_within_a_second),
+        TOY_TEST(a_standby_takes_over_while_a_switch_is_mute),
         TOY_TEST(a_master_that_hangs_is_replaced_in_the_end),
         TOY_TEST(a_split_ends_within_two_poll_intervals),
         TOY_TEST(a_handover_is_not_sent_twice),
