@@ -6,6 +6,7 @@ reuses the runs of a quick one. Another seed than 1 has its own stores, under st
 """
 import argparse
 import os
+import signal
 import sys
 
 import gnuplot
@@ -35,12 +36,20 @@ def read_arguments(arguments):
     return parser.parse_args(arguments)
 
 
-def print_list(figures, settings):
+def list_text(figures, settings):
     if settings.claims:
         return to_text(claims_json(figures)) if settings.json else claim_list(figures)
     if settings.json:
         return to_text(figure_json(figures))
     return "".join("%-12s %s\n" % (figure.name, figure.title) for figure in figures)
+
+
+def put(text):
+    """Prints the result; a reader that wants no more ends the program."""
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    rest = text.encode("utf-8", "surrogateescape")
+    while rest:
+        rest = rest[os.write(sys.stdout.fileno(), rest):]
 
 
 def make_folder(path):
@@ -87,25 +96,26 @@ def reproduce(all_figures, figures, settings):
     page = os.path.join(settings.out, "index.html")
     write_page(weft, page, to_json(experiments, settings, counts, papers=papers))
     if settings.json:
-        print(to_text(to_json(experiments, settings, counts, {"wall_s": counts.seconds, "page": page})), end="")
+        put(to_text(to_json(experiments, settings, counts, {"wall_s": counts.seconds, "page": page})))
     else:
-        print(table(experiments, settings.quick), end="")
-        print("%d runs (%d were there, %d failed), %.0f s; page: %s" % (counts.runs, counts.there, counts.failed, counts.seconds, page))
-        if counts.broken:
-            print("checks failed in %d runs" % counts.broken)
+        put(table(experiments, settings.quick) + "%d runs (%d were there, %d failed), %.0f s; page: %s\n" % (
+            counts.runs, counts.there, counts.failed, counts.seconds, page)
+            + ("checks failed in %d runs\n" % counts.broken if counts.broken else ""))
     return EXIT_FAILS if counts.failed or counts.broken or count(experiments)[1] else EXIT_HOLDS
 
 
 def main(arguments):
     settings = read_arguments(arguments)
-    sys.stdout.reconfigure(encoding="utf-8", errors="surrogateescape")
     try:
         all_figures = read_figures(settings.experiments)
         figures = choose(all_figures, settings.names)
         if settings.list or settings.claims:
-            print(print_list(figures, settings), end="")
+            put(list_text(figures, settings))
             return EXIT_HOLDS
         return reproduce(all_figures, figures, settings)
+    except OSError as error:
+        print("weft reproduce: %s%s" % (error.filename + ": " if error.filename else "", error.strerror), file=sys.stderr)
+        return EXIT_USAGE
     except Failure as error:
         print("weft reproduce: %s" % error, file=sys.stderr)
         return EXIT_USAGE

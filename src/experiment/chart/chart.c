@@ -52,17 +52,6 @@ size_t chart_add_group(struct chart *chart, const char *name, enum chart_style s
     return number;
 }
 
-size_t chart_add_reference(struct chart *chart, const char *name)
-{
-    unsigned others = 0;
-    for (size_t i = 0; i < chart->groups.count; i++)
-        others += chart->groups.items[i].shape == CHART_STAR;
-    size_t number = chart_add_group(chart, name, CHART_POINTS);
-    chart->groups.items[number].colour = (CHART_BLACK + others) % CHART_COLOURS;
-    chart->groups.items[number].shape = CHART_STAR;
-    return number;
-}
-
 void chart_add_measured(struct chart *chart, size_t group, double x, double y, double half_width,
                         bool hollow)
 {

@@ -34,7 +34,7 @@ struct chart_group {
     const char *name;
     enum chart_style style;
     unsigned colour; /* 0 … CHART_COLOURS-1 */
-    unsigned shape;  /* of its points: 0 … CHART_SHAPES-1, or CHART_STAR */
+    unsigned shape;  /* of its points: 0 … CHART_SHAPES-1 */
     VEC(struct chart_point) points;
 };
 
@@ -56,8 +56,6 @@ struct chart_mark { /* a point in time, such as a fault */
 
 /* Colours of Okabe and Ito, which colour-blind readers can tell apart. */
 enum { CHART_COLOURS = 8, CHART_SHAPES = 5, CHART_BAND_COLOURS = 4 };
-/* A shape and a colour that mark values of another source; see chart_add_reference(). */
-enum { CHART_STAR = CHART_SHAPES, CHART_BLACK = 6 };
 
 struct chart {
     const char *title;       /* "": none */
@@ -78,8 +76,6 @@ void chart_set_axis(struct chart *chart, struct chart_axis *axis, const char *la
                     const char *unit);
 size_t chart_add_category(struct chart *chart, const char *name);
 size_t chart_add_group(struct chart *chart, const char *name, enum chart_style style);
-/* A group of points with values from elsewhere, such as a paper: stars, the first group black. */
-size_t chart_add_reference(struct chart *chart, const char *name);
 void chart_add_point(struct chart *chart, size_t group, double x, double y);
 /* With an error bar y ± half_width, unless that is NaN. */
 void chart_add_measured(struct chart *chart, size_t group, double x, double y, double half_width,

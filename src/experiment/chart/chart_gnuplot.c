@@ -14,9 +14,9 @@ enum { POINTS_PER_LINE = 2000, Y_TICKS = 5 };
 static const char *const colours[CHART_COLOURS] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
                                                    "#56b4e9", "#e69f00", "#000000", "#6b6b00"};
 static const char *const bands[CHART_BAND_COLOURS] = {"#6f7782", "#1f7fbf", "#b87a00", "#00825f"};
-/* Point types of gnuplot: circle, square, triangle, diamond, inverted triangle, star. */
-static const unsigned filled[CHART_SHAPES + 1] = {7, 5, 9, 13, 11, 3};
-static const unsigned open_shapes[CHART_SHAPES + 1] = {6, 4, 8, 12, 10, 3};
+/* Point types of gnuplot: circle, square, triangle, diamond, inverted triangle. */
+static const unsigned filled[CHART_SHAPES] = {7, 5, 9, 13, 11};
+static const unsigned open_shapes[CHART_SHAPES] = {6, 4, 8, 12, 10};
 
 /* gnuplot does not expand or execute text in single quotes. */
 static void put_quoted(struct text *out, const char *text)
@@ -192,8 +192,7 @@ static void put_plot_of(const struct chart_group *group, const char *data, struc
         text_printf(out, "%s using 1:2 with %s linewidth 1.6 linecolor rgb '%s'", data,
                     with[group->style], colour);
         if (group->style == CHART_LINES_POINTS || group->style == CHART_POINTS)
-            text_printf(out, " pointtype %u pointsize %s", filled[group->shape],
-                        group->shape == CHART_STAR ? "1.4" : "0.9");
+            text_printf(out, " pointtype %u pointsize 0.9", filled[group->shape]);
     }
     text_puts(out, group->name[0] ? " title " : " notitle");
     if (group->name[0])

@@ -27,14 +27,6 @@ void curves_add(struct curves *curves, const char *group, const struct curve_val
     place->saturated += value->saturated;
 }
 
-bool curves_have_numbers(const struct curves *curves)
-{
-    for (size_t i = 0; i < curves->places.count; i++)
-        if (!result_is_number(curves->places.items[i].key))
-            return false;
-    return true;
-}
-
 static int compare_points(const void *a, const void *b)
 {
     const struct chart_point *one = a, *two = b;

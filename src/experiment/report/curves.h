@@ -27,8 +27,6 @@ struct curve_value {
     bool saturated;
 };
 void curves_add(struct curves *curves, const char *group, const struct curve_value *value);
-/* Whether every key is a number. */
-bool curves_have_numbers(const struct curves *curves);
 /* Adds the points to the chart, with keys as categories or as numbers, and releases the curves. */
 void curves_finish(struct curves *curves, bool in_categories);
 

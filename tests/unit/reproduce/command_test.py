@@ -105,6 +105,11 @@ class Command(unittest.TestCase):
         done = self.run_weft("--quick", "two", status=2)
         self.assertIn("figure:2:1", done.stderr)
 
+    def test_output_that_cannot_be_written_is_an_error(self):
+        with open("/dev/full", "w", encoding="utf-8") as full:
+            done = subprocess.run(self.arguments("--list"), stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+        self.assertEqual((done.returncode, done.stderr), (2, "weft reproduce: No space left on device\n"))
+
     def test_without_python_the_error_says_what_to_install(self):
         done = self.run_weft("--list", status=2, env={"PATH": "/nowhere"})
         self.assertEqual(done.stderr, "weft reproduce: python3 is not installed; it is in the Debian package python3\n")

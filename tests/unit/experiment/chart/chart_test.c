@@ -305,7 +305,7 @@ static void json_has_categories_bands_and_marks_of_the_first_panel(void **state)
         chart_add_group(&charts[i], "", i ? CHART_STACKED : CHART_BARS);
         chart_add_point(&charts[i], 0, 0, 8);
     }
-    chart_add_reference(&charts[1], "paper");
+    chart_add_group(&charts[1], "more", CHART_POINTS);
     chart_add_band(&charts[0], 1, 2, "compute", "1 s", 2);
     chart_add_mark(&charts[0], 1, "fault");
     json_is(
@@ -326,7 +326,7 @@ static void json_has_categories_bands_and_marks_of_the_first_panel(void **state)
         ",\"high\":10,\"factor\":1,\"log\":false},"
         "\"groups\":[{\"name\":\"\",\"style\":\"stacked\",\"colour\":0,\"shape\":0,\"points\":[[0,"
         "8]]},"
-        "{\"name\":\"paper\",\"style\":\"points\",\"colour\":6,\"shape\":5,\"points\":[]}]}]}");
+        "{\"name\":\"more\",\"style\":\"points\",\"colour\":1,\"shape\":1,\"points\":[]}]}]}");
     chart_release(&charts[0]);
     chart_release(&charts[1]);
 }
