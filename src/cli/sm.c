@@ -12,7 +12,7 @@ static struct {
     const char *config, *checked, *key_file;
     const char *engine, *guid, *ca, *port, *priority, *lmc, *sweep, *partitions, *control;
     const char *web, *metrics, *token_file, *state, *dump, *log;
-    bool once, json, print, list;
+    bool once, json, print, list, all, strict;
 } given;
 
 static const struct option_spec options[] = {
@@ -28,7 +28,11 @@ static const struct option_spec options[] = {
     {"--config FILE",
      "'key value' lines, see weft-sm.conf(5), or an opensm.conf of OpenSM; options override it",
      .value = &given.config},
-    {"--check-config FILE", "print what each line of FILE does, and end", .value = &given.checked},
+    {"--check-config FILE", "print the lines of FILE that change something, or are wrong, and end",
+     .value = &given.checked},
+    {"--all", "with --check-config: every line", .flag = &given.all},
+    {"--strict", "unknown keys and engines in configuration files are errors, not warnings",
+     .flag = &given.strict},
     {"--print-config", "print the configuration in weft's format, and end", .flag = &given.print},
     {"--list-opensm-keys", "print the keys of OpenSM and what they do here, and end",
      .flag = &given.list},
@@ -101,6 +105,7 @@ static int show_config(const struct daemon_options *wanted, struct err *err)
     struct text out = {0};
     const char *file = given.checked ? given.checked : wanted->config;
     config_init(&config);
+    config.strict = given.strict;
     int status = file ? config_read(&config, file, err) : 0;
     for (size_t i = 0; !given.checked && i < wanted->setting_count && status == 0; i++)
         status = config_set(&config, wanted->settings[i].key, wanted->settings[i].value, err);
@@ -109,7 +114,7 @@ static int show_config(const struct daemon_options *wanted, struct err *err)
     /* All errors of lines are in `out`. */
     bool printed = given.checked && config.lines.count > 0;
     if (given.checked && (status == 0 || printed))
-        config_print_lines(&config, &out);
+        config_print_lines(&config, given.all, &out);
     else if (status == 0)
         config_print(&config, &out);
     for (size_t i = 0; !printed && i + 1 < config.errors.count; i++)
@@ -127,6 +132,7 @@ static int run_sm(int argc, char **argv, struct err *err)
                                     .settings = settings,
                                     .make_workers = workers_of_threads,
                                     .once = given.once,
+                                    .strict = given.strict,
                                     .print_error = print_error};
     if (argc > 1)
         return command_usage("'%s' is one argument too many", argv[1]);

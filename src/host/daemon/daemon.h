@@ -16,6 +16,7 @@ struct daemon_options {
     const struct daemon_setting *settings; /* override the file, also after a reload */
     size_t setting_count;
     struct workers (*make_workers)(unsigned count); /* threads for the routing engines */
+    bool strict;                                    /* unknown keys are errors */
     bool once;                                      /* ends when the subnet is up */
     void (*print_error)(const struct err *err); /* for all errors of a configuration but the last */
 };

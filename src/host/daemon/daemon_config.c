@@ -31,6 +31,7 @@ static int make_config(struct daemon *daemon, report_error *report, struct confi
     struct config *config = mem_zalloc(1, sizeof *config);
     const char *directory = getenv("STATE_DIRECTORY"); /* systemd's */
     config_init(config);
+    config->strict = options->strict;
     int status = directory && *directory ? config_set(config, "state", directory, err) : 0;
     if (status == 0 && options->config)
         status = config_read(config, options->config, err);
@@ -74,14 +75,16 @@ void daemon_log_config(struct daemon *daemon)
         const struct config_line *line = &daemon->config->lines.items[i];
         bool none = line->effect == CONFIG_NO_EFFECT;
         defaults += none && line->standard;
-        if ((none && !line->standard) || line->effect == CONFIG_PARTLY)
-            event_log_write(&daemon->log, "config", "%s:%u: %s %s%s: %s", line->file, line->line,
-                            line->key, line->value, none ? " has no effect" : "", line->text);
+        bool warns = line->effect == CONFIG_UNKNOWN || line->effect == CONFIG_PARTLY;
+        if ((none && !line->standard) || warns)
+            event_log_write(&daemon->log, warns ? "warning" : "config", "%s:%u: %s %s%s: %s",
+                            line->file, line->line, line->key, line->value,
+                            none ? " has no effect" : "", line->text);
     }
     if (defaults)
         event_log_write(&daemon->log, "config",
-                        "%u keys have OpenSM's defaults and no effect here: weft sm --check-config "
-                        "lists them",
+                        "%u keys have OpenSM's defaults and no effect here: weft sm --all "
+                        "--check-config lists them",
                         defaults);
     for (size_t i = 0; i < daemon->config->qos.warnings.count; i++)
         event_log_write(&daemon->log, "warning", "%s", daemon->config->qos.warnings.items[i].text);

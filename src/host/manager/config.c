@@ -154,6 +154,12 @@ int config_set(struct config *config, const char *name, const char *value, struc
     config->effect.kind = CONFIG_IN_FORCE;
     config->effect.standard = false;
     config->effect.text[0] = 0;
+    if (!key && config->source.file && !config->strict && !config->reading_keys) {
+        refuse_key(name, err); /* OpenSM, too, only warns */
+        config->effect.kind = CONFIG_UNKNOWN;
+        snprintf(config->effect.text, sizeof config->effect.text, "%.300s", err->message);
+        return 0;
+    }
     if (!key)
         return refuse_key(name, err);
     if (config->reading_keys && !key->secret)

@@ -35,6 +35,7 @@ enum config_effect {
     CONFIG_DEFAULT,   /* OpenSM's default: nothing is set */
     CONFIG_NO_EFFECT, /* the key has no effect here */
     CONFIG_PARTLY,    /* in force, but not all of it */
+    CONFIG_UNKNOWN,   /* there is no such key */
     CONFIG_ERROR,
 };
 struct config_line {
@@ -47,6 +48,7 @@ struct config_line {
 };
 
 struct config {
+    bool strict; /* unknown keys and engines are errors; the owner's */
     struct sm_config sm;
     struct sa_config sa;
     struct perf_config perf;
@@ -119,7 +121,7 @@ void config_compare(const struct config *before, const struct config *after,
 void config_keep_fixed(const struct config *before, struct config *after);
 
 /* Prints what each line that was read does. */
-void config_print_lines(const struct config *config, struct text *out);
+void config_print_lines(const struct config *config, bool all, struct text *out);
 /* Prints the configuration in weft's format; keys that are not given are comments. */
 void config_print(const struct config *config, struct text *out);
 /* Prints all keys of OpenSM and what they do. */

@@ -60,6 +60,7 @@ bool config_value_is_none(const char *value); /* "none", or "(null)" in OpenSM's
 bool config_value_is_default(const struct key *key, const char *value); /* OpenSM's */
 enum { CONFIG_VALUE_BYTES = 64 };
 /* The default of a key of weft as text. Returns buffer. */
+bool config_parse_flag(const char *value, bool *flag); /* yes, no, TRUE or FALSE */
 const char *config_default(const struct key *key, char buffer[CONFIG_VALUE_BYTES]);
 /* Sets a key of weft. */
 const char **config_path_at(struct config *config, const struct key *key);

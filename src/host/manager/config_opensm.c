@@ -124,12 +124,14 @@ int config_set_opensm(struct config *config, const struct key *key, const char *
 static const char no_adaptive_routing[] =
     "routes are static: adaptive routing needs the vendor's manager";
 
+static const char not_of_weft[] = "weft has another engine for it";
+
 /* The engine of weft for one of OpenSM's or the vendor's. */
 static const struct {
     const char *theirs, *ours, *note;
 } engines[] = {
-    {"dnup", "updn", "dnup is not an engine of weft"},
-    {"torus-2QoS", "dor", NULL},
+    {"dnup", "updn", not_of_weft},
+    {"torus-2QoS", "dor", not_of_weft},
     {"file", NULL, "weft computes all tables: use 'user_routes' for single entries"},
     {"ar_updn", "updn", no_adaptive_routing},
     {"ar_ftree", "ftree", no_adaptive_routing},
@@ -138,10 +140,10 @@ static const struct {
     {"ar_torus", "dor", no_adaptive_routing},
     {"dfp", "auto", no_adaptive_routing},
     {"dfp2", "auto", no_adaptive_routing},
-    {"pqft", "ftree", NULL},
+    {"pqft", "ftree", not_of_weft},
     {"chain", NULL, "routing chains are not supported"},
-    {"kdor-hc", "dor", NULL},
-    {"kdor-ghc", "dor", NULL},
+    {"kdor-hc", "dor", not_of_weft},
+    {"kdor-ghc", "dor", not_of_weft},
 };
 enum { ENGINE_COUNT = sizeof engines / sizeof *engines };
 
@@ -164,12 +166,15 @@ int opensm_set_engine(struct config *config, const char *value, struct err *err)
     bool fallback = true;
     if (config_value_is_none(value))
         return keep_own_default(config, "engine");
+    char unknown[256] = "";
     for (char *word = strtok_r(words, ", \t", &rest); word; word = strtok_r(NULL, ", \t", &rest)) {
         unsigned i = 0;
         while (i < ENGINE_COUNT && strcmp(engines[i].theirs, word) != 0)
             i++;
         if (strcmp(word, "no_fallback") == 0)
             fallback = false;
+        else if (i == ENGINE_COUNT && !config->strict && !engine_find(word))
+            snprintf(unknown, sizeof unknown, "weft has no engine '%.64s'", word);
         else if (i == ENGINE_COUNT)
             add_engine(list, sizeof list, word);
         else if (engines[i].ours)
@@ -179,6 +184,8 @@ int opensm_set_engine(struct config *config, const char *value, struct err *err)
     if (fallback || !list[0])
         add_engine(list, sizeof list, "updn");
     int status = config_put(config, "engine", list, err);
+    if (unknown[0])
+        note = unknown;
     if (status == 0 && note)
         describe(config, CONFIG_PARTLY, note);
     return status;

@@ -4,25 +4,65 @@
 
 #include <string.h>
 
-void config_print_lines(const struct config *config, struct text *out)
+/* Lines that set a key to another value than its default, by number from 1. */
+struct changing_lines {
+    const struct config *config;
+    VEC(bool) changes;
+};
+
+/* Numbers, also none, and flags are equal in any notation. */
+static bool is_same_value(const char *a, const char *b)
+{
+    uint64_t number[2] = {0};
+    bool flag[2];
+    if (config_parse_flag(a, &flag[0]) && config_parse_flag(b, &flag[1]))
+        return flag[0] == flag[1];
+    return (parse_number(a, &number[0]) || strcmp(a, "none") == 0) && parse_number(b, &number[1]) &&
+           number[0] == number[1];
+}
+
+static void note_change(void *context, const char *key, const char *from, const char *to, bool live)
+{
+    struct changing_lines *lines = context;
+    const struct config *config = lines->config;
+    size_t index = (size_t)(config_key_find(key) - config_keys);
+    (void)live;
+    if (!is_same_value(from, config_keys[index].secret ? config->values[index] : to))
+        *vec_at(&lines->changes, config->set_by[index]) = true;
+}
+
+void config_print_lines(const struct config *config, bool all, struct text *out)
 {
     static const char *const prefixes[] = {[CONFIG_IN_FORCE] = "",
                                            [CONFIG_DEFAULT] = "",
                                            [CONFIG_NO_EFFECT] = "no effect: ",
                                            [CONFIG_PARTLY] = "warning: ",
+                                           [CONFIG_UNKNOWN] = "warning: ignored: ",
                                            [CONFIG_ERROR] = "error: "};
     unsigned counts[CONFIG_ERROR + 1] = {0};
+    struct changing_lines lines = {.config = config};
+    struct config fresh;
+    config_init(&fresh);
+    config_compare(&fresh, config, note_change, &lines);
+    config_release(&fresh);
     for (size_t i = 0; i < config->lines.count; i++) {
         const struct config_line *line = &config->lines.items[i];
         bool quiet = line->effect == CONFIG_IN_FORCE && !line->text[0];
+        counts[line->effect]++;
+        bool sets_default = line->effect == CONFIG_IN_FORCE && !*vec_at(&lines.changes, i + 1);
+        if (!all && (sets_default || line->standard || line->effect == CONFIG_DEFAULT))
+            continue;
         text_printf(out, "%s:%u: %s %s: %s%s\n", line->file, line->line, line->key, line->value,
                     line->standard ? "no effect (OpenSM's default): " : prefixes[line->effect],
                     quiet ? "in force" : line->text);
-        counts[line->effect]++;
     }
-    text_printf(out, "%zu keys: %u in force, %u OpenSM's defaults, %u without effect, %u errors\n",
+    text_printf(out,
+                "%zu keys: %u in force, %u OpenSM's defaults, %u without effect, %u unknown, "
+                "%u errors%s\n",
                 config->lines.count, counts[CONFIG_IN_FORCE] + counts[CONFIG_PARTLY],
-                counts[CONFIG_DEFAULT], counts[CONFIG_NO_EFFECT], counts[CONFIG_ERROR]);
+                counts[CONFIG_DEFAULT], counts[CONFIG_NO_EFFECT], counts[CONFIG_UNKNOWN],
+                counts[CONFIG_ERROR], all ? "" : "; --all also shows those that change nothing");
+    vec_release(&lines.changes);
 }
 
 void config_print(const struct config *config, struct text *out)

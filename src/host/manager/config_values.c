@@ -283,7 +283,7 @@ int config_set_key_file(struct config *config, const char *value, struct err *er
     return status;
 }
 
-static bool parse_flag(const char *value, bool *flag)
+bool config_parse_flag(const char *value, bool *flag)
 {
     *flag = strcasecmp(value, "yes") == 0 || strcasecmp(value, "true") == 0;
     return *flag || strcasecmp(value, "no") == 0 || strcasecmp(value, "false") == 0;
@@ -292,7 +292,7 @@ static bool parse_flag(const char *value, bool *flag)
 int config_set_accumulation(struct config *config, const char *value, struct err *err)
 {
     bool append;
-    if (!parse_flag(value, &append))
+    if (!config_parse_flag(value, &append))
         return err_set(err, EINVAL, "'%s': expected yes or no", value);
     config->log.restart = !append;
     return 0;
@@ -358,7 +358,7 @@ int config_set_value(struct config *config, const struct key *key, const char *v
         number = key->instead_value;
     } else if (key->kind == FLAG) { /* OpenSM writes "TRUE" and "FALSE" */
         bool flag = false;
-        if (!parse_flag(value, &flag))
+        if (!config_parse_flag(value, &flag))
             status = err_set(err, EINVAL, "'%s': expected yes or no", value);
         number = flag;
     } else if (key->kind == TIME) {

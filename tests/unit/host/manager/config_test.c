@@ -106,6 +106,7 @@ static void an_error_names_file_and_line(void **state)
     struct fixture *f = *state;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         f->err = (struct err){0};
+        f->config.strict = true;
         assert_int_equal(read_text(f, wrong[i].text), -EINVAL);
         assert_string_equal(f->err.file, f->path);
         assert_int_equal(f->err.line, wrong[i].line);
@@ -433,9 +434,23 @@ static void the_manual_has_the_keys_of_opensm(void **state)
     text_release(&page);
 }
 
+static void unknown_keys_and_engines_of_a_file_are_warnings(void **state)
+{
+    struct fixture *f = *state;
+    assert_int_equal(read_text(f, "standalone FALSE\nrouting_engine fastest,ftree\npriority 5\n"),
+                     0);
+    assert_int_equal(f->config.lines.items[0].effect, CONFIG_UNKNOWN);
+    assert_int_equal(f->config.lines.items[1].effect, CONFIG_PARTLY);
+    assert_string_equal(f->config.lines.items[1].text,
+                        "sets engine ftree,updn; weft has no engine 'fastest'");
+    assert_string_equal(f->config.sm.engine->name, "ftree");
+    assert_int_equal(f->config.sm.priority, 5);
+}
+
 static void all_errors_of_a_file_are_reported(void **state)
 {
     struct fixture *f = *state;
+    f->config.strict = true;
     assert_int_equal(read_text(f, "colour red\npriority 5\npriority 16\nsm_priority x\n"), -EINVAL);
     assert_int_equal(f->config.errors.count, 3);
     assert_int_equal(f->config.errors.items[0].line, 1);
@@ -664,6 +679,7 @@ int main(void)
         cmocka_unit_test(every_key_is_in_the_manual),
         cmocka_unit_test_setup_teardown(the_manual_names_keys_that_take_a_restart, make, end),
         cmocka_unit_test(the_manual_has_the_keys_of_opensm),
+        cmocka_unit_test_setup_teardown(unknown_keys_and_engines_of_a_file_are_warnings, make, end),
         cmocka_unit_test_setup_teardown(all_errors_of_a_file_are_reported, make, end),
         cmocka_unit_test_setup_teardown(keys_of_opensm_set_those_of_weft, make, end),
         cmocka_unit_test_setup_teardown(defaults_of_opensm_stand_for_those_of_weft, make, end),
