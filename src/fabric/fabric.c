@@ -4,8 +4,23 @@
 #include <assert.h>
 #include <string.h>
 
-/* A port supports every width and speed up to those of its link. */
-static void set_link_support(struct sma *sma, unsigned number, const struct topology_port *port)
+/* The speed of the fastest link of a node: that of its other ports, whose cable may be slower.
+ * FDR10 is not compared. */
+static enum link_speed best_speed(const struct topology *topology, const struct topology_node *node,
+                                  const struct topology_port *port)
+{
+    enum link_speed best = port->speed;
+    for (unsigned number = 1; number <= node->port_count && best != SPEED_FDR10; number++) {
+        const struct topology_port *other = &topology->ports.items[node->first_port + number];
+        if (other->peer != TOPOLOGY_NONE && other->speed != SPEED_FDR10 && other->speed > best)
+            best = other->speed;
+    }
+    return best;
+}
+
+/* A port supports every width up to that of its link, and every speed up to that of its node. */
+static void set_link_support(struct sma *sma, unsigned number, const struct topology_port *port,
+                             enum link_speed speed)
 {
     static const uint8_t widths[] = {WIDTH_1X, WIDTH_2X, WIDTH_4X, WIDTH_8X, WIDTH_12X};
     unsigned width_mask = 0;
@@ -14,10 +29,8 @@ static void set_link_support(struct sma *sma, unsigned number, const struct topo
                 ? port->width == WIDTH_2X
                 : link_width_multiple(widths[i]) <= link_width_multiple(port->width))
             width_mask |= widths[i];
-    unsigned speeds = port->speed >= SPEED_QDR ? 7 : (2u << port->speed) - 1;
-    unsigned ext = port->speed >= SPEED_FDR ? (2u << (port->speed - SPEED_FDR)) - 1 : 0;
-    sma_set_link_support(sma, number, (uint8_t)width_mask, (uint8_t)speeds, (uint8_t)ext,
-                         port->speed == SPEED_FDR10);
+    sma_set_link_support(sma, number, (uint8_t)width_mask, (uint8_t)link_speed_mask(speed),
+                         (uint8_t)link_speed_ext_mask(speed), speed == SPEED_FDR10);
 }
 
 void fabric_init_node(struct fabric *fabric, uint32_t index)
@@ -41,7 +54,7 @@ void fabric_init_node(struct fabric *fabric, uint32_t index)
         const struct topology_port *port =
             &fabric->topology->ports.items[described->first_port + number];
         sma_set_port_guid(&node->sma, number, port->guid);
-        set_link_support(&node->sma, number, port);
+        set_link_support(&node->sma, number, port, best_speed(fabric->topology, described, port));
     }
     node->up = true;
     node->is_switch = described->kind == NODE_SWITCH;

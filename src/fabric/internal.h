@@ -242,4 +242,15 @@ static inline struct output_vl *output_at(struct fabric *fabric, uint32_t lane)
     return &fabric->data->outputs[lane];
 }
 
+/* The speeds up to this one, as in LinkSpeedSupported and in LinkSpeedExtSupported. */
+static inline unsigned link_speed_mask(enum link_speed speed)
+{
+    return speed >= SPEED_QDR ? 7 : (2u << speed) - 1;
+}
+
+static inline unsigned link_speed_ext_mask(enum link_speed speed)
+{
+    return speed >= SPEED_FDR ? (2u << (speed - SPEED_FDR)) - 1 : 0;
+}
+
 #endif

@@ -163,7 +163,7 @@ static unsigned enabled_ext(const uint8_t *info)
                       wire_get(info, PORT_INFO_LINK_SPEED_EXT2_ENABLED) << 4);
 }
 
-/* The common settings of both ends; width 0 if there are none. */
+/* The common settings of both ends, as far as the cable allows; width 0 if there are none. */
 struct terms {
     unsigned width, speed, ext;
     bool fdr10;
@@ -174,10 +174,13 @@ static struct terms negotiate(const struct fabric *fabric, uint32_t a, uint32_t 
     const struct port *ends[2] = {&fabric->ports[a], &fabric->ports[b]};
     const struct sma_port *pa = sma_port(&fabric->nodes[ends[0]->node].sma, ends[0]->number);
     const struct sma_port *pb = sma_port(&fabric->nodes[ends[1]->node].sma, ends[1]->number);
+    enum link_speed cable = fabric->topology->ports.items[a].speed;
     struct terms terms = {
         .speed = highest_bit((unsigned)(wire_get(pa->info, PORT_INFO_LINK_SPEED_ENABLED) &
-                                        wire_get(pb->info, PORT_INFO_LINK_SPEED_ENABLED))),
-        .ext = highest_bit(enabled_ext(pa->info) & enabled_ext(pb->info)),
+                                        wire_get(pb->info, PORT_INFO_LINK_SPEED_ENABLED)) &
+                             link_speed_mask(cable)),
+        .ext =
+            highest_bit(enabled_ext(pa->info) & enabled_ext(pb->info) & link_speed_ext_mask(cable)),
     };
     /* FDR10 has no bit of its own; it is enabled beside QDR. */
     terms.fdr10 = !terms.ext && terms.speed == 1u << SPEED_QDR && pa->fdr10 && pb->fdr10;

@@ -344,8 +344,10 @@ void report_nodes(struct sm *sm)
         if (!is_news(sm, i))
             continue;
         *vec_at(&sm->report->announced, i) = in;
-        if (!in)
+        if (!in) {
             discovery_forget_description(sm, i);
+            faults_node_left(sm, i);
+        }
         if (counts[0][in] + counts[1][in] < MANY)
             sm_log_at(sm, in ? SM_EVENT_NODE_IN : SM_EVENT_NODE_OUT, node->first_port,
                       "%s 0x%016llx \"%s\" %s%s", subnet_kind_name(node),

@@ -363,7 +363,8 @@ int sm_set_port(struct sm *sm, uint64_t now, const char *node, unsigned port, bo
                 struct err *err);
 
 /* Forgets what is lost, as its removal is intended: a node that is gone with what is behind it, or
- * the lost links of a node (`port` 0: all), and counted losses and errors of links that are up. */
+ * lost links and ended standbys of a node (`port` 0: all), and what links that are up have counted.
+ */
 int sm_clear_problems(struct sm *sm, uint64_t now, const char *node, unsigned port,
                       struct err *err);
 

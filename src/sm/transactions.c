@@ -19,6 +19,7 @@
 #include "base/sha256.h"
 #include "sm/debug.h"
 #include "sm/faults/faults.h"
+#include "sm/guard/examine.h"
 #include "sm/guard/peers.h"
 #include "sm/guard/port_keys.h"
 #include "sm/internal.h"
@@ -388,6 +389,7 @@ bool transactions_next(struct sm *sm, struct sm_message *message)
         message->request_timeout_ns = effort_of(sm, request).timeout_ns;
         request->path = path_of(request, message);
         request->tries++;
+        request->sent_at = sm->now;
         outstanding_add(&t->sent, slot, request->id, sm->now + message->request_timeout_ns);
         request->aside = has_lost(sm) && faults_begin_wait(sm, request);
         t->aside += request->aside;
@@ -441,6 +443,7 @@ void transactions_receive(struct sm *sm, const struct sm_message *message)
     struct request answered = end(sm, slot);
     answered.answer = message->mad + SMP_DATA_OFFSET;
     answered.status = (uint16_t)wire_get(message->mad, SMP_STATUS);
+    examine_answer(sm, &answered);
     if (!answered.status && answered.kind->attribute == ATTRIBUTE_SM_INFO &&
         !peers_accept(sm, &answered))
         transactions_fail(sm, &answered);

@@ -85,11 +85,12 @@ struct request {
     uint8_t data[SMP_DATA_BYTES];
     const uint8_t *answer; /* in outcomes: the attribute in the answer */
     uint16_t status;       /* in outcomes: the status of the answer */
+    uint64_t sent_at;      /* the last try */
     /* Private to transactions.c. */
-    uint64_t path; /* hash of the directed route of the last try; 0: routed by LID */
-    uint32_t next; /* in a queue, or in the free list of the pool */
-    uint32_t id;   /* transaction ID, different in each request */
-    uint8_t tries, priority;
+    uint64_t path;           /* hash of the directed route of the last try; 0: routed by LID */
+    uint32_t next;           /* in a queue, or in the free list of the pool */
+    uint32_t id;             /* transaction ID, different in each request */
+    uint8_t priority, tries; /* tries: so far; anybody may read them */
     uint8_t group; /* enum request_group: that of its kind, unless nothing waits for it any more */
     bool aside;    /* outstanding, but not in the window: its node is late */
 };

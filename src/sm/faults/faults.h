@@ -36,6 +36,8 @@ void faults_port_answered(struct sm *sm, uint32_t port);
 bool faults_report_link(struct sm *sm, uint32_t port, bool down); /* it went down */
 void faults_report_return(struct sm *sm, uint32_t port);          /* it is up */
 void faults_forget_loss(struct sm *sm, uint32_t port);            /* its link was not lost */
+bool faults_has_errors(struct sm *sm, uint32_t port);             /* its link, recently */
+void faults_node_left(struct sm *sm, uint32_t node);              /* it is not present now */
 void faults_port_read(struct sm *sm, uint32_t port, bool down);   /* its PortInfo has arrived */
 void faults_note_flap(struct sm *sm, uint32_t port, uint32_t peer);
 void discovery_suspect_switch(struct sm *sm, uint32_t node);

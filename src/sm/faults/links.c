@@ -71,6 +71,21 @@ bool faults_report_link(struct sm *sm, uint32_t port, bool down)
     return true;
 }
 
+bool faults_has_errors(struct sm *sm, uint32_t port)
+{
+    return history_is_recent(&link_faults(sm, port)->errors, sm->now);
+}
+
+/* A switch that was switched off takes all its links down: none of them flaps. */
+void faults_node_left(struct sm *sm, uint32_t index)
+{
+    const struct subnet_node *node = node_at(sm, index);
+    for (unsigned number = 1; node->kind == SUBNET_SWITCH && number <= node->port_count; number++) {
+        struct rate_window *losses = &link_faults(sm, node->first_port + number)->losses;
+        losses->count -= losses->count != 0;
+    }
+}
+
 void faults_report_return(struct sm *sm, uint32_t port)
 {
     bool seen = faults_at(sm, port)->return_seen;
@@ -259,8 +274,11 @@ int sm_set_port(struct sm *sm, uint64_t now, const char *name, unsigned number, 
 static bool clear_port(struct sm *sm, uint32_t port)
 {
     uint32_t last = subnet_last_neighbor(&sm->subnet, port);
+    bool ended = port_at(sm, port)->peer_manager && !port_at(sm, port)->manager;
+    if (ended)
+        port_at(sm, port)->peer_manager = false;
     if (last == SUBNET_NONE)
-        return false;
+        return ended;
     struct port_faults *link = link_faults(sm, port);
     bool lost = port_at(sm, port)->peer == SUBNET_NONE;
     bool counted =
@@ -268,7 +286,7 @@ static bool clear_port(struct sm *sm, uint32_t port)
     link->losses = link->errors = (struct rate_window){0};
     if (lost)
         port_at(sm, port)->last_peer = port_at(sm, last)->last_peer = SUBNET_NONE;
-    return lost || counted;
+    return lost || counted || ended;
 }
 
 int sm_clear_problems(struct sm *sm, uint64_t now, const char *name, unsigned number,
@@ -292,7 +310,8 @@ int sm_clear_problems(struct sm *sm, uint64_t now, const char *name, unsigned nu
     }
     absent_release(&absent);
     if (!cleared)
-        return err_set(err, EINVAL, "%s has no lost link, loss or error to clear", name);
+        return err_set(err, EINVAL, "%s has no lost link, loss, error or ended standby to clear",
+                       name);
     sm_log(sm, SM_EVENT_LINK, "problems of %s%s are cleared on request", name,
            group != SUBNET_NONE ? " and of the nodes behind it" : "");
     return 0;
@@ -300,11 +319,44 @@ int sm_clear_problems(struct sm *sm, uint64_t now, const char *name, unsigned nu
 
 /* ---- slow links ---- */
 
+/* Whether a link between switches, or of an adapter. */
+static unsigned kind_of_link(const struct sm *sm, uint32_t port)
+{
+    return node_at(sm, port_at(sm, port)->node)->kind == SUBNET_SWITCH &&
+           node_at(sm, port_at(sm, port_at(sm, port)->peer)->node)->kind == SUBNET_SWITCH;
+}
+
+/* If all links of a kind run at the same rate, below that of their ports, their cables were chosen
+ * so. */
+void faults_compare_rates(struct sm *sm)
+{
+    enum { CHOICE_LEAST = 8 };
+    struct {
+        uint32_t links;
+        uint64_t slowest, fastest;
+    } kinds[2] = {{0}};
+    for (uint32_t port = 0; port < sm->subnet.ports.count; port++) {
+        const struct subnet_port *p = port_at(sm, port);
+        if (p->peer == SUBNET_NONE || p->peer < port || !p->known)
+            continue;
+        unsigned kind = kind_of_link(sm, port);
+        uint64_t rate = link_rate(p->info);
+        if (!kinds[kind].links++ || rate < kinds[kind].slowest)
+            kinds[kind].slowest = rate;
+        if (rate > kinds[kind].fastest)
+            kinds[kind].fastest = rate;
+    }
+    for (unsigned kind = 0; kind < 2; kind++)
+        sm->faults->slow_by_choice[kind] =
+            kinds[kind].links >= CHOICE_LEAST && kinds[kind].slowest == kinds[kind].fastest;
+}
+
 bool faults_is_slow(const struct sm *sm, uint32_t port, char text[64])
 {
     const struct subnet_port *p = port_at(sm, port);
     if (p->peer == SUBNET_NONE || !p->known || !port_at(sm, p->peer)->known ||
-        link_settings_limit_rates(&sm->config.links))
+        link_settings_limit_rates(&sm->config.links) ||
+        sm->faults->slow_by_choice[kind_of_link(sm, port)])
         return false;
     const uint8_t *far = port_at(sm, p->peer)->info;
     if (link_rate(p->info) >= link_best_rate(p->info, far))
@@ -320,6 +372,7 @@ void faults_change_ended(struct sm *sm)
 {
     uint32_t found = 0;
     char text[64];
+    faults_compare_rates(sm);
     for (uint32_t node = 0; node < sm->subnet.nodes.count; node++)
         if (node_at(sm, node)->present)
             faults_of(sm, node)->timeouts = 0;

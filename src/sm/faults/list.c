@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "sm/faults/faults.h"
 #include "sm/faults/recorded.h"
+#include "sm/guard/examine.h"
 #include "sm/internal.h"
 #include "subnet/absent.h"
 
@@ -116,7 +117,7 @@ static void list_open_end(struct sm *sm, uint32_t port, const struct absent *abs
     explain_link(sm, port, problems);
     if (faults->excluded)
         list_duplicate(sm, port, absent, problems);
-    else if (!explained && !faults_is_damped(sm, port))
+    else if (!explained && !faults_is_damped(sm, port) && !examine_explains(sm, port))
         problems_add(problems, PROBLEM_DEAD_AGENT, subnet_at_port(&sm->subnet, port),
                      "the link is up, but the node behind it does not answer SMPs");
 }
@@ -172,6 +173,8 @@ static void list_group(struct sm *sm, const struct absent_group *group, struct p
     struct text text = {0};
     bool listed = entries_are_listed(sm, group, problems) && !group->cut_off.count;
     for (size_t i = 0; i < group->entries.count; i++)
+        listed |= examine_explains(sm, group->entries.items[i]);
+    for (size_t i = 0; i < group->entries.count; i++)
         if (is_open_end(sm, group->entries.items[i]) &&
             !faults_at(sm, group->entries.items[i])->excluded &&
             !faults_is_damped(sm, group->entries.items[i]))
@@ -217,6 +220,7 @@ void faults_list_problems(struct sm *sm, struct problems *problems)
     if (sm_state(sm) != SM_MASTER)
         return;
     absent_find(&absent, &sm->subnet);
+    faults_compare_rates(sm);
     for (uint32_t port = 0; port < sm->subnet.ports.count; port++) {
         list_link(sm, port, problems);
         list_disabled_port(sm, port, problems);

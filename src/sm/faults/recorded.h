@@ -46,6 +46,7 @@ struct faults {
     unsigned shared;               /* reports of shared GUIDs since the last sweep or restart */
     unsigned restarts;             /* because of them, in a row */
     uint64_t restart_at;           /* TIME_NEVER: none is scheduled */
+    bool slow_by_choice[2];        /* all links of adapters, and between switches, run alike */
     VEC(struct port_faults) ports; /* by port of the subnet */
     VEC(struct node_faults) nodes; /* by node */
 };
@@ -57,6 +58,8 @@ bool history_is_recent(const struct rate_window *history, uint64_t now);
 
 /* links.c */
 bool faults_is_disabled(const struct subnet_port *port);
+/* Before calls of the next one. */
+void faults_compare_rates(struct sm *sm);
 /* Whether a link runs below the width or speed of both ends, unless the configuration limits those;
  * `text`: "1X SDR; both ends support 4X HDR". */
 bool faults_is_slow(const struct sm *sm, uint32_t port, char text[64]);

@@ -268,6 +268,11 @@ static void mastership_list_problems(struct sm *sm, struct problems *problems)
             problems_add(problems, PROBLEM_FOREIGN_MANAGER, subnet_at_link(&sm->subnet, port),
                          "a second SM is master, too (priority %u; this manager's is %u)",
                          p->manager_priority, mastership_rank(sm).priority);
+        if (p->peer_manager && node_at(sm, p->node)->present && port != sm->subnet.own_port &&
+            (!p->manager || mastership_is_silent(sm, port)))
+            problems_add(problems, PROBLEM_STANDBY_GONE, subnet_at_link(&sm->subnet, port),
+                         "the manager at %s %s", subnet_port_name(&sm->subnet, port).text,
+                         p->manager ? "does not answer" : "has ended");
     }
 }
 

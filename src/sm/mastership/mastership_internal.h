@@ -8,9 +8,10 @@
 #include "sm/transactions.h"
 
 struct other {
-    uint8_t unanswered; /* queries in a row */
-    uint8_t skipped;    /* polls by a master */
-    bool polled;        /* by a master; the answer is outstanding */
+    uint8_t unanswered;    /* queries in a row */
+    uint8_t skipped;       /* polls by a master */
+    bool polled;           /* by a master; the answer is outstanding */
+    uint64_t silent_since; /* the first of them; 0: it answered */
     uint64_t no_hint_before;
     uint64_t prompt_at; /* time of the next mastership_prompt_rival(); 0: it is not master */
 };
@@ -47,6 +48,9 @@ static inline struct other *other_at(struct sm *sm, uint32_t port)
 /* mastership.c. Returns false if the state ignores the event. */
 bool mastership_handle_from(struct sm *sm, enum mastership_event event,
                             const struct event_details *details);
+
+/* polls.c. The manager there has not answered for 10 s. */
+bool mastership_is_silent(struct sm *sm, uint32_t port);
 
 /* sm_info.c */
 struct mastership_peer mastership_rank(const struct sm *sm); /* of this manager */

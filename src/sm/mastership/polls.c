@@ -55,6 +55,12 @@ static const struct request_kind notify_manager = {
     .answered = mastership_is_alive,
 };
 
+bool mastership_is_silent(struct sm *sm, uint32_t port)
+{
+    uint64_t since = other_at(sm, port)->silent_since;
+    return since && sm->now >= since + 10 * NS_PER_S;
+}
+
 void mastership_query(struct sm *sm, uint32_t port)
 {
     size_t i = 0;
@@ -174,6 +180,7 @@ void mastership_is_alive(struct sm *sm, const struct request *request)
     if (request->target == sm->mastership->given_up)
         sm->mastership->given_up = SUBNET_NONE;
     other_at(sm, request->target)->unanswered = 0;
+    other_at(sm, request->target)->silent_since = 0;
 }
 
 static void manager_answered(struct sm *sm, const struct request *request)
@@ -198,8 +205,11 @@ static void manager_answered(struct sm *sm, const struct request *request)
 
 static void manager_unanswered(struct sm *sm, const struct request *request)
 {
-    uint8_t *unanswered = &other_at(sm, request->target)->unanswered;
-    *unanswered = *unanswered < UNANSWERED_LIMIT ? *unanswered + 1 : UNANSWERED_LIMIT;
+    struct other *other = other_at(sm, request->target);
+    other->unanswered =
+        other->unanswered < UNANSWERED_LIMIT ? other->unanswered + 1 : UNANSWERED_LIMIT;
+    if (!other->silent_since)
+        other->silent_since = sm->now;
 }
 
 /* All polls must time out before the master is given up. */

@@ -5,6 +5,7 @@
  * between switches become Active before new tables use them. */
 #include "sm/tables/program_ports.h"
 #include "sm/discovery/discovery.h"
+#include "sm/guard/examine.h"
 #include "sm/guard/port_keys.h"
 #include "sm/internal.h"
 #include "sm/reconfigure.h"
@@ -406,7 +407,7 @@ static void program_ports_list_problems(struct sm *sm, struct problems *problems
         const struct subnet_port *p = port_at(sm, port);
         if (!node_at(sm, p->node)->present)
             continue;
-        if (discovery_has_unread_port(sm, port))
+        if (discovery_has_unread_port(sm, port) && !examine_explains(sm, port))
             problems_add(problems, PROBLEM_DEAD_AGENT, subnet_at_port(&sm->subnet, port),
                          "the port was not read; sweeps try again");
         else if (p->known && port_settings(sm, port)->refusals >= TRIES)

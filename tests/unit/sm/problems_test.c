@@ -265,10 +265,68 @@ static void a_cable_that_was_moved_is_not_lost(void **state)
     assert_int_equal(count_problems(toy), 0);
 }
 
+static void a_link_that_loses_smps_is_listed_until_it_loses_none(void **state)
+{
+    struct toy *toy = up_with_two_ways(state);
+    toy_node(toy, "H5")->loses_every = 5;
+    toy_run(toy, 20 * TOY_SWEEP);
+    assert_string_equal(problem_of(toy, PROBLEM_LOSSY_LINK),
+                        "S3 port 3 <-> H5 port 1: of 30 SMPs that were sent over it, 6 were not "
+                        "answered");
+    assert_int_equal(count_problems(toy), 1);
+    toy_node(toy, "H5")->loses_every = 0;
+    toy_run(toy, 3 * TOY_SWEEP);
+    assert_int_equal(count_problems(toy), 0);
+}
+
+static void one_lost_smp_is_no_lossy_link(void **state)
+{
+    struct toy *toy = up_with_two_ways(state);
+    toy_add_rule(toy, (struct toy_rule){.fault = TOY_LOSE, .node = "S3", .times = 1});
+    toy_run(toy, 7 * TOY_SWEEP);
+    assert_int_equal(count_problems(toy), 0);
+}
+
+/* Its answers are in time, or a repetition is under way when the first one arrives. */
+static void an_agent_that_answers_late_is_listed(void **state)
+{
+    static const uint64_t delays[] = {60 * TOY_MS, 150 * TOY_MS};
+    struct toy *toy = up_with_two_ways(state);
+    for (unsigned i = 0; i < 2; i++) {
+        char expected[128];
+        toy_node(toy, "S2")->delay = delays[i];
+        toy_run(toy, 7 * TOY_SWEEP);
+        snprintf(expected, sizeof expected, "S2: its agent takes %u ms or more to answer an SMP",
+                 (unsigned)(delays[i] / TOY_MS));
+        assert_string_equal(problem_of(toy, PROBLEM_SLOW_AGENT), expected);
+        assert_int_equal(count_problems(toy), 1);
+        toy_node(toy, "S2")->delay = 0;
+        toy_run(toy, 7 * TOY_SWEEP);
+        assert_int_equal(count_problems(toy), 0);
+    }
+}
+
 static int clear(struct toy *toy, const char *name, unsigned port)
 {
     struct err err = {0};
     return sm_clear_problems(toy->sm, toy->now, name, port, &err);
+}
+
+static void a_standby_that_ended_is_listed_until_it_is_cleared(void **state)
+{
+    struct sm_config config = toy_config();
+    struct toy *toy = up_with_two_ways(state);
+    unsigned standby = toy_start_manager(toy, "H5", &config);
+    toy_run(toy, 7 * TOY_SWEEP);
+    assert_int_equal(count_problems(toy), 0);
+    toy_kill(toy, standby);
+    toy_run(toy, 7 * TOY_SWEEP);
+    assert_string_equal(problem_of(toy, PROBLEM_STANDBY_GONE),
+                        "S3 port 3 <-> H5 port 1: the manager at H5 port 1 has ended");
+    assert_int_equal(count_problems(toy), 1);
+    assert_int_equal(clear(toy, "H5", 0), 0);
+    toy_run(toy, 7 * TOY_SWEEP);
+    assert_int_equal(count_problems(toy), 0);
 }
 
 static void an_intended_removal_is_cleared(void **state)
@@ -334,6 +392,21 @@ static void a_node_that_takes_the_guid_of_another_is_named(void **state)
              guid, was);
     assert_string_equal(problem_of(toy, PROBLEM_DUPLICATE_GUID), expected);
     assert_int_equal(count_problems(toy), 1);
+}
+
+static void links_between_switches_that_restart_do_not_flap(void **state)
+{
+    static const char *const restarted[] = {"S2", "S3", "S2", "S3"};
+    struct toy *toy = toy_up(state, "S1-S2 S1-S3 S1-S4 S2-S3 S2-S4 S1-H1");
+    for (unsigned i = 0; i < 4; i++) {
+        toy_switch_off(toy, restarted[i]);
+        toy_run(toy, 2 * TOY_SWEEP);
+        assert_non_null(strstr(problem_of(toy, PROBLEM_NODE_GONE), restarted[i]));
+        assert_int_equal(count_problems(toy), 1);
+        toy_switch_on(toy, restarted[i]);
+        toy_run(toy, 2 * TOY_SWEEP);
+        assert_int_equal(count_problems(toy), 0);
+    }
 }
 
 static void two_nodes_with_one_guid_are_named_with_both_places(void **state)
@@ -566,6 +639,11 @@ int main(void)
         TOY_TEST(a_lost_link_is_listed_until_it_returns),
         TOY_TEST(a_cable_that_was_moved_is_not_lost),
         TOY_TEST(an_intended_removal_is_cleared),
+        TOY_TEST(links_between_switches_that_restart_do_not_flap),
+        TOY_TEST(a_standby_that_ended_is_listed_until_it_is_cleared),
+        TOY_TEST(a_link_that_loses_smps_is_listed_until_it_loses_none),
+        TOY_TEST(one_lost_smp_is_no_lossy_link),
+        TOY_TEST(an_agent_that_answers_late_is_listed),
         TOY_TEST(a_switch_that_does_not_answer_is_one_problem),
         TOY_TEST(a_switch_without_links_is_one_problem),
         TOY_TEST(a_node_that_takes_the_guid_of_another_is_named),

@@ -46,6 +46,9 @@ struct toy_node {
     uint64_t guid;        /* that of a port is this plus its number */
     bool is_switch;
     bool mute;                 /* neither answers nor forwards SMPs */
+    unsigned loses_every;      /* SMP with this number; those in between arrive */
+    unsigned arrived;          /* SMPs so far */
+    uint64_t delay;            /* of each answer */
     bool strict_speeds;        /* shows extended speeds only to a Get or Set with bit 31 */
     bool refuses_bit_31;       /* of PortInfo's modifier */
     bool lenient;              /* a port accepts any state, as in the papers */

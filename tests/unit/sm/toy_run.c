@@ -264,12 +264,12 @@ static void serve(struct toy *toy, struct toy_flight flight, struct toy_end end,
     again.at = flight.deadline + TOY_MS;
     if (fault && (*fault == TOY_DELAY || *fault == TOY_REPEAT))
         vec_push(&toy->flights, again);
-    again.at = toy->now;
-    if (fault && *fault == TOY_REPEAT)
+    again.at = toy->now + end.node->delay;
+    if ((fault && *fault == TOY_REPEAT) || end.node->delay)
         vec_push(&toy->flights, again);
     if (fault && (*fault == TOY_DELAY || *fault == TOY_LOSE_ANSWER))
         lose(toy, flight);
-    else
+    else if (!end.node->delay)
         receive(toy, flight.manager, &flight.message);
 }
 
@@ -298,8 +298,10 @@ static void arrive(struct toy *toy, struct toy_flight flight)
     bool for_agent = end.node && (wire_get(mad, MAD_ATTRIBUTE_ID) != ATTRIBUTE_SM_INFO ||
                                   end.node->claims_manager);
     bool checked = for_agent && wire_get(mad, MAD_ATTRIBUTE_ID) != ATTRIBUTE_SM_INFO;
-    if (!end.node || end.node->mute || (matched && fault == TOY_LOSE) ||
-        (checked && !has_m_key(end, mad)) || (!for_agent && other == TOY_MANAGERS))
+    if (!end.node || end.node->mute ||
+        (end.node->loses_every && ++end.node->arrived % end.node->loses_every == 0) ||
+        (matched && fault == TOY_LOSE) || (checked && !has_m_key(end, mad)) ||
+        (!for_agent && other == TOY_MANAGERS))
         lose(toy, flight);
     else if (for_agent)
         serve(toy, flight, end, matched ? &fault : NULL);
