@@ -57,8 +57,8 @@ export function plural(value: number, word: string, many = `${word}s`): string {
 }
 
 /** How much virtual time passes in a second. */
-export function pace(seconds: number): string {
-    return `1 s shows ${duration(seconds * 1e9)}`;
+export function pace(seconds: number, atMost = false): string {
+    return `1 s shows ${atMost ? "less than " : ""}${duration(seconds * 1e9)}`;
 }
 
 export function hex(value: number, digits = 4): string {

@@ -107,7 +107,7 @@ class Page {
         performance.mark("weft-topology");
         const { info, fabric } = this.store;
         setBegin(info.begin);
-        const name = info.name.split("/").pop() || info.name;
+        const name = (info.name.split("/").pop() || info.name).replace(/^weft /, "");
         document.title = `weft: ${name}`;
         fill(byId("fabric-name"), name);
         fill(byId("counts"), `${count(fabric.switches)} switches, ${count(fabric.hosts)} hosts, ${count(fabric.links.length)} links`);
@@ -173,7 +173,7 @@ class Page {
         const rows = linkLegend(this.store.fabric, colouring, figures).map(row => h("span", { class: "row", "data-step": row.label },
             swatch(row.colour), `${row.label} `, h("span", { class: "quiet number" }, count(row.count))));
         const nodes = this.view.isPainted() ? [] : nodeLegend(this.store.fabric, this.store.master());
-        const { window: ns } = this.store.tick, measured = colouring !== "load" || ns === undefined ? "" : ns > 0 ? `, mean of ${duration(ns)}` : ", not measured yet";
+        const { window: ns } = this.store.tick, measured = colouring !== "load" || ns === undefined ? "" : ns > 0 ? `, mean of ${duration(ns)}` : ", too few packets yet";
         fill(byId("legend"), h("div", {}, h("span", { class: "title" }, figures ? "Paths, of the most on a link" : TITLES[colouring] + measured), rows),
             h("div", {}, nodes.map(({ label, colour }) => h("span", { class: "row" }, swatch(colour, true), label)),
                 this.view.hasFoldedHosts() && h("span", { class: "row quiet" }, "name · 4: a switch with 4 hosts")));

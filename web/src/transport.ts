@@ -54,7 +54,8 @@ export class Transport {
         this.play.setAttribute("aria-pressed", String(!tick.running));
         this.nextButton.setAttribute("aria-busy", String(tick.work === "event"));
         if (Date.now() - this.setting > 1000) this.slider.value = String(Math.log10(Math.max(1e-9, tick.pace)));
-        this.paceText.textContent = pace(tick.pace) + (tick.behind ? ", slower: the machine is busy" : "");
+        this.paceText.textContent = pace(tick.pace, tick.behind);
+        this.paceText.title = tick.behind ? "The machine is too slow for this pace" : "";
         const first = store.series.t[0] ?? 0;
         this.scrub.min = String(first);
         this.scrub.max = String(Math.max(first, store.latest));

@@ -12,7 +12,7 @@
 #define SLOW_TICK_NS    (250 * NS_PER_MS)
 enum { MANY_LINKS = 5000 };
 #define STEP_LEAST    TIME_NS
-#define START_PART    TIME_MS
+#define START_PART    (100 * TIME_US)
 #define STEP_MOST     (10 * TIME_MS)
 #define SETTLE_MOST   (60 * TIME_S)
 #define START_WALL_NS NS_PER_S /* small subnets are up when the page is first served */
@@ -68,8 +68,9 @@ static void start(struct live *live, uint64_t wall_ns)
 {
     uint64_t end = clock_now(live) + wall_ns;
     bool rests = false;
-    while (!rests && live_session_now(&live->session) < SETTLE_MOST && clock_now(live) < end)
+    do
         rests = live_session_settle(&live->session, live_session_now(&live->session) + START_PART);
+    while (!rests && live_session_now(&live->session) < SETTLE_MOST && clock_now(live) < end);
     watch_keep_tables(&live->watch);
     live->dirty = true;
     if (rests || live_session_now(&live->session) >= SETTLE_MOST)

@@ -157,8 +157,8 @@ static void read_loads(struct fabric_view *view, uint64_t now, uint64_t carried,
         tick->load[d] = enough ? (uint8_t)percent(busy, window) : tick->load[d];
         tick->vl[d] = view->from.vls[port];
     }
-    if (enough)
-        tick->window_ns = time_ns_floor(window);
+    if (enough || view->from.time == view->next.time) /* since it was idle */
+        tick->window_ns = enough ? time_ns_floor(window) : 0;
     /* Traffic has ended if the second half of the window had none. */
     if (enough && now - view->carried >= window / 2) {
         set_mark(view, now, &view->from);

@@ -108,7 +108,7 @@ function renderFabric(app: App, root: HTMLElement): () => void {
     const { fabric, info } = app.store;
     const figures = h("div"), traffic = h("div"), log = h("ul", { class: "list log", "aria-label": "Log" });
     const flows = h("div");
-    fill(root, h("h2", {}, fabric.kind || "Fabric"), figures, h("h3", {}, "Traffic"), traffic, flows, h("h3", {}, "Log"), log);
+    fill(root, h("h2", {}, fabric.kind || "Fabric"), figures, app.store.can("traffic") && [h("h3", {}, "Traffic"), traffic, flows], h("h3", {}, "Log"), log);
     return () => {
         const { tick } = app.store;
         const down = fabric.links.filter(isDown).length, dead = fabric.nodes.filter(node => node.state === 1).length;
@@ -123,7 +123,7 @@ function renderFabric(app: App, root: HTMLElement): () => void {
                 void app.run({ do: flow.running ? "stop-traffic" : "start-traffic", flow: flow.id }), { "data-key": `flow ${flow.id}` }))));
         refill(log, (tick.events ?? []).slice(-40).reverse().map(event => h("li", {},
             h("time", {}, moment(event.t)),
-            h("span", { class: event.kind }, event.who ? `${event.who}: ` : "", event.text, event.node !== null && event.node !== undefined ? [" "] : [],
+            h("span", { class: event.kind }, event.who && info.what !== "sm" ? `${event.who}: ` : "", event.text, event.node !== null && event.node !== undefined ? [" "] : [],
                 event.node !== null && event.node !== undefined ? app.nodeButton(event.node) : null))));
     };
 }

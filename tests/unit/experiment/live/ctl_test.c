@@ -21,7 +21,44 @@
 static const char tree[] = "topology kary 2 3\nsm H0 priority 3\nsm H7\n"
                            "traffic uniform load 0.1 start settled\nrun until settled\n";
 
+/* Every look at this clock takes a second. */
+static uint64_t slow_wall_ns(void)
+{
+    static uint64_t now;
+    return now += NS_PER_S;
+}
+
 /* ---- claims ---- */
+
+static void a_page_is_served_while_the_subnet_comes_up(void **unused)
+{
+    (void)unused;
+    struct world *fast = begin(tree);
+    struct live slow;
+    const struct live_options options = {.name = "x.weft",
+                                         .text = tree,
+                                         .pace = 0.001,
+                                         .listen = "0",
+                                         .version = "test",
+                                         .settle = true,
+                                         .clock_ns = slow_wall_ns};
+    assert_int_equal(live_begin(&slow, &options, &(struct err){0}), 0);
+    assert_string_equal(slow.publisher.sent.work, "start");
+    assert_false(live_session_is_settled(&slow.session));
+    while (slow.starting) {
+        struct text text = {0};
+        live_progress(&slow, &text);
+        assert_non_null(strstr(text.data, "the subnet comes up: "));
+        text_release(&text);
+        live_step(&slow);
+    }
+    assert_true(slow.running);
+    assert_true(live_session_is_settled(&slow.session));
+    assert_int_equal(fabric_trace_hash(live_session_setup(&slow.session)->fabric),
+                     fabric_trace_hash(live_session_setup(&fast->live.session)->fabric));
+    live_end(&slow);
+    end(fast);
+}
 
 static void reports_are_those_of_the_run(void **unused)
 {
@@ -412,6 +449,7 @@ static void an_invalid_command_changes_nothing(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_page_is_served_while_the_subnet_comes_up),
         cmocka_unit_test(reports_are_those_of_the_run),
         cmocka_unit_test(actions_are_statements_that_the_export_repeats),
         cmocka_unit_test(a_name_is_no_part_of_the_grammar),
