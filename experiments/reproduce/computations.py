@@ -253,7 +253,8 @@ def _mixed(c, network, folder, net, number):
     pira, fera, order = (folder.path(name) for name in ("pira", "fera", "order"))
     c.weft.run("route", net, "--engine", "pira", "--lfts", pira)
     c.weft.run("route", net, "--engine", "fera", "--lfts", fera, "--from", pira, "--order", order)
-    found = c.weft.json("verify", net, "--transition", pira, fera, "--mixtures", str(MIXTURES), "--seed", str(number), "--root", "manager", may_fail=True)
+    found = c.weft.json("verify", net, "--transition", pira, fera, "--mixtures", str(MIXTURES), "--seed", str(number),
+                        "--root", "manager", may_fail=True)
     plan = c.weft.json("verify", net, "--transition", pira, fera, order, may_fail=True)
     return {"unsafe": found["loop_or_down_up"] / MIXTURES, "deadlock": found["deadlock"] / MIXTURES, "planned": plan["safe"]}
 

@@ -96,7 +96,8 @@ def write_page(weft, path, data):
     frame, unexpected = weft.run("report", "--frame"), data["unexpected"]
     texts = {
         "title": "The papers' figures, reproduced",
-        "lead": "%sSeed %d of the networks and of the traffic" % ("A quick look: fewer sizes, fewer points. " if data["quick"] else "", data["seed"]),
+        "lead": "%sSeed %d of the networks and of the traffic" % (
+            "A quick look: fewer sizes, fewer points. " if data["quick"] else "", data["seed"]),
         "tone": "bad" if unexpected else "good",
         "verdict": "%d outcomes are not those on record: a result has changed." % unexpected if unexpected else
                    "Every outcome is the one on record.",
