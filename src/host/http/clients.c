@@ -9,6 +9,8 @@
 
 #include <netinet/in.h>
 
+#define LOOP_BURST_NS (100 * NS_PER_MS) /* after a pause */
+
 static uint64_t hash_address(const struct http_clients *clients, const struct sockaddr *peer)
 {
     uint64_t word = 1;
@@ -126,11 +128,15 @@ bool http_client_enter_stream(struct http_clients *clients, struct http_client *
     return full;
 }
 
+static uint64_t slot_of(const struct http_client *client)
+{
+    return client->local ? HTTP_RATE_LOCAL : client->address % HTTP_RATE_SLOTS;
+}
+
 bool http_client_may_ask(struct http_clients *clients, const struct http_client *client,
                          uint64_t now_ns)
 {
-    uint64_t slot = client->local ? HTTP_RATE_LOCAL : client->address % HTTP_RATE_SLOTS;
-    struct rate_flow *rate = &clients->rates[slot];
+    struct rate_flow *rate = &clients->rates[slot_of(client)];
     uint64_t cost = NS_PER_S / clients->limits.requests_per_second;
     if (!rate_flow_is_open(rate, now_ns))
         return false;
@@ -148,6 +154,26 @@ bool http_clients_begin_wait(struct http_clients *clients, bool local)
 void http_clients_end_wait(struct http_clients *clients, bool local)
 {
     clients->waiting[local]--;
+}
+
+uint64_t http_clients_run_at(const struct http_clients *clients, bool trusted)
+{
+    return trusted ? 0 : rate_flow_next(&clients->loop);
+}
+
+uint64_t http_clients_rank(const struct http_clients *clients, const struct http_client *client)
+{
+    return rate_flow_next(&clients->spent[slot_of(client)]);
+}
+
+void http_clients_charge(struct http_clients *clients, const struct http_client *client,
+                         bool trusted, uint64_t now_ns, uint64_t cost_ns)
+{
+    uint64_t share = cost_ns * 100 / clients->limits.loop_percent;
+    rate_flow_add(&clients->spent[slot_of(client)], now_ns, share, 0);
+    if (!trusted)
+        rate_flow_add(&clients->loop, now_ns, share,
+                      LOOP_BURST_NS * 100 / clients->limits.loop_percent);
 }
 
 void http_clients_expire(struct http_clients *clients, uint64_t now_ns)

@@ -6,6 +6,10 @@
  * its answer must be read, within the times of `struct http_limits`. A connection is closed by
  * shutdown(2): libmicrohttpd then reads the end of the connection. The caller locks.
  *
+ * The cost of a request is the time that the owner's loop takes for it, which differs by a factor
+ * of 10,000 between routes. Requests without the token share a part of the loop's time, with a
+ * burst for a page that opens; among those that wait, the address that has used the least is next.
+ *
  * Connections, requests and waiting requests of Unix sockets are counted separately from all
  * others: no flood over the network locks out a user of this machine. */
 #ifndef WEFT_HOST_HTTP_CLIENTS_H
@@ -40,7 +44,9 @@ struct http_clients {
     unsigned count;
     uint64_t seed;
     struct rate_flow rates[HTTP_RATE_SLOTS + 1]; /* by hash of the address: two may share one */
-    unsigned waiting[2]; /* requests for the owner's loop; [1]: of Unix sockets */
+    unsigned waiting[2];   /* requests for the owner's loop; [1]: of Unix sockets */
+    struct rate_flow loop; /* the loop's time for requests without the token */
+    struct rate_flow spent[HTTP_RATE_SLOTS + 1]; /* the loop's time, by address as in `rates` */
 };
 
 /* `peer` may be NULL (Unix socket). `stream_closed`: a stream gave way to this connection. */
@@ -59,6 +65,12 @@ bool http_client_may_ask(struct http_clients *clients, const struct http_client 
 /* A request for the owner's loop begins or ends to wait; false if too many wait. */
 bool http_clients_begin_wait(struct http_clients *clients, bool local);
 void http_clients_end_wait(struct http_clients *clients, bool local);
+/* When a request of this kind may run in the loop. */
+uint64_t http_clients_run_at(const struct http_clients *clients, bool trusted);
+/* The order in which requests of these clients run: the lowest first. */
+uint64_t http_clients_rank(const struct http_clients *clients, const struct http_client *client);
+void http_clients_charge(struct http_clients *clients, const struct http_client *client,
+                         bool trusted, uint64_t now_ns, uint64_t cost_ns);
 /* Closes the connections whose deadline has passed. */
 void http_clients_expire(struct http_clients *clients, uint64_t now_ns);
 

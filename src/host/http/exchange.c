@@ -245,13 +245,12 @@ static enum MHD_Result defer(struct http_exchange *exchange)
     struct http_server *server = exchange->server;
     pthread_mutex_lock(&server->lock);
     bool full =
-        server->stopping ||
+        server->stopping || !exchange->client ||
         !http_clients_begin_wait(&server->clients, http_listener_is_local(exchange->listener));
     if (!full) {
         exchange->state = HTTP_PENDING;
-        if (exchange->client)
-            http_client_enter(&server->clients, exchange->client, HTTP_CLIENT_READS,
-                              time_monotonic_ns());
+        http_client_enter(&server->clients, exchange->client, HTTP_CLIENT_READS,
+                          time_monotonic_ns());
         mhd.suspend_connection(exchange->connection);
         exchange->next = NULL;
         *server->pending_end = exchange;

@@ -22,6 +22,7 @@ const struct http_limits http_default_limits = {
     .streams_per_address = 16,
     .requests_per_second = 200,
     .pending = 32,
+    .loop_percent = 50,
     .header_bytes = 16 * 1024,
     .body_bytes = 64 * 1024,
     .request_seconds = 10,
@@ -68,14 +69,18 @@ static void *run_clock(void *context)
     uint64_t next_ping_ns = 0;
     pthread_mutex_lock(&server->lock);
     while (!server->stopping) {
-        struct timespec until;
-        clock_gettime(CLOCK_MONOTONIC, &until);
-        until.tv_sec++;
-        if (server->clients.count)
+        uint64_t until_ns = time_first(time_monotonic_ns() + NS_PER_S, server->wake_at);
+        const struct timespec until = {.tv_sec = (time_t)(until_ns / NS_PER_S),
+                                       .tv_nsec = (long)(until_ns % NS_PER_S)};
+        if (server->clients.count || server->wake_at != TIME_NEVER)
             pthread_cond_timedwait(&server->ticked, &server->lock, &until);
         else
             pthread_cond_wait(&server->ticked, &server->lock);
         uint64_t now_ns = time_monotonic_ns();
+        if (server->wake_at <= now_ns) {
+            server->wake_at = TIME_NEVER;
+            eventfd_write(server->wake, 1);
+        }
         http_clients_expire(&server->clients, now_ns);
         if (now_ns < next_ping_ns || server->stopping)
             continue;
@@ -121,6 +126,7 @@ int http_server_new(struct http_server **result, const struct http_options *opti
     server->limits = options->limits.connections ? options->limits : http_default_limits;
     server->clients.limits = server->limits;
     server->pending_end = &server->pending;
+    server->wake_at = TIME_NEVER;
     if (getrandom(&server->clients.seed, sizeof server->clients.seed, 0) < 0)
         mem_fail("random bytes");
     pthread_mutex_init(&server->lock, NULL);
@@ -242,23 +248,59 @@ int http_server_fd(const struct http_server *server)
     return server->wake;
 }
 
-bool http_server_serve(struct http_server *server)
+/* The place of the request that is next in the loop, or NULL: none may run yet. */
+static struct http_exchange **find_next(struct http_server *server, uint64_t now_ns)
+{
+    struct http_exchange **best = NULL;
+    uint64_t least = UINT64_MAX;
+    for (struct http_exchange **at = &server->pending; *at; at = &(*at)->next) {
+        uint64_t rank = http_clients_rank(&server->clients, (*at)->client);
+        uint64_t run_at = http_clients_run_at(&server->clients, (*at)->request.trusted);
+        if (run_at > now_ns) {
+            server->wake_at = run_at;
+        } else if (rank < least) {
+            best = at;
+            least = rank;
+        }
+    }
+    return best;
+}
+
+/* Removes and returns the next request for the loop; NULL: none, for the present. */
+static struct http_exchange *take_next(struct http_server *server, uint64_t now_ns)
 {
     eventfd_t ignored;
     pthread_mutex_lock(&server->lock);
-    struct http_exchange *exchange = server->pending;
-    if (exchange) {
-        server->pending = exchange->next;
-        http_clients_end_wait(&server->clients, http_listener_is_local(exchange->listener));
+    server->wake_at = TIME_NEVER;
+    struct http_exchange **at = find_next(server, now_ns), *next = at ? *at : NULL;
+    if (next) {
+        http_clients_end_wait(&server->clients, http_listener_is_local(next->listener));
+        *at = next->next;
+        if (server->pending_end == &next->next)
+            server->pending_end = at;
     }
-    if (!server->pending) {
-        server->pending_end = &server->pending;
+    if (next && server->pending) {
+        server->wake_at = TIME_NEVER; /* the next call looks again */
+    } else {
         eventfd_read(server->wake, &ignored);
+        pthread_cond_signal(&server->ticked);
     }
     pthread_mutex_unlock(&server->lock);
+    return next;
+}
+
+bool http_server_serve(struct http_server *server)
+{
+    uint64_t begin = time_monotonic_ns();
+    struct http_exchange *exchange = take_next(server, begin);
     if (!exchange)
         return false;
     http_exchange_handle(exchange);
+    uint64_t end = time_monotonic_ns();
+    pthread_mutex_lock(&server->lock);
+    http_clients_charge(&server->clients, exchange->client, exchange->request.trusted, end,
+                        end - begin);
+    pthread_mutex_unlock(&server->lock);
     mhd.resume_connection(exchange->connection);
     return true;
 }

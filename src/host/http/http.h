@@ -91,6 +91,7 @@ struct http_limits {
     unsigned connections, connections_per_address, streams_per_address;
     unsigned requests_per_second; /* of one address; twice as many in a burst */
     unsigned pending;             /* requests that wait for http_server_serve() */
+    unsigned loop_percent;        /* of the time of that loop, for all requests without the token */
     size_t header_bytes, body_bytes;
     unsigned request_seconds;  /* to send a request completely */
     unsigned response_seconds; /* to read an answer completely, except a stream */

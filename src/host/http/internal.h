@@ -51,13 +51,15 @@ struct http_server {
     struct http_limits limits;
     char token[HTTP_TOKEN_MOST + 1];
     char own_names[2][256];
-    int wake; /* eventfd: readable while `pending` is not empty */
+    int wake; /* eventfd: readable while a request may run in the owner's loop */
     pthread_t clock;
     pthread_cond_t ticked;
 
     pthread_mutex_t lock; /* of what follows */
     struct http_clients clients;
     struct http_exchange *pending, **pending_end;
+    uint64_t
+        wake_at; /* when one of them may run; TIME_NEVER: `wake` is readable, or there is none */
     bool stopping;
 };
 

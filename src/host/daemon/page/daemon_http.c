@@ -17,7 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { ROUTES_MOST = 64 };
+enum { ROUTES_MOST = 64, LOOP_PERCENT = 5 /* for requests without the token */ };
 static const uint64_t retry_interval = 5 * NS_PER_S;
 
 struct listen_address {
@@ -104,8 +104,11 @@ void daemon_open_http(struct daemon *daemon, uint64_t now)
     if (config->web)
         http->route_count = daemon_open_web(daemon, http->routes, ROUTES_MOST - 2);
     http->route_count += daemon_open_metrics(daemon, http->routes + http->route_count);
-    const struct http_options options = {
-        .token = *token ? token : NULL, .routes = http->routes, .route_count = http->route_count};
+    struct http_options options = {.token = *token ? token : NULL,
+                                   .routes = http->routes,
+                                   .route_count = http->route_count,
+                                   .limits = http_default_limits};
+    options.limits.loop_percent = LOOP_PERCENT;
     http_server_new(&http->server, &options, NULL); /* the token is valid */
     choose_addresses(config, http);
     daemon->watched[WATCH_HTTP].fd = http_server_fd(http->server);

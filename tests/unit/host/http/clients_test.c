@@ -20,6 +20,7 @@ static int setup(void **state)
                                              .streams_per_address = 2,
                                              .requests_per_second = 10,
                                              .pending = 3,
+                                             .loop_percent = 5,
                                              .request_seconds = 10,
                                              .response_seconds = 60};
     *state = f;
@@ -183,6 +184,43 @@ static void a_unix_socket_is_limited(void **state)
     assert_false(http_clients_begin_wait(&f->clients, true));
 }
 
+/* Every millisecond of the test's clock the loop may run one request. One address always has one
+ * of 12 ms, another asks for 1 ms every 100 ms. */
+static void requests_without_the_token_share_a_part_of_the_loops_time(void **state)
+{
+    struct fixture *f = *state;
+    const struct http_client *greedy = add(f, 1, 1), *modest = add(f, 2, 1);
+    uint64_t taken = 0, begin = 10 * NS_PER_S, end = 70 * NS_PER_S, asked = 0, slowest = 0;
+    for (uint64_t now = begin; now < end; now += NS_PER_MS) {
+        asked = !asked && now / NS_PER_MS % 100 == 0 ? now : asked;
+        assert_true(http_clients_run_at(&f->clients, true) <= now);
+        if (http_clients_run_at(&f->clients, false) > now)
+            continue;
+        bool first = asked && http_clients_rank(&f->clients, modest) <
+                                  http_clients_rank(&f->clients, greedy);
+        uint64_t cost = (first ? 1 : 12) * NS_PER_MS;
+        if (first) {
+            slowest = now - asked > slowest ? now - asked : slowest;
+            asked = 0;
+        }
+        taken += cost;
+        http_clients_charge(&f->clients, first ? modest : greedy, false, now, cost);
+    }
+    assert_in_range(taken, (end - begin) / 25, (end - begin) / 20 + 112 * NS_PER_MS);
+    assert_in_range(slowest, 0, 12 * NS_PER_MS * 20); /* one request of the other */
+}
+
+static void requests_with_the_token_do_not_wait_for_others(void **state)
+{
+    struct fixture *f = *state;
+    const struct http_client *client = add(f, 1, 1);
+    http_clients_charge(&f->clients, client, false, NS_PER_S, 10 * NS_PER_S);
+    assert_true(http_clients_run_at(&f->clients, false) > 100 * NS_PER_S);
+    assert_int_equal(http_clients_run_at(&f->clients, true), 0);
+    http_clients_charge(&f->clients, client, true, NS_PER_S, 10 * NS_PER_S);
+    assert_int_equal(http_clients_run_at(&f->clients, true), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -195,6 +233,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(the_rate_is_limited, setup, teardown),
         cmocka_unit_test_setup_teardown(a_flood_does_not_lock_out_a_unix_socket, setup, teardown),
         cmocka_unit_test_setup_teardown(a_unix_socket_is_limited, setup, teardown),
+        cmocka_unit_test_setup_teardown(requests_without_the_token_share_a_part_of_the_loops_time,
+                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(requests_with_the_token_do_not_wait_for_others, setup,
+                                        teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
