@@ -23,6 +23,14 @@ const char *http_parameter(const struct http_request *request, const char *name)
     return http_fields_get(request->fields, name);
 }
 
+const char *http_parameter_at(const struct http_request *request, size_t at, const char **value)
+{
+    if (at >= request->fields->count)
+        return NULL;
+    *value = request->fields->items[at].value;
+    return request->fields->items[at].name;
+}
+
 void *http_exchange_begin(void *context, const char *uri, struct MHD_Connection *connection)
 {
     const struct http_listener *listener = context;
@@ -33,7 +41,9 @@ void *http_exchange_begin(void *context, const char *uri, struct MHD_Connection 
     exchange->listener = listener;
     exchange->connection = connection;
     exchange->client = info ? info->socket_context : NULL;
+    exchange->received = uri;
     exchange->uri = mem_strdup(uri);
+    exchange->uri_bytes = strlen(uri);
     exchange->query = strchr(exchange->uri, '?');
     if (exchange->query)
         *exchange->query++ = 0;
@@ -79,25 +89,49 @@ static const char *const decisive[] = {[HEADER_LENGTH] = "Content-Length",
                                        "Sec-Fetch-Site"};
 enum { DECISIVE = sizeof decisive / sizeof decisive[0] };
 
-static enum MHD_Result count_header(void *context, enum MHD_ValueKind kind, const char *name,
-                                    const char *value)
+struct head {
+    unsigned counts[DECISIVE];
+    uintptr_t at; /* where the next line begins if all lines so far end in CR LF */
+    bool plain;   /* all lines do, and are whole */
+};
+
+static enum MHD_Result read_header(void *context, enum MHD_ValueKind kind, const char *name,
+                                   const char *value)
 {
-    unsigned *counts = context;
+    struct head *head = context;
     (void)kind;
-    (void)value;
     for (unsigned i = 0; i < DECISIVE; i++)
-        counts[i] += strcasecmp(name, decisive[i]) == 0;
+        head->counts[i] += strcasecmp(name, decisive[i]) == 0;
+    value = value ? value : "";
+    head->plain &= (uintptr_t)name == head->at && !strchr(value, '\r');
+    head->at = (uintptr_t)value + strlen(value) + 2;
     return MHD_YES;
 }
 
-/* A proxy before this server could read another meaning out of an ambiguous head. */
-static bool check_headers(struct http_exchange *exchange)
+/* libmicrohttpd before 0.9.76 takes a bare LF for the end of a line, cuts a value at a NUL, and
+ * appends a folded line (obs-fold) to the name before it. The strings that it gives are in its
+ * buffer, one after the other as they were received, so that the distances of their addresses show
+ * each of these. Later versions refuse them. */
+static bool library_is_lenient(void)
 {
-    unsigned counts[DECISIVE] = {0};
-    mhd.get_connection_values(exchange->connection, MHD_HEADER_KIND, count_header, counts);
-    bool clear = !counts[HEADER_LENGTH] || !counts[HEADER_ENCODING];
+    return strncmp(mhd.get_version(), "0.9.7", 5) == 0 && mhd.get_version()[5] <= '5';
+}
+
+/* A proxy before this server could read another meaning out of an ambiguous head (RFC 9112, 2.2 and
+ * 5.2; RFC 9110, 5.5). */
+static bool check_headers(struct http_exchange *exchange, const char *version)
+{
+    struct head head = {.plain = true};
+    head.at = (uintptr_t)exchange->received + exchange->uri_bytes + 1 + strlen(version) + 2;
+    uintptr_t begin = (uintptr_t)exchange->received - strlen(exchange->request.method) - 1;
+    mhd.get_connection_values(exchange->connection, MHD_HEADER_KIND, read_header, &head);
+    const union MHD_ConnectionInfo *size =
+        mhd.get_connection_info(exchange->connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
+    bool clear = !head.counts[HEADER_LENGTH] || !head.counts[HEADER_ENCODING];
+    if (library_is_lenient())
+        clear &= head.plain && size && begin + size->header_size == head.at + 2;
     for (unsigned i = 0; i < DECISIVE; i++)
-        clear &= counts[i] <= 1;
+        clear &= head.counts[i] <= 1;
     if (!clear)
         http_refuse(&exchange->response, 400, "ambiguous headers");
     return clear;
@@ -185,13 +219,15 @@ static bool check_rate(struct http_exchange *exchange)
 }
 
 /* Judges the head of a request; false after a refusal. */
-static bool accept_head(struct http_exchange *exchange, const char *method)
+static bool accept_head(struct http_exchange *exchange, const char *method, const char *version)
 {
-    exchange->request.method = strcmp(method, "HEAD") == 0 ? "GET" : method;
+    exchange->request.method = method;
     exchange->request.path = exchange->uri;
     exchange->request.fields = &exchange->fields;
-    if (!check_rate(exchange) || !check_headers(exchange))
+    if (!check_rate(exchange) || !check_headers(exchange, version))
         return false;
+    if (strcmp(method, "HEAD") == 0)
+        exchange->request.method = "GET";
     if (!http_decode(exchange->uri, false) ||
         (exchange->query && !http_fields_add(&exchange->fields, exchange->query))) {
         http_refuse(&exchange->response, 400, "malformed URL");
@@ -304,13 +340,12 @@ enum MHD_Result http_exchange_continue(void *listener, struct MHD_Connection *co
     (void)listener;
     (void)connection;
     (void)url;
-    (void)version;
     if (!exchange)
         return MHD_NO;
     if (exchange->state == HTTP_PENDING) /* http_server_serve() has answered it */
         return answer(exchange);
     if (!exchange->request.method) /* the first call, before the body */
-        return accept_head(exchange, method) ? MHD_YES : answer(exchange);
+        return accept_head(exchange, method, version) ? MHD_YES : answer(exchange);
     if (*bytes) {
         if (exchange->body.length + *bytes > exchange->server->limits.body_bytes)
             return MHD_NO; /* longer than announced, or chunked: an answer is not possible here */

@@ -52,6 +52,9 @@ struct http_request {
 /* The value of a parameter in the query or in the form; NULL if it is absent. */
 const char *http_parameter(const struct http_request *request, const char *name);
 
+/* The parameter at this place and its value; NULL: no more. */
+const char *http_parameter_at(const struct http_request *request, size_t at, const char **value);
+
 /* The answer: a file, a generator or `body`. */
 struct http_response {
     unsigned status;  /* 200 unless set */

@@ -33,8 +33,10 @@ struct http_exchange {
     struct http_client *client;
     struct MHD_Connection *connection;
     struct http_exchange *next; /* in the queue of http_server_serve() */
-    char *uri;                  /* decoded in place; path and fields point into it */
-    char *query;                /* in `uri`; NULL: none */
+    const char *received;       /* the URI in the library's buffer; only its address counts */
+    char *uri;                  /* a copy, decoded in place; path and fields point into it */
+    size_t uri_bytes;
+    char *query; /* in `uri`; NULL: none */
     const struct http_route *route;
     struct http_request request;
     struct http_fields fields;

@@ -70,6 +70,20 @@ void metric_end_double(struct text *out, double value)
     text_printf(out, "%.9g\n", value);
 }
 
+bool metric_is_named(const char *names, const char *name, size_t length)
+{
+    if (!names || !*names)
+        return true;
+    for (size_t bytes; *names; names += bytes + (names[bytes] == ',')) {
+        bytes = strcspn(names, ",");
+        bool open = bytes && names[bytes - 1] == '*';
+        if ((open ? bytes - 1 <= length : bytes == length) &&
+            strncmp(names, name, bytes - open) == 0)
+            return true;
+    }
+    return false;
+}
+
 static void put_single(struct text *out, const char *name, const char *type, const char *help,
                        uint64_t value)
 {

@@ -20,6 +20,10 @@ void metric_label_guid(struct text *out, const char *label, uint64_t guid); /* "
 void metric_end(struct text *out, uint64_t value);
 void metric_end_double(struct text *out, double value);
 
+/* Whether a comma-separated list has the name of a family, or its beginning followed by *. An empty
+ * list has all. */
+bool metric_is_named(const char *names, const char *name, size_t length);
+
 /* A family with one sample without labels. */
 void metric_counter(struct text *out, const char *name, const char *help, uint64_t value);
 void metric_gauge(struct text *out, const char *name, const char *help, uint64_t value);

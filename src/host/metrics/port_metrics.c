@@ -155,13 +155,18 @@ static uint32_t print_family(const struct port_metrics *metrics, const struct fa
     return index < count ? index : NO_METRIC_PORT;
 }
 
+static int counter_name(enum port_counter counter, bool is_switch, char *name, size_t size)
+{
+    return snprintf(name, size, "infiniband_%s_port_%s_total", is_switch ? "switch" : "hca",
+                    port_counter_infos[counter].metric);
+}
+
 static uint32_t print_counter(const struct port_metrics *metrics, enum port_counter counter,
                               bool is_switch, uint32_t index, struct text *out, size_t enough)
 {
     const struct port_counter_info *info = &port_counter_infos[counter];
     char name[96], help[160];
-    int length = snprintf(name, sizeof name, "infiniband_%s_port_%s_total",
-                          is_switch ? "switch" : "hca", info->metric);
+    int length = counter_name(counter, is_switch, name, sizeof name);
     if (index == 0) {
         snprintf(help, sizeof help, "%s: %s.", info->name, info->meaning);
         metric_family(out, name, "counter", help);
@@ -181,12 +186,31 @@ static uint32_t print_counter(const struct port_metrics *metrics, enum port_coun
     return index < metrics->ports.count ? index : NO_METRIC_PORT;
 }
 
+static bool is_wanted(const struct port_metrics_position *position)
+{
+    char name[96];
+    bool is_switch;
+    if (position->family < FIRST_COUNTER) {
+        is_switch = families[position->family].is_switch;
+        snprintf(name, sizeof name, "%s", families[position->family].name);
+    } else {
+        unsigned counter = position->family - FIRST_COUNTER;
+        is_switch = counter % 2 == 0;
+        counter_name(counter / 2, is_switch, name, sizeof name);
+    }
+    return !position->skipped[is_switch] && metric_is_named(position->names, name, strlen(name));
+}
+
 bool port_metrics_print(struct port_metrics *metrics, struct port_metrics_position *position,
                         struct text *out, size_t enough)
 {
     if (!metrics->labels_at)
         make_labels(metrics);
     while (position->family < FAMILIES && out->length < enough) {
+        if (position->index == 0 && !is_wanted(position)) {
+            position->family++;
+            continue;
+        }
         unsigned counter = position->family - FIRST_COUNTER;
         uint32_t next =
             position->family < FIRST_COUNTER

@@ -53,6 +53,8 @@ uint64_t *port_metrics_add_values(struct port_metrics *metrics, struct metric_po
 struct port_metrics_position {
     unsigned family;
     uint32_t index;
+    bool skipped[2];   /* adapters; switches */
+    const char *names; /* wanted, as metric_is_named() has them; NULL: all */
 };
 bool port_metrics_print(struct port_metrics *metrics, struct port_metrics_position *position,
                         struct text *out, size_t enough);

@@ -123,8 +123,15 @@ static void answer_scrape(void *context, const struct http_request *request,
                           struct http_response *response)
 {
     struct fabric *fabric = context;
+    struct metrics_choice choice = {0};
+    struct err err = {0};
+    const char *name, *value;
+    for (size_t i = 0; (name = http_parameter_at(request, i, &value)) != NULL; i++)
+        if (metrics_choice_add(&choice, name, value, &err) < 0) {
+            http_refuse(response, 400, "%s", err.message);
+            return;
+        }
     struct fabric_summary *summary = mem_zalloc(1, sizeof *summary);
-    (void)request;
     fabric_totals(fabric, &summary->totals);
     summary->has_data = fabric_vls(fabric) > 0;
     if (summary->has_data)
@@ -133,7 +140,8 @@ static void answer_scrape(void *context, const struct http_request *request,
     response->type = METRICS_CONTENT_TYPE;
     response->generate = metrics_page_generate;
     response->release = metrics_page_free;
-    response->source = metrics_page_new(copy_ports(fabric), summary, print_summary, mem_free);
+    response->source =
+        metrics_page_new(&choice, copy_ports(fabric), summary, print_summary, mem_free);
 }
 
 struct http_route fabric_metrics_route(struct fabric *fabric)

@@ -166,7 +166,14 @@ static void answer_scrape(void *context, const struct http_request *request,
                           struct http_response *response)
 {
     struct daemon *daemon = context;
-    (void)request;
+    struct metrics_choice choice = {0};
+    struct err err = {0};
+    const char *name, *value;
+    for (size_t i = 0; (name = http_parameter_at(request, i, &value)) != NULL; i++)
+        if (metrics_choice_add(&choice, name, value, &err) < 0) {
+            http_refuse(response, 400, "%s", err.message);
+            return;
+        }
     if (!daemon->sm) {
         http_refuse(response, 503, "the manager has no port yet: it waits for the first link");
         return;
@@ -175,7 +182,7 @@ static void answer_scrape(void *context, const struct http_request *request,
     response->type = METRICS_CONTENT_TYPE;
     response->generate = metrics_page_generate;
     response->release = metrics_page_free;
-    response->source = metrics_page_new(port_metrics_hold(daemon->metrics->ports),
+    response->source = metrics_page_new(&choice, port_metrics_hold(daemon->metrics->ports),
                                         copy_manager(daemon), print_summary, mem_free);
 }
 

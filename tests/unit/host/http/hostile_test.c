@@ -267,9 +267,68 @@ static void too_many_requests_are_refused(void **state)
     text_release(&f.answer);
 }
 
+/* RFC 9112: what two readers may read differently is refused. */
+static void heads_that_readers_read_differently_are_refused(void **state)
+{
+#define HEAD(string)                                                                               \
+    {                                                                                              \
+        string, sizeof(string) - 1                                                                 \
+    }
+    static const struct {
+        const char *bytes;
+        size_t count;
+    } heads[] = {
+        HEAD("GET /x HTTP/1.1\nHost: localhost\n\n"),
+        HEAD("GET /x HTTP/1.1\r\nHost: localhost\nX: a\r\n\r\n"),
+        HEAD("GET /x HTTP/1.1\nHost: localhost\r\n\r\n"),
+        HEAD("GET /x HTTP/1.1\r\nHost: localhost\r\n\n"),
+        HEAD("GET /x HTTP/1.1\nHost:  localhost\r\nX:  a\r\n\r\n"), /* of the same length */
+        HEAD("GET /x HTTP/1.1\r\nHost: localhost\rX: a\r\n\r\n"),
+        HEAD("GET /x HTTP/1.1\r\nHost: localhost\0.evil\r\n\r\n"),
+        HEAD("GET /x HTTP/1.1\r\nHost: localhost\r\nX: a\0b\r\nY: c\r\n\r\n"),
+        HEAD("GET /x HTTP/1.1\r\nHost: localhost\r\nX:\0 b\r\n\r\n"),
+        HEAD("GET /x HTTP/1.1\r\nHost: localhost\r\nX\0: b\r\n\r\n"),
+        HEAD("GET /x\0y HTTP/1.1\r\nHost: localhost\r\n\r\n"),
+        HEAD("GET /x HTTP/1.1\r\nHost: localhost\r\nX: a\r\n folded\r\n\r\n"),
+        HEAD("GET /x HTTP/1.1\r\nHost: localhost\r\nX: a\r\n\tY: folded\r\nZ: b\r\n\r\n"),
+        HEAD("GET /x HTTP/1.1\r\nX: a\r\n folded\r\nHost: localhost\r\n\r\n"),
+    };
+    struct fixture *f = *state;
+    for (unsigned i = 0; i < sizeof heads / sizeof *heads; i++)
+        if (send_raw(f, heads[i].bytes, heads[i].count) != 400)
+            fail_msg("head %u: %u", i, client_status(&f->answer));
+    assert_int_equal(
+        RAW(f, "GET /x HTTP/1.1\r\nHost:localhost\r\nX:  a\r\nEmpty:\r\nY: \r\nZ: b \r\n\r\n"),
+        200);
+    assert_int_equal(RAW(f, "HEAD /x?a=b HTTP/1.0\r\nHost: localhost\r\n\r\n"), 200);
+    assert_answers(f);
+#undef HEAD
+}
+
+/* libmicrohttpd reads the head piece by piece: its buffer grows. */
+static void long_heads_in_pieces_are_accepted(void **state)
+{
+    struct fixture *f = *state;
+    int fd = client_connect(http_server_address(f->server));
+    client_print(fd, "GET /x?%0500d HTTP/1.1\r\nHost: localhost\r\n", 1);
+    for (unsigned i = 0; i < 12; i++) {
+        client_print(fd, "X-%u: %0*d", i, 900, 1);
+        usleep(1000);
+        client_print(fd, "\r\n");
+    }
+    client_print(fd, "\r\n");
+    text_clear(&f->answer);
+    client_read(fd, &f->answer, "hello");
+    assert_int_equal(client_status(&f->answer), 200);
+    close(fd);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(heads_that_readers_read_differently_are_refused, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(long_heads_in_pieces_are_accepted, setup, teardown),
         cmocka_unit_test_setup_teardown(malformed_requests_are_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(ambiguous_headers_are_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(large_requests_are_refused, setup, teardown),

@@ -141,6 +141,31 @@ static void a_file_is_sent_once(void **state)
     assert_int_equal(get(f, "/", "If-None-Match: \"abcd\"\r\n"), 200);
 }
 
+static void generated_content_is_compressed_for_those_who_accept_it(void **state)
+{
+    static const struct {
+        const char *head;
+        bool compressed;
+    } cases[] = {
+        {"", false},
+        {"Accept-Encoding: deflate, GZIP;q=0.5\r\n", true},
+        {"Accept-Encoding: gzip\r\n", true},
+        {"Accept-Encoding: gzip;q=0, identity\r\n", false},
+        {"Accept-Encoding: xgzip, gzipx\r\n", false},
+    };
+    struct fixture *f = *state;
+    struct text plain = {0};
+    client_ask(f->server, "GET", "/large", "", NULL, &plain);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_int_equal(client_ask(f->server, "GET", "/large", cases[i].head, NULL, &f->answer),
+                         200);
+        assert_true(client_has(&f->answer, "Vary: Accept-Encoding"));
+        assert_int_equal(client_has(&f->answer, "Content-Encoding: gzip"), cases[i].compressed);
+        assert_int_equal(f->answer.length < plain.length / 2, cases[i].compressed);
+    }
+    text_release(&plain);
+}
+
 static void generated_content_is_sent_and_released(void **state)
 {
     struct fixture *f = *state;
@@ -262,6 +287,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_request_finds_its_route, setup, teardown),
         cmocka_unit_test_setup_teardown(answers_carry_security_headers, setup, teardown),
         cmocka_unit_test_setup_teardown(a_file_is_sent_once, setup, teardown),
+        cmocka_unit_test_setup_teardown(generated_content_is_compressed_for_those_who_accept_it,
+                                        setup, teardown),
         cmocka_unit_test_setup_teardown(generated_content_is_sent_and_released, setup, teardown),
         cmocka_unit_test_setup_teardown(a_change_needs_the_token, setup, teardown),
         cmocka_unit_test_setup_teardown(other_sites_are_refused, setup, teardown),

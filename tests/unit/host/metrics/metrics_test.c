@@ -7,6 +7,7 @@
 #include "test.h"
 
 #include <assert.h>
+#include <errno.h>
 
 static void hostile_names_are_escaped(void **state)
 {
@@ -98,17 +99,85 @@ static void print_manager(const void *summary, const struct port_metrics *ports,
     manager_metrics_print(summary, &size, out);
 }
 
-/* Reads a page in pieces of `size` bytes. */
-static void read_page(size_t size, struct text *out)
+/* Reads what a scraper wants in pieces of `size` bytes. */
+static void read_choice(const struct metrics_choice *choice, size_t size, struct text *out)
 {
     struct manager_metrics *manager = mem_zalloc(1, sizeof *manager);
     manager->version = "1";
     char *buffer = malloc(size);
-    struct metrics_page *page = metrics_page_new(make_ports(), manager, print_manager, mem_free);
+    struct metrics_page *page =
+        metrics_page_new(choice, make_ports(), manager, print_manager, mem_free);
     for (size_t bytes; (bytes = metrics_page_generate(page, buffer, size));)
         text_append(out, buffer, bytes);
     metrics_page_free(page);
     free(buffer);
+}
+
+static void read_page(size_t size, struct text *out)
+{
+    read_choice(&(struct metrics_choice){0}, size, out);
+}
+
+/* Parameters, and the beginnings of the only names that are printed for them. */
+static void a_scraper_gets_the_parts_that_it_wants(void **state)
+{
+    static const struct {
+        const char *parameters[4]; /* names and values */
+        const char *all, *has[2];  /* the beginning of all families; some of them */
+    } cases[] = {
+        {{"collect", "manager"}, "weft_", {"weft_build_info", "weft_subnet_links"}},
+        {{"collect[]", "process", "collect[]", "manager"}, "", {"process_", "weft_subnet_links"}},
+        {{"collect", "ports", "ports", "switches"},
+         "infiniband_switch_",
+         {"infiniband_switch_info"}},
+        {{"collect", "adapters"},
+         "infiniband_hca_",
+         {"infiniband_hca_port_dli_mapping_errors_total"}},
+        {{"names", "weft_subnet_*"}, "weft_subnet_", {"weft_subnet_links"}},
+        {{"names", "infiniband_switch_info,weft_build_info"},
+         "",
+         {"infiniband_switch_info", "weft_build_info"}},
+        {{"names", "nothing"}, "-", {NULL}},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct metrics_choice choice = {0};
+        struct text whole = {0}, out = {0};
+        unsigned families = 0;
+        for (unsigned p = 0; p < 4 && cases[i].parameters[p]; p += 2)
+            assert_int_equal(metrics_choice_add(&choice, cases[i].parameters[p],
+                                                cases[i].parameters[p + 1], NULL),
+                             0);
+        read_page(1 << 20, &whole);
+        read_choice(&choice, 4096, &out);
+        assert_true(out.length < whole.length);
+        for (const char *at = out.data; at && (at = strstr(at, "# HELP ")); families++) {
+            at += strlen("# HELP ");
+            assert_int_equal(strncmp(at, cases[i].all, strlen(cases[i].all)), 0);
+        }
+        for (unsigned h = 0; h < 2 && cases[i].has[h]; h++)
+            assert_non_null(strstr(out.data, cases[i].has[h]));
+        assert_int_equal(families == 0, cases[i].has[0] == NULL);
+        text_release(&whole);
+        text_release(&out);
+    }
+}
+
+static void wrong_parameters_of_a_scrape_are_refused(void **state)
+{
+    static const char *const wrong[][3] = {
+        {"collect", "managers", "'managers' is not a part of the metrics: manager"},
+        {"collect", "manager,,process", "'' is not a part"},
+        {"ports", "manager", "'manager' is not a part of the metrics: switches or adapters"},
+        {"name", "weft_*", "'name' is not a parameter of /metrics: collect, ports, names"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        struct metrics_choice choice = {0};
+        struct err err = {0};
+        assert_int_equal(metrics_choice_add(&choice, wrong[i][0], wrong[i][1], &err), -EINVAL);
+        assert_non_null(strstr(err.message, wrong[i][2]));
+    }
 }
 
 static void ports_are_printed_under_the_usual_names(void **state)
@@ -225,6 +294,8 @@ int main(void)
         cmocka_unit_test(hostile_names_are_escaped),
         cmocka_unit_test(traps_make_a_bounded_number_of_series),
         cmocka_unit_test(durations_are_counted_by_bucket),
+        cmocka_unit_test(a_scraper_gets_the_parts_that_it_wants),
+        cmocka_unit_test(wrong_parameters_of_a_scrape_are_refused),
         cmocka_unit_test(ports_are_printed_under_the_usual_names),
         cmocka_unit_test(pieces_of_any_size_make_the_same_page),
         cmocka_unit_test(blocks_of_any_size_make_the_same_page),
