@@ -55,7 +55,8 @@ int job_check(struct sm_job *job, const struct routes *routes, struct err *err)
 static void find_longest(struct sm_job *job)
 {
     job->result.longest_before = routes_longest(&job->before, &job->network);
-    job->result.longest = job->result.longest_before + routes_longest(&job->routes, &job->network);
+    uint32_t after = routes_longest(&job->routes, &job->network);
+    job->result.longest = (job->before.ports ? job->result.longest_before : after) + after;
 }
 
 /* Whether an entry leads to a port without a link. */
@@ -76,13 +77,14 @@ static bool has_broken_routes(const struct sm_job *job)
 
 /* During a drain packets on broken routes are lost, and also packets of intact routes that new
  * entries already lead to a broken one. So all sources are quiesced, and one drain follows: their
- * packets wait in the adapters and are not lost. */
+ * packets wait in the adapters and are not lost. A repair executes its waves, and quiesces sources
+ * from the first drain on. */
 static void decide_urgency(struct sm_job *job)
 {
-    unsigned drains = update_plan_drains(&job->plan) + (job->plan.first_levels != NULL);
-    if (job->plan.stuck_vls || drains)
+    bool waits = update_plan_drains(&job->plan) || job->plan.first_levels || job->plan.stuck_vls;
+    if (waits && job->before.ports)
         find_longest(job);
-    if (drains && has_broken_routes(job))
+    if (waits && (job->before.ports ? has_broken_routes(job) : job->repair.allow_partial))
         job->traffic = TRAFFIC_URGENT;
 }
 
@@ -208,7 +210,7 @@ static int run(struct sm_job *job, struct err *err)
         job->result.tables = job->repair.left ? TABLES_REPAIRED_PARTLY : TABLES_REPAIRED;
     if (!status && job->traffic == TRAFFIC_QUIESCED)
         find_longest(job);
-    else if (!status && job->before.ports)
+    else if (!status && (job->before.ports || job_is_repair(job)))
         decide_urgency(job);
     return status;
 }

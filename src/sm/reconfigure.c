@@ -273,6 +273,7 @@ static const struct transition transitions[SM_PHASES][EVENT_COUNT] =
                 [EVENT_DECIDED_QUIESCE] = GO_DO(SM_PHASE_QUIESCE, distribute_stop_sources),
                 [EVENT_DECIDED_DROP] = GO_DO(SM_PHASE_DROP, distribute_drop_rest),
                 [EVENT_DECIDED_ALL] = GO_DO(SM_PHASE_SETTLE, distribute_write_all),
+                [EVENT_DECIDED_REST] = GO_DO(SM_PHASE_QUIESCED, distribute_write_all),
             },
         [SM_PHASE_DROP] =
             {
@@ -334,6 +335,7 @@ static const char *const event_names[EVENT_COUNT] = {
     [EVENT_DECIDED_QUIESCE] = "tables are written while sources are stopped",
     [EVENT_DECIDED_DROP] = "entries without a safe order drop packets first",
     [EVENT_DECIDED_ALL] = "the rest is written at once",
+    [EVENT_DECIDED_REST] = "all is written, and sources are stopped",
     [EVENT_CONFIRMED] = "all Sets are answered",
     [EVENT_DRAIN_OVER] = "the fabric has drained",
     [EVENT_PROVISIONAL_IN_FORCE] = "provisional tables are in force",

@@ -19,6 +19,7 @@ enum reconfigure_event {
     EVENT_DECIDED_QUIESCE,      /* write them while sources are stopped */
     EVENT_DECIDED_DROP,         /* write them after entries without a safe order drop packets */
     EVENT_DECIDED_ALL,          /* write all that is left at once: it is safe now */
+    EVENT_DECIDED_REST,         /* the same, and sources are to be started then */
     EVENT_CONFIRMED,            /* all Sets of this phase were answered */
     EVENT_DRAIN_OVER,           /* the same, and the fabric has drained */
     EVENT_PROVISIONAL_IN_FORCE, /* provisional tables are in force (see sm_job) */

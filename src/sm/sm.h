@@ -73,11 +73,12 @@ struct sm_config {
     uint32_t copy_rate; /* SMPs a second that a standby sends for its copy; 0: no copy */
     enum sm_order order;
     enum sm_mode mode;
-    uint8_t life_time;  /* of a packet in a switch: 4.096 us * 2^n, written to every switch */
-    uint64_t drain_ns;  /* longest time of a packet in the fabric; 0: its lifetime in a switch times
-                           the longest route */
-    bool quiesce;       /* sources if tables have no safe order; else packets are lost */
-    bool repair;        /* after a change reroute broken entries only */
+    uint8_t life_time; /* of a packet in a switch: 4.096 us * 2^n, written to every switch */
+    uint64_t drain_ns; /* longest time of a packet in the fabric; 0: its lifetime in a switch times
+                          the longest route */
+    uint8_t drain_life_time; /* life_time while all sources are stopped */
+    bool quiesce;            /* sources if tables have no safe order; else packets are lost */
+    bool repair;             /* after a change reroute broken entries only */
     unsigned rebalance; /* load of the most used link, in percent of that at the last computation,
                            above which repaired tables are computed again; 0: never */
     bool scope_full;    /* explore everything after every change */
@@ -98,6 +99,8 @@ struct sm_config {
     uint32_t debug;        /* parts that explain what they do: bit n is enum log_part n */
 };
 
+enum { SM_DRAIN_LIFE_TIME_AUTO = 255 }; /* from ports, VLs and rates of the switches */
+
 extern const struct sm_policy sm_policy_default, sm_policy_paper;
 
 /* The defaults. */
@@ -114,6 +117,7 @@ static inline void sm_config_init(struct sm_config *config)
         .sweep_ns = 10 * NS_PER_S,
         .full_every = 6,
         .life_time = 10,
+        .drain_life_time = SM_DRAIN_LIFE_TIME_AUTO,
         .link_poll_ns = TIME_NEVER,
         .poll_ns = 100 * NS_PER_MS,
         .poll_retries = 24,

@@ -111,6 +111,7 @@ struct whatif_reaction {
     uint64_t up_ps;              /* time of the bring-up */
     uint64_t recovery_ps;        /* from the failures to the end of the last change */
     uint64_t steps_ps[SM_STEPS]; /* of the first change after them */
+    uint64_t drains_ps;          /* of all changes after them */
     uint64_t smps, blocks;       /* of all changes after them */
     bool reacted;                /* there was a change after them */
     struct whatif_loads before, after;

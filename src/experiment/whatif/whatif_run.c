@@ -123,6 +123,7 @@ static void take_changes(struct whatif_reaction *reaction, const struct run_reco
         reaction->recovered &= change->finished;
         reaction->smps += change->gets + change->sets;
         reaction->blocks += change->blocks;
+        reaction->drains_ps += change->draining;
         for (enum sm_step kind = 0; first && kind < SM_STEPS; kind++) {
             uint64_t from, to;
             if (run_record_step(change, kind, &from, &to))

@@ -203,6 +203,14 @@ static void put_reaction(const struct whatif_answer *answer, struct text *out)
                      text[SM_STEP_DISTRIBUTE], (unsigned long long)reaction->smps,
                      (unsigned long long)reaction->blocks, reaction->recovered ? "" : "; NOT ",
                      reaction->recovered ? "" : "recovered");
+    if (reaction->drains_ps) {
+        put_label("", out);
+        text_put_wrapped(out, COLUMN,
+                         "%s of it drains: packets in flight leave the fabric, and traffic of all "
+                         "routes waits so that none is lost on broken ones (hold, drain_life_time "
+                         "in weft-sm.conf(5))",
+                         quantity_text(time_seconds(reaction->drains_ps), "s", text[0]));
+    }
 }
 
 static void put_traffic(const struct whatif_answer *answer, struct text *out)
@@ -382,6 +390,7 @@ static void put_json_reaction(struct json *json, const struct whatif_engine *eng
     for (unsigned i = 0; i < SM_STEPS; i++)
         json_unsigned(json, sm_step_name(i), reaction->steps_ps[i]);
     json_end_object(json);
+    json_unsigned(json, "drains_ps", reaction->drains_ps);
     json_unsigned(json, "smps", reaction->smps);
     json_unsigned(json, "blocks", reaction->blocks);
     put_json_loads(json, "before", &reaction->before, topology);

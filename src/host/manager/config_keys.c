@@ -135,6 +135,8 @@ const struct key config_keys[] = {
     {WORD_KEY("mode", sm.mode, modes, LIVE), IN_RUNS},
     {TIME_KEY("drain", sm.drain_ns, NS_PER_US, "packets in flight have to arrive"),
      .instead = "auto", IN_RUNS},
+    {NUMBER_KEY("drain_life_time", sm.drain_life_time, 0, LIFE_TIME_MOST, LIVE), .instead = "auto",
+     .instead_value = SM_DRAIN_LIFE_TIME_AUTO, IN_RUNS},
     {FLAG_KEY("hold", sm.quiesce, LIVE), IN_RUNS},
     {FLAG_KEY("repair", sm.repair, LIVE), IN_RUNS},
     {NUMBER_KEY("rebalance", sm.rebalance, 100, 100000, LIVE), .instead = "never", IN_RUNS},

@@ -3,9 +3,10 @@
  * Modes:
  *
  *   ordered  Traffic continues. The waves of the plan are written one after the other; each is
- *            acknowledged before the next, with a drain where the plan has one. While entries
- *            without a safe order are written, sources are stopped (quiesce.c). Where that is
- *            impossible, these entries drop packets first, which loses traffic to their LIDs.
+ *            acknowledged before the next, with a drain (drain.c) where the plan has one. While
+ *            entries without a safe order are written, and during a drain for which broken routes
+ *            wait, sources are stopped (quiesce.c). Where that is impossible, entries without a
+ *            safe order drop packets first, which loses traffic to their LIDs.
  *   static   Traffic is stopped at every switch port, all tables are written, traffic is started.
  *            This relies on agents that accept Set(PortState = Init).
  *   naive    All tables are written at once, as other managers do: safe only without traffic.
@@ -25,6 +26,7 @@
 #include "sm/plan.h"
 #include "sm/reconfigure.h"
 #include "sm/tables/blocks.h"
+#include "sm/tables/drain.h"
 #include "sm/tables/moves.h"
 #include "sm/tables/program.h"
 #include "sm/tables/program_ports.h"
@@ -112,23 +114,6 @@ static void want_actual(struct sm *sm)
         }
         tables->wanted_end = (uint16_t)end;
     }
-}
-
-/* The longest time of a packet that passes at most `hops` switches: each has the longest packet
- * lifetime of any switch. */
-static uint64_t drain_time(const struct sm *sm, unsigned hops)
-{
-    enum { LIFE_LONGEST = 18 }; /* a second; values from 20 on mean unlimited */
-    if (sm->config.drain_ns)
-        return sm->config.drain_ns;
-    uint64_t longest = sm->config.life_time;
-    for (size_t i = 0; i < sm->subnet.nodes.count; i++) {
-        const struct subnet_node *node = node_at(sm, i);
-        uint64_t life = wire_get(node->switch_info, SWITCH_INFO_LIFE_TIME_VALUE);
-        if (node->present && node->kind == SUBNET_SWITCH && life > longest)
-            longest = life;
-    }
-    return (UINT64_C(4096) << (longest < LIFE_LONGEST ? longest : LIFE_LONGEST)) * (hops + 1u);
 }
 
 bool distribute_drain_is_over(struct sm *sm, struct table_writer *writer, unsigned hops)
@@ -240,7 +225,8 @@ enum reconfigure_event distribute_begin(struct sm *sm)
     if (quiesce_is_on(sm)) /* by a distribution that was broken off */
         d->quiesced_early = true;
     else if (job->mode == SM_ORDERED && job->known)
-        d->quiesced_early = job->traffic == TRAFFIC_URGENT && quiesce_is_possible(sm, &why_not);
+        d->quiesced_early = job->traffic == TRAFFIC_URGENT && job->before.ports &&
+                            quiesce_is_possible(sm, &why_not);
     else
         return EVENT_DECIDED_ALL;
     return d->quiesced_early ? EVENT_DECIDED_QUIESCE : EVENT_DECIDED_WAVES;
@@ -296,6 +282,7 @@ enum reconfigure_event distribute_next_wave(struct sm *sm)
 {
     struct distribution *d = sm->distribution;
     const struct update_plan *plan = &plan_current(sm)->plan;
+    const char *why_not;
     if (plan->first_levels && !d->levels_in_use) {
         d->levels_in_use = true;
         plan_use_first_levels(sm);
@@ -303,6 +290,11 @@ enum reconfigure_event distribute_next_wave(struct sm *sm)
         return EVENT_NONE;
     }
     if (d->tables.wave < plan->waves.count && plan->waves.items[d->tables.wave].drain) {
+        if (plan_current(sm)->traffic == TRAFFIC_URGENT && !quiesce_is_on(sm) &&
+            quiesce_is_possible(sm, &why_not)) {
+            stop_sources(sm, UINT16_MAX, "routes are broken, and packets in flight come first");
+            return EVENT_NONE;
+        }
         drain(sm, plan->waves.items[d->tables.wave].drain_hops);
         return EVENT_NONE;
     }
@@ -328,7 +320,7 @@ enum reconfigure_event distribute_drained_wave(struct sm *sm)
     }
     if (plan->stuck.count || plan->stuck_vls)
         return quiesce_is_possible(sm, &why_not) ? EVENT_DECIDED_QUIESCE : EVENT_DECIDED_DROP;
-    return EVENT_DECIDED_ALL;
+    return quiesce_is_on(sm) ? EVENT_DECIDED_REST : EVENT_DECIDED_ALL;
 }
 
 /* Stops the VLs that carry packets without a safe order. */
@@ -479,7 +471,7 @@ enum reconfigure_event distribute_progress(struct sm *sm)
     const struct distribution *d = sm->distribution;
     enum sm_phase phase = reconfigure_phase(sm);
     if (d->pending || transactions_under_way(sm, GROUP_TABLES) || program_is_due(sm) ||
-        d->tables.resume_at || (phase == SM_PHASE_QUIESCE && !blocks_are_written(sm)) ||
+        d->tables.resume_at || (quiesce_is_on(sm) && !blocks_are_written(sm)) ||
         (phase == SM_PHASE_WAVES && program_links_rise(sm)))
         return EVENT_NONE;
     return d->tables.drained ? EVENT_DRAIN_OVER : EVENT_CONFIRMED;

@@ -11,6 +11,7 @@
 #include "sm/reconfigure.h"
 #include "sm/tables/multicast.h"
 #include "sm/tables/program_ports.h"
+#include "sm/tables/quiesce.h"
 #include "sm/tables/random_table.h"
 #include "sm/transactions.h"
 #include "subnet/names.h"
@@ -144,7 +145,7 @@ static void want_switch_info(const struct sm *sm, uint32_t node, uint8_t *info)
     else if (n->tables)
         wire_set(info, SWITCH_INFO_LINEAR_FDB_TOP, addresses_table_top(&sm->subnet, n));
     wire_set(info, SWITCH_INFO_MULTICAST_FDB_TOP, multicast_top_of(sm, node));
-    wire_set(info, SWITCH_INFO_LIFE_TIME_VALUE, sm->config.life_time);
+    wire_set(info, SWITCH_INFO_LIFE_TIME_VALUE, quiesce_life_time(sm));
 }
 
 /* ---- outcomes of SwitchInfo, and refusals ---- */
@@ -226,8 +227,8 @@ static void info_accepted(struct sm *sm, const struct request *request)
     memcpy(node_at(sm, node)->switch_info, request->answer, 20);
     work->keeps_multicast_top = wire_get(request->answer, SWITCH_INFO_MULTICAST_FDB_TOP) !=
                                 wire_get(request->data, SWITCH_INFO_MULTICAST_FDB_TOP);
-    work->keeps_lifetime =
-        wire_get(request->answer, SWITCH_INFO_LIFE_TIME_VALUE) != sm->config.life_time;
+    work->keeps_lifetime = wire_get(request->answer, SWITCH_INFO_LIFE_TIME_VALUE) !=
+                           wire_get(request->data, SWITCH_INFO_LIFE_TIME_VALUE);
     if (!wire_get(request->data, SWITCH_INFO_PORT_STATE_CHANGE))
         return;
     bool keeps = wire_get(request->answer, SWITCH_INFO_PORT_STATE_CHANGE);

@@ -4,7 +4,8 @@
  * must be empty while they are written. A VL that is in neither of a port's arbitration tables
  * sends nothing (7.6.9), and its packets wait in the adapter. So the affected VLs are removed from
  * the arbitration tables of every adapter, the fabric drains, the tables are written, sources
- * switch to the new routes, and the VLs are restored. Other VLs are not stopped.
+ * switch to the new routes, and the VLs are restored. Other VLs are not stopped. If all VLs are,
+ * the switches get a shorter lifetime of packets meanwhile, so that the drain is short (drain.c).
  *
  * One risk remains: packets that an adapter had queued have the old service level and follow the
  * new tables. They are few (one queue for each source), and the packet lifetime removes those that
@@ -20,12 +21,15 @@
 #include "sm/job.h"
 #include "sm/plan.h"
 #include "sm/tables/blocks.h"
+#include "sm/tables/drain.h"
+#include "sm/tables/program.h"
 #include "sm/tables/qos.h"
 #include "sm/transactions.h"
 
 struct quiesce {
     uint16_t lanes;      /* VLs of routes that are quiesced */
     uint32_t count;      /* begins and ends so far */
+    uint8_t life_time;   /* of packets in switches while all VLs are quiesced */
     bool none_inherited; /* the previous master left no source quiesced */
 };
 
@@ -34,6 +38,12 @@ SM_PART(quiesce);
 uint16_t quiesce_lanes(const struct sm *sm)
 {
     return sm->quiesce->lanes;
+}
+
+/* While traffic continues on some VLs, packets may have to wait. */
+uint8_t quiesce_life_time(const struct sm *sm)
+{
+    return sm->quiesce->lanes == UINT16_MAX ? sm->quiesce->life_time : sm->config.life_time;
 }
 
 uint32_t quiesce_count(const struct sm *sm)
@@ -82,8 +92,10 @@ void quiesce_begin(struct sm *sm, uint16_t lanes)
     assert(lanes && sm_state(sm) == SM_MASTER);
     sm->quiesce->count += !quiesce_is_on(sm);
     sm->quiesce->lanes |= lanes;
+    sm->quiesce->life_time = drain_life_time(sm);
     qos_want_sources(sm);
     blocks_program(sm);
+    program_schedule(sm);
 }
 
 void quiesce_end(struct sm *sm)
@@ -94,6 +106,7 @@ void quiesce_end(struct sm *sm)
     sm->quiesce->count++;
     qos_want_sources(sm);
     blocks_program(sm);
+    program_schedule(sm);
 }
 
 bool quiesce_was_refused(struct sm *sm)
