@@ -77,7 +77,7 @@ cut_host() {
 lost_link() {
     fault link down L16 5 && lists '^lost link: L16 port 5 <-> S0 port 17: the link is down; both ends answer by other paths' &&
         logs 'warning +lost link: L16 port 5 <-> S0 port 17' && ctl problems clear L16 5 && lacks_problem 'lost link' &&
-        exits_with 2 ctl problems clear L16 5 >cleared.out 2>&1 && contains 'has no lost link' cleared.out &&
+        exits_with 2 ctl problems clear L16 5 >cleared.out 2>&1 && contains 'no lost link' cleared.out &&
         fault link up L16 5 && wait_until 20 is_settled && fault link down L16 5 && lists '^lost link: L16' &&
         fault link up L16 5 && wait_until 20 lacks_problem 'lost link'
 }

@@ -2,6 +2,7 @@
  * disables links for a while if the configuration says so. */
 #include "sm/faults/faults.h"
 #include "sm/faults/recorded.h"
+#include "sm/guard/port_keys.h"
 #include "sm/internal.h"
 #include "sm/plan.h"
 #include "sm/tables/program_ports.h"
@@ -274,11 +275,13 @@ int sm_set_port(struct sm *sm, uint64_t now, const char *name, unsigned number, 
 static bool clear_port(struct sm *sm, uint32_t port)
 {
     uint32_t last = subnet_last_neighbor(&sm->subnet, port);
-    bool ended = port_at(sm, port)->peer_manager && !port_at(sm, port)->manager;
-    if (ended)
+    bool cleared = port_keys_forget_violations(sm, port);
+    if (port_at(sm, port)->peer_manager && !port_at(sm, port)->manager) {
         port_at(sm, port)->peer_manager = false;
+        cleared = true;
+    }
     if (last == SUBNET_NONE)
-        return ended;
+        return cleared;
     struct port_faults *link = link_faults(sm, port);
     bool lost = port_at(sm, port)->peer == SUBNET_NONE;
     bool counted =
@@ -286,7 +289,7 @@ static bool clear_port(struct sm *sm, uint32_t port)
     link->losses = link->errors = (struct rate_window){0};
     if (lost)
         port_at(sm, port)->last_peer = port_at(sm, last)->last_peer = SUBNET_NONE;
-    return lost || counted || ended;
+    return lost || counted || cleared;
 }
 
 int sm_clear_problems(struct sm *sm, uint64_t now, const char *name, unsigned number,
@@ -310,8 +313,10 @@ int sm_clear_problems(struct sm *sm, uint64_t now, const char *name, unsigned nu
     }
     absent_release(&absent);
     if (!cleared)
-        return err_set(err, EINVAL, "%s has no lost link, loss, error or ended standby to clear",
-                       name);
+        return err_set(
+            err, EINVAL,
+            "%s has nothing to clear: no lost link, loss, error, key violation or ended standby",
+            name);
     sm_log(sm, SM_EVENT_LINK, "problems of %s%s are cleared on request", name,
            group != SUBNET_NONE ? " and of the nodes behind it" : "");
     return 0;

@@ -190,12 +190,20 @@ uint64_t sm_m_key_violations(const struct sm *sm)
     return all;
 }
 
+bool port_keys_forget_violations(struct sm *sm, uint32_t port)
+{
+    struct rate_window *lines = &vec_at(&sm->port_keys->offenders, port)->lines;
+    bool listed = lines->count != 0;
+    *lines = (struct rate_window){0};
+    return listed;
+}
+
 static void port_keys_list_problems(struct sm *sm, struct problems *problems)
 {
     enum { RECENT_S = 600 + LOG_INTERVAL_S };
     for (uint32_t port = 0; port < sm->port_keys->offenders.count; port++) {
         const struct offender *offender = &sm->port_keys->offenders.items[port];
-        if (offender->violations && sm->now < offender->lines.since + RECENT_S * NS_PER_S)
+        if (offender->lines.count && sm->now < offender->lines.since + RECENT_S * NS_PER_S)
             problems_add(problems, PROBLEM_KEY_VIOLATION, subnet_at_link(&sm->subnet, port),
                          "this port sent %llu SMPs without the M_Key of their target",
                          (unsigned long long)offender->violations);

@@ -14,5 +14,7 @@ void port_keys_learn_link(struct sm *sm, uint32_t port);
 uint32_t port_keys_offender(const struct sm *sm, uint32_t reporter, const uint8_t *details);
 /* A port reports an SMP without its key (trap 256). */
 void port_keys_violated(struct sm *sm, uint32_t reporter, const uint8_t *details);
+/* An operator clears them: they are not listed any more. Returns whether they were. */
+bool port_keys_forget_violations(struct sm *sm, uint32_t port);
 
 #endif
