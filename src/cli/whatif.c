@@ -11,6 +11,7 @@
 #include "console/names.h"
 #include "experiment/report/page.h"
 #include "routing/engines/engine_fallback.h"
+#include "subnet/node_names.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -21,7 +22,7 @@
 enum { LONG_SECONDS = 10 };
 
 static struct {
-    const char *load, *engine, *compare, *scenario, *html;
+    const char *load, *engine, *compare, *scenario, *html, *node_names;
     struct option_values managers, failing;
     uint64_t seed, seconds, top, threads;
     bool each_switch, each_link, exact, json;
@@ -57,6 +58,8 @@ static const struct option_spec options[] = {
     {"--sm NODE",
      "the node of the manager; repeated: of its standbys (default: an adapter that survives)",
      .values = &given.managers},
+    {"--node-names FILE", "names of nodes, in the format of OpenSM's node name map",
+     .value = &given.node_names},
     {"--seed N", "seed of the random numbers (default 1)", .number = &given.seed},
     {"--time SECONDS", "limit for runs with traffic (default 5)", .number = &given.seconds,
      .low = 1, .high = 1000000},
@@ -74,8 +77,8 @@ static const struct option_spec options[] = {
 static double begin; /* wall time of the start */
 
 struct world {
-    struct topology topology;
-    struct text content; /* of standard input */
+    struct topology topology, named; /* of the file; with the names of --node-names */
+    struct text content;             /* of standard input */
     char *path;
     VEC(uint32_t) managers;
     struct whatif_failures failures;
@@ -150,24 +153,45 @@ static int read_fabric(struct world *world, const char *net, struct err *err)
     return status;
 }
 
+/* Names of the administrator replace node descriptions. */
+static int rename_nodes(struct topology *topology, const char *net, const char *content,
+                        struct err *err)
+{
+    struct node_names names = {0};
+    int status = content ? topology_read(topology, from_text(net, content, err))
+                         : topology_read(topology, from_file(net, err));
+    if (status == 0)
+        status = node_names_read(&names, from_file(given.node_names, err));
+    for (uint32_t i = 0; i < topology->nodes.count && status == 0; i++) {
+        const char *name = node_names_find(&names, topology->nodes.items[i].guid);
+        if (name)
+            topology_set_description(topology, i, name, strlen(name));
+    }
+    node_names_release(&names);
+    return status;
+}
+
 static int read_question(struct world *world, const char *net, double load, struct err *err)
 {
     struct whatif_question *question = &world->question;
     int status = read_fabric(world, net, err);
+    if (status == 0 && given.node_names)
+        status = rename_nodes(&world->named, net, question->network, err);
     if (status)
         return status;
-    question->topology = &world->topology;
+    question->unnamed = &world->topology;
+    question->topology = given.node_names ? &world->named : &world->topology;
     question->engine = given.engine;
     question->load = load;
     question->seed = given.seed;
     if (given.failing.count)
-        status = whatif_read_failures(&world->failures, &world->topology, given.failing.items,
+        status = whatif_read_failures(&world->failures, question->topology, given.failing.items,
                                       given.failing.count, err);
     question->failures = world->failures.items;
     question->failure_count = world->failures.count;
     for (size_t i = 0; i < given.managers.count && status == 0; i++) {
         uint32_t node = 0;
-        status = names_find_node(&world->topology, given.managers.items[i], &node, err);
+        status = names_find_node(question->topology, given.managers.items[i], &node, err);
         vec_push(&world->managers, node);
     }
     if (status == 0 && !given.managers.count) {
@@ -299,7 +323,8 @@ static int answer_single(const struct whatif_question *question, struct err *err
 struct ranking {
     const struct whatif_question *question;
     VEC(struct whatif_case) cases;
-    size_t first; /* of the present batch */
+    size_t told_after; /* so many failures tell how long all will take */
+    bool told;
     atomic_size_t done;
     double begin;
     pthread_mutex_t progress;
@@ -326,7 +351,7 @@ static void list_cases(struct ranking *ranking)
 static void run_case(void *context, size_t index)
 {
     struct ranking *ranking = context;
-    struct whatif_case *one = &ranking->cases.items[ranking->first + index];
+    struct whatif_case *one = &ranking->cases.items[index];
     struct whatif_question question = *ranking->question;
     struct whatif_cut cut;
     uint32_t manager = whatif_choose_manager(question.topology, &one->failure, 1);
@@ -351,8 +376,12 @@ static void run_case(void *context, size_t index)
     size_t done = atomic_fetch_add(&ranking->done, 1) + 1, count = ranking->cases.count;
     double spent = clock_seconds() - ranking->begin;
     if (pthread_mutex_trylock(&ranking->progress) == 0) {
-        progress_show("%zu of %zu failures, %.0f s left", done, count,
-                      spent / (double)done * (double)(count - done));
+        double rest = spent / (double)done * (double)(count - done);
+        if (!ranking->told && done >= ranking->told_after && rest >= LONG_SECONDS) {
+            fprintf(stderr, "weft whatif: %zu failures take about %.0f s\n", count, spent + rest);
+            ranking->told = true;
+        }
+        progress_show("%zu of %zu failures, %.0f s left", done, count, rest);
         pthread_mutex_unlock(&ranking->progress);
     }
 }
@@ -366,17 +395,10 @@ static int answer_ranking(const struct whatif_question *question, struct err *er
     struct page page = {0};
     list_cases(&ranking);
     size_t count = ranking.cases.count;
-    if (count) { /* the time of the first one tells how long all will take */
-        run_case(&ranking, 0);
-        double rest =
-            (clock_seconds() - ranking.begin) * (double)(count - 1) / workers_count(&workers);
-        if (rest >= LONG_SECONDS)
-            fprintf(stderr, "weft whatif: %zu failures take about %.0f s\n", count, rest);
-        ranking.first = 1;
-        workers.run(&workers, count - 1, run_case, &ranking);
-        progress_clear();
-        whatif_rank(ranking.cases.items, count);
-    }
+    ranking.told_after = 4 * (size_t)workers_count(&workers);
+    workers.run(&workers, count, run_case, &ranking);
+    progress_clear();
+    whatif_rank(ranking.cases.items, count);
     if (given.json) {
         whatif_write_ranking_json(question, ranking.cases.items, count, &text);
     } else {
@@ -409,11 +431,13 @@ static int run_whatif(int argc, char **argv, struct err *err)
     if (status)
         return status;
     topology_init(&world.topology);
+    topology_init(&world.named);
     status = read_question(&world, argv[1], load, err);
     if (status == 0)
         status = given.failing.count ? answer_single(&world.question, err)
                                      : answer_ranking(&world.question, err);
     topology_release(&world.topology);
+    topology_release(&world.named);
     text_release(&world.content);
     free(world.path);
     vec_release(&world.managers);

@@ -38,6 +38,7 @@ struct whatif_question {
     const char *net;     /* the file of the fabric, as the scenario names it */
     const char *network; /* its content if it was standard input, else NULL */
     const struct topology *topology;
+    const struct topology *unnamed; /* the same with the names of the file, for scenarios */
     const struct whatif_failure *failures;
     size_t failure_count;
     const uint32_t *managers; /* nodes; the first one is the master */

@@ -40,7 +40,7 @@ void whatif_write_scenario(const struct whatif_question *question, const struct 
                 question->engine);
     for (size_t i = 0; i < question->manager_count; i++) {
         text_puts(out, "sm ");
-        action_print_node(question->topology, question->managers[i], out);
+        action_print_node(question->unnamed, question->managers[i], out);
         text_printf(out, " priority %zu\n", i < 15 ? 15 - i : 0);
     }
     if (share > 0) {
@@ -50,7 +50,7 @@ void whatif_write_scenario(const struct whatif_question *question, const struct 
     text_puts(out, "run until settled\n");
     for (size_t i = 0; i < question->failure_count; i++) {
         write_time(share > 0 ? "at " : "after ", share > 0 ? times->fault : TIME_MS, " ", out);
-        whatif_write_failure(question->topology, &question->failures[i], out);
+        whatif_write_failure(question->unnamed, &question->failures[i], out);
         text_putc(out, '\n');
     }
     write_time("run until settled limit ", times->limit, "\n", out);

@@ -385,6 +385,10 @@ static void put_json_reaction(struct json *json, const struct whatif_engine *eng
         json_string(json, "refusal", reaction->refusal);
     if (reaction->complaint)
         json_string(json, "complaint", reaction->complaint);
+    if (reaction->refusal || !reaction->up) { /* there are no figures of tables */
+        json_end_object(json);
+        return;
+    }
     json_unsigned(json, "recovery_ps", reaction->recovery_ps);
     json_begin_object(json, "steps_ps");
     for (unsigned i = 0; i < SM_STEPS; i++)

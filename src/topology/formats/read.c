@@ -23,6 +23,7 @@
 #include <assert.h>
 #include <ctype.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -498,6 +499,43 @@ static void warn_of_noise(struct reader *reader)
     text_release(&text);
 }
 
+/* A dump of which only the records of switches were kept: their lines name the adapters, with
+ * GUIDs, LIDs and descriptions. All get as many ports as the lines of any of them need. */
+static int add_named_adapters(struct reader *reader)
+{
+    struct topology *topology = &reader->topology;
+    uint64_t guid = 0, ports = 1;
+    for (uint32_t i = 0; i < topology->nodes.count; i++)
+        if (topology->nodes.items[i].kind != NODE_SWITCH)
+            return 0;
+    for (size_t i = 0; i < reader->ends.count; i++)
+        if (reader->ends.items[i].peer_port > ports &&
+            strncmp(reader->ends.items[i].peer_name, "H-", 2) == 0)
+            ports = reader->ends.items[i].peer_port;
+    for (size_t i = 0; i < reader->ends.count; i++) {
+        const struct link_end *end = &reader->ends.items[i];
+        const char *text = end->peer_text, *last = text ? strrchr(text, '"') : NULL;
+        if (!text || sscanf(end->peer_name, "H-%16" SCNx64, &guid) != 1)
+            continue;
+        if (name_map_get(&topology->by_name, end->peer_name) == MAP_NONE) {
+            reader->names_adapters = true;
+            reader->guid_next[NODE_ADAPTER] = guid;
+            int error = add_node(reader, NODE_ADAPTER, end->peer_name, ports);
+            if (error)
+                return error;
+            topology_set_description(topology, reader->node, text + 1, (size_t)(last - text - 1));
+        }
+        uint32_t node = name_map_get(&topology->by_name, end->peer_name);
+        char *lid = arena_strdup(&reader->names, last + 1 + strspn(last + 1, " \t"));
+        int error = reader_take_lid(
+            reader, lid,
+            &topology->ports.items[topology->nodes.items[node].first_port + end->peer_port]);
+        if (error)
+            return error;
+    }
+    return 0;
+}
+
 /* Makes links of what was read, and decides about unknown lines: only a dump, which lists both ends
  * of links, may have them. */
 static int finish_topology(struct reader *reader)
@@ -515,6 +553,8 @@ static int finish_topology(struct reader *reader)
         error = err_at(reader->lines->err, EINVAL, reader->files.items[0], 0,
                        "no fabric in it: expected output of ibnetdiscover or iblinkinfo, "
                        "opensm-subnet.lst or an ibsim net file");
+    if (!error && !reader->module[0])
+        error = add_named_adapters(reader);
     if (!error)
         error = reader_resolve_links(reader);
     if (!error && reader->noise.count)

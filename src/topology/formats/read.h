@@ -21,6 +21,7 @@ struct link_end {
     struct file_place place;
     const char *peer_name; /* with the module's prefix */
     uint64_t peer_guid;    /* 0: not given */
+    const char *peer_text; /* the comment of a switch's port from the peer's description on */
     uint32_t target;       /* port index, once resolved */
     uint16_t peer_port;    /* undefined if peer_name is an alias */
     uint8_t widths;        /* enabled, as a mask of enum link_width; 0: not given */
@@ -57,6 +58,7 @@ struct noise {
 };
 
 struct reader {
+    bool names_adapters;      /* they have no records, only lines of switches name them */
     struct topology topology; /* under construction */
     struct line_reader *lines;
     uint32_t file; /* index of the file being read */

@@ -178,6 +178,8 @@ static int take_peer(struct reader *reader, char *at, struct link_end *end)
         int error = reader_take_lid(reader, comment, port);
         if (error)
             return error;
+    } else if (quote && last > quote) {
+        end->peer_text = arena_strdup(&reader->names, quote);
     }
     return quote && last > quote ? take_tail(reader, last + 1, end) : 0;
 }
@@ -279,7 +281,8 @@ static int check_other_end(struct reader *reader, const struct link_end *end)
     const char *name = reader->take_list_line ? peer->description : peer->name;
     unsigned number = topology_port_number(topology, end->target);
     if (index == TOPOLOGY_NONE) {
-        if (reader_is_dumped(reader, topology->ports.items[end->port].node) &&
+        if (!(reader->names_adapters && peer->kind == NODE_ADAPTER) &&
+            reader_is_dumped(reader, topology->ports.items[end->port].node) &&
             reader_is_dumped(reader, topology->ports.items[end->target].node))
             return reader_fail_at(reader, end->place,
                                   "the link's other end, port %u of \"%s\", is not listed there",

@@ -150,6 +150,21 @@ claim "somebody cut off: status 1" exits 1 whatif clos.net --fail switch S0 --co
 whatif clos.net --fail mute S5 switch S4 --fail "bit-errors S0 3 20" --sm H7 --json --compare none >faults.json
 claim "every fault can be asked for, as words or as one text" holds faults.json \
     "d['failures'] == ['mute S5', 'switch S4', 'bit-errors S0 3 20'] and not d['cut_off_switches'] and d['engines'][0]['recovered']"
+whatif torus.net --fail switch S1_1 --compare ftree --load 0 --json --html refused.html >refused.json
+claim "an engine that refuses has a reason and no figures" holds refused.json \
+    "[set(e) & {'refusal', 'recovery_ps', 'smps', 'before', 'after'} for e in d['engines']][1] == {'refusal'} and 'after' in d['engines'][0]"
+awk 'BEGIN { RS = ""; ORS = "\n\n" } /(^|\n)Switch/' torus.net >switches.net
+claim "a dump without records of adapters: they are read from the lines of switches" eval \
+    '! grep -q ^Ca switches.net && [ "$("$weft" topo diff torus.net switches.net)" = "no difference" ]'
+named() {
+    whatif torus.net --fail switch S1_1 --compare none --json >plain.json
+    for name in "room 3, second" core1; do
+        printf '0x0000000000200005 "%s"\n' "$name" >names
+        whatif torus.net --node-names names --fail switch "$name" --compare none --json --scenario named.weft >named.json
+        [ $? = 1 ] && "$weft" sim named.weft >/dev/null && holds named.json "d['traffic']['lost'] == $(value plain.json "d['traffic']['lost']") > 0" || return
+    done
+}
+claim "names of a node name map name what fails" named
 claim "an action that harms nothing is refused" refused "'heal' harms nothing" whatif clos.net --fail heal S5
 claim "a near miss is named" refused "did you mean 'S1_1'" whatif torus.net --fail switch S1-1
 claim "a name of two nodes is refused with their GUIDs" \

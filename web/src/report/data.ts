@@ -93,7 +93,8 @@ export interface Sweep extends Partial<Origin> {
 export interface Loads { most: number; hops: number }
 export interface Reaction {
     engine: string; up: boolean; reacted: boolean; recovered: boolean; refusal?: string; complaint?: string;
-    recovery_ps: number; smps: number; blocks: number; before: Loads; after: Loads;
+    recovery_ps: number; smps: number; blocks: number;
+    before?: Loads; after?: Loads; // not of an engine that refuses, nor are the figures above
 }
 /** The answer of weft whatif --json, and more. */
 export interface Answer {

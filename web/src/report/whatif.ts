@@ -8,9 +8,9 @@ const seconds = (ps: number) => quantity(ps / 1e12, "s");
 
 function putTiles({ cut_off_adapters, engines: [first], traffic }: Answer): void {
     const pairs: [string, string][] = [[quantity(cut_off_adapters.length, ""), "adapters cut off"]];
-    if (first.reacted) pairs.push([seconds(first.recovery_ps), "recovery"]);
+    if (first.reacted && first.after) pairs.push([seconds(first.recovery_ps), "recovery"]);
     if (traffic) pairs.push([quantity(Math.round(traffic.lost_estimate), ""), traffic.simulated_share < 1 ? "packets lost (estimate)" : "packets lost"]);
-    if (first.up) pairs.push([percent(first.before.most), "busiest link before"], [percent(first.after.most), "busiest link after"]);
+    if (first.before && first.after) pairs.push([percent(first.before.most), "busiest link before"], [percent(first.after.most), "busiest link after"]);
     put(tiles(pairs));
 }
 
@@ -32,11 +32,12 @@ export function putAnswer(answer: Answer): void {
     putTiles(answer);
     picture(answer.no_picture, "Red dashes: what fails.");
     putCut(answer);
-    if (answer.engines[0].up) putLoads(answer);
+    if (answer.engines[0].after) putLoads(answer);
     section("Engines");
     put(table(["engine", ">recovery", ">SMPs", ">blocks", ">most before", ">most after", ">hops after", "note"],
         answer.engines.map(({ engine, reacted, recovered, recovery_ps, smps, blocks, before, after, refusal, complaint }) =>
-            [engine, reacted && recovered ? seconds(recovery_ps) : "–", smps, blocks, percent(before.most), percent(after.most), after.hops.toFixed(2), refusal ?? complaint ?? ""])));
+            [engine, ...(before && after ? [reacted && recovered ? seconds(recovery_ps) : "–", smps, blocks, percent(before.most), percent(after.most), after.hops.toFixed(2)]
+                : ["–", "–", "–", "–", "–", "–"]), refusal ?? complaint ?? ""])));
     section("To repeat it");
     put(code(answer.command), ...(answer.scenario ? [paragraph("The run with traffic is this scenario of weft sim:"), code(answer.scenario)] : []));
 }
