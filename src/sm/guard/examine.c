@@ -49,14 +49,15 @@ static struct examined_link *find_link(struct sm *sm, uint32_t through)
     return NULL;
 }
 
-static bool is_lossy(const struct probes *probes)
-{
-    return probes->lost >= LOSSES && probes->sent - probes->lost >= LOSSES;
-}
-
 static bool is_slow(const struct probes *probes)
 {
     return probes->sent - probes->lost >= LOSSES && probes->fastest_ns >= late;
+}
+
+/* Late answers of a slow agent count as lost. */
+static bool is_lossy(const struct probes *probes)
+{
+    return probes->lost >= LOSSES && probes->sent - probes->lost >= LOSSES && !is_slow(probes);
 }
 
 static void probe_effort(const struct sm *sm, const struct request *request,
@@ -190,6 +191,12 @@ static bool loses(struct sm *sm, uint32_t port)
     return (link && is_lossy(&link->shown)) || faults_has_errors(sm, port);
 }
 
+static bool leads_to_slow_agent(struct sm *sm, uint32_t port)
+{
+    const struct examined_link *link = find_link(sm, port);
+    return link && is_slow(&link->shown);
+}
+
 static bool is_behind_lossy_link(struct sm *sm, uint32_t port)
 {
     for (unsigned hop = 0; hop <= SMP_MAX_HOPS; hop++) {
@@ -205,7 +212,7 @@ static bool is_behind_lossy_link(struct sm *sm, uint32_t port)
 bool examine_explains(struct sm *sm, uint32_t port)
 {
     uint32_t last = port_at(sm, port)->last_peer;
-    return loses(sm, port) || is_behind_lossy_link(sm, port) ||
+    return loses(sm, port) || leads_to_slow_agent(sm, port) || is_behind_lossy_link(sm, port) ||
            (last != SUBNET_NONE && (loses(sm, last) || is_behind_lossy_link(sm, last)));
 }
 

@@ -27,6 +27,7 @@ enum { LOG_INTERVAL_S = 10 }; /* of violations by one offender */
 struct offender {
     uint64_t violations, logged; /* in all; of these, up to the last log line */
     struct rate_window lines;    /* one in LOG_INTERVAL_S */
+    uint64_t other_key_at;       /* the port refused the manager's M_Key; 0: never */
 };
 
 struct port_keys {
@@ -167,6 +168,11 @@ uint32_t port_keys_offender(const struct sm *sm, uint32_t reporter, const uint8_
 void port_keys_violated(struct sm *sm, uint32_t reporter, const uint8_t *details)
 {
     uint32_t port = port_keys_offender(sm, reporter, details);
+    if (port == sm->subnet.own_port && port != SUBNET_NONE) { /* the reporter has another key */
+        vec_at(&sm->port_keys->offenders, reporter)->other_key_at = sm->now;
+        discovery_read_port(sm, reporter);
+        return;
+    }
     struct offender *offender =
         port == SUBNET_NONE ? &sm->port_keys->unknown : vec_at(&sm->port_keys->offenders, port);
     offender->violations++;
@@ -192,17 +198,21 @@ uint64_t sm_m_key_violations(const struct sm *sm)
 
 bool port_keys_forget_violations(struct sm *sm, uint32_t port)
 {
-    struct rate_window *lines = &vec_at(&sm->port_keys->offenders, port)->lines;
-    bool listed = lines->count != 0;
-    *lines = (struct rate_window){0};
+    struct offender *offender = vec_at(&sm->port_keys->offenders, port);
+    bool listed = offender->lines.count || offender->other_key_at;
+    offender->lines = (struct rate_window){0};
+    offender->other_key_at = 0;
     return listed;
 }
 
 static void port_keys_list_problems(struct sm *sm, struct problems *problems)
 {
-    enum { RECENT_S = 600 + LOG_INTERVAL_S };
+    enum { RECENT_S = 600 + LOG_INTERVAL_S, OTHER_KEY_S = 30 };
     for (uint32_t port = 0; port < sm->port_keys->offenders.count; port++) {
         const struct offender *offender = &sm->port_keys->offenders.items[port];
+        if (offender->other_key_at && sm->now < offender->other_key_at + OTHER_KEY_S * NS_PER_S)
+            problems_add(problems, PROBLEM_KEY_VIOLATION, subnet_at_link(&sm->subnet, port),
+                         "the port has another M_Key than this manager's");
         if (offender->lines.count && sm->now < offender->lines.since + RECENT_S * NS_PER_S)
             problems_add(problems, PROBLEM_KEY_VIOLATION, subnet_at_link(&sm->subnet, port),
                          "this port sent %llu SMPs without the M_Key of their target",
