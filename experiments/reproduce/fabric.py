@@ -40,8 +40,14 @@ class Network:
                 node = next((found[3] for found in map(_NODE.match, block.splitlines()) if found), None)
                 # The LID of a switch is in its own line, that of a host in the line of its port.
                 self.blocks[node] = block.replace("lid 0 lmc 0", "lid %d lmc 0" % lids.get(node, 0))
-        kept = [block for node, block in self.blocks.items() if node not in removed]
-        return re.sub(r'^\[.*"(?:%s)"\[.*\n?' % "|".join(removed), "", "\n\n".join(kept) + "\n", flags=re.MULTILINE), removed
+        neighbours = {peer for peer, port in self.ports[gone].values()}
+        kept = []
+        for node, block in self.blocks.items():
+            if node in neighbours:
+                block = "\n".join(line for line in block.splitlines() if (_PORT.match(line) or (0, 0, 0, node))[3] != gone)
+            if node not in removed:
+                kept.append(block)
+        return "\n\n".join(kept) + "\n", removed
 
     def directions(self, lids):
         """{node: neighbours that its links lead up to}: towards the manager's switch, of one distance to the lower LID."""
@@ -71,8 +77,7 @@ class Tables:
             self.entries[switch] = dict(_ENTRY.findall(block))
             if "by the default port" in block:
                 self.defaults.update((switch, int(lid, 16)) for lid in _DEFAULT.findall(block))
-            # A table names the owners of the LIDs that it has.
-            if len(self.lids) < len(node_of):
+            if len(self.entries) == 1:  # a table names the owners of its LIDs; that of the manager's switch has all
                 for lid, guid in _OWNER.findall(block):
                     self.lids.setdefault(node_of[int(guid, 16)], int(lid, 16))
 

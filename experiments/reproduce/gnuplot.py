@@ -52,7 +52,7 @@ def _bars(chart, group, column, piles, x, y):
 
 
 def _data(chart, panel, x, y):
-    piles, column, (gap, columns) = [0.0] * len(chart.categories), 0, chart.bars()
+    piles, column, columns = [0.0] * len(chart.categories), 0, chart.bars()[1]
     for number, group in enumerate(chart.groups):
         yield "$p%dg%d << EOD" % (panel, number)
         if group.is_bar:

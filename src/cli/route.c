@@ -19,10 +19,10 @@
 #include <string.h>
 
 static struct {
-    const char *engine, *compare, *plot, *lfts, *provisional, *root, *lmc;
+    const char *engine, *compare, *published, *plot, *lfts, *provisional, *root, *lmc;
     const char *first, *weights, *user, *from, *from_path_sl, *first_path_sl, *order, *path_sl;
     uint64_t threads, scatter, vls, seed, samples, repeat, moves;
-    bool seed_balance, allow_cycles, reversible, json, engines, published, lengths;
+    bool seed_balance, allow_cycles, reversible, json, engines, lengths;
 } given = {.threads = 1, .seed = 1, .samples = 1000, .repeat = 1};
 
 static const struct option_spec options[] = {
@@ -84,10 +84,10 @@ static const struct option_spec options[] = {
      .number = &given.samples, .low = 1, .high = 1000000},
     {"--seed N", "seed of the pairings, and of --moves (default 1)", .number = &given.seed},
     {"--plot FILE", "also plot the comparison (.svg or .png)", .value = &given.plot},
-    {"--published",
-     "also run the algorithms as TPDS 2006 describes them: their steps, and the median CPU time of "
-     "--repeat runs, in turns (engines that it does not have: as fera)",
-     .flag = &given.published},
+    {"--published E,...",
+     "the algorithms as TPDS 2006 describes them, on one or more networks in turn: steps, and the "
+     "median CPU time of --repeat runs (engines that it does not have: as fera)",
+     .value = &given.published},
     {"--repeat N", "compute and check N times, report the best times (default 1)",
      .number = &given.repeat, .low = 1, .high = 1000000},
     {"--engines", NULL, .flag = &given.engines},
@@ -327,8 +327,8 @@ static int check_options(struct engine_list *engines, struct root_list *roots)
                                                                     : given.from_path_sl
                                                                         ? "--from-path-sl"
                                                                         : "--first-path-sl");
-    if ((given.plot || given.published) && !given.compare)
-        return command_usage("%s needs --compare", given.plot ? "--plot" : "--published");
+    if (given.plot && !given.compare)
+        return command_usage("--plot needs --compare");
     if (given.moves && given.compare)
         return command_usage("--moves needs --engine");
     if (given.plot && !chart_format_of(given.plot, &format))
@@ -339,8 +339,8 @@ static int check_options(struct engine_list *engines, struct root_list *roots)
 static int route_file(const char *net, struct err *err)
 {
     struct workers workers = workers_of_threads((unsigned)given.threads);
-    struct compare_options compare = {given.lfts,   given.plot, given.seed,     given.samples,
-                                      given.repeat, given.json, given.published};
+    struct compare_options compare = {given.lfts,    given.plot,   given.seed,
+                                      given.samples, given.repeat, given.json};
     struct engine_list engines = {0};
     struct root_list roots = {0};
     struct user_routes user = {0};
@@ -390,12 +390,32 @@ static int route_file(const char *net, struct err *err)
     return status;
 }
 
+static int time_files(char **nets, struct err *err)
+{
+    const struct published_options wanted = {given.lmc, given.repeat, given.json};
+    struct engine_list engines = {0};
+    struct root_list roots = {0};
+    if (given.engine || given.compare || !*nets)
+        return command_usage("--published: expected net files, and neither --engine nor --compare");
+    if (engine_list_parse(&engines, given.published, err))
+        return command_usage("%s; --engines lists them", err->message);
+    int status = root_list_parse(&roots, given.root);
+    struct engine_options directions = {
+        .root = roots.choice, .root_guids = roots.guids.items, .root_count = roots.guids.count};
+    if (status == 0)
+        status = route_published(&engines, &directions, &wanted, nets, err);
+    vec_release(&roots.guids);
+    return status;
+}
+
 static int run_route(int argc, char **argv, struct err *err)
 {
     if (given.engines) {
         print_engines(stdout, 0);
         return EXIT_HOLDS;
     }
+    if (given.published)
+        return time_files(argv + 1, err);
     return argc == 2 ? route_file(argv[1], err) : command_usage("expected one net file");
 }
 
@@ -406,6 +426,7 @@ const struct command command_route = {
              "\n"
              "usage: weft route NET --engine E[,E ...] [option ...]\n"
              "       weft route NET --compare E[,E ...] [option ...]\n"
+             "       weft route NET ... --published E[,E ...] [option ...]\n"
              "       weft route --engines\n"
              "\n"
              "NET is a dump of ibnetdiscover, iblinkinfo or OpenSM (opensm-subnet.lst), or a\n"

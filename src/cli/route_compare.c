@@ -2,21 +2,17 @@
  *
  * The tables of every engine are checked, and their quality is measured (routing/check/quality.h).
  * For an engine that refuses, the line has the reason. */
-#include "base/rng.h"
-#include "base/time.h"
 #include "cli/command.h"
 #include "cli/routing.h"
 #include "experiment/chart/chart.h"
 #include "routing/check/quality.h"
 #include "routing/files/lfts.h"
-#include "routing/paper/published.h"
 #include "routing/search/roots.h"
 #include "routing/search/tree.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 /* One engine's line. */
 struct compared {
@@ -29,11 +25,8 @@ struct compared {
     struct quality quality;
     unsigned vls;
     uint64_t table_bytes, digest; /* of the tables and SLs */
-    const struct engine *engine;
     uint64_t down_up; /* with --root; and the share of the load that the links of the roots have */
     double root_load;
-    uint64_t steps; /* with --published */
-    double cpu_s;
     char note[sizeof((struct routes *)0)->note];
     char reason[sizeof((struct err *)0)->message];
 };
@@ -109,8 +102,7 @@ static void measure_roots(const struct comparison *comparison, const struct rout
 static void compare_engine(struct comparison *comparison, const struct engine *engine)
 {
     struct engine_list alone = {.count = 1, .items = {engine}};
-    struct compared line = {
-        .name = engine->name, .engine = engine, .cost.repeat = comparison->wanted->repeat};
+    struct compared line = {.name = engine->name, .cost.repeat = comparison->wanted->repeat};
     struct routes routes = {0};
     struct err err = {0};
     line.rc = route_compute(&alone, comparison->network, comparison->options, &routes, NULL,
@@ -124,66 +116,6 @@ static void compare_engine(struct comparison *comparison, const struct engine *e
         measure_roots(comparison, &routes, &line);
     routes_release(&routes);
     vec_push(&comparison->lines, line);
-}
-
-static uint64_t cpu_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
-}
-
-/* Fills the caches and the branch predictor of the processor with something else. */
-static void distract_processor(void)
-{
-    enum { LINES = 1 << 15, LINE_BYTES = 64 };
-    unsigned char *bytes = mem_zalloc(LINES, LINE_BYTES);
-    struct rng rng;
-    rng_seed(&rng, 1, 0);
-    for (unsigned i = 0; i < LINES; i++)
-        if (rng_below(&rng, 2))
-            ((volatile unsigned char *)bytes)[(size_t)i * LINE_BYTES]++;
-    mem_free(bytes);
-}
-
-/* Steps and CPU times of the published algorithms, without the time of reading the clock. A manager
- * computes routes once for a topology. Many runs on the same network in a row would not measure
- * that: the processor learns the outcomes of their branches, and FERa appears two to four times
- * faster than it is. */
-static void time_published(struct comparison *comparison)
-{
-    size_t rounds = comparison->wanted->repeat, count = comparison->lines.count;
-    uint64_t *ns = mem_zalloc(rounds * (count + 1), sizeof *ns);
-    struct roots roots;
-    struct updown updown;
-    struct published published;
-    struct err unfit;
-    if (roots_choose(&roots, comparison->network, comparison->options, ROOT_MANAGER, &unfit) == 0) {
-        updown_init(&updown, comparison->network, roots.switches.items, roots.switches.count);
-        published_init(&published, comparison->network, &updown);
-        for (size_t i = 0; i < rounds * (count + 1); i++) {
-            size_t of = i % (count + 1);
-            struct compared *line = of < count ? &comparison->lines.items[of] : NULL;
-            if (of == 0)
-                distract_processor();
-            uint64_t begin = cpu_ns();
-            if (line)
-                published_run(&published, line->engine);
-            ns[of * rounds + i / (count + 1)] = cpu_ns() - begin;
-            if (line)
-                line->steps = published.steps;
-        }
-        for (size_t of = 0; of <= count; of++)
-            sort_u64(ns + of * rounds, rounds);
-        for (size_t of = 0; of < count; of++)
-            comparison->lines.items[of].cpu_s =
-                (double)(int64_t)(ns[of * rounds + rounds / 2] - ns[count * rounds + rounds / 2]) /
-                NS_PER_S;
-        published_release(&published);
-        updown_release(&updown);
-    }
-    roots_release(&roots);
-    mem_free(ns);
 }
 
 static int compare_file(struct comparison *comparison, struct err *err)
@@ -208,10 +140,6 @@ static void put_compared(struct json *json, const struct comparison *comparison,
     const struct quality *quality = &line->quality;
     json_begin_object(json, NULL);
     json_string(json, "engine", line->name);
-    if (line->steps) {
-        json_unsigned(json, "published_steps", line->steps);
-        json_double(json, "published_cpu_s", line->cpu_s);
-    }
     json_bool(json, "refused", line->refused);
     if (line->refused) {
         json_string(json, "reason", line->reason);
@@ -302,11 +230,6 @@ static void print_comparison(const struct comparison *comparison)
            "mean", "entries");
     for (size_t i = 0; i < comparison->lines.count; i++)
         print_compared(&comparison->lines.items[i]);
-    for (size_t i = 0; i < comparison->lines.count; i++)
-        if (comparison->lines.items[i].steps)
-            printf("%s%s as published: %" PRIu64 " steps, %.3f ms of CPU time\n", i ? "" : "\n",
-                   comparison->lines.items[i].name, comparison->lines.items[i].steps,
-                   comparison->lines.items[i].cpu_s * 1e3);
 }
 
 /* Three bar charts with a bar for each engine. */
@@ -347,8 +270,6 @@ int route_compare(const struct engine_list *engines, const struct network *netwo
     int status = 0;
     for (size_t i = 0; i < engines->count; i++)
         compare_engine(&comparison, engines->items[i]);
-    if (wanted->published)
-        time_published(&comparison);
     for (size_t i = 0; i < comparison.lines.count && status == 0; i++) {
         const struct compared *line = &comparison.lines.items[i];
         if (line->rc &&

@@ -66,10 +66,19 @@ void route_put_moves(struct record *record, const struct network *network,
 struct compare_options {
     const char *lfts, *plot;
     uint64_t seed, samples, repeat;
-    bool json, published;
+    bool json;
 };
 int route_compare(const struct engine_list *engines, const struct network *network,
                   const struct engine_options *options, const struct compare_options *wanted,
                   struct err *err);
+
+/* weft route --published, on networks from files up to a NULL (route_published.c). */
+struct published_options {
+    const char *lmc;
+    uint64_t rounds;
+    bool json;
+};
+int route_published(const struct engine_list *engines, const struct engine_options *options,
+                    const struct published_options *wanted, char **nets, struct err *err);
 
 #endif

@@ -79,12 +79,15 @@ claim '--lengths counts the paths of PIRa that are longer than those of FERa' gr
 claim '--lengths counts the paths of PIRa that are shorter' grep -q '"shorter_paths": 0' lengths
 part='needs --from'
 claim '--lengths without present tables is refused' status 2 route paper --engine pira --lengths
-part='fera as published: 382 steps'
-claim '--published counts the steps of the published algorithm' status 0 route paper --compare fera,pira --published
+part='paper: fera 382 steps'
+claim '--published counts the steps of the published algorithms' status 0 route ring paper --published fera,pira --repeat 3
+part='"steps": 382'
+claim '--published --json does, too' status 0 route paper --published fera --json
+part='neither --engine nor --compare'
+claim '--published with another engine is refused' status 2 route paper --published fera --engine dr
+claim '--published without a network is refused' status 2 route --published fera
 part='"down_up_transitions": 0'
 claim '--compare --root counts down-up transitions' status 0 route paper --compare fera --root manager --json
-part='--published needs --compare'
-claim '--published alone is refused' status 2 route paper --engine fera --published
 "$weft" topo gen irregular switches=64 hosts=82 rule=paper >large
 "$weft" route large --engine fera --lfts fera >/dev/null
 "$weft" route large --engine pira --lfts pira >/dev/null
