@@ -228,6 +228,9 @@ unsigned sma_route_unicast(const struct sma *sma, unsigned dlid)
 bool sma_route_multicast(const struct sma *sma, unsigned mlid, unsigned port)
 {
     assert(port <= sma->port_count);
+    if (sma->device)
+        return port && mlid >= LID_MULTICAST_FIRST &&
+               wire_get(sma->ports[port].info, PORT_INFO_PORT_STATE) > PORT_STATE_DOWN;
     unsigned index = mlid - LID_MULTICAST_FIRST;
     uint64_t top = wire_get(sma->switch_info, SWITCH_INFO_MULTICAST_FDB_TOP);
     if (mlid < LID_MULTICAST_FIRST || index >= sma->options.multicast_entries)

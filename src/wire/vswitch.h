@@ -7,7 +7,8 @@
  * are for the switch; everything else is for the PF, including SMInfo, traps and responses, since a
  * manager may run there. The switch computes its LFT: LIDs of its functions to their ports, all
  * other LIDs to port 1. The LFT can be read; writes are ignored. LinearFDBTop can be written, but
- * has no effect.
+ * has no effect. It needs no multicast table either: it copies multicast packets to all its other
+ * ports with a link, and adapters drop those that nobody has joined.
  *
  * Each function is an adapter with one port and its own agent. A VF without a LID has its link
  * down. Set(VirtualFunction) with the number of a VF as modifier sets LID, LMC, port GUID (0: the

@@ -57,6 +57,7 @@ struct run {
     const char *kind;    /* of operation */
     struct order astray; /* whose end nobody waits for */
     uint16_t *lids;      /* by port of the topology: of everybody but functions */
+    uint32_t renumbered; /* vSwitch whose functions got new LIDs; or TOPOLOGY_NONE */
 };
 
 static unsigned below(struct run *run, unsigned bound)
@@ -198,9 +199,14 @@ static void check_machines(struct run *run)
         if (machine->told != TOPOLOGY_NONE && machine->told != place)
             complain(run, "a machine is elsewhere than was acknowledged");
         machine->place = machine->told = place;
+        if (place == run->renumbered)
+            machine->lid = (unsigned)wire_get(
+                fabric_port_info(run->world.fabric, find_port(run, guid, TOPOLOGY_NONE)),
+                PORT_INFO_LID);
         if (!is_as_the_manager_says(run, machine))
             complain(run, describe(run, machine, place));
     }
+    run->renumbered = TOPOLOGY_NONE;
     while (vswitch_next_vm(sim_machines(run->world.sim, run->manager), &cursor, &found))
         listed++;
     if (listed != expected)
@@ -512,10 +518,14 @@ static void do_cut_off(struct run *run)
         if (!follow_all(run, &order, 1, 120 * TIME_S))
             complain(run, "a request is not over after two minutes");
     }
-    if (below(run, 2))
+    bool restarts = below(run, 2), powers_off = below(run, 2);
+    if (restarts)
         restart_with_lids(run);
-    if (below(run, 2))
+    if (powers_off)
         fabric_set_node(run->world.fabric, node, false, &err);
+    /* Prepopulated LIDs are those of functions, and neither remembers which. */
+    if (restarts && powers_off && !run->config.dynamic_lids)
+        run->renumbered = node;
     pass(run, 5 * TIME_S);
     fabric_set_node(run->world.fabric, node, true, &err);
     fabric_set_link(run->world.fabric, uplink, true, &err);
@@ -665,6 +675,7 @@ static void play(const struct fabric_kind *kind, bool dynamic, uint64_t operatio
     run.manager = settle(&run.world, run.seat, &run.config);
     for (unsigned i = 0; i < MACHINES; i++)
         snprintf(run.machines[i].name, sizeof run.machines[i].name, "vm%u", i);
+    run.renumbered = TOPOLOGY_NONE;
     note_lids(&run);
     run.watch = watch_over(&run);
     sim_set_listener(run.world.sim, &(struct sim_listener){.event = hear});

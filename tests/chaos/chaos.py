@@ -11,6 +11,8 @@ priority is random, too. Some hosts are clients: each registers a service and jo
 Then faults begin (`class Faults`): kill -9 and restart of managers, SIGSTOP, mute agents, duplicate GUIDs, links and
 switches down, flaps, dropped SMPs. Some are over before the next one begins, the others end together. During the
 faults clients register, too: whichever manager acknowledges a registration.
+In half of the rounds without OpenSM the hosts are hypervisors with two virtual functions each. Virtual machines are
+started, moved and stopped during the faults, and hypervisors are cut off and restarted.
 
 When the last fault has ceased, all of this must be true within the limit (10 s), and still a second later:
   - exactly one manager answers SMInfo as master, and all others are standby. If the manager of the highest rank is a
@@ -24,6 +26,8 @@ When the last fault has ceased, all of this must be true within the limit (10 s)
 Then every registration that was acknowledged is in the SA (saquery), or its client was asked to register again:
 the fabric's capture has an answered Set(PortInfo) with ClientReregister for its port, after the acknowledgement.
 A Set of Armed counts, too: the link was down, and the clients of a port register by themselves when it becomes active.
+Every virtual machine is where the last acknowledged request put it, once, or nowhere if that stopped it; if a later
+request was not acknowledged, it is at one place at most.
 Clients whose registrations are missing register again, and the SA must list these registrations then.
 
 A line has the seed, the network, the managers, the faults with their times, the time to heal and the verdict.
@@ -33,6 +37,7 @@ files of a failed round stay in DIR/SEED. Exit status 1: a round failed."""
 import argparse
 import concurrent.futures
 import ipaddress
+import json
 import os
 import pathlib
 import random
@@ -85,6 +90,10 @@ class Node:
         self.peers = {}  # port to node GUID and port at the other end of its cable
 
 
+def is_vswitch(node):
+    return node.name.endswith("-vswitch")
+
+
 def read_network(text):
     """The nodes of a net file, by GUID."""
     nodes, node, switch_guid = {}, None, 0
@@ -129,7 +138,9 @@ def multicast_receivers(nodes, tables, mlid, sender):
         if node.kind == "Ca":
             reached.append(next(iter(node.lids)))
             continue
-        for out in tables.get(guid, {}).get(mlid, set()) - {port, 0}:
+        # A virtual switch needs no multicast table: it copies packets to all its functions.
+        table = set(node.ports) if is_vswitch(node) else tables.get(guid, {}).get(mlid, set())
+        for out in table - {port, 0}:
             arrivals.append(node.peers.get(out, (source.guid, 0)))  # a port without a cable: a wrong receiver
     return ["a loop"]
 
@@ -177,15 +188,16 @@ def asked_after_acknowledgement(path, ports):
 class Fabric:
     """`weft fabric`, and tools on it."""
 
-    def __init__(self, directory, words, seed):
+    def __init__(self, directory, words, seed, functions):
         self.directory, self.processes = directory, []
         self.net, self.socket, self.capture = directory / "net", directory / "socket", directory / "fabric.pcap"
         with self.net.open("w") as out:
             command = [WEFT, "topo", "gen", *words, "speed=SDR", "--seed", str(seed)]
+            command += ["--vfs", str(functions)] if functions else []
             subprocess.run(command, stdout=out, check=True)
         self.nodes = read_network(self.net.read_text())
-        self.switches = [node for node in self.nodes.values() if node.kind == "Switch"]
-        self.hosts = [node for node in self.nodes.values() if node.kind == "Ca"]
+        self.switches = [node for node in self.nodes.values() if node.kind == "Switch" and not is_vswitch(node)]
+        self.hosts = [node for node in self.nodes.values() if node.kind == "Ca" and "-vf" not in node.name]
         self.observer = self.hosts[-1]
         self.environment = dict(os.environ, WEFT_SOCKET=str(self.socket), LD_PRELOAD=PRELOAD, WEFT_PRELOAD=PRELOAD)
         self.environment.update(OSM_TMP_DIR=str(directory), OSM_CACHE_DIR=str(directory))
@@ -254,6 +266,10 @@ class Manager:
             command += ["--state", f"{base}.state", "--control", f"{base}.socket"]
         self.process = self.fabric.start(self.host, f"manager{self.number}.out", *command)
 
+    def control(self, *words):
+        command = [WEFT, "ctl", "--socket", f"{self.fabric.directory}/manager{self.number}.socket", *words]
+        return subprocess.run(command, capture_output=True, text=True, timeout=6)
+
     def signal(self, number):
         if self.process.poll() is None:
             self.process.send_signal(number)
@@ -278,6 +294,42 @@ def opensm_config(base, priority):
     return path
 
 
+class Machine:
+    """A virtual machine, and what managers have acknowledged of it."""
+
+    def __init__(self, name):
+        self.name, self.place, self.known, self.guid, self.lock = name, None, True, 0, threading.Lock()
+
+    def request(self, managers, verb, place):
+        """One request at a time. Only a master answers; the outcome of a request that failed is not known."""
+        where = {"start": ["at", place], "migrate": ["to", place], "stop": []}[verb]
+        with self.lock:
+            for manager in managers:
+                try:
+                    out = manager.control("vm", verb, self.name, *where, "--timeout", "4s")
+                except subprocess.TimeoutExpired:
+                    self.known = False
+                    continue
+                if out.returncode == 0:
+                    self.place, self.known = None if verb == "stop" else place, True
+                    return
+                if "not master" not in out.stderr and "no such machine" not in out.stderr and out.returncode != 2:
+                    self.known = False
+
+    def fault(self, master, found):
+        """What is not as it must be, or None."""
+        listed = json.loads(master.control("--json", "vm", "list").stdout or "[]")
+        rows = [row for row in listed if row["name"] == self.name]
+        self.guid = int(rows[0]["guid"], 16) if rows else self.guid
+        places = [node.name.split("-")[0] for node in found.values() if self.guid and self.guid in node.lids]
+        told = f"{self.name} is at {places}, listed {rows}"
+        if any(row["state"] != "running" for row in rows) or [row["hypervisor"] for row in rows] != places:
+            return told
+        if len(places) > 1 or (self.known and places != ([self.place] if self.place else [])):
+            return f"{told}, acknowledged: {self.place}"
+        return None
+
+
 # ---- faults ----
 
 
@@ -288,6 +340,8 @@ class Faults:
         self.round, self.fabric, self.rng, self.extra = round_, round_.fabric, round_.rng, round_.extra
         self.kinds = [self.kill, self.kill, self.stop, self.stop, self.mute_manager, self.mute, self.duplicate]
         self.kinds += [self.cut, self.cut_manager, self.switch_down, self.flap, self.drop, self.register]
+        if round_.machines:
+            self.kinds += [self.request] * 6 + [self.cut_hypervisor, self.restart_hypervisor]
 
     def next(self):
         return self.rng.choice(self.kinds)()
@@ -355,6 +409,27 @@ class Faults:
         self.fabric.control("drop", f"{self.rng.choice([2, 10, 30])}%")
         return "drop", lambda: self.fabric.control("drop", "0%")
 
+    def vswitch(self):
+        return f"{self.rng.choice(self.fabric.hosts[:-1]).name}-vswitch"
+
+    def cut_hypervisor(self):
+        name = self.vswitch()
+        self.fabric.control("link", "down", name, 1)
+        return f"cut {name}", lambda: self.fabric.control("link", "up", name, 1)
+
+    def restart_hypervisor(self):
+        name = self.vswitch()
+        self.fabric.control("switch", "down", name)
+        return f"down {name}", lambda: self.fabric.control("switch", "up", name)
+
+    def request(self):
+        machine = self.rng.choice(self.round.machines)
+        verb, place = self.rng.choice(["start", "migrate", "stop"]), self.rng.choice(self.fabric.hosts).name
+        thread = threading.Thread(target=machine.request, args=(self.round.managers, verb, place))
+        thread.start()
+        self.round.threads.append(thread)
+        return f"{verb} {machine.name} {place}", None
+
     def register(self):
         """A client registers; the next fault does not wait for the answer."""
         host = self.rng.choice(self.round.clients)
@@ -375,13 +450,16 @@ class Round:
         self.managers, self.clients, self.heal_s, self.reason = [], [], 0.0, ""
         self.rereg = self.crashes = 0
         self.fabric = self.master = None
+        self.machines = [Machine(f"vm{number}") for number in range(4)] if self.extra.random() < 0.5 else []
 
     def run(self):
         try:
-            self.fabric = Fabric(self.directory, self.words, self.seed)
+            self.fabric = Fabric(self.directory, self.words, self.seed, 2 if self.machines else 0)
             self.start_managers()
             self.wait_healed(UP_LIMIT_S, "start: ")
             self.start_clients()
+            for machine in self.machines[:-1]:
+                machine.request(self.managers, "start", self.rng.choice(self.fabric.hosts).name)
             self.torment()
             self.heal_s = self.wait_healed(self.limit, "")
             self.check_registrations()
@@ -407,7 +485,7 @@ class Round:
         hosts = self.rng.sample(self.fabric.hosts[:-1], count)
         with_opensm = self.rng.random() < 0.25 and shutil.which("opensm") is not None
         for number, host in enumerate(hosts):
-            is_opensm = with_opensm and number == count - 1
+            is_opensm = with_opensm and number == count - 1 and not self.machines
             priority = self.extra.randint(0, 4) if is_opensm else self.rng.randint(1, 4)
             self.managers.append(Manager(self.fabric, number, host, is_opensm, priority))
             time.sleep(self.rng.choice([0, 0.1, 0.5]))
@@ -474,12 +552,16 @@ class Round:
         nodes = read_network(found)
         if missing := [node.name for guid, node in self.fabric.nodes.items() if guid not in nodes]:
             return "missing: " + " ".join(missing)
-        lids = {guid: lid for node in nodes.values() for guid, lid in node.lids.items()}
+        ends = [node for node in nodes.values() if not is_vswitch(node)]  # they have the LIDs of their adapters
+        lids = {guid: lid for node in ends for guid, lid in node.lids.items()}
         if 0 in lids.values() or len(set(lids.values())) < len(lids):
             return "end ports without a LID of their own"
         self.lids = lids
         if fault := self.managers_fault(lids) or self.links_fault() or self.tables_fault():
             return fault
+        for machine in self.machines:
+            if fault := machine.fault(self.master, nodes):
+                return fault
         if not self.fabric.run("saquery", "NR"):
             return "the SA does not answer"
         return self.groups_fault(nodes)
@@ -545,6 +627,8 @@ class Round:
             for sender in members:
                 reached = multicast_receivers(nodes, tables, mlid, sender)
                 wanted = sorted(guid for guid, join in members.items() if join & 1 and guid != sender)
+                if self.machines:  # adapters drop what their virtual switch gives to functions that are no members
+                    reached = [guid for guid in reached if guid in wanted]
                 if reached != wanted:
                     return f"group {gid}: from {sender:x} to {reached}, not {wanted}"
         return None

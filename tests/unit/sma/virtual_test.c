@@ -227,6 +227,22 @@ static void the_lft_follows_the_lids_of_the_functions(void **state)
     release(device);
 }
 
+static void multicast_reaches_every_function_with_a_link(void **state)
+{
+    (void)state;
+    struct device *device = a_plain_device();
+    sma_link_up(&device->vswitch, VSWITCH_UPLINK, 2, 4, 8, false);
+    sma_link_up(&device->vswitch, VSWITCH_PF, 2, 4, 8, false);
+    assert_int_equal(set_function(device, 2, 64, 0, 0, true), STATUS_OK);
+    sma_link_up(&device->vswitch, VSWITCH_PF + 2, 2, 4, 8, false);
+    for (unsigned port = 0; port <= PORTS; port++) {
+        assert_int_equal(sma_route_multicast(&device->vswitch, LID_MULTICAST_FIRST + 5, port),
+                         port == VSWITCH_UPLINK || port == VSWITCH_PF || port == VSWITCH_PF + 2);
+        assert_false(sma_route_multicast(&device->vswitch, 64, port));
+    }
+    release(device);
+}
+
 static void a_virtual_switch_ignores_writes_to_its_lft(void **state)
 {
     (void)state;
@@ -410,6 +426,7 @@ int main(void)
         cmocka_unit_test(one_set_configures_lid_and_guid_of_a_function),
         cmocka_unit_test(invalid_settings_are_refused_and_change_nothing),
         cmocka_unit_test(the_lft_follows_the_lids_of_the_functions),
+        cmocka_unit_test(multicast_reaches_every_function_with_a_link),
         cmocka_unit_test(a_virtual_switch_ignores_writes_to_its_lft),
         cmocka_unit_test(the_switch_and_the_physical_function_share_a_lid),
         cmocka_unit_test(a_function_comes_up_with_the_settings_of_the_pf),
