@@ -64,7 +64,7 @@ export class Plots {
         }
         this.drawn = performance.now();
         const shown = new Map((this.app.store.tick.changes ?? []).slice(-10).flatMap(change => phases(change, this.app.store.tick.t)).map(phase => [phase.colour, phase.label]));
-        fill(this.bands, shown.size > 0 && "Bands: ", [...shown].map(([colour, label]) => h("span", {}, swatch(colour, true), ` ${label.toLowerCase()} `)));
+        fill(this.bands, [...shown].map(([colour, label]) => h("span", {}, swatch(colour, true), ` ${label.toLowerCase()} `)));
         const t = this.app.store.series.t.map(value => value / 1e6);
         this.plots.forEach((plot, at) => plot.setData([t, SPECS[at].values(this.app)] as uPlot.AlignedData));
     }

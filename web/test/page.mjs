@@ -61,6 +61,8 @@ try {
                 window.weft.view.overlay.strokes.find(one => one.dash)]);
             same(stroke.colour, bad, "colour of the selected link");
             holds(stroke.width > 3 && full !== bad, "wide, and the colour of no load");
+            await driver.select("node", await page.evaluate(() => window.weft.store.fabric.links[16].a));
+            same(await page.evaluate(() => { const { strokes } = window.weft.view.overlay; return strokes.filter(one => one.from.x === strokes.find(two => two.dash).from.x && one.to.x === strokes.find(two => two.dash).to.x).length; }), 1, "lines over it if its end is selected");
             await driver.act({ do: "restore", link: 16 });
         });
         await claim("a name that the map shows is not drawn above the selected node again", async () => {

@@ -28,7 +28,7 @@ export interface Placement {
 }
 
 /** Room for the tools above the map, the legend below it, and the names at both sides. */
-const ABOVE = 62, BELOW = 118, BESIDE = 44;
+const ABOVE = 80, BELOW = 118, BESIDE = 44;
 const LONGEST_ROW = 60;
 /** Columns between two groups of a long row. */
 const GROUP_GAP = 0.7;

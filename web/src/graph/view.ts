@@ -228,7 +228,8 @@ export class GraphView {
             for (const { node, colour, label } of nodes) ring(node, colour, 11, label);
         }
         if (selection?.kind === "node" && this.fabric.nodes[selection.index])
-            for (const link of this.fabric.nodes[selection.index].links) strokes.push(this.stroke({ link, colour: "accent", width: 1.3 }));
+            for (const link of this.fabric.nodes[selection.index].links)
+                if (!isDown(this.fabric.links[link])) strokes.push(this.stroke({ link, colour: "accent", width: 1.3 }));
         if (selection?.kind === "node" && this.fabric.nodes[selection.index])
             ring(selection.index, "accent", 12, this.fabric.nodes[selection.index].name);
         const hovered = this.fabric.nodes[this.hovered];
