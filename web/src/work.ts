@@ -57,7 +57,9 @@ export class Work {
     /** Without a master: when a standby takes over. */
     private waiting(): string | null {
         const { tick, info } = this.app.store, managers = tick.managers ?? [];
-        if (info.what !== "live" || !managers.length || managers.some(one => one.state === "master" || one.state === "discovering")) return null;
+        if (info.what !== "live" || !managers.length || managers.some(one => one.state === "master")) return null;
+        const next = managers.find(one => one.state === "discovering");
+        if (next) return `No master yet. ${next.name}: ${phaseText(next)}, ${count(next.nodes)} of ${count(this.app.store.fabric.nodes.length)} nodes known.`;
         const standby = managers.find(one => one.state === "standby" && one.poll && one.polls);
         if (!standby) return "No master and no standby: nobody repairs the subnet until a manager starts.";
         const first = standby.poll!, last = first * standby.polls!, wall = (ns: number) => duration(ns / tick.pace);

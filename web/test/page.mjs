@@ -126,7 +126,7 @@ try {
         await close();
     }
     for (const size of ["5832", "11664"]) {
-        const { page, close } = await place.open(await place.net(`tree${size}`, "fattree", size));
+        const { page, close } = await place.open(await place.net(`tree${size}`, "fattree", size), [], { early: true });
         await claim(`${size} hosts are folded until one zooms in`, async () => {
             const hosts = () => page.evaluate(() => [window.weft.view.unfoldedHosts(), window.weft.store.fabric.hosts]);
             same((await hosts())[0], 0, "hosts drawn");

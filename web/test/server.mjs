@@ -56,11 +56,11 @@ export class Workplace {
         return this.write(name, (await this.run(this.weft, ["topo", "gen", ...generate])).stdout);
     }
 
-    /** Starts a weft that prints the URL of its page, and opens the page; without its token if `anonymous`. */
-    async start(words, { anonymous = false, ...window } = {}) {
+    /** Starts a weft that prints the URL of its page, and opens the page; without its token if `anonymous`, while the subnet comes up if `early`. */
+    async start(words, { anonymous = false, early = false, ...window } = {}) {
         const { url, stop } = await startWeft(this.weft, ...words), token = new URLSearchParams(new URL(url).hash.slice(1)).get("token");
         const page = await openPage(this.browser, anonymous ? new URL(url).origin : url, window), driver = new Driver(page, new URL(url).origin, token);
-        await until("the subnet is up", () => driver.state(), state => state.work !== "start");
+        if (!early) await until("the subnet is up", () => driver.state(), state => state.work !== "start");
         return { page, driver, close: async () => { await page.context().close(); await stop(); } };
     }
 

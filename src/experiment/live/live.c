@@ -73,8 +73,10 @@ static void start(struct live *live, uint64_t wall_ns)
     while (!rests && live_session_now(&live->session) < SETTLE_MOST && clock_now(live) < end);
     watch_keep_tables(&live->watch);
     live->dirty = true;
-    if (rests || live_session_now(&live->session) >= SETTLE_MOST)
+    if (rests || live_session_now(&live->session) >= SETTLE_MOST) {
         live_run(live, !live->options.paused);
+        live_refresh(live); /* loads are counted from here on */
+    }
 }
 
 int live_begin(struct live *live, const struct live_options *options, struct err *err)
@@ -104,7 +106,8 @@ int live_begin(struct live *live, const struct live_options *options, struct err
     } else {
         live_run(live, !options->paused);
     }
-    live_refresh(live);
+    if (live->dirty)
+        live_refresh(live);
     return 0;
 }
 

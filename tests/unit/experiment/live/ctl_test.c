@@ -60,6 +60,34 @@ static void a_page_is_served_while_the_subnet_comes_up(void **unused)
     end(fast);
 }
 
+/* The API's `next`: a computation tells how it chose its roots, which nobody waits for. */
+static void next_stops_at_events_and_at_no_note(void **unused)
+{
+    (void)unused;
+    struct world *world = begin(tree);
+    struct live *live = &world->live;
+    const struct run_record *record = &live->session.current->record;
+    unsigned stops = 0, notes = 0;
+    assert_int_equal(ask(world, LIVE_FABRIC, "reroute", false), 0);
+    for (bool up = false; !up && stops < 50; stops++) {
+        live_run(live, true);
+        live->until_event = true;
+        live->events_mark = record->events.count;
+        while (live->running)
+            live_step(live);
+        bool found = false;
+        for (size_t i = live->events_mark; i < record->events.count; i++) {
+            found |= !record->events.items[i].note;
+            notes += record->events.items[i].note;
+            up |= strncmp(record->events.items[i].text, "subnet up", 9) == 0;
+        }
+        assert_true(found);
+    }
+    assert_true(notes > 0);
+    assert_true(stops < 50);
+    end(world);
+}
+
 static void reports_are_those_of_the_run(void **unused)
 {
     (void)unused;
@@ -450,6 +478,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_page_is_served_while_the_subnet_comes_up),
+        cmocka_unit_test(next_stops_at_events_and_at_no_note),
         cmocka_unit_test(reports_are_those_of_the_run),
         cmocka_unit_test(actions_are_statements_that_the_export_repeats),
         cmocka_unit_test(a_name_is_no_part_of_the_grammar),
