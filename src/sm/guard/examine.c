@@ -106,11 +106,12 @@ static void go_on(struct sm *sm, struct examined_link *link)
 {
     bool found = is_lossy(&link->probes) || is_slow(&link->probes);
     bool gone = is_gone(sm, link->through);
+    bool silent = link->shown.sent && link->probes.sent - link->probes.lost < LOSSES;
     if (found)
         link->shown = link->probes;
     if (link->probes.sent < PROBES && !gone)
         send_probe(sm, link);
-    else if (found && !gone)
+    else if ((found || silent) && !gone) /* a slow agent whose queue is too long is silent */
         link->again_at =
             sm->now + (sm->config.sweep_ns == TIME_NEVER ? NS_PER_S : sm->config.sweep_ns);
     else
