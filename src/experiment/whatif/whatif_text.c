@@ -105,7 +105,7 @@ static void put_recovery(const struct whatif_answer *answer, struct text *out)
     else if (!reaction->recovered)
         text_printf(out, "; the subnet does not recover: %s", reason_of(reaction));
     else if (reaction->reacted)
-        text_printf(out, "; the subnet recovers within %s",
+        text_printf(out, "; the subnet recovers within %s of simulated time",
                     quantity_text(time_seconds(reaction->recovery_ps), "s", time));
 }
 
