@@ -1,6 +1,8 @@
 /* Writes the log: lines of text or JSON, a file with a largest size, syslog(3). */
 #include "host/files/event_log.h"
 
+#include "base/time.h"
+
 #include <assert.h>
 #include <errno.h>
 #include <limits.h>
@@ -142,21 +144,61 @@ void event_record_print(const struct event_record *record, bool as_json, const c
     json_end_object(&json); /* ends with a line feed */
 }
 
-void event_log_put(struct event_log *log, const struct event_record *record)
+static void write_record(struct event_log *log, const struct event_record *record)
 {
     struct text line = {0};
-    assert(log->file);
-    log->errors += strcmp(record->event, "error") == 0;
-    log->warnings += strcmp(record->event, "warning") == 0;
-    if (log->observe)
-        log->observe(log->observer, record);
-    if (level_of(record->event) > log->options.levels.of[record->part])
-        return;
     if (log->options.syslog)
         write_to_syslog(record->event, record->text);
     event_record_print(record, log->options.json, log->options.prefix, &line);
     put_line(log, &line);
     text_release(&line);
+}
+
+static void write_left_out(struct event_log *log, const struct log_place *place)
+{
+    char text[160], guid[24];
+    if (place->lines.count <= LOG_PLACE_LINES)
+        return;
+    snprintf(guid, sizeof guid, "0x%016llx", (unsigned long long)place->guid);
+    snprintf(text, sizeof text, "%u more lines about port %u of %s were left out in 5 minutes",
+             place->lines.count - LOG_PLACE_LINES, place->port, guid);
+    write_record(log, &(struct event_record){.event = place->event,
+                                             .text = text,
+                                             .node = guid,
+                                             .guid = place->guid,
+                                             .port = place->port});
+}
+
+void event_log_put_left_out(struct event_log *log, uint64_t now)
+{
+    struct log_place place;
+    while (log_limit_next_ended(&log->limit, now, &place))
+        write_left_out(log, &place);
+}
+
+/* Errors, and events that are not about a place, are never left out. */
+static bool is_within_limit(struct event_log *log, const struct event_record *record)
+{
+    struct log_place ended;
+    if (!record->guid || record->figure_count || strcmp(record->event, "error") == 0 ||
+        level_of(record->event) == LEVEL_DEBUG)
+        return true;
+    bool within = log_limit_take(&log->limit, time_monotonic_ns(), record->event, record->guid,
+                                 record->port, &ended);
+    write_left_out(log, &ended);
+    return within;
+}
+
+void event_log_put(struct event_log *log, const struct event_record *record)
+{
+    assert(log->file);
+    log->errors += strcmp(record->event, "error") == 0;
+    log->warnings += strcmp(record->event, "warning") == 0;
+    if (log->observe)
+        log->observe(log->observer, record);
+    if (level_of(record->event) <= log->options.levels.of[record->part] &&
+        is_within_limit(log, record))
+        write_record(log, record);
 }
 
 void event_log_write_last(struct event_log *log, const char *text)

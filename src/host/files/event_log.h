@@ -10,6 +10,7 @@
 
 #include "base/err.h"
 #include "base/text.h"
+#include "host/files/log_limit.h"
 #include "host/manager/config.h"
 
 #include <stdbool.h>
@@ -23,6 +24,7 @@ struct event_log {
     void (*observe)(void *context, const struct event_record *record);
     void *observer;
     FILE *file;
+    struct log_limit limit;
     uint64_t bytes;            /* in the file */
     uint64_t warnings, errors; /* since the start */
 };
@@ -41,6 +43,8 @@ void event_log_write_part(struct event_log *log, enum log_part part, const char 
             event_log_write_part(log, part, "debug", __VA_ARGS__);                                 \
     } while (0)
 
+/* Writes how many lines about each place were left out in its last 5 minutes. */
+void event_log_put_left_out(struct event_log *log, uint64_t now);
 /* Logs the last line before the process ends without memory: allocates nothing and flushes the
  * file. `text` must need no escaping. */
 void event_log_write_last(struct event_log *log, const char *text);
@@ -60,6 +64,8 @@ struct event_record {
     const struct event_figure *figures;
     size_t figure_count;
 };
+/* Of records with a node, the log has a limited number for each place (log_limit.h); the observer
+ * sees all. */
 void event_log_put(struct event_log *log, const struct event_record *record);
 /* Prints a record as one line of JSON, or as a line of text. */
 void event_record_print(const struct event_record *record, bool json, const char *prefix,

@@ -95,6 +95,7 @@ void daemon_watch_problems(struct daemon *daemon, uint64_t now)
     struct problems problems = {0};
     if (daemon_problems_deadline(daemon) > now)
         return;
+    event_log_put_left_out(&daemon->log, now);
     list_problems(daemon, now, &problems);
     problem_log_update(&daemon->problems, &problems, now, sm_subnet(daemon->sm),
                        sm_state(daemon->sm) == SM_MASTER ? NULL : is_over_for_standby,

@@ -1,5 +1,7 @@
 /* The log: its size is limited, levels and prefixes are those of the configuration. */
 #include "host/files/event_log.h"
+
+#include "base/time.h"
 #include "test.h"
 
 #include <sys/stat.h>
@@ -48,6 +50,55 @@ static void read_log(struct fixture *f, struct text *content)
     *content = (struct text){0};
     assert_int_equal(text_read(content, file, 1 << 22), 0);
     fclose(file);
+}
+
+/* A bad cable, another one, and events without a place. */
+static void a_place_has_a_limited_number_of_lines(void **state)
+{
+    struct fixture *f = *state;
+    struct text content;
+    struct event_record bad = {.event = "trap", .text = "bad cable", .guid = 0x10, .port = 7};
+    struct event_record other = {.event = "trap", .text = "other cable", .guid = 0x10, .port = 8};
+    struct event_record nowhere = {.event = "state", .text = "nowhere"};
+    unsigned lines[3] = {0};
+    open_log(f, (struct log_options){0});
+    for (unsigned i = 0; i < 134; i++) {
+        event_log_put(&f->log, &bad);
+        event_log_put(&f->log, &nowhere);
+    }
+    event_log_put(&f->log, &other);
+    event_log_put_left_out(&f->log, time_monotonic_ns() + 301 * NS_PER_S);
+    read_log(f, &content);
+    for (const char *at = content.data; at && *at; at = strchr(at, '\n') + 1) {
+        size_t length = strcspn(at, "\n");
+        lines[0] += memmem(at, length, "bad cable", 9) != NULL;
+        lines[1] += memmem(at, length, "other cable", 11) != NULL;
+        lines[2] += memmem(at, length, "nowhere", 7) != NULL;
+    }
+    assert_int_equal(lines[0], LOG_PLACE_LINES);
+    assert_int_equal(lines[1], 1);
+    assert_int_equal(lines[2], 134);
+    assert_non_null(strstr(content.data, "114 more lines about port 7 of 0x0000000000000010 were "
+                                         "left out in 5 minutes"));
+    text_release(&content);
+}
+
+static void lines_are_counted_by_time_kind_and_place(void **state)
+{
+    struct log_limit *limit = mem_zalloc(1, sizeof *limit);
+    struct log_place ended;
+    uint64_t now = NS_PER_S;
+    (void)state;
+    for (unsigned i = 0; i < 2 * LOG_PLACE_LINES; i++)
+        assert_int_equal(log_limit_take(limit, now, "trap", 1, 2, &ended), i < LOG_PLACE_LINES);
+    assert_true(log_limit_take(limit, now, "link", 1, 2, &ended));
+    assert_true(log_limit_take(limit, now, "trap", 1, 3, &ended));
+    assert_false(log_limit_next_ended(limit, now, &ended));
+    assert_true(log_limit_take(limit, now + 300 * NS_PER_S, "trap", 1, 2, &ended));
+    assert_int_equal(ended.lines.count, 2 * LOG_PLACE_LINES);
+    assert_int_equal(ended.port, 2);
+    assert_false(log_limit_next_ended(limit, now + 600 * NS_PER_S, &ended));
+    mem_free(limit);
 }
 
 static void a_full_log_is_renamed_and_begins_again(void **state)
@@ -101,6 +152,8 @@ static void a_log_is_emptied_only_at_the_start(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_place_has_a_limited_number_of_lines, make, end),
+        cmocka_unit_test_setup_teardown(lines_are_counted_by_time_kind_and_place, make, end),
         cmocka_unit_test_setup_teardown(a_full_log_is_renamed_and_begins_again, make, end),
         cmocka_unit_test_setup_teardown(a_level_of_errors_drops_other_events, make, end),
         cmocka_unit_test_setup_teardown(a_log_is_emptied_only_at_the_start, make, end),
