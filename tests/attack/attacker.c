@@ -152,6 +152,7 @@ static const struct mode {
     {"misses", miss_services},
     {"scans", scan_services},
     {"tables", query_tables},
+    {"path-tables", query_path_tables},
     {"unread", query_without_reading},
     {"unacknowledged", query_tables_without_acknowledging},
     {"reports", provoke_reports},

@@ -54,9 +54,9 @@ void send_smp(struct attacker *attacker, unsigned lid, int timeout_ms);
 typedef void attack(struct attacker *attacker);
 /* floods.c */
 attack hoard_services, hoard_services_with_key, hoard_subscriptions, hoard_groups,
-    hoard_proxy_groups, miss_services, scan_services, query_tables, query_without_reading,
-    query_tables_without_acknowledging, provoke_reports, forge_traps, send_own_traps,
-    send_p_key_traps, flood_sm_info;
+    hoard_proxy_groups, miss_services, scan_services, query_tables, query_path_tables,
+    query_without_reading, query_tables_without_acknowledging, provoke_reports, forge_traps,
+    send_own_traps, send_p_key_traps, flood_sm_info;
 /* rmpp_attacks.c */
 attack open_transfers, send_endless_transfer, send_malformed_segments;
 /* intrusion.c */

@@ -135,6 +135,17 @@ void query_tables(struct attacker *attacker)
     }
 }
 
+/* The paths from the attacker's port to all others: the most expensive table. */
+void query_path_tables(struct attacker *attacker)
+{
+    enum { SLID = 5 };
+    while (goes_on(attacker)) {
+        wire_set(make_query(attacker, METHOD_GET_TABLE, ATTRIBUTE_PATH_RECORD, UINT64_C(1) << SLID),
+                 PATH_RECORD_SLID, attacker->own_lid);
+        send_query(attacker, 0);
+    }
+}
+
 /* Asks, and reads no answer. */
 void query_without_reading(struct attacker *attacker)
 {

@@ -45,6 +45,7 @@ proxy-groups       proxy-groups            check_proxy_groups
 misses             misses                  check_nothing
 scans              scans                   check_nothing
 tables             tables                  check_nothing
+path-tables        path-tables             check_nothing
 unread             unread                  check_nothing
 unacknowledged     unacknowledged          check_nothing
 mute-subscriber    reports                 check_nothing
