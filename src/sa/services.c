@@ -7,11 +7,11 @@
  *
  * Services are sorted by number, and indexed by the components that clients query: the identity,
  * the ID, the GID or the name. A query for none of them reads all services and is charged so. */
-#include "base/sha256.h"
 #include "sa/internal.h"
 #include "subnet/partitions.h"
 
 #include <assert.h>
+#include <nettle/memops.h>
 
 enum service_component {
     SERVICE_ID = 0,
@@ -194,8 +194,8 @@ static bool may_change(const struct query *query, const struct service *service)
     static const uint8_t no_key[16];
     const uint8_t *key = wire_bytes_const(service->record, SERVICE_RECORD_KEY);
     const uint8_t *shown = wire_bytes_const(query_data(query), SERVICE_RECORD_KEY);
-    return query_is_trusted(query) || secret_equal(key, no_key, sizeof no_key) ||
-           (query_has(query, SERVICE_KEY) ? secret_equal(key, shown, sizeof no_key)
+    return query_is_trusted(query) || memeql_sec(key, no_key, sizeof no_key) ||
+           (query_has(query, SERVICE_KEY) ? memeql_sec(key, shown, sizeof no_key)
                                           : query_method(query) == METHOD_DELETE);
 }
 

@@ -26,11 +26,12 @@
  * stopped in between, a standby that takes over within `trust` has every registration that a client
  * was told of; after that time the clients are asked to register again. A standby that has not
  * confirmed the last answer, or was late, is answered without a lease (LATE_MARK). */
-#include "base/sha256.h"
 #include "sa/internal.h"
 #include "subnet/trust.h"
 
 #include <assert.h>
+#include <nettle/memops.h>
+#include <nettle/sha2.h>
 
 static const uint64_t gap = 20 * NS_PER_MS, short_gap = 50 * NS_PER_US,
                       poll_limit = 200 * NS_PER_MS, first_wait = 100 * NS_PER_MS,
@@ -125,7 +126,7 @@ void sync_receive_request(struct sa *sa, const struct sa_message *message)
     }
     uint64_t guid = sa->view.subnet->ports.items[sa_port_at(sa, message->address.lid)].guid;
     prove_poll(sa, challenge_for(sa, guid), guid, data, proof);
-    if (!secret_equal(proof, data + AT_POLL_PROOF / 8, sizeof proof)) {
+    if (!memeql_sec(proof, data + AT_POLL_PROOF / 8, sizeof proof)) {
         receive_poll(&sa->challenged, sa, guid, message);
         return;
     }
@@ -152,13 +153,13 @@ void sync_receive_request(struct sa *sa, const struct sa_message *message)
 static void prove_answer(const struct sa *sa, uint64_t nonce, const uint8_t *data, size_t bytes,
                          uint8_t proof[TRUST_PROOF_BYTES])
 {
-    struct sha256 hash;
-    uint8_t digest[SHA256_BYTES];
+    struct sha256_ctx hash;
+    uint8_t digest[SHA256_DIGEST_SIZE];
     assert(bytes >= ANSWER_HEADER_BYTES);
     sha256_init(&hash);
-    sha256_add(&hash, data, AT_ANSWER_PROOF / 8);
-    sha256_add(&hash, data + ANSWER_HEADER_BYTES, bytes - ANSWER_HEADER_BYTES);
-    sha256_end(&hash, digest);
+    sha256_update(&hash, AT_ANSWER_PROOF / 8, data);
+    sha256_update(&hash, bytes - ANSWER_HEADER_BYTES, data + ANSWER_HEADER_BYTES);
+    sha256_digest(&hash, sizeof digest, digest);
     trust_prove(sa->config.sm_key, "registrations", nonce, digest, sizeof digest, proof);
 }
 
@@ -292,7 +293,7 @@ static bool open_answer(struct sa *sa, const struct sa_message *message)
          wire_get_bits(data, AT_MARK, 64) != LATE_MARK))
         return false;
     prove_answer(sa, sa->sync.nonce, data, message->bytes - SA_DATA_OFFSET, proof);
-    if (!secret_equal(proof, data + AT_ANSWER_PROOF / 8, sizeof proof))
+    if (!memeql_sec(proof, data + AT_ANSWER_PROOF / 8, sizeof proof))
         return false;
     sa->sync.challenge = wire_get_bits(data, AT_CHALLENGE, 64);
     return true;

@@ -16,7 +16,6 @@
 #include "sm/transactions.h"
 #include "base/outstanding.h"
 #include "base/pool.h"
-#include "base/sha256.h"
 #include "sm/debug.h"
 #include "sm/faults/faults.h"
 #include "sm/guard/examine.h"
@@ -26,9 +25,10 @@
 #include "sm/mastership/standby_copy.h"
 #include "sm/reconfigure.h"
 
+#include <nettle/sha2.h>
 #include <string.h>
 
-enum { IDS_AT_ONCE = SHA256_BYTES / 4 };
+enum { IDS_AT_ONCE = SHA256_DIGEST_SIZE / 4 };
 enum { WINDOW_UNIT = 256, WINDOW_START = 16 * WINDOW_UNIT, TIMEOUTS_SUSPECT = 4 };
 
 struct request_queue {
@@ -43,8 +43,8 @@ struct transactions {
     struct outstanding sent;         /* slots, by transaction ID */
     uint32_t aside;                  /* of these, not in the window */
     uint64_t ids_made;
-    uint8_t ids[SHA256_BYTES]; /* the next IDs */
-    uint32_t window_256;       /* in 1/256 SMPs */
+    uint8_t ids[SHA256_DIGEST_SIZE]; /* the next IDs */
+    uint32_t window_256;             /* in 1/256 SMPs */
     uint64_t shrunk_at;
     uint32_t timeouts; /* time-outs since the last answer */
     bool dropped;      /* see transactions_have_dropped() */
@@ -346,15 +346,15 @@ static void end_unanswered(struct sm *sm, uint32_t slot)
 
 static void draw_ids(struct sm *sm)
 {
-    static const char label[] = "transactions";
+    static const uint8_t label[] = "transactions";
     uint8_t input[16];
-    struct sha256 hash;
+    struct sha256_ctx hash;
     wire_set_bits(input, 0, 64, sm->config.salt);
     wire_set_bits(input, 64, 64, sm->transactions->ids_made);
     sha256_init(&hash);
-    sha256_add(&hash, label, sizeof label);
-    sha256_add(&hash, input, sizeof input);
-    sha256_end(&hash, sm->transactions->ids);
+    sha256_update(&hash, sizeof label, label);
+    sha256_update(&hash, sizeof input, input);
+    sha256_digest(&hash, sizeof sm->transactions->ids, sm->transactions->ids);
 }
 
 /* An ID that no outstanding request has; neither 0 nor UINT32_MAX, which others use (sm_info.c).

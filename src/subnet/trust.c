@@ -2,9 +2,10 @@
  * attribute. The M_Key of each port is derived from the secret in the same way. */
 #include "subnet/trust.h"
 
-#include "base/sha256.h"
 #include "wire/mad.h"
 
+#include <nettle/hmac.h>
+#include <nettle/memops.h>
 #include <string.h>
 
 /* The bytes of an SMP behind SMInfo. A request has all three, an answer has mark and proof. */
@@ -30,43 +31,43 @@ const char *trust_reason(enum trust_verdict verdict)
     return "";
 }
 
-static void begin_proof(struct hmac *hmac, uint64_t key, const char *label)
+static void add_number(struct hmac_sha256_ctx *hmac, uint64_t value)
+{
+    uint8_t bytes[8];
+    wire_set_bits(bytes, 0, 64, value);
+    hmac_sha256_update(hmac, sizeof bytes, bytes);
+}
+
+static void begin_proof(struct hmac_sha256_ctx *hmac, uint64_t key, const char *label)
 {
     uint8_t bytes[8];
     wire_set_bits(bytes, 0, 64, key);
-    hmac_init(hmac, bytes, sizeof bytes);
-    hmac_add(hmac, label, strlen(label) + 1);
-}
-
-static void end_proof(struct hmac *hmac, uint8_t proof[TRUST_PROOF_BYTES])
-{
-    uint8_t digest[SHA256_BYTES];
-    hmac_end(hmac, digest);
-    memcpy(proof, digest, TRUST_PROOF_BYTES);
+    hmac_sha256_set_key(hmac, sizeof bytes, bytes);
+    hmac_sha256_update(hmac, strlen(label) + 1, (const uint8_t *)label);
 }
 
 void trust_prove(uint64_t key, const char *label, uint64_t nonce, const void *bytes, size_t count,
                  uint8_t proof[TRUST_PROOF_BYTES])
 {
-    struct hmac hmac;
+    struct hmac_sha256_ctx hmac;
     begin_proof(&hmac, key, label);
-    hmac_add_u64(&hmac, nonce);
-    hmac_add(&hmac, bytes, count);
-    end_proof(&hmac, proof);
+    add_number(&hmac, nonce);
+    hmac_sha256_update(&hmac, count, bytes);
+    hmac_sha256_digest(&hmac, TRUST_PROOF_BYTES, proof);
 }
 
 /* Covers SMInfo without the SM_Key, which may be 0. */
 static void prove_info(const struct trust *trust, const char *label, const uint8_t *nonce,
                        uint64_t port_guid, const uint8_t *info, uint8_t *proof)
 {
-    struct hmac hmac;
+    struct hmac_sha256_ctx hmac;
     begin_proof(&hmac, trust->sm_key, label);
-    hmac_add(&hmac, nonce, NONCE_BYTES);
-    hmac_add_u64(&hmac, port_guid);
-    hmac_add_u64(&hmac, wire_get(info, SM_INFO_GUID));
-    hmac_add_u64(&hmac, wire_get(info, SM_INFO_ACT_COUNT));
-    hmac_add_u64(&hmac, wire_get(info, SM_INFO_PRIORITY) << 4 | wire_get(info, SM_INFO_STATE));
-    end_proof(&hmac, proof);
+    hmac_sha256_update(&hmac, NONCE_BYTES, nonce);
+    add_number(&hmac, port_guid);
+    add_number(&hmac, wire_get(info, SM_INFO_GUID));
+    add_number(&hmac, wire_get(info, SM_INFO_ACT_COUNT));
+    add_number(&hmac, wire_get(info, SM_INFO_PRIORITY) << 4 | wire_get(info, SM_INFO_STATE));
+    hmac_sha256_digest(&hmac, TRUST_PROOF_BYTES, proof);
 }
 
 static bool proves(const struct trust *trust, const char *label, const uint8_t *nonce,
@@ -76,13 +77,13 @@ static bool proves(const struct trust *trust, const char *label, const uint8_t *
     if (memcmp(info + AT_MARK, mark, sizeof mark) != 0)
         return false;
     prove_info(trust, label, nonce, port_guid, info, expected);
-    return secret_equal(expected, info + AT_PROOF, sizeof expected);
+    return memeql_sec(expected, info + AT_PROOF, sizeof expected);
 }
 
 static bool shows_key(const struct trust *trust, const uint8_t *info)
 {
     uint64_t shown = wire_get(info, SM_INFO_SM_KEY);
-    return secret_equal(&shown, &trust->sm_key, sizeof shown);
+    return memeql_sec(&shown, &trust->sm_key, sizeof shown);
 }
 
 static bool is_allowed(const struct trust *trust, uint64_t port_guid)

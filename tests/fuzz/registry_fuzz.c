@@ -6,9 +6,9 @@
  * same. */
 #include "sa_world.h"
 
-#include "base/sha256.h"
 #include "subnet/trust.h"
 
+#include <nettle/sha2.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -77,15 +77,15 @@ static int read_file(struct sa *sa, const uint8_t *data, size_t size)
 static void prove(uint8_t *answer, const uint8_t *poll, size_t text_bytes, size_t forged)
 {
     enum { MARK = 0, CHALLENGE = 64, PROOF_BYTE = 16, NONCE = 192 };
-    struct sha256 hash;
-    uint8_t digest[SHA256_BYTES];
+    struct sha256_ctx hash;
+    uint8_t digest[SHA256_DIGEST_SIZE];
     wire_set_bits(answer, MARK, 64, UINT64_C(0x7765667473796e63));
     wire_set_bits(answer, CHALLENGE, 64, 5);
     sha256_init(&hash);
-    sha256_add(&hash, answer, PROOF_BYTE);
-    sha256_add(&hash, "forged", forged);
-    sha256_add(&hash, answer + HEADER_BYTES, text_bytes);
-    sha256_end(&hash, digest);
+    sha256_update(&hash, PROOF_BYTE, answer);
+    sha256_update(&hash, forged, (const uint8_t *)"forged");
+    sha256_update(&hash, text_bytes, answer + HEADER_BYTES);
+    sha256_digest(&hash, sizeof digest, digest);
     trust_prove(KEY_WELL_KNOWN, "registrations", wire_get_bits(poll, NONCE, 64), digest,
                 sizeof digest, answer + PROOF_BYTE);
 }

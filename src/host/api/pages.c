@@ -2,8 +2,9 @@
  * file is its ETag, by which browsers revalidate their copies. */
 #include "host/api/api.h"
 
-#include "base/sha256.h"
 #include "web/files.h"
+
+#include <nettle/sha2.h>
 
 enum { FILES_MOST = 32, ETAG_BYTES = 33 };
 
@@ -13,11 +14,11 @@ static char etags[FILES_MOST][ETAG_BYTES];
 
 static void make_etag(const struct web_file *file, char etag[ETAG_BYTES])
 {
-    uint8_t digest[SHA256_BYTES];
-    struct sha256 hash;
+    uint8_t digest[SHA256_DIGEST_SIZE];
+    struct sha256_ctx hash;
     sha256_init(&hash);
-    sha256_add(&hash, file->data, file->size);
-    sha256_end(&hash, digest);
+    sha256_update(&hash, file->size, file->data);
+    sha256_digest(&hash, sizeof digest, digest);
     for (unsigned i = 0; i < ETAG_BYTES / 2; i++)
         snprintf(etag + 2 * (size_t)i, 3, "%02x", digest[i]);
 }

@@ -3,9 +3,8 @@
  * is decided in exchange.c. */
 #include "host/http/guard.h"
 
-#include "base/sha256.h"
-
 #include <arpa/inet.h>
+#include <nettle/memops.h>
 #include <string.h>
 #include <strings.h>
 
@@ -56,5 +55,5 @@ bool http_guard_origin(const char *origin, const char *host)
 
 bool http_guard_token(const char *given, const char *token)
 {
-    return given && strlen(given) == strlen(token) && secret_equal(given, token, strlen(token));
+    return given && strlen(given) == strlen(token) && memeql_sec(given, token, strlen(token));
 }
