@@ -103,12 +103,10 @@ static unsigned code_point(const char *at, size_t length)
                          : (s[0] & 0xfu) << 12 | (s[1] & 0x3fu) << 6 | (s[2] & 0x3fu);
 }
 
-size_t text_shown_length(const char *at)
+size_t text_shown_length_of_other(const char *at)
 {
-    if (*at >= ' ' && *at < 0x7f)
-        return 1;
     size_t length = text_utf8_length(at);
-    if (length > 3)
+    if (length == 0 || length > 3)
         return length;
     unsigned code = code_point(at, length);
     bool obeyed = code < 0xa0 || code == 0x61c || code == 0x200e || code == 0x200f ||
@@ -118,6 +116,8 @@ size_t text_shown_length(const char *at)
 
 void text_make_shown(char *string)
 {
+    while (text_is_plain(*string)) /* all of most names */
+        string++;
     char *to = string;
     for (size_t length; *string; string += length) {
         length = text_shown_length(string);

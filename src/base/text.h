@@ -26,7 +26,15 @@ size_t text_utf8_length(const char *at);
 /* Names come from files and from the fabric, and may contain anything. The length of the character
  * at `at` if a terminal shows it; 0 for what a terminal obeys (control characters, and marks that
  * change the direction of text) and for invalid UTF-8. */
-size_t text_shown_length(const char *at);
+size_t text_shown_length_of_other(const char *at); /* than printable ASCII */
+static inline bool text_is_plain(char c)
+{
+    return c >= ' ' && c < 0x7f;
+}
+static inline size_t text_shown_length(const char *at)
+{
+    return text_is_plain(*at) ? 1 : text_shown_length_of_other(at);
+}
 /* Replaces each character or byte that is not shown by "?", in place. */
 void text_make_shown(char *string);
 /* Escapes what is not shown, except line feeds and tabs: \x1b for a byte, \u202e for a character.

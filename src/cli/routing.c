@@ -221,11 +221,13 @@ struct route_entries route_count_entries(const struct network *network, const st
     struct route_entries entries = {0};
     for (uint32_t at = 0; at < routes->switch_count; at++) {
         entries.defaults += routes->default_ports && routes->default_ports[at] != PORT_NONE;
-        for (uint32_t lid = 1; lid <= network->top_lid; lid++) {
+        for (uint32_t lid = 1; lid <= network->top_lid; lid++)
             entries.all += routes_port(routes, at, lid) != PORT_NONE;
+        for (uint32_t lid = 1; routes->explicit_bits && lid <= network->top_lid; lid++)
             entries.explicit += routes_is_explicit(routes, at, lid);
-        }
     }
+    if (!routes->explicit_bits)
+        entries.explicit = entries.all;
     return entries;
 }
 

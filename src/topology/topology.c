@@ -40,8 +40,10 @@ static int check_new_node(const struct topology *topology, const char *name, uns
 {
     size_t length = strlen(name);
     bool valid = length > 0 && length <= TOPOLOGY_NAME_BYTES;
-    for (const char *at = name; valid && *at; at += text_shown_length(at))
-        valid = *at != '"' && text_shown_length(at);
+    for (size_t shown, i = 0; valid && name[i]; i += shown) {
+        shown = text_shown_length(name + i);
+        valid = shown && name[i] != '"';
+    }
     if (!valid)
         return err_set(err, EINVAL,
                        "a node's name has 1 to %d bytes of UTF-8, no quotes and no control "
