@@ -65,14 +65,10 @@ export async function act(action: Action): Promise<ActionResult> {
     return post<ActionResult>("/actions", action);
 }
 
-/** The address of a file that the server makes. */
-export function exportUrl(name: string): string {
-    return `${ROOT}/export/${name}`;
-}
-
-/** A file that only the owner of the session gets: making it takes long. */
+/** A file that the server makes. The owner of the session gets it whole: packets take long to write, and a
+ *  scenario names files. */
 export async function exportFile(name: string): Promise<Blob> {
-    const response = await request(exportUrl(name), { cache: "no-store", headers: { "X-Weft-Token": token() } });
+    const response = await request(`${ROOT}/export/${name}`, { cache: "no-store", headers: { "X-Weft-Token": token() } });
     return response.ok ? response.blob() : answer<Blob>(response);
 }
 

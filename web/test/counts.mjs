@@ -167,15 +167,15 @@ async function loads(session) {
         const before = await words(), { t } = await driver.state();
         await driver.act({ do: "step", ns: "400000" });
         const after = await words(), elapsed = (await driver.state()).t - t;
-        const load = 100 * (after.PortXmitData - before.PortXmitData) * 4 * 8 / (topology.links.gbps[host] * elapsed);
+        const load = 100 * (after.totals.transmit_data_bytes - before.totals.transmit_data_bytes) * 8 / (topology.links.gbps[host] * elapsed);
         holds(load > 5, `the link is used: ${load} %`);
         await driver.settle();
         await until(`a load of ${load} %`, () => page.$$eval("#panel tbody tr", list => list.map(row => parseInt(row.children[1].textContent, 10))),
             shown => Math.abs(shown[mine] - load) <= 1);
     });
     await claim("5: bit errors of a link are counted as weft ctl counts them", async () => {
-        const errors = one => one.SymbolErrorCounter + one.LinkErrorRecoveryCounter + one.LinkDownedCounter + one.PortRcvErrors + one.LocalLinkIntegrityErrors
-            + one.ExcessiveBufferOverrunErrors;
+        const errors = ({ totals }) => totals.symbol_error + totals.link_error_recovery + totals.link_downed + totals.receive_errors
+            + totals.local_link_integrity_errors + totals.excessive_buffer_overrun_errors;
         const counted = async () => sum((await session.ctl("counters")).map(errors));
         await driver.select("link", host);
         await driver.settle();
@@ -296,7 +296,7 @@ export async function counts(place) {
     await managers(tree);
     await claim("15: weft sim repeats the session, with the hash that weft ctl and the page show", async () => {
         await tree.driver.act({ do: "step", ns: "100000" });
-        const file = await place.write("counted.weft", await (await fetch(`${tree.driver.origin}/api/v1/export/scenario`)).text());
+        const file = await place.write("counted.weft", await tree.driver.exported("scenario"));
         const { trace } = await tree.ctl("status"), { stdout } = await place.run(place.weft, ["sim", file]).catch(error => error);
         holds(stdout.includes(trace), `weft sim prints ${trace}`);
         await tree.agrees("the hash", async () => (await tree.whole())["Trace hash"], async () => trace);

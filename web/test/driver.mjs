@@ -26,6 +26,12 @@ export class Driver {
         return response.json();
     }
 
+    /** A file of the API, as the owner of the session gets it. */
+    async exported(name) {
+        const response = await this.fetch(`/export/${name}`, { headers: { "X-Weft-Token": this.token } });
+        return Buffer.from(await response.arrayBuffer());
+    }
+
     state() {
         return this.api("/state");
     }

@@ -272,7 +272,7 @@ async function exports(driver, { topology, link }) {
     await claim("15: scenario and packets are the files of the API", async () => {
         for (const name of ["scenario", "pcap"]) {
             const file = await driver.download(() => driver.page.click(`[data-export="${name}"]`));
-            const wanted = Buffer.from(await (await fetch(`${driver.origin}/api/v1/export/${name}`, { headers: { "X-Weft-Token": driver.token } })).arrayBuffer());
+            const wanted = await driver.exported(name);
             holds(file.data.equals(wanted), `${name}: ${file.data.length} bytes, the API has ${wanted.length}`);
         }
     });

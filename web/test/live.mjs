@@ -21,7 +21,7 @@ try {
     await claim("15: weft sim repeats the session with the same trace hash", async () => {
         await driver.act({ do: "pause" });
         await driver.act({ do: "step", ns: "100000" });
-        const scenario = await place.write("live.weft", await (await fetch(`${driver.origin}/api/v1/export/scenario`)).text());
+        const scenario = await place.write("live.weft", await driver.exported("scenario"));
         const { hash } = await driver.state();
         // Its checks may fail: the session may end in the middle of a change.
         const { stdout } = await place.run(weft, ["sim", scenario]).catch(error => error);

@@ -1,6 +1,6 @@
 // What one takes along: a link to this view, a picture, the packets, and the scenario that repeats the run.
 import type { App, Panel } from "../app";
-import { exportFile, exportUrl } from "../api";
+import { exportFile } from "../api";
 import { button, download, facts, fill, h, notify } from "../dom";
 import { picturePng, pictureSvg } from "../graph/picture";
 
@@ -27,16 +27,16 @@ export function exportPanel(app: App, address: () => string): Panel {
         }
     }
 
-    async function packets(): Promise<void> {
+    async function save(name: string, target: string): Promise<void> {
         try {
-            download("live.pcapng", await exportFile("pcap"));
+            download(target, await exportFile(name));
         } catch (error) {
             app.report(error);
         }
     }
 
     function file(name: string, title: string, target: string): HTMLElement {
-        return h("a", { href: exportUrl(name), download: target, "data-export": name }, title);
+        return button(title, () => void save(name, target), { "data-export": name });
     }
 
     function update(): void {
@@ -56,7 +56,7 @@ export function exportPanel(app: App, address: () => string): Panel {
                 h("h3", {}, "Run"), figures,
                 h("ul", { class: "list" },
                     app.store.can("scenario") && h("li", {}, file("scenario", "Scenario", "live.weft"), h("div", { class: "quiet" }, "Everything done by hand here; “weft sim live.weft” repeats it with the same hash.")),
-                    app.store.can("pcap") && h("li", {}, button("Packets", () => void packets(), { "data-export": "pcap" }), h("div", { class: "quiet" }, "All MADs, for Wireshark.")),
+                    app.store.can("pcap") && h("li", {}, file("pcap", "Packets", "live.pcapng"), h("div", { class: "quiet" }, "All MADs, for Wireshark.")),
                     h("li", {}, file("state", "State", "state.json"), h("div", { class: "quiet" }, "The present state as JSON.")),
                     h("li", {}, file("topology", "Topology", "fabric.topo"), h("div", { class: "quiet" }, "In the format of ibnetdiscover."))));
             update();
