@@ -88,7 +88,7 @@ def run_sweep(weft, sweep, folder, settings, counts):
             status = child.wait()
             for number, handler in old.items():
                 signal.signal(number, handler)
-    if status == EXIT_INTERRUPTED:
+    if status in (EXIT_INTERRUPTED, -signal.SIGINT, -signal.SIGTERM):  # the signal of a child that had just begun
         raise Interrupted
     if status not in (0, 1):
         raise Failure("%s cannot be run" % sweep.path)
