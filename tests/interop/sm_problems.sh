@@ -78,7 +78,7 @@ lost_link() {
     fault link down L16 5 && lists '^lost link: L16 port 5 <-> S0 port 17: the link is down; both ends answer by other paths' &&
         logs 'warning +lost link: L16 port 5 <-> S0 port 17' && ctl problems clear L16 5 && lacks_problem 'lost link' &&
         exits_with 2 ctl problems clear L16 5 >cleared.out 2>&1 && contains 'no lost link' cleared.out &&
-        fault link up L16 5 && wait_until 20 is_settled && fault link down L16 5 && lists '^lost link: L16' &&
+        happens 'link up: L16 port 5 <->' fault link up L16 5 && fault link down L16 5 && lists '^lost link: L16' &&
         fault link up L16 5 && wait_until 20 lacks_problem 'lost link'
 }
 duplicate() {

@@ -199,6 +199,7 @@ static void a_lasting_fault_is_listed_and_shown_until_it_is_undone(void **state)
         struct err err = {0};
         struct action action;
         const char *caused = fault->lasting ? fault->lasting : fault->words;
+        assert_non_null(caused);
         assert_int_equal(action_read_line(&action, caused, topology, &err), 0);
         action_print(&action, topology, &words);
         struct action undoes = undoing(&action);

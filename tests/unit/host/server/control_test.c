@@ -96,7 +96,7 @@ static void bit_errors_show_in_the_counters(void **state)
     assert_done(stage, "counters");
     assert_non_null(strstr(stage->out.data, "S0:2"));
     assert_int_equal(control(stage, "counters S0 2", true), 0);
-    assert_non_null(strstr(stage->out.data, "\"SymbolErrorCounter\": 4711"));
+    assert_non_null(strstr(stage->out.data, "\"symbol_error\": 4711"));
 }
 
 static void a_node_gets_another_guid(void **state)
