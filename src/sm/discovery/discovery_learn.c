@@ -257,6 +257,8 @@ void discovery_learn_port(struct sm *sm, const struct request *request)
     unsigned state = (unsigned)wire_get(data, PORT_INFO_PORT_STATE);
     unsigned before = p->known ? (unsigned)wire_get(p->info, PORT_INFO_PORT_STATE) : 0;
     bool end = subnet_is_end_port(&sm->subnet, port);
+    if (end && !p->known && request->group != request->kind->group && sm_state(sm) == SM_MASTER)
+        reconfigure_request(sm, REASON_TOPOLOGY); /* discovery did not wait: it has no LID yet */
     faults_port_read(sm, port, state == PORT_STATE_DOWN);
     if (port == sm->subnet.own_port && own_link_changes(sm, state))
         return;

@@ -144,12 +144,14 @@ void discovery_lost_contact(struct sm *sm, uint32_t end)
     }
     sm_begin_change(sm,
                     SM_CAUSE(SM_CAUSE_NODE_SILENT, node->first_port, .via = port_at(sm, end)->via));
+    uint64_t missing_since = faults_at(sm, end)->missing_since;
+    faults_at(sm, end)->missing_since = 0; /* it has answered when it is found again */
     for (unsigned number = 1; number <= node->port_count; number++) {
         uint32_t peer = port_at(sm, node->first_port + number)->peer;
         if (peer == SUBNET_NONE)
             continue;
         discovery_avoid_port(sm, peer, true);
-        faults_at(sm, peer)->missing_since = faults_at(sm, end)->missing_since;
+        faults_at(sm, peer)->missing_since = missing_since;
     }
     /* A node that answers only some requests would appear and vanish forever. */
     struct node_faults *faults = faults_of(sm, index);
