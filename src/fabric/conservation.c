@@ -116,9 +116,12 @@ int fabric_check_data(struct fabric *fabric, struct err *err)
     if (data_packets != data->travelling)
         return err_set(err, EPROTO, "%llu packets are in the fabric, but %llu are counted",
                        (unsigned long long)data_packets, (unsigned long long)data->travelling);
-    if (data->made + data->totals.duplicates != ended + data->travelling + data->retrying)
+    uint64_t made = data->totals.duplicates;
+    for (size_t i = 0; i < data->senders.count; i++)
+        made += data->senders.items[i].made;
+    if (made != ended + data->travelling + data->retrying)
         return err_set(err, EPROTO, "%llu packets were made, but %llu are accounted for",
-                       (unsigned long long)(data->made + data->totals.duplicates),
+                       (unsigned long long)made,
                        (unsigned long long)(ended + data->travelling + data->retrying));
     return data->overflowed ? err_set(err, EPROTO, "a packet with credits found no room") : 0;
 }

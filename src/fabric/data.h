@@ -39,7 +39,7 @@ struct packet_view {
     uint32_t payload_bytes, bytes; /* bytes: on the wire */
     uint32_t message_bytes;        /* of the message that it is a part of; 0: none */
     uint16_t dlid;
-    uint8_t sl, hops, tries; /* hops: switches passed; tries: number of retries */
+    uint8_t sl, vl, hops, tries; /* vl: on the last link; hops: switches passed; tries: retries */
 };
 
 /* Callbacks for the end of each packet. Each may be NULL. */
@@ -139,6 +139,10 @@ struct data_totals {
     uint64_t deadlocks;      /* deadlocks found */
 };
 void fabric_data_totals(struct fabric *fabric, struct data_totals *totals);
+/* Packets that these senders of a traffic made, as data_totals.made; TOPOLOGY_NONE: all traffics.
+ * `first` and `last` are ports. */
+uint64_t fabric_packets_made(struct fabric *fabric, uint32_t traffic, uint32_t first,
+                             uint32_t last);
 /* Packets lost for any cause. */
 static inline uint64_t data_totals_lost(const struct data_totals *totals)
 {

@@ -133,6 +133,7 @@ struct sender {
     uint64_t message_made; /* saturated arrivals: when the first packet of the message was made */
     uint64_t earliest;     /* time allowed by static rate control */
     uint64_t drawn, foreseen; /* packets drawn from `source` and from `counted` */
+    uint64_t made;            /* of those drawn: with a path */
     uint32_t waiting_for;     /* output VL whose queue it is in, or NONE */
     uint32_t next_waiting;    /* next sender in that queue */
     uint32_t vm;              /* the VM that it sends for, or NONE */
@@ -162,7 +163,6 @@ struct data {
     VEC(bool) stopped; /* by traffic */
     VEC(struct vm) vms;
     uint32_t largest_blocks; /* of the largest packet */
-    uint64_t made;           /* packets that left their senders */
     uint64_t travelling, on_links, retrying;
     struct data_totals totals;
     struct port_counts *counts; /* by port: counters.c */

@@ -50,6 +50,7 @@ static struct packet_view view_packet(struct data *data, const struct data_packe
         .bytes = data_packet->bytes,
         .dlid = data_packet->dlid,
         .sl = data_packet->sl,
+        .vl = data_packet->vl,
         .hops = data_packet->hops,
         .tries = data_packet->tries};
 }
@@ -327,7 +328,7 @@ static bool offer_next(struct fabric *fabric, uint32_t number, uint32_t turn)
     if (data_packet == NONE)
         data->totals.unroutable++;
     else
-        data->made++;
+        sender_at(fabric, number)->made++;
     if (!sender_at(fabric, number)->next.continues)
         sender_at(fabric, number)->message_made = now;
     draw_next(fabric, sender_at(fabric, number));
@@ -533,7 +534,22 @@ void fabric_data_totals(struct fabric *fabric, struct data_totals *totals)
     *totals = data->totals;
     totals->travelling = data->travelling;
     totals->waiting = data->retrying;
-    for (size_t i = 0; i < data->senders.count; i++)
-        totals->waiting += count_waiting(data, &data->senders.items[i], des_now(fabric->network));
-    totals->made = data->made + totals->waiting - data->retrying;
+    for (size_t i = 0; i < data->senders.count; i++) {
+        uint64_t waiting = count_waiting(data, &data->senders.items[i], des_now(fabric->network));
+        totals->waiting += waiting;
+        totals->made += data->senders.items[i].made + waiting;
+    }
+}
+
+uint64_t fabric_packets_made(struct fabric *fabric, uint32_t traffic, uint32_t first, uint32_t last)
+{
+    struct data *data = fabric->data;
+    uint64_t made = 0;
+    for (size_t i = 0; data && i < data->senders.count; i++) {
+        struct sender *sender = &data->senders.items[i];
+        if ((traffic == NONE || sender->traffic == traffic) && sender->port >= first &&
+            sender->port <= last)
+            made += sender->made + count_waiting(data, sender, des_now(fabric->network));
+    }
+    return made;
 }

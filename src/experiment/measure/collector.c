@@ -46,7 +46,7 @@ static uint64_t read_port(const struct collector *collector, uint32_t port)
         port = peer;
     if (collection->vl != COLLECT_ANY)
         return read_vl(collector, port, collection->vl);
-    unsigned data_vls = collector->data_vls[topology->ports.items[port].node];
+    unsigned data_vls = collector->world->data_vls[topology->ports.items[port].node];
     for (unsigned vl = 0; vl < data_vls; vl++)
         sum += read_vl(collector, port, vl);
     return sum;
@@ -76,12 +76,28 @@ static uint64_t read_place(const struct collector *collector)
     return read_ports(collector, node->first_port, node->first_port + node->port_count);
 }
 
+/* Packets made by the senders and the traffic of a statement. */
+static uint64_t read_made(const struct collector *collector)
+{
+    const struct collect_limit *limits = collector->collection->limits;
+    const struct collect_limit *traffic = &limits[PACKET_TRAFFIC];
+    const struct collect_limit *sender = &limits[PACKET_SENDER];
+    const struct collect_world *world = collector->world;
+    uint64_t made = 0;
+    for (uint32_t number = 0; number < world->statements.count; number++)
+        if (world->statements.items[number] >= traffic->first &&
+            world->statements.items[number] <= traffic->last)
+            made += fabric_packets_made(collector->fabric, number, sender->first, sender->last);
+    return made;
+}
+
 static uint64_t read_totals(const struct collector *collector)
 {
     struct data_totals totals;
+    if (collector->collection->what == MEASURE_MADE)
+        return read_made(collector);
     fabric_data_totals(collector->fabric, &totals);
     switch (collector->collection->what) {
-    case MEASURE_MADE: return totals.made;
     case MEASURE_UNROUTABLE: return totals.unroutable;
     case MEASURE_RETRIED: return totals.retried;
     case MEASURE_WAITING: return totals.waiting;
@@ -130,11 +146,12 @@ static double rate_between(const struct collector *collector, uint64_t from, uin
 static void add_value(struct collector *collector, double value)
 {
     uint64_t integer = value <= 0 ? 0 : (uint64_t)(value + 0.5);
-    summary_add(&collector->summary, integer);
-    if (collector->collection->how == COLLECT_PERCENTILE)
-        histogram_add(&collector->histogram, integer);
-    if (collector->collection->how == COLLECT_INTERVAL)
-        batches_add(&collector->batches, value);
+    enum collect_how how = collector->collection->how;
+    summary_add(&collector->values.summary, integer);
+    if (how == COLLECT_PERCENTILE || how == COLLECT_SUMMARY)
+        histogram_add(&collector->values.histogram, integer);
+    if (how == COLLECT_INTERVAL || how == COLLECT_SUMMARY)
+        batches_add(&collector->values.batches, value);
 }
 
 static void sample_packets(struct collector *collector, uint64_t now)
@@ -193,6 +210,8 @@ uint64_t collector_next(const struct collector *collector)
 
 void collector_sample(struct collector *collector, uint64_t now)
 {
+    for (size_t i = 0; i < collector->parts.count; i++)
+        collector_sample(collector->parts.items[i], now);
     if (!collector->begun && now >= collector->from) {
         collector->begun = true;
         collector->begun_at = now;
@@ -202,7 +221,9 @@ void collector_sample(struct collector *collector, uint64_t now)
     if (!collector->begun || collector->ended)
         return;
     if (collector->step && now >= collector->next) {
-        if (collector->info->kind == MEASURE_OF_PACKETS)
+        if (collector_is_divided(collector))
+            ; /* the parts have the values */
+        else if (collector->info->kind == MEASURE_OF_PACKETS)
             sample_packets(collector, now);
         else if (is_counter(collector))
             sample_counter(collector, now);
@@ -256,28 +277,50 @@ static void add_events(struct collector *collector, uint64_t now, uint64_t amoun
         add_point(collector, now, (double)collector->count);
 }
 
-void collector_delivered(struct collector *collector, uint64_t now,
-                         const struct packet_view *packet)
+static bool covers_keys(const struct collector *collector, const struct packet_keys *keys)
 {
-    if (!is_active(collector) || !covers_port(collector, packet->destination))
+    const struct collect_limit *limits = collector->collection->limits;
+    for (unsigned key = 0; key < PACKET_KEYS; key++)
+        if (keys->values[key] < limits[key].first || keys->values[key] > limits[key].last)
+            return false;
+    return true;
+}
+
+void collector_delivered(struct collector *collector, uint64_t now,
+                         const struct packet_view *packet, const struct packet_keys *keys)
+{
+    if (!is_active(collector) || !covers_port(collector, packet->destination) ||
+        !covers_keys(collector, keys))
         return;
+    if (collector_is_divided(collector)) {
+        collector_delivered(division_part(collector, keys), now, packet, keys);
+        return;
+    }
     switch (collector->collection->what) {
     case MEASURE_LATENCY: add_packet(collector, now, now - packet->made); break;
     case MEASURE_NETWORK_LATENCY: add_packet(collector, now, now - packet->entered); break;
     case MEASURE_HOPS: add_packet(collector, now, packet->hops); break;
-    case MEASURE_DELIVERED: add_events(collector, now, 1); break;
+    case MEASURE_DELIVERED:
+    case MEASURE_THROUGHPUT: add_events(collector, now, 1); break;
     case MEASURE_DELIVERED_BITS: add_events(collector, now, 8ull * packet->bytes); break;
     case MEASURE_DELIVERED_PAYLOAD: add_events(collector, now, 8ull * packet->payload_bytes); break;
     default: break;
     }
 }
 
-void collector_lost(struct collector *collector, uint64_t now, enum loss cause, uint32_t port)
+void collector_lost(struct collector *collector, uint64_t now, enum loss cause, uint32_t port,
+                    const struct packet_keys *keys)
 {
     const struct collection *collection = collector->collection;
-    if (collection->what == MEASURE_LOST && is_active(collector) && covers_port(collector, port) &&
-        (collection->part == COLLECT_ANY || collection->part == cause))
-        add_events(collector, now, 1);
+    if (collection->what != MEASURE_LOST || !is_active(collector) ||
+        !covers_port(collector, port) || !covers_keys(collector, keys) ||
+        (collection->part != COLLECT_ANY && collection->part != cause))
+        return;
+    if (collector_is_divided(collector)) {
+        collector_lost(division_part(collector, keys), now, cause, port, keys);
+        return;
+    }
+    add_events(collector, now, 1);
 }
 
 void collector_sent_smp(struct collector *collector, uint64_t now, uint32_t node, unsigned method)
@@ -307,14 +350,24 @@ void collector_report(struct collector *collector, uint64_t now, enum measure wh
 
 /* ---- life and figures ---- */
 
+static void make_series(struct collector *collector)
+{
+    const struct collection *collection = collector->collection;
+    char unit[32];
+    bool rate = measure_counts(collection->what) && collection->how == COLLECT_BUCKETS &&
+                collection->what != MEASURE_UTILISATION;
+    snprintf(unit, sizeof unit, "%s%s", collector->info->unit, rate ? "/s" : "");
+    collector->series = results_series(collector->results, collection->name, unit);
+}
+
 void collector_init(struct collector *collector, const struct collection *collection,
-                    struct fabric *fabric, const uint8_t *data_vls, struct results *results)
+                    const struct collect_world *world, struct results *results)
 {
     bool series = collect_is_series(collection->how);
     *collector = (struct collector){.collection = collection,
                                     .info = &measures[collection->what],
-                                    .fabric = fabric,
-                                    .data_vls = data_vls,
+                                    .world = world,
+                                    .fabric = world->fabric,
                                     .results = results,
                                     .from = moment_time(&collection->from, TIME_NEVER),
                                     .to = moment_time(&collection->to, TIME_NEVER),
@@ -325,23 +378,33 @@ void collector_init(struct collector *collector, const struct collection *collec
     if (collection->how == COLLECT_BUCKETS && (kind == MEASURE_GAUGE || kind == MEASURE_LEVEL))
         collector->step =
             collection->every < SAMPLES_A_BUCKET ? 1 : collection->every / SAMPLES_A_BUCKET;
-    if (!series)
-        return;
-    char unit[32];
-    bool rate = measure_counts(collection->what) && collection->how == COLLECT_BUCKETS &&
-                collection->what != MEASURE_UTILISATION;
-    snprintf(unit, sizeof unit, "%s%s", collector->info->unit, rate ? "/s" : "");
-    collector->series = results_series(results, collection->name, unit);
+    if (collector_is_divided(collector)) {
+        collector->group = collection->name;
+        if (collection->called)
+            collector->group = arena_printf(&results->arena, "%s by %s", collection->name,
+                                            packet_key_names[collection->by]);
+        division_make(collector);
+    } else if (series) {
+        make_series(collector);
+    }
 }
 
 void collector_release(struct collector *collector)
 {
-    histogram_release(&collector->histogram);
+    for (size_t i = 0; i < collector->parts.count; i++) {
+        collector_release(collector->parts.items[i]);
+        mem_free(collector->parts.items[i]);
+    }
+    vec_release(&collector->parts);
+    map_release(&collector->part_of);
+    histogram_release(&collector->values.histogram);
 }
 
 void collector_set_window(struct collector *collector, uint64_t from, uint64_t to)
 {
     const struct collection *collection = collector->collection;
+    for (size_t i = 0; i < collector->parts.count; i++)
+        collector_set_window(collector->parts.items[i], from, to);
     if (collect_is_series(collection->how) || collector->begun)
         return;
     if (collection->from.ps == TIME_NEVER)
@@ -352,6 +415,8 @@ void collector_set_window(struct collector *collector, uint64_t from, uint64_t t
 
 void collector_set_settled(struct collector *collector, uint64_t settled)
 {
+    for (size_t i = 0; i < collector->parts.count; i++)
+        collector_set_settled(collector->parts.items[i], settled);
     if (collector->collection->from.settled)
         collector->from = moment_time(&collector->collection->from, settled);
     if (collector->collection->to.settled)
@@ -360,19 +425,74 @@ void collector_set_settled(struct collector *collector, uint64_t settled)
 
 static double figure_of_values(const struct collector *collector)
 {
-    const struct summary *summary = &collector->summary;
+    const struct distribution *values = &collector->values;
+    const struct summary *summary = &values->summary;
     double scale = sample_scale(collector);
     switch (collector->collection->how) {
     case COLLECT_MEAN: return summary->mean / scale;
     case COLLECT_MIN: return (double)summary->min / scale;
     case COLLECT_MAX: return (double)summary->max / scale;
     case COLLECT_DEVIATION: return summary_deviation(summary) / scale;
-    case COLLECT_INTERVAL: return batches_half_width(&collector->batches) / scale;
+    case COLLECT_INTERVAL: return batches_half_width(&values->batches) / scale;
     case COLLECT_PERCENTILE:
-        return (double)histogram_percentile(&collector->histogram, collector->collection->percent) /
+        return (double)histogram_percentile(&values->histogram, collector->collection->percent) /
                scale;
     default: return NAN;
     }
+}
+
+/* Adds it once to the list of what was collected. */
+static void list(struct collector *collector, const char *name, enum collected_form form)
+{
+    struct collected one = {
+        .name = name, .group = collector->group, .label = collector->label, .form = form};
+    if (collector->listed)
+        return;
+    collector->listed = true;
+    vec_push(&collector->results->collected, one);
+}
+
+static double total_of(const struct collector *collector)
+{
+    uint64_t last = collector->ended ? collector->final : read_value(collector);
+    return (double)(last - collector->base);
+}
+
+static double rate_of(const struct collector *collector, uint64_t now)
+{
+    uint64_t last = collector->ended ? collector->final : read_value(collector);
+    uint64_t end = collector->ended ? collector->ended_at : now;
+    return rate_between(collector, collector->base, last, end - collector->begun_at);
+}
+
+static void set_part(struct collector *collector, const char *part, double value, const char *unit)
+{
+    struct text name = {0};
+    text_printf(&name, "%s.%s", collector->collection->name, part);
+    results_set(collector->results, name.data, value, unit);
+    text_release(&name);
+}
+
+static void publish_summary(struct collector *collector, uint64_t now, const char *rate_unit)
+{
+    const char *unit = collector->info->unit, *name = collector->collection->name;
+    bool share = collector->collection->what == MEASURE_UTILISATION;
+    if (is_counter(collector)) {
+        set_part(collector, "mean", rate_of(collector, now), rate_unit);
+        if (!share)
+            set_part(collector, "total", total_of(collector), unit);
+        if (share) /* busy time in all says nothing */
+            list(collector, arena_printf(&collector->results->arena, "%s.mean", name),
+                 COLLECTED_FIGURE);
+        else
+            list(collector, name, COLLECTED_RATE);
+        return;
+    }
+    set_part(collector, "count", (double)collector->values.summary.count, "");
+    if (collector->values.summary.count)
+        results_set_distribution(collector->results, name, &collector->values,
+                                 sample_scale(collector), unit);
+    list(collector, name, COLLECTED_DISTRIBUTION);
 }
 
 void collector_publish(struct collector *collector, uint64_t now)
@@ -381,19 +501,28 @@ void collector_publish(struct collector *collector, uint64_t now)
     bool total = collection->how == COLLECT_TOTAL;
     char unit[32];
     double value;
-    if (collect_is_series(collection->how) || !collector->begun)
+    if (collection->by == PACKET_SL || collection->by == PACKET_VL) { /* in order */
+        for (uint32_t key = 0, found; key < 16; key++)
+            if ((found = map_get(&collector->part_of, key)) != MAP_NONE)
+                collector_publish(collector->parts.items[found], now);
+    } else {
+        for (size_t i = 0; i < collector->parts.count; i++)
+            collector_publish(collector->parts.items[i], now);
+    }
+    if (collect_is_series(collection->how) || !collector->begun || collector_is_divided(collector))
         return;
     bool rate = is_counter(collector) && !total && collection->what != MEASURE_UTILISATION;
     snprintf(unit, sizeof unit, "%s%s", collector->info->unit, rate ? "/s" : "");
-    if (is_counter(collector) && (total || collection->how == COLLECT_MEAN)) {
-        uint64_t last = collector->ended ? collector->final : read_value(collector);
-        uint64_t end = collector->ended ? collector->ended_at : now;
-        value = total ? (double)(last - collector->base)
-                      : rate_between(collector, collector->base, last, end - collector->begun_at);
-    } else if (collector->summary.count) {
-        value = figure_of_values(collector);
-    } else {
+    if (collection->how == COLLECT_SUMMARY) {
+        publish_summary(collector, now, unit);
         return;
     }
+    if (is_counter(collector) && (total || collection->how == COLLECT_MEAN))
+        value = total ? total_of(collector) : rate_of(collector, now);
+    else if (collector->values.summary.count)
+        value = figure_of_values(collector);
+    else
+        return;
     results_set(collector->results, collection->name, value, unit);
+    list(collector, collection->name, COLLECTED_FIGURE);
 }

@@ -13,6 +13,18 @@
 
 /* ---- reports of the fabric ---- */
 
+static struct packet_keys keys_of(const struct metrics *metrics, const struct packet_view *packet)
+{
+    const struct collect_world *world = &metrics->world;
+    bool known = packet->traffic < world->statements.count;
+    return (struct packet_keys){
+        {[PACKET_TRAFFIC] = known ? world->statements.items[packet->traffic] : COLLECT_ANY,
+         [PACKET_SL] = packet->sl,
+         [PACKET_VL] = packet->vl,
+         [PACKET_SENDER] = packet->source,
+         [PACKET_RECEIVER] = packet->destination}};
+}
+
 void metrics_delivered(struct metrics *metrics, uint64_t now, const struct packet_view *packet)
 {
     uint64_t latency = now - packet->made, network = now - packet->entered;
@@ -27,8 +39,9 @@ void metrics_delivered(struct metrics *metrics, uint64_t now, const struct packe
     buckets_add(&metrics->timeline, now, TIMELINE_DELIVERED, 1);
     buckets_add(&metrics->timeline, now, TIMELINE_BITS, 8.0 * packet->bytes);
     buckets_add(&metrics->timeline, now, TIMELINE_LATENCY, (double)latency);
+    struct packet_keys keys = keys_of(metrics, packet);
     for (size_t i = 0; i < metrics->collectors.count; i++)
-        collector_delivered(&metrics->collectors.items[i], now, packet);
+        collector_delivered(&metrics->collectors.items[i], now, packet, &keys);
 }
 
 void metrics_lost(struct metrics *metrics, uint64_t now, const struct packet_view *packet,
@@ -37,8 +50,9 @@ void metrics_lost(struct metrics *metrics, uint64_t now, const struct packet_vie
     if (packet->message_bytes)
         messages_ended(&metrics->messages, now, packet, true, false);
     buckets_add(&metrics->timeline, now, TIMELINE_LOST + cause, 1);
+    struct packet_keys keys = keys_of(metrics, packet);
     for (size_t i = 0; i < metrics->collectors.count; i++)
-        collector_lost(&metrics->collectors.items[i], now, cause, port);
+        collector_lost(&metrics->collectors.items[i], now, cause, port, &keys);
 }
 
 static bool is_open(const struct metrics *metrics, uint32_t port)
@@ -98,12 +112,21 @@ struct metrics *metrics_new(struct fabric *fabric, const struct fabric_options *
             fabric_options_for(options, node->name, node->description, node->kind == NODE_SWITCH);
         metrics->data_vls[i] = own.agent.data_vls;
     }
+    metrics->world.fabric = fabric;
+    metrics->world.data_vls = metrics->data_vls;
     metrics->sends = mem_zalloc(ports + 1, sizeof *metrics->sends);
     metrics->open = mem_zalloc(ports + 1, sizeof *metrics->open);
     metrics->barred = mem_zalloc(ports + 1, sizeof *metrics->barred);
     metrics->start = metrics->next_watch = TIME_NEVER;
     metrics->window = (struct metrics_window){.from = TIME_NEVER, .to = TIME_NEVER};
     return metrics;
+}
+
+void metrics_know_traffic(struct metrics *metrics, const struct traffic *const *traffics,
+                          size_t count)
+{
+    metrics->world.traffics = traffics;
+    metrics->world.traffic_count = count;
 }
 
 static void set_windows_of_collectors(struct metrics *metrics)
@@ -132,6 +155,7 @@ void metrics_free(struct metrics *metrics)
     histogram_release(&metrics->network.histogram);
     buckets_release(&metrics->timeline);
     messages_release(&metrics->messages);
+    vec_release(&metrics->world.statements);
     mem_free(metrics->data_vls);
     mem_free(metrics->sends);
     mem_free(metrics->open);
@@ -142,8 +166,7 @@ void metrics_free(struct metrics *metrics)
 void metrics_collect(struct metrics *metrics, const struct collection *collection)
 {
     struct collector collector;
-    collector_init(&collector, collection, metrics->fabric, metrics->data_vls,
-                   &metrics->record->results);
+    collector_init(&collector, collection, &metrics->world, &metrics->record->results);
     collector_set_window(&collector, metrics->window.from, metrics->window.to);
     vec_push(&metrics->collectors, collector);
 }
@@ -169,8 +192,10 @@ static uint32_t count_closed_senders(const struct metrics *metrics)
     return closed;
 }
 
-void metrics_add_traffic(struct metrics *metrics, const struct traffic *traffic, uint64_t start)
+void metrics_add_traffic(struct metrics *metrics, const struct traffic *traffic, uint64_t start,
+                         unsigned number, uint32_t statement)
 {
+    *vec_at(&metrics->world.statements, number) = statement;
     for (size_t i = 0; i < traffic->senders.count; i++) {
         uint32_t port = traffic->senders.items[i];
         if (port >= DATA_VM) { /* a machine has no port of its own */

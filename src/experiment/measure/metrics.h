@@ -16,6 +16,10 @@ struct metrics;
 /* Figures go to the results of the record. */
 struct metrics *metrics_new(struct fabric *fabric, const struct fabric_options *options,
                             struct run_record *record);
+/* All traffics that can be added later, by statement, before the first metrics_collect(). The array
+ * must outlive the metrics. */
+void metrics_know_traffic(struct metrics *metrics, const struct traffic *const *traffics,
+                          size_t count);
 /* Without this call the window begins with the first traffic and ends with the run. TIME_NEVER: a
  * later call gives the time. */
 void metrics_set_window(struct metrics *metrics, uint64_t from, uint64_t to);
@@ -25,8 +29,10 @@ void metrics_collect(struct metrics *metrics, const struct collection *collectio
  * begins. */
 bool metrics_set_settled(struct metrics *metrics, const struct collection *collection,
                          uint64_t settled);
-/* Called when traffic is added to the fabric; it starts at that time. */
-void metrics_add_traffic(struct metrics *metrics, const struct traffic *traffic, uint64_t start);
+/* Called when traffic of a statement (from 0) is added to the fabric, which gave it `number`; it
+ * starts at that time. */
+void metrics_add_traffic(struct metrics *metrics, const struct traffic *traffic, uint64_t start,
+                         unsigned number, uint32_t statement);
 
 /* The next time to call metrics_update(). Collecting statistics does not change the simulation. */
 uint64_t metrics_next(const struct metrics *metrics);

@@ -25,37 +25,15 @@ static void set_rates(struct metrics *metrics, double seconds, const struct data
     results_set(results, "accepted.payload", 8 * payload / seconds, "bits/s");
 }
 
-static void set_one_latency(struct results *results, const char *name,
-                            const struct distribution *latency)
-{
-    const struct summary *summary = &latency->summary;
-    static const struct {
-        const char *name;
-        double percent;
-    } percentiles[] = {{"p50", 50}, {"p90", 90}, {"p99", 99}, {"p99.9", 99.9}};
-    char full[64];
-#define SET(part, value)                                                                           \
-    (snprintf(full, sizeof full, "%s.%s", name, part), results_set(results, full, value, "s"))
-    SET("mean", time_seconds(summary->mean));
-    SET("ci", time_seconds(batches_half_width(&latency->batches)));
-    SET("deviation", time_seconds(summary_deviation(summary)));
-    SET("min", time_seconds((double)summary->min));
-    for (unsigned i = 0; i < sizeof percentiles / sizeof percentiles[0]; i++)
-        SET(percentiles[i].name, time_seconds((double)histogram_percentile(
-                                     &latency->histogram, percentiles[i].percent)));
-    SET("max", time_seconds((double)summary->max));
-#undef SET
-}
-
 static void set_latencies(struct metrics *metrics)
 {
     struct results *results = &metrics->record->results;
     if (metrics->latency.summary.count == 0)
         return;
-    set_one_latency(results, "latency", &metrics->latency);
-    set_one_latency(results, "network-latency", &metrics->network);
+    results_set_distribution(results, "latency", &metrics->latency, 1e12, "s");
+    results_set_distribution(results, "network-latency", &metrics->network, 1e12, "s");
     if (metrics->messages.latency.summary.count)
-        set_one_latency(results, "message-latency", &metrics->messages.latency);
+        results_set_distribution(results, "message-latency", &metrics->messages.latency, 1e12, "s");
     results_set(results, "hops.mean", metrics->hops.mean, "hops");
     results_set(results, "hops.max", (double)metrics->hops.max, "hops");
 }

@@ -28,7 +28,8 @@ struct metrics {
     struct fabric *fabric;
     struct run_record *record;
     VEC(struct collector) collectors;
-    uint8_t *data_vls; /* number of data VLs, by node */
+    struct collect_world world; /* of the collectors */
+    uint8_t *data_vls;          /* number of data VLs, by node */
     /* traffic */
     bool any, always; /* there is traffic; some of it has saturated arrivals */
     uint64_t start;   /* start of the first traffic */

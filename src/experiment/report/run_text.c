@@ -225,6 +225,77 @@ static void write_traffic(const struct run_record *record, struct text *out)
     }
 }
 
+/* ---- what was collected ---- */
+
+enum { ROWS_OF_GROUP = 40 }; /* at most, of a collection divided by senders or receivers */
+
+static void put_heading(const struct collected *first, struct text *out)
+{
+    static const char *const columns[][6] = {
+        [COLLECTED_FIGURE] = {NULL},
+        [COLLECTED_DISTRIBUTION] = {"mean", "+/- 95 %", "p50", "p99", "p99.9", "max"},
+        [COLLECTED_RATE] = {"rate", "total", NULL},
+    };
+    size_t width = text_width(first->group ? first->group : "collected");
+    text_printf(out, "\n%s", first->group ? first->group : "collected");
+    if (first->form != COLLECTED_FIGURE && width >= LABEL) {
+        text_putc(out, '\n');
+        width = 0;
+    }
+    for (unsigned i = 0; i < 6 && columns[first->form][i]; i++, width = LABEL)
+        text_printf(out, "%*s", i == 0 ? (int)(LABEL - width) + 11 : 11, columns[first->form][i]);
+    text_putc(out, '\n');
+}
+
+/* A name that is too long for its column has a line of its own. */
+static void put_row(const struct run_record *record, const struct collected *row, struct text *out)
+{
+    static const char *const parts[][7] = {
+        [COLLECTED_FIGURE] = {"", NULL},
+        [COLLECTED_DISTRIBUTION] = {".mean", ".ci", ".p50", ".p99", ".p99.9", ".max", NULL},
+        [COLLECTED_RATE] = {".mean", ".total", NULL},
+    };
+    const char *label = row->label ? row->label : row->name;
+    unsigned column = row->form == COLLECTED_FIGURE && !row->group ? 40 : LABEL;
+    struct text name = {0};
+    text_printf(out, "  %s", label);
+    if (text_width(label) + 3 > column)
+        text_printf(out, "\n%*s", (int)column, "");
+    else
+        text_printf(out, "%*s", (int)(column - 2 - text_width(label)), "");
+    for (unsigned i = 0; parts[row->form][i]; i++) {
+        text_clear(&name);
+        text_printf(&name, "%s%s", row->name, parts[row->form][i]);
+        const struct figure *found = results_find(&record->results, name.data);
+        put_quantity(record, found ? found->value : NAN, found ? found->unit : "",
+                     row->form == COLLECTED_DISTRIBUTION ? 11 : 18, out);
+    }
+    text_putc(out, '\n');
+    text_release(&name);
+}
+
+static bool is_same_table(const struct collected *a, const struct collected *b)
+{
+    return a->form == b->form &&
+           (a->group ? b->group && strcmp(a->group, b->group) == 0 : !b->group);
+}
+
+static void write_collected(const struct run_record *record, struct text *out)
+{
+    const struct collected *items = record->results.collected.items;
+    size_t count = record->results.collected.count;
+    for (size_t i = 0, next; i < count; i = next) {
+        next = i;
+        while (next < count && is_same_table(&items[i], &items[next]))
+            next++;
+        put_heading(&items[i], out);
+        for (size_t j = i; j < next && j < i + ROWS_OF_GROUP; j++)
+            put_row(record, &items[j], out);
+        if (next - i > ROWS_OF_GROUP)
+            text_printf(out, "  and %zu more in JSON and CSV\n", next - i - ROWS_OF_GROUP);
+    }
+}
+
 /* ---- all of it ---- */
 
 /* The machines that the scenario names, with the costs of their last move. */
@@ -280,6 +351,7 @@ void run_record_write_summary(const struct run_record *record, struct text *out)
         write_picture(record, i, out);
     write_machines(record, out);
     write_traffic(record, out);
+    write_collected(record, out);
     if (record->checks.count) {
         text_printf(out, "\n%12s\n", "checked at");
         for (size_t i = 0; i < record->checks.count; i++) {

@@ -179,7 +179,8 @@ static void start_flow(struct setup *setup, struct flow *flow)
 {
     flow->number = fabric_add_traffic(setup->fabric, &flow->traffic);
     flow->running = true;
-    metrics_add_traffic(setup->metrics, &flow->traffic, flow->traffic.start_ps);
+    metrics_add_traffic(setup->metrics, &flow->traffic, flow->traffic.start_ps, flow->number,
+                        (uint32_t)(flow - setup->flows.items));
 }
 
 void flows_begin(struct setup *setup)

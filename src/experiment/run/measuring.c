@@ -85,6 +85,10 @@ void measuring_begin(struct setup *setup)
                                                                    .delivered = observe_delivered,
                                                                    .lost = observe_lost,
                                                                    .port_changed = observe_port});
+    setup->traffics = mem_alloc((setup->flows.count + 1) * sizeof *setup->traffics);
+    for (size_t i = 0; i < setup->flows.count; i++)
+        setup->traffics[i] = &setup->flows.items[i].traffic;
+    metrics_know_traffic(setup->metrics, setup->traffics, setup->flows.count);
     for (size_t i = 0; i < scenario->statements.count; i++)
         for (size_t j = 0; j < scenario->statements.items[i].collection_count; j++)
             metrics_collect(setup->metrics, &scenario->statements.items[i].collections[j]);

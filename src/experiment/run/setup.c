@@ -319,7 +319,8 @@ static int bind_statements(struct setup *setup)
         if (statement->kind == STATEMENT_ACTION)
             status = setup_bind_action(setup, &statement->action);
         for (size_t j = 0; j < statement->collection_count && status == 0; j++)
-            status = collect_bind(&statement->collections[j], &setup->topology, &setup->cursor);
+            status = collect_bind(&statement->collections[j], &setup->topology, setup->flows.count,
+                                  &setup->cursor);
     }
     return status;
 }
@@ -384,6 +385,7 @@ int setup_build(struct setup *setup, struct scenario *scenario, struct run_recor
 void setup_release(struct setup *setup)
 {
     metrics_free(setup->metrics);
+    mem_free(setup->traffics);
     unaffected_free(setup->unaffected);
     machines_release(setup);
     sim_paths_free(setup->paths);

@@ -48,6 +48,7 @@ struct setup {
     uint64_t fault;              /* fault without a change yet; TIME_NEVER: none */
     uint32_t cut_off_before;     /* most switches that were cut off when a node was restored */
     VEC(struct flow) flows;
+    const struct traffic **traffics; /* of the flows, for the metrics */
     struct machines machines;
     struct groups *groups; /* multicast groups; NULL: there was no join yet */
     bool stop_on_deadlock;

@@ -1,10 +1,13 @@
 /* `collect` and `sample` statements: the measure, its place, and the form in which it is kept.
  *
- *   collect WHAT [of NODE[:PORT[:VL]]] as HOW [every T] [from T] [to T] [called NAME]
+ *   collect WHAT [of NODE[:PORT[:VL]]] [of KEY VALUE ...] [by KEY] [as HOW]
+ *           [every T] [from T] [to T] [called NAME]
  *   every T sample WHAT [of PLACE] ...
  *
  * One table gives the kind, the unit and the possible places of each measure; the kind limits the
- * forms. (SAN-2 2003, section V-B: any statistic as all values, samples, buckets, or one figure.)
+ * forms. Measures of packets can be limited to the packets of a traffic, SL, VL, sender or receiver
+ * (the keys), or be divided by one of them. (SAN-2 2003, section V-B: any statistic as all values,
+ * samples, buckets, or one figure.)
  */
 #ifndef WEFT_EXPERIMENT_SCENARIO_COLLECT_H
 #define WEFT_EXPERIMENT_SCENARIO_COLLECT_H
@@ -18,6 +21,7 @@ enum measure {
     MEASURE_NETWORK_LATENCY,
     MEASURE_HOPS,
     MEASURE_DELIVERED,
+    MEASURE_THROUGHPUT,
     MEASURE_DELIVERED_BITS,
     MEASURE_DELIVERED_PAYLOAD,
     MEASURE_LOST,
@@ -56,11 +60,23 @@ enum measure_kind {
 };
 enum { PLACE_FABRIC = 1, PLACE_NODE = 2, PLACE_PORT = 4, PLACE_VL = 8 };
 
+/* What packets can be divided by. */
+enum packet_key {
+    PACKET_TRAFFIC, /* number of the statement, from 0 */
+    PACKET_SL,
+    PACKET_VL,     /* of the last link */
+    PACKET_SENDER, /* ports */
+    PACKET_RECEIVER,
+    PACKET_KEYS,
+};
+extern const char *const packet_key_names[PACKET_KEYS];
+
 struct measure_info {
     const char *name, *unit;
     enum measure_kind kind;
     unsigned places;
-    double scale; /* counted integers for one unit: 1e12 for picoseconds */
+    double scale;  /* counted integers for one unit: 1e12 for picoseconds */
+    unsigned keys; /* bits: the keys of its packets */
 };
 extern const struct measure_info measures[MEASURES];
 /* Counters: over time, their rate is kept. */
@@ -80,6 +96,7 @@ enum collect_how {
     COLLECT_DEVIATION,
     COLLECT_INTERVAL,
     COLLECT_PERCENTILE,
+    COLLECT_SUMMARY, /* several figures */
     COLLECT_HOWS,
 };
 static inline bool collect_is_series(enum collect_how how)
@@ -97,11 +114,21 @@ struct collection {
     uint64_t every;         /* 0: needs no samples */
     struct moment from, to; /* TIME_NEVER: not given */
     const char *name;       /* name of the figure or series: WHAT[.PLACE][.HOW] by default */
+    bool called;            /* the name was given */
     struct word word;       /* for errors: the statement, or the measure */
     struct word place_word; /* text NULL: the whole fabric */
     unsigned place;         /* set by collect_bind() */
     uint32_t node, port, vl;
+    struct collect_limit {
+        struct word word;     /* text NULL: all */
+        uint32_t first, last; /* values of the key; set by collect_bind() */
+    } limits[PACKET_KEYS];
+    enum packet_key by; /* PACKET_KEYS: not divided */
 };
+
+/* The name of the part of a divided collection with one value of the key: "latency.sl.1.mean". */
+const char *collect_name_part(const struct collection *collection, const char *value,
+                              struct arena *arena);
 
 /* "lost.no-route" */
 enum { LOSS_NAME_BYTES = 48 };
@@ -113,6 +140,6 @@ void collect_read(struct collection *collection, struct cursor *cursor);
 void collect_read_samples(struct collection **collections, size_t *count, struct cursor *cursor);
 /* The cursor receives the error. */
 int collect_bind(struct collection *collection, const struct topology *topology,
-                 struct cursor *cursor);
+                 size_t traffic_count, struct cursor *cursor);
 
 #endif

@@ -133,6 +133,7 @@ int result_store_read_results(struct result_store *store, int64_t run, struct re
 {
     int status;
     READ_ROWS(&results->figures, store, ROWS_FIGURES, run, 0, &results->arena, &status, err);
+    results_index(results);
     if (status == 0)
         READ_ROWS(&results->series, store, ROWS_SERIES, run, 0, &results->arena, &status, err);
     for (size_t i = 0; i < results->series.count && status == 0; i++)

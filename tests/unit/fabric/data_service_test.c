@@ -467,7 +467,7 @@ static void the_conservation_check_finds_errors(void **state)
     EXPECT_FOUND(output->used++, output->used--);
     EXPECT_FOUND(input->used++, input->used--);
     EXPECT_FOUND(data->travelling++, data->travelling--);
-    EXPECT_FOUND(data->made++, data->made--);
+    EXPECT_FOUND(data->senders.items[0].made++, data->senders.items[0].made--);
     EXPECT_FOUND(data->totals.delivered++, data->totals.delivered--);
     EXPECT_FOUND(data->totals.lost[LOSS_P_KEY]++, data->totals.lost[LOSS_P_KEY]--);
     EXPECT_FOUND(data->on_links++, data->on_links--);

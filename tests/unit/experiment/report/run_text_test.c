@@ -72,6 +72,47 @@ static void events_fit_into_eighty_columns(void **state)
     run_record_release(&record);
 }
 
+static void collected_figures_are_in_the_summary(void **state)
+{
+    struct run_record record = make_story();
+    struct results *results = &record.results;
+    struct text out = {0};
+    (void)state;
+    results_set(results, "latency.H9.p99", 1.25e-6, "s");
+    vec_push(&results->collected, ((struct collected){.name = "latency.H9.p99"}));
+    static const char *const labels[] = {"0", "1", "a node with a long name"};
+    for (unsigned i = 0; i < 3; i++) {
+        const char *name = arena_printf(&results->arena, "throughput.sl.%s", labels[i]);
+        results_set(results, arena_printf(&results->arena, "%s.mean", name), 5e6, "packets/s");
+        results_set(results, arena_printf(&results->arena, "%s.total", name), 1234, "packets");
+        vec_push(&results->collected, ((struct collected){.name = name,
+                                                          .group = "throughput by sl",
+                                                          .label = labels[i],
+                                                          .form = COLLECTED_RATE}));
+    }
+    for (unsigned i = 0; i < 50; i++) {
+        const char *name = arena_printf(&results->arena, "latency.sender.H%u", i);
+        results_set(results, arena_printf(&results->arena, "%s.mean", name), 1e-6 * i, "s");
+        vec_push(&results->collected, ((struct collected){.name = name,
+                                                          .group = "latency by sender",
+                                                          .label = name + 15,
+                                                          .form = COLLECTED_DISTRIBUTION}));
+    }
+    run_record_write_summary(&record, &out);
+    assert_fits(&out);
+    assert_true(
+        has(&out, "collected\n  latency.H9.p99                                   1.25 µs\n"));
+    assert_true(has(&out, "throughput by sl\n                   rate      total\n"
+                          "  0           5.00 M packets/s      1234 packets\n"));
+    assert_true(has(&out, "  a node with a long name\n"
+                          "              5.00 M packets/s      1234 packets\n"));
+    assert_true(has(&out, "  H39           39.0 µs          -"));
+    assert_false(has(&out, "  H40 "));
+    assert_true(has(&out, "  and 10 more in JSON and CSV\n"));
+    text_release(&out);
+    run_record_release(&record);
+}
+
 static void the_summary_has_changes_checks_and_the_trace(void **state)
 {
     struct run_record record = make_story();
@@ -128,6 +169,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(events_fit_into_eighty_columns),
+        cmocka_unit_test(collected_figures_are_in_the_summary),
         cmocka_unit_test(the_summary_has_changes_checks_and_the_trace),
         cmocka_unit_test(listeners_receive_events_in_order),
         cmocka_unit_test(json_has_all_data),

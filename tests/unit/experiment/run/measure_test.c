@@ -297,6 +297,83 @@ static void impossible_collections_are_refused(void **state)
                    "x.weft:5:18: line 4 collects 'lost' already");
 }
 
+#define TWO                                                                                        \
+    "topology clos 2 3 2 speed=SDR\nsm H0 engine updn\nset data_vls 2\n"                           \
+    "traffic uniform size 256 rate 50e3 start 10ms stop 20ms\n"                                    \
+    "traffic gather size 1024 rate 20e3 sl 1 hot H5 start 10ms stop 20ms stopped\n"                \
+    "at 10ms start traffic 2\nmeasure from 10ms to 21ms\n"
+
+static double sum_of_parts(const struct run_record *record, const char *format, unsigned first,
+                           unsigned count)
+{
+    char name[64];
+    double sum = 0;
+    for (unsigned i = first; i < first + count; i++) {
+        snprintf(name, sizeof name, format, i);
+        sum += figure(record, name);
+    }
+    return sum;
+}
+
+static void figures_are_divided_by_the_keys_of_packets(void **state)
+{
+    struct run_record record = run_ok(
+        TWO "collect latency of traffic 2\ncollect latency by traffic as mean\n"
+            "collect throughput by sl\ncollect throughput by traffic\ncollect delivered by vl\n"
+            "collect delivered by sender\ncollect delivered by receiver as total\n"
+            "collect delivered of H5 by sender as total called to5\n"
+            "collect delivered of sender H1 of receiver H5 as total\n"
+            "collect made by traffic\ncollect made by sender as total\ncollect lost by traffic\n"
+            "collect delivered by traffic as samples 1ms called over\nrun until settled\n"
+            "run 21ms\ncheck latency.traffic.2.p99 <= 1ms\n");
+    double all = figure(&record, "delivered"), second = figure(&record, "latency.traffic.2.count");
+    (void)state;
+    assert_true(figure(&record, "waiting") == 0 && figure(&record, "travelling") == 0);
+    /* A restarted or late traffic keeps the number of its statement. */
+    assert_near(second, 5 * 20e3 * 0.01, 0.15);
+    assert_true(figure(&record, "throughput.traffic.2.total") == second);
+    assert_true(figure(&record, "throughput.traffic.1.total") + second == all);
+    assert_near(figure(&record, "throughput.traffic.2.mean"), second / 0.011, 1e-9);
+    assert_true(figure(&record, "throughput.sl.1.total") == second);
+    assert_true(figure(&record, "made.traffic.2.total") == second);
+    assert_true(figure(&record, "lost.traffic.2.total") == 0);
+    /* Large packets take longer. */
+    assert_true(figure(&record, "latency.traffic.2.mean") >
+                1.2 * figure(&record, "latency.traffic.1.mean"));
+    assert_true(figure(&record, "latency.traffic.2.max") == figure(&record, "latency.max"));
+    assert_true(sum_of_parts(&record, "delivered.vl.%u.total", 0, 2) == all);
+    assert_true(sum_of_parts(&record, "delivered.sender.H%u.total", 0, 6) == all);
+    assert_true(sum_of_parts(&record, "delivered.receiver.H%u.total", 0, 6) == all);
+    assert_true(sum_of_parts(&record, "made.sender.H%u.total", 0, 6) == all);
+    assert_true(sum_of_parts(&record, "to5.H%u", 0, 5) ==
+                figure(&record, "delivered.receiver.H5.total"));
+    assert_true(figure(&record, "to5.H1") ==
+                figure(&record, "delivered.sender.H1.receiver.H5.total"));
+    assert_true(figure(&record, "to5.H5") == 0); /* it sends nothing to itself, and is listed */
+    const struct series *over = series(&record, "over.2");
+    assert_true(over->points.items[over->points.count - 1].value == second);
+    assert_false(has_figure(&record, "throughput.sl.2.total")); /* no packet */
+    assert_check(&record, 0, true, "µs");
+    run_record_release(&record);
+}
+
+static void keys_that_do_not_exist_are_refused(void **state)
+{
+    (void)state;
+    assert_refused(TWO "collect latency of traffic 3\n",
+                   "x.weft:8:28: there are 2 'traffic' statements, numbered from 1");
+    assert_refused(TWO "collect latency of sl 16\n", "x.weft:8:23: '16': expected a number from 0");
+    assert_refused(TWO "collect latency of sender S0\n", "x.weft:8:27: 'S0' is a switch");
+    assert_refused(TWO "collect latency of sender H9\n", "x.weft:8:27: 'H9' is not a node");
+    assert_refused(TWO "collect latency of sl 1 by sl\n", "x.weft:8:28: the packets are of one sl");
+    assert_refused(TWO "collect latency of sl 1 of sl 2\n", "x.weft:8:28: there is a second 'sl'");
+    assert_refused(TWO "collect input by sl\n", "x.weft:8:18: 'input' is not known by sl");
+    assert_refused(TWO "collect made by sl\n", "x.weft:8:17: 'made' is not known by sl");
+    assert_refused(TWO "collect latency by lane\n", "x.weft:8:20: 'lane' is not a key of packets");
+    assert_refused(TWO "collect latency by sl\ncollect latency by sl\n",
+                   "x.weft:9:1: line 8 collects 'latency by sl' already");
+}
+
 static void smps_can_be_collected_without_traffic(void **state)
 {
     struct run_record record = run_ok("topology figure1 speed=SDR\nsm S1\ncollect smps as total\n"
@@ -489,6 +566,8 @@ int main(void)
         cmocka_unit_test(the_command_line_sets_traffic),
         cmocka_unit_test(collect_statements_keep_each_form),
         cmocka_unit_test(impossible_collections_are_refused),
+        cmocka_unit_test(figures_are_divided_by_the_keys_of_packets),
+        cmocka_unit_test(keys_that_do_not_exist_are_refused),
         cmocka_unit_test(smps_can_be_collected_without_traffic),
         cmocka_unit_test(collecting_does_not_change_the_trace),
         cmocka_unit_test(changes_have_figures_for_each_phase),
