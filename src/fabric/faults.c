@@ -52,21 +52,24 @@ int fabric_flap_port(struct fabric *fabric, uint32_t index, struct err *err)
     return status;
 }
 
-/* A node that comes back has lost what managers set and has its own GUID, but keeps its consumers.
- */
+/* A node that comes back has lost what managers set and has its own GUID, but keeps its consumers
+ * and its other faults, which may be faults of its agent. */
 static void restart_node(struct fabric *fabric, uint32_t index)
 {
     struct node *node = &fabric->nodes[index];
     assert(!node->up);
+    sma_release(&node->sma);
+    fabric_init_node(fabric, index);
+    fabric_join_device(fabric, index);
     for (size_t i = fabric->faults.count; i-- > 0;) {
         const struct fabric_fault *fault = &fabric->faults.items[i];
         if (fault->node == index &&
             (fault->effect == effect_fail_node || fault->effect == effect_duplicate_guid))
             vec_remove(&fabric->faults, i);
+        else if (fault->node == index ||
+                 (fault->port != TOPOLOGY_NONE && fabric->ports[fault->port].node == index))
+            fault->effect(fabric, fault, NULL);
     }
-    sma_release(&node->sma);
-    fabric_init_node(fabric, index);
-    fabric_join_device(fabric, index);
     shared_join(fabric, index);
     if (fabric->data) {
         data_port_refresh_node(fabric, index);
@@ -198,6 +201,8 @@ int fabric_set_bit_error_rate(struct fabric *fabric, uint32_t index, unsigned pe
     uint32_t peer = fabric->ports[index].peer, port = peer < index ? peer : index;
     for (size_t at = fabric->bad_cables.count; at-- > 0;)
         if (fabric->bad_cables.items[at].port == port) {
+            if (fabric->bad_cables.items[at].per_second == per_second)
+                return 0;
             des_cancel(fabric->timers, fabric->bad_cables.items[at].timer);
             vec_remove(&fabric->bad_cables, at);
         }
@@ -227,25 +232,35 @@ void faults_count_bit_errors(struct fabric *fabric, uint32_t port)
 
 /* ---- the faults of actions ---- */
 
-static bool is_same_place(const struct fabric *fabric, const struct fabric_fault *a,
-                          const struct fabric_fault *b)
+/* The index of the fault that `fault` replaces or ends, at the same node or link; -1: none. */
+static int find_present(const struct fabric *fabric, const struct fabric_fault *fault)
 {
-    return a->node == b->node && a->attribute == b->attribute &&
-           (a->port == b->port ||
-            (a->port != TOPOLOGY_NONE && fabric->ports[a->port].peer == b->port));
+    for (int i = (int)fabric->faults.count - 1; i >= 0 && fault->sets; i--) {
+        const struct fabric_fault *at = &fabric->faults.items[i];
+        if (strcmp(at->sets, fault->sets) == 0 && at->node == fault->node &&
+            at->attribute == fault->attribute &&
+            (at->port == fault->port ||
+             (at->port != TOPOLOGY_NONE && fabric->ports[at->port].peer == fault->port)))
+            return i;
+    }
+    return -1;
 }
 
-int fabric_cause(struct fabric *fabric, const struct fabric_fault *fault, struct err *err)
+/* What an effect sets may be of one port only: a link that has such a fault keeps its end. */
+int fabric_cause(struct fabric *fabric, const struct fabric_fault *wanted, struct err *err)
 {
-    int status = fault->effect(fabric, fault, err);
-    if (status || !fault->sets)
+    struct fabric_fault fault = *wanted;
+    int present = find_present(fabric, wanted);
+    if (present >= 0)
+        fault.port = fabric->faults.items[present].port;
+    int status = fault.effect(fabric, &fault, err);
+    if (status || !fault.sets)
         return status;
-    for (size_t i = fabric->faults.count; i-- > 0;)
-        if (strcmp(fabric->faults.items[i].sets, fault->sets) == 0 &&
-            is_same_place(fabric, &fabric->faults.items[i], fault))
-            vec_remove(&fabric->faults, i);
-    if (!fault->ends)
-        vec_push(&fabric->faults, *fault);
+    present = find_present(fabric, &fault); /* a node that restarts ends faults of its own */
+    if (present >= 0)
+        vec_remove(&fabric->faults, (size_t)present);
+    if (!fault.ends)
+        vec_push(&fabric->faults, fault);
     return 0;
 }
 

@@ -1,5 +1,6 @@
 /* Injected faults: reports, losses, recovery. */
 #include "base/rng.h"
+#include "fabric/internal.h"
 #include "fixture.h"
 
 static void line_up(struct line *line, uint64_t seed)
@@ -510,6 +511,42 @@ static void a_bad_cable_causes_errors_at_both_ports_until_it_is_replaced(void **
     world_end(world);
 }
 
+/* A fault of one port: LocalPhyErrors 1. */
+static int lower_threshold(struct fabric *fabric, const struct fabric_fault *fault, struct err *err)
+{
+    const struct topology_port *port = &fabric_topology(fabric)->ports.items[fault->port];
+    struct sma *sma = &fabric->nodes[port->node].sma;
+    (void)err;
+    wire_set(sma->ports[fabric->ports[fault->port].number].info, PORT_INFO_LOCAL_PHY_ERRORS,
+             fault->ends ? 8 : 1);
+    return 0;
+}
+
+static void a_fault_of_a_port_lasts_until_it_is_undone_there(void **state)
+{
+    (void)state;
+    struct line line;
+    line_up(&line, 1);
+    struct world *world = &line.world;
+    struct fabric_fault fault = {.effect = lower_threshold,
+                                 .node = TOPOLOGY_NONE,
+                                 .port = world_port(world, line.a, 2),
+                                 .sets = "threshold"};
+    assert_int_equal(fabric_cause(world->fabric, &fault, NULL), 0);
+    fabric_set_node(world->fabric, line.a, false, NULL);
+    world_settle(world);
+    fabric_set_node(world->fabric, line.a, true, NULL);
+    world_settle(world);
+    assert_int_equal(fabric_faults(world->fabric)->count, 1);
+    assert_int_equal(world_info(world, line.a, 2, PORT_INFO_LOCAL_PHY_ERRORS), 1);
+    fault.port = world_port(world, line.b, 1); /* the other end */
+    fault.ends = true;
+    assert_int_equal(fabric_cause(world->fabric, &fault, NULL), 0);
+    assert_int_equal(fabric_faults(world->fabric)->count, 0);
+    assert_int_equal(world_info(world, line.a, 2, PORT_INFO_LOCAL_PHY_ERRORS), 8);
+    world_end(world);
+}
+
 static void faults_at_places_that_are_not_there_are_errors(void **state)
 {
     (void)state;
@@ -557,6 +594,7 @@ int main(void)
         cmocka_unit_test(two_nodes_may_have_one_guid),
         cmocka_unit_test(bit_errors_are_counted_and_reported_above_a_threshold),
         cmocka_unit_test(a_bad_cable_causes_errors_at_both_ports_until_it_is_replaced),
+        cmocka_unit_test(a_fault_of_a_port_lasts_until_it_is_undone_there),
         cmocka_unit_test(faults_at_places_that_are_not_there_are_errors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
