@@ -85,7 +85,7 @@ claims_of() { # SHELL FUNCTION
     claim "$1 offers every option of the tables" offers_all_tables "$2"
     claim "$1 offers the kinds of topologies" offers "$2" 'fattree torus dragonfly' topo gen ''
     claim "$1 offers the engines" offers "$2" 'updn ftree dfsssp' route a.net --engine ''
-    claim "$1 offers the requests of weft ctl" offers "$2" 'status fail vm problems' ctl ''
+    claim "$1 offers the requests of weft ctl" offers "$2" 'status fail vm problems bit-errors duplicate-guid' ctl ''
     claim "$1 offers the words after a request" offers_only "$2" 'link node switch' ctl fail ''
     claim "$1 offers the values of an option" offers_only "$2" 'paper today' fabric a.net --preset ''
     claim "$1 offers files for an operand" offers "$2" 'a.net b.net' verify ''
