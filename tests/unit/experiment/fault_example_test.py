@@ -31,7 +31,9 @@ counts = [name for name in guide.flags if name.startswith("src/") and
 guide.compile(effects, *counts)
 weft = guide.link()
 said = guide.run(weft, "ctl", "--help").stdout
-guide.claim("weft ctl --help lists them", "\n  isolate NODE\n" in said and "\n  narrow NODE PORT\n" in said, said)
+guide.claim("weft ctl --help lists them", "\n  flap-node NODE\n" in said and "\n  narrow NODE PORT\n" in said, said)
+said = guide.run(guide.source / "tools" / "completion", "bash", weft).stdout
+guide.claim("the completion offers it", re.search(r"^    ctl\) .*\bflap-node\b", said, re.M), said)
 guide.run("sh", "-c", f"{weft} topo gen clos 2 3 4 >clos.net")
 done = guide.run(weft, "whatif", "clos.net", "--fail", "narrow", "S2", "1", "--load", "0", "--compare", "none")
 guide.claim("weft whatif takes it: nobody is cut off",
@@ -42,5 +44,5 @@ guide.claim("a scenario, weft ctl and the API do the same", done.returncode == 0
 guide.write(TEST, (guide.source / TEST).read_text())
 guide.compile(TEST)
 done = guide.run(guide.link("tests/unit/experiment/experiment_faults_test"))
-guide.claim("without a row of the test it fails", "'isolate' has no case in this test" in done.stderr, done.stderr)
+guide.claim("without a row of the test it fails", "'flap-node' has no case in this test" in done.stderr, done.stderr)
 guide.finish()

@@ -229,6 +229,25 @@ static void a_lasting_fault_is_listed_and_shown_until_it_is_undone(void **state)
     }
 }
 
+static void a_fault_that_happens_once_leaves_nothing(void **state)
+{
+    (void)state;
+    for (unsigned kind = 0; kind < ACTION_KINDS; kind++) {
+        struct fabric_totals before, after;
+        if (!action_rows[kind].effect || action_rows[kind].lasting.sets)
+            continue;
+        struct world *world = begin(fabric);
+        fabric_totals(fabric_of(world), &before);
+        send_words(world, faults[kind].words);
+        pass(world, TIME_S);
+        fabric_totals(fabric_of(world), &after);
+        if (after.links_up != before.links_up || after.nodes_down != before.nodes_down)
+            fail_msg("%s is ONCE in its row, but lasts: %u links are up, before %u",
+                     faults[kind].words, after.links_up, before.links_up);
+        end(world);
+    }
+}
+
 static void whatif_takes_every_fault_that_harms(void **state)
 {
     (void)state;
@@ -265,6 +284,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_lasting_fault_is_listed_and_shown_until_it_is_undone),
+        cmocka_unit_test(a_fault_that_happens_once_leaves_nothing),
         cmocka_unit_test(whatif_takes_every_fault_that_harms),
         cmocka_unit_test(every_fault_is_the_same_in_a_scenario_by_ctl_and_by_http),
     };
