@@ -51,7 +51,7 @@ static const char help_end[] =
     "examples:\n"
     "  weft ctl fail link leaf3 12\n"
     "  weft ctl drop 5% attribute LinearForwardingTable\n"
-    "  weft ctl --json counters spine1 | jq '.[].PortXmitPkts'\n";
+    "  weft ctl --json counters spine1 | jq '.[].totals.transmit_packets'\n";
 
 static void print_help(FILE *out)
 {

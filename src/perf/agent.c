@@ -5,26 +5,17 @@
 
 #include <string.h>
 
-/* ClassPortInfo.CapabilityMask and CapabilityMask2 (16.1.3.1). */
-enum {
-    CAPABILITY_EXTENDED = 1 << 9,
-    CAPABILITY_EXTENDED_NO_IETF = 1 << 10, /* without unicast and multicast counters */
-    CAPABILITY_XMIT_WAIT = 1 << 12,
-    CAPABILITY_QP1_DROPPED = 1 << 15,
-    CAPABILITY2_EXTENDED_ERRORS = 1 << 1,
-};
-
 /* The attribute from which a counter is read; COUNTER_SETS: the agent does not have it. */
 static unsigned set_of(unsigned counter, uint64_t mask, uint64_t mask2)
 {
     const struct port_counter_info *info = &port_counter_infos[counter];
-    bool extended = mask & (CAPABILITY_EXTENDED | CAPABILITY_EXTENDED_NO_IETF);
+    bool extended = mask & (COUNTERS_EXTENDED | COUNTERS_EXTENDED_NO_IETF);
     if (info->in[SET_EXTENDED].select_bit >= 16) /* in CounterSelect2: not of the traffic */
-        extended &= (mask2 & CAPABILITY2_EXTENDED_ERRORS) != 0;
+        extended &= (mask2 & COUNTERS2_EXTENDED_ERRORS) != 0;
     else if (info->in[SET_BASIC].field == NO_COUNTER_FIELD) /* of unicast and multicast packets */
-        extended &= !(mask & CAPABILITY_EXTENDED_NO_IETF);
-    if ((counter == COUNTER_TRANSMIT_WAIT && !(mask & CAPABILITY_XMIT_WAIT)) ||
-        (counter == COUNTER_QP1_DROPPED && !(mask & CAPABILITY_QP1_DROPPED)))
+        extended &= !(mask & COUNTERS_EXTENDED_NO_IETF);
+    if ((counter == COUNTER_TRANSMIT_WAIT && !(mask & COUNTERS_XMIT_WAIT)) ||
+        (counter == COUNTER_QP1_DROPPED && !(mask & COUNTERS_QP1_DROPPED)))
         return COUNTER_SETS;
     if (info->in[SET_ERROR_DETAILS].field != NO_COUNTER_FIELD)
         return SET_ERROR_DETAILS;

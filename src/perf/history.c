@@ -8,21 +8,6 @@
 
 static const uint64_t minute_ns = 60 * NS_PER_S;
 
-bool port_counter_is_error(enum port_counter counter)
-{
-    return port_counter_infos[counter].kind == COUNTER_KIND_LINK_ERROR ||
-           port_counter_infos[counter].kind == COUNTER_KIND_PACKET_ERROR;
-}
-
-uint64_t port_counters_errors(const struct port_counters *counters)
-{
-    uint64_t sum = 0;
-    for (unsigned i = 0; i < COUNTER_COUNT; i++)
-        if (port_counter_is_error(i))
-            sum += port_counter_delta(counters, i);
-    return sum;
-}
-
 static void add_saturating(uint32_t *sum, uint64_t more)
 {
     *sum = more > UINT32_MAX - *sum ? UINT32_MAX : *sum + (uint32_t)more;
@@ -45,7 +30,10 @@ struct history_sample history_sample_of(const struct port_counters *counters)
         .receive_packets = (float)port_counter_delta(counters, COUNTER_RECEIVE_PACKETS),
         .wait_ticks = (float)port_counter_delta(counters, COUNTER_TRANSMIT_WAIT),
     };
-    add_saturating(&sample.errors, port_counters_errors(counters));
+    uint64_t new[COUNTER_COUNT];
+    for (unsigned i = 0; i < COUNTER_COUNT; i++)
+        new[i] = port_counter_delta(counters, i);
+    sample.errors = port_counters_link_errors(new, NULL);
     add_saturating(&sample.discards, port_counter_delta(counters, COUNTER_TRANSMIT_DISCARDS));
     add_saturating(&sample.covered_ms, counters->interval_ns / NS_PER_MS);
     return sample;

@@ -12,7 +12,7 @@ enum { HISTORY_MINUTES = 60 };
 
 struct history_sample {
     float transmit_bytes, receive_bytes, transmit_packets, receive_packets, wait_ticks;
-    uint32_t errors, discards; /* errors: all counters of errors except discards */
+    uint32_t errors, discards; /* errors: port_counters_link_errors() */
     uint32_t covered_ms;       /* the time in which this was counted */
 };
 
@@ -29,11 +29,6 @@ void history_add(struct history *history, const struct port_counters *counters);
 struct history_sample history_minute(const struct history *history, uint64_t now, unsigned ago);
 /* The sum of the hour before `now`. */
 struct history_sample history_sum(const struct history *history, uint64_t now);
-
-/* Whether a counter counts errors, as `errors` above does. */
-bool port_counter_is_error(enum port_counter counter);
-/* Errors of the last interval. */
-uint64_t port_counters_errors(const struct port_counters *counters);
 
 /* What the performance manager keeps of a port: its counters, its last hour, and the errors of the
  * present minute, which are compared with limits. */

@@ -10,16 +10,7 @@
 #include <string.h>
 
 enum { ALL_PORTS = 0xFF, NO_FIELD = NO_COUNTER_FIELD };
-/* ClassPortInfo.CapabilityMask: PortSelect for all ports, extended counters, PortXmitWait,
- * QP1Dropped. */
-enum {
-    CAPABILITY_ALL_PORTS = 1 << 8,
-    CAPABILITY_EXTENDED = 1 << 9,
-    CAPABILITY_XMIT_WAIT = 1 << 12,
-    CAPABILITY_QP1_DROPPED = 1 << 15,
-};
-/* CapabilityMask2: the extended set has error counters. */
-enum { CAPABILITY2_EXTENDED_ERRORS = 1 << 1 };
+enum { CAPABILITY_ALL_PORTS = 1 << 8 }; /* ClassPortInfo.CapabilityMask: PortSelect 255 */
 
 /* The other fields of a set. */
 static const struct {
@@ -113,10 +104,8 @@ static uint16_t get_class_port_info(const struct sma *sma, uint8_t *data)
     memset(data, 0, MAD_BYTES - GMP_DATA_OFFSET);
     wire_set(data, CLASS_PORT_INFO_BASE_VERSION, 1);
     wire_set(data, CLASS_PORT_INFO_CLASS_VERSION, 1);
-    wire_set(data, CLASS_PORT_INFO_CAPABILITY_MASK,
-             CAPABILITY_ALL_PORTS | CAPABILITY_EXTENDED | CAPABILITY_XMIT_WAIT |
-                 CAPABILITY_QP1_DROPPED);
-    wire_set(data, CLASS_PORT_INFO_CAPABILITY_MASK2, CAPABILITY2_EXTENDED_ERRORS);
+    wire_set(data, CLASS_PORT_INFO_CAPABILITY_MASK, CAPABILITY_ALL_PORTS | COUNTERS_ALL);
+    wire_set(data, CLASS_PORT_INFO_CAPABILITY_MASK2, COUNTERS2_ALL);
     wire_set(data, CLASS_PORT_INFO_RESP_TIME_VALUE, sma->options.response_time);
     return STATUS_OK;
 }

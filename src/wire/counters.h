@@ -26,6 +26,18 @@ enum counter_kind {
 /* Attributes that have counters. */
 enum counter_set { SET_BASIC, SET_EXTENDED, SET_ERROR_DETAILS, COUNTER_SETS };
 
+/* ClassPortInfo.CapabilityMask and CapabilityMask2 (16.1.3.1): the counters that an agent has.
+ * Simulated agents have all. */
+enum {
+    COUNTERS_EXTENDED = 1 << 9,
+    COUNTERS_EXTENDED_NO_IETF = 1 << 10, /* without unicast and multicast counters */
+    COUNTERS_XMIT_WAIT = 1 << 12,
+    COUNTERS_QP1_DROPPED = 1 << 15,
+    COUNTERS_ALL = COUNTERS_EXTENDED | COUNTERS_XMIT_WAIT | COUNTERS_QP1_DROPPED,
+    COUNTERS2_EXTENDED_ERRORS = 1 << 1,
+    COUNTERS2_ALL = COUNTERS2_EXTENDED_ERRORS,
+};
+
 enum { NO_COUNTER_FIELD = UINT16_MAX };
 
 struct port_counter_info {
@@ -41,8 +53,8 @@ struct port_counter_info {
 };
 extern const struct port_counter_info port_counter_infos[COUNTER_COUNT];
 
-/* The errors of a link, as every page shows them: the counters of kind LINK_ERROR at both ends, by
- * counter; NULL: those of an end are not known. At most UINT32_MAX. */
+/* The errors of a link, wherever they are shown: the counters of kind LINK_ERROR at both ends, by
+ * counter; NULL: those of an end are not known, or not meant. At most UINT32_MAX. */
 uint32_t port_counters_link_errors(const uint64_t *one, const uint64_t *other);
 
 #endif

@@ -73,6 +73,13 @@ by_guid() {
     ctl counters "$guid" 1 >counters.out && contains '^rack2/1 +node6/1 ' counters.out && contains 'PortXmitData +[0-9]+ ' counters.out &&
         contains '^the last [0-9]+ s: ' counters.out
 }
+example_of_the_help() { # on the fabric's counters and on the manager's
+    local filter server
+    filter=$("$WEFT" ctl --help | sed -n "s/.*jq '\(.*\)'$/\1/p")
+    for server in "$WEFT_SOCKET" "$work/sm.socket"; do
+        "$WEFT" ctl --socket "$server" --json counters rack2 | jq -e "[$filter] | length > 0 and all(type == \"number\")" || return
+    done
+}
 all_ports() { [ "$(ctl --json counters | jq length)" = "$((2 * 12 + 2 * 8))" ] && [ "$(ctl counters | wc -l)" = 41 ]; }
 stages() {
     ctl --json top | jq -e '[.stages[] | [.from_level, .to_level, .links]] == [[0,1,12],[1,0,12],[1,2,8],[2,1,8]]'
@@ -117,6 +124,7 @@ claim "a link that went down is counted" downs_agree
 claim "a counter that perfquery clears starts again" cleared_by_another
 claim "a port is found by the GUID of its node" by_guid
 claim "all ports with a link are listed" all_ports
+claim "the example of weft ctl --help prints counters" example_of_the_help
 claim "the stages of the tree are known" stages
 claim "bad arguments are refused" refusals
 claim "top is live at a terminal" live

@@ -23,7 +23,7 @@ printf '%s "%s"\n' "$(guid_of node11)" '<script>alert(1)</script>' "$(guid_of no
 weft_start net --set multicast_entries=32 --metrics 0 || exit
 configure() { # ENGINES
     printf '%s\n' "engine $1" 'counter_interval 200ms' 'symbol_error_limit 12' 'sa_max_queries_per_port 1' \
-        'node_names names' 'metrics 0' >sm.conf
+        'sm_key 0x51' 'node_names names' 'metrics 0' >sm.conf
 }
 configure updn
 manager_starts --config sm.conf || exit
@@ -113,6 +113,21 @@ host_off() {
         shows 'ALERTS{alertname="WeftProblem",alertstate="firing"}' && ! has_result 'ALERTS{alertname="WeftProblem",kind="host gone"}'
 }
 own_link_down() { fault link down node0 1 && fires WeftOwnLinkDown && fault link up node0 1 && wait_until 30 quiet WeftOwnLinkDown; }
+critical_problem() { # a second manager with another SM_Key
+    local status=0
+    echo 'sm_key 0x52' >rogue.conf
+    WEFT_ATTACH=node8 background "${attached[@]}" "$WEFT" sm --config rogue.conf --control "$work/rogue.sock" >rogue.out 2>&1
+    fires WeftCriticalProblem 'kind="foreign manager"' || status=1
+    stop "$background_id"
+    return "$status"
+}
+every_alert_is_caused() {
+    local name missing=0
+    for name in $(sed -nE 's/^ *- alert: //p' alerts.yml); do
+        grep -qE "(fires|until_alert) $name" "$here/prometheus.sh" || { echo "no fault for $name" && missing=1; }
+    done
+    return $missing
+}
 alerts_spare_the_fabric() { shows 'up{job="weft-fabric"} == 1' && ! has_result 'ALERTS{alertname=~"Weft.*",job="weft-fabric"}'; }
 manager_killed() { kill -KILL "$manager_id" && fires WeftDown && fires WeftNoMaster 'job="weft"'; }
 
@@ -183,5 +198,7 @@ claim "a host that is switched off: a note, no alert" host_off
 claim "all queries of the dashboard have a result" dashboard
 claim "no alert about a manager is about the fabric" alerts_spare_the_fabric
 claim "the link of the manager is cut: WeftOwnLinkDown" own_link_down
+claim "a manager with another key: WeftCriticalProblem" critical_problem
 claim "the manager dies: WeftDown and WeftNoMaster" manager_killed
+claim "this test causes the fault of every alert" every_alert_is_caused
 claim "all rules were evaluated without error" rules_are_evaluated

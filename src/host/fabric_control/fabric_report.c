@@ -118,14 +118,12 @@ static void put_status(struct fabric_report *report)
 
 /* ---- counters ---- */
 
-static uint64_t error_sum(const uint64_t *total)
+static bool has_counted(const uint64_t *total)
 {
-    uint64_t sum = 0;
     for (unsigned i = 0; i < COUNTER_COUNT; i++)
-        if (port_counter_infos[i].kind != COUNTER_KIND_TRAFFIC &&
-            port_counter_infos[i].kind != COUNTER_KIND_DETAIL)
-            sum += total[i];
-    return sum;
+        if (total[i])
+            return true;
+    return false;
 }
 
 /* A row of the table, or all counters of the only port. */
@@ -151,10 +149,11 @@ static void put_counters(struct record *record, const struct fabric_report *repo
     }
     record_end(record);
     if (!alone)
-        record_text(
-            record, " %11" PRIu64 " %10" PRIu64 " %11" PRIu64 " %11" PRIu64 " %6" PRIu64 "\n",
-            total[COUNTER_TRANSMIT_PACKETS], total[COUNTER_RECEIVE_PACKETS],
-            total[COUNTER_TRANSMIT_DATA] * 4, total[COUNTER_RECEIVE_DATA] * 4, error_sum(total));
+        record_text(record, " %11" PRIu64 " %10" PRIu64 " %11" PRIu64 " %11" PRIu64,
+                    total[COUNTER_TRANSMIT_PACKETS], total[COUNTER_RECEIVE_PACKETS],
+                    total[COUNTER_TRANSMIT_DATA] * 4, total[COUNTER_RECEIVE_DATA] * 4);
+    record_number(record, "errors", alone ? NULL : " %6llu\n",
+                  port_counters_link_errors(total, NULL));
     record_end(record);
 }
 
@@ -172,11 +171,9 @@ static void put_ports(struct fabric_report *report, uint32_t node, uint32_t port
         const struct topology_node *owner = &topology->nodes.items[at];
         const uint64_t *total = fabric_counters(report->access->fabric, i)->total;
         bool is_link = i != owner->first_port || owner->kind == NODE_SWITCH;
-        bool counted =
-            total[COUNTER_TRANSMIT_PACKETS] || total[COUNTER_RECEIVE_PACKETS] || error_sum(total);
         if (port != TOPOLOGY_NONE   ? i == port
             : node != TOPOLOGY_NONE ? at == node && is_link
-                                    : counted)
+                                    : has_counted(total))
             put_counters(record, report, port != TOPOLOGY_NONE, i);
     }
     record_end_list(record);

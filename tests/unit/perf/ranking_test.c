@@ -129,6 +129,7 @@ static void make_load(struct tree *tree)
     tree->counted[port_of(tree, LEAF1, 2)][COUNTER_SYMBOL_ERRORS] += 7;
     tree->counted[port_of(tree, HOST0 + 3, 1)][COUNTER_RECEIVE_ERRORS] += 9;
     tree->counted[port_of(tree, TOP1, 1)][COUNTER_TRANSMIT_DISCARDS] += 5;
+    tree->counted[port_of(tree, TOP1, 2)][COUNTER_RECEIVE_SWITCH_RELAY_ERRORS] += 50;
 }
 
 static bool is_near(double value, double wanted)

@@ -288,6 +288,36 @@ static void the_manual_lists_all_metrics(void **state)
     text_release(&manual);
 }
 
+/* "increase(infiniband_KIND_port_NAME_total[5m])" for each link error of counters.def, no other. */
+static void the_recording_rules_sum_the_errors_of_a_link(void **state)
+{
+    static const char *const kinds[] = {"switch", "hca"};
+    struct text rules = {0};
+    (void)state;
+    assert_int_equal(file_read(RULES, 1 << 20, &rules, NULL), 0);
+    for (unsigned k = 0; k < 2; k++) {
+        char record[100], name[200];
+        unsigned terms = 0;
+        snprintf(record, sizeof record, "guid_port:infiniband_%s_port_link_errors:", kinds[k]);
+        char *rule = strstr(rules.data, record), *end = rule ? strstr(rule, "- record:") : NULL;
+        assert_non_null(end);
+        char *text = strndup(rule, (size_t)(end - rule));
+        for (unsigned i = 0; i < COUNTER_COUNT; i++) {
+            const struct port_counter_info *info = &port_counter_infos[i];
+            snprintf(name, sizeof name, "increase(infiniband_%s_port_%s_total[5m])", kinds[k],
+                     info->metric);
+            if (!!strstr(text, name) != (info->kind == COUNTER_KIND_LINK_ERROR))
+                fail_msg("%s of the rules: %s", record, info->metric);
+            terms += info->kind == COUNTER_KIND_LINK_ERROR;
+        }
+        for (char *at = text; (at = strstr(at, "increase(")); at++)
+            terms--;
+        assert_int_equal(terms, 0);
+        free(text);
+    }
+    text_release(&rules);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -300,6 +330,7 @@ int main(void)
         cmocka_unit_test(pieces_of_any_size_make_the_same_page),
         cmocka_unit_test(blocks_of_any_size_make_the_same_page),
         cmocka_unit_test(the_manual_lists_all_metrics),
+        cmocka_unit_test(the_recording_rules_sum_the_errors_of_a_link),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
