@@ -34,4 +34,6 @@ for network in ("ring 6", "clos 3 1 4", "torus dims=4x4", "irregular switches=20
 guide.write("run.weft", "topology ring 6\nsm H0 engine spanning\nrun until settled\ncheck in-order\n")
 done = guide.run(weft, "sim", "run.weft")
 guide.claim("a simulated manager uses it", done.returncode == 0, done.stdout + done.stderr)
+done = guide.run(guide.link("tests/unit/routing/routing_operations_test"))
+guide.claim("its operations are counted as those of other engines", done.returncode == 0, done.stdout + done.stderr)
 guide.finish()

@@ -24,5 +24,5 @@ guide.compile(*(name for name in guide.flags if name.startswith("src/host/metric
 done = guide.run(guide.link("tests/unit/host/metrics/host_metrics_test"))
 guide.claim("the tests of metrics hold, also that the manual has them all", done.returncode == 0, done.stdout + done.stderr)
 done = guide.run("strings", guide.copy / "program")
-guide.claim("the page of metrics has it", "weft_subnet_ports" in done.stdout)
+guide.claim("the page of metrics has it", "weft_known_ports" in done.stdout)
 guide.finish()
