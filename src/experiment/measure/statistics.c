@@ -31,38 +31,34 @@ double summary_deviation(const struct summary *summary)
 
 enum { LINEAR = 1 << HISTOGRAM_BITS };
 
-static size_t histogram_cell(uint64_t value)
+/* The first row has one value in each cell; each further row has cells of twice the width. */
+static unsigned row_of(uint64_t value)
 {
-    if (value < LINEAR)
-        return (size_t)value;
-    unsigned shift = 63u - (unsigned)__builtin_clzll(value) - HISTOGRAM_BITS;
-    return (size_t)((shift + 1) * (uint64_t)LINEAR + (value >> shift) - LINEAR);
+    return value < LINEAR ? 0 : 64u - (unsigned)__builtin_clzll(value) - HISTOGRAM_BITS;
 }
 
-static uint64_t cell_middle(size_t cell)
+static unsigned shift_of(unsigned row)
 {
-    if (cell < LINEAR)
-        return cell;
-    unsigned shift = (unsigned)(cell / LINEAR) - 1;
-    uint64_t low = (LINEAR + cell % LINEAR) << shift;
-    return low + ((UINT64_C(1) << shift) >> 1);
+    return row ? row - 1 : 0;
 }
 
 void histogram_add(struct histogram *histogram, uint64_t value)
 {
-    if (!histogram->cells)
-        histogram->cells = mem_zalloc(HISTOGRAM_CELLS, sizeof *histogram->cells);
+    unsigned row = row_of(value);
+    if (!histogram->rows[row])
+        histogram->rows[row] = mem_zalloc(LINEAR, sizeof *histogram->rows[row]);
     if (histogram->count == 0 || value < histogram->min)
         histogram->min = value;
     if (value > histogram->max)
         histogram->max = value;
     histogram->count++;
-    histogram->cells[histogram_cell(value)]++;
+    histogram->rows[row][(value >> shift_of(row)) % LINEAR]++;
 }
 
 void histogram_release(struct histogram *histogram)
 {
-    mem_free(histogram->cells);
+    for (unsigned row = 0; row < HISTOGRAM_ROWS; row++)
+        mem_free(histogram->rows[row]);
     *histogram = (struct histogram){0};
 }
 
@@ -70,19 +66,28 @@ uint64_t histogram_percentile(const struct histogram *histogram, double percent)
 {
     assert(percent >= 0 && percent <= 100);
     uint64_t rank = (uint64_t)ceil((double)histogram->count * percent / 100), seen = 0;
-    size_t cell = 0;
     if (histogram->count == 0)
         return 0;
     if (rank <= 1)
         return histogram->min;
     if (rank >= histogram->count)
         return histogram->max;
-    while (seen + histogram->cells[cell] < rank)
-        seen += histogram->cells[cell++];
-    uint64_t value = cell_middle(cell);
-    if (value < histogram->min)
-        return histogram->min;
-    return value > histogram->max ? histogram->max : value;
+    for (unsigned row = 0; row < HISTOGRAM_ROWS; row++)
+        for (uint64_t cell = 0; histogram->rows[row] && cell < LINEAR; cell++) {
+            uint64_t here = histogram->rows[row][cell];
+            if (seen + here < rank) {
+                seen += here;
+                continue;
+            }
+            uint64_t width = UINT64_C(1) << shift_of(row);
+            uint64_t low = ((row ? LINEAR : 0) + cell) * width;
+            double share = ((double)(rank - seen) - 0.5) / (double)here;
+            uint64_t value = low + (uint64_t)(share * (double)width);
+            return value < histogram->min   ? histogram->min
+                   : value > histogram->max ? histogram->max
+                                            : value;
+        }
+    return histogram->max;
 }
 
 /* ---- batches ---- */

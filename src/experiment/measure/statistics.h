@@ -1,9 +1,9 @@
 /* Statistics of streams of integers, in constant memory.
  *
  * A summary has count, mean, deviation and exact extremes; a histogram has every percentile to
- * within half a percent; batches give the confidence interval of a mean and detect a trend; buckets
- * have sums over time. Batches and buckets double their width when they are full, since the length
- * of a run is not known.
+ * within a tenth of a percent; batches give the confidence interval of a mean and detect a trend;
+ * buckets have sums over time. Batches and buckets double their width when they are full, since the
+ * length of a run is not known.
  *
  * The simulation does not depend on these values, so they may be doubles. */
 #ifndef WEFT_EXPERIMENT_MEASURE_STATISTICS_H
@@ -25,17 +25,18 @@ double summary_deviation(
 
 /* ---- percentiles ---- */
 
-/* Log-linear cells: exact below 128, above that 128 cells for each power of two, each less than 0.8
- * % wide. */
-enum { HISTOGRAM_BITS = 7, HISTOGRAM_CELLS = (64 - HISTOGRAM_BITS + 1) << HISTOGRAM_BITS };
+/* Log-linear cells: exact below 1024, above that 1024 cells for each power of two, each less than
+ * 0.1 % wide. Inside a cell values are taken as evenly spread, so that percentiles of different
+ * runs differ as the runs do. */
+enum { HISTOGRAM_BITS = 10, HISTOGRAM_ROWS = 64 - HISTOGRAM_BITS + 1 };
 struct histogram {
-    uint64_t *cells; /* NULL: empty */
+    uint64_t *rows[HISTOGRAM_ROWS]; /* the cells of a power of two; NULL: no value */
     uint64_t count, min, max;
 };
 void histogram_add(struct histogram *histogram, uint64_t value);
 void histogram_release(struct histogram *histogram);
-/* The smallest value that `percent` of all values do not exceed: exact for the extremes, else the
- * middle of its cell. 0 if there are no values. */
+/* The smallest value that `percent` of all values do not exceed: exact for the extremes, else
+ * within its cell. 0 if there are no values. */
 uint64_t histogram_percentile(const struct histogram *histogram, double percent);
 
 /* ---- batch means ---- */

@@ -55,7 +55,7 @@ static int compare(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-static void percentiles_are_within_half_a_percent(void **state)
+static void percentiles_are_within_a_tenth_of_a_percent(void **state)
 {
     enum { COUNT = 20000 };
     static const double percents[] = {0.1, 1, 25, 50, 75, 90, 99, 99.9};
@@ -72,12 +72,37 @@ static void percentiles_are_within_half_a_percent(void **state)
     for (size_t i = 0; i < sizeof percents / sizeof percents[0]; i++) {
         size_t rank = (size_t)ceil(percents[i] / 100 * COUNT);
         assert_near((double)histogram_percentile(&histogram, percents[i]), (double)values[rank - 1],
-                    0.005);
+                    0.001);
     }
     assert_int_equal(histogram_percentile(&histogram, 0), values[0]);
     assert_int_equal(histogram_percentile(&histogram, 100), values[COUNT - 1]);
     mem_free(values);
     histogram_release(&histogram);
+}
+
+/* The medians of runs with other seeds differ by less than the width of a cell of one percent:
+ * their interval must not be 0. */
+static void percentiles_of_similar_runs_differ(void **state)
+{
+    enum { COUNT = 20001, RUNS = 5 };
+    uint64_t *values = mem_alloc(COUNT * sizeof *values), before = 0;
+    (void)state;
+    for (unsigned run = 0; run < RUNS; run++) {
+        struct histogram histogram = {0};
+        struct rng rng;
+        rng_seed(&rng, run, 0);
+        for (size_t i = 0; i < COUNT; i++) {
+            values[i] = 780000 + rng_below(&rng, 20000) + rng_below(&rng, 20000);
+            histogram_add(&histogram, values[i]);
+        }
+        qsort(values, COUNT, sizeof *values, compare);
+        uint64_t median = histogram_percentile(&histogram, 50);
+        assert_near((double)median, (double)values[COUNT / 2], 5e-5);
+        assert_true(median != before);
+        before = median;
+        histogram_release(&histogram);
+    }
+    mem_free(values);
 }
 
 static void small_values_are_counted_exactly(void **state)
@@ -267,7 +292,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_summary_has_the_textbook_figures),
         cmocka_unit_test(deviations_survive_large_offsets),
-        cmocka_unit_test(percentiles_are_within_half_a_percent),
+        cmocka_unit_test(percentiles_are_within_a_tenth_of_a_percent),
+        cmocka_unit_test(percentiles_of_similar_runs_differ),
         cmocka_unit_test(small_values_are_counted_exactly),
         cmocka_unit_test(extreme_64_bit_values_fit),
         cmocka_unit_test(batches_keep_the_mean_for_any_number_of_values),
