@@ -168,7 +168,7 @@ uint64_t fabric_busy_ps(const struct fabric *fabric, uint32_t port);
 bool fabric_port_passes_data(const struct fabric *fabric, uint32_t port); /* Active, and up */
 
 /* Finds packets that wait for each other in a cycle. The run goes on, since lifetimes may break the
- * cycle. Text: one line for each VL, "S1 port 3 lane 0 -> S2 port 1". */
+ * cycle. Text: one line for each VL, "S1 port 3 VL 0 -> S2 port 1". */
 bool fabric_find_deadlock(struct fabric *fabric, struct text *cycle);
 /* The same as a list: each output VL waits for the next one, the last one for the first. The caller
  * releases the list. */

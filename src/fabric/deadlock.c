@@ -80,9 +80,10 @@ bool fabric_find_deadlock(struct fabric *fabric, struct text *cycle)
     for (size_t i = 0; cycle && i < list.hops.count; i++) {
         const struct port *port = &fabric->ports[list.hops.items[i].port];
         const struct port *peer = &fabric->ports[port->peer];
-        const struct topology_node *nodes = fabric->topology->nodes.items;
-        text_printf(cycle, "%s port %u VL %u -> %s port %u\n", nodes[port->node].name, port->number,
-                    list.hops.items[i].vl, nodes[peer->node].name, peer->number);
+        text_printf(cycle, "%s port %u VL %u -> %s port %u\n",
+                    topology_label(fabric->topology, port->node), port->number,
+                    list.hops.items[i].vl, topology_label(fabric->topology, peer->node),
+                    peer->number);
     }
     vec_release(&list.hops);
     return found;

@@ -29,7 +29,7 @@ struct check_view {
 };
 
 struct check_failure {
-    char text[256];
+    char text[4096];
 };
 /* Formats what is wrong; returns false, so that a check can return it. A failure may be NULL,
  * here and below: its text is not wanted. */

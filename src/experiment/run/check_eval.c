@@ -45,19 +45,28 @@ static uint64_t lid_of_node(const struct setup *setup, uint32_t index)
     return wire_get(fabric_port_info(setup->fabric, port), PORT_INFO_LID);
 }
 
-/* True if there is a deadlock or there was one; the failure has part of the cycle. */
+/* True if there is a deadlock or there was one; the failure has the cycle as NODE:PORT:VL. */
 static bool holds_deadlock(struct setup *setup, struct check_failure *failure)
 {
-    struct text cycle = {0};
-    bool now = metrics_has_traffic(setup->metrics) && fabric_find_deadlock(setup->fabric, &cycle);
-    for (char *at = cycle.data; at && *at; at++)
-        if (*at == '\n')
-            *at = at[1] ? ',' : 0;
-    if (now)
-        check_fail(failure, "%.250s", cycle.data ? cycle.data : "");
+    const struct topology *topology = &setup->topology;
+    struct deadlock_cycle cycle = {0};
+    struct text places = {0};
+    bool now = metrics_has_traffic(setup->metrics) && fabric_list_deadlock(setup->fabric, &cycle);
+    text_printf(&places, "%zu VLs wait in a cycle", cycle.hops.count);
+    for (size_t i = 0; i < cycle.hops.count && places.length < sizeof failure->text; i++) {
+        const struct deadlock_hop *hop = &cycle.hops.items[i];
+        const struct topology_port *port = &topology->ports.items[hop->port];
+        text_printf(&places, "%s%s:%u:%u", i ? " -> " : ": ", node_label(topology, port->node),
+                    hop->port - topology->nodes.items[port->node].first_port, hop->vl);
+    }
+    if (now && places.length < sizeof failure->text)
+        check_fail(failure, "%s", places.data);
+    else if (now)
+        check_fail(failure, "%zu VLs wait in a cycle, which the timeline lists", cycle.hops.count);
     else if (metrics_saw_deadlock(setup->metrics))
         check_fail(failure, "there was a deadlock before");
-    text_release(&cycle);
+    text_release(&places);
+    vec_release(&cycle.hops);
     return now || metrics_saw_deadlock(setup->metrics);
 }
 
