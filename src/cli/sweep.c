@@ -17,7 +17,7 @@ enum { MOST_JOBS = 1024, MOST_TASKS = 100000, MOST_REPETITIONS = 100000 };
 
 static const char *share, *replay, *skip, *seed_text;     /* seed_text NULL: the seed of the file */
 static uint64_t jobs, seed, repeat, task, repetition = 1; /* repeat 0: of the file */
-static bool retry, list, slurm, submit, resume;
+static bool list, slurm, submit, resume;
 static struct sweep_arguments given;
 
 static const struct option_spec options[] = {
@@ -32,7 +32,7 @@ static const struct option_spec options[] = {
      .value = &seed_text, .number = &seed},
     {"--only PATTERN", "only matching runs, such as 'traffic.rate=2*,4* data_vls=1 repetition=1'",
      .value = &given.only},
-    {"--retry", "repeat runs that failed earlier", .flag = &retry},
+    {"--retry", "repeat runs that failed earlier", .flag = &given.retry},
     {"--resume", "continue an interrupted sweep (the default)", .flag = &resume},
     {"--list", "list the runs and their state; run none", .flag = &list},
     {"--replay POINT", "run one point now and print its timeline; store nothing", .value = &replay},
@@ -259,7 +259,7 @@ static int run_plan(const struct sweep *sweep, struct sweep_plan *plan, struct e
     struct sweep_counts counts;
     struct sweep_options wanted = {.store = given.store,
                                    .jobs = jobs ? (unsigned)jobs : count_processors(),
-                                   .retry = retry,
+                                   .retry = given.retry,
                                    .progress = show_progress,
                                    .failure = show_failure,
                                    .context = (void *)sweep};

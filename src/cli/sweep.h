@@ -9,7 +9,7 @@ struct sweep_arguments {
     const char *file, *store, *only;
     const char *folder, *output; /* --dir, --out; NULL: not given */
     uint64_t tasks;              /* 0: not given */
-    bool json, write_only;
+    bool json, write_only, retry;
     const char *const *sbatch; /* options of sbatch, NULL-terminated */
 };
 

@@ -61,6 +61,26 @@ static void print_submission(const struct sweep_arguments *given, const struct s
     text_release(&merge);
 }
 
+/* An array whose tasks have no run would only wait in the queue. */
+static int print_nothing_left(const struct sweep_arguments *given, size_t runs, size_t failed)
+{
+    struct text out = {0};
+    struct record record = record_to(&out, given->json, true);
+    record_begin(&record, NULL);
+    record_text(&record, "nothing to submit: ");
+    record_string(&record, "store", "%s", given->store);
+    record_text(&record, " has all %zu runs", runs);
+    record_number(&record, "tasks", NULL, 0);
+    record_number(&record, "missing", NULL, 0);
+    record_number(&record, "failed",
+                  failed ? ", of which %llu failed (--retry repeats them)" : NULL, failed);
+    record_flag(&record, "submitted", NULL, false);
+    record_end(&record);
+    text_putc(&out, '\n');
+    command_print(&out);
+    return failed ? EXIT_FAILS : EXIT_HOLDS;
+}
+
 /* Makes the folder of the array. Paths are absolute, since tasks run in other directories. */
 static int find_paths(struct slurm_job *job, const struct sweep_arguments *given,
                       const char **store, struct arena *arena, struct err *err)
@@ -94,10 +114,16 @@ int sweep_submit(const struct sweep_arguments *given, const struct sweep *sweep,
     uint64_t runs = sweep_point_count(sweep) * sweep->repeat;
     uint64_t tasks = runs < DEFAULT_TASKS ? runs : DEFAULT_TASKS;
     const char *store = NULL, *path;
-    size_t missing = 0;
-    for (size_t i = 0; i < plan->runs.count; i++)
+    size_t missing = 0, failed = 0;
+    for (size_t i = 0; i < plan->runs.count; i++) {
         missing += plan->runs.items[i].state == SWEEP_MISSING;
+        failed += plan->runs.items[i].state == SWEEP_FAILED;
+    }
+    if (missing + (given->retry ? failed : 0) == 0)
+        return print_nothing_left(given, plan->runs.count, failed);
+    missing += given->retry ? failed : 0;
     struct slurm_job job = {.only = given->only,
+                            .retry = given->retry,
                             .seed = sweep->seed,
                             .repeat = sweep->repeat,
                             .tasks = given->tasks ? given->tasks : tasks,

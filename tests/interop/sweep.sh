@@ -179,6 +179,15 @@ extended() {
 }
 claim "array tasks run only the runs that the store lacks" extended
 
+nothing_left() {
+    sweep load.sweep --slurm --write-only --dir none --store one.db && contains '^nothing to submit: one.db has all 24 runs$' out.txt &&
+        [ ! -e none ] && sweep load.sweep --slurm --dir none --store one.db && # sbatch is not started
+        sweep load.sweep --slurm --dir none --store one.db --json && contains '"missing": 0' out.txt || return
+    exits_with 1 "$WEFT" sweep late.sweep --slurm --dir none >out.txt && contains 'of which 1 failed' out.txt || return
+    sweep late.sweep --slurm --retry --write-only --dir none && contains '^1 runs in ' out.txt && contains ' --retry' none/array.sh
+}
+claim "an array without runs is not submitted" nothing_left
+
 contradiction() {
     cp one.db wrong.db
     sqlite3 wrong.db "UPDATE run SET hash = '0123456789abcdef' WHERE id = 7"

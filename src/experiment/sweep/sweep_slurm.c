@@ -42,6 +42,8 @@ void slurm_write_script(const struct slurm_job *job, struct text *out)
     text_puts(out, "/\"task-$SLURM_ARRAY_TASK_ID.db\"");
     text_puts(out, " \\\n    --jobs \"${SLURM_CPUS_PER_TASK:-1}\"");
     text_printf(out, " --seed %" PRIu64 " --repeat %" PRIu64, job->seed, job->repeat);
+    if (job->retry)
+        text_puts(out, " --retry");
     if (job->only) {
         text_puts(out, " --only ");
         text_put_shell_word(out, job->only);

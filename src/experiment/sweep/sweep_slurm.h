@@ -11,6 +11,7 @@ struct slurm_job {
     const char *folder;  /* for stores and logs of tasks */
     const char *store;   /* its runs are skipped; NULL: none */
     const char *only;    /* or NULL */
+    bool retry;          /* failed runs are repeated */
     uint64_t seed, repeat, tasks;
     const char *const *options; /* of sbatch */
     size_t option_count;
