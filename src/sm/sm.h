@@ -329,7 +329,8 @@ struct sm_move_result {
     unsigned table_smps, switches; /* LFT blocks and switches written for it; not valid if
                                       `rerouted` */
     unsigned waves, drains;
-    bool rerouted; /* routes were recomputed */
+    uint64_t drained_ns; /* time in drains, also of the routes that were recomputed for it */
+    bool rerouted;       /* routes were recomputed */
 };
 /* Plans and writes the entries of new changes: of all of a turn together, since they share blocks.
  * True if a change is over whose result was not taken. */

@@ -43,24 +43,37 @@ operation_end(struct operation *operation, enum vswitch_state state, const char 
         operation->result.state = state;
 }
 
+/* A move that takes long does so because of drains. */
+static const char *describe_drains(const struct vswitch_result *result, char buffer[80])
+{
+    char time[TIME_TEXT_BYTES];
+    buffer[0] = 0;
+    if (result->drained_ns)
+        snprintf(buffer, 80, "; %s of drains: packets on old paths left the fabric",
+                 time_text(time_ns_to_ps(result->drained_ns), time));
+    return buffer;
+}
+
 static void operation_succeed(struct vswitch *vswitch, struct operation *operation)
 {
     struct vswitch_result *result = &operation->result;
     const char *place =
         vswitch_hypervisor_name(vswitch, result->to == SUBNET_NONE ? result->from : result->to);
+    char drains[80];
+    describe_drains(result, drains);
     switch (result->request.verb) {
     case VSWITCH_CREATE:
-        operation_end(operation, VSWITCH_DONE, "at %s, LID %u", place, result->lid);
+        operation_end(operation, VSWITCH_DONE, "at %s, LID %u%s", place, result->lid, drains);
         break;
     case VSWITCH_DESTROY: operation_end(operation, VSWITCH_DONE, "removed from %s", place); break;
     case VSWITCH_MIGRATE:
         if (result->rerouted) /* the entries cannot be counted for one request */
-            operation_end(operation, VSWITCH_DONE, "at %s, LID %u, routes recomputed", place,
-                          result->lid);
+            operation_end(operation, VSWITCH_DONE, "at %s, LID %u, routes recomputed%s", place,
+                          result->lid, drains);
         else
-            operation_end(operation, VSWITCH_DONE, "at %s, LID %u, %u switch%s, %u table SMP%s",
+            operation_end(operation, VSWITCH_DONE, "at %s, LID %u, %u switch%s, %u table SMP%s%s",
                           place, result->lid, result->switches, result->switches == 1 ? "" : "es",
-                          result->table_smps, result->table_smps == 1 ? "" : "s");
+                          result->table_smps, result->table_smps == 1 ? "" : "s", drains);
         break;
     }
 }
@@ -173,6 +186,7 @@ static bool end_move(struct vswitch *vswitch, struct operation *operation)
     result->switches = moved.switches;
     result->waves = moved.waves;
     result->drains = moved.drains;
+    result->drained_ns = moved.drained_ns;
     result->rerouted = moved.rerouted;
     if (moved.state == SM_MOVE_DONE)
         operation_succeed(vswitch, operation);

@@ -46,6 +46,7 @@ struct vswitch_result {
     unsigned table_smps, switches; /* LFT blocks and switches written for it; a block shared by
                                       requests counts for each. Not valid if `rerouted` */
     unsigned waves, drains;
+    uint64_t drained_ns;
     bool rerouted; /* routes were recomputed during the request */
     char text[256];
 };

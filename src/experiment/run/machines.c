@@ -280,6 +280,7 @@ static void add_to_sums(struct order_sums *sums, const struct machine_order *ord
     summary_add(&sums->function_smps, result->function_smps);
     summary_add(&sums->table_smps, result->table_smps);
     summary_add(&sums->switches, result->switches);
+    summary_add(&sums->drained, time_ns_to_ps(result->drained_ns));
     sums->drains += result->drains;
     sums->reroutes += result->rerouted;
 }

@@ -65,7 +65,7 @@ struct churn {
 /* Sums over all orders of one kind. */
 struct order_sums {
     uint64_t done, failed, retried;
-    struct summary time, function_smps, table_smps, switches; /* of completed orders */
+    struct summary time, drained, function_smps, table_smps, switches; /* of completed orders */
     struct histogram times;
     uint64_t drains, reroutes;
 };

@@ -38,6 +38,7 @@ static void set_orders(struct setup *setup, const char *who, const struct order_
     set_summary(setup, who, "time", &sums->time, 1e12, "s");
     vm_figure(setup, who, "time.p99", time_seconds((double)histogram_percentile(&sums->times, 99)),
               "s");
+    set_summary(setup, who, "drained", &sums->drained, 1e12, "s");
     set_summary(setup, who, "smps.hypervisors", &sums->function_smps, 1, "SMPs");
     set_summary(setup, who, "smps.tables", &sums->table_smps, 1, "SMPs");
     set_summary(setup, who, "switches", &sums->switches, 1, "switches");
@@ -70,6 +71,8 @@ static void set_machine(struct setup *setup, const struct machine *machine)
     vm_figure(setup, machine->name, "smps.tables", last->table_smps, "SMPs");
     vm_figure(setup, machine->name, "switches", last->switches, "switches");
     vm_figure(setup, machine->name, "time", time_seconds((double)entry.time_ps), "s");
+    vm_figure(setup, machine->name, "drained",
+              time_seconds((double)time_ns_to_ps(last->drained_ns)), "s");
     if (entry.has_traffic) {
         const struct vm_view *view = fabric_vm(setup->fabric, machine->vm);
         const struct vm_direction *to = &view->to, *from = &view->from;

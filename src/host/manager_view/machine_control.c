@@ -95,6 +95,7 @@ static void print_json(const struct vswitch *machines, const struct vswitch_resu
     }
     json_unsigned(&json, "waves", result->waves);
     json_unsigned(&json, "drains", result->drains);
+    json_unsigned(&json, "drained_microseconds", result->drained_ns / NS_PER_US);
     json_bool(&json, "rerouted", result->rerouted);
     if (result->state != VSWITCH_PENDING)
         json_unsigned(&json, "microseconds", (result->ended_ns - result->submitted_ns) / NS_PER_US);

@@ -147,6 +147,11 @@ void distribute_costs(const struct sm *sm, struct sm_change *costs)
     costs->drained_ns = sm->distribution->drained_ns;
 }
 
+uint64_t distribute_drained_ns(const struct sm *sm)
+{
+    return sm->distribution->drained_ns;
+}
+
 static void stop_sources(struct sm *sm, uint16_t lanes, const char *why)
 {
     sm_log(sm, SM_EVENT_CHANGE, "%s: sources wait", why);
@@ -412,8 +417,11 @@ static void continue_move(struct sm *sm, struct address_move *move)
         return;
     }
     if (stuck ? !drop : plan->waves.items[writer->wave].drain) {
-        move->result.drains += !writer->drained;
-        if (!distribute_drain_is_over(sm, writer, plan->stuck_hops))
+        bool begins = !writer->drained,
+             over = distribute_drain_is_over(sm, writer, plan->stuck_hops);
+        move->result.drains += begins;
+        move->result.drained_ns += begins ? writer->resume_at - sm->now : 0;
+        if (!over)
             return;
     }
     struct update_wave wave = {.count = (uint32_t)plan->stuck.count};

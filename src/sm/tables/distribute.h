@@ -29,6 +29,7 @@ enum reconfigure_event distribute_progress(struct sm *sm);
 bool distribute_has_written_waves(const struct sm *sm);
 /* Sets waves, drains and their time, all since the manager started. */
 void distribute_costs(const struct sm *sm, struct sm_change *costs);
-void distribute_reset(struct sm *sm); /* no distribution is under way */
+uint64_t distribute_drained_ns(const struct sm *sm); /* without drains of moves */
+void distribute_reset(struct sm *sm);                /* no distribution is under way */
 
 #endif

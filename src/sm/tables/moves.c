@@ -116,7 +116,8 @@ uint64_t sm_move_addresses(struct sm *sm, const struct move *move, bool minimal)
     struct address_move moved = {.number = ++sm->moves->count,
                                  .move = *move,
                                  .minimal = minimal && move->source != SUBNET_NONE,
-                                 .job = sm_paths(sm).job};
+                                 .job = sm_paths(sm).job,
+                                 .drained_before = distribute_drained_ns(sm)};
     move_addresses(move, &sm->subnet, serving ? &serving->network : NULL);
     lids_remember(sm, functions_port(&sm->subnet, move->target));
     lids_remember(sm, functions_port(&sm->subnet, move->source));
@@ -140,6 +141,7 @@ struct sm_move_result sm_take_move(struct sm *sm, uint64_t number)
         if (move->number != number)
             continue;
         struct sm_move_result result = move->result;
+        result.drained_ns += distribute_drained_ns(sm) - move->drained_before;
         if (result.state != SM_MOVE_PENDING) {
             update_plan_release(&move->plan);
             vec_remove(&sm->moves->items, i);

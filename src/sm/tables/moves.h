@@ -11,7 +11,8 @@ struct address_move {
     uint64_t number;
     struct move move;
     bool minimal;
-    uint64_t job; /* of the routes in force when the addresses changed */
+    uint64_t job;            /* of the routes in force when the addresses changed */
+    uint64_t drained_before; /* time of all drains of routes until then */
     bool planned;
     struct sm_move_result result;
     struct update_plan plan;
