@@ -150,11 +150,3 @@ enum trust_verdict trust_judge_set(const struct trust *trust, const uint8_t *inf
         return TRUST_OTHER_KEY;
     return key_is_secret(trust->sm_key) ? TRUST_NO_KEY : TRUST_PEER;
 }
-
-uint64_t m_key_of_port(uint64_t secret, uint64_t port_guid)
-{
-    uint8_t proof[TRUST_PROOF_BYTES];
-    trust_prove(secret, "m_key", port_guid, NULL, 0, proof);
-    uint64_t key = wire_get_bits(proof, 0, 64);
-    return key ? key : 1;
-}

@@ -1,4 +1,4 @@
-/* Trust between managers, and the keys that are derived from secrets.
+/* Trust between managers.
  *
  * A manager is a peer if its port is allowed (allowed_sm_guids) and it holds the SM_Key. An SM_Key
  * of 0 or 1 (OpenSM's default) is not a secret: it is shown to everybody, since OpenSM ignores
@@ -55,8 +55,5 @@ enum trust_verdict trust_judge_set(const struct trust *trust, const uint8_t *inf
 enum { TRUST_PROOF_BYTES = 16 };
 void trust_prove(uint64_t key, const char *label, uint64_t nonce, const void *bytes, size_t count,
                  uint8_t proof[TRUST_PROOF_BYTES]);
-
-/* The M_Key of one port, derived from a secret; never 0. */
-uint64_t m_key_of_port(uint64_t secret, uint64_t port_guid);
 
 #endif

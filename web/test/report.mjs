@@ -58,7 +58,7 @@ function recordLabels() {
 
 /** For each plot: what its data has, and what was drawn. */
 const counts = page => page.evaluate(() => [...document.querySelectorAll("figure.plot")].map((element, at) => {
-    const chart = JSON.parse(element.querySelector("pre").textContent), figure = window.weft.figures[at];
+    const chart = JSON.parse(element.querySelector("pre").textContent), figure = window.weft.plots[at];
     const drawable = (axis, value) => value !== null && (!axis.log || value > 0);
     const inside = (axis, value) => value >= axis.low && value <= axis.high;
     return { wanted: chart.panels.map(panel => panel.groups.map(group => group.points.filter(([x, y]) => {
@@ -202,7 +202,7 @@ try {
         });
     await claim("dragging zooms all panels, the button and Escape end it, the arrow keys read values", async () => {
         const page = await open("death/report.html"), plot = page.locator("figure.plot").first(), over = plot.locator(".u-over").first();
-        const ranges = () => page.evaluate(() => window.weft.figures[0].panels.map(({ plot }) => [plot.scales.x.min, plot.scales.x.max]));
+        const ranges = () => page.evaluate(() => window.weft.plots[0].panels.map(({ plot }) => [plot.scales.x.min, plot.scales.x.max]));
         const whole = await ranges();
         await over.scrollIntoViewIfNeeded();
         const box = await over.boundingBox();
@@ -232,7 +232,7 @@ try {
         await page.context().close();
     });
     await claim("a series can be hidden and shown", async () => {
-        const page = await open("sweep.html"), drawn = () => page.evaluate(() => window.weft.figures[0].panels[0].drawn);
+        const page = await open("sweep.html"), drawn = () => page.evaluate(() => window.weft.plots[0].panels[0].drawn);
         const all = await drawn(), first = page.locator("figure.plot").first().locator("button.entry").first();
         holds(all.every(count => count > 0), "all are drawn");
         await first.click();

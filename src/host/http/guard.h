@@ -12,7 +12,5 @@
 /* `own_names` are names of this machine; NULL and "" are skipped. */
 bool http_guard_host(const char *host, const char *const *own_names, size_t name_count);
 bool http_guard_origin(const char *origin, const char *host);
-/* Whether X-Weft-Token (NULL: missing) is the token of the server. */
-bool http_guard_token(const char *given, const char *token);
 
 #endif

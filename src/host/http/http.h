@@ -32,6 +32,8 @@ int http_token_check_format(const char *token, struct err *err);
 /* Reads the first line of a file as a token. */
 int http_token_read(const char *path, char token[HTTP_TOKEN_MOST + 1], struct err *err);
 void http_token_make(char token[HTTP_TOKEN_MOST + 1]); /* a random one */
+/* Whether the token of a request (NULL: it has none) is that of the server. */
+bool http_token_matches(const char *given, const char *token);
 
 /* ---- the server ---- */
 

@@ -1,10 +1,12 @@
-/* Tokens: whoever has one may change something. */
+/* Tokens: a request that changes something carries that of the server in X-Weft-Token. The
+ * comparison takes the same time for all tokens of a length. */
 #include "host/http/http.h"
 
 #include "base/file.h"
 #include "base/mem.h"
 
 #include <errno.h>
+#include <nettle/memops.h>
 #include <string.h>
 #include <sys/random.h>
 
@@ -45,4 +47,9 @@ void http_token_make(char token[HTTP_TOKEN_MOST + 1])
         mem_fail("random bytes");
     for (size_t i = 0; i < sizeof random; i++)
         snprintf(token + 2 * i, 3, "%02x", random[i]);
+}
+
+bool http_token_matches(const char *given, const char *token)
+{
+    return given && strlen(given) == strlen(token) && memeql_sec(given, token, strlen(token));
 }

@@ -1,6 +1,6 @@
 /* Reads configuration files line by line, records what each line does, and derives at the end what
  * depends on several keys. Also compares configurations for a reload. Keys and their values are
- * left to config_keys.c and config_values.c, those of OpenSM to config_opensm.c. */
+ * left to config_keys.c and config_values.c, those of OpenSM to config_values_opensm.c. */
 #include "host/manager/config.h"
 
 #include "base/parse.h"

@@ -78,7 +78,7 @@ int config_finish_opensm(struct config *config, struct err *err);
 
 int config_check_address(const char *value, struct err *err); /* of the HTTP server */
 
-/* Setters of config_values.c and config_opensm.c. */
+/* Setters of config_values.c and config_values_opensm.c. */
 typedef int config_setter(struct config *config, const char *value, struct err *err);
 config_setter config_set_engine, config_set_allowed_guids, config_set_root, config_set_root_file,
     config_set_first, config_set_weights, config_set_user_routes, config_set_partitions,

@@ -1,5 +1,5 @@
-/* All keys: see config_key.h. A default stands where the field is initialized: in sm_config_init(),
- * sa_config_init(), perf_config_init() or config_init(). */
+/* All keys of sm.conf and of opensm.conf: see config_key.h. A default stands where the field is
+ * initialized: in sm_config_init(), sa_config_init(), perf_config_init() or config_init(). */
 #include "host/manager/config_key.h"
 
 #include "base/time.h"

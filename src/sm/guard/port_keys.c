@@ -1,7 +1,7 @@
 /* The M_Keys of ports (14.2.4), and attempts to use a port without its key.
  *
  * All ports have the configured key, or each port has its own one (m_key_per_port), which is
- * derived from the configured key and the GUID of the port (subnet/trust.h). A port at protection
+ * derived from the configured key and the GUID of the port (m_key_of_port()). A port at protection
  * level 2 answers only requests with its key, and the manager does not know the GUID of a node
  * before it is discovered. So the manager stores the links between ports: it probes a link with the
  * key of the port that was last at its other end. Ports without a key accept any key. A port with a
@@ -53,6 +53,14 @@ static uint32_t key_owner(const struct sm *sm, uint32_t end_port)
     uint32_t pf = vf_port == SUBNET_NONE ? SUBNET_NONE
                                          : subnet_pf_of(&sm->subnet, port_at(sm, vf_port)->node);
     return pf == SUBNET_NONE ? end_port : pf;
+}
+
+uint64_t m_key_of_port(uint64_t secret, uint64_t port_guid)
+{
+    uint8_t proof[TRUST_PROOF_BYTES];
+    trust_prove(secret, "m_key", port_guid, NULL, 0, proof);
+    uint64_t key = wire_get_bits(proof, 0, 64);
+    return key ? key : 1;
 }
 
 static uint64_t key_of_guid(const struct sm *sm, uint64_t guid)

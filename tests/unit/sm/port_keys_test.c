@@ -1,7 +1,7 @@
 /* M_Keys of ports, violations that ports report, and settings that somebody else changes. */
 #include "toy.h"
 
-#include "subnet/trust.h"
+#include "sm/guard/port_keys.h"
 
 #include <string.h>
 
@@ -256,9 +256,18 @@ static void a_stranger_gets_no_key_of_other_ports_with_sm_info(void **state)
     }
 }
 
+static void m_keys_of_ports_differ_and_depend_on_the_secret(void **state)
+{
+    (void)state;
+    assert_true(m_key_of_port(KEY, 1) != m_key_of_port(KEY, 2));
+    assert_true(m_key_of_port(KEY, 1) != m_key_of_port(KEY + 1, 1));
+    assert_true(m_key_of_port(KEY, 1) == m_key_of_port(KEY, 1));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(m_keys_of_ports_differ_and_depend_on_the_secret),
         TOY_TEST(one_key_protects_all_ports),
         TOY_TEST(each_port_has_its_own_key),
         TOY_TEST(a_restarted_manager_needs_the_links_that_it_knew),

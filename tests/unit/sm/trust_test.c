@@ -329,14 +329,6 @@ static void a_proof_is_valid_for_one_nonce_one_port_and_one_sm_info(void **state
     assert_false(trust_request_is_sealed(&trust, 0x22, answer));
 }
 
-static void m_keys_of_ports_differ_and_depend_on_the_secret(void **state)
-{
-    (void)state;
-    assert_true(m_key_of_port(KEY, 1) != m_key_of_port(KEY, 2));
-    assert_true(m_key_of_port(KEY, 1) != m_key_of_port(OTHER, 1));
-    assert_true(m_key_of_port(KEY, 1) == m_key_of_port(KEY, 1));
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -355,7 +347,6 @@ int main(void)
         TOY_TEST(sm_info_shows_the_key_only_to_who_has_it),
         TOY_TEST(queries_of_a_stranger_do_not_carry_the_key),
         cmocka_unit_test(a_proof_is_valid_for_one_nonce_one_port_and_one_sm_info),
-        cmocka_unit_test(m_keys_of_ports_differ_and_depend_on_the_secret),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 // Positions on the canvas.
 //
-// The API places the switches by structure. Here they are only scaled: both axes to one frame, so that a
+// The server lays the map out: src/topology/drawing/layout_network.c places the switches by structure, and
+// src/host/api/topology_json.c sends their positions. Here they are only scaled: both axes to one frame, so that a
 // tree of three rows and 324 columns fills the window as well as a ring does. A row of a tree that is too
 // long to be read is broken into several shorter rows, which keeps neighbours together. Hosts are placed
 // beside their switch: below it in a tree, in the gaps between its links elsewhere. A link that would pass through a switch

@@ -2,14 +2,14 @@
 // (src/experiment/report/page.c); this script makes text, tables and plots of it.
 import "./report.css";
 import type { Page } from "./data";
-import type { Figure } from "./figure";
-import { figures, finish, main } from "./page";
+import type { Plot } from "./plot";
+import { plots, finish, main } from "./page";
 import { putPapers } from "./papers";
 import { putRun } from "./run";
 import { putSweep } from "./sweep";
 import { putAnswer, putRanking } from "./whatif";
 
-declare global { interface Window { weft?: { figures: Figure[] } } }
+declare global { interface Window { weft?: { plots: Plot[] } } }
 
 const PRINT_WIDTH = 660; /* CSS pixels of A4 between its margins */
 
@@ -26,20 +26,20 @@ function draw(page: Page): void {
 }
 draw(JSON.parse(main.querySelector("pre")!.textContent!) as Page);
 finish();
-window.weft = { figures };
+window.weft = { plots };
 
 const resized = new ResizeObserver(entries => {
-    for (const { target } of entries) figures.find(figure => figure.root === target)?.resize();
+    for (const { target } of entries) plots.find(plot => plot.root === target)?.resize();
 });
-for (const { root } of figures) resized.observe(root);
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => figures.forEach(figure => figure.recolour()));
+for (const { root } of plots) resized.observe(root);
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => plots.forEach(plot => plot.recolour()));
 
 /** Paper is light. */
 function print(begin: boolean): void {
     document.documentElement.classList.toggle("printing", begin);
-    for (const figure of figures) {
-        figure.recolour();
-        figure.resize(begin ? Math.min(PRINT_WIDTH, figure.root.clientWidth) : undefined);
+    for (const plot of plots) {
+        plot.recolour();
+        plot.resize(begin ? Math.min(PRINT_WIDTH, plot.root.clientWidth) : undefined);
     }
 }
 addEventListener("beforeprint", () => print(true));

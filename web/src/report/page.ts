@@ -1,7 +1,7 @@
 // The parts of a page: sections, tables, tiles, plots. Text always becomes a text node (dom.ts).
 import { h, type Child } from "../dom";
 import type { Chart } from "./data";
-import { Figure } from "./figure";
+import { Plot } from "./plot";
 
 const CONTENTS_FROM = 4;
 
@@ -9,7 +9,7 @@ const CONTENTS_FROM = 4;
 export type Cell = Child | { text: string; tone: string };
 
 export const main = document.querySelector("main")!;
-export const figures: Figure[] = [];
+export const plots: Plot[] = [];
 
 const headings: { level: "h2" | "h3"; element: HTMLElement }[] = [];
 
@@ -75,5 +75,5 @@ export function finish(): void {
     if (headings.filter(({ level }) => level === "h2").length >= CONTENTS_FROM)
         headings[0].element.before(h("nav", {}, headings.map(({ level, element }) =>
             h("a", { href: `#${element.id}`, class: level === "h3" && "part" }, element.textContent!))));
-    for (const [place, chart] of waiting) figures.push(new Figure(place, chart));
+    for (const [place, chart] of waiting) plots.push(new Plot(place, chart));
 }

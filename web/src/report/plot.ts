@@ -16,7 +16,7 @@ const HEIGHT = 240, SMALL_HEIGHT = 112, BARE_HEIGHT = 12, TOP = 6, BAR_TOP = 18,
 /** A panel on the page. `drawn` counts the points of each group that the last drawing showed. */
 interface Drawn { data: Panel; plot: uPlot; drawn: number[] }
 
-export class Figure {
+export class Plot {
     readonly panels: Drawn[] = [];
     private palette: Palette;
     private readonly hidden = new Set<Group>();
