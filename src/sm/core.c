@@ -129,6 +129,7 @@ void sm_reply(struct sm *sm, const struct sm_message *message)
 
 void sm_persist(struct sm *sm, struct sm_lid_fact fact)
 {
+    assert(fact.guid && fact.lid);
     vec_push(&sm->outbox->facts, fact);
 }
 

@@ -129,7 +129,7 @@ static bool needs_lid(struct sm *sm, uint32_t port)
 void lids_remember(struct sm *sm, uint32_t port)
 {
     const struct subnet_port *p = port == SUBNET_NONE ? NULL : port_at(sm, port);
-    if (!p || !p->lid)
+    if (!p || !p->lid || !p->guid) /* a virtual function may have a LID before a GUID */
         return;
     map_set(&sm->lids->remembered, p->guid, (uint32_t)p->lid << 3 | p->lmc);
     sm_persist(sm, ((struct sm_lid_fact){p->guid, p->lid, p->lmc}));

@@ -95,9 +95,42 @@ static void after_a_fault_at_any_time_there_is_one_master(void **state)
             }
 }
 
+/* A host is mute from before or after its port was first read until before or after the standby takes over. */
+static void a_host_that_answers_late_gets_its_settings(void **state)
+{
+    for (unsigned mute = 0; mute < 6; mute++)
+        for (unsigned heal = 0; heal < 40; heal++) {
+            struct toy *toy = toy_open(state, "S1-H1 S1-H2 S1-H3 S1-S2 S2-H4");
+            struct sm_config first = config_of(1), second = config_of(0);
+            toy->traps = true;
+            toy_start_manager(toy, "H1", &first);
+            toy_settle(toy);
+            toy_start_manager(toy, "H2", &second);
+            if (mute < 5)
+                toy_run_until_sent(toy, mute < 4 ? "H4" : NULL, mute % 2 ? 0x15 : 0x11, 1);
+            else
+                toy_run(toy, 8 * TOY_S);
+            if (mute == 2 || mute == 3)
+                toy_run(toy, TOY_LATENCY);
+            toy_node(toy, "H4")->mute = true;
+            toy_run(toy, 4 * TOY_S);
+            toy_kill(toy, 0);
+            toy_run(toy, heal * 37 * TOY_MS);
+            toy_node(toy, "H4")->mute = false;
+            toy_run(toy, 15 * TOY_S);
+            toy_settle(toy);
+            if (!toy_delivers(toy) || !toy_is_active(toy) ||
+                wire_get(toy_node(toy, "H4")->ports[1].info, PORT_INFO_MASTER_SM_LID) !=
+                    toy_lid(toy, "H2", 1))
+                fail_msg("mute %u, heal %u:\n%s", mute, heal, toy->events.data);
+            toy_close(state);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(after_a_fault_at_any_time_there_is_one_master)};
+        cmocka_unit_test(after_a_fault_at_any_time_there_is_one_master),
+        cmocka_unit_test(a_host_that_answers_late_gets_its_settings)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -141,6 +141,32 @@ static void a_machine_that_is_started_again_is_not_removed(void **state)
     }
 }
 
+/* Two hypervisors report it to a manager that knows neither. One lets it go, and its function gets
+ * a LID before it has a GUID. */
+static void a_new_manager_finds_a_machine_at_two_places(void **state)
+{
+    (void)state;
+    for (unsigned dynamic = 0; dynamic < 2; dynamic++) {
+        struct kept kept;
+        begin(&kept, dynamic);
+        start(&kept, "alpha", "H3");
+        cut(&kept, "H3", false);
+        rest(&kept);
+        unsigned lid = must(&kept.world, kept.manager, VSWITCH_MIGRATE, "alpha", "H6",
+                            VSWITCH_BALANCED)
+                           .lid;
+        sim_kill_manager(kept.world.sim, kept.manager);
+        cut(&kept, "H3", true);
+        kept.manager = sim_add_manager(kept.world.sim, host(&kept.world, "H0"), &kept.config);
+        rest(&kept);
+        assert_int_equal(places_of(&kept.world, vswitch_guid("alpha")), 1);
+        if (dynamic)
+            assert_true(is_at(&kept.world, kept.manager, "alpha", "H6", lid));
+        check_world(&kept.world, kept.manager);
+        world_close(&kept.world);
+    }
+}
+
 /* ---- started again ---- */
 
 static void restart_adapter(bool dynamic, bool restarts)
@@ -204,6 +230,7 @@ int main(void)
         cmocka_unit_test(a_machine_removed_while_it_is_cut_off_stays_removed),
         cmocka_unit_test(a_removed_machine_runs_at_no_former_place),
         cmocka_unit_test(a_machine_that_is_started_again_is_not_removed),
+        cmocka_unit_test(a_new_manager_finds_a_machine_at_two_places),
         cmocka_unit_test(a_machine_runs_again_after_its_adapter_restarted),
         cmocka_unit_test(the_next_manager_knows_long_names),
     };
