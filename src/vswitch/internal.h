@@ -39,7 +39,7 @@ struct vswitch {
     uint16_t next_lid;                  /* where the search for a free LID continues */
     struct wanted_machines *wanted;
     struct seen { /* of the last comparison with the wanted VMs */
-        uint64_t wanted, subnet, reports, retry_at;
+        uint64_t wanted, subnet, reports, ended, retry_at;
     } seen;
 };
 

@@ -90,7 +90,8 @@ static void describe(const struct vswitch *vswitch, uint32_t vf_port, uint64_t g
     const struct wanted_machine *row = wanted_machines_running(vswitch->wanted, guid);
     uint32_t port = functions_port(subnet, vf_port);
     const char *known = functions_at(subnet, vf_port)->name;
-    uint64_t there_guid = wanted_place(vswitch, there->node);
+    const char *hypervisor =
+        row && row->place == wanted_place(vswitch, there->node) ? row->adapter : "";
     *machine = (struct vswitch_vm){
         .guid = guid,
         .name = row && *row->name ? row->name
@@ -98,9 +99,7 @@ static void describe(const struct vswitch *vswitch, uint32_t vf_port, uint64_t g
                 : operation       ? operation->name
                                   : "",
         .lid = port == SUBNET_NONE ? 0 : subnet->ports.items[port].lid,
-        .hypervisor = row && row->place == there_guid
-                          ? row->adapter
-                          : vswitch_hypervisor_name(vswitch, there->node),
+        .hypervisor = *hypervisor ? hypervisor : vswitch_hypervisor_name(vswitch, there->node),
         .vf_port = vf_port,
         .vswitch = there->node,
         .function = there->number - VSWITCH_PF,

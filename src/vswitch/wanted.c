@@ -110,9 +110,10 @@ void wanted_carry_out(struct vswitch *vswitch, uint64_t now)
 {
     const struct subnet *subnet = subnet_of(vswitch);
     const struct seen last = vswitch->seen, seen = {vswitch->wanted->last, subnet->generation,
-                                                    subnet->functions.reports, TIME_NEVER};
+                                                    subnet->functions.reports, vswitch->last_ended,
+                                                    TIME_NEVER};
     bool same = seen.wanted == last.wanted && seen.subnet == last.subnet &&
-                seen.reports == last.reports && now < last.retry_at;
+                seen.reports == last.reports && seen.ended == last.ended && now < last.retry_at;
     if (same || !subnet->functions.rows.count || sm_state(vswitch->sm) != SM_MASTER ||
         !sm_is_quiet(vswitch->sm))
         return;
