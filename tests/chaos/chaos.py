@@ -299,6 +299,7 @@ class Machine:
 
     def __init__(self, name):
         self.name, self.place, self.known, self.guid, self.lock = name, None, True, 0, threading.Lock()
+        self.answers = []  # for the files of a failed round
 
     def request(self, managers, verb, place):
         """One request at a time. Only a master answers; the outcome of a request that failed is not known."""
@@ -309,11 +310,14 @@ class Machine:
                     out = manager.control("vm", verb, self.name, *where, "--timeout", "4s")
                 except subprocess.TimeoutExpired:
                     self.known = False
+                    self.answers.append(f"{verb} {place}: {manager}: no answer")
                     continue
+                self.answers.append(f"{verb} {place}: {manager}: {out.returncode} {out.stdout}{out.stderr}".strip())
                 if out.returncode == 0:
                     self.place, self.known = None if verb == "stop" else place, True
                     return
-                if "not master" not in out.stderr and "no such machine" not in out.stderr and out.returncode != 2:
+                refused = ("not master", "no such machine", "no server", "no hypervisor", "no free function")
+                if not any(reason in out.stderr for reason in refused):
                     self.known = False
 
     def fault(self, master, found):
@@ -473,6 +477,8 @@ class Round:
 
     def write_states(self):
         """What the managers say of themselves, for the files of a failed round."""
+        for machine in self.machines:
+            (self.directory / machine.name).write_text("\n".join(machine.answers) + "\n")
         for manager in self.managers:
             base = f"{self.directory}/manager{manager.number}"
             for what in ("status", "problems", "topology"):
