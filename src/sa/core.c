@@ -152,6 +152,7 @@ void sa_free(struct sa *sa)
     vec_release(&sa->returned_ports);
     map_release(&sa->expired_ports);
     mem_free(sa->out.bytes);
+    text_release(&sa->offer);
     mem_free(sa);
 }
 

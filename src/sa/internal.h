@@ -383,6 +383,12 @@ struct sa {
     struct deferred_answers deferred;
     uint16_t registry_source_lid; /* LID of the master whose registrations these are; 0: none */
     bool registry_copied;         /* from another master, which may acknowledge more at any time */
+    struct copied {               /* the last copy of another master's registrations */
+        uint64_t instance;        /* of that master; 0: none */
+        struct sa_generations base; /* own generations with that copy */
+    } copied;
+    bool offers;       /* it was master: the next master is to merge what has changed since then */
+    struct text offer; /* the poll with these changes */
     struct map expired_ports;     /* GUIDs of absent ports whose registrations were removed */
     VEC(uint64_t) returned_ports; /* GUIDs of such ports that are present again */
     struct sa_counts counts;
@@ -465,6 +471,7 @@ void groups_remove_members(struct sa *sa, bool absent);
 /* services.c, subscriptions.c */
 void services_expire(struct sa *sa);
 void service_put(struct sa *sa, const struct service *service);
+struct service *service_find(struct sa *sa, const uint8_t *record); /* by its identity, or NULL */
 /* The end of a lease of so many seconds from now. A lease of UINT32_MAX seconds does not end. */
 uint64_t service_lease_end(const struct sa *sa, uint64_t seconds);
 void service_drop(struct sa *sa, struct service *service);
@@ -487,10 +494,14 @@ struct registry_header { /* the first "# weft:" line */
     struct sa_generations generations, since;
     uint32_t next_service, next_subscription, next_mgid;
 };
+typedef bool registry_accept(const struct sa *sa, const struct registry_header *header);
 /* `accept` may be NULL. */
-int registry_read(struct sa *sa, const struct sa_registry_file *file,
-                  bool (*accept)(const struct sa *sa, const struct registry_header *header),
+int registry_read(struct sa *sa, const struct sa_registry_file *file, registry_accept *accept,
                   struct registry_header *header, struct err *err);
+/* Adds the changes of another registry, except where they contradict what this one has changed
+ * since `base`. What the text does not have any more is removed if it has not changed since. */
+int registry_merge(struct sa *sa, const struct sa_registry_file *file,
+                   const struct sa_generations *base, struct err *err);
 void registry_clear(struct sa *sa);
 
 /* sync.c */

@@ -23,6 +23,8 @@ struct reader {
     struct registry_header header;
     struct remaining groups, services, subscriptions;
     bool applies; /* the second time */
+    bool merges;  /* what this registry has changed since `base` stays */
+    struct sa_generations base;
     bool in_group;
     struct group *group; /* that of the next members, if it applies */
     uint32_t service_count, subscription_count, alias_count, machine_count;
@@ -57,21 +59,45 @@ static struct group *place_group(struct groups *groups, const struct group *grou
     return groups_add(groups, group);
 }
 
-static void empty_group(struct groups *groups, struct group *group)
+/* NULL: another group has the MGID or MLID. */
+static struct group *merge_group(const struct reader *reader, const struct group *group)
 {
-    while (group && group->members.count)
-        groups_leave(groups, group, group->members.items[group->members.count - 1].guid, 0xF);
+    struct groups *groups = &reader->sa->registry.groups;
+    struct group *known = groups_find(groups, group->mgid), *other = groups_at(groups, group->mlid);
+    if (known != other)
+        return NULL;
+    return known && known->changed > reader->base.groups ? known : place_group(groups, group);
 }
 
-static void put_member(struct sa *sa, struct group *group, const struct group_member *member)
+/* All members, or those that have not changed since a generation. */
+static void empty_group(struct groups *groups, struct group *group, uint64_t since)
 {
+    for (size_t i = group ? group->members.count : 0; i-- > 0;)
+        if (group->members.items[i].changed <= since)
+            groups_leave(groups, group, group->members.items[i].guid, 0xF);
+}
+
+static void put_member(const struct reader *reader, const struct group_member *member)
+{
+    struct sa *sa = reader->sa;
     struct groups *groups = &sa->registry.groups;
-    struct group_member *known = group_find_member(group, member->guid), fresh = *member;
+    struct group *group = reader->group;
+    struct group_member *known = group ? group_find_member(group, member->guid) : NULL;
+    struct group_member fresh = *member;
+    if (!group || (reader->merges && known && known->changed > reader->base.groups))
+        return;
     if (known)
         groups_leave(groups, group, member->guid, known->join_state & ~member->join_state & 0xF);
     if (!fresh.proxy) /* an alias counts for its port */
         fresh.joined_by = alias_guids_port(&sa->registry.aliases, fresh.guid);
     groups_join(groups, group, &fresh);
+}
+
+/* Of a text that is merged: whether to take a record that this registry last changed in this
+ * generation (0: it has no such record, and so many others). */
+static bool may_take(const struct reader *reader, uint64_t changed, size_t count, uint32_t limit)
+{
+    return !reader->merges || (changed ? changed <= reader->base.others : count < limit);
 }
 
 /* ---- lines ---- */
@@ -83,7 +109,10 @@ static int read_aliases(struct reader *reader, const char *line)
         return refuse_line(reader, REGISTRY_ALIASES);
     if (reader->alias_count++ >= reader->sa->config.alias_block_limit)
         return line_reader_error(reader->lines, "more blocks of alias GUIDs than the limit");
-    if (reader->applies)
+    const struct alias_guids *aliases = &reader->sa->registry.aliases;
+    const struct alias_block *known = alias_guids_find(aliases, v[0], (unsigned)v[2]);
+    if (reader->applies && may_take(reader, known ? known->changed : 0, aliases->blocks.count,
+                                    reader->sa->config.alias_block_limit))
         alias_put(reader->sa, v[0], (unsigned)v[2], v + 3);
     return 0;
 }
@@ -117,7 +146,8 @@ static int read_group(struct reader *reader, const char *line)
                                  "the MTU of a group is 1 to 5, and its rate a defined one");
     reader->in_group = true;
     if (reader->applies)
-        reader->group = place_group(&reader->sa->registry.groups, &group);
+        reader->group = reader->merges ? merge_group(reader, &group)
+                                       : place_group(&reader->sa->registry.groups, &group);
     return 0;
 }
 
@@ -135,7 +165,7 @@ static int read_member(struct reader *reader, const char *line)
         return line_reader_error(reader->lines,
                                  "a member follows its group and has a port GUID and a JoinState");
     if (reader->applies)
-        put_member(reader->sa, reader->group, &member);
+        put_member(reader, &member);
     return 0;
 }
 
@@ -169,9 +199,31 @@ static int read_service(struct reader *reader, const char *line)
     if (rest && registry_scan(rest, REGISTRY_NAME, v))
         for (unsigned i = 0; i < SERVICE_NAME_BYTES / 8; i++)
             wire_set_bits(wire_bytes(record, SERVICE_RECORD_NAME), i * 64, 64, v[i]);
-    if (reader->applies)
+    if (reader->merges)
+        service.number = 0; /* that of the known service, or a new one */
+    const struct service *known = service_find(reader->sa, record);
+    if (reader->applies &&
+        may_take(reader, known ? known->changed : 0, reader->sa->registry.services.count,
+                 reader->sa->config.service_limit))
         service_put(reader->sa, &service);
     return 0;
+}
+
+/* True if the registry has it. Else gives it a new number, unless it replaces one of that number.
+ */
+static bool merge_subscription(const struct reader *reader, struct subscription *subscription)
+{
+    const struct registry *registry = &reader->sa->registry;
+    for (size_t i = 0; i < registry->subscriptions.count; i++) {
+        const struct subscription *known = &registry->subscriptions.items[i];
+        if (known->guid == subscription->guid && known->address.qp == subscription->address.qp &&
+            memcmp(known->inform, subscription->inform, sizeof known->inform) == 0)
+            return true;
+    }
+    const struct subscription *known = subscription_find(reader->sa, subscription->number);
+    if (!known || known->changed > reader->base.others)
+        subscription->number = 0;
+    return false;
 }
 
 static int read_subscription(struct reader *reader, const char *line)
@@ -201,7 +253,9 @@ static int read_subscription(struct reader *reader, const char *line)
     wire_set(inform, INFORM_INFO_QPN, v[11] >> 8);
     wire_set(inform, INFORM_INFO_RESP_TIME_VALUE, v[11] & 0x1F);
     wire_set(inform, INFORM_INFO_PRODUCER_TYPE, v[12]);
-    if (reader->applies)
+    if (reader->applies && !(reader->merges && merge_subscription(reader, &subscription)) &&
+        may_take(reader, 0, reader->sa->registry.subscriptions.count,
+                 reader->sa->config.subscription_limit))
         subscription_put(reader->sa, &subscription);
     return 0;
 }
@@ -221,8 +275,10 @@ static int read_machine(struct reader *reader, const char *line)
         .guid = v[0], .place = v[1], .wish = (enum machine_wish)v[2], .lid = (uint16_t)v[3]};
     memcpy(row.name, names, v[4]);
     memcpy(row.adapter, names + v[4], v[5]);
-    if (reader->applies)
-        wanted_machines_set(&reader->sa->registry.machines, &row);
+    struct wanted_machines *machines = &reader->sa->registry.machines;
+    if (reader->applies &&
+        !(reader->merges && wanted_machines_changed(machines, row.guid, reader->base.others)))
+        wanted_machines_set(machines, &row);
     return 0;
 }
 
@@ -275,11 +331,12 @@ static int read_comment(struct reader *reader, const char *line)
             return read_remaining(reader, lists[i].remaining, line + strlen(lists[i].prefix));
     if (strncmp(line, "# weft: machine ", 16) == 0)
         return read_machine(reader, line);
-    if (strcmp(line, REGISTRY_MACHINES) == 0 && reader->applies)
+    if (strcmp(line, REGISTRY_MACHINES) == 0 && reader->applies && !reader->merges)
         wanted_machines_clear(&reader->sa->registry.machines);
     if (registry_scan(line, "# weft: all of group 0x%H", &mlid) && reader->applies)
         empty_group(&reader->sa->registry.groups,
-                    groups_at(&reader->sa->registry.groups, (unsigned)mlid));
+                    groups_at(&reader->sa->registry.groups, (unsigned)mlid),
+                    reader->merges ? reader->base.groups : UINT64_MAX);
     return 0;
 }
 
@@ -315,18 +372,22 @@ static bool is_remaining(const struct remaining *remaining, uint32_t number)
 static bool service_is_gone(void *context, const struct service *service)
 {
     const struct reader *reader = context;
-    return !is_remaining(&reader->services, service->number);
+    return !is_remaining(&reader->services, service->number) &&
+           !(reader->merges && service->changed > reader->base.others);
 }
 
 static bool subscription_is_gone(void *context, struct subscription *subscription)
 {
     const struct reader *reader = context;
-    return !is_remaining(&reader->subscriptions, subscription->number);
+    return !is_remaining(&reader->subscriptions, subscription->number) &&
+           !(reader->merges && subscription->changed > reader->base.others);
 }
 
 void registry_clear(struct sa *sa)
 {
     struct groups *groups = &sa->registry.groups;
+    sa->copied = (struct copied){0};
+    sa->offers = false;
     aliases_clear(sa);
     wanted_machines_clear(&sa->registry.machines);
     while (groups->all.count)
@@ -345,12 +406,13 @@ static void prepare_registry(struct reader *reader)
     struct registry *registry = &sa->registry;
     struct groups *groups = &registry->groups;
     const struct registry_header *header = &reader->header;
-    if (!header->since.groups && !header->since.others) {
+    if (!header->since.groups && !header->since.others && !reader->merges) {
         registry_clear(sa);
         registry->next_service = registry->next_subscription = 0;
     }
     for (size_t i = groups->all.count; i-- > 0;)
-        if (!is_remaining(&reader->groups, groups->all.items[i]->mlid))
+        if (!is_remaining(&reader->groups, groups->all.items[i]->mlid) &&
+            !(reader->merges && groups->all.items[i]->touched > reader->base.groups))
             groups_remove(groups, groups->all.items[i]);
     services_remove_if(sa, service_is_gone, reader);
     subscriptions_remove_if(sa, subscription_is_gone, reader);
@@ -386,27 +448,41 @@ static int read_lines(struct reader *reader, const struct sa_registry_file *file
     return status;
 }
 
-int registry_read(struct sa *sa, const struct sa_registry_file *file,
-                  bool (*accept)(const struct sa *sa, const struct registry_header *header),
+static int read_registry(struct reader *reader, const struct sa_registry_file *file,
+                         registry_accept *accept, struct err *err)
+{
+    int status = file->bytes && memchr(file->content, 0, file->bytes)
+                     ? err_at(err, EINVAL, file->path, 0, "not a text file: it has NUL bytes")
+                     : read_lines(reader, file, err);
+    if (status == 0 && accept && !accept(reader->sa, &reader->header))
+        status = err_at(err, ESTALE, file->path, 0, "not the requested generations");
+    if (status == 0) {
+        reader->applies = true;
+        prepare_registry(reader);
+        read_lines(reader, file, err);
+        finish_registry(reader->sa, &reader->header);
+    }
+    vec_release(&reader->groups.ranges);
+    vec_release(&reader->services.ranges);
+    vec_release(&reader->subscriptions.ranges);
+    return status;
+}
+
+int registry_read(struct sa *sa, const struct sa_registry_file *file, registry_accept *accept,
                   struct registry_header *header, struct err *err)
 {
     struct reader reader = {.sa = sa, .wall_s = file->wall_s};
-    int status = file->bytes && memchr(file->content, 0, file->bytes)
-                     ? err_at(err, EINVAL, file->path, 0, "not a text file: it has NUL bytes")
-                     : read_lines(&reader, file, err);
-    if (status == 0 && accept && !accept(sa, &reader.header))
-        status = err_at(err, ESTALE, file->path, 0, "not the requested generations");
-    if (status == 0) {
-        reader.applies = true;
-        prepare_registry(&reader);
-        read_lines(&reader, file, err);
-        finish_registry(sa, &reader.header);
+    int status = read_registry(&reader, file, accept, err);
+    if (status == 0)
         *header = reader.header;
-    }
-    vec_release(&reader.groups.ranges);
-    vec_release(&reader.services.ranges);
-    vec_release(&reader.subscriptions.ranges);
     return status;
+}
+
+int registry_merge(struct sa *sa, const struct sa_registry_file *file,
+                   const struct sa_generations *base, struct err *err)
+{
+    struct reader reader = {.sa = sa, .merges = true, .base = *base};
+    return read_registry(&reader, file, NULL, err);
 }
 
 int sa_registry_read(struct sa *sa, uint64_t now, const struct sa_registry_file *file,

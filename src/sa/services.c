@@ -112,7 +112,7 @@ static struct service *service_at(const struct registry *registry, uint32_t numb
     return service;
 }
 
-static struct service *find_service(struct sa *sa, const uint8_t *record)
+struct service *service_find(struct sa *sa, const uint8_t *record)
 {
     const struct registry *registry = &sa->registry;
     const struct chains *chains = &registry->service_index[SERVICE_BY_IDENTITY];
@@ -132,7 +132,7 @@ static struct service *find_service(struct sa *sa, const uint8_t *record)
 static struct service *store_service(struct sa *sa, const struct service *service)
 {
     struct registry *registry = &sa->registry;
-    struct service *known = find_service(sa, service->record), stored = *service;
+    struct service *known = service_find(sa, service->record), stored = *service;
     if (known && (!stored.number || stored.number == known->number)) {
         stored.number = known->number;
         remove_from_index(registry, known);
@@ -225,7 +225,7 @@ static uint16_t register_service(struct sa *sa, const struct query *query, struc
         return STATUS_SA_BAD_REQUEST;
     if (!owns_gid(sa, query))
         return STATUS_SA_DENIED;
-    const struct service *known = find_service(sa, data);
+    const struct service *known = service_find(sa, data);
     if (known && !may_change(query, known))
         return STATUS_SA_DENIED;
     struct service service = {.owner = sa_requester_guid(sa, query), .expires = TIME_NEVER};
@@ -302,7 +302,7 @@ uint16_t service_records(struct sa *sa, const struct query *query, struct answer
     if (query_method(query) == METHOD_SET)
         return register_service(sa, query, answer);
     if (query_method(query) == METHOD_DELETE) {
-        struct service *service = find_service(sa, query_data(query));
+        struct service *service = service_find(sa, query_data(query));
         if (!service || !may_register(sa, query))
             return STATUS_SA_NO_RECORDS;
         if (!owns_gid(sa, query) || !may_change(query, service))

@@ -19,6 +19,12 @@
  *
  * A master whose SA is elsewhere redirects its standbys like any client, and they follow.
  *
+ * After a split of the subnet there are two masters, and one of them becomes a standby. Its first
+ * poll with a proof is long: it carries the changes since both had the same registrations, and the
+ * other one merges them (registry_merge()) before it answers with everything. Both know that
+ * generation: a master by the last poll of its standby, a standby by its last copy. Removals count
+ * only if clients asked for them, not if the other part of the subnet was absent.
+ *
  * A standby may claim to have all registrations (sa_registry_master()) while it has a lease. An
  * answer gives a lease of `lease` from the time at which it is sent, and answers to clients wait
  * until the standby has the registration or the lease has ended (deferred_replies.c). The standby
@@ -39,6 +45,9 @@ static const uint64_t gap = 20 * NS_PER_MS, short_gap = 50 * NS_PER_US,
                       trust = 1500 * NS_PER_MS, lease = 1600 * NS_PER_MS;
 /* Bit offsets in the data of a poll; the proof follows the nonce. */
 enum { AT_INSTANCE = 0, AT_GROUPS = 64, AT_OTHERS = 128, AT_NONCE = 192, AT_POLL_PROOF = 256 };
+/* The text of a poll with changes follows its proof. Instead of generations it has the instance of
+ * the standby's last copy, and 1 if its removals count. */
+enum { OFFER_AT = AT_POLL_PROOF / 8 + TRUST_PROOF_BYTES, OFFER_LIMIT = 1 << 19 };
 /* The same in an answer, whose text follows the proof. */
 enum { AT_MARK = 0, AT_CHALLENGE = 64, AT_ANSWER_PROOF = 128, ANSWER_HEADER_BYTES = 32 };
 #define ANSWER_MARK UINT64_C(0x7765667473796e63) /* "weftsync" */
@@ -84,12 +93,17 @@ static uint64_t challenge_for(const struct sa *sa, uint64_t guid)
 
 /* Of a poll by the standby at the port with this GUID. */
 static void prove_poll(const struct sa *sa, uint64_t challenge, uint64_t guid, const uint8_t *data,
-                       uint8_t proof[TRUST_PROOF_BYTES])
+                       size_t bytes, uint8_t proof[TRUST_PROOF_BYTES])
 {
-    uint8_t bytes[AT_POLL_PROOF / 8 + 8];
-    memcpy(bytes, data, AT_POLL_PROOF / 8);
-    wire_set_bits(bytes, AT_POLL_PROOF, 64, guid);
-    trust_prove(sa->config.sm_key, "poll", challenge, bytes, sizeof bytes, proof);
+    struct sha256_ctx hash;
+    uint8_t digest[SHA256_DIGEST_SIZE + 8];
+    assert(bytes >= OFFER_AT);
+    sha256_init(&hash);
+    sha256_update(&hash, AT_POLL_PROOF / 8, data);
+    sha256_update(&hash, bytes - OFFER_AT, data + OFFER_AT);
+    sha256_digest(&hash, SHA256_DIGEST_SIZE, digest);
+    wire_set_bits(digest, SHA256_DIGEST_SIZE * 8, 64, guid);
+    trust_prove(sa->config.sm_key, "poll", challenge, digest, sizeof digest, proof);
 }
 
 static bool is_peer(const struct sa *sa, const struct sa_message *message)
@@ -115,6 +129,39 @@ static void receive_poll(struct standby *slot, const struct sa *sa, uint64_t gui
     memcpy(slot->mad, message->data, MAD_BYTES);
 }
 
+static bool has_changes(const struct sa_generations *since)
+{
+    return since->groups || since->others;
+}
+
+/* The registrations that this SA and the sender of an offer had in common. */
+static struct sa_generations common_base(const struct sa *sa, const struct standby *slot,
+                                         const struct sa_message *message)
+{
+    const uint8_t *data = message->data + SA_DATA_OFFSET;
+    struct sa_registry_mark mark;
+    uint64_t copied = wire_get_bits(data, AT_GROUPS, 64);
+    if (!wire_get_bits(data, AT_OTHERS, 64) ||
+        !memchr(data + OFFER_AT, '\n', message->bytes - SA_DATA_OFFSET - OFFER_AT) ||
+        !sa_registry_mark((const char *)data + OFFER_AT, &mark) || !has_changes(&mark.since))
+        return (struct sa_generations){0};
+    if (sa->copied.instance &&
+        (sa->copied.instance == mark.instance || sa->copied.instance == copied))
+        return sa->copied.base;
+    return copied == sa->config.instance ? slot->since : (struct sa_generations){0};
+}
+
+/* A bad text changes nothing; its clients are asked to register again, as all are. */
+static void merge_offer(struct sa *sa, const struct standby *slot, const struct sa_message *message)
+{
+    const struct sa_generations base = common_base(sa, slot, message);
+    const struct sa_registry_file file = {.content = (const char *)message->data + SA_DATA_OFFSET +
+                                                     OFFER_AT,
+                                          .bytes = message->bytes - SA_DATA_OFFSET - OFFER_AT,
+                                          .path = "the registrations of a former master"};
+    registry_merge(sa, &file, &base, NULL);
+}
+
 void sync_receive_request(struct sa *sa, const struct sa_message *message)
 {
     const uint8_t *data = message->data + SA_DATA_OFFSET;
@@ -125,7 +172,7 @@ void sync_receive_request(struct sa *sa, const struct sa_message *message)
         return;
     }
     uint64_t guid = sa->view.subnet->ports.items[sa_port_at(sa, message->address.lid)].guid;
-    prove_poll(sa, challenge_for(sa, guid), guid, data, proof);
+    prove_poll(sa, challenge_for(sa, guid), guid, data, message->bytes - SA_DATA_OFFSET, proof);
     if (!memeql_sec(proof, data + AT_POLL_PROOF / 8, sizeof proof)) {
         receive_poll(&sa->challenged, sa, guid, message);
         return;
@@ -146,6 +193,8 @@ void sync_receive_request(struct sa *sa, const struct sa_message *message)
         }
         *slot = (struct standby){0};
     }
+    if (message->bytes > MAD_BYTES)
+        merge_offer(sa, slot, message);
     receive_poll(slot, sa, guid, message);
 }
 
@@ -337,12 +386,36 @@ void sync_receive(struct sa *sa, const struct sa_message *message)
     sa->registry_source_lid = leased ? client->master : 0;
     client->leased_at = client->polled_at;
     sa->registry_copied = true;
+    sa->copied = (struct copied){header.instance, sa_registry_generations(sa)};
+    sa->offers = false;
+}
+
+/* Prints what has changed since the master had the same registrations, behind room for a header.
+ * False: nothing has, or it is too long. */
+static bool print_offer(struct sa *sa, size_t header)
+{
+    const struct sa_generations now = sa_registry_generations(sa);
+    struct sa_generations since = sa->copied.base;
+    for (unsigned i = 0; i < STANDBYS; i++) /* it was a standby of this SA */
+        if (sa->standbys[i].guid && sa->standbys[i].address.lid == sa->sync.master &&
+            has_changes(&sa->standbys[i].since))
+            since = sa->standbys[i].since;
+    if (now.groups == since.groups && now.others == since.others)
+        return false;
+    text_clear(&sa->offer);
+    while (sa->offer.length < header)
+        text_putc(&sa->offer, 0);
+    sa_registry_print_changes(sa, 0, &since, &sa->offer);
+    while (sa->offer.length <= MAD_BYTES || sa->offer.length % 8)
+        text_putc(&sa->offer, '\n');
+    return sa->offer.length <= OFFER_LIMIT;
 }
 
 static void send_poll(struct sa *sa, struct sa_message *message)
 {
     struct sync_client *client = &sa->sync;
     assert(client->active && !sa->serves && client->trail.count > 0);
+    enum { HEADER = SA_DATA_OFFSET + OFFER_AT };
     uint8_t *mad = sa->report_mad, *data = mad + SA_DATA_OFFSET, proof[TRUST_PROOF_BYTES];
     if (client->tid) /* no answer: the redirection may be obsolete */
         client->trail.count = 1;
@@ -354,19 +427,30 @@ static void send_poll(struct sa *sa, struct sa_message *message)
     client->tid = TID_MARK | ++client->polls;
     client->polled_at = sa->now;
     client->next_at = sa->now + wait;
+    bool offers = sa->offers && client->challenge && print_offer(sa, HEADER);
+    sa->offers &= offers || !client->challenge;
     sa_request_begin(mad, METHOD_GET_TABLE, SA_ATTRIBUTE_REGISTRATIONS);
     wire_set(mad, MAD_TID, client->tid);
     trust_prove(sa->config.salt, "nonce", sa->now, &client->tid, sizeof client->tid, proof);
     client->nonce = wire_get_bits(proof, 0, 64);
-    wire_set_bits(data, AT_INSTANCE, 64, client->instance);
-    wire_set_bits(data, AT_GROUPS, 64, client->have.groups);
-    wire_set_bits(data, AT_OTHERS, 64, client->have.others);
+    wire_set_bits(data, AT_INSTANCE, 64, offers ? 0 : client->instance);
+    wire_set_bits(data, AT_GROUPS, 64, offers ? sa->copied.instance : client->have.groups);
+    wire_set_bits(data, AT_OTHERS, 64, offers ? !sa->expired_ports.count : client->have.others);
     wire_set_bits(data, AT_NONCE, 64, client->nonce);
-    prove_poll(sa, client->challenge, sa->guid, data, data + AT_POLL_PROOF / 8);
+    if (offers) {
+        wire_set(mad, RMPP_TYPE, RMPP_DATA);
+        wire_set(mad, RMPP_FLAGS, RMPP_FLAG_ACTIVE);
+        memcpy(sa->offer.data, mad, HEADER);
+        mad = (uint8_t *)sa->offer.data;
+        data = mad + SA_DATA_OFFSET;
+    }
+    size_t bytes = offers ? sa->offer.length : MAD_BYTES;
+    prove_poll(sa, client->challenge, sa->guid, data, bytes - SA_DATA_OFFSET,
+               data + AT_POLL_PROOF / 8);
     *message = (struct sa_message){
         .address = {.lid = to->lid, .sl = to->sl, .qp = to->qp, .q_key = to->q_key},
         .data = mad,
-        .bytes = MAD_BYTES,
+        .bytes = bytes,
         .request_timeout_ns = wait - wait / 20};
 }
 

@@ -36,9 +36,11 @@ void sa_update_view(struct sa *sa, uint64_t now, const struct sa_view *view)
             path_index_release(&sa->index);
             sa->registry_source_lid = own_lid;
             sa->registry_copied = false;
+            sa->offers = true;
         }
         return;
     }
+    sa->offers = false;
     access_update(sa);
     if (same)
         return;

@@ -55,6 +55,15 @@ const struct wanted_machine *wanted_machines_any(const struct wanted_machines *w
     return running ? running : find(wanted, guid, 0, MACHINE_REMOVED);
 }
 
+bool wanted_machines_changed(const struct wanted_machines *wanted, uint64_t guid, uint64_t since)
+{
+    uint32_t at = map_get(&wanted->by_guid, guid);
+    for (; at != MAP_NONE; at = wanted->rows.items[at].next)
+        if (wanted->rows.items[at].changed > since)
+            return true;
+    return false;
+}
+
 static void change(struct wanted_machines *wanted, struct wanted_machine *row,
                    enum machine_wish wish)
 {

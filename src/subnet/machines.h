@@ -55,6 +55,8 @@ const struct wanted_machine *wanted_machines_any(const struct wanted_machines *w
 /* Adds or replaces the row of the VM at its place; an empty name or adapter leaves the known one. A
  * VM that runs there is to be removed everywhere else. */
 void wanted_machines_set(struct wanted_machines *wanted, const struct wanted_machine *row);
+/* Whether a row of the VM has changed since this generation. */
+bool wanted_machines_changed(const struct wanted_machines *wanted, uint64_t guid, uint64_t since);
 void wanted_machines_clear(struct wanted_machines *wanted);
 
 #endif

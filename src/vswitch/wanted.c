@@ -109,9 +109,9 @@ static void check_wish(struct vswitch *vswitch, struct wanted_machine row, uint6
 void wanted_carry_out(struct vswitch *vswitch, uint64_t now)
 {
     const struct subnet *subnet = subnet_of(vswitch);
-    const struct seen last = vswitch->seen, seen = {vswitch->wanted->last, subnet->generation,
-                                                    subnet->functions.reports, vswitch->last_ended,
-                                                    TIME_NEVER};
+    const struct seen last = vswitch->seen,
+                      seen = {vswitch->wanted->last, subnet->generation, subnet->functions.reports,
+                              vswitch->last_ended, TIME_NEVER};
     bool same = seen.wanted == last.wanted && seen.subnet == last.subnet &&
                 seen.reports == last.reports && seen.ended == last.ended && now < last.retry_at;
     if (same || !subnet->functions.rows.count || sm_state(vswitch->sm) != SM_MASTER ||

@@ -1,11 +1,13 @@
 /* Registrations that are read: from a file, or as the answer of a master to a poll of its standby.
  *
- * The first byte says which. Answers have the header and the proof of sync.c, which nobody finds by
+ * The first byte says which. A file may be followed by a zero and the changes of another master,
+ * which are merged. Answers have the header and the proof of sync.c, which nobody finds by
  * chance; one in four has a proof of another text, and is refused. Whatever the text is, it is
  * refused and changes nothing, or it is read, and then what is written down of it reads back as the
  * same. */
 #include "sa_world.h"
 
+#include "sa/internal.h"
 #include "subnet/trust.h"
 
 #include <nettle/sha2.h>
@@ -73,6 +75,28 @@ static int read_file(struct sa *sa, const uint8_t *data, size_t size)
     return sa_registry_read(sa, NS_PER_S, &file, NULL);
 }
 
+/* What follows a zero byte is merged; what has changed since half of the generations stays. */
+static int read_two(struct sa *sa, const uint8_t *data, size_t size)
+{
+    const uint8_t *end = size ? memchr(data, 0, size) : NULL;
+    size_t first = end ? (size_t)(end - data) : size;
+    int status = read_file(sa, data, first);
+    struct sa_generations base = sa_registry_generations(sa);
+    base.groups /= 2;
+    base.others /= 2;
+    if (status < 0 || !end)
+        return status;
+    struct text before = printed(sa);
+    struct sa_registry_file file = {"offer", (const char *)end + 1, size - first - 1, 0};
+    if (registry_merge(sa, &file, &base, NULL) < 0) {
+        struct text after = printed(sa);
+        same(&before, &after);
+        text_release(&after);
+    }
+    text_release(&before);
+    return 0;
+}
+
 /* The answer to a poll with these data, with a proof for a text that `forged` bytes precede. */
 static void prove(uint8_t *answer, const uint8_t *poll, size_t text_bytes, size_t forged)
 {
@@ -114,7 +138,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct sa *sa = new_sa(), *again = new_sa();
     bool file = !size || data[0] % 2 == 0;
     struct text before = printed(sa);
-    int status = file ? read_file(sa, data + !!size, size - !!size)
+    int status = file ? read_two(sa, data + !!size, size - !!size)
                       : read_answer(sa, data + 1, size - 1, data[0] % 8 == 7);
     struct text after = printed(sa);
     if (status < 0) {

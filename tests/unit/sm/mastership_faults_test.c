@@ -95,7 +95,8 @@ static void after_a_fault_at_any_time_there_is_one_master(void **state)
             }
 }
 
-/* A host is mute from before or after its port was first read until before or after the standby takes over. */
+/* A host is mute from before or after its port was first read until before or after the standby
+ * takes over. */
 static void a_host_that_answers_late_gets_its_settings(void **state)
 {
     for (unsigned mute = 0; mute < 6; mute++)

@@ -152,9 +152,8 @@ static void a_new_manager_finds_a_machine_at_two_places(void **state)
         start(&kept, "alpha", "H3");
         cut(&kept, "H3", false);
         rest(&kept);
-        unsigned lid = must(&kept.world, kept.manager, VSWITCH_MIGRATE, "alpha", "H6",
-                            VSWITCH_BALANCED)
-                           .lid;
+        unsigned lid =
+            must(&kept.world, kept.manager, VSWITCH_MIGRATE, "alpha", "H6", VSWITCH_BALANCED).lid;
         sim_kill_manager(kept.world.sim, kept.manager);
         cut(&kept, "H3", true);
         kept.manager = sim_add_manager(kept.world.sim, host(&kept.world, "H0"), &kept.config);
