@@ -387,8 +387,10 @@ struct sa {
         uint64_t instance;        /* of that master; 0: none */
         struct sa_generations base; /* own generations with that copy */
     } copied;
-    bool offers;       /* it was master: the next master is to merge what has changed since then */
-    struct text offer; /* the poll with these changes */
+    uint64_t
+        former;  /* instance of the run that wrote the file, if this run has no other registry */
+    bool offers; /* it was master: the next master is to merge what has changed since then */
+    struct text offer;            /* the poll with these changes */
     struct map expired_ports;     /* GUIDs of absent ports whose registrations were removed */
     VEC(uint64_t) returned_ports; /* GUIDs of such ports that are present again */
     struct sa_counts counts;
@@ -503,6 +505,8 @@ int registry_read(struct sa *sa, const struct sa_registry_file *file, registry_a
 int registry_merge(struct sa *sa, const struct sa_registry_file *file,
                    const struct sa_generations *base, struct err *err);
 void registry_clear(struct sa *sa);
+/* What an earlier run wanted of virtual machines, with those that ended. */
+void registry_print_machines(const struct sa *sa, uint64_t instance, struct text *out);
 
 /* sync.c */
 enum { SA_ATTRIBUTE_REGISTRATIONS = 0xFF57 };

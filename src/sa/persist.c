@@ -99,6 +99,14 @@ static void print_aliases(struct text *out, const struct alias_guids *aliases, u
 
 /* ---- virtual machines ---- */
 
+static void print_machine(struct text *out, const struct wanted_machine *row)
+{
+    print_values(out, REGISTRY_MACHINE,
+                 (const uint64_t[]){row->guid, row->place, row->wish, row->lid, strlen(row->name),
+                                    strlen(row->adapter)});
+    text_printf(out, "%s%s\n", row->name, row->adapter);
+}
+
 static void print_machines(struct text *out, const struct wanted_machines *machines, uint64_t since)
 {
     bool all = since && since < machines->dropped;
@@ -108,10 +116,7 @@ static void print_machines(struct text *out, const struct wanted_machines *machi
         const struct wanted_machine *row = &machines->rows.items[i];
         if (all || !since ? row->wish == MACHINE_ENDED : row->changed <= since)
             continue;
-        print_values(out, REGISTRY_MACHINE,
-                     (const uint64_t[]){row->guid, row->place, row->wish, row->lid,
-                                        strlen(row->name), strlen(row->adapter)});
-        text_printf(out, "%s%s\n", row->name, row->adapter);
+        print_machine(out, row);
     }
 }
 
@@ -297,6 +302,13 @@ void sa_registry_print_changes(const struct sa *sa, uint64_t wall_s,
     for (size_t i = 0; i < registry->subscriptions.count; i++)
         if (registry->subscriptions.items[i].changed > since->others)
             print_subscription(out, sa->config.prefix, &registry->subscriptions.items[i]);
+}
+
+void registry_print_machines(const struct sa *sa, uint64_t instance, struct text *out)
+{
+    print_values(out, REGISTRY_HEADER, (const uint64_t[REGISTRY_VALUES]){[1] = instance});
+    for (size_t i = 0; i < sa->registry.machines.rows.count; i++)
+        print_machine(out, &sa->registry.machines.rows.items[i]);
 }
 
 bool sa_registry_mark(const char *content, struct sa_registry_mark *mark)

@@ -276,6 +276,9 @@ static int read_machine(struct reader *reader, const char *line)
     memcpy(row.name, names, v[4]);
     memcpy(row.adapter, names + v[4], v[5]);
     struct wanted_machines *machines = &reader->sa->registry.machines;
+    if (reader->merges && row.wish == MACHINE_ENDED &&
+        wanted_machines_at(machines, row.guid, row.place))
+        row.wish = MACHINE_REMOVED; /* what is known of the hypervisor may be old: it is asked */
     if (reader->applies &&
         !(reader->merges && wanted_machines_changed(machines, row.guid, reader->base.others)))
         wanted_machines_set(machines, &row);
@@ -387,6 +390,7 @@ void registry_clear(struct sa *sa)
 {
     struct groups *groups = &sa->registry.groups;
     sa->copied = (struct copied){0};
+    sa->former = 0;
     sa->offers = false;
     aliases_clear(sa);
     wanted_machines_clear(&sa->registry.machines);
@@ -491,7 +495,10 @@ int sa_registry_read(struct sa *sa, uint64_t now, const struct sa_registry_file 
     struct registry_header header = {0};
     sa->now = now;
     int status = registry_read(sa, file, NULL, &header, err);
-    if (status == 0)
+    if (status == 0) {
         sa->registry_source_lid = header.master;
+        sa->former = header.instance;
+        sa->offers = header.instance && sa->registry.machines.rows.count > 0;
+    }
     return status;
 }

@@ -23,7 +23,9 @@
  * poll with a proof is long: it carries the changes since both had the same registrations, and the
  * other one merges them (registry_merge()) before it answers with everything. Both know that
  * generation: a master by the last poll of its standby, a standby by its last copy. Removals count
- * only if clients asked for them, not if the other part of the subnet was absent.
+ * only if clients asked for them, not if the other part of the subnet was absent. A master that is
+ * restarted sends what was wanted of virtual machines in the same way, since no client repeats
+ * that.
  *
  * A standby may claim to have all registrations (sa_registry_master()) while it has a lease. An
  * answer gives a lease of `lease` from the time at which it is sent, and answers to clients wait
@@ -46,8 +48,9 @@ static const uint64_t gap = 20 * NS_PER_MS, short_gap = 50 * NS_PER_US,
 /* Bit offsets in the data of a poll; the proof follows the nonce. */
 enum { AT_INSTANCE = 0, AT_GROUPS = 64, AT_OTHERS = 128, AT_NONCE = 192, AT_POLL_PROOF = 256 };
 /* The text of a poll with changes follows its proof. Instead of generations it has the instance of
- * the standby's last copy, and 1 if its removals count. */
+ * the standby's last copy, and a kind. */
 enum { OFFER_AT = AT_POLL_PROOF / 8 + TRUST_PROOF_BYTES, OFFER_LIMIT = 1 << 19 };
+enum offer { OFFER_ADDITIONS, OFFER_CHANGES, OFFER_FORMER };
 /* The same in an answer, whose text follows the proof. */
 enum { AT_MARK = 0, AT_CHALLENGE = 64, AT_ANSWER_PROOF = 128, ANSWER_HEADER_BYTES = 32 };
 #define ANSWER_MARK UINT64_C(0x7765667473796e63) /* "weftsync" */
@@ -134,32 +137,42 @@ static bool has_changes(const struct sa_generations *since)
     return since->groups || since->others;
 }
 
-/* The registrations that this SA and the sender of an offer had in common. */
-static struct sa_generations common_base(const struct sa *sa, const struct standby *slot,
-                                         const struct sa_message *message)
+/* The registrations that this SA and the sender of an offer had in common. False: the offer is to
+ * be ignored. */
+static bool common_base(const struct sa *sa, const struct standby *slot,
+                        const struct sa_message *message, struct sa_generations *base)
 {
     const uint8_t *data = message->data + SA_DATA_OFFSET;
     struct sa_registry_mark mark;
-    uint64_t copied = wire_get_bits(data, AT_GROUPS, 64);
-    if (!wire_get_bits(data, AT_OTHERS, 64) ||
-        !memchr(data + OFFER_AT, '\n', message->bytes - SA_DATA_OFFSET - OFFER_AT) ||
-        !sa_registry_mark((const char *)data + OFFER_AT, &mark) || !has_changes(&mark.since))
-        return (struct sa_generations){0};
-    if (sa->copied.instance &&
-        (sa->copied.instance == mark.instance || sa->copied.instance == copied))
-        return sa->copied.base;
-    return copied == sa->config.instance ? slot->since : (struct sa_generations){0};
+    uint64_t copied = wire_get_bits(data, AT_GROUPS, 64), kind = wire_get_bits(data, AT_OTHERS, 64);
+    *base = (struct sa_generations){0};
+    if (!memchr(data + OFFER_AT, '\n', message->bytes - SA_DATA_OFFSET - OFFER_AT) ||
+        !sa_registry_mark((const char *)data + OFFER_AT, &mark))
+        return false;
+    bool ours = sa->copied.instance && sa->copied.instance == mark.instance;
+    if (kind == OFFER_FORMER) {
+        *base = sa->copied.base;
+        return ours && sa->registry.machines.dropped <= base->others;
+    }
+    if (kind != OFFER_CHANGES || !has_changes(&mark.since))
+        return true;
+    if (ours || (sa->copied.instance && sa->copied.instance == copied))
+        *base = sa->copied.base;
+    else if (copied == sa->config.instance)
+        *base = slot->since;
+    return true;
 }
 
 /* A bad text changes nothing; its clients are asked to register again, as all are. */
 static void merge_offer(struct sa *sa, const struct standby *slot, const struct sa_message *message)
 {
-    const struct sa_generations base = common_base(sa, slot, message);
+    struct sa_generations base;
     const struct sa_registry_file file = {.content = (const char *)message->data + SA_DATA_OFFSET +
                                                      OFFER_AT,
                                           .bytes = message->bytes - SA_DATA_OFFSET - OFFER_AT,
                                           .path = "the registrations of a former master"};
-    registry_merge(sa, &file, &base, NULL);
+    if (common_base(sa, slot, message, &base))
+        registry_merge(sa, &file, &base, NULL);
 }
 
 void sync_receive_request(struct sa *sa, const struct sa_message *message)
@@ -387,6 +400,7 @@ void sync_receive(struct sa *sa, const struct sa_message *message)
     client->leased_at = client->polled_at;
     sa->registry_copied = true;
     sa->copied = (struct copied){header.instance, sa_registry_generations(sa)};
+    sa->former = 0;
     sa->offers = false;
 }
 
@@ -400,12 +414,15 @@ static bool print_offer(struct sa *sa, size_t header)
         if (sa->standbys[i].guid && sa->standbys[i].address.lid == sa->sync.master &&
             has_changes(&sa->standbys[i].since))
             since = sa->standbys[i].since;
-    if (now.groups == since.groups && now.others == since.others)
+    if (!sa->former && now.groups == since.groups && now.others == since.others)
         return false;
     text_clear(&sa->offer);
     while (sa->offer.length < header)
         text_putc(&sa->offer, 0);
-    sa_registry_print_changes(sa, 0, &since, &sa->offer);
+    if (sa->former)
+        registry_print_machines(sa, sa->former, &sa->offer);
+    else
+        sa_registry_print_changes(sa, 0, &since, &sa->offer);
     while (sa->offer.length <= MAD_BYTES || sa->offer.length % 8)
         text_putc(&sa->offer, '\n');
     return sa->offer.length <= OFFER_LIMIT;
@@ -429,13 +446,16 @@ static void send_poll(struct sa *sa, struct sa_message *message)
     client->next_at = sa->now + wait;
     bool offers = sa->offers && client->challenge && print_offer(sa, HEADER);
     sa->offers &= offers || !client->challenge;
+    enum offer kind = sa->former                ? OFFER_FORMER
+                      : sa->expired_ports.count ? OFFER_ADDITIONS
+                                                : OFFER_CHANGES;
     sa_request_begin(mad, METHOD_GET_TABLE, SA_ATTRIBUTE_REGISTRATIONS);
     wire_set(mad, MAD_TID, client->tid);
     trust_prove(sa->config.salt, "nonce", sa->now, &client->tid, sizeof client->tid, proof);
     client->nonce = wire_get_bits(proof, 0, 64);
     wire_set_bits(data, AT_INSTANCE, 64, offers ? 0 : client->instance);
     wire_set_bits(data, AT_GROUPS, 64, offers ? sa->copied.instance : client->have.groups);
-    wire_set_bits(data, AT_OTHERS, 64, offers ? !sa->expired_ports.count : client->have.others);
+    wire_set_bits(data, AT_OTHERS, 64, offers ? kind : client->have.others);
     wire_set_bits(data, AT_NONCE, 64, client->nonce);
     if (offers) {
         wire_set(mad, RMPP_TYPE, RMPP_DATA);

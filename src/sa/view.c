@@ -41,6 +41,7 @@ void sa_update_view(struct sa *sa, uint64_t now, const struct sa_view *view)
         return;
     }
     sa->offers = false;
+    sa->former = 0;
     access_update(sa);
     if (same)
         return;

@@ -600,6 +600,36 @@ static void what_expired_in_the_other_part_stays(void **state)
     sa_free(standby);
 }
 
+/* The master acknowledged more of machines than its standby had confirmed, and was killed. */
+static void a_restarted_master_tells_what_was_wanted_of_machines(void **state)
+{
+    struct sa_world *world = *state;
+    register_things(world);
+    struct sa *killed = world->sa, *successor = a_standby(world);
+    struct text text = {0};
+    talk(world, successor);
+    machine(killed, 11, 1, MACHINE_ENDED, "");
+    machine(killed, 12, 2, MACHINE_REMOVED, "");
+    machine(killed, 14, 3, MACHINE_RUNS, "web4");
+    sa_registry_print_changes(killed, 0, &(struct sa_generations){1, 1}, &text);
+    struct sa *restarted = at_port(78, standby_port(world)->guid, KEY_WELL_KNOWN);
+    struct sa_registry_file file = {"FILE", text.data, text.length, 0};
+    machine(restarted, 11, 1, MACHINE_RUNS, ""); /* the journal has both */
+    assert_int_equal(sa_registry_read(restarted, world->now, &file, NULL), 0);
+    serve(world, successor);
+    service(world, METHOD_DELETE, 10, 0, "for ever");
+    machine(successor, 12, 2, MACHINE_RUNS, "again");
+    stand_by(world, restarted, successor);
+    assert_false(has_service(successor, 10)); /* clients repeat theirs */
+    assert_int_equal(wanted_machines_at(sa_machines(successor), 11, 1)->wish, MACHINE_REMOVED);
+    assert_int_equal(wanted_machines_at(sa_machines(successor), 12, 2)->wish, MACHINE_RUNS);
+    assert_int_equal(wanted_machines_at(sa_machines(successor), 14, 3)->wish, MACHINE_RUNS);
+    assert_int_equal(wanted_machines_at(sa_machines(restarted), 12, 2)->wish, MACHINE_RUNS);
+    text_release(&text);
+    sa_free(killed);
+    sa_free(restarted);
+}
+
 /* Two subnets that were never one become one. */
 static void strangers_only_add_what_the_other_does_not_have(void **state)
 {
@@ -826,6 +856,7 @@ int main(void)
         TEST_IN(open_registering, two_masters_merge_what_they_acknowledged),
         TEST_IN(open_registering, a_former_master_tells_its_successor_what_it_acknowledged),
         TEST_IN(open_registering, what_expired_in_the_other_part_stays),
+        TEST_IN(open_registering, a_restarted_master_tells_what_was_wanted_of_machines),
         TEST_IN(open_registering, strangers_only_add_what_the_other_does_not_have),
         cmocka_unit_test(a_standby_that_claims_to_have_all_has_every_acknowledged_registration),
     };
