@@ -1,17 +1,19 @@
 #!/bin/sh
-# take-over.sh WEFT SIZE...: on trees of these sizes, for every single fault of a link, a switch, a host or a process at the
+# take-over.sh WEFT EVERY SIZE...: on trees of these sizes, for every single fault of a link, a switch, a host or a process at the
 # master, at its standby and between them: a fault that ends the master or cuts it off leaves the standby master within a
 # second of virtual time, also while an agent does not answer, answers late, or a redundant link was cut right before; any
-# other fault leaves the master as it is.
+# other fault leaves the master as it is. Runs every EVERY-th case.
 set -u
-weft=$(realpath "$1")
-shift
+weft=$(realpath "$1") every=$2
+shift 2
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
-failed=0
+failed=0 cases=0
 
 # take SIZE MASTER FAULT [EARLIER]: MASTER is master a second after FAULT, and stays it
 take() {
+    cases=$((cases + 1))
+    [ $((cases % every)) -eq 0 ] || return 0
     cat > "$work/take-over.weft" <<END
 topology fattree $1
 seed 3
