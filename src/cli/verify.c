@@ -188,30 +188,30 @@ static void put_report(struct record *record, const struct network *network,
 
 /* Refuses SLs that do not cover the network: an assumed SL could hide a credit loop, or show one
  * that does not exist. */
-static int check_coverage(const struct vl_map *lanes, struct verdict *verdict, struct err *err)
+static int check_coverage(const struct vl_map *map, struct verdict *verdict, struct err *err)
 {
-    const struct network *network = lanes->network;
+    const struct network *network = map->network;
     char from[NETWORK_LABEL_BYTES], to[NETWORK_LABEL_BYTES];
     struct vl_map_gaps gaps = {0};
     if (given.path_sl || given.sa)
-        verdict->gaps = gaps = vl_map_find_gaps(lanes, given.adapters);
+        verdict->gaps = gaps = vl_map_find_gaps(map, given.adapters);
     if (gaps.unset)
         return err_set(
             err, EINVAL,
             "%s has no SL from %s to LID %u (%s): %" PRIu64 " of %" PRIu64 " pairs are missing%s",
             given.path_sl, network_label(network, gaps.source, from), gaps.dlid,
             network_label(network, network->owner[gaps.dlid], to), gaps.unset, gaps.paths,
-            vl_map_find_gaps(lanes, true).unset
+            vl_map_find_gaps(map, true).unset
                 ? ""
                 : "; --adapters needs only those between adapter ports, which it has");
     for (uint32_t at = 0; at < network->switches.count && given.sl2vl; at++)
-        if (!lanes->vl_tables[at])
+        if (!map->vl_tables[at])
             return err_set(err, EINVAL, "%s has no SL-to-VL table of %s", given.sl2vl,
                            network_label(network, NETWORK_SWITCH | at, from));
     return 0;
 }
 
-static int read_from_sa(struct vl_map *lanes, struct verdict *verdict, struct err *err)
+static int read_from_sa(struct vl_map *map, struct verdict *verdict, struct err *err)
 {
     struct verify_sa live = {
         .port = {.ca = given.ca, .number = PORT_ANY},
@@ -225,7 +225,7 @@ static int read_from_sa(struct vl_map *lanes, struct verdict *verdict, struct er
         return err_set(err, EINVAL, "--port %s: expected 0 to %d", given.port, NETWORK_TOP_PORT);
     if (given.port)
         live.port.number = (int)number;
-    int rc = verify_sa_read(lanes, &live, err);
+    int rc = verify_sa_read(map, &live, err);
     verdict->sm_lid = live.sm_lid;
     return rc;
 }
@@ -234,24 +234,24 @@ static int check_tables(const struct network *network, struct verify_options wan
                         struct err *err)
 {
     struct routes routes;
-    struct vl_map lanes;
+    struct vl_map map;
     struct verify_report report;
     struct verdict verdict = {0};
     struct text text = {0};
     int status = lfts_read(&routes, network, from_file(given.lfts, err));
     if (status)
         return status;
-    vl_map_init(&lanes, network);
+    vl_map_init(&map, network);
     if (given.path_sl)
-        status = vl_map_read_path_sl(&lanes, from_file(given.path_sl, err));
+        status = vl_map_read_path_sl(&map, from_file(given.path_sl, err));
     if (status == 0 && given.sl2vl)
-        status = vl_map_read_sl2vl(&lanes, from_file(given.sl2vl, err));
+        status = vl_map_read_sl2vl(&map, from_file(given.sl2vl, err));
     if (status == 0 && given.sa)
-        status = read_from_sa(&lanes, &verdict, err);
+        status = read_from_sa(&map, &verdict, err);
     if (status == 0)
-        status = check_coverage(&lanes, &verdict, err);
+        status = check_coverage(&map, &verdict, err);
     if (status == 0) {
-        wanted.lanes = given.path_sl || given.sl2vl || given.sa ? &lanes : NULL;
+        wanted.vl_map = given.path_sl || given.sl2vl || given.sa ? &map : NULL;
         verify_routes(network, &routes, &wanted, &report);
         if (report.cycle.count && !wanted.adapters) { /* few engines keep switches free of cycles */
             struct verify_report between;
@@ -266,7 +266,7 @@ static int check_tables(const struct network *network, struct verify_options wan
         status = verify_passes(&report) ? EXIT_HOLDS : EXIT_FAILS;
         verify_report_release(&report);
     }
-    vl_map_release(&lanes);
+    vl_map_release(&map);
     routes_release(&routes);
     return status;
 }

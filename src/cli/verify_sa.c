@@ -31,11 +31,11 @@ static int check_owner(const struct network *network, unsigned lid, const uint8_
     return 0;
 }
 
-static int read_paths(struct subnet_client *client, struct vl_map *lanes, uint32_t source,
+static int read_paths(struct subnet_client *client, struct vl_map *map, uint32_t source,
                       struct err *err)
 {
     enum { SLID = 5, NUMB_PATH = 12, MOST_PATHS = 127 };
-    const struct network *network = lanes->network;
+    const struct network *network = map->network;
     uint8_t record[WIRE_BYTES_PATH_RECORD] = {0};
     struct sa_table table;
     char label[NETWORK_LABEL_BYTES];
@@ -54,7 +54,7 @@ static int read_paths(struct subnet_client *client, struct vl_map *lanes, uint32
         if (!rc)
             rc = check_owner(network, dlid, wire_bytes_const(path, PATH_RECORD_DGID), err);
         if (!rc)
-            vl_map_set_sl(lanes, source, (uint16_t)dlid, (uint8_t)wire_get(path, PATH_RECORD_SL));
+            vl_map_set_sl(map, source, (uint16_t)dlid, (uint8_t)wire_get(path, PATH_RECORD_SL));
     }
     if (!rc && !table.count)
         rc = err_set(err, EINVAL,
@@ -64,10 +64,10 @@ static int read_paths(struct subnet_client *client, struct vl_map *lanes, uint32
     return rc;
 }
 
-static int read_all_paths(struct subnet_client *client, struct vl_map *lanes, bool adapters,
+static int read_all_paths(struct subnet_client *client, struct vl_map *map, bool adapters,
                           struct err *err)
 {
-    const struct network *network = lanes->network;
+    const struct network *network = map->network;
     size_t terminals = network->terminals.count;
     size_t sources = terminals + (adapters ? 0 : network->switches.count);
     int rc = 0;
@@ -76,11 +76,11 @@ static int read_all_paths(struct subnet_client *client, struct vl_map *lanes, bo
         if (!network_lid(network, source))
             continue;
         progress_show("paths from %zu of %zu ports", i, sources);
-        rc = read_paths(client, lanes, source, err);
+        rc = read_paths(client, map, source, err);
         /* The SA has answered for this source: destinations that are still unset have no path. */
         for (uint32_t lid = 1; lid <= network->top_lid; lid++)
-            if (network->owner[lid] != NETWORK_NONE && !vl_map_is_set(lanes, source, (uint16_t)lid))
-                vl_map_set_sl(lanes, source, (uint16_t)lid, VL_MAP_NO_PATH);
+            if (network->owner[lid] != NETWORK_NONE && !vl_map_is_set(map, source, (uint16_t)lid))
+                vl_map_set_sl(map, source, (uint16_t)lid, VL_MAP_NO_PATH);
     }
     progress_clear();
     return rc;
@@ -105,10 +105,10 @@ static size_t list_reads(const struct network *network, uint32_t at, struct agen
     return count;
 }
 
-static int read_tables_of(struct subnet_client *client, struct vl_map *lanes, uint32_t at,
+static int read_tables_of(struct subnet_client *client, struct vl_map *map, uint32_t at,
                           struct agent_read *reads, struct err *err)
 {
-    const struct network *network = lanes->network;
+    const struct network *network = map->network;
     char label[NETWORK_LABEL_BYTES];
     size_t count = list_reads(network, at, reads);
     int rc = subnet_client_read(client, WIRE_SL2VL_TABLE, reads, count, err);
@@ -128,37 +128,37 @@ static int read_tables_of(struct subnet_client *client, struct vl_map *lanes, ui
                            (unsigned)reads[i].status);
         for (unsigned sl = 0; sl < VL_MAP_SLS; sl++)
             vls[sl] = (uint8_t)wire_get_at(reads[i].data, SL2VL_TABLE_VL, sl);
-        vl_map_set_vls(lanes, at, (uint8_t)(reads[i].modifier >> 8),
+        vl_map_set_vls(map, at, (uint8_t)(reads[i].modifier >> 8),
                        (uint8_t)(reads[i].modifier & 0xFF), vls);
     }
     return rc;
 }
 
-static int read_all_tables(struct subnet_client *client, struct vl_map *lanes, struct err *err)
+static int read_all_tables(struct subnet_client *client, struct vl_map *map, struct err *err)
 {
     enum { PORTS = NETWORK_TOP_PORT + 1 };
-    size_t switches = lanes->network->switches.count;
+    size_t switches = map->network->switches.count;
     struct agent_read *reads = mem_alloc((size_t)PORTS * PORTS * sizeof *reads);
     int rc = 0;
     for (uint32_t at = 0; at < switches && !rc; at++) {
         progress_show("SL-to-VL tables of %" PRIu32 " of %zu switches", at, switches);
-        if (lanes->network->switches.items[at].lid)
-            rc = read_tables_of(client, lanes, at, reads, err);
+        if (map->network->switches.items[at].lid)
+            rc = read_tables_of(client, map, at, reads, err);
     }
     progress_clear();
     mem_free(reads);
     return rc;
 }
 
-int verify_sa_read(struct vl_map *lanes, struct verify_sa *options, struct err *err)
+int verify_sa_read(struct vl_map *map, struct verify_sa *options, struct err *err)
 {
     struct subnet_client *client;
     int rc = subnet_client_open(&client, &options->port, err);
     if (!rc) {
         options->sm_lid = subnet_client_sm_lid(client);
-        rc = read_all_paths(client, lanes, options->adapters, err);
+        rc = read_all_paths(client, map, options->adapters, err);
         if (!rc && !options->has_tables)
-            rc = read_all_tables(client, lanes, err);
+            rc = read_all_tables(client, map, err);
         subnet_client_close(client);
     }
     if (rc == -ENODEV || rc == -ENOTCONN) {

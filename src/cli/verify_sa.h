@@ -16,6 +16,6 @@ struct verify_sa {
 /* Queries the SA for the path SLs of all sources, one query each, and reads the SL-to-VL tables
  * from the switches: the SA's copy may be missing or old (OpenSM without QoS has none). Pairs
  * without a path record get VL_MAP_NO_PATH. */
-int verify_sa_read(struct vl_map *lanes, struct verify_sa *options, struct err *err);
+int verify_sa_read(struct vl_map *map, struct verify_sa *options, struct err *err);
 
 #endif

@@ -19,7 +19,7 @@ static void add_entry(struct arbiter_tables *tables, unsigned table, unsigned vl
     assert(at < ARBITER_ENTRIES && vl < 16 && weight);
     tables->vl[table][at] = (uint8_t)vl;
     tables->weight[table][at] = (uint8_t)weight;
-    tables->lanes[table] |= (uint16_t)(1u << vl);
+    tables->vls[table] |= (uint16_t)(1u << vl);
 }
 
 static uint64_t high_limit_of(const struct sma_port *port)
@@ -68,7 +68,7 @@ void arbiter_load(struct data *data, struct arbiter *arbiter, const struct sma_p
 int arbiter_pick(struct arbiter *arbiter, unsigned ready)
 {
     const struct arbiter_tables *tables = arbiter->tables;
-    bool high = ready & tables->lanes[PRIORITY_HIGH], low = ready & tables->lanes[PRIORITY_LOW];
+    bool high = ready & tables->vls[PRIORITY_HIGH], low = ready & tables->vls[PRIORITY_LOW];
     bool spent = arbiter->high_sent && arbiter->high_sent >= tables->high_limit_bytes;
     if (!high && !low)
         return -1;

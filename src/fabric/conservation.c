@@ -11,14 +11,14 @@ struct vl_view fabric_vl(const struct fabric *fabric, uint32_t port, unsigned vl
 {
     assert(port < fabric->port_count);
     struct vl_view view = {0};
-    if (!fabric->data || vl >= 1u << fabric->data->lane_shift)
+    if (!fabric->data || vl >= 1u << fabric->data->vl_shift)
         return view;
-    uint32_t lane = lane_of(fabric, port, vl);
-    const struct output_vl *output = &fabric->data->outputs[lane];
+    uint32_t port_vl = port_vl_of(fabric, port, vl);
+    const struct output_vl *output = &fabric->data->outputs[port_vl];
     unsigned credits = (unsigned)(output->limit - output->sent) % CREDIT_MODULUS;
     view.sent_packets = output->packets;
     view.sent_bytes = output->bytes;
-    view.input_bytes = (uint64_t)fabric->data->inputs[lane].used * CREDIT_BYTES;
+    view.input_bytes = (uint64_t)fabric->data->inputs[port_vl].used * CREDIT_BYTES;
     view.output_bytes = (uint64_t)output->used * CREDIT_BYTES;
     view.credit_blocks = credits;
     return view;
@@ -32,7 +32,7 @@ uint64_t fabric_vl_room_bytes(const struct fabric *fabric, uint32_t port)
 
 unsigned fabric_vls(const struct fabric *fabric)
 {
-    return fabric->data ? 1u << fabric->data->lane_shift : 0;
+    return fabric->data ? 1u << fabric->data->vl_shift : 0;
 }
 
 uint64_t fabric_busy_ps(const struct fabric *fabric, uint32_t port)
@@ -69,13 +69,13 @@ static int check_port_conservation(struct fabric *fabric, uint32_t index, uint64
     struct data *data = fabric->data;
     const struct port *port = &fabric->ports[index];
     const char *name = fabric->topology->nodes.items[port->node].name;
-    for (unsigned vl = 0; vl < 1u << data->lane_shift; vl++) {
-        uint32_t lane = lane_of(fabric, index, vl);
-        const struct input_vl *input = &data->inputs[lane];
-        const struct output_vl *output = &data->outputs[lane];
+    for (unsigned vl = 0; vl < 1u << data->vl_shift; vl++) {
+        uint32_t port_vl = port_vl_of(fabric, index, vl);
+        const struct input_vl *input = &data->inputs[port_vl];
+        const struct output_vl *output = &data->outputs[port_vl];
         struct count in = count_queue(data, &input->queue);
         struct count out = count_queue(data, &output->queue);
-        uint64_t sending = port->sent_lane == lane ? port->sent_blocks : 0;
+        uint64_t sending = port->sent_vl == port_vl ? port->sent_blocks : 0;
         uint64_t crossing = input->crossing == NONE ? 0 : input->crossing_blocks;
         *data_packets += in.data_packets + out.data_packets;
         if (in.blocks + crossing != input->used || out.blocks + sending != output->used)

@@ -50,10 +50,10 @@ static uint64_t later(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
-void counters_end_wait(struct fabric *fabric, uint32_t port, uint32_t lane)
+void counters_end_wait(struct fabric *fabric, uint32_t port, uint32_t port_vl)
 {
     uint64_t now = des_now(fabric->network);
-    uint64_t since = later(fabric->ports[port].free_at, fabric->data->outputs[lane].head_since);
+    uint64_t since = later(fabric->ports[port].free_at, fabric->data->outputs[port_vl].head_since);
     if (since < now)
         fabric->data->counts[port].wait_ps += now - since;
 }
@@ -61,8 +61,8 @@ void counters_end_wait(struct fabric *fabric, uint32_t port, uint32_t lane)
 static struct link_counts sent_by(const struct fabric *fabric, uint32_t port)
 {
     struct link_counts sum = {.multicasts = fabric->data->counts[port].multicasts};
-    for (unsigned vl = 0; vl < 1u << fabric->data->lane_shift; vl++) {
-        const struct output_vl *output = &fabric->data->outputs[lane_of(fabric, port, vl)];
+    for (unsigned vl = 0; vl < 1u << fabric->data->vl_shift; vl++) {
+        const struct output_vl *output = &fabric->data->outputs[port_vl_of(fabric, port, vl)];
         sum.packets += output->packets;
         sum.bytes += output->bytes;
     }
@@ -120,7 +120,7 @@ void counters_fold_port(const struct fabric *fabric, uint32_t index)
     add_to_agent(counters, &counts->received, &received, rcv);
     uint64_t now = des_now(fabric->network), since = now, tick = later(port->ps_per_8_bytes / 2, 1);
     for (unsigned vl = 0; vl < port->vls && !port->ready; vl++) { /* a wait that has not ended */
-        const struct output_vl *output = &fabric->data->outputs[lane_of(fabric, index, vl)];
+        const struct output_vl *output = &fabric->data->outputs[port_vl_of(fabric, index, vl)];
         if (output->queue.head != NONE && later(port->free_at, output->head_since) < since)
             since = later(port->free_at, output->head_since);
     }

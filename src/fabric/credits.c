@@ -31,29 +31,29 @@ void credits_reset(struct fabric *fabric, uint32_t index)
 {
     struct port *port = &fabric->ports[index];
     port->new_limits = 0;
-    for (unsigned vl = 0; vl < 1u << fabric->data->lane_shift; vl++) {
-        struct input_vl *input = &fabric->data->inputs[lane_of(fabric, index, vl)];
+    for (unsigned vl = 0; vl < 1u << fabric->data->vl_shift; vl++) {
+        struct input_vl *input = &fabric->data->inputs[port_vl_of(fabric, index, vl)];
         input->received = 0;
         input->limit_sent = (uint16_t)credit_limit(input, port);
         if (port->peer == NONE)
             continue;
-        struct output_vl *output = &fabric->data->outputs[lane_of(fabric, port->peer, vl)];
+        struct output_vl *output = &fabric->data->outputs[port_vl_of(fabric, port->peer, vl)];
         output->sent = 0;
         output->limit = input->limit_sent;
     }
 }
 
-void credits_update(struct fabric *fabric, uint32_t lane)
+void credits_update(struct fabric *fabric, uint32_t port_vl)
 {
-    const struct input_vl *input = &fabric->data->inputs[lane];
-    struct port *port = &fabric->ports[lane_port(fabric, lane)];
+    const struct input_vl *input = &fabric->data->inputs[port_vl];
+    struct port *port = &fabric->ports[port_of(fabric, port_vl)];
     unsigned growth = credit_distance(credit_limit(input, port), input->limit_sent);
     unsigned left = credit_distance(input->limit_sent, input->received);
     if (!growth || !port->up)
         return;
     if (growth * 4 >= port->room || left * 2 < port->room || left < fabric->data->largest_blocks) {
-        port->new_limits |= (uint16_t)(1u << lane_vl(fabric, lane));
-        link_start_sending(fabric, lane_port(fabric, lane));
+        port->new_limits |= (uint16_t)(1u << vl_of(fabric, port_vl));
+        link_start_sending(fabric, port_of(fabric, port_vl));
     }
 }
 
@@ -61,7 +61,7 @@ void credits_update_all(struct fabric *fabric)
 {
     for (uint32_t port = 0; port < fabric->port_count; port++)
         for (unsigned vl = 0; vl < fabric->ports[port].vls && fabric->ports[port].up; vl++)
-            credits_update(fabric, lane_of(fabric, port, vl));
+            credits_update(fabric, port_vl_of(fabric, port, vl));
 }
 
 uint64_t credits_send(struct fabric *fabric, uint32_t index, uint64_t at)
@@ -71,14 +71,15 @@ uint64_t credits_send(struct fabric *fabric, uint32_t index, uint64_t at)
     assert(port->peer != NONE);
     for (; port->new_limits; port->new_limits &= (uint16_t)(port->new_limits - 1)) {
         unsigned vl = (unsigned)__builtin_ctz(port->new_limits);
-        uint32_t lane = lane_of(fabric, index, vl);
-        struct input_vl *input = &fabric->data->inputs[lane];
+        uint32_t port_vl = port_vl_of(fabric, index, vl);
+        struct input_vl *input = &fabric->data->inputs[port_vl];
         at += each;
         port->busy_ps += each;
         input->limit_sent = (uint16_t)credit_limit(input, port);
         /* In the event: VL in bits 0-3, limit from bit 4, sent from bit 16, epoch above bit 32. */
         uint64_t what = vl | (uint64_t)input->limit_sent << 4 |
-                        (uint64_t)output_at(fabric, lane)->sent << 16 | (uint64_t)port->epoch << 32;
+                        (uint64_t)output_at(fabric, port_vl)->sent << 16 |
+                        (uint64_t)port->epoch << 32;
         fabric->data->totals.credit_packets++;
         des_post_fifo(fabric->network, DELAY_CREDITS, at + port->flight_ps,
                       (struct event){EVENT_CREDITS, port->peer, what});
@@ -89,23 +90,23 @@ uint64_t credits_send(struct fabric *fabric, uint32_t index, uint64_t at)
 void credits_receive(struct fabric *fabric, uint32_t index, uint64_t what)
 {
     struct port *port = &fabric->ports[index];
-    uint32_t lane = lane_of(fabric, index, what & 15);
-    struct input_vl *input = &fabric->data->inputs[lane];
+    uint32_t port_vl = port_vl_of(fabric, index, what & 15);
+    struct input_vl *input = &fabric->data->inputs[port_vl];
     if (!port->up || what >> 32 != port->epoch)
         return;
-    fabric->data->outputs[lane].limit = what >> 4 & (CREDIT_MODULUS - 1);
+    fabric->data->outputs[port_vl].limit = what >> 4 & (CREDIT_MODULUS - 1);
     /* Links keep the order: packets sent before this one have arrived or are lost. The header of
      * the packet behind it may have arrived. */
     uint16_t sent = what >> 16 & (CREDIT_MODULUS - 1);
     unsigned missing = credit_distance(sent, input->received);
     if (missing && missing < CREDIT_MODULUS / 2) {
         input->received = sent;
-        credits_update(fabric, lane);
+        credits_update(fabric, port_vl);
     }
     bool was_ready = port->ready;
-    output_vl_update_ready(fabric, lane);
+    output_vl_update_ready(fabric, port_vl);
     if (port->ready && !was_ready)
-        counters_end_wait(fabric, index, lane);
+        counters_end_wait(fabric, index, port_vl);
     if (port->ready)
         link_start_sending(fabric, index);
 }

@@ -17,10 +17,10 @@
  * before it has received the whole packet. `tail` is the time at which the last byte arrives at the
  * packet's present place. No link starts so early that it would underrun.
  *
- * Buffers and credits are counted in blocks of 64 bytes. A `lane` is one VL of one port. Its number
- * is the port number shifted by lane_shift, plus the VL. Every port has the same number of slots, a
- * power of two, and uses as many of them as it has data VLs. All of this exists only in fabrics
- * with traffic. */
+ * Buffers and credits are counted in blocks of 64 bytes. A `port_vl` is one VL of one port. Its
+ * number is the port number shifted by vl_shift, plus the VL. Every port has the same number of
+ * slots, a power of two, and uses as many of them as it has data VLs. All of this exists only in
+ * fabrics with traffic. */
 #ifndef WEFT_FABRIC_DATA_PATH_H
 #define WEFT_FABRIC_DATA_PATH_H
 
@@ -93,7 +93,7 @@ struct arbiter_tables {
     uint16_t count[2]; /* entries; [0] low, [1] high priority */
     uint8_t vl[2][ARBITER_ENTRIES];
     uint8_t weight[2][ARBITER_ENTRIES];
-    uint16_t lanes[2];         /* VLs with an entry */
+    uint16_t vls[2];           /* VLs with an entry */
     uint64_t high_limit_bytes; /* TIME_NEVER: none */
 };
 struct arbiter {
@@ -150,7 +150,7 @@ struct vm {
 };
 
 struct data {
-    unsigned lane_shift;
+    unsigned vl_shift;
     struct input_vl *inputs;
     struct output_vl *outputs;
     struct switch_core *switch_cores; /* by node */
@@ -198,22 +198,23 @@ uint32_t data_packet_pop(struct data *data, struct data_packet_queue *queue);
 
 /* input_vl.c */
 void input_vl_receive(struct fabric *fabric, uint32_t data_packet, uint32_t port);
-void input_vl_connect(struct fabric *fabric, uint32_t lane, uint32_t life);
-void input_vl_crossed(struct fabric *fabric, uint32_t lane, uint32_t life);
+void input_vl_connect(struct fabric *fabric, uint32_t port_vl, uint32_t life);
+void input_vl_crossed(struct fabric *fabric, uint32_t port_vl, uint32_t life);
 /* There is room, or the crossbar is free. */
 void output_vl_serve_waiting(struct fabric *fabric, uint32_t output);
 /* Removes an input VL from the queue of those that wait for an output VL. */
-void input_vl_stop_waiting(struct fabric *fabric, uint32_t lane, uint32_t output);
+void input_vl_stop_waiting(struct fabric *fabric, uint32_t port_vl, uint32_t output);
 /* Discards the head of an input VL. output_port: its destination in the switch, or NONE. */
-void input_vl_discard(struct fabric *fabric, uint32_t lane, uint32_t output_port, enum loss cause);
+void input_vl_discard(struct fabric *fabric, uint32_t port_vl, uint32_t output_port,
+                      enum loss cause);
 /* The output port that the head waits for has closed: discards the head, or goes on to the next
  * output of a multicast. */
-void input_vl_output_closed(struct fabric *fabric, uint32_t lane, enum loss cause);
-void input_vl_start_lifetime(struct fabric *fabric, uint32_t lane); /* of its head */
+void input_vl_output_closed(struct fabric *fabric, uint32_t port_vl, enum loss cause);
+void input_vl_start_lifetime(struct fabric *fabric, uint32_t port_vl); /* of its head */
 
 /* routing_unit.c */
-/* `lane` has a new head. */
-void routing_unit_request(struct fabric *fabric, struct switch_core *switch_core, uint32_t lane);
+/* `port_vl` has a new head. */
+void routing_unit_request(struct fabric *fabric, struct switch_core *switch_core, uint32_t port_vl);
 void routing_unit_free(struct fabric *fabric, uint32_t node, uint32_t life);
 /* Delay of a VL15 look-up, including the wait for the unit. */
 uint64_t routing_unit_route_management(struct fabric *fabric, uint32_t node);
@@ -239,7 +240,7 @@ void arbiter_charge(struct arbiter *arbiter, unsigned bytes);
 
 /* credits.c */
 void credits_reset(struct fabric *fabric, uint32_t port);
-void credits_update(struct fabric *fabric, uint32_t lane); /* a packet arrived or left */
+void credits_update(struct fabric *fabric, uint32_t port_vl); /* a packet arrived or left */
 void credits_update_all(struct fabric *fabric);
 /* Sends the new limits from `at` on; returns the end of their transmission. */
 uint64_t credits_send(struct fabric *fabric, uint32_t port, uint64_t at);
@@ -281,7 +282,7 @@ void data_port_written(struct fabric *fabric, uint32_t node, unsigned attribute)
 void data_port_link_up(struct fabric *fabric, uint32_t port);
 void data_port_link_down(struct fabric *fabric, uint32_t port);
 void data_port_node_down(struct fabric *fabric, uint32_t node);
-void data_port_expire(struct fabric *fabric, uint32_t lane, bool output);
+void data_port_expire(struct fabric *fabric, uint32_t port_vl, bool output);
 enum loss cause_of_closed_port(struct fabric *fabric, uint32_t port);
 
 /* counters.c */

@@ -41,17 +41,17 @@ void data_start(struct fabric *fabric)
     struct data *data = mem_zalloc(1, sizeof *data);
     fabric->data = data;
     for (uint32_t i = 0; i < fabric->node_count; i++)
-        while (1u << data->lane_shift < fabric->nodes[i].options.agent.data_vls)
-            data->lane_shift++;
-    uint32_t lanes = fabric->port_count << data->lane_shift;
-    data->inputs = mem_zalloc_lines(lanes, sizeof *data->inputs);
-    data->outputs = mem_zalloc_lines(lanes, sizeof *data->outputs);
+        while (1u << data->vl_shift < fabric->nodes[i].options.agent.data_vls)
+            data->vl_shift++;
+    uint32_t port_vls = fabric->port_count << data->vl_shift;
+    data->inputs = mem_zalloc_lines(port_vls, sizeof *data->inputs);
+    data->outputs = mem_zalloc_lines(port_vls, sizeof *data->outputs);
     data->switch_cores = mem_zalloc_lines(fabric->node_count, sizeof *data->switch_cores);
-    data->requests = arena_alloc(&data->memory, BITSET_WORDS(lanes) * sizeof *data->requests);
+    data->requests = arena_alloc(&data->memory, BITSET_WORDS(port_vls) * sizeof *data->requests);
     counters_start(fabric);
     data->routing_ps = fabric->routing_ps;
     data->connect_ps = fabric->options.mapping_ps + fabric->options.crossbar_ps;
-    clear_vls(data, 0, lanes);
+    clear_vls(data, 0, port_vls);
     for (uint32_t i = 0; i < fabric->node_count; i++)
         data_port_refresh_node(fabric, i);
     for (uint32_t i = 0; i < fabric->port_count; i++) {
@@ -94,10 +94,10 @@ enum loss cause_of_closed_port(struct fabric *fabric, uint32_t index)
 }
 
 /* Input VLs lose the packets that wait for a closed output VL; senders of an adapter try again. */
-static void lose_waiting_packets(struct fabric *fabric, uint32_t lane, bool is_switch,
+static void lose_waiting_packets(struct fabric *fabric, uint32_t port_vl, bool is_switch,
                                  enum loss cause)
 {
-    struct output_vl *output = &fabric->data->outputs[lane];
+    struct output_vl *output = &fabric->data->outputs[port_vl];
     if (!is_switch) {
         if (output->first_waiting != NONE)
             sender_offer(fabric, output->first_waiting);
@@ -114,10 +114,10 @@ static void lose_waiting_packets(struct fabric *fabric, uint32_t lane, bool is_s
 
 static void close_vls(struct fabric *fabric, uint32_t index, unsigned first, enum loss cause)
 {
-    assert(first < 1u << fabric->data->lane_shift);
+    assert(first < 1u << fabric->data->vl_shift);
     bool is_switch = node_of(fabric, index)->is_switch;
-    for (unsigned vl = first; vl < 1u << fabric->data->lane_shift; vl++) {
-        struct output_vl *output = output_at(fabric, lane_of(fabric, index, vl));
+    for (unsigned vl = first; vl < 1u << fabric->data->vl_shift; vl++) {
+        struct output_vl *output = output_at(fabric, port_vl_of(fabric, index, vl));
         uint32_t number;
         while ((number = data_packet_pop(fabric->data, &output->queue)) != NONE) {
             free_blocks(&output->used, blocks_of(data_packet_at(fabric->data, number)->bytes));
@@ -126,20 +126,20 @@ static void close_vls(struct fabric *fabric, uint32_t index, unsigned first, enu
         }
         fabric->ports[index].ready &= (uint16_t) ~(1u << vl);
     }
-    for (unsigned vl = first; vl < 1u << fabric->data->lane_shift; vl++)
-        lose_waiting_packets(fabric, lane_of(fabric, index, vl), is_switch, cause);
+    for (unsigned vl = first; vl < 1u << fabric->data->vl_shift; vl++)
+        lose_waiting_packets(fabric, port_vl_of(fabric, index, vl), is_switch, cause);
 }
 
 /* Shorter limits apply to packets that are already in the buffers. */
 static void start_lifetime_timers(struct fabric *fabric, uint32_t index)
 {
     struct data *data = fabric->data;
-    for (unsigned vl = 0; vl < 1u << data->lane_shift; vl++) {
-        uint32_t lane = lane_of(fabric, index, vl);
-        if (data->inputs[lane].queue.head != NONE)
-            input_vl_start_lifetime(fabric, lane);
-        if (data->outputs[lane].queue.head != NONE)
-            output_vl_start_lifetime(fabric, lane);
+    for (unsigned vl = 0; vl < 1u << data->vl_shift; vl++) {
+        uint32_t port_vl = port_vl_of(fabric, index, vl);
+        if (data->inputs[port_vl].queue.head != NONE)
+            input_vl_start_lifetime(fabric, port_vl);
+        if (data->outputs[port_vl].queue.head != NONE)
+            output_vl_start_lifetime(fabric, port_vl);
     }
 }
 
@@ -260,9 +260,9 @@ void data_port_link_up(struct fabric *fabric, uint32_t index)
 void data_port_link_down(struct fabric *fabric, uint32_t index)
 {
     struct port *port = &fabric->ports[index];
-    if (port->sent_lane != NONE) /* a partly sent packet is lost at the peer */
-        free_blocks(&output_at(fabric, port->sent_lane)->used, port->sent_blocks);
-    port->sent_lane = NONE;
+    if (port->sent_vl != NONE) /* a partly sent packet is lost at the peer */
+        free_blocks(&output_at(fabric, port->sent_vl)->used, port->sent_blocks);
+    port->sent_vl = NONE;
     data_port_refresh(fabric, index);
 }
 
@@ -279,13 +279,13 @@ void data_port_node_down(struct fabric *fabric, uint32_t index)
     struct data *data = fabric->data;
     struct node *node = &fabric->nodes[index];
     assert(!node->up);
-    uint32_t first = lane_of(fabric, node->first_port, 0);
-    uint32_t count = (node->sma.port_count + 1u) << data->lane_shift;
-    for (uint32_t lane = first; lane < first + count; lane++) {
-        lose_queue(fabric, &data->inputs[lane].queue, lane_port(fabric, lane));
-        lose_queue(fabric, &data->outputs[lane].queue, lane_port(fabric, lane));
-        data->outputs[lane].used = 0;
-        bitset_drop(data->requests, lane);
+    uint32_t first = port_vl_of(fabric, node->first_port, 0);
+    uint32_t count = (node->sma.port_count + 1u) << data->vl_shift;
+    for (uint32_t port_vl = first; port_vl < first + count; port_vl++) {
+        lose_queue(fabric, &data->inputs[port_vl].queue, port_of(fabric, port_vl));
+        lose_queue(fabric, &data->outputs[port_vl].queue, port_of(fabric, port_vl));
+        data->outputs[port_vl].used = 0;
+        bitset_drop(data->requests, port_vl);
     }
     if (node->is_switch)
         clear_vls(data, first, count);
@@ -295,7 +295,7 @@ void data_port_node_down(struct fabric *fabric, uint32_t index)
     for (unsigned number = 0; number <= node->sma.port_count; number++) {
         struct port *port = &fabric->ports[node->first_port + number];
         port->ready = port->new_limits = 0;
-        port->sent_lane = NONE;
+        port->sent_vl = NONE;
         port->input_busy = port->output_busy = false;
         port->held = NONE;
     }
@@ -303,11 +303,11 @@ void data_port_node_down(struct fabric *fabric, uint32_t index)
 
 /* ---- lifetimes ---- */
 
-static void expire_output(struct fabric *fabric, uint32_t lane, uint64_t *again)
+static void expire_output(struct fabric *fabric, uint32_t port_vl, uint64_t *again)
 {
     struct data *data = fabric->data;
-    struct output_vl *output = &data->outputs[lane];
-    uint32_t index = lane_port(fabric, lane), number;
+    struct output_vl *output = &data->outputs[port_vl];
+    uint32_t index = port_of(fabric, port_vl), number;
     const struct port *port = &fabric->ports[index];
     uint64_t life = switch_core_of(fabric, port)->life_time_ps, now = des_now(fabric->network);
     while ((number = output->queue.head) != NONE) {
@@ -328,18 +328,18 @@ static void expire_output(struct fabric *fabric, uint32_t lane, uint64_t *again)
     }
     if (*again <= now)
         *again = now + TIME_US;
-    output_vl_update_ready(fabric, lane);
-    output_vl_serve_waiting(fabric, lane);
+    output_vl_update_ready(fabric, port_vl);
+    output_vl_serve_waiting(fabric, port_vl);
     link_start_sending(fabric, index);
 }
 
 /* Checks a head that waits for its output. One that is in the routing unit is checked again
  * later. */
-static void expire_input(struct fabric *fabric, uint32_t lane, uint64_t *again)
+static void expire_input(struct fabric *fabric, uint32_t port_vl, uint64_t *again)
 {
     struct data *data = fabric->data;
-    struct input_vl *input = &data->inputs[lane];
-    uint64_t life = switch_core_of(fabric, &fabric->ports[lane_port(fabric, lane)])->life_time_ps;
+    struct input_vl *input = &data->inputs[port_vl];
+    uint64_t life = switch_core_of(fabric, &fabric->ports[port_of(fabric, port_vl)])->life_time_ps;
     uint64_t now = des_now(fabric->network);
     if (input->queue.head == NONE)
         return;
@@ -350,27 +350,27 @@ static void expire_input(struct fabric *fabric, uint32_t lane, uint64_t *again)
     if (input->requested || input->wanted == NONE)
         return;
     uint32_t wanted = input->wanted;
-    input_vl_stop_waiting(fabric, lane, wanted);
-    input_vl_discard(fabric, lane, lane_port(fabric, wanted), LOSS_LIFETIME);
+    input_vl_stop_waiting(fabric, port_vl, wanted);
+    input_vl_discard(fabric, port_vl, port_of(fabric, wanted), LOSS_LIFETIME);
     output_vl_serve_waiting(fabric, wanted);
 }
 
-void data_port_expire(struct fabric *fabric, uint32_t lane, bool output)
+void data_port_expire(struct fabric *fabric, uint32_t port_vl, bool output)
 {
     struct data *data = fabric->data;
-    bool *timed = output ? &data->outputs[lane].timed : &data->inputs[lane].timed;
+    bool *timed = output ? &data->outputs[port_vl].timed : &data->inputs[port_vl].timed;
     uint64_t again = TIME_NEVER;
     *timed = false;
     if (output)
-        expire_output(fabric, lane, &again);
-    else if (switch_core_of(fabric, &fabric->ports[lane_port(fabric, lane)])->life_time_ps !=
+        expire_output(fabric, port_vl, &again);
+    else if (switch_core_of(fabric, &fabric->ports[port_of(fabric, port_vl)])->life_time_ps !=
              TIME_NEVER)
-        expire_input(fabric, lane, &again);
+        expire_input(fabric, port_vl, &again);
     const struct data_packet_queue *queue =
-        output ? &data->outputs[lane].queue : &data->inputs[lane].queue;
+        output ? &data->outputs[port_vl].queue : &data->inputs[port_vl].queue;
     if (queue->head == NONE || *timed || again == TIME_NEVER)
         return;
     *timed = true;
     des_post(fabric->network, again,
-             (struct event){output ? EVENT_OUTPUT_LIFE : EVENT_INPUT_LIFE, lane, 0});
+             (struct event){output ? EVENT_OUTPUT_LIFE : EVENT_INPUT_LIFE, port_vl, 0});
 }

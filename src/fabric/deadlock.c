@@ -19,23 +19,23 @@ static unsigned head_blocks(struct data *data, const struct data_packet_queue *q
 
 /* The output VL that this one waits for, over the link and through the next switch; NONE if it is
  * not blocked. */
-static uint32_t blocked_by(struct fabric *fabric, uint32_t lane)
+static uint32_t blocked_by(struct fabric *fabric, uint32_t port_vl)
 {
     struct data *data = fabric->data;
-    const struct output_vl *output = &data->outputs[lane];
-    const struct port *port = &fabric->ports[lane_port(fabric, lane)];
-    if (output->queue.head == NONE || port->sent_lane == lane || !port->open ||
+    const struct output_vl *output = &data->outputs[port_vl];
+    const struct port *port = &fabric->ports[port_of(fabric, port_vl)];
+    if (output->queue.head == NONE || port->sent_vl == port_vl || !port->open ||
         !port->peer_is_switch || output->crossing != NONE)
         return NONE;
     const struct port *peer = &fabric->ports[port->peer];
     const struct input_vl *input =
-        &data->inputs[lane_of(fabric, port->peer, lane_vl(fabric, lane))];
+        &data->inputs[port_vl_of(fabric, port->peer, vl_of(fabric, port_vl))];
     if (input->used + head_blocks(data, &output->queue) <= peer->room)
         return NONE;
     if (input->queue.head == NONE || input->crossing != NONE || input->wanted == NONE)
         return NONE;
     const struct output_vl *wanted = &data->outputs[input->wanted];
-    const struct port *beyond = &fabric->ports[lane_port(fabric, input->wanted)];
+    const struct port *beyond = &fabric->ports[port_of(fabric, input->wanted)];
     if (wanted->used + head_blocks(data, &input->queue) <= beyond->room)
         return NONE;
     return input->wanted;
@@ -44,16 +44,16 @@ static uint32_t blocked_by(struct fabric *fabric, uint32_t lane)
 /* Returns a VL on a cycle, or NONE. Follows every chain until it meets itself or an older one. */
 static uint32_t find_cycle(struct fabric *fabric)
 {
-    uint32_t lanes = fabric->port_count << fabric->data->lane_shift;
-    uint32_t *chain = mem_zalloc(lanes, sizeof *chain); /* 1 + its number; 0: not visited */
+    uint32_t port_vls = fabric->port_count << fabric->data->vl_shift;
+    uint32_t *chain = mem_zalloc(port_vls, sizeof *chain); /* 1 + its number; 0: not visited */
     uint32_t found = NONE;
-    for (uint32_t start = 0; start < lanes && found == NONE; start++) {
-        uint32_t lane = start;
-        while (lane != NONE && !chain[lane]) {
-            chain[lane] = start + 1;
-            lane = blocked_by(fabric, lane);
-            if (lane != NONE && chain[lane] == start + 1)
-                found = lane;
+    for (uint32_t start = 0; start < port_vls && found == NONE; start++) {
+        uint32_t port_vl = start;
+        while (port_vl != NONE && !chain[port_vl]) {
+            chain[port_vl] = start + 1;
+            port_vl = blocked_by(fabric, port_vl);
+            if (port_vl != NONE && chain[port_vl] == start + 1)
+                found = port_vl;
         }
     }
     mem_free(chain);
@@ -62,14 +62,14 @@ static uint32_t find_cycle(struct fabric *fabric)
 
 bool fabric_list_deadlock(struct fabric *fabric, struct deadlock_cycle *cycle)
 {
-    uint32_t first = fabric->data ? find_cycle(fabric) : NONE, lane = first;
+    uint32_t first = fabric->data ? find_cycle(fabric) : NONE, port_vl = first;
     if (first == NONE)
         return false;
     do {
-        struct deadlock_hop hop = {lane_port(fabric, lane), lane_vl(fabric, lane)};
+        struct deadlock_hop hop = {port_of(fabric, port_vl), vl_of(fabric, port_vl)};
         vec_push(&cycle->hops, hop);
-        lane = blocked_by(fabric, lane);
-    } while (lane != first);
+        port_vl = blocked_by(fabric, port_vl);
+    } while (port_vl != first);
     return true;
 }
 

@@ -132,7 +132,7 @@ struct fabric *fabric_new(const struct topology *topology, const struct fabric_o
         port->number = (uint8_t)topology_port_number(topology, i);
         port->peer = described->peer == TOPOLOGY_NONE ? NONE : described->peer;
         port->cable = port->peer != NONE;
-        port->sent_lane = port->held = NONE;
+        port->sent_vl = port->held = NONE;
         port->flight_ps = described->length_mm * options->flight_ps_per_m / 1000;
         rng_seed(&port->rng, seed, i);
     }
@@ -345,7 +345,7 @@ static void prefetch_upcoming(const struct fabric *fabric)
     case EVENT_CONNECT:
     case EVENT_CROSSED:
         __builtin_prefetch(&data->inputs[next->a]);
-        __builtin_prefetch(&fabric->ports[lane_port(fabric, next->a)]);
+        __builtin_prefetch(&fabric->ports[port_of(fabric, next->a)]);
         break;
     case EVENT_CREDITS: __builtin_prefetch(&fabric->ports[next->a]); break;
     case EVENT_SOURCE: __builtin_prefetch(&data->senders.items[next->a]); break;

@@ -14,9 +14,9 @@
  * crosses once for each of its outputs, one after the other. */
 #include "fabric/internal.h"
 
-static struct input_vl *input_at(struct fabric *fabric, uint32_t lane)
+static struct input_vl *input_at(struct fabric *fabric, uint32_t port_vl)
 {
-    return &fabric->data->inputs[lane];
+    return &fabric->data->inputs[port_vl];
 }
 static struct sma *sma_of(const struct fabric *fabric, const struct switch_core *switch_core)
 {
@@ -27,9 +27,9 @@ static struct sma *sma_of(const struct fabric *fabric, const struct switch_core 
 
 /* The next output of a multicast packet after `after`, or 0. */
 static unsigned next_copy(struct fabric *fabric, const struct switch_core *switch_core,
-                          uint32_t lane, const struct data_packet *data_packet, unsigned after)
+                          uint32_t port_vl, const struct data_packet *data_packet, unsigned after)
 {
-    unsigned input = fabric->ports[lane_port(fabric, lane)].number;
+    unsigned input = fabric->ports[port_of(fabric, port_vl)].number;
     for (unsigned output = after + 1; output <= switch_core->port_count; output++)
         if (output != input && fabric->ports[switch_core->first_port + output].open &&
             sma_route_multicast(sma_of(fabric, switch_core), data_packet->dlid, output))
@@ -38,15 +38,15 @@ static unsigned next_copy(struct fabric *fabric, const struct switch_core *switc
 }
 
 /* Takes the head of the VL, or a copy of it if it must go to more outputs. */
-static uint32_t take_head(struct fabric *fabric, struct switch_core *switch_core, uint32_t lane)
+static uint32_t take_head(struct fabric *fabric, struct switch_core *switch_core, uint32_t port_vl)
 {
     struct data *data = fabric->data;
-    struct input_vl *input = input_at(fabric, lane);
+    struct input_vl *input = input_at(fabric, port_vl);
     uint32_t number = input->queue.head;
     if (!lid_is_multicast(data_packet_at(data, number)->dlid))
         return data_packet_pop(data, &input->queue);
-    input->copied = fabric->ports[lane_port(fabric, input->wanted)].number;
-    if (!next_copy(fabric, switch_core, lane, data_packet_at(data, number), input->copied)) {
+    input->copied = fabric->ports[port_of(fabric, input->wanted)].number;
+    if (!next_copy(fabric, switch_core, port_vl, data_packet_at(data, number), input->copied)) {
         input->copied = 0;
         return data_packet_pop(data, &input->queue);
     }
@@ -58,18 +58,18 @@ static uint32_t take_head(struct fabric *fabric, struct switch_core *switch_core
     return copy;
 }
 
-static void start_crossing(struct fabric *fabric, uint32_t lane, uint32_t to)
+static void start_crossing(struct fabric *fabric, uint32_t port_vl, uint32_t to)
 {
     struct data *data = fabric->data;
-    struct input_vl *input = input_at(fabric, lane);
+    struct input_vl *input = input_at(fabric, port_vl);
     struct output_vl *output = output_at(fabric, to);
-    struct port *port = &fabric->ports[lane_port(fabric, lane)];
+    struct port *port = &fabric->ports[port_of(fabric, port_vl)];
     struct switch_core *switch_core = switch_core_of(fabric, port);
     uint64_t now = des_now(fabric->network);
-    uint32_t number = take_head(fabric, switch_core, lane);
+    uint32_t number = take_head(fabric, switch_core, port_vl);
     struct data_packet *data_packet = data_packet_at(data, number);
     unsigned blocks = blocks_of(data_packet->bytes);
-    struct port *out = &fabric->ports[lane_port(fabric, to)];
+    struct port *out = &fabric->ports[port_of(fabric, to)];
     uint64_t rate = out->internal_ps_per_8_bytes < port->internal_ps_per_8_bytes
                         ? out->internal_ps_per_8_bytes
                         : port->internal_ps_per_8_bytes;
@@ -77,33 +77,33 @@ static void start_crossing(struct fabric *fabric, uint32_t lane, uint32_t to)
     if (over < data_packet->tail)
         over = data_packet->tail;
     data_packet->tail = over;
-    data_packet->vl = (uint8_t)lane_vl(fabric, to);
+    data_packet->vl = (uint8_t)vl_of(fabric, to);
     input->crossing = to;
     input->crossing_blocks = input->copied ? 0 : (uint16_t)blocks;
     input->wanted = NONE;
-    output->crossing = lane;
+    output->crossing = port_vl;
     output->used = (uint16_t)(output->used + blocks);
     if (fabric->options.multiplexed)
         port->input_busy = out->output_busy = true;
     des_post_fifo(fabric->network, DELAY_CROSSING, over,
-                  (struct event){EVENT_CROSSED, lane, switch_core->life});
+                  (struct event){EVENT_CROSSED, port_vl, switch_core->life});
     if (input->queue.head != NONE && !input->copied)
-        routing_unit_request(fabric, switch_core, lane);
+        routing_unit_request(fabric, switch_core, port_vl);
     output_vl_push(fabric, to, number);
 }
 
-static bool head_fits(struct fabric *fabric, uint32_t lane, uint32_t to)
+static bool head_fits(struct fabric *fabric, uint32_t port_vl, uint32_t to)
 {
     const struct data_packet *data_packet =
-        data_packet_at(fabric->data, input_at(fabric, lane)->queue.head);
+        data_packet_at(fabric->data, input_at(fabric, port_vl)->queue.head);
     return output_vl_has_room(fabric, to, blocks_of(data_packet->bytes));
 }
 
-void input_vl_stop_waiting(struct fabric *fabric, uint32_t lane, uint32_t to)
+void input_vl_stop_waiting(struct fabric *fabric, uint32_t port_vl, uint32_t to)
 {
     struct output_vl *output = output_at(fabric, to);
-    uint32_t before = NONE, at = output->first_waiting, next = input_at(fabric, lane)->next;
-    while (at != NONE && at != lane) {
+    uint32_t before = NONE, at = output->first_waiting, next = input_at(fabric, port_vl)->next;
+    while (at != NONE && at != port_vl) {
         before = at;
         at = input_at(fabric, at)->next;
     }
@@ -113,7 +113,7 @@ void input_vl_stop_waiting(struct fabric *fabric, uint32_t lane, uint32_t to)
         output->first_waiting = next;
     else
         input_at(fabric, before)->next = next;
-    if (output->last_waiting == lane)
+    if (output->last_waiting == port_vl)
         output->last_waiting = before;
 }
 
@@ -121,27 +121,27 @@ void input_vl_stop_waiting(struct fabric *fabric, uint32_t lane, uint32_t to)
 static void serve_vl_queue(struct fabric *fabric, uint32_t to)
 {
     struct output_vl *output = output_at(fabric, to);
-    uint32_t lane = output->first_waiting;
-    if (lane == NONE)
+    uint32_t port_vl = output->first_waiting;
+    if (port_vl == NONE)
         return;
-    if (!head_fits(fabric, lane, to)) {
-        link_start_sending(fabric, lane_port(fabric, to)); /* schedules the next attempt */
+    if (!head_fits(fabric, port_vl, to)) {
+        link_start_sending(fabric, port_of(fabric, to)); /* schedules the next attempt */
     } else if (output->crossing == NONE) {
-        input_vl_stop_waiting(fabric, lane, to);
-        start_crossing(fabric, lane, to);
+        input_vl_stop_waiting(fabric, port_vl, to);
+        start_crossing(fabric, port_vl, to);
     }
 }
 
 /* In a multiplexed crossbar, packets behind one whose input is busy overtake it. After PATIENCE
  * times the output is reserved for it. */
-static void note_overtaken(struct fabric *fabric, struct port *port, uint32_t lane)
+static void note_overtaken(struct fabric *fabric, struct port *port, uint32_t port_vl)
 {
     enum { PATIENCE = 2 };
-    if (lane == NONE || input_at(fabric, lane)->overtaken++ < PATIENCE)
+    if (port_vl == NONE || input_at(fabric, port_vl)->overtaken++ < PATIENCE)
         return;
-    input_at(fabric, lane)->overtaken = 0;
+    input_at(fabric, port_vl)->overtaken = 0;
     if (port->held == NONE)
-        port->held = lane;
+        port->held = port_vl;
 }
 
 /* Serves the VLs of an output round-robin, the queue of each from its head on. */
@@ -152,24 +152,24 @@ static void serve_port(struct fabric *fabric, uint32_t index)
     if (port->held != NONE && !head_fits(fabric, port->held, input_at(fabric, port->held)->wanted))
         port->held = NONE; /* a reservation lasts no longer than a crossing */
     for (unsigned step = 1; step <= port->vls && !port->output_busy; step++) {
-        uint32_t to = lane_of(fabric, index, (port->turn + step) % port->vls);
-        uint32_t lane = output_at(fabric, to)->first_waiting;
-        for (; lane != NONE; lane = input_at(fabric, lane)->next) {
-            if (!head_fits(fabric, lane, to)) {
+        uint32_t to = port_vl_of(fabric, index, (port->turn + step) % port->vls);
+        uint32_t port_vl = output_at(fabric, to)->first_waiting;
+        for (; port_vl != NONE; port_vl = input_at(fabric, port_vl)->next) {
+            if (!head_fits(fabric, port_vl, to)) {
                 link_start_sending(fabric, index); /* schedules the next attempt */
                 break;
             }
-            bool busy = fabric->ports[lane_port(fabric, lane)].input_busy;
-            if (!busy && (port->held == NONE || port->held == lane)) {
-                port->turn = (uint8_t)lane_vl(fabric, to);
+            bool busy = fabric->ports[port_of(fabric, port_vl)].input_busy;
+            if (!busy && (port->held == NONE || port->held == port_vl)) {
+                port->turn = (uint8_t)vl_of(fabric, to);
                 port->held = NONE;
                 note_overtaken(fabric, port, late);
-                input_vl_stop_waiting(fabric, lane, to);
-                start_crossing(fabric, lane, to);
+                input_vl_stop_waiting(fabric, port_vl, to);
+                start_crossing(fabric, port_vl, to);
                 return;
             }
             if (busy && late == NONE)
-                late = lane;
+                late = port_vl;
         }
     }
 }
@@ -177,55 +177,56 @@ static void serve_port(struct fabric *fabric, uint32_t index)
 static void serve_output(struct fabric *fabric, uint32_t to)
 {
     if (fabric->options.multiplexed)
-        serve_port(fabric, lane_port(fabric, to));
+        serve_port(fabric, port_of(fabric, to));
     else
         serve_vl_queue(fabric, to);
 }
 
 void output_vl_serve_waiting(struct fabric *fabric, uint32_t output)
 {
-    if (switch_core_of(fabric, &fabric->ports[lane_port(fabric, output)])->is_switch)
+    if (switch_core_of(fabric, &fabric->ports[port_of(fabric, output)])->is_switch)
         serve_output(fabric, output);
     else if (fabric->data->outputs[output].first_waiting != NONE)
         sender_offer(fabric, fabric->data->outputs[output].first_waiting);
 }
 
-static void wait_for_output_vl(struct fabric *fabric, uint32_t lane, uint32_t to)
+static void wait_for_output_vl(struct fabric *fabric, uint32_t port_vl, uint32_t to)
 {
     struct output_vl *output = output_at(fabric, to);
-    const struct port *out = &fabric->ports[lane_port(fabric, to)];
-    if (!out->open || lane_vl(fabric, to) >= out->vls) { /* the port has closed meanwhile */
-        input_vl_output_closed(fabric, lane,
+    const struct port *out = &fabric->ports[port_of(fabric, to)];
+    if (!out->open || vl_of(fabric, to) >= out->vls) { /* the port has closed meanwhile */
+        input_vl_output_closed(fabric, port_vl,
                                out->open ? LOSS_NO_VL
-                                         : cause_of_closed_port(fabric, lane_port(fabric, to)));
+                                         : cause_of_closed_port(fabric, port_of(fabric, to)));
         return;
     }
-    input_at(fabric, lane)->next = NONE;
-    input_at(fabric, lane)->overtaken = 0;
+    input_at(fabric, port_vl)->next = NONE;
+    input_at(fabric, port_vl)->overtaken = 0;
     if (output->first_waiting == NONE)
-        output->first_waiting = lane;
+        output->first_waiting = port_vl;
     else
-        input_at(fabric, output->last_waiting)->next = lane;
-    output->last_waiting = lane;
-    if (output->first_waiting == lane || fabric->options.multiplexed)
+        input_at(fabric, output->last_waiting)->next = port_vl;
+    output->last_waiting = port_vl;
+    if (output->first_waiting == port_vl || fabric->options.multiplexed)
         serve_output(fabric, to);
 }
 
 /* ---- routing and mapping ---- */
 
-static void cancel_reservation(struct fabric *fabric, uint32_t lane, uint32_t wanted)
+static void cancel_reservation(struct fabric *fabric, uint32_t port_vl, uint32_t wanted)
 {
-    if (wanted != NONE && fabric->ports[lane_port(fabric, wanted)].held == lane)
-        fabric->ports[lane_port(fabric, wanted)].held = NONE;
+    if (wanted != NONE && fabric->ports[port_of(fabric, wanted)].held == port_vl)
+        fabric->ports[port_of(fabric, wanted)].held = NONE;
 }
 
-void input_vl_discard(struct fabric *fabric, uint32_t lane, uint32_t output_port, enum loss cause)
+void input_vl_discard(struct fabric *fabric, uint32_t port_vl, uint32_t output_port,
+                      enum loss cause)
 {
-    struct input_vl *input = input_at(fabric, lane);
-    uint32_t port = lane_port(fabric, lane);
+    struct input_vl *input = input_at(fabric, port_vl);
+    uint32_t port = port_of(fabric, port_vl);
     uint32_t at = output_port == NONE || cause == LOSS_NO_VL ? port : output_port;
     uint32_t number = data_packet_pop(fabric->data, &input->queue);
-    cancel_reservation(fabric, lane, input->wanted);
+    cancel_reservation(fabric, port_vl, input->wanted);
     free_blocks(&input->used, blocks_of(data_packet_at(fabric->data, number)->bytes));
     input->requested = false;
     input->wanted = NONE;
@@ -244,9 +245,9 @@ void input_vl_discard(struct fabric *fabric, uint32_t lane, uint32_t output_port
     if (details[cause])
         counters_count(fabric, at, details[cause]);
     data_lose(fabric, number, cause, at);
-    credits_update(fabric, lane);
+    credits_update(fabric, port_vl);
     if (input->queue.head != NONE)
-        routing_unit_request(fabric, switch_core_of(fabric, &fabric->ports[port]), lane);
+        routing_unit_request(fabric, switch_core_of(fabric, &fabric->ports[port]), port_vl);
 }
 
 /* The output VL for this packet at this output; NONE and the cause if there is none. */
@@ -271,67 +272,67 @@ static uint32_t select_output_vl(struct fabric *fabric, struct switch_core *swit
     else if (vl >= port->vls)
         *cause = LOSS_NO_VL;
     else
-        return lane_of(fabric, index, vl);
+        return port_vl_of(fabric, index, vl);
     return NONE;
 }
 
-static void request_output_vl(struct fabric *fabric, uint32_t lane, uint32_t to)
+static void request_output_vl(struct fabric *fabric, uint32_t port_vl, uint32_t to)
 {
-    struct input_vl *input = input_at(fabric, lane);
+    struct input_vl *input = input_at(fabric, port_vl);
     input->wanted = to;
     if (input->crossing == NONE)
-        wait_for_output_vl(fabric, lane, to);
+        wait_for_output_vl(fabric, port_vl, to);
 }
 
-static void connect_multicast(struct fabric *fabric, struct switch_core *switch_core, uint32_t lane,
-                              enum loss cause)
+static void connect_multicast(struct fabric *fabric, struct switch_core *switch_core,
+                              uint32_t port_vl, enum loss cause)
 {
-    struct input_vl *input = input_at(fabric, lane);
+    struct input_vl *input = input_at(fabric, port_vl);
     const struct data_packet *data_packet = data_packet_at(fabric->data, input->queue.head);
-    unsigned from = fabric->ports[lane_port(fabric, lane)].number;
+    unsigned from = fabric->ports[port_of(fabric, port_vl)].number;
     unsigned output = input->copied;
     uint32_t refused_by = NONE;
     if (!multicast_may_forward(fabric, data_packet->multicast)) { /* the MFTs have a loop */
         fabric->totals.looped++;
-        input_vl_discard(fabric, lane, NONE, LOSS_NO_ROUTE);
+        input_vl_discard(fabric, port_vl, NONE, LOSS_NO_ROUTE);
         return;
     }
-    while ((output = next_copy(fabric, switch_core, lane, data_packet, output)) != 0) {
+    while ((output = next_copy(fabric, switch_core, port_vl, data_packet, output)) != 0) {
         uint32_t to = select_output_vl(fabric, switch_core, from, output, data_packet, &cause);
         if (to != NONE) {
-            request_output_vl(fabric, lane, to);
+            request_output_vl(fabric, port_vl, to);
             return;
         }
         refused_by = switch_core->first_port + output;
     }
-    input_vl_discard(fabric, lane, refused_by, cause);
+    input_vl_discard(fabric, port_vl, refused_by, cause);
 }
 
-void input_vl_output_closed(struct fabric *fabric, uint32_t lane, enum loss cause)
+void input_vl_output_closed(struct fabric *fabric, uint32_t port_vl, enum loss cause)
 {
-    struct input_vl *input = input_at(fabric, lane);
-    const struct port *port = &fabric->ports[lane_port(fabric, lane)];
+    struct input_vl *input = input_at(fabric, port_vl);
+    const struct port *port = &fabric->ports[port_of(fabric, port_vl)];
     if (!lid_is_multicast(data_packet_at(fabric->data, input->queue.head)->dlid)) {
-        input_vl_discard(fabric, lane, lane_port(fabric, input->wanted), cause);
+        input_vl_discard(fabric, port_vl, port_of(fabric, input->wanted), cause);
         return;
     }
-    cancel_reservation(fabric, lane, input->wanted);
-    input->copied = fabric->ports[lane_port(fabric, input->wanted)].number;
+    cancel_reservation(fabric, port_vl, input->wanted);
+    input->copied = fabric->ports[port_of(fabric, input->wanted)].number;
     input->wanted = NONE;
-    connect_multicast(fabric, switch_core_of(fabric, port), lane, cause);
+    connect_multicast(fabric, switch_core_of(fabric, port), port_vl, cause);
 }
 
-void input_vl_connect(struct fabric *fabric, uint32_t lane, uint32_t life)
+void input_vl_connect(struct fabric *fabric, uint32_t port_vl, uint32_t life)
 {
-    struct input_vl *input = input_at(fabric, lane);
-    const struct port *port = &fabric->ports[lane_port(fabric, lane)];
+    struct input_vl *input = input_at(fabric, port_vl);
+    const struct port *port = &fabric->ports[port_of(fabric, port_vl)];
     struct switch_core *switch_core = switch_core_of(fabric, port);
     if (life != switch_core->life)
         return;
     const struct data_packet *data_packet = data_packet_at(fabric->data, input->queue.head);
     input->requested = false;
     if (lid_is_multicast(data_packet->dlid)) {
-        connect_multicast(fabric, switch_core, lane, LOSS_NO_ROUTE);
+        connect_multicast(fabric, switch_core, port_vl, LOSS_NO_ROUTE);
         return;
     }
     unsigned dlid = data_packet->dlid, output;
@@ -341,25 +342,25 @@ void input_vl_connect(struct fabric *fabric, uint32_t lane, uint32_t life)
         output = dlid <= switch_core->linear_top ? switch_core->linear[dlid] : 0xFF;
     enum loss cause = LOSS_NO_ROUTE;
     if (output == port->number) {
-        input_vl_discard(fabric, lane, NONE,
+        input_vl_discard(fabric, port_vl, NONE,
                          switch_core->is_virtual ? LOSS_MOVED : LOSS_OUTPUT_IS_INPUT);
     } else if (output == 0 || output > switch_core->port_count) {
-        input_vl_discard(fabric, lane, NONE, LOSS_NO_ROUTE);
+        input_vl_discard(fabric, port_vl, NONE, LOSS_NO_ROUTE);
     } else {
         uint32_t to =
             select_output_vl(fabric, switch_core, port->number, output, data_packet, &cause);
         if (to == NONE) {
-            input_vl_discard(fabric, lane, switch_core->first_port + output, cause);
+            input_vl_discard(fabric, port_vl, switch_core->first_port + output, cause);
             return;
         }
-        const struct port *out = &fabric->ports[lane_port(fabric, to)];
+        const struct port *out = &fabric->ports[port_of(fabric, to)];
         if (out->ps_per_8_bytes < port->ps_per_8_bytes &&
             des_now(fabric->network) + wire_time(out, data_packet->bytes) < data_packet->tail) {
             input->requested = true; /* later: the faster output must not underrun */
             des_post(fabric->network, data_packet->tail - wire_time(out, data_packet->bytes),
-                     (struct event){EVENT_CONNECT, lane, life});
+                     (struct event){EVENT_CONNECT, port_vl, life});
         } else {
-            request_output_vl(fabric, lane, to);
+            request_output_vl(fabric, port_vl, to);
         }
     }
 }
@@ -369,63 +370,63 @@ void input_vl_connect(struct fabric *fabric, uint32_t lane, uint32_t life)
 static void serve_input(struct fabric *fabric, uint32_t index, unsigned served)
 {
     const struct port *port = &fabric->ports[index];
-    unsigned slots = 1u << fabric->data->lane_shift;
+    unsigned slots = 1u << fabric->data->vl_shift;
     for (unsigned step = 1; step <= 2 * slots && !port->input_busy; step++) {
-        uint32_t lane = lane_of(fabric, index, (served + step) & (slots - 1));
-        const struct input_vl *input = input_at(fabric, lane);
+        uint32_t port_vl = port_vl_of(fabric, index, (served + step) & (slots - 1));
+        const struct input_vl *input = input_at(fabric, port_vl);
         if (input->wanted == NONE || input->crossing != NONE)
             continue;
-        uint32_t output = lane_port(fabric, input->wanted);
-        if (step > slots || fabric->ports[output].held == lane)
+        uint32_t output = port_of(fabric, input->wanted);
+        if (step > slots || fabric->ports[output].held == port_vl)
             serve_port(fabric, output);
     }
 }
 
-void input_vl_crossed(struct fabric *fabric, uint32_t lane, uint32_t life)
+void input_vl_crossed(struct fabric *fabric, uint32_t port_vl, uint32_t life)
 {
-    struct input_vl *input = input_at(fabric, lane);
-    uint32_t port = lane_port(fabric, lane), to = input->crossing;
+    struct input_vl *input = input_at(fabric, port_vl);
+    uint32_t port = port_of(fabric, port_vl), to = input->crossing;
     struct switch_core *switch_core = switch_core_of(fabric, &fabric->ports[port]);
     bool multiplexed = fabric->options.multiplexed;
     if (life != switch_core->life || to == NONE)
         return;
     input->crossing = output_at(fabric, to)->crossing = NONE;
     free_blocks(&input->used, input->crossing_blocks);
-    credits_update(fabric, lane);
+    credits_update(fabric, port_vl);
     if (!multiplexed)
         serve_vl_queue(fabric, to);
     /* In a multiplexed crossbar both ports are still busy: the next packet of the VL joins its
      * queue without precedence. */
     if (input->copied)
-        connect_multicast(fabric, switch_core, lane, LOSS_INACTIVE_PORT);
+        connect_multicast(fabric, switch_core, port_vl, LOSS_INACTIVE_PORT);
     else if (input->wanted != NONE)
-        wait_for_output_vl(fabric, lane, input->wanted);
+        wait_for_output_vl(fabric, port_vl, input->wanted);
     if (!multiplexed)
         return;
-    fabric->ports[port].input_busy = fabric->ports[lane_port(fabric, to)].output_busy = false;
-    serve_input(fabric, port, lane_vl(fabric, lane));
-    serve_port(fabric, lane_port(fabric, to));
+    fabric->ports[port].input_busy = fabric->ports[port_of(fabric, to)].output_busy = false;
+    serve_input(fabric, port, vl_of(fabric, port_vl));
+    serve_port(fabric, port_of(fabric, to));
 }
 
 /* ---- arrival ---- */
 
-void input_vl_start_lifetime(struct fabric *fabric, uint32_t lane)
+void input_vl_start_lifetime(struct fabric *fabric, uint32_t port_vl)
 {
-    struct input_vl *input = input_at(fabric, lane);
-    uint64_t life = switch_core_of(fabric, &fabric->ports[lane_port(fabric, lane)])->life_time_ps;
+    struct input_vl *input = input_at(fabric, port_vl);
+    uint64_t life = switch_core_of(fabric, &fabric->ports[port_of(fabric, port_vl)])->life_time_ps;
     uint64_t now = des_now(fabric->network);
     if (input->timed || life == TIME_NEVER)
         return;
     uint64_t end = data_packet_at(fabric->data, input->queue.head)->since + life;
     input->timed = true;
-    des_post(fabric->network, end > now ? end : now, (struct event){EVENT_INPUT_LIFE, lane, 0});
+    des_post(fabric->network, end > now ? end : now, (struct event){EVENT_INPUT_LIFE, port_vl, 0});
 }
 
 static void enter_input_vl(struct fabric *fabric, struct switch_core *switch_core, uint32_t number,
-                           uint32_t lane)
+                           uint32_t port_vl)
 {
     struct data *data = fabric->data;
-    struct input_vl *input = input_at(fabric, lane);
+    struct input_vl *input = input_at(fabric, port_vl);
     struct data_packet *data_packet = data_packet_at(data, number);
     data_packet->since = des_now(fabric->network);
     data_packet->hops += data_packet->hops < UINT8_MAX;
@@ -433,17 +434,18 @@ static void enter_input_vl(struct fabric *fabric, struct switch_core *switch_cor
     bool first = input->queue.head == NONE;
     data_packet_push(data, &input->queue, number);
     if (switch_core->life_time_ps != TIME_NEVER)
-        input_vl_start_lifetime(fabric, lane);
+        input_vl_start_lifetime(fabric, port_vl);
     if (first)
-        routing_unit_request(fabric, switch_core, lane);
-    credits_update(fabric, lane);
+        routing_unit_request(fabric, switch_core, port_vl);
+    credits_update(fabric, port_vl);
 }
 
 /* Loses a packet that used credits but does not enter the buffer. */
-static void lose_on_arrival(struct fabric *fabric, uint32_t number, uint32_t lane, enum loss cause)
+static void lose_on_arrival(struct fabric *fabric, uint32_t number, uint32_t port_vl,
+                            enum loss cause)
 {
-    data_lose(fabric, number, cause, lane_port(fabric, lane));
-    credits_update(fabric, lane);
+    data_lose(fabric, number, cause, port_of(fabric, port_vl));
+    credits_update(fabric, port_vl);
 }
 
 /* The first data packet makes an Armed port Active (7.2.7.3). */
@@ -476,8 +478,8 @@ void input_vl_receive(struct fabric *fabric, uint32_t number, uint32_t index)
                   index);
         return;
     }
-    uint32_t lane = lane_of(fabric, index, data_packet->vl);
-    struct input_vl *input = input_at(fabric, lane);
+    uint32_t port_vl = port_vl_of(fabric, index, data_packet->vl);
+    struct input_vl *input = input_at(fabric, port_vl);
     unsigned blocks = blocks_of(data_packet->bytes);
     uint64_t error_rate = fabric->options.bit_error_rate; /* in 2^64 parts per bit */
     if (error_rate && rng_next(&port->rng) < (uint64_t)data_packet->bytes * 8 * error_rate) {
@@ -492,18 +494,18 @@ void input_vl_receive(struct fabric *fabric, uint32_t number, uint32_t index)
     }
     input->received = (uint16_t)((input->received + blocks) % CREDIT_MODULUS);
     if (!port->open && !activate_if_armed(fabric, switch_core, index)) {
-        lose_on_arrival(fabric, number, lane, LOSS_INACTIVE_PORT);
+        lose_on_arrival(fabric, number, port_vl, LOSS_INACTIVE_PORT);
     } else if (port->keys_in &&
                !sma_may_send_p_key(sma_of(fabric, switch_core), port->number, data_packet->p_key)) {
         counters_count(fabric, index, COUNTER_RECEIVE_CONSTRAINT_ERRORS);
-        lose_on_arrival(fabric, number, lane, LOSS_P_KEY);
+        lose_on_arrival(fabric, number, port_vl, LOSS_P_KEY);
     } else if (!switch_core->is_switch) {
         data_deliver(fabric, number, index);
-        credits_update(fabric, lane);
+        credits_update(fabric, port_vl);
     } else if (input->used + blocks > port->room) {
         data->overflowed = true;
-        lose_on_arrival(fabric, number, lane, LOSS_OVERFLOW);
+        lose_on_arrival(fabric, number, port_vl, LOSS_OVERFLOW);
     } else {
-        enter_input_vl(fabric, switch_core, number, lane);
+        enter_input_vl(fabric, switch_core, number, port_vl);
     }
 }

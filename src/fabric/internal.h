@@ -80,7 +80,7 @@ struct port {
     uint32_t node;
     uint32_t peer;              /* NONE: not connected */
     uint32_t epoch;             /* counts link failures; the same at both ends */
-    uint32_t sent_lane;         /* VL of the packet being sent, or NONE */
+    uint32_t sent_vl;           /* VL of the packet being sent, or NONE */
     uint16_t sent_blocks;       /* its size */
     uint16_t room;              /* size of each buffer in blocks */
     uint16_t ready, new_limits; /* VL masks: can send; have a credit limit to send to the peer */
@@ -224,22 +224,22 @@ static inline struct switch_core *switch_core_of(const struct fabric *fabric,
 {
     return &fabric->data->switch_cores[port->node];
 }
-static inline uint32_t lane_port(const struct fabric *fabric, uint32_t lane)
+static inline uint32_t port_of(const struct fabric *fabric, uint32_t port_vl)
 {
-    return lane >> fabric->data->lane_shift;
+    return port_vl >> fabric->data->vl_shift;
 }
-static inline unsigned lane_vl(const struct fabric *fabric, uint32_t lane)
+static inline unsigned vl_of(const struct fabric *fabric, uint32_t port_vl)
 {
-    return lane & ((1u << fabric->data->lane_shift) - 1);
+    return port_vl & ((1u << fabric->data->vl_shift) - 1);
 }
-static inline uint32_t lane_of(const struct fabric *fabric, uint32_t port, unsigned vl)
+static inline uint32_t port_vl_of(const struct fabric *fabric, uint32_t port, unsigned vl)
 {
-    return port << fabric->data->lane_shift | vl;
+    return port << fabric->data->vl_shift | vl;
 }
 
-static inline struct output_vl *output_at(struct fabric *fabric, uint32_t lane)
+static inline struct output_vl *output_at(struct fabric *fabric, uint32_t port_vl)
 {
-    return &fabric->data->outputs[lane];
+    return &fabric->data->outputs[port_vl];
 }
 
 /* The speeds up to this one, as in LinkSpeedSupported and in LinkSpeedExtSupported. */

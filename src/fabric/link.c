@@ -71,7 +71,7 @@ void link_start_sending(struct fabric *fabric, uint32_t index)
         wake_when_free(fabric, index);
         return;
     }
-    if (port->sent_lane != NONE)
+    if (port->sent_vl != NONE)
         output_vl_free_sent(fabric, index);
     if (port->free_at > now) /* a packet that got the room is being sent already */
         return;
@@ -81,7 +81,7 @@ void link_start_sending(struct fabric *fabric, uint32_t index)
         output_vl_send(fabric, index, at);
     bool is_needed =
         port->management.count || port->data.count || port->ready || port->new_limits ||
-        (port->sent_lane != NONE && output_at(fabric, port->sent_lane)->first_waiting != NONE);
+        (port->sent_vl != NONE && output_at(fabric, port->sent_vl)->first_waiting != NONE);
     if (port->free_at > now && is_needed)
         wake_when_free(fabric, index);
 }

@@ -7,11 +7,11 @@
  * link, so that a link at low load costs no event of its own. */
 #include "fabric/internal.h"
 
-void output_vl_update_ready(struct fabric *fabric, uint32_t lane)
+void output_vl_update_ready(struct fabric *fabric, uint32_t port_vl)
 {
-    const struct output_vl *output = output_at(fabric, lane);
-    struct port *port = &fabric->ports[lane_port(fabric, lane)];
-    uint16_t bit = (uint16_t)(1u << lane_vl(fabric, lane));
+    const struct output_vl *output = output_at(fabric, port_vl);
+    struct port *port = &fabric->ports[port_of(fabric, port_vl)];
+    uint16_t bit = (uint16_t)(1u << vl_of(fabric, port_vl));
     bool ready = false;
     if (output->queue.head != NONE) {
         unsigned blocks = blocks_of(data_packet_at(fabric->data, output->queue.head)->bytes);
@@ -25,33 +25,33 @@ void output_vl_update_ready(struct fabric *fabric, uint32_t lane)
 void output_vl_free_sent(struct fabric *fabric, uint32_t index)
 {
     struct port *port = &fabric->ports[index];
-    uint32_t lane = port->sent_lane;
-    if (lane == NONE || port->free_at > des_now(fabric->network))
+    uint32_t port_vl = port->sent_vl;
+    if (port_vl == NONE || port->free_at > des_now(fabric->network))
         return;
-    port->sent_lane = NONE;
-    struct output_vl *output = output_at(fabric, lane);
+    port->sent_vl = NONE;
+    struct output_vl *output = output_at(fabric, port_vl);
     free_blocks(&output->used, port->sent_blocks);
     if (output->first_waiting != NONE)
-        output_vl_serve_waiting(fabric, lane);
+        output_vl_serve_waiting(fabric, port_vl);
 }
 
-bool output_vl_has_room(struct fabric *fabric, uint32_t lane, unsigned blocks)
+bool output_vl_has_room(struct fabric *fabric, uint32_t port_vl, unsigned blocks)
 {
-    struct port *port = &fabric->ports[lane_port(fabric, lane)];
-    struct output_vl *output = output_at(fabric, lane);
+    struct port *port = &fabric->ports[port_of(fabric, port_vl)];
+    struct output_vl *output = output_at(fabric, port_vl);
     if (output->used + blocks <= port->room)
         return true;
-    if (port->sent_lane != lane || port->free_at > des_now(fabric->network))
+    if (port->sent_vl != port_vl || port->free_at > des_now(fabric->network))
         return false;
-    port->sent_lane = NONE;
+    port->sent_vl = NONE;
     free_blocks(&output->used, port->sent_blocks);
     return output->used + blocks <= port->room;
 }
 
-void output_vl_start_lifetime(struct fabric *fabric, uint32_t lane)
+void output_vl_start_lifetime(struct fabric *fabric, uint32_t port_vl)
 {
-    struct output_vl *output = output_at(fabric, lane);
-    const struct port *port = &fabric->ports[lane_port(fabric, lane)];
+    struct output_vl *output = output_at(fabric, port_vl);
+    const struct port *port = &fabric->ports[port_of(fabric, port_vl)];
     uint64_t life = switch_core_of(fabric, port)->life_time_ps, now = des_now(fabric->network);
     uint64_t end = TIME_NEVER;
     if (output->timed || (life == TIME_NEVER && port->queue_life_ps == TIME_NEVER))
@@ -61,21 +61,21 @@ void output_vl_start_lifetime(struct fabric *fabric, uint32_t lane)
     if (port->queue_life_ps != TIME_NEVER && output->head_since + port->queue_life_ps < end)
         end = output->head_since + port->queue_life_ps;
     output->timed = true;
-    des_post(fabric->network, end > now ? end : now, (struct event){EVENT_OUTPUT_LIFE, lane, 0});
+    des_post(fabric->network, end > now ? end : now, (struct event){EVENT_OUTPUT_LIFE, port_vl, 0});
 }
 
-void output_vl_push(struct fabric *fabric, uint32_t lane, uint32_t number)
+void output_vl_push(struct fabric *fabric, uint32_t port_vl, uint32_t number)
 {
-    struct output_vl *output = output_at(fabric, lane);
+    struct output_vl *output = output_at(fabric, port_vl);
     bool first = output->queue.head == NONE;
     data_packet_push(fabric->data, &output->queue, number);
     if (!first)
         return; /* the link serves the packets ahead of it already */
     output->head_since = des_now(fabric->network);
-    output_vl_start_lifetime(fabric, lane);
-    output_vl_update_ready(fabric, lane);
-    if (fabric->ports[lane_port(fabric, lane)].ready)
-        link_start_sending(fabric, lane_port(fabric, lane));
+    output_vl_start_lifetime(fabric, port_vl);
+    output_vl_update_ready(fabric, port_vl);
+    if (fabric->ports[port_of(fabric, port_vl)].ready)
+        link_start_sending(fabric, port_of(fabric, port_vl));
 }
 
 bool output_vl_send(struct fabric *fabric, uint32_t index, uint64_t at)
@@ -86,8 +86,8 @@ bool output_vl_send(struct fabric *fabric, uint32_t index, uint64_t at)
     int vl = arbiter_pick(arbiter, port->ready);
     if (vl < 0)
         return false;
-    uint32_t lane = lane_of(fabric, index, (unsigned)vl);
-    struct output_vl *output = output_at(fabric, lane);
+    uint32_t port_vl = port_vl_of(fabric, index, (unsigned)vl);
+    struct output_vl *output = output_at(fabric, port_vl);
     uint32_t number = data_packet_pop(data, &output->queue);
     struct data_packet *data_packet = data_packet_at(data, number);
     unsigned blocks = blocks_of(data_packet->bytes);
@@ -104,7 +104,7 @@ bool output_vl_send(struct fabric *fabric, uint32_t index, uint64_t at)
         counters_note_multicast(fabric, index);
     data->totals.hops++;
     data->on_links++;
-    port->sent_lane = lane;
+    port->sent_vl = port_vl;
     port->sent_blocks = (uint16_t)blocks;
     port->free_at = start + wire;
     port->busy_ps += wire;
@@ -115,6 +115,6 @@ bool output_vl_send(struct fabric *fabric, uint32_t index, uint64_t at)
                         : data_packet->tail;
     des_post_fifo(fabric->network, port->peer_is_switch ? DELAY_HEADER : DELAY_WHOLE, lead,
                   (struct event){EVENT_DATA_PACKET, number, port->peer});
-    output_vl_update_ready(fabric, lane);
+    output_vl_update_ready(fabric, port_vl);
     return true;
 }

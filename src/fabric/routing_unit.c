@@ -6,9 +6,9 @@
 
 #include <assert.h>
 
-static uint32_t first_lane(const struct fabric *fabric, const struct switch_core *switch_core)
+static uint32_t first_vl(const struct fabric *fabric, const struct switch_core *switch_core)
 {
-    return lane_of(fabric, switch_core->first_port, 0);
+    return port_vl_of(fabric, switch_core->first_port, 0);
 }
 
 /* A virtual switch is part of an adapter; its look-up is not that of a switch. */
@@ -17,14 +17,14 @@ static uint64_t look_up_ps(const struct fabric *fabric, const struct switch_core
     return switch_core->is_virtual ? fabric->options.vswitch_routing_ps : fabric->data->routing_ps;
 }
 
-static void start_look_up(struct fabric *fabric, struct switch_core *switch_core, uint32_t lane)
+static void start_look_up(struct fabric *fabric, struct switch_core *switch_core, uint32_t port_vl)
 {
     uint64_t now = des_now(fabric->network);
     switch_core->busy_until = now + look_up_ps(fabric, switch_core);
-    switch_core->cursor = lane - first_lane(fabric, switch_core);
+    switch_core->cursor = port_vl - first_vl(fabric, switch_core);
     des_post_fifo(fabric->network, DELAY_CONNECT,
                   switch_core->busy_until + fabric->data->connect_ps,
-                  (struct event){EVENT_CONNECT, lane, switch_core->life});
+                  (struct event){EVENT_CONNECT, port_vl, switch_core->life});
 }
 
 static void wake_unit(struct fabric *fabric, struct switch_core *switch_core)
@@ -38,9 +38,9 @@ static void wake_unit(struct fabric *fabric, struct switch_core *switch_core)
                                  switch_core->life});
 }
 
-void routing_unit_request(struct fabric *fabric, struct switch_core *switch_core, uint32_t lane)
+void routing_unit_request(struct fabric *fabric, struct switch_core *switch_core, uint32_t port_vl)
 {
-    struct input_vl *input = &fabric->data->inputs[lane];
+    struct input_vl *input = &fabric->data->inputs[port_vl];
     uint64_t now = des_now(fabric->network);
     assert(!input->requested && input->wanted == NONE);
     if (switch_core->linear) /* the look-up follows later, and its entry is a likely cache miss */
@@ -52,11 +52,11 @@ void routing_unit_request(struct fabric *fabric, struct switch_core *switch_core
         uint64_t since = data_packet_at(fabric->data, input->queue.head)->since;
         uint64_t ready = since + look_up_ps(fabric, switch_core) + fabric->data->connect_ps;
         des_post_fifo(fabric->network, DELAY_CONNECT, ready > now ? ready : now,
-                      (struct event){EVENT_CONNECT, lane, switch_core->life});
+                      (struct event){EVENT_CONNECT, port_vl, switch_core->life});
     } else if (switch_core->busy_until <= now && !switch_core->waiting) {
-        start_look_up(fabric, switch_core, lane);
+        start_look_up(fabric, switch_core, port_vl);
     } else {
-        bitset_add(fabric->data->requests, lane);
+        bitset_add(fabric->data->requests, port_vl);
         switch_core->waiting++;
         wake_unit(fabric, switch_core);
     }
@@ -65,15 +65,15 @@ void routing_unit_request(struct fabric *fabric, struct switch_core *switch_core
 /* The next VL of the node with a request, after the one served last. */
 static uint32_t next_request(const struct fabric *fabric, const struct switch_core *switch_core)
 {
-    uint32_t first = first_lane(fabric, switch_core);
-    uint32_t count = (switch_core->port_count + 1u) << fabric->data->lane_shift;
+    uint32_t first = first_vl(fabric, switch_core);
+    uint32_t count = (switch_core->port_count + 1u) << fabric->data->vl_shift;
     for (uint32_t step = 1; step <= count; step++) {
-        uint32_t lane = first + (switch_core->cursor + step) % count;
-        uint64_t rest = fabric->data->requests[lane / 64] >> lane % 64;
+        uint32_t port_vl = first + (switch_core->cursor + step) % count;
+        uint64_t rest = fabric->data->requests[port_vl / 64] >> port_vl % 64;
         if (rest & 1)
-            return lane;
+            return port_vl;
         if (!rest) { /* skip to the end of the word, but not beyond the node */
-            uint32_t jump = 63 - lane % 64, to_end = first + count - 1 - lane;
+            uint32_t jump = 63 - port_vl % 64, to_end = first + count - 1 - port_vl;
             step += jump < to_end ? jump : to_end;
         }
     }
@@ -92,11 +92,11 @@ void routing_unit_free(struct fabric *fabric, uint32_t index, uint32_t life)
         wake_unit(fabric, switch_core);
         return;
     }
-    uint32_t lane = next_request(fabric, switch_core);
-    assert(lane != NONE);
-    bitset_drop(fabric->data->requests, lane);
+    uint32_t port_vl = next_request(fabric, switch_core);
+    assert(port_vl != NONE);
+    bitset_drop(fabric->data->requests, port_vl);
     switch_core->waiting--;
-    start_look_up(fabric, switch_core, lane);
+    start_look_up(fabric, switch_core, port_vl);
     if (switch_core->waiting)
         wake_unit(fabric, switch_core);
 }

@@ -150,11 +150,11 @@ void data_lose(struct fabric *fabric, uint32_t number, enum loss cause, uint32_t
 /* ---- sending ---- */
 
 /* Queues a sender for an output VL: at the end, or at the front if it was first already. */
-static void queue_sender(struct fabric *fabric, uint32_t number, uint32_t lane, bool in_front)
+static void queue_sender(struct fabric *fabric, uint32_t number, uint32_t port_vl, bool in_front)
 {
-    struct output_vl *output = &fabric->data->outputs[lane];
+    struct output_vl *output = &fabric->data->outputs[port_vl];
     struct sender *sender = sender_at(fabric, number);
-    sender->waiting_for = lane;
+    sender->waiting_for = port_vl;
     sender->next_waiting = in_front ? output->first_waiting : NONE;
     if (output->first_waiting == NONE)
         output->first_waiting = output->last_waiting = number;
@@ -164,7 +164,7 @@ static void queue_sender(struct fabric *fabric, uint32_t number, uint32_t lane, 
         sender_at(fabric, output->last_waiting)->next_waiting = number;
     if (!in_front)
         output->last_waiting = number;
-    link_start_sending(fabric, lane_port(fabric, lane)); /* schedules the next attempt */
+    link_start_sending(fabric, port_of(fabric, port_vl)); /* schedules the next attempt */
 }
 
 static void unqueue_sender(struct fabric *fabric, uint32_t number)
@@ -206,11 +206,11 @@ static enum outcome send_data_packet(struct fabric *fabric, uint32_t number,
                   port->open ? LOSS_NO_VL : cause_of_closed_port(fabric, index), index);
         return REFUSED;
     }
-    uint32_t lane = lane_of(fabric, index, vl);
-    struct output_vl *output = output_at(fabric, lane);
-    bool others_wait = output->first_waiting != NONE && lane != turn;
-    if (others_wait || !output_vl_has_room(fabric, lane, blocks)) {
-        queue_sender(fabric, number, lane, lane == turn);
+    uint32_t port_vl = port_vl_of(fabric, index, vl);
+    struct output_vl *output = output_at(fabric, port_vl);
+    bool others_wait = output->first_waiting != NONE && port_vl != turn;
+    if (others_wait || !output_vl_has_room(fabric, port_vl, blocks)) {
+        queue_sender(fabric, number, port_vl, port_vl == turn);
         return QUEUED;
     }
     data_packet->entered = data_packet->since = data_packet->tail = des_now(fabric->network);
@@ -220,7 +220,7 @@ static enum outcome send_data_packet(struct fabric *fabric, uint32_t number,
     data->travelling++;
     data->totals.entered++;
     deadlock_watch(fabric);
-    output_vl_push(fabric, lane, data_packet_number);
+    output_vl_push(fabric, port_vl, data_packet_number);
     return ENTERED;
 }
 

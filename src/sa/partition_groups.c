@@ -19,8 +19,8 @@ enum { HOP_LIMIT_MOST = 0xFF, SCOPE_LINK_LOCAL = 2 };
 static uint8_t default_sl(const struct sa *sa)
 {
     const struct qos_layout *layout = &sa->view.layout;
-    unsigned used = sa->view.routes->vls, vl = layout->lanes - 1u;
-    for (uint8_t sl = 0; used > 1 && layout->lanes > used && sl < QOS_SLS; sl++)
+    unsigned used = sa->view.routes->vls, vl = layout->vls - 1u;
+    for (uint8_t sl = 0; used > 1 && layout->vls > used && sl < QOS_SLS; sl++)
         if (layout->valid >> sl & 1 && (layout->levels ? sl / layout->stride : sl) == vl)
             return sl;
     return 0;

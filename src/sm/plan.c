@@ -198,8 +198,8 @@ uint64_t plan_routes(struct sm *sm, const struct engine *engine, bool provisiona
     job->options = sm->config.engine_options;
     job->options.generation = job->generation;
     job->traffic = quiesce_is_on(sm) ? TRAFFIC_QUIESCED : TRAFFIC_RUNS;
-    job->options.max_vls = qos_limit_lanes(sm);
-    job->spare_vls = multicast_wants_lane(sm, job->options.max_vls);
+    job->options.max_vls = qos_limit_vls(sm);
+    job->spare_vls = multicast_wants_vl(sm, job->options.max_vls);
     job->options.max_vls -= job->spare_vls;
     network_init(&job->network);
     add_switches(sm, job, index);

@@ -183,9 +183,9 @@ static void make_table_layout(const struct qos *qos, unsigned vls, struct qos_la
     layout->valid = 0;
     for (unsigned sl = 0; sl < QOS_SLS; sl++)
         layout->valid |= (uint16_t)((map[sl] != QOS_DISCARD) << sl);
-    layout->lanes = (uint8_t)distinct_vls(map, limit_vls(qos, QOS_SWITCH_EXTERNAL, vls));
-    if (!layout->lanes)
-        layout->lanes = 1;
+    layout->vls = (uint8_t)distinct_vls(map, limit_vls(qos, QOS_SWITCH_EXTERNAL, vls));
+    if (!layout->vls)
+        layout->vls = 1;
 }
 
 static void make_level_layout(const struct qos *qos, unsigned vls, struct qos_layout *layout,
@@ -207,9 +207,9 @@ static void make_level_layout(const struct qos *qos, unsigned vls, struct qos_la
     *layout = (struct qos_layout){.levels = true,
                                   .stride = (uint8_t)stride,
                                   .level_count = (uint8_t)count,
-                                  .lanes = (uint8_t)(by_vls < by_sls ? by_vls : by_sls),
+                                  .vls = (uint8_t)(by_vls < by_sls ? by_vls : by_sls),
                                   .used = 1};
-    for (unsigned route_vl = 0; route_vl < layout->lanes; route_vl++)
+    for (unsigned route_vl = 0; route_vl < layout->vls; route_vl++)
         for (unsigned i = 0; i < count; i++)
             layout->valid |= (uint16_t)(1u << (qos->levels.items[i].sl + route_vl * stride));
 }
@@ -220,7 +220,7 @@ void qos_make_layout(const struct qos *qos, unsigned vls, struct qos_layout *lay
     enum { MOST_VLS = 15 };
     if (!vls)
         vls = MOST_VLS;
-    *layout = (struct qos_layout){.stride = QOS_SLS, .lanes = (uint8_t)vls, .used = 1};
+    *layout = (struct qos_layout){.stride = QOS_SLS, .vls = (uint8_t)vls, .used = 1};
     layout->valid = 0xFFFF;
     refusal->message[0] = 0;
     if (!qos || !qos->on)
@@ -302,8 +302,8 @@ static unsigned vl_of_level(const struct qos_layout *layout, unsigned level, uns
     unsigned vls = layout->level_count ? usable / layout->level_count : 1;
     if (!vls)
         return level * usable / layout->level_count;
-    if (vls > layout->lanes && layout->lanes)
-        vls = layout->lanes;
+    if (vls > layout->vls && layout->vls)
+        vls = layout->vls;
     return level + route_vl % vls * layout->level_count;
 }
 
@@ -324,7 +324,7 @@ void qos_make_map(const struct qos *qos, const struct qos_layout *layout,
         } else if (qos && qos->on && !qos->levels_first) {
             vl = map_of(qos, port->class)[sl];
             if (vl != QOS_DISCARD)
-                vl %= limit_vls(qos, port->class, port->lanes);
+                vl %= limit_vls(qos, port->class, port->vls);
         }
         map[sl / 2] |= (uint8_t)(vl << (sl % 2 ? 0 : 4));
     }
@@ -380,7 +380,7 @@ static void make_list_from_tables(const struct qos *qos, const struct qos_port *
         list->count = (uint8_t)cap;
     for (unsigned i = 0; i < list->count; i++)
         list->entries[i].vl =
-            (uint8_t)(list->entries[i].vl % limit_vls(qos, port->class, port->lanes));
+            (uint8_t)(list->entries[i].vl % limit_vls(qos, port->class, port->vls));
 }
 
 /* The weights of VLs in the high or low table of a port. If the high table has too few entries for
@@ -391,8 +391,7 @@ static void find_level_weights(const struct qos *qos, const struct qos_layout *l
     const struct qos_level *owner[QOS_SLS] = {0};
     unsigned above = 0;
     for (unsigned i = 0; i < layout->level_count; i++)
-        for (unsigned route_vl = 0; route_vl < layout->lanes;
-             route_vl++) /* the higher level wins */
+        for (unsigned route_vl = 0; route_vl < layout->vls; route_vl++) /* the higher level wins */
             owner[vl_of_level(layout, i, route_vl, qos_usable_vls(port))] = &qos->levels.items[i];
     for (unsigned vl = 0; vl < QOS_SLS; vl++)
         above += owner[vl] && owner[vl]->high;

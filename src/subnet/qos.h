@@ -169,7 +169,7 @@ struct qos_layout {
     bool levels; /* levels are in force; else the SL is the VL of the routes, or from tables */
     uint8_t stride;
     uint8_t level_count;
-    uint8_t lanes;  /* most VLs that routes may use */
+    uint8_t vls;    /* most VLs that routes may use */
     uint8_t used;   /* VLs that the routes in force use */
     uint16_t valid; /* bit per SL: it maps to a VL */
 };
@@ -190,14 +190,14 @@ bool qos_allows(const struct qos_layout *layout, uint8_t sl, uint8_t route_vl);
 
 struct qos_port {
     enum qos_class class;
-    uint8_t lanes;             /* data VLs of its link */
+    uint8_t vls;               /* data VLs of its link */
     uint8_t high_cap, low_cap; /* entries of its arbitration tables */
     uint16_t mtu;              /* bytes */
 };
 /* The number of VLs that can have an entry in the arbitration table. */
 static inline unsigned qos_usable_vls(const struct qos_port *port)
 {
-    return port->low_cap && port->low_cap < port->lanes ? port->low_cap : port->lanes;
+    return port->low_cap && port->low_cap < port->vls ? port->low_cap : port->vls;
 }
 /* An SL-to-VL map, the first eight bytes of a block. */
 void qos_make_map(const struct qos *qos, const struct qos_layout *layout,

@@ -40,7 +40,7 @@ static const struct subject *subject(void)
 
 static void check_use(const struct subject *subject, const struct vl_map *lanes)
 {
-    struct verify_options options = {.lanes = lanes};
+    struct verify_options options = {.vl_map = lanes};
     struct verify_report report;
     verify_routes(&subject->network, &subject->routes, &options, &report);
     require(report.vls == lanes->count && verify_passes(&report)); /* fera needs no lanes */

@@ -28,11 +28,11 @@ static void check_data(const struct qos *qos)
     require(qos->fallback == QOS_NO_LEVEL || qos->fallback < qos->levels.count);
 }
 
-static void check_port(const struct qos *qos, const struct qos_layout *layout, unsigned lanes,
+static void check_port(const struct qos *qos, const struct qos_layout *layout, unsigned vls,
                        unsigned cap, unsigned high_cap)
 {
     struct qos_port port = {.class = QOS_SWITCH_EXTERNAL,
-                            .lanes = (uint8_t)lanes,
+                            .vls = (uint8_t)vls,
                             .high_cap = (uint8_t)high_cap,
                             .low_cap = (uint8_t)cap,
                             .mtu = 4096};
@@ -49,18 +49,18 @@ static void check_port(const struct qos *qos, const struct qos_layout *layout, u
         served |= (unsigned)(high.entries[i].weight != 0) << high.entries[i].vl;
     for (unsigned sl = 0; sl < QOS_SLS; sl++) {
         unsigned vl = map[sl / 2] >> (sl % 2 ? 0 : 4) & 15;
-        require(vl < lanes || (vl == QOS_DISCARD && !qos->levels_first));
+        require(vl < vls || (vl == QOS_DISCARD && !qos->levels_first));
         used |= 1u << vl;
     }
-    /* Who writes tables may starve a lane; levels never do. */
+    /* Who writes tables may starve a VL; levels never do. */
     require(!qos->levels_first || !cap || (used & ~served) == 0);
     qos_high_limit(qos, layout, &port);
 }
 
 /* 13 of 64 questions, others for each of five numbers of VLs that follow one another. */
-static void check_answers(const struct qos *qos, const struct qos_layout *layout, unsigned lanes)
+static void check_answers(const struct qos *qos, const struct qos_layout *layout, unsigned vls)
 {
-    for (unsigned i = lanes % 5; i < 64; i += 5) {
+    for (unsigned i = vls % 5; i < 64; i += 5) {
         struct qos_endpoint party = {
             .port_guid = i, .type = (uint8_t)(i % 4), .self = i & 1, .description = "a"};
         struct qos_request question = {.source_groups = qos_groups_of(qos, &party),
@@ -72,11 +72,11 @@ static void check_answers(const struct qos *qos, const struct qos_layout *layout
                                        .has_service = i & 2,
                                        .has_p_key = i & 4,
                                        .has_class = i & 8};
-        uint8_t sl = 0xFF, lane = (uint8_t)(i % layout->lanes);
-        uint8_t level = qos_resolve(qos, layout, &question, lane, &sl);
+        uint8_t sl = 0xFF, vl = (uint8_t)(i % layout->vls);
+        uint8_t level = qos_resolve(qos, layout, &question, vl, &sl);
         require(level == QOS_NO_LEVEL || level < qos->levels.count);
         require(sl < QOS_SLS);
-        require(!layout->levels || qos_allows(layout, sl, lane));
+        require(!layout->levels || qos_allows(layout, sl, vl));
     }
 }
 
@@ -86,12 +86,12 @@ static void check_policy(const struct qos *qos)
     static const uint8_t links[] = {1, 2, 4, 8, 15};
     static const uint8_t caps[][2] = {{0, 0}, {8, 8}, {8, 1}, {64, 0}, {64, 64}};
     check_data(qos);
-    for (unsigned lanes = 1; lanes <= 15; lanes++) {
+    for (unsigned vls = 1; vls <= 15; vls++) {
         struct qos_layout layout;
         struct err refusal;
-        qos_make_layout(qos, lanes, &layout, &refusal);
-        require(layout.lanes >= 1 && layout.lanes <= lanes);
-        check_answers(qos, &layout, lanes);
+        qos_make_layout(qos, vls, &layout, &refusal);
+        require(layout.vls >= 1 && layout.vls <= vls);
+        check_answers(qos, &layout, vls);
         for (unsigned i = 0; i < 25; i++)
             check_port(qos, &layout, links[i / 5], caps[i % 5][0], caps[i % 5][1]);
     }

@@ -442,11 +442,11 @@ void verify_routes(const struct network *network, const struct routes *routes,
     struct check check = {
         .network = network,
         .routes = routes,
-        .map = options->lanes,
+        .map = options->vl_map,
         .switch_count = (uint32_t)network->switches.count,
         .reversible = options->reversible,
         .adapters = options->adapters,
-        .vls = options->lanes ? options->lanes->count : routes->vls,
+        .vls = options->vl_map ? options->vl_map->count : routes->vls,
         .slices = workers_count(options->workers),
     };
     struct dependency_graph graph;

@@ -25,8 +25,8 @@ enum { VERIFY_FINDINGS = 16 };
 struct dependency_graph;
 
 struct verify_options {
-    const struct vl_map *lanes; /* NULL: those of the routes */
-    const uint32_t *roots;      /* switches; their up*-down* directions are checked too */
+    const struct vl_map *vl_map; /* NULL: those of the routes */
+    const uint32_t *roots;       /* switches; their up*-down* directions are checked too */
     size_t root_count;
     const struct workers *workers; /* NULL: one thread */
     bool reversible;               /* both directions of a pair may use one SL, see above */

@@ -152,10 +152,10 @@ uint64_t distribute_drained_ns(const struct sm *sm)
     return sm->distribution->drained_ns;
 }
 
-static void stop_sources(struct sm *sm, uint16_t lanes, const char *why)
+static void stop_sources(struct sm *sm, uint16_t vls, const char *why)
 {
     sm_log(sm, SM_EVENT_CHANGE, "%s: sources wait", why);
-    quiesce_begin(sm, lanes);
+    quiesce_begin(sm, vls);
 }
 
 /* Static: one Set to every port of every switch, to Init or to Active. */
@@ -332,10 +332,10 @@ enum reconfigure_event distribute_drained_wave(struct sm *sm)
 enum reconfigure_event distribute_stop_sources(struct sm *sm)
 {
     const struct update_plan *plan = &plan_current(sm)->plan;
-    bool lanes = plan_serving(sm) && plan_serving(sm)->routes.vls > 1;
+    bool by_vl = plan_serving(sm) && plan_serving(sm)->routes.vls > 1;
     char text[80];
     snprintf(text, sizeof text, "%zu table ranges have no safe order", plan->stuck.count);
-    stop_sources(sm, lanes ? plan->stuck_vls : UINT16_MAX, text);
+    stop_sources(sm, by_vl ? plan->stuck_vls : UINT16_MAX, text);
     return EVENT_NONE;
 }
 

@@ -43,7 +43,7 @@ struct group_tree {
 };
 
 struct tree_base {
-    unsigned lane;
+    unsigned vl;
     uint32_t switches; /* usable ones; identifies the set, since the sets are nested */
     bool refused;      /* its trees could deadlock with others: it has none */
     bool *usable;
@@ -278,7 +278,7 @@ static void index_ports(struct sm *sm)
     }
 }
 
-static const struct tree_base *base_for(struct sm *sm, uint32_t mlid_index, unsigned lane)
+static const struct tree_base *base_for(struct sm *sm, uint32_t mlid_index, unsigned vl)
 {
     struct multicast *m = sm->multicast;
     const struct sm_job *job = plan_current(sm);
@@ -286,26 +286,25 @@ static const struct tree_base *base_for(struct sm *sm, uint32_t mlid_index, unsi
     for (uint32_t i = 0; i < count; i++)
         switches += capacity_of(sm, job->nodes.items[i]) > mlid_index;
     for (size_t i = 0; i < m->bases.count; i++)
-        if (m->bases.items[i].lane == lane && m->bases.items[i].switches == switches)
+        if (m->bases.items[i].vl == vl && m->bases.items[i].switches == switches)
             return &m->bases.items[i];
-    struct tree_base tree_base = {
-        .lane = lane, .switches = switches, .usable = mem_alloc(count + 1)};
+    struct tree_base tree_base = {.vl = vl, .switches = switches, .usable = mem_alloc(count + 1)};
     for (uint32_t i = 0; i < count; i++)
         tree_base.usable[i] = capacity_of(sm, job->nodes.items[i]) > mlid_index;
-    tree_base.base = multicast_base_new(&job->network, &job->routes, lane, tree_base.usable);
+    tree_base.base = multicast_base_new(&job->network, &job->routes, vl, tree_base.usable);
     vec_push(&m->bases, tree_base);
     return &m->bases.items[m->bases.count - 1];
 }
 
 /* The VL of the routes that a service level uses. */
-static unsigned lane_of(const struct sm *sm, unsigned sl)
+static unsigned vl_of_sl(const struct sm *sm, unsigned sl)
 {
     struct qos_layout layout;
     qos_served(sm, &layout);
     if (plan_current(sm)->routes.vls <= 1)
         return 0;
-    unsigned lane = layout.levels && layout.stride ? sl / layout.stride : sl;
-    return layout.lanes ? lane % layout.lanes : lane; /* as links map it (subnet/qos.h) */
+    unsigned vl = layout.levels && layout.stride ? sl / layout.stride : sl;
+    return layout.vls ? vl % layout.vls : vl; /* as links map it (subnet/qos.h) */
 }
 
 /* ---- making trees ---- */
@@ -340,11 +339,11 @@ static void make_tree(struct sm *sm, uint32_t mlid_index, const struct group *gr
 {
     struct multicast *m = sm->multicast;
     struct group_tree *group_tree = &m->trees.items[mlid_index];
-    unsigned lane = group ? lane_of(sm, group->sl) : 0;
+    unsigned vl = group ? vl_of_sl(sm, group->sl) : 0;
     struct err err;
     gather_members(sm, group);
     group_tree->touched = group ? group->touched : 0;
-    const struct tree_base *tree_base = m->members.count ? base_for(sm, mlid_index, lane) : NULL;
+    const struct tree_base *tree_base = m->members.count ? base_for(sm, mlid_index, vl) : NULL;
     if (!tree_base || tree_base->refused) {
         tree->arms.count = tree->missed.count = tree->depth = 0;
         for (uint32_t i = 0; i < m->members.count; i++)
@@ -352,7 +351,7 @@ static void make_tree(struct sm *sm, uint32_t mlid_index, const struct group *gr
     } else {
         multicast_tree_make(tree_base->base, MLID_FIRST + mlid_index, m->members.items,
                             m->members.count, tree);
-        if (multicast_check_tree(m->check, lane, tree_base->usable, m->members.items,
+        if (multicast_check_tree(m->check, vl, tree_base->usable, m->members.items,
                                  m->members.count, tree, &err)) {
             sm_log(sm, SM_EVENT_ERROR, "the tree of group 0x%04x is refused: %s",
                    MLID_FIRST + mlid_index, err.message);
@@ -489,7 +488,7 @@ static bool refuse_base(struct multicast *m)
     for (size_t i = 0; i < m->bases.count; i++)
         for (size_t j = 0; j < m->bases.count; j++) {
             struct tree_base *one = &m->bases.items[i], *other = &m->bases.items[j];
-            if (i != j && one->lane == other->lane && !one->refused && !other->refused &&
+            if (i != j && one->vl == other->vl && !one->refused && !other->refused &&
                 (!least || one->switches < least->switches))
                 least = one;
         }
@@ -555,9 +554,9 @@ static void update_trees(struct sm *sm, bool all)
 
 /* Whether to reserve the last VL of the routes for groups: routes on several VLs follow no order
  * that trees could follow (decision 012). */
-bool multicast_wants_lane(const struct sm *sm, unsigned lanes)
+bool multicast_wants_vl(const struct sm *sm, unsigned vls)
 {
-    return sm->multicast->owned_groups && lanes > 2 && lanes == qos_lanes(sm);
+    return sm->multicast->owned_groups && vls > 2 && vls == qos_vls(sm);
 }
 
 void multicast_plan(struct sm *sm)

@@ -6,7 +6,7 @@
 
 void multicast_plan(struct sm *sm);
 void multicast_forget(struct sm *sm); /* another manager may have written tables */
-bool multicast_wants_lane(const struct sm *sm, unsigned lanes);
+bool multicast_wants_vl(const struct sm *sm, unsigned vls);
 bool multicast_is_settled(const struct sm *sm);
 uint16_t multicast_top(const struct sm *sm); /* the highest MLID that is used; 0: none */
 

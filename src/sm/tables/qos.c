@@ -7,7 +7,7 @@
  * stays valid when routes change.
  *
  * Routes may use the VLs that every link between switches has and that service levels leave
- * (qos_limit_lanes, before an engine runs). Links to adapters may have fewer VLs: no dependency
+ * (qos_limit_vls, before an engine runs). Links to adapters may have fewer VLs: no dependency
  * leads from an adapter to another link, so VLs of routes can share one there.
  *
  * A port becomes Active when its own tables are written (blocks_port_is_settled). Sources use new
@@ -41,7 +41,7 @@ struct qos_state {
 
 /* ---- capabilities of links ---- */
 
-static unsigned lanes_of_code(uint64_t code)
+static unsigned vls_of_code(uint64_t code)
 {
     enum { CODE_15 = 5 };
     return code >= CODE_15 ? 15 : code ? 1u << (code - 1) : 1;
@@ -62,8 +62,8 @@ static bool describe_port(struct sm *sm, uint32_t port, struct qos_port *describ
     if (p->peer == SUBNET_NONE || !p->known || !port_at(sm, p->peer)->known)
         return false;
     const uint8_t *other = port_at(sm, p->peer)->info;
-    unsigned lanes = lanes_of_code(vls_of_port(sm, p));
-    unsigned theirs = lanes_of_code(vls_of_port(sm, port_at(sm, p->peer)));
+    unsigned vls = vls_of_code(vls_of_port(sm, p));
+    unsigned theirs = vls_of_code(vls_of_port(sm, port_at(sm, p->peer)));
     uint64_t mtu = wire_get(p->info, PORT_INFO_MTU_CAP);
     uint64_t their_mtu = wire_get(other, PORT_INFO_MTU_CAP);
     static const enum qos_class classes[] = {
@@ -73,7 +73,7 @@ static bool describe_port(struct sm *sm, uint32_t port, struct qos_port *describ
     };
     *described = (struct qos_port){
         .class = node->kind <= SUBNET_ROUTER ? classes[node->kind] : QOS_ADAPTER,
-        .lanes = (uint8_t)(lanes < theirs ? lanes : theirs),
+        .vls = (uint8_t)(vls < theirs ? vls : theirs),
         .high_cap = (uint8_t)wire_get(p->info, PORT_INFO_VL_ARBITRATION_HIGH_CAP),
         .low_cap = (uint8_t)wire_get(p->info, PORT_INFO_VL_ARBITRATION_LOW_CAP),
         .mtu = (uint16_t)(128u << (mtu < their_mtu ? mtu : their_mtu)),
@@ -112,7 +112,7 @@ static bool has_mixed_vls(struct sm *sm)
 }
 
 /* The fewest data VLs of any link between switches; 0: there is no such link. */
-static unsigned fewest_lanes(struct sm *sm)
+static unsigned fewest_vls(struct sm *sm)
 {
     unsigned fewest = 0;
     for (uint32_t i = 0; i < sm->subnet.nodes.count; i++) {
@@ -124,8 +124,8 @@ static unsigned fewest_lanes(struct sm *sm)
                 node_at(sm, port_at(sm, port_at(sm, node->first_port + number)->peer)->node)
                         ->kind != SUBNET_SWITCH)
                 continue;
-            unsigned lanes = qos_usable_vls(&port);
-            fewest = !fewest || lanes < fewest ? lanes : fewest;
+            unsigned vls = qos_usable_vls(&port);
+            fewest = !fewest || vls < fewest ? vls : fewest;
         }
     }
     return fewest;
@@ -137,17 +137,17 @@ static void update_layout(struct sm *sm)
 {
     struct err refusal;
     struct qos_layout before = sm->qos_state->layout;
-    qos_make_layout(&sm->qos_state->policy, fewest_lanes(sm), &sm->qos_state->layout, &refusal);
-    bool same = before.lanes == sm->qos_state->layout.lanes &&
+    qos_make_layout(&sm->qos_state->policy, fewest_vls(sm), &sm->qos_state->layout, &refusal);
+    bool same = before.vls == sm->qos_state->layout.vls &&
                 before.level_count == sm->qos_state->layout.level_count;
     if (refusal.message[0] && !same)
         sm_log(sm, SM_EVENT_ERROR, "%s", refusal.message);
     else if (sm->qos_state->layout.levels && !same)
         sm_log(sm, SM_EVENT_CHANGE, "%u service levels; routes may use %u VLs",
-               sm->qos_state->layout.level_count, sm->qos_state->layout.lanes);
+               sm->qos_state->layout.level_count, sm->qos_state->layout.vls);
 }
 
-unsigned qos_limit_lanes(struct sm *sm)
+unsigned qos_limit_vls(struct sm *sm)
 {
     enum { LANES_DEFAULT = 8 };
     unsigned wanted = sm->config.engine_options.max_vls;
@@ -156,12 +156,12 @@ unsigned qos_limit_lanes(struct sm *sm)
     update_layout(sm);
     if (!wanted)
         wanted = LANES_DEFAULT;
-    return sm->qos_state->layout.lanes < wanted ? sm->qos_state->layout.lanes : wanted;
+    return sm->qos_state->layout.vls < wanted ? sm->qos_state->layout.vls : wanted;
 }
 
 /* ---- tables ---- */
 
-static bool needs_lanes(const struct sm *sm)
+static bool needs_vls(const struct sm *sm)
 {
     return plan_current(sm) && plan_current(sm)->routes.vls > 1;
 }
@@ -172,13 +172,13 @@ static unsigned quiesced_vls(struct sm *sm, const struct qos_port *described)
     const struct qos_state *work = sm->qos_state;
     uint8_t map[QOS_SLS / 2];
     unsigned vls = 0;
-    uint16_t held = quiesce_lanes(sm);
+    uint16_t held = quiesce_vls(sm);
     if (!held || !work->written)
         return held ? UINT16_MAX : 0;
     qos_make_map(&work->policy, &work->layout, described, map);
     for (unsigned sl = 0; sl < QOS_SLS; sl++)
-        for (unsigned lane = 0; lane < QOS_SLS; lane++)
-            if (held >> lane & 1 && qos_allows(&work->served_layout, (uint8_t)sl, (uint8_t)lane))
+        for (unsigned vl = 0; vl < QOS_SLS; vl++)
+            if (held >> vl & 1 && qos_allows(&work->served_layout, (uint8_t)sl, (uint8_t)vl))
                 vls |= 1u << (map[sl / 2] >> (sl % 2 ? 0 : 4) & 15);
     return vls;
 }
@@ -260,7 +260,7 @@ static uint64_t signature_of(struct sm *sm, uint32_t node)
         if (!describe_port(sm, n->first_port + number, &port))
             continue;
         uint64_t word = (uint64_t)number << 56 | (uint64_t)port.class << 48 |
-                        (uint64_t)port.lanes << 40 | (uint64_t)port.high_cap << 32 |
+                        (uint64_t)port.vls << 40 | (uint64_t)port.high_cap << 32 |
                         (uint64_t)port.low_cap << 24 | port.mtu;
         hash = hash_mix(hash ^ word);
     }
@@ -283,7 +283,7 @@ void qos_plan(struct sm *sm)
 {
     assert(sm_state(sm) == SM_MASTER && sm->config.policy->services);
     struct qos_state *work = sm->qos_state;
-    bool all = qos_is_asked_for(sm) || needs_lanes(sm) || work->written;
+    bool all = qos_is_asked_for(sm) || needs_vls(sm) || work->written;
     uint64_t activations = functions_activations(&sm->subnet.functions, work->planned_activations);
     bool planned = work->planned_generation == sm->subnet.generation &&
                    work->planned_activations == activations && !work->policy_changed;
@@ -298,7 +298,7 @@ void qos_plan(struct sm *sm)
     update_layout(sm);
     const struct qos_layout *a = &work->layout, *b = &work->written_layout;
     bool other = a->levels != b->levels || a->stride != b->stride ||
-                 a->level_count != b->level_count || a->lanes != b->lanes;
+                 a->level_count != b->level_count || a->vls != b->vls;
     if (work->policy_changed || other || work->written != all) {
         if (other && work->written && plan_serving(sm) && plan_serving(sm)->routes.vls > 1)
             sm_log(sm, SM_EVENT_WARNING,
@@ -345,9 +345,9 @@ bool qos_is_asked_for(const struct sm *sm)
     return sm->qos_state->policy.on;
 }
 
-unsigned qos_lanes(const struct sm *sm)
+unsigned qos_vls(const struct sm *sm)
 {
-    return sm->qos_state->layout.lanes;
+    return sm->qos_state->layout.vls;
 }
 
 const struct qos *qos_served(const struct sm *sm, struct qos_layout *layout)
@@ -367,7 +367,7 @@ void qos_forget(struct sm *sm)
 bool qos_is_settled(const struct sm *sm)
 {
     if (!sm->qos_state->written)
-        return !sm->config.policy->services || !(qos_is_asked_for(sm) || needs_lanes(sm));
+        return !sm->config.policy->services || !(qos_is_asked_for(sm) || needs_vls(sm));
     return blocks_are_written(sm);
 }
 

@@ -8,8 +8,8 @@ void qos_plan(struct sm *sm);
 void qos_forget(struct sm *sm); /* another master may write tables from now on */
 bool qos_is_asked_for(const struct sm *sm);
 bool qos_configure(struct sm *sm, const struct qos *policy); /* true: something changed */
-unsigned qos_lanes(const struct sm *sm);                     /* VLs that remain for routes */
-unsigned qos_limit_lanes(struct sm *sm);      /* the same, limited by the configuration */
+unsigned qos_vls(const struct sm *sm);                       /* VLs that remain for routes */
+unsigned qos_limit_vls(struct sm *sm);        /* the same, limited by the configuration */
 bool qos_writes_sources(const struct sm *sm); /* arbitration of adapters */
 void qos_want_sources(struct sm *sm);
 bool qos_is_source(struct sm *sm, uint32_t port); /* a port of an adapter with a link */

@@ -27,7 +27,7 @@
 #include "sm/transactions.h"
 
 struct quiesce {
-    uint16_t lanes;      /* VLs of routes that are quiesced */
+    uint16_t vls;        /* VLs of routes that are quiesced */
     uint32_t count;      /* begins and ends so far */
     uint8_t life_time;   /* of packets in switches while all VLs are quiesced */
     bool none_inherited; /* the previous master left no source quiesced */
@@ -35,15 +35,15 @@ struct quiesce {
 
 SM_PART(quiesce);
 
-uint16_t quiesce_lanes(const struct sm *sm)
+uint16_t quiesce_vls(const struct sm *sm)
 {
-    return sm->quiesce->lanes;
+    return sm->quiesce->vls;
 }
 
 /* While traffic continues on some VLs, packets may have to wait. */
 uint8_t quiesce_life_time(const struct sm *sm)
 {
-    return sm->quiesce->lanes == UINT16_MAX ? sm->quiesce->life_time : sm->config.life_time;
+    return sm->quiesce->vls == UINT16_MAX ? sm->quiesce->life_time : sm->config.life_time;
 }
 
 uint32_t quiesce_count(const struct sm *sm)
@@ -58,7 +58,7 @@ void quiesce_assume_none(struct sm *sm)
 
 void quiesce_forget(struct sm *sm)
 {
-    sm->quiesce->lanes = 0;
+    sm->quiesce->vls = 0;
     sm->quiesce->none_inherited = false;
 }
 
@@ -84,14 +84,14 @@ bool quiesce_is_possible(struct sm *sm, const char **why_not)
 
 bool quiesce_is_on(const struct sm *sm)
 {
-    return sm->quiesce->lanes != 0;
+    return sm->quiesce->vls != 0;
 }
 
-void quiesce_begin(struct sm *sm, uint16_t lanes)
+void quiesce_begin(struct sm *sm, uint16_t vls)
 {
-    assert(lanes && sm_state(sm) == SM_MASTER);
+    assert(vls && sm_state(sm) == SM_MASTER);
     sm->quiesce->count += !quiesce_is_on(sm);
-    sm->quiesce->lanes |= lanes;
+    sm->quiesce->vls |= vls;
     sm->quiesce->life_time = drain_life_time(sm);
     qos_want_sources(sm);
     blocks_program(sm);
@@ -102,7 +102,7 @@ void quiesce_end(struct sm *sm)
 {
     if (!quiesce_is_on(sm))
         return;
-    sm->quiesce->lanes = 0;
+    sm->quiesce->vls = 0;
     sm->quiesce->count++;
     qos_want_sources(sm);
     blocks_program(sm);

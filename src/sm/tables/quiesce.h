@@ -7,10 +7,10 @@
 /* Marks arbitration tables of quiesced sources: their first entry, with weight 0. */
 enum { QUIESCE_MARK_VL = 14 };
 bool quiesce_is_possible(struct sm *sm, const char **why_not);
-void quiesce_begin(struct sm *sm, uint16_t lanes); /* in addition to those quiesced already */
+void quiesce_begin(struct sm *sm, uint16_t vls); /* in addition to those quiesced already */
 void quiesce_end(struct sm *sm);
 bool quiesce_is_on(const struct sm *sm);
-uint16_t quiesce_lanes(const struct sm *sm);    /* the VLs of routes that are quiesced */
+uint16_t quiesce_vls(const struct sm *sm);      /* the VLs of routes that are quiesced */
 uint8_t quiesce_life_time(const struct sm *sm); /* LifeTimeValue that every switch should have */
 uint32_t quiesce_count(const struct sm *sm);    /* begins and ends so far */
 void quiesce_assume_none(struct sm *sm);        /* the previous master left no source quiesced */

@@ -455,8 +455,8 @@ static void the_conservation_check_finds_errors(void **state)
     net_run(&net, TIME_MS);
     struct data *data = net.fabric->data;
     struct port *port = &net.fabric->ports[net_port(&net, 1, 1)];
-    struct output_vl *output = &data->outputs[lane_of(net.fabric, net_port(&net, 1, 1), 0)];
-    struct input_vl *input = &data->inputs[lane_of(net.fabric, net_port(&net, 0, 1), 0)];
+    struct output_vl *output = &data->outputs[port_vl_of(net.fabric, net_port(&net, 1, 1), 0)];
+    struct input_vl *input = &data->inputs[port_vl_of(net.fabric, net_port(&net, 0, 1), 0)];
 #define EXPECT_FOUND(wrong, right)                                                                 \
     do {                                                                                           \
         wrong;                                                                                     \

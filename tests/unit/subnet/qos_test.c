@@ -101,7 +101,7 @@ static void the_sl_of_a_partition_applies_if_no_rule_matches(void **state)
 
 /* ---- levels and VLs ---- */
 
-static unsigned lane(const uint8_t map[8], unsigned sl)
+static unsigned vl(const uint8_t map[8], unsigned sl)
 {
     return map[sl / 2] >> (sl % 2 ? 0 : 4) & 15;
 }
@@ -112,22 +112,22 @@ static void every_level_has_its_own_vls_for_the_routes(void **state)
     struct qos qos = policy_of(storage_policy);
     struct err refusal;
     (void)state;
-    for (unsigned lanes = 3; lanes <= 15; lanes++) {
+    for (unsigned vls = 3; vls <= 15; vls++) {
         struct qos_layout layout;
         uint8_t map[8];
         unsigned seen = 0;
-        qos_make_layout(&qos, lanes, &layout, &refusal);
+        qos_make_layout(&qos, vls, &layout, &refusal);
         assert_true(layout.levels);
-        assert_int_equal(layout.lanes, lanes / 3);
-        qos_make_map(&qos, &layout, &(struct qos_port){.lanes = (uint8_t)lanes}, map);
+        assert_int_equal(layout.vls, vls / 3);
+        qos_make_map(&qos, &layout, &(struct qos_port){.vls = (uint8_t)vls}, map);
         for (unsigned level = 0; level < 3; level++)
-            for (unsigned i = 0; i < layout.lanes; i++) {
+            for (unsigned i = 0; i < layout.vls; i++) {
                 uint8_t sl = qos_service_level(&layout, (uint8_t)level, (uint8_t)i);
-                assert_true(sl < 16 && lane(map, sl) < lanes);
-                assert_false(seen >> lane(map, sl) & 1);
+                assert_true(sl < 16 && vl(map, sl) < vls);
+                assert_false(seen >> vl(map, sl) & 1);
                 assert_true(qos_allows(&layout, sl, (uint8_t)i));
                 assert_false(qos_allows(&layout, sl, (uint8_t)(i + 1)));
-                seen |= 1u << lane(map, sl);
+                seen |= 1u << vl(map, sl);
             }
     }
     qos_release(&qos);
@@ -140,12 +140,12 @@ static void maps_do_not_depend_on_the_vls_of_routes(void **state)
     uint8_t one[8], other[8];
     (void)state;
     qos_make_layout(NULL, 8, &layout, &refusal);
-    qos_make_map(NULL, &layout, &(struct qos_port){.lanes = 8}, one);
+    qos_make_map(NULL, &layout, &(struct qos_port){.vls = 8}, one);
     layout.used = 5;
-    qos_make_map(NULL, &layout, &(struct qos_port){.lanes = 8}, other);
+    qos_make_map(NULL, &layout, &(struct qos_port){.vls = 8}, other);
     assert_memory_equal(one, other, sizeof one);
     for (unsigned sl = 0; sl < 16; sl++)
-        assert_int_equal(lane(one, sl), sl % 8);
+        assert_int_equal(vl(one, sl), sl % 8);
 }
 
 static void levels_without_enough_vls_are_refused(void **state)
@@ -156,7 +156,7 @@ static void levels_without_enough_vls_are_refused(void **state)
     (void)state;
     qos_make_layout(&qos, 2, &layout, &refusal);
     assert_false(layout.levels);
-    assert_int_equal(layout.lanes, 2);
+    assert_int_equal(layout.vls, 2);
     assert_string_equal(refusal.message,
                         "3 QoS levels need 3 VLs, but a link between switches has 2: the levels "
                         "are not in force");
@@ -169,20 +169,20 @@ static void high_priority_has_its_own_vl_on_a_link_with_few_vls(void **state)
     struct qos qos = policy_of(storage_policy);
     struct qos_layout layout;
     struct err refusal;
-    struct qos_port port = {.lanes = 2, .low_cap = 8, .high_cap = 8, .mtu = 4096};
+    struct qos_port port = {.vls = 2, .low_cap = 8, .high_cap = 8, .mtu = 4096};
     struct qos_list low, high;
     uint8_t map[8];
     (void)state;
     qos_make_layout(&qos, 8, &layout, &refusal);
     qos_make_map(&qos, &layout, &port, map);
-    assert_int_equal(lane(map, 0), lane(map, 1));
-    assert_int_not_equal(lane(map, 0), lane(map, 2));
+    assert_int_equal(vl(map, 0), vl(map, 1));
+    assert_int_not_equal(vl(map, 0), vl(map, 2));
     qos_make_arbitration(&qos, &layout, &port, false, &low);
     qos_make_arbitration(&qos, &layout, &port, true, &high);
     assert_int_equal(low.count, 1);
-    assert_int_equal(low.entries[0].vl, lane(map, 0));
+    assert_int_equal(low.entries[0].vl, vl(map, 0));
     assert_int_equal(high.count, 1);
-    assert_int_equal(high.entries[0].vl, lane(map, 2));
+    assert_int_equal(high.entries[0].vl, vl(map, 2));
     qos_release(&qos);
 }
 
@@ -204,7 +204,7 @@ static void weights_keep_their_ratio_and_are_at_least_a_packet(void **state)
     struct qos_list list;
     (void)state;
     qos_make_layout(&qos, 2, &layout, &refusal);
-    struct qos_port port = {.lanes = 2, .low_cap = 64, .high_cap = 64, .mtu = 4096};
+    struct qos_port port = {.vls = 2, .low_cap = 64, .high_cap = 64, .mtu = 4096};
     qos_make_arbitration(&qos, &layout, &port, false, &list);
     assert_int_equal(weight_of(&list, 0), 64);
     assert_int_equal(weight_of(&list, 1), 512);
@@ -260,18 +260,18 @@ static void options_of_a_class_override_those_of_all_ports(void **state)
     assert_int_equal(qos_set_option(&qos, "ca_high_limit", "7", &err), 0);
     assert_int_equal(qos_set_option(&qos, "swe_vlarb_high", "(null)", &err), 0);
     qos_make_layout(&qos, 8, &layout, &err);
-    assert_int_equal(layout.lanes, 4); /* SL 4 maps to VL 0 again */
+    assert_int_equal(layout.vls, 4); /* SL 4 maps to VL 0 again */
     assert_int_equal(qos_set_option(&qos, "swe_max_vls", "2", &err), 0);
     qos_make_layout(&qos, 8, &layout, &err);
-    assert_int_equal(layout.lanes, 2);
+    assert_int_equal(layout.vls, 2);
     qos.tables[QOS_SWITCH_EXTERNAL].max_vls = 0;
-    struct qos_port adapter = {.class = QOS_ADAPTER, .lanes = 2, .high_cap = 8, .low_cap = 8};
-    struct qos_port external = {.class = QOS_SWITCH_EXTERNAL, .lanes = 8, .high_cap = 8};
+    struct qos_port adapter = {.class = QOS_ADAPTER, .vls = 2, .high_cap = 8, .low_cap = 8};
+    struct qos_port external = {.class = QOS_SWITCH_EXTERNAL, .vls = 8, .high_cap = 8};
     qos_make_map(&qos, &layout, &adapter, map);
-    assert_int_equal(lane(map, 0), 1);
+    assert_int_equal(vl(map, 0), 1);
     qos_make_map(&qos, &layout, &external, map);
-    assert_int_equal(lane(map, 6), 2);
-    assert_int_equal(lane(map, 15), 15);
+    assert_int_equal(vl(map, 6), 2);
+    assert_int_equal(vl(map, 15), 15);
     qos_make_arbitration(&qos, &layout, &adapter, true, &list);
     assert_int_equal(list.count, 2);
     assert_int_equal(list.entries[1].vl, 1); /* VL 3 on a link with two VLs */

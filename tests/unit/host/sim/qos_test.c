@@ -418,7 +418,7 @@ static void levels_and_vls_of_routes_are_combined(void **state)
         open_world(&world, layered[i].engine, policy, layered[i].fabric, &options);
         struct sm_paths paths = sm_paths(sim_manager(world.world.sim, 0));
         assert_true(paths.routes->vls > 1 && paths.routes->vls <= 4);
-        assert_int_equal(paths.layout.lanes, 4);
+        assert_int_equal(paths.layout.vls, 4);
         all_hosts(&world, 0);
         all_hosts(&world, 1);
         if (!runs(&world, effort(10, 10, 4) * TIME_MS))

@@ -188,7 +188,8 @@ static void levels_from_files_are_reversed_end_point_by_end_point(void **state)
         vl_map_read_path_sl(&lanes, from_bytes("levels", text.data, text.length, &err)), 0);
     for (int reversible = 0; reversible < 2; reversible++) {
         verify_routes(&network, &routes,
-                      &(struct verify_options){.lanes = &lanes, .reversible = reversible}, &report);
+                      &(struct verify_options){.vl_map = &lanes, .reversible = reversible},
+                      &report);
         assert_int_equal(report.cycle.count > 0, reversible);
         verify_report_release(&report);
     }

@@ -44,7 +44,7 @@ static int tear_down(void **state)
 
 static bool could_deadlock(const struct fixture *fixture)
 {
-    struct verify_options options = {.lanes = &fixture->lanes};
+    struct verify_options options = {.vl_map = &fixture->lanes};
     struct verify_report report;
     verify_routes(&fixture->network, &fixture->routes, &options, &report);
     bool cyclic = report.cycle.count > 0;
@@ -95,7 +95,7 @@ static void a_ring_with_a_vl_for_the_seam_cannot_deadlock(void **state)
         fixture->network.switches.items[at].lid = 0;
     for (unsigned lid = 1; lid <= RING; lid++)
         fixture->network.owner[lid] = NETWORK_NONE;
-    struct verify_options options = {.lanes = &fixture->lanes};
+    struct verify_options options = {.vl_map = &fixture->lanes};
     struct verify_report report;
     verify_routes(&fixture->network, &fixture->routes, &options, &report);
     assert_int_equal(report.vls, 2);
@@ -139,7 +139,7 @@ static void a_cycle_over_several_vls_is_found(void **state)
     assert_int_equal(vl_map_read_sl2vl(&fixture->lanes, from_text("slvl", text.data, &err)), 0);
     assert_int_equal(vl_map_vl(&fixture->lanes, 0, 2, 1, 0), 1);
     assert_int_equal(vl_map_vl(&fixture->lanes, 0, 3, 1, 0), 0);
-    struct verify_options options = {.lanes = &fixture->lanes};
+    struct verify_options options = {.vl_map = &fixture->lanes};
     verify_routes(&fixture->network, &fixture->routes, &options, &report);
     assert_int_equal(report.cycle.count, RING);
     for (size_t i = 0; i < report.cycle.count; i++)
@@ -176,7 +176,7 @@ static void packets_to_missing_ports_use_no_vl(void **state)
     struct verify_report report;
     routes_row(&fixture->routes, 0)[fixture->network.terminals.items[2].lid] = PORT_NONE;
     verify_routes(&fixture->network, &fixture->routes,
-                  &(struct verify_options){.lanes = &fixture->lanes}, &report);
+                  &(struct verify_options){.vl_map = &fixture->lanes}, &report);
     assert_false(verify_delivers(&report));
     verify_report_release(&report);
 }
