@@ -268,6 +268,7 @@ static void handle_event(struct fabric *fabric, const struct event *event)
         break;
     case EVENT_TIMER:
         fabric->nodes[event->a].timer_at = TIME_NEVER;
+        counters_fold(fabric, event->a); /* for samples of counters */
         sma_expire(&fabric->nodes[event->a].sma, des_now(fabric->timers));
         node_service_agent(fabric, event->a);
         break;

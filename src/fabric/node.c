@@ -100,10 +100,10 @@ static void deliver_locally(struct fabric *fabric, struct node *node, uint32_t n
     if (!accepts_keys(fabric, node, packet)) {
         packet_drop(fabric, number);
         node_service_agent(fabric, fabric->ports[port].node);
-    } else if (!sma_handles(packet->mad) && fabric->ports[port].consumers) {
+    } else if (!sma_handles(&node->sma, packet->mad) && fabric->ports[port].consumers) {
         fabric_deliver(fabric, port, packet);
         packet_drop(fabric, number);
-    } else if (!sma_handles(packet->mad)) {
+    } else if (!sma_handles(&node->sma, packet->mad)) {
         /* As an operating system without a consumer: "unsupported" to Get and Set. */
         uint64_t method = wire_get(packet->mad, MAD_METHOD);
         if (method != METHOD_GET && method != METHOD_SET) {

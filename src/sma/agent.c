@@ -179,29 +179,35 @@ static enum sma_verdict answer_smp(struct sma *sma, uint64_t now, unsigned port,
     return SMA_REPLY;
 }
 
-bool sma_handles(const uint8_t mad[MAD_BYTES])
+bool sma_handles_smp(const uint8_t *mad)
 {
     uint64_t method = wire_get(mad, MAD_METHOD);
-    if (method & METHOD_RESPONSE)
-        return false;
+    return !(method & METHOD_RESPONSE) && method != METHOD_TRAP &&
+           wire_get(mad, MAD_ATTRIBUTE_ID) != ATTRIBUTE_SM_INFO;
+}
+
+bool sma_handles(const struct sma *sma, const uint8_t mad[MAD_BYTES])
+{
     if (mad_is_smp(mad))
-        return method != METHOD_TRAP && wire_get(mad, MAD_ATTRIBUTE_ID) != ATTRIBUTE_SM_INFO;
-    return wire_get(mad, MAD_CLASS) == CLASS_PERFORMANCE;
+        return sma_handles_smp(mad);
+    return !(wire_get(mad, MAD_METHOD) & METHOD_RESPONSE) && sma_has_general_agent(sma, mad);
 }
 
 enum sma_verdict sma_receive(struct sma *sma, uint64_t now, unsigned port, uint16_t slid,
                              uint8_t mad[MAD_BYTES])
 {
-    if (!sma_handles(mad))
+    if (!sma_handles(sma, mad))
         return SMA_PASS;
     assert(port <= sma->port_count);
     return mad_is_smp(mad) ? answer_smp(sma, now, port, slid, mad)
-                           : sma_answer_performance(sma, port, mad);
+                           : sma_answer_general(sma, now, port, mad);
 }
 
 uint64_t sma_deadline(const struct sma *sma)
 {
-    uint64_t deadline = sma_trap_deadline(sma);
+    uint64_t deadline = sma_trap_deadline(sma), sample = sma_samples_deadline(sma);
+    if (sample < deadline)
+        deadline = sample;
     unsigned last = sma->kind == KIND_SWITCH ? 0 : sma->port_count;
     for (unsigned port = 0; port <= last; port++) /* the end ports */
         if (sma->ports[port].lease_end < deadline)
@@ -212,6 +218,7 @@ uint64_t sma_deadline(const struct sma *sma)
 /* sma_next_output() returns traps that are due. */
 void sma_expire(struct sma *sma, uint64_t now)
 {
+    sma_samples_expire(sma, now);
     for (unsigned port = 0; port <= sma->port_count; port++) {
         if (sma->ports[port].lease_end > now)
             continue;

@@ -27,7 +27,8 @@ static uint32_t capability_mask(const struct sma *sma, unsigned port)
     if (sma->kind != KIND_SWITCH)
         return CAPABILITY_TRAP | CAPABILITY_MIGRATION | CAPABILITY_SL_MAPPING |
                CAPABILITY_SYSTEM_GUID | CAPABILITY_MASK2 | CAPABILITY_CM | CAPABILITY_MASK_NOTICE |
-               CAPABILITY_CLIENT_REREGISTER | CAPABILITY_OTHER_CHANGES_NOTICE;
+               CAPABILITY_CLIENT_REREGISTER | CAPABILITY_OTHER_CHANGES_NOTICE |
+               (sma->options.io_controllers ? CAPABILITY_DEVICE_MANAGEMENT : 0);
     if (port != 0)
         return 0;
     return (sma->options.traps ? CAPABILITY_TRAP : 0) | CAPABILITY_SL_MAPPING |
@@ -179,6 +180,7 @@ void sma_release(struct sma *sma)
     mem_free(sma->multicast);
     mem_free(sma->sl2vl);
     mem_free(sma->traps);
+    mem_free(sma->samples);
     sma_device_release(sma);
     *sma = (struct sma){0};
 }

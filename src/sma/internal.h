@@ -23,6 +23,7 @@ enum capability {
     CAPABILITY_EXTERNAL_P_KEY_TRAP = 1 << 12,
     CAPABILITY_MASK2 = 1 << 15,
     CAPABILITY_CM = 1 << 16,
+    CAPABILITY_DEVICE_MANAGEMENT = 1 << 19,
     CAPABILITY_MASK_NOTICE = 1 << 22,
     CAPABILITY_CLIENT_REREGISTER = 1 << 25,
     CAPABILITY_OTHER_CHANGES_NOTICE = 1 << 26,
@@ -68,7 +69,18 @@ bool sma_can_share_lid(const struct sma *sma, unsigned lid);
 void sma_share_lid(struct sma *sma, unsigned port);
 struct sma *sma_physical_function(const struct sma *vswitch); /* or NULL */
 
-enum sma_verdict sma_answer_performance(struct sma *sma, unsigned port, uint8_t *mad);
+/* True if this SMP is a request to an agent: to any but the manager's, SMInfo. */
+bool sma_handles_smp(const uint8_t *mad);
+
+/* General service agents (general.c). `sma_general_access` is Get or Set of one attribute of a
+ * class, of a MAD whose version and method are valid: it reads and writes the MAD's data and
+ * returns a status. */
+bool sma_has_general_agent(const struct sma *sma, const uint8_t *mad);
+enum sma_verdict sma_answer_general(struct sma *sma, uint64_t now, unsigned port, uint8_t *mad);
+typedef uint16_t sma_general_access(struct sma *sma, uint64_t now, unsigned port, uint8_t *mad);
+sma_general_access sma_access_performance, sma_access_samples, sma_access_device;
+uint64_t sma_samples_deadline(const struct sma *sma);
+void sma_samples_expire(struct sma *sma, uint64_t now);
 
 /* Traps. */
 void sma_repress_trap(struct sma *sma, const uint8_t *mad);

@@ -10,7 +10,6 @@
 #include <string.h>
 
 enum { ALL_PORTS = 0xFF, NO_FIELD = NO_COUNTER_FIELD };
-enum { CAPABILITY_ALL_PORTS = 1 << 8 }; /* ClassPortInfo.CapabilityMask: PortSelect 255 */
 
 /* The other fields of a set. */
 static const struct {
@@ -90,7 +89,7 @@ static uint16_t access_counters(struct sma *sma, unsigned port, unsigned set, bo
         clear_counters(sma, set, first, last, data);
     uint64_t selected = wire_get(data, sets[set].select);
     uint64_t selected2 = second_selection(set, data);
-    memset(data, 0, MAD_BYTES - GMP_DATA_OFFSET);
+    memset(data, 0, GMP_DATA_BYTES);
     wire_set(data, sets[set].port_select, select);
     wire_set(data, sets[set].select, selected);
     if (sets[set].select2 != NO_FIELD)
@@ -99,42 +98,17 @@ static uint16_t access_counters(struct sma *sma, unsigned port, unsigned set, bo
     return STATUS_OK;
 }
 
-static uint16_t get_class_port_info(const struct sma *sma, uint8_t *data)
+uint16_t sma_access_performance(struct sma *sma, uint64_t now, unsigned port, uint8_t *mad)
 {
-    memset(data, 0, MAD_BYTES - GMP_DATA_OFFSET);
-    wire_set(data, CLASS_PORT_INFO_BASE_VERSION, 1);
-    wire_set(data, CLASS_PORT_INFO_CLASS_VERSION, 1);
-    wire_set(data, CLASS_PORT_INFO_CAPABILITY_MASK, CAPABILITY_ALL_PORTS | COUNTERS_ALL);
-    wire_set(data, CLASS_PORT_INFO_CAPABILITY_MASK2, COUNTERS2_ALL);
-    wire_set(data, CLASS_PORT_INFO_RESP_TIME_VALUE, sma->options.response_time);
-    return STATUS_OK;
-}
-
-static uint16_t access_performance(struct sma *sma, unsigned port, uint8_t *mad)
-{
-    uint64_t method = wire_get(mad, MAD_METHOD);
+    bool write = wire_get(mad, MAD_METHOD) == METHOD_SET;
     uint8_t *data = mad + GMP_DATA_OFFSET;
-    if (wire_get(mad, MAD_BASE_VERSION) != 1 || wire_get(mad, MAD_CLASS_VERSION) != 1)
-        return STATUS_BAD_VERSION;
-    if (method != METHOD_GET && method != METHOD_SET)
-        return STATUS_BAD_METHOD;
     switch (wire_get(mad, MAD_ATTRIBUTE_ID)) {
-    case ATTRIBUTE_CLASS_PORT_INFO:
-        return method == METHOD_GET ? get_class_port_info(sma, data) : STATUS_BAD_ATTRIBUTE;
-    case ATTRIBUTE_PORT_COUNTERS:
-        return access_counters(sma, port, SET_BASIC, method == METHOD_SET, data);
-    case ATTRIBUTE_PORT_COUNTERS_EXT:
-        return access_counters(sma, port, SET_EXTENDED, method == METHOD_SET, data);
+    case ATTRIBUTE_PORT_COUNTERS: return access_counters(sma, port, SET_BASIC, write, data);
+    case ATTRIBUTE_PORT_COUNTERS_EXT: return access_counters(sma, port, SET_EXTENDED, write, data);
     case ATTRIBUTE_PORT_RCV_ERROR_DETAILS:
-        return access_counters(sma, port, SET_ERROR_DETAILS, method == METHOD_SET, data);
+        return access_counters(sma, port, SET_ERROR_DETAILS, write, data);
+    case ATTRIBUTE_PORT_SAMPLES_CONTROL:
+    case ATTRIBUTE_PORT_SAMPLES_RESULT: return sma_access_samples(sma, now, port, mad);
     default: return STATUS_BAD_ATTRIBUTE;
     }
-}
-
-enum sma_verdict sma_answer_performance(struct sma *sma, unsigned port, uint8_t *mad)
-{
-    uint16_t status = access_performance(sma, port, mad);
-    wire_set(mad, MAD_METHOD, METHOD_GET_RESP);
-    wire_set(mad, MAD_STATUS, status);
-    return SMA_REPLY;
 }

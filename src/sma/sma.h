@@ -1,12 +1,13 @@
 /* The agents of a node: subnet management agent, performance agent, and their attributes.
  *
- * An agent answers SMPs (14.2) and performance MADs (16.1), keeps the node's attributes in wire
+ * An agent answers SMPs (14.2), performance MADs (16.1) and, at an adapter with I/O controllers,
+ * device management MADs (16.3), keeps the node's attributes in wire
  * format, runs the logical state machine of the ports, checks M_Keys and repeats traps until the
  * manager represses them. It has no clock and sends nothing itself: its owner passes in MADs, link
  * changes and the time, and pulls outputs. The data path reads the forwarding and SL-to-VL tables
  * through the functions at the end.
  *
- * Left out: notice attributes polled by Get, LED and vendor diagnostics, port samples. */
+ * Left out: notice attributes polled by Get, LED and vendor diagnostics. */
 #ifndef WEFT_SMA_SMA_H
 #define WEFT_SMA_SMA_H
 
@@ -33,6 +34,9 @@ struct sma_options {
     uint8_t response_time;      /* RespTimeValue: 4.096 us * 2^n */
     uint8_t life_time;          /* LifeTimeValue and HOQLife: 4.096 us * 2^n, from 20 on infinite */
     uint8_t queue_life;
+    uint8_t
+        io_controllers;  /* adapters: controllers of the I/O unit behind them; 0: there is none */
+    uint8_t io_services; /* targets of each */
     bool port_init; /* accept Set(PortState = Init), and Active from Init: illegal, but used in the
                        papers */
     bool port_follows;  /* a Set of Init or Active at one end of a link holds for both ends */
@@ -57,8 +61,9 @@ struct sma_port {
     struct sma_counters counters;
 };
 
-struct sma_trap;   /* a pending notice */
-struct sma_device; /* functions of a virtual switch: virtual.c */
+struct sma_trap;    /* a pending notice */
+struct sma_samples; /* of port counters: samples.c */
+struct sma_device;  /* functions of a virtual switch: virtual.c */
 
 struct sma {
     struct sma_options options;
@@ -72,6 +77,7 @@ struct sma {
     uint8_t (*sl2vl)[8];    /* [output * (port_count+1) + input]; adapters: [output] */
     struct sma_trap *traps;
     unsigned trap_count;
+    struct sma_samples *samples;         /* NULL before the first one */
     uint64_t trap_tid, next_trap;        /* earliest time of the next trap */
     uint32_t link_commands[8];           /* bit per port: a physical command, or a port state
                                             that the peer follows, waits */
@@ -114,11 +120,13 @@ enum sma_verdict {
     SMA_REPLY, /* the response replaces the request */
     SMA_PASS,  /* not for an agent; for the consumer at this port */
 };
-/* True if this MAD is for an agent: all requests except SMInfo, which is for the manager. */
-bool sma_handles(const uint8_t mad[MAD_BYTES]);
+/* True if this MAD is for an agent of the node: requests of its classes, except SMInfo, which is
+ * for the manager. */
+bool sma_handles(const struct sma *sma, const uint8_t mad[MAD_BYTES]);
 enum sma_verdict sma_receive(struct sma *sma, uint64_t now, unsigned port, uint16_t slid,
                              uint8_t mad[MAD_BYTES]);
 uint64_t sma_deadline(const struct sma *sma); /* TIME_NEVER if there is none */
+/* The counters of the ports must be up to date. */
 void sma_expire(struct sma *sma, uint64_t now);
 
 struct sma_output {

@@ -182,7 +182,7 @@ bool sma_is_for_switch(const uint8_t mad[MAD_BYTES])
     if (mad_is_directed(mad) && !wire_get(mad, SMP_DIRECTION) &&
         wire_get(mad, SMP_HOP_POINTER) == 0 && wire_get(mad, SMP_HOP_COUNT) != 0)
         return true;
-    return mad_is_smp(mad) && sma_handles(mad);
+    return mad_is_smp(mad) && sma_handles_smp(mad);
 }
 
 bool sma_next_function(struct sma *sma, struct sma_output *output)

@@ -36,6 +36,7 @@ enum wire_attribute mad_attribute_find(unsigned class, unsigned id)
     case CLASS_SUBN_DIRECTED: return wire_attribute_find(WIRE_CLASS_SMP, id);
     case CLASS_SUBN_ADM: return wire_attribute_find(WIRE_CLASS_SA, id);
     case CLASS_PERFORMANCE: return wire_attribute_find(WIRE_CLASS_PERFORMANCE, id);
+    case CLASS_DEVICE: return wire_attribute_find(WIRE_CLASS_DEVICE, id);
     default: return wire_attribute_find(WIRE_CLASS_COMMON, id);
     }
 }

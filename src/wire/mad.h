@@ -13,6 +13,7 @@ enum {
     SA_DATA_OFFSET = 56,
     SA_DATA_BYTES = 200,
     GMP_DATA_OFFSET = 64, /* performance, board and device management */
+    GMP_DATA_BYTES = 192,
 };
 
 enum mad_class {
@@ -22,6 +23,7 @@ enum mad_class {
     CLASS_BOARD = 0x05,
     CLASS_DEVICE = 0x06,
     CLASS_CM = 0x07,
+    CLASS_SNMP = 0x08,
     CLASS_DEVICE_ADM = 0x10,
     CLASS_BIS = 0x12,
     CLASS_VENDOR_RMPP_FIRST = 0x30, /* vendor classes with an OUI: 0x30 to 0x4f */

@@ -77,7 +77,10 @@ static void requests_without_a_consumer_get_status_unsupported(void **state)
     } requests[] = {{CLASS_SUBN_LID, METHOD_GET, ATTRIBUTE_SM_INFO},
                     {CLASS_SUBN_LID, METHOD_SET, ATTRIBUTE_SM_INFO},
                     {CLASS_SUBN_ADM, METHOD_GET, 0x11},
-                    {CLASS_DEVICE, METHOD_GET, ATTRIBUTE_CLASS_PORT_INFO}};
+                    {CLASS_DEVICE, METHOD_GET, ATTRIBUTE_CLASS_PORT_INFO},
+                    {CLASS_BOARD, METHOD_GET, ATTRIBUTE_CLASS_PORT_INFO},
+                    {CLASS_BOARD, METHOD_SET, ATTRIBUTE_CLASS_PORT_INFO},
+                    {CLASS_SNMP, METHOD_GET, ATTRIBUTE_CLASS_PORT_INFO}};
     struct star star;
     star_up(&star);
     struct fabric_delivery answer;

@@ -96,6 +96,7 @@ static void every_attribute_fits_where_its_class_carries_it(void **state)
         case WIRE_CLASS_SMP: assert_true(bytes <= SMP_DATA_BYTES); break;
         case WIRE_CLASS_SA:
         case WIRE_CLASS_COMMON: assert_true(bytes <= SA_DATA_BYTES); break;
+        case WIRE_CLASS_DEVICE:
         case WIRE_CLASS_PERFORMANCE: assert_true(bytes <= MAD_BYTES - GMP_DATA_OFFSET); break;
         case WIRE_CLASS_NOTICE: assert_true(bytes <= wire_fields[NOTICE_DATA].count); break;
         }
