@@ -41,18 +41,19 @@ static void limit_to_papers(struct sm_config *config)
     config->scope_full = true;
     config->repair = false;
     config->lid_route = false;
+    config->copy_rate = 0;
 }
 
 /* The manager of the papers that weft reproduces (ICPP 2003, SAN-2 2003, TPDS 2006).
  *
- * It is the only manager and works sequentially: explore everything, compute, write. Discovery
+ * It works sequentially: explore everything, compute, write. It keeps no copy of another manager's
+ * subnet: a standby that becomes master explores everything, and writes the end ports. Discovery
  * reads NodeInfo and PortInfo only, through every port except the one by which it reached a node.
  * End ports get LIDs in the order of discovery and are activated by the same Set. The switches have
  * tables of 1,024 entries, all of which are written whenever one changes; their ports are activated
  * one by one after that. There are no partitions, service levels, multicast groups or repairs. */
 const struct sm_policy sm_policy_paper = {
     .limit = limit_to_papers,
-    .alone = true,
     .sequential = true,
     .no_window = true,
     .fixed_timeouts = true,
@@ -250,7 +251,7 @@ void sm_start(struct sm *sm, uint64_t now)
     sm->now = now;
     standby_copy_start(sm);
     own_link_schedule(sm);
-    mastership_handle(sm, sm->config.policy->alone ? ON_START_AS_MASTER : ON_START);
+    mastership_handle(sm, sm->config.alone ? ON_START_AS_MASTER : ON_START);
 }
 
 void sm_stop(struct sm *sm, uint64_t now)

@@ -192,6 +192,7 @@ static bool adopt(struct sm_job *job)
     job->routes = *there;
     job->before = (struct routes){0};
     job->known = BEFORE_UNKNOWN;
+    job->result.kept = true;
     strcpy(job->routes.note, "the tables that are in the switches are right and stay");
     return true;
 }
@@ -251,6 +252,6 @@ struct sm_job_report sm_job_report(const struct sm_job *job)
         .proofs_passed = job->result.proofs_passed,
         .proofs_failed = job->result.proofs_failed,
         .repaired = job_is_repair(job),
-        .kept = job_keeps_tables(job) && !job->known,
+        .kept = job->result.kept,
     };
 }

@@ -44,6 +44,7 @@ struct job_result {
     uint32_t longest;                      /* longest route of old and new tables together */
     uint32_t longest_before;               /* longest route of the old tables, if it is needed */
     unsigned imbalance;                    /* of repaired tables: see repair.h */
+    bool kept;                             /* the tables of the previous master */
     uint32_t proofs_passed, proofs_failed; /* checks of tables that this job has computed */
 };
 

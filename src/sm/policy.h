@@ -12,7 +12,6 @@ struct sm_policy {
     void (*limit)(struct sm_config *config);
 
     /* Sequencing. */
-    bool alone;          /* there is no other manager: this one starts as master */
     bool sequential;     /* sweeps and traps wait for the end of a change, routes for all LIDs */
     bool no_window;      /* an SMP is sent when it is due, however many are outstanding */
     bool fixed_timeouts; /* the time-out is at least the response time of the agent, for each
@@ -26,8 +25,9 @@ struct sm_policy {
 
     /* What is written. */
     bool services;          /* partitions, levels of service, multicast trees */
-    bool ports_once;        /* an end port is written when it is first read, a switch port by static
-                               distribution; else any port whose settings differ, at any time */
+    bool ports_once;        /* with mode static: an end port is written when it is first read, a
+                               switch port by static distribution; else any port whose settings
+                               differ, at any time */
     bool whole_tables;      /* all blocks of a linear table are written each time; else blocks that
                                differ, up to the top LID */
     bool keeps_old_entries; /* the order of updates includes entries of LIDs that are gone */

@@ -81,6 +81,7 @@ struct sm_config {
     bool repair;             /* after a change reroute broken entries only */
     unsigned rebalance; /* load of the most used link, in percent of that at the last computation,
                            above which repaired tables are computed again; 0: never */
+    bool alone;         /* there is no other manager: this one starts as master */
     bool scope_full;    /* explore everything after every change */
     bool lid_route;     /* send SMPs by LID as far as the tables are in force */
     const struct node_names *names;      /* the owner's; NULL: none */

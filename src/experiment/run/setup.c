@@ -218,6 +218,28 @@ static int add_managers(struct setup *setup, const char *preset)
     return status;
 }
 
+/* The papers' manager starts as master if it is the only one. In mode static it writes each port
+ * once, when it is first read, which leaves the ports of virtual switches closed. */
+static int apply_paper_policy(struct setup *setup)
+{
+    bool hypervisors = false;
+    for (uint32_t node = 0; node < setup->topology.nodes.count; node++)
+        hypervisors |= topology_is_vswitch(&setup->topology, node);
+    for (size_t i = 0; i < setup->instances.count; i++) {
+        struct sm_config *config = &setup->instances.items[i]->config.sm;
+        if (config->policy != &sm_policy_paper)
+            continue;
+        config->alone = setup->instances.count == 1;
+        if (hypervisors && config->mode == SM_STATIC)
+            return err_set(
+                setup->cursor.err, EINVAL,
+                "the papers' manager at '%.80s' does not support virtual switches in mode "
+                "static: use 'set sm mode ordered', or preset today",
+                setup->instances.items[i]->name);
+    }
+    return 0;
+}
+
 int setup_find_instance(const struct setup *setup, uint32_t node)
 {
     for (size_t i = 0; i < setup->places.count; i++)
@@ -349,6 +371,8 @@ int setup_build(struct setup *setup, struct scenario *scenario, struct run_recor
         topology_share_ports(&setup->topology);
     if (status == 0)
         status = add_managers(setup, preset);
+    if (status == 0)
+        status = apply_paper_policy(setup);
     if (status == 0)
         status = machines_bind(setup);
     if (status == 0)

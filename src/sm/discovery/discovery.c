@@ -14,6 +14,8 @@
 #include "sm/reconfigure.h"
 #include "sm/transactions.h"
 
+#include <string.h>
+
 struct discovery {
     VEC(uint32_t) frontier; /* ports to be probed, in breadth- and depth-first order */
     bool paths_lost;        /* a link or node was lost since directed routes were computed */
@@ -75,13 +77,28 @@ void discovery_lost_path(struct sm *sm)
     sm->discovery->paths_lost = true;
 }
 
+/* A policy that reads no tables knows those that it has written itself. Static distribution writes
+ * all blocks anyway; the other modes start from the tables in the switches. */
+static void remove_node(struct sm *sm, uint32_t index)
+{
+    struct subnet_tables *tables = node_at(sm, index)->tables;
+    bool keeps = tables && node_at(sm, index)->present && sm_state(sm) == SM_MASTER &&
+                 !sm->config.policy->reads_whole_nodes && sm->config.mode != SM_STATIC;
+    uint64_t known[LFT_BLOCKS / 64];
+    if (keeps)
+        memcpy(known, tables->known, sizeof known);
+    subnet_remove_node(&sm->subnet, index);
+    if (keeps)
+        memcpy(tables->known, known, sizeof known);
+}
+
 void discovery_restart(struct sm *sm)
 {
     sm_debug(sm, PART_DISCOVERY, "restart: all nodes are discovered again");
     sm_drop_requests(sm);
     assert(discovery_is_complete(sm) && transactions_idle(sm));
     for (uint32_t node = 0; node < sm->subnet.nodes.count; node++)
-        subnet_remove_node(&sm->subnet, node);
+        remove_node(sm, node);
     sm->discovery->avoided.count = 0;
     faults_forget_claims(sm);
     sm->discovery->paths_lost = false;

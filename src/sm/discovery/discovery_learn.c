@@ -262,7 +262,8 @@ void discovery_learn_port(struct sm *sm, const struct request *request)
     faults_port_read(sm, port, state == PORT_STATE_DOWN);
     if (port == sm->subnet.own_port && own_link_changes(sm, state))
         return;
-    if (end && p->known && wire_get(p->info, PORT_INFO_LID) != wire_get(data, PORT_INFO_LID))
+    bool read_before = p->known || !sm->config.policy->reads_whole_nodes;
+    if (end && read_before && wire_get(p->info, PORT_INFO_LID) != wire_get(data, PORT_INFO_LID))
         forget_settings(sm, p->node);
     if (shows_foreign_master(sm, port, data))
         read_tables_again(sm, p->node);
@@ -287,10 +288,10 @@ void discovery_learn_port(struct sm *sm, const struct request *request)
         faults_forget_loss(sm, port);
     faults_resolve_claim(sm, port);
     discovery_note_manager(sm, port);
-    if (end && sm->config.policy->ports_once) {
+    if (end && sm->config.policy->ports_once)
         lids_assign_port(sm, port);
+    if (end && program_writes_ports_once(sm))
         program_end_port_once(sm, port);
-    }
     if (is_to_be_probed(sm, port)) {
         if (before == PORT_STATE_DOWN && sm_state(sm) == SM_MASTER)
             sm_begin_change(sm, SM_CAUSE(SM_CAUSE_PORT_UP, port));

@@ -10,6 +10,7 @@
 #include "sm/report.h"
 #include "sm/tables/multicast.h"
 #include "sm/tables/partitions.h"
+#include "sm/tables/program_ports.h"
 #include "sm/tables/reregister.h"
 #include "subnet/names.h"
 
@@ -108,7 +109,7 @@ static void enter(struct sm *sm, enum sm_state before, const char *why, bool has
 {
     struct mastership *m = sm->mastership;
     enum sm_state state = m->core.state;
-    bool polls = state == SM_STANDBY || (state == SM_MASTER && !sm->config.policy->alone);
+    bool polls = state == SM_STANDBY || (state == SM_MASTER && !sm->config.alone);
     assert(state != before && state <= SM_MASTER);
     bool works = state == SM_DISCOVERING || state == SM_MASTER;
     const struct sm_event event = {
@@ -140,10 +141,11 @@ static void enter(struct sm *sm, enum sm_state before, const char *why, bool has
         recheck_resume(sm);
         break;
     }
-    /* The subnet may have changed under another master. */
+    /* The subnet may have changed under another master; ports that are written when they are read
+     * were not. */
     if (works && before != SM_DISCOVERING && has_copy)
         standby_copy_take_over(sm);
-    else if (works && before != SM_DISCOVERING)
+    else if (works && (before != SM_DISCOVERING || program_writes_ports_once(sm)))
         discovery_restart(sm);
 }
 

@@ -124,7 +124,7 @@ uint32_t standby_copy_act_count_bits(const struct sm *sm)
 
 void standby_copy_begin_change(struct sm *sm)
 {
-    if (sm_state(sm) != SM_MASTER || sm->config.policy->alone || (sm->standby_copy->own_token & 1))
+    if (sm_state(sm) != SM_MASTER || sm->config.alone || (sm->standby_copy->own_token & 1))
         return;
     sm->standby_copy->own_token++;
     for (uint32_t port = 0; port < sm->subnet.ports.count; port++)

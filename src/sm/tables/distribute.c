@@ -166,7 +166,7 @@ static void set_all_ports(struct sm *sm, unsigned state)
         for (unsigned number = 1; node->present && number <= node->port_count; number++) {
             uint32_t port = node->first_port + number;
             const struct subnet_port *p = port_at(sm, port);
-            if (!sm->config.policy->ports_once && p->peer == SUBNET_NONE)
+            if (!program_writes_ports_once(sm) && p->peer == SUBNET_NONE)
                 continue;
             uint8_t info[SMP_DATA_BYTES];
             memcpy(info, p->info, sizeof info);
@@ -384,10 +384,10 @@ enum reconfigure_event distribute_start_sources(struct sm *sm)
     return EVENT_NONE;
 }
 
-/* Without sm_policy.ports_once, program_ports.c makes these ports Active. */
+/* Unless ports are written once, program_ports.c makes these ports Active. */
 enum reconfigure_event distribute_start_ports(struct sm *sm)
 {
-    if (!sm->config.policy->ports_once)
+    if (!program_writes_ports_once(sm))
         return EVENT_CONFIRMED;
     set_all_ports(sm, PORT_STATE_ACTIVE);
     return distribute_write_wanted(sm);

@@ -171,10 +171,10 @@ static void send_settings(struct sm *sm, uint32_t port, uint8_t *wanted, unsigne
 {
     const struct subnet_port *p = port_at(sm, port);
     request_states(wanted, state, PHYSICAL_NO_CHANGE);
-    if (p->peer != SUBNET_NONE && !sm->config.policy->ports_once &&
+    if (p->peer != SUBNET_NONE && !program_writes_ports_once(sm) &&
         link_settings_are_forced(&sm->config.links))
         link_settings_force(&sm->config.links, place_of_port(sm, port), p->info, wanted);
-    if (state == PORT_STATE_NO_CHANGE && !sm->config.policy->ports_once &&
+    if (state == PORT_STATE_NO_CHANGE && !program_writes_ports_once(sm) &&
         port_settings(sm, port)->tried == fingerprint(wanted, p->info))
         return; /* the agent ignores them */
     assert(!port_settings(sm, port)->writing && sm_state(sm) == SM_MASTER);
@@ -251,13 +251,19 @@ static void physical_refused(struct sm *sm, const struct request *request)
               subnet_port_name(&sm->subnet, request->about.port).text, request->status);
 }
 
+/* The other modes close no ports: program_port() makes them Active, as it does by default. */
+bool program_writes_ports_once(const struct sm *sm)
+{
+    return sm->config.policy->ports_once && sm->config.mode == SM_STATIC;
+}
+
 /* distribute.c makes switch ports Active. */
 void program_end_port_once(struct sm *sm, uint32_t port)
 {
-    assert(subnet_is_end_port(&sm->subnet, port) && sm->config.policy->ports_once);
+    assert(subnet_is_end_port(&sm->subnet, port) && program_writes_ports_once(sm));
     struct subnet_port *p = port_at(sm, port);
     uint8_t wanted[64];
-    if (!p->lid || port_settings(sm, port)->writing)
+    if (sm_state(sm) != SM_MASTER || !p->lid || port_settings(sm, port)->writing)
         return;
     memcpy(wanted, p->info, sizeof wanted);
     want_end_port(sm, port, wanted);
@@ -278,7 +284,7 @@ void program_port(struct sm *sm, uint32_t port)
     if (!node->present || (!management && p->peer == SUBNET_NONE))
         work->refusals = 0; /* the next node there has not refused anything */
     if (sm_state(sm) != SM_MASTER || !node->present || !p->known || work->writing ||
-        sm_is_avoiding_port(sm, port) || sm->config.policy->ports_once ||
+        sm_is_avoiding_port(sm, port) || program_writes_ports_once(sm) ||
         functions_is_held(sm, port))
         return;
     if ((end && !p->lid) || (!management && p->peer == SUBNET_NONE))
@@ -383,7 +389,7 @@ static void port_accepted(struct sm *sm, const struct request *request)
     if (wire_get(request->data, PORT_INFO_CLIENT_REREGISTER))
         reregister_sent(sm, port);
     work->tried = fingerprint(request->data, request->answer);
-    if (state > wire_get(request->answer, PORT_INFO_PORT_STATE) && !sm->config.policy->ports_once)
+    if (state > wire_get(request->answer, PORT_INFO_PORT_STATE) && !program_writes_ports_once(sm))
         port_set_failed(sm, request);
     else
         work->refusals = 0;

@@ -15,7 +15,9 @@ enum port_command { PORT_ENABLE, PORT_DISABLE, PORT_ISOLATE, PORT_UNMARK };
 void program_switch_port(struct sm *sm, uint32_t port, enum port_command command);
 bool program_port_is_marked(const uint8_t *info);
 bool program_links_rise(struct sm *sm); /* a link between switches is not Active yet */
-/* Writes an end port once, when it is first read (sm_policy.ports_once). */
+/* sm_policy.ports_once is in force: with mode static only. */
+bool program_writes_ports_once(const struct sm *sm);
+/* Writes an end port once, when it is first read. */
 void program_end_port_once(struct sm *sm, uint32_t port);
 
 #endif

@@ -433,6 +433,7 @@ static struct toy *start_paper(void **state)
 {
     struct sm_config config = toy_config();
     config.policy = &sm_policy_paper;
+    config.alone = true;
     config.mode = SM_STATIC;
     config.order = SM_ORDER_BREADTH;
     config.engine = engine_find("fera");

@@ -114,6 +114,7 @@ static void impossible_vm_statements_are_refused_before_the_run(void **state)
     assert_refused(THERE "set vm colour red\n", "is not a setting of machines");
     assert_refused(THERE "set vm model shared-port\nvm start a\n", "need a named hypervisor");
     assert_refused(THERE "vm start a\ntraffic uniform load 0.1 from a to H1\n", "use 'rate'");
+    assert_refused(THERE "preset paper\nvm start a\n", "use 'set sm mode ordered'");
     assert_refused("topology clos 3 1 4\nsm S0\nvm start a at H1\n", "is not a hypervisor");
 }
 
@@ -133,6 +134,18 @@ static void figures_match_the_cost_of_a_move(void **state)
     assert_true(figure(&record, "vm.running") == 1);
     assert_true(figure(&record, "vm.start.done") == 1);
     assert_true(isnan(figure(&record, "vm.a.lost"))); /* there is no traffic */
+    run_record_release(&record);
+}
+
+/* With the papers' processing times, in a mode that closes no ports. */
+static void machines_move_with_the_times_of_the_papers(void **state)
+{
+    (void)state;
+    struct run_record record =
+        run_ok(THERE "preset paper\nset sm mode ordered\nvm start a at H1\nrun until settled\n"
+                     "check machines\nvm migrate a to H10\nrun until settled\n"
+                     "check smps Set(VirtualFunction) == 2\ncheck machines\ncheck in-order\n");
+    assert_all_hold(&record);
     run_record_release(&record);
 }
 
@@ -321,6 +334,7 @@ int main(void)
         cmocka_unit_test(vm_statements_are_parsed),
         cmocka_unit_test(impossible_vm_statements_are_refused_before_the_run),
         cmocka_unit_test(figures_match_the_cost_of_a_move),
+        cmocka_unit_test(machines_move_with_the_times_of_the_papers),
         cmocka_unit_test(packets_follow_a_machine),
         cmocka_unit_test(losses_of_machines_that_did_not_move_are_counted),
         cmocka_unit_test(a_machine_of_a_dead_hypervisor_fails_the_check),

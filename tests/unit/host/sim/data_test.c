@@ -267,6 +267,7 @@ static void only_naive_reconfiguration_ends_in_a_deadlock(void **state)
         struct sm_config config = config_with("fera");
         config.mode = modes[i];
         config.policy = config.mode == SM_STATIC ? &sm_policy_paper : &sm_policy_default;
+        config.alone = config.mode == SM_STATIC;
         begin_with(&world, &config, "ring switches=6 hosts=2 width=1x speed=sdr", &options);
         fabric_set_agent_delay(world.world.fabric, topology_find(&world.world.topology, "S2"),
                                300 * TIME_US, NULL);

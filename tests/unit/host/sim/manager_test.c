@@ -11,6 +11,7 @@ static struct sm_config paper_config(void)
     sm_config_init(&config);
     config.engine = engine_find("fera");
     config.policy = &sm_policy_paper;
+    config.alone = true;
     config.mode = SM_STATIC;
     config.window = 65535;
     config.sweep_ns = TIME_NEVER;

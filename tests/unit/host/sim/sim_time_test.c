@@ -321,6 +321,7 @@ static void the_papers_prices_give_the_papers_times(void **state)
     open_world(&world, "paper", NULL);
     struct sm_config config = quiet_config();
     config.policy = &sm_policy_paper;
+    config.alone = true;
     config.mode = SM_STATIC;
     config.window = 65535;
     unsigned manager = sim_add_manager(world.sim, port_of(&world, "S0", 0), &config);
