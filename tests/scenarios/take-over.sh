@@ -1,8 +1,8 @@
 #!/bin/sh
 # take-over.sh WEFT EVERY SIZE...: on trees of these sizes, for every single fault of a link, a switch, a host or a process at the
 # master, at its standby and between them: a fault that ends the master or cuts it off leaves the standby master within a
-# second of virtual time, also while an agent does not answer, answers late, or a redundant link was cut right before; any
-# other fault leaves the master as it is. Runs every EVERY-th case.
+# second of virtual time, also while an agent does not answer, answers late, or a redundant link was cut right before, and if
+# another standby fails with the master; any other fault leaves the master as it is. Runs every EVERY-th case.
 set -u
 weft=$(realpath "$1") every=$2
 shift 2
@@ -10,7 +10,8 @@ work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 failed=0 cases=0
 
-# take SIZE MASTER FAULT [EARLIER]: MASTER is master a second after FAULT, and stays it
+# take SIZE MASTER FAULT [EARLIER]: MASTER is master a second after FAULT, and stays it. third: a line for another standby
+third=
 take() {
     cases=$((cases + 1))
     [ $((cases % every)) -eq 0 ] || return 0
@@ -19,6 +20,7 @@ topology fattree $1
 seed 3
 sm H0 priority 5
 sm H200 priority 2
+$third
 run until settled limit 20s
 run for 40s
 check master H0
@@ -29,7 +31,7 @@ $([ "$2" = H0 ] || echo check master H200)
 $([ "$2" = H0 ] && echo run for 30s || echo run until settled limit 20s)
 $([ "$2" = H0 ] || echo check master H200)
 END
-    name="$1 hosts, $3${4:+ after $(echo "$4" | tr '\n' ' ')}"
+    name="$1 hosts, ${third:+a standby beside the master, }$3${4:+ after $(echo "$4" | tr '\n' ' ')}"
     if "$weft" sim "$work/take-over.weft" > "$work/output" 2>&1 &&
         [ "$(sed -n 's/^ *[0-9.]*[a-z]*  *\(H[0-9]*\)  *master (.*/\1/p' "$work/output" | tail -n 1)" = "$2" ]; then
         taken=$(sed -n 's/^ *\([0-9.]*s\)  *H200  *master (.*/\1/p' "$work/output" | tail -n 1)
@@ -73,6 +75,13 @@ run for 20s" "mute $other" "slow $near 20ms" "slow $other 20ms" "fail link $thei
             take "$size" H200 "$end" "$earlier"
         done
     done
+    third='sm H7 priority 3'
+    for earlier in '' "mute $far" "mute $far
+run for 14s" "mute $near
+after 1ms flap $far 5" "slow $far 20ms"; do
+        take "$size" H200 "fail switch $ours" "$earlier"
+    done
+    third=
     for part in H200 "$ours" "$theirs" "$other" "$near" "$far"; do
         take "$size" H0 "mute $part"
         take "$size" H0 "slow $part 20ms"

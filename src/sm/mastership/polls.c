@@ -219,12 +219,15 @@ static void limit_to_half_poll(const struct sm *sm, struct request_effort *effor
         effort->timeout_ns = sm->config.poll_ns / 2;
 }
 
-/* A master that was given up gets more tries, since only the polls may have been lost. A sweep
- * tries once. A manager that has ended or hangs is not a sign of congestion. */
+/* A master that was given up gets more tries, since only the polls may have been lost. While this
+ * manager takes over, so do all others: they may have failed with the master, as behind one switch.
+ * A sweep tries once. A manager that has ended or hangs is not a sign of congestion. */
 static void manager_effort(const struct sm *sm, const struct request *request,
                            struct request_effort *effort)
 {
-    if (request->target == sm->mastership->given_up) {
+    const struct mastership *m = sm->mastership;
+    bool takes_over = sm_state(sm) == SM_DISCOVERING && m->given_up != SUBNET_NONE;
+    if (takes_over || request->target == m->given_up) {
         limit_to_half_poll(sm, effort);
         effort->retries *= 2;
     }
