@@ -18,6 +18,7 @@ checks_sizes() { uses "$1" '__[a-z]+_chk'; }
 begins_with_landing_pad() { # FILE FUNCTION
     objdump -d --no-show-raw-insn --disassemble="$2" "$1" | grep -A1 "<$2>:" | grep -q endbr
 }
+has_shadow_stack() { readelf -nW "$1" | grep -q 'x86 feature:.*SHSTK'; } # the kernel uses one only then
 
 for file; do
     name=${file##*/}
@@ -28,6 +29,9 @@ for file; do
     claim "$name has the size checks of _FORTIFY_SOURCE" checks_sizes "$file"
 done
 if [ "$(uname -m)" = x86_64 ]; then
+    for file; do
+        claim "${file##*/} runs with a shadow stack" has_shadow_stack "$file"
+    done
     claim "functions of ${1##*/} begin with a landing pad for indirect calls" begins_with_landing_pad "$1" main
 else
     echo 'ok - landing pads # skip -fcf-protection is for x86'
