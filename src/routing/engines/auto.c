@@ -33,7 +33,7 @@ static void pick_engines(struct engine_list *list, const struct network *network
     }
     if (staged) {
         engine_list_add(list, "ftree");
-    } else if (network_grid(&grid, network, &ignored) == 0) {
+    } else if (network_grid(&grid, network, engine_vls(options), &ignored) == 0) {
         snprintf(seen, SEEN_BYTES, "a %s", grid.name);
         grid_release(&grid);
         engine_list_add(list, "dor");

@@ -10,7 +10,8 @@
  * ring. There VLs separate packets: bit i of the SL says whether a packet crosses the seam of ring
  * i, the link between its last place and its first. Packets that do not cross it cannot close the
  * cycle; packets that do travel at most half the ring, so that none of them waits on the far side.
- * A grid with r rings takes 2^r VLs.
+ * A grid with r rings takes 2^r VLs. A ring of four is also two lines of two, which need no VLs: it
+ * is taken as a ring if the cables are those of one (network_grid.c) and there are VLs for it.
  *
  * Clients use one service level for both directions of a pair. A pair at opposite places of a ring
  * uses both halves if half the ring is an even number of hops, so that one direction crosses the
@@ -55,15 +56,6 @@ static struct bundle *bundle_at(const struct dor *dor, uint32_t at, unsigned d, 
     return &dor->bundles[(size_t)at * row_length(dor) + dor->first_bundle[d] + which];
 }
 
-/* The dimension in which two neighbours differ. */
-static unsigned dimension_between(const struct grid *grid, uint32_t a, uint32_t b)
-{
-    unsigned d = 0;
-    while (d + 1 < grid->dimensions && grid_place(grid, a, d) == grid_place(grid, b, d))
-        d++;
-    return d;
-}
-
 /* Which bundle a neighbour's links are in. */
 static uint32_t bundle_of(const struct grid *grid, unsigned d, uint32_t at, uint32_t to)
 {
@@ -87,7 +79,7 @@ static void gather_bundles(struct dor *dor)
         uint32_t used = network->first_edge[at];
         for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++) {
             uint32_t to = network->edges[e].to;
-            unsigned d = dimension_between(&dor->grid, at, to);
+            unsigned d = network_grid_dimension(&dor->grid, at, to);
             bundle_at(dor, at, d, bundle_of(&dor->grid, d, at, to))->count++;
         }
         for (uint32_t i = 0; i < row_length(dor); i++) {
@@ -98,7 +90,7 @@ static void gather_bundles(struct dor *dor)
         }
         for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++) {
             uint32_t to = network->edges[e].to;
-            unsigned d = dimension_between(&dor->grid, at, to);
+            unsigned d = network_grid_dimension(&dor->grid, at, to);
             struct bundle *bundle = bundle_at(dor, at, d, bundle_of(&dor->grid, d, at, to));
             dor->ports[bundle->first + bundle->count++] = network->edges[e].port;
         }
@@ -259,7 +251,7 @@ static int fill_tables(struct dor *dor, const struct engine_options *options, st
 {
     const struct network *network = dor->network;
     uint64_t operations = (uint64_t)network->first_edge[network->switches.count] * 8;
-    unsigned vls = options->max_vls ? options->max_vls : ENGINE_VLS_DEFAULT;
+    unsigned vls = engine_vls(options);
     dor->routes->operations = operations;
     for (unsigned d = 0; d < dor->grid.dimensions; d++)
         if (dor->grid.dimension[d].shape == GRID_RING)
@@ -307,7 +299,7 @@ static int dor_compute(const struct network *network, const struct engine_option
     struct dor dor = {.network = network, .routes = routes};
     struct err reason;
     *routes = (struct routes){0};
-    int rc = network_grid(&dor.grid, network, &reason);
+    int rc = network_grid(&dor.grid, network, engine_vls(options), &reason);
     if (rc)
         return err_set(err, -rc, "dor: %s", reason.message);
     dor.same_side = options->reversible;

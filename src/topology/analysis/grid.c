@@ -268,12 +268,15 @@ static int check_places(const struct grid *grid, struct err *err)
 
 static void name_grid(struct grid *grid)
 {
-    bool uses[GRID_FULL + 1] = {false}, twos = true;
+    bool uses[GRID_FULL + 1] = {false}, twos = true, threes = false;
     struct text text = {0};
     for (unsigned d = 0; d < grid->dimensions; d++) {
+        bool both = grid->dimension[d].size == 3 && grid->dimension[d].shape == GRID_FULL;
         twos &= grid->dimension[d].size == 2;
-        uses[grid->dimension[d].shape] |= grid->dimension[d].size > 2;
+        threes |= both;
+        uses[grid->dimension[d].shape] |= grid->dimension[d].size > 2 && !both;
     }
+    uses[GRID_FULL] |= threes && !uses[GRID_RING]; /* a ring of three is a full mesh, too */
     const char *kind = grid->dimensions == 0                                     ? "single switch"
                        : twos                                                    ? "hypercube"
                        : uses[GRID_FULL] + uses[GRID_LINE] + uses[GRID_RING] > 1 ? "grid"
@@ -285,6 +288,25 @@ static void name_grid(struct grid *grid)
         text_printf(&text, "%s%u", d ? "x" : " ", grid->dimension[d].size);
     snprintf(grid->name, sizeof grid->name, "%s", text.data);
     text_release(&text);
+}
+
+void grid_join_twos(struct grid *grid, unsigned a, unsigned b)
+{
+    assert(a < b && b < grid->dimensions && grid->dimension[a].size == 2 &&
+           grid->dimension[b].size == 2);
+    unsigned before = grid->dimensions, after = before - 1;
+    for (size_t at = 0; at < grid->switch_count; at++) {
+        uint32_t *from = grid->place + at * before, *to = grid->place + at * after;
+        uint32_t around = from[b] ? 3 - from[a] : from[a];
+        for (unsigned d = 0; d < before; d++)
+            if (d != b)
+                to[d - (d > b)] = d == a ? around : from[d];
+    }
+    grid->dimension[a] = (struct grid_dimension){GRID_RING, 4};
+    for (unsigned d = b; d < after; d++)
+        grid->dimension[d] = grid->dimension[d + 1];
+    grid->dimensions = after;
+    name_grid(grid);
 }
 
 static int find_dimensions(struct grid_search *search, struct grid *grid, struct err *err)

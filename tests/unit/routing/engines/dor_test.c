@@ -22,7 +22,7 @@ static void assert_grid(const char *kind, const char *const *words, size_t count
     struct verify_report report;
     struct err err = {0};
     build_kind(&network, kind, words, count, 0, 1);
-    if (network_grid(&grid, &network, &err))
+    if (network_grid(&grid, &network, ENGINE_VLS_DEFAULT, &err))
         fail_msg("%s: %s", name, err.message);
     assert_string_equal(grid.name, name);
     grid_release(&grid);
@@ -50,8 +50,14 @@ static void grids_are_recognised_by_their_links(void **state)
     assert_grid("ring", WORDS("switches=6"), "torus 6", 2);
     assert_grid("hypercube", WORDS("n=5"), "hypercube 2x2x2x2x2", 1);
     assert_grid("hyperx", WORDS("dims=5x6", "hosts=1"), "HyperX 5x6", 1);
-    /* A ring of four is two by two, one of three is a full mesh. */
-    assert_grid("torus", WORDS("dims=4x3"), "HyperX 2x2x3", 1);
+    /* A ring of four is also two by two, and one of three is a full mesh: the cables tell. */
+    assert_grid("torus", WORDS("dims=4x4"), "torus 4x4", 4);
+    assert_grid("torus", WORDS("dims=4x4x4", "parallel=2"), "torus 4x4x4", 8);
+    assert_grid("torus", WORDS("dims=2x4x6"), "torus 2x4x6", 4);
+    assert_grid("torus", WORDS("dims=4x3"), "torus 4x3", 2);
+    assert_grid("ring", WORDS("switches=4"), "torus 4", 2);
+    assert_grid("hypercube", WORDS("n=4"), "hypercube 2x2x2x2", 1);
+    assert_grid("mesh", WORDS("dims=2x2x5"), "mesh 2x2x5", 1);
 }
 
 static void other_networks_are_refused(void **state)
