@@ -42,6 +42,13 @@ static const struct fault {
                                .silent = true},
 };
 
+static const struct fault *case_of(unsigned kind)
+{
+    if (!faults[kind].words)
+        fail_msg("'%s' has no case in this test", action_rows[kind].words.all);
+    return &faults[kind];
+}
+
 static struct fabric *fabric_of(struct world *world)
 {
     return live_session_setup(&world->live.session)->fabric;
@@ -136,13 +143,11 @@ static void every_fault_is_the_same_in_a_scenario_by_ctl_and_by_http(void **stat
 {
     (void)state;
     for (unsigned kind = 0; kind < ACTION_KINDS; kind++) {
-        const struct fault *fault = &faults[kind];
         struct text exports[3] = {0};
         uint64_t settled, time;
         if (!action_rows[kind].effect)
             continue;
-        if (!fault->words)
-            fail_msg("'%s' has no case in this test", action_rows[kind].words.all);
+        const struct fault *fault = case_of(kind);
         uint64_t none = hash_of_session(fault, NULL, &settled, &time, &exports[0]);
         uint64_t ctl = hash_of_session(fault, by_ctl, &settled, &time, &exports[1]);
         uint64_t http = hash_of_session(fault, send_form, &settled, &time, &exports[2]);
@@ -186,10 +191,10 @@ static void a_lasting_fault_is_listed_and_shown_until_it_is_undone(void **state)
 {
     (void)state;
     for (unsigned kind = 0; kind < ACTION_KINDS; kind++) {
-        const struct fault *fault = &faults[kind];
         const struct action_row *row = &action_rows[kind];
         if (!row->lasting.sets || row->lasting.ends)
             continue;
+        const struct fault *fault = case_of(kind);
         struct world *world = begin(fabric);
         const struct topology *topology = fabric_topology(fabric_of(world));
         const struct api_tick *tick = &world->live.publisher.tick;
@@ -236,14 +241,15 @@ static void a_fault_that_happens_once_leaves_nothing(void **state)
         struct fabric_totals before, after;
         if (!action_rows[kind].effect || action_rows[kind].lasting.sets)
             continue;
+        const char *words = case_of(kind)->words;
         struct world *world = begin(fabric);
         fabric_totals(fabric_of(world), &before);
-        send_words(world, faults[kind].words);
+        send_words(world, words);
         pass(world, TIME_S);
         fabric_totals(fabric_of(world), &after);
         if (after.links_up != before.links_up || after.nodes_down != before.nodes_down)
-            fail_msg("%s is ONCE in its row, but lasts: %u links are up, before %u",
-                     faults[kind].words, after.links_up, before.links_up);
+            fail_msg("%s is ONCE in its row, but lasts: %u links are up, before %u", words,
+                     after.links_up, before.links_up);
         end(world);
     }
 }
@@ -261,13 +267,14 @@ static void whatif_takes_every_fault_that_harms(void **state)
         struct text first = {0}, second = {0};
         struct err err = {0};
         struct action action;
-        const char *words[] = {"switch", "L1_1", faults[kind].words, "host", "H5"};
+        const char *fault = case_of(kind)->words;
+        const char *words[] = {"switch", "L1_1", fault, "host", "H5"};
         int status = whatif_read_failures(&failures, topology, words, 5, &err);
         if ((status == 0) != harms)
-            fail_msg("%s: %s", faults[kind].words, err.message);
+            fail_msg("%s: %s", fault, err.message);
         if (status == 0) {
             assert_int_equal(failures.count, 3);
-            assert_int_equal(action_read_line(&action, faults[kind].words, topology, &err), 0);
+            assert_int_equal(action_read_line(&action, fault, topology, &err), 0);
             action_print(&action, topology, &first);
             whatif_write_failure(topology, &failures.items[1], &second);
             assert_string_equal(first.data, second.data);
