@@ -1,7 +1,7 @@
-"""Charts: curves, steps and bars, as data. gnuplot.py draws them, and pages get them as JSON.
+"""Charts: curves, steps and bars, as data. Pages and gnuplot.py get them as JSON, in the form of those of `weft report`.
 
 Values that are not finite are gaps in lines and missing points elsewhere. Points keep their order: a curve of latency
-over accepted traffic may turn back. Pages and plots have the form of those of `weft report`.
+over accepted traffic may turn back.
 """
 import math
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ import quantity
 from values import NAN
 
 COLOURS, SHAPES, STAR, BLACK = 8, 5, 5, 6
-JSON_COLUMNS, Y_TICKS = 400, 5
+PAGE_COLUMNS, PLOT_COLUMNS, Y_TICKS = 400, 2000, 5
 
 
 class Point(NamedTuple):
@@ -89,13 +89,13 @@ class Chart:
             self.groups.append(found)
         return found
 
-    def bars(self):
-        """The gap between the middles of neighbours, and how many bars are side by side (0: none)."""
-        columns = sum(group.style == "bars" for group in self.groups) + any(group.style == "stacked" for group in self.groups)
-        gaps = [1.0] if self.categories else [
-            abs(b.x - a.x) for group in self.groups for a, b in zip(group.points, group.points[1:])]
-        gap = min(gaps, default=1.0)
-        return gap if gap > 0 else 1.0, columns
+
+def bars(categories, groups):
+    """The gap between the middles of neighbours, and how many bars are side by side (0: none). A group is its style and the x
+    of its points."""
+    styles = [style for style, _ in groups]
+    gap = min([1.0] if categories else [abs(b - a) for _, x in groups for a, b in zip(x, x[1:])], default=1.0)
+    return gap if gap > 0 else 1.0, styles.count("bars") + ("stacked" in styles)
 
 
 # ---- ranges ----
@@ -124,7 +124,7 @@ def x_range(charts):
         return _finish(-0.5, len(first.categories) - 0.5, first.x)
     values = [point.x for chart in charts for group in chart.groups for point in group.points if math.isfinite(point.y)]
     low, high = _bounds(values + [end for chart in charts for band in chart.bands for end in band[:2]])
-    gap, columns = first.bars()
+    gap, columns = bars(first.categories, [(group.style, [point.x for point in group.points]) for group in first.groups])
     if columns and math.isfinite(low):
         low, high = low - gap / 2, high + gap / 2  # bars are centred on their x
     elif 0 < low < high / 3:
@@ -182,11 +182,11 @@ def thin(group, x, columns):
     return kept
 
 
-# ---- for pages ----
+# ---- as JSON ----
 
 def _axis_json(axis, scale):
     return {"title": axis_title(axis, scale), "label": axis.label, "unit": axis.unit, "scale": scale.unit,
-            "low": scale.low, "high": scale.high, "factor": scale.factor, "log": False}
+            "low": scale.low, "high": scale.high, "factor": scale.factor}
 
 
 def _point_json(point):
@@ -194,17 +194,17 @@ def _point_json(point):
     return [*point[:2], *(point[2:4] if error else ()), *([True] if point.hollow else ())]
 
 
-def _group_json(group, x):
-    points = group.points if group.is_bar else thin(group, x, JSON_COLUMNS)
+def _group_json(group, x, columns):
+    points = group.points if group.is_bar else thin(group, x, columns)
     return {"name": group.name, "style": group.style, "colour": group.colour, "shape": group.shape,
             "points": [_point_json(point) for point in points]}
 
 
-def to_json(charts):
-    """One plot; charts share the x axis and the bands of the first."""
+def to_json(charts, columns=PAGE_COLUMNS):
+    """One plot, for a resolution of so many columns; charts share the x axis and the bands of the first."""
     first, x = charts[0], x_range(charts)
     return {
-        "title": "", "hollow": first.hollow_note, "x": _axis_json(first.x, x), "categories": first.categories,
+        "hollow": first.hollow_note, "x": _axis_json(first.x, x), "categories": first.categories,
         "bands": [dict(zip(("from", "to", "name", "detail", "colour"), band)) for band in first.bands], "marks": [],
         "panels": [{"height": chart.height, "y": _axis_json(chart.y, y_range(chart, x)),
-                    "groups": [_group_json(group, x) for group in chart.groups]} for chart in charts]}
+                    "groups": [_group_json(group, x, columns) for group in chart.groups]} for chart in charts]}

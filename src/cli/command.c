@@ -11,6 +11,7 @@
 
 #include <assert.h>
 #include <ctype.h>
+#include <errno.h>
 #include <sched.h>
 #include <stdarg.h>
 #include <string.h>
@@ -261,6 +262,32 @@ int command_print(struct text *text)
 {
     struct err err;
     return command_write("-", text, &err) ? command_error(&err) : EXIT_HOLDS;
+}
+
+int command_find_self(const char **path, struct arena *arena, struct err *err)
+{
+    char buffer[4096] = "";
+    if (readlink("/proc/self/exe", buffer, sizeof buffer - 1) < 0)
+        return err_set(err, errno, "/proc/self/exe: %s", strerror(errno));
+    *path = arena_strdup(arena, buffer);
+    return 0;
+}
+
+const char *command_find_experiments(struct arena *arena)
+{
+    const char *program = "";
+    struct err ignored;
+    command_find_self(&program, arena, &ignored);
+    size_t length = strlen(program);
+    for (int up = 0; up < 2; up++) {
+        while (length && program[length - 1] != '/')
+            length--;
+        const char *path = arena_printf(arena, "%.*sexperiments", (int)length, program);
+        if (length && access(path, R_OK) == 0)
+            return path;
+        length -= length > 0;
+    }
+    return WEFT_EXPERIMENTS_PATH;
 }
 
 unsigned count_processors(void)

@@ -17,6 +17,8 @@
 
 enum { EXIT_HOLDS = 0, EXIT_FAILS = 1, EXIT_USAGE = 2 };
 
+struct arena;
+
 struct option_values { /* of an option that may be repeated; a VEC of base/mem.h */
     const char **items;
     size_t count, capacity;
@@ -75,6 +77,11 @@ int command_read_topology(const char *path, struct topology *topology, struct er
 int command_write(const char *path, struct text *text, struct err *err);
 /* Writes a text to standard output and releases it. Returns an exit status. */
 int command_print(struct text *text);
+/* The path of this program. */
+int command_find_self(const char **path, struct arena *arena, struct err *err);
+/* The folder experiments/ beside this program (build/weft), or the installed one; never that of the
+ * present directory, which may be anybody's. */
+const char *command_find_experiments(struct arena *arena);
 /* The number of processors that this process may use. */
 unsigned count_processors(void);
 double clock_seconds(void); /* monotonic */

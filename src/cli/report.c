@@ -12,8 +12,9 @@
 #include <sys/stat.h>
 
 static struct {
-    const char *html, *csv, *plot, *out;
-    bool json, keep, frame;
+    const char *html, *csv, *out;
+    struct chart_plot plot;
+    bool json, frame;
     struct option_values y;
     struct report_choice choice;
 } given;
@@ -23,8 +24,8 @@ static const struct option_spec options[] = {
     {"--csv FILE", "write the data: the figures and series of a run, or the points of a sweep",
      .value = &given.csv},
     {"--plot FILE", "plot with gnuplot, in the style of papers; FILE ends in .svg or .png",
-     .value = &given.plot},
-    {"--keep", "keep gnuplot's script as FILE.gp", .flag = &given.keep},
+     .value = &given.plot.path},
+    {"--keep", "keep gnuplot's script as FILE.gp", .flag = &given.plot.keep},
     {"--out DIR", "write report.html, data.csv and plot.svg to DIR", .value = &given.out},
     {"--json", "print one JSON object instead of text", .flag = &given.json},
     {"--frame",
@@ -48,7 +49,7 @@ static int choose_paths(const char *path, struct arena *arena, struct err *err)
 {
     struct stat found;
     bool directory = stat(path, &found) == 0 && S_ISDIR(found.st_mode);
-    bool nothing = !given.html && !given.csv && !given.plot && !given.json;
+    bool nothing = !given.html && !given.csv && !given.plot.path && !given.json;
     const char *folder = given.out ? given.out : directory && nothing ? path : NULL;
     store_path = directory ? arena_printf(arena, "%s/run.db", path) : path;
     if (given.out && mkdir(given.out, 0777) < 0 && errno != EEXIST)
@@ -57,9 +58,10 @@ static int choose_paths(const char *path, struct arena *arena, struct err *err)
         given.html = arena_printf(arena, "%s/report.html", folder);
     if (given.out && !given.csv)
         given.csv = arena_printf(arena, "%s/data.csv", folder);
-    plot_may_fail = given.out && !given.plot;
+    given.plot.experiments = command_find_experiments(arena);
+    plot_may_fail = given.out && !given.plot.path;
     if (plot_may_fail)
-        given.plot = arena_printf(arena, "%s/plot.svg", folder);
+        given.plot.path = arena_printf(arena, "%s/plot.svg", folder);
     return 0;
 }
 
@@ -71,12 +73,12 @@ struct outputs {
 };
 
 /* Writes all outputs. `status` is the result of the plot: with --out, the other outputs are written
- * even if gnuplot is not installed. */
+ * even if gnuplot or Python is not installed. */
 static int write_outputs(struct outputs *outputs, int status, struct err *err)
 {
     if (status == -ENOENT && plot_may_fail) {
         fprintf(stderr, "weft report: no plot: %s\n", err->message);
-        given.plot = NULL;
+        given.plot.path = NULL;
         status = 0;
     }
     if (status == 0 && given.csv)
@@ -89,8 +91,8 @@ static int write_outputs(struct outputs *outputs, int status, struct err *err)
             printf("page: %s\n", given.html);
         if (given.csv && !given.json)
             printf("data: %s\n", given.csv);
-        if (given.plot && !given.json)
-            printf("plot: %s\n", given.plot);
+        if (given.plot.path && !given.json)
+            printf("plot: %s\n", given.plot.path);
     }
     text_release(&outputs->csv);
     text_release(&outputs->text);
@@ -106,8 +108,8 @@ static int report_one(struct result_store *store, const struct result_run *run, 
     int status = report_run_read(&report, store, run, err);
     if (status)
         return status;
-    if (given.plot)
-        status = report_run_plot(&report, given.plot, given.keep, err);
+    if (given.plot.path)
+        status = report_run_plot(&report, &given.plot, err);
     if (given.csv)
         report_run_csv(&report, &outputs.csv);
     if (given.html)
@@ -130,8 +132,8 @@ static int report_many(struct result_store *store, const struct result_runs *run
     int status = report_sweep_read(&sweep, store, runs, &given.choice, err);
     if (status)
         return status;
-    if (given.plot)
-        status = report_sweep_plot(sweep, given.plot, given.keep, err);
+    if (given.plot.path)
+        status = report_sweep_plot(sweep, &given.plot, err);
     if (given.csv)
         report_sweep_csv(sweep, &outputs.csv);
     if (given.html)
@@ -170,7 +172,6 @@ static int report_store(struct err *err)
 
 static int run_report(int argc, char **argv, struct err *err)
 {
-    enum chart_format format;
     struct arena arena = {0};
     if (given.frame) {
         struct text frame = {0};
@@ -179,8 +180,9 @@ static int run_report(int argc, char **argv, struct err *err)
     }
     if (argc != 2)
         return command_usage("expected a run directory or a store");
-    if (given.plot && !chart_format_of(given.plot, &format))
-        return command_usage("--plot %s: expected a name that ends in .svg or .png", given.plot);
+    if (given.plot.path && !chart_format_of(given.plot.path))
+        return command_usage("--plot %s: expected a name that ends in .svg or .png",
+                             given.plot.path);
     given.choice.y = given.y.items;
     given.choice.y_count = given.y.count;
     int status = choose_paths(argv[1], &arena, err);

@@ -1,7 +1,6 @@
 /* weft reproduce: runs the experiments of the papers' figures and checks their claims.
  *
- * The program experiments/reproduce does it, in Python. It is taken from beside weft or from the
- * installation, never from the present directory, which may be anybody's. */
+ * The program experiments/reproduce does it, in Python. */
 #include "base/mem.h"
 #include "cli/command.h"
 
@@ -13,7 +12,6 @@
 
 enum { MOST_JOBS = 1024 };
 
-static const char installed[] = WEFT_EXPERIMENTS_PATH;
 static const char *out = "reproduce-out", *experiments;
 static uint64_t seed = 1, jobs;
 static bool quick, retry, list_experiments, list_claims, as_json;
@@ -37,21 +35,6 @@ static const struct option_spec options[] = {
     {"--json", "print one JSON object instead of text", .flag = &as_json},
     {0}};
 
-/* Next to the program (build/weft and experiments/), or installed. */
-static const char *find_experiments(const char *program, struct arena *arena)
-{
-    size_t length = strlen(program);
-    for (int up = 0; up < 2; up++) {
-        while (length && program[length - 1] != '/')
-            length--;
-        const char *path = arena_printf(arena, "%.*sexperiments", (int)length, program);
-        if (length && access(path, R_OK) == 0)
-            return path;
-        length -= length > 0;
-    }
-    return installed;
-}
-
 static int run_reproduce(int argc, char **argv, struct err *err)
 {
     const struct {
@@ -62,12 +45,12 @@ static int run_reproduce(int argc, char **argv, struct err *err)
                  {list_experiments, "--list"},
                  {list_claims, "--claims"},
                  {as_json, "--json"}};
-    char weft[4096] = "";
     struct arena arena = {0};
     VEC(const char *) words = {0};
-    if (readlink("/proc/self/exe", weft, sizeof weft - 1) < 0)
-        return err_set(err, errno, "/proc/self/exe: %s", strerror(errno));
-    const char *found = find_experiments(weft, &arena);
+    const char *weft, *found = command_find_experiments(&arena);
+    int status = command_find_self(&weft, &arena, err);
+    if (status)
+        return status;
     if (!experiments)
         experiments = access("experiments/expected", R_OK) == 0 ? "experiments" : found;
     const char *const first[] = {"python3",

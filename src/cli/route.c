@@ -313,7 +313,6 @@ static int route(const struct network *network, const struct engine_list *engine
 static int check_options(struct engine_list *engines, struct root_list *roots)
 {
     struct err err;
-    enum chart_format format;
     const char *names = given.compare ? given.compare : given.engine;
     if (given.compare && given.engine)
         return command_usage("--engine and --compare: expected one of them");
@@ -331,7 +330,7 @@ static int check_options(struct engine_list *engines, struct root_list *roots)
         return command_usage("--plot needs --compare");
     if (given.moves && given.compare)
         return command_usage("--moves needs --engine");
-    if (given.plot && !chart_format_of(given.plot, &format))
+    if (given.plot && !chart_format_of(given.plot))
         return command_usage("--plot %s: expected a name that ends in .svg or .png", given.plot);
     return root_list_parse(roots, given.root);
 }

@@ -243,7 +243,7 @@ static int write_plot(const struct comparison *comparison, struct err *err)
     enum { PANELS = sizeof panels / sizeof *panels };
     struct chart charts[PANELS];
     for (int p = 0; p < PANELS; p++) {
-        chart_init(&charts[p], "");
+        chart_init(&charts[p]);
         chart_set_axis(&charts[p], &charts[p].x, "", "");
         chart_set_axis(&charts[p], &charts[p].y, panels[p].label, panels[p].unit);
         size_t group = chart_add_group(&charts[p], panels[p].label, CHART_BARS);
@@ -256,7 +256,11 @@ static int write_plot(const struct comparison *comparison, struct err *err)
                                 (double)chart_add_category(&charts[p], line->name), values[p]);
         }
     }
-    int status = chart_gnuplot(charts, PANELS, comparison->wanted->plot, false, err);
+    struct arena arena = {0};
+    struct chart_plot plot = {.path = comparison->wanted->plot,
+                              .experiments = command_find_experiments(&arena)};
+    int status = chart_draw(charts, PANELS, &plot, err);
+    arena_release(&arena);
     for (int p = 0; p < PANELS; p++)
         chart_release(&charts[p]);
     return status;

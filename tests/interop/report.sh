@@ -91,11 +91,16 @@ plotted() {
     gnuplot latency.png.gp >again.png && cmp latency.png again.png
 }
 claim "--plot draws one figure over another; the script kept by --keep draws the same" plotted
-without_gnuplot() {
-    exits_with 2 env PATH="$PWD" "$WEFT" report sweep.db --plot x.svg --html x.html >out 2>err
-    contains 'gnuplot-nox' err && [ ! -s out ] && [ ! -e x.svg ] && [ ! -e x.html ]
+no_plot() {
+    exits_with 2 env PATH="$PWD/programs" "$WEFT" report sweep.db --plot x.svg --html x.html >out 2>err
+    contains "$1" err && [ ! -s out ] && [ ! -e x.svg ] && [ ! -e x.html ]
 }
-claim "without gnuplot the error names its package, and no file is written" without_gnuplot
+mkdir programs
+claim "without Python the error names its package, and no file is written" no_plot 'Debian package python3'
+printf '#!/bin/sh\nPATH=%q exec %q "$@"\n' "$PATH" "$(command -v python3)" >programs/python3 && chmod +x programs/python3
+claim "without gnuplot the error names its package, and no file is written" no_plot 'gnuplot-nox'
+printf '#!/bin/sh\necho >&2; echo no good >&2; exit 3\n' >programs/gnuplot && chmod +x programs/gnuplot
+claim "a failure of gnuplot is an error" no_plot 'gnuplot failed: no good'
 
 claim "the error for an unknown figure suggests the nearest name" refused "did you mean 'latency.mean'" sweep.db --y latency.meen
 claim "an unknown parameter is refused" refused 'no parameter' sweep.db --by speed

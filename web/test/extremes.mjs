@@ -3,11 +3,11 @@ const ENDLESS = "a text that is much longer than any picture is wide, with more 
 const REACHES = [1, 300000, 1e7, 1e12, 3e-9];
 
 function axis(words) {
-    return { title: "", label: "", unit: "", scale: "", low: 0, high: 1, factor: 1, log: false, ...words };
+    return { title: "", label: "", unit: "", scale: "", low: 0, high: 1, factor: 1, ...words };
 }
 
 function chart(words) {
-    return { title: "", hollow: "", x: axis({}), categories: [], bands: [], marks: [], panels: [], ...words };
+    return { hollow: "", x: axis({}), categories: [], bands: [], marks: [], panels: [], ...words };
 }
 
 function group(at, style, points, name = "") {
@@ -15,12 +15,12 @@ function group(at, style, points, name = "") {
 }
 
 /** Lines that reach `reach` in both directions, with long names, hollow points and marks. */
-function lines(reach, log) {
+function lines(reach) {
     const groups = Array.from({ length: 12 }, (_, at) => group(at, "lines+points",
         [1, 2, 3, 4].map(step => [reach * step / 4, reach * (step + at) / 16, null, null, ...(step === 4 ? [true] : [])]), ENDLESS.slice(at)));
-    const factor = log ? 1 : reach >= 1e12 ? 1e12 : reach >= 1e7 ? 1e6 : reach >= 300000 ? 1e3 : reach < 1e-6 ? 1e-9 : 1;
-    const words = { title: ENDLESS, label: ENDLESS, unit: reach < 1 ? "s" : "packets/s", low: log ? reach / 30 : 0, high: reach, factor, log };
-    return chart({ title: ENDLESS, hollow: "a note on hollow points that is quite long itself", x: axis(words),
+    const factor = reach >= 1e12 ? 1e12 : reach >= 1e7 ? 1e6 : reach >= 300000 ? 1e3 : reach < 1e-6 ? 1e-9 : 1;
+    const words = { title: ENDLESS, label: ENDLESS, unit: reach < 1 ? "s" : "packets/s", low: 0, high: reach, factor };
+    return chart({ hollow: "a note on hollow points that is quite long itself", x: axis(words),
         marks: Array.from({ length: 6 }, (_, at) => ({ x: reach * (0.4 + 0.12 * at), label: ENDLESS.slice(at) })),
         panels: [{ height: 0, y: axis(words), groups }] });
 }
@@ -57,13 +57,13 @@ const odd = [
 
 export const extremes = {
     charts: {
-        "lines": REACHES.flatMap(reach => [lines(reach, false), lines(reach, true)]),
+        "lines": REACHES.map(reach => lines(reach)),
         "bars": [1, 5, 12, 40, 150].flatMap(categories => [bars(categories, categories % 2 ? 1 : 4, "bars"), bars(categories, 3, "stacked")]),
         "time": [timeline()],
         "odd data": odd,
     },
     /** Plots whose every text is one of these names. */
-    named: names => names.map(name => chart({ title: names.join(" "), hollow: name, x: axis({ title: name, label: name, unit: name, low: -0.5, high: 1.5 }),
+    named: names => names.map(name => chart({ hollow: name, x: axis({ title: name, label: name, unit: name, low: -0.5, high: 1.5 }),
         categories: [name, "plain"], bands: [{ from: 0, to: 1, name, detail: name, colour: 0 }], marks: [{ x: 0.5, label: name }],
-        panels: [{ height: 0, y: axis({ title: name, label: name, unit: name, high: 5 }), groups: [group(0, "bars", [[0, 3], [1, 4, 3, 5, true]], name)] }] })),
+        panels: [{ height: 0, y: axis({ title: names.join(" "), label: name, unit: name, high: 5 }), groups: [group(0, "bars", [[0, 3], [1, 4, 3, 5, true]], name)] }] })),
 };

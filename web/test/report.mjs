@@ -59,10 +59,9 @@ function recordLabels() {
 /** For each plot: what its data has, and what was drawn. */
 const counts = page => page.evaluate(() => [...document.querySelectorAll("figure.plot")].map((element, at) => {
     const chart = JSON.parse(element.querySelector("pre").textContent), figure = window.weft.plots[at];
-    const drawable = (axis, value) => value !== null && (!axis.log || value > 0);
     const inside = (axis, value) => value >= axis.low && value <= axis.high;
     return { wanted: chart.panels.map(panel => panel.groups.map(group => group.points.filter(([x, y]) => {
-        if (!drawable(chart.x, x) || !drawable(panel.y, y)) return false;
+        if (x === null || y === null) return false;
         if (["points", "lines+points"].includes(group.style)) return group.style === "lines+points" || inside(chart.x, x) && inside(panel.y, y);
         return !["bars", "stacked"].includes(group.style) || inside(chart.x, x);
     }).length)), drawn: figure.panels.map(panel => panel.drawn) };
@@ -81,7 +80,7 @@ const collisions = page => page.evaluate(() => {
                 boxes.push({ text, left: left + place.left, right: right + place.left, top: top + place.top, bottom: bottom + place.top });
             }
         }
-        for (const one of element.querySelectorAll(".chart-title, .key > *, .x-title, .fault, .band")) {
+        for (const one of element.querySelectorAll(".key > *, .x-title, .fault, .band")) {
             const { left, right, top, bottom } = one.getBoundingClientRect(), text = one.textContent.slice(0, 30);
             if (!text) continue;
             if (left < 0 || right > width) found.push(`outside: ${text}`);

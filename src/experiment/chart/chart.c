@@ -10,10 +10,9 @@
 
 /* ---- building ---- */
 
-void chart_init(struct chart *chart, const char *title)
+void chart_init(struct chart *chart)
 {
     *chart = (struct chart){.hollow_note = ""};
-    chart->title = arena_strdup(&chart->arena, title);
     chart->x = chart->y = (struct chart_axis){.label = "", .unit = "", .low = NAN, .high = NAN};
 }
 
@@ -79,27 +78,23 @@ void chart_add_mark(struct chart *chart, double x, const char *label)
 
 /* ---- ranges ---- */
 
-struct chart_bars chart_measure_bars(const struct chart *chart)
+/* Half of the gap between the middles of neighbouring bars; 0: the chart has none. */
+static double half_gap(const struct chart *chart)
 {
-    struct chart_bars bars = {.gap = chart->categories.count ? 1 : NAN};
-    bool stacked = false;
+    double gap = NAN;
+    bool any = false;
     for (size_t g = 0; g < chart->groups.count; g++) {
         const struct chart_group *group = &chart->groups.items[g];
-        bars.columns += group->style == CHART_BARS;
-        stacked |= group->style == CHART_STACKED;
-        for (size_t i = 1; !chart->categories.count && i < group->points.count; i++)
-            bars.gap =
-                fmin(bars.gap, fabs(group->points.items[i].x - group->points.items[i - 1].x));
+        any |= group->style >= CHART_BARS;
+        for (size_t i = 1; i < group->points.count; i++)
+            gap = fmin(gap, fabs(group->points.items[i].x - group->points.items[i - 1].x));
     }
-    bars.columns += stacked;
-    if (!(bars.gap > 0))
-        bars.gap = 1;
-    return bars;
+    return !any ? 0 : gap > 0 ? gap / 2 : 0.5;
 }
 
 static void extend_range(struct chart_range *range, double value)
 {
-    if (!isfinite(value) || (range->log && value <= 0))
+    if (!isfinite(value))
         return;
     if (!(range->low <= value))
         range->low = value;
@@ -110,22 +105,21 @@ static void extend_range(struct chart_range *range, double value)
 /* Applies the limits of the axis, and makes sure that the range is not empty. */
 static void finish_range(struct chart_range *range, const struct chart_axis *axis)
 {
-    if (isfinite(axis->low) && !(range->log && axis->low <= 0))
+    if (isfinite(axis->low))
         range->low = axis->low;
     if (isfinite(axis->high))
         range->high = axis->high;
     if (!isfinite(range->low) || !isfinite(range->high)) {
-        range->low = range->log ? 1 : 0;
-        range->high = range->log ? 10 : 1;
+        range->low = 0;
+        range->high = 1;
     }
     if (!(range->high > range->low)) {
         double room = range->low == 0 ? 1 : fabs(range->low) * 0.5;
         range->high = range->low + room;
-        range->low = range->log ? range->low / 2 : range->low - room;
+        range->low -= room;
     }
     double most = fmax(fabs(range->low), fabs(range->high));
-    /* A logarithmic axis has a prefix for each number. */
-    struct quantity_scale scale = quantity_scale(range->log ? 1 : most, axis->unit);
+    struct quantity_scale scale = quantity_scale(most, axis->unit);
     range->factor = scale.factor;
     snprintf(range->unit, sizeof range->unit, "%s", scale.name);
 }
@@ -133,7 +127,7 @@ static void finish_range(struct chart_range *range, const struct chart_axis *axi
 struct chart_range chart_x_range(const struct chart *charts, size_t count)
 {
     assert(count > 0);
-    struct chart_range range = {.low = NAN, .high = NAN, .log = charts[0].x.log};
+    struct chart_range range = {.low = NAN, .high = NAN};
     if (charts[0].categories.count) {
         range.low = -0.5;
         range.high = (double)charts[0].categories.count - 0.5;
@@ -153,11 +147,11 @@ struct chart_range chart_x_range(const struct chart *charts, size_t count)
         for (size_t i = 0; i < chart->marks.count; i++)
             extend_range(&range, chart->marks.items[i].x);
     }
-    struct chart_bars bars = chart_measure_bars(&charts[0]);
-    if (bars.columns && isfinite(range.low) && !range.log) {
-        range.low -= bars.gap / 2; /* bars are centred on their x */
-        range.high += bars.gap / 2;
-    } else if (!range.log && range.low > 0 && range.low < range.high / 3) {
+    double half = half_gap(&charts[0]);
+    if (half > 0 && isfinite(range.low)) {
+        range.low -= half; /* bars are centred on their x */
+        range.high += half;
+    } else if (range.low > 0 && range.low < range.high / 3) {
         range.low = 0; /* include zero where it is near */
     }
     finish_range(&range, &charts[0].x);
@@ -167,7 +161,7 @@ struct chart_range chart_x_range(const struct chart *charts, size_t count)
 struct chart_range chart_y_range(const struct chart *chart, const struct chart_range *x,
                                  unsigned ticks)
 {
-    struct chart_range range = {.low = NAN, .high = NAN, .log = chart->y.log}, errors = range;
+    struct chart_range range = {.low = NAN, .high = NAN}, errors = range;
     double *stacks = mem_zalloc(chart->categories.count + 1, sizeof *stacks);
     for (size_t g = 0; g < chart->groups.count; g++) {
         const struct chart_group *group = &chart->groups.items[g];
@@ -188,12 +182,12 @@ struct chart_range chart_y_range(const struct chart *chart, const struct chart_r
     mem_free(stacks);
     /* Error bars extend the range by half of it at most, and not below zero for positive data. */
     double span = range.high - (range.low > 0 ? 0 : range.low);
-    if (isfinite(span) && isfinite(errors.low) && !range.log) {
+    if (isfinite(span) && isfinite(errors.low)) {
         extend_range(&range, fmin(errors.high, range.high + span / 2));
         if (range.low < 0)
             extend_range(&range, fmax(errors.low, range.low - span / 2));
     }
-    if (!range.log && range.low >= 0) {
+    if (range.low >= 0) {
         range.low = 0;
         bool part = strcmp(chart->y.unit, "share") == 0 && range.high > 0.5 && range.high <= 1;
         range.high = part ? 1 : quantity_round_up(range.high * 1.02, ticks);
@@ -213,8 +207,7 @@ void chart_axis_title(const struct chart_axis *axis, const struct chart_range *r
         strcmp(unit + length - word, axis->unit) ==
             0) /* "entries (k)", not "entries (k entries)" */
         unit[length > word ? length - word - 1 : 0] = 0;
-    bool omit_unit = !unit[0] || (range->log && quantity_is_symbol(axis->unit));
-    snprintf(buffer, size, omit_unit ? "%.80s" : "%.80s (%s)", axis->label, unit);
+    snprintf(buffer, size, unit[0] ? "%.80s (%s)" : "%.80s", axis->label, unit);
 }
 
 /* ---- thinning ---- */
@@ -257,7 +250,7 @@ void chart_thin(const struct chart_group *group, const struct chart_range *x, un
         first -= first > 0; /* one point outside on each side, so that lines leave the frame */
         last += last < count;
     }
-    if (sorted < count || last - first <= most || x->log) {
+    if (sorted < count || last - first <= most) {
         for (size_t i = first; i < last; i += stride)
             vec_push(points, all[i]);
         return;

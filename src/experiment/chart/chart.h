@@ -1,8 +1,8 @@
 /* Charts: curves, steps and bars, for HTML pages and for gnuplot.
  *
- * A chart is data: two axes with units, groups of points, bands and marks along the x axis. Two
- * writers use it. chart_json.c writes the data of a plot of an HTML page, which the script of the
- * page draws; chart_gnuplot.c runs gnuplot, in the style of papers. Both scale units alike.
+ * A chart is data: two axes with units, groups of points, bands and marks along the x axis.
+ * chart_json.c writes it as JSON, which the script of an HTML page draws, and gnuplot.py of
+ * experiments/reproduce, in the style of papers.
  *
  * Values that are not finite are gaps in lines and missing points elsewhere. Points keep their
  * order: a curve of latency over accepted traffic may turn back. */
@@ -40,8 +40,7 @@ struct chart_group {
 
 struct chart_axis {
     const char *label, *unit; /* unit as in results.h */
-    bool log;
-    double low, high; /* NaN: from the data; a linear axis of positive data begins at 0 */
+    double low, high;         /* NaN: from the data; an axis of positive data begins at 0 */
 };
 
 struct chart_band { /* a part of the x axis, such as a phase of the manager */
@@ -58,7 +57,6 @@ struct chart_mark { /* a point in time, such as a fault */
 enum { CHART_COLOURS = 8, CHART_SHAPES = 5, CHART_BAND_COLOURS = 4 };
 
 struct chart {
-    const char *title;       /* "": none */
     const char *hollow_note; /* meaning of hollow points; "": not shown */
     struct chart_axis x, y;
     double height; /* of the data area; 0: default */
@@ -70,7 +68,7 @@ struct chart {
 };
 
 /* The functions below copy texts. */
-void chart_init(struct chart *chart, const char *title);
+void chart_init(struct chart *chart);
 void chart_release(struct chart *chart);
 void chart_set_axis(struct chart *chart, struct chart_axis *axis, const char *label,
                     const char *unit);
@@ -86,39 +84,37 @@ void chart_add_mark(struct chart *chart, double x, const char *label);
 
 /* ---- JSON (web/src/report/data.ts has the types) ---- */
 
-/* Writes one object. Values that are not finite are null; series with very many points are thinned
- * out, so that a page stays small. Several charts become panels with the x axis, categories, bands
- * and marks of the first. `key` is NULL in an array. */
-void chart_json_write(struct json *json, const char *key, const struct chart *charts, size_t count);
+/* Columns of a page: series with more points are thinned out, so that a page stays small. */
+enum { CHART_PAGE_COLUMNS = 400 };
+
+/* Writes one object. Values that are not finite are null; lines have the points that show at a
+ * resolution of `columns`. Several charts become panels with the x axis, categories, bands and
+ * marks of the first. `key` is NULL in an array. */
+void chart_json_write(struct json *json, const char *key, const struct chart *charts, size_t count,
+                      unsigned columns);
 
 /* ---- gnuplot: points joined by lines, key outside the data ---- */
 
-enum chart_format { CHART_SVG, CHART_PNG };
+struct chart_plot {
+    const char *path;        /* ends in .svg or .png */
+    const char *experiments; /* the folder experiments/ */
+    bool keep;               /* keep the script as PATH.gp */
+};
 
-/* By the file extension; false if it is neither .svg nor .png. */
-bool chart_format_of(const char *path, enum chart_format *format);
-/* Appends the script for `gnuplot SCRIPT >PICTURE`. Several charts become panels, one above the
- * other. */
-void chart_gnuplot_script(const struct chart *charts, size_t count, enum chart_format format,
-                          struct text *out);
-/* Writes PATH (.svg or .png), and with `keep` the script PATH.gp. Without gnuplot the error names
- * the package, and no file is written. */
-int chart_gnuplot(const struct chart *charts, size_t count, const char *path, bool keep,
-                  struct err *err);
+/* "svg" or "png" by the end of the name; NULL if it is neither. */
+const char *chart_format_of(const char *path);
+/* Several charts become panels, one above the other. Without python3 or gnuplot the error names the
+ * package, and no file is written. */
+int chart_draw(const struct chart *charts, size_t count, const struct chart_plot *plot,
+               struct err *err);
 
-/* ---- for the writers ---- */
+/* ---- for the writer ---- */
 
 /* The range of an axis, and the scale of its numbers. */
 struct chart_range {
     double low, high, factor;
-    bool log;
     char unit[64]; /* with its prefix */
 };
-struct chart_bars {
-    double gap;       /* between the middles of neighbours, on the x axis */
-    unsigned columns; /* bars side by side; 0: the chart has none */
-};
-struct chart_bars chart_measure_bars(const struct chart *chart);
 /* The x range of several charts that share it. */
 struct chart_range chart_x_range(const struct chart *charts, size_t count);
 /* The range of the points inside the x range, rounded up for that number of ticks. */

@@ -1,11 +1,10 @@
-/* Charts as JSON, with ranges and thinned points as plots by gnuplot have them. */
+/* Charts as JSON, with the ranges of their axes and thinned points. */
 #include "experiment/chart/chart.h"
 
 #include <assert.h>
 #include <math.h>
 
-/* Resolution of thinned series, and the ticks for which a y axis is rounded up. */
-enum { COLUMNS = 400, Y_TICKS = 5 };
+enum { Y_TICKS = 5 }; /* for which a y axis is rounded up */
 
 /* An object or an array on one line of the text. */
 static void open_line(struct json *json, const char *key, char bracket)
@@ -33,7 +32,6 @@ static void write_axis(struct json *json, const char *key, const struct chart_ax
     json_double(json, "low", range->low);
     json_double(json, "high", range->high);
     json_double(json, "factor", range->factor);
-    json_bool(json, "log", range->log);
     close_line(json, '}');
 }
 
@@ -53,7 +51,7 @@ static void write_point(struct json *json, const struct chart_point *point)
 }
 
 static void write_group(struct json *json, const struct chart_group *group,
-                        const struct chart_range *x)
+                        const struct chart_range *x, unsigned columns)
 {
     static const char *const styles[] = {
         [CHART_LINES_POINTS] = "lines+points",
@@ -65,7 +63,7 @@ static void write_group(struct json *json, const struct chart_group *group,
     };
     struct chart_points thinned = {0};
     if (group->style < CHART_BARS)
-        chart_thin(group, x, COLUMNS, &thinned);
+        chart_thin(group, x, columns, &thinned);
     const struct chart_point *points =
         group->style < CHART_BARS ? thinned.items : group->points.items;
     size_t count = group->style < CHART_BARS ? thinned.count : group->points.count;
@@ -106,12 +104,12 @@ static void write_moments(struct json *json, const struct chart *chart)
     json_end_array(json);
 }
 
-void chart_json_write(struct json *json, const char *key, const struct chart *charts, size_t count)
+void chart_json_write(struct json *json, const char *key, const struct chart *charts, size_t count,
+                      unsigned columns)
 {
     assert(count > 0);
     struct chart_range x = chart_x_range(charts, count);
     json_begin_object(json, key);
-    json_string(json, "title", charts[0].title);
     json_string(json, "hollow", charts[0].hollow_note);
     write_axis(json, "x", &charts[0].x, &x);
     json_begin_array(json, "categories");
@@ -127,7 +125,7 @@ void chart_json_write(struct json *json, const char *key, const struct chart *ch
         write_axis(json, "y", &charts[i].y, &y);
         json_begin_array(json, "groups");
         for (size_t g = 0; g < charts[i].groups.count; g++)
-            write_group(json, &charts[i].groups.items[g], &x);
+            write_group(json, &charts[i].groups.items[g], &x, columns);
         json_end_array(json);
         json_end_object(json);
     }

@@ -11,6 +11,7 @@
 #include "experiment/report/page.h"
 #include "experiment/store/result_store.h"
 
+struct chart_plot;
 struct topology;
 
 /* ---- the folder of one run ----
@@ -73,7 +74,8 @@ void report_put_origin(const struct result_run *run, struct json *json);
 void report_run_csv(const struct report_run *report, struct text *out);
 void report_run_json(const struct report_run *report, struct text *out);
 /* Plots phases over curves, around the first change that an action caused, or of the whole run. */
-int report_run_plot(const struct report_run *report, const char *path, bool keep, struct err *err);
+int report_run_plot(const struct report_run *report, const struct chart_plot *plot,
+                    struct err *err);
 
 /* ---- a sweep ---- */
 
@@ -100,7 +102,7 @@ void report_sweep_page(const struct report_sweep *sweep, struct page *page);
 void report_sweep_csv(const struct report_sweep *sweep, struct text *out);
 void report_sweep_json(const struct report_sweep *sweep, struct text *out);
 /* Plots the curves of the chosen figures, one panel each. */
-int report_sweep_plot(const struct report_sweep *sweep, const char *path, bool keep,
+int report_sweep_plot(const struct report_sweep *sweep, const struct chart_plot *plot,
                       struct err *err);
 
 #endif

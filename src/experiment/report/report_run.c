@@ -57,7 +57,7 @@ static void put_windows(const struct report_run *report, struct json *json)
         json_unsigned(json, "origin_ps", window->origin);
         json_string(json, "moment", window->moment);
         json_unsigned(json, "left_out", left_out);
-        chart_json_write(json, "chart", charts, count);
+        chart_json_write(json, "chart", charts, count, CHART_PAGE_COLUMNS);
         json_end_object(json);
         for (size_t c = 0; c < count; c++)
             chart_release(&charts[c]);
@@ -178,7 +178,7 @@ void report_run_json(const struct report_run *report, struct text *out)
     text_release(&verdict);
 }
 
-int report_run_plot(const struct report_run *report, const char *path, bool keep, struct err *err)
+int report_run_plot(const struct report_run *report, const struct chart_plot *plot, struct err *err)
 {
     struct timeline timeline = {&report->record, &report->results};
     struct windows windows = {0};
@@ -186,7 +186,7 @@ int report_run_plot(const struct report_run *report, const char *path, bool keep
     size_t left_out;
     timeline_windows(&timeline, 1, &windows);
     size_t count = timeline_charts(&timeline, &windows.items[windows.count - 1], charts, &left_out);
-    int status = chart_gnuplot(charts, count, path, keep, err);
+    int status = chart_draw(charts, count, plot, err);
     for (size_t i = 0; i < count; i++)
         chart_release(&charts[i]);
     vec_release(&windows);

@@ -164,7 +164,7 @@ void sweep_chart(const struct report_sweep *sweep, size_t figure, struct chart *
     struct curves curves = {.chart = chart,
                             .style = in_categories ? CHART_BARS : CHART_LINES_POINTS,
                             .x_is_figure = sweep->x_parameter == SWEEP_NONE};
-    chart_init(chart, "");
+    chart_init(chart);
     chart_set_axis(chart, &chart->y, y->name, y->unit);
     if (along_figure || along_parameter)
         chart_set_axis(chart, &chart->x, x->name, along_figure ? x->unit : "");
@@ -254,7 +254,7 @@ void report_sweep_page(const struct report_sweep *sweep, struct page *page)
     for (size_t i = 0; i < sweep->y.count && sweep->points.count > 1; i++) {
         struct chart chart;
         sweep_chart(sweep, sweep->y.items[i], &chart);
-        chart_json_write(json, NULL, &chart, 1);
+        chart_json_write(json, NULL, &chart, 1, CHART_PAGE_COLUMNS);
         chart_release(&chart);
     }
     json_end_array(json);
@@ -274,7 +274,7 @@ void report_sweep_page(const struct report_sweep *sweep, struct page *page)
 
 /* ---- plots ---- */
 
-int report_sweep_plot(const struct report_sweep *sweep, const char *path, bool keep,
+int report_sweep_plot(const struct report_sweep *sweep, const struct chart_plot *plot,
                       struct err *err)
 {
     struct chart charts[PLOT_PANELS];
@@ -283,7 +283,7 @@ int report_sweep_plot(const struct report_sweep *sweep, const char *path, bool k
         return err_at(err, ENODATA, sweep->store, 0, "there is nothing to plot");
     for (size_t i = 0; i < count; i++)
         sweep_chart(sweep, sweep->y.items[i], &charts[i]);
-    int status = chart_gnuplot(charts, count, path, keep, err);
+    int status = chart_draw(charts, count, plot, err);
     for (size_t i = 0; i < count; i++)
         chart_release(&charts[i]);
     return status;

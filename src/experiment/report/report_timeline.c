@@ -315,12 +315,12 @@ size_t timeline_charts(const struct timeline *timeline, const struct window *win
                 ++*left_out;
                 continue;
             }
-            chart_init(&charts[count], "");
+            chart_init(&charts[count]);
             fill_panel(timeline, window, s, taken, &charts[count++], left_out);
         }
     }
     if (count == 0)
-        chart_init(&charts[count++], ""); /* only phases */
+        chart_init(&charts[count++]); /* only phases */
     char label[128] = "time", time[QUANTITY_BYTES];
     if (window->moment[0])
         snprintf(label, sizeof label, "time since %.40s, at %s", window->moment,

@@ -37,7 +37,7 @@ static void put_distribution(const struct whatif_answer *answer, struct json *js
     struct chart chart;
     if (!(top > 0) || !loads[0]->share || !loads[1]->share)
         return;
-    chart_init(&chart, "");
+    chart_init(&chart);
     chart_set_axis(&chart, &chart.x, "load of a link", "share");
     chart_set_axis(&chart, &chart.y, "directions of links", "");
     for (int side = 0; side < 2; side++) {
@@ -55,7 +55,7 @@ static void put_distribution(const struct whatif_answer *answer, struct json *js
         for (int i = 0; i <= BUCKETS; i++)
             chart_add_point(&chart, group, top * i / BUCKETS, i < BUCKETS ? counts[i] : 0);
     }
-    chart_json_write(json, "loads", &chart, 1);
+    chart_json_write(json, "loads", &chart, 1, CHART_PAGE_COLUMNS);
     chart_release(&chart);
 }
 

@@ -1,16 +1,20 @@
 """Plots: observations become points, curves and panels; the script for gnuplot and the JSON of pages have them."""
+import json
+import re
 import shutil
 import subprocess
+import sys
 import unittest
 
 import support
 from support import is_nan, run
 import gnuplot
 import quantity
-from charts import STAR, to_json
+from charts import PLOT_COLUMNS, STAR, Axis, Band, Chart, Point, to_json
 from evidence import Evidence, Series
 from figure import Plot
 from plots import draw_plot
+from values import NAN
 
 S = 10**12
 FIGURE = support.read_figure("title x\nlabel fera FERa\nplot other lines O x size y latency\nplot printed lines P x size y latency\n"
@@ -60,14 +64,14 @@ class Curves(unittest.TestCase):
             self.assertEqual((own.name, paper.name, paper.shape), ("weft", "paper", STAR))
             self.assertEqual([point.y for point in paper.points], [6, 12])  # there is no size "many"
             self.assertEqual(paper.points[1].x, second)
-            self.assertRegex(gnuplot.script(charts), "pointtype 3 .*title 'paper'")
+            self.assertRegex(gnuplot.script(to_json(charts)), "pointtype 3 .*title 'paper'")
 
     def test_a_curve_over_a_figure_keeps_the_order_of_the_sweep(self):
         runs = [at("rate=1", 100, 1), at("rate=2", 200, 2), at("rate=3", 150, 9, saturated=1)]  # the curve turns back
         charts = self.draw(plot("lines", "offered"), runs)
         points = charts[0].groups[0].points
         self.assertEqual([(point.x, point.hollow) for point in points], [(100, False), (200, False), (150, True)])
-        self.assertIn("saturated, or not steady yet", gnuplot.script(charts))
+        self.assertIn("saturated, or not steady yet", gnuplot.script(to_json(charts)))
 
     def test_bars_are_sorted_by_number(self):
         chart, = self.draw(plot("stacked", "size", ("offered", "latency")), [at("size=16", 1, 2), at("size=8", 3, 4)])
@@ -116,6 +120,29 @@ class Drawing(unittest.TestCase):
 
     def test_texts_are_quoted_for_gnuplot(self):
         self.assertEqual(gnuplot.quoted("it's\n`x`"), "'it''s `x`'")
+        name = "a'; system('touch x'); '`touch y`\n!touch z"
+        chart = Chart(Axis(name), Axis(name), name, categories=[name], bands=[Band(0, 1, name, name, 0)])
+        chart.group(name, "bars").points.append(Point(0, 1))
+        data = to_json([chart]) | {"marks": [{"x": 0, "label": name}]}
+        script = gnuplot.script(data)
+        self.assertIn("touch", script)
+        self.assertNotIn("touch", re.sub("'[^'\n]*'", "", script))
+
+    def test_the_key_is_beside_the_panels(self):
+        panels = [Chart(), Chart()]
+        for panel in panels:
+            panel.group("engine=fera, rate=380000", "lines+points")
+        end = float(re.search("set rmargin at screen ([0-9.]+)", gnuplot.script(to_json(panels)))[1])
+        self.assertGreater(760 * (1 - end), 7.3 * 24 + 90)  # letters, a sample of the line, margins
+
+    def test_the_program_draws_the_json_of_a_page(self):
+        chart = Chart(hollow_note="saturated")
+        chart.group("a", "lines").points += [Point(0, 1), Point(1, NAN), Point(2, 3, hollow=True)]
+        data = json.dumps(to_json([chart])).replace("NaN", "null")
+        done = subprocess.run([sys.executable, gnuplot.__file__, "svg"], input=data, capture_output=True, text=True, check=True)
+        self.assertIn("set terminal svg", done.stdout)
+        self.assertIn("with lines linewidth", done.stdout)
+        self.assertIn("\n0 1 1 1 0\n\n2 3 3 3 1\nEOD", done.stdout)
 
     @unittest.skipUnless(shutil.which("gnuplot"), "gnuplot is not installed")
     def test_gnuplot_accepts_every_kind_of_plot(self):
@@ -124,7 +151,7 @@ class Drawing(unittest.TestCase):
         runs[0].series["smps"] = Series("SMPs", [(S, 1), (2 * S, 5)])
         wanted = [plot(kind, "size", by="engine") for kind in ("lines", "points", "bars", "stacked")]
         for one in wanted + [plot("lines", "offered", by="engine"), plot("time", y=["smps", "smps"])]:
-            script = "set terminal dumb\n" + gnuplot.script(draw_plot(FIGURE, one, Evidence(runs)))
+            script = "set terminal dumb\n" + gnuplot.script(to_json(draw_plot(FIGURE, one, Evidence(runs)), PLOT_COLUMNS))
             done = subprocess.run(["gnuplot", "-"], input=script, capture_output=True, text=True, check=False)
             self.assertEqual((done.returncode, done.stderr.strip()), (0, ""), one)
 

@@ -1,5 +1,5 @@
 // Numbers and names along axes: round ticks, labels that do not touch.
-import { decimal, quantity } from "../format";
+import { decimal } from "../format";
 import { FONT } from "../plot";
 import type { Axis } from "./data";
 
@@ -59,23 +59,8 @@ export const STEPS = Array.from({ length: 34 }, (_, power) => [1, 2, 5].map(lead
 
 /** Labels of ticks `step` apart, in the unit of the axis. */
 export function tickLabels(axis: Axis, ticks: number[], step: number): string[] {
-    if (axis.log) return ticks.map(tick => quantity(tick, axis.unit, true));
     const scaled = step / axis.factor;
     let decimals = 0;
     while (decimals < 9 && Math.abs(scaled * 10 ** decimals - Math.round(scaled * 10 ** decimals)) > 1e-6 * scaled * 10 ** decimals) decimals++;
     return ticks.map(tick => decimal(tick / axis.factor, decimals));
-}
-
-/** Powers of ten, with their multiples by 2 and 5 where there is room; fewer powers where there is little. */
-export function logTicks(low: number, high: number, pixels: number, space: number): number[] {
-    const first = Math.floor(Math.log10(low)), last = Math.ceil(Math.log10(high)), decade = pixels / Math.log10(high / low);
-    const leads = decade * Math.log10(2) >= space ? [1, 2, 5] : [1], stride = Math.max(1, Math.ceil(space / decade));
-    const ticks: number[] = [];
-    for (let power = first; power <= last; power++)
-        for (const lead of leads) {
-            const tick = Number(`${lead}e${power}`);
-            if ((power - first) % stride === 0 && tick >= low * 0.9999 && tick <= high * 1.0001) ticks.push(tick);
-        }
-    // Less than a decade may contain none.
-    return ticks.length > 1 ? ticks : [low, high];
 }

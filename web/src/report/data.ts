@@ -9,7 +9,7 @@ export type Point = [x: number | null, y: number | null, low?: number | null, hi
 export interface Group { name: string; style: Style; colour: number; shape: number; points: Point[] }
 
 /** Numbers at ticks are values divided by `factor`, in the unit `scale`: 0.001 and "ms" for values in `unit` "s". */
-export interface Axis { title: string; label: string; unit: string; scale: string; low: number; high: number; factor: number; log: boolean }
+export interface Axis { title: string; label: string; unit: string; scale: string; low: number; high: number; factor: number }
 
 /** A height of 0 is the default. */
 export interface Panel { height: number; y: Axis; groups: Group[] }
@@ -22,7 +22,6 @@ export interface Mark { x: number; label: string }
 
 /** Panels share the x axis. With categories, x is the index of one. */
 export interface Chart {
-    title: string;
     /** What hollow points mean. */
     hollow: string;
     x: Axis;
@@ -34,11 +33,6 @@ export interface Chart {
 
 export function isBar(group: Group): boolean {
     return group.style === "bars" || group.style === "stacked";
-}
-
-/** Whether an axis can show a value at all. */
-export function fits(axis: Axis, value: number | null): value is number {
-    return value !== null && (!axis.log || value > 0);
 }
 
 export interface Bars {

@@ -4,7 +4,7 @@ import type uPlot from "uplot";
 import { quantity } from "../format";
 import { FONT } from "../plot";
 import { textWidth, TICK_FONT } from "./axis";
-import { barsOf, fits, isBar, type Chart, type Group, type Panel, type Point } from "./data";
+import { barsOf, isBar, type Chart, type Group, type Panel, type Point } from "./data";
 
 /** Markers by shape: circle, square, triangle, diamond, inverted triangle, star. */
 export const SHAPES = [
@@ -68,7 +68,7 @@ function yRange(pen: Pen): [number, number] {
 
 function isShown(pen: Pen, [px, py]: Point): boolean {
     const { min, max } = pen.plot.scales.x, [low, high] = yRange(pen);
-    return fits(pen.chart.x, px) && fits(pen.panel.y, py) && px >= min! && px <= max! && py >= low && py <= high;
+    return px !== null && py !== null && px >= min! && px <= max! && py >= low && py <= high;
 }
 
 /** Coordinates stay near the frame: canvases fail on very large ones. */
@@ -82,7 +82,7 @@ function drawLine(pen: Pen): number {
     ctx.lineWidth = (pen.group.style === "lines+points" ? 1.4 : 1.8) * pen.ratio;
     ctx.beginPath();
     for (const [px, py] of pen.group.points) {
-        if (!fits(pen.chart.x, px) || !fits(pen.panel.y, py)) {
+        if (px === null || py === null) {
             down = false;
             continue;
         }
@@ -186,8 +186,7 @@ function drawBars(pen: Pen): number {
         const [px, py] = point;
         if (px === null || py === null || px < min! || px > max!) continue;
         const base = pile.get(px) ?? 0, left = x(pen, px) - room / 2 + column * room / bars.columns + pen.ratio;
-        const least = panel.y.log ? bottom : base;
-        const from = y(pen, clamp(Math.min(least, base + py), bottom, top)), to = y(pen, clamp(Math.max(least, base + py), bottom, top));
+        const from = y(pen, clamp(Math.min(base, base + py), bottom, top)), to = y(pen, clamp(Math.max(base, base + py), bottom, top));
         fillBar(pen, left, to, width, Math.max(from - to, 0.5 * pen.ratio));
         if (!stacked) drawError(pen, point, left + width / 2);
         if (labelled && (!stacked || isTop)) labelBar(pen, left + width / 2, base + py, stacked ? base + py : point[3] ?? py);

@@ -2,7 +2,7 @@
 // points the nearest one.
 import type uPlot from "uplot";
 import { decimal, quantity } from "../format";
-import { barsOf, fits, isBar, type Axis, type Chart, type Group, type Panel, type Point } from "./data";
+import { barsOf, isBar, type Axis, type Chart, type Group, type Panel, type Point } from "./data";
 
 export interface Finding {
     heading: string;
@@ -15,7 +15,7 @@ const NEAR = 60; /* CSS pixels */
 
 /** Whether values are read along the x axis, rather than at single points. */
 export function isSliced(chart: Chart): boolean {
-    return !chart.x.log && chart.panels.some(panel => panel.groups.some(group => group.style === "lines" || group.style === "steps"));
+    return chart.panels.some(panel => panel.groups.some(group => group.style === "lines" || group.style === "steps"));
 }
 
 function xText(chart: Chart, value: number): string {
@@ -76,7 +76,7 @@ function nearest(chart: Chart, panel: Panel, plot: uPlot, shown: (group: Group) 
     let best: Finding | undefined, least = NEAR * NEAR;
     for (const group of panel.groups.filter(shown))
         for (const point of group.points) {
-            if (!fits(chart.x, point[0]) || !fits(panel.y, point[1])) continue;
+            if (point[0] === null || point[1] === null) continue;
             const distance = (plot.valToPos(point[0], "x") - left) ** 2 + (plot.valToPos(point[1], "y") - top) ** 2;
             if (distance >= least) continue;
             least = distance;
@@ -107,5 +107,5 @@ export function summary(chart: Chart): string {
     const names = [...new Set(chart.bands.map(band => band.name))];
     if (names.length) parts.push(`Phases: ${names.join(", ")}`);
     if (chart.marks.length) parts.push(`Marked: ${chart.marks.map(mark => mark.label).join(", ")}`);
-    return `${chart.title ? `${chart.title}: ` : ""}plot of ${parts.join(". ")}.`;
+    return `plot of ${parts.join(". ")}.`;
 }

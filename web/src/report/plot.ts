@@ -4,7 +4,7 @@ import uPlot from "uplot";
 import { fill, h } from "../dom";
 import { Palette } from "../graph/colour";
 import { axisStyle, describe, drawBand, drawUpright } from "../plot";
-import { categoryLabels, type CategoryLabels, logTicks, STEPS, textWidth, tickLabels, TICK_FONT } from "./axis";
+import { categoryLabels, type CategoryLabels, STEPS, textWidth, tickLabels, TICK_FONT } from "./axis";
 import { isBar, type Axis, type Chart, type Group, type Panel, type Point } from "./data";
 import { drawGroup } from "./draw";
 import { find, isSliced, summary } from "./hover";
@@ -39,7 +39,6 @@ export class Plot {
             onkeydown: event => this.key(event as KeyboardEvent), onblur: () => this.point(null) },
             chart.panels.flatMap((panel, at) => [this.heading(panel), this.holders[at]]));
         root.append(h("div", { class: "chart" },
-            chart.title && h("div", { class: "chart-title" }, chart.title),
             chart.marks.length > 0 && this.flags, chart.bands.length > 0 && this.strip, this.areas,
             chart.x.title && h("div", { class: "x-title" }, chart.x.title),
             h("div", { class: "key" }, chart.panels.length === 1 && this.series(chart.panels[0]), otherKey(chart)), this.tip, this.ring, this.unzoom));
@@ -135,27 +134,27 @@ export class Plot {
         return made;
     }
 
-    private scale({ low, high, log }: Axis): uPlot.Scale {
-        return { time: false, auto: false, distr: log ? 3 : 1, range: (_plot, min, max) => Number.isFinite(min ?? NaN) && max > min ? [min, max] : [low, high] };
+    private scale({ low, high }: Axis): uPlot.Scale {
+        return { time: false, auto: false, range: (_plot, min, max) => Number.isFinite(min ?? NaN) && max > min ? [min, max] : [low, high] };
     }
 
     private xAxis(at: number): uPlot.Axis {
         const { x, categories } = this.chart;
         const style = { ...axisStyle(name => this.palette.get(name), TICK_FONT), grid: { show: false }, gap: categories.length ? 8 : 4,
             ticks: { show: !categories.length, size: TICK, width: 1, stroke: () => this.palette.get("frame") } };
-        if (!this.isLast(at)) return { ...style, size: TICK, space: X_SPACE, ...this.numbers(x, X_SPACE), values: (_plot, ticks) => ticks.map(() => "") };
+        if (!this.isLast(at)) return { ...style, size: TICK, space: X_SPACE, ...this.numbers(x), values: (_plot, ticks) => ticks.map(() => "") };
         if (categories.length) return {
             ...style, lineGap: 1.25,
             size: plot => this.names(plot.width).height,
             splits: (plot, _axis, low, high) => this.names(plot.width).ticks.filter(tick => tick >= low && tick <= high),
             values: (plot, shown) => { const { ticks, labels } = this.names(plot.width); return shown.map(tick => labels[ticks.indexOf(tick)]); },
         };
-        return { ...style, size: 24, space: X_SPACE, ...this.numbers(x, X_SPACE) };
+        return { ...style, size: 24, space: X_SPACE, ...this.numbers(x) };
     }
 
     private yAxis(panel: Panel): uPlot.Axis {
         return {
-            ...axisStyle(name => this.palette.get(name), TICK_FONT), gap: 6, space: (_plot, _axis, _low, _high, pixels) => pixels < 2 * SMALL_HEIGHT ? SMALL_Y_SPACE : Y_SPACE, ...this.numbers(panel.y, Y_SPACE),
+            ...axisStyle(name => this.palette.get(name), TICK_FONT), gap: 6, space: (_plot, _axis, _low, _high, pixels) => pixels < 2 * SMALL_HEIGHT ? SMALL_Y_SPACE : Y_SPACE, ...this.numbers(panel.y),
             ...(panel.groups.length ? {} : { values: (_plot: uPlot, ticks: number[]) => ticks.map(() => ""), grid: { show: false } }),
             size: (_plot, values) => {
                 const widest = Math.max(0, ...(values ?? []).map(value => textWidth(value)));
@@ -165,12 +164,10 @@ export class Plot {
         };
     }
 
-    private numbers(axis: Axis, space: number): Pick<uPlot.Axis, "filter" | "incrs" | "splits" | "values"> {
+    private numbers(axis: Axis): Pick<uPlot.Axis, "filter" | "incrs" | "values"> {
         return {
             incrs: STEPS,
             filter: (_plot, ticks) => ticks,
-            ...(axis.log ? { splits: (plot: uPlot, index: number, low: number, high: number) =>
-                logTicks(low, high, (index === 0 ? plot.bbox.width : plot.bbox.height) / uPlot.pxRatio, space) } : {}),
             values: (_plot, ticks, _axis, _space, step) => tickLabels(axis, ticks, step),
         };
     }
@@ -285,7 +282,7 @@ export class Plot {
         const moves: Record<string, () => number> = { ArrowLeft: () => this.stop - 1, ArrowRight: () => this.stop + 1, Home: () => 0, End: () => stops.length - 1 };
         const move = moves[event.key], factor = event.key === "+" ? 0.25 : event.key === "-" ? 1 : 0;
         if (event.key === "Escape") this.reset();
-        else if (factor && !this.chart.x.log) {
+        else if (factor) {
             const middle = (plot.cursor.left ?? -1) >= 0 ? plot.posToVal(plot.cursor.left!, "x") : (min! + max!) / 2, half = (max! - min!) * factor;
             this.zoom(Math.max(this.chart.x.low, middle - half), Math.min(this.chart.x.high, middle + half));
         } else if (move && stops.length) {

@@ -1,19 +1,12 @@
-/* Escaping for markup, and charts as JSON and as gnuplot scripts. */
-#include "base/file.h"
+/* Escaping for markup, and charts as JSON. */
 #include "experiment/chart/chart.h"
 
-#include "base/time.h"
-
-#include <errno.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -55,7 +48,7 @@ static void thinning_keeps_the_extremes(void **state)
     struct chart_points kept = {0};
     double least = 0, most = 0;
     (void)state;
-    chart_init(&chart, "");
+    chart_init(&chart);
     chart_add_group(&chart, "", CHART_LINES);
     for (int i = 0; i < 200000; i++)
         chart_add_point(&chart, 0, i, i == 77777 ? 900 : i == 123456 ? -900 : i % 7);
@@ -68,7 +61,8 @@ static void thinning_keeps_the_extremes(void **state)
     }
     assert_true(kept.count <= 4 * 302);
     assert_true(least == -900 && most == 900);
-    chart_json_write(&(struct json){.out = &json, .pretty = true}, NULL, &chart, 1);
+    chart_json_write(&(struct json){.out = &json, .pretty = true}, NULL, &chart, 1,
+                     CHART_PAGE_COLUMNS);
     assert_true(json.length < 60000);
     vec_release(&kept);
     chart_release(&chart);
@@ -79,7 +73,7 @@ static void stacked_bars_reach_their_sum(void **state)
 {
     struct chart chart;
     (void)state;
-    chart_init(&chart, "");
+    chart_init(&chart);
     chart_add_category(&chart, "one");
     chart_add_category(&chart, "two");
     for (unsigned g = 0; g < 3; g++) {
@@ -97,7 +91,7 @@ static void panels_share_the_x_axis(void **state)
     struct chart charts[2];
     (void)state;
     for (unsigned i = 0; i < 2; i++) {
-        chart_init(&charts[i], "");
+        chart_init(&charts[i]);
         chart_add_group(&charts[i], "", CHART_STEPS);
         chart_add_point(&charts[i], 0, i, 1);
         chart_add_point(&charts[i], 0, 5 + i, 2);
@@ -112,7 +106,7 @@ static void a_large_error_bar_does_not_flatten_the_data(void **state)
 {
     struct chart chart;
     (void)state;
-    chart_init(&chart, "");
+    chart_init(&chart);
     chart_add_group(&chart, "", CHART_LINES_POINTS);
     chart_add_measured(&chart, 0, 1, 10, 1000, false);
     chart_add_measured(&chart, 0, 2, 20, 1, false);
@@ -137,7 +131,7 @@ static void an_axis_names_its_unit_once(void **state)
     for (size_t i = 0; i < sizeof axes / sizeof axes[0]; i++) {
         struct chart chart;
         char title[128];
-        chart_init(&chart, "");
+        chart_init(&chart);
         chart_set_axis(&chart, &chart.y, axes[i].label, axes[i].unit);
         chart_add_group(&chart, "", CHART_LINES_POINTS);
         chart_add_point(&chart, 0, 1, axes[i].most / 3);
@@ -149,106 +143,13 @@ static void an_axis_names_its_unit_once(void **state)
     }
 }
 
-/* ---- gnuplot ---- */
-
-/* Removes text in single quotes; the rest must not come from a name. */
-static void strip_quoted(const char *script, struct text *out)
-{
-    bool quoted = false;
-    for (; *script; script++) {
-        quoted ^= *script == '\'';
-        if (!quoted)
-            text_putc(out, *script);
-        else
-            assert_true(*script != '\n');
-    }
-    assert_false(quoted);
-}
-
-static void a_name_cannot_escape_its_quotes(void **state)
-{
-    static const char name[] = "a'; system('touch x'); '`touch y`\n!touch z";
-    struct chart chart;
-    struct text script = {0}, bare = {0};
-    (void)state;
-    chart_init(&chart, name);
-    chart_set_axis(&chart, &chart.x, name, "");
-    chart_add_category(&chart, name);
-    chart_add_group(&chart, name, CHART_BARS);
-    chart_add_point(&chart, 0, 0, 1);
-    chart_add_mark(&chart, 0, name);
-    chart_add_band(&chart, 0, 1, name, name, 0);
-    chart_gnuplot_script(&chart, 1, CHART_SVG, &script);
-    strip_quoted(script.data, &bare);
-    text_putc(&bare, '\n');
-    assert_null(strstr(bare.data, "touch"));
-    assert_non_null(strstr(script.data, "touch"));
-    chart_release(&chart);
-    text_release(&script);
-    text_release(&bare);
-}
-
 static void plots_are_svg_or_png(void **state)
 {
-    enum chart_format format;
-    struct chart chart;
-    struct err err;
     (void)state;
-    assert_true(chart_format_of("a/b.c.svg", &format) && format == CHART_SVG);
-    assert_true(chart_format_of("x.png", &format) && format == CHART_PNG);
-    assert_false(chart_format_of("x.pdf", &format));
-    assert_false(chart_format_of("svg", &format));
-    chart_init(&chart, "");
-    assert_int_equal(chart_gnuplot(&chart, 1, "x.pdf", false, &err), -EINVAL);
-    chart_release(&chart);
-}
-
-/* A program called gnuplot in a folder that is the only one of PATH; "" for none. */
-static void plot_with(const char *program, int wanted, const char *part)
-{
-    char folder[] = "/tmp/weft-chart-XXXXXX", file[64], picture[64];
-    struct text script = {0}, out = {0};
-    struct chart chart;
-    struct err err = {0};
-    assert_non_null(mkdtemp(folder));
-    snprintf(file, sizeof file, "%s/gnuplot", folder);
-    snprintf(picture, sizeof picture, "%s/x.svg", folder);
-    text_puts(&script, program);
-    if (program[0]) {
-        assert_int_equal(file_write(file, &script, &err), 0);
-        assert_int_equal(chmod(file, 0700), 0);
-    }
-    const char *path = getenv("PATH");
-    char *before = strdup(path ? path : "");
-    setenv("PATH", folder, 1);
-    chart_init(&chart, "the title");
-    assert_int_equal(chart_gnuplot(&chart, 1, picture, false, &err), wanted);
-    setenv("PATH", before, 1);
-    if (wanted)
-        assert_non_null(strstr(err.message, part));
-    else
-        assert_int_equal(file_read(picture, 1 << 20, &out, &err), 0);
-    assert_true(wanted || strstr(out.data, part));
-    unlink(file);
-    unlink(picture);
-    rmdir(folder);
-    free(before);
-    chart_release(&chart);
-    text_release(&script);
-    text_release(&out);
-}
-
-static void the_error_for_missing_gnuplot_names_its_package(void **state)
-{
-    (void)state;
-    plot_with("", -ENOENT, "gnuplot-nox");
-}
-
-static void gnuplot_reads_a_script_and_its_failure_is_an_error(void **state)
-{
-    (void)state;
-    plot_with("#!/bin/sh\nexec /bin/cat\n", 0, "the title");
-    plot_with("#!/bin/sh\necho >&2; echo no good >&2; exit 3\n", -EIO, "gnuplot failed: no good");
+    assert_string_equal(chart_format_of("a/b.c.svg"), "svg");
+    assert_string_equal(chart_format_of("x.png"), "png");
+    assert_null(chart_format_of("x.pdf"));
+    assert_null(chart_format_of("svg"));
 }
 
 /* ---- JSON ---- */
@@ -256,7 +157,8 @@ static void gnuplot_reads_a_script_and_its_failure_is_an_error(void **state)
 static void json_is(const struct chart *charts, size_t count, const char *wanted)
 {
     struct text json = {0}, bare = {0};
-    chart_json_write(&(struct json){.out = &json, .pretty = true}, NULL, charts, count);
+    chart_json_write(&(struct json){.out = &json, .pretty = true}, NULL, charts, count,
+                     CHART_PAGE_COLUMNS);
     bool quoted = false;
     for (const char *at = json.data; *at; at++) { /* without blanks between words */
         quoted ^= *at == '"';
@@ -272,7 +174,7 @@ static void json_has_null_for_what_is_not_finite(void **state)
 {
     struct chart chart;
     (void)state;
-    chart_init(&chart, "t");
+    chart_init(&chart);
     chart.hollow_note = "saturated";
     chart_set_axis(&chart, &chart.x, "x", "");
     chart_set_axis(&chart, &chart.y, "y", "");
@@ -283,12 +185,12 @@ static void json_has_null_for_what_is_not_finite(void **state)
     chart_add_measured(&chart, 0, 4, 2, 0.5, false);
     chart_add_measured(&chart, 0, 4, 3, NAN, true);
     json_is(&chart, 1,
-            "{\"title\":\"t\",\"hollow\":\"saturated\","
+            "{\"hollow\":\"saturated\","
             "\"x\":{\"title\":\"x\",\"label\":\"x\",\"unit\":\"\",\"scale\":\"\",\"low\""
-            ":0,\"high\":4,\"factor\":1,\"log\":false},"
+            ":0,\"high\":4,\"factor\":1},"
             "\"categories\":[],\"bands\":[],\"marks\":[],\"panels\":[{\"height\":0,"
             "\"y\":{\"title\":\"y\",\"label\":\"y\",\"unit\":\"\",\"scale\":\"\",\"low\""
-            ":0,\"high\":4,\"factor\":1,\"log\":false},"
+            ":0,\"high\":4,\"factor\":1},"
             "\"groups\":[{\"name\":\"a\",\"style\":\"lines+points\",\"colour\":0,\"shape\":0,"
             "\"points\":[[0,3],[1,null],[2,null],[4,2,1.5,2.5],[4,3,null,null,true]]}]}]}");
     chart_release(&chart);
@@ -299,7 +201,7 @@ static void json_has_categories_bands_and_marks_of_the_first_panel(void **state)
     struct chart charts[2];
     (void)state;
     for (unsigned i = 0; i < 2; i++) {
-        chart_init(&charts[i], "");
+        chart_init(&charts[i]);
         charts[i].height = 90;
         chart_add_category(&charts[i], "one");
         chart_add_group(&charts[i], "", i ? CHART_STACKED : CHART_BARS);
@@ -310,20 +212,20 @@ static void json_has_categories_bands_and_marks_of_the_first_panel(void **state)
     chart_add_mark(&charts[0], 1, "fault");
     json_is(
         charts, 2,
-        "{\"title\":\"\",\"hollow\":\"\","
+        "{\"hollow\":\"\","
         "\"x\":{\"title\":\"\",\"label\":\"\",\"unit\":\"\",\"scale\":\"\",\"low\":-"
-        "0.5,\"high\":0.5,\"factor\":1,\"log\":false},"
+        "0.5,\"high\":0.5,\"factor\":1},"
         "\"categories\":[\"one\"],"
         "\"bands\":[{\"from\":1,\"to\":2,\"name\":\"compute\",\"detail\":\"1 s\",\"colour\":2}],"
         "\"marks\":[{\"x\":1,\"label\":\"fault\"}],"
         "\"panels\":[{\"height\":90,"
         "\"y\":{\"title\":\"\",\"label\":\"\",\"unit\":\"\",\"scale\":\"\",\"low\":0"
-        ",\"high\":10,\"factor\":1,\"log\":false},"
+        ",\"high\":10,\"factor\":1},"
         "\"groups\":[{\"name\":\"\",\"style\":\"bars\",\"colour\":0,\"shape\":0,\"points\":[[0,8]]}"
         "]},"
         "{\"height\":90,"
         "\"y\":{\"title\":\"\",\"label\":\"\",\"unit\":\"\",\"scale\":\"\",\"low\":0"
-        ",\"high\":10,\"factor\":1,\"log\":false},"
+        ",\"high\":10,\"factor\":1},"
         "\"groups\":[{\"name\":\"\",\"style\":\"stacked\",\"colour\":0,\"shape\":0,\"points\":[[0,"
         "8]]},"
         "{\"name\":\"more\",\"style\":\"points\",\"colour\":1,\"shape\":1,\"points\":[]}]}]}");
@@ -336,13 +238,14 @@ static void names_in_json_are_escaped(void **state)
     struct chart chart;
     struct text json = {0}, markup = {0};
     (void)state;
-    chart_init(&chart, hostile);
+    chart_init(&chart);
     chart_set_axis(&chart, &chart.x, hostile, hostile);
     chart_add_category(&chart, hostile);
     chart_add_group(&chart, hostile, CHART_BARS);
     chart_add_band(&chart, 0, 1, hostile, "]]>", 0);
     chart_add_mark(&chart, 0, "\";}\\");
-    chart_json_write(&(struct json){.out = &json, .pretty = true}, NULL, &chart, 1);
+    chart_json_write(&(struct json){.out = &json, .pretty = true}, NULL, &chart, 1,
+                     CHART_PAGE_COLUMNS);
     assert_non_null(
         strstr(json.data, "('x')</script> & \\\"`touch x`\\\" \\u0001\\ufffd\\u000a\xc3\xa9\""));
     assert_non_null(strstr(json.data, "\"\\\";}\\\\\""));
@@ -357,38 +260,16 @@ static void a_chart_without_data_has_axes(void **state)
 {
     struct chart chart;
     (void)state;
-    chart_init(&chart, "");
+    chart_init(&chart);
     json_is(&chart, 1,
-            "{\"title\":\"\",\"hollow\":\"\","
+            "{\"hollow\":\"\","
             "\"x\":{\"title\":\"\",\"label\":\"\",\"unit\":\"\",\"scale\":\"\",\"low\":0"
-            ",\"high\":1,\"factor\":1,\"log\":false},"
+            ",\"high\":1,\"factor\":1},"
             "\"categories\":[],\"bands\":[],\"marks\":[],\"panels\":[{\"height\":0,"
             "\"y\":{\"title\":\"\",\"label\":\"\",\"unit\":\"\",\"scale\":\"\",\"low\":0"
-            ",\"high\":1,\"factor\":1,\"log\":false},"
+            ",\"high\":1,\"factor\":1},"
             "\"groups\":[]}]}");
     chart_release(&chart);
-}
-
-/* ---- gnuplot's key ---- */
-
-static void the_key_of_a_plot_is_beside_its_panels(void **state)
-{
-    (void)state;
-    struct chart charts[2];
-    struct text script = {0};
-    double end = 1;
-    for (size_t i = 0; i < 2; i++) {
-        chart_init(&charts[i], "");
-        chart_add_group(&charts[i], "engine=fera, rate=380000", CHART_LINES_POINTS);
-    }
-    chart_gnuplot_script(charts, 2, CHART_SVG, &script);
-    const char *at = strstr(script.data, "set rmargin at screen ");
-    assert_non_null(at);
-    assert_int_equal(sscanf(at, "set rmargin at screen %lf", &end), 1);
-    assert_true(760 * (1 - end) > 7.3 * 24 + 90); /* letters, a sample of the line, margins */
-    text_release(&script);
-    for (size_t i = 0; i < 2; i++)
-        chart_release(&charts[i]);
 }
 
 int main(void)
@@ -396,7 +277,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(special_characters_are_escaped),
         cmocka_unit_test(invalid_utf8_is_replaced),
-        cmocka_unit_test(the_key_of_a_plot_is_beside_its_panels),
         cmocka_unit_test(a_chart_without_data_has_axes),
         cmocka_unit_test(json_has_null_for_what_is_not_finite),
         cmocka_unit_test(json_has_categories_bands_and_marks_of_the_first_panel),
@@ -406,10 +286,7 @@ int main(void)
         cmocka_unit_test(panels_share_the_x_axis),
         cmocka_unit_test(a_large_error_bar_does_not_flatten_the_data),
         cmocka_unit_test(an_axis_names_its_unit_once),
-        cmocka_unit_test(a_name_cannot_escape_its_quotes),
         cmocka_unit_test(plots_are_svg_or_png),
-        cmocka_unit_test(the_error_for_missing_gnuplot_names_its_package),
-        cmocka_unit_test(gnuplot_reads_a_script_and_its_failure_is_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
