@@ -5,10 +5,10 @@
 
 #include "base/time.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-/* Keys of weft-sm.conf(5) except those for ports and files of a real host. */
 /* Settings that only simulated managers have. */
 static const char *const run_keys[] = {"paper", "partition_rules", "probe_back"};
 enum { RUN_KEYS = sizeof run_keys / sizeof run_keys[0] };
@@ -89,7 +89,17 @@ bool manager_key_is_live(const char *key)
     return config_key_in_runs(key) == CONFIG_IN_RUNS || strcmp(key, "partition_rules") == 0;
 }
 
-/* Only an engine can contradict other settings. */
+int manager_finish(struct config *config, struct err *err)
+{
+    int status = config_finish(config, err);
+    if (status == 0 && config->sm.qos && config->sm.policy == &sm_policy_paper)
+        return err_set(err, EINVAL,
+                       "the papers' manager programs no arbitration and SL-to-VL tables: use "
+                       "'set sm paper no' with qos keys");
+    return status;
+}
+
+/* Only an engine can contradict other settings, and levels of service the papers' manager. */
 int manager_reset(struct config *config, const struct word *key, const struct word *value,
                   struct cursor *cursor)
 {
@@ -97,10 +107,12 @@ int manager_reset(struct config *config, const struct word *key, const struct wo
     char engine[64];
     snprintf(engine, sizeof engine, "%s", config->sm.engine->name);
     int status = manager_set(config, key, value, cursor);
-    if (status == 0 && config_finish(config, &reason) < 0) {
+    if (status == 0 && manager_finish(config, &reason) < 0) {
         status = word_error(cursor, value, "%.400s", reason.message);
         if (strcmp(key->text, "engine") == 0)
             config_set(config, "engine", engine, &unused);
+        if (config->sm.qos && config->sm.policy == &sm_policy_paper)
+            config_set(config, "qos", "no", &unused);
         config_finish(config, &unused);
     }
     return status;

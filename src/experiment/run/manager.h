@@ -10,6 +10,9 @@ void manager_preset(struct config *config, const char *preset);
 /* Sets one key. The error names the wrong word. */
 int manager_set(struct config *config, const struct word *key, const struct word *value,
                 struct cursor *cursor);
+/* Completes a configuration (config_finish()), and refuses levels of service for the papers'
+ * manager, which programs none. */
+int manager_finish(struct config *config, struct err *err);
 /* Whether this setting can change while the manager runs. */
 bool manager_key_is_live(const char *key);
 /* Sets one key of a running manager and completes the configuration; on error it is as before. */

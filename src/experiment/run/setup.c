@@ -161,7 +161,7 @@ static int configure_manager(struct setup *setup, struct setup_instance *instanc
     instance->stopped = statement->word_count % 2 == 0; /* the word `stopped` follows the pairs */
     if (status == 0)
         status = set_managers(setup, instance, false);
-    if (status == 0 && config_finish(&instance->config, &reason) < 0)
+    if (status == 0 && manager_finish(&instance->config, &reason) < 0)
         return word_error(&setup->cursor, &statement->word, "%.400s", reason.message);
     return status;
 }

@@ -27,7 +27,7 @@ enum { FIXED = false, LIVE = true };
 #define WORD_KEY(name, field, choices, live) name, live, WORD, FIELD(field), .words = (choices)
 #define OTHER_KEY(name, setter, live)        name, live, OTHER, .set = (setter)
 #define FILE_KEY(name, setter)               OTHER_KEY(name, setter, LIVE), .reads_file = true
-#define QOS_KEY(name)                        name, LIVE, QOS_OPTION, .set = NULL
+#define QOS_KEY(name)                        name, LIVE, QOS_OPTION, IN_RUNS
 #define QOS_KEYS(class)                                                                            \
     {QOS_KEY("qos_" class "max_vls")}, {QOS_KEY("qos_" class "high_limit")},                       \
         {QOS_KEY("qos_" class "vlarb_high")}, {QOS_KEY("qos_" class "vlarb_low")},                 \
@@ -111,8 +111,8 @@ const struct key config_keys[] = {
     {FILE_KEY("partitions", config_set_partitions), IN_RUNS},
     {WORD_KEY("part_enforce", sm.part_enforce, enforcements, LIVE), IN_RUNS},
     {FLAG_KEY("allow_both_pkeys", allow_both_pkeys, LIVE)},
-    {FLAG_KEY("qos", qos_wanted, LIVE), .standard = "auto"},
-    {FILE_KEY("qos_policy", config_set_qos_policy)},
+    {FLAG_KEY("qos", qos_wanted, LIVE), .standard = "auto", IN_RUNS},
+    {FILE_KEY("qos_policy", config_set_qos_policy), IN_RUNS},
     QOS_KEYS(""),
     QOS_KEYS("ca_"),
     QOS_KEYS("rtr_"),

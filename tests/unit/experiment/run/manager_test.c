@@ -22,8 +22,11 @@ static void keys_of_managers_exist_in_the_configuration(void **state)
         struct cursor cursor = {.file = "x", .err = &err};
         struct word key = {config_key(i), 1, 1}, value = {"?", 1, 9};
         config_init(&config);
-        assert_int_equal(manager_set(&config, &key, &value, &cursor), -EINVAL);
-        if (err.column != 9 || strstr(err.message, "there is no key"))
+        /* Options of QoS are checked when all are known. */
+        bool is_set = manager_set(&config, &key, &value, &cursor) == 0;
+        if (is_set)
+            assert_true(manager_finish(&config, &err) < 0);
+        if ((!is_set && err.column != 9) || strstr(err.message, "there is no key"))
             fail_msg("%s: %s", config_key(i), err.message);
         config_release(&config);
     }
@@ -47,11 +50,37 @@ static void settings_of_managers_are_accepted_or_refused(void **state)
     config_release(&config);
 }
 
+static void the_papers_manager_refuses_levels_of_service(void **state)
+{
+    struct config config;
+    struct err err = {0};
+    struct cursor cursor = {.file = "x", .err = &err};
+    struct word high = {"qos_high_limit", 1, 1}, paper = {"paper", 1, 1}, qos = {"qos", 1, 1};
+    struct word four = {"4", 1, 8}, no = {"no", 1, 8}, yes = {"yes", 1, 8};
+    (void)state;
+    config_init(&config);
+    manager_preset(&config, "paper");
+    assert_int_equal(manager_set(&config, &high, &four, &cursor), 0);
+    assert_int_equal(manager_finish(&config, &err), -EINVAL);
+    assert_non_null(strstr(err.message, "set sm paper no"));
+    assert_int_equal(manager_set(&config, &paper, &no, &cursor), 0);
+    assert_int_equal(manager_finish(&config, &err), 0);
+    assert_non_null(config.sm.qos);
+    config_release(&config);
+    config_init(&config);
+    manager_preset(&config, "paper");
+    assert_int_equal(manager_finish(&config, &err), 0);
+    assert_int_equal(manager_reset(&config, &qos, &yes, &cursor), -EINVAL);
+    assert_null(config.sm.qos);
+    config_release(&config);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(keys_of_managers_exist_in_the_configuration),
         cmocka_unit_test(settings_of_managers_are_accepted_or_refused),
+        cmocka_unit_test(the_papers_manager_refuses_levels_of_service),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
