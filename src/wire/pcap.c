@@ -2,11 +2,9 @@
  *
  * A file is one section. Each direction of a link is an interface with a name and a speed; its
  * description block precedes its first packet. Every packet is as on the wire, from the local route
- * header to the variant CRC, inside an ERF record (docs/decisions/001-captures-are-erf.md). Both
- * CRCs are valid (7.8): the invariant one covers the fields that switches and routers do not
- * change, with the others replaced by ones; the variant one covers everything before it. Numbers in
- * the headers of pcapng are little-endian on every machine, so that the same run gives the same
- * file. All packets are unreliable datagrams. */
+ * header to the variant CRC (`transport_packet_encode()`), inside an ERF record
+ * (docs/decisions/001-captures-are-erf.md). Numbers in the headers of pcapng are little-endian on
+ * every machine, so that the same run gives the same file. */
 #include "wire/pcap.h"
 
 #include "base/mem.h"
@@ -23,14 +21,6 @@ enum {
     ERF_FLAG_VARYING_LENGTH = 4,
     ERF_HEADER_BYTES = 16,
     SNAP_BYTES = 65535,
-    ICRC_BYTES = 4,
-    VCRC_BYTES = 2,
-    HEADER_BYTES_MAX = WIRE_BYTES_LRH + WIRE_BYTES_GRH + WIRE_BYTES_BTH + WIRE_BYTES_DETH,
-    PACKET_BYTES_MAX = HEADER_BYTES_MAX + PACKET_MAX_PAYLOAD + ICRC_BYTES + VCRC_BYTES,
-    NEXT_IS_BTH = 2, /* LRH.LNH */
-    NEXT_IS_GRH = 3,
-    GRH_NEXT_IS_BTH = 0x1B,
-    OPCODE_UD_SEND_ONLY = 0x64,
 };
 /* pcapng */
 enum {
@@ -51,59 +41,7 @@ struct pcap {
     FILE *file;
     int error; /* the first one, as a negative errno */
     uint32_t packets, interfaces;
-    uint32_t icrc_table[256];
-    uint16_t vcrc_table[256];
 };
-
-/* Both CRCs take the least significant bit first: polynomials 0x04C11DB7 and 0x100B, reversed. */
-static void make_crc_tables(struct pcap *pcap)
-{
-    for (uint32_t i = 0; i < 256; i++) {
-        uint32_t icrc = i, vcrc = i;
-        for (unsigned bit = 0; bit < 8; bit++) {
-            icrc = icrc >> 1 ^ (icrc & 1 ? UINT32_C(0xEDB88320) : 0);
-            vcrc = vcrc >> 1 ^ (vcrc & 1 ? UINT32_C(0xD008) : 0);
-        }
-        pcap->icrc_table[i] = icrc;
-        pcap->vcrc_table[i] = (uint16_t)vcrc;
-    }
-}
-
-static uint32_t icrc_add(const struct pcap *pcap, uint32_t crc, const uint8_t *bytes, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        crc = crc >> 8 ^ pcap->icrc_table[(crc ^ bytes[i]) & 0xff];
-    return crc;
-}
-
-static uint16_t vcrc_of(const struct pcap *pcap, const uint8_t *bytes, size_t count)
-{
-    uint16_t crc = 0xffff;
-    for (size_t i = 0; i < count; i++)
-        crc = (uint16_t)(crc >> 8 ^ pcap->vcrc_table[(crc ^ bytes[i]) & 0xff]);
-    return (uint16_t)~crc;
-}
-
-/* 7.8.1: with a global route header the whole LRH may change on the way, else only its VL. */
-static uint32_t icrc_of(const struct pcap *pcap, const uint8_t *packet, size_t bytes, bool global)
-{
-    uint8_t headers[WIRE_BYTES_LRH + WIRE_BYTES_GRH + WIRE_BYTES_BTH];
-    size_t before_bth = WIRE_BYTES_LRH + (global ? WIRE_BYTES_GRH : 0);
-    size_t masked = before_bth + WIRE_BYTES_BTH;
-    uint8_t *grh = headers + WIRE_BYTES_LRH;
-    memcpy(headers, packet, masked);
-    if (global) {
-        memset(headers, 0xff, WIRE_BYTES_LRH);
-        wire_set(grh, GRH_TRAFFIC_CLASS, 0xff);
-        wire_set(grh, GRH_FLOW_LABEL, 0xfffff);
-        wire_set(grh, GRH_HOP_LIMIT, 0xff);
-    } else {
-        wire_set(headers, LRH_VL, 0xf);
-    }
-    wire_set(headers + before_bth, BTH_RESERVED_VARIANT, 0xff);
-    uint32_t crc = icrc_add(pcap, UINT32_MAX, headers, masked);
-    return ~icrc_add(pcap, crc, packet + masked, bytes - masked);
-}
 
 static void put_little_endian(uint8_t *bytes, uint64_t value, unsigned count)
 {
@@ -124,49 +62,27 @@ struct packet_header packet_header_of_mad(const uint8_t *mad, uint16_t slid, uin
     return header;
 }
 
-/* Fills `bytes` with the packet as it is on the wire; returns its length. */
-static size_t build_packet(const struct pcap *pcap, const struct pcap_packet *packet,
-                           uint8_t bytes[PACKET_BYTES_MAX])
+/* A management packet is an unreliable datagram with one MAD. */
+static struct transport_packet datagram_of(const struct packet_header *header, uint32_t psn,
+                                           size_t length)
 {
-    assert(packet->length <= PACKET_MAX_PAYLOAD);
-    const struct packet_header *header = &packet->header;
-    size_t pad = -packet->length % 4;
-    size_t transport = WIRE_BYTES_BTH + WIRE_BYTES_DETH + packet->length + pad + ICRC_BYTES;
-    memset(bytes, 0, HEADER_BYTES_MAX);
-    size_t at = WIRE_BYTES_LRH;
-    if (header->global) {
-        uint8_t *grh = bytes + at;
-        wire_set(grh, GRH_IP_VERSION, 6);
-        wire_set(grh, GRH_PAYLOAD_BYTES, transport);
-        wire_set(grh, GRH_NEXT_HEADER, GRH_NEXT_IS_BTH);
-        wire_set(grh, GRH_HOP_LIMIT, 0xff);
-        memcpy(wire_bytes(grh, GRH_SGID), header->sgid, 16);
-        memcpy(wire_bytes(grh, GRH_DGID), header->dgid, 16);
-        at += WIRE_BYTES_GRH;
-    }
-    wire_set(bytes, LRH_VL, header->vl);
-    wire_set(bytes, LRH_SL, header->sl);
-    wire_set(bytes, LRH_NEXT_HEADER, header->global ? NEXT_IS_GRH : NEXT_IS_BTH);
-    wire_set(bytes, LRH_DLID, header->dlid);
-    wire_set(bytes, LRH_PACKET_WORDS, (at + transport) / 4);
-    wire_set(bytes, LRH_SLID, header->slid);
-    wire_set(bytes + at, BTH_OPCODE, OPCODE_UD_SEND_ONLY);
-    wire_set(bytes + at, BTH_PAD_COUNT, pad);
-    wire_set(bytes + at, BTH_P_KEY, header->p_key);
-    wire_set(bytes + at, BTH_DEST_QP, header->dest_qp);
-    wire_set(bytes + at, BTH_PSN, pcap->packets);
-    at += WIRE_BYTES_BTH;
-    wire_set(bytes + at, DETH_Q_KEY, header->q_key);
-    wire_set(bytes + at, DETH_SRC_QP, header->src_qp);
-    at += WIRE_BYTES_DETH;
-    memcpy(bytes + at, packet->payload, packet->length);
-    memset(bytes + at + packet->length, 0, pad);
-    at += packet->length + pad;
-    put_little_endian(bytes + at, icrc_of(pcap, bytes, at, header->global), ICRC_BYTES);
-    at += ICRC_BYTES;
-    put_little_endian(bytes + at, vcrc_of(pcap, bytes, at), VCRC_BYTES);
-    assert(at + VCRC_BYTES <= PACKET_BYTES_MAX);
-    return at + VCRC_BYTES;
+    struct transport_packet packet = {
+        .slid = header->slid,
+        .dlid = header->dlid,
+        .sl = header->sl,
+        .global = header->global,
+        .opcode = TRANSPORT_OPCODE(TRANSPORT_UD, OP_SEND_ONLY),
+        .p_key = header->p_key,
+        .dest_qp = header->dest_qp,
+        .psn = psn & TRANSPORT_PSN_MASK,
+        .q_key = header->q_key,
+        .src_qp = header->src_qp,
+        .payload.bytes = (uint32_t)length,
+        .route.hop_limit = 0xff,
+    };
+    memcpy(packet.route.sgid, header->sgid, sizeof packet.route.sgid);
+    memcpy(packet.route.dgid, header->dgid, sizeof packet.route.dgid);
+    return packet;
 }
 
 static int write_bytes(struct pcap *pcap, const void *bytes, size_t count)
@@ -209,7 +125,6 @@ int pcap_open(struct pcap **pcap, const char *path, struct err *err)
     }
     struct pcap *opened = mem_zalloc(1, sizeof *opened);
     opened->file = file;
-    make_crc_tables(opened);
     int result = write_section(opened);
     if (result) {
         pcap_close(opened);
@@ -270,12 +185,22 @@ static void put_packet_headers(uint8_t *header, uint32_t interface, uint64_t tim
 int pcap_write(struct pcap *pcap, uint32_t interface, uint64_t time_ps,
                const struct pcap_packet *packet)
 {
-    enum { HEADERS = PACKET_HEADER_BYTES + ERF_HEADER_BYTES };
-    uint8_t body[HEADERS + PACKET_BYTES_MAX];
-    assert(interface < pcap->interfaces);
     if (packet->length > PACKET_MAX_PAYLOAD)
         return -EMSGSIZE;
-    size_t count = build_packet(pcap, packet, body + HEADERS);
+    struct transport_packet datagram = datagram_of(&packet->header, pcap->packets, packet->length);
+    return pcap_write_transport(pcap, interface, time_ps, &datagram, packet->header.vl,
+                                packet->payload);
+}
+
+int pcap_write_transport(struct pcap *pcap, uint32_t interface, uint64_t time_ps,
+                         const struct transport_packet *packet, uint8_t vl, const uint8_t *payload)
+{
+    enum { HEADERS = PACKET_HEADER_BYTES + ERF_HEADER_BYTES };
+    uint8_t body[HEADERS + TRANSPORT_OVERHEAD_MAX + PACKET_MAX_PAYLOAD];
+    assert(interface < pcap->interfaces);
+    if (packet->payload.bytes > PACKET_MAX_PAYLOAD)
+        return -EMSGSIZE;
+    size_t count = transport_packet_encode(packet, vl, payload, body + HEADERS);
     put_packet_headers(body, interface, time_ps, count);
     pcap->packets++;
     return write_block(pcap, BLOCK_PACKET, body, HEADERS + count);

@@ -1,14 +1,15 @@
-/* Captures: management packets written to a pcapng file that Wireshark and tshark decode. */
+/* Captures: packets written to a pcapng file that Wireshark and tshark decode. */
 #ifndef WEFT_WIRE_PCAP_H
 #define WEFT_WIRE_PCAP_H
 
 #include "base/err.h"
 #include "wire/packet.h"
+#include "wire/transport_packet.h"
 
 #include <stddef.h>
 #include <stdint.h>
 
-enum { PACKET_MAX_PAYLOAD = 4096 };
+enum { PACKET_MAX_PAYLOAD = TRANSPORT_MTU_MAX };
 
 struct pcap_packet {
     struct packet_header header;
@@ -28,6 +29,9 @@ uint32_t pcap_add_interface(struct pcap *pcap, const char *name, uint64_t bits_p
 /* 0 or -errno; after an error, nothing more is written and every call returns that error. */
 int pcap_write(struct pcap *pcap, uint32_t interface, uint64_t time_ps,
                const struct pcap_packet *packet);
+/* The same for a packet of the transport services; `payload` NULL: zeros. */
+int pcap_write_transport(struct pcap *pcap, uint32_t interface, uint64_t time_ps,
+                         const struct transport_packet *packet, uint8_t vl, const uint8_t *payload);
 /* Flushes, closes and frees; the first error of all writes, or 0. Accepts NULL. */
 int pcap_close(struct pcap *pcap);
 
