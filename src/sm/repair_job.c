@@ -95,7 +95,7 @@ static bool compare_row(const struct sm_job *last, struct sm_job *job, uint32_t 
         if (!was_before(last, old, lid, row[lid]))
             return false;
         if (lid <= job->network.top_lid && job->network.owner[lid] != NETWORK_NONE)
-            vec_push(&job->repair.ends, ((struct repair_end){at, (uint16_t)lid, 0}));
+            vec_push(&job->repair.ends, ((struct repair_end){at, (uint16_t)lid, 0, NETWORK_NONE}));
     }
     return true;
 }

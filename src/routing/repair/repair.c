@@ -60,6 +60,7 @@ void repair_release(struct repair *repair)
     vec_release(&repair->waits);
     vec_release(&repair->cycle);
     mem_free(repair->is_new);
+    mem_free(repair->forwards);
     mem_free(repair->live);
     *repair = (struct repair){0};
 }
@@ -216,7 +217,7 @@ void repair_drop_broken(struct repair *repair, const struct network *network,
         repair_column_begin(&column, lid);
         repair_column_look(&column);
         for (size_t i = 0; i < column.broken.count; i++) {
-            struct repair_end end = {column.broken.items[i], (uint16_t)lid, 0};
+            struct repair_end end = {column.broken.items[i], (uint16_t)lid, 0, NETWORK_NONE};
             routes_row(kept, end.at)[lid] = PORT_NONE;
             vec_push(&repair->ends, end);
         }

@@ -36,7 +36,7 @@ struct repair_state {
     bool known;     /* the tables have passed a check and deliver everywhere */
     bool directed;  /* the order of channels is that of an engine's up*-down* directions */
     struct cdg cdg; /* at least the dependencies of the tables; a layer for each VL */
-    uint64_t *load; /* by port, as verify.h counts it; approximate */
+    uint64_t *load; /* by port, as verify.h counts it; approximate after a detour or a drain */
     uint64_t peak;  /* the highest load of a link between switches after the last engine run */
 };
 
@@ -53,7 +53,8 @@ void repair_state_release(struct repair_state *state); /* accepts a released one
 struct repair_end {
     uint32_t at;
     uint16_t lid;
-    uint16_t hops; /* to the destination's switch, before the change; 0: not known */
+    uint16_t hops;   /* to the destination's switch, before the change; 0: not known */
+    uint32_t beyond; /* the first switch of its old path behind what was lost, or NETWORK_NONE */
 };
 
 struct repair {
@@ -63,6 +64,7 @@ struct repair {
     VEC(uint16_t) lids; /* new or moved LIDs: all their entries are checked */
     uint64_t *live;     /* bits: those of `lids` whose routes carry traffic already; NULL: none */
     uint8_t *is_new;    /* by port: its link has changed since the tables were checked */
+    uint8_t *forwards;  /* by switch: it carries pairs of other switches' terminals; NULL: none */
     bool drop_unused_lids; /* remove entries for unused LIDs */
     bool may_drain;        /* packets in flight do not count: the updates are ordered with drains */
     bool allow_partial; /* entries that find no acyclic choice stay broken, and the repair succeeds

@@ -25,7 +25,6 @@ void repair_column_init(struct repair_column *column, const struct network *netw
     *column = (struct repair_column){
         .network = network, .routes = routes, .repair = repair, .cdg = &repair->state.cdg};
     column->cells = arena_alloc(&column->memory, switches * sizeof *column->cells);
-    column->weight = arena_alloc(&column->memory, switches * sizeof *column->weight);
     column->level = arena_alloc(&column->memory, (switches + 2) * sizeof *column->level);
     column->part = arena_alloc(&column->memory, switches * sizeof *column->part);
     network_parts(network, column->part);
@@ -44,33 +43,11 @@ void repair_column_release(struct repair_column *column)
 
 /* ---- entries ---- */
 
-/* Moves the load of a terminal's LID from the old link of a switch to the new one. */
-static void shift_load(struct repair_column *column, uint32_t at, uint32_t lid, uint8_t port)
-{
-    const struct network *network = column->network;
-    const struct network_switch *node = &network->switches.items[at];
-    if (network_owner(network, lid) & NETWORK_SWITCH) /* or unused */
-        return;
-    uint64_t *load = column->repair->state.load + node->first_port, sum = 0;
-    for (uint32_t e = network->first_edge[at];
-         column->weight[at] == 0 && e < network->first_edge[at + 1]; e++)
-        sum += load[network->edges[e].port];
-    if (column->weight[at] == 0)
-        column->weight[at] = 1 + sum / (network->terminals.count + 1);
-    uint64_t weight = column->weight[at];
-    uint8_t old = routes_port(column->routes, at, lid);
-    if (old <= node->port_count)
-        load[old] -= load[old] < weight ? load[old] : weight;
-    if (port <= node->port_count)
-        load[port] += weight;
-}
-
 uint32_t repair_change_entry(struct repair_column *column, uint32_t at, uint32_t lid, uint8_t port)
 {
     assert(at < column->routes->switch_count && lid < column->routes->stride);
     uint8_t *entry = routes_row(column->routes, at) + lid;
     struct table_change change = {at, (uint16_t)lid, *entry, port};
-    shift_load(column, at, lid, port);
     *entry = port;
     vec_push(&column->repair->entries, change);
     return (uint32_t)column->repair->entries.count - 1;
@@ -132,6 +109,7 @@ void repair_column_add_end(struct repair_column *column, const struct repair_end
         mark_broken(column, end->at);
     }
     cell->is_end = true;
+    cell->beyond = end->beyond;
 }
 
 /* Follows the entries until a switch whose state is known. */
@@ -234,11 +212,16 @@ static void take_hop(struct repair_column *column, uint32_t at, uint32_t hop,
     const struct network *network = column->network;
     struct repair_cell *cell = &column->cells[at];
     uint8_t port = network->edges[hop].port;
+    bool moves = port != cell->old || cell->is_end;
+    if (moves)
+        repair_load_remove(column, at);
+    cell->state = CELL_ARRIVES;
     if (port != cell->old) {
         cell->changed = repair_change_entry(column, at, column->lid, port);
         repair_find_waits(column, at, arrivals, false);
     }
-    cell->state = CELL_ARRIVES;
+    if (moves)
+        repair_load_add(column, at);
     cell->hops = (uint16_t)hops;
     for (uint32_t e = network->first_edge[at]; !column->keep && e < network->first_edge[at + 1];
          e++) {
@@ -253,7 +236,7 @@ static void take_hop(struct repair_column *column, uint32_t at, uint32_t hop,
 enum how { AT_ONCE, DETOUR, LATE };
 
 /* A candidate hop and its rating. Less is better: hops that agree with the order of channels, hops
- * that agree with the channels that arrive at the switch, the old port, links with less load, lower
+ * that agree with the channels that arrive at the switch, the old port, paths with less load, lower
  * ports. */
 struct hop_choice {
     uint32_t hop; /* NETWORK_NONE: there is none */
@@ -290,6 +273,7 @@ static struct hop_choice best_choice(struct repair_column *column, uint32_t at, 
             continue;
         uint64_t late = !repair_comes_with_order(column, hop, arrivals);
         rating |= late << 62;
+        rating += repair_load_of_hop(column, hop) << 9;
         if (rating < best.rating && rating > after)
             best = (struct hop_choice){hop, rating};
     }
@@ -330,12 +314,12 @@ static bool try_detour(struct repair_column *column, uint32_t at, uint32_t hop,
         *entry = present;
         if (!fine)
             continue;
-        if (cell->changed == NETWORK_NONE) {
+        repair_load_remove(column, by);
+        if (cell->changed == NETWORK_NONE)
             cell->changed = repair_change_entry(column, by, column->lid, other->port);
-        } else {
-            shift_load(column, by, column->lid, other->port);
+        else
             column->repair->entries.items[cell->changed].after = *entry = other->port;
-        }
+        repair_load_add(column, by);
         repair_find_waits(column, by, &flow, true);
         return true;
     }
@@ -470,8 +454,10 @@ static bool leave_column(struct repair_column *column)
     struct repair *repair = column->repair;
     for (; repair->entries.count > column->first_entry; repair->entries.count--) {
         const struct table_change *entry = &repair->entries.items[repair->entries.count - 1];
-        shift_load(column, entry->at, entry->lid, entry->before);
+        repair_load_remove(column, entry->at);
+        column->cells[entry->at].state = CELL_BROKEN;
         routes_row(column->routes, entry->at)[entry->lid] = entry->before;
+        repair_load_add(column, entry->at);
     }
     repair->waits.count = column->first_wait;
     repair->left += column->broken.count + 1;

@@ -15,6 +15,7 @@ enum repair_cell_state {
     CELL_UNUSED,  /* it has no route and needs none */
 };
 enum { VLS_UNKNOWN = 0x8000, LEVEL_NONE = UINT16_MAX };
+#define PAIRS_UNKNOWN UINT32_MAX
 
 /* A switch's cell of the column; valid if `epoch` is the column's. */
 struct repair_cell {
@@ -26,6 +27,8 @@ struct repair_cell {
     uint8_t state;    /* enum repair_cell_state */
     uint8_t old;      /* the old entry */
     bool is_end;      /* its entry does not lead to where it led */
+    uint32_t beyond;  /* of an end: where its old path goes on behind what was lost */
+    uint32_t pairs;   /* pairs of terminals that leave by its entry, or PAIRS_UNKNOWN */
 };
 
 struct repair_column {
@@ -34,8 +37,7 @@ struct repair_column {
     struct repair *repair;
     struct cdg *cdg;
     struct arena memory;
-    uint32_t *part;   /* by switch: its connected part */
-    uint64_t *weight; /* by switch: number of pairs for each entry, approximate; 0: not known yet */
+    uint32_t *part; /* by switch: its connected part */
 
     size_t first_entry, first_wait; /* of the column, in the repair's lists */
     uint32_t lid, at;               /* the LID and its switch */
@@ -90,6 +92,8 @@ static inline struct repair_cell *repair_column_cell(struct repair_column *colum
                                      .old = repair_column_port(column, at),
                                      .changed = NETWORK_NONE,
                                      .level = LEVEL_NONE,
+                                     .beyond = NETWORK_NONE,
+                                     .pairs = PAIRS_UNKNOWN,
                                      .vls = VLS_UNKNOWN};
     return cell;
 }
@@ -119,6 +123,12 @@ bool repair_count_traffic(struct repair_column *column);
 bool repair_goes_with_order(const struct repair_column *column, uint32_t hop, uint16_t vls);
 bool repair_comes_with_order(const struct repair_column *column, uint32_t hop,
                              const struct repair_arrivals *arrivals);
+/* repair_load.c. Removes the pairs of terminals that leave a switch from the load of their path,
+ * before its entry changes, and adds them after that. */
+void repair_load_remove(struct repair_column *column, uint32_t at);
+void repair_load_add(struct repair_column *column, uint32_t at);
+/* The sum of the loads behind a hop, up to the destination of a terminal's LID. */
+uint64_t repair_load_of_hop(const struct repair_column *column, uint32_t hop);
 /* repair_cycle.c. Stores the cycle that prevents a route from this switch in the repair. */
 void repair_explain_refusal(struct repair_column *column, uint32_t at);
 void repair_find_waits(struct repair_column *column, uint32_t at,

@@ -23,7 +23,8 @@ static bool same_end_point(const struct network_comparison *comparison, uint32_t
     return a->guid == b->guid && a->port == b->port && to_new[a->at] == b->at;
 }
 
-/* Marks ports whose link has changed, and copies the load of the others. */
+/* Marks ports whose link has changed, and copies the load of the others. More pairs leave a switch
+ * than its terminals are part of if it forwards those of others. */
 static void compare_ports(const struct network_comparison *comparison, uint32_t old,
                           const uint64_t *load)
 {
@@ -31,6 +32,11 @@ static void compare_ports(const struct network_comparison *comparison, uint32_t 
     struct repair *repair = comparison->repair;
     const struct network_switch *a = &comparison->before->switches.items[old];
     const struct network_switch *b = &network->switches.items[comparison->to_new[old]];
+    uint64_t terminals = network_terminal_count(comparison->before, old), pairs = 0;
+    for (unsigned port = 1; port <= a->port_count; port++)
+        pairs += load[a->first_port + port];
+    repair->forwards[comparison->to_new[old]] =
+        pairs > terminals * (comparison->before->terminals.count - terminals);
     for (unsigned port = 0; port <= b->port_count; port++) {
         const struct network_port *was = &comparison->before->ports.items[a->first_port + port];
         const struct network_port *is = &network->ports.items[b->first_port + port];
@@ -42,17 +48,23 @@ static void compare_ports(const struct network_comparison *comparison, uint32_t 
     }
 }
 
-/* The number of hops of an entry's old route; 0 if it did not arrive. */
-static uint16_t old_hops(const struct network_comparison *comparison, uint32_t at, uint32_t lid)
+/* Follows the old route of an entry that led to what was lost. */
+static struct repair_end follow_old_route(const struct network_comparison *comparison, uint32_t old,
+                                          uint16_t lid)
 {
     const struct network *before = comparison->before;
-    uint16_t hops = 0;
+    struct repair_end end = {comparison->to_new[old], lid, 0, NETWORK_NONE};
     if (network_owner(before, lid) == NETWORK_NONE)
-        return 0;
-    uint32_t end = network_switch_of(before, before->owner[lid]);
-    for (; at != end && at != NETWORK_NONE && hops < 64; hops++)
+        return end;
+    uint32_t at = old, last = network_switch_of(before, before->owner[lid]);
+    uint16_t hops = 0;
+    for (; at != last && at != NETWORK_NONE && hops < 64; hops++) {
         at = network_next(before, at, routes_port(comparison->routes, at, lid));
-    return at == end ? hops : 0;
+        if (end.beyond == NETWORK_NONE && at != NETWORK_NONE)
+            end.beyond = comparison->to_new[at];
+    }
+    end.hops = at == last ? hops : 0;
+    return end;
 }
 
 /* Finds entries of one switch that lead out of changed ports. */
@@ -70,8 +82,7 @@ static void find_ends(const struct network_comparison *comparison, uint32_t old)
             uint32_t lid = (uint32_t)(found - row);
             if (network->owner[lid] != NETWORK_NONE &&
                 *found == routes_port(comparison->routes, old, lid))
-                vec_push(&repair->ends,
-                         ((struct repair_end){at, (uint16_t)lid, old_hops(comparison, old, lid)}));
+                vec_push(&repair->ends, follow_old_route(comparison, old, (uint16_t)lid));
         }
         repair->operations += is_new[port] ? network->top_lid / 16u : 0;
     }
@@ -90,6 +101,7 @@ bool repair_compare(struct repair *repair, const struct repair_state *state,
             return false;
     repair->is_new = mem_alloc(network->ports.count + 1);
     memset(repair->is_new, 1, network->ports.count);
+    repair->forwards = mem_zalloc(network->switches.count + 1, 1);
     repair->state = (struct repair_state){
         .known = state->known, .directed = state->directed, .peak = state->peak};
     repair->state.load = mem_zalloc(network->ports.count + 1, sizeof *repair->state.load);
@@ -103,7 +115,7 @@ bool repair_compare(struct repair *repair, const struct repair_state *state,
              repair->is_new[network->switches.items[at].first_port] && lid <= network->top_lid;
              lid++)
             if (network->owner[lid] != NETWORK_NONE)
-                vec_push(&repair->ends, ((struct repair_end){at, (uint16_t)lid, 0}));
+                vec_push(&repair->ends, ((struct repair_end){at, (uint16_t)lid, 0, NETWORK_NONE}));
     for (uint32_t lid = 1; lid <= network->top_lid; lid++)
         if (network->owner[lid] != NETWORK_NONE &&
             !same_end_point(&comparison, network_owner(before, lid), network->owner[lid]))

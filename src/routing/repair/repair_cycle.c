@@ -80,7 +80,7 @@ void repair_explain_refusal(struct repair_column *column, uint32_t at)
     struct repair_arrivals arrivals;
     if (repair->cycle.count)
         return; /* one is enough */
-    repair->stuck = (struct repair_end){at, (uint16_t)column->lid, 0};
+    repair->stuck = (struct repair_end){at, (uint16_t)column->lid, 0, NETWORK_NONE};
     repair_find_arrivals(column, at, &arrivals);
     for (uint32_t hop = network->first_edge[at];
          hop < network->first_edge[at + 1] && !repair->cycle.count; hop++) {

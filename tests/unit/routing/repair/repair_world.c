@@ -101,13 +101,13 @@ void world_init(struct world *world, const char *engine, uint64_t seed, uint32_t
     world_begin(world, seed);
 }
 
-void world_init_tree(struct world *world, const char *engine, const char *k, uint64_t seed)
+void world_init_kind(struct world *world, const char *engine, const char *kind,
+                     const char *const *words, size_t count, uint64_t seed)
 {
-    const char *words[] = {k, "n=3"};
     struct network tree;
     struct draft *draft = &world->draft;
     *world = (struct world){.engine = engine_find(engine)};
-    build_kind(&tree, "kary", words, 2, 0, 1);
+    build_kind(&tree, kind, words, count, 0, 1);
     draft->switches = (uint32_t)tree.switches.count;
     draft->dead = mem_zalloc(draft->switches, sizeof *draft->dead);
     for (uint32_t at = 0; at < draft->switches; at++) {
@@ -125,6 +125,11 @@ void world_init_tree(struct world *world, const char *engine, const char *k, uin
                  ((struct draft_host){tree.terminals.items[i].at, tree.terminals.items[i].port}));
     network_release(&tree);
     world_begin(world, seed);
+}
+
+void world_init_tree(struct world *world, const char *engine, const char *k, uint64_t seed)
+{
+    world_init_kind(world, engine, "kary", (const char *const[]){k, "n=3"}, 2, seed);
 }
 
 void world_release(struct world *world)
@@ -234,7 +239,7 @@ static void put_back_unwritten(const struct world *world, struct step *step)
         routes_row(&step->held, at)[entry.lid] = entry.before;
         routes_row(&step->before, at)[entry.lid] = entry.before;
         routes_row(&step->after, at)[entry.lid] = entry.before;
-        vec_push(&step->repair.ends, ((struct repair_end){at, entry.lid, 0}));
+        vec_push(&step->repair.ends, ((struct repair_end){at, entry.lid, 0, NETWORK_NONE}));
     }
 }
 

@@ -24,6 +24,9 @@ struct world {
 
 /* A random fabric of up to `largest` switches. */
 void world_init(struct world *world, const char *engine, uint64_t seed, uint32_t largest);
+/* A generated fabric (topology/generators/generate.h). */
+void world_init_kind(struct world *world, const char *engine, const char *kind,
+                     const char *const *words, size_t count, uint64_t seed);
 /* A tree of three levels with switches of 2k ports. */
 void world_init_tree(struct world *world, const char *engine, const char *k, uint64_t seed);
 void world_release(struct world *world);
