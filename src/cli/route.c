@@ -19,9 +19,9 @@
 #include <string.h>
 
 static struct {
-    const char *engine, *compare, *published, *plot, *lfts, *provisional, *root, *lmc;
+    const char *engine, *compare, *published, *plot, *lfts, *provisional, *root, *tree, *lmc;
     const char *first, *weights, *user, *from, *from_path_sl, *first_path_sl, *order, *path_sl;
-    uint64_t threads, scatter, vls, seed, samples, repeat, moves;
+    uint64_t threads, scatter, father_seed, vls, seed, samples, repeat, moves;
     bool seed_balance, allow_cycles, reversible, json, engines, lengths;
 } given = {.threads = 1, .seed = 1, .samples = 1000, .repeat = 1};
 
@@ -38,6 +38,10 @@ static const struct option_spec options[] = {
     {"--root R",
      "up*-down* roots, and the top of ftree: GUIDs (0x...,0x...), manager, centre or detect",
      .value = &given.root},
+    {"--tree W", "graph of up*-down* engines: bfs (the default), dfs, post or mdst",
+     .value = &given.tree},
+    {"--father-seed N", "pira: random fathers; without it the highest LIDs",
+     .number = &given.father_seed},
     {"--lmc N", "give every adapter port 2^N LIDs, new ones (dr and pira+dr: default 2)",
      .value = &given.lmc},
     {"--max-vls N", "VLs that engines may use (default 8)", .number = &given.vls, .low = 1,
@@ -343,12 +347,15 @@ static int route_file(const char *net, struct err *err)
     struct engine_list engines = {0};
     struct root_list roots = {0};
     struct user_routes user = {0};
+    enum updown_tree tree = TREE_BFS;
     struct guid_list first = {0};
     struct port_weights weights = {0};
     struct network network;
     bool renames = false;
     network_init(&network);
     int status = check_options(&engines, &roots);
+    if (status == 0)
+        status = updown_tree_parse(&tree, given.tree);
     if (status == 0 && given.user)
         status = user_routes_read(&user, from_file(given.user, err));
     if (status == 0 && given.first)
@@ -365,6 +372,8 @@ static int route_file(const char *net, struct err *err)
         struct engine_options wanted = {.root = roots.choice,
                                         .root_guids = roots.guids.items,
                                         .root_count = roots.guids.count,
+                                        .tree = tree,
+                                        .father_seed = given.father_seed,
                                         .user = &user,
                                         .first = given.first ? &first : NULL,
                                         .weights = given.weights ? &weights : NULL,
@@ -401,6 +410,8 @@ static int time_files(char **nets, struct err *err)
     int status = root_list_parse(&roots, given.root);
     struct engine_options directions = {
         .root = roots.choice, .root_guids = roots.guids.items, .root_count = roots.guids.count};
+    if (status == 0)
+        status = updown_tree_parse(&directions.tree, given.tree);
     if (status == 0)
         status = route_published(&engines, &directions, &wanted, nets, err);
     vec_release(&roots.guids);

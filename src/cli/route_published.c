@@ -43,7 +43,8 @@ static int add_network(struct timed_networks *networks, const char *path,
     if (status) {
         network_release(&timed.network);
     } else {
-        updown_init(&timed.updown, &timed.network, roots.switches.items, roots.switches.count);
+        updown_init(&timed.updown, &timed.network, roots.switches.items, roots.switches.count,
+                    options->tree);
         published_init(&timed.published, &timed.network, &timed.updown);
         timed.ns = mem_zalloc(engines->count * wanted->rounds, sizeof *timed.ns);
         timed.steps = mem_zalloc(engines->count, sizeof *timed.steps);

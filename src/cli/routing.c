@@ -16,6 +16,17 @@
 
 enum { RENAMING_LMC = 2 };
 
+int updown_tree_parse(enum updown_tree *tree, const char *text)
+{
+    *tree = TREE_BFS;
+    for (unsigned i = 0; text && i < TREE_COUNT; i++)
+        if (strcmp(text, updown_tree_names[i]) == 0) {
+            *tree = (enum updown_tree)i;
+            return 0;
+        }
+    return text ? command_usage("--tree %s: expected bfs, dfs, post or mdst", text) : 0;
+}
+
 int root_list_parse(struct root_list *roots, const char *text)
 {
     static const char *const words[] = {

@@ -15,6 +15,8 @@ struct root_list {
 
 /* "0x1,0x2", "manager", "centre" or "detect"; NULL is the default. Returns an exit status. */
 int root_list_parse(struct root_list *roots, const char *text);
+/* --tree: bfs, dfs, post or mdst; NULL: bfs. */
+int updown_tree_parse(enum updown_tree *tree, const char *text);
 
 /* Reads a network from a file. `lmc` is the value of --lmc or NULL. `renames`: an engine gives
  * ports several LIDs, so the default LMC is 2 unless the file has LIDs. `lfts`: a dump of tables

@@ -471,6 +471,8 @@ static bool same_routes(const struct sm_config *a, const struct sm_config *b)
     return a->engine == b->engine && engine_list_same(&a->others, &b->others) &&
            a->engine_options.root == b->engine_options.root &&
            a->engine_options.root_count == b->engine_options.root_count &&
+           a->engine_options.tree == b->engine_options.tree &&
+           a->engine_options.father_seed == b->engine_options.father_seed &&
            !a->engine_options.root_count && !a->engine_options.user && !b->engine_options.user &&
            !a->engine_options.first && !b->engine_options.first && !a->engine_options.weights &&
            !b->engine_options.weights && a->engine_options.scatter == b->engine_options.scatter &&

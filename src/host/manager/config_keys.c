@@ -98,6 +98,8 @@ const struct key config_keys[] = {
     {OTHER_KEY("engine", config_set_engine, LIVE), .standard = "updn", IN_RUNS},
     {OTHER_KEY("root", config_set_root, LIVE), .standard = "default", BEFORE_RUNS},
     {FILE_KEY("root_file", config_set_root_file)},
+    {WORD_KEY("tree", sm.engine_options.tree, updown_tree_names, LIVE), BEFORE_RUNS},
+    {NUMBER_KEY("father_seed", sm.engine_options.father_seed, 0, UINT64_MAX, LIVE), BEFORE_RUNS},
     {FILE_KEY("first", config_set_first)},
     {FILE_KEY("weights", config_set_weights)},
     {FILE_KEY("ignore_ports", config_set_ignored_ports)},

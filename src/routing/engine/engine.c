@@ -1,4 +1,4 @@
-/* The last step of all engines: user routes, and the proof. */
+/* Names of options, and the last step of all engines: user routes, and the proof. */
 #include "routing/engine/engine.h"
 
 #include "routing/check/verify.h"
@@ -6,6 +6,9 @@
 #include <assert.h>
 #include <errno.h>
 #include <string.h>
+
+const char *const updown_tree_names[TREE_COUNT + 1] = {
+    [TREE_BFS] = "bfs", [TREE_DFS] = "dfs", [TREE_POST] = "post", [TREE_MDST] = "mdst"};
 
 int engine_judge(const struct verify_report *report, const struct engine_options *options,
                  struct routes *routes, struct err *err)

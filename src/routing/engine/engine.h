@@ -27,8 +27,14 @@ enum root_choice {
     ROOT_LIST,    /* the GUIDs given */
 };
 
+/* Directed graphs of up*-down* routing: the order of switches from the roots (updown.h). */
+enum updown_tree { TREE_BFS, TREE_DFS, TREE_POST, TREE_MDST, TREE_COUNT };
+extern const char *const updown_tree_names[TREE_COUNT + 1]; /* "bfs" ..., then NULL */
+
 struct engine_options {
     enum root_choice root;
+    enum updown_tree tree;      /* of the papers' engines and updn */
+    uint64_t father_seed;       /* pira: of the random choice of fathers; 0: the highest LID */
     const uint64_t *root_guids; /* for ROOT_LIST; GUIDs without a switch are ignored */
     size_t root_count;
     const struct workers *workers;      /* NULL: one thread */

@@ -32,7 +32,7 @@ static bool use_tree_levels(struct directions *directions, const struct network 
 {
     struct err ignored;
     struct tree *tree = &directions->tree;
-    if ((options->root != ROOT_DETECT && options->root != ROOT_LIST) ||
+    if (options->tree != TREE_BFS || (options->root != ROOT_DETECT && options->root != ROOT_LIST) ||
         tree_recognise(tree, network, options, &ignored))
         return false;
     directions->operations += tree->operations;
@@ -57,7 +57,8 @@ static int find_directions(struct directions *directions, const struct network *
     int rc = roots_choose(&roots, network, options, ROOT_DETECT, err);
     if (rc)
         return rc;
-    updown_init(&directions->updown, network, roots.switches.items, roots.switches.count);
+    updown_init(&directions->updown, network, roots.switches.items, roots.switches.count,
+                options->tree);
     memcpy(directions->note, roots.note, sizeof roots.note);
     directions->operations += roots.operations;
     roots_release(&roots);

@@ -98,7 +98,7 @@ static void choose_rank(struct multicast_base *base)
     struct err err;
     if (network->switches.count)
         roots_choose(&roots, network, &options, ROOT_DETECT, &err);
-    updown_init(&updown, network, roots.switches.items, roots.switches.count);
+    updown_init(&updown, network, roots.switches.items, roots.switches.count, options.tree);
     memcpy(base->rank, updown.rank, bytes);
     updown_release(&updown);
     roots_release(&roots);

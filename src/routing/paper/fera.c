@@ -87,7 +87,7 @@ int paper_compute(const struct network *network, const struct engine_options *op
     int rc = roots_choose(&roots, network, options, ROOT_MANAGER, err);
     if (rc)
         return rc;
-    updown_init(&updown, network, roots.switches.items, roots.switches.count);
+    updown_init(&updown, network, roots.switches.items, roots.switches.count, options->tree);
     routes_init(routes, network, engine);
     memcpy(routes->note, roots.note, sizeof roots.note);
     routes->operations = roots.operations;

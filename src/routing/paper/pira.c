@@ -2,10 +2,10 @@
  * on InfiniBand networks", 2006, section 3), with one root.
  *
  * Up segments follow default ports, which all lead to the root; only down segments need entries.
- * Nodes are visited in ascending key order. A new switch takes the up-neighbour with the highest
- * LID as its father, gets a default port to it and explicit entries for its other up-neighbours;
- * every switch visited before reaches it as it reaches the father, or directly if they are
- * neighbours.
+ * Nodes are visited in ascending key order. A new switch takes an up-neighbour as its father: a
+ * random one as in the paper if there is a seed, else the one with the highest LID. It gets a
+ * default port to it and explicit entries for its other up-neighbours; every switch visited before
+ * reaches it as it reaches the father, or directly if they are neighbours.
  *
  * A switch's column of entries is therefore its father's column with a few changes, and is copied
  * whole: columns are stored by destination, ranks as indices, so that "visited before" is a prefix.
@@ -26,21 +26,29 @@ struct pira {
     const struct updown *updown;
     struct routes *routes;
     uint8_t *columns; /* [destination's rank * switches + rank] */
+    uint64_t seed;    /* of random fathers, or 0 */
     uint32_t *cut;    /* by terminal: ranks from here on have no explicit entry for it */
 };
 
-/* The lowest edge to the up-neighbour with the highest LID, or NETWORK_NONE at a root. */
+/* The lowest edge to the father, or NETWORK_NONE at a root. Each up-neighbour has a key: its LID,
+ * or a random number of the pair. The highest key wins. */
 static uint32_t father_edge(const struct pira *pira, uint32_t at)
 {
     const struct network *network = pira->network;
+    const struct network_switch *switches = network->switches.items;
     uint32_t best = NETWORK_NONE;
+    uint64_t best_key = 0;
     for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++) {
         uint32_t to = network->edges[e].to;
+        uint64_t key = switches[to].lid;
         if (!updown_is_up(pira->updown, at, to))
             continue;
-        if (best == NETWORK_NONE ||
-            network->switches.items[to].lid > network->switches.items[network->edges[best].to].lid)
+        if (pira->seed)
+            key = hash_mix(hash_mix(pira->seed ^ switches[at].guid) ^ switches[to].guid);
+        if (best == NETWORK_NONE || key > best_key) {
             best = e;
+            best_key = key;
+        }
     }
     return best;
 }
@@ -144,7 +152,8 @@ static int pira_tables(const struct network *network, const struct updown *updow
                        struct err *err)
 {
     size_t switches = network->switches.count;
-    struct pira pira = {.network = network, .updown = updown, .routes = routes};
+    struct pira pira = {
+        .network = network, .updown = updown, .routes = routes, .seed = options->father_seed};
     routes->default_ports = mem_alloc(switches);
     routes->explicit_bits = mem_zalloc(switches * routes->stride / 64 + 1, sizeof(uint64_t));
     pira.columns = mem_alloc(switches * switches);

@@ -126,7 +126,7 @@ uint64_t published_steps(const struct network *network, const struct engine *eng
     if (roots_choose(&roots, network, options, ROOT_MANAGER, &unfit) == 0) {
         struct updown updown;
         struct published published;
-        updown_init(&updown, network, roots.switches.items, roots.switches.count);
+        updown_init(&updown, network, roots.switches.items, roots.switches.count, options->tree);
         published_init(&published, network, &updown);
         published_run(&published, engine);
         steps = published.steps;

@@ -188,7 +188,7 @@ static void the_illegal_route_of_figure_4_turns_up_at_switch_6(void **state)
     struct updown updown;
     (void)state;
     build_figure1(&network);
-    updown_init(&updown, &network, &network.manager, 1);
+    updown_init(&updown, &network, &network.manager, 1, TREE_BFS);
     for (unsigned r = 0; r < 2; r++) {
         unsigned turns_up_at = 0;
         for (unsigned i = 1; i < 3; i++) {

@@ -21,7 +21,7 @@ struct fixture {
 
 static void direct(struct fixture *fixture)
 {
-    updown_init(&fixture->updown, &fixture->network, &fixture->network.manager, 1);
+    updown_init(&fixture->updown, &fixture->network, &fixture->network.manager, 1, TREE_BFS);
     published_init(&fixture->published, &fixture->network, &fixture->updown);
 }
 
