@@ -173,6 +173,7 @@ static void refresh(struct fabric *fabric, uint32_t index, bool same_tables)
                      port->vls);
     port->open = port->up && node->up && port->number != 0 &&
                  wire_get(info, PORT_INFO_PORT_STATE) == PORT_STATE_ACTIVE;
+    port->active |= port->open;
     if (port->queue_life_ps < queue_life_before)
         start_lifetime_timers(fabric, index);
     if (was_open && !port->open)

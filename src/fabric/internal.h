@@ -102,6 +102,7 @@ struct port {
     uint8_t turn;                 /* VL of this output that was served last */
     uint32_t held;                /* input VL for which this output is reserved, or NONE */
     bool cable;                   /* connected and not cut; stored at both ends */
+    bool active;                  /* has been open since the link trained */
     uint32_t consumers, managers;
     des_handle training;
     struct rng rng; /* for losses at this receiver */

@@ -247,7 +247,7 @@ static void drop_end(struct fabric *fabric, uint32_t index, unsigned state)
             (unsigned)wire_get(sma->ports[port->number].info, PORT_INFO_LINK_DOWN_DEFAULT_STATE);
     port->epoch++;
     assert(port->epoch); /* after an overflow, packets of the first link would be valid again */
-    port->up = port->waking = false;
+    port->up = port->waking = port->active = false;
     queue_clear(fabric, &port->management);
     queue_clear(fabric, &port->data);
     sma_link_down(sma, port->number, state);

@@ -4,10 +4,11 @@
  * same partner for all packets, found once when the source is made. All-to-all walks through the
  * members in the order of a linear-shift exchange: at step s member i sends to member i + s, so
  * that, if they stay in step, no two send to the same. Uniform and hot spot draw a receiver for
- * each packet. A hot spot receives its own share and a uniform share of the rest; if the hot
- * receiver itself sends, it sends only the rest. A
- * permutation or a matrix is given as pairs of members. Definitions as in Dally and Towles,
- * Principles and Practices of Interconnection Networks, section 3.2. */
+ * each packet, and again while the receiver has no path (sender.c), which leaves the active ones. A
+ * hot spot receives its own share and a uniform share of the rest; if the hot receiver itself
+ * sends, it sends only the rest. A permutation or a matrix is given as pairs of members.
+ * Definitions as in Dally and Towles, Principles and Practices of Interconnection Networks,
+ * section 3.2. */
 #include "fabric/traffic_internal.h"
 
 #include <assert.h>
@@ -126,6 +127,18 @@ static uint32_t draw_uniform(const struct traffic *traffic, struct traffic_sourc
 {
     uint32_t others = (uint32_t)traffic->receivers.count - (source->self != TRAFFIC_NONE);
     uint32_t receiver = draw_below(&source->rng, others);
+    return receiver + (receiver >= source->self);
+}
+
+uint32_t traffic_redraw(const struct traffic *traffic, const struct traffic_source *source,
+                        const struct traffic_packet *packet, uint64_t random)
+{
+    bool uniform = traffic->pattern == PATTERN_UNIFORM ||
+                   (traffic->pattern == PATTERN_HOT_SPOT && packet->receiver != traffic->hot);
+    if (!uniform || traffic->among_all || packet->continues)
+        return TRAFFIC_NONE;
+    uint32_t others = (uint32_t)traffic->receivers.count - (source->self != TRAFFIC_NONE);
+    uint32_t receiver = (uint32_t)((random >> 32) * others >> 32);
     return receiver + (receiver >= source->self);
 }
 

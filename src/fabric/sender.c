@@ -105,8 +105,8 @@ static bool schedule_retry(struct fabric *fabric, uint32_t number)
     const struct sender *sender = sender_at(fabric, data_packet->sender);
     const struct traffic *traffic = &data->traffics.items[sender->traffic];
     bool multicast = lid_is_multicast(data_packet->dlid); /* unreliable */
-    if (!traffic->retry_ps || multicast || data_packet->tries >= traffic->retries ||
-        data_packet->tries == UINT8_MAX)
+    if (!traffic->retry_ps || multicast || !data_packet->dlid ||
+        data_packet->tries >= traffic->retries || data_packet->tries == UINT8_MAX)
         return false;
     uint64_t now = des_now(fabric->network), at = data_packet->entered + traffic->retry_ps;
     data_packet->tries++;
@@ -230,18 +230,49 @@ static bool is_saturated(const struct traffic *traffic)
     return traffic->arrival == ARRIVAL_SATURATED && traffic->pattern != PATTERN_TRACE;
 }
 
+/* Receivers are drawn among the active hosts, those to which the sender has a path. The streams of
+ * senders do not depend on the fabric, so that these numbers come from hashes. `waits`: the port of
+ * the sender has been open and is closed, and the sender makes a packet that is lost there. */
+static struct data_path find_active_receiver(struct fabric *fabric, struct sender *sender,
+                                             bool *waits)
+{
+    enum { TRIES = 64 };
+    const struct data *data = fabric->data;
+    const struct traffic *traffic = &data->traffics.items[sender->traffic];
+    const struct port *port = &fabric->ports[sender->port];
+    uint64_t random = hash_mix(fabric->seed ^ sender->source.rng.state[0] ^ sender->drawn);
+    struct data_path path = {0};
+    uint32_t receiver = traffic_redraw(traffic, &sender->source, &sender->next, random);
+    *waits = port->active && !port->open && receiver != TRAFFIC_NONE;
+    for (unsigned i = 0; i < TRIES && port->active && receiver != TRAFFIC_NONE; i++) {
+        path =
+            data->paths.find(data->paths.context, sender->port, traffic->receivers.items[receiver]);
+        if (path.dlid) {
+            sender->next.receiver = sender->source.message.receiver = receiver;
+            return path;
+        }
+        random = hash_mix(random);
+        receiver = traffic_redraw(traffic, &sender->source, &sender->next, random);
+    }
+    return path;
+}
+
 /* Makes the next data packet of the sender; NONE if there is no path. */
 static uint32_t make_data_packet(struct fabric *fabric, uint32_t number)
 {
     struct data *data = fabric->data;
-    const struct sender *sender = sender_at(fabric, number);
+    struct sender *sender = sender_at(fabric, number);
     const struct traffic *traffic = &data->traffics.items[sender->traffic];
-    uint32_t destination = traffic->receivers.items[sender->next.receiver];
     struct data_path path = {0};
+    bool waits = false;
     if (data->paths.find)
-        path = data->paths.find(data->paths.context, sender->port, destination);
-    if (!path.dlid)
+        path = data->paths.find(data->paths.context, sender->port,
+                                traffic->receivers.items[sender->next.receiver]);
+    if (!path.dlid && data->paths.find)
+        path = find_active_receiver(fabric, sender, &waits);
+    if (!path.dlid && !waits)
         return NONE;
+    uint32_t destination = traffic->receivers.items[sender->next.receiver];
     uint32_t data_packet_number = pool_take(&data->data_packets);
     *data_packet_at(data, data_packet_number) = (struct data_packet){
         .made = !is_saturated(traffic)   ? sender->next.time

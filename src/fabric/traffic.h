@@ -21,7 +21,7 @@
 #include <stdint.h>
 
 enum traffic_pattern {
-    PATTERN_UNIFORM,      /* any other receiver, with equal probability */
+    PATTERN_UNIFORM,      /* any other active receiver, with equal probability */
     PATTERN_BIT_REVERSAL, /* the bits of the member's number, reversed */
     PATTERN_TRANSPOSE,    /* the bits rotated left by half their number */
     PATTERN_SHUFFLE,      /* the bits rotated left by one */
@@ -78,6 +78,7 @@ struct traffic {
     uint32_t message_bytes;
     uint8_t sl; /* or TRAFFIC_RANDOM_SL: 0 … 15 with equal probability */
     uint16_t p_key;
+    bool among_all;                /* uniform and hot spot: draw receivers without a path, too */
     uint64_t limit_ps_per_8_bytes; /* static rate control; 0: no limit */
     /* Reliable service: a lost packet is sent again after `retry_ps`, at most `retries` times.
      * Acknowledgements are not modelled. 0: lost packets are not sent again. */
@@ -126,6 +127,11 @@ void traffic_source_init(struct traffic_source *source, const struct traffic *tr
  * times stay at the start: the fabric takes the next packet whenever it can, and stops it. All
  * packets of a burst have the time of the first. The traffic must have passed its check. */
 struct traffic_packet traffic_draw(const struct traffic *traffic, struct traffic_source *source);
+
+/* Another receiver for a packet whose receiver has no path, from a random number: with all
+ * receivers that have one, it is drawn uniformly. TRAFFIC_NONE: the packet keeps its receiver. */
+uint32_t traffic_redraw(const struct traffic *traffic, const struct traffic_source *source,
+                        const struct traffic_packet *packet, uint64_t random);
 
 /* An exponentially distributed number with this mean, in integer arithmetic: the same draw gives
  * the same result everywhere. Saturates at UINT64_MAX. */

@@ -130,15 +130,26 @@ static int set_retry(struct traffic_spec *spec, struct cursor *value)
     return cursor_take_time(value, &spec->traffic.retry_ps);
 }
 
-/* Gb/s, with or without the unit. */
+static int set_among(struct traffic_spec *spec, struct cursor *value)
+{
+    static const char *const names[] = {"active", "all"};
+    unsigned index;
+    int status = cursor_take_choice(value, "set of receivers", names, 2, &index);
+    spec->traffic.among_all = status == 0 && index == 1;
+    return status;
+}
+
+/* Gbit/s, with or without the unit. */
 static int set_limit(struct traffic_spec *spec, struct cursor *value)
 {
     const struct word *word = &value->words[value->at++];
     const char *rest;
     double rate;
-    if (!parse_decimal(word->text, &rate, &rest) || (*rest && strcmp(rest, "Gb/s") != 0) ||
-        rate < 1e-6 || rate > 64000)
-        return word_error(value, word, "'%.80s': expected a rate in Gb/s, such as 2.5", word->text);
+    if (!parse_decimal(word->text, &rate, &rest) ||
+        (*rest && strcmp(rest, "Gbit/s") != 0 && strcmp(rest, "Gb/s") != 0) || rate < 1e-6 ||
+        rate > 64000)
+        return word_error(value, word, "'%.80s': expected a rate in Gbit/s, such as 2.5",
+                          word->text);
     spec->traffic.limit_ps_per_8_bytes = (uint64_t)(64000 / rate + 0.5);
     return 0;
 }
@@ -183,6 +194,7 @@ static const struct key {
     {"share", NULL, KEY_SHARE, AT(traffic.hot_parts), NULL},
     {"shift", NULL, KEY_COUNT, AT(traffic.shift), NULL},
     {"burst", NULL, KEY_COUNT, AT(traffic.burst), NULL},
+    {.name = "among", .set = set_among},
     {.name = "limit", .set = set_limit},
     {.name = "retry", .set = set_retry},
     {"retries", NULL, KEY_COUNT, AT(traffic.retries), NULL},

@@ -556,6 +556,7 @@ static void senders_that_cannot_send_do_not_block_the_queue(void **state)
         struct traffic traffic;
         traffic_init(&traffic, 256);
         traffic.arrival = ARRIVAL_CONSTANT;
+        traffic.among_all = true;
         traffic.interval_ps = TIME_NS; /* far more than the link carries, all at once */
         traffic.start_ps = fabric_network_time(net.fabric);
         traffic.stop_ps = traffic.start_ps + DUE * TIME_NS;

@@ -201,6 +201,64 @@ static void a_generous_limit_does_not_matter(void **state)
     net_end(&net);
 }
 
+/* ---- hosts without a path ---- */
+
+/* Host 4 of five has no path: uniform packets go to the others, with equal shares, and none is
+ * without a path. With `among_all` a quarter is. */
+static void uniform_traffic_goes_to_active_hosts(void **state)
+{
+    (void)state;
+    for (unsigned all = 0; all < 2; all++) {
+        struct net net;
+        net_init(&net);
+        begin_star(&net, 5);
+        net.lids[net_port(&net, 4, 1)] = 0;
+        struct traffic traffic = net_traffic(&net);
+        for (uint32_t host = 1; host <= 5; host++)
+            net_member(&traffic, net_port(&net, host, 1), net_port(&net, host, 1));
+        traffic.arrival = ARRIVAL_POISSON;
+        traffic.interval_ps = 100 * TIME_US;
+        traffic.among_all = all;
+        net_start(&net, &traffic);
+        net_run(&net, TIME_S);
+        struct data_totals totals = net_totals(&net);
+        if (all) {
+            assert_in_range(totals.unroutable, 9500, 10500); /* of 40,000 from the other four */
+        } else {
+            assert_int_equal(totals.unroutable, 0);
+            assert_in_range(totals.made, 49000, 51000);
+            assert_in_range(net.received[net_port(&net, 1, 1)], 11300, 13700); /* 3 / 3 + 1 / 4 */
+            assert_in_range(net.received[net_port(&net, 5, 1)], 11300, 13700);
+        }
+        net_end(&net);
+    }
+}
+
+/* A host that has been active and has no path loses its packets while its port is closed; one whose
+ * link has just trained makes none. */
+static void packets_without_a_path_are_lost_at_the_inactive_port(void **state)
+{
+    (void)state;
+    struct net net;
+    net_init(&net);
+    begin_star(&net, 3);
+    struct traffic traffic = net_traffic(&net);
+    net_member(&traffic, net_port(&net, 1, 1), net_port(&net, 2, 1));
+    net_member(&traffic, net_port(&net, 2, 1), net_port(&net, 3, 1));
+    traffic.arrival = ARRIVAL_POISSON;
+    traffic.interval_ps = 100 * TIME_US;
+    net_start(&net, &traffic);
+    net.lids[net_port(&net, 2, 1)] = net.lids[net_port(&net, 3, 1)] = 0;
+    net_run(&net, 100 * TIME_MS);
+    assert_int_equal(net.lost[LOSS_INACTIVE_PORT], 0); /* the ports are open */
+    uint64_t before = net_totals(&net).unroutable;
+    assert_true(before > 1500);
+    net_set_port(&net, 1, 1, PORT_INFO_PORT_STATE, PORT_STATE_INIT);
+    net_run(&net, 100 * TIME_MS);
+    assert_in_range(net.lost[LOSS_INACTIVE_PORT], 850, 1150);
+    net_end(&net);
+}
+
 /* ---- multicast ---- */
 
 enum { GROUP = LID_MULTICAST_FIRST + 5 };
@@ -489,6 +547,8 @@ int main(void)
         cmocka_unit_test(retries_of_several_senders_at_one_port_all_go_out),
         cmocka_unit_test(static_rate_control_is_exact),
         cmocka_unit_test(a_generous_limit_does_not_matter),
+        cmocka_unit_test(uniform_traffic_goes_to_active_hosts),
+        cmocka_unit_test(packets_without_a_path_are_lost_at_the_inactive_port),
         cmocka_unit_test(every_member_gets_every_packet_once),
         cmocka_unit_test(copies_share_the_fabric_with_other_packets),
         cmocka_unit_test(a_closed_output_does_not_cost_the_others_their_copies),

@@ -92,7 +92,7 @@ static void every_traffic_key_is_parsed(void **state)
     struct traffic t =
         bind_well("traffic hot-spot rate 20e3 sizes 256:3,2048:1 sl 3 arrivals bursty "
                   "burst 8 start 1s stop 2s from H1* to H[47] hot H7 share 25% "
-                  "limit 2.5 retry 1ms retries 3 p_key 0x8001");
+                  "limit 2.5 retry 1ms retries 3 p_key 0x8001 among all");
     (void)state;
     assert_int_equal(t.pattern, PATTERN_HOT_SPOT);
     assert_int_equal(t.arrival, ARRIVAL_BURSTY);
@@ -109,7 +109,8 @@ static void every_traffic_key_is_parsed(void **state)
     assert_int_equal(t.receivers.count, 2);
     assert_int_equal(t.hot, 1);
     assert_int_equal(t.hot_parts, RNG_CERTAIN / 4);
-    assert_int_equal(t.limit_ps_per_8_bytes, 25600);
+    assert_int_equal(t.limit_ps_per_8_bytes, 25600); /* 2.5 Gbit/s */
+    assert_true(t.among_all);
     assert_int_equal(t.retry_ps, TIME_MS);
     assert_int_equal(t.retries, 3);
     assert_int_equal(t.p_key, 0x8001);
@@ -188,7 +189,10 @@ static void wrong_traffic_is_refused_with_line_and_column(void **state)
     assert_refused("traffic uniform arrivals poison",
                    "x.weft:1:26: 'poison' is not an arrival process: expected poisson,");
     assert_refused("traffic uniform share 20", "x.weft:1:23: '20' is not a percentage");
-    assert_refused("traffic uniform limit 0", "x.weft:1:23: '0': expected a rate in Gb/s");
+    assert_refused("traffic uniform limit 0", "x.weft:1:23: '0': expected a rate in Gbit/s");
+    assert_refused("traffic uniform limit 1GB/s",
+                   "x.weft:1:23: '1GB/s': expected a rate in Gbit/s");
+    assert_refused("traffic uniform among some", "x.weft:1:23: 'some' is not a set of receivers");
     assert_refused("traffic uniform stopped now",
                    "x.weft:1:25: unexpected 'now' at the end of the line");
     assert_refused("traffic trace", "x.weft:1:14: the line ends here: expected a file");
