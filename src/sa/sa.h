@@ -203,5 +203,11 @@ struct sa_counts {
     uint64_t standby_lag; /* changes that the last of them has not confirmed */
 };
 void sa_counts(const struct sa *sa, struct sa_counts *counts);
+/* What the standby at the port with this GUID has; false: it asks for no registrations. */
+struct sa_standby {
+    uint64_t lag;    /* changes that it has not confirmed */
+    uint64_t age_ns; /* since it asked last */
+};
+bool sa_standby(const struct sa *sa, uint64_t now, uint64_t guid, struct sa_standby *standby);
 
 #endif

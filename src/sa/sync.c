@@ -72,16 +72,33 @@ static uint64_t due_at(const struct sa *sa, const struct standby *standby)
     return deferred_awaits(sa, standby) ? standby->answered_at + short_gap : standby->not_before;
 }
 
-void sync_count_standbys(const struct sa *sa, struct sa_counts *counts)
+static uint64_t lag_of(const struct sa *sa, const struct standby *standby)
 {
     struct sa_generations now = sa_registry_generations(sa);
+    return now.groups + now.others - standby->since.groups - standby->since.others;
+}
+
+bool sa_standby(const struct sa *sa, uint64_t now, uint64_t guid, struct sa_standby *standby)
+{
+    for (unsigned i = 0; i < STANDBYS; i++) {
+        const struct standby *slot = &sa->standbys[i];
+        if (slot->guid != guid || now - slot->polled_at > 2 * longest_wait)
+            continue;
+        *standby = (struct sa_standby){lag_of(sa, slot), now - slot->polled_at};
+        return true;
+    }
+    return false;
+}
+
+void sync_count_standbys(const struct sa *sa, struct sa_counts *counts)
+{
     counts->standbys = 0;
     counts->standby_lag = 0;
     for (unsigned i = 0; i < STANDBYS; i++) {
         const struct standby *standby = &sa->standbys[i];
         if (!standby->guid || sa->now - standby->polled_at > 2 * longest_wait)
             continue;
-        uint64_t lag = now.groups + now.others - standby->since.groups - standby->since.others;
+        uint64_t lag = lag_of(sa, standby);
         counts->standbys++;
         counts->standby_lag = lag > counts->standby_lag ? lag : counts->standby_lag;
     }

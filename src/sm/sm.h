@@ -241,11 +241,22 @@ void sm_reregister_client(struct sm *sm, uint64_t now,
                           uint64_t guid); /* at this port, in any case */
 /* The master that a standby polls. */
 struct sm_master {
+    uint32_t port; /* of the subnet */
     uint16_t lid;
     uint8_t sl;
     bool weft; /* it is a weft SM */
 };
 bool sm_master(const struct sm *sm, struct sm_master *master); /* false: none is known */
+/* Another manager that was found. `cursor`: 0 at first. False: no more. */
+struct sm_other {
+    uint32_t port;
+    unsigned priority;
+    enum sm_state state; /* when it answered last */
+    bool ended;          /* its port says that no manager runs there */
+    bool peer;
+    uint64_t silent_since; /* the first request without an answer; 0: it answers */
+};
+bool sm_next_other(const struct sm *sm, uint32_t *cursor, struct sm_other *other);
 
 /* The links seen so far; valid until the next call with a non-const manager. Returns their number.
  */

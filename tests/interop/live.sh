@@ -178,6 +178,7 @@ claim "hostile clients of the control socket do no harm" hostile_clients_do_no_h
 
 a_standby_takes_over() {
     act 'do=kill-manager&manager=0' >answer && [ "$(state 'o["managers"][0]["state"]')" = dead ] || return 1
+    same "$(state '[p["kind"] for p in o["problems"] if p["severity"] == 0]')" "['no master']" || return 1
     local i
     for i in $(seq 100); do
         act 'do=step&ns=100000000' >answer && [ "$(state 'o["managers"][1]["state"]')" = master ] &&

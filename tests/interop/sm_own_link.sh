@@ -43,6 +43,8 @@ not_ready() { lacks 'READY=1' notify.out && contains 'STATUS=the link of the man
 claim "systemd gets the reason as STATUS, and no READY" not_ready
 status_says() { control status >status.out && contains '^port .*, its link is down' status.out; }
 claim "weft ctl status says that the link is down" status_says
+lists_no_master() { control problems >problems.out && contains '^no master: .*: the link of this manager is down' problems.out; }
+claim "a manager without a link lists that there is no master" lists_no_master
 
 comes_up() { happens ' up +subnet up: 16 switches, 14 adapters' ctl link up H0 1; }
 claim "the subnet comes up when the link does" comes_up

@@ -32,7 +32,7 @@ weft_starts() { # [OPTION...]
 }
 second_starts() {
     rm -f second.log
-    at $hosts background "${attached[@]}" "$WEFT" sm --config "$work/manager.conf" --log "$work/second.log" >second.out 2>&1
+    at $hosts background "${attached[@]}" "$WEFT" sm --config "$work/manager.conf" --control "$work/second.socket" --log "$work/second.log" >second.out 2>&1
     second_id=$background_id second_guid=$(guid $hosts) hosts=$((hosts + 1))
 }
 # master_is GUID: according to sminfo on two hosts without an SM
@@ -117,9 +117,21 @@ fi
 kill -KILL "$opensm_id"
 
 # Two instances of weft
-weft_starts --priority 5 || exit
+weft_starts --priority 5 --control "$work/sm.socket" || exit
 second_starts
 claim "a second weft becomes standby beside the first" wait_until 10 grep -qE 'state +standby' second.log
+names_standby() { # NAME STATE: in the status of the manager
+    "$WEFT" ctl --socket "$work/sm.socket" status >status.out && contains "^standbys  .*<-> $1 port 1, priority $2" status.out
+}
+says_whose_list_it_is() {
+    "$WEFT" ctl --socket "$work/second.socket" problems >problems.out && contains '^problems: none' problems.out &&
+        contains 'only the master, at .*, lists the problems of the subnet' problems.out &&
+        "$WEFT" ctl --socket "$work/second.socket" status >status.out && contains '^master    .*port' status.out
+}
+if [ "$where" = weft ]; then
+    claim "a master names its standby, with its lag" wait_until 10 names_standby '[^ ]+' '[0-9]+: standby, has all registrations, asked'
+    claim "a standby says that its empty list is its own" wait_until 10 says_whose_list_it_is
+fi
 claim "the second weft becomes master after the first is killed" second_becomes_master
 claim "the new master writes no LFT block" contains ' up +subnet up.* 0 blocks' second.log
 stop "$second_id"

@@ -117,6 +117,32 @@ void watch_put_changes(const struct watch *watch, struct record *record)
 
 /* ---- problems ---- */
 
+/* A manager that ended, or a standby whose polls were not answered yet, says nothing itself. */
+static void list_no_master(const struct setup *setup, struct problems *problems)
+{
+    struct subnet_place place = {0};
+    struct text text = {0};
+    for (size_t i = 0; i < problems->items.count; i++)
+        if (problems->items.items[i].kind == PROBLEM_NO_MASTER)
+            return;
+    for (size_t i = 0; i < setup->instances.count; i++) {
+        const struct sm *sm = setup_manager(setup, i);
+        if (sm && sm_state(sm) == SM_MASTER)
+            return;
+        if (!i) {
+            const struct topology *topology = &setup->topology;
+            place = (struct subnet_place){
+                .kind = SUBNET_AT_NODE,
+                .guid = topology->nodes.items[watch_manager_node(setup, i)].guid};
+        }
+        text_printf(&text, "%s%s is %s", i ? ", " : "", setup->instances.items[i]->name,
+                    sm ? sm_state_names[sm_state(sm)] : "dead");
+    }
+    if (text.length)
+        problems_add(problems, PROBLEM_NO_MASTER, place, "no manager is master: %s", text.data);
+    text_release(&text);
+}
+
 void watch_list_problems(const struct watch *watch, struct problems *problems)
 {
     const struct setup *setup = live_session_setup(watch->session);
@@ -126,6 +152,7 @@ void watch_list_problems(const struct watch *watch, struct problems *problems)
         if (sm && (i == chosen || sm_state(sm) == SM_MASTER))
             sm_problems(sm, sim_now_ns(setup->sim), problems);
     }
+    list_no_master(setup, problems);
     problems_sort(problems);
     problems_set_times(problems, &watch->problems, watch->publisher->tick.t_ns);
 }

@@ -328,6 +328,16 @@ static unsigned receive_mads(struct daemon *daemon, uint64_t now)
     return ours + queries;
 }
 
+static bool find_copy(void *context, uint64_t now, uint64_t guid, struct manager_view_copy *copy)
+{
+    const struct daemon *daemon = context;
+    struct sa_standby standby;
+    if (!daemon->sa || !sa_standby(daemon->sa, now, guid, &standby))
+        return false;
+    *copy = (struct manager_view_copy){standby.lag, standby.age_ns};
+    return true;
+}
+
 struct manager_access daemon_access(struct daemon *daemon)
 {
     return (struct manager_access){
@@ -337,7 +347,8 @@ struct manager_access daemon_access(struct daemon *daemon)
                  .list_problems = daemon_list_problems,
                  .context = daemon,
                  .partitions = daemon->config->sm.partitions,
-                 .groups = daemon->sa ? sa_groups(daemon->sa) : NULL},
+                 .groups = daemon->sa ? sa_groups(daemon->sa) : NULL,
+                 .find_copy = find_copy},
         .sm = daemon->sm,
         .machines = daemon->machines,
         .perf = daemon->perf,

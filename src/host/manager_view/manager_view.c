@@ -67,6 +67,67 @@ static void put_problems(struct record *record, const struct manager_view *view,
     text_release(&place);
 }
 
+static void put_standby(struct record *record, const struct manager_view *view, uint64_t now,
+                        const struct sm_other *other)
+{
+    const struct subnet *subnet = sm_subnet(view->sm);
+    struct manager_view_copy copy;
+    uint64_t guid = subnet->ports.items[other->port].guid;
+    bool copies = view->find_copy && view->find_copy(view->context, now, guid, &copy);
+    record_begin(record, NULL);
+    record_string(record, "place", "%s", subnet_link_name(subnet, other->port).text);
+    record_guid(record, "guid", NULL, guid);
+    record_number(record, "priority", ", priority %llu", other->priority);
+    record_string(record, "state", NULL, other->ended ? "ended" : sm_state_names[other->state]);
+    record_flag(record, "answers", NULL, !other->ended && !other->silent_since);
+    if (other->ended)
+        record_text(record, ": has ended");
+    else if (other->silent_since)
+        record_text(record, ": has not answered for %.1f s",
+                    (double)(now - other->silent_since) / NS_PER_S);
+    else
+        record_text(record, ": %s", sm_state_names[other->state]);
+    record_flag(record, "copies_registrations", NULL, copies);
+    if (copies) {
+        record_number(record, "lag",
+                      copy.lag ? ", lacks %llu changes of registrations"
+                               : ", has all registrations",
+                      copy.lag);
+        record_real(record, "asked_seconds_ago", ", asked %.2f s ago",
+                    (double)copy.age_ns / NS_PER_S);
+    } else if (view->find_copy && !other->ended) {
+        record_text(record, ", copies no registrations");
+    }
+    record_text(record, "\n");
+    record_end(record);
+}
+
+/* The other managers, one a line; for a standby, its master. */
+static void put_others(struct record *record, const struct manager_view *view, uint64_t now)
+{
+    struct sm_other other;
+    struct sm_master master;
+    uint32_t cursor = 0;
+    bool none = true;
+    if (sm_state(view->sm) == SM_STANDBY) {
+        struct subnet_name name = {"none is known"};
+        if (sm_master(view->sm, &master))
+            name = subnet_link_name(sm_subnet(view->sm), master.port);
+        record_string(record, "master", "master    %s\n", name.text);
+    }
+    if (sm_state(view->sm) != SM_MASTER)
+        return;
+    record_begin_list(record, "standbys");
+    while (sm_next_other(view->sm, &cursor, &other)) {
+        record_text(record, none ? "standbys  " : "          ");
+        put_standby(record, view, now, &other);
+        none = false;
+    }
+    record_end_list(record);
+    if (none)
+        record_text(record, "standbys  none\n");
+}
+
 static int answer_status(struct control_call *call)
 {
     const struct manager_view *view = call->subject;
@@ -91,7 +152,9 @@ static int answer_status(struct control_call *call)
     record_flag(&record, "copy", ", its copy is up to date", sm_has_copy(sm));
     record_string(&record, "port", "\nport      %s", view->place);
     record_flag(&record, "link_down", ", its link is down", sm_own_link_is_down(sm));
-    record_string(&record, "engine", "\nengine    %s", view->engine);
+    record_text(&record, "\n");
+    put_others(&record, view, call->now);
+    record_string(&record, "engine", "engine    %s", view->engine);
     record_number(&record, "switches", "\nsubnet    %llu switches", switches);
     record_number(&record, "adapters", ", %llu adapters", adapters);
     record_number(&record, "links", ", %llu links\n", links / 2);
@@ -113,6 +176,21 @@ static int answer_status(struct control_call *call)
     return 0;
 }
 
+/* A standby lists what it sees itself; only the master watches the subnet. */
+static void put_standby_hint(struct record *record, const struct manager_view *view)
+{
+    struct sm_master master;
+    if (sm_master(view->sm, &master))
+        record_text(
+            record,
+            "this manager is a standby: only the master, at %s, lists the problems of the subnet\n",
+            subnet_link_name(sm_subnet(view->sm), master.port).text);
+    else
+        record_text(
+            record,
+            "this manager is a standby: only the master lists the problems of the subnet\n");
+}
+
 static int answer_problems(struct control_call *call)
 {
     const struct manager_view *view = call->subject;
@@ -121,6 +199,8 @@ static int answer_problems(struct control_call *call)
     view->list_problems(view->context, call->now, &problems);
     if (!problems_count(&problems))
         record_text(&record, "problems: none\n");
+    if (sm_state(view->sm) == SM_STANDBY)
+        put_standby_hint(&record, view);
     put_problems(&record, view, &problems, call->now, NULL);
     problems_release(&problems);
     return 0;

@@ -8,6 +8,11 @@
 
 #include <time.h>
 
+struct manager_view_copy {
+    uint64_t lag;    /* changes of registrations that the standby has not confirmed */
+    uint64_t age_ns; /* since it asked last */
+};
+
 struct manager_view {
     const struct sm *sm;
     const char *engine, *place;
@@ -16,6 +21,9 @@ struct manager_view {
     bool virtual_time;                   /* the clock of the manager is the time of a simulation */
     const struct partitions *partitions; /* NULL: the manager writes no partition tables */
     const struct groups *groups;         /* NULL: none */
+    /* What the standby at the port with this GUID has of the registrations; false: nothing. NULL:
+     * the view knows none. */
+    bool (*find_copy)(void *context, uint64_t now, uint64_t guid, struct manager_view_copy *copy);
 };
 
 /* status, problems, topology, routes, partitions, groups */

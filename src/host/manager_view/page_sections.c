@@ -106,7 +106,7 @@ void manager_page_put_problems(const struct manager_page *page, const struct pro
     struct json json = {.out = out};
     struct text place = {0};
     json_begin_array(&json, NULL);
-    for (size_t i = 0; page->sm && i < problems->items.count && i < PROBLEMS_SHOWN; i++) {
+    for (size_t i = 0; i < problems->items.count && i < PROBLEMS_SHOWN; i++) {
         const struct problem *problem = &problems->items.items[i];
         const struct subnet_place *at = &problem->place;
         uint32_t link = api_link_of(page->topology, page->links, at->guid, at->port);
@@ -114,7 +114,11 @@ void manager_page_put_problems(const struct manager_page *page, const struct pro
             link = api_link_of(page->topology, page->links, at->peer_guid, at->peer_port);
         text_clear(&place);
         text_puts(&place, "");
-        problem_put_place(problem, sm_subnet(page->sm), &place);
+        uint32_t node = api_node_of(page->topology, at->guid);
+        if (page->sm)
+            problem_put_place(problem, sm_subnet(page->sm), &place);
+        else if (node != TOPOLOGY_NONE)
+            text_puts(&place, topology_label(page->topology, node));
         json_begin_object(&json, NULL);
         json_string(&json, "kind", problem_infos[problem->kind].name);
         json_string(&json, "place", place.data);
@@ -123,7 +127,7 @@ void manager_page_put_problems(const struct manager_page *page, const struct pro
         json_unsigned(&json, "severity", problem_infos[problem->kind].severity);
         json_unsigned(&json, "since",
                       problem->since_ns > origin_ns ? problem->since_ns - origin_ns : 0);
-        api_put_id(&json, "node", api_node_of(page->topology, at->guid));
+        api_put_id(&json, "node", node);
         api_put_id(&json, "link", link);
         json_end_object(&json);
     }

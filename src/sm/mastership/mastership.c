@@ -253,11 +253,40 @@ enum sm_handover sm_handover_state(const struct sm *sm, char *text, size_t size)
     return SM_HANDOVER_PENDING;
 }
 
-/* Another master in the subnet of a master, or a master that is not a weft SM. */
+/* As far as this manager knows, nobody is master. */
+static void list_no_master(struct sm *sm, struct problems *problems)
+{
+    const struct mastership *m = sm->mastership;
+    uint32_t own = sm->subnet.own_port, master = m->core.master;
+    struct subnet_place place = {0};
+    const char *why = m->core.state == SM_NOT_ACTIVE ? "this manager is not active"
+                      : m->core.state == SM_DISCOVERING
+                          ? "this manager discovers the subnet, and has found no master yet"
+                      : master == SUBNET_NONE ? "this standby knows none"
+                                              : NULL;
+    if (own != SUBNET_NONE)
+        place = subnet_at_link(&sm->subnet, own);
+    if (sm_own_link_is_down(sm))
+        problems_add(problems, PROBLEM_NO_MASTER, place,
+                     "the link of this manager is down: it reaches no other one");
+    else if (sm_own_port_is_silent(sm))
+        problems_add(problems, PROBLEM_NO_MASTER, place,
+                     "the port of this manager does not answer");
+    else if (why)
+        problems_add(problems, PROBLEM_NO_MASTER, place, "%s", why);
+    else if (m->core.unanswered)
+        problems_add(problems, PROBLEM_NO_MASTER, subnet_at_link(&sm->subnet, master),
+                     "the master at %s does not answer; this standby takes over if it stays so",
+                     subnet_port_name(&sm->subnet, master).text);
+}
+
+/* No master, another one in the subnet of a master, or a master that is not a weft SM. */
 static void mastership_list_problems(struct sm *sm, struct problems *problems)
 {
     uint32_t master = sm->mastership->core.master;
     bool weft = false;
+    if (sm_state(sm) != SM_MASTER || sm_own_link_is_down(sm))
+        list_no_master(sm, problems);
     if (sm_state(sm) == SM_STANDBY && master != SUBNET_NONE &&
         standby_copy_master_answered(sm, &weft) && !weft)
         problems_add(problems, PROBLEM_FOREIGN_MANAGER, subnet_at_link(&sm->subnet, master),
@@ -278,6 +307,29 @@ static void mastership_list_problems(struct sm *sm, struct problems *problems)
     }
 }
 
+bool sm_next_other(const struct sm *sm, uint32_t *cursor, struct sm_other *other)
+{
+    const struct mastership *m = sm->mastership;
+    for (; *cursor < m->known.count; ++*cursor) {
+        uint32_t at = m->known.items[*cursor];
+        const struct subnet_port *port = port_at(sm, at);
+        if (!node_at(sm, port->node)->present || (!port->manager && !port->peer_manager))
+            continue;
+        *other = (struct sm_other){
+            .port = at,
+            .priority = port->manager_priority,
+            .state = port->manager_state <= SM_MASTER ? (enum sm_state)port->manager_state
+                                                      : SM_NOT_ACTIVE,
+            .ended = !port->manager,
+            .peer = port->peer_manager,
+            .silent_since = at < m->others.count ? m->others.items[at].silent_since : 0,
+        };
+        ++*cursor;
+        return true;
+    }
+    return false;
+}
+
 uint32_t mastership_number(const struct sm *sm)
 {
     return sm->mastership->number;
@@ -289,7 +341,7 @@ bool sm_master(const struct sm *sm, struct sm_master *master)
     if (sm_state(sm) != SM_STANDBY || at == SUBNET_NONE)
         return false;
     const struct subnet_port *port = port_at(sm, at);
-    *master = (struct sm_master){.lid = (uint16_t)wire_get(port->info, PORT_INFO_LID)};
+    *master = (struct sm_master){.port = at, .lid = (uint16_t)wire_get(port->info, PORT_INFO_LID)};
     return standby_copy_master_answered(sm, &master->weft) && master->lid != 0;
 }
 
