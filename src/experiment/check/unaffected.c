@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "base/time.h"
 #include "console/names.h"
+#include "fabric/path.h"
 #include "wire/codec.h"
 
 #include <inttypes.h>
@@ -85,45 +86,23 @@ void unaffected_free(struct unaffected *u)
 
 /* ---- paths ---- */
 
-struct path_walk {
-    const struct unaffected *u;
-    uint16_t dlid;
-    uint32_t at; /* output port of the next hop */
-    unsigned hops;
-    bool live; /* only over ports that pass data now */
-};
-
-/* Follows the link at path->at and the LFT of the switch behind it. True: there is a next hop.
- * *arrived is the port at the other end of the link. */
-static bool follow_hop(struct path_walk *path, uint32_t *arrived)
+static struct fabric_path path_of(const struct unaffected *u, uint32_t sender, uint32_t receiver)
 {
-    const struct fabric *fabric = path->u->fabric;
-    const struct topology *topology = path->u->topology;
-    uint32_t peer = topology->ports.items[path->at].peer;
-    *arrived = TOPOLOGY_NONE;
-    if (peer == TOPOLOGY_NONE || (path->live && !(fabric_port_passes_data(fabric, path->at) &&
-                                                  fabric_port_passes_data(fabric, peer))))
-        return false;
-    *arrived = peer;
-    uint32_t node = topology->ports.items[peer].node;
-    if (topology->nodes.items[node].kind != NODE_SWITCH || ++path->hops > topology->nodes.count)
-        return false;
-    unsigned out = fabric_route(fabric, node, path->dlid);
-    if (out == 0 || out > topology->nodes.items[node].port_count)
-        return false;
-    path->at = topology_port_index(topology, node, out);
-    return true;
+    return (struct fabric_path){.fabric = u->fabric,
+                                .dlid = sim_paths_find(u->paths, sender, receiver).dlid,
+                                .out = sender,
+                                .in = TOPOLOGY_NONE};
 }
 
 static bool is_delivered(const struct unaffected *u, uint32_t sender, uint32_t receiver)
 {
-    struct path_walk path = {u, sim_paths_find(u->paths, sender, receiver).dlid, sender, 0, true};
-    uint32_t arrived;
+    struct fabric_path path = path_of(u, sender, receiver);
     if (path.dlid == 0)
         return false;
-    while (follow_hop(&path, &arrived))
+    while (path.hops <= u->topology->nodes.count &&
+           fabric_path_step(&path, fabric_port_passes_data) == PATH_GOES_ON)
         ;
-    return arrived == receiver;
+    return path.in == receiver;
 }
 
 static bool is_failing_port(const struct unaffected *u, const struct action *action, uint32_t port)
@@ -138,18 +117,15 @@ static bool is_failing_port(const struct unaffected *u, const struct action *act
 static bool uses_failing_port(const struct unaffected *u, const struct action *action,
                               uint32_t sender, uint32_t receiver)
 {
-    struct path_walk path = {u, sim_paths_find(u->paths, sender, receiver).dlid, sender, 0, false};
-    uint32_t arrived;
-    bool more;
-    if (path.dlid == 0 || is_failing_port(u, action, sender))
-        return true;
-    do {
-        more = follow_hop(&path, &arrived);
-        if (arrived == TOPOLOGY_NONE || is_failing_port(u, action, arrived) ||
-            (more && is_failing_port(u, action, path.at)))
+    struct fabric_path path = path_of(u, sender, receiver);
+    bool more = path.dlid != 0;
+    while (more && !is_failing_port(u, action, path.out)) {
+        more =
+            fabric_path_step(&path, NULL) == PATH_GOES_ON && path.hops <= u->topology->nodes.count;
+        if (path.in == TOPOLOGY_NONE || is_failing_port(u, action, path.in))
             return true;
-    } while (more);
-    return arrived != receiver;
+    }
+    return more || path.in != receiver;
 }
 
 void unaffected_before_action(struct unaffected *u, const struct action *action)

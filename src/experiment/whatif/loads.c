@@ -5,7 +5,7 @@
 #include "experiment/whatif/whatif.h"
 
 #include "experiment/run/setup.h"
-#include "fabric/fabric.h"
+#include "fabric/path.h"
 #include "host/sim/sim_paths.h"
 #include "wire/link_rate.h"
 
@@ -100,32 +100,21 @@ static void mark_failures(struct load_walk *walk, const struct whatif_question *
 static void follow_path(struct load_walk *walk, const struct sender_group *group, uint32_t to,
                         unsigned dlid, double rate)
 {
-    const struct topology *topology = walk->topology;
-    uint32_t path[HOPS_MOST], at = group->at;
-    unsigned hops = 0;
-    bool broken = group->fails, arrived = false;
-    while (dlid && hops < HOPS_MOST && !arrived) {
-        unsigned number = fabric_route(walk->setup->fabric, at, dlid);
-        if (number == 0 || number > topology->nodes.items[at].port_count)
-            break;
-        uint32_t port = topology_port_index(topology, at, number);
-        uint32_t peer = topology->ports.items[port].peer;
-        if (peer == TOPOLOGY_NONE || !fabric_link_is_up(walk->setup->fabric, port))
-            break;
-        broken |= walk->fails[port];
-        path[hops++] = port;
-        arrived = peer == to;
-        at = topology->ports.items[peer].node;
-        if (!arrived && topology->nodes.items[at].kind != NODE_SWITCH)
-            break;
+    struct fabric_path path = {.fabric = walk->setup->fabric, .dlid = dlid, .in = TOPOLOGY_NONE};
+    uint32_t ports[HOPS_MOST];
+    bool broken = group->fails, more = dlid && fabric_path_enter(&path, group->at) == PATH_GOES_ON;
+    while (more && path.hops < HOPS_MOST) {
+        broken |= walk->fails[path.out];
+        ports[path.hops] = path.out;
+        more = fabric_path_step(&path, fabric_link_is_up) == PATH_GOES_ON;
     }
-    if (!arrived) {
+    if (path.in != to) {
         walk->lost += rate;
         return;
     }
-    for (unsigned i = 0; i < hops; i++)
-        walk->loads->share[path[i]] += rate;
-    walk->hops += rate * hops;
+    for (unsigned i = 0; i < path.hops; i++)
+        walk->loads->share[ports[i]] += rate;
+    walk->hops += rate * path.hops;
     walk->delivered += rate;
     walk->broken += broken ? rate : 0;
 }

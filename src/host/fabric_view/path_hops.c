@@ -2,6 +2,8 @@
  * the manager while tables are written. */
 #include "host/fabric_view/fabric_view.h"
 
+#include "fabric/path.h"
+
 /* A packet on its path. */
 struct walk {
     const struct fabric *fabric;
@@ -34,50 +36,48 @@ static void set_reason(struct walk *walk, const char *format, ...)
     va_end(arguments);
 }
 
-/* Adds the hop from a port; false: the link does not pass data. */
-static bool add_hop(struct walk *walk, unsigned input, uint32_t port)
-{
-    const struct topology_port *at = &walk->topology->ports.items[port];
-    unsigned output = topology_port_number(walk->topology, port);
-    struct path_hop hop = {
-        port, fabric_map_sl(walk->fabric, at->node, input, output, walk->hops->path.sl)};
-    vec_push(&walk->hops->items, hop);
-    if (at->peer != TOPOLOGY_NONE && fabric_port_passes_data(walk->fabric, port) &&
-        fabric_port_passes_data(walk->fabric, at->peer))
-        return true;
-    set_reason(walk, "port %u of %.80s does not pass data", output,
-               topology_label(walk->topology, at->node));
-    return false;
-}
-
-static void follow(struct walk *walk, uint32_t port)
+static void add_hop(struct walk *walk, const struct fabric_path *path)
 {
     const struct topology *topology = walk->topology;
-    unsigned input = 0;
-    while (add_hop(walk, input, port)) {
-        uint32_t peer = topology->ports.items[port].peer, node = topology->ports.items[peer].node;
-        const struct topology_node *entry = &topology->nodes.items[node];
-        if (peer == walk->hops->target ||
-            (entry->kind == NODE_SWITCH && entry->first_port == walk->hops->target))
+    unsigned input = path->in == TOPOLOGY_NONE ? 0 : topology_port_number(topology, path->in);
+    struct path_hop hop = {
+        path->out, fabric_map_sl(walk->fabric, topology->ports.items[path->out].node, input,
+                                 topology_port_number(topology, path->out), walk->hops->path.sl)};
+    vec_push(&walk->hops->items, hop);
+}
+
+/* The target may be port 0 of a switch. */
+static bool is_target(const struct walk *walk, uint32_t port)
+{
+    const struct topology *topology = walk->topology;
+    return port == walk->hops->target ||
+           topology->nodes.items[topology->ports.items[port].node].first_port == walk->hops->target;
+}
+
+static void follow(struct walk *walk)
+{
+    const struct topology *topology = walk->topology;
+    struct path_hops *hops = walk->hops;
+    struct fabric_path path = {
+        .fabric = walk->fabric, .dlid = hops->path.dlid, .out = hops->source, .in = TOPOLOGY_NONE};
+    enum fabric_step step = PATH_GOES_ON;
+    while (step == PATH_GOES_ON && hops->items.count < PATH_HOPS_MOST) {
+        add_hop(walk, &path);
+        step = fabric_path_step(&path, fabric_port_passes_data);
+        if (step != PATH_IS_CUT && is_target(walk, path.in))
             return;
-        const char *label = topology_label(topology, node);
-        if (entry->kind != NODE_SWITCH) {
-            set_reason(walk, "the tables lead to %.80s", label);
-            return;
-        }
-        if (walk->hops->items.count == PATH_HOPS_MOST) {
-            set_reason(walk, "the tables have a loop at %.80s", label);
-            return;
-        }
-        unsigned output = fabric_route(walk->fabric, node, walk->hops->path.dlid);
-        if (output == 0 || output > entry->port_count ||
-            topology->ports.items[entry->first_port + output].peer == TOPOLOGY_NONE) {
-            set_reason(walk, "%.80s has no route for LID %u", label, walk->hops->path.dlid);
-            return;
-        }
-        input = topology_port_number(topology, peer);
-        port = entry->first_port + output;
     }
+    uint32_t port = path.in == TOPOLOGY_NONE ? path.out : path.in;
+    const char *label = topology_label(topology, topology->ports.items[port].node);
+    if (step == PATH_IS_CUT)
+        set_reason(walk, "port %u of %.80s does not pass data",
+                   topology_port_number(topology, port), label);
+    else if (step == PATH_AT_END)
+        set_reason(walk, "the tables lead to %.80s", label);
+    else if (step == PATH_GOES_ON)
+        set_reason(walk, "the tables have a loop at %.80s", label);
+    else
+        set_reason(walk, "%.80s has no route for LID %u", label, path.dlid);
 }
 
 void path_hops_find(struct path_hops *hops, const struct fabric *fabric, uint32_t from, uint32_t to,
@@ -98,7 +98,7 @@ void path_hops_find(struct path_hops *hops, const struct fabric *fabric, uint32_
     else if (!hops->path.dlid)
         set_reason(&walk, "no manager has a path for this pair");
     else
-        follow(&walk, hops->source);
+        follow(&walk);
 }
 
 void path_hops_release(struct path_hops *hops)
