@@ -9,6 +9,7 @@
 #include "sm/tables/distribute.h"
 #include "sm/tables/program.h"
 #include "sm/tables/quiesce.h"
+#include "subnet/absent.h"
 #include "subnet/names.h"
 
 #include <stdio.h>
@@ -314,6 +315,12 @@ static bool is_news(struct sm *sm, uint32_t index)
     return node->present != *vec_at(&sm->report->announced, index) && !node->virtual_function;
 }
 
+bool report_is_announced(const struct sm *sm, uint32_t node)
+{
+    return node_at(sm, node)->virtual_function ||
+           (node < sm->report->announced.count && sm->report->announced.items[node]);
+}
+
 /* Where a node is or was: " (leaf3 port 7)", or "" if it never had a link. */
 static struct subnet_name place_of(const struct sm *sm, uint32_t index)
 {
@@ -330,14 +337,28 @@ static struct subnet_name place_of(const struct sm *sm, uint32_t index)
     return result;
 }
 
+/* What happened to a node. Packets to nodes behind a dead agent may still pass. */
+static const char *news_of(struct sm *sm, uint32_t index, const struct absent *absent)
+{
+    if (node_at(sm, index)->present)
+        return "joined the subnet";
+    uint32_t group = absent->group_of.items[index];
+    if (group != SUBNET_NONE && faults_agent_is_dead(sm, &absent->groups.items[group]))
+        return "is out of reach";
+    return "left the subnet";
+}
+
 /* Logs single nodes if they are few, else their number. */
 void report_nodes(struct sm *sm)
 {
     enum { MANY = 100 };
     uint32_t counts[2][2] = {{0}}; /* adapters and switches; vanished and appeared */
+    struct absent absent = {0};
     for (uint32_t i = 0; i < sm->subnet.nodes.count; i++)
         if (is_news(sm, i))
             counts[node_at(sm, i)->kind == SUBNET_SWITCH][node_at(sm, i)->present]++;
+    if (counts[0][0] + counts[1][0])
+        absent_find(&absent, &sm->subnet);
     for (uint32_t i = 0; i < sm->subnet.nodes.count; i++) {
         const struct subnet_node *node = node_at(sm, i);
         bool in = node->present;
@@ -352,8 +373,10 @@ void report_nodes(struct sm *sm)
             sm_log_at(sm, in ? SM_EVENT_NODE_IN : SM_EVENT_NODE_OUT, node->first_port,
                       "%s 0x%016llx \"%s\" %s%s", subnet_kind_name(node),
                       (unsigned long long)node->guid, subnet_node_label(&sm->subnet, node),
-                      in ? "joined the subnet" : "left the subnet", place_of(sm, i).text);
+                      news_of(sm, i, &absent), place_of(sm, i).text);
     }
+    if (counts[0][0] + counts[1][0])
+        absent_release(&absent);
     for (unsigned in = 0; in < 2; in++)
         if (counts[0][in] + counts[1][in] >= MANY)
             sm_log(sm, in ? SM_EVENT_NODE_IN : SM_EVENT_NODE_OUT, "%u switches and %u adapters %s",

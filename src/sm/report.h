@@ -12,5 +12,7 @@ void report_end(struct sm *sm, bool up);
 /* This manager is not master any more. The change that was under way; NULL: none was. */
 const struct sm_change *report_abandon(struct sm *sm);
 void report_nodes(struct sm *sm); /* logs nodes that appeared or vanished */
+/* The log says that the node is in the subnet, or will not say so. */
+bool report_is_announced(const struct sm *sm, uint32_t node);
 
 #endif

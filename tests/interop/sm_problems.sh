@@ -66,7 +66,7 @@ dead_agent() { fault agent mute H20 && lists '^dead agent: H20: its link is up \
 # A switch with four hosts, and two cables to other switches, is one problem: the plan lacks nothing that it does not explain.
 dead_switch() {
     fault agent mute L14 &&
-        lists '^dead agent: L14: its links are up \(S0 port 15, S1 port 15\), but it does not answer SMPs; 4 nodes behind it are cut off: H56, H57, H58, H59 \(since [0-9:]+\)$' &&
+        lists '^dead agent: L14: its links are up \(S0 port 15, S1 port 15\), but it does not answer SMPs; 4 nodes behind it are out of reach, but packets may still pass: H56, H57, H58, H59 \(since [0-9:]+\)$' &&
         lacks '((node|host) gone|wrong cable: missing)' <(grep -v 'L9 port 2' problems.out) && logs 'warning +dead agent: L14: its links are up' &&
         fault agent heal L14 && logs 'solved +dead agent: L14 \(after [0-9]+ s\)' && lacks 'missing node' manager.log
 }

@@ -305,7 +305,7 @@ static void put_engines(const struct whatif_answer *answer, struct text *out)
         const struct whatif_reaction *reaction = &engine->reaction;
         text_printf(out, "%-10s ", engine->name);
         if (reaction->refusal || !reaction->up) {
-            text_put_wrapped(out, 11, "%s: %.150s",
+            text_put_wrapped(out, 11, "%s: %s",
                              reaction->up ? "refuses after the failure" : "refuses",
                              reaction->refusal ? without_name(reaction->refusal, engine->name)
                                                : "the subnet does not come up");

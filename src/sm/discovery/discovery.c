@@ -97,6 +97,7 @@ void discovery_restart(struct sm *sm)
     sm_debug(sm, PART_DISCOVERY, "restart: all nodes are discovered again");
     sm_drop_requests(sm);
     assert(discovery_is_complete(sm) && transactions_idle(sm));
+    faults_discovery_restarts(sm);
     for (uint32_t node = 0; node < sm->subnet.nodes.count; node++)
         remove_node(sm, node);
     sm->discovery->avoided.count = 0;
@@ -201,6 +202,8 @@ bool discovery_continue(struct sm *sm)
         discovery_send_probe(sm, port);
         return true;
     }
+    if (faults_probe_deferred(sm))
+        return true;
     if (!discovery_explores_all(sm) || sm_state(sm) != SM_MASTER)
         return false;
     if (transactions_under_way(sm, GROUP_SWEEP) && sm->now < discovery->explore_at)

@@ -60,6 +60,10 @@ void discovery_learn_node(struct sm *sm, const struct request *request)
             discovery_avoid_port(sm, through, true); /* a later sweep probes it */
         return;
     }
+    if (!present && through != SUBNET_NONE && faults_prefer_other(sm, through, guid)) {
+        faults_exclude(sm, through, guid);
+        return;
+    }
     uint32_t node = subnet_add_node(&sm->subnet, guid, kind, ports);
     if (node == SUBNET_NONE) {
         faults_exclude(sm, through, guid);

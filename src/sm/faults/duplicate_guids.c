@@ -90,6 +90,32 @@ bool faults_has_excluded(struct sm *sm, uint32_t port, uint64_t guid)
     return faults_at(sm, port)->excluded == guid;
 }
 
+/* When discovery starts again, the node that was left out may be found before the one that had the
+ * GUID. It waits until everything else was found, and is taken if the other one is gone. */
+bool faults_prefer_other(struct sm *sm, uint32_t through, uint64_t guid)
+{
+    return sm->faults->restarted && faults_has_excluded(sm, through, guid);
+}
+
+bool faults_probe_deferred(struct sm *sm)
+{
+    bool probed = false;
+    if (!sm->faults->restarted)
+        return false;
+    sm->faults->restarted = false;
+    for (uint32_t port = 0; port < sm->faults->ports.count; port++) {
+        uint64_t guid = sm->faults->ports.items[port].excluded;
+        uint32_t known = map_get(&sm->subnet.by_guid, guid);
+        if (!guid || !node_at(sm, port_at(sm, port)->node)->present || !port_at(sm, port)->known ||
+            (known != MAP_NONE && node_at(sm, known)->present))
+            continue;
+        discovery_avoid_port(sm, port, false);
+        discovery_probe(sm, port);
+        probed = true;
+    }
+    return probed;
+}
+
 /* Nodes were confused: data of one node, including its tables, may have been stored for another. So
  * discovery starts from scratch, after a delay that doubles each time. */
 static void schedule_restart(struct sm *sm)
@@ -139,6 +165,7 @@ bool faults_take_restart(struct sm *sm)
     faults->restart_at = TIME_NEVER;
     faults->shared = 0;
     faults->restarts++;
+    faults->restarted = true;                                   /* until discovery is complete */
     for (size_t port = 0; port < faults->ports.count; port++) { /* these links did not flap */
         faults->ports.items[port].damped_until = 0;
         faults->ports.items[port].flaps = (struct rate_window){0};

@@ -31,14 +31,20 @@ bool faults_probe_links(struct sm *sm);       /* the same, between sweeps; false
 void faults_change_ended(struct sm *sm);      /* all nodes that are present have answered */
 bool faults_is_ignored(struct sm *sm, uint32_t node); /* it does not answer some requests */
 bool faults_has_excluded(struct sm *sm, uint32_t port, uint64_t guid); /* the node behind it */
-bool faults_is_damped(struct sm *sm, uint32_t port);                   /* it flaps */
+bool faults_probe_deferred(struct sm *sm); /* discovery is complete; false: none was */
+bool faults_prefer_other(struct sm *sm, uint32_t through, uint64_t guid); /* than that node */
+bool faults_is_damped(struct sm *sm, uint32_t port);                      /* it flaps */
 void faults_port_answered(struct sm *sm, uint32_t port);
 bool faults_report_link(struct sm *sm, uint32_t port, bool down); /* it went down */
 void faults_report_return(struct sm *sm, uint32_t port);          /* it is up */
-void faults_forget_loss(struct sm *sm, uint32_t port);            /* its link was not lost */
-bool faults_has_errors(struct sm *sm, uint32_t port);             /* its link, recently */
-void faults_node_left(struct sm *sm, uint32_t node);              /* it is not present now */
-void faults_port_read(struct sm *sm, uint32_t port, bool down);   /* its PortInfo has arrived */
+/* Links to these nodes are up: only the agent of the first of them is known to have failed. */
+struct absent_group;
+bool faults_agent_is_dead(struct sm *sm, const struct absent_group *group);
+void faults_discovery_restarts(struct sm *sm); /* links that are up are no news when found again */
+void faults_forget_loss(struct sm *sm, uint32_t port);          /* its link was not lost */
+bool faults_has_errors(struct sm *sm, uint32_t port);           /* its link, recently */
+void faults_node_left(struct sm *sm, uint32_t node);            /* it is not present now */
+void faults_port_read(struct sm *sm, uint32_t port, bool down); /* its PortInfo has arrived */
 void faults_note_flap(struct sm *sm, uint32_t port, uint32_t peer);
 void discovery_suspect_switch(struct sm *sm, uint32_t node);
 void faults_forget_claims(struct sm *sm); /* discovery restarts */

@@ -5,6 +5,7 @@
 #include "sm/guard/port_keys.h"
 #include "sm/internal.h"
 #include "sm/plan.h"
+#include "sm/report.h"
 #include "sm/tables/program_ports.h"
 #include "subnet/absent.h"
 #include "wire/link_rate.h"
@@ -87,12 +88,36 @@ void faults_node_left(struct sm *sm, uint32_t index)
     }
 }
 
+void faults_discovery_restarts(struct sm *sm)
+{
+    for (uint32_t port = 0; port < sm->subnet.ports.count; port++)
+        if (port_at(sm, port)->peer != SUBNET_NONE)
+            faults_at(sm, port)->kept = true;
+}
+
+/* A switch that joins the subnet at this link; SUBNET_NONE: none. */
+static uint32_t joining_switch(const struct sm *sm, uint32_t port)
+{
+    const uint32_t ends[] = {port_at(sm, port)->node, port_at(sm, port_at(sm, port)->peer)->node};
+    for (unsigned i = 0; i < 2; i++)
+        if (node_at(sm, ends[i])->kind == SUBNET_SWITCH && !report_is_announced(sm, ends[i]))
+            return ends[i];
+    return SUBNET_NONE;
+}
+
+/* All links of a switch return with it: only the switch is logged. */
 void faults_report_return(struct sm *sm, uint32_t port)
 {
-    bool seen = faults_at(sm, port)->return_seen;
-    faults_at(sm, port)->return_seen = false;
-    if (sm_state(sm) == SM_MASTER && plan_current(sm) && !seen)
+    struct port_faults *near = faults_at(sm, port), *far = faults_at(sm, port_at(sm, port)->peer);
+    bool seen = near->return_seen || near->kept;
+    near->return_seen = near->kept = far->kept = false;
+    if (sm_state(sm) != SM_MASTER || !plan_current(sm) || seen)
+        return;
+    uint32_t joining = joining_switch(sm, port);
+    if (joining == SUBNET_NONE)
         sm_begin_change(sm, SM_CAUSE(SM_CAUSE_LINK_UP, port));
+    else
+        sm_begin_change(sm, SM_CAUSE(SM_CAUSE_NODE_BACK, node_at(sm, joining)->first_port));
 }
 
 /* Damps both ports of a link that flaps, twice as long each time. */
@@ -382,6 +407,7 @@ void faults_change_ended(struct sm *sm)
         if (node_at(sm, node)->present)
             faults_of(sm, node)->timeouts = 0;
     for (uint32_t port = 0; port < sm->subnet.ports.count; port++) {
+        faults_at(sm, port)->kept = false;
         if (port_at(sm, port)->peer < port)
             continue;
         bool slow = faults_is_slow(sm, port, text);

@@ -166,6 +166,20 @@ static bool entries_are_listed(struct sm *sm, const struct absent_group *group,
     return group->entries.count > 0;
 }
 
+/* The link of this port, at which a group is connected, is up. */
+static bool leads_to_dead_agent(struct sm *sm, uint32_t port)
+{
+    return is_open_end(sm, port) && !faults_at(sm, port)->excluded && !faults_is_damped(sm, port);
+}
+
+bool faults_agent_is_dead(struct sm *sm, const struct absent_group *group)
+{
+    for (size_t i = 0; i < group->entries.count; i++)
+        if (leads_to_dead_agent(sm, group->entries.items[i]))
+            return true;
+    return false;
+}
+
 /* One line for a node that is gone or does not answer, and for all nodes that it cuts off. */
 static void list_group(struct sm *sm, const struct absent_group *group, struct problems *problems)
 {
@@ -175,9 +189,7 @@ static void list_group(struct sm *sm, const struct absent_group *group, struct p
     for (size_t i = 0; i < group->entries.count; i++)
         listed |= examine_explains(sm, group->entries.items[i]);
     for (size_t i = 0; i < group->entries.count; i++)
-        if (is_open_end(sm, group->entries.items[i]) &&
-            !faults_at(sm, group->entries.items[i])->excluded &&
-            !faults_is_damped(sm, group->entries.items[i]))
+        if (leads_to_dead_agent(sm, group->entries.items[i]))
             vec_push(&up, group->entries.items[i]);
     explain_node(sm, group->root, problems);
     for (size_t i = 0; i < group->cut_off.count; i++)
@@ -193,8 +205,9 @@ static void list_group(struct sm *sm, const struct absent_group *group, struct p
         text_puts(&text, up.count ? "), but it does not answer SMPs" : ")");
     }
     if (group->cut_off.count) {
-        text_printf(&text, "; %zu node%s behind it %s cut off: ", group->cut_off.count,
-                    group->cut_off.count == 1 ? "" : "s", group->cut_off.count == 1 ? "is" : "are");
+        text_printf(&text, "; %zu node%s behind it %s%s: ", group->cut_off.count,
+                    group->cut_off.count == 1 ? "" : "s", group->cut_off.count == 1 ? "is" : "are",
+                    up.count ? " out of reach, but packets may still pass" : " cut off");
         put_names(sm, &text, group->cut_off.items, group->cut_off.count, subnet_node_name);
     }
     struct subnet_place place = subnet_at_node(&sm->subnet, group->root);

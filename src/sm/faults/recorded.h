@@ -27,6 +27,7 @@ struct port_faults {
     bool down_at_peer; /* the port at the other end was down; this one was not read since */
     bool loss_seen;    /* the port at the other end has shown the last loss of the link */
     bool return_seen;  /* the same for its return */
+    bool kept;         /* discovery has started again while the link was up */
     struct rate_window losses, errors; /* of the link; kept at the lower of its two ports */
     struct sm_link_errors error;       /* of the link, the last ones */
     uint64_t disabled_until;           /* this port; TIME_NEVER: by hand; 0: not disabled */
@@ -46,6 +47,7 @@ struct faults {
     unsigned shared;               /* reports of shared GUIDs since the last sweep or restart */
     unsigned restarts;             /* because of them, in a row */
     uint64_t restart_at;           /* TIME_NEVER: none is scheduled */
+    bool restarted;                /* discovery did, and is not complete */
     bool slow_by_choice[2];        /* all links of adapters, and between switches, run alike */
     VEC(struct port_faults) ports; /* by port of the subnet */
     VEC(struct node_faults) nodes; /* by node */

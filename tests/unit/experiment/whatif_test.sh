@@ -143,6 +143,12 @@ claim "losing the cable of one host leaves the traffic of its neighbours" holds 
 whatif torus.net --fail switch S0_0 --sm H0 --sm H5 --json --compare none >standby.json
 claim "a standby takes over" holds standby.json \
     "not d['manager_lost'] and d['engines'][0]['recovered'] and d['engines'][0]['reacted']"
+"$weft" topo gen irregular switches=16 hosts=14 --seed 1 >cycle.net
+whole_cycle() {
+    whatif cycle.net --fail switch S8 --compare minhop --load 0 | tr -s ' \n' ' ' |
+        grep -qE "credit loop on VL 0: 'S[0-9]+'( port [0-9]+ -> 'S[0-9]+')+ answered"
+}
+claim "the cycle of an engine that refuses is whole" whole_cycle
 claim "a torus refuses ftree" eval 'whatif torus.net --fail switch S1_1 --compare ftree --load 0 | grep -q "ftree *refuses"'
 
 claim "nobody cut off: status 0" exits 0 whatif clos.net --fail switch S5 --compare none

@@ -360,7 +360,8 @@ static void a_switch_that_does_not_answer_is_one_problem(void **state)
     toy_run(toy, 7 * TOY_SWEEP);
     assert_string_equal(problem_of(toy, PROBLEM_DEAD_AGENT),
                         "S2: its links are up (S1 port 3, S3 port 2), but it does not answer SMPs; "
-                        "3 nodes behind it are cut off: H2, H3, H4");
+                        "3 nodes behind it are "
+                        "out of reach, but packets may still pass: H2, H3, H4");
     assert_int_equal(count_problems(toy), 1);
     toy_node(toy, "S2")->mute = false;
     toy_run(toy, 7 * TOY_SWEEP);
@@ -392,6 +393,53 @@ static void a_node_that_takes_the_guid_of_another_is_named(void **state)
              guid, was);
     assert_string_equal(problem_of(toy, PROBLEM_DUPLICATE_GUID), expected);
     assert_int_equal(count_problems(toy), 1);
+}
+
+/* The node that takes the GUID is nearer to the manager, so that it is found first when discovery
+ * starts again. */
+static void a_guid_stays_with_the_node_that_had_it(void **state)
+{
+    struct toy *toy = up_with_full_sweeps(state);
+    unsigned long long was = toy_node(toy, "H2")->guid, guid = toy_node(toy, "H3")->guid;
+    char expected[512];
+    toy_node(toy, "H2")->guid = guid;
+    toy_run(toy, 7 * TOY_SWEEP);
+    snprintf(expected, sizeof expected,
+             "S1 port 3 <-> H2 port 1: H2 has the GUID 0x%016llx of H3 (S2 port 2 <-> H3 port 1), "
+             "and changed its GUID: it was 0x%016llx; H2 is left out, H3 keeps the GUID",
+             guid, was);
+    assert_string_equal(problem_of(toy, PROBLEM_DUPLICATE_GUID), expected);
+    assert_int_equal(count_problems(toy), 1);
+    assert_false(toy_logged(toy, "link up")); /* no link has changed */
+    toy_node(toy, "H2")->guid = was;
+    toy_run(toy, 7 * TOY_SWEEP);
+    assert_int_equal(count_problems(toy), 0);
+    assert_true(toy_has_node(toy, "H2"));
+    toy_node(toy, "H2")->guid = guid; /* if the other node leaves, the GUID is free */
+    toy_run(toy, 7 * TOY_SWEEP);
+    toy_cut(toy, "S2", "H3");
+    toy_run(toy, 7 * TOY_SWEEP);
+    assert_string_equal(problem_of(toy, PROBLEM_DUPLICATE_GUID), "");
+}
+
+/* Its links are up, and what is behind it keeps its tables. */
+static void nodes_behind_a_mute_switch_are_not_called_gone(void **state)
+{
+    struct toy *toy = toy_up(state, "S1-S2 S1-H1 S2-H2 S2-H3 S2-H4");
+    toy_mark(toy);
+    toy_node(toy, "S2")->mute = true;
+    toy_run(toy, 40 * TOY_SWEEP);
+    assert_string_equal(problem_of(toy, PROBLEM_DEAD_AGENT),
+                        "S2: its link is up (S1 port 1), but it does not answer SMPs; 3 nodes "
+                        "behind it are out of reach, but packets may still pass: H2, H3, H4");
+    assert_int_equal(count_problems(toy), 1);
+    assert_true(toy_logged(toy, "\"H3\" is out of reach (S2 port 3)"));
+    assert_false(toy_logged(toy, "left the subnet"));
+    toy_node(toy, "S2")->mute = false;
+    toy_run(toy, 40 * TOY_SWEEP);
+    assert_int_equal(count_problems(toy), 0);
+    assert_true(toy_logged(toy, "switch S2 is back"));
+    assert_false(toy_logged(toy, "link up"));
 }
 
 static void links_between_switches_that_restart_do_not_flap(void **state)
@@ -639,6 +687,8 @@ int main(void)
         TOY_TEST(a_lost_link_is_listed_until_it_returns),
         TOY_TEST(a_cable_that_was_moved_is_not_lost),
         TOY_TEST(an_intended_removal_is_cleared),
+        TOY_TEST(a_guid_stays_with_the_node_that_had_it),
+        TOY_TEST(nodes_behind_a_mute_switch_are_not_called_gone),
         TOY_TEST(links_between_switches_that_restart_do_not_flap),
         TOY_TEST(a_standby_that_ended_is_listed_until_it_is_cleared),
         TOY_TEST(a_link_that_loses_smps_is_listed_until_it_loses_none),

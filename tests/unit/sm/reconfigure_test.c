@@ -553,7 +553,7 @@ static void a_switch_that_does_not_answer_a_set_is_removed(void **state)
     toy_add_rule(toy, (struct toy_rule){TOY_LOSE, "S4", LFT, METHOD_SET, 1000});
     toy_cut(toy, "S1", "S2");
     toy_settle(toy);
-    assert_true(toy_logged(toy, "\"S4\" left the subnet"));
+    assert_true(toy_logged(toy, "\"S4\" is out of reach"));
     assert_false(toy_has_node(toy, "S4"));
     memset(toy->rules, 0, sizeof toy->rules);
     toy_run(toy, 2 * TOY_SWEEP);
