@@ -3,7 +3,13 @@
  * The full model (VLs, credits, arbitration, routing units, crossbars) with 256-byte packets, two
  * VLs and 4 KiB buffers under uniform Poisson traffic, on fabrics that a manager has brought up: a
  * 4-ary 3-tree at load 0.5, an irregular network of 64 switches at 0.2 and a 16-ary 3-tree at 0.3.
- * Loads are shares of the data rate of the links. There is no peer to compare with. */
+ * Loads are shares of the data rate of the links. There is no peer to compare with.
+ *
+ *     data_speed [NAME [MICROSECONDS]]
+ *
+ * runs only the fabrics whose names contain NAME, for a shorter or longer time. To profile the data
+ * path without the bring-up: valgrind --tool=callgrind --cache-sim=yes --collect-atstart=no
+ * --toggle-collect=run_measured … */
 #include "host/sim/sim.h"
 #include "host/sim/sim_paths.h"
 #include "topology/generators/generate.h"
@@ -75,7 +81,15 @@ static uint32_t manager_seat(const struct topology *topology)
     return topology->nodes.items[node].first_port;
 }
 
-static void run_job(const struct job *job)
+/* A function of its own, for profilers. */
+__attribute__((noinline)) static double run_measured(struct sim *sim, uint64_t ps)
+{
+    double begin = cpu_seconds();
+    sim_run(sim, sim_now(sim) + ps);
+    return cpu_seconds() - begin;
+}
+
+static void run_job(const struct job *job, uint64_t measured_ps)
 {
     struct topology topology = {0};
     struct fabric_options options;
@@ -104,9 +118,7 @@ static void run_job(const struct job *job)
     struct fabric_totals events_before, events_after;
     fabric_data_totals(fabric, &before);
     fabric_totals(fabric, &events_before);
-    double begin = cpu_seconds();
-    sim_run(sim, sim_now(sim) + job->measured_ps);
-    double seconds = cpu_seconds() - begin;
+    double seconds = run_measured(sim, measured_ps);
     fabric_data_totals(fabric, &after);
     fabric_totals(fabric, &events_after);
     if (fabric_check_data(fabric, &err) < 0) {
@@ -154,6 +166,7 @@ int main(int argc, char **argv)
     };
     for (size_t i = 0; i < sizeof jobs / sizeof jobs[0]; i++)
         if (argc < 2 || strstr(jobs[i].name, argv[1]))
-            run_job(&jobs[i]);
+            run_job(&jobs[i],
+                    argc < 3 ? jobs[i].measured_ps : strtoull(argv[2], NULL, 10) * TIME_US);
     return 0;
 }
