@@ -1,111 +1,66 @@
-/* The event queue, a radix heap.
+/* The event queue: FIFOs, a heap, and a tournament between them.
  *
- * Time never runs backwards here, and a queue that only moves forward can sort its events by digits
- * instead of comparing them (Ahuja, Mehlhorn, Orlin and Tarjan, "Faster algorithms for the shortest
- * path problem", 1990; kernel timers use the same idea as hierarchical wheels). A time is written
- * in digits of six bits. The level of an event is the highest digit in which it differs from
- * `base`, a time not later than any event that is pending or can still be scheduled; its slot is
- * the value of that digit. Hence:
+ * Most events of a simulated network have one of a few fixed delays, so that those of one delay are
+ * posted almost in the order of their times. They go to FIFOs, plain rings: posting and popping
+ * touch one place at the end of an array, whatever the number of pending events. An event that
+ * belongs only a few places before the end is inserted there; another goes to the heap.
  *
- *  - The next event is in the lowest slot of the lowest level in use: two bit scans.
- *  - A slot of level 0 holds a single time. When another slot becomes the next one, it is spread:
- *    base moves to its earliest time and each of its events falls by at least one level, so that an
- *    event moves at most eleven times. A slot with few events is not spread: its next event is
- *    searched and removed. An event thus usually moves once or twice.
- *  - Events of the same time share a slot, and insertion and spreading keep their order: there is
- *    no sequence number.
+ * The heap has four children for each entry (Johnson, "Priority queues with update and finding
+ * minimum spanning trees", 1975), which makes it half as deep as a binary one; an entry has 24
+ * bytes. It contains the key of an event and the number of a cell, which holds the rest. Cells do
+ * not move: number and generation of a cell are the handle of its event. A cancelled event stays in
+ * the heap until it is the first one, or until there are more of them than others and the heap is
+ * made anew. The first event of the heap is never a cancelled one.
  *
- * A slot is a list of arrays (chunks), because a list of single events would cost a cache miss per
- * event. Entries carry the whole event. Each event that can be cancelled has a cell, whose index
- * and generation are its handle; des_cancel() increments the generation of the cell. The dead entry
- * stays until its slot is spread, or until there are more dead entries than live ones and all slots
- * are swept. Memory is proportional to the largest number of pending events: some 40 bytes each, as
- * much again for dead ones, and at most one half-filled chunk in each of the 704 slots.
+ * The next event is the earliest of the first events of the FIFOs and of the heap. A tournament
+ * finds it (Knuth, The Art of Computer Programming volume 3, section 5.4.1): when the first event
+ * of one of these eight changes, only its three matches are played again.
  *
- * Events that mostly come in the order in which they are posted go to a FIFO, a plain ring; the
- * next event is the earliest of the first events of the rings and of the slots.
- *
- * Each slot stores its earliest event, so that reading the next time needs no search and moves no
- * event: base must not pass the clock. A caller that cancels the earliest event and reads the next
- * time, again and again, causes a search of the slot each time. */
+ * The fast paths are in des.h. */
 #include "des/des.h"
 
 #include "base/mem.h"
 
-#include <assert.h>
-
 enum {
-    DIGIT_BITS = 6,
-    SLOTS = 1 << DIGIT_BITS,
-    LEVELS = (64 + DIGIT_BITS - 1) / DIGIT_BITS,
-    CHUNK_ENTRIES = 31,  /* a kilobyte: long enough for the prefetcher to help */
-    LOOKAHEAD = 4,       /* entries of one time whose cells are prefetched */
-    FEW = 8,             /* slots up to this size are searched instead of spread */
-    DEAD_ALLOWED = 1024, /* dead entries below which no sweep starts */
+    CHILDREN = 4,
+    DEAD_ALLOWED = 1024, /* cancelled events below which the heap is not made anew */
+    INSERT_BEFORE = 16,  /* places from the end of a FIFO up to which an event is inserted */
+    FIRST_RING = 64,
+};
+#define NO_CELL UINT32_MAX
+
+/* An event in the heap. The sequence number has 56 bits, of which `order` contains the upper 24,
+ * below des_order(). */
+struct node {
+    uint64_t time, order;
+    uint32_t sequence;
+    uint32_t cell;
 };
 
-struct entry {
-    uint64_t time;
-    des_handle handle;
-    struct event event;
-};
-
-struct chunk {
-    struct chunk *next;
-    uint32_t begin, end; /* entries in use; only the first chunk of a slot has begin > 0 */
-    struct entry entries[CHUNK_ENTRIES];
-};
-
-/* The other fields are undefined while head is NULL. */
-struct slot {
-    struct chunk *head, *tail;
-    uint64_t earliest;         /* time of the next event here */
-    des_handle earliest_event; /* the first event scheduled for it; may be cancelled */
-};
-
-/* An entry is live while its handle's generation is the cell's. */
 struct cell {
-    uint32_t generation;
+    uint64_t b;
+    uint32_t generation; /* even: cancelled, or free */
     uint32_t next_free;
 };
 
-#define NO_CELL UINT32_MAX
-
-/* A FIFO: a ring of events in the order of their times. */
-struct fifo_entry {
-    uint64_t time;
-    struct event event;
-};
-struct fifo {
-    struct fifo_entry *ring;
-    uint32_t head, count, size; /* a power of two */
-    uint64_t last;              /* time of the last event */
-};
-
-struct des {
-    uint64_t now;
-    uint64_t base;
-    size_t live, dead;
-    uint32_t used_levels;
+struct des_heap {
+    struct node *nodes;
+    struct cell *cells;
+    size_t count, dead, room; /* of nodes; dead: cancelled */
+    size_t cell_count, cell_room;
     uint32_t free_cell;
-    uint64_t used_slots[LEVELS];
-    struct slot slots[LEVELS][SLOTS];
-    VEC(struct cell) cells;
-    struct chunk *free_chunks;
-    struct arena arena; /* of chunks */
-    struct fifo fifos[DES_FIFOS];
-    uint64_t fifo_next[DES_FIFOS]; /* time of the first event, or TIME_NEVER */
-    unsigned fifo_popped;          /* the FIFO that was popped from last */
-    uint64_t slot_next;            /* time of the next event in the slots, if slot_known */
-    bool slot_known;
+    uint64_t sequence;
 };
 
 struct des *des_new(void)
 {
     struct des *des = mem_zalloc(1, sizeof *des);
-    des->free_cell = NO_CELL;
-    for (unsigned i = 0; i < DES_FIFOS; i++)
-        des->fifo_next[i] = TIME_NEVER;
+    des->heap = mem_zalloc(1, sizeof *des->heap);
+    des->heap->free_cell = NO_CELL;
+    for (unsigned i = 0; i < 2 * DES_SOURCES; i++) {
+        des->times[i] = TIME_NEVER;
+        des->winners[i] = i % DES_SOURCES;
+    }
     return des;
 }
 
@@ -115,384 +70,18 @@ void des_free(struct des *des)
         return;
     for (unsigned i = 0; i < DES_FIFOS; i++)
         mem_free(des->fifos[i].ring);
-    vec_release(&des->cells);
-    arena_release(&des->arena);
+    mem_free(des->heap->nodes);
+    mem_free(des->heap->cells);
+    mem_free(des->heap);
     mem_free(des);
-}
-
-uint64_t des_now(const struct des *des)
-{
-    return des->now;
 }
 
 size_t des_pending(const struct des *des)
 {
-    return des->live;
-}
-
-/* Handles: the generation above, the cell's index below. */
-
-static uint32_t handle_index(des_handle handle)
-{
-    return (uint32_t)handle;
-}
-
-static uint32_t handle_generation(des_handle handle)
-{
-    return (uint32_t)(handle >> 32);
-}
-
-static bool handle_is_live(const struct des *des, des_handle handle)
-{
-    return des->cells.items[handle_index(handle)].generation == handle_generation(handle);
-}
-
-static inline des_handle handle_take(struct des *des)
-{
-    uint32_t index = des->free_cell;
-    if (index == NO_CELL) {
-        index = (uint32_t)des->cells.count;
-        assert(index != NO_CELL);
-        vec_push(&des->cells, ((struct cell){.generation = 1}));
-    } else {
-        des->free_cell = des->cells.items[index].next_free;
-    }
-    return (uint64_t)des->cells.items[index].generation << 32 | index;
-}
-
-/* Invalidates the handle. A cell whose generations are used up is not used again, which wastes
- * eight bytes in 2^32 events. */
-static void handle_drop(struct des *des, des_handle handle)
-{
-    uint32_t index = handle_index(handle);
-    struct cell *cell = &des->cells.items[index];
-    if (++cell->generation == 0)
-        return;
-    cell->next_free = des->free_cell;
-    des->free_cell = index;
-}
-
-/* Prefetches the cell: with a million cells, the miss is a third of a pop. */
-static void handle_prefetch(const struct des *des, des_handle handle)
-{
-    __builtin_prefetch(&des->cells.items[handle_index(handle)], 1);
-}
-
-/* Skips the read of the cell, a likely cache miss, as long as nothing was cancelled. An event
- * without a handle cannot be cancelled. */
-static bool handle_is_pending(const struct des *des, des_handle handle)
-{
-    return !des->dead || !handle || handle_is_live(des, handle);
-}
-
-/* Slots */
-
-static struct chunk *chunk_take(struct des *des)
-{
-    struct chunk *chunk = des->free_chunks;
-    if (chunk)
-        des->free_chunks = chunk->next;
-    else
-        chunk = arena_alloc(&des->arena, sizeof *chunk);
-    chunk->next = NULL;
-    chunk->begin = chunk->end = 0;
-    return chunk;
-}
-
-static struct chunk *chunk_drop(struct des *des, struct chunk *chunk)
-{
-    struct chunk *next = chunk->next;
-    chunk->next = des->free_chunks;
-    des->free_chunks = chunk;
-    return next;
-}
-
-/* Returns the place for one more entry in the slot of this time. */
-static inline struct entry *insert_event(struct des *des, uint64_t time, des_handle handle)
-{
-    unsigned level = (63 - (unsigned)__builtin_clzll((time ^ des->base) | 1)) / DIGIT_BITS;
-    unsigned digit = time >> (level * DIGIT_BITS) & (SLOTS - 1);
-    struct slot *slot = &des->slots[level][digit];
-    if (!slot->head) {
-        slot->head = slot->tail = chunk_take(des);
-        slot->earliest = TIME_NEVER;
-        des->used_slots[level] |= UINT64_C(1) << digit;
-        des->used_levels |= 1u << level;
-    } else if (slot->tail->end == CHUNK_ENTRIES) {
-        slot->tail = slot->tail->next = chunk_take(des);
-    }
-    if (time < slot->earliest) {
-        slot->earliest = time;
-        slot->earliest_event = handle;
-    }
-    return &slot->tail->entries[slot->tail->end++];
-}
-
-/* Empties a slot; the caller disposes of the chunks. */
-static struct chunk *detach_slot(struct des *des, unsigned level, unsigned digit)
-{
-    struct chunk *chunks = des->slots[level][digit].head;
-    des->slots[level][digit].head = NULL;
-    des->used_slots[level] &= ~(UINT64_C(1) << digit);
-    if (!des->used_slots[level])
-        des->used_levels &= ~(1u << level);
-    return chunks;
-}
-
-/* Inserts the live entries of a detached slot again, in their order. */
-static void reinsert_chunks(struct des *des, struct chunk *chunk)
-{
-    for (; chunk; chunk = chunk_drop(des, chunk)) {
-        for (uint32_t i = chunk->begin; i < chunk->end; i++) {
-            const struct entry *entry = &chunk->entries[i];
-            handle_prefetch(des, entry->handle);
-            if (handle_is_pending(des, entry->handle))
-                *insert_event(des, entry->time, entry->handle) = *entry;
-            else
-                des->dead--;
-        }
-    }
-}
-
-/* Finds the next event after the earliest one was cancelled; false if there is none. */
-static bool slot_search(const struct des *des, struct slot *slot)
-{
-    slot->earliest = TIME_NEVER;
-    for (const struct chunk *chunk = slot->head; chunk; chunk = chunk->next) {
-        for (uint32_t i = chunk->begin; i < chunk->end; i++) {
-            const struct entry *entry = &chunk->entries[i];
-            if (entry->time < slot->earliest && handle_is_pending(des, entry->handle)) {
-                slot->earliest = entry->time;
-                slot->earliest_event = entry->handle;
-            }
-        }
-    }
-    return slot->earliest != TIME_NEVER;
-}
-
-static const struct entry *slot_first(const struct slot *slot)
-{
-    return &slot->head->entries[slot->head->begin];
-}
-
-/* Removes the first entry of a slot of level 0. */
-static void drop_first(struct des *des, unsigned level, unsigned digit)
-{
-    struct slot *slot = &des->slots[level][digit];
-    struct chunk *chunk = slot->head;
-    if (++chunk->begin == chunk->end) {
-        if (!chunk->next)
-            detach_slot(des, level, digit);
-        slot->head = chunk_drop(des, chunk);
-    }
-    if (slot->head)
-        slot->earliest_event = slot_first(slot)->handle;
-}
-
-/* Removes the next event of a slot with few events, and finds its successor. The others keep their
- * order. */
-static struct entry take_earliest(struct des *des, unsigned level, unsigned digit)
-{
-    struct slot *slot = &des->slots[level][digit];
-    struct chunk *chunk = slot->head;
-    struct entry *first = &chunk->entries[chunk->begin], *last = &chunk->entries[chunk->end - 1];
-    struct entry *at = first;
-    while (at->time != slot->earliest || at->handle != slot->earliest_event)
-        at++;
-    struct entry taken = *at;
-    for (; at < last; at++)
-        *at = at[1];
-    if (--chunk->end == chunk->begin) {
-        chunk_drop(des, detach_slot(des, level, digit));
-        return taken;
-    }
-    const struct entry *next = first;
-    for (const struct entry *entry = first + 1; entry < last; entry++)
-        if (entry->time < next->time)
-            next = entry;
-    slot->earliest = next->time;
-    slot->earliest_event = next->handle;
-    return taken;
-}
-
-/* Scheduling and popping */
-
-static inline des_handle schedule_event(struct des *des, uint64_t time, struct event event,
-                                        bool with_handle)
-{
-    assert(time >= des->now);
-    if (time == TIME_NEVER)
-        return 0;
-    des_handle handle = with_handle ? handle_take(des) : 0;
-    *insert_event(des, time, handle) = (struct entry){time, handle, event};
-    des->live++;
-    if (time < des->slot_next)
-        des->slot_next = time;
-    return handle;
-}
-
-void des_post(struct des *des, uint64_t time, struct event event)
-{
-    schedule_event(des, time, event, false);
-}
-
-static void fifo_grow(struct fifo *fifo)
-{
-    assert(fifo->count == fifo->size);
-    uint32_t size = fifo->size ? fifo->size * 2 : 64;
-    struct fifo_entry *ring = mem_alloc(size * sizeof *ring);
-    for (uint32_t i = 0; i < fifo->count; i++)
-        ring[i] = fifo->ring[(fifo->head + i) & (fifo->size - 1)];
-    mem_free(fifo->ring);
-    fifo->ring = ring;
-    fifo->size = size;
-    fifo->head = 0;
-}
-
-void des_post_fifo(struct des *des, unsigned index, uint64_t time, struct event event)
-{
-    struct fifo *fifo = &des->fifos[index];
-    assert(time >= des->now);
-    if (time == TIME_NEVER)
-        return;
-    if (fifo->count && time < fifo->last) {
-        des_post(des, time, event);
-        return;
-    }
-    if (fifo->count == fifo->size)
-        fifo_grow(fifo);
-    if (!fifo->count++)
-        des->fifo_next[index] = time;
-    fifo->ring[(fifo->head + fifo->count - 1) & (fifo->size - 1)] =
-        (struct fifo_entry){time, event};
-    fifo->last = time;
-    des->live++;
-}
-
-/* The lowest FIFO with the earliest event. */
-static unsigned fifo_first(const struct des *des)
-{
-    unsigned first = 0;
-    for (unsigned i = 1; i < DES_FIFOS; i++)
-        if (des->fifo_next[i] < des->fifo_next[first])
-            first = i;
-    return first;
-}
-
-des_handle des_schedule(struct des *des, uint64_t time, struct event event)
-{
-    return schedule_event(des, time, event, true);
-}
-
-bool des_cancel(struct des *des, des_handle handle)
-{
-    if (handle_generation(handle) == 0 || handle_index(handle) >= des->cells.count ||
-        !handle_is_live(des, handle))
-        return false;
-    assert(des->live > 0);
-    handle_drop(des, handle);
-    des->live--;
-    des->dead++;
-    des->slot_known = false; /* the cancelled event may have been the next one */
-    if (des->dead <= des->live + DEAD_ALLOWED)
-        return true;
-    for (unsigned level = 0; level < LEVELS; level++) /* sweeps all slots */
-        for (uint64_t used = des->used_slots[level]; used; used &= used - 1)
-            reinsert_chunks(des, detach_slot(des, level, (unsigned)__builtin_ctzll(used)));
-    return true;
-}
-
-/* The slot of the next event, which is its earliest; NULL if there is none. Removes dead entries on
- * the way. */
-static struct slot *find_next(struct des *des, unsigned *level, unsigned *digit)
-{
-    while (des->used_levels) {
-        *level = (unsigned)__builtin_ctz(des->used_levels);
-        *digit = (unsigned)__builtin_ctzll(des->used_slots[*level]);
-        struct slot *slot = &des->slots[*level][*digit];
-        if (handle_is_pending(des, slot->earliest_event))
-            return slot;
-        if (*level == 0) {
-            drop_first(des, *level, *digit);
-            des->dead--;
-        } else if (!slot_search(des, slot)) {
-            reinsert_chunks(des, detach_slot(des, *level, *digit));
-        }
-    }
-    return NULL;
-}
-
-/* The time of the next event in the slots. */
-static uint64_t slots_next(struct des *des)
-{
-    if (!des->slot_known) {
-        unsigned level, digit;
-        const struct slot *slot = find_next(des, &level, &digit);
-        des->slot_next = slot ? slot->earliest : TIME_NEVER;
-        des->slot_known = true;
-    }
-    return des->slot_next;
-}
-
-uint64_t des_next_time(struct des *des)
-{
-    uint64_t slots = slots_next(des), fifos = des->fifo_next[fifo_first(des)];
-    return slots <= fifos ? slots : fifos;
-}
-
-/* Pops the next event in the slots, if it is not later than `until`. */
-static bool slots_pop(struct des *des, uint64_t until, struct event *event)
-{
-    unsigned level, digit;
-    const struct slot *slot;
-    while ((slot = find_next(des, &level, &digit)) && slot->earliest <= until) {
-        uint32_t count = slot->head->end - slot->head->begin;
-        if (level == 0 || (count <= FEW && !slot->head->next)) {
-            struct entry entry = level == 0 ? *slot_first(slot) : take_earliest(des, level, digit);
-            if (level == 0) {
-                if (count > LOOKAHEAD)
-                    handle_prefetch(des, slot_first(slot)[LOOKAHEAD].handle);
-                drop_first(des, level, digit);
-            }
-            *event = entry.event;
-            des->now = entry.time;
-            des->live--;
-            des->slot_known = false;
-            if (entry.handle)
-                handle_drop(des, entry.handle);
-            return true;
-        }
-        des->base = slot->earliest; /* the clock follows: the next iteration pops this event */
-        reinsert_chunks(des, detach_slot(des, level, digit));
-    }
-    return false;
-}
-
-bool des_pop(struct des *des, uint64_t until, struct event *event)
-{
-    unsigned index = fifo_first(des);
-    if (slots_next(des) <= des->fifo_next[index]) {
-        if (slots_pop(des, until, event))
-            return true;
-    } else if (des->fifo_next[index] <= until) {
-        struct fifo *fifo = &des->fifos[index];
-        *event = fifo->ring[fifo->head].event;
-        des->now = des->fifo_next[index];
-        des->live--;
-        des->fifo_popped = index;
-        fifo->head = (fifo->head + 1) & (fifo->size - 1);
-        des->fifo_next[index] = --fifo->count ? fifo->ring[fifo->head].time : TIME_NEVER;
-        return true;
-    }
-    if (until != TIME_NEVER && until > des->now)
-        des->now = until;
-    return false;
-}
-
-const struct event *des_upcoming(const struct des *des, unsigned ahead)
-{
-    const struct fifo *fifo = &des->fifos[des->fifo_popped];
-    return ahead < fifo->count ? &fifo->ring[(fifo->head + ahead) & (fifo->size - 1)].event : NULL;
+    size_t count = des->heap->count - des->heap->dead;
+    for (unsigned i = 0; i < DES_FIFOS; i++)
+        count += des->fifos[i].tail - des->fifos[i].head;
+    return count;
 }
 
 void des_advance(struct des *des, uint64_t time)
@@ -500,4 +89,217 @@ void des_advance(struct des *des, uint64_t time)
     assert(des_next_time(des) >= time);
     if (time > des->now)
         des->now = time;
+}
+
+/* ---- cells and handles ---- */
+
+/* Grows an array by a quarter: memory stays close to what is needed. */
+static void *grow(void *items, size_t *room, size_t bytes)
+{
+    *room += *room / 4 + 64;
+    return mem_realloc(items, *room, bytes);
+}
+
+static uint32_t cell_take(struct des_heap *heap, uint64_t b)
+{
+    uint32_t number = heap->free_cell;
+    if (number == NO_CELL) {
+        if (heap->cell_count == heap->cell_room)
+            heap->cells = grow(heap->cells, &heap->cell_room, sizeof *heap->cells);
+        number = (uint32_t)heap->cell_count++;
+        assert(number != NO_CELL);
+        heap->cells[number].generation = 0;
+    } else {
+        heap->free_cell = heap->cells[number].next_free;
+    }
+    heap->cells[number].b = b;
+    heap->cells[number].generation++;
+    return number;
+}
+
+static bool is_live(const struct des_heap *heap, uint32_t cell)
+{
+    return heap->cells[cell].generation % 2;
+}
+
+/* A cell whose generations are used up is not used again. */
+static void cell_drop(struct des_heap *heap, uint32_t number)
+{
+    struct cell *cell = &heap->cells[number];
+    cell->generation += is_live(heap, number);
+    if (!cell->generation)
+        return;
+    cell->next_free = heap->free_cell;
+    heap->free_cell = number;
+}
+
+/* ---- the heap ---- */
+
+static inline bool is_before(const struct node *a, const struct node *b)
+{
+    if (a->time != b->time)
+        return a->time < b->time;
+    return a->order != b->order ? a->order < b->order : a->sequence < b->sequence;
+}
+
+static void sift_up(struct node *nodes, size_t at, struct node node)
+{
+    while (at && is_before(&node, &nodes[(at - 1) / CHILDREN])) {
+        nodes[at] = nodes[(at - 1) / CHILDREN];
+        at = (at - 1) / CHILDREN;
+    }
+    nodes[at] = node;
+}
+
+static void sift_down(struct node *nodes, size_t count, size_t at, struct node node)
+{
+    for (size_t first; (first = at * CHILDREN + 1) < count;) {
+        size_t end = first + CHILDREN < count ? first + CHILDREN : count, least = first;
+        for (size_t child = first + 1; child < end; child++)
+            if (is_before(&nodes[child], &nodes[least]))
+                least = child;
+        if (!is_before(&nodes[least], &node))
+            break;
+        nodes[at] = nodes[least];
+        at = least;
+    }
+    nodes[at] = node;
+}
+
+/* Removes the first event, and the cancelled ones behind it. */
+static void remove_first(struct des *des)
+{
+    struct des_heap *heap = des->heap;
+    do {
+        heap->dead -= !is_live(heap, heap->nodes[0].cell);
+        cell_drop(heap, heap->nodes[0].cell);
+        if (--heap->count)
+            sift_down(heap->nodes, heap->count, 0, heap->nodes[heap->count]);
+    } while (heap->count && heap->dead && !is_live(heap, heap->nodes[0].cell));
+    des_replay(des, DES_HEAP, heap->count ? heap->nodes[0].time : TIME_NEVER);
+}
+
+/* Makes the heap anew without its cancelled events. */
+static void sweep(struct des_heap *heap)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < heap->count; i++)
+        if (is_live(heap, heap->nodes[i].cell))
+            heap->nodes[kept++] = heap->nodes[i];
+        else
+            cell_drop(heap, heap->nodes[i].cell);
+    heap->count = kept;
+    heap->dead = 0;
+    for (size_t i = kept / CHILDREN + 1; i-- > 0 && kept;)
+        if (i < kept)
+            sift_down(heap->nodes, kept, i, heap->nodes[i]);
+}
+
+des_handle des_schedule(struct des *des, uint64_t time, struct event event)
+{
+    struct des_heap *heap = des->heap;
+    assert(time >= des->now && event.kind < DES_KINDS);
+    if (time == TIME_NEVER)
+        return 0;
+    if (heap->count == heap->room)
+        heap->nodes = grow(heap->nodes, &heap->room, sizeof *heap->nodes);
+    struct node node = {
+        .time = time,
+        .order = des_order(time, event) << 24 | heap->sequence >> 32,
+        .sequence = (uint32_t)heap->sequence,
+        .cell = cell_take(heap, event.b),
+    };
+    heap->sequence++;
+    sift_up(heap->nodes, heap->count++, node);
+    if (heap->nodes[0].cell == node.cell)
+        des_replay(des, DES_HEAP, time);
+    return (uint64_t)heap->cells[node.cell].generation << 32 | node.cell;
+}
+
+void des_post(struct des *des, uint64_t time, struct event event)
+{
+    des_schedule(des, time, event);
+}
+
+void des_pop_heap(struct des *des, struct event *event)
+{
+    assert(des->heap->count);
+    const struct node *first = &des->heap->nodes[0];
+    *event = (struct event){(uint32_t)(first->order >> 56), 0, des->heap->cells[first->cell].b};
+    event->a = (uint32_t)(first->order >> 24 ^ des_order(first->time, *event));
+    remove_first(des);
+}
+
+bool des_cancel(struct des *des, des_handle handle)
+{
+    struct des_heap *heap = des->heap;
+    uint32_t cell = (uint32_t)handle, generation = (uint32_t)(handle >> 32);
+    if (generation % 2 == 0 || cell >= heap->cell_count ||
+        heap->cells[cell].generation != generation)
+        return false;
+    if (cell == heap->nodes[0].cell) {
+        remove_first(des);
+        return true;
+    }
+    heap->cells[cell].generation++;
+    heap->dead++;
+    if (heap->dead > heap->count - heap->dead + DEAD_ALLOWED)
+        sweep(heap);
+    return true;
+}
+
+/* ---- FIFOs ---- */
+
+/* Whether the first event of the heap precedes that of a FIFO, which has the same time. */
+static bool heap_is_first(const struct des *des, unsigned index)
+{
+    const struct des_fifo *fifo = &des->fifos[index];
+    const struct node *first = &des->heap->nodes[0];
+    return first->order >> 24 <
+           des_order(first->time, fifo->ring[fifo->head & (fifo->size - 1)].event);
+}
+
+/* Whether the first event of `source` precedes that of `other`, which has the same time. FIFOs are
+ * in the order of their kinds. */
+bool des_wins_tie(const struct des *des, unsigned source, unsigned other)
+{
+    if (source == DES_HEAP)
+        return heap_is_first(des, other);
+    return other == DES_HEAP ? !heap_is_first(des, source) : source < other;
+}
+
+static void fifo_grow(struct des_fifo *fifo)
+{
+    uint32_t size = fifo->size ? fifo->size * 2 : FIRST_RING, count = fifo->tail - fifo->head;
+    struct des_entry *ring = mem_alloc(size * sizeof *ring);
+    for (uint32_t i = 0; i < count; i++)
+        ring[i] = fifo->ring[(fifo->head + i) & (fifo->size - 1)];
+    mem_free(fifo->ring);
+    *fifo = (struct des_fifo){ring, 0, count, size, fifo->last};
+}
+
+/* When the ring is full, or the event does not belong behind all others. */
+void des_post_slowly(struct des *des, unsigned index, uint64_t time, const struct event *event)
+{
+    struct des_fifo *fifo = &des->fifos[index];
+    assert(time != TIME_NEVER);
+    if (fifo->tail - fifo->head == fifo->size)
+        fifo_grow(fifo);
+    uint32_t at = fifo->tail, mask = fifo->size - 1;
+    for (; at != fifo->head; at--) {
+        const struct des_entry *before = &fifo->ring[(at - 1) & mask];
+        if (before->time < time ||
+            (before->time == time && des_order(time, before->event) <= des_order(time, *event)))
+            break;
+        if (fifo->tail - at == INSERT_BEFORE) {
+            des_post(des, time, *event);
+            return;
+        }
+    }
+    for (uint32_t i = fifo->tail++; i != at; i--)
+        fifo->ring[i & mask] = fifo->ring[(i - 1) & mask];
+    fifo->ring[at & mask] = (struct des_entry){time, *event};
+    fifo->last = fifo->ring[(fifo->tail - 1) & mask].time;
+    if (at == fifo->head)
+        des_replay(des, index, time);
 }

@@ -24,6 +24,7 @@
 #ifndef WEFT_FABRIC_DATA_PATH_H
 #define WEFT_FABRIC_DATA_PATH_H
 
+#include "base/map.h"
 #include "base/pool.h"
 #include "fabric/data.h"
 
@@ -35,7 +36,7 @@ enum {
     ARBITER_ENTRIES = 64,  /* of each table */
 };
 
-/* FIFOs of the event queue, one for each kind of delay. */
+/* FIFOs of the event queue, one for each kind of delay and of event, in the order of the kinds. */
 enum data_delay {
     DELAY_CONNECT,  /* look-up, mapping, arbitration */
     DELAY_UNIT,     /* the routing unit's look-up alone */
@@ -164,6 +165,7 @@ struct data {
     VEC(struct vm) vms;
     uint32_t largest_blocks; /* of the largest packet */
     uint64_t travelling, on_links, retrying;
+    uint64_t trace; /* sum of the hashes of all arrivals, deliveries and losses */
     struct data_totals totals;
     struct port_counts *counts; /* by port: counters.c */
     struct data_observer observer;
@@ -253,10 +255,16 @@ void credits_repeat(struct fabric *fabric, uint32_t port, uint32_t epoch);
 void sender_offer(struct fabric *fabric,
                   uint32_t sender); /* sends the packets that are due and fit */
 void sender_due(struct fabric *fabric, uint32_t sender);
-void sender_retry(struct fabric *fabric, uint32_t data_packet);
+void sender_retry(struct fabric *fabric, uint32_t sender, uint32_t data_packet);
 /* Moves a sender with its VM to another port, or to NONE. */
 void sender_move(struct fabric *fabric, uint32_t sender, uint32_t port);
 void data_deliver(struct fabric *fabric, uint32_t data_packet, uint32_t port);
+/* Adds what happened now, at this place, to the trace: a sum, so that what happens at the same time
+ * at different places has no order. */
+static inline void data_trace(struct data *data, uint64_t now, uint64_t what, uint64_t place)
+{
+    data->trace += hash_mix(now ^ (what ^ place * 0x9e3779b97f4a7c15u) * 0xd1342543de82ef95u);
+}
 void data_lose(struct fabric *fabric, uint32_t data_packet, enum loss cause, uint32_t port);
 
 /* vms.c */

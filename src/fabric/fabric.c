@@ -257,8 +257,8 @@ static void handle_event(struct fabric *fabric, const struct event *event)
 {
     fabric->totals.events++;
     switch ((enum event_kind)event->kind) {
-    case EVENT_ARRIVE: node_receive(fabric, event->a, (uint32_t)event->b); break;
-    case EVENT_FORWARD: link_output(fabric, (uint32_t)event->b, event->a); break;
+    case EVENT_ARRIVE: node_receive(fabric, (uint32_t)event->b, event->a); break;
+    case EVENT_FORWARD: link_output(fabric, event->a, (uint32_t)event->b); break;
     case EVENT_SENT: link_sent(fabric, event->a, (uint32_t)event->b); break;
     case EVENT_AGENT: node_agent_done(fabric, event->a, (uint32_t)event->b); break;
     case EVENT_TRAINED: link_trained(fabric, event->a); break;
@@ -273,14 +273,15 @@ static void handle_event(struct fabric *fabric, const struct event *event)
         node_service_agent(fabric, event->a);
         break;
     case EVENT_BIT_ERRORS: faults_count_bit_errors(fabric, event->a); break;
-    case EVENT_DATA_PACKET: input_vl_receive(fabric, event->a, (uint32_t)event->b); break;
+    case EVENT_HEADER:
+    case EVENT_PACKET: input_vl_receive(fabric, (uint32_t)event->b, event->a); break;
     case EVENT_CONNECT: input_vl_connect(fabric, event->a, (uint32_t)event->b); break;
     case EVENT_UNIT_FREE: routing_unit_free(fabric, event->a, (uint32_t)event->b); break;
     case EVENT_CROSSED: input_vl_crossed(fabric, event->a, (uint32_t)event->b); break;
     case EVENT_CREDITS: credits_receive(fabric, event->a, event->b); break;
     case EVENT_REFRESH: credits_repeat(fabric, event->a, (uint32_t)event->b); break;
     case EVENT_SOURCE: sender_due(fabric, event->a); break;
-    case EVENT_RETRY: sender_retry(fabric, event->a); break;
+    case EVENT_RETRY: sender_retry(fabric, event->a, (uint32_t)event->b); break;
     case EVENT_INPUT_LIFE: data_port_expire(fabric, event->a, false); break;
     case EVENT_OUTPUT_LIFE: data_port_expire(fabric, event->a, true); break;
     case EVENT_DEADLOCK: deadlock_check(fabric); break;
@@ -336,12 +337,13 @@ static void prefetch_upcoming(const struct fabric *fabric)
 {
     const struct event *next = des_upcoming(fabric->network, PREFETCH_DISTANCE);
     const struct data *data = fabric->data;
-    if (!next || next->kind < EVENT_DATA_PACKET)
+    if (!next || next->kind < EVENT_DEADLOCK)
         return;
     switch (next->kind) {
-    case EVENT_DATA_PACKET:
-        __builtin_prefetch(&data->data_packets.items[next->a]);
-        __builtin_prefetch(&fabric->ports[next->b]);
+    case EVENT_HEADER:
+    case EVENT_PACKET:
+        __builtin_prefetch(&data->data_packets.items[next->b]);
+        __builtin_prefetch(&fabric->ports[next->a]);
         break;
     case EVENT_CONNECT:
     case EVENT_CROSSED:
@@ -356,18 +358,16 @@ static void prefetch_upcoming(const struct fabric *fabric)
 
 bool fabric_run(struct fabric *fabric, uint64_t until)
 {
-    uint64_t timer = des_next_time(fabric->timers);
     struct event event;
     while (!fabric->deliveries.count) {
-        if (fabric_is_interrupted(fabric))
+        uint64_t timer = des_next_time(fabric->timers);
+        if (fabric->interrupt && *fabric->interrupt)
             return false;
         if (des_pop(fabric->network, until < timer ? until : timer, &event)) {
-            if (event.kind >= EVENT_DATA_PACKET) { /* events of data packets set no timers */
+            if (event.kind >= EVENT_DEADLOCK)
                 prefetch_upcoming(fabric);
-                handle_event(fabric, &event);
-                continue;
-            }
-            des_advance(fabric->timers, des_now(fabric->network));
+            else
+                des_advance(fabric->timers, des_now(fabric->network));
             handle_event(fabric, &event);
         } else if (timer <= until && des_pop(fabric->timers, until, &event)) {
             handle_event(fabric, &event);
@@ -376,7 +376,6 @@ bool fabric_run(struct fabric *fabric, uint64_t until)
                 des_advance(fabric->timers, until);
             return false;
         }
-        timer = des_next_time(fabric->timers);
     }
     return true;
 }
@@ -468,7 +467,7 @@ void fabric_totals(const struct fabric *fabric, struct fabric_totals *totals)
 
 uint64_t fabric_trace_hash(const struct fabric *fabric)
 {
-    return fabric->trace;
+    return fabric->trace + (fabric->data ? fabric->data->trace : 0);
 }
 
 bool fabric_link_is_up(const struct fabric *fabric, uint32_t port)

@@ -467,9 +467,8 @@ void input_vl_receive(struct fabric *fabric, uint32_t number, uint32_t index)
     struct switch_core *switch_core = switch_core_of(fabric, port);
     struct data_packet *data_packet = data_packet_at(data, number);
     data->on_links--;
-    fabric->trace =
-        hash_mix(fabric->trace ^ des_now(fabric->network)) ^
-        ((uint64_t)data_packet->dlid << 48 | (uint64_t)data_packet->bytes << 32 | index);
+    data_trace(data, des_now(fabric->network),
+               (uint64_t)data_packet->dlid << 16 | data_packet->bytes, index);
     if (!port->up || !switch_core->up || data_packet->link_epoch != port->epoch) {
         counters_note_missed(fabric, index, data_packet);
         bool is_back =

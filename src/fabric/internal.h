@@ -23,10 +23,12 @@
 #define NONE UINT32_MAX         /* index of no packet, no port, no VL */
 enum { FABRIC_IS_SM = 1 << 1 }; /* in PortInfo.CapabilityMask */
 
+/* Events, and at the same time also their order (src/des/des.h): by kind, then by the place `a`.
+ * Nothing passes from node to node without a delay: what happens at one time in different nodes is
+ * independent, and this order alone decides what happens at a node. */
 enum event_kind {
-    EVENT_ARRIVE,       /* packet a reaches port b */
-    EVENT_FORWARD,      /* packet a has been routed to output b */
-    EVENT_SENT,         /* port a has finished sending */
+    EVENT_ARRIVE,       /* at port a: packet b */
+    EVENT_FORWARD,      /* to output a: packet b, which has been routed */
     EVENT_AGENT,        /* the agent of node a has finished a request; b: life of the node */
     EVENT_TRAINED,      /* the link at port a has trained */
     EVENT_LINK_COMMAND, /* port a enters the physical state in the low half of b; high half: life of
@@ -34,17 +36,19 @@ enum event_kind {
     EVENT_TIMER,        /* timer queue: the agent of node a */
     EVENT_BIT_ERRORS,   /* timer queue: the bit errors of one second on the link at port a */
     /* data path, see data_path.h */
-    EVENT_DATA_PACKET, /* data packet a reaches port b */
-    EVENT_CONNECT,     /* the head of input VL a is routed; b: life of the node */
-    EVENT_UNIT_FREE,   /* the routing unit of node a is free; b: life of the node */
-    EVENT_CROSSED,     /* a packet from input VL a has crossed; b: life of the node */
-    EVENT_CREDITS,     /* port a receives a credit limit: credits.c packs it into b */
-    EVENT_REFRESH,     /* port a repeats its credit limits; b: epoch of the link */
-    EVENT_SOURCE,      /* sender a makes a packet */
-    EVENT_RETRY,       /* data packet a is sent again */
-    EVENT_INPUT_LIFE,  /* lifetime check of the head of input or output VL a */
+    EVENT_DEADLOCK,   /* deadlock check */
+    EVENT_REFRESH,    /* port a repeats its credit limits; b: epoch of the link */
+    EVENT_SOURCE,     /* sender a makes a packet */
+    EVENT_RETRY,      /* sender a sends data packet b again */
+    EVENT_INPUT_LIFE, /* lifetime check of the head of input or output VL a */
     EVENT_OUTPUT_LIFE,
-    EVENT_DEADLOCK, /* deadlock check */
+    EVENT_CONNECT,   /* the head of input VL a is routed; b: life of the node */
+    EVENT_UNIT_FREE, /* the routing unit of node a is free; b: life of the node */
+    EVENT_HEADER,    /* at port a of a switch: the header of data packet b */
+    EVENT_PACKET,    /* at port a of an adapter: the whole data packet b */
+    EVENT_CROSSED,   /* a packet from input VL a has crossed; b: life of the node */
+    EVENT_CREDITS,   /* port a receives a credit limit: credits.c packs it into b */
+    EVENT_SENT,      /* port a has finished sending; b: epoch of the link */
 };
 
 struct packet {

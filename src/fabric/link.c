@@ -46,7 +46,7 @@ static uint64_t send_management(struct fabric *fabric, uint32_t index, uint64_t 
     packet->link_epoch = port->epoch;
     port->busy_ps += whole;
     des_post(fabric->network, at + lead + port->flight_ps,
-             (struct event){EVENT_ARRIVE, number, port->peer});
+             (struct event){EVENT_ARRIVE, port->peer, number});
     return at + whole;
 }
 

@@ -26,7 +26,7 @@ static void forward_packet(struct fabric *fabric, struct node *node, uint32_t nu
     uint32_t port = port_index(node, output);
     if (delay_ps)
         des_schedule(fabric->network, des_now(fabric->network) + delay_ps,
-                     (struct event){EVENT_FORWARD, number, port});
+                     (struct event){EVENT_FORWARD, port, number});
     else
         link_output(fabric, port, number);
 }

@@ -113,8 +113,9 @@ bool output_vl_send(struct fabric *fabric, uint32_t index, uint64_t at)
     uint64_t lead = port->peer_is_switch
                         ? start + wire_time(port, DATA_HEADER_BYTES) + port->flight_ps
                         : data_packet->tail;
-    des_post_fifo(fabric->network, port->peer_is_switch ? DELAY_HEADER : DELAY_WHOLE, lead,
-                  (struct event){EVENT_DATA_PACKET, number, port->peer});
+    des_post_fifo(
+        fabric->network, port->peer_is_switch ? DELAY_HEADER : DELAY_WHOLE, lead,
+        (struct event){port->peer_is_switch ? EVENT_HEADER : EVENT_PACKET, port->peer, number});
     output_vl_update_ready(fabric, port_vl);
     return true;
 }

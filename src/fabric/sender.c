@@ -55,12 +55,6 @@ static struct packet_view view_packet(struct data *data, const struct data_packe
         .tries = data_packet->tries};
 }
 
-static void add_to_trace_hash(struct fabric *fabric, const struct data_packet *data_packet,
-                              uint64_t what)
-{
-    fabric->trace = hash_mix(fabric->trace ^ (data_packet->made + what));
-}
-
 void data_deliver(struct fabric *fabric, uint32_t number, uint32_t index)
 {
     struct data *data = fabric->data;
@@ -83,7 +77,7 @@ void data_deliver(struct fabric *fabric, uint32_t number, uint32_t index)
     data->totals.delivered++;
     data->totals.delivered_bytes += data_packet->bytes;
     data->totals.delivered_payload_bytes += data_packet->payload;
-    add_to_trace_hash(fabric, data_packet, index);
+    data_trace(data, des_now(fabric->network), data_packet->made, index);
     if (data->vms.count)
         vm_note_delivered(data, data_packet, des_now(fabric->network));
     if (data->observer.delivered) {
@@ -112,7 +106,8 @@ static bool schedule_retry(struct fabric *fabric, uint32_t number)
     data_packet->tries++;
     data->retrying++;
     data->totals.retried++;
-    des_post(fabric->network, at > now ? at : now, (struct event){EVENT_RETRY, number, 0});
+    des_post(fabric->network, at > now ? at : now,
+             (struct event){EVENT_RETRY, data_packet->sender, number});
     return true;
 }
 
@@ -130,10 +125,12 @@ void data_lose(struct fabric *fabric, uint32_t number, enum loss cause, uint32_t
             .sl = data_packet->sl,
             .slid = source == NONE ? 0 : fabric->ports[source].lid,
         };
+        des_advance(fabric->timers, des_now(fabric->network)); /* the trap is repeated later */
         sma_report_p_key(&node_of(fabric, port)->sma, fabric->ports[port].number, &violation);
         node_service_agent(fabric, fabric->ports[port].node);
     }
-    add_to_trace_hash(fabric, data_packet, (uint64_t)cause << 56 | port);
+    data_trace(data, des_now(fabric->network), data_packet->made,
+               (uint64_t)(cause + 1) << 56 | port);
     if (schedule_retry(fabric, number))
         return;
     data->totals.lost[cause]++;
@@ -403,10 +400,9 @@ void sender_due(struct fabric *fabric, uint32_t number)
         sender_offer(fabric, number);
 }
 
-void sender_retry(struct fabric *fabric, uint32_t data_packet)
+void sender_retry(struct fabric *fabric, uint32_t number, uint32_t data_packet)
 {
     assert(fabric->data->retrying > 0);
-    uint32_t number = data_packet_at(fabric->data, data_packet)->sender;
     struct sender *sender = sender_at(fabric, number);
     data_packet_push(fabric->data, &sender->retries, data_packet);
     if (sender->waiting_for == NONE)

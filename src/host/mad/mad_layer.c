@@ -342,7 +342,7 @@ void mad_layer_expire(struct mad_layer *layer, uint64_t now)
     struct event event;
     while (des_pop(layer->timers, now, &event)) {
         if (event.kind == TIMER_REQUEST)
-            mad_request_expire(layer, now, event.a);
+            mad_request_expire(layer, now, (uint32_t)event.b);
         else
             mad_rmpp_expire(layer, now, &event);
     }

@@ -17,7 +17,7 @@ static void start_request_timer(struct mad_layer *layer, uint64_t now, uint32_t 
     struct mad_request *request = &layer->requests.items[index];
     uint64_t tick = (now + request->timeout_ps) / KERNEL_TICK + 1;
     request->timer = des_schedule(layer->timers, tick * KERNEL_TICK,
-                                  (struct event){.kind = TIMER_REQUEST, .a = index});
+                                  (struct event){.kind = TIMER_REQUEST, .b = index});
 }
 
 void mad_request_add(struct mad_agent *agent, uint64_t now, const struct mad_head *head,

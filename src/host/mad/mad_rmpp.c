@@ -154,7 +154,7 @@ static void restart_timer(struct transfer *transfer)
     transfer->timer =
         des_schedule(layer->timers, deadline,
                      (struct event){.kind = transfer->sender ? TIMER_SENDER : TIMER_RECEIVER,
-                                    .a = transfer->slot});
+                                    .b = transfer->slot});
 }
 
 /* Sends pending packets, delivers a finished message, ends a finished transfer. */
@@ -188,7 +188,7 @@ static void advance_transfer(struct transfer *transfer, uint64_t now)
 
 void mad_rmpp_expire(struct mad_layer *layer, uint64_t now, const struct event *event)
 {
-    struct transfer *transfer = layer->rmpp.slots.items[event->a];
+    struct transfer *transfer = layer->rmpp.slots.items[event->b];
     assert(transfer && (transfer->sender != NULL) != (transfer->receiver != NULL));
     transfer->timer = 0;
     if (transfer->sender)

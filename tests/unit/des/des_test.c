@@ -1,5 +1,5 @@
 /* The event queue against its promises, and against a plain list that is searched from end to end
- * for the smallest (time, sequence). */
+ * for the smallest (time, kind, a, sequence). */
 #include "base/mem.h"
 #include "base/rng.h"
 #include "des/des.h"
@@ -11,23 +11,24 @@
 
 #include <cmocka.h>
 
+/* Events of one kind at one place: those of the same time come in the order of scheduling. */
 static struct event numbered(uint64_t number)
 {
-    return (struct event){.kind = (uint32_t)number ^ 0x5a5a, .a = ~(uint32_t)number, .b = number};
+    return (struct event){.kind = 0x5a, .a = 0xfffffff0, .b = number};
 }
 
-static void assert_event(struct event event, uint64_t number)
+static void assert_event(struct event event, struct event expected)
 {
-    assert_int_equal(event.b, number);
-    assert_int_equal(event.kind, (uint32_t)number ^ 0x5a5a);
-    assert_int_equal(event.a, ~(uint32_t)number);
+    assert_int_equal(event.b, expected.b);
+    assert_int_equal(event.kind, expected.kind);
+    assert_int_equal(event.a, expected.a);
 }
 
 static void assert_pops(struct des *des, uint64_t time, uint64_t number)
 {
     struct event event;
     assert_true(des_pop(des, TIME_NEVER, &event));
-    assert_event(event, number);
+    assert_event(event, numbered(number));
     assert_int_equal(des_now(des), time);
 }
 
@@ -85,6 +86,67 @@ static void equal_times_come_in_the_order_of_scheduling(void **state)
     for (uint64_t i = 0; i < 400; i++)
         assert_pops(des, meeting, 1400 + i);
     assert_int_equal(des_pending(des), 0);
+    des_free(des);
+}
+
+/* Whatever the order in which they are scheduled, in a FIFO or not. */
+static void the_order_of_equal_times_does_not_depend_on_scheduling(void **state)
+{
+    (void)state;
+    static const struct event events[] = {
+        {0, 3, 1}, {0, 4, 2}, {1, 0, 3}, {1, 9, 4}, {1, UINT32_MAX, 5}, {2, 0, 6}, {6, 0, 7},
+    };
+    enum { EVENTS = sizeof events / sizeof events[0] };
+    struct rng rng;
+    rng_seed(&rng, 11, 0);
+    for (uint64_t time = 1; time < 50; time++) {
+        uint64_t expected[EVENTS] = {0};
+        for (unsigned round = 0; round < 20; round++) {
+            struct des *des = des_new();
+            struct event event;
+            uint32_t order[EVENTS] = {0, 1, 2, 3, 4, 5, 6}, kind = 0;
+            rng_shuffle(&rng, order, EVENTS);
+            for (unsigned i = 0; i < EVENTS; i++)
+                if (rng_below(&rng, 3))
+                    des_post_fifo(des, events[order[i]].kind, time, events[order[i]]);
+                else
+                    des_post(des, time, events[order[i]]);
+            for (unsigned i = 0; i < EVENTS; i++) {
+                assert_true(des_pop(des, TIME_NEVER, &event));
+                assert_event(event, events[event.b - 1]);
+                assert_in_range(event.kind, kind, 6);
+                kind = event.kind;
+                if (round)
+                    assert_int_equal(event.b, expected[i]);
+                expected[i] = event.b;
+            }
+            des_free(des);
+        }
+    }
+}
+
+static void no_place_is_always_first(void **state)
+{
+    (void)state;
+    enum { PLACES = 12, TIMES = 4000 };
+    struct des *des = des_new();
+    unsigned before[PLACES][PLACES] = {0};
+    for (uint64_t time = 1; time <= TIMES; time++) {
+        unsigned popped[PLACES];
+        for (uint32_t place = 0; place < PLACES; place++)
+            des_post(des, time * 4000, (struct event){1, place, 0});
+        for (unsigned i = 0; i < PLACES; i++) {
+            struct event event;
+            assert_true(des_pop(des, TIME_NEVER, &event));
+            popped[i] = event.a;
+            for (unsigned j = 0; j < i; j++)
+                before[popped[j]][event.a]++;
+        }
+    }
+    for (unsigned i = 0; i < PLACES; i++)
+        for (unsigned j = 0; j < PLACES; j++)
+            if (i != j)
+                assert_in_range(before[i][j], TIMES * 2 / 5, TIMES * 3 / 5);
     des_free(des);
 }
 
@@ -340,6 +402,7 @@ static void a_waiting_event_takes_at_most_64_bytes(void **state)
 
 struct listed {
     uint64_t time, number; /* numbers rise as events are scheduled */
+    struct event event;
     des_handle handle;
 };
 struct model {
@@ -351,13 +414,20 @@ struct model {
     uint64_t (*delay)(struct rng *rng);
 };
 
+static bool is_listed_before(const struct listed *a, const struct listed *b)
+{
+    if (a->time != b->time)
+        return a->time < b->time;
+    uint64_t order_a = des_order(a->time, a->event), order_b = des_order(b->time, b->event);
+    return order_a != order_b ? order_a < order_b : a->number < b->number;
+}
+
 static size_t model_next(const struct model *model)
 {
     size_t next = 0;
     const struct listed *listed = model->waiting.items;
     for (size_t i = 1; i < model->waiting.count; i++)
-        if (listed[i].time < listed[next].time ||
-            (listed[i].time == listed[next].time && listed[i].number < listed[next].number))
+        if (is_listed_before(&listed[i], &listed[next]))
             next = i;
     return next;
 }
@@ -372,7 +442,9 @@ static void model_schedule(struct model *model)
 {
     uint64_t delay = model->delay(&model->rng);
     struct listed listed = {.time = model->now + delay, .number = model->numbers++};
-    listed.handle = des_schedule(model->des, listed.time, numbered(listed.number));
+    listed.event = (struct event){(uint32_t)rng_below(&model->rng, 3),
+                                  (uint32_t)rng_below(&model->rng, 4), listed.number};
+    listed.handle = des_schedule(model->des, listed.time, listed.event);
     assert_true(listed.handle != 0);
     vec_push(&model->waiting, listed);
 }
@@ -394,7 +466,7 @@ static void model_pop(struct model *model, uint64_t until)
             model->now = until;
     } else {
         assert_true(popped);
-        assert_event(event, model->waiting.items[next].number);
+        assert_event(event, model->waiting.items[next].event);
         model->now = model->waiting.items[next].time;
         model_remove(model, next);
     }
@@ -498,33 +570,17 @@ static void tiny_delays_agree_with_a_plain_list(void **state)
     check_against_list(tiny_delay);
 }
 
-/* FIFOs against a plain list: sorted by time, then events in no FIFO, then by FIFO, each in the
- * order of posting. An event before the last one of its FIFO counts as in none. */
+/* FIFOs and the heap against a plain list. Most events come in the order of a FIFO, some do not;
+ * no two have the same time, kind and place. */
 struct posted {
     uint64_t time;
-    uint32_t rank, number; /* rank: 0, or one more than its fifo */
+    struct event event;
 };
 
-static size_t first_posted(const struct posted *list, size_t count)
+static bool is_posted_before(const struct posted *a, const struct posted *b)
 {
-    size_t first = 0;
-    for (size_t i = 1; i < count; i++) {
-        const struct posted *a = &list[i], *b = &list[first];
-        if (a->time != b->time   ? a->time < b->time
-            : a->rank != b->rank ? a->rank < b->rank
-                                 : a->number < b->number)
-            first = i;
-    }
-    return first;
-}
-
-static uint64_t last_of_fifo(const struct posted *list, size_t count, uint32_t rank)
-{
-    uint64_t last = 0;
-    for (size_t i = 0; i < count; i++)
-        if (list[i].rank == rank && list[i].time > last)
-            last = list[i].time;
-    return last;
+    return a->time != b->time ? a->time < b->time
+                              : des_order(a->time, a->event) < des_order(b->time, b->event);
 }
 
 static void fifos_agree_with_a_plain_list(void **state)
@@ -534,24 +590,26 @@ static void fifos_agree_with_a_plain_list(void **state)
     struct des *des = des_new();
     struct rng rng;
     rng_seed(&rng, 5, 0);
-    for (uint32_t number = 0; number < 20000; number++) {
-        uint32_t rank = (uint32_t)rng_below(&rng, DES_FIFOS + 1);
-        uint64_t delay = rank * 3 + (rng_below(&rng, 8) ? 0 : rng_below(&rng, 20));
+    for (uint32_t number = 0; number < 40000; number++) {
+        unsigned fifo = (unsigned)rng_below(&rng, DES_FIFOS + 1);
+        uint64_t delay = fifo * 3 + (rng_below(&rng, 8) ? 0 : rng_below(&rng, 400));
         uint64_t time = des_now(des) + delay;
-        struct event event = {number, 0, 0};
-        if (rank)
-            des_post_fifo(des, rank - 1, time, event);
+        struct event event = {fifo < DES_FIFOS ? fifo : (uint32_t)rng_below(&rng, DES_FIFOS + 2),
+                              number * 2654435761u, number};
+        if (fifo < DES_FIFOS)
+            des_post_fifo(des, fifo, time, event);
         else
             des_post(des, time, event);
-        if (rank && time < last_of_fifo(list.items, list.count, rank))
-            rank = 0;
-        vec_push(&list, ((struct posted){time, rank, number}));
-        while (list.count > rng_below(&rng, 60)) {
-            size_t first = first_posted(list.items, list.count);
+        vec_push(&list, ((struct posted){time, event}));
+        while (list.count > rng_below(&rng, 200)) {
+            size_t first = 0;
+            for (size_t i = 1; i < list.count; i++)
+                if (is_posted_before(&list.items[i], &list.items[first]))
+                    first = i;
             assert_int_equal(des_next_time(des), list.items[first].time);
             assert_int_equal(des_pending(des), list.count);
             assert_true(des_pop(des, TIME_NEVER, &event));
-            assert_int_equal(event.kind, list.items[first].number);
+            assert_event(event, list.items[first].event);
             assert_int_equal(des_now(des), list.items[first].time);
             list.items[first] = list.items[--list.count];
         }
@@ -566,6 +624,8 @@ int main(void)
         cmocka_unit_test(an_empty_queue_has_nothing_next),
         cmocka_unit_test(the_earliest_comes_first),
         cmocka_unit_test(equal_times_come_in_the_order_of_scheduling),
+        cmocka_unit_test(the_order_of_equal_times_does_not_depend_on_scheduling),
+        cmocka_unit_test(no_place_is_always_first),
         cmocka_unit_test(an_event_without_delay_comes_after_those_of_the_same_time_only),
         cmocka_unit_test(many_events_of_one_time_come_in_order),
         cmocka_unit_test(the_clock_moves_to_the_limit_without_an_earlier_event),

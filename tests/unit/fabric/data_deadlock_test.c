@@ -6,8 +6,8 @@
 
 enum { RING = 6 };
 
-/* Each adapter sends to the one two switches ahead, on one VL, with buffers of three packets; with
- * minimal routes the switches wait for each other. */
+/* Each adapter sends to the one three switches ahead, on one VL, with buffers of three packets;
+ * with minimal routes the switches wait for each other. */
 static void begin_ring(struct net *net, bool up_down)
 {
     net->options.node.agent.data_vls = 1;
@@ -27,7 +27,7 @@ static void start_shift(struct net *net)
     for (unsigned i = 0; i < RING; i++)
         net_member(&traffic, net_port(net, RING + i, 1), net_port(net, RING + i, 1));
     traffic.pattern = PATTERN_SHIFT;
-    traffic.shift = 2;
+    traffic.shift = 3;
     net_start(net, &traffic);
 }
 
