@@ -22,6 +22,7 @@
 #include "sm/guard/peers.h"
 #include "sm/guard/port_keys.h"
 #include "sm/internal.h"
+#include "sm/mastership/neighbor.h"
 #include "sm/mastership/standby_copy.h"
 #include "sm/reconfigure.h"
 
@@ -193,11 +194,10 @@ static void route_by_lid(const struct sm *sm, const struct request *request, uns
     message->lid = from->lid;
 }
 
-/* False: there is no path to the target. */
-static bool build_mad(struct sm *sm, const struct request *request, struct sm_message *message)
+/* Puts the directed route to the target; false: there is no path. */
+static bool put_route(struct sm *sm, const struct request *request, struct sm_message *message)
 {
     uint8_t *mad = message->mad;
-    memset(mad, 0, MAD_BYTES);
     int hops = 0;
     if (request->target != SUBNET_NONE) {
         hops = subnet_route(&sm->subnet, request->target, wire_bytes(mad, SMP_INITIAL_PATH));
@@ -209,21 +209,33 @@ static bool build_mad(struct sm *sm, const struct request *request, struct sm_me
             return false;
         wire_bytes(mad, SMP_INITIAL_PATH)[++hops] = port_at(sm, request->through)->number;
     }
+    wire_set(mad, SMP_HOP_COUNT, (unsigned)hops);
+    wire_set(mad, SMP_DR_SLID, LID_PERMISSIVE);
+    wire_set(mad, SMP_DR_DLID, LID_PERMISSIVE);
+    route_by_lid(sm, request, (unsigned)hops, message);
+    return true;
+}
+
+/* False: there is no path to the target. */
+static bool build_mad(struct sm *sm, const struct request *request, struct sm_message *message)
+{
+    uint8_t *mad = message->mad;
+    uint64_t m_key = 0;
+    uint16_t lid = neighbor_lid(sm, request, &m_key);
+    memset(mad, 0, MAD_BYTES);
+    message->lid = lid ? lid : LID_PERMISSIVE;
+    message->sl = 0;
+    if (!lid && !put_route(sm, request, message))
+        return false;
     wire_set(mad, MAD_BASE_VERSION, 1);
-    wire_set(mad, MAD_CLASS, CLASS_SUBN_DIRECTED);
+    wire_set(mad, MAD_CLASS, lid ? CLASS_SUBN_LID : CLASS_SUBN_DIRECTED);
     wire_set(mad, MAD_CLASS_VERSION, 1);
     wire_set(mad, MAD_METHOD, request->kind->writes ? METHOD_SET : METHOD_GET);
-    wire_set(mad, SMP_HOP_COUNT, (unsigned)hops);
     wire_set(mad, MAD_TID, request->id); /* the kernel uses the upper half */
     wire_set(mad, MAD_ATTRIBUTE_ID, request->kind->attribute);
     wire_set(mad, MAD_ATTRIBUTE_MODIFIER, request->modifier);
-    wire_set(mad, SMP_M_KEY, port_keys_for_request(sm, request));
-    wire_set(mad, SMP_DR_SLID, LID_PERMISSIVE);
-    wire_set(mad, SMP_DR_DLID, LID_PERMISSIVE);
+    wire_set(mad, SMP_M_KEY, lid ? m_key : port_keys_for_request(sm, request));
     memcpy(mad + SMP_DATA_OFFSET, request->data, SMP_DATA_BYTES);
-    message->lid = LID_PERMISSIVE;
-    message->sl = 0;
-    route_by_lid(sm, request, (unsigned)hops, message);
     return true;
 }
 
@@ -509,7 +521,8 @@ void transactions_follow_paths(struct sm *sm)
     struct transactions *t = sm->transactions;
     for (uint32_t slot = 0; slot < t->requests.count; slot++) {
         struct request *request = &t->requests.items[slot];
-        if (!outstanding_has(&t->sent, slot))
+        uint64_t m_key;
+        if (!outstanding_has(&t->sent, slot) || neighbor_lid(sm, request, &m_key))
             continue;
         uint64_t path = present_path(sm, request);
         if (path && request->path == path)

@@ -11,6 +11,7 @@
 #include "sm/faults/faults.h"
 #include "sm/guard/recheck.h"
 #include "sm/internal.h"
+#include "sm/mastership/neighbor.h"
 #include "sm/reconfigure.h"
 #include "sm/transactions.h"
 
@@ -174,7 +175,7 @@ static uint64_t discovery_deadline(const struct sm *sm)
     if (!discovery_is_complete(sm))
         return TIME_NEVER;
     if (sm_state(sm) == SM_DISCOVERING) /* else it would be master or standby */
-        return sm->discovery->retry_at;
+        return neighbor_waits(sm) ? TIME_NEVER : sm->discovery->retry_at;
     return sm_state(sm) == SM_MASTER ? sm->discovery->explore_at : TIME_NEVER;
 }
 

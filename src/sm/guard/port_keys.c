@@ -63,7 +63,7 @@ uint64_t m_key_of_port(uint64_t secret, uint64_t port_guid)
     return key ? key : 1;
 }
 
-static uint64_t key_of_guid(const struct sm *sm, uint64_t guid)
+uint64_t port_keys_of_guid(const struct sm *sm, uint64_t guid)
 {
     if (!sm->config.m_key_per_port)
         return sm->config.m_key;
@@ -72,7 +72,7 @@ static uint64_t key_of_guid(const struct sm *sm, uint64_t guid)
 
 uint64_t port_keys_of(const struct sm *sm, uint32_t end_port)
 {
-    return key_of_guid(sm, port_at(sm, key_owner(sm, end_port))->guid);
+    return port_keys_of_guid(sm, port_at(sm, key_owner(sm, end_port))->guid);
 }
 
 uint64_t port_keys_for_request(const struct sm *sm, const struct request *request)
@@ -85,7 +85,7 @@ uint64_t port_keys_for_request(const struct sm *sm, const struct request *reques
     if (request->through != SUBNET_NONE)
         return port_keys_behind(sm, request->through);
     if (request->target == SUBNET_NONE)
-        return key_of_guid(sm, sm->guid);
+        return port_keys_of_guid(sm, sm->guid);
     const struct subnet_port *target = port_at(sm, request->target);
     /* The key may be that of another manager, whose lease has expired. */
     uint64_t shown = target->known ? wire_get(target->info, PORT_INFO_M_KEY) : 0;
@@ -113,7 +113,9 @@ uint64_t port_keys_behind(const struct sm *sm, uint32_t port)
         return port_keys_of(sm, subnet_end_port(&sm->subnet, peer));
     uint64_t end = port_at(sm, subnet_end_port(&sm->subnet, port))->guid;
     uint32_t last = map_get(&sm->port_keys->by_port, place_of(end, port_at(sm, port)->number));
-    return last == MAP_NONE ? 0 : key_of_guid(sm, sm->port_keys->neighbours.items[last].peer_guid);
+    return last == MAP_NONE
+               ? 0
+               : port_keys_of_guid(sm, sm->port_keys->neighbours.items[last].peer_guid);
 }
 
 void sm_restore_neighbour(struct sm *sm, const struct sm_neighbour *neighbour)

@@ -8,6 +8,7 @@
 /* With m_key_per_port: the M_Key of a port, derived from the configured one; never 0. */
 uint64_t m_key_of_port(uint64_t secret, uint64_t port_guid);
 uint64_t port_keys_of(const struct sm *sm, uint32_t end_port); /* the wanted M_Key */
+uint64_t port_keys_of_guid(const struct sm *sm, uint64_t guid);
 uint64_t port_keys_for_request(const struct sm *sm, const struct request *request);
 /* Of the port that is or was behind this one. */
 uint64_t port_keys_behind(const struct sm *sm, uint32_t port);

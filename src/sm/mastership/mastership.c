@@ -5,6 +5,7 @@
 #include "sm/discovery/sweeps.h"
 #include "sm/guard/recheck.h"
 #include "sm/mastership/mastership_internal.h"
+#include "sm/mastership/neighbor.h"
 #include "sm/mastership/standby_copy.h"
 #include "sm/reconfigure.h"
 #include "sm/report.h"
@@ -158,7 +159,7 @@ bool mastership_handle_from(struct sm *sm, enum mastership_event event,
     struct mastership *m = sm->mastership;
     if (event == ON_HANDOVER && m->syncing && !m->refuses_until)
         m->refuses_until = sm->now + SYNC_LIMIT_S * NS_PER_S;
-    m->core.syncing = m->syncing && sm->now < m->refuses_until;
+    m->core.syncing = (m->syncing && sm->now < m->refuses_until) || neighbor_stands_by(sm);
     enum sm_state before = m->core.state;
     struct mastership_transition step = mastership_step(&m->core, event, details->port);
     sm_debug(sm, PART_MASTERSHIP, "%s, %s%s%s: %s%s%s", sm_state_names[before],
@@ -184,7 +185,9 @@ bool mastership_handle(struct sm *sm, enum mastership_event event)
 
 void mastership_complete_discovery(struct sm *sm)
 {
-    mastership_handle(sm, mastership_discovered(&sm->mastership->core));
+    enum mastership_event event = mastership_discovered(&sm->mastership->core);
+    if (event != ON_DISCOVERED || !neighbor_prevents_mastership(sm))
+        mastership_handle(sm, event);
 }
 
 bool mastership_yield(struct sm *sm)
@@ -276,8 +279,9 @@ static void list_no_master(struct sm *sm, struct problems *problems)
         problems_add(problems, PROBLEM_NO_MASTER, place, "%s", why);
     else if (m->core.unanswered)
         problems_add(problems, PROBLEM_NO_MASTER, subnet_at_link(&sm->subnet, master),
-                     "the master at %s does not answer; this standby takes over if it stays so",
-                     subnet_port_name(&sm->subnet, master).text);
+                     "the master at %s does not answer%s",
+                     subnet_port_name(&sm->subnet, master).text,
+                     neighbor_stands_by(sm) ? "" : "; this standby takes over if it stays so");
 }
 
 /* No master, another one in the subnet of a master, or a master that is not a weft SM. */

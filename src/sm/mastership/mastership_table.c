@@ -57,6 +57,9 @@ const struct mastership_transition mastership_table[MASTERSHIP_STATES][MASTERSHI
                 [ON_POLL_DUE] = {ALWAYS, DO_SEND_POLL, SM_STANDBY, NULL},
                 [ON_LINK_RESTORED] = {ALWAYS, DO_MOVE, SM_DISCOVERING,
                                       "the link of the manager's own port was down"},
+                [ON_NEIGHBOR_ANSWERS] =
+                    {ALWAYS, DO_MOVE, SM_DISCOVERING,
+                     "the node at the other end of the link answers"},
                 [ON_MASTER_UNKNOWN] = {ALWAYS, DO_MOVE, SM_DISCOVERING, "no master is known"},
                 [ON_POLL_ANSWERED] = {ALWAYS, DO_RECORD_MASTER, SM_STANDBY, NULL},
                 [ON_POLL_DENIED] = {ALWAYS, DO_COUNT_DENIED_POLL, SM_STANDBY, NULL},
@@ -68,8 +71,9 @@ const struct mastership_transition mastership_table[MASTERSHIP_STATES][MASTERSHI
                 [ON_MASTER_STALLED] = {ALWAYS, DO_GIVE_UP_MASTER, SM_DISCOVERING, stalled},
                 [ON_MASTER_ENDED] = {ALWAYS, DO_GIVE_UP_MASTER, SM_DISCOVERING,
                                      "the master has ended: IsSM of its port is clear"},
-                [ON_MASTER_LOST] = {ALWAYS, DO_GIVE_UP_MASTER, SM_DISCOVERING,
-                                    "the port of the master does not answer"},
+                [ON_MASTER_LOST] =
+                    {ALWAYS, DO_GIVE_UP_MASTER, SM_DISCOVERING,
+                     "the port of the master does not answer"},
             },
         [SM_MASTER] =
             {
@@ -249,6 +253,7 @@ const char *const mastership_event_names[MASTERSHIP_EVENTS] = {
     [ON_HANDOVER_FAILED] = "handover failed",
     [ON_SWEEP_BEGINS] = "sweep begins",
     [ON_LINK_RESTORED] = "link restored",
+    [ON_NEIGHBOR_ANSWERS] = "neighbor answers",
 };
 
 const char *const sm_state_names[] = {

@@ -48,7 +48,8 @@ enum mastership_event {
     ON_HANDOVER_ACCEPTED,
     ON_HANDOVER_FAILED, /* refused or unanswered */
     ON_SWEEP_BEGINS,
-    ON_LINK_RESTORED, /* of the manager's own port: other nodes may be behind it */
+    ON_LINK_RESTORED,    /* of the manager's own port: other nodes may be behind it */
+    ON_NEIGHBOR_ANSWERS, /* of a standby that could not read it (neighbor.c) */
     MASTERSHIP_EVENTS
 };
 
@@ -110,7 +111,7 @@ struct mastership_core {
     uint8_t denied;     /* polls in a row */
     bool unconfirmed;   /* `master` has not been master since it is polled */
     bool impatient;     /* gave up waiting for a higher-ranked manager; do not wait again */
-    bool syncing;       /* registrations of clients are being copied from the master */
+    bool syncing;       /* it refuses a handover: see sm_set_syncing() and neighbor_stands_by() */
     bool ending;        /* the owner ends this manager */
     bool yielding;      /* the owner requested a handover */
 };

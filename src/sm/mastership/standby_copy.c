@@ -28,6 +28,7 @@
 #include "sm/job.h"
 #include "sm/lids.h"
 #include "sm/mastership/mastership.h"
+#include "sm/mastership/neighbor.h"
 #include "sm/plan.h"
 #include "sm/reconfigure.h"
 #include "sm/tables/program.h"
@@ -233,7 +234,7 @@ void standby_copy_advance(struct sm *sm)
     struct watched *watched = &sm->standby_copy->watched;
     assert(sm_state(sm) == SM_STANDBY && watched->cursor <= sm->subnet.nodes.count);
     if (!sm->config.copy_rate || !token_is_even(watched->token) || watched->complete ||
-        sm->subnet.own_port == SUBNET_NONE)
+        sm->subnet.own_port == SUBNET_NONE || neighbor_stands_by(sm))
         return;
     if (watched->round != watched->token) {
         watched->round = watched->token;

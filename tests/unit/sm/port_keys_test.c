@@ -95,6 +95,91 @@ static void a_restarted_manager_needs_the_links_that_it_knew(void **state)
     assert_int_equal(subnet->nodes.count, 5);
 }
 
+/* The number of a standby at H2 that has the same secret, but none of the links. */
+static unsigned new_standby(struct toy *toy, const struct sm_config *config)
+{
+    unsigned second = toy_start_manager(toy, "H2", config);
+    toy_run(toy, 20 * TOY_S);
+    return second;
+}
+
+static void assert_unreadable_neighbor(struct toy *toy, unsigned manager, const char *words)
+{
+    struct problems problems = {0};
+    sm_problems(toy->managers[manager].sm, toy->now, &problems);
+    const struct problem *listed = problems.items.items;
+    while (listed < problems.items.items + problems.items.count &&
+           listed->kind != PROBLEM_UNREADABLE_NEIGHBOR)
+        listed++;
+    assert_true(listed < problems.items.items + problems.items.count);
+    assert_non_null(strstr(listed->text, words));
+    assert_non_null(strstr(listed->text, "'neighbors'"));
+    problems_release(&problems);
+}
+
+static void a_standby_without_the_links_stands_by_and_says_what_is_missing(void **state)
+{
+    for (unsigned secret = 0; secret < 2; secret++) {
+        struct sm_config config = protecting(true);
+        struct sm_master master;
+        config.sm_key = secret ? ~KEY : 1;
+        struct toy *toy = up_with(state, &config);
+        config.priority = 15; /* the master must not hand over to it */
+        unsigned second = new_standby(toy, &config);
+        struct sm *sm = toy->managers[second].sm;
+        assert_int_equal(sm_state(sm), SM_STANDBY);
+        assert_true(sm_master(sm, &master) && master.weft);
+        assert_int_equal(master.lid, toy_lid(toy, "H1", 1));
+        assert_unreadable_neighbor(toy, second, "stands by without a copy");
+        toy_run(toy, 100 * TOY_S);
+        assert_int_equal(sm_state(sm), SM_STANDBY);
+        assert_int_equal(sm_state(toy->sm), SM_MASTER);
+        toy_kill(toy, 0);
+        toy_run(toy, 100 * TOY_S);
+        assert_int_equal(sm_state(sm), SM_DISCOVERING);
+        assert_unreadable_neighbor(toy, second, "does not become master");
+        if (!secret)
+            toy_close(state);
+    }
+}
+
+static void a_standby_that_gets_the_links_copies_the_subnet(void **state)
+{
+    struct sm_config config = protecting(true);
+    struct toy *toy = up_with(state, &config);
+    unsigned second = new_standby(toy, &config);
+    struct sm *sm = toy->managers[second].sm;
+    const struct sm_neighbour *neighbours;
+    size_t count = sm_neighbours(toy->sm, &neighbours);
+    assert_false(sm_has_copy(sm));
+    for (size_t i = 0; i < count; i++)
+        sm_restore_neighbour(sm, &neighbours[i]);
+    toy_run(toy, 40 * TOY_S);
+    assert_true(sm_has_copy(sm));
+    toy_kill(toy, 0);
+    toy_run(toy, 3 * TOY_S);
+    assert_int_equal(sm_state(sm), SM_MASTER);
+    assert_int_equal(subnet_count_nodes(sm_subnet(sm)).switches, 2);
+}
+
+/* The leases of the M_Keys have expired, which their ports show by another protection level. */
+static void a_standby_becomes_master_when_its_neighbor_needs_no_key_any_more(void **state)
+{
+    struct sm_config config = protecting(true);
+    struct toy *toy = up_with(state, &config);
+    struct sm *sm = toy->managers[new_standby(toy, &config)].sm;
+    toy_kill(toy, 0);
+    toy_run(toy, 5 * TOY_S);
+    assert_int_equal(sm_state(sm), SM_DISCOVERING);
+    for (unsigned i = 0; i < toy->node_count; i++) {
+        struct toy_node *node = toy->nodes[i];
+        wire_set(node->ports[!node->is_switch].info, PORT_INFO_M_KEY_PROTECT_BITS, 0);
+    }
+    toy_run(toy, 10 * TOY_S);
+    assert_int_equal(sm_state(sm), SM_MASTER);
+    assert_int_equal(subnet_count_nodes(sm_subnet(sm)).switches, 2);
+}
+
 /* ---- the key goes to its own port only ---- */
 
 static void a_forged_trap_gets_no_key(void **state)
@@ -271,6 +356,9 @@ int main(void)
         TOY_TEST(one_key_protects_all_ports),
         TOY_TEST(each_port_has_its_own_key),
         TOY_TEST(a_restarted_manager_needs_the_links_that_it_knew),
+        TOY_TEST(a_standby_without_the_links_stands_by_and_says_what_is_missing),
+        TOY_TEST(a_standby_that_gets_the_links_copies_the_subnet),
+        TOY_TEST(a_standby_becomes_master_when_its_neighbor_needs_no_key_any_more),
         TOY_TEST(a_forged_trap_gets_no_key),
         TOY_TEST(a_violation_is_counted_and_logged_with_its_sender),
         TOY_TEST(a_directed_route_that_leads_nowhere_has_no_sender),

@@ -103,8 +103,12 @@ static unsigned manager_at(const struct toy *toy, struct toy_end end)
 
 /* ---- output of managers ---- */
 
-static struct toy_end destination(const struct toy *toy, unsigned manager, uint8_t *mad)
+static struct toy_end destination(const struct toy *toy, unsigned manager,
+                                  struct sm_message *message)
 {
+    uint8_t *mad = message->mad;
+    if (!mad_is_directed(mad))
+        return toy_forward(manager_port(toy, manager), message->lid);
     unsigned hops = (unsigned)wire_get(mad, SMP_HOP_COUNT);
     uint8_t *there = wire_bytes(mad, SMP_INITIAL_PATH), *back = wire_bytes(mad, SMP_RETURN_PATH);
     uint8_t path[SMP_MAX_HOPS + 1], ignored[SMP_MAX_HOPS + 1];
@@ -161,14 +165,16 @@ static void take_message(struct toy *toy, unsigned manager, const struct sm_mess
                             .modifier = (uint32_t)wire_get(mad, MAD_ATTRIBUTE_MODIFIER),
                             .hops = (unsigned)wire_get(mad, SMP_HOP_COUNT),
                             .tid = wire_get(mad, MAD_TID)};
-    if (mad_is_directed(mad))
-        sent.node = destination(toy, manager, mad).node;
+    bool travels = mad_is_directed(mad) || sent.method == METHOD_GET ||
+                   (sent.method == METHOD_GET_RESP && message->lid != LID_PERMISSIVE);
+    if (travels)
+        sent.node = destination(toy, manager, &flight.message).node;
     assert_new_transaction(toy, &flight);
     vec_push(&toy->sent, sent);
     trace_sent(&sent);
     if (sent.method == METHOD_GET_RESP && sent.tid == SEND_INFO_TID)
         toy->info_response = *message;
-    else if (mad_is_directed(mad))
+    else if (travels)
         vec_push(&toy->flights, flight);
     unsigned outstanding = toy_outstanding(toy, manager);
     if (outstanding > toy->most_outstanding)
@@ -284,6 +290,12 @@ static bool has_m_key(struct toy_end end, const uint8_t *mad)
     return false;
 }
 
+static uint16_t source_lid(const struct toy *toy, unsigned manager)
+{
+    struct toy_end from = manager_port(toy, manager);
+    return (uint16_t)wire_get(from.node->ports[from.port].info, PORT_INFO_LID);
+}
+
 static void arrive(struct toy *toy, struct toy_flight flight)
 {
     uint8_t *mad = flight.message.mad;
@@ -292,7 +304,9 @@ static void arrive(struct toy *toy, struct toy_flight flight)
         receive(toy, flight.manager, &flight.message);
     if (flight.kind != FLIGHT_REQUEST)
         return;
-    struct toy_end end = destination(toy, flight.manager, mad);
+    struct toy_end end = destination(toy, flight.manager, &flight.message);
+    if (!mad_is_directed(mad))
+        flight.message.lid = source_lid(toy, flight.manager);
     unsigned other = manager_at(toy, end);
     bool matched = end.node && rule_applies(toy, &end, mad, &fault);
     bool for_agent = end.node && (wire_get(mad, MAD_ATTRIBUTE_ID) != ATTRIBUTE_SM_INFO ||
