@@ -65,12 +65,13 @@ static void percentiles_are_within_a_tenth_of_a_percent(void **state)
     (void)state;
     rng_seed(&rng, 5, 0);
     for (size_t i = 0; i < COUNT; i++) { /* of all magnitudes */
-        values[i] = rng_next(&rng) >> rng_below(&rng, 60);
+        uint64_t value = rng_next(&rng);
+        values[i] = value >> rng_below(&rng, 60);
         histogram_add(&histogram, values[i]);
     }
     qsort(values, COUNT, sizeof *values, compare);
     for (size_t i = 0; i < sizeof percents / sizeof percents[0]; i++) {
-        size_t rank = (size_t)ceil(percents[i] / 100 * COUNT);
+        size_t rank = (size_t)ceil(COUNT * percents[i] / 100);
         assert_near((double)histogram_percentile(&histogram, percents[i]), (double)values[rank - 1],
                     0.001);
     }
