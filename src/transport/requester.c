@@ -88,7 +88,7 @@ static bool window_allows(const struct transport *transport, const struct qp *qp
     int32_t all = transport_psn_distance(qp->send_psn, qp->unacknowledged_psn);
     if (wants_response(work)) {
         uint32_t wanted = (end_psn(work) - qp->send_psn) & TRANSPORT_PSN_MASK;
-        return all == 0 || (uint32_t)all + wanted < TRANSPORT_WINDOW;
+        return all == 0 || (all > 0 && (uint32_t)all + wanted < TRANSPORT_WINDOW);
     }
     int32_t sent = transport_psn_distance(qp->send_psn, qp->window_psn);
     return (uint32_t)(sent >= 0 && sent < all ? sent : all) < transport->config.window &&
@@ -183,13 +183,13 @@ static bool asks_acknowledgement(const struct transport *transport, struct qp *q
 
 static void note_sent(struct transport *transport, struct qp *qp, uint64_t now, uint32_t next_psn)
 {
-    if (transport_psn_distance(qp->send_psn, qp->high_psn) < 0) {
+    if (qp->send_psn == qp->high_psn) {
+        qp->high_psn = next_psn & TRANSPORT_PSN_MASK;
+    } else {
         qp->resent_packets++;
         transport->counters.resent_packets++;
     }
     qp->send_psn = next_psn & TRANSPORT_PSN_MASK;
-    if (transport_psn_distance(qp->send_psn, qp->high_psn) > 0)
-        qp->high_psn = qp->send_psn;
     if (qp->init.service == TRANSPORT_RC && qp->timer == TIMER_OFF) {
         uint64_t timeout = transport_timeout_ps(qp->attributes.timeout);
         qp_set_timer(transport, qp, TIMER_RETRY,

@@ -4,7 +4,8 @@
  * silence until the expected packet comes. An earlier PSN is a duplicate: it is acknowledged again,
  * and READs and atomic operations are answered again, but nothing is executed twice. What violates
  * the rules or the keys gets a NAK that ends the connection. UC knows no acknowledgements: what
- * cannot be received drops the message, and the next first packet begins a new one. */
+ * cannot be received drops the message, and the next first packet begins a new one. A PSN that has
+ * passed is not accepted again, so that a message arrives at most once. */
 #include "transport/internal.h"
 
 enum outcome {
@@ -285,6 +286,10 @@ static void unreliable_receive(struct transport *transport, struct qp *qp,
     bool begins = parts & (PART_FIRST | PART_ONLY);
     bool inside = qp->message == MESSAGE_SEND || qp->message == MESSAGE_WRITE;
     uint32_t packets;
+    if (transport_psn_distance(packet->psn, qp->expected_psn) < 0) {
+        transport->counters.duplicates++;
+        return;
+    }
     if (inside && (begins || packet->psn != qp->expected_psn)) {
         transport->counters.messages_dropped++;
         qp->message = MESSAGE_DROPPED;

@@ -1,0 +1,210 @@
+/* Automatic path migration: two ports, a primary and an alternate path. */
+#include "toy.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+static struct toy toy;
+static struct toy_end ends[2];
+static bool cut; /* the wire between the first ports */
+
+static bool cut_first(struct toy *at, unsigned from, struct transport_packet *packet)
+{
+    (void)at;
+    (void)from;
+    return !cut || packet->dlid >= 100;
+}
+
+static int arm_one(unsigned which)
+{
+    struct transport_qp_attributes attributes = {
+        .alternate = {.dlid = (uint16_t)(TOY_LID + 100 + !which), .port = 2, .timeout = 9},
+        .migration = MIGRATION_REARM,
+    };
+    return transport_modify_qp(toy.adapters[which], toy.now, ends[which].qp, &attributes,
+                               ATTRIBUTE_ALTERNATE | ATTRIBUTE_MIGRATION, NULL);
+}
+
+static void begin(void)
+{
+    struct transport_config config;
+    struct toy_pair pair = toy_pair_default;
+    transport_config_init(&config);
+    config.accesses = true;
+    config.ports = 2;
+    pair.retry_count = 2;
+    toy_init(&toy, 2, &config, 1);
+    toy_connect(&toy, ends, &pair);
+    toy.filter = cut_first;
+    cut = false;
+    for (unsigned i = 0; i < 30; i++)
+        toy_receive(&toy, &ends[1], i, 0, 100);
+}
+
+static void finish(void)
+{
+    toy_release(&toy);
+    toy_end_release(&ends[0]);
+    toy_end_release(&ends[1]);
+}
+
+static void exchange(unsigned status)
+{
+    assert_int_equal(toy_send(&toy, &ends[0], WORK_SEND, 1, 0, 50, 0, NULL), 0);
+    toy_run(&toy, TIME_NEVER);
+    assert_int_equal(toy_poll(&toy, &ends[0]).status, status);
+}
+
+static struct transport_qp_view view_of(unsigned which)
+{
+    struct transport_qp_view view;
+    assert_int_equal(transport_query_qp(toy.adapters[which], ends[which].qp, &view), 0);
+    return view;
+}
+
+static void arm(void)
+{
+    for (unsigned i = 0; i < 2; i++) {
+        assert_int_equal(arm_one(i), 0);
+        assert_int_equal(view_of(i).attributes.migration, MIGRATION_REARM);
+    }
+    exchange(STATUS_SUCCESS);
+    exchange(STATUS_SUCCESS);
+    for (unsigned i = 0; i < 2; i++)
+        assert_int_equal(view_of(i).attributes.migration, MIGRATION_ARMED);
+}
+
+static void one_end_alone_stays_in_rearm(void **state)
+{
+    (void)state;
+    begin();
+    assert_int_equal(arm_one(0), 0);
+    exchange(STATUS_SUCCESS);
+    assert_int_equal(view_of(0).attributes.migration, MIGRATION_REARM);
+    cut = true;
+    exchange(STATUS_RETRY_EXCEEDED);
+    finish();
+}
+
+static void exhausted_retries_move_both_ends(void **state)
+{
+    (void)state;
+    begin();
+    arm();
+    cut = true;
+    uint64_t before = toy.now;
+    exchange(STATUS_SUCCESS);
+    uint64_t took = view_of(0).progress_ps - before;
+    assert_true(took >= 3 * transport_timeout_ps(8) && took < 4 * transport_timeout_ps(8));
+    for (unsigned i = 0; i < 2; i++) {
+        struct transport_qp_view view = view_of(i);
+        assert_int_equal(view.attributes.migration, MIGRATION_MIGRATED);
+        assert_int_equal(view.attributes.port, 2);
+        assert_int_equal(view.attributes.path.dlid, TOY_LID + 100 + !i);
+        assert_int_equal(view.attributes.timeout, 9);
+        assert_int_equal(view.migrations, 1);
+        assert_true(toy_had_event(&toy, i, EVENT_MIGRATED));
+        assert_int_equal(view.attributes.state, STATE_RTS);
+    }
+    exchange(STATUS_SUCCESS);
+    finish();
+}
+
+static void migrated_packets_carry_the_bit(void **state)
+{
+    (void)state;
+    begin();
+    exchange(STATUS_SUCCESS);
+    assert_true(toy.trace.items[0].packet.migrated);
+    arm();
+    size_t armed = toy.trace.count;
+    exchange(STATUS_SUCCESS);
+    assert_false(toy.trace.items[armed].packet.migrated);
+    cut = true;
+    exchange(STATUS_SUCCESS);
+    assert_true(toy.trace.items[toy.trace.count - 1].packet.migrated);
+    finish();
+}
+
+static void a_local_link_that_goes_down_moves_at_once(void **state)
+{
+    (void)state;
+    begin();
+    arm();
+    uint64_t before = toy.now;
+    transport_set_port(toy.adapters[0], toy.now, 1, &(struct transport_port){.lid = TOY_LID});
+    toy_drain(&toy, 0);
+    assert_true(toy_had_event(&toy, 0, EVENT_MIGRATED));
+    exchange(STATUS_SUCCESS);
+    assert_true(view_of(0).progress_ps - before < 100 * TIME_US);
+    assert_int_equal(view_of(1).attributes.port, 2);
+    finish();
+}
+
+static void the_owner_can_ask_for_it_and_arm_again(void **state)
+{
+    (void)state;
+    begin();
+    arm();
+    struct transport_qp_attributes move = {.migration = MIGRATION_MIGRATED};
+    assert_int_equal(
+        transport_modify_qp(toy.adapters[1], toy.now, ends[1].qp, &move, ATTRIBUTE_MIGRATION, NULL),
+        0);
+    assert_int_equal(view_of(1).attributes.port, 2);
+    toy_receive(&toy, &ends[0], 1, 0, 100);
+    toy_send(&toy, &ends[1], WORK_SEND, 5, 0, 10, 0, NULL);
+    toy_run(&toy, TIME_NEVER);
+    assert_int_equal(view_of(0).attributes.port, 2);
+    for (unsigned i = 0; i < 2; i++) { /* back to the first ports */
+        struct transport_qp_attributes attributes = {
+            .alternate = {.dlid = (uint16_t)(TOY_LID + !i), .port = 1, .timeout = 9},
+            .migration = MIGRATION_REARM,
+        };
+        assert_int_equal(transport_modify_qp(toy.adapters[i], toy.now, ends[i].qp, &attributes,
+                                             ATTRIBUTE_ALTERNATE | ATTRIBUTE_MIGRATION, NULL),
+                         0);
+    }
+    while (toy_poll(&toy, &ends[0]).status != 255)
+        ;
+    exchange(STATUS_SUCCESS);
+    exchange(STATUS_SUCCESS);
+    assert_int_equal(view_of(0).attributes.migration, MIGRATION_ARMED);
+    move.migration = MIGRATION_MIGRATED;
+    transport_modify_qp(toy.adapters[0], toy.now, ends[0].qp, &move, ATTRIBUTE_MIGRATION, NULL);
+    exchange(STATUS_SUCCESS);
+    assert_int_equal(view_of(1).attributes.port, 1);
+    finish();
+}
+
+static bool from_elsewhere(struct toy *at, unsigned from, struct transport_packet *packet)
+{
+    (void)at;
+    packet->slid += from == 0;
+    return true;
+}
+
+static void packets_of_another_source_are_dropped(void **state)
+{
+    (void)state;
+    begin();
+    toy.filter = from_elsewhere;
+    exchange(STATUS_RETRY_EXCEEDED);
+    assert_int_equal(transport_counters(toy.adapters[1])->discarded, 3);
+    finish();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_end_alone_stays_in_rearm),
+        cmocka_unit_test(exhausted_retries_move_both_ends),
+        cmocka_unit_test(migrated_packets_carry_the_bit),
+        cmocka_unit_test(a_local_link_that_goes_down_moves_at_once),
+        cmocka_unit_test(the_owner_can_ask_for_it_and_arm_again),
+        cmocka_unit_test(packets_of_another_source_are_dropped),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
