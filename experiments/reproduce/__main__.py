@@ -85,7 +85,7 @@ def write_pictures(experiments, out):
 def reproduce(all_figures, figures, settings):
     weft, counts = Weft(settings.weft), Counts()
     papers = read_papers(os.path.join(settings.experiments, "papers"))
-    expectations = read_expectations(os.path.join(settings.experiments, "expected"), all_figures, settings.quick)
+    expectations = read_expectations(os.path.join(settings.experiments, "expected"), all_figures, settings.quick, settings.seed)
     stores = os.path.join(settings.out, "stores", *(["seed-%d" % settings.seed] if settings.seed != 1 else []))
     make_folder(stores)
     for figure in figures:
@@ -94,7 +94,7 @@ def reproduce(all_figures, figures, settings):
     experiments = [examine(figure, weft, stores, settings, expectations) for figure in figures]
     write_pictures(experiments, settings.out)
     page = os.path.join(settings.out, "index.html")
-    write_page(weft, page, to_json(experiments, settings, counts, papers=papers))
+    write_page(weft, page, to_json(experiments, settings, counts, papers=papers), figures)
     if settings.json:
         put(to_text(to_json(experiments, settings, counts, {"wall_s": counts.seconds, "page": page})))
     else:

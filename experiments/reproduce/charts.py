@@ -71,11 +71,11 @@ class Chart:
     groups: list = field(default_factory=list)
     bands: list = field(default_factory=list)
 
-    def group(self, name, style):
-        """The group of that name, which is added if it is missing."""
+    def group(self, name, style, number=None):
+        """The group of that name, which is added if it is missing. Its number gives colour and shape."""
         found = next((group for group in self.groups if group.name == name), None)
         if not found:
-            number = len(self.groups)
+            number = len(self.groups) if number is None else number
             found = Group(name, style, number % COLOURS, number % SHAPES)
             self.groups.append(found)
         return found
@@ -142,11 +142,10 @@ def y_range(chart, x):
         seen += [point for point in group.points if x.low <= point.x <= x.high]
     low, high = _bounds([point.y for point in seen] + stacks)
     least, most = _bounds([end for point in seen for end in (point.low, point.high)])
-    # Error bars extend the range by half of it at most, and not below zero for positive data.
-    span = high - (0 if low > 0 else low)
-    if math.isfinite(span) and math.isfinite(least):
-        high = max(high, min(most, high + span / 2))
-        low = min(low, max(least, low - span / 2)) if low < 0 else low
+    # Error bars extend the range, but not below zero for positive data.
+    if math.isfinite(low) and math.isfinite(least):
+        high = max(high, most)
+        low = min(low, least) if low < 0 else low
     if low >= 0:
         low = 0
         high = 1 if chart.y.unit == "share" and 0.5 < high <= 1 else quantity.round_up(high * 1.02, Y_TICKS)

@@ -91,13 +91,20 @@ def to_json(experiments, settings, counts, more=None, papers=None):
         "experiments": [{**_experiment_json(e), **(_page_part(e, papers) if papers is not None else {})} for e in experiments]}
 
 
-def write_page(weft, path, data):
+def quick_text(figures):
+    """What a quick run leaves out."""
+    partial = [figure.name for figure in figures if any(sweep.quick for sweep in figure.sweeps)]
+    return "A quick look: fewer networks, sizes or loads than the full run (weft reproduce, some 20 minutes on two processors) in " + (
+        ", ".join(partial) if partial else "none of these figures") + ". "
+
+
+def write_page(weft, path, data, figures):
     """Fills the frame of a page in."""
     frame, unexpected = weft.run("report", "--frame"), data["unexpected"]
     texts = {
         "title": "The papers' figures, reproduced",
         "lead": "%sSeed %d of the networks and of the traffic" % (
-            "A quick look: fewer sizes, fewer points. " if data["quick"] else "", data["seed"]),
+            quick_text(figures) if data["quick"] else "", data["seed"]),
         "tone": "bad" if unexpected else "good",
         "verdict": "%d outcomes are not those on record: a result has changed." % unexpected if unexpected else
                    "Every outcome is the one on record.",

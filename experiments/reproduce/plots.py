@@ -16,6 +16,7 @@ from figure import PRESETS
 from values import NAN, is_number, mean_of, number_at, sort_values
 
 STYLES = {"lines": "lines+points", "points": "points", "bars": "bars", "stacked": "stacked"}
+NUMBERS = {name: number for number, name in enumerate(("fera", "pira", "dr", "pira+fera", "pira+dr"))}  # one colour in all plots
 STEPS = ("detect", "discover", "compute", "distribute")  # of a change
 PANEL_HEIGHT = 90
 
@@ -104,13 +105,16 @@ def _over_x(figure, plot, evidence, runs):
     keys = [key for group, key in places]
     if plot.kind in ("bars", "stacked") or not x_unit and not all(map(is_number, keys)):
         chart.categories = sorted(set(keys)) if x_unit else sort_values(keys)
+    numbered = {_group_name(figure, plot, run, plot.y[0]): run.value(plot.by) for run in runs if plot.by and len(plot.y) == 1}
     for (group, key), of_network in places.items():
         several = of_network.values()
         y, half_width = mean_of([_mean(place.y) for place in several])
         x = mean_of([_mean(place.x) for place in several])[0] if x_unit else number_at(key)
         x = float(chart.categories.index(key)) if chart.categories else x
         hollow = 2 * sum(2 * place.saturated > len(place.y) for place in several) > len(several)
-        chart.group(group, STYLES[plot.kind]).points.append(charts.Point(x, y, y - half_width, y + half_width, hollow))
+        chart.group(group, STYLES[plot.kind], NUMBERS.get(numbered.get(group))).points.append(charts.Point(x, y, y - half_width, y + half_width, hollow))
+    if all(numbered.get(group.name) in NUMBERS for group in chart.groups):
+        chart.groups.sort(key=lambda group: group.colour)
     if not x_unit:  # else points keep their order: a curve over a figure may turn back
         for group in chart.groups:
             group.points.sort(key=lambda point: point.x)

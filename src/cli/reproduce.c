@@ -17,7 +17,7 @@ static uint64_t seed = 1, jobs;
 static bool quick, retry, list_experiments, list_claims, as_json;
 
 static const struct option_spec options[] = {
-    {"--quick", "fewer sizes and points; takes about a minute", .flag = &quick},
+    {"--quick", "fewer networks and points; takes two minutes of CPU time", .flag = &quick},
     {"--out DIR", "for stores, plots and index.html (default: reproduce-out)", .value = &out},
     {"-j, --jobs N", "number of parallel runs (default: one for each processor)", .number = &jobs,
      .low = 1, .high = MOST_JOBS},

@@ -138,11 +138,11 @@ class Lists(unittest.TestCase):
         with self.assertRaisesRegex(Failure, "did you mean 'san03-fig2"):
             self.names("san03-fig2x")
 
-    def expectations(self, text, quick):
+    def expectations(self, text, quick, seed=1):
         with tempfile.NamedTemporaryFile("w", suffix="expected", encoding="utf-8") as file:
             file.write(text)
             file.flush()
-            return read_expectations(file.name, self.figures, quick)
+            return read_expectations(file.name, self.figures, quick, seed)
 
     def test_claims_without_expectation_must_hold(self):
         text = '# remark\n\nsan03-fig22/grid paper differs quick "only some of it"\nsan03-fig22/grid today unknown "never"\n'
@@ -150,6 +150,12 @@ class Lists(unittest.TestCase):
         paper = ("san03-fig22/grid", "paper"), ("differs", "only some of it")
         self.assertEqual(self.expectations(text, True), dict([paper, today]))
         self.assertEqual(self.expectations(text, False), dict([today]))
+
+    def test_expectations_of_other_seeds_come_first(self):
+        text = 'san03-fig22/grid paper either quick other-seeds "one network"\nsan03-fig22/grid paper differs "only some of it"\n'
+        self.assertEqual(self.expectations(text, True), {("san03-fig22/grid", "paper"): ("differs", "only some of it")})
+        self.assertEqual(self.expectations(text, True, 2), {("san03-fig22/grid", "paper"): ("either", "one network")})
+        self.assertEqual(self.expectations(text, False, 2), {("san03-fig22/grid", "paper"): ("differs", "only some of it")})
 
     def test_wrong_expectations_are_refused(self):
         for text in ('san03-fig22/gird paper differs "x"', 'san03-fig22 paper differs "x"', 'san03-fig22/grid papers differs "x"',

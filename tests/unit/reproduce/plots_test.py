@@ -57,6 +57,18 @@ class Curves(unittest.TestCase):
         runs += [at("size=9 switch=3 repetition=%d" % i, 1, 10) for i in (1, 2)]
         self.assertEqual(len(self.draw(over_figure, runs)[0].groups[0].points), 3)  # and switch=3
 
+    def test_an_algorithm_has_one_colour_in_all_plots(self):
+        for engines in ("dr", "fera"), ("pira+dr", "dr", "fera", "pira"):
+            chart, = self.draw(plot("lines", "size", by="engine"), [at("size=8 engine=" + engine, 1, 5) for engine in engines])
+            colours = {group.name: group.colour for group in chart.groups}
+            self.assertEqual((colours["FERa"], colours["dr"]), (0, 2))
+            self.assertEqual(list(colours.values()), sorted(colours.values()))  # the order of the key, too
+
+    def test_error_bars_are_inside_the_plot(self):
+        runs = [at("size=8 seed=1", 1, 1), at("size=8 seed=2", 1, 9)]
+        panel, = to_json(self.draw(plot("lines", "size"), runs))["panels"]
+        self.assertGreater(panel["y"]["high"] * panel["y"]["factor"], 55)  # 5 + t(1) times the standard error of 4
+
     def test_printed_values_are_stars(self):
         for kind, second in (("lines", 16), ("bars", 1)):  # bars: the second category
             charts = self.draw(plot(kind, "size", name="printed"), [at("size=8", 1, 5), at("size=16", 1, 10)])
