@@ -93,6 +93,7 @@ static uint64_t draw_interval(const struct traffic *traffic, struct traffic_sour
         if (source->begun && draw_below(&source->rng, traffic->burst) != 0)
             return 0;
         return traffic_exponential(&source->rng, mean * traffic->burst);
+    case ARRIVAL_EMPIRICAL: return density_draw(traffic, &source->rng, mean);
     case ARRIVAL_SATURATED:
     case TRAFFIC_ARRIVALS: break;
     }

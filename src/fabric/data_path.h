@@ -140,7 +140,9 @@ struct sender {
     uint32_t vm;              /* the VM that it sends for, or NONE */
     uint32_t next_of_vm;      /* next sender of the same VM */
     bool scheduled, over;
-    bool paused;                      /* its VM is at no port */
+    bool paused;     /* its VM is at no port */
+    uint32_t held;   /* packets that wait for the rate of their paths */
+    uint32_t passed; /* saturated arrivals: packets not made for that reason, in turn */
     struct data_packet_queue retries; /* sent before new packets */
 };
 
@@ -163,9 +165,12 @@ struct data {
     VEC(struct traffic) traffics;
     VEC(bool) stopped; /* by traffic */
     VEC(struct vm) vms;
+    struct map paced_pairs;  /* sender << 32 | destination: index of `paced` (pacing.c) */
+    VEC(uint64_t) paced;     /* the time from which the next packet may be sent */
     uint32_t largest_blocks; /* of the largest packet */
-    uint64_t travelling, on_links, retrying;
-    uint64_t trace; /* sum of the hashes of all arrivals, deliveries and losses */
+    uint64_t travelling, on_links;
+    uint64_t retrying; /* packets at their senders: sent again later, or held by rate control */
+    uint64_t trace;    /* sum of the hashes of all arrivals, deliveries and losses */
     struct data_totals totals;
     struct port_counts *counts; /* by port: counters.c */
     struct data_observer observer;
@@ -197,6 +202,12 @@ static inline struct data_packet *data_packet_at(struct data *data, uint32_t num
 }
 void data_packet_push(struct data *data, struct data_packet_queue *queue, uint32_t number);
 uint32_t data_packet_pop(struct data *data, struct data_packet_queue *queue);
+
+/* pacing.c: the time from which a packet of this sender may be sent to its destination, and how
+ * long it occupies the slowest link of its path. NULL: no link of the path is slower than the
+ * sender's. */
+uint64_t *pacing_find(struct fabric *fabric, uint32_t sender, const struct data_packet *data_packet,
+                      uint64_t *interval_ps);
 
 /* input_vl.c */
 void input_vl_receive(struct fabric *fabric, uint32_t data_packet, uint32_t port);

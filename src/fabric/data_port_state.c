@@ -71,6 +71,8 @@ void data_release(struct fabric *fabric)
     vec_release(&data->stopped);
     vec_release(&data->senders);
     vec_release(&data->vms);
+    vec_release(&data->paced);
+    map_release(&data->paced_pairs);
     vec_release(&data->data_packets);
     mem_free(data->inputs);
     mem_free(data->outputs);

@@ -148,6 +148,8 @@ struct fabric {
     POOL(struct packet) packets;
     POOL(struct multicast_copies) multicasts;
     uint32_t hop_limit; /* a LID-routed packet beyond it is in a loop */
+    uint64_t last_rate; /* of the link that was trained last */
+    bool mixed_rates;   /* links have had different rates: pacing.c */
     VEC(struct fabric_delivery) deliveries;
     size_t taken; /* consumed deliveries at the front of the list */
     VEC(struct loss_rule) losses;

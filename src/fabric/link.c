@@ -214,6 +214,8 @@ static void bring_up(struct fabric *fabric, uint32_t index, bool is_function)
                             : terms.fdr10 ? SPEED_FDR10
                                           : SPEED_SDR + (unsigned)__builtin_ctz(terms.speed);
     uint64_t rate = link_data_rate((enum link_width)terms.width, speed);
+    fabric->mixed_rates |= fabric->last_rate && fabric->last_rate != rate;
+    fabric->last_rate = rate;
     for (unsigned i = 0; i < 2; i++) {
         struct port *port = &fabric->ports[ends[i]];
         assert(!port->up && rate > 0);

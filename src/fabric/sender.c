@@ -183,7 +183,7 @@ static void unqueue_sender(struct fabric *fabric, uint32_t number)
     sender->waiting_for = NONE;
 }
 
-enum outcome { ENTERED, REFUSED, QUEUED };
+enum outcome { ENTERED, REFUSED, QUEUED, HELD, PASSED };
 
 /* Puts a packet into its VL, or loses it. Queues the sender if there is no room, or if other
  * senders wait for the VL, unless this one was first in its queue (`turn`). */
@@ -329,6 +329,39 @@ static bool offer_retries(struct fabric *fabric, uint32_t number, uint32_t turn)
     return true;
 }
 
+enum {
+    HELD_MOST = 1 << 16, /* packets of one sender that static rate control holds */
+    PASSED_MOST = 64,    /* packets that a saturated sender skips before it waits */
+};
+
+/* The path of the packet takes none before `free_at`. The packet waits at its sender, as in the
+ * send queue of a queue pair, and later packets to other receivers pass it. A saturated sender,
+ * which always has a packet for each receiver, draws another one instead. HELD: go on with the
+ * next. */
+static enum outcome hold_data_packet(struct fabric *fabric, uint32_t number, uint32_t data_packet,
+                                     uint64_t *free_at, uint64_t interval)
+{
+    struct data *data = fabric->data;
+    struct sender *sender = sender_at(fabric, number);
+    const struct traffic *traffic = &data->traffics.items[sender->traffic];
+    bool passes = is_saturated(traffic) && !traffic->message_bytes;
+    if (passes ? ++sender->passed > PASSED_MOST : sender->held == HELD_MOST) {
+        pool_give(&data->data_packets, data_packet); /* it is made again at that time */
+        sender->passed = 0;
+        schedule_sender(fabric, number, *free_at);
+        return QUEUED;
+    }
+    if (passes) {
+        pool_give(&data->data_packets, data_packet);
+        return PASSED;
+    }
+    sender->held++;
+    data->retrying++;
+    des_post(fabric->network, *free_at, (struct event){EVENT_RETRY, number, data_packet});
+    *free_at += interval;
+    return HELD;
+}
+
 /* Sends one new packet that is due. False: nothing more can be sent now. */
 static bool offer_next(struct fabric *fabric, uint32_t number, uint32_t turn)
 {
@@ -346,17 +379,30 @@ static bool offer_next(struct fabric *fabric, uint32_t number, uint32_t turn)
         return false;
     }
     uint32_t data_packet = linked ? make_data_packet(fabric, number) : NONE;
-    enum outcome outcome =
-        data_packet == NONE ? REFUSED : send_data_packet(fabric, number, data_packet, turn);
+    enum outcome outcome = REFUSED;
+    uint64_t interval, *free_at = NULL;
+    if (data_packet != NONE)
+        free_at = pacing_find(fabric, number, data_packet_at(data, data_packet), &interval);
+    if (free_at && *free_at > now) {
+        outcome = hold_data_packet(fabric, number, data_packet, free_at, interval);
+        if (outcome == QUEUED)
+            return false;
+    } else if (data_packet != NONE) {
+        outcome = send_data_packet(fabric, number, data_packet, turn);
+    }
     if (outcome == QUEUED) {
         multicast_drop_copy(fabric, data_packet_at(data, data_packet)->multicast);
         pool_give(&data->data_packets, data_packet); /* it is made again when there is room */
         return false;
     }
+    if (free_at && outcome == ENTERED)
+        *free_at = now + interval;
     if (data_packet == NONE)
         data->totals.unroutable++;
     else
-        sender_at(fabric, number)->made++;
+        sender_at(fabric, number)->made += outcome != PASSED;
+    if (outcome == ENTERED)
+        sender_at(fabric, number)->passed = 0;
     if (!sender_at(fabric, number)->next.continues)
         sender_at(fabric, number)->message_made = now;
     draw_next(fabric, sender_at(fabric, number));
@@ -404,6 +450,8 @@ void sender_retry(struct fabric *fabric, uint32_t number, uint32_t data_packet)
 {
     assert(fabric->data->retrying > 0);
     struct sender *sender = sender_at(fabric, number);
+    if (data_packet_at(fabric->data, data_packet)->tries == 0)
+        sender->held--;
     data_packet_push(fabric->data, &sender->retries, data_packet);
     if (sender->waiting_for == NONE)
         sender_offer(fabric, number);

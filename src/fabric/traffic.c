@@ -10,8 +10,9 @@
 #include <string.h>
 
 const char *const traffic_arrival_names[TRAFFIC_ARRIVALS] = {
-    [ARRIVAL_POISSON] = "poisson", [ARRIVAL_CONSTANT] = "constant",   [ARRIVAL_UNIFORM] = "uniform",
-    [ARRIVAL_BURSTY] = "bursty",   [ARRIVAL_SATURATED] = "saturated",
+    [ARRIVAL_POISSON] = "poisson",     [ARRIVAL_CONSTANT] = "constant",
+    [ARRIVAL_UNIFORM] = "uniform",     [ARRIVAL_BURSTY] = "bursty",
+    [ARRIVAL_EMPIRICAL] = "empirical", [ARRIVAL_SATURATED] = "saturated",
 };
 
 void traffic_init(struct traffic *traffic, uint32_t payload_bytes)
@@ -57,6 +58,7 @@ void traffic_copy(struct traffic *to, const struct traffic *from)
     DUPLICATE(intervals_ps);
     DUPLICATE(trace);
     DUPLICATE(pairs);
+    DUPLICATE(density);
 #undef DUPLICATE
 }
 
@@ -67,6 +69,7 @@ void traffic_release(struct traffic *traffic)
     vec_release(&traffic->intervals_ps);
     vec_release(&traffic->trace);
     vec_release(&traffic->pairs);
+    vec_release(&traffic->density);
 }
 
 static int check_distinct(const uint32_t *ports, size_t count, const char *what, struct err *err)
@@ -123,6 +126,8 @@ static int check_times(const struct traffic *traffic, struct err *err)
         return err_set(err, EINVAL, "traffic stops before it starts");
     if (traffic->pattern == PATTERN_TRACE || traffic->arrival == ARRIVAL_SATURATED)
         return 0;
+    if ((traffic->arrival == ARRIVAL_EMPIRICAL) != (traffic->density.count > 0))
+        return err_set(err, EINVAL, "empirical arrivals and a density need each other");
     if (traffic->interval_ps == 0)
         return err_set(err, EINVAL, "traffic without a rate");
     if (traffic->interval_ps > TIME_LONGEST)

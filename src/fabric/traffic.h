@@ -40,6 +40,7 @@ enum traffic_arrival {
     ARRIVAL_CONSTANT,  /* equal intervals; each sender has a random phase */
     ARRIVAL_UNIFORM,   /* uniform intervals from 0 to twice the mean */
     ARRIVAL_BURSTY,    /* bursts of `burst` packets on average, back to back; pauses between */
+    ARRIVAL_EMPIRICAL, /* intervals of a density, from a file */
     ARRIVAL_SATURATED, /* a packet is always ready */
     TRAFFIC_ARRIVALS,
 };
@@ -64,6 +65,11 @@ struct traffic_pair {          /* sorted by sender; of a permutation, one for ea
     uint64_t weight_until;     /* sum of the weights of this row up to and with this pair */
 };
 
+struct traffic_interval {  /* of an empirical density */
+    uint64_t weight_until; /* sum of the weights up to and with this one */
+    uint64_t ratio;        /* to the mean, times 2^32 */
+};
+
 struct traffic {
     enum traffic_pattern pattern;
     enum traffic_arrival arrival;
@@ -79,7 +85,8 @@ struct traffic {
     uint8_t sl; /* or TRAFFIC_RANDOM_SL: 0 … 15 with equal probability */
     uint16_t p_key;
     bool among_all;                /* uniform and hot spot: draw receivers without a path, too */
-    uint64_t limit_ps_per_8_bytes; /* static rate control; 0: no limit */
+    uint64_t limit_ps_per_8_bytes; /* of a sender, to all receivers together; 0: no limit */
+    bool ignores_path_rate;        /* no static rate control by the slowest link of a path */
     /* Reliable service: a lost packet is sent again after `retry_ps`, at most `retries` times.
      * Acknowledgements are not modelled. 0: lost packets are not sent again. */
     uint64_t retry_ps;
@@ -87,7 +94,8 @@ struct traffic {
     VEC(uint32_t) senders, receivers; /* end ports, as the fabric numbers them */
     VEC(uint64_t) intervals_ps;       /* by sender; empty: interval_ps for all */
     VEC(struct traffic_trace_entry) trace;
-    VEC(struct traffic_pair) pairs; /* PATTERN_PERMUTATION, PATTERN_MATRIX */
+    VEC(struct traffic_interval) density; /* ARRIVAL_EMPIRICAL */
+    VEC(struct traffic_pair) pairs;       /* PATTERN_PERMUTATION, PATTERN_MATRIX */
 };
 
 /* Uniform, Poisson, packets of one size, SL 0, without end. */
@@ -101,6 +109,10 @@ uint32_t traffic_largest_payload(const struct traffic *traffic);
  * the traffic; senders and receivers are indices in its lists, which must be filled before. Sorts;
  * packets of one sender and time stay in the order of the file. '#' begins a comment. */
 int traffic_read_trace(struct traffic *traffic, const char *path, struct err *err);
+
+/* Reads lines "INTERVAL WEIGHT", such as "12.5 3", for ARRIVAL_EMPIRICAL. The intervals have any
+ * unit: their mean becomes that of the traffic. '#' begins a comment. */
+int traffic_read_density(struct traffic *traffic, const char *path, struct err *err);
 
 struct traffic_packet {
     uint64_t time;                    /* TIME_NEVER: no more */

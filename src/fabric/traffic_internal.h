@@ -13,6 +13,9 @@ uint32_t pattern_draw_receiver(const struct traffic *traffic, struct traffic_sou
 /* Advances source->time to the next packet; TIME_NEVER if 64 bits do not hold it. */
 void arrival_draw_time(const struct traffic *traffic, struct traffic_source *source);
 
+/* An interval of the density, with this mean. */
+uint64_t density_draw(const struct traffic *traffic, struct rng *rng, uint64_t mean);
+
 /* rng_below() for small bounds, without its two divisions (Lemire, "Fast random integer generation
  * in an interval", 2019): the upper half of a 64-bit product, drawn again in the rare case that
  * would bias it. */

@@ -154,6 +154,15 @@ static int set_limit(struct traffic_spec *spec, struct cursor *value)
     return 0;
 }
 
+static int set_path_rate(struct traffic_spec *spec, struct cursor *value)
+{
+    static const char *const answers[] = {"yes", "no"};
+    unsigned index;
+    int status = cursor_take_choice(value, "answer", answers, 2, &index);
+    spec->traffic.ignores_path_rate = index == 1;
+    return status;
+}
+
 static bool pattern_has_file(enum traffic_pattern pattern)
 {
     return pattern == PATTERN_TRACE || pattern == PATTERN_PERMUTATION || pattern == PATTERN_MATRIX;
@@ -195,7 +204,9 @@ static const struct key {
     {"shift", NULL, KEY_COUNT, AT(traffic.shift), NULL},
     {"burst", NULL, KEY_COUNT, AT(traffic.burst), NULL},
     {.name = "among", .set = set_among},
+    {"density", NULL, KEY_WORD, AT(density_word), "a file"},
     {.name = "limit", .set = set_limit},
+    {.name = "path_rate", .set = set_path_rate},
     {.name = "retry", .set = set_retry},
     {"retries", NULL, KEY_COUNT, AT(traffic.retries), NULL},
     {"p_key", NULL, KEY_P_KEY, AT(traffic.p_key), NULL},
@@ -417,6 +428,26 @@ static int check_sizes(const struct traffic_spec *spec, const struct traffic_spe
     return 0;
 }
 
+/* A relative path is relative to the scenario. */
+static void find_file(const struct traffic_spec_world *world, const struct word *word, char *path,
+                      size_t size)
+{
+    bool absolute = word->text[0] == '/';
+    snprintf(path, size, "%s%s%s", absolute ? "" : world->folder, absolute ? "" : "/", word->text);
+}
+
+static int read_density(const struct traffic_spec *spec, const struct traffic_spec_world *world,
+                        struct cursor *cursor, struct traffic *traffic)
+{
+    char path[8192], text[1024];
+    struct err reason = {0};
+    traffic->arrival = ARRIVAL_EMPIRICAL;
+    find_file(world, &spec->density_word, path, sizeof path);
+    if (traffic_read_density(traffic, path, &reason) == 0)
+        return 0;
+    return word_error(cursor, &spec->density_word, "%.400s", err_text(&reason, text, sizeof text));
+}
+
 /* Reads the trace, permutation or matrix. */
 static int read_pattern_file(const struct traffic_spec *spec,
                              const struct traffic_spec_world *world, struct cursor *cursor,
@@ -427,9 +458,7 @@ static int read_pattern_file(const struct traffic_spec *spec,
     if (!spec->file_word.text)
         return word_error(cursor, &spec->word, "%s traffic needs a file",
                           traffic_pattern_names[traffic->pattern]);
-    bool absolute = spec->file_word.text[0] == '/';
-    snprintf(path, sizeof path, "%s%s%s", absolute ? "" : world->folder, absolute ? "" : "/",
-             spec->file_word.text);
+    find_file(world, &spec->file_word, path, sizeof path);
     int status = traffic->pattern == PATTERN_TRACE
                      ? traffic_read_trace(traffic, path, &reason)
                      : traffic_pairs_read(traffic, world, path, &reason);
@@ -445,6 +474,8 @@ static int bind_pattern(const struct traffic_spec *spec, const struct traffic_sp
 {
     enum traffic_pattern pattern = traffic->pattern;
     int status = pattern_has_file(pattern) ? read_pattern_file(spec, world, cursor, traffic) : 0;
+    if (status == 0 && spec->density_word.text)
+        status = read_density(spec, world, cursor, traffic);
     if (status || pattern == PATTERN_TRACE)
         return status;
     if (pattern == PATTERN_HOT_SPOT || pattern == PATTERN_GATHER) {

@@ -17,9 +17,10 @@ struct traffic_spec {
     struct moment start, stop;
     double load;      /* share of the sender's link; 0: a rate, or none, was given */
     struct word word; /* the statement's */
-    struct word pattern_word, from_word, to_word, hot_word, file_word; /* text NULL: not given */
-    bool timed;   /* a rate, a load or saturated arrivals were given */
-    bool stopped; /* an action starts it */
+    struct word pattern_word, from_word, to_word, hot_word, file_word,
+        density_word; /* text NULL: not given */
+    bool timed;       /* a rate, a load or saturated arrivals were given */
+    bool stopped;     /* an action starts it */
 };
 
 /* Reads what follows `traffic`. */

@@ -7,7 +7,10 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -461,6 +464,49 @@ static void a_message_is_cut_into_packets_for_one_receiver(void **state)
     traffic_release(&traffic);
 }
 
+/* "1 3", "9 1": of four intervals three are a third of the mean, one is three times as long. */
+static void empirical_intervals_have_the_weights_of_the_file(void **state)
+{
+    (void)state;
+    struct traffic traffic;
+    struct err err;
+    uint32_t ports[] = {3, 5};
+    char path[] = "density.XXXXXX";
+    FILE *file = fdopen(mkstemp(path), "w");
+    assert_non_null(file);
+    fputs("# intervals in any unit\n1 3\n9 1\n", file);
+    fclose(file);
+    traffic_init(&traffic, 256);
+    traffic.arrival = ARRIVAL_EMPIRICAL;
+    traffic.interval_ps = 3000;
+    for (unsigned i = 0; i < 2; i++) {
+        vec_push(&traffic.senders, ports[i]);
+        vec_push(&traffic.receivers, ports[i]);
+    }
+    assert_true(traffic_check(&traffic, &err) < 0);
+    assert_int_equal(traffic_read_density(&traffic, path, &err), 0);
+    assert_int_equal(traffic_check(&traffic, &err), 0);
+    struct traffic_source source;
+    traffic_source_init(&source, &traffic, 0, 1, 1);
+    unsigned counts[2] = {0};
+    uint64_t before = 0;
+    for (unsigned i = 0; i < 100000; i++) {
+        uint64_t time = traffic_draw(&traffic, &source).time;
+        assert_true(time - before == 1000 || time - before == 9000);
+        counts[time - before == 9000]++;
+        before = time;
+    }
+    assert_in_range(counts[1], 24500, 25500);
+    traffic_release(&traffic);
+    file = fopen(path, "w");
+    fputs("0 3\n", file);
+    fclose(file);
+    traffic_init(&traffic, 256);
+    assert_true(traffic_read_density(&traffic, path, &err) < 0); /* the mean is 0 */
+    traffic_release(&traffic);
+    unlink(path);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -483,6 +529,7 @@ int main(void)
         cmocka_unit_test(contradictory_patterns_are_refused),
         cmocka_unit_test(impossible_times_sizes_and_services_are_refused),
         cmocka_unit_test(a_trace_made_by_hand_is_checked_too),
+        cmocka_unit_test(empirical_intervals_have_the_weights_of_the_file),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
