@@ -45,6 +45,7 @@ enum {
     TOKEN_MASK = 0xFFF,
     LEAST_RATE = 1000, /* SMPs a second, without a configured rate */
     BURST = 16,        /* SMPs sent in a row */
+    CHANGE_MS = 20,    /* a change of the token lasts so long at least: standbys limit SMInfo */
     QUEUED_AHEAD = 32, /* queued requests above which no read of another node begins */
 };
 
@@ -64,6 +65,8 @@ struct standby_copy {
     struct audit audit;          /* of a new master */
     uint64_t patience_ns;        /* see standby_copy_patience_ns() */
     uint32_t own_token;          /* of this manager as master */
+    uint64_t announced_at;       /* the last change, to standbys; 0: there was none */
+    uint64_t even_at;            /* when the token becomes even; TIME_NEVER: it stays as it is */
     VEC(struct node_copy) nodes; /* by node of the subnet */
     struct watched {             /* tokens: 0 is none */
         uint64_t master;         /* port GUID */
@@ -80,7 +83,7 @@ struct standby_copy {
 
 static void init_standby_copy(struct sm *sm)
 {
-    sm->standby_copy->patience_ns = TIME_NEVER;
+    sm->standby_copy->patience_ns = sm->standby_copy->even_at = TIME_NEVER;
 }
 
 static void release_standby_copy(struct sm *sm)
@@ -123,20 +126,39 @@ uint32_t standby_copy_act_count_bits(const struct sm *sm)
     return mark(sm->guid) << MARK_SHIFT | (sm->standby_copy->own_token & TOKEN_MASK) << TOKEN_SHIFT;
 }
 
+/* Many changes in a row, such as hosts that join groups, are one change of the token. */
+static void standby_copy_expire(struct sm *sm)
+{
+    struct standby_copy *copy = sm->standby_copy;
+    if (sm->now < copy->even_at)
+        return;
+    copy->even_at = TIME_NEVER;
+    copy->own_token++;
+}
+
 void standby_copy_begin_change(struct sm *sm)
 {
-    if (sm_state(sm) != SM_MASTER || sm->config.alone || (sm->standby_copy->own_token & 1))
+    struct standby_copy *copy = sm->standby_copy;
+    copy->even_at = TIME_NEVER;
+    if (sm_state(sm) != SM_MASTER || sm->config.alone || (copy->own_token & 1))
         return;
-    sm->standby_copy->own_token++;
-    for (uint32_t port = 0; port < sm->subnet.ports.count; port++)
-        if (port_at(sm, port)->manager && node_at(sm, port_at(sm, port)->node)->present)
-            mastership_notify(sm, port);
+    copy->own_token++;
+    copy->announced_at = 0;
+    for (uint32_t port = 0; port < sm->subnet.ports.count; port++) {
+        if (!port_at(sm, port)->manager || !node_at(sm, port_at(sm, port)->node)->present)
+            continue;
+        mastership_notify(sm, port);
+        copy->announced_at = sm->now;
+    }
 }
 
 void standby_copy_end_change(struct sm *sm)
 {
-    if (sm->standby_copy->own_token & 1)
-        sm->standby_copy->own_token++;
+    struct standby_copy *copy = sm->standby_copy;
+    if (!(copy->own_token & 1))
+        return;
+    copy->even_at = copy->announced_at ? copy->announced_at + CHANGE_MS * NS_PER_MS : 0;
+    standby_copy_expire(sm);
 }
 
 /* ---- standby ---- */
@@ -436,11 +458,12 @@ static void audit_block_read(struct sm *sm, const struct request *request)
 
 static uint64_t standby_copy_deadline(const struct sm *sm)
 {
+    uint64_t first = time_first(sm->standby_copy->even_at, audit_deadline(sm));
     if (sm_state(sm) == SM_STANDBY && transactions_waiting(sm) && !burst_is_open(sm))
-        return time_first(rate_window_end(&sm->standby_copy->watched.sent, burst_ns(sm)),
-                          audit_deadline(sm));
-    return audit_deadline(sm);
+        first = time_first(rate_window_end(&sm->standby_copy->watched.sent, burst_ns(sm)), first);
+    return first;
 }
 
 SM_PART(standby_copy, .init = init_standby_copy, .release = release_standby_copy,
-        .requests_dropped = drop_standby_copy, .deadline = standby_copy_deadline);
+        .requests_dropped = drop_standby_copy, .expire = standby_copy_expire,
+        .deadline = standby_copy_deadline);
