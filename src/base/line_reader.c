@@ -54,10 +54,7 @@ bool line_reader_next_line(struct line_reader *reader)
 int line_reader_error(struct line_reader *reader, const char *format, ...)
 {
     struct err reason = {0};
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(reason.message, sizeof reason.message, format, arguments);
-    va_end(arguments);
+    text_print_arguments(reason.message, sizeof reason.message, format);
     reader->status =
         err_at(reader->err, EINVAL, reader->file, reader->number, "%s", reason.message);
     return reader->status;
@@ -139,12 +136,9 @@ bool line_reader_next(struct line_reader *reader, struct cursor *cursor)
 int word_error(struct cursor *cursor, const struct word *word, const char *format, ...)
 {
     struct err reason = {0};
-    va_list arguments;
     if (cursor->status)
         return cursor->status;
-    va_start(arguments, format);
-    vsnprintf(reason.message, sizeof reason.message, format, arguments);
-    va_end(arguments);
+    text_print_arguments(reason.message, sizeof reason.message, format);
     cursor->status = err_at_column(cursor->err, EINVAL, cursor->file, word->line, word->column,
                                    "%s", reason.message);
     return cursor->status;

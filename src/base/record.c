@@ -72,10 +72,7 @@ void record_guid(struct record *record, const char *key, const char *format, uin
 
 void record_text(struct record *record, const char *format, ...)
 {
-    va_list arguments;
     if (record->as_json)
         return;
-    va_start(arguments, format);
-    text_vprintf(record->out, format, arguments);
-    va_end(arguments);
+    text_put_arguments(record->out, format);
 }

@@ -228,10 +228,7 @@ void text_put_wrapped(struct text *text, unsigned indent, const char *format, ..
     enum { COLUMNS = 80 };
     assert(indent < COLUMNS);
     struct text all = {0};
-    va_list arguments;
-    va_start(arguments, format);
-    text_vprintf(&all, format, arguments);
-    va_end(arguments);
+    text_put_arguments(&all, format);
     for (const char *rest = all.data;;) {
         size_t bytes = text_fit(rest, COLUMNS - indent);
         if (rest[bytes] != ' ')
@@ -342,10 +339,7 @@ void json_string(struct json *json, const char *key, const char *value)
 void json_stringf(struct json *json, const char *key, const char *format, ...)
 {
     struct text value = {0};
-    va_list arguments;
-    va_start(arguments, format);
-    text_vprintf(&value, format, arguments);
-    va_end(arguments);
+    text_put_arguments(&value, format);
     json_string(json, key, value.data);
     text_release(&value);
 }

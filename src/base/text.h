@@ -19,6 +19,22 @@ void text_putc(struct text *text, char c);
 void text_printf(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void text_vprintf(struct text *text, const char *format, va_list arguments)
     __attribute__((format(printf, 2, 0)));
+/* For a function with variable arguments: appends those behind `format`, or prints them to a
+ * buffer. */
+#define text_put_arguments(text, format)                                                           \
+    do {                                                                                           \
+        va_list arguments_;                                                                        \
+        va_start(arguments_, format);                                                              \
+        text_vprintf(text, format, arguments_);                                                    \
+        va_end(arguments_);                                                                        \
+    } while (0)
+#define text_print_arguments(buffer, size, format)                                                 \
+    do {                                                                                           \
+        va_list arguments_;                                                                        \
+        va_start(arguments_, format);                                                              \
+        vsnprintf(buffer, size, format, arguments_);                                               \
+        va_end(arguments_);                                                                        \
+    } while (0)
 /* Reads the whole of a file; 0 or -errno (-EFBIG above `limit` bytes). */
 int text_read(struct text *text, FILE *file, size_t limit);
 /* The length of the UTF-8 sequence at `at`, which a NUL ends; 0 if it is invalid. */

@@ -4,8 +4,6 @@
 #include "base/text.h"
 #include "subnet/names.h"
 
-#include <stdarg.h>
-
 const char *smp_attribute_name(unsigned id)
 {
     for (unsigned i = 0; i < WIRE_ATTRIBUTE_COUNT; i++)
@@ -32,7 +30,6 @@ void debug_print_request(struct sm *sm, const struct request *request,
                          const struct sm_message *message, const char *format, ...)
 {
     struct text text = {0};
-    va_list arguments;
     text_printf(&text, "%s(%s) modifier 0x%x to ", request->kind->writes ? "Set" : "Get",
                 smp_attribute_name(request->kind->attribute), request->modifier);
     text_puts(&text, request->target == SUBNET_NONE
@@ -43,9 +40,7 @@ void debug_print_request(struct sm *sm, const struct request *request,
     if (message)
         put_path(message, &text);
     text_printf(&text, ", TID 0x%x: ", request->id);
-    va_start(arguments, format);
-    text_vprintf(&text, format, arguments);
-    va_end(arguments);
+    text_put_arguments(&text, format);
     sm_explain(sm, PART_TRANSACTIONS, "%s", text.data);
     text_release(&text);
 }

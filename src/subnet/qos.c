@@ -6,7 +6,6 @@
 #include <assert.h>
 #include <errno.h>
 #include <fnmatch.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -64,10 +63,7 @@ void qos_warning(struct qos *qos, const char *format, ...)
 {
     enum { WARNINGS_LIMIT = 64 };
     struct qos_warning warning;
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(warning.text, sizeof warning.text, format, arguments);
-    va_end(arguments);
+    text_print_arguments(warning.text, sizeof warning.text, format);
     if (qos->warnings.count < WARNINGS_LIMIT)
         vec_push(&qos->warnings, warning);
 }

@@ -33,10 +33,7 @@ static uint16_t lid_at(const struct vswitch *vswitch, uint32_t vf_port)
 __attribute__((format(printf, 3, 4))) static void
 operation_end(struct operation *operation, enum vswitch_state state, const char *format, ...)
 {
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(operation->result.text, sizeof operation->result.text, format, arguments);
-    va_end(arguments);
+    text_print_arguments(operation->result.text, sizeof operation->result.text, format);
     assert(operation->state != OPERATION_OVER && state != VSWITCH_PENDING);
     operation->state = state == VSWITCH_DONE ? OPERATION_DONE : OPERATION_OVER;
     if (state == VSWITCH_FAILED)

@@ -8,18 +8,14 @@
 #include "topology/virtual.h"
 
 #include <assert.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 bool check_fail(struct check_failure *failure, const char *format, ...)
 {
-    va_list arguments;
     if (!failure)
         return false;
-    va_start(arguments, format);
-    vsnprintf(failure->text, sizeof failure->text, format, arguments);
-    va_end(arguments);
+    text_print_arguments(failure->text, sizeof failure->text, format);
     return false;
 }
 

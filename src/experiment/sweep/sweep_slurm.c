@@ -9,10 +9,7 @@
 static void write_option(struct text *out, const char *format, ...)
 {
     struct text option = {0};
-    va_list arguments;
-    va_start(arguments, format);
-    text_vprintf(&option, format, arguments);
-    va_end(arguments);
+    text_put_arguments(&option, format);
     const char *quote = strpbrk(option.data, " \t") ? "\"" : "";
     text_printf(out, "#SBATCH %s%s%s\n", quote, option.data, quote);
     text_release(&option);

@@ -7,7 +7,6 @@
 #include "base/text.h"
 #include "base/time.h"
 
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,10 +39,7 @@ void readiness_notify(const char *format, ...)
     int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     if (fd < 0)
         return;
-    va_list arguments;
-    va_start(arguments, format);
-    text_vprintf(&text, format, arguments);
-    va_end(arguments);
+    text_put_arguments(&text, format);
     sendto(fd, text.data, text.length, MSG_NOSIGNAL, (struct sockaddr *)&address,
            (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length));
     close(fd);

@@ -30,10 +30,7 @@ static void set_reason(struct walk *walk, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 static void set_reason(struct walk *walk, const char *format, ...)
 {
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(walk->hops->reason, sizeof walk->hops->reason, format, arguments);
-    va_end(arguments);
+    text_print_arguments(walk->hops->reason, sizeof walk->hops->reason, format);
 }
 
 static void add_hop(struct walk *walk, const struct fabric_path *path)

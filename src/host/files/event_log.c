@@ -215,10 +215,7 @@ void event_log_write_part(struct event_log *log, enum log_part part, const char 
                           const char *format, ...)
 {
     struct text text = {0};
-    va_list arguments;
-    va_start(arguments, format);
-    text_vprintf(&text, format, arguments);
-    va_end(arguments);
+    text_put_arguments(&text, format);
     event_log_put(log, &(struct event_record){.event = event, .text = text.data, .part = part});
     text_release(&text);
 }

@@ -3,7 +3,6 @@
 
 #include "base/mem.h"
 
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,13 +15,10 @@ static const char content_policy[] =
 
 void http_refuse(struct http_response *response, unsigned status, const char *format, ...)
 {
-    va_list arguments;
     response->status = status;
     response->type = "text/plain; charset=utf-8";
     text_clear(&response->body);
-    va_start(arguments, format);
-    text_vprintf(&response->body, format, arguments);
-    va_end(arguments);
+    text_put_arguments(&response->body, format);
     text_putc(&response->body, '\n');
 }
 

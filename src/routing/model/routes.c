@@ -2,7 +2,6 @@
 #include "routing/model/routes.h"
 
 #include <assert.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -108,10 +107,7 @@ void routes_fill_switch(uint8_t *row, const struct network *network, uint32_t at
 void routes_add_note(struct routes *routes, const char *format, ...)
 {
     size_t length = strlen(routes->note);
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(routes->note + length, sizeof routes->note - length, format, arguments);
-    va_end(arguments);
+    text_print_arguments(routes->note + length, sizeof routes->note - length, format);
 }
 
 void routes_copy_levels(struct routes *routes, uint16_t lid, uint16_t like)

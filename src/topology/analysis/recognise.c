@@ -21,12 +21,9 @@ struct recogniser {
 __attribute__((format(printf, 2, 3))) static void add_name(struct recogniser *search,
                                                            const char *format, ...)
 {
-    va_list arguments;
     if (search->names->length)
         text_puts(search->names, ", ");
-    va_start(arguments, format);
-    text_vprintf(search->names, format, arguments);
-    va_end(arguments);
+    text_put_arguments(search->names, format);
 }
 
 /* Children and parents of the switches of a level; false if they differ. */

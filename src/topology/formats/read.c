@@ -24,7 +24,6 @@
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -39,10 +38,7 @@ int reader_fail_at(struct reader *reader, struct file_place place, const char *f
 {
     assert(place.file < reader->files.count);
     char message[sizeof reader->lines->err->message];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(message, sizeof message, format, arguments);
-    va_end(arguments);
+    text_print_arguments(message, sizeof message, format);
     return err_at(reader->lines->err, EINVAL, reader->files.items[place.file], place.line, "%s",
                   message);
 }

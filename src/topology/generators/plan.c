@@ -3,7 +3,6 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -33,10 +32,7 @@ uint32_t plan_add_node(struct plan *plan, bool is_switch, unsigned port_count, c
                        ...)
 {
     struct plan_node node = {.port_count = (uint16_t)port_count, .is_switch = is_switch};
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(node.description, sizeof node.description, format, arguments);
-    va_end(arguments);
+    text_print_arguments(node.description, sizeof node.description, format);
     vec_push(&plan->nodes, node);
     return (uint32_t)plan->nodes.count - 1;
 }
