@@ -1,13 +1,14 @@
 """Draws charts with gnuplot, in the style of papers: points joined by lines, the key outside the data.
 
 A chart has the form of those of pages (web/src/report/data.ts); the plots of `weft reproduce` have it from charts.py.
-As a program, gnuplot.py FORMAT reads one from standard input and prints the script: the plots of `weft report` and
-`weft route` are drawn so."""
+As a program, gnuplot.py FORMAT [AXES] reads one from standard input and prints the script: the plots of `weft report`
+and `weft route` are drawn so. AXES are logarithmic: x, y or xy."""
 import json
 import math
 import subprocess
 import sys
 
+import quantity
 from charts import PLOT_COLUMNS, STAR, Point, bars, to_json
 from values import NAN
 
@@ -17,7 +18,9 @@ FILLED, OPEN = (7, 5, 9, 13, 11, 3), (6, 4, 8, 12, 10, 3)  # circle, square, tri
 WITH = {"lines+points": "linespoints", "lines": "lines", "steps": "steps", "points": "points"}
 TERMINALS = {
     "svg": "set terminal svg noenhanced size 760,%d font 'Helvetica,13' background rgb 'white'",
-    "png": "set terminal pngcairo noenhanced size 1520,%d font 'Helvetica,20' linewidth 2 pointscale 1.6"}
+    "png": "set terminal pngcairo noenhanced size 1520,%d font 'Helvetica,20' linewidth 2 pointscale 1.6",
+    "pdf": "set terminal pdfcairo noenhanced size 7.92in,%.2fin font 'Helvetica,10' background rgb 'white'"}
+SCALES = {"svg": 1, "png": 2, "pdf": 1 / 96}  # of the height in pixels
 HEAD = """set border 3 linecolor rgb '#333333'
 set tics nomirror out
 set grid ytics linecolor rgb '#dddddd' linetype 1
@@ -62,6 +65,10 @@ def _bars(group, stacked, left_of, width, piles, x, y):
             piles[int(point.x)] += point.y
 
 
+def _is_on(axis, value):
+    return math.isfinite(value) and (value > 0 or not axis.get("log"))
+
+
 def _data(chart, panel, number):
     x, y, piles, column = chart["x"]["factor"], panel["y"]["factor"], [0.0] * len(chart["categories"]), 0
     gap, columns = bars(piles, [(group["style"], [point.x for point in points_of(group)]) for group in panel["groups"]])
@@ -75,9 +82,45 @@ def _data(chart, panel, number):
         else:
             for point in points_of(group):
                 low, high = point[2:4] if has_error(point) else (point.y, point.y)
-                finite = math.isfinite(point.x) and math.isfinite(point.y)  # an empty line is a gap
+                finite = _is_on(chart["x"], point.x) and _is_on(panel["y"], point.y)  # an empty line is a gap
                 yield _line(point.x / x, point.y / y, low / y, high / y, point.hollow) if finite else ""
         yield "EOD"
+
+
+def _log_tick(value, up):
+    """The next tick at or beyond the value: 1, 2 or 5 times a power of ten."""
+    decade = 10.0 ** math.floor(math.log10(value) + 1e-9)
+    ticks = [lead * decade for lead in (1, 2, 5, 10)]
+    return next(tick for tick in ticks if tick >= value * (1 - 1e-9)) if up else max(tick for tick in ticks if tick <= value * (1 + 1e-9))
+
+
+def _log_ticks(axis, named):
+    """Those at powers of ten alone if the axis is long; each has its own prefix."""
+    tick, texts, symbol = axis["low"], [], axis["unit"] in quantity.SYMBOLS or axis["unit"] == "share"
+    while tick <= axis["high"] * (1 + 1e-9):
+        factor, unit = quantity.scale(tick, axis["unit"] if symbol else "")
+        if axis["high"] / axis["low"] <= 1e3 or abs(math.log10(tick) - round(math.log10(tick))) < 1e-9:
+            texts.append("%s %.9g" % (quoted("%.3g %s" % (tick / factor, unit) if unit else "%.3g" % (tick / factor)) if named else "''", tick))
+        tick = _log_tick(tick * 1.1, True)
+    return "(%s)" % ", ".join(texts)
+
+
+def _make_logarithmic(axis, values):
+    values = [value for value in values if math.isfinite(value) and value > 0] or [1.0, 10.0]
+    low, high = _log_tick(min(values), False), _log_tick(max(values), True)
+    word = axis["unit"] and axis["unit"] not in quantity.SYMBOLS and axis["unit"] != "share" and axis["unit"] not in axis["label"]
+    axis.update(low=low, high=high if high > low else low * 10, factor=1, log=True,
+                title="%s (%s)" % (axis["label"], axis["unit"]) if word else axis["label"])
+
+
+def logarithmic(chart, axes):
+    """Makes the axes of all panels logarithmic; points that are not above 0 become gaps."""
+    points = [[point for group in panel["groups"] for point in points_of(group)] for panel in chart["panels"]]
+    if "x" in axes and not chart["categories"]:
+        _make_logarithmic(chart["x"], [point.x for panel in points for point in panel])
+    for panel, of in zip(chart["panels"], points):
+        if "y" in axes and not any(is_bar(group) for group in panel["groups"]):
+            _make_logarithmic(panel["y"], [point.y for point in of])
 
 
 def _axes(chart, panel, last):
@@ -87,6 +130,9 @@ def _axes(chart, panel, last):
     yield "set xlabel " + quoted(chart["x"]["title"] if last else "")
     yield "set format x '%s'" % ("%g" if last else "")
     yield "set format y '%g'"
+    for name, axis, named in ("x", chart["x"], last), ("y", panel["y"], True):
+        if axis.get("log"):
+            yield "set logscale %s\nset %stics %s" % (name, name, _log_ticks(axis, named))
     if chart["categories"]:
         yield "set xtics (%s) scale 0" % ", ".join("%s %d" % (quoted(name), i) for i, name in enumerate(chart["categories"]))
 
@@ -148,8 +194,9 @@ def script(chart):
         lines += _data(chart, panel, i)
         if len(panels) > 1:  # all have the same width
             share = 0.84 / len(panels)
+            left = 0.14 if panels[0]["y"].get("log") else 0.11  # numbers have units
             lines += ["set %smargin at screen %.4f" % margin for margin in zip(
-                "lrtb", (0.11, end, 0.93 - share * i, 0.93 - share * (i + 1) + 0.03))]
+                "lrtb", (left, end, 0.93 - share * i, 0.93 - share * (i + 1) + 0.03))]
         if i and names[0] == names[i]:
             lines.append("unset key")  # one key is enough
         lines += [*_axes(chart, panel, i + 1 == len(panels)), *_moments(chart, i == 0), _plot(chart, panel, i)]
@@ -159,7 +206,7 @@ def script(chart):
 def terminal(chart, extension):
     panels = len(chart["panels"])
     height = 120 + 230 * panels if panels > 1 else 440
-    return TERMINALS[extension] % (height * (2 if extension == "png" else 1)) + "\n"
+    return TERMINALS[extension] % (height * SCALES[extension]) + "\n"
 
 
 def draw(pictures):
@@ -168,7 +215,7 @@ def draw(pictures):
     for path, charts in pictures:
         chart = to_json(charts, PLOT_COLUMNS)
         plot = script(chart)
-        for extension in TERMINALS:
+        for extension in "svg", "png":
             text += "reset\n%sset output %s\n%sset output\n" % (terminal(chart, extension), quoted(path + "." + extension), plot)
     try:
         done = subprocess.run(["gnuplot", "-"], input=text, encoding="utf-8", errors="surrogateescape", capture_output=True, check=False)
@@ -180,4 +227,5 @@ def draw(pictures):
 
 if __name__ == "__main__":
     given = json.loads(sys.stdin.buffer.read())
+    logarithmic(given, sys.argv[2] if sys.argv[2:] else "")
     sys.stdout.buffer.write(("# gnuplot SCRIPT >PICTURE\nset encoding utf8\n" + terminal(given, sys.argv[1]) + script(given)).encode())

@@ -23,8 +23,9 @@ static const struct option_spec options[] = {
     {"--html FILE", "write the page to FILE", .value = &given.html},
     {"--csv FILE", "write the data: the figures and series of a run, or the points of a sweep",
      .value = &given.csv},
-    {"--plot FILE", "plot with gnuplot, in the style of papers; FILE ends in .svg or .png",
+    {"--plot FILE", "plot with gnuplot, in the style of papers; FILE ends in .svg, .png or .pdf",
      .value = &given.plot.path},
+    {"--log AXES", "logarithmic axes of the plot: x, y or xy", .value = &given.plot.log},
     {"--keep", "keep gnuplot's script as FILE.gp", .flag = &given.plot.keep},
     {"--out DIR", "write report.html, data.csv and plot.svg to DIR", .value = &given.out},
     {"--json", "print one JSON object instead of text", .flag = &given.json},
@@ -181,8 +182,11 @@ static int run_report(int argc, char **argv, struct err *err)
     if (argc != 2)
         return command_usage("expected a run directory or a store");
     if (given.plot.path && !chart_format_of(given.plot.path))
-        return command_usage("--plot %s: expected a name that ends in .svg or .png",
+        return command_usage("--plot %s: expected a name that ends in .svg, .png or .pdf",
                              given.plot.path);
+    const char *log = given.plot.log;
+    if (log && (!*log || strspn(log, "xy") != strlen(log)))
+        return command_usage("--log %s: expected x, y or xy", log);
     given.choice.y = given.y.items;
     given.choice.y_count = given.y.count;
     int status = choose_paths(argv[1], &arena, err);

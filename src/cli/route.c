@@ -87,7 +87,7 @@ static const struct option_spec options[] = {
     {"--samples N", "number of random pairings, and of shifts at most (default 1000)",
      .number = &given.samples, .low = 1, .high = 1000000},
     {"--seed N", "seed of the pairings, and of --moves (default 1)", .number = &given.seed},
-    {"--plot FILE", "also plot the comparison (.svg or .png)", .value = &given.plot},
+    {"--plot FILE", "also plot the comparison (.svg, .png or .pdf)", .value = &given.plot},
     {"--published E,...",
      "the algorithms as TPDS 2006 describes them, on one or more networks in turn: steps, and the "
      "median CPU time of --repeat runs (engines that it does not have: as fera)",
@@ -335,7 +335,8 @@ static int check_options(struct engine_list *engines, struct root_list *roots)
     if (given.moves && given.compare)
         return command_usage("--moves needs --engine");
     if (given.plot && !chart_format_of(given.plot))
-        return command_usage("--plot %s: expected a name that ends in .svg or .png", given.plot);
+        return command_usage("--plot %s: expected a name that ends in .svg, .png or .pdf",
+                             given.plot);
     return root_list_parse(roots, given.root);
 }
 

@@ -91,6 +91,12 @@ plotted() {
     gnuplot latency.png.gp >again.png && cmp latency.png again.png
 }
 claim "--plot draws one figure over another; the script kept by --keep draws the same" plotted
+paper() {
+    report sweep.db --y latency.mean --log xy --plot latency.pdf --keep && head -c 5 latency.pdf | grep -q %PDF- &&
+        contains "set logscale y" latency.pdf.gp && contains "set ylabel 'mean latency'" latency.pdf.gp &&
+        exits_with 2 "$WEFT" report sweep.db --log z --plot z.pdf
+}
+claim "a plot for a paper: PDF, logarithmic axes, titles in words" paper
 no_plot() {
     exits_with 2 env PATH="$PWD/programs" "$WEFT" report sweep.db --plot x.svg --html x.html >out 2>err
     contains "$1" err && [ ! -s out ] && [ ! -e x.svg ] && [ ! -e x.html ]
@@ -107,5 +113,5 @@ claim "an unknown parameter is refused" refused 'no parameter' sweep.db --by spe
 claim "a file that is not a result store is refused" refused 'not a result store' run/report.html
 claim "a missing store is refused" refused 'No such file' nothing.db
 claim "a directory without a run is refused" refused 'run.db' swept
-claim "a plot format other than SVG and PNG is refused" refused 'expected a name that ends in .svg or .png' sweep.db --plot x.pdf
+claim "an unknown plot format is refused" refused 'expected a name that ends in .svg, .png or .pdf' sweep.db --plot x.eps
 claim "a page that cannot be written is an error" exits_with 2 "$WEFT" report run --html /nonexistent/x.html

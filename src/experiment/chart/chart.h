@@ -96,12 +96,13 @@ void chart_json_write(struct json *json, const char *key, const struct chart *ch
 /* ---- gnuplot: points joined by lines, key outside the data ---- */
 
 struct chart_plot {
-    const char *path;        /* ends in .svg or .png */
+    const char *path;        /* ends in .svg, .png or .pdf */
+    const char *log;         /* logarithmic axes: "x", "y", "xy"; NULL: none */
     const char *experiments; /* the folder experiments/ */
     bool keep;               /* keep the script as PATH.gp */
 };
 
-/* "svg" or "png" by the end of the name; NULL if it is neither. */
+/* "svg", "png" or "pdf" by the end of the name; NULL: another. */
 const char *chart_format_of(const char *path);
 /* Several charts become panels, one above the other. Without python3 or gnuplot the error names the
  * package, and no file is written. */

@@ -11,8 +11,12 @@ enum { COLUMNS = 2000 }; /* resolution of a curve */
 
 const char *chart_format_of(const char *path)
 {
+    static const char *const formats[] = {"svg", "png", "pdf"};
     const char *end = strrchr(path, '.');
-    return end && (strcmp(end, ".svg") == 0 || strcmp(end, ".png") == 0) ? end + 1 : NULL;
+    for (unsigned i = 0; end && i < sizeof formats / sizeof *formats; i++)
+        if (strcmp(end + 1, formats[i]) == 0)
+            return formats[i];
+    return NULL;
 }
 
 int chart_draw(const struct chart *charts, size_t count, const struct chart_plot *plot,
@@ -21,10 +25,11 @@ int chart_draw(const struct chart *charts, size_t count, const struct chart_plot
     struct text data = {0}, script = {0}, picture = {0}, name = {0};
     const char *format = chart_format_of(plot->path);
     if (!format)
-        return err_at(err, EINVAL, plot->path, 0, "expected a name in .svg or .png");
+        return err_at(err, EINVAL, plot->path, 0, "expected a name in .svg, .png or .pdf");
     chart_json_write(&(struct json){.out = &data, .pretty = true}, NULL, charts, count, COLUMNS);
     text_printf(&name, "%s/reproduce/gnuplot.py", plot->experiments);
-    const char *const python[] = {"python3", "-E", "-s", "-B", name.data, format, NULL};
+    const char *const python[] = {
+        "python3", "-E", "-s", "-B", name.data, format, plot->log ? plot->log : "", NULL};
     int status = program_filter(python, "python3", &data, &script, err);
     if (status == 0)
         status = program_filter((const char *const[]){"gnuplot", "-", NULL}, "gnuplot-nox", &script,

@@ -5,6 +5,7 @@
 #include "experiment/chart/chart.h"
 #include "experiment/report/curves.h"
 #include "experiment/report/run_text.h"
+#include "experiment/report/words.h"
 
 #include <errno.h>
 #include <math.h>
@@ -149,6 +150,15 @@ static void name_group(const struct report_sweep *sweep, const struct result_run
     }
 }
 
+static void set_axis(struct chart *chart, struct chart_axis *axis, const char *name,
+                     const char *unit)
+{
+    struct text words = {0};
+    report_words(name, &words);
+    chart_set_axis(chart, axis, words.data, unit);
+    text_release(&words);
+}
+
 /* All runs at one x count for its confidence interval, also if they differ in a parameter that is
  * averaged over. */
 void sweep_chart(const struct report_sweep *sweep, size_t figure, struct chart *chart)
@@ -165,9 +175,9 @@ void sweep_chart(const struct report_sweep *sweep, size_t figure, struct chart *
                             .style = in_categories ? CHART_BARS : CHART_LINES_POINTS,
                             .x_is_figure = sweep->x_parameter == SWEEP_NONE};
     chart_init(chart);
-    chart_set_axis(chart, &chart->y, y->name, y->unit);
+    set_axis(chart, &chart->y, y->name, y->unit);
     if (along_figure || along_parameter)
-        chart_set_axis(chart, &chart->x, x->name, along_figure ? x->unit : "");
+        set_axis(chart, &chart->x, x->name, along_figure ? x->unit : "");
     chart->hollow_note = "saturated";
     for (size_t i = 0; i < sweep->points.count; i++) {
         const struct sweep_point *point = &sweep->points.items[i];

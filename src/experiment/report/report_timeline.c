@@ -1,5 +1,6 @@
 /* Chooses the windows of a timeline, and makes panels of the series that belong together. */
 #include "experiment/report/report_timeline.h"
+#include "experiment/report/words.h"
 
 #include "base/quantity.h"
 #include "base/time.h"
@@ -213,15 +214,18 @@ static void add_series(struct chart *chart, const struct series *series, const c
 
 static void name_axes(struct chart *chart, const struct series *first, size_t members)
 {
-    char label[128];
-    timeline_words(first->name, label, sizeof label);
-    if (members > 1 && first_part(first->name) < sizeof label)
-        label[first_part(first->name)] = '\0';
-    const char *shown = rank_of(first) == RANK_LOST                     ? "lost in total"
+    char name[128];
+    struct text words = {0};
+    snprintf(name, sizeof name, "%s", first->name);
+    if (members > 1 && first_part(first->name) < sizeof name)
+        name[first_part(first->name)] = '\0';
+    report_words(name, &words);
+    const char *shown = rank_of(first) == RANK_LOST                     ? "packets lost in total"
                         : rank_of(first) == RANK_UPDATED                ? "switches updated"
                         : rank_of(first) == RANK_PACKETS && members > 1 ? "throughput"
-                                                                        : label;
+                                                                        : words.data;
     chart_set_axis(chart, &chart->y, shown, first->unit);
+    text_release(&words);
 }
 
 /* Adds all series that belong with series `s` and are not in a panel yet. */

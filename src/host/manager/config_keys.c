@@ -354,7 +354,7 @@ const struct key config_keys[] = {
     {NONE("const_multicast", NULL, "weft keeps multicast LIDs of groups that exist")},
     {NONE("dbg_lvl tt_*", NULL, "the log has all events")},
     {NONE("default_mcg_*", NULL, "use 'mtu' and 'rate' in the partitions file")},
-    {NONE("dor_hyper_cube_mode", NULL, "engine dor tells hypercubes from tori by their cables")},
+    {NONE("dor_hyper_cube_mode", NULL, "the cables tell a hypercube")},
     {NONE("drop_subscr_on_report_fail", NULL,
           "weft removes the subscriptions of a port that stays away for a while")},
     {NONE("drop_unreachable_*", NULL, "weft reports nodes that do not answer: weft ctl problems")},

@@ -147,6 +147,19 @@ class Drawing(unittest.TestCase):
         end = float(re.search("set rmargin at screen ([0-9.]+)", gnuplot.script(to_json(panels)))[1])
         self.assertGreater(760 * (1 - end), 7.3 * 24 + 90)  # letters, a sample of the line, margins
 
+    def test_logarithmic_axes_have_ticks_at_1_2_and_5(self):
+        chart = Chart(Axis("load"), Axis("latency", "s"))
+        chart.group("a", "lines+points").points += [Point(0.06, 1.2e-6), Point(0.1, 0), Point(0.4, 7e-6)]
+        data = to_json([chart])
+        gnuplot.logarithmic(data, "xy")
+        script = gnuplot.script(data)
+        self.assertIn("set xrange [0.05:0.5]", script)
+        self.assertIn("set logscale x\nset xtics ('0.05' 0.05, '0.1' 0.1, '0.2' 0.2, '0.5' 0.5)", script)
+        self.assertIn("set ytics ('1 µs' 1e-06, '2 µs' 2e-06, '5 µs' 5e-06, '10 µs' 1e-05)", script)
+        self.assertIn("set ylabel 'latency'", script)
+        self.assertIn("\n0.06 1.2e-06 1.2e-06 1.2e-06 0\n\n0.4", script)  # 0 is a gap
+        self.assertTrue(gnuplot.terminal(data, "pdf").startswith("set terminal pdfcairo noenhanced size 7.92in,4.58in"))
+
     def test_the_program_draws_the_json_of_a_page(self):
         chart = Chart(hollow_note="saturated")
         chart.group("a", "lines").points += [Point(0, 1), Point(1, NAN), Point(2, 3, hollow=True)]

@@ -275,7 +275,7 @@ for try in "no engine 'best'|route|paper|--engine|best" "did you mean 'ftree'|ro
     '--old-path-sl needs --transition|verify|paper|--lfts|fera.lfts|--old-path-sl|x' \
     '--sl2vl needs --lfts|verify|paper|--transition|pira.lfts|fera.lfts|plan|--sl2vl|x' \
     '--plot needs --compare|route|paper|--engine|fera|--plot|x.svg' \
-    'ends in .svg or .png|route|paper|--compare|fera|--plot|x.txt' \
+    'ends in .svg, .png or .pdf|route|paper|--compare|fera|--plot|x.txt' \
     'expected one of them|route|paper|--engine|fera|--compare|fera' \
     'expected 1 to 15|route|paper|--engine|dor|--max-vls|16' \
     'user:1: expected a GUID|route|paper|--engine|updn|--first|user' \

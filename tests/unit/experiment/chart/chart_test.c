@@ -143,12 +143,13 @@ static void an_axis_names_its_unit_once(void **state)
     }
 }
 
-static void plots_are_svg_or_png(void **state)
+static void plots_are_svg_png_or_pdf(void **state)
 {
     (void)state;
     assert_string_equal(chart_format_of("a/b.c.svg"), "svg");
     assert_string_equal(chart_format_of("x.png"), "png");
-    assert_null(chart_format_of("x.pdf"));
+    assert_string_equal(chart_format_of("x.pdf"), "pdf");
+    assert_null(chart_format_of("x.eps"));
     assert_null(chart_format_of("svg"));
 }
 
@@ -286,7 +287,7 @@ int main(void)
         cmocka_unit_test(panels_share_the_x_axis),
         cmocka_unit_test(a_large_error_bar_does_not_flatten_the_data),
         cmocka_unit_test(an_axis_names_its_unit_once),
-        cmocka_unit_test(plots_are_svg_or_png),
+        cmocka_unit_test(plots_are_svg_png_or_pdf),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
