@@ -122,7 +122,7 @@ static inline void sm_config_init(struct sm_config *config)
         .link_poll_ns = TIME_NEVER,
         .poll_ns = 100 * NS_PER_MS,
         .poll_retries = 24,
-        .copy_rate = 10000,
+        .copy_rate = 80000,
         .quiesce = true,
         .repair = true,
         .rebalance = 150,
