@@ -255,8 +255,10 @@ static bool look_ahead(struct cdg *cdg, const struct cdg_layer *layer, uint32_t 
         uint64_t trial = layer->trial[row + word];
         for (uint64_t bits = layer->after[row + word]; bits; bits &= bits - 1) {
             uint32_t next = first + (uint32_t)__builtin_ctzll(bits);
+            if (layer->place[next] > limit)
+                continue;
             uint8_t how = cdg->seen[channel] | (bits & -bits & trial ? CDG_ON_TRIAL : 0);
-            if (layer->place[next] > limit || !take_found(cdg, next, how))
+            if (!take_found(cdg, next, how))
                 continue;
             *met = next;
             return true;
@@ -276,9 +278,11 @@ static bool look_behind(struct cdg *cdg, const struct cdg_layer *layer, uint32_t
         for (uint64_t bits = layer->before[row + word]; bits; bits &= bits - 1) {
             uint32_t reverse = first + (uint32_t)__builtin_ctzll(bits);
             uint32_t next = cdg->reverse[reverse];
+            if (layer->place[next] < limit)
+                continue;
             bool trial = bitset_has(layer->trial + cdg_row(cdg, reverse), bit);
             uint8_t how = cdg->seen[channel] | (trial ? CDG_ON_TRIAL : 0);
-            if (layer->place[next] < limit || !take_found(cdg, next, how))
+            if (!take_found(cdg, next, how))
                 continue;
             *met = next;
             return true;

@@ -13,7 +13,10 @@
  *   the destinations in random order: with few VLs, consecutive neighbours would take the same
  *   links.
  * - A destination goes to the VL of its neighbours (nue_vls.c) only if its routes are all shortest
- *   there; else to the VL where the sum of detours is least.
+ *   there; else to the VL where the sum of detours is least. VLs only lose paths, so the detours
+ *   of the last tree to the same switch are a lower bound on a VL: it is tried again only if no
+ *   other VL has less (M. Minoux, "Accelerated greedy algorithms for maximizing submodular set
+ *   functions", 1978). This is a heuristic: a search that knows other loads may find less.
  * - If loads are uneven, trees are removed and chosen again, as in sssp.
  *
  * VLs by destination separate the two directions of a pair, and most clients use one SL for both.
@@ -46,6 +49,7 @@ struct nue {
     uint32_t *flow;     /* by switch */
     uint32_t *up;       /* [vl * switches + switch]: to the parent in the VL's escape tree */
     uint8_t *preferred; /* by switch: the preferred VL of its terminals */
+    uint64_t *bound;    /* [switch * vls + vl]: detours of the last tree to a terminal there */
     uint8_t *vl_of;     /* by LID */
     uint32_t *detour;   /* by LID: hops above the shortest, of all switches with terminals */
     unsigned vls;       /* VLs of the search for routes */
@@ -67,6 +71,7 @@ static void nue_init(struct nue *nue, const struct engine_options *options)
     nue->flow = arena_alloc(&nue->memory, (switches + 1) * sizeof *nue->flow);
     nue->up = arena_alloc(&nue->memory, switches * nue->vls * sizeof *nue->up);
     nue->preferred = arena_alloc(&nue->memory, switches);
+    nue->bound = arena_alloc(&nue->memory, switches * nue->vls * sizeof *nue->bound);
     nue->vl_of = arena_alloc(&nue->memory, network->top_lid + 1u);
     nue->detour = arena_alloc(&nue->memory, (network->top_lid + 1u) * sizeof *nue->detour);
     if (options->weights)
@@ -103,12 +108,17 @@ static enum nue_result try_vl(struct nue *nue, unsigned vl, uint64_t limit)
     return nue_tree_grow(&nue->tree);
 }
 
-/* The VL with the least load of those that were not tried. */
-static unsigned next_vl(const struct nue *nue, unsigned tried)
+/* The next VL to try: the one with the lowest bound, of these the preferred one, or the one with
+ * the least load. nue->vls if none can have less than `least` detours. */
+static unsigned next_vl(const struct nue *nue, unsigned tried, unsigned preferred, uint64_t least)
 {
+    const uint64_t *bound = nue->bound + (size_t)nue->tree.target * nue->vls;
     unsigned best = nue->vls;
     for (unsigned vl = 0; vl < nue->vls; vl++)
-        if (!(tried >> vl & 1) && (best == nue->vls || nue->load[vl] < nue->load[best]))
+        if (!(tried >> vl & 1) && bound[vl] < least &&
+            (best == nue->vls || bound[vl] < bound[best] ||
+             (bound[vl] == bound[best] && best != preferred &&
+              (vl == preferred || nue->load[vl] < nue->load[best]))))
             best = vl;
     return best;
 }
@@ -116,20 +126,22 @@ static unsigned next_vl(const struct nue *nue, unsigned tried)
 /* Grows the tree of the LID that is set in `tree`, on the VL with the least detours. */
 static bool grow_on_best_vl(struct nue *nue, unsigned preferred)
 {
-    unsigned best = nue->vls, tried = 0;
+    uint64_t *bound = nue->bound + (size_t)nue->tree.target * nue->vls;
+    unsigned best = nue->vls, tried = 0, vl;
     uint64_t least = UINT64_MAX;
-    for (unsigned vl = preferred; vl < nue->vls; vl = next_vl(nue, tried)) {
+    while ((vl = next_vl(nue, tried, preferred, least)) < nue->vls) {
         enum nue_result result = try_vl(nue, vl, least);
         tried |= 1u << vl;
-        if (result == NUE_SHORTEST) {
+        bound[vl] = result == NUE_STUCK ? least : nue->tree.detour;
+        if (result == NUE_STUCK)
+            continue;
+        least = bound[vl];
+        best = vl;
+        if (next_vl(nue, tried, preferred, least) == nue->vls) {
             nue_tree_keep(&nue->tree);
             return true;
         }
-        if (result == NUE_DETOURS) {
-            cdg_end(&nue->cdg, false);
-            least = nue->tree.detour;
-            best = vl;
-        }
+        cdg_end(&nue->cdg, false);
     }
     if (best == nue->vls || try_vl(nue, best, UINT64_MAX) == NUE_STUCK)
         return false;
@@ -361,6 +373,7 @@ static bool place_with(struct nue *nue, const struct engine_options *options)
     memset(nue->weight, 0, nue->cdg.channels * sizeof *nue->weight);
     sssp_weigh_user_routes(nue->network, options, nue->weight);
     memset(nue->load, 0, sizeof nue->load);
+    memset(nue->bound, 0, nue->network->switches.count * nue->vls * sizeof *nue->bound);
     nue->tree.moved.count = 0;
     nue->tree.target = NETWORK_NONE;
     for (unsigned i = 0; i < nue->vls; i++)

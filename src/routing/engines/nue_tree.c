@@ -52,7 +52,8 @@ void nue_tree_release(struct nue_tree *tree)
 void nue_tree_aim(struct nue_tree *tree, uint32_t target)
 {
     tree->target = target;
-    tree->operations += network_distances(tree->network, target, tree->distance, tree->front);
+    tree->reachable = network_distances(tree->network, target, tree->distance, tree->front);
+    tree->operations += tree->reachable;
 }
 
 static bool is_source(const struct nue_tree *tree, uint32_t at)
@@ -93,7 +94,8 @@ static bool add_path(struct nue_tree *tree, uint32_t in)
     return true;
 }
 
-static uint64_t cost_of(const struct nue_tree *tree, uint32_t channel, uint32_t from, uint32_t to)
+/* The cost of a hop and of the path behind it, where other LIDs or sources count. */
+static uint64_t full_cost(const struct nue_tree *tree, uint32_t channel, uint32_t from, uint32_t to)
 {
     uint64_t cost = tree->weight[channel];
     /* A link that the earlier LIDs of the terminal use costs more than any weights. */
@@ -107,38 +109,47 @@ static uint64_t cost_of(const struct nue_tree *tree, uint32_t channel, uint32_t 
     return cost;
 }
 
+static uint64_t cost_of(const struct nue_tree *tree, uint32_t channel, uint32_t from, uint32_t to)
+{
+    return tree->first_lid < tree->lid || tree->turns ? full_cost(tree, channel, from, to)
+                                                      : tree->weight[channel] + tree->cost[to];
+}
+
 /* Makes an offer to every neighbour of a switch of the last ring. Returns the number of
- * neighbours. */
+ * neighbours. Most of the time of the engine is spent here, so what the loop needs is in local
+ * variables: a byte of `mark` could alias the fields of `tree`. */
 static uint32_t make_offers(struct nue_tree *tree, uint32_t at, uint32_t *neighbours,
                             uint32_t count)
 {
     const struct network *network = tree->network;
+    const struct network_edge *edges = network->edges;
     const struct cdg *cdg = tree->cdg;
-    const uint64_t *refused = cdg->layer[tree->vl].refused;
-    uint32_t first = network->first_edge[at], bit = 0;
-    bool is_target = at == tree->target;
-    if (tree->mark[at] & MARK_DEAD)
+    const uint32_t *hops = tree->hops, *reverse = cdg->reverse;
+    uint32_t *choice = tree->choice;
+    uint64_t *offer = tree->offer;
+    uint8_t *mark = tree->mark;
+    uint32_t first = network->first_edge[at], end = network->first_edge[at + 1];
+    uint32_t bit = at == tree->target ? 0 : choice[at] - first, words = cdg->words;
+    const uint64_t *refused = cdg->layer[tree->vl].refused + cdg_row(cdg, first) + bit / 64;
+    uint64_t mask = at == tree->target ? 0 : UINT64_C(1) << bit % 64;
+    if (mark[at] & MARK_DEAD)
         return count;
-    if (!is_target)
-        bit = tree->choice[at] - first;
-    for (uint32_t e = first; e < network->first_edge[at + 1]; e++) {
-        uint32_t from = network->edges[e].to;
-        if (tree->hops[from] != NETWORK_NONE ||
-            (!is_target && refused[cdg_row(cdg, e) + bit / 64] >> (bit % 64) & 1))
+    for (uint32_t e = first; e < end; e++, refused += words) {
+        uint32_t from = edges[e].to;
+        if (hops[from] != NETWORK_NONE || *refused & mask)
             continue;
-        uint32_t channel = cdg->reverse[e];
-        uint64_t cost = cost_of(tree, channel, from, at);
-        if (!(tree->mark[from] & MARK_OFFERED)) {
-            tree->mark[from] |= MARK_OFFERED;
+        uint32_t channel = reverse[e];
+        uint64_t cost = tree->turns ? 0 : cost_of(tree, channel, from, at); /* see accept_offer() */
+        if (!(mark[from] & MARK_OFFERED)) {
+            mark[from] |= MARK_OFFERED;
             neighbours[count++] = from;
-        } else if (cost > tree->offer[from] ||
-                   (cost == tree->offer[from] && channel > tree->choice[from])) {
+        } else if (cost > offer[from] || (cost == offer[from] && channel > choice[from])) {
             continue;
         }
-        tree->offer[from] = cost;
-        tree->choice[from] = channel;
+        offer[from] = cost;
+        choice[from] = channel;
     }
-    tree->operations += network->first_edge[at + 1] - first;
+    tree->operations += end - first;
     return count;
 }
 
@@ -193,7 +204,7 @@ static bool spread_out(struct nue_tree *tree)
 {
     uint32_t *front = tree->front, *next = tree->next, count = 1;
     front[0] = tree->target;
-    for (uint32_t ring = 0; count; ring++) {
+    for (uint32_t ring = 0; count && tree->reached < tree->reachable; ring++) {
         uint32_t neighbours = 0, accepted = 0;
         for (uint32_t i = 0; i < count; i++)
             neighbours = make_offers(tree, front[i], next, neighbours);

@@ -41,6 +41,7 @@ struct nue_tree {
     uint64_t operations;
 
     uint32_t *hops, *distance;
+    uint32_t reachable; /* switches that cables connect with the target, itself included */
     uint64_t *cost, *offer;
     uint8_t *mark; /* by switch: bits of nue_tree.c */
     uint32_t *front, *next, *down;
