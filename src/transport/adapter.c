@@ -56,10 +56,9 @@ void transport_free(struct transport *transport)
 
 /* ---- ports ---- */
 
-void transport_set_port(struct transport *transport, uint64_t now, unsigned port,
+void transport_set_port(struct transport *transport, unsigned port,
                         const struct transport_port *state)
 {
-    (void)now;
     assert(port >= 1 && port <= transport->config.ports);
     bool closes = transport->ports[port].state.active && !state->active;
     transport->ports[port].state = *state;

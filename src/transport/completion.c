@@ -36,6 +36,15 @@ int transport_add_cq(struct transport *transport, uint32_t capacity, uint32_t *c
     return 0;
 }
 
+int transport_resize_cq(struct transport *transport, uint32_t number, uint32_t capacity)
+{
+    struct cq *cq = cq_find(transport, number);
+    if (!cq || capacity == 0 || capacity < cq->count)
+        return -EINVAL;
+    cq->capacity = capacity;
+    return 0;
+}
+
 int transport_remove_cq(struct transport *transport, uint32_t number)
 {
     struct cq *cq = cq_find(transport, number);

@@ -30,7 +30,7 @@
  * without immediate, RDMA READ, compare and swap, fetch and add. Work requests and attributes
  * have the meaning of the verbs (chapter 11); byte order is the host's.
  *
- * Not modelled: reliable and raw datagrams, extended RC, memory windows, resizing of CQs, static
+ * Not modelled: reliable and raw datagrams, extended RC, memory windows, static
  * rates (the owner paces the link). weft-transport(7) explains why.
  *
  * Files: adapter.c creates and schedules, modify.c has the states of a QP, work.c posts and
@@ -73,7 +73,7 @@ struct transport_port {
     uint8_t lmc;
     bool active;
 };
-void transport_set_port(struct transport *transport, uint64_t now, unsigned port,
+void transport_set_port(struct transport *transport, unsigned port,
                         const struct transport_port *state);
 /* An entry of the port's P_Key table; 0: none. QPs name the index. Entry 0 begins as 0xFFFF. */
 void transport_set_p_key(struct transport *transport, unsigned port, unsigned index,
@@ -177,6 +177,8 @@ struct transport_completion {
 /* -EINVAL: capacity is 0. A completion that finds its CQ full is lost: EVENT_CQ_ERROR, and the QP
  * fails. */
 int transport_add_cq(struct transport *transport, uint32_t capacity, uint32_t *cq);
+/* -EINVAL: capacity is 0, or less than the completions that wait. */
+int transport_resize_cq(struct transport *transport, uint32_t cq, uint32_t capacity);
 int transport_remove_cq(struct transport *transport, uint32_t cq); /* -EBUSY: in use by QPs */
 bool transport_poll(struct transport *transport, uint32_t cq,
                     struct transport_completion *completion);
@@ -383,7 +385,8 @@ int transport_post_shared(struct transport *transport, uint32_t srq,
 
 /* ---- packets and time ---- */
 
-/* A packet that arrived at a port, without CRC or link errors. */
+/* A packet that arrived at a port, without CRC or link errors. The owner of the fabric also loops
+ * packets back to members of a multicast group, or to QPs, of the adapter that sent them. */
 void transport_receive(struct transport *transport, uint64_t now, unsigned port,
                        const struct transport_packet *packet);
 /* The SLs (bit per SL) on which packets may wait at a port. */

@@ -203,8 +203,7 @@ static bool same_again(struct checker *checker, const struct shape *shape,
     const struct transport_packet *first = &request->packet;
     uint32_t shift = shape->read ? request->index * checker->flow.mtu : 0;
     if (packet->opcode != first->opcode || packet->payload.bytes != first->payload.bytes ||
-        packet->payload.offset != first->payload.offset || packet->r_key != first->r_key ||
-        packet->address != first->address + shift ||
+        packet->r_key != first->r_key || packet->address != first->address + shift ||
         packet->dma_bytes != first->dma_bytes - shift ||
         packet->swap_or_add != first->swap_or_add || packet->compare != first->compare ||
         packet->immediate != first->immediate || packet->solicited != first->solicited)
@@ -412,6 +411,8 @@ static bool request_arrives(struct checker *checker, const struct transport_pack
     int64_t offset = near(checker, packet->psn, checker->expected);
     if (offset < 0 || (uint64_t)offset >= checker->requests.count)
         return broken(checker, "PSN %u arrives and was never sent", packet->psn);
+    if (!same_again(checker, &shape, packet, (uint64_t)offset))
+        return false;
     if (checker->service != TRANSPORT_RC) {
         receive_unreliable(checker, &shape, (uint64_t)offset);
         return true;

@@ -219,7 +219,7 @@ static void print_trace(const struct toy *toy, size_t upto)
     }
 }
 
-static struct checker *check_flow(struct world *world, unsigned from, bool *quiet)
+static struct checker *new_checker(const struct world *world, unsigned from)
 {
     const struct toy_pair *pair = &world->pair;
     const struct toy_end *target = &world->ends[!from];
@@ -232,27 +232,47 @@ static struct checker *check_flow(struct world *world, unsigned from, bool *quie
         .rnr_retries = pair->rnr_retry,
         .regions = {{target->key, target->region.start, REGION, true, true, true}},
     };
-    struct checker *checker = checker_new(&flow, pair->service);
-    for (size_t i = 0; i < world->toy.trace.count; i++) {
-        const struct toy_trace *item = &world->toy.trace.items[i];
-        bool response = transport_parts_of(item->packet.opcode) & PART_RESPONSE;
-        bool from_requester = item->sent == (item->adapter == from);
-        if (response == from_requester) /* of the other direction */
-            continue;
-        if (!checker_add(checker, item->time,
-                         item->adapter == from ? CHECKER_REQUESTER : CHECKER_RESPONDER, item->sent,
-                         &item->packet)) {
-            print_trace(&world->toy, i);
-            fail_msg("from end %u at %llu ps: %s", from, (unsigned long long)item->time,
-                     checker_error(checker));
-        }
-    }
-    *quiet = true;
+    return checker_new(&flow, pair->service);
+}
+
+/* Whether a packet belongs to the requests of an end: these, and their responses. */
+static bool of_flow(const struct toy_trace *item, unsigned from)
+{
+    bool response = transport_parts_of(item->packet.opcode) & PART_RESPONSE;
+    bool from_requester = item->sent == (item->adapter == from);
+    return response != from_requester;
+}
+
+static bool show(struct checker *checker, const struct toy_trace *item, unsigned from)
+{
+    return !of_flow(item, from) ||
+           checker_add(checker, item->time,
+                       item->adapter == from ? CHECKER_REQUESTER : CHECKER_RESPONDER, item->sent,
+                       &item->packet);
+}
+
+/* No connection has broken, so that everything must have been done. */
+static bool is_quiet(const struct world *world)
+{
+    bool quiet = true;
     for (unsigned i = 0; i < 2; i++) {
         struct transport_qp_view view;
         transport_query_qp(world->toy.adapters[i], world->ends[i].qp, &view);
-        *quiet &= view.attributes.state == STATE_RTS;
+        quiet &= view.attributes.state == STATE_RTS;
     }
+    return quiet;
+}
+
+static struct checker *check_flow(struct world *world, unsigned from, bool *quiet)
+{
+    struct checker *checker = new_checker(world, from);
+    for (size_t i = 0; i < world->toy.trace.count; i++)
+        if (!show(checker, &world->toy.trace.items[i], from)) {
+            print_trace(&world->toy, i);
+            fail_msg("from end %u at %llu ps: %s", from,
+                     (unsigned long long)world->toy.trace.items[i].time, checker_error(checker));
+        }
+    *quiet = is_quiet(world);
     if (*quiet && !checker_finish(checker))
         fail_msg("from end %u: %s", from, checker_error(checker));
     return checker;
@@ -429,9 +449,122 @@ static void messages_arrive_exactly_once_and_in_order(void **state)
                     sums.refused && sums.dropped && sums.quiet > sums.runs / 2);
 }
 
+/* ---- does the checker find what is wrong? ---- */
+
+enum fault {
+    LOST_ARRIVAL,
+    WRONG_MSN,
+    WRONG_LENGTH,
+    WRONG_PSN,
+    EARLY_ACK,
+    NAK_TWICE,
+    WRONG_KEY,
+    FAULTS
+};
+
+static bool suits(const struct toy_trace *item, enum fault fault)
+{
+    const struct transport_packet *packet = &item->packet;
+    unsigned operation = transport_operation_of(packet->opcode), kind = packet->syndrome >> 5;
+    bool request = !(transport_parts_of(packet->opcode) & PART_RESPONSE);
+    switch (fault) {
+    case LOST_ARRIVAL: return request && !item->sent;
+    case WRONG_MSN:
+    case EARLY_ACK: return operation == OP_ACKNOWLEDGE && kind == 0 && item->sent;
+    case WRONG_LENGTH:
+    case WRONG_PSN: return request && item->sent;
+    case NAK_TWICE: return operation == OP_ACKNOWLEDGE && kind == 3 && item->sent;
+    default: return operation == OP_WRITE_ONLY && !item->sent;
+    }
+}
+
+/* What arrives again hides that it was lost. */
+static bool arrives_once(const struct world *world, const struct toy_trace *item)
+{
+    unsigned times = 0;
+    for (size_t i = 0; i < world->toy.trace.count; i++) {
+        const struct toy_trace *other = &world->toy.trace.items[i];
+        times += of_flow(other, 0) && !other->sent && other->adapter == item->adapter &&
+                 other->packet.psn == item->packet.psn;
+    }
+    return item->sent || times == 1;
+}
+
+/* The nth packet that suits a fault; TRANSPORT_NONE: there is none. */
+static size_t find_suitable(const struct world *world, enum fault fault, uint64_t nth)
+{
+    for (size_t i = 0; i < world->toy.trace.count; i++) {
+        const struct toy_trace *item = &world->toy.trace.items[i];
+        if (of_flow(item, 0) && suits(item, fault) && arrives_once(world, item) && nth-- == 0)
+            return i;
+    }
+    return TRANSPORT_NONE;
+}
+
+/* A wrong key is wrong wherever the packet is seen. */
+static void apply(struct toy_trace *item, enum fault fault, bool chosen, uint32_t psn)
+{
+    bool write = transport_operation_of(item->packet.opcode) == OP_WRITE_ONLY;
+    item->packet.r_key += fault == WRONG_KEY && write && item->packet.psn == psn;
+    if (!chosen)
+        return;
+    item->packet.msn += fault == WRONG_MSN;
+    item->packet.payload.bytes += fault == WRONG_LENGTH;
+    item->packet.psn =
+        (item->packet.psn + (fault == WRONG_PSN || fault == EARLY_ACK)) & TRANSPORT_PSN_MASK;
+}
+
+/* Shows the trace of one flow with a fault in one packet; whether the checker finds it. */
+static bool found_fault(const struct world *world, enum fault fault, size_t chosen)
+{
+    struct checker *checker = new_checker(world, 0);
+    uint32_t psn = world->toy.trace.items[chosen].packet.psn;
+    bool found = false;
+    for (size_t i = 0; i < world->toy.trace.count && !found; i++) {
+        struct toy_trace item = world->toy.trace.items[i];
+        if (!of_flow(&item, 0) || (i == chosen && fault == LOST_ARRIVAL))
+            continue;
+        apply(&item, fault, i == chosen, psn);
+        found = !show(checker, &item, 0) ||
+                (i == chosen && fault == NAK_TWICE && !show(checker, &item, 0));
+    }
+    found = found || !checker_finish(checker);
+    checker_free(checker);
+    return found;
+}
+
+static void the_checker_finds_what_breaks_a_rule(void **state)
+{
+    (void)state;
+    unsigned tried[FAULTS] = {0}, found[FAULTS] = {0};
+    for (uint64_t seed = 1; seed <= 100; seed++) {
+        struct world world;
+        make_world(&world, seed);
+        /* Only sequence NAKs need losses; what a loss repeats hides other faults. */
+        world.toy.loss = seed % 2 ? RNG_CERTAIN / 20 : 0;
+        world.toy.duplicates = world.toy.reorder = 0;
+        if (world.pair.service == TRANSPORT_RC)
+            live(&world);
+        for (unsigned fault = 0; fault < FAULTS && world.toy.trace.count; fault++) {
+            size_t chosen = find_suitable(&world, fault, pick(&world, 5));
+            if ((fault == NAK_TWICE) != (seed % 2) || !is_quiet(&world) || chosen == TRANSPORT_NONE)
+                continue;
+            tried[fault]++;
+            found[fault] += found_fault(&world, fault, chosen);
+        }
+        release_world(&world);
+    }
+    for (unsigned fault = 0; fault < FAULTS; fault++) {
+        print_message("fault %u: %u of %u found\n", fault, found[fault], tried[fault]);
+        assert_true(tried[fault] >= 5);
+        assert_int_equal(found[fault], tried[fault]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_checker_finds_what_breaks_a_rule),
         cmocka_unit_test(messages_arrive_exactly_once_and_in_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -749,6 +749,21 @@ static void a_full_completion_queue_fails_the_qp(void **state)
     end();
 }
 
+static void a_completion_queue_changes_its_size(void **state)
+{
+    (void)state;
+    begin();
+    for (unsigned i = 0; i < 20; i++)
+        toy_send(&toy, &ends[0], WORK_WRITE, i, 0, 0, 0, &ends[1]);
+    toy_run(&toy, TIME_NEVER);
+    assert_int_equal(transport_resize_cq(toy.adapters[0], ends[0].cq, 19), -EINVAL);
+    assert_int_equal(transport_resize_cq(toy.adapters[0], ends[0].cq, 20), 0);
+    for (unsigned i = 0; i < 20; i++)
+        expect(&ends[0], i, STATUS_SUCCESS, WORK_WRITE);
+    expect_nothing(&ends[0]);
+    end();
+}
+
 static void completion_events_come_once_and_for_what_was_armed(void **state)
 {
     (void)state;
@@ -832,6 +847,7 @@ int main(void)
         cmocka_unit_test(a_queue_drains_before_it_says_so),
         cmocka_unit_test(a_wrong_p_key_is_dropped_and_reported),
         cmocka_unit_test(a_full_completion_queue_fails_the_qp),
+        cmocka_unit_test(a_completion_queue_changes_its_size),
         cmocka_unit_test(completion_events_come_once_and_for_what_was_armed),
         cmocka_unit_test(two_gibibytes_fit_the_window),
     };

@@ -17,7 +17,7 @@ void toy_init(struct toy *toy, unsigned count, const struct transport_config *co
         toy->adapters[i] = transport_new(config);
         for (unsigned port = 1; port <= config->ports; port++)
             transport_set_port(
-                toy->adapters[i], 0, port,
+                toy->adapters[i], port,
                 &(struct transport_port){.lid = (uint16_t)(TOY_LID + i + 100 * (port - 1)),
                                          .mtu = 2048,
                                          .active = true});
