@@ -4,10 +4,10 @@
 
 #include <stdio.h>
 
-/* Three adapters (nodes 1, 2, 3) at a switch (node 0). */
-static void begin_star(struct net *net)
+/* Adapters (nodes 1, 2, …) at a switch (node 0). */
+static void begin_star(struct net *net, unsigned adapters)
 {
-    net_star(net, 3);
+    net_star(net, adapters);
     net_begin(net, 5);
     net_route_shortest(net);
     net_bring_up(net);
@@ -16,7 +16,7 @@ static void begin_star(struct net *net)
 static void make_star(struct net *net)
 {
     net_init(net);
-    begin_star(net);
+    begin_star(net, 3);
 }
 
 /* One packet from adapter 1 to adapter 2 is lost for this reason at this port, and for no other. */
@@ -170,7 +170,7 @@ static void links_that_come_back_carry_as_much_as_before(void **state)
     (void)state;
     net_init(&net);
     net.options.training_ps = 100 * TIME_US;
-    begin_star(&net);
+    begin_star(&net, 3);
     net_flow(&net, net_port(&net, 1, 1), net_port(&net, 3, 1), 256, 0);
     net_flow(&net, net_port(&net, 2, 1), net_port(&net, 3, 1), 256, 1);
     for (unsigned round = 0; round < 20; round++) {
@@ -202,7 +202,7 @@ static void nodes_that_come_back_carry_as_much_as_before(void **state)
     (void)state;
     net_init(&net);
     net.options.training_ps = 100 * TIME_US;
-    begin_star(&net);
+    begin_star(&net, 3);
     net_flow(&net, net_port(&net, 1, 1), net_port(&net, 3, 1), 256, 0);
     net_flow(&net, net_port(&net, 2, 1), net_port(&net, 3, 1), 256, 1);
     for (unsigned round = 0; round < 20; round++) {
@@ -316,9 +316,11 @@ static void a_removed_vl_keeps_no_packets(void **state)
 {
     struct net net;
     (void)state;
-    make_star(&net);
+    net_init(&net);
+    begin_star(&net, 4);
     net_flow(&net, net_port(&net, 1, 1), net_port(&net, 2, 1), 256, 1);
     net_flow(&net, net_port(&net, 3, 1), net_port(&net, 2, 1), 256, 1);
+    net_flow(&net, net_port(&net, 4, 1), net_port(&net, 2, 1), 256, 1); /* some always wait */
     net_flow(&net, net_port(&net, 3, 1), net_port(&net, 1, 1), 256, 0);
     net_run(&net, TIME_MS);
     net_set_port(&net, 0, 2, PORT_INFO_OPERATIONAL_VLS, 1);
@@ -396,7 +398,7 @@ static void packets_that_stay_too_long_are_lost(void **state)
             net.options.node.agent.life_time = 0;
         else
             net.options.node.agent.queue_life = 0;
-        begin_star(&net);
+        begin_star(&net, 3);
         net_arbitrate(&net, 0, 2, false, "1:4");
         uint32_t output = net_port(&net, 0, 2);
         expect_loss(&net, kind == 0 ? LOSS_LIFETIME : LOSS_HEAD_OF_QUEUE, output);
@@ -423,7 +425,7 @@ static void a_lifetime_is_kept_to_the_picosecond(void **state)
     (void)state;
     net_init(&net);
     net.options.node.agent.life_time = 1; /* 8.192 us in the switch */
-    begin_star(&net);
+    begin_star(&net, 3);
     net_arbitrate(&net, 0, 2, false, "1:4");
     net_packet(&net, net_port(&net, 1, 1), net_port(&net, 2, 1), 256, 0);
     uint64_t in_switch = net_now(&net) + 180 * TIME_NS; /* header and flight */
@@ -498,7 +500,7 @@ static void the_largest_buffers_fill_and_empty_without_overflow(void **state)
     (void)state;
     net_init(&net);
     net.options.node.buffer_bytes = 131008;
-    begin_star(&net);
+    begin_star(&net, 3);
     net_arbitrate(&net, 0, 2, false, "1:4"); /* VL 0 stops at the output */
     net_flow(&net, net_port(&net, 1, 1), net_port(&net, 2, 1), 256, 0);
     for (unsigned round = 0; round < 5; round++) {
@@ -550,7 +552,7 @@ static void senders_that_cannot_send_do_not_block_the_queue(void **state)
     (void)state;
     net_init(&net);
     net.options.node.buffer_bytes = 512; /* one packet, or none would be the last of its VL */
-    begin_star(&net);
+    begin_star(&net, 3);
     uint32_t here = net_port(&net, 1, 1), there = net_port(&net, 2, 1);
     for (unsigned i = 0; i < SENDERS; i++) {
         struct traffic traffic;
