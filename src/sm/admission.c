@@ -46,11 +46,6 @@ static void init_admission(struct sm *sm)
     sm->admission->summary_at = TIME_NEVER;
 }
 
-static void release_admission(struct sm *sm)
-{
-    vec_release(&sm->admission->sources);
-}
-
 /* Follows the ports of arrival back from the manager. A directed route may also end in a part that
  * is routed by LID; then the LID identifies the port. */
 uint32_t admission_origin(const struct sm *sm, const struct sm_message *message)
@@ -139,5 +134,5 @@ static void admission_expire(struct sm *sm)
         }
 }
 
-SM_PART(admission, .init = init_admission, .release = release_admission, .expire = admission_expire,
-        .deadline = admission_deadline);
+SM_PART(admission, .init = init_admission, .vectors = {VECTOR(admission, sources)},
+        .expire = admission_expire, .deadline = admission_deadline);

@@ -184,11 +184,16 @@ void sm_free(struct sm *sm)
     if (!sm)
         return;
     for (size_t i = PART_COUNT; i-- > 0;) {
-        void *part = NULL;
+        char *part = NULL;
         if (parts[i]->bytes)
             memcpy(&part, (char *)sm + parts[i]->offset, sizeof part);
         if (parts[i]->release)
             parts[i]->release(sm);
+        for (const size_t *vector = parts[i]->vectors; *vector; vector++) {
+            VEC(char) items;
+            memcpy(&items, part + *vector - 1, sizeof items);
+            vec_release(&items);
+        }
         mem_free(part);
     }
     alias_plan_release(&sm->alias_plan);

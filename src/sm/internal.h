@@ -27,6 +27,7 @@ struct sm_part {
     size_t offset, bytes; /* of the pointer in struct sm; of the part */
     void (*init)(struct sm *sm);
     void (*release)(struct sm *sm);
+    size_t vectors[5];                         /* of the part, by VECTOR(): core.c releases them */
     void (*requests_dropped)(struct sm *sm);   /* all requests were forgotten */
     void (*expire)(struct sm *sm);             /* does what is due; after every wait of the owner */
     uint64_t (*deadline)(const struct sm *sm); /* when something is due next */
@@ -37,6 +38,7 @@ struct sm_part {
 #define SM_PART(name, ...)                                                                         \
     const struct sm_part name##_part = {                                                           \
         .offset = offsetof(struct sm, name), .bytes = sizeof(struct name), __VA_ARGS__}
+#define VECTOR(part, member) (1 + offsetof(struct part, member)) /* 0: none */
 /* A part whose state is in the subnet. */
 #define SM_PART_OF_SUBNET(name, ...) const struct sm_part name##_part = {__VA_ARGS__}
 #define PART(name)                   extern const struct sm_part name##_part;

@@ -33,14 +33,6 @@ static void init_discovery(struct sm *sm)
     sm->discovery->explore_at = TIME_NEVER;
 }
 
-static void release_discovery(struct sm *sm)
-{
-    vec_release(&sm->discovery->frontier);
-    vec_release(&sm->discovery->probing);
-    vec_release(&sm->discovery->avoided);
-    vec_release(&sm->discovery->stuck_change);
-}
-
 static void drop_discovery(struct sm *sm)
 {
     struct discovery *discovery = sm->discovery;
@@ -214,5 +206,7 @@ bool discovery_continue(struct sm *sm)
     return true;
 }
 
-SM_PART(discovery, .init = init_discovery, .release = release_discovery,
+SM_PART(discovery, .init = init_discovery,
+        .vectors = {VECTOR(discovery, frontier), VECTOR(discovery, probing),
+                    VECTOR(discovery, avoided), VECTOR(discovery, stuck_change)},
         .requests_dropped = drop_discovery, .deadline = discovery_deadline);

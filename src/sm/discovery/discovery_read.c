@@ -26,18 +26,13 @@ struct reads {
     VEC(struct node_reads) nodes;
 };
 
-static void release_reads(struct sm *sm)
-{
-    vec_release(&sm->reads->ports);
-    vec_release(&sm->reads->nodes);
-}
-
 static void drop_reads(struct sm *sm)
 {
     sm->reads->ports.count = sm->reads->nodes.count = 0;
 }
 
-SM_PART(reads, .release = release_reads, .requests_dropped = drop_reads);
+SM_PART(reads, .vectors = {VECTOR(reads, ports), VECTOR(reads, nodes)},
+        .requests_dropped = drop_reads);
 
 static bool *port_reading_at(struct sm *sm, uint32_t port)
 {

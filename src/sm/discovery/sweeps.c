@@ -34,11 +34,6 @@ static void init_sweeps(struct sm *sm)
     sm->sweeps->next = sm->sweeps->check_at = TIME_NEVER;
 }
 
-static void release_sweeps(struct sm *sm)
-{
-    vec_release(&sm->sweeps->nodes);
-}
-
 uint64_t sweep_next(const struct sm *sm)
 {
     return sm->sweeps->next;
@@ -237,5 +232,6 @@ static uint64_t sweep_or_storm_deadline(const struct sm *sm)
     return time_first(sm->sweeps->next, sm->sweeps->check_at);
 }
 
-SM_PART(sweeps, .init = init_sweeps, .release = release_sweeps, .requests_dropped = drop_sweep,
-        .expire = sweep_expire, .deadline = sweep_or_storm_deadline, .as_master = true);
+SM_PART(sweeps, .init = init_sweeps, .vectors = {VECTOR(sweeps, nodes)},
+        .requests_dropped = drop_sweep, .expire = sweep_expire, .deadline = sweep_or_storm_deadline,
+        .as_master = true);

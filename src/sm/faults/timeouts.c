@@ -6,12 +6,6 @@
 #include "sm/internal.h"
 #include "sm/reconfigure.h"
 
-static void release_faults(struct sm *sm)
-{
-    vec_release(&sm->faults->ports);
-    vec_release(&sm->faults->nodes);
-}
-
 static void init_faults(struct sm *sm)
 {
     sm->faults->restart_at = TIME_NEVER;
@@ -211,5 +205,5 @@ void discovery_suspect(struct sm *sm, uint32_t end, uint32_t through)
     }
 }
 
-SM_PART(faults, .init = init_faults, .release = release_faults, .deadline = faults_deadline,
-        .problems = faults_list_problems);
+SM_PART(faults, .init = init_faults, .vectors = {VECTOR(faults, ports), VECTOR(faults, nodes)},
+        .deadline = faults_deadline, .problems = faults_list_problems);

@@ -31,11 +31,6 @@ struct examine {
     VEC(struct examined_link) links;
 };
 
-static void release_examine(struct sm *sm)
-{
-    vec_release(&sm->examine->links);
-}
-
 static void forget_all(struct sm *sm)
 {
     sm->examine->links.count = 0;
@@ -235,6 +230,6 @@ static void list_examined(struct sm *sm, struct problems *problems)
     }
 }
 
-SM_PART(examine, .release = release_examine, .requests_dropped = forget_all,
+SM_PART(examine, .vectors = {VECTOR(examine, links)}, .requests_dropped = forget_all,
         .expire = examine_expire, .deadline = examine_deadline, .problems = list_examined,
         .as_master = true);

@@ -25,11 +25,6 @@ struct peers {
     struct rate_window lines; /* about them: one in REFUSAL_LOG_S */
 };
 
-static void release_peers(struct sm *sm)
-{
-    vec_release(&sm->peers->verdicts);
-}
-
 static struct trust trust_of(const struct sm *sm)
 {
     return (struct trust){.sm_key = sm->config.sm_key,
@@ -142,4 +137,4 @@ static void peers_list_problems(struct sm *sm, struct problems *problems)
     }
 }
 
-SM_PART(peers, .release = release_peers, .problems = peers_list_problems);
+SM_PART(peers, .vectors = {VECTOR(peers, verdicts)}, .problems = peers_list_problems);

@@ -27,12 +27,6 @@ static void init_mastership(struct sm *sm)
     sm->mastership->next_poll = TIME_NEVER;
 }
 
-static void release_mastership(struct sm *sm)
-{
-    vec_release(&sm->mastership->others);
-    vec_release(&sm->mastership->known);
-}
-
 /* The outcome of a handover stays unknown; it may be repeated. */
 static void drop_mastership(struct sm *sm)
 {
@@ -349,6 +343,7 @@ bool sm_master(const struct sm *sm, struct sm_master *master)
     return standby_copy_master_answered(sm, &master->weft) && master->lid != 0;
 }
 
-SM_PART(mastership, .init = init_mastership, .release = release_mastership,
+SM_PART(mastership, .init = init_mastership,
+        .vectors = {VECTOR(mastership, others), VECTOR(mastership, known)},
         .requests_dropped = drop_mastership, .expire = mastership_expire,
         .deadline = mastership_deadline, .problems = mastership_list_problems);

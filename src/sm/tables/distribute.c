@@ -57,11 +57,6 @@ struct distribution {
     bool refusal_logged; /* logged since the manager started: an agent refuses a port state */
 };
 
-static void release_distribution(struct sm *sm)
-{
-    vec_release(&sm->distribution->moved);
-}
-
 static struct subnet_tables *tables_of(struct sm *sm, uint32_t at)
 {
     assert(at < plan_current(sm)->nodes.count);
@@ -567,5 +562,5 @@ void distribute_reset(struct sm *sm)
                                               .refusal_logged = before.refusal_logged};
 }
 
-SM_PART(distribution, .release = release_distribution, .expire = distribute_expire,
+SM_PART(distribution, .vectors = {VECTOR(distribution, moved)}, .expire = distribute_expire,
         .deadline = distribute_deadline);

@@ -59,11 +59,6 @@ struct program {
     uint64_t entries_changed;
 };
 
-static void release_program(struct sm *sm)
-{
-    vec_release(&sm->program->nodes);
-}
-
 static void drop_program(struct sm *sm)
 {
     sm->program->nodes.count = 0;
@@ -496,5 +491,5 @@ static void program_list_problems(struct sm *sm, struct problems *problems)
     }
 }
 
-SM_PART(program, .release = release_program, .requests_dropped = drop_program,
+SM_PART(program, .vectors = {VECTOR(program, nodes)}, .requests_dropped = drop_program,
         .problems = program_list_problems, .as_master = true);

@@ -44,11 +44,6 @@ struct port_writer {
     VEC(struct port_settings) ports; /* by port of the subnet */
 };
 
-static void release_port_writer(struct sm *sm)
-{
-    vec_release(&sm->port_writer->ports);
-}
-
 static void drop_port_writer(struct sm *sm)
 {
     for (size_t i = 0; i < sm->port_writer->ports.count; i++)
@@ -422,5 +417,5 @@ static void program_ports_list_problems(struct sm *sm, struct problems *problems
     }
 }
 
-SM_PART(port_writer, .release = release_port_writer, .requests_dropped = drop_port_writer,
+SM_PART(port_writer, .vectors = {VECTOR(port_writer, ports)}, .requests_dropped = drop_port_writer,
         .problems = program_ports_list_problems, .as_master = true);

@@ -32,12 +32,7 @@ struct reregister {
     uint32_t doubted_in;      /* mastership in which this happened last */
 };
 
-static void release_reregister(struct sm *sm)
-{
-    vec_release(&sm->reregister->ports);
-}
-
-SM_PART(reregister, .release = release_reregister);
+SM_PART(reregister, .vectors = {VECTOR(reregister, ports)});
 
 static struct client *client_at(struct sm *sm, uint32_t port)
 {
