@@ -360,6 +360,7 @@ struct sa {
     uint64_t guid;
     struct sa_view view;
     bool serves;                 /* the view has a network */
+    bool incomplete;             /* see sa_set_incomplete() */
     struct redirect redirection; /* of all clients; LID 0: none */
     struct path_index index;
     struct access access;

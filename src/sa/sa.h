@@ -191,6 +191,9 @@ void sa_follow(struct sa *sa, uint64_t now, const struct sa_master *master);
 bool sa_next_sync_error(struct sa *sa, struct err *err);
 /* The LID of the master whose registrations these are: its clients need not reregister. 0: none. */
 uint16_t sa_registry_master(const struct sa *sa);
+/* Of a master: clients that may have to register again were not asked yet, so no standby may claim
+ * that it has all registrations. */
+void sa_set_incomplete(struct sa *sa, bool incomplete);
 /* Ports that are back after their registrations expired: they need client reregistration. */
 bool sa_next_reregistration(struct sa *sa, uint64_t *guid);
 

@@ -33,7 +33,9 @@
  * counts `trust`, which is shorter, from the time at which it sent the poll. So whatever is lost or
  * stopped in between, a standby that takes over within `trust` has every registration that a client
  * was told of; after that time the clients are asked to register again. A standby that has not
- * confirmed the last answer, or was late, is answered without a lease (LATE_MARK). */
+ * confirmed the last answer, or was late, is answered without a lease (LATE_MARK), and so are all
+ * while the master has not asked all clients that may have to register again (sa_set_incomplete()).
+ */
 #include "sa/internal.h"
 #include "subnet/trust.h"
 
@@ -245,8 +247,8 @@ static void prove_answer(const struct sa *sa, uint64_t nonce, const uint8_t *dat
 /* Only to a standby that has confirmed what it was sent last. Returns false if there is none. */
 static bool renew_lease(struct sa *sa, struct standby *standby)
 {
-    bool renewed =
-        sa->now >= standby->late_until && generations_cover(&standby->since, &standby->sent);
+    bool renewed = !sa->incomplete && sa->now >= standby->late_until &&
+                   generations_cover(&standby->since, &standby->sent);
     standby->sent = sa_registry_generations(sa);
     if (renewed)
         standby->leased_until = sa->now + lease;
@@ -317,6 +319,11 @@ uint16_t sa_registry_master(const struct sa *sa)
         return sa->view.subnet->ports.items[sa->view.subnet->own_port].lid;
     return sa->registry_copied && sa->now >= sa->sync.leased_at + trust ? 0
                                                                         : sa->registry_source_lid;
+}
+
+void sa_set_incomplete(struct sa *sa, bool incomplete)
+{
+    sa->incomplete = incomplete;
 }
 
 static bool is_expected(const struct sa *sa, const struct registry_header *header)

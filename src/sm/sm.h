@@ -237,6 +237,8 @@ void sm_set_syncing(struct sm *sm, bool syncing);
  * becomes master and sends ClientReregister once, after sm_reregister_clients(). */
 void sm_set_registry_master(struct sm *sm, uint16_t master_lid);
 void sm_reregister_clients(struct sm *sm, uint64_t now);
+/* Whether all of them were asked: another master that comes now need not ask any. */
+bool sm_has_asked_clients(const struct sm *sm, uint64_t now);
 void sm_reregister_client(struct sm *sm, uint64_t now,
                           uint64_t guid); /* at this port, in any case */
 /* The master that a standby polls. */

@@ -69,6 +69,7 @@ void administration_sync(struct sa *sa, uint64_t now, struct sm *sm, bool reregi
         sm_set_registry_master(sm, sa_registry_master(sa));
     else if (sm_paths(sm).network && reregister)
         sm_reregister_clients(sm, now);
+    sa_set_incomplete(sa, reregister && !sm_has_asked_clients(sm, now));
     while (sa_next_reregistration(sa, &guid))
         if (reregister)
             sm_reregister_client(sm, now, guid);

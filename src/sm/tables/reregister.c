@@ -24,9 +24,13 @@ struct client {
     bool needed;         /* ClientReregister has to be sent */
 };
 
+enum { ABSENCE_LIMIT_S = 60, CLIENT_REREGISTRATION = 1 << 25 /* of CapabilityMask */ };
+
 struct reregister {
     VEC(struct client) ports; /* by port of the subnet */
+    uint32_t needed;          /* ports that need ClientReregister */
     uint32_t served_in;       /* mastership in which the owner is ready */
+    uint64_t served_at;       /* when it was */
     uint16_t known_master;    /* LID of the master whose registrations the owner has; 0: none */
     uint32_t doubt;           /* how often another master was in the subnet */
     uint32_t doubted_in;      /* mastership in which this happened last */
@@ -37,6 +41,13 @@ SM_PART(reregister, .vectors = {VECTOR(reregister, ports)});
 static struct client *client_at(struct sm *sm, uint32_t port)
 {
     return vec_at(&sm->reregister->ports, port);
+}
+
+static void set_needed(struct sm *sm, uint32_t port, bool needed)
+{
+    struct client *client = client_at(sm, port);
+    sm->reregister->needed += (uint32_t)needed - (uint32_t)client->needed;
+    client->needed = needed;
 }
 
 /* Whether the owner may lack registrations of the clients of this port. Clients of a port that this
@@ -50,6 +61,7 @@ static bool is_doubtful(struct sm *sm, uint32_t port)
     bool own = before == port_at(sm, sm->subnet.own_port)->lid;
     bool doubtful;
     if (client->checked_in != mastership_number(sm)) {
+        set_needed(sm, port, false);
         *client = (struct client){.checked_in = mastership_number(sm)};
         doubtful = before != r->known_master || r->doubted_in == mastership_number(sm);
     } else {
@@ -62,13 +74,12 @@ static bool is_doubtful(struct sm *sm, uint32_t port)
 
 void reregister_set_port(struct sm *sm, uint32_t port, uint8_t *info)
 {
-    enum { CLIENT_REREGISTRATION = 1 << 25 };
-    struct client *client = client_at(sm, port);
+    const struct client *client = client_at(sm, port);
     assert(subnet_is_end_port(&sm->subnet, port) && sm_state(sm) == SM_MASTER);
-    client->needed |= is_doubtful(sm, port);
+    if (is_doubtful(sm, port))
+        set_needed(sm, port, wire_get(info, PORT_INFO_CAPABILITY_MASK) & CLIENT_REREGISTRATION);
     wire_set(info, PORT_INFO_CLIENT_REREGISTER,
-             client->needed && sm->reregister->served_in == mastership_number(sm) &&
-                 (wire_get(info, PORT_INFO_CAPABILITY_MASK) & CLIENT_REREGISTRATION));
+             client->needed && sm->reregister->served_in == mastership_number(sm));
 }
 
 void reregister_doubt(struct sm *sm)
@@ -81,7 +92,15 @@ void reregister_doubt(struct sm *sm)
 
 void reregister_sent(struct sm *sm, uint32_t port)
 {
-    client_at(sm, port)->needed = false;
+    set_needed(sm, port, false);
+}
+
+/* A host that is absent for longer was switched off: its clients register when its link is up. */
+bool sm_has_asked_clients(const struct sm *sm, uint64_t now)
+{
+    const struct reregister *r = sm->reregister;
+    return r->served_in == mastership_number(sm) &&
+           (!r->needed || now >= r->served_at + ABSENCE_LIMIT_S * NS_PER_S);
 }
 
 void sm_set_registry_master(struct sm *sm, uint16_t master_lid)
@@ -97,6 +116,7 @@ bool reregister_all(struct sm *sm)
         (reregister->doubted_in == mastership_number(sm) && !reconfigure_is_at_rest(sm)))
         return false;
     reregister->served_in = mastership_number(sm);
+    reregister->served_at = sm->now;
     for (size_t port = 0; port < reregister->ports.count; port++)
         count += reregister->ports.items[port].needed &&
                  reregister->ports.items[port].checked_in == mastership_number(sm);
@@ -111,7 +131,9 @@ void reregister_port(struct sm *sm, uint64_t guid)
     for (uint32_t port = 0; port < sm->subnet.ports.count; port++)
         if (port_at(sm, port)->guid == guid && subnet_is_end_port(&sm->subnet, port)) {
             client_at(sm, port)->checked_in = mastership_number(sm);
-            client_at(sm, port)->needed = true;
+            set_needed(sm, port,
+                       wire_get(port_at(sm, port)->info, PORT_INFO_CAPABILITY_MASK) &
+                           CLIENT_REREGISTRATION);
             program_port(sm, port);
         }
 }

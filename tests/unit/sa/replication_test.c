@@ -226,6 +226,22 @@ static void a_standby_that_was_stopped_is_not_sure_of_its_registrations(void **s
     sa_free(standby);
 }
 
+/* Its clients will be asked to register again: some registrations may be missing. */
+static void no_standby_claims_to_have_all_while_clients_of_the_master_were_not_asked(void **state)
+{
+    struct sa_world *world = *state;
+    register_things(world);
+    sa_set_incomplete(world->sa, true);
+    struct sa *standby = a_standby(world);
+    talk_for(world, standby, NS_PER_S);
+    assert_true(same_registrations(world->sa, standby));
+    assert_int_equal(sa_registry_master(standby), 0);
+    sa_set_incomplete(world->sa, false);
+    talk_for(world, standby, 300 * NS_PER_MS);
+    assert_int_equal(sa_registry_master(standby), MASTER);
+    sa_free(standby);
+}
+
 static void a_standby_whose_master_does_not_answer_is_not_sure_of_its_registrations(void **state)
 {
     struct sa_world *world = *state;
@@ -842,6 +858,8 @@ int main(void)
         TEST_IN(open_registering, a_poll_is_repeated_after_a_lost_answer),
         TEST_IN(open_registering, a_restarted_master_is_polled_for_everything),
         TEST_IN(open_registering, a_standby_that_was_stopped_is_not_sure_of_its_registrations),
+        TEST_IN(open_registering,
+                no_standby_claims_to_have_all_while_clients_of_the_master_were_not_asked),
         TEST_IN(open_registering,
                 a_standby_whose_master_does_not_answer_is_not_sure_of_its_registrations),
         TEST_IN(open_registering, a_master_that_steps_down_answers_at_once),

@@ -893,6 +893,33 @@ static void a_manager_without_its_own_link_stops_at_once(void **state)
     assert_true(sm_deadline(toy->sm) == TOY_NEVER);
 }
 
+/* The first master was killed, and the second has none of its registrations. */
+static void a_master_knows_whether_all_clients_were_asked_to_register_again(void **state)
+{
+    for (unsigned mute = 0; mute < 2; mute++) {
+        struct toy *toy = toy_up(state, "S1-S2 S1-H1 S2-H2 S2-H3");
+        struct sm_config config = toy_config();
+        enum { CLIENT_REREGISTRATION = 1 << 25 };
+        uint8_t *info = toy_node(toy, "H3")->ports[1].info;
+        wire_set(info, PORT_INFO_CAPABILITY_MASK,
+                 wire_get(info, PORT_INFO_CAPABILITY_MASK) | CLIENT_REREGISTRATION);
+        toy_kill(toy, 0);
+        struct sm *sm = toy->managers[toy_start_manager(toy, "H2", &config)].sm;
+        toy_settle(toy);
+        assert_int_equal(wire_get(info, PORT_INFO_MASTER_SM_LID), toy_lid(toy, "H2", 1));
+        assert_false(sm_has_asked_clients(sm, toy->now));
+        toy_node(toy, "H3")->mute = mute;
+        sm_reregister_clients(sm, toy->now);
+        assert_false(sm_has_asked_clients(sm, toy->now));
+        toy_run(toy, 10 * TOY_S);
+        assert_int_equal(sm_has_asked_clients(sm, toy->now), !mute);
+        toy_run(toy, 51 * TOY_S);
+        assert_true(sm_has_asked_clients(sm, toy->now));
+        if (!mute)
+            toy_close(state);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -949,6 +976,7 @@ int main(void)
         TOY_TEST(a_standby_without_its_own_link_stays_standby),
         TOY_TEST(a_master_whose_link_returns_finds_its_successor),
         TOY_TEST(a_manager_without_its_own_link_stops_at_once),
+        TOY_TEST(a_master_knows_whether_all_clients_were_asked_to_register_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
