@@ -135,7 +135,7 @@ static int bind_traffic(struct cursor *cursor, const struct traffic_spec_world *
 static int read_traffics(struct traffics *traffics, const struct topology *topology,
                          const struct fabric_options *wanted, struct err *err)
 {
-    const struct traffic_spec_world world = {topology, wanted, ".", NULL, 0};
+    const struct traffic_spec_world world = {topology, wanted, ".", NULL, 0, false};
     int status = 0;
     for (size_t i = 0; i < given.traffic.count && status == 0; i++) {
         struct text line = {0};

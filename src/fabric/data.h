@@ -87,6 +87,9 @@ void fabric_set_paths_by_lid(struct fabric *fabric);
  * wait for it, and older ones are dropped (`unroutable`). Lost reliable packets are sent again from
  * the new port. */
 #define DATA_VM 0x80000000u /* number of the first VM */
+/* Number of the first multicast group. A list of receivers may contain groups. data_paths.find
+ * returns the MLID of a group, and each of its members gets a copy of the packet. */
+#define DATA_GROUP 0xC0000000u
 enum { DATA_VM_BACKLOG = 64 };
 
 /* One direction of a VM's traffic. */

@@ -281,7 +281,7 @@ void data_lose(struct fabric *fabric, uint32_t data_packet, enum loss cause, uin
 /* vms.c */
 static inline bool is_vm(uint32_t end_point)
 {
-    return end_point >= DATA_VM && end_point != UINT32_MAX;
+    return end_point >= DATA_VM && end_point < DATA_GROUP;
 }
 static inline struct vm *vm_at(const struct data *data, uint32_t end_point)
 {

@@ -39,8 +39,9 @@ static struct packet_view view_packet(struct data *data, const struct data_packe
     return (struct packet_view){
         .traffic = sender ? sender->traffic : NONE,
         .source = sender ? sender->port : NONE,
-        .destination =
-            to_vm ? vm_at(data, data_packet->destination)->view.port : data_packet->destination,
+        .destination = to_vm ? vm_at(data, data_packet->destination)->view.port
+                       : data_packet->destination >= DATA_GROUP ? NONE
+                                                                : data_packet->destination,
         .from_vm = sender ? sender->vm : NONE,
         .to_vm = to_vm ? data_packet->destination : NONE,
         .message_bytes = sender ? data->traffics.items[sender->traffic].message_bytes : 0,
@@ -475,7 +476,7 @@ static struct data_path find_lid(void *context, uint32_t source, uint32_t destin
 {
     const struct fabric *fabric = context;
     struct data_path path = {0};
-    if (!is_vm(destination) && fabric_port_passes_data(fabric, source) &&
+    if (destination < DATA_VM && fabric_port_passes_data(fabric, source) &&
         fabric_port_passes_data(fabric, destination))
         path.dlid = (uint16_t)wire_get(fabric_port_info(fabric, destination), PORT_INFO_LID);
     return path;

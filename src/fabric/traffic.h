@@ -91,6 +91,7 @@ struct traffic {
      * Acknowledgements are not modelled. 0: lost packets are not sent again. */
     uint64_t retry_ps;
     uint32_t retries;
+    uint8_t mgid[16]; /* of the group that is the only receiver; zeros: there is none */
     VEC(uint32_t) senders, receivers; /* end ports, as the fabric numbers them */
     VEC(uint64_t) intervals_ps;       /* by sender; empty: interval_ps for all */
     VEC(struct traffic_trace_entry) trace;

@@ -64,8 +64,8 @@ int flows_bind(struct setup *setup)
     snprintf(file, sizeof file, "%s", scenario->file);
     const char **machines;
     size_t machine_count = machines_names(setup, &machines);
-    struct traffic_spec_world world = {&setup->topology, &setup->options, dirname(file), machines,
-                                       machine_count};
+    struct traffic_spec_world world = {&setup->topology, &setup->options, dirname(file),
+                                       machines,         machine_count,   true};
     int status = 0;
     for (const struct statement *statement = NULL;
          status == 0 && (statement = scenario_next(scenario, STATEMENT_TRAFFIC, statement));) {

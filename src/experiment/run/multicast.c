@@ -7,8 +7,27 @@
 #include "subnet/groups.h"
 
 #include <errno.h>
+#include <string.h>
 
 enum { GROUP_MTU = 4, GROUP_RATE = 3, GROUP_LIFE_TIME = 18 }; /* 2048 bytes, 10 Gb/s, 1 s */
+
+static struct groups *groups_of(struct setup *setup)
+{
+    if (!setup->groups)
+        setup->groups = mem_zalloc(1, sizeof *setup->groups);
+    return setup->groups;
+}
+
+void multicast_bind_flows(struct setup *setup)
+{
+    static const uint8_t none[16];
+    for (size_t i = 0; i < setup->flows.count; i++) {
+        struct traffic *traffic = &setup->flows.items[i].traffic;
+        if (memcmp(traffic->mgid, none, sizeof none) != 0)
+            traffic->receivers.items[0] =
+                sim_paths_add_group(setup->paths, groups_of(setup), traffic->mgid);
+    }
+}
 
 void multicast_tell_manager(const struct setup *setup, struct sm *sm)
 {
@@ -45,9 +64,7 @@ int multicast_join(struct setup *setup, const struct action *action, struct err 
     if (!member.guid)
         return err_set(err, EINVAL, "only an adapter with a cable joins a group");
     member.joined_by = member.guid;
-    if (!setup->groups)
-        setup->groups = mem_zalloc(1, sizeof *setup->groups);
-    struct group *group = groups_find(setup->groups, action->mgid);
+    struct group *group = groups_find(groups_of(setup), action->mgid);
     if (!group) {
         struct group made = {
             .p_key = 0xFFFF, .mtu = GROUP_MTU, .rate = GROUP_RATE, .life_time = GROUP_LIFE_TIME};

@@ -397,6 +397,7 @@ int setup_build(struct setup *setup, struct scenario *scenario, struct run_recor
     setup->sim = sim_new(setup->fabric);
     change_log_listen(setup);
     setup->paths = sim_paths_new(setup->sim, setup->fabric);
+    multicast_bind_flows(setup);
     machines_begin(setup);
     measuring_begin(setup);
     flows_begin(setup);

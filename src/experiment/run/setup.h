@@ -90,6 +90,7 @@ int apply_statement(struct setup *setup, const struct statement *statement);
 /* Multicast groups without a subnet administration: a join tells the managers at once. */
 int multicast_join(struct setup *setup, const struct action *action, struct err *err);
 int multicast_leave(struct setup *setup, const struct action *action, struct err *err);
+void multicast_bind_flows(struct setup *setup); /* traffic to groups, when there are paths */
 void multicast_tell_manager(const struct setup *setup, struct sm *sm); /* a new one */
 void multicast_release(struct setup *setup);
 

@@ -9,6 +9,7 @@
 #include "fabric/data.h"
 #include "topology/virtual.h"
 
+#include <arpa/inet.h>
 #include <assert.h>
 #include <fnmatch.h>
 #include <stddef.h>
@@ -268,6 +269,8 @@ static int read_setting(struct traffic_spec *spec, struct cursor *cursor, const 
     if (given[RATE] && given[LOAD])
         return word_error(cursor, key, "either a rate or a load");
     int status = cursor_take(cursor, "a value", &value);
+    if (status == 0 && strcmp(key->text, "to") == 0 && strcmp(value.text, "group") == 0)
+        return cursor_take(cursor, "an MGID", &spec->group_word);
     return status ? status : traffic_spec_set(spec, key, &value, cursor);
 }
 
@@ -320,6 +323,24 @@ static int bind_members(const struct traffic_spec *spec, const struct traffic_sp
             return word_error(cursor, patterns[side], "no adapter with a cable matches '%.80s'%s",
                               pattern, world->machine_count ? ", and no machine" : "");
     }
+    return 0;
+}
+
+/* The group is the only receiver. Its number is not known before the run. */
+static int bind_group(const struct traffic_spec *spec, const struct traffic_spec_world *world,
+                      struct cursor *cursor, struct traffic *traffic)
+{
+    const struct word *word = &spec->group_word;
+    if (inet_pton(AF_INET6, word->text, traffic->mgid) != 1 || traffic->mgid[0] != 0xFF)
+        return word_error(cursor, word, "'%.80s' is not an MGID such as ff12:401b::1", word->text);
+    if (!world->has_groups)
+        return word_error(cursor, word, "only the traffic of scenarios goes to groups");
+    if (traffic->pattern != PATTERN_UNIFORM)
+        return word_error(cursor, &spec->pattern_word, "traffic to a group has pattern uniform");
+    if (traffic->message_bytes)
+        return word_error(cursor, &spec->word, "messages are not sent to groups");
+    traffic->receivers.count = 0;
+    vec_push(&traffic->receivers, DATA_GROUP);
     return 0;
 }
 
@@ -525,6 +546,8 @@ int traffic_spec_bind(const struct traffic_spec *spec, const struct traffic_spec
     int status = bind_times(spec, cursor, traffic);
     if (status == 0)
         status = bind_members(spec, world, cursor, traffic);
+    if (status == 0 && spec->group_word.text)
+        status = bind_group(spec, world, cursor, traffic);
     if (status == 0 && (!traffic->senders.items || !traffic->receivers.items))
         status = word_error(cursor, &spec->word, "no adapter has a cable");
     if (status == 0)

@@ -17,10 +17,10 @@ struct traffic_spec {
     struct moment start, stop;
     double load;      /* share of the sender's link; 0: a rate, or none, was given */
     struct word word; /* the statement's */
-    struct word pattern_word, from_word, to_word, hot_word, file_word,
-        density_word; /* text NULL: not given */
-    bool timed;       /* a rate, a load or saturated arrivals were given */
-    bool stopped;     /* an action starts it */
+    struct word pattern_word, from_word, to_word, hot_word, file_word, density_word,
+        group_word; /* text NULL: not given */
+    bool timed;     /* a rate, a load or saturated arrivals were given */
+    bool stopped;   /* an action starts it */
 };
 
 /* Reads what follows `traffic`. */
@@ -37,6 +37,7 @@ struct traffic_spec_world {
     const char *folder;
     const char *const *machines; /* names; machine i is the end point DATA_VM + i */
     size_t machine_count;
+    bool has_groups; /* traffic may be sent to multicast groups */
 };
 /* Times that count from `settled` stay so in the traffic. */
 int traffic_spec_bind(const struct traffic_spec *spec, const struct traffic_spec_world *world,

@@ -20,6 +20,11 @@ struct vm_address {
     struct data_path last; /* dlid 0: none yet */
 };
 
+struct group_address {
+    const struct groups *groups;
+    uint8_t mgid[16];
+};
+
 struct sim_paths {
     struct sim *sim;
     struct fabric *fabric;
@@ -27,6 +32,7 @@ struct sim_paths {
     bool *seen;             /* by port of the fabric: was in the network of a manager */
     VEC(struct view) views; /* by manager */
     VEC(struct vm_address) vms;
+    VEC(struct group_address) groups;
     struct map vms_by_guid;
 };
 
@@ -57,6 +63,7 @@ void sim_paths_free(struct sim_paths *paths)
     }
     vec_release(&paths->views);
     vec_release(&paths->vms);
+    vec_release(&paths->groups);
     map_release(&paths->vms_by_guid);
     mem_free(paths->seen);
     mem_free(paths);
@@ -128,12 +135,23 @@ static void note_ports(struct sim_paths *paths, struct view *view)
     view->noted = true;
 }
 
+static struct data_path find_group(const struct sim_paths *paths, uint32_t number)
+{
+    const struct group_address *address = &paths->groups.items[number];
+    const struct group *group = groups_find(address->groups, address->mgid);
+    if (!group || !group->members.count)
+        return (struct data_path){0};
+    return (struct data_path){.dlid = group->mlid, .sl = group->sl};
+}
+
 /* `shown`: nobody sends a packet; what later packets use does not change. */
 static struct data_path look_up(struct sim_paths *paths, uint32_t source, uint32_t destination,
                                 bool shown)
 {
     bool source_known = false; /* a manager has the source in its network */
     assert(source < paths->port_count);
+    if (destination >= DATA_GROUP)
+        return find_group(paths, destination - DATA_GROUP);
     while (paths->views.count < sim_manager_count(paths->sim))
         vec_push(&paths->views, (struct view){0});
     for (unsigned i = 0; i < paths->views.count; i++) {
@@ -191,6 +209,15 @@ void sim_paths_add_vm(struct sim_paths *paths, uint32_t vm, uint64_t guid)
         vec_push(&paths->vms, (struct vm_address){0});
     paths->vms.items[vm - DATA_VM].guid = guid;
     map_set(&paths->vms_by_guid, guid, vm - DATA_VM);
+}
+
+uint32_t sim_paths_add_group(struct sim_paths *paths, const struct groups *groups,
+                             const uint8_t mgid[16])
+{
+    struct group_address address = {.groups = groups};
+    memcpy(address.mgid, mgid, sizeof address.mgid);
+    vec_push(&paths->groups, address);
+    return DATA_GROUP + (uint32_t)paths->groups.count - 1;
 }
 
 void sim_paths_forget_vm(struct sim_paths *paths, uint32_t vm)

@@ -15,6 +15,10 @@ void sim_paths_free(struct sim_paths *paths);
  * While no manager has it in its network, senders use its last LID, which moves with it. */
 void sim_paths_add_vm(struct sim_paths *paths, uint32_t vm, uint64_t guid);
 /* Removes its last LID: packets to it are not sent. */
+/* Adds a multicast group for traffic and returns its end point, from DATA_GROUP on. `groups` is the
+ * table that the managers have; packets to a group without members have no path. */
+uint32_t sim_paths_add_group(struct sim_paths *paths, const struct groups *groups,
+                             const uint8_t mgid[16]);
 void sim_paths_forget_vm(struct sim_paths *paths, uint32_t vm);
 
 /* The path from the manager whose network has both ports. While there is none, as after the end of
