@@ -283,6 +283,33 @@ static void exhausted_retries_break_the_connection(void **state)
     end();
 }
 
+static bool drop_first_of_each(struct toy *at, unsigned from, struct transport_packet *packet)
+{
+    uint32_t *next = at->context; /* PSNs before it have been sent once */
+    if (from != 0 || packet->psn < *next)
+        return true;
+    *next = packet->psn + 1;
+    return false;
+}
+
+static void progress_restores_all_retries(void **state)
+{
+    (void)state;
+    struct toy_pair pair = toy_pair_default;
+    uint32_t next = pair.psn[0];
+    pair.retry_count = 1;
+    begin_with(&pair, NULL);
+    toy.filter = drop_first_of_each;
+    toy.context = &next;
+    for (unsigned i = 0; i < 5; i++) {
+        toy_send(&toy, &ends[0], WORK_WRITE, i, 0, 100, 0, &ends[1]);
+        toy_run(&toy, TIME_NEVER);
+        expect(&ends[0], i, STATUS_SUCCESS, WORK_WRITE);
+    }
+    assert_int_equal(view_of(&ends[0]).timeouts, 5);
+    end();
+}
+
 static void a_receiver_that_is_not_ready_is_asked_again_after_its_timer(void **state)
 {
     (void)state;
@@ -826,6 +853,7 @@ int main(void)
         cmocka_unit_test(a_gap_is_refused_once_and_sent_again_from_there),
         cmocka_unit_test(a_time_out_is_4096_ns_times_a_power_of_two),
         cmocka_unit_test(exhausted_retries_break_the_connection),
+        cmocka_unit_test(progress_restores_all_retries),
         cmocka_unit_test(a_receiver_that_is_not_ready_is_asked_again_after_its_timer),
         cmocka_unit_test(rnr_retries_are_counted),
         cmocka_unit_test(rnr_delays_are_those_of_the_specification),
