@@ -42,6 +42,8 @@ static void limit_to_papers(struct sm_config *config)
     config->repair = false;
     config->lid_route = false;
     config->copy_rate = 0;
+    config->quiesce =
+        false; /* sources are stopped by arbitration tables, which it does not write */
 }
 
 /* The manager of the papers that weft reproduces (ICPP 2003, SAN-2 2003, TPDS 2006).

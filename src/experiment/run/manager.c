@@ -16,6 +16,10 @@ enum { RUN_KEYS = sizeof run_keys / sizeof run_keys[0] };
 /* "Several": enough to discover 16 switches while each link loses a tenth of all SMPs. */
 enum { PAPER_RETRIES = 40 };
 
+/* The lifetime of packets is unlimited there. Ten times as long as a packet that waits for all
+ * others of ten switches: 4 inputs with 2 VLs of 4,096 bytes each, on links of 2 Gbit/s. */
+#define PAPER_DRAIN_NS (10 * NS_PER_MS)
+
 /* The management mechanism of ICPP 2003 and SAN-2 2003: tasks one after the other, everything from
  * scratch, traffic stopped for new tables, ten light sweeps a second and no full ones. */
 void manager_preset(struct config *config, const char *preset)
@@ -29,6 +33,7 @@ void manager_preset(struct config *config, const char *preset)
     config->sm.engine = &engine_fera;
     config->sm.sweep_ns = 100 * NS_PER_MS;
     config->sm.full_every = 0;
+    config->sm.drain_ns = PAPER_DRAIN_NS;
 }
 
 /* `partition_rules`: the content of a file of partitions, which a scenario can state in a line. */
