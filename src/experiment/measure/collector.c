@@ -120,13 +120,27 @@ static uint64_t read_value(const struct collector *collector)
 
 /* ---- sampling ---- */
 
+/* Two buckets become one with the mean of both; of two samples the later one stays. The time of a
+ * point is its end. */
+static void halve_series(struct collector *collector)
+{
+    struct series *series = &collector->results->series.items[collector->series];
+    struct point *points = series->points.items;
+    bool means = collector->collection->how == COLLECT_BUCKETS;
+    series->points.count /= 2;
+    for (size_t i = 0; i < series->points.count; i++) {
+        double mean = (points[2 * i].value + points[2 * i + 1].value) / 2;
+        points[i] = points[2 * i + 1];
+        points[i].value = means ? mean : points[i].value;
+    }
+    collector->step *= 2;
+}
+
 static void add_point(struct collector *collector, uint64_t now, double value)
 {
-    if (collector->full)
-        return;
     results_add_point(collector->results, collector->series, now, value);
-    collector->full =
-        collector->results->series.items[collector->series].points.count == SERIES_POINTS;
+    if (collector->results->series.items[collector->series].points.count == SERIES_POINTS)
+        halve_series(collector);
 }
 
 /* Counted integers for one unit of a sample; counters become rates. */

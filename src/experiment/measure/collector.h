@@ -13,7 +13,8 @@
 #include "experiment/scenario/collect.h"
 #include "fabric/data.h"
 
-enum { SERIES_POINTS = 1 << 20 }; /* later points are dropped */
+/* With so many points a series is thinned to half of them, and the step between samples doubles. */
+enum { SERIES_POINTS = 1 << 20 };
 
 /* What collectors know of the fabric and its packets; the same for all. */
 struct collect_world {
@@ -37,7 +38,7 @@ struct collector {
     bool listed;                   /* it is among the collected results */
     size_t series;
     uint64_t from, to; /* TIME_NEVER: not known yet */
-    bool begun, ended, full;
+    bool begun, ended;
     uint64_t begun_at, ended_at, next; /* next: sample */
     uint64_t step;                     /* between samples; 0: none */
     unsigned samples;                  /* of a bucket that is the mean of several samples */

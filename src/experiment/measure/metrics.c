@@ -8,8 +8,9 @@
 #include <assert.h>
 #include <string.h>
 
-#define TIMELINE_WIDTH TIME_US   /* initial width of a bucket */
-#define WATCH_EVERY    (TIME_MS) /* interval of the deadlock check */
+#define TIMELINE_WIDTH TIME_US       /* initial width of a bucket */
+#define WATCH_EVERY    (TIME_MS)     /* interval of the deadlock check */
+#define STEADY_EVERY   (5 * TIME_US) /* interval whose throughput is one value */
 
 /* ---- reports of the fabric ---- */
 
@@ -230,6 +231,49 @@ bool metrics_saw_deadlock(const struct metrics *metrics)
     return metrics->deadlocks > 0;
 }
 
+void metrics_stop_when_steady(struct metrics *metrics, double share)
+{
+    metrics->steady.share = share;
+    metrics->steady.judged_at = BATCHES;
+    metrics->steady.next = TIME_NEVER;
+}
+
+bool metrics_is_steady(const struct metrics *metrics)
+{
+    return metrics->steady.reached;
+}
+
+/* Whether the figures of the window are known. */
+static bool judge_steady(const struct metrics *metrics, const struct data_totals *totals)
+{
+    struct steady_window window = metrics_steady_window(metrics, totals);
+    enum steady_verdict verdict = steady_judge(&window);
+    const struct distribution *latency = metrics->always ? &metrics->network : &metrics->latency;
+    double bytes = (double)(totals->delivered_bytes - metrics->window.before.delivered_bytes);
+    return verdict != STEADY_UNKNOWN && metrics_window_is_steady(metrics, verdict) &&
+           steady_is_known(&latency->batches, latency->summary.mean, metrics->steady.share) &&
+           steady_is_known(&metrics->steady.throughput, bytes / (double)metrics->steady.count,
+                           metrics->steady.share);
+}
+
+/* A test at each interval would end a run as soon as chance makes an interval narrow. So the time
+ * between tests grows with the run: each has a quarter more intervals than the last one. */
+static void update_steady(struct metrics *metrics, uint64_t now)
+{
+    struct data_totals totals;
+    if (metrics->steady.next > now || metrics->window.ended || metrics->steady.reached)
+        return;
+    fabric_data_totals(metrics->fabric, &totals);
+    batches_add(&metrics->steady.throughput,
+                (double)(totals.delivered_bytes - metrics->steady.bytes));
+    metrics->steady.bytes = totals.delivered_bytes;
+    metrics->steady.next = now + STEADY_EVERY;
+    if (++metrics->steady.count < metrics->steady.judged_at)
+        return;
+    metrics->steady.judged_at += metrics->steady.judged_at / 4;
+    metrics->steady.reached = judge_steady(metrics, &totals);
+}
+
 /* ---- sampling ---- */
 
 uint64_t metrics_next(const struct metrics *metrics)
@@ -240,6 +284,8 @@ uint64_t metrics_next(const struct metrics *metrics)
         next = window->from;
     if (window->begun && !window->ended && window->to < next)
         next = window->to;
+    if (metrics->steady.share > 0 && window->begun && !window->ended && metrics->steady.next < next)
+        next = metrics->steady.next;
     for (size_t i = 0; i < metrics->collectors.count; i++) {
         uint64_t wanted = collector_next(&metrics->collectors.items[i]);
         next = wanted < next ? wanted : next;
@@ -256,6 +302,8 @@ static void update_window(struct metrics *metrics, uint64_t now)
         window->begun = true;
         window->begun_at = now;
         fabric_data_totals(metrics->fabric, &window->before);
+        metrics->steady.bytes = window->before.delivered_bytes;
+        metrics->steady.next = now + STEADY_EVERY;
     }
     if (window->begun && now >= window->to) {
         window->ended = true;
@@ -290,6 +338,8 @@ void metrics_update(struct metrics *metrics, uint64_t now)
     if (metrics->any && now >= metrics->start && !metrics->stoppage.counting)
         stoppage_begin(&metrics->stoppage, now, metrics->senders, count_closed_senders(metrics));
     update_window(metrics, now);
+    if (metrics->steady.share > 0)
+        update_steady(metrics, now);
     for (size_t i = 0; i < metrics->collectors.count; i++)
         while (collector_next(&metrics->collectors.items[i]) <= now)
             collector_sample(&metrics->collectors.items[i], now);

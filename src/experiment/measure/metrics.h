@@ -51,6 +51,10 @@ void metrics_fault(struct metrics *metrics, uint64_t now);
 void metrics_settled(struct metrics *metrics, uint64_t now);
 bool metrics_has_traffic(const struct metrics *metrics);
 bool metrics_saw_deadlock(const struct metrics *metrics);
+/* For a run that ends when its figures are known: whether the window is steady, and the 95 %
+ * confidence intervals of the mean latency and of the throughput are within this share of them. */
+void metrics_stop_when_steady(struct metrics *metrics, double share);
+bool metrics_is_steady(const struct metrics *metrics);
 
 /* Updates the results: figures of traffic, and figures of `collect` statements. */
 void metrics_publish_traffic(struct metrics *metrics, uint64_t now);

@@ -38,22 +38,31 @@ static void set_latencies(struct metrics *metrics)
     results_set(results, "hops.max", (double)metrics->hops.max, "hops");
 }
 
-/* With saturated sources the latency since a packet was made has no meaning, but the latency inside
- * the fabric can be steady. */
+struct steady_window metrics_steady_window(const struct metrics *metrics,
+                                           const struct data_totals *after)
+{
+    const struct data_totals *before = &metrics->window.before;
+    return (struct steady_window){.made = after->made - before->made,
+                                  .delivered = after->delivered - before->delivered,
+                                  .waiting_before = before->waiting,
+                                  .waiting_after = after->waiting,
+                                  .always = metrics->always,
+                                  .latency = &metrics->latency.batches};
+}
+
+bool metrics_window_is_steady(const struct metrics *metrics, enum steady_verdict verdict)
+{
+    return metrics->always ? !batches_have_trend(&metrics->network.batches, true)
+                           : verdict == STEADY_YES;
+}
+
 static void set_verdict(struct metrics *metrics, const struct data_totals *after)
 {
     struct run_record *record = metrics->record;
-    const struct data_totals *before = &metrics->window.before;
     char text[STEADY_TEXT_BYTES];
-    struct steady_window window = {.made = after->made - before->made,
-                                   .delivered = after->delivered - before->delivered,
-                                   .waiting_before = before->waiting,
-                                   .waiting_after = after->waiting,
-                                   .always = metrics->always,
-                                   .latency = &metrics->latency.batches};
+    struct steady_window window = metrics_steady_window(metrics, after);
     enum steady_verdict verdict = steady_judge(&window);
-    bool steady = metrics->always ? !batches_have_trend(&metrics->network.batches, true)
-                                  : verdict == STEADY_YES;
+    bool steady = metrics_window_is_steady(metrics, verdict);
     record->verdict = arena_strdup(&record->arena, steady_text(verdict, &window, text));
     if (verdict == STEADY_UNKNOWN)
         return;

@@ -44,8 +44,24 @@ struct metrics {
     struct summary hops;
     struct buckets timeline;
     struct messages messages;
+    /* the end of a steady run */
+    struct {
+        double share;              /* wanted; 0: the run does not end by this rule */
+        uint64_t next;             /* interval */
+        uint64_t count, judged_at; /* intervals so far, and at the next judgement */
+        uint64_t bytes;            /* delivered before the present interval */
+        struct batches throughput; /* bytes delivered in each interval */
+        bool reached;
+    } steady;
     /* deadlocks */
     uint64_t next_watch, deadlocks;
 };
+
+/* What a verdict about the window needs. */
+struct steady_window metrics_steady_window(const struct metrics *metrics,
+                                           const struct data_totals *after);
+/* With saturated sources the latency since a packet was made has no meaning, but the latency inside
+ * the fabric can be steady. */
+bool metrics_window_is_steady(const struct metrics *metrics, enum steady_verdict verdict);
 
 #endif

@@ -19,6 +19,11 @@ enum steady_verdict steady_judge(const struct steady_window *window)
     return batches_have_trend(window->latency, false) ? STEADY_RISING : STEADY_YES;
 }
 
+bool steady_is_known(const struct batches *batches, double mean, double share)
+{
+    return batches_half_width(batches) <= share * mean; /* false for NaN */
+}
+
 const char *steady_text(enum steady_verdict verdict, const struct steady_window *window,
                         char buffer[STEADY_TEXT_BYTES])
 {

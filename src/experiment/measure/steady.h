@@ -19,6 +19,8 @@ struct steady_window {
     bool always; /* some sources have saturated arrivals */
     const struct batches *latency;
 };
+/* Whether the mean of a stream is known to within this share of it, with 95 % confidence. */
+bool steady_is_known(const struct batches *batches, double mean, double share);
 enum steady_verdict steady_judge(const struct steady_window *window);
 /* One line of text; returns buffer. */
 enum { STEADY_TEXT_BYTES = 160 };

@@ -74,7 +74,10 @@ void measuring_begin(struct setup *setup)
 {
     const struct scenario *scenario = setup->scenario;
     const struct statement *measure = scenario_last(scenario, STATEMENT_MEASURE);
+    const struct statement *steady = scenario_last(scenario, STATEMENT_ON_STEADY);
     setup->metrics = metrics_new(setup->fabric, &setup->options, setup->record);
+    if (steady && steady->number)
+        metrics_stop_when_steady(setup->metrics, (double)steady->number / RNG_CERTAIN);
     if (measure)
         metrics_set_window(setup->metrics, moment_time(&measure->window.from, TIME_NEVER),
                            moment_time(&measure->window.to, TIME_NEVER));

@@ -92,6 +92,11 @@ static void update_observers(struct scenario_run *state)
                              "the run stops at the deadlock");
         state->halted = true;
     }
+    if (metrics_is_steady(setup->metrics) && !state->halted) {
+        run_record_add_event(setup->record, RUN_RECORD_ACTION, sim_now(setup->sim), "scenario",
+                             "the run stops: latency and throughput are steady and known");
+        state->halted = true;
+    }
     if (fabric_is_interrupted(setup->fabric) && !state->interrupted) {
         run_record_add_event(setup->record, RUN_RECORD_ALARM, sim_now(setup->sim), "scenario",
                              "interrupted: the results are partial");

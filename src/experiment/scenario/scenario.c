@@ -152,14 +152,21 @@ static void read_every(struct statement *statement, struct cursor *cursor)
     collect_read_samples(&statement->collections, &statement->collection_count, cursor);
 }
 
-/* on deadlock stop|continue */
+/* on deadlock stop|continue
+ * on steady PERCENT stop|continue */
 static void read_on(struct statement *statement, struct cursor *cursor)
 {
     static const char *const what[] = {"continue", "stop"};
     unsigned index;
-    cursor_take_exact(cursor, "deadlock");
-    cursor_take_choice(cursor, "thing to do then", what, 2, &index);
-    statement->number = index;
+    if (cursor_accept(cursor, "steady")) {
+        statement->kind = STATEMENT_ON_STEADY;
+        cursor_take_percent(cursor, &statement->number);
+    } else {
+        cursor_take_exact(cursor, "deadlock");
+        statement->number = 1;
+    }
+    if (cursor_take_choice(cursor, "thing to do then", what, 2, &index) == 0 && index == 0)
+        statement->number = 0;
 }
 
 /* [at MOMENT | after TIME [within TIME]] ACTION */
@@ -319,6 +326,12 @@ int scenario_override(struct scenario *scenario, const char *setting, struct err
 void scenario_override_seed(struct scenario *scenario, uint64_t seed)
 {
     struct statement statement = {.kind = STATEMENT_SEED, .line = "", .number = seed};
+    vec_push(&scenario->statements, statement);
+}
+
+void scenario_override_steady(struct scenario *scenario, uint64_t parts)
+{
+    struct statement statement = {.kind = STATEMENT_ON_STEADY, .line = "", .number = parts};
     vec_push(&scenario->statements, statement);
 }
 

@@ -21,6 +21,7 @@ enum statement_kind {
     STATEMENT_MEASURE,     /* window */
     STATEMENT_COLLECT,     /* collections */
     STATEMENT_ON_DEADLOCK, /* number: 1: the run stops at a deadlock */
+    STATEMENT_ON_STEADY,   /* number: share of 2^32 within which figures must be known; 0: any */
     STATEMENT_ACTION,
     STATEMENT_RUN,
     STATEMENT_CHECK,
@@ -80,6 +81,8 @@ int scenario_read_text(struct scenario *scenario, const char *name, const char *
  * fabric, or sm.KEY, vm.KEY, topology.KEY, traffic.[N.]KEY or preset. */
 int scenario_override(struct scenario *scenario, const char *setting, struct err *err);
 void scenario_override_seed(struct scenario *scenario, uint64_t seed);
+/* As `on steady SHARE stop`, in parts of 2^32. */
+void scenario_override_steady(struct scenario *scenario, uint64_t parts);
 void scenario_release(struct scenario *scenario);
 
 /* The first statement of a kind after `last`, or in the scenario (NULL); NULL: there is none. */

@@ -562,6 +562,82 @@ static void a_deadlock_in_a_ring_is_recorded(void **state)
     run_record_release(&record);
 }
 
+/* ---- ends and lengths ---- */
+
+#define LOADED(load, stop)                                                                         \
+    "topology kary k=2 n=2 width=1x speed=sdr\nsm H0\ntraffic uniform load " load                  \
+    " size 256 start 10ms\nmeasure from 10.1ms\n" stop "run until settled\nrun 40ms\n"
+
+static void a_run_ends_when_its_figures_are_known(void **state)
+{
+    const struct {
+        const char *text;
+        double share;
+    } runs[] = {{LOADED("0.4", "on steady 4% stop\n"), 0.04},
+                {LOADED("0.4", "on steady 2% stop\n"), 0.02}};
+    struct run_record whole = run_ok(LOADED("0.4", "on steady 2% continue\n"));
+    double before = 0;
+    (void)state;
+    assert_near(figure(&whole, "window.to"), 0.04, 1e-9);
+    for (size_t i = 0; i < sizeof runs / sizeof runs[0]; i++) {
+        struct run_record record = run_ok(runs[i].text);
+        double mean = figure(&record, "latency.mean"), end = figure(&record, "window.to");
+        assert_true(figure(&record, "latency.ci") <= runs[i].share * mean);
+        assert_near(mean, figure(&whole, "latency.mean"), 2 * runs[i].share);
+        assert_near(figure(&record, "accepted"), figure(&whole, "accepted"), 2 * runs[i].share);
+        assert_near(figure(&record, "steady"), 1, 0);
+        assert_true(end > before && end >= 0.0101 + 320e-6 && end < 0.035);
+        before = end;
+        run_record_release(&record);
+    }
+    run_record_release(&whole);
+}
+
+/* Not even if its throughput is known. */
+static void a_saturated_run_does_not_end_as_steady(void **state)
+{
+    struct run_record record = run_ok(
+        "topology figure1 speed=SDR\nsm S1 engine fera\nrun until settled\non steady 50% stop\n"
+        "traffic uniform size 256 load 0.9 start 10ms\nrun 12ms\n");
+    (void)state;
+    assert_verdict(&record, "saturated");
+    assert_near(figure(&record, "window.to"), 0.012, 1e-9);
+    run_record_release(&record);
+    assert_refused(NET "on steady 120% stop\n", "x.weft:4:");
+    assert_refused(NET "on steady 2%\n", "x.weft:4:");
+}
+
+/* More samples than a series holds: it covers the whole run in larger steps. */
+static void long_series_are_thinned(void **state)
+{
+    struct run_record record =
+        run_ok("topology figure1 speed=SDR\nsm S1\n"
+               "collect smps as samples 10ns\ncollect smps as buckets 10ns called rate\n"
+               "run 25ms\n");
+    double total = 0;
+    (void)state;
+    for (unsigned i = 0; i < 2; i++) {
+        const struct series *found = series(&record, i ? "rate" : "smps");
+        const struct point *points = found->points.items;
+        size_t count = found->points.count;
+        double sum = 0;
+        assert_true(count > 500000 && count < 1 << 20);
+        for (size_t j = 1; j < count; j++) {
+            assert_int_equal(points[j].time - points[j - 1].time, points[0].time);
+            assert_true(i || points[j].value >= points[j - 1].value);
+        }
+        assert_near((double)points[count - 1].time, 25e9, 1e-4);
+        for (size_t j = 0; j < count; j++)
+            sum += points[j].value * (double)points[0].time / 1e12;
+        if (i == 0)
+            total = points[count - 1].value;
+        else /* the rates add up to what was sent */
+            assert_near(sum, total, 0.02);
+    }
+    assert_true(total > 100);
+    run_record_release(&record);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -584,6 +660,9 @@ int main(void)
         cmocka_unit_test(a_static_update_loses_unaffected_packets),
         cmocka_unit_test(without_traffic_every_state_is_checked),
         cmocka_unit_test(a_deadlock_in_a_ring_is_recorded),
+        cmocka_unit_test(a_run_ends_when_its_figures_are_known),
+        cmocka_unit_test(a_saturated_run_does_not_end_as_steady),
+        cmocka_unit_test(long_series_are_thinned),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
