@@ -1,13 +1,17 @@
 /* weft sim: runs a scenario. weft-scenario(5) describes the language. */
+#include "base/parse.h"
 #include "base/time.h"
 #include "cli/command.h"
+#include "cli/progress_pace.h"
 #include "experiment/report/report.h"
 #include "experiment/report/run_text.h"
 #include "experiment/run/run.h"
 #include "wire/pcap.h"
 
+#include <errno.h>
 #include <langinfo.h>
 #include <locale.h>
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,7 +20,7 @@
 enum { EXIT_SIGNAL = 128 }; /* added to the number of the signal, as shells do */
 
 static struct {
-    const char *seed_text, *pcap, *out;
+    const char *seed_text, *pcap, *out, *steady;
     uint64_t seed;
     bool json, quiet;
     struct option_values settings;
@@ -30,6 +34,9 @@ static const struct option_spec options[] = {
      "all managers (sm.engine=fera), of traffic (traffic.rate=20e3, traffic.2.size=64), of a "
      "generated topology (topology.switches=64), or preset=paper; may be repeated",
      .values = &given.settings},
+    {"--stop-when-steady PERCENT",
+     "end when the mean latency and throughput are known to within PERCENT, as with 'on steady'",
+     .value = &given.steady},
     {"--pcap FILE", "write every MAD on every link to FILE (pcapng)", .value = &given.pcap},
     {"--out DIR", "also write report.html, run.json, CSV files and a result store to DIR",
      .value = &given.out},
@@ -38,19 +45,26 @@ static const struct option_spec options[] = {
     {0}};
 
 static double begin, shown; /* times: start, last progress line */
+static struct progress_pace pace;
 
-/* Shows the progress five times a second. */
+/* Shows the progress five times a second, and after two seconds the time that is left. That is the
+ * time to the end of the present `run` statement at the pace of the last seconds. */
 static void show_progress(void *context, uint64_t now, uint64_t until)
 {
-    char at[TIME_TEXT_BYTES], end[TIME_TEXT_BYTES];
+    char at[TIME_TEXT_BYTES], end[TIME_TEXT_BYTES], left[32] = "";
     double clock = clock_seconds();
     bool known = until != TIME_NEVER;
     (void)context;
     if (clock < shown + 0.2)
         return;
     shown = clock;
-    progress_show("%s%s%s simulated in %.0f s", time_text(now, at), known ? " of " : "",
-                  known ? time_text(until, end) : "", clock - begin);
+    progress_pace_add(&pace, clock, (double)now);
+    double seconds = known ? progress_pace_left(&pace, (double)until) : -1;
+    if (clock >= begin + 2 && seconds >= 0)
+        snprintf(left, sizeof left, ", %.0f s left%s", ceil(seconds),
+                 given.steady ? " at most" : "");
+    progress_show("%s%s%s simulated in %.0f s%s", time_text(now, at), known ? " of " : "",
+                  known ? time_text(until, end) : "", clock - begin, left);
 }
 
 /* ---- signals ---- */
@@ -114,6 +128,12 @@ static int play(struct scenario *scenario, struct err *err)
         status = scenario_override(scenario, given.settings.items[i], err);
     if (given.seed_text)
         scenario_override_seed(scenario, given.seed);
+    uint64_t share;
+    if (status == 0 && given.steady && (!parse_percent(given.steady, &share) || share == 0))
+        status = err_set(err, EINVAL, "--stop-when-steady %.40s: expected a percentage such as 2%%",
+                         given.steady);
+    if (status == 0 && given.steady)
+        scenario_override_steady(scenario, share);
     if (status == 0 && given.pcap)
         status = pcap_open(&wanted.pcap, given.pcap, err);
     sigemptyset(&action.sa_mask);
