@@ -131,6 +131,10 @@ static struct traffic traffic_of_two(enum traffic_arrival arrival, uint64_t inte
     traffic.arrival = arrival;
     traffic.interval_ps = interval_ps;
     traffic.start_ps = 5 * TIME_MS;
+    if (traffic.arrival == ARRIVAL_EMPIRICAL) { /* half or one and a half of the mean */
+        vec_push(&traffic.density, ((struct traffic_interval){1, UINT64_C(1) << 31}));
+        vec_push(&traffic.density, ((struct traffic_interval){2, UINT64_C(3) << 31}));
+    }
     return traffic;
 }
 

@@ -114,6 +114,10 @@ static void start_random(struct net *net, struct rng *rng)
     traffic.pattern = draw(rng, 2) ? PATTERN_UNIFORM : PATTERN_HOT_SPOT;
     traffic.hot_parts = RNG_CERTAIN / 4;
     traffic.arrival = (enum traffic_arrival)draw(rng, TRAFFIC_ARRIVALS);
+    if (traffic.arrival == ARRIVAL_EMPIRICAL) { /* half or one and a half of the mean */
+        vec_push(&traffic.density, ((struct traffic_interval){1, UINT64_C(1) << 31}));
+        vec_push(&traffic.density, ((struct traffic_interval){2, UINT64_C(3) << 31}));
+    }
     traffic.interval_ps = (1 + draw(rng, 8)) * TIME_US;
     traffic.burst = 1 + draw(rng, 5);
     traffic.sl = draw(rng, 2) ? TRAFFIC_RANDOM_SL : (uint8_t)draw(rng, 16);
