@@ -80,11 +80,13 @@ void *mem_zalloc(size_t count, size_t bytes)
 
 void *mem_zalloc_lines(size_t count, size_t bytes)
 {
-    enum { LINE = 64 };
-    assert(bytes == 0 || count <= (SIZE_MAX - LINE) / bytes);
-    size_t size = count * bytes + LINE - 1;
-    void *lines = checked(aligned_alloc(LINE, size - size % LINE), count, bytes);
-    return memset(lines, 0, count * bytes);
+    enum { LINE = 64, HUGE_PAGE = 2 << 20 };
+    assert(bytes == 0 || count <= (SIZE_MAX - HUGE_PAGE) / bytes);
+    size_t size = count * bytes, unit = size >= HUGE_PAGE ? HUGE_PAGE : LINE;
+    void *lines = checked(aligned_alloc(unit, (size + unit - 1) / unit * unit), count, bytes);
+    if (unit == HUGE_PAGE) /* random access to small pages misses the TLB; a hint */
+        madvise(lines, size - size % HUGE_PAGE, MADV_HUGEPAGE);
+    return memset(lines, 0, size);
 }
 
 void *mem_realloc(void *old, size_t count, size_t bytes)

@@ -27,7 +27,7 @@ void *mem_alloc_large(size_t bytes);
 void *mem_map(size_t bytes);
 void mem_unmap(void *memory, size_t bytes);
 void *mem_zalloc(size_t count, size_t bytes);
-/* mem_zalloc(), aligned to a cache line. */
+/* mem_zalloc(), aligned to a cache line; large memory is in huge pages, if the kernel has any. */
 void *mem_zalloc_lines(size_t count, size_t bytes);
 void *mem_realloc(void *old, size_t count, size_t bytes);
 char *mem_strdup(const char *text);
