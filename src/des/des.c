@@ -3,7 +3,7 @@
  * Most events of a simulated network have one of a few fixed delays, so that those of one delay are
  * posted almost in the order of their times. They go to FIFOs, plain rings: posting and popping
  * touch one place at the end of an array, whatever the number of pending events. An event that
- * belongs only a few places before the end is inserted there; another goes to the heap.
+ * belongs at most some 100 places before the end is inserted there; another goes to the heap.
  *
  * The heap has four children for each entry (Johnson, "Priority queues with update and finding
  * minimum spanning trees", 1975), which makes it half as deep as a binary one; an entry has 24
@@ -21,10 +21,12 @@
 
 #include "base/mem.h"
 
+#include <string.h>
+
 enum {
     CHILDREN = 4,
     DEAD_ALLOWED = 1024, /* cancelled events below which the heap is not made anew */
-    INSERT_BEFORE = 16,  /* places from the end of a FIFO up to which an event is inserted */
+    INSERT_BEFORE = 128, /* places from the end of a FIFO up to which an event is inserted */
     FIRST_RING = 64,
 };
 #define NO_CELL UINT32_MAX
@@ -278,6 +280,24 @@ static void fifo_grow(struct des_fifo *fifo)
     *fifo = (struct des_fifo){ring, 0, count, size, fifo->last};
 }
 
+/* The place of an event in a FIFO: in front of all that come later. */
+static uint32_t find_place(const struct des_fifo *fifo, uint64_t time, struct event event)
+{
+    uint32_t low = fifo->head, high = fifo->tail, mask = fifo->size - 1;
+    if (high - low > INSERT_BEFORE)
+        low = high - INSERT_BEFORE;
+    for (uint32_t step = 1; low != high; step *= 2) { /* most belong near the end */
+        uint32_t middle = step < high - low ? high - step : low + (high - low) / 2;
+        const struct des_entry *entry = &fifo->ring[middle & mask];
+        if (entry->time < time ||
+            (entry->time == time && des_order(time, entry->event) < des_order(time, event)))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
 /* When the ring is full, or the event does not belong behind all others. */
 void des_post_slowly(struct des *des, unsigned index, uint64_t time, const struct event *event)
 {
@@ -285,21 +305,21 @@ void des_post_slowly(struct des *des, unsigned index, uint64_t time, const struc
     assert(time != TIME_NEVER);
     if (fifo->tail - fifo->head == fifo->size)
         fifo_grow(fifo);
-    uint32_t at = fifo->tail, mask = fifo->size - 1;
-    for (; at != fifo->head; at--) {
-        const struct des_entry *before = &fifo->ring[(at - 1) & mask];
-        if (before->time < time ||
-            (before->time == time && des_order(time, before->event) <= des_order(time, *event)))
-            break;
-        if (fifo->tail - at == INSERT_BEFORE) {
-            des_post(des, time, *event);
-            return;
-        }
+    uint32_t at = find_place(fifo, time, *event), mask = fifo->size - 1;
+    if (fifo->tail - at == INSERT_BEFORE) {
+        des_post(des, time, *event);
+        return;
     }
-    for (uint32_t i = fifo->tail++; i != at; i--)
-        fifo->ring[i & mask] = fifo->ring[(i - 1) & mask];
+    uint32_t end = fifo->tail++;
+    if ((at & mask) <= (end & mask)) {
+        memmove(&fifo->ring[(at & mask) + 1], &fifo->ring[at & mask],
+                (end - at) * sizeof *fifo->ring);
+    } else { /* around the end of the ring */
+        for (uint32_t i = end; i != at; i--)
+            fifo->ring[i & mask] = fifo->ring[(i - 1) & mask];
+    }
     fifo->ring[at & mask] = (struct des_entry){time, *event};
-    fifo->last = fifo->ring[(fifo->tail - 1) & mask].time;
+    fifo->last = fifo->ring[end & mask].time;
     if (at == fifo->head)
         des_replay(des, index, time);
 }
