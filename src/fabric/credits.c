@@ -17,16 +17,6 @@
 
 enum { REPEAT_BYTES = 65536 };
 
-static unsigned credit_distance(unsigned limit, unsigned count)
-{
-    return (limit - count) % CREDIT_MODULUS;
-}
-
-static unsigned credit_limit(const struct input_vl *input, const struct port *port)
-{
-    return (unsigned)(input->received + port->room - input->used) % CREDIT_MODULUS;
-}
-
 void credits_reset(struct fabric *fabric, uint32_t index)
 {
     struct port *port = &fabric->ports[index];
@@ -43,13 +33,13 @@ void credits_reset(struct fabric *fabric, uint32_t index)
     }
 }
 
-void credits_update(struct fabric *fabric, uint32_t port_vl)
+/* Whether the limit has to be sent. It is `growth` above the one sent last. */
+void credits_grant(struct fabric *fabric, uint32_t port_vl, unsigned growth)
 {
     const struct input_vl *input = &fabric->data->inputs[port_vl];
     struct port *port = &fabric->ports[port_of(fabric, port_vl)];
-    unsigned growth = credit_distance(credit_limit(input, port), input->limit_sent);
     unsigned left = credit_distance(input->limit_sent, input->received);
-    if (!growth || !port->up)
+    if (!port->up)
         return;
     if (growth * 4 >= port->room || left * 2 < port->room || left < fabric->data->largest_blocks) {
         port->new_limits |= (uint16_t)(1u << vl_of(fabric, port_vl));

@@ -58,6 +58,7 @@ struct data_packet {
     uint8_t sl, vl, hops, tries;
     uint32_t multicast; /* NONE unless multicast; see packets.c */
 };
+_Static_assert(sizeof(struct data_packet) == 64, "a packet is one cache line");
 
 struct data_packet_queue {
     uint32_t head, tail;
@@ -78,7 +79,7 @@ struct input_vl {
 };
 
 struct output_vl {
-    struct data_packet_queue queue;
+    _Alignas(64) struct data_packet_queue queue;
     uint32_t first_waiting, last_waiting; /* input VLs; in an adapter: senders */
     uint32_t crossing;                    /* input VL from which a packet crosses, or NONE */
     uint16_t used;
@@ -154,6 +155,7 @@ struct vm {
 
 struct data {
     unsigned vl_shift;
+    bool is_large; /* more than a cache holds: what events need is prefetched */
     struct input_vl *inputs;
     struct output_vl *outputs;
     struct switch_core *switch_cores; /* by node */
@@ -195,13 +197,29 @@ static inline void free_blocks(uint16_t *used, unsigned blocks)
 struct fabric;
 struct port;
 
-/* packets.c */
+/* Data packets have numbers, since their pool moves when it grows. */
+uint32_t data_packet_new(struct data *data);
 static inline struct data_packet *data_packet_at(struct data *data, uint32_t number)
 {
     return &data->data_packets.items[number];
 }
-void data_packet_push(struct data *data, struct data_packet_queue *queue, uint32_t number);
-uint32_t data_packet_pop(struct data *data, struct data_packet_queue *queue);
+static inline void data_packet_push(struct data *data, struct data_packet_queue *queue,
+                                    uint32_t number)
+{
+    data_packet_at(data, number)->next = UINT32_MAX;
+    if (queue->head == UINT32_MAX)
+        queue->head = number;
+    else
+        data_packet_at(data, queue->tail)->next = number;
+    queue->tail = number;
+}
+static inline uint32_t data_packet_pop(struct data *data, struct data_packet_queue *queue)
+{
+    uint32_t number = queue->head;
+    if (number != UINT32_MAX)
+        queue->head = data_packet_at(data, number)->next;
+    return number;
+}
 
 /* pacing.c: the time from which a packet of this sender may be sent to its destination, and how
  * long it occupies the slowest link of its path. NULL: no link of the path is slower than the
@@ -234,10 +252,8 @@ uint64_t routing_unit_route_management(struct fabric *fabric, uint32_t node);
 
 /* output_vl.c */
 void output_vl_push(struct fabric *fabric, uint32_t output, uint32_t data_packet);
-void output_vl_update_ready(struct fabric *fabric, uint32_t output);
 /* Sends the next packet, not before `at`; false if no VL can send. */
 bool output_vl_send(struct fabric *fabric, uint32_t port, uint64_t at);
-bool output_vl_has_room(struct fabric *fabric, uint32_t output, unsigned blocks);
 void output_vl_start_lifetime(struct fabric *fabric, uint32_t output); /* of its head */
 void output_vl_free_sent(struct fabric *fabric, uint32_t port);
 
@@ -253,7 +269,7 @@ void arbiter_charge(struct arbiter *arbiter, unsigned bytes);
 
 /* credits.c */
 void credits_reset(struct fabric *fabric, uint32_t port);
-void credits_update(struct fabric *fabric, uint32_t port_vl); /* a packet arrived or left */
+void credits_grant(struct fabric *fabric, uint32_t port_vl, unsigned growth);
 void credits_update_all(struct fabric *fabric);
 /* Sends the new limits from `at` on; returns the end of their transmission. */
 uint64_t credits_send(struct fabric *fabric, uint32_t port, uint64_t at);

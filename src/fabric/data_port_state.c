@@ -10,7 +10,8 @@
 #include <assert.h>
 #include <string.h>
 
-enum { LIFE_INFINITE = 20 }; /* HOQLife and LifeTimeValue: 4.096 us * 2^n below this */
+enum { LARGE_FABRIC_PORTS = 2048 }; /* with two VLs their state has a megabyte */
+enum { LIFE_INFINITE = 20 };        /* HOQLife and LifeTimeValue: 4.096 us * 2^n below this */
 
 static uint64_t decode_lifetime(uint64_t code)
 {
@@ -51,6 +52,7 @@ void data_start(struct fabric *fabric)
     counters_start(fabric);
     data->routing_ps = fabric->routing_ps;
     data->connect_ps = fabric->options.mapping_ps + fabric->options.crossbar_ps;
+    data->is_large = fabric->port_count > LARGE_FABRIC_PORTS;
     clear_vls(data, 0, port_vls);
     for (uint32_t i = 0; i < fabric->node_count; i++)
         data_port_refresh_node(fabric, i);
@@ -173,6 +175,8 @@ static void refresh(struct fabric *fabric, uint32_t index, bool same_tables)
     if (!same_tables || port->vls != vls_before || !arbiter_has_limit(&port->arbiter, agent))
         arbiter_load(fabric->data, &port->arbiter, agent, node->options.agent.vl_arbitration,
                      port->vls);
+    port->limits_life = port->queue_life_ps != TIME_NEVER ||
+                        fabric->data->switch_cores[port->node].life_time_ps != TIME_NEVER;
     port->open = port->up && node->up && port->number != 0 &&
                  wire_get(info, PORT_INFO_PORT_STATE) == PORT_STATE_ACTIVE;
     port->active |= port->open;
@@ -246,9 +250,13 @@ void data_port_refresh_node(struct fabric *fabric, uint32_t index)
     switch_core->linear_top = (uint16_t)wire_get(sma->switch_info, SWITCH_INFO_LINEAR_FDB_TOP);
     switch_core->life_time_ps =
         decode_lifetime(wire_get(sma->switch_info, SWITCH_INFO_LIFE_TIME_VALUE));
-    for (unsigned number = 1; number <= sma->port_count && switch_core->life_time_ps < life_before;
-         number++)
-        start_lifetime_timers(fabric, node->first_port + number);
+    for (unsigned number = 1; number <= sma->port_count; number++) {
+        struct port *port = &fabric->ports[node->first_port + number];
+        port->limits_life =
+            port->queue_life_ps != TIME_NEVER || switch_core->life_time_ps != TIME_NEVER;
+        if (switch_core->life_time_ps < life_before)
+            start_lifetime_timers(fabric, node->first_port + number);
+    }
 }
 
 /* ---- links and nodes ---- */

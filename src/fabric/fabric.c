@@ -183,7 +183,7 @@ bool fabric_is_interrupted(const struct fabric *fabric)
 
 void fabric_attach(struct fabric *fabric, uint32_t port)
 {
-    assert(port < fabric->port_count);
+    assert(port < fabric->port_count && fabric->ports[port].consumers < UINT16_MAX);
     fabric->ports[port].consumers++;
     if (shared_physical_port(fabric, port) != port)
         fabric->ports[shared_physical_port(fabric, port)].consumers++;
@@ -329,31 +329,76 @@ void fabric_run_timers(struct fabric *fabric, uint64_t until)
         handle_event(fabric, &event);
 }
 
-enum { PREFETCH_DISTANCE = 3 }; /* events */
+/* On large fabrics most data of an event is a cache miss. It is prefetched in two steps while
+ * events before it are handled: first what the event names, then what that refers to. */
+enum { PREFETCH_NAMED = 8, PREFETCH_REFERRED = 3 }; /* events ahead in the FIFO */
 
-/* On large fabrics most data of an event is a cache miss: prefetches it while earlier events are
- * handled. */
-static void prefetch_upcoming(const struct fabric *fabric)
+static void prefetch_named(const struct fabric *fabric, const struct event *event)
 {
-    const struct event *next = des_upcoming(fabric->network, PREFETCH_DISTANCE);
     const struct data *data = fabric->data;
-    if (!next || next->kind < EVENT_DEADLOCK)
-        return;
-    switch (next->kind) {
+    switch (event->kind) {
     case EVENT_HEADER:
     case EVENT_PACKET:
-        __builtin_prefetch(&data->data_packets.items[next->b]);
-        __builtin_prefetch(&fabric->ports[next->a]);
+        __builtin_prefetch(&data->data_packets.items[event->b]);
+        __builtin_prefetch(&fabric->ports[event->a]);
         break;
     case EVENT_CONNECT:
     case EVENT_CROSSED:
-        __builtin_prefetch(&data->inputs[next->a]);
-        __builtin_prefetch(&fabric->ports[port_of(fabric, next->a)]);
+        __builtin_prefetch(&data->inputs[event->a]);
+        __builtin_prefetch(&fabric->ports[port_of(fabric, event->a)]);
         break;
-    case EVENT_CREDITS: __builtin_prefetch(&fabric->ports[next->a]); break;
-    case EVENT_SOURCE: __builtin_prefetch(&data->senders.items[next->a]); break;
+    case EVENT_CREDITS:
+        __builtin_prefetch(&fabric->ports[event->a]);
+        __builtin_prefetch(&data->outputs[port_vl_of(fabric, event->a, event->b & 15)]);
+        __builtin_prefetch(&data->inputs[port_vl_of(fabric, event->a, event->b & 15)]);
+        break;
+    case EVENT_SENT:
+        __builtin_prefetch(&fabric->ports[event->a]);
+        __builtin_prefetch(&fabric->ports[event->a].arbiter);
+        break;
     default: break;
     }
+}
+
+static void prefetch_referred(const struct fabric *fabric, const struct event *event)
+{
+    const struct data *data = fabric->data;
+    const struct port *port;
+    uint32_t number;
+    switch (event->kind) {
+    case EVENT_HEADER:
+    case EVENT_PACKET:
+        port = &fabric->ports[event->a];
+        number = port_vl_of(fabric, event->a, data->data_packets.items[event->b].vl);
+        __builtin_prefetch(&data->switch_cores[port->node]);
+        __builtin_prefetch(&data->inputs[number]);
+        break;
+    case EVENT_CONNECT:
+        port = &fabric->ports[port_of(fabric, event->a)];
+        number = data->inputs[event->a].queue.head;
+        __builtin_prefetch(&data->switch_cores[port->node]);
+        if (number != NONE)
+            __builtin_prefetch(&data->data_packets.items[number]);
+        break;
+    case EVENT_CROSSED:
+        number = data->inputs[event->a].crossing;
+        if (number == NONE)
+            break;
+        __builtin_prefetch(&data->outputs[number]);
+        __builtin_prefetch(&fabric->ports[port_of(fabric, number)]);
+        break;
+    default: break;
+    }
+}
+
+static void prefetch_upcoming(const struct fabric *fabric)
+{
+    const struct event *next = des_upcoming(fabric->network, PREFETCH_NAMED);
+    if (next)
+        prefetch_named(fabric, next);
+    next = des_upcoming(fabric->network, PREFETCH_REFERRED);
+    if (next)
+        prefetch_referred(fabric, next);
 }
 
 bool fabric_run(struct fabric *fabric, uint64_t until)
@@ -364,18 +409,16 @@ bool fabric_run(struct fabric *fabric, uint64_t until)
         if (fabric->interrupt && *fabric->interrupt)
             return false;
         if (des_pop(fabric->network, until < timer ? until : timer, &event)) {
-            if (event.kind >= EVENT_DEADLOCK)
-                prefetch_upcoming(fabric);
-            else
+            if (event.kind < EVENT_DEADLOCK)
                 des_advance(fabric->timers, des_now(fabric->network));
-            handle_event(fabric, &event);
-        } else if (timer <= until && des_pop(fabric->timers, until, &event)) {
-            handle_event(fabric, &event);
-        } else {
+            else if (fabric->data && fabric->data->is_large)
+                prefetch_upcoming(fabric);
+        } else if (timer > until || !des_pop(fabric->timers, until, &event)) {
             if (until != TIME_NEVER)
                 des_advance(fabric->timers, until);
             return false;
         }
+        handle_event(fabric, &event);
     }
     return true;
 }

@@ -50,7 +50,7 @@ static uint32_t take_head(struct fabric *fabric, struct switch_core *switch_core
         input->copied = 0;
         return data_packet_pop(data, &input->queue);
     }
-    uint32_t copy = pool_take(&data->data_packets);
+    uint32_t copy = data_packet_new(data);
     *data_packet_at(data, copy) = *data_packet_at(data, number);
     multicast_add_copy(fabric, data_packet_at(data, copy)->multicast);
     data->totals.duplicates++;
@@ -122,8 +122,6 @@ static void serve_vl_queue(struct fabric *fabric, uint32_t to)
 {
     struct output_vl *output = output_at(fabric, to);
     uint32_t port_vl = output->first_waiting;
-    if (port_vl == NONE)
-        return;
     if (!head_fits(fabric, port_vl, to)) {
         link_start_sending(fabric, port_of(fabric, to)); /* schedules the next attempt */
     } else if (output->crossing == NONE) {
@@ -178,7 +176,7 @@ static void serve_output(struct fabric *fabric, uint32_t to)
 {
     if (fabric->options.multiplexed)
         serve_port(fabric, port_of(fabric, to));
-    else
+    else if (output_at(fabric, to)->first_waiting != NONE)
         serve_vl_queue(fabric, to);
 }
 
@@ -198,6 +196,11 @@ static void wait_for_output_vl(struct fabric *fabric, uint32_t port_vl, uint32_t
         input_vl_output_closed(fabric, port_vl,
                                out->open ? LOSS_NO_VL
                                          : cause_of_closed_port(fabric, port_of(fabric, to)));
+        return;
+    }
+    if (!fabric->options.multiplexed && output->first_waiting == NONE && output->crossing == NONE &&
+        head_fits(fabric, port_vl, to)) { /* as usual at low load: without the queue */
+        start_crossing(fabric, port_vl, to);
         return;
     }
     input_at(fabric, port_vl)->next = NONE;
@@ -322,7 +325,7 @@ void input_vl_output_closed(struct fabric *fabric, uint32_t port_vl, enum loss c
     connect_multicast(fabric, switch_core_of(fabric, port), port_vl, cause);
 }
 
-void input_vl_connect(struct fabric *fabric, uint32_t port_vl, uint32_t life)
+static void connect_head(struct fabric *fabric, uint32_t port_vl, uint32_t life)
 {
     struct input_vl *input = input_at(fabric, port_vl);
     const struct port *port = &fabric->ports[port_of(fabric, port_vl)];
@@ -365,6 +368,13 @@ void input_vl_connect(struct fabric *fabric, uint32_t port_vl, uint32_t life)
     }
 }
 
+void input_vl_connect(struct fabric *fabric, uint32_t port_vl, uint32_t life)
+{
+    connect_head(fabric, port_vl, life);
+    if (fabric->options.routing_shared && fabric->data->connect_ps == 0)
+        routing_unit_free(fabric, fabric->ports[port_of(fabric, port_vl)].node, life);
+}
+
 /* The connection of an input to a multiplexed crossbar is free: serves first the VLs for which an
  * output is reserved, then the others. */
 static void serve_input(struct fabric *fabric, uint32_t index, unsigned served)
@@ -393,7 +403,7 @@ void input_vl_crossed(struct fabric *fabric, uint32_t port_vl, uint32_t life)
     input->crossing = output_at(fabric, to)->crossing = NONE;
     free_blocks(&input->used, input->crossing_blocks);
     credits_update(fabric, port_vl);
-    if (!multiplexed)
+    if (!multiplexed && output_at(fabric, to)->first_waiting != NONE)
         serve_vl_queue(fabric, to);
     /* In a multiplexed crossbar both ports are still busy: the next packet of the VL joins its
      * queue without precedence. */

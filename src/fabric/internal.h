@@ -94,7 +94,8 @@ struct port {
     bool open;   /* up and Active */
     bool waking; /* an event is scheduled for when the output is free */
     bool peer_is_switch;
-    bool keys_in, keys_out; /* partition enforcement */
+    bool keys_in : 1, keys_out : 1; /* partition enforcement */
+    bool limits_life;               /* packets are discarded after some time: see queue_life_ps */
 
     struct arbiter arbiter;
     struct packet_queue management, data; /* waiting for the output */
@@ -104,14 +105,15 @@ struct port {
     uint16_t lid, lid_mask;       /* own LIDs: (dlid & mask) == lid */
     bool input_busy, output_busy; /* multiplexed crossbar */
     uint8_t turn;                 /* VL of this output that was served last */
+    bool cable : 1;               /* connected and not cut; stored at both ends */
+    bool active : 1;              /* has been open since the link trained */
     uint32_t held;                /* input VL for which this output is reserved, or NONE */
-    bool cable;                   /* connected and not cut; stored at both ends */
-    bool active;                  /* has been open since the link trained */
-    uint32_t consumers, managers;
+    uint16_t consumers, managers;
     des_handle training;
     struct rng rng; /* for losses at this receiver */
 };
 _Static_assert(offsetof(struct port, arbiter) == 64, "the hot part of a port is one cache line");
+_Static_assert(sizeof(struct port) % 64 == 0, "and is aligned to one");
 
 struct node {
     struct sma sma;
@@ -203,7 +205,10 @@ void shared_join(struct fabric *fabric, uint32_t node);
 void capture_packet(struct fabric *fabric, uint32_t port, uint64_t at, const struct packet *packet);
 
 /* link.c */
-uint64_t wire_time(const struct port *port, uint64_t bytes);
+static inline uint64_t wire_time(const struct port *port, uint64_t bytes)
+{
+    return (bytes * port->ps_per_8_bytes + 7) / 8;
+}
 void link_output(struct fabric *fabric, uint32_t port, uint32_t packet);
 void link_sent(struct fabric *fabric, uint32_t port, uint32_t epoch);
 void link_start_sending(struct fabric *fabric, uint32_t port);
@@ -247,6 +252,54 @@ static inline uint32_t port_vl_of(const struct fabric *fabric, uint32_t port, un
 static inline struct output_vl *output_at(struct fabric *fabric, uint32_t port_vl)
 {
     return &fabric->data->outputs[port_vl];
+}
+
+/* ---- steps of every hop, inlined ---- */
+
+/* Whether the peer has granted credits for the head of an output VL. */
+static inline void output_vl_update_ready(struct fabric *fabric, uint32_t port_vl)
+{
+    const struct output_vl *output = output_at(fabric, port_vl);
+    struct port *port = &fabric->ports[port_of(fabric, port_vl)];
+    uint16_t bit = (uint16_t)(1u << vl_of(fabric, port_vl));
+    bool ready = false;
+    if (output->queue.head != NONE) {
+        unsigned blocks = blocks_of(data_packet_at(fabric->data, output->queue.head)->bytes);
+        unsigned credits = (unsigned)(output->limit - output->sent) % CREDIT_MODULUS;
+        ready = blocks <= credits && credits < CREDIT_MODULUS / 2;
+    }
+    port->ready = ready ? port->ready | bit : (uint16_t)(port->ready & ~bit);
+}
+
+static inline bool output_vl_has_room(struct fabric *fabric, uint32_t port_vl, unsigned blocks)
+{
+    struct port *port = &fabric->ports[port_of(fabric, port_vl)];
+    struct output_vl *output = output_at(fabric, port_vl);
+    if (output->used + blocks <= port->room)
+        return true;
+    if (port->sent_vl != port_vl || port->free_at > des_now(fabric->network))
+        return false;
+    port->sent_vl = NONE;
+    free_blocks(&output->used, port->sent_blocks);
+    return output->used + blocks <= port->room;
+}
+
+static inline unsigned credit_distance(unsigned limit, unsigned count)
+{
+    return (limit - count) % CREDIT_MODULUS;
+}
+static inline unsigned credit_limit(const struct input_vl *input, const struct port *port)
+{
+    return (unsigned)(input->received + port->room - input->used) % CREDIT_MODULUS;
+}
+/* A packet arrived or left. */
+static inline void credits_update(struct fabric *fabric, uint32_t port_vl)
+{
+    const struct input_vl *input = &fabric->data->inputs[port_vl];
+    const struct port *port = &fabric->ports[port_of(fabric, port_vl)];
+    unsigned growth = credit_distance(credit_limit(input, port), input->limit_sent);
+    if (growth)
+        credits_grant(fabric, port_vl, growth);
 }
 
 /* The speeds up to this one, as in LinkSpeedSupported and in LinkSpeedExtSupported. */

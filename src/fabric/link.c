@@ -13,20 +13,13 @@ enum {
     DATA_QUEUE_PACKETS = 4096,
 };
 
-uint64_t wire_time(const struct port *port, uint64_t bytes)
-{
-    return (bytes * port->ps_per_8_bytes + 7) / 8;
-}
-
-/* Sends the next management packet, if there is one, from `at` on; returns when it is sent. */
+/* Sends the next management packet from `at` on; returns when it is sent. */
 static uint64_t send_management(struct fabric *fabric, uint32_t index, uint64_t at)
 {
     struct port *port = &fabric->ports[index];
     uint32_t number = queue_pop(fabric, &port->management);
     if (number == NONE)
         number = queue_pop(fabric, &port->data);
-    if (number == NONE)
-        return at;
     struct packet *packet = packet_at(fabric, number);
     uint64_t whole = wire_time(port, packet->bytes), lead = whole;
     /* A switch cuts through packets that it forwards by LID; all others must arrive as a whole. */
@@ -53,8 +46,7 @@ static uint64_t send_management(struct fabric *fabric, uint32_t index, uint64_t 
 static void wake_when_free(struct fabric *fabric, uint32_t index)
 {
     struct port *port = &fabric->ports[index];
-    if (port->waking)
-        return;
+    assert(!port->waking);
     port->waking = true;
     des_post_fifo(fabric->network, DELAY_SENT, port->free_at,
                   (struct event){EVENT_SENT, index, port->epoch});
@@ -68,7 +60,8 @@ void link_start_sending(struct fabric *fabric, uint32_t index)
     if (!port->up)
         return;
     if (port->free_at > now) {
-        wake_when_free(fabric, index);
+        if (!port->waking)
+            wake_when_free(fabric, index);
         return;
     }
     if (port->sent_vl != NONE)
@@ -76,13 +69,15 @@ void link_start_sending(struct fabric *fabric, uint32_t index)
     if (port->free_at > now) /* a packet that got the room is being sent already */
         return;
     uint64_t at = port->new_limits ? credits_send(fabric, index, now) : now;
-    port->free_at = send_management(fabric, index, at);
-    if (port->free_at == at && port->ready)
+    port->free_at = at;
+    if (port->management.count || port->data.count)
+        port->free_at = send_management(fabric, index, at);
+    else if (port->ready)
         output_vl_send(fabric, index, at);
     bool is_needed =
         port->management.count || port->data.count || port->ready || port->new_limits ||
         (port->sent_vl != NONE && output_at(fabric, port->sent_vl)->first_waiting != NONE);
-    if (port->free_at > now && is_needed)
+    if (port->free_at > now && is_needed && !port->waking)
         wake_when_free(fabric, index);
 }
 

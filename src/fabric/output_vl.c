@@ -7,20 +7,6 @@
  * link, so that a link at low load costs no event of its own. */
 #include "fabric/internal.h"
 
-void output_vl_update_ready(struct fabric *fabric, uint32_t port_vl)
-{
-    const struct output_vl *output = output_at(fabric, port_vl);
-    struct port *port = &fabric->ports[port_of(fabric, port_vl)];
-    uint16_t bit = (uint16_t)(1u << vl_of(fabric, port_vl));
-    bool ready = false;
-    if (output->queue.head != NONE) {
-        unsigned blocks = blocks_of(data_packet_at(fabric->data, output->queue.head)->bytes);
-        unsigned credits = (unsigned)(output->limit - output->sent) % CREDIT_MODULUS;
-        ready = blocks <= credits && credits < CREDIT_MODULUS / 2;
-    }
-    port->ready = ready ? port->ready | bit : (uint16_t)(port->ready & ~bit);
-}
-
 /* Frees the room of the packet sent last, if its last byte is sent. */
 void output_vl_free_sent(struct fabric *fabric, uint32_t index)
 {
@@ -35,26 +21,13 @@ void output_vl_free_sent(struct fabric *fabric, uint32_t index)
         output_vl_serve_waiting(fabric, port_vl);
 }
 
-bool output_vl_has_room(struct fabric *fabric, uint32_t port_vl, unsigned blocks)
-{
-    struct port *port = &fabric->ports[port_of(fabric, port_vl)];
-    struct output_vl *output = output_at(fabric, port_vl);
-    if (output->used + blocks <= port->room)
-        return true;
-    if (port->sent_vl != port_vl || port->free_at > des_now(fabric->network))
-        return false;
-    port->sent_vl = NONE;
-    free_blocks(&output->used, port->sent_blocks);
-    return output->used + blocks <= port->room;
-}
-
 void output_vl_start_lifetime(struct fabric *fabric, uint32_t port_vl)
 {
     struct output_vl *output = output_at(fabric, port_vl);
     const struct port *port = &fabric->ports[port_of(fabric, port_vl)];
     uint64_t life = switch_core_of(fabric, port)->life_time_ps, now = des_now(fabric->network);
     uint64_t end = TIME_NEVER;
-    if (output->timed || (life == TIME_NEVER && port->queue_life_ps == TIME_NEVER))
+    if (output->timed || !port->limits_life)
         return;
     if (life != TIME_NEVER)
         end = data_packet_at(fabric->data, output->queue.head)->since + life;
@@ -71,10 +44,12 @@ void output_vl_push(struct fabric *fabric, uint32_t port_vl, uint32_t number)
     data_packet_push(fabric->data, &output->queue, number);
     if (!first)
         return; /* the link serves the packets ahead of it already */
+    struct port *port = &fabric->ports[port_of(fabric, port_vl)];
     output->head_since = des_now(fabric->network);
-    output_vl_start_lifetime(fabric, port_vl);
+    if (port->limits_life)
+        output_vl_start_lifetime(fabric, port_vl);
     output_vl_update_ready(fabric, port_vl);
-    if (fabric->ports[port_of(fabric, port_vl)].ready)
+    if (port->ready)
         link_start_sending(fabric, port_of(fabric, port_vl));
 }
 

@@ -1,8 +1,9 @@
 /* Pools of packets with free lists, and queues that link packets by number (a pool moves when it
- * grows): management packets, multicast copies, data packets. */
+ * grows): management packets and multicast copies; those of data packets are in data_path.h. */
 #include "fabric/internal.h"
 
 #include <assert.h>
+#include <string.h>
 
 uint32_t packet_new(struct fabric *fabric)
 {
@@ -88,22 +89,17 @@ void queue_clear(struct fabric *fabric, struct packet_queue *queue)
         packet_drop(fabric, number);
 }
 
-/* ---- data packets ---- */
-
-void data_packet_push(struct data *data, struct data_packet_queue *queue, uint32_t number)
+/* The pool grows here, since an array of pool_take() would not begin at a cache line. */
+uint32_t data_packet_new(struct data *data)
 {
-    data_packet_at(data, number)->next = NONE;
-    if (queue->head == NONE)
-        queue->head = number;
-    else
-        data_packet_at(data, queue->tail)->next = number;
-    queue->tail = number;
-}
-
-uint32_t data_packet_pop(struct data *data, struct data_packet_queue *queue)
-{
-    uint32_t number = queue->head;
-    if (number != NONE)
-        queue->head = data_packet_at(data, number)->next;
-    return number;
+    if (!data->data_packets.free && data->data_packets.count == data->data_packets.capacity) {
+        size_t capacity = data->data_packets.capacity * 3 / 2 + 256;
+        struct data_packet *items = mem_zalloc_lines(capacity, sizeof *items);
+        if (data->data_packets.count)
+            memcpy(items, data->data_packets.items, data->data_packets.count * sizeof *items);
+        mem_free(data->data_packets.items);
+        data->data_packets.items = items;
+        data->data_packets.capacity = capacity;
+    }
+    return pool_take(&data->data_packets);
 }

@@ -22,6 +22,8 @@ static void start_look_up(struct fabric *fabric, struct switch_core *switch_core
     uint64_t now = des_now(fabric->network);
     switch_core->busy_until = now + look_up_ps(fabric, switch_core);
     switch_core->cursor = port_vl - first_vl(fabric, switch_core);
+    /* Without a delay behind the look-up, its event also says that the unit is free. */
+    switch_core->waking |= fabric->data->connect_ps == 0;
     des_post_fifo(fabric->network, DELAY_CONNECT,
                   switch_core->busy_until + fabric->data->connect_ps,
                   (struct event){EVENT_CONNECT, port_vl, switch_core->life});

@@ -271,7 +271,7 @@ static uint32_t make_data_packet(struct fabric *fabric, uint32_t number)
     if (!path.dlid && !waits)
         return NONE;
     uint32_t destination = traffic->receivers.items[sender->next.receiver];
-    uint32_t data_packet_number = pool_take(&data->data_packets);
+    uint32_t data_packet_number = data_packet_new(data);
     *data_packet_at(data, data_packet_number) = (struct data_packet){
         .made = !is_saturated(traffic)   ? sender->next.time
                 : sender->next.continues ? sender->message_made
