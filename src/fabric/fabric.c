@@ -470,13 +470,6 @@ unsigned fabric_route(const struct fabric *fabric, uint32_t node, unsigned lid)
     return sma_route_unicast(&fabric->nodes[node].sma, lid);
 }
 
-bool fabric_route_multicast(const struct fabric *fabric, uint32_t node, unsigned mlid,
-                            unsigned port)
-{
-    assert(node < fabric->node_count && fabric->nodes[node].is_switch);
-    return sma_route_multicast(&fabric->nodes[node].sma, mlid, port);
-}
-
 unsigned fabric_map_sl(const struct fabric *fabric, uint32_t node, unsigned input, unsigned output,
                        unsigned sl)
 {

@@ -82,9 +82,6 @@ unsigned fabric_p_key_index(const struct fabric *fabric, uint32_t port, uint16_t
 const uint8_t *fabric_linear_table(const struct fabric *fabric, uint32_t node, unsigned *top);
 /* The output port of a switch for a LID, by its linear or random table; 0xFF: it drops packets. */
 unsigned fabric_route(const struct fabric *fabric, uint32_t node, unsigned lid);
-/* Whether a switch forwards packets to a multicast LID by this port. */
-bool fabric_route_multicast(const struct fabric *fabric, uint32_t node, unsigned mlid,
-                            unsigned port);
 /* The VL of packets of an SL that enter a node by one port and leave it by another; `input` 0: the
  * node itself sends them. */
 unsigned fabric_map_sl(const struct fabric *fabric, uint32_t node, unsigned input, unsigned output,
