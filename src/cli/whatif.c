@@ -381,7 +381,10 @@ static void run_case(void *context, size_t index)
             fprintf(stderr, "weft whatif: %zu failures take about %.0f s\n", count, spent + rest);
             ranking->told = true;
         }
-        progress_show("%zu of %zu failures, %.0f s left", done, count, rest);
+        if (done >= ranking->told_after) /* the first runs say little */
+            progress_show("%zu of %zu failures, %.0f s left", done, count, rest);
+        else
+            progress_show("%zu of %zu failures", done, count);
         pthread_mutex_unlock(&ranking->progress);
     }
 }

@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # A blind trial: single faults in a fabric of 324 hosts. `weft ctl problems` names each with its place, names nothing
-# else, and forgets it after the repair. Prints a table of the faults and of the times until each was named.
+# else, and forgets it after the repair; the page and the log say the same. Prints a table of the faults and of the times
+# until each was named.
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=sm_lib.sh
 . "$(dirname "$0")/sm_lib.sh"
-need ibportstate opensm
+need ibportstate opensm curl python3
 
 "$WEFT" topo gen fattree size=324 >net || exit
 weft_start net --pace real || exit
@@ -19,14 +20,31 @@ starts_standby() {
     standby_id=$background_id
     echo "$standby_id" >standby.id
 }
-manager_starts --config sm.conf --control "$work/sm.socket" || exit
+manager_starts --config sm.conf --control "$work/sm.socket" --web 0 || exit
 starts_standby
+url=$("$WEFT" ctl --socket "$work/sm.socket" page | sed 's/\/#.*//')
 fault() { "$WEFT" ctl "$@" >fault.out 2>&1 || { cat fault.out && return 1; }; }
 ctl() { "$WEFT" ctl --socket "$work/sm.socket" "$@"; }
 lid_of() { ctl topology | sed -n "s/^[a-z]* .* LID *\([0-9]*\) .* $1\$/\1/p"; }
 set_port() { on_running_weft ibportstate -y "$key" "$(lid_of "$1")" "$2" "${@:3}" >port.out 2>&1 || { cat port.out && return 1; }; }
 
 problems() { ctl problems >problems.out 2>&1; }
+# on_page: the problems of the page, as `weft ctl problems` prints them, without times
+on_page() {
+    curl -sf "$url/api/v1/state" | python3 -c '
+import json, sys
+for p in json.load(sys.stdin)["problems"]:
+    print(("note: " if p["severity"] == 2 else "") + ": ".join(filter(None, (p["kind"], p["place"], p["text"]))))'
+}
+# Numbers that grow are no difference.
+same_on_page() { on_page | sed 's/[0-9][0-9]*/N/g' | diff -u <(sed 's/ (since [^)]*)$//; s/[0-9][0-9]*/N/g' problems.out) -; }
+# LINE of problems: the log has it as a warning or a note, since the mark
+is_logged() {
+    local place=${1% (since*}
+    place=${place#note: }
+    tail -n "+$mark" manager.log | grep -qE '^[^ ]+ [^ ]+ (warning|note) ' &&
+        tail -n "+$mark" manager.log | grep -E '^[^ ]+ [^ ]+ (warning|note) ' | grep -qF -- "$(echo "$place" | cut -d: -f1,2)"
+}
 is_clean() { problems && [ "$(cat problems.out)" = 'problems: none' ]; }
 names() { problems && grep -qE -- "$1" problems.out; }
 # trial FAULT PATTERN INJECT REPAIR: functions or commands; one line names the fault, and no other line is there
@@ -34,6 +52,7 @@ trial() {
     wait_until 30 is_clean
     local begin=${EPOCHREALTIME/./} named solved line
     is_clean || { echo "before $1:" && tail -n 8 problems.out && return 1; }
+    mark=$(($(wc -l <manager.log) + 1))
     eval "$3" || return
     wait_until 90 names "^$2" || { echo "not named: $1" && tail -n 20 problems.out && eval "$4" && return 1; }
     named=$((${EPOCHREALTIME/./} - begin))
@@ -42,6 +61,8 @@ trial() {
         sleep 0.5
         problems && ! grep -vE -- "^($2|problems: none)" problems.out || { echo "named, too" && eval "$4" && return 1; }
     done
+    wait_until 10 is_logged "$line" || { echo "not logged: $line" && tail -n "+$mark" manager.log && eval "$4" && return 1; }
+    wait_until 10 eval 'problems && same_on_page' || { echo "another page" && same_on_page && eval "$4" && return 1; }
     begin=${EPOCHREALTIME/./}
     eval "$4" || return
     wait_until 90 is_clean || { echo "not solved: $1" && cat problems.out && return 1; }
@@ -64,6 +85,8 @@ claim_trial 'dead leaf' 'node gone: L5: its links are down \(S0 port 6, .*18 nod
 claim_trial 'dead spine' 'node gone: S4: its links are down \(L0 port 23, ' 'fault node down S4' 'fault node up S4'
 claim_trial 'mute agent' 'dead agent: H60: its link is up \(L3 port 7\), but it does not answer SMPs' \
     'fault agent mute H60' 'fault agent heal H60'
+claim_trial 'mute leaf' 'dead agent: L14: its links are up \(S0 port 15, .*18 nodes behind it are out of reach, but packets may still pass: H252, ' \
+    'fault agent mute L14' 'fault agent heal L14'
 claim_trial 'slow agent, 150 ms' 'slow agent: H70: its agent takes [1-9][0-9]+ ms ' 'fault slow H70 150ms' 'fault heal H70'
 claim_trial 'lossy trunk, 20 %' '(lossy link|bad cable): L0 port 19 <-> S0 port 1: ' 'fault drop 20% L0 19' 'fault drop 0% L0 19 && sleep 5 && clear L0 19'
 claim_trial 'lossy host link, 20 %' '(lossy link|bad cable): L8 port 1 <-> H144 port 1: ' 'fault drop 20% H144 1' 'fault drop 0% H144 1'
@@ -79,4 +102,5 @@ claim_trial 'wrong M_Key' '(dead agent|key violation): .*H80' 'set_port H80 1 mk
 claim_trial 'standby ended' 'standby gone: L16 port 13 <-> H300 port 1: ' 'stop "$(cat standby.id)"' starts_standby
 claim_trial 'unwritable state directory' 'file not written: state: ' no_disk \
     'rm -rf state/guid2lid && mv saved state/guid2lid && fault guid H200 0x100190'
+claim_trial 'no master' 'no master: L0 port 1 <-> H0 port 1: the link of this manager is down' 'fault link down H0 1' 'fault link up H0 1'
 sed 's/^/# /' table

@@ -186,10 +186,10 @@ try {
         await page.context().close();
     });
     for (const [file, parts] of [
-        ["death/report.html", ["longest recovery", "The fabric", "Timeline", "fail switch S15, at 120 ms", "Changes of the managers", "Packets lost, by cause", "dead node",
+        ["death/report.html", ["longest recovery, simulated", "The fabric", "Timeline", "fail switch S15, at 120 ms", "Changes of the managers", "Packets lost, by cause", "dead node",
             "latency.p99", "Events", "How to run it again", "Trace hash", "at 120ms fail switch S15"]],
         ["sweep.html", ["Curves", "Points", "sm.engine", "lost (k packets)", "±", "How to run it again"]],
-        ["whatif.html", ["adapters cut off", "Cut off", "Link load", "Engines", "updn", "To repeat it", "weft whatif"]],
+        ["whatif.html", ["adapters cut off", "recovery, simulated", "Cut off", "Link load", "Engines", "updn", "To repeat it", "weft whatif"]],
         ["ranking.html", ["Ranking", "busiest link before", "To repeat it"]],
         ["papers/index.html", ["results of the papers hold with preset paper", "fitted values hold with preset today", "Figure 26", "recognise the figure", "holds"]]])
         await claim(`${file} has all its sections`, async () => {

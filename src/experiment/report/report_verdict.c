@@ -58,11 +58,12 @@ static void put_actions(const struct report_run *report, struct text *out)
     uint64_t healing = report_healing(report, &answered);
     quantity_text(time_seconds(healing), "s", time);
     if (actions == 1 && answered)
-        text_printf(out, "; after “%s” at %s the subnet recovered within %s", first->text,
-                    quantity_moment(first->time, at), time);
+        text_printf(out, "; after “%s” at %s the subnet recovered within %s of simulated time",
+                    first->text, quantity_moment(first->time, at), time);
     else if (answered)
-        text_printf(out, "; %zu actions, and the subnet recovered within %s of each", actions,
-                    time);
+        text_printf(out,
+                    "; %zu actions, and the subnet recovered within %s of simulated time of each",
+                    actions, time);
     else if (actions)
         text_printf(out, "; %zu action%s that caused no change of a manager", actions,
                     actions == 1 ? "" : "s");

@@ -180,12 +180,28 @@ bool faults_agent_is_dead(struct sm *sm, const struct absent_group *group)
     return false;
 }
 
+/* The node was lost over a link that loses SMPs, and sweeps may find it by another path yet. */
+static bool is_lost_by_lossy_link(struct sm *sm, uint32_t node)
+{
+    enum { SWEEPS = 3, LEAST_S = 10 };
+    const struct node_faults *faults = faults_of(sm, node);
+    uint64_t sweeps = sm->config.sweep_ns == TIME_NEVER ? 0 : SWEEPS * sm->config.sweep_ns;
+    uint64_t least = LEAST_S * NS_PER_S;
+    if (!faults->silent_since || sm->now > faults->silent_since + (sweeps > least ? sweeps : least))
+        return false;
+    for (unsigned i = 0; i < PATH_KEPT; i++)
+        if (faults->path[i] != SUBNET_NONE && examine_link_loses(sm, faults->path[i]))
+            return true;
+    return false;
+}
+
 /* One line for a node that is gone or does not answer, and for all nodes that it cuts off. */
 static void list_group(struct sm *sm, const struct absent_group *group, struct problems *problems)
 {
     VEC(uint32_t) up = {0};
     struct text text = {0};
-    bool listed = entries_are_listed(sm, group, problems) && !group->cut_off.count;
+    bool listed = (entries_are_listed(sm, group, problems) && !group->cut_off.count) ||
+                  is_lost_by_lossy_link(sm, group->root);
     for (size_t i = 0; i < group->entries.count; i++)
         listed |= examine_explains(sm, group->entries.items[i]);
     for (size_t i = 0; i < group->entries.count; i++)

@@ -37,9 +37,13 @@ struct port_faults {
     uint32_t claimant;                 /* another port with the same node behind it; 0: none */
 };
 
+enum { PATH_KEPT = 12 };
+
 struct node_faults {
-    uint8_t timeouts;       /* since the last change ended */
-    uint64_t ignored_until; /* discovery ignores the node */
+    uint32_t path[PATH_KEPT]; /* to it at the first time-out: the links next to the manager */
+    uint64_t silent_since;    /* that time-out; 0: none */
+    uint8_t timeouts;         /* since the last change ended */
+    uint64_t ignored_until;   /* discovery ignores the node */
 };
 
 struct faults {

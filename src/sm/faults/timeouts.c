@@ -63,6 +63,21 @@ bool faults_is_silent(const struct sm *sm, const struct request *request)
     return faults_is_missing(sm, request, sm->config.timeout_ns * tries);
 }
 
+/* Another path may be found before the node is lost. */
+static void keep_path(struct sm *sm, uint32_t end)
+{
+    struct node_faults *faults = faults_of(sm, port_at(sm, end)->node);
+    uint32_t port = port_at(sm, end)->via;
+    for (unsigned i = 0; i < PATH_KEPT; i++)
+        faults->path[i] = SUBNET_NONE;
+    for (unsigned hop = 0; hop <= SMP_MAX_HOPS && port != SUBNET_NONE; hop++) {
+        uint32_t before = subnet_end_port(&sm->subnet, port);
+        faults->path[hop % PATH_KEPT] = port;
+        port = before == sm->subnet.own_port ? SUBNET_NONE : port_at(sm, before)->via;
+    }
+    faults->silent_since = sm->now;
+}
+
 bool faults_note_timeout(struct sm *sm, const struct request *request)
 {
     uint32_t port = asked_port(sm, request);
@@ -72,6 +87,8 @@ bool faults_note_timeout(struct sm *sm, const struct request *request)
     bool first = !*since;
     if (first)
         *since = sm->now;
+    if (first && port == request->target)
+        keep_path(sm, port);
     return first;
 }
 

@@ -205,6 +205,12 @@ static bool is_behind_lossy_link(struct sm *sm, uint32_t port)
     return false;
 }
 
+bool examine_link_loses(struct sm *sm, uint32_t port)
+{
+    uint32_t last = port_at(sm, port)->last_peer;
+    return loses(sm, port) || (last != SUBNET_NONE && loses(sm, last));
+}
+
 bool examine_explains(struct sm *sm, uint32_t port)
 {
     uint32_t last = port_at(sm, port)->last_peer;

@@ -11,5 +11,6 @@ void examine_answer(struct sm *sm, const struct request *request);
 /* A link that loses SMPs or has a bad cable explains that nothing behind it answers: it is the link
  * of this port, or on the path to its node or to that at the other end of its last link. */
 bool examine_explains(struct sm *sm, uint32_t port);
+bool examine_link_loses(struct sm *sm, uint32_t port); /* the link at this port */
 
 #endif

@@ -279,6 +279,29 @@ static void a_link_that_loses_smps_is_listed_until_it_loses_none(void **state)
     assert_int_equal(count_problems(toy), 0);
 }
 
+/* S2 and S4 are lost over the first link; S4 has another link, over which it was not tried yet. */
+static void nodes_lost_over_a_bad_link_are_no_dead_agents(void **state)
+{
+    struct toy *toy = toy_up(state, "S1-S2 S1-S3 S2-S4 S3-S4 S1-H1 S4-H2");
+    uint32_t s2 = map_get(&sm_subnet(toy->sm)->by_guid, toy_node(toy, "S2")->guid);
+    struct sm_link_errors errors = {.port = sm_subnet(toy->sm)->nodes.items[s2].first_port + 1,
+                                    .count = 100,
+                                    .what = "symbol errors",
+                                    .period_ns = 10 * TOY_S,
+                                    .limit = 60};
+    sm_note_error_rate(toy->sm, toy->now, &errors);
+    toy_mark(toy);
+    toy_node(toy, "S2")->mute = toy_node(toy, "S4")->mute = true;
+    for (unsigned i = 0; i < 300 && !toy_logged(toy, "\"S4\" is out of reach"); i++)
+        toy_run(toy, TOY_SWEEP / 10);
+    assert_true(toy_logged(toy, "\"S4\" is out of reach"));
+    assert_string_equal(problem_of(toy, PROBLEM_DEAD_AGENT), "");
+    assert_int_equal(count_problems(toy), 1);
+    toy_node(toy, "S2")->mute = false;
+    toy_run(toy, 60 * TOY_SWEEP); /* it does not answer over the other link either */
+    assert_non_null(strstr(problem_of(toy, PROBLEM_DEAD_AGENT), "S4: its links are up"));
+}
+
 static void one_lost_smp_is_no_lossy_link(void **state)
 {
     struct toy *toy = up_with_two_ways(state);
@@ -692,6 +715,7 @@ int main(void)
         TOY_TEST(links_between_switches_that_restart_do_not_flap),
         TOY_TEST(a_standby_that_ended_is_listed_until_it_is_cleared),
         TOY_TEST(a_link_that_loses_smps_is_listed_until_it_loses_none),
+        TOY_TEST(nodes_lost_over_a_bad_link_are_no_dead_agents),
         TOY_TEST(one_lost_smp_is_no_lossy_link),
         TOY_TEST(an_agent_that_answers_late_is_listed),
         TOY_TEST(a_switch_that_does_not_answer_is_one_problem),

@@ -20,9 +20,16 @@ function placeButton(app: App, text: string, place: Selection): HTMLElement {
 export function problemsPanel(app: App): Panel {
     const list = h("ul", { class: "list", id: "problems", "aria-label": "Problems" });
 
+    /** The master alone watches the subnet. The first manager of weft sm is that of the page. */
+    function nothing(): string {
+        const managers = app.store.tick.managers ?? [], master = managers.find(manager => manager.state === "master");
+        if (app.store.can("managers") || managers[0]?.state !== "standby") return "No problems.";
+        return `No problems of this standby. Only the master${master ? `, at ${master.name},` : ""} lists those of the subnet.`;
+    }
+
     function update(): void {
         const problems = app.store.tick.problems ?? [];
-        refill(list, problems.length === 0 ? h("li", { class: "quiet" }, "No problems.") : problems.map(problem => h("li", { "data-problem": problem.kind },
+        refill(list, problems.length === 0 ? h("li", { class: "quiet" }, nothing()) : problems.map(problem => h("li", { "data-problem": problem.kind },
             h("span", { class: `badge ${problem.severity === 0 ? "bad" : problem.severity === 1 ? "warn" : ""}` }, problem.kind), " ",
             placeButton(app, problem.place || "place not known", placeOf(problem.node, problem.link)),
             h("div", {}, problem.text),
@@ -31,7 +38,7 @@ export function problemsPanel(app: App): Panel {
     }
 
     return {
-        id: "problems", title: "Problems", managed: true, update, badge: () => app.store.tick.problems?.length ?? 0,
+        id: "problems", title: "Problems", managed: true, update, badge: () => (app.store.tick.problems ?? []).filter(problem => problem.severity < 2).length,
         render(root) { fill(root, list); update(); },
     };
 }

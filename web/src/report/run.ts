@@ -21,7 +21,7 @@ function putTiles({ lost, recovery, smps, end_ps, figures }: Results): void {
         const found = figures.find(figure => figure.name === name);
         return found ? [[quantity(found.value ?? NaN, found.unit === "packets" ? "" : found.unit), label]] : [];
     });
-    put(tiles([...(recovery === null ? [] : [[quantity(recovery, "s"), "longest recovery"] as [string, string]]),
+    put(tiles([...(recovery === null ? [] : [[quantity(recovery, "s"), "longest recovery, simulated"] as [string, string]]),
         ...(lost === null ? [] : [[quantity(lost, ""), "packets lost"] as [string, string]]), ...known,
         [quantity(smps, ""), "SMPs sent"], [seconds(end_ps), "simulated"]]));
 }

@@ -8,7 +8,7 @@ const seconds = (ps: number) => quantity(ps / 1e12, "s");
 
 function putTiles({ cut_off_adapters, engines: [first], traffic }: Answer): void {
     const pairs: [string, string][] = [[quantity(cut_off_adapters.length, ""), "adapters cut off"]];
-    if (first.reacted && first.after) pairs.push([seconds(first.recovery_ps), "recovery"]);
+    if (first.reacted && first.after) pairs.push([seconds(first.recovery_ps), "recovery, simulated"]);
     if (traffic) pairs.push([quantity(Math.round(traffic.lost_estimate), ""), traffic.simulated_share < 1 ? "packets lost (estimate)" : "packets lost"]);
     if (first.before && first.after) pairs.push([percent(first.before.most), "busiest link before"], [percent(first.after.most), "busiest link after"]);
     put(tiles(pairs));

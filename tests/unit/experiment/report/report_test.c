@@ -87,7 +87,7 @@ static void the_verdict_is_one_sentence(void **state)
     page_of_run(&html);
     assert_non_null(strstr(
         html.data, "Both checks hold; after “fail switch S15” at 60.1 s the subnet recovered "
-                   "within 203 ms; 13,106 of 418,220 packets were lost "
+                   "within 203 ms of simulated time; 13,106 of 418,220 packets were lost "
                    "(3.13 %)."));
     text_release(&html);
 }
