@@ -97,8 +97,7 @@ bool des_wins_tie(const struct des *des, unsigned source, unsigned other);
 void des_post_slowly(struct des *des, unsigned fifo, uint64_t time, const struct event *event);
 void des_pop_heap(struct des *des, struct event *event);
 
-/* Plays the three matches of a source again after its first event has changed. Which of two wins is
- * not predictable: the compiler should select by conditional moves. */
+/* Plays the three matches of a source again after its first event has changed. */
 static inline void des_replay(struct des *des, unsigned source, uint64_t time)
 {
     unsigned at = DES_SOURCES + source;
@@ -110,8 +109,10 @@ static inline void des_replay(struct des *des, unsigned source, uint64_t time)
         bool loses = other_time < time;
         if (__builtin_expect(other_time == time && time != TIME_NEVER, 0))
             loses = !des_wins_tie(des, source, other);
-        source = loses ? other : source;
-        time = loses ? other_time : time;
+        /* A branch would be mispredicted half of the time. */
+        uint64_t mask = -(uint64_t)loses;
+        source ^= (source ^ other) & (unsigned)mask;
+        time ^= (time ^ other_time) & mask;
         des->times[at / 2] = time;
         des->winners[at / 2] = (uint8_t)source;
     }
