@@ -370,6 +370,33 @@ static void foreign_partitions_are_refused_in_the_switch_where_it_enforces_them(
     net_end(&net);
 }
 
+/* At a time at which only data packets move. */
+static void a_trap_for_a_wrong_p_key_is_repeated_after_its_time(void **state)
+{
+    struct net net;
+    struct fabric_totals before, after;
+    (void)state;
+    make_star(&net);
+    net_p_key(&net, 2, 1, 0x8001);
+    net_set_port(&net, 2, 1, PORT_INFO_SUBNET_TIME_OUT, 8); /* 1.05 ms */
+    net_set_port(&net, 2, 1, PORT_INFO_MASTER_SM_LID, net.lids[net_port(&net, 3, 1)]);
+    struct traffic traffic = net_traffic(&net);
+    net_member(&traffic, net_port(&net, 1, 1), net_port(&net, 2, 1));
+    traffic.pattern = PATTERN_TRACE;
+    vec_push(&traffic.trace,
+             ((struct traffic_trace_entry){.time = 10 * TIME_MS, .payload_bytes = 256}));
+    net_start(&net, &traffic);
+    fabric_totals(net.fabric, &before);
+    net_run(&net, 10 * TIME_MS + 500 * TIME_US);
+    fabric_totals(net.fabric, &after);
+    assert_int_equal(net.lost[LOSS_P_KEY], 1);
+    assert_int_equal(after.traps - before.traps, 1);
+    net_run(&net, TIME_MS);
+    fabric_totals(net.fabric, &after);
+    assert_int_equal(after.traps - before.traps, 2);
+    net_end(&net);
+}
+
 /* Credits of refused packets are returned: the link continues at full rate. */
 static void refused_packets_cost_no_credits(void **state)
 {
@@ -595,6 +622,7 @@ int main(void)
         cmocka_unit_test(a_removed_vl_keeps_no_packets),
         cmocka_unit_test(foreign_partitions_are_refused_at_the_adapter),
         cmocka_unit_test(foreign_partitions_are_refused_in_the_switch_where_it_enforces_them),
+        cmocka_unit_test(a_trap_for_a_wrong_p_key_is_repeated_after_its_time),
         cmocka_unit_test(refused_packets_cost_no_credits),
         cmocka_unit_test(packets_that_stay_too_long_are_lost),
         cmocka_unit_test(a_lifetime_is_kept_to_the_picosecond),
