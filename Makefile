@@ -74,10 +74,10 @@ fuzz: ## fuzz every target with libFuzzer and sanitizers, for TIME seconds or RU
 
 fuzz-long: ## fuzz every target, 10^8 executions in all: some hours of one core
 	@tools/setup build fuzz
-	@tools/fuzz mad=68000000 store=8000000 order=3000000 partitions=3000000 topology=3000000 \
+	@tools/fuzz mad=66000000 store=8000000 order=3000000 partitions=3000000 topology=3000000 \
 		config=2000000 user_routes=2000000 lfts=2000000 scenario=2000000 registry=1500000 \
 		lanes=1500000 server=1000000 qos=1000000 sma=1000000 sa=1000000 http=1000000 api=1000000 \
-		metrics=1000000
+		metrics=1000000 trust=1000000 whatif=1000000 preload=200000
 
 campaign: ## managers under random faults: COUNT seeded runs from seed FIRST on; HARD=hard adds mute agents and duplicate GUIDs
 	@tools/setup build check

@@ -33,6 +33,9 @@ enum {
 
 /* ---- adapters and ports ---- */
 
+/* Ends the strings of an answer, whatever the server sent. */
+#define END_STRING(field) ((field)[sizeof(field) - 1] = 0)
+
 static int query_ca(const char *ca_name, struct answer_ca *ca)
 {
     struct request request;
@@ -40,6 +43,11 @@ static int query_ca(const char *ca_name, struct answer_ca *ca)
     int result = client_request(&request, ca, sizeof *ca);
     if (result < 0)
         return result;
+    END_STRING(ca->name);
+    END_STRING(ca->firmware);
+    END_STRING(ca->hardware);
+    END_STRING(ca->type);
+    END_STRING(ca->description);
     return ca_name && strcmp(ca_name, ca->name) != 0 ? -ENOENT : 0;
 }
 
@@ -48,7 +56,9 @@ static int query_port(int number, struct answer_port *port)
     struct request request;
     client_prepare(&request, REQUEST_PORT);
     request.port = number;
-    return client_request(&request, port, sizeof *port);
+    int result = client_request(&request, port, sizeof *port);
+    END_STRING(port->ca_name);
+    return result;
 }
 
 static int fill_port(const struct answer_port *from, umad_port_t *port)
@@ -503,6 +513,11 @@ WEFT_EXPORT int umad_recv(int fd, void *umad, int *length, int timeout_ms)
     }
     if (got < 0)
         return fail_with((int)-got);
+    if ((size_t)got < sizeof *head || head->length < sizeof *head ||
+        head->length - sizeof *head > MESSAGE_LIMIT) {
+        recv(fd, head, 0, MSG_DONTWAIT); /* no message: the next one can be received */
+        return fail_with(EIO);
+    }
     size_t needed = head->length - sizeof *head;
     if (needed > (size_t)*length) {
         bool first_fits = *length >= MESSAGE_INLINE;
