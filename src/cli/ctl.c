@@ -110,6 +110,9 @@ static int wait_for_end(const struct ctl_sockets *sockets, const char *command, 
         nanosleep(&pause, NULL);
         text_clear(out);
         int status = ctl_send(sockets, &question, given.json, NULL, out, result, err);
+        if (status == -ECONNREFUSED || status == -ENOENT || status == -ECONNRESET)
+            return err_set(err, -status,
+                           "the manager ended before the request did: the outcome is not known");
         if (status < 0)
             return status;
     }
