@@ -5,9 +5,10 @@
  * time-out. An unanswered request is sent again, each time with twice the time-out, and then given
  * up. A node that has not answered is late: it gets no further request while one is outstanding;
  * those are outside the window, and their time-outs do not shrink it. Once it is silent
- * (faults/timeouts.c), each request gets one try, and discovery does not wait for it. When a link
- * is found to be down, requests that were sent over it do not wait for their time-out: they are
- * sent by another path at once, or given up if there is none.
+ * (faults/timeouts.c), each request gets one try, and discovery does not wait for it, unless other
+ * nodes answer repeated requests only (loses_some()). When a link is found to be down, requests
+ * that were sent over it do not wait for their time-out: they are sent by another path at once, or
+ * given up if there is none.
  *
  * Each request has another transaction ID, so that late or duplicate answers are ignored. Any host
  * can send an answer, and nothing shows that an answer by a directed route comes from the port that
@@ -47,8 +48,9 @@ struct transactions {
     uint8_t ids[SHA256_DIGEST_SIZE]; /* the next IDs */
     uint32_t window_256;             /* in 1/256 SMPs */
     uint64_t shrunk_at;
-    uint32_t timeouts; /* time-outs since the last answer */
-    bool dropped;      /* see transactions_have_dropped() */
+    uint32_t timeouts;    /* time-outs since the last answer */
+    uint64_t repeated_at; /* an answer to a request that had been sent again; 0: none yet */
+    bool dropped;         /* see transactions_have_dropped() */
     struct sm_counts counts;
 };
 
@@ -105,11 +107,19 @@ static bool has_lost(const struct sm *sm)
     return sm->transactions->counts.timeouts != 0;
 }
 
+/* Requests are answered when they are sent again: SMPs get lost, and a node that is late may be
+ * well. Then every request gets all its tries, and discovery waits for them. */
+static bool loses_some(const struct sm *sm)
+{
+    uint64_t at = sm->transactions->repeated_at;
+    return at && sm->now - at < 10 * NS_PER_S;
+}
+
 /* Discovery does not wait for silent nodes. That of a manager that takes over does not wait long
  * for any node: a late answer is a change. It waits for managers, one of which may be master. */
 static void regroup(struct sm *sm, struct request *request)
 {
-    if (!has_lost(sm) || request->group != GROUP_DISCOVERY ||
+    if (!has_lost(sm) || loses_some(sm) || request->group != GROUP_DISCOVERY ||
         request->kind->attribute == ATTRIBUTE_SM_INFO ||
         !(faults_is_silent(sm, request) ||
           faults_is_missing(sm, request, standby_copy_patience_ns(sm))))
@@ -320,12 +330,15 @@ void request_try_once(const struct sm *sm, const struct request *request,
 static struct request_effort effort_of(const struct sm *sm, const struct request *request)
 {
     bool fixed = sm->config.policy->fixed_timeouts;
+    /* A manager that takes over repeats sooner, to tell a mute node from lost SMPs. */
+    bool hurries = standby_copy_patience_ns(sm) != TIME_NEVER;
+    unsigned doublings = request->tries - (hurries && request->tries);
     struct request_effort effort = {.retries = sm->config.retries,
                                     .timeout_ns = fixed ? fixed_timeout(sm, request)
-                                                        : sm->config.timeout_ns << request->tries};
+                                                        : sm->config.timeout_ns << doublings};
     if (request->kind->effort)
         request->kind->effort(sm, request, &effort);
-    if (has_lost(sm) && faults_is_silent(sm, request)) {
+    if (has_lost(sm) && !loses_some(sm) && faults_is_silent(sm, request)) {
         request_try_once(sm, request, &effort);
         effort.is_expected = true;
     }
@@ -449,6 +462,8 @@ void transactions_receive(struct sm *sm, const struct sm_message *message)
     if (has_lost(sm))
         faults_end_silence(sm, request);
     take_back(sm, slot);
+    if (request->tries > 1)
+        t->repeated_at = sm->now;
     grow_window(sm);
     t->timeouts = 0;
     t->counts.answered++;

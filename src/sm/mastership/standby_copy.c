@@ -355,7 +355,7 @@ void standby_copy_take_over(struct sm *sm)
         return;
     }
     sm_drop_requests(sm);
-    sm->standby_copy->patience_ns = 0;
+    sm->standby_copy->patience_ns = sm->config.timeout_ns; /* the same: the next is later */
     for (uint32_t node = 0; node < sm->subnet.nodes.count; node++) {
         if (is_behind(sm, node) || has_gap(sm, node))
             read_whole(sm, node);
