@@ -316,7 +316,7 @@ static void damaged_trees_and_tori_are_reversible(void **state)
         struct network network;
         struct routes routes;
         if (seed % 3 == 2)
-            build_kind(&network, "torus", (const char *const[]){"dims=5x4", "hosts=2"}, 2, seed % 2,
+            build_kind(&network, "torus", (const char *const[]){"dims=5x3", "hosts=2"}, 2, seed % 2,
                        seed);
         else
             build_kind(&network, "kary", (const char *const[]){"k=3", "n=3"}, 2, seed % 2, seed);
