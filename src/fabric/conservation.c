@@ -83,7 +83,8 @@ static int check_port_conservation(struct fabric *fabric, uint32_t index, uint64
                            "%s port %u VL %u: %u + %u blocks counted, %u + %u in the buffers", name,
                            port->number, vl, input->used, output->used,
                            (unsigned)(in.blocks + crossing), (unsigned)(out.blocks + sending));
-        if (input->used > port->room || output->used > port->room)
+        if (input->used > port->room ||
+            output->used > port->room + transport_port_blocks(fabric, port_vl))
             return err_set(err, EPROTO, "%s port %u VL %u: a buffer holds more than its size", name,
                            port->number, vl);
         if (port->up &&
@@ -116,7 +117,7 @@ int fabric_check_data(struct fabric *fabric, struct err *err)
     if (data_packets != data->travelling)
         return err_set(err, EPROTO, "%llu packets are in the fabric, but %llu are counted",
                        (unsigned long long)data_packets, (unsigned long long)data->travelling);
-    uint64_t made = data->totals.duplicates;
+    uint64_t made = data->totals.duplicates + data->transport_made;
     for (size_t i = 0; i < data->senders.count; i++)
         made += data->senders.items[i].made;
     if (made != ended + data->travelling + data->retrying)

@@ -10,6 +10,7 @@
 
 #include "fabric/fabric.h"
 #include "fabric/traffic.h"
+#include "wire/transport_packet.h"
 
 enum { DATA_OVERHEAD_BYTES = 26 }; /* around the payload: LRH 8, BTH 12, ICRC 4, VCRC 2 */
 
@@ -128,6 +129,32 @@ int fabric_check_traffic(const struct fabric *fabric, const struct traffic *traf
 unsigned fabric_add_traffic(struct fabric *fabric, const struct traffic *traffic);
 /* Stops making packets of this traffic. */
 void fabric_stop_traffic(struct fabric *fabric, unsigned traffic);
+
+/* Packets of transport services (transport_port.c): the transport layer of an adapter makes them,
+ * and the fabric carries them as data packets with their real sizes. They count in data_totals, but
+ * the observer does not see them.
+ *
+ * The owner calls fabric_offer_transport() when a port may have packets. The fabric takes a packet
+ * for each VL, and the next one when that packet leaves the port. Callbacks may call the three
+ * functions below, except that `next_packet` must not call fabric_offer_transport(). */
+struct data_transport {
+    void *context;
+    /* Makes the next packet of one of these SLs (bit per SL); false: there is none. */
+    bool (*next_packet)(void *context, uint64_t now, uint32_t port, uint16_t service_levels,
+                        struct transport_packet *packet);
+    void (*arrived)(void *context, uint64_t now, uint32_t port,
+                    const struct transport_packet *packet);
+    void (*due)(void *context, uint64_t now, uint32_t port); /* see fabric_call_transport() */
+    /* An adapter's port opened or closed for data, or a manager has written its attributes. */
+    void (*port_changed)(void *context, uint64_t now, uint32_t port);
+};
+void fabric_set_transport(struct fabric *fabric, const struct data_transport *transport);
+void fabric_offer_transport(struct fabric *fabric, uint32_t port);
+/* Calls `due` at that time. */
+void fabric_call_transport(struct fabric *fabric, uint32_t port, uint64_t time);
+/* The largest MTU whose packets, with all headers, fit the MTU and the buffers of every node; 0:
+ * none. */
+unsigned fabric_transport_mtu(const struct fabric *fabric);
 
 struct data_totals {
     uint64_t made; /* with a path; = delivered + lost + travelling + waiting */

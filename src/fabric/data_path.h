@@ -8,6 +8,7 @@
  *   input_vl.c         the packet arrives in an input VL; at the head of it, the routing unit
  *                      (routing_unit.c) finds the output port and the SL-to-VL table the VL; it
  *                      crosses when the output VL has room
+ *   transport_port.c   packets that the transport layer of an adapter makes
  *   vms.c              virtual machines, which take their traffic with them
  *   data_port_state.c  packets of ports that close, links that break and nodes that fail
  *   deadlock.c         the wait-for graph
@@ -52,13 +53,19 @@ struct data_packet {
     uint64_t since; /* arrival in the present node */
     uint32_t next;
     uint32_t link_epoch; /* of the link that carries it */
-    uint32_t sender;     /* NONE: injected from outside */
+    uint32_t sender;     /* or CARRIES_TRANSPORT + the number of a transport packet */
     uint32_t destination;
     uint16_t dlid, bytes, payload, p_key;
     uint8_t sl, vl, hops, tries;
     uint32_t multicast; /* NONE unless multicast; see packets.c */
 };
 _Static_assert(sizeof(struct data_packet) == 64, "a packet is one cache line");
+
+#define CARRIES_TRANSPORT 0x80000000u
+struct carried_packet {
+    uint32_t next; /* of the pool */
+    struct transport_packet packet;
+};
 
 struct data_packet_queue {
     uint32_t head, tail;
@@ -175,6 +182,10 @@ struct data {
     uint64_t trace;    /* sum of the hashes of all arrivals, deliveries and losses */
     struct data_totals totals;
     struct port_counts *counts; /* by port: counters.c */
+    struct data_transport transport;
+    uint32_t *transport_waits; /* by port_vl: the transport packet in its queue; NULL: no owner */
+    uint64_t transport_made;
+    POOL(struct carried_packet) carried;
     struct data_observer observer;
     struct data_paths paths;
     uint64_t routing_ps, connect_ps; /* look-up; SL-to-VL mapping and crossbar arbitration */
@@ -293,6 +304,26 @@ static inline void data_trace(struct data *data, uint64_t now, uint64_t what, ui
     data->trace += hash_mix(now ^ (what ^ place * 0x9e3779b97f4a7c15u) * 0xd1342543de82ef95u);
 }
 void data_lose(struct fabric *fabric, uint32_t data_packet, enum loss cause, uint32_t port);
+
+/* transport_port.c */
+static inline bool carries_transport(const struct data_packet *data_packet)
+{
+    return data_packet->sender >= CARRIES_TRANSPORT;
+}
+static inline const struct transport_packet *
+carried_packet_of(const struct data *data, const struct data_packet *data_packet)
+{
+    return &data->carried.items[data_packet->sender - CARRIES_TRANSPORT].packet;
+}
+/* The packet leaves a port, its source or a switch, at that time. */
+void transport_port_sent(struct fabric *fabric, uint32_t port_vl, uint32_t data_packet,
+                         uint64_t at);
+void transport_port_due(struct fabric *fabric, uint32_t port);
+/* Blocks of transport packets in an output VL, which has room for them beside its buffer. */
+unsigned transport_port_blocks(const struct fabric *fabric, uint32_t port_vl);
+/* Frees a data packet that is delivered or lost at a port, and returns what it carried. */
+struct transport_packet transport_port_take(struct fabric *fabric, uint32_t data_packet,
+                                            uint32_t port);
 
 /* vms.c */
 static inline bool is_vm(uint32_t end_point)

@@ -79,6 +79,8 @@ void data_release(struct fabric *fabric)
     mem_free(data->inputs);
     mem_free(data->outputs);
     mem_free(data->switch_cores);
+    mem_free(data->transport_waits);
+    pool_release(&data->carried);
     vec_release(&data->tables);
     arena_release(&data->memory);
     mem_free(data);
@@ -192,6 +194,9 @@ static void refresh(struct fabric *fabric, uint32_t index, bool same_tables)
     if (port->open != was_open && observer->port_changed &&
         !(node->is_switch && port->peer_is_switch))
         observer->port_changed(observer->context, des_now(fabric->network), index, port->open);
+    const struct data_transport *transport = &fabric->data->transport;
+    if (transport->port_changed && !node->is_switch)
+        transport->port_changed(transport->context, des_now(fabric->network), index);
 }
 
 void data_port_refresh(struct fabric *fabric, uint32_t index)

@@ -49,6 +49,7 @@ enum event_kind {
     EVENT_CROSSED,   /* a packet from input VL a has crossed; b: life of the node */
     EVENT_CREDITS,   /* port a receives a credit limit: credits.c packs it into b */
     EVENT_SENT,      /* port a has finished sending; b: epoch of the link */
+    EVENT_TRANSPORT, /* the owner of the transport layer at port a asked for a call */
 };
 
 struct packet {
@@ -203,6 +204,8 @@ void shared_join(struct fabric *fabric, uint32_t node);
 
 /* capture.c: the packet leaves the port */
 void capture_packet(struct fabric *fabric, uint32_t port, uint64_t at, const struct packet *packet);
+void capture_transport(struct fabric *fabric, uint32_t port, uint64_t at, unsigned vl,
+                       const struct transport_packet *packet);
 
 /* link.c */
 static inline uint64_t wire_time(const struct port *port, uint64_t bytes)

@@ -92,5 +92,7 @@ bool output_vl_send(struct fabric *fabric, uint32_t index, uint64_t at)
         fabric->network, port->peer_is_switch ? DELAY_HEADER : DELAY_WHOLE, lead,
         (struct event){port->peer_is_switch ? EVENT_HEADER : EVENT_PACKET, port->peer, number});
     output_vl_update_ready(fabric, port_vl);
+    if (__builtin_expect(carries_transport(data_packet), 0))
+        transport_port_sent(fabric, port_vl, number, start);
     return true;
 }

@@ -33,18 +33,17 @@ static struct sender *sender_at(struct fabric *fabric, uint32_t number)
 
 static struct packet_view view_packet(struct data *data, const struct data_packet *data_packet)
 {
-    bool made_here = data_packet->sender != NONE;
-    const struct sender *sender = made_here ? &data->senders.items[data_packet->sender] : NULL;
+    const struct sender *sender = &data->senders.items[data_packet->sender];
     bool to_vm = is_vm(data_packet->destination);
     return (struct packet_view){
-        .traffic = sender ? sender->traffic : NONE,
-        .source = sender ? sender->port : NONE,
+        .traffic = sender->traffic,
+        .source = sender->port,
         .destination = to_vm ? vm_at(data, data_packet->destination)->view.port
                        : data_packet->destination >= DATA_GROUP ? NONE
                                                                 : data_packet->destination,
-        .from_vm = sender ? sender->vm : NONE,
+        .from_vm = sender->vm,
         .to_vm = to_vm ? data_packet->destination : NONE,
-        .message_bytes = sender ? data->traffics.items[sender->traffic].message_bytes : 0,
+        .message_bytes = data->traffics.items[sender->traffic].message_bytes,
         .made = data_packet->made,
         .entered = data_packet->entered,
         .payload_bytes = data_packet->payload,
@@ -79,6 +78,11 @@ void data_deliver(struct fabric *fabric, uint32_t number, uint32_t index)
     data->totals.delivered_bytes += data_packet->bytes;
     data->totals.delivered_payload_bytes += data_packet->payload;
     data_trace(data, des_now(fabric->network), data_packet->made, index);
+    if (carries_transport(data_packet)) {
+        struct transport_packet packet = transport_port_take(fabric, number, index);
+        data->transport.arrived(data->transport.context, des_now(fabric->network), index, &packet);
+        return;
+    }
     if (data->vms.count)
         vm_note_delivered(data, data_packet, des_now(fabric->network));
     if (data->observer.delivered) {
@@ -95,7 +99,7 @@ static bool schedule_retry(struct fabric *fabric, uint32_t number)
 {
     struct data *data = fabric->data;
     struct data_packet *data_packet = data_packet_at(data, number);
-    if (data_packet->sender == NONE)
+    if (carries_transport(data_packet))
         return false;
     const struct sender *sender = sender_at(fabric, data_packet->sender);
     const struct traffic *traffic = &data->traffics.items[sender->traffic];
@@ -118,13 +122,14 @@ void data_lose(struct fabric *fabric, uint32_t number, enum loss cause, uint32_t
     const struct data_packet *data_packet = data_packet_at(data, number);
     data->travelling--;
     if (cause == LOSS_P_KEY) { /* the port that discards the packet sends trap 257 or 259 */
-        uint32_t sender = data_packet->sender;
-        uint32_t source = sender == NONE ? NONE : sender_at(fabric, sender)->port;
+        uint32_t source =
+            carries_transport(data_packet) ? NONE : sender_at(fabric, data_packet->sender)->port;
         struct sma_key_violation violation = {
             .dlid = data_packet->dlid,
             .key = data_packet->p_key,
             .sl = data_packet->sl,
-            .slid = source == NONE ? 0 : fabric->ports[source].lid,
+            .slid = source == NONE ? carried_packet_of(data, data_packet)->slid
+                                   : fabric->ports[source].lid,
         };
         des_advance(fabric->timers, des_now(fabric->network)); /* the trap is repeated later */
         sma_report_p_key(&node_of(fabric, port)->sma, fabric->ports[port].number, &violation);
@@ -135,6 +140,10 @@ void data_lose(struct fabric *fabric, uint32_t number, enum loss cause, uint32_t
     if (schedule_retry(fabric, number))
         return;
     data->totals.lost[cause]++;
+    if (carries_transport(data_packet)) {
+        transport_port_take(fabric, number, port);
+        return;
+    }
     if (data->vms.count)
         vm_note_lost(data, data_packet, cause);
     if (data->observer.lost) {
@@ -608,6 +617,7 @@ void fabric_data_totals(struct fabric *fabric, struct data_totals *totals)
         return;
     }
     *totals = data->totals;
+    totals->made += data->transport_made;
     totals->travelling = data->travelling;
     totals->waiting = data->retrying;
     for (size_t i = 0; i < data->senders.count; i++) {

@@ -82,7 +82,7 @@ static void note_vm_delivery(struct vm_direction *side, uint64_t now, bool is_ne
 
 static uint32_t vm_of_sender(const struct data *data, const struct data_packet *data_packet)
 {
-    return data_packet->sender == NONE ? NONE : data->senders.items[data_packet->sender].vm;
+    return carries_transport(data_packet) ? NONE : data->senders.items[data_packet->sender].vm;
 }
 
 void vm_note_delivered(struct data *data, const struct data_packet *data_packet, uint64_t now)

@@ -1,0 +1,519 @@
+/* Drives the transport layers of simulated adapters: posts messages, passes packets between them
+ * and the fabric, and measures what a connection sees.
+ *
+ * Messages have a length and no bytes. UC and UD give their sender no acknowledgement: their
+ * messages carry their number as immediate data, by which the receiver knows which ones are lost.
+ *
+ * Not modelled: communication management, partitions other than the default one, and packets from
+ * an adapter to itself. */
+#include "host/sim/sim_connections.h"
+
+#include "base/map.h"
+#include "base/time.h"
+
+#include <assert.h>
+#include <errno.h>
+
+/* Of UC and UD, the messages on the way whose times are known; of later ones the latency is not
+ * measured. A power of two. */
+enum { RING = 4096, ADDRESS = 0, Q_KEY = 0x11111111 };
+
+struct adapter {
+    struct transport *transport;
+    uint32_t port, domain, key, send_cq, receive_cq;
+    uint32_t sends, receives; /* capacities of the CQs */
+    uint64_t wake;            /* the earliest call that was asked for; TIME_NEVER: none */
+    VEC(uint32_t) requesters; /* RC connections by number of the QP; MAP_NONE: none */
+};
+
+struct connection {
+    struct connection_view view;
+    uint32_t adapters[2], qps[2]; /* requester, responder */
+    struct transport_path path;   /* of the requester */
+    uint64_t sent;                /* messages whose work request is complete */
+    uint64_t expected;            /* UC, UD: the number of the next message */
+    uint64_t progress_ps;         /* the last progress, or when messages became outstanding */
+    uint64_t *posted_ps;          /* ring, by number of the message */
+    uint32_t ring;
+};
+
+struct sim_connections {
+    struct sim *sim;
+    struct fabric *fabric;
+    struct sim_paths *paths;
+    struct connection_listener listener;
+    VEC(struct adapter) adapters;
+    VEC(struct connection) connections;
+    uint32_t *adapter_of; /* by port; MAP_NONE: none */
+};
+
+static bool is_reliable(const struct connection *connection)
+{
+    return connection->view.config.service == TRANSPORT_RC;
+}
+
+/* Whether messages need receive requests. */
+static bool needs_receives(const struct connection_config *config)
+{
+    return config->service != TRANSPORT_RC || config->operation == CONNECTION_SEND;
+}
+
+/* ---- progress ---- */
+
+static void note_progress(struct connection *connection, uint64_t at)
+{
+    uint64_t gap = at > connection->progress_ps ? at - connection->progress_ps : 0;
+    if (gap > connection->view.longest_ps)
+        connection->view.longest_ps = gap;
+    connection->progress_ps = at;
+}
+
+static void complete(struct sim_connections *connections, uint32_t number, uint64_t message)
+{
+    struct connection *connection = &connections->connections.items[number];
+    uint64_t now = sim_now(connections->sim);
+    connection->view.completed++;
+    connection->view.completed_bytes += connection->view.config.message_bytes;
+    connection->view.last_ps = now;
+    note_progress(connection, now);
+    if (connections->listener.completed && connection->view.posted - message <= connection->ring)
+        connections->listener.completed(connections->listener.context, now, number,
+                                        now - connection->posted_ps[message % connection->ring]);
+}
+
+/* ---- work ---- */
+
+static void post_receive(struct sim_connections *connections, uint32_t number)
+{
+    const struct connection *connection = &connections->connections.items[number];
+    const struct adapter *adapter = &connections->adapters.items[connection->adapters[1]];
+    struct transport_segment segment = {
+        .address = ADDRESS,
+        .bytes = connection->view.config.message_bytes +
+                 (connection->view.config.service == TRANSPORT_UD ? TRANSPORT_GRH_ROOM : 0),
+        .key = adapter->key};
+    struct transport_receive_work work = {.id = number, .segment_count = 1, .segments = &segment};
+    transport_post_receive(adapter->transport, connection->qps[1], &work);
+}
+
+static int post_message(struct sim_connections *connections, uint32_t number)
+{
+    static const uint8_t operations[2][3] = {
+        {WORK_SEND, WORK_WRITE, WORK_READ},
+        {WORK_SEND_IMMEDIATE, WORK_WRITE_IMMEDIATE, WORK_READ},
+    };
+    struct connection *connection = &connections->connections.items[number];
+    const struct connection_config *config = &connection->view.config;
+    const struct adapter *own = &connections->adapters.items[connection->adapters[0]];
+    const struct adapter *peer = &connections->adapters.items[connection->adapters[1]];
+    struct transport_segment segment = {ADDRESS, config->message_bytes, own->key};
+    struct transport_work work = {
+        .id = number,
+        .operation = operations[!is_reliable(connection)][config->operation],
+        .flags = WORK_SIGNALED,
+        .segment_count = 1,
+        .segments = &segment,
+        .immediate = (uint32_t)connection->view.posted,
+        .r_key = peer->key,
+        .address = ADDRESS,
+        .path = &connection->path,
+        .dest_qp = connection->qps[1],
+        .q_key = Q_KEY,
+    };
+    if (connection->view.posted == connection->sent) /* it was idle */
+        connection->progress_ps = sim_now(connections->sim);
+    connection->posted_ps[connection->view.posted % connection->ring] = sim_now(connections->sim);
+    int status = transport_post_send(own->transport, connection->qps[0], &work);
+    connection->view.posted += status == 0;
+    return status;
+}
+
+static void post_messages(struct sim_connections *connections, uint32_t number)
+{
+    struct connection *connection = &connections->connections.items[number];
+    const struct connection_config *config = &connection->view.config;
+    while (!connection->view.broken && connection->view.posted < config->messages &&
+           connection->view.posted - connection->sent < config->outstanding &&
+           post_message(connections, number) == 0)
+        ;
+}
+
+static void end_send(struct sim_connections *connections,
+                     const struct transport_completion *completion)
+{
+    uint32_t number = (uint32_t)completion->id;
+    struct connection *connection = &connections->connections.items[number];
+    if (completion->status != STATUS_SUCCESS) {
+        if (connection->view.broken)
+            return; /* flushed */
+        connection->view.broken = true;
+        connection->view.status = completion->status;
+        connection->view.broken_ps = sim_now(connections->sim);
+        note_progress(connection, connection->view.broken_ps);
+        return;
+    }
+    uint64_t message = connection->sent++;
+    if (is_reliable(connection))
+        complete(connections, number, message);
+    post_messages(connections, number);
+}
+
+static void end_receive(struct sim_connections *connections,
+                        const struct transport_completion *completion)
+{
+    uint32_t number = (uint32_t)completion->id;
+    struct connection *connection = &connections->connections.items[number];
+    if (completion->status != STATUS_SUCCESS)
+        return;
+    post_receive(connections, number);
+    if (is_reliable(connection))
+        return;
+    uint64_t message =
+        connection->expected + (uint32_t)(completion->immediate - (uint32_t)connection->expected);
+    connection->view.lost += message - connection->expected;
+    connection->expected = message + 1;
+    complete(connections, number, message);
+}
+
+/* ---- adapters ---- */
+
+/* Takes what the transport layer gives out, except packets. */
+static void drain(struct sim_connections *connections, struct adapter *adapter)
+{
+    struct transport_completion completion;
+    struct transport_event event;
+    struct transport_violation violation;
+    while (transport_poll(adapter->transport, adapter->send_cq, &completion))
+        end_send(connections, &completion);
+    while (transport_poll(adapter->transport, adapter->receive_cq, &completion))
+        end_receive(connections, &completion);
+    while (transport_next_event(adapter->transport, &event))
+        ; /* a failed QP is known by its completions */
+    while (transport_next_violation(adapter->transport, &violation))
+        ; /* no connection has another key */
+}
+
+/* After the transport layer was fed. */
+static void serve(struct sim_connections *connections, struct adapter *adapter)
+{
+    drain(connections, adapter);
+    if (transport_ready(adapter->transport, 1))
+        fabric_offer_transport(connections->fabric, adapter->port);
+    uint64_t deadline = transport_deadline(adapter->transport);
+    if (deadline < adapter->wake) {
+        uint64_t now = sim_now(connections->sim);
+        adapter->wake = deadline > now ? deadline : now;
+        fabric_call_transport(connections->fabric, adapter->port, adapter->wake);
+    }
+}
+
+static struct adapter *adapter_at(struct sim_connections *connections, uint32_t port)
+{
+    uint32_t number = connections->adapter_of[port];
+    return number == MAP_NONE ? NULL : &connections->adapters.items[number];
+}
+
+static bool next_packet(void *context, uint64_t now, uint32_t port, uint16_t service_levels,
+                        struct transport_packet *packet)
+{
+    struct sim_connections *connections = context;
+    struct adapter *adapter = adapter_at(connections, port);
+    if (!adapter || !transport_next_packet(adapter->transport, now, 1, service_levels, packet))
+        return false;
+    drain(connections, adapter); /* sends of UC and UD complete when their last packet leaves */
+    return true;
+}
+
+static void packet_arrived(void *context, uint64_t now, uint32_t port,
+                           const struct transport_packet *packet)
+{
+    struct sim_connections *connections = context;
+    struct adapter *adapter = adapter_at(connections, port);
+    struct transport_qp_view view;
+    if (!adapter)
+        return;
+    transport_receive(adapter->transport, now, 1, packet);
+    uint32_t number = packet->dest_qp < adapter->requesters.count
+                          ? adapter->requesters.items[packet->dest_qp]
+                          : MAP_NONE;
+    if (number != MAP_NONE && transport_query_qp(adapter->transport, packet->dest_qp, &view) == 0 &&
+        view.progress_ps == now)
+        note_progress(&connections->connections.items[number], now);
+    serve(connections, adapter);
+}
+
+static void adapter_due(void *context, uint64_t now, uint32_t port)
+{
+    struct sim_connections *connections = context;
+    struct adapter *adapter = adapter_at(connections, port);
+    if (!adapter)
+        return;
+    if (adapter->wake <= now)
+        adapter->wake = TIME_NEVER;
+    if (transport_deadline(adapter->transport) <= now)
+        transport_expire(adapter->transport, now);
+    serve(connections, adapter);
+}
+
+/* The transport layer sends while its port has a LID; the port discards what it cannot send. */
+static void set_port(struct sim_connections *connections, const struct adapter *adapter)
+{
+    const uint8_t *info = fabric_port_info(connections->fabric, adapter->port);
+    struct transport_port state = {
+        .lid = (uint16_t)wire_get(info, PORT_INFO_LID),
+        .lmc = (uint8_t)wire_get(info, PORT_INFO_LMC),
+        .mtu = (uint16_t)fabric_transport_mtu(connections->fabric),
+        .active = wire_get(info, PORT_INFO_LID) != 0,
+    };
+    transport_set_port(adapter->transport, 1, &state);
+}
+
+static void port_changed(void *context, uint64_t now, uint32_t port)
+{
+    struct sim_connections *connections = context;
+    struct adapter *adapter = adapter_at(connections, port);
+    (void)now;
+    if (!adapter)
+        return;
+    set_port(connections, adapter);
+    serve(connections, adapter);
+}
+
+static uint32_t find_adapter(struct sim_connections *connections, uint32_t port)
+{
+    struct transport_config config;
+    if (connections->adapter_of[port] != MAP_NONE)
+        return connections->adapter_of[port];
+    struct adapter adapter = {.port = port, .sends = 1, .receives = 1, .wake = TIME_NEVER};
+    transport_config_init(&config);
+    adapter.transport = transport_new(&config);
+    adapter.domain = transport_add_domain(adapter.transport);
+    struct transport_region region = {.domain = adapter.domain,
+                                      .rights = RIGHT_LOCAL_WRITE | RIGHT_REMOTE_WRITE |
+                                                RIGHT_REMOTE_READ,
+                                      .start = ADDRESS,
+                                      .bytes = 2 * (uint64_t)TRANSPORT_MESSAGE_MAX};
+    int status = transport_add_region(adapter.transport, &region, &adapter.key);
+    assert(status == 0);
+    status = transport_add_cq(adapter.transport, adapter.sends, &adapter.send_cq);
+    assert(status == 0);
+    status = transport_add_cq(adapter.transport, adapter.receives, &adapter.receive_cq);
+    assert(status == 0);
+    (void)status;
+    set_port(connections, &adapter);
+    connections->adapter_of[port] = (uint32_t)connections->adapters.count;
+    vec_push(&connections->adapters, adapter);
+    return connections->adapter_of[port];
+}
+
+/* ---- connections ---- */
+
+struct sim_connections *sim_connections_new(struct sim *sim, struct fabric *fabric,
+                                            struct sim_paths *paths)
+{
+    struct sim_connections *connections = mem_zalloc(1, sizeof *connections);
+    size_t ports = fabric_topology(fabric)->ports.count;
+    connections->sim = sim;
+    connections->fabric = fabric;
+    connections->paths = paths;
+    connections->adapter_of = mem_alloc((ports + 1) * sizeof *connections->adapter_of);
+    for (size_t i = 0; i < ports; i++)
+        connections->adapter_of[i] = MAP_NONE;
+    fabric_set_transport(fabric, &(struct data_transport){.context = connections,
+                                                          .next_packet = next_packet,
+                                                          .arrived = packet_arrived,
+                                                          .due = adapter_due,
+                                                          .port_changed = port_changed});
+    return connections;
+}
+
+void sim_connections_free(struct sim_connections *connections)
+{
+    if (!connections)
+        return;
+    for (size_t i = 0; i < connections->adapters.count; i++) {
+        transport_free(connections->adapters.items[i].transport);
+        vec_release(&connections->adapters.items[i].requesters);
+    }
+    for (size_t i = 0; i < connections->connections.count; i++)
+        mem_free(connections->connections.items[i].posted_ps);
+    vec_release(&connections->adapters);
+    vec_release(&connections->connections);
+    mem_free(connections->adapter_of);
+    mem_free(connections);
+}
+
+void sim_connections_listen(struct sim_connections *connections,
+                            const struct connection_listener *listener)
+{
+    connections->listener = *listener;
+}
+
+int sim_connections_check(const struct fabric *fabric, const struct connection_config *config,
+                          struct err *err)
+{
+    unsigned mtu = fabric_transport_mtu(fabric);
+    if (mtu == 0)
+        return err_set(err, EINVAL,
+                       "packets of 256 bytes do not fit into the buffers of all nodes");
+    if (config->from == config->to)
+        return err_set(err, EINVAL, "a connection needs two ports");
+    if (config->service == TRANSPORT_UD && config->message_bytes > mtu)
+        return err_set(err, EINVAL, "a datagram has at most %u bytes, the MTU", mtu);
+    if (config->service == TRANSPORT_UD && config->operation != CONNECTION_SEND)
+        return err_set(err, EINVAL, "UD has only the operation send");
+    if (config->service == TRANSPORT_UC && config->operation == CONNECTION_READ)
+        return err_set(err, EINVAL, "UC has no operation read");
+    if (config->message_bytes == 0 || config->message_bytes > TRANSPORT_MESSAGE_MAX)
+        return err_set(err, EINVAL, "a message has 1 to %u bytes", (unsigned)TRANSPORT_MESSAGE_MAX);
+    if (config->outstanding == 0 || config->outstanding > CONNECTION_OUTSTANDING_MOST)
+        return err_set(err, EINVAL, "1 to %d messages may be outstanding",
+                       CONNECTION_OUTSTANDING_MOST);
+    return 0;
+}
+
+static void add_qp(struct sim_connections *connections, struct connection *connection, unsigned end)
+{
+    struct adapter *adapter = &connections->adapters.items[connection->adapters[end]];
+    const struct connection_config *config = &connection->view.config;
+    uint32_t requests = config->outstanding;
+    struct transport_qp_init init = {.service = config->service,
+                                     .domain = adapter->domain,
+                                     .send_cq = adapter->send_cq,
+                                     .receive_cq = adapter->receive_cq,
+                                     .srq = TRANSPORT_NONE,
+                                     .sends = requests,
+                                     .receives = requests};
+    adapter->sends += requests;
+    adapter->receives += requests;
+    int status = transport_resize_cq(adapter->transport, adapter->send_cq, adapter->sends);
+    assert(status == 0);
+    status = transport_resize_cq(adapter->transport, adapter->receive_cq, adapter->receives);
+    assert(status == 0);
+    status = transport_add_qp(adapter->transport, &init, &connection->qps[end]);
+    assert(status == 0);
+    (void)status;
+}
+
+/* Brings a QP to RTS with what connection management would have negotiated. */
+static int bring_up(struct sim_connections *connections, const struct connection *connection,
+                    unsigned end, const struct transport_path *path, uint32_t psn, struct err *err)
+{
+    const struct connection_config *config = &connection->view.config;
+    const struct adapter *adapter = &connections->adapters.items[connection->adapters[end]];
+    struct transport_qp_attributes attributes = {
+        .access = RIGHT_REMOTE_WRITE | RIGHT_REMOTE_READ,
+        .port = 1,
+        .mtu = (uint16_t)fabric_transport_mtu(connections->fabric),
+        .q_key = Q_KEY,
+        .dest_qp = connection->qps[!end],
+        .send_psn = psn,
+        .receive_psn = psn,
+        .path = *path,
+        .retry_count = config->retry,
+        .rnr_retry = 7,
+        .timeout = config->timeout,
+        .reads = CONNECTION_READS,
+        .reads_accepted = CONNECTION_READS,
+    };
+    int status = 0;
+    for (unsigned from = STATE_RESET, to = STATE_INIT; from < STATE_RTS && !status; from = to++) {
+        uint32_t required, optional;
+        transport_transition(config->service, from, to, &required, &optional);
+        attributes.state = (uint8_t)to;
+        status =
+            transport_modify_qp(adapter->transport, sim_now(connections->sim), connection->qps[end],
+                                &attributes, required | ATTRIBUTE_STATE, err);
+    }
+    return status;
+}
+
+/* Paths of both directions. Each end must send from the LID to which the other one sends. */
+static int find_paths(struct sim_connections *connections, const struct connection_config *config,
+                      struct transport_path paths[2], struct err *err)
+{
+    uint32_t ports[2] = {config->from, config->to};
+    for (unsigned i = 0; i < 2; i++) {
+        struct data_path path = sim_paths_find(connections->paths, ports[i], ports[!i]);
+        if (!path.dlid)
+            return err_set(err, EHOSTUNREACH, "there is no path between the two ports now");
+        paths[i] = (struct transport_path){.dlid = path.dlid, .sl = path.sl, .port = 1};
+    }
+    for (unsigned i = 0; i < 2; i++) {
+        const uint8_t *info = fabric_port_info(connections->fabric, ports[i]);
+        paths[i].path_bits =
+            (uint8_t)(paths[!i].dlid & ((1u << wire_get(info, PORT_INFO_LMC)) - 1));
+    }
+    return 0;
+}
+
+int sim_connections_add(struct sim_connections *connections, const struct connection_config *config,
+                        struct err *err)
+{
+    struct transport_path paths[2];
+    int status = sim_connections_check(connections->fabric, config, err);
+    if (status == 0)
+        status = find_paths(connections, config, paths, err);
+    if (status)
+        return status;
+    uint32_t number = (uint32_t)connections->connections.count;
+    uint64_t now = sim_now(connections->sim);
+    struct connection new = {.view.config = *config,
+                             .view.begun_ps = now,
+                             .view.last_ps = now,
+                             .progress_ps = now,
+                             .path = paths[0],
+                             .ring = config->service == TRANSPORT_RC ? config->outstanding : RING};
+    new.adapters[0] = find_adapter(connections, config->from);
+    new.adapters[1] = find_adapter(connections, config->to);
+    for (unsigned end = 0; end < 2; end++)
+        add_qp(connections, &new, end);
+    for (unsigned end = 0; end < 2 && !status; end++)
+        status = bring_up(connections, &new, end, &paths[end],
+                          (uint32_t)(number * 65537) & TRANSPORT_PSN_MASK, err);
+    if (status)
+        return status;
+    new.posted_ps = mem_zalloc(new.ring, sizeof *new.posted_ps);
+    vec_push(&connections->connections, new);
+    struct adapter *adapter = &connections->adapters.items[new.adapters[0]];
+    while (config->service == TRANSPORT_RC && adapter->requesters.count <= new.qps[0])
+        vec_push(&adapter->requesters, MAP_NONE);
+    if (config->service == TRANSPORT_RC)
+        adapter->requesters.items[new.qps[0]] = number;
+    for (uint32_t i = 0; i < config->outstanding && needs_receives(config); i++)
+        post_receive(connections, number);
+    post_messages(connections, number);
+    serve(connections, adapter);
+    return 0;
+}
+
+/* ---- views ---- */
+
+size_t sim_connections_count(const struct sim_connections *connections)
+{
+    return connections->connections.count;
+}
+
+void sim_connections_view(const struct sim_connections *connections, size_t number,
+                          struct connection_view *view)
+{
+    const struct connection *connection = &connections->connections.items[number];
+    const struct adapter *adapter = &connections->adapters.items[connection->adapters[0]];
+    struct transport_qp_view qp;
+    *view = connection->view;
+    if (transport_query_qp(adapter->transport, connection->qps[0], &qp) == 0) {
+        view->timeouts = qp.timeouts;
+        view->sequence_naks = qp.sequence_naks;
+        view->rnr_naks = qp.rnr_naks;
+        view->resent_packets = qp.resent_packets;
+    }
+    uint64_t now = sim_now(connections->sim);
+    bool outstanding = connection->view.posted > connection->sent && !view->broken;
+    if (outstanding && now - connection->progress_ps > view->longest_ps)
+        view->longest_ps = now - connection->progress_ps;
+}
+
+bool connection_stood_still(const struct connection_view *view)
+{
+    return view->broken || view->timeouts || view->sequence_naks || view->rnr_naks || view->lost;
+}

@@ -1,0 +1,69 @@
+/* Connections: pairs of queue pairs on simulated adapters that exchange messages.
+ *
+ * Each port that has a connection is an adapter of src/transport, whose packets the data plane of
+ * the fabric carries. A connection is set up as given, with the path that the manager's routes have
+ * at that time; there is no communication management. The requester keeps a number of messages
+ * posted. */
+#ifndef WEFT_HOST_SIM_SIM_CONNECTIONS_H
+#define WEFT_HOST_SIM_SIM_CONNECTIONS_H
+
+#include "host/sim/sim_paths.h"
+#include "transport/transport.h"
+
+enum connection_operation { CONNECTION_SEND, CONNECTION_WRITE, CONNECTION_READ };
+
+enum {
+    CONNECTION_OUTSTANDING_MOST = 1024,
+    CONNECTION_READS = 16, /* outstanding at most */
+};
+
+struct connection_config {
+    uint32_t from, to;      /* end ports: requester and responder */
+    uint8_t service;        /* enum transport_service */
+    uint8_t operation;      /* enum connection_operation */
+    uint32_t message_bytes; /* UD: at most the MTU */
+    uint64_t messages;      /* TIME_NEVER: without end */
+    uint32_t outstanding;   /* messages posted at a time */
+    uint8_t timeout, retry; /* RC: 4.096 us * 2^timeout; 0-7 */
+};
+
+/* Times without progress: between two acknowledgements of an RC requester, or two messages at the
+ * receiver of a UC or UD connection, while messages are outstanding. */
+struct connection_view {
+    struct connection_config config;
+    uint64_t begun_ps, last_ps; /* when it began; the last completion */
+    uint64_t posted, completed, completed_bytes;
+    uint64_t lost;       /* messages of UC and UD */
+    uint64_t longest_ps; /* the longest time without progress */
+    bool broken;
+    uint8_t status; /* enum transport_status: why it broke */
+    uint64_t broken_ps;
+    uint32_t timeouts, sequence_naks, rnr_naks, resent_packets;
+};
+/* It had to repeat requests or lost messages. */
+bool connection_stood_still(const struct connection_view *view);
+
+struct sim_connections;
+struct sim_connections *sim_connections_new(struct sim *sim, struct fabric *fabric,
+                                            struct sim_paths *paths);
+void sim_connections_free(struct sim_connections *connections); /* accepts NULL */
+
+/* Called when a message is complete: at the requester (RC), or at the receiver (UC, UD). */
+struct connection_listener {
+    void *context;
+    void (*completed)(void *context, uint64_t now, uint32_t connection, uint64_t latency_ps);
+};
+void sim_connections_listen(struct sim_connections *connections,
+                            const struct connection_listener *listener);
+
+/* What does not depend on the fabric's state. */
+int sim_connections_check(const struct fabric *fabric, const struct connection_config *config,
+                          struct err *err);
+/* Begins a connection now. -EHOSTUNREACH: there is no path. */
+int sim_connections_add(struct sim_connections *connections, const struct connection_config *config,
+                        struct err *err);
+size_t sim_connections_count(const struct sim_connections *connections);
+void sim_connections_view(const struct sim_connections *connections, size_t number,
+                          struct connection_view *view);
+
+#endif
