@@ -50,6 +50,34 @@ one_way() { # the hops of one SMP to an adapter: the receiver of each link is th
 }
 claim "an SMP passes interfaces that follow each other" one_way
 
+# Connections of a scenario: all services and operations, and packets that are sent again.
+cat >connections.weft <<'END'
+topology ring 4 hosts=1
+sm S0
+run until settled
+connection H0 to H1 op write message 10000 messages 20
+connection H1 to H2 op read message 10000 messages 20
+connection H2 to H3 op send message 10000 messages 20 timeout 10
+connection H3 to H0 service uc message 5001 messages 20
+connection H0 to H3 service ud message 333 messages 20
+run for 20us
+fail link S2 1
+run for 50ms
+END
+simulated() { "$WEFT" sim connections.weft --quiet --pcap connections.pcap; }
+connections() { tshark -r connections.pcap "$@" 2>tshark.err | wc -l; }
+no_malformed_connection() {
+    [ "$(connections -Y '_ws.malformed || _ws.short || _ws.expert.severity == error')" -eq 0 ] && [ "$(connections)" -gt 1000 ]
+}
+has_opcodes() { # RC SEND, WRITE and READ, acknowledgements, UC, and UD with immediate data
+    for opcode in 0 6 12 13 17 32 101; do
+        [ "$(connections -Y "infiniband.bth.opcode == $opcode")" -gt 0 ] || { echo "no opcode $opcode" && return 1; }
+    done
+}
+claim "--pcap captures the packets of connections" simulated
+claim "tshark reports no malformed packet of them" no_malformed_connection
+claim "tshark decodes all services and operations" has_opcodes
+
 # The manager asks an agent that does not answer again after 300 ms and after another 600 ms.
 "$WEFT" topo gen ring 4 hosts=1 speed=SDR >ring.net || exit
 printf 'timeout 300ms\nretries 2\n' >sm.conf

@@ -14,6 +14,7 @@ void run_record_release(struct run_record *record)
     vec_release(&record->changes);
     vec_release(&record->checks);
     vec_release(&record->machines);
+    vec_release(&record->connections);
     results_release(&record->results);
     arena_release(&record->arena);
     *record = (struct run_record){0};

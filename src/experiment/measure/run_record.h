@@ -58,11 +58,22 @@ struct run_record_machine {
     uint64_t downtime_ps, lost;
 };
 
+/* A connection that has begun. */
+struct run_record_connection {
+    const char *name, *service, *operation;
+    uint64_t messages, lost;
+    double goodput; /* bits/s */
+    uint32_t timeouts, sequence_naks, rnr_naks, resent_packets;
+    uint64_t median_ps, p99_ps, outage_ps;
+    const char *broken; /* the reason; NULL: it is not broken */
+};
+
 struct run_record {
     VEC(struct run_record_event) events;
     VEC(struct run_record_change) changes;
     VEC(struct run_record_check) checks;
     VEC(struct run_record_machine) machines;
+    VEC(struct run_record_connection) connections;
     const char *file;
     uint64_t seed, end, hash;
     uint64_t smps, lost, hops; /* SMPs sent, SMPs dropped by faults, links crossed */

@@ -121,6 +121,30 @@ static void put_cut_off(const struct report_run *report, struct text *problems)
     text_release(&nodes);
 }
 
+/* How long connections stood still; a broken one stays broken. */
+static void put_connections(const struct report_run *report, struct text *out,
+                            struct text *problems)
+{
+    double stood_still = figure_of(report, "connections.stood-still");
+    double broken = figure_of(report, "connections.broken");
+    char time[QUANTITY_BYTES];
+    if (figure_of(report, "connections") == 0)
+        return;
+    if (stood_still == 0) {
+        text_puts(out, "; no connection stood still");
+        return;
+    }
+    text_printf(out, "; %.0f connection%s stood still for %s at most, ", stood_still,
+                stood_still == 1 ? "" : "s",
+                quantity_text(figure_of(report, "connections.outage"), "s", time));
+    if (broken == 0) {
+        text_puts(out, "none broke");
+        return;
+    }
+    text_printf(out, "%.0f broke", broken);
+    put_problem(problems, "%.0f connection%s broken", broken, broken == 1 ? " is" : "s are");
+}
+
 /* The rates before the first fault and after the last change; a problem if the rate is lower. */
 static void put_recovery(const struct report_run *report, struct text *out, struct text *problems)
 {
@@ -204,6 +228,7 @@ bool report_run_verdict(const struct report_run *report, struct text *out)
     put_checks(report, &rest, &problems);
     put_actions(report, &rest);
     put_losses(report, &rest);
+    put_connections(report, &rest, &problems);
     put_recovery(report, &rest, &problems);
     put_problems(report, &problems);
     bool good = problems.length == 0 && !partial;

@@ -13,6 +13,7 @@
 
 enum { TIME_WIDTH = 12, WHO_WIDTH = 12, TEXT_COLUMN = TIME_WIDTH + WHO_WIDTH + 4 };
 enum { LABEL = 12, AMOUNT = 11, CURVE = 80 - LABEL - AMOUNT, PICTURES = 6 };
+enum { CONNECTION_ROWS = 20 };
 
 /* ---- events and changes ---- */
 
@@ -318,6 +319,35 @@ static void write_machines(const struct run_record *record, struct text *out)
     }
 }
 
+static void write_connections(const struct run_record *record, struct text *out)
+{
+    size_t count = record->connections.count;
+    if (count)
+        text_printf(out, "\n  %-18s %-8s %9s %11s %9s %9s %8s\n", "connection", "", "messages",
+                    "goodput", "median", "p99", "outage");
+    for (size_t i = 0; i < count && i < CONNECTION_ROWS; i++) {
+        const struct run_record_connection *row = &record->connections.items[i];
+        text_printf(out, "  %-18.18s %-2s %-5s %9" PRIu64, row->name, row->service, row->operation,
+                    row->messages);
+        put_quantity(record, row->goodput, "bits/s", 12, out);
+        put_quantity(record, time_seconds((double)row->median_ps), "s", 10, out);
+        put_quantity(record, time_seconds((double)row->p99_ps), "s", 10, out);
+        put_quantity(record, time_seconds((double)row->outage_ps), "s", 9, out);
+        text_putc(out, '\n');
+        if (row->timeouts + row->sequence_naks + row->rnr_naks)
+            text_printf(out,
+                        "    after %u time-outs, %u sequence NAKs and %u RNR NAKs %u packets were "
+                        "sent again\n",
+                        row->timeouts, row->sequence_naks, row->rnr_naks, row->resent_packets);
+        if (row->lost)
+            text_printf(out, "    %" PRIu64 " messages were lost\n", row->lost);
+        if (row->broken)
+            text_printf(out, "    BROKEN: %s\n", row->broken);
+    }
+    if (count > CONNECTION_ROWS)
+        text_printf(out, "  and %zu more in JSON and CSV\n", count - CONNECTION_ROWS);
+}
+
 /* The sentence that the report begins with, too. */
 static bool judge(const struct run_record *record, struct text *sentence)
 {
@@ -350,6 +380,7 @@ void run_record_write_summary(const struct run_record *record, struct text *out)
     for (size_t i = first; i < count; i++)
         write_picture(record, i, out);
     write_machines(record, out);
+    write_connections(record, out);
     write_traffic(record, out);
     write_collected(record, out);
     if (record->checks.count) {

@@ -30,6 +30,8 @@ static const struct phrase subjects[] = {
     {"smps", "SMPs"},
     {"sm", "manager"},
     {"vm", "virtual machines"},
+    {"connections", "connections,"},
+    {"connection", "connection"},
     {0},
 };
 static const struct phrase keys[] = {

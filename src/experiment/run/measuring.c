@@ -124,6 +124,7 @@ void measuring_publish(struct setup *setup, uint64_t now)
 {
     metrics_publish_traffic(setup->metrics, now);
     machines_publish(setup, now);
+    connections_publish(setup);
     if (setup->unaffected)
         results_set(&setup->record->results, "unaffected.lost",
                     (double)unaffected_losses(setup->unaffected),

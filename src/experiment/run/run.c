@@ -311,6 +311,7 @@ static int execute_statement(struct scenario_run *state, const struct statement 
     bool holds;
     switch (statement->kind) {
     case STATEMENT_ACTION: return schedule_action(state, statement);
+    case STATEMENT_CONNECTION: return connections_start(&state->setup, statement);
     case STATEMENT_CHECK:
         holds = check_evaluate(&state->setup, &statement->check, &failure);
         record_check(&state->setup, statement->line, statement->word.line, holds, failure.text);
@@ -368,7 +369,7 @@ static int check_end(struct scenario_run *state)
     if (next_due(state) != TIME_NEVER && !state->halted)
         return word_error(&setup->cursor, &state->agenda.items[state->done].statement->word,
                           "no 'run' statement reaches this time");
-    if (!metrics_has_traffic(setup->metrics))
+    if (!metrics_has_traffic(setup->metrics) && !setup->connections.sim)
         return 0;
     bool holds = fabric_check_data(setup->fabric, &err) == 0;
     record_check(setup, "conserved, at the end", 0, holds, holds ? "" : err.message);

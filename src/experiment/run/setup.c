@@ -378,6 +378,8 @@ int setup_build(struct setup *setup, struct scenario *scenario, struct run_recor
     if (status == 0)
         status = flows_bind(setup);
     if (status == 0)
+        status = connections_bind(setup);
+    if (status == 0)
         status = bind_statements(setup);
     if (status == 0)
         status = flows_check_managers(setup);
@@ -401,6 +403,7 @@ int setup_build(struct setup *setup, struct scenario *scenario, struct run_recor
     machines_begin(setup);
     measuring_begin(setup);
     flows_begin(setup);
+    connections_begin(setup);
     for (size_t i = 0; i < setup->instances.count; i++)
         if (!setup->instances.items[i]->stopped)
             setup_start_manager(setup, i);
@@ -412,6 +415,7 @@ void setup_release(struct setup *setup)
     metrics_free(setup->metrics);
     mem_free(setup->traffics);
     unaffected_free(setup->unaffected);
+    connections_release(setup);
     machines_release(setup);
     sim_paths_free(setup->paths);
     sim_free(setup->sim);

@@ -8,6 +8,7 @@
 #include "console/names.h"
 #include "experiment/measure/changes.h"
 #include "experiment/measure/run_record.h"
+#include "experiment/run/connections.h"
 #include "experiment/run/flows.h"
 #include "experiment/run/machines.h"
 #include "experiment/scenario/scenario.h"
@@ -50,6 +51,7 @@ struct setup {
     VEC(struct flow) flows;
     const struct traffic **traffics; /* of the flows, for the metrics */
     struct machines machines;
+    struct run_connections connections;
     struct groups *groups; /* multicast groups; NULL: there was no join yet */
     bool stop_on_deadlock;
     struct sim_paths *paths;

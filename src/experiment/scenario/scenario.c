@@ -125,6 +125,12 @@ static void read_traffic(struct statement *statement, struct cursor *cursor)
     traffic_spec_read(statement->spec, cursor);
 }
 
+static void read_connection(struct statement *statement, struct cursor *cursor)
+{
+    statement->connection = arena_alloc(cursor->arena, sizeof *statement->connection);
+    connection_spec_read(statement->connection, cursor);
+}
+
 /* measure from MOMENT [to MOMENT] */
 static void read_measure(struct statement *statement, struct cursor *cursor)
 {
@@ -227,6 +233,7 @@ static const struct {
     {"set", STATEMENT_SET, read_set},
     {"sm", STATEMENT_MANAGER, read_manager},
     {"traffic", STATEMENT_TRAFFIC, read_traffic},
+    {"connection", STATEMENT_CONNECTION, read_connection},
     {"measure", STATEMENT_MEASURE, read_measure},
     {"collect", STATEMENT_COLLECT, read_collect},
     {"every", STATEMENT_COLLECT, read_every},

@@ -8,6 +8,7 @@
 #include "console/action.h"
 #include "experiment/scenario/check_parse.h"
 #include "experiment/scenario/collect.h"
+#include "experiment/scenario/connection_spec.h"
 #include "experiment/scenario/moment.h"
 #include "experiment/scenario/traffic_spec.h"
 
@@ -18,6 +19,7 @@ enum statement_kind {
     STATEMENT_SET,      /* words: scope (text "" for all nodes), key, value */
     STATEMENT_MANAGER, /* words: NODE[:PORT], then keys and values; or "stopped" alone at the end */
     STATEMENT_TRAFFIC,
+    STATEMENT_CONNECTION,
     STATEMENT_MEASURE,     /* window */
     STATEMENT_COLLECT,     /* collections */
     STATEMENT_ON_DEADLOCK, /* number: 1: the run stops at a deadlock */
@@ -55,6 +57,7 @@ struct statement {
     size_t word_count;
     uint64_t number;
     struct traffic_spec *spec;
+    struct connection_spec *connection;
     struct measuring_window window;
     struct collection *collections;
     size_t collection_count;

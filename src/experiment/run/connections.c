@@ -1,0 +1,229 @@
+/* Connections of a scenario: binds the names of their hosts, begins each one when the run reaches
+ * its statement, and publishes what they have measured (weft-scenario(5) lists the figures). */
+#include "experiment/run/connections.h"
+
+#include "base/time.h"
+#include "console/names.h"
+#include "experiment/run/setup.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+
+enum { NAME_BYTES = 64 };
+
+/* ---- names ---- */
+
+/* The port of a host: the given one, or the first one with a cable. */
+static int bind_end(struct setup *setup, const struct word *word, uint32_t *port)
+{
+    const struct topology *topology = &setup->topology;
+    struct named_place place;
+    int status = bind_place(word, topology, &setup->cursor, 1, &place);
+    if (status)
+        return status;
+    const struct topology_node *node = &topology->nodes.items[place.node];
+    if (node->kind != NODE_ADAPTER)
+        return word_error(&setup->cursor, word, "'%.80s' is not an adapter", word->text);
+    if (place.count)
+        status =
+            bind_port_number(word, place.node, place.numbers[0], topology, &setup->cursor, port);
+    else
+        for (*port = node->first_port + 1; *port < node->first_port + node->port_count &&
+                                           topology->ports.items[*port].peer == TOPOLOGY_NONE;)
+            ++*port;
+    if (status == 0 && topology->ports.items[*port].peer == TOPOLOGY_NONE)
+        return word_error(&setup->cursor, word, "'%.80s' has no cable", word->text);
+    return status;
+}
+
+int connections_bind(struct setup *setup)
+{
+    static const uint8_t services[] = {
+        [SPEC_RC] = TRANSPORT_RC, [SPEC_UC] = TRANSPORT_UC, [SPEC_UD] = TRANSPORT_UD};
+    static const uint8_t operations[] = {[SPEC_SEND] = CONNECTION_SEND,
+                                         [SPEC_WRITE] = CONNECTION_WRITE,
+                                         [SPEC_READ] = CONNECTION_READ};
+    int status = 0;
+    for (const struct statement *statement = NULL;
+         status == 0 &&
+         (statement = scenario_next(setup->scenario, STATEMENT_CONNECTION, statement));) {
+        const struct connection_spec *spec = statement->connection;
+        struct run_connection connection = {
+            .statement = statement,
+            .number = UINT32_MAX,
+            .config = {.service = services[spec->service],
+                       .operation = operations[spec->operation],
+                       .message_bytes = (uint32_t)spec->message_bytes,
+                       .messages = spec->messages,
+                       .outstanding = (uint32_t)spec->outstanding,
+                       .timeout = (uint8_t)spec->timeout,
+                       .retry = (uint8_t)spec->retry}};
+        status = bind_end(setup, &spec->from, &connection.config.from);
+        if (status == 0)
+            status = bind_end(setup, &spec->to, &connection.config.to);
+        if (status == 0)
+            vec_push(&setup->connections.items, connection);
+    }
+    return status;
+}
+
+/* ---- running ---- */
+
+static void note_completed(void *context, uint64_t now, uint32_t number, uint64_t latency)
+{
+    struct run_connections *connections = context;
+    (void)now;
+    distribution_add(&connections->items.items[connections->started.items[number]].latency,
+                     latency);
+    distribution_add(&connections->latency, latency);
+}
+
+void connections_begin(struct setup *setup)
+{
+    struct run_connections *connections = &setup->connections;
+    if (!connections->items.count)
+        return;
+    connections->sim = sim_connections_new(setup->sim, setup->fabric, setup->paths);
+    sim_connections_listen(connections->sim,
+                           &(struct connection_listener){connections, note_completed});
+}
+
+void connections_release(struct setup *setup)
+{
+    struct run_connections *connections = &setup->connections;
+    for (size_t i = 0; i < connections->items.count; i++)
+        histogram_release(&connections->items.items[i].latency.histogram);
+    histogram_release(&connections->latency.histogram);
+    sim_connections_free(connections->sim);
+    vec_release(&connections->items);
+    vec_release(&connections->started);
+}
+
+int connections_start(struct setup *setup, const struct statement *statement)
+{
+    struct run_connections *connections = &setup->connections;
+    struct err reason = {0};
+    size_t i = 0;
+    while (connections->items.items[i].statement != statement)
+        i++;
+    struct run_connection *connection = &connections->items.items[i];
+    connection->number = (uint32_t)connections->started.count;
+    vec_push(&connections->started, (uint32_t)i); /* completions may come at once */
+    int status = sim_connections_add(connections->sim, &connection->config, &reason);
+    if (status == 0) {
+        run_record_add_event(setup->record, RUN_RECORD_EVENT, sim_now(setup->sim), "scenario", "%s",
+                             statement->line);
+        return 0;
+    }
+    connections->started.count--;
+    connection->number = UINT32_MAX;
+    return word_error(
+        &setup->cursor, &statement->word, "%.400s%s", reason.message,
+        status == -EHOSTUNREACH
+            ? ": a connection needs the routes of a manager, as after 'run until settled'"
+            : "");
+}
+
+/* ---- figures ---- */
+
+static double goodput(const struct connection_view *view)
+{
+    uint64_t time = view->last_ps - view->begun_ps;
+    return time ? (double)view->completed_bytes * 8e12 / (double)time : 0;
+}
+
+static void set(struct setup *setup, const char *who, const char *what, double value,
+                const char *unit)
+{
+    char name[NAME_BYTES];
+    snprintf(name, sizeof name, "%.30s.%.30s", who, what);
+    results_set(&setup->record->results, name, value, unit);
+}
+
+/* The figures that one connection and all of them have. */
+static void set_figures(struct setup *setup, const char *who, const struct connection_view *view,
+                        double bits_per_second, const struct distribution *latency)
+{
+    char name[NAME_BYTES];
+    set(setup, who, "messages", (double)view->completed, "messages");
+    set(setup, who, "goodput", bits_per_second, "bits/s");
+    set(setup, who, "lost", (double)view->lost, "messages");
+    set(setup, who, "outage", time_seconds((double)view->longest_ps), "s");
+    set(setup, who, "timeouts", view->timeouts, "times");
+    set(setup, who, "sequence-naks", view->sequence_naks, "times");
+    set(setup, who, "rnr-naks", view->rnr_naks, "times");
+    set(setup, who, "resent", view->resent_packets, "packets");
+    snprintf(name, sizeof name, "%.30s.latency", who);
+    if (latency->summary.count)
+        results_set_distribution(&setup->record->results, name, latency, 1e12, "s");
+}
+
+static void add_row(struct setup *setup, const struct run_connection *connection,
+                    const struct connection_view *view, double bits_per_second)
+{
+    const struct topology *topology = &setup->topology;
+    const struct connection_spec *spec = connection->statement->connection;
+    uint32_t from = topology->ports.items[connection->config.from].node;
+    uint32_t to = topology->ports.items[connection->config.to].node;
+    struct arena *arena = &setup->record->arena;
+    struct run_record_connection row = {
+        .name =
+            arena_printf(arena, "%s to %s", node_label(topology, from), node_label(topology, to)),
+        .service = connection_service_names[spec->service],
+        .operation = connection_operation_names[spec->operation],
+        .messages = view->completed,
+        .lost = view->lost,
+        .goodput = bits_per_second,
+        .outage_ps = view->longest_ps,
+        .median_ps = histogram_percentile(&connection->latency.histogram, 50),
+        .p99_ps = histogram_percentile(&connection->latency.histogram, 99),
+        .timeouts = view->timeouts,
+        .sequence_naks = view->sequence_naks,
+        .rnr_naks = view->rnr_naks,
+        .resent_packets = view->resent_packets,
+        .broken = view->broken ? transport_status_names[view->status] : NULL,
+    };
+    vec_push(&setup->record->connections, row);
+}
+
+void connections_publish(struct setup *setup)
+{
+    const struct run_connections *connections = &setup->connections;
+    struct connection_view sum = {0};
+    double bits_per_second = 0;
+    unsigned stood_still = 0, broken = 0;
+    setup->record->connections.count = 0;
+    if (!connections->sim)
+        return;
+    for (size_t i = 0; i < connections->items.count; i++) {
+        const struct run_connection *connection = &connections->items.items[i];
+        struct connection_view view;
+        char who[NAME_BYTES];
+        if (connection->number == UINT32_MAX)
+            continue;
+        sim_connections_view(connections->sim, connection->number, &view);
+        snprintf(who, sizeof who, "connection.%zu", i + 1);
+        set_figures(setup, who, &view, goodput(&view), &connection->latency);
+        set(setup, who, "broken", view.broken, "");
+        add_row(setup, connection, &view, goodput(&view));
+        bits_per_second += goodput(&view);
+        broken += view.broken;
+        sum.completed += view.completed;
+        sum.lost += view.lost;
+        sum.timeouts += view.timeouts;
+        sum.sequence_naks += view.sequence_naks;
+        sum.rnr_naks += view.rnr_naks;
+        sum.resent_packets += view.resent_packets;
+        if (!connection_stood_still(&view))
+            continue;
+        stood_still++;
+        if (view.longest_ps > sum.longest_ps)
+            sum.longest_ps = view.longest_ps;
+    }
+    results_set(&setup->record->results, "connections",
+                (double)sim_connections_count(connections->sim), "");
+    set(setup, "connections", "stood-still", stood_still, "");
+    set(setup, "connections", "broken", broken, "");
+    set_figures(setup, "connections", &sum, bits_per_second, &connections->latency);
+}

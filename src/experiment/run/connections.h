@@ -1,0 +1,32 @@
+/* Connections: `connection` statements, bound to the fabric and measured. */
+#ifndef WEFT_EXPERIMENT_RUN_CONNECTIONS_H
+#define WEFT_EXPERIMENT_RUN_CONNECTIONS_H
+
+#include "experiment/measure/statistics.h"
+#include "host/sim/sim_connections.h"
+
+struct setup;
+struct statement;
+
+/* In the order of their statements. */
+struct run_connection {
+    const struct statement *statement;
+    struct connection_config config;
+    uint32_t number; /* in the simulation; UINT32_MAX: its statement was not executed yet */
+    struct distribution latency;
+};
+struct run_connections {
+    struct sim_connections *sim; /* NULL: there are none */
+    VEC(struct run_connection) items;
+    VEC(uint32_t) started;       /* by number in the simulation: index of `items` */
+    struct distribution latency; /* of all */
+};
+
+int connections_bind(struct setup *setup);   /* names; setup->cursor receives the error */
+void connections_begin(struct setup *setup); /* there is a fabric */
+void connections_release(struct setup *setup);
+/* The run has reached the statement. */
+int connections_start(struct setup *setup, const struct statement *statement);
+void connections_publish(struct setup *setup);
+
+#endif

@@ -1,0 +1,81 @@
+/* Reads `connection FROM to TO [service rc|uc|ud] [op send|write|read] [message BYTES]
+ * [messages N | saturated] [outstanding N] [timeout T] [retry N]`. */
+#include "experiment/scenario/connection_spec.h"
+
+#include "base/time.h"
+
+const char *const connection_service_names[] = {"rc", "uc", "ud"};
+const char *const connection_operation_names[] = {"send", "write", "read"};
+
+enum { TIMEOUT = 14, RETRY = 7, MESSAGE = 4096, SATURATED = 16, OUTSTANDING_MOST = 1024 };
+
+enum key {
+    KEY_SERVICE,
+    KEY_OP,
+    KEY_MESSAGE,
+    KEY_MESSAGES,
+    KEY_SATURATED,
+    KEY_OUTSTANDING,
+    KEY_TIMEOUT,
+    KEY_RETRY,
+    KEYS
+};
+static const char *const keys[KEYS] = {"service",   "op",          "message", "messages",
+                                       "saturated", "outstanding", "timeout", "retry"};
+
+static void read_key(struct connection_spec *spec, enum key key, struct cursor *cursor)
+{
+    switch (key) {
+    case KEY_SERVICE:
+        cursor_take_choice(cursor, "service", connection_service_names, 3, &spec->service);
+        break;
+    case KEY_OP:
+        cursor_take_choice(cursor, "operation", connection_operation_names, 3, &spec->operation);
+        break;
+    case KEY_MESSAGE:
+        cursor_take_number(cursor, "a message in bytes", 1, UINT64_C(1) << 31,
+                           &spec->message_bytes);
+        break;
+    case KEY_MESSAGES:
+        cursor_take_number(cursor, "a number of messages", 1, UINT32_MAX, &spec->messages);
+        break;
+    case KEY_SATURATED: spec->messages = TIME_NEVER; break;
+    case KEY_OUTSTANDING:
+        cursor_take_number(cursor, "a number of messages", 1, OUTSTANDING_MOST, &spec->outstanding);
+        break;
+    case KEY_TIMEOUT:
+        cursor_take_number(cursor, "an exponent of 4.096 us", 0, 31, &spec->timeout);
+        break;
+    case KEY_RETRY: cursor_take_number(cursor, "a number of retries", 0, 7, &spec->retry); break;
+    case KEYS: break;
+    }
+}
+
+void connection_spec_read(struct connection_spec *spec, struct cursor *cursor)
+{
+    bool given[KEYS] = {0};
+    *spec = (struct connection_spec){
+        .message_bytes = MESSAGE, .messages = TIME_NEVER, .timeout = TIMEOUT, .retry = RETRY};
+    cursor_take(cursor, "a host", &spec->from);
+    cursor_take_exact(cursor, "to");
+    cursor_take(cursor, "a host", &spec->to);
+    while (!cursor_is_done(cursor) && cursor->status == 0) {
+        struct word word = cursor_next(cursor);
+        unsigned key;
+        if (cursor_take_choice(cursor, "setting of a connection", keys, KEYS, &key))
+            return;
+        bool contradicts = (key == KEY_MESSAGES && given[KEY_SATURATED]) ||
+                           (key == KEY_SATURATED && given[KEY_MESSAGES]);
+        if (given[key] || contradicts) {
+            word_error(cursor, &word,
+                       contradicts ? "'messages' and 'saturated' exclude each other"
+                                   : "'%.80s' is given twice",
+                       word.text);
+            return;
+        }
+        given[key] = true;
+        read_key(spec, (enum key)key, cursor);
+    }
+    if (!spec->outstanding)
+        spec->outstanding = spec->messages == TIME_NEVER ? SATURATED : 1;
+}

@@ -1,0 +1,26 @@
+/* `connection` statements, read from the file. */
+#ifndef WEFT_EXPERIMENT_SCENARIO_CONNECTION_SPEC_H
+#define WEFT_EXPERIMENT_SCENARIO_CONNECTION_SPEC_H
+
+#include "base/line_reader.h"
+
+#include <stdint.h>
+
+enum connection_spec_service { SPEC_RC, SPEC_UC, SPEC_UD };
+enum connection_spec_operation { SPEC_SEND, SPEC_WRITE, SPEC_READ };
+extern const char *const connection_service_names[];   /* "rc" … */
+extern const char *const connection_operation_names[]; /* "send" … */
+
+struct connection_spec {
+    struct word from, to;        /* NODE[:PORT] */
+    unsigned service, operation; /* the enums above */
+    uint64_t message_bytes;
+    uint64_t messages; /* TIME_NEVER: without end */
+    uint64_t outstanding;
+    uint64_t timeout, retry;
+};
+
+/* Reads what follows `connection`. The cursor keeps the first error. */
+void connection_spec_read(struct connection_spec *spec, struct cursor *cursor);
+
+#endif
