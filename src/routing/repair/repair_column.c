@@ -239,58 +239,89 @@ enum how { AT_ONCE, DETOUR, LATE };
  * that agree with the channels that arrive at the switch, the old port, paths with less load, lower
  * ports. */
 struct hop_choice {
-    uint32_t hop; /* NETWORK_NONE: there is none */
-    uint64_t rating;
+    uint32_t hop;    /* NETWORK_NONE: there is none */
+    uint64_t rating; /* in bits: CLASS_BIT and above the class, 9 to 60 the load, 1 to 8 the port */
+    bool weighed;    /* the load is that of the whole path, else that of the first link */
 };
+enum { CLASS_BIT = 61 };
+#define CHOICE_NONE ((struct hop_choice){NETWORK_NONE, UINT64_MAX, true})
 
-/* The best hop at this distance, of those with a rating above `after` that agree with the order or
- * not. The most expensive test comes last. */
-static struct hop_choice best_choice(struct repair_column *column, uint32_t at, uint32_t hops,
-                                     const struct repair_arrivals *arrivals, uint64_t after,
-                                     bool agreeing)
+static void weigh_path(struct repair_column *column, struct hop_choice *choice)
+{
+    if (!choice->weighed)
+        choice->rating += repair_load_of_hop(column, choice->hop) << 9;
+    choice->weighed = true;
+}
+
+/* Rates a hop at this distance that agrees with the order or not, by its first link. False if it is
+ * not one, or if it cannot be better than `best`. The most expensive test comes last. */
+static bool rate_hop(struct repair_column *column, uint32_t at, uint32_t hop, uint32_t hops,
+                     const struct repair_arrivals *arrivals, bool agreeing,
+                     const struct hop_choice *best, struct hop_choice *choice)
 {
     const struct network *network = column->network;
-    const struct network_edge *edges = network->edges;
-    const struct repair_cell *cells = column->cells;
-    const uint64_t *load = column->repair->state.load + network->switches.items[at].first_port;
+    const struct network_edge *edge = &network->edges[hop];
+    const struct repair_cell *cell = &column->cells[edge->to];
+    if (cell->epoch == column->epoch && cell->state != CELL_NEW &&
+        (cell->state != CELL_ARRIVES || cell->hops != hops - 1))
+        return false;
+    uint64_t load = column->repair->state.load[network->switches.items[at].first_port + edge->port];
+    uint64_t against = !agreeing, other = edge->port != column->cells[at].old;
+    uint64_t rating = 1 | against << 63 | other << CLASS_BIT | (load & (UINT64_MAX >> 12)) << 9 |
+                      (uint64_t)edge->port << 1;
+    uint64_t limit = best->weighed ? best->rating : best->rating | ((UINT64_C(1) << CLASS_BIT) - 1);
+    if (rating >= limit || repair_goes_with_order(column, hop, arrivals->together) != agreeing ||
+        hops_from(column, edge->to) != hops - 1)
+        return false;
+    uint64_t late = !repair_comes_with_order(column, hop, arrivals);
+    *choice = (struct hop_choice){hop, rating | late << 62, false};
+    return true;
+}
+
+/* The best hop at this distance. The only one of its class is not weighed. */
+static struct hop_choice best_choice(struct repair_column *column, uint32_t at, uint32_t hops,
+                                     const struct repair_arrivals *arrivals)
+{
+    const struct network *network = column->network;
     uint32_t first = network->first_edge[at], end = network->first_edge[at + 1];
-    uint64_t against = !agreeing;
-    uint8_t old = cells[at].old;
-    struct hop_choice best = {NETWORK_NONE, UINT64_MAX};
-    column->repair->operations += end - first;
-    for (uint32_t hop = first; hop < end; hop++) {
-        const struct network_edge *edge = &edges[hop];
-        const struct repair_cell *cell = &cells[edge->to];
-        if (cell->epoch == column->epoch && cell->state != CELL_NEW &&
-            (cell->state != CELL_ARRIVES || cell->hops != hops - 1))
-            continue;
-        uint64_t other = edge->port != old;
-        uint64_t rating = 1 | against << 63 | other << 61 |
-                          (load[edge->port] & (UINT64_MAX >> 11)) << 9 | (uint64_t)edge->port << 1;
-        if (rating >= best.rating ||
-            repair_goes_with_order(column, hop, arrivals->together) != agreeing ||
-            hops_from(column, edge->to) != hops - 1)
-            continue;
-        uint64_t late = !repair_comes_with_order(column, hop, arrivals);
-        rating |= late << 62;
-        rating += repair_load_of_hop(column, hop) << 9;
-        if (rating < best.rating && rating > after)
-            best = (struct hop_choice){hop, rating};
+    struct hop_choice best = CHOICE_NONE, choice;
+    for (int against = 0; against <= column->reorder && best.hop == NETWORK_NONE; against++) {
+        column->repair->operations += end - first;
+        for (uint32_t hop = first; hop < end; hop++) {
+            if (!rate_hop(column, at, hop, hops, arrivals, !against, &best, &choice))
+                continue;
+            if (choice.rating >> CLASS_BIT == best.rating >> CLASS_BIT) {
+                weigh_path(column, &choice);
+                weigh_path(column, &best);
+            }
+            if (choice.rating < best.rating)
+                best = choice;
+        }
     }
     return best;
 }
 
-/* Replaces `choice` by the best hop with a higher rating; false if there is none. */
-static bool next_choice(struct repair_column *column, uint32_t at, uint32_t hops,
-                        const struct repair_arrivals *arrivals, struct hop_choice *choice)
+/* All hops at this distance, the best first. Returns their number. */
+static unsigned list_choices(struct repair_column *column, uint32_t at, uint32_t hops,
+                             const struct repair_arrivals *arrivals, struct hop_choice *choices)
 {
-    uint64_t after = choice->rating;
-    *choice = (struct hop_choice){NETWORK_NONE, UINT64_MAX};
-    if (!(after >> 63))
-        *choice = best_choice(column, at, hops, arrivals, after, true);
-    if (choice->hop == NETWORK_NONE && column->reorder)
-        *choice = best_choice(column, at, hops, arrivals, after, false);
-    return choice->hop != NETWORK_NONE;
+    const struct network *network = column->network;
+    const struct hop_choice none = CHOICE_NONE;
+    struct hop_choice choice;
+    uint32_t first = network->first_edge[at], end = network->first_edge[at + 1];
+    unsigned count = 0;
+    column->repair->operations += end - first;
+    for (uint32_t hop = first; hop < end; hop++) {
+        if (!rate_hop(column, at, hop, hops, arrivals, true, &none, &choice) &&
+            !(column->reorder && rate_hop(column, at, hop, hops, arrivals, false, &none, &choice)))
+            continue;
+        weigh_path(column, &choice);
+        unsigned place = count++;
+        for (; place && choices[place - 1].rating > choice.rating; place--)
+            choices[place] = choices[place - 1];
+        choices[place] = choice;
+    }
+    return count;
 }
 
 /* Tries to give a neighbour whose route arrives another hop at the same distance, so that this
@@ -341,29 +372,40 @@ static uint32_t next_distance(struct repair_column *column, uint32_t at, uint32_
     return later;
 }
 
-/* Tries the hops at this distance, the best first; true if one was taken. */
+static bool try_choice(struct repair_column *column, uint32_t at, uint32_t hop, uint32_t hops,
+                       const struct repair_arrivals *arrivals, enum how how)
+{
+    bool fine = how == AT_ONCE  ? repair_try_hop(column, at, hop, arrivals)
+                : how == DETOUR ? try_detour(column, at, hop, arrivals)
+                                : repair_try_hop_late(column, at, hop, arrivals);
+    if (fine)
+        take_hop(column, at, hop, arrivals, hops);
+    return fine;
+}
+
+/* Tries the hops at this distance, the best first; true if one was taken. In most cases the graph
+ * accepts the best, so that the others need not be rated. */
 static bool try_level(struct repair_column *column, uint32_t at, uint32_t hops)
 {
     struct repair_arrivals arrivals;
-    bool refused = column->refused;
+    struct hop_choice choices[NETWORK_TOP_PORT + 1];
     repair_find_arrivals(column, at, &arrivals);
+    struct hop_choice best = best_choice(column, at, hops, &arrivals);
+    if (best.hop == NETWORK_NONE)
+        return false;
+    if (try_choice(column, at, best.hop, hops, &arrivals, AT_ONCE))
+        return true;
+    unsigned count = list_choices(column, at, hops, &arrivals, choices);
     for (enum how how = AT_ONCE; how <= LATE; how++) {
         if ((how == DETOUR && (!column->reorder || column->keep || hops == 1)) ||
             (how == LATE && !column->drains))
             continue;
-        struct hop_choice choice = {0};
-        while (next_choice(column, at, hops, &arrivals, &choice)) {
-            uint32_t hop = choice.hop;
-            column->refused = true;
-            if (how == AT_ONCE  ? repair_try_hop(column, at, hop, &arrivals)
-                : how == DETOUR ? try_detour(column, at, hop, &arrivals)
-                                : repair_try_hop_late(column, at, hop, &arrivals)) {
-                take_hop(column, at, hop, &arrivals, hops);
-                column->refused = refused;
+        for (unsigned i = 0; i < count; i++)
+            if ((how != AT_ONCE || choices[i].hop != best.hop) &&
+                try_choice(column, at, choices[i].hop, hops, &arrivals, how))
                 return true;
-            }
-        }
     }
+    column->refused = true;
     return false;
 }
 
