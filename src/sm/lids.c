@@ -4,9 +4,10 @@
  * run, or the one in its PortInfo (assigned by another manager), if no other port has it; after
  * another master, PortInfo takes precedence. If two ports have the same LID, the manager's own port
  * comes first, then the order of discovery. All other ports get the lowest free LID, in the order
- * of topology/lid_order.h, which weft route uses too. With reassign_lids, all ports do when a
- * manager starts, unless it replaces another master. With the policy of the papers, a port gets
- * its LID when it is discovered. */
+ * of topology/lid_order.h, which weft route uses too. It may be the stored LID of an absent port
+ * only if no others are left. With reassign_lids, all ports get new LIDs when a manager starts,
+ * unless it replaces another master. With the policy of the papers, a port gets its LID when it is
+ * discovered. */
 #include "sm/lids.h"
 #include "sm/discovery/discovery.h"
 #include "sm/internal.h"
@@ -20,7 +21,8 @@
 
 struct lids {
     struct map remembered; /* port GUID → lid << 3 | lmc */
-    uint16_t next;         /* where the search for a free LID continues */
+    uint16_t next[2];      /* where the search for a free LID continues; [true]: avoiding LIDs of
+                            * absent ports */
     bool assigned;         /* this run has assigned LIDs */
     /* The first tables with a known block that contains the LIDs in question, or NULL; found once
      * for each block of an assignment. */
@@ -28,9 +30,14 @@ struct lids {
     unsigned tables_block;
 };
 
+static void search_from_the_lowest(struct sm *sm)
+{
+    sm->lids->next[false] = sm->lids->next[true] = 1;
+}
+
 static void init_lids(struct sm *sm)
 {
-    sm->lids->next = 1;
+    search_from_the_lowest(sm);
 }
 
 static void release_lids(struct sm *sm)
@@ -43,6 +50,7 @@ SM_PART(lids, .init = init_lids, .release = release_lids);
 void sm_restore_lid(struct sm *sm, const struct sm_lid_fact *fact)
 {
     map_set(&sm->lids->remembered, fact->guid, (uint32_t)fact->lid << 3 | (fact->lmc & 7u));
+    subnet_reserve_lids(&sm->subnet, fact->lid, fact->lmc & 7u);
 }
 
 typedef bool candidate(struct sm *sm, uint32_t port, unsigned lmc, unsigned *lid);
@@ -90,25 +98,31 @@ static bool is_reassigning(const struct sm *sm)
     return sm->config.reassign_lids && !sm->lids->assigned;
 }
 
-static bool find_free(struct sm *sm, uint32_t port, unsigned lmc, unsigned *lid, bool avoid_tables)
+static bool is_of_an_absent_port(struct sm *sm, unsigned lid, unsigned lmc)
+{
+    return subnet_lid_range_reserved(&sm->subnet, lid, lmc) || is_in_tables(sm, lid, 1u << lmc);
+}
+
+static bool find_free(struct sm *sm, uint32_t port, unsigned lmc, unsigned *lid, bool avoid)
 {
     unsigned span = 1u << lmc;
-    for (*lid = span > sm->lids->next ? span : (sm->lids->next + span - 1u) / span * span;
-         *lid + span - 1 <= LID_UNICAST_LAST; *lid += span)
-        if (subnet_lid_range_free(&sm->subnet, port, *lid, lmc) &&
-            !(avoid_tables && is_in_tables(sm, *lid, span)))
-            return true;
+    uint16_t *next = &sm->lids->next[avoid];
+    for (*lid = span > *next ? span : (*next + span - 1u) / span * span;
+         *lid + span - 1 <= LID_UNICAST_LAST; *lid += span) {
+        if (!subnet_lid_range_free(&sm->subnet, port, *lid, lmc) ||
+            (avoid && is_of_an_absent_port(sm, *lid, lmc)))
+            continue;
+        if (lmc == 0)
+            *next = (uint16_t)*lid;
+        return true;
+    }
     return false;
 }
 
 static bool lowest_free(struct sm *sm, uint32_t port, unsigned lmc, unsigned *lid)
 {
     bool avoid = !is_reassigning(sm);
-    if (!(avoid && find_free(sm, port, lmc, lid, true)) && !find_free(sm, port, lmc, lid, false))
-        return false;
-    if (lmc == 0)
-        sm->lids->next = (uint16_t)*lid;
-    return true;
+    return (avoid && find_free(sm, port, lmc, lid, true)) || find_free(sm, port, lmc, lid, false);
 }
 
 static unsigned wanted_lmc(struct sm *sm, const struct subnet_port *port)
@@ -260,7 +274,7 @@ void lids_assign(struct sm *sm, bool after_another)
         sm->lids->assigned = true; /* a new master keeps the LIDs of the former one */
     else if (is_reassigning(sm))
         kept = 0;
-    sm->lids->next = 1;
+    search_from_the_lowest(sm);
     sm->lids->tables_block = LFT_BLOCKS;
     functions_prepare(sm);
     if (after_another)

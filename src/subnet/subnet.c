@@ -256,6 +256,12 @@ static void set_lid_range(struct subnet *subnet, unsigned lid, unsigned lmc, uin
             subnet->by_lid[l] = to;
 }
 
+static void drop_reservations(struct subnet *subnet, unsigned lid, unsigned lmc)
+{
+    for (unsigned l = lid; lid && l < lid + (1u << lmc) && l < LFT_ENTRIES; l++)
+        bitset_drop(subnet->reserved_lids, l);
+}
+
 void subnet_set_lid(struct subnet *subnet, uint32_t port, uint16_t lid, unsigned lmc)
 {
     struct subnet_port *p = &subnet->ports.items[port];
@@ -266,6 +272,7 @@ void subnet_set_lid(struct subnet *subnet, uint32_t port, uint16_t lid, unsigned
     p->lid = lid;
     p->lmc = (uint8_t)lmc;
     set_lid_range(subnet, lid, lmc, SUBNET_NONE, port);
+    drop_reservations(subnet, lid, lmc);
     subnet->generation++;
 }
 
@@ -279,6 +286,20 @@ bool subnet_lid_range_free(const struct subnet *subnet, uint32_t for_port, unsig
         if (subnet->by_lid[l] != SUBNET_NONE && subnet->by_lid[l] != for_port)
             return false;
     return true;
+}
+
+void subnet_reserve_lids(struct subnet *subnet, unsigned lid, unsigned lmc)
+{
+    for (unsigned l = lid; l < lid + (1u << lmc) && l < LFT_ENTRIES; l++)
+        bitset_add(subnet->reserved_lids, l);
+}
+
+bool subnet_lid_range_reserved(const struct subnet *subnet, unsigned lid, unsigned lmc)
+{
+    for (unsigned l = lid; l < lid + (1u << lmc) && l < LFT_ENTRIES; l++)
+        if (bitset_has(subnet->reserved_lids, l))
+            return true;
+    return false;
 }
 
 struct subnet_node_counts subnet_count_nodes(const struct subnet *subnet)

@@ -66,9 +66,11 @@ struct subnet {
     VEC(struct subnet_port) ports;
     struct map by_guid;           /* node GUID → node */
     uint32_t by_lid[LFT_ENTRIES]; /* wanted LID → end port */
-    uint32_t own_port;            /* port of the manager */
-    uint64_t generation;          /* counts changes of the topology */
-    struct blocks blocks;         /* P_Key, SL-to-VL, arbitration, multicast and GUID tables */
+    /* LIDs of ports that have not been seen yet (subnet_reserve_lids()). */
+    uint64_t reserved_lids[BITSET_WORDS(LFT_ENTRIES)];
+    uint32_t own_port;    /* port of the manager */
+    uint64_t generation;  /* counts changes of the topology */
+    struct blocks blocks; /* P_Key, SL-to-VL, arbitration, multicast and GUID tables */
     struct virtual_functions functions;
     const struct node_names *names; /* the owner's; NULL: none */
 };
@@ -117,6 +119,10 @@ uint32_t subnet_follow_back(const struct subnet *subnet, uint32_t from, const ui
 void subnet_set_lid(struct subnet *subnet, uint32_t port, uint16_t lid, unsigned lmc);
 bool subnet_lid_range_free(const struct subnet *subnet, uint32_t for_port, unsigned lid,
                            unsigned lmc);
+/* Reserves LIDs for a port that may join later. They count as free, for that port and if no others
+ * are left, and lose the reservation when a port gets them. */
+void subnet_reserve_lids(struct subnet *subnet, unsigned lid, unsigned lmc);
+bool subnet_lid_range_reserved(const struct subnet *subnet, unsigned lid, unsigned lmc);
 
 static inline struct subnet_port *subnet_port_at(struct subnet *subnet, uint32_t node,
                                                  unsigned number)

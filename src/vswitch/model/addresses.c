@@ -116,17 +116,24 @@ uint16_t addresses_table_top(const struct subnet *subnet, const struct subnet_no
     return (uint16_t)top;
 }
 
-uint16_t addresses_next_free(const struct subnet *subnet, uint16_t *next)
+static uint16_t next_free(const struct subnet *subnet, uint16_t *next, bool reserved_too)
 {
-    unsigned span = 1u << subnet->functions.lmc;
-    assert(subnet->functions.lmc <= 7);
+    unsigned lmc = subnet->functions.lmc, span = 1u << lmc;
+    assert(lmc <= 7);
     for (unsigned tries = LID_UNICAST_LAST / span; tries; tries--) {
         unsigned lid = *next && *next + span - 1 <= LID_UNICAST_LAST ? *next : span;
         *next = (uint16_t)(lid + span);
-        if (subnet_lid_range_free(subnet, SUBNET_NONE, lid, subnet->functions.lmc))
+        if (subnet_lid_range_free(subnet, SUBNET_NONE, lid, lmc) &&
+            (reserved_too || !subnet_lid_range_reserved(subnet, lid, lmc)))
             return (uint16_t)lid;
     }
     return 0;
+}
+
+uint16_t addresses_next_free(const struct subnet *subnet, uint16_t *next)
+{
+    uint16_t lid = next_free(subnet, next, false);
+    return lid ? lid : next_free(subnet, next, true);
 }
 
 void addresses_remove_vm(struct subnet *subnet, uint64_t guid)

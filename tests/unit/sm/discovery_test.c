@@ -167,6 +167,44 @@ static void a_stored_lid_is_assigned_again(void **state)
     toy_assert_up(toy);
 }
 
+/* S1 would get LID 1 and S2 LID 2. */
+static void a_stored_lid_waits_for_its_absent_adapter(void **state)
+{
+    struct toy *toy = toy_open(state, line);
+    struct sm_config config = toy_config();
+    struct sm_lid_fact fact = {toy_node(toy, "H2")->guid + 1, 2, 0};
+    toy_switch_off(toy, "H2");
+    unsigned manager = toy_add_manager(toy, "H1", &config);
+    sm_restore_lid(toy->managers[manager].sm, &fact);
+    sm_start(toy->managers[manager].sm, toy->now);
+    toy_settle(toy);
+    assert_int_equal(toy_lid(toy, "S1", 0), 1);
+    assert_int_equal(toy_lid(toy, "S2", 0), 3);
+    toy_switch_on(toy, "H2");
+    sm_rediscover(toy->sm, toy->now);
+    toy_settle(toy);
+    assert_int_equal(toy_lid(toy, "H2", 1), 2);
+    toy_assert_up(toy);
+}
+
+static void stored_lids_of_absent_adapters_are_used_if_no_others_are_left(void **state)
+{
+    struct toy *toy = toy_open(state, line);
+    struct sm_config config = toy_config();
+    unsigned manager = toy_add_manager(toy, "H1", &config);
+    for (unsigned lid = 1; lid <= LID_UNICAST_LAST; lid++)
+        if (lid != 2)
+            sm_restore_lid(toy->managers[manager].sm,
+                           &(struct sm_lid_fact){0xabcd0000 + lid, (uint16_t)lid, 0});
+    sm_start(toy->managers[manager].sm, toy->now);
+    toy_settle(toy);
+    assert_int_equal(toy_lid(toy, "S1", 0), 2);
+    assert_int_equal(toy_lid(toy, "S2", 0), 1);
+    assert_int_equal(toy_lid(toy, "S3", 0) + toy_lid(toy, "H1", 1) + toy_lid(toy, "H2", 1),
+                     3 + 4 + 5);
+    toy_assert_up(toy);
+}
+
 /* ---- changes during discovery ---- */
 
 static void a_link_lost_during_discovery_does_not_affect_the_rest(void **state)
@@ -628,6 +666,8 @@ int main(void)
         TOY_TEST(lids_stay_after_a_rediscovery),
         TOY_TEST(a_new_manager_keeps_existing_lids),
         TOY_TEST(a_stored_lid_is_assigned_again),
+        TOY_TEST(a_stored_lid_waits_for_its_absent_adapter),
+        TOY_TEST(stored_lids_of_absent_adapters_are_used_if_no_others_are_left),
         TOY_TEST(a_link_lost_during_discovery_does_not_affect_the_rest),
         TOY_TEST(a_link_found_from_its_far_end_becomes_active),
         TOY_TEST(an_adapter_keeps_its_lid_at_another_port),

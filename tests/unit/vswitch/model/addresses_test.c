@@ -120,6 +120,39 @@ static void free_lids_are_assigned_round_robin(void **state)
     subnet_release(&subnet);
 }
 
+static void reserved_lids_are_assigned_last(void **state)
+{
+    (void)state;
+    struct subnet subnet;
+    uint16_t next = 3;
+    hypervisors_init(&subnet, true);
+    subnet_reserve_lids(&subnet, 4, 1);
+    assert_int_equal(addresses_next_free(&subnet, &next), 3);
+    assert_int_equal(addresses_next_free(&subnet, &next), 6);
+    for (uint32_t lid = 6; lid <= LID_UNICAST_LAST; lid++)
+        subnet.by_lid[lid] = 0;
+    subnet.by_lid[3] = 0;
+    assert_int_equal(addresses_next_free(&subnet, &next), 4);
+    assert_int_equal(addresses_next_free(&subnet, &next), 5);
+    subnet_release(&subnet);
+}
+
+/* A port that gets them is known, and may lose them again. */
+static void a_reservation_ends_when_a_port_gets_the_lids(void **state)
+{
+    (void)state;
+    struct subnet subnet;
+    hypervisors_init(&subnet, true);
+    uint32_t port = subnet.nodes.items[hypervisors_node(&subnet, 0)].first_port;
+    subnet_reserve_lids(&subnet, 40, 2);
+    assert_true(subnet_lid_range_reserved(&subnet, 43, 0));
+    assert_false(subnet_lid_range_reserved(&subnet, 44, 0));
+    subnet_set_lid(&subnet, port, 40, 2);
+    subnet_set_lid(&subnet, port, 0, 0);
+    assert_false(subnet_lid_range_reserved(&subnet, 40, 2));
+    subnet_release(&subnet);
+}
+
 static void with_dynamic_lids_linear_fdb_top_grows_in_steps(void **state)
 {
     (void)state;
@@ -147,6 +180,8 @@ int main(void)
         cmocka_unit_test(a_vm_at_three_functions_is_evicted_from_two),
         cmocka_unit_test(a_vswitch_has_the_lid_of_its_physical_function),
         cmocka_unit_test(free_lids_are_assigned_round_robin),
+        cmocka_unit_test(reserved_lids_are_assigned_last),
+        cmocka_unit_test(a_reservation_ends_when_a_port_gets_the_lids),
         cmocka_unit_test(with_dynamic_lids_linear_fdb_top_grows_in_steps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
