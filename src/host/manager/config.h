@@ -16,7 +16,7 @@
 #include "sm/sm.h"
 #include "topology/topology.h"
 
-enum { CONFIG_KEYS = 320 };        /* at least the length of the table of keys */
+enum { CONFIG_KEYS = 384 };        /* at least the length of the table of keys */
 #define CONFIG_CONTROL_AUTO "auto" /* value of `control`: the default path */
 
 struct log_options {
