@@ -88,7 +88,7 @@ static bool is_in_tables(struct sm *sm, unsigned lid, unsigned span)
     }
     sm->lids->tables_block = block;
     for (unsigned i = 0; i < span && sm->lids->tables; i++)
-        found |= sm->lids->tables->actual[lid + i] != PORT_NONE;
+        found |= subnet_actual_port(sm->lids->tables, lid + i) != PORT_NONE;
     return found;
 }
 

@@ -6,7 +6,6 @@
 #include "base/map.h"
 
 #include <assert.h>
-#include <stddef.h>
 #include <string.h>
 
 void subnet_init(struct subnet *subnet)
@@ -17,13 +16,21 @@ void subnet_init(struct subnet *subnet)
         subnet->by_lid[lid] = SUBNET_NONE;
 }
 
+static void free_tables(struct subnet_node *node)
+{
+    if (!node->tables)
+        return;
+    mem_free(node->tables->actual);
+    mem_free(node->tables->wanted);
+    mem_free(node->tables->random);
+    mem_free(node->tables);
+    node->tables = NULL;
+}
+
 void subnet_release(struct subnet *subnet)
 {
-    for (size_t i = 0; i < subnet->nodes.count; i++) {
-        if (subnet->nodes.items[i].tables)
-            mem_free(subnet->nodes.items[i].tables->random);
-        mem_free(subnet->nodes.items[i].tables);
-    }
+    for (size_t i = 0; i < subnet->nodes.count; i++)
+        free_tables(&subnet->nodes.items[i]);
     vec_release(&subnet->nodes);
     vec_release(&subnet->ports);
     map_release(&subnet->by_guid);
@@ -78,14 +85,27 @@ uint32_t subnet_add_node(struct subnet *subnet, uint64_t guid, unsigned kind, un
                                                        .via = SUBNET_NONE,
                                                        .number = (uint8_t)number}));
     if (kind == SUBNET_SWITCH) {
-        struct subnet_tables *tables = mem_alloc(sizeof *tables);
-        memset(tables->actual, 0, sizeof tables->actual);
-        memset(tables->wanted, 0xFF, sizeof tables->wanted);
-        memset(tables->known, 0, sizeof *tables - offsetof(struct subnet_tables, known));
-        subnet->nodes.items[index].tables = tables;
+        subnet->nodes.items[index].tables = mem_zalloc(1, sizeof(struct subnet_tables));
+        subnet_extend_tables(subnet->nodes.items[index].tables, LFT_BLOCK);
     }
     subnet->generation++;
     return index;
+}
+
+/* Doubles the room at least: discovery reads one block after the other. */
+void subnet_extend_tables(struct subnet_tables *tables, unsigned length)
+{
+    uint32_t old = tables->length, room = (length + LFT_BLOCK - 1) / LFT_BLOCK * LFT_BLOCK;
+    assert(length <= LFT_ENTRIES);
+    if (length <= old)
+        return;
+    if (room < 2 * old)
+        room = 2 * old < LFT_ENTRIES ? 2 * old : LFT_ENTRIES;
+    tables->actual = mem_realloc(tables->actual, room, sizeof *tables->actual);
+    tables->wanted = mem_realloc(tables->wanted, room, sizeof *tables->wanted);
+    memset(tables->actual + old, 0, room - old);
+    memset(tables->wanted + old, 0xFF, room - old); /* PORT_NONE */
+    tables->length = room;
 }
 
 void subnet_mark_vswitch(struct subnet *subnet, uint32_t index)
@@ -95,8 +115,7 @@ void subnet_mark_vswitch(struct subnet *subnet, uint32_t index)
     if (node->vswitch || node->port_count < VSWITCH_PF)
         return;
     node->vswitch = true;
-    mem_free(node->tables);
-    node->tables = NULL;
+    free_tables(node);
     functions_add(subnet, index);
 }
 

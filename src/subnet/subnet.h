@@ -39,12 +39,15 @@ struct subnet_port {
     uint8_t info[64]; /* PortInfo */
 };
 
+/* Room is made for whole blocks, up to the last that is wanted or known. The entries beyond
+ * `length` are not known, and their wanted port is PORT_NONE. */
 struct subnet_tables {
-    uint8_t actual[LFT_ENTRIES], wanted[LFT_ENTRIES];
+    uint8_t *actual, *wanted;
+    uint32_t length;                 /* entries of each */
     uint64_t known[LFT_BLOCKS / 64]; /* blocks of `actual` that the switch has confirmed */
-    uint16_t wanted_top;
-    uint16_t wanted_end; /* entries of `wanted` from here on are PORT_NONE */
-    uint8_t *random;     /* blocks of the random table of a switch without linear table; or NULL */
+    uint16_t wanted_top;             /* below `length` */
+    uint16_t wanted_end;             /* entries of `wanted` from here on are PORT_NONE */
+    uint8_t *random; /* blocks of the random table of a switch without linear table; or NULL */
 };
 
 struct subnet_node {
@@ -89,6 +92,8 @@ void subnet_release(struct subnet *subnet);
  * is present has the GUID and another kind or port count. A node that returns with another kind or
  * port count gets a new row. */
 uint32_t subnet_add_node(struct subnet *subnet, uint64_t guid, unsigned kind, unsigned port_count);
+/* Makes room for at least `length` entries. */
+void subnet_extend_tables(struct subnet_tables *tables, unsigned length);
 /* Marks a switch as vSwitch, whose table is not written. */
 void subnet_mark_vswitch(struct subnet *subnet, uint32_t node);
 void subnet_link(struct subnet *subnet, uint32_t a, uint32_t b);
@@ -165,6 +170,11 @@ static inline uint32_t subnet_pf_of(const struct subnet *subnet, uint32_t vswitc
 static inline bool subnet_block_known(const struct subnet_tables *tables, unsigned block)
 {
     return tables->known[block / 64] >> (block % 64) & 1;
+}
+/* 0 if nothing is known about the LID. */
+static inline uint8_t subnet_actual_port(const struct subnet_tables *tables, unsigned lid)
+{
+    return lid < tables->length ? tables->actual[lid] : 0;
 }
 
 #endif

@@ -162,7 +162,7 @@ static const char *put_hops(const struct manager_page *page, uint32_t port, uint
         if (subnet_end_port(subnet, peer) == target)
             return NULL;
         const struct subnet_node *node = &subnet->nodes.items[subnet->ports.items[peer].node];
-        unsigned output = node->tables && lid < LFT_ENTRIES ? node->tables->actual[lid] : 0;
+        unsigned output = node->tables ? subnet_actual_port(node->tables, lid) : 0;
         if (output == 0 || output > node->port_count)
             return "a switch has no route for the LID";
         port = node->first_port + output;

@@ -156,7 +156,8 @@ void discovery_forget_tables(struct sm *sm, uint32_t index)
 void discovery_store_random_table(struct sm *sm, uint32_t node)
 {
     struct subnet_tables *tables = node_at(sm, node)->tables;
-    memcpy(tables->actual, tables->wanted, sizeof tables->actual);
+    subnet_extend_tables(tables, LFT_ENTRIES);
+    memcpy(tables->actual, tables->wanted, LFT_ENTRIES);
     memset(tables->known, 0xFF, sizeof tables->known);
 }
 
@@ -168,6 +169,7 @@ void discovery_store_block(struct sm *sm, uint32_t node, uint32_t block, const u
     tables->known[block / 64] &= ~bit;
     if (!data)
         return;
+    subnet_extend_tables(tables, (block + 1) * LFT_BLOCK);
     memcpy(tables->actual + block * LFT_BLOCK, data, LFT_BLOCK);
     tables->known[block / 64] |= bit;
 }

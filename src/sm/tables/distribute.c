@@ -65,6 +65,7 @@ static struct subnet_tables *tables_of(struct sm *sm, uint32_t at)
 
 static void want_port(struct subnet_tables *tables, unsigned lid, uint8_t port)
 {
+    subnet_extend_tables(tables, lid + 1);
     tables->wanted[lid] = port;
     if (tables->wanted_end <= lid)
         tables->wanted_end = (uint16_t)(lid + 1);
@@ -98,7 +99,8 @@ static void want_actual(struct sm *sm)
         bool keeps = top > routes->top_lid && top < LFT_ENTRIES;
         tables->wanted_top = keeps ? (uint16_t)top : routes->top_lid;
         unsigned used = tables->wanted_end > length ? tables->wanted_end : length, end = used;
-        for (unsigned first = 0; first < LFT_ENTRIES; first += LFT_BLOCK) {
+        subnet_extend_tables(tables, used > tables->wanted_top ? used : tables->wanted_top + 1u);
+        for (unsigned first = 0; first < tables->length; first += LFT_BLOCK) {
             if (subnet_block_known(tables, first / LFT_BLOCK)) {
                 memcpy(tables->wanted + first, tables->actual + first, LFT_BLOCK);
                 end = first + LFT_BLOCK > end ? first + LFT_BLOCK : end;
@@ -268,6 +270,7 @@ enum reconfigure_event distribute_write_all(struct sm *sm)
         struct subnet_tables *tables = tables_of(sm, at);
         if (tables->wanted_end > length)
             memset(tables->wanted + length, PORT_NONE, tables->wanted_end - length);
+        subnet_extend_tables(tables, length);
         memcpy(tables->wanted, routes_row(routes, at), length);
         tables->wanted_end = (uint16_t)length;
         tables->wanted_top = routes->top_lid;
@@ -521,6 +524,8 @@ enum sm_table_progress sm_table_progress(const struct sm *sm, uint32_t node)
         return SM_TABLE_IN_FORCE;
     size_t entries = (size_t)job->routes.top_lid + 1;
     const uint8_t *row = routes_row(&job->routes, (uint32_t)at);
+    if (tables->length < entries)
+        return SM_TABLE_WAITS;
     if (memcmp(row, tables->actual, entries) == 0)
         return SM_TABLE_IN_FORCE;
     return memcmp(row, tables->wanted, entries) == 0 ? SM_TABLE_WRITTEN : SM_TABLE_WAITS;

@@ -318,6 +318,7 @@ void program_switch(struct sm *sm, uint32_t node)
     }
     unsigned capacity = (unsigned)wire_get(n->switch_info, SWITCH_INFO_LINEAR_FDB_CAP);
     unsigned last = whole && capacity ? (capacity - 1) / LFT_BLOCK : last_block(sm, node);
+    subnet_extend_tables(n->tables, (last + 1) * LFT_BLOCK);
     for (unsigned block = 0; block <= last; block++)
         if (is_to_be_written(sm, node, block))
             write_block(sm, node, block);

@@ -24,7 +24,7 @@ static uint32_t follow_tables(const struct subnet *subnet, unsigned lid)
         }
         if (!node->tables)
             return port;
-        unsigned out = node->tables->actual[lid];
+        unsigned out = subnet_actual_port(node->tables, lid);
         if (!subnet_block_known(node->tables, lid / LFT_BLOCK) || out == 0 ||
             out > node->port_count)
             return SUBNET_NONE;

@@ -72,6 +72,7 @@ static void fill_addresses(struct sa_world *world)
         uint32_t node = map_get(&subnet->by_guid, one->guid);
         struct subnet_tables *tables = subnet->nodes.items[node].tables;
         subnet_set_lid(subnet, subnet->nodes.items[node].first_port, one->lid, 0);
+        subnet_extend_tables(tables, LFT_ENTRIES);
         memcpy(tables->actual, routes_row(&world->routes, i), world->routes.stride);
         memset(tables->known, 0xFF, sizeof tables->known);
     }

@@ -640,7 +640,7 @@ static bool toy_tables_end(const struct toy *toy)
     const struct subnet *subnet = sm_subnet(toy->sm);
     for (size_t i = 0; i < subnet->nodes.count; i++) {
         const struct subnet_tables *tables = subnet->nodes.items[i].tables;
-        for (unsigned lid = tables ? tables->wanted_end : LFT_ENTRIES; lid < LFT_ENTRIES; lid++)
+        for (unsigned lid = tables ? tables->wanted_end : 0; tables && lid < tables->length; lid++)
             if (tables->wanted[lid] != PORT_NONE)
                 return false;
     }

@@ -32,7 +32,7 @@ static uint32_t add(struct subnet *subnet, uint64_t guid, unsigned kind, const c
 static void set_table(struct subnet *subnet, uint32_t node, const uint8_t ports[5])
 {
     struct subnet_tables *tables = subnet->nodes.items[node].tables;
-    memset(tables->actual, 0xFF, sizeof tables->actual);
+    memset(tables->actual, 0xFF, tables->length);
     memcpy(tables->actual, ports, 5);
     tables->known[0] = 1;
 }

@@ -169,9 +169,11 @@ static bool has_true_tables(const struct world *world, const struct subnet *subn
     unsigned top = 0;
     uint64_t guid = world->topology.nodes.items[node].guid;
     const uint8_t *table = fabric_linear_table(world->fabric, node, &top);
-    for (size_t i = 0; i < subnet->nodes.count; i++)
+    for (size_t i = 0; i < subnet->nodes.count; i++) {
+        const struct subnet_tables *tables = subnet->nodes.items[i].tables;
         if (subnet->nodes.items[i].guid == guid)
-            return memcmp(subnet->nodes.items[i].tables->actual + 1, table + 1, top) == 0;
+            return top < tables->length && memcmp(tables->actual + 1, table + 1, top) == 0;
+    }
     return false;
 }
 

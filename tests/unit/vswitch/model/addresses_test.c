@@ -15,6 +15,7 @@ enum { MACHINE = 0xabc, LID = 50 };
 static void lead_to(struct subnet *subnet, uint16_t lid, unsigned host)
 {
     struct subnet_tables *tables = subnet->nodes.items[hypervisors_switch(subnet)].tables;
+    subnet_extend_tables(tables, lid + 1u);
     tables->actual[lid] = (uint8_t)(host + 1);
     tables->known[lid / LFT_BLOCK / 64] |= UINT64_C(1) << (lid / LFT_BLOCK % 64);
 }
