@@ -331,8 +331,8 @@ static struct request_effort effort_of(const struct sm *sm, const struct request
 {
     bool fixed = sm->config.policy->fixed_timeouts;
     /* A manager that takes over repeats sooner, to tell a mute node from lost SMPs. */
-    bool hurries = standby_copy_patience_ns(sm) != TIME_NEVER;
-    unsigned doublings = request->tries - (hurries && request->tries);
+    bool hurries = request->tries && standby_copy_patience_ns(sm) != TIME_NEVER;
+    unsigned doublings = request->tries - (unsigned)hurries;
     struct request_effort effort = {.retries = sm->config.retries,
                                     .timeout_ns = fixed ? fixed_timeout(sm, request)
                                                         : sm->config.timeout_ns << doublings};

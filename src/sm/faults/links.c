@@ -406,15 +406,18 @@ void faults_change_ended(struct sm *sm)
     for (uint32_t node = 0; node < sm->subnet.nodes.count; node++)
         if (node_at(sm, node)->present)
             faults_of(sm, node)->timeouts = 0;
+    for (size_t port = 0; port < sm->faults->ports.count; port++)
+        sm->faults->ports.items[port].kept = false;
     for (uint32_t port = 0; port < sm->subnet.ports.count; port++) {
-        faults_at(sm, port)->kept = false;
         if (port_at(sm, port)->peer < port)
             continue;
         bool slow = faults_is_slow(sm, port, text);
-        if (slow && !faults_at(sm, port)->slow && log_list_take(&found))
+        struct port_faults *faults = faults_at(sm, port);
+        bool is_news = slow && !faults->slow;
+        faults->slow = slow;
+        if (is_news && log_list_take(&found))
             sm_log_listed(sm, SM_EVENT_WARNING, port, "slow link: %s runs at %s",
                           subnet_link_name(&sm->subnet, port).text, text);
-        faults_at(sm, port)->slow = slow;
     }
     if (log_list_others(found))
         sm_log_listed(sm, SM_EVENT_WARNING, SUBNET_NONE, "%u more links are slow",

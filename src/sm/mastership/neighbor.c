@@ -78,7 +78,7 @@ static bool neighbor_is_unreadable(const struct sm *sm)
 
 bool neighbor_stands_by(const struct sm *sm)
 {
-    return sm_state(sm) == SM_STANDBY && sm->neighbor->master != SUBNET_NONE;
+    return sm->neighbor->master != SUBNET_NONE && sm_state(sm) == SM_STANDBY;
 }
 
 bool neighbor_waits(const struct sm *sm)
@@ -90,7 +90,7 @@ bool neighbor_waits(const struct sm *sm)
 uint16_t neighbor_lid(const struct sm *sm, const struct request *request, uint64_t *m_key)
 {
     const struct neighbor *neighbor = sm->neighbor;
-    bool polls = neighbor_stands_by(sm) && request->target == neighbor->master;
+    bool polls = request->target == neighbor->master && neighbor_stands_by(sm);
     if (!polls && request->kind != &ask_master && request->kind != &read_master_node)
         return 0;
     *m_key =
