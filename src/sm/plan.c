@@ -283,7 +283,7 @@ void plan_rebalance(struct sm *sm)
         plan_current(sm)->result.imbalance <= sm->config.rebalance)
         return;
     plan_current(sm)->peak_at_request =
-        plan_current(sm)->repair_state.peak * plan_current(sm)->result.imbalance / 100;
+        repair_highest_load(&plan_current(sm)->repair_state, &plan_current(sm)->network);
     plan_current(sm)->result.imbalance = 0; /* request it once */
     reconfigure_request(sm, REASON_BALANCE);
     sm_begin_change(sm, SM_CAUSE(SM_CAUSE_BALANCE, SUBNET_NONE));

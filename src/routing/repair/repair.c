@@ -237,19 +237,20 @@ void repair_undo(struct repair *repair, struct routes *routes)
     repair->state.known = false;
 }
 
+uint64_t repair_highest_load(const struct repair_state *state, const struct network *network)
+{
+    uint64_t most = 0;
+    for (size_t i = 0; state->load && i < network->ports.count; i++)
+        most = state->load[i] > most ? state->load[i] : most;
+    return most;
+}
+
 unsigned repair_imbalance(const struct repair *repair)
 {
-    const struct cdg *cdg = &repair->state.cdg;
-    uint64_t most = 0;
-    for (size_t i = 0; i < repair->entries.count; i++) {
-        const struct table_change *entry = &repair->entries.items[i];
-        if (cdg_leaving(cdg, entry->at, entry->after) == NETWORK_NONE)
-            continue;
-        uint32_t first_port = cdg->network->switches.items[entry->at].first_port;
-        uint64_t load = repair->state.load[first_port + entry->after];
-        most = load > most ? load : most;
-    }
-    return repair->state.peak ? (unsigned)(most * 100 / repair->state.peak) : 0;
+    const struct repair_state *state = &repair->state;
+    return state->peak
+               ? (unsigned)(repair_highest_load(state, state->cdg.network) * 100 / state->peak)
+               : 0;
 }
 
 bool repair_plan(const struct repair *repair, const struct routes *routes, struct update_plan *plan)

@@ -107,7 +107,9 @@ bool repair_plan(const struct repair *repair, const struct routes *routes,
                  struct update_plan *plan);
 /* Restores the entries that the plan writes after a drain, and removes them from both. */
 void repair_leave_drains(struct repair *repair, struct routes *routes, struct update_plan *plan);
-/* The highest load of a link that got a route, in percent of the peak after the last engine run. */
+/* The highest load of a link between switches, and the same in percent of the peak after the last
+ * engine run. A route that changes also loads links behind it whose entries stay. */
+uint64_t repair_highest_load(const struct repair_state *state, const struct network *network);
 unsigned repair_imbalance(const struct repair *repair);
 
 #endif

@@ -43,7 +43,8 @@ static uint64_t highest_load(const struct network *network, const struct routes 
     return report.load_max;
 }
 
-/* The loads that the repair has tracked are those that the full check counts. */
+/* The loads that the repair has tracked are those that the full check counts, and so is the
+ * imbalance by which the manager decides whether to compute all routes. */
 static void assert_loads_known(const struct step *step)
 {
     struct verify_report report;
@@ -52,6 +53,8 @@ static void assert_loads_known(const struct step *step)
     for (size_t i = 0; i < network->ports.count; i++)
         if ((network->ports.items[i].peer ^ NETWORK_SWITCH) < network->switches.count)
             assert_int_equal(step->repair.state.load[i], report.load[i]);
+    assert_int_equal(repair_imbalance(&step->repair),
+                     report.load_max * 100 / step->repair.state.peak);
     verify_report_release(&report);
 }
 
