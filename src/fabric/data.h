@@ -9,7 +9,7 @@
 #define WEFT_FABRIC_DATA_H
 
 #include "fabric/fabric.h"
-#include "fabric/traffic.h"
+#include "fabric/traffic/traffic.h"
 #include "wire/transport_packet.h"
 
 enum { DATA_OVERHEAD_BYTES = 26 }; /* around the payload: LRH 8, BTH 12, ICRC 4, VCRC 2 */

@@ -14,7 +14,7 @@
 #include "console/action.h"
 #include "experiment/check/checks.h"
 #include "fabric/data.h"
-#include "fabric/traffic.h"
+#include "fabric/traffic/traffic.h"
 #include "host/sim/sim_paths.h"
 
 struct unaffected;

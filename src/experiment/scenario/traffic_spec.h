@@ -9,7 +9,7 @@
 #include "base/line_reader.h"
 #include "experiment/scenario/moment.h"
 #include "fabric/options.h"
-#include "fabric/traffic.h"
+#include "fabric/traffic/traffic.h"
 #include "topology/topology.h"
 
 struct traffic_spec {

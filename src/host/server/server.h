@@ -2,7 +2,7 @@
 #ifndef WEFT_HOST_SERVER_SERVER_H
 #define WEFT_HOST_SERVER_SERVER_H
 
-#include "fabric/traffic.h"
+#include "fabric/traffic/traffic.h"
 #include "host/server/attach.h"
 #include "host/server/fabric_http.h"
 

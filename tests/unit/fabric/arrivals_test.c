@@ -1,6 +1,6 @@
 /* Arrivals: tests of the distributions. Seeds are fixed; bounds are five standard deviations,
  * derived beside each (one false alarm in a million seeds). */
-#include "fabric/traffic.h"
+#include "fabric/traffic/traffic.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -14,7 +14,7 @@ STAR = "topology fattree m=4 w=1 speed=SDR\nset buffer 32768\nset data_vls 4\nsm
 # By file: a scenario, and what it prints with the model only.
 SCENARIOS = {
     # Nine of ten packets come closer than any of two thirds of the mean, and the rate is the same.
-    "src/fabric/arrivals.c": (STAR + "traffic uniform rate 100e3 arrivals constant size 256 start 10ms\n"
+    "src/fabric/traffic/arrivals.c": (STAR + "traffic uniform rate 100e3 arrivals constant size 256 start 10ms\n"
                               "measure from 12ms to 112ms\nrun 112ms\n"
                               "check accepted.node >= 97k\ncheck accepted.node <= 103k\n", None),
     # The class on VL 1 starves.

@@ -2,7 +2,7 @@
  * number. */
 #include "theory.h"
 
-#include "fabric/traffic.h"
+#include "fabric/traffic/traffic.h"
 
 #include <math.h>
 #include <setjmp.h>

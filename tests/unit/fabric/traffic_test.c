@@ -1,6 +1,6 @@
 /* Traffic: senders and receivers, packet sizes, service levels, and refused input. Random counts
  * must lie within five standard deviations, derived beside each. */
-#include "fabric/traffic_internal.h"
+#include "fabric/traffic/internal.h"
 
 #include <errno.h>
 #include <math.h>

@@ -1,5 +1,5 @@
 /* Traces: played as written, sorted like the file, and refused by line. */
-#include "fabric/traffic.h"
+#include "fabric/traffic/traffic.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

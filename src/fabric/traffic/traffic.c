@@ -2,7 +2,7 @@
  *
  * traffic_draw() is called for every packet of a simulation: it neither allocates nor divides.
  * traffic_check() rejects everything invalid, so that drawing needs no checks. */
-#include "fabric/traffic_internal.h"
+#include "fabric/traffic/internal.h"
 
 #include "base/map.h"
 

@@ -2,7 +2,7 @@
 #ifndef WEFT_FABRIC_TRAFFIC_INTERNAL_H
 #define WEFT_FABRIC_TRAFFIC_INTERNAL_H
 
-#include "fabric/traffic.h"
+#include "fabric/traffic/traffic.h"
 
 /* Senders and receivers must be one list: the pattern is a mapping of its members. */
 bool pattern_maps_members(enum traffic_pattern pattern);

@@ -4,7 +4,7 @@
  * picoseconds may have any number of digits ("1234567890123ps"), and 0 needs no unit. A line is a
  * packet, not a message: the writer of a trace splits messages larger than an MTU. A failed read
  * changes nothing. */
-#include "fabric/traffic_internal.h"
+#include "fabric/traffic/internal.h"
 
 #include "base/line_reader.h"
 

@@ -9,8 +9,8 @@
  * Patterns (n members, numbered as listed) are the collectives of parallel programs and the usual
  * ones of papers on interconnection networks. If n is not a power of two, the bit patterns use the
  * next one. Members whose destination does not exist, or is their own port, send nothing. */
-#ifndef WEFT_FABRIC_TRAFFIC_H
-#define WEFT_FABRIC_TRAFFIC_H
+#ifndef WEFT_FABRIC_TRAFFIC_TRAFFIC_H
+#define WEFT_FABRIC_TRAFFIC_TRAFFIC_H
 
 #include "base/err.h"
 #include "base/mem.h"

@@ -9,7 +9,7 @@
  * sends, it sends only the rest. A permutation or a matrix is given as pairs of members.
  * Definitions as in Dally and Towles, Principles and Practices of Interconnection Networks,
  * section 3.2. */
-#include "fabric/traffic_internal.h"
+#include "fabric/traffic/internal.h"
 
 #include <assert.h>
 

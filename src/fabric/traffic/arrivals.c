@@ -23,7 +23,7 @@
  * with probability below 18 * 2^-64. The product with the mean is rounded to the nearest integer
  * once. Together: for means up to 2^50, a hundredth of a picosecond on average, beside that
  * rounding. */
-#include "fabric/traffic_internal.h"
+#include "fabric/traffic/internal.h"
 
 /* Sums of (ln 2)^i / i! for i = 1 … k, in units of 2^-64. The last one has all bits set, and is
  * above all fractions, whose last bit is 0. */

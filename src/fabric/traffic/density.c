@@ -3,7 +3,7 @@
  * Each line of the file is "INTERVAL WEIGHT": an interval in any unit, since the rate of the
  * traffic gives the mean, and how often it occurs. An interval is drawn with the probability of its
  * weight. The draw is a binary search over integer sums. */
-#include "fabric/traffic_internal.h"
+#include "fabric/traffic/internal.h"
 
 #include "base/line_reader.h"
 
