@@ -117,29 +117,34 @@ void watch_put_changes(const struct watch *watch, struct record *record)
 
 /* ---- problems ---- */
 
+static bool has_master(const struct setup *setup)
+{
+    for (size_t i = 0; i < setup->instances.count; i++) {
+        const struct sm *sm = setup_manager(setup, i);
+        if (sm && sm_state(sm) == SM_MASTER)
+            return true;
+    }
+    return false;
+}
+
 /* A manager that ended, or a standby whose polls were not answered yet, says nothing itself. */
 static void list_no_master(const struct setup *setup, struct problems *problems)
 {
-    struct subnet_place place = {0};
     struct text text = {0};
     for (size_t i = 0; i < problems->items.count; i++)
         if (problems->items.items[i].kind == PROBLEM_NO_MASTER)
             return;
+    if (!setup->instances.count || has_master(setup))
+        return;
     for (size_t i = 0; i < setup->instances.count; i++) {
         const struct sm *sm = setup_manager(setup, i);
-        if (sm && sm_state(sm) == SM_MASTER)
-            return;
-        if (!i) {
-            const struct topology *topology = &setup->topology;
-            place = (struct subnet_place){
-                .kind = SUBNET_AT_NODE,
-                .guid = topology->nodes.items[watch_manager_node(setup, i)].guid};
-        }
         text_printf(&text, "%s%s is %s", i ? ", " : "", setup->instances.items[i]->name,
                     sm ? sm_state_names[sm_state(sm)] : "dead");
     }
-    if (text.length)
-        problems_add(problems, PROBLEM_NO_MASTER, place, "no manager is master: %s", text.data);
+    const struct topology_node *node = &setup->topology.nodes.items[watch_manager_node(setup, 0)];
+    problems_add(problems, PROBLEM_NO_MASTER,
+                 (struct subnet_place){.kind = SUBNET_AT_NODE, .guid = node->guid},
+                 "no manager is master: %s", text.data);
     text_release(&text);
 }
 
