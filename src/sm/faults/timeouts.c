@@ -11,16 +11,20 @@ static void init_faults(struct sm *sm)
     sm->faults->restart_at = TIME_NEVER;
 }
 
+/* Both make room for the whole subnet: a pointer stays valid until the subnet grows, so that the
+ * two ends of a link can be compared. */
 struct port_faults *faults_at(struct sm *sm, uint32_t port)
 {
     assert(port < sm->subnet.ports.count);
-    return vec_at(&sm->faults->ports, port);
+    vec_at(&sm->faults->ports, sm->subnet.ports.count - 1);
+    return &sm->faults->ports.items[port];
 }
 
 struct node_faults *faults_of(struct sm *sm, uint32_t node)
 {
     assert(node < sm->subnet.nodes.count);
-    return vec_at(&sm->faults->nodes, node);
+    vec_at(&sm->faults->nodes, sm->subnet.nodes.count - 1);
+    return &sm->faults->nodes.items[node];
 }
 
 bool faults_is_ignored(struct sm *sm, uint32_t node)
