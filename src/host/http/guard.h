@@ -1,4 +1,5 @@
-/* What a request must carry: names, origin and, if it changes something, the server's token.
+/* What a request must carry: names and origin. token.c has the token of those that change
+ * something.
  *
  * A page of another site can make a browser send requests here. It cannot choose Origin, and it can
  * choose Host only by making a name of its own resolve to this machine (DNS rebinding). So Host
