@@ -5,6 +5,7 @@
  * loaded into other people's programs, so no answer may harm them: strings end, lengths are not
  * negative and not beyond what the program has room for. */
 #include "host/socket/protocol.h"
+#include "input.h"
 
 #include <infiniband/umad.h>
 
@@ -23,12 +24,6 @@ static struct server {
     const uint8_t *data;
     size_t left;
 } server = {.listener = -1};
-
-static void promise(bool held)
-{
-    if (!held)
-        abort();
-}
 
 static bool send_packet(int to)
 {

@@ -5,6 +5,7 @@
  * chance; one in four has a proof of another text, and is refused. Whatever the text is, it is
  * refused and changes nothing, or it is read, and then what is written down of it reads back as the
  * same. */
+#include "input.h"
 #include "sa_world.h"
 
 #include "sa/internal.h"
@@ -17,12 +18,6 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { LIMIT = 40, HEADER_BYTES = 32 };
-
-static void promise(bool held)
-{
-    if (!held)
-        abort();
-}
 
 static struct sa *new_sa(void)
 {

@@ -11,6 +11,7 @@
  * The subnet and its routes are made once. Each input begins with all hosts and a new SA. Limits
  * are low, so that few steps reach them. */
 #include "base/map.h"
+#include "input.h"
 #include "pure.h"
 #include "sa_world.h"
 
@@ -20,25 +21,6 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { QUEUE_LIMIT = 24, CLIENT_LIMIT = 6, LONGEST = 2048, STEPS_AT_MOST = 100 };
-
-struct input {
-    const uint8_t *bytes;
-    size_t left;
-};
-
-static unsigned take(struct input *input)
-{
-    if (!input->left)
-        return 0;
-    input->left--;
-    return *input->bytes++;
-}
-
-static void promise(bool held)
-{
-    if (!held)
-        abort();
-}
 
 static uint64_t some_guid(const struct sa_world *world, unsigned choice)
 {

@@ -10,6 +10,7 @@
 #include "base/map.h"
 #include "base/time.h"
 #include "fabric/fabric.h"
+#include "input.h"
 #include "pure.h"
 #include "sma/sma.h"
 #include "wire/vswitch.h"
@@ -22,33 +23,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 /* No time passes after so many events: agents may be told to repeat their traps every 4 us. */
 enum { TIMED_EVENTS = 4000 };
 enum { STEPS_AT_MOST = 100, MULTICAST_ENTRIES = 64 };
-
-struct input {
-    const uint8_t *bytes;
-    size_t left;
-};
-
-static unsigned take(struct input *input)
-{
-    if (!input->left)
-        return 0;
-    input->left--;
-    return *input->bytes++;
-}
-
-static uint32_t take_bytes(struct input *input, unsigned count)
-{
-    uint32_t value = 0;
-    while (count--)
-        value = value << 8 | take(input);
-    return value;
-}
-
-static void promise(bool held)
-{
-    if (!held)
-        abort();
-}
 
 /* MADs */
 

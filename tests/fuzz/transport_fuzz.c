@@ -7,6 +7,7 @@
  * stay within what was registered and allowed, each request completes once and in order, and
  * events, timers and violations are bounded. */
 #include "base/map.h"
+#include "input.h"
 #include "pure.h"
 #include "transport/transport.h"
 
@@ -16,33 +17,6 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { QPS = 3, STEPS_AT_MOST = 300, REGION = 1 << 16, START = 1 << 20, CAPACITY = 16 };
-
-struct input {
-    const uint8_t *bytes;
-    size_t left;
-};
-
-static unsigned take(struct input *input)
-{
-    if (!input->left)
-        return 0;
-    input->left--;
-    return *input->bytes++;
-}
-
-static uint32_t take_bytes(struct input *input, unsigned count)
-{
-    uint32_t value = 0;
-    while (count--)
-        value = value << 8 | take(input);
-    return value;
-}
-
-static void promise(bool held)
-{
-    if (!held)
-        abort();
-}
 
 struct world {
     struct transport *transport;

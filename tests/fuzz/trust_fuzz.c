@@ -4,6 +4,7 @@
  * with a secret key nobody is a peer who neither shows it nor has proved that he holds it, a port
  * that is not allowed is no peer, and what this manager sends does not contain its key. What a peer
  * seals is accepted, and is not accepted for another port or nonce. */
+#include "input.h"
 #include "subnet/trust.h"
 
 #include <stdlib.h>
@@ -12,12 +13,6 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { INFO_BYTES = 64, HEADER_BYTES = 40, NONCE_AT = 32 };
-
-static void promise(bool held)
-{
-    if (!held)
-        abort();
-}
 
 /* Among SM_Key, nonce and proof. (The GUID may be equal by chance.) */
 static bool contains(const uint8_t *info, uint64_t key)

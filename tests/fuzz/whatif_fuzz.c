@@ -2,6 +2,7 @@
  * by a line break. They are refused with a reason, or each failure names a node and a port of the
  * fabric, and what is written of it for a scenario reads back as the same failure. */
 #include "experiment/whatif/whatif.h"
+#include "input.h"
 #include "small_fabric.h"
 
 #include <stdlib.h>
@@ -10,12 +11,6 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { WORDS = 32 };
-
-static void promise(bool held)
-{
-    if (!held)
-        abort();
-}
 
 /* "fail link S1 2": the arguments are the words behind "fail". */
 static void check_text(const struct topology *topology, const struct whatif_failure *failure)

@@ -1,4 +1,6 @@
 /* Captures: bytes, checksums, and decoding by tshark. */
+#include "slow_crc.h"
+
 #include "base/text.h"
 #include "wire/pcap.h"
 
@@ -108,20 +110,6 @@ static void smps_travel_on_vl_15_between_qp0s(void **state)
     assert_int_equal(header.src_qp, 0);
     assert_int_equal(header.dest_qp, 0);
     assert_int_equal(header.q_key, 0);
-}
-
-/* Bit by bit, as section 7.8 draws it: the same sums by another road. */
-static uint32_t slow_crc(const uint8_t *bytes, size_t count, uint32_t polynomial, unsigned width)
-{
-    uint32_t ones = width == 32 ? UINT32_MAX : (UINT32_C(1) << width) - 1, crc = ones;
-    for (size_t bit = 0; bit < count * 8; bit++) {
-        uint32_t top = crc >> (width - 1) & 1, in = bytes[bit / 8] >> bit % 8 & 1;
-        crc = (crc << 1 & ones) ^ (top != in ? polynomial : 0);
-    }
-    uint32_t reversed = 0;
-    for (unsigned i = 0; i < width; i++)
-        reversed |= (~crc >> i & 1) << (width - 1 - i);
-    return reversed;
 }
 
 static uint32_t little_endian(const uint8_t *bytes, unsigned count)
