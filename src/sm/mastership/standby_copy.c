@@ -351,11 +351,11 @@ void standby_copy_take_over(struct sm *sm)
     if (!token_is_even(watched->token) || watched->round != watched->token ||
         faults_doubt_links(sm)) {
         discovery_restart(sm);
-        sm->standby_copy->patience_ns = 2 * sm->config.timeout_ns; /* until the second time-out */
+        sm->standby_copy->patience_ns = 2 * sm->config.timeout_ns; /* until the third time-out */
         return;
     }
     sm_drop_requests(sm);
-    sm->standby_copy->patience_ns = sm->config.timeout_ns; /* the same: the next is later */
+    sm->standby_copy->patience_ns = sm->config.timeout_ns; /* until the second time-out */
     for (uint32_t node = 0; node < sm->subnet.nodes.count; node++) {
         if (is_behind(sm, node) || has_gap(sm, node))
             read_whole(sm, node);

@@ -22,7 +22,7 @@ bool standby_copy_may_send(struct sm *sm); /* one more request without priority 
 /* Reads what the copy lacks and queries other managers. Without a copy discovery starts again. */
 void standby_copy_take_over(struct sm *sm);
 /* How long discovery waits for a node after its first time-out: not long before the first plan of a
- * manager that takes over, and not at all if it has a copy; else TIME_NEVER: all tries. */
+ * manager that takes over, and less if it has a copy; else TIME_NEVER: all tries. */
 uint64_t standby_copy_patience_ns(const struct sm *sm);
 /* Ends the copy. Returns the checked job if it fits the subnet, else NULL. */
 struct sm_job *standby_copy_take_routes(struct sm *sm);

@@ -34,5 +34,5 @@ with tempfile.TemporaryDirectory() as directory:
     done = subprocess.run(command, capture_output=True, text=True, timeout=20, check=False)
     thread.join()
     if done.returncode == 0 or "outcome is not known" not in done.stderr or "no server" in done.stderr:
-        sys.exit(f"not ok - an unknown outcome is told: {done.returncode} {done.stdout}{done.stderr}")
-print("ok - an unknown outcome is told")
+        sys.exit(f"not ok - weft ctl says that the outcome is not known: {done.returncode} {done.stdout}{done.stderr}")
+print("ok - weft ctl says that the outcome is not known")
