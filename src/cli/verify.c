@@ -5,6 +5,7 @@
 #include "base/rng.h"
 #include "cli/command.h"
 #include "cli/routing.h"
+#include "cli/verify_disjoint.h"
 #include "cli/verify_sa.h"
 #include "cli/workers.h"
 #include "routing/check/transition.h"
@@ -21,9 +22,9 @@
 static struct {
     const char *lfts, *path_sl, *old_path_sl, *first_path_sl, *sl2vl, *root, *lmc;
     const char *ca, *guid, *port; /* of --sa */
-    uint64_t threads, mixtures, seed;
-    bool sa, transition, adapters, reversible, links, json;
-} given = {.threads = 1, .seed = 1};
+    uint64_t threads, mixtures, seed, worst;
+    bool sa, transition, adapters, reversible, links, disjoint, json;
+} given = {.threads = 1, .seed = 1, .worst = 10};
 
 static const struct option_spec options[] = {
     {"--lfts FILE", NULL, .value = &given.lfts},
@@ -63,6 +64,12 @@ static const struct option_spec options[] = {
     {"--lmc N", "LIDs as 'weft route --lmc N' assigns them", .value = &given.lmc},
     {"--threads N", "use N threads", .number = &given.threads, .low = 1, .high = WORKERS_LIMIT},
     {"--links", "print the load of every link between switches", .flag = &given.links},
+    {"--disjoint",
+     "print how many routes to the LIDs of each port share no link or switch, against the most "
+     "that the cables permit, and name the worst pairs",
+     .flag = &given.disjoint},
+    {"--worst N", "with --disjoint: name N pairs (default 10)", .number = &given.worst, .low = 0,
+     .high = 1000000},
     {"--json", "print JSON", .flag = &given.json},
     {0}};
 
@@ -141,6 +148,7 @@ static void put_levels(struct record *record, const struct verdict *verdict)
 }
 
 static void put_report(struct record *record, const struct network *network,
+                       const struct routes *routes, const struct workers *workers,
                        const struct verify_report *report, const struct verdict *verdict)
 {
     bool delivers = verify_delivers(report);
@@ -183,6 +191,8 @@ static void put_report(struct record *record, const struct network *network,
     put_findings(record, report);
     if (given.links)
         put_links(record, network, report);
+    if (given.disjoint)
+        verify_put_disjoint(record, network, routes, workers, (unsigned)given.worst);
     record_end(record);
 }
 
@@ -261,7 +271,7 @@ static int check_tables(const struct network *network, struct verify_options wan
             verify_report_release(&between);
         }
         struct record record = record_to(&text, given.json, true);
-        put_report(&record, network, &report, &verdict);
+        put_report(&record, network, &routes, wanted.workers, &report, &verdict);
         command_print(&text);
         status = verify_passes(&report) ? EXIT_HOLDS : EXIT_FAILS;
         verify_report_release(&report);
@@ -387,7 +397,8 @@ static int check_options(int operands)
     } for_tables[] = {{given.reversible, "--reversible"},
                       {given.sl2vl, "--sl2vl"},
                       {given.adapters, "--adapters"},
-                      {given.sa, "--sa"}};
+                      {given.sa, "--sa"},
+                      {given.disjoint, "--disjoint"}};
     if (given.mixtures && !given.transition)
         return command_usage("--mixtures needs --transition");
     if (operands != (given.mixtures ? 3 : given.transition ? 4 : 1))
@@ -474,6 +485,7 @@ const struct command command_verify = {
             "examples:\n"
             "  weft verify net --lfts opensm-lfts.dump\n"
             "  weft verify net --lfts t --path-sl t.psl --sl2vl t.slvl --json\n"
+            "  weft verify net --lfts t --disjoint\n"
             "  ibnetdiscover >net; weft verify net --lfts opensm-lfts.dump --sa\n"
             "  weft verify net --transition old.lfts new.lfts plan\n"
             "  weft verify net --transition old.lfts new.lfts plan \\\n"

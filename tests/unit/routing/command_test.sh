@@ -73,6 +73,14 @@ for field in compute_s verify_s peak_bytes vls hops_mean hops_max hops_over_mean
 done
 part='swap of LIDs changes 72 at most, 1 in the leaf if both are there; a copy 36 at most'
 claim '--moves counts the blocks that change if virtual machines move' status 0 route tree --engine updn --moves 200
+"$weft" route tree --engine updn --lmc 1 --lfts tree.lmc >/dev/null
+part='2.000 disjoint routes on average of 2.000 possible'
+claim 'verify --disjoint measures the routes to the LIDs of a port' status 0 verify tree --lfts tree.lmc --disjoint
+part='"needless": 0'
+claim 'verify --disjoint --json does, too' status 0 verify tree --lfts tree.lmc --disjoint --worst 1 --json
+part='--disjoint needs --lfts'
+claim '--disjoint without tables is refused' status 2 verify tree --disjoint --transition tree.lmc tree.lmc plan
+part=
 "$weft" route paper --engine fera --lfts fera >/dev/null
 "$weft" route paper --engine pira --lfts pira --from fera --lengths --json >lengths
 claim '--lengths counts the paths of PIRa that are longer than those of FERa' grep -q '"longer_paths": [1-9]' lengths
