@@ -342,7 +342,7 @@ static const char *news_of(struct sm *sm, uint32_t index, const struct absent *a
 {
     if (node_at(sm, index)->present)
         return "joined the subnet";
-    uint32_t group = absent->group_of.items[index];
+    uint32_t group = absent->group_of.count ? absent->group_of.items[index] : SUBNET_NONE;
     if (group != SUBNET_NONE && faults_agent_is_dead(sm, &absent->groups.items[group]))
         return "is out of reach";
     return "left the subnet";

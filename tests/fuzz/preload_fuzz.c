@@ -85,8 +85,9 @@ static void begin(void)
 
 static void end(void)
 {
-    if (server.listener >= 0)
-        unlink(getenv(WEFT_SOCKET_VARIABLE));
+    const char *path = getenv(WEFT_SOCKET_VARIABLE);
+    if (server.listener >= 0 && path)
+        unlink(path);
 }
 
 static void ask(void)

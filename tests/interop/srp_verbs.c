@@ -155,15 +155,15 @@ struct ibv_ah *ibv_create_ah(struct ibv_pd *of, struct ibv_ah_attr *attributes)
 }
 
 #define ENDS(name, type)                                                                           \
-    int name(type *object)                                                                         \
+    int name(type object)                                                                          \
     {                                                                                              \
         (void)object;                                                                              \
         return 0;                                                                                  \
     }
-ENDS(ibv_close_device, struct ibv_context)
-ENDS(ibv_dealloc_pd, struct ibv_pd)
-ENDS(ibv_dereg_mr, struct ibv_mr)
-ENDS(ibv_destroy_cq, struct ibv_cq)
-ENDS(ibv_destroy_qp, struct ibv_qp)
-ENDS(ibv_destroy_ah, struct ibv_ah)
-ENDS(ibv_destroy_comp_channel, struct ibv_comp_channel)
+ENDS(ibv_close_device, struct ibv_context *)
+ENDS(ibv_dealloc_pd, struct ibv_pd *)
+ENDS(ibv_dereg_mr, struct ibv_mr *)
+ENDS(ibv_destroy_cq, struct ibv_cq *)
+ENDS(ibv_destroy_qp, struct ibv_qp *)
+ENDS(ibv_destroy_ah, struct ibv_ah *)
+ENDS(ibv_destroy_comp_channel, struct ibv_comp_channel *)

@@ -102,19 +102,20 @@ static void follow_path(struct load_walk *walk, const struct sender_group *group
 {
     struct fabric_path path = {.fabric = walk->setup->fabric, .dlid = dlid, .in = TOPOLOGY_NONE};
     uint32_t ports[HOPS_MOST];
+    unsigned count = 0;
     bool broken = group->fails, more = dlid && fabric_path_enter(&path, group->at) == PATH_GOES_ON;
-    while (more && path.hops < HOPS_MOST) {
+    while (more && count < HOPS_MOST) {
         broken |= walk->fails[path.out];
-        ports[path.hops] = path.out;
+        ports[count++] = path.out;
         more = fabric_path_step(&path, fabric_link_is_up) == PATH_GOES_ON;
     }
     if (path.in != to) {
         walk->lost += rate;
         return;
     }
-    for (unsigned i = 0; i < path.hops; i++)
+    for (unsigned i = 0; i < count; i++)
         walk->loads->share[ports[i]] += rate;
-    walk->hops += rate * path.hops;
+    walk->hops += rate * count;
     walk->delivered += rate;
     walk->broken += broken ? rate : 0;
 }
