@@ -4,8 +4,13 @@
  * Every node has a performance agent (performance.c, samples.c). A target adapter, one with I/O
  * controllers, has a device management agent, too (device_management.c). No node has agents for
  * baseboard management or SNMP tunnelling: the owner of the node answers these requests as for any
- * class without an agent. The agents send no traps, hence ClassPortInfo cannot be set. */
+ * class without an agent. The agents send no traps, hence ClassPortInfo cannot be set.
+ *
+ * With the option `service_port`, one port of an adapter serves all: the others redirect requests
+ * to it (13.5.2) by LID, as long as it has one. */
 #include "sma/internal.h"
+
+#include "wire/redirect.h"
 
 #include <string.h>
 
@@ -48,15 +53,27 @@ bool sma_has_general_agent(const struct sma *sma, const uint8_t *mad)
     return find_class(sma, mad) != NULL;
 }
 
-static uint16_t get_class_port_info(const struct sma *sma, const struct general_class *class,
-                                    uint8_t *data)
+/* LID of the port that serves instead of this one, or 0. */
+static uint16_t find_service_lid(const struct sma *sma, unsigned port)
 {
+    unsigned at = sma->options.service_port;
+    if (!at || at > sma->port_count || at == port || sma->kind == KIND_SWITCH)
+        return 0;
+    return (uint16_t)wire_get(sma->ports[at].info, PORT_INFO_LID);
+}
+
+static uint16_t get_class_port_info(const struct sma *sma, const struct general_class *class,
+                                    uint16_t service_lid, uint8_t *data)
+{
+    struct redirect to = redirect_to(service_lid, 0);
     memset(data, 0, GMP_DATA_BYTES);
     wire_set(data, CLASS_PORT_INFO_BASE_VERSION, 1);
     wire_set(data, CLASS_PORT_INFO_CLASS_VERSION, 1);
     wire_set(data, CLASS_PORT_INFO_CAPABILITY_MASK, class->capabilities);
     wire_set(data, CLASS_PORT_INFO_CAPABILITY_MASK2, class->capabilities2);
     wire_set(data, CLASS_PORT_INFO_RESP_TIME_VALUE, sma->options.response_time);
+    if (service_lid)
+        redirect_write(&to, data);
     return STATUS_OK;
 }
 
@@ -68,9 +85,15 @@ static uint16_t access_class(struct sma *sma, const struct general_class *class,
         return STATUS_BAD_VERSION;
     if (method != METHOD_GET && method != METHOD_SET)
         return STATUS_BAD_METHOD;
-    if (wire_get(mad, MAD_ATTRIBUTE_ID) == ATTRIBUTE_CLASS_PORT_INFO)
-        return method == METHOD_GET ? get_class_port_info(sma, class, mad + GMP_DATA_OFFSET)
-                                    : STATUS_BAD_ATTRIBUTE;
+    uint16_t service_lid = find_service_lid(sma, port);
+    bool of_class = wire_get(mad, MAD_ATTRIBUTE_ID) == ATTRIBUTE_CLASS_PORT_INFO;
+    if (of_class && method == METHOD_SET)
+        return STATUS_BAD_ATTRIBUTE;
+    if (of_class || service_lid) {
+        uint16_t status = get_class_port_info(sma, class, service_lid, mad + GMP_DATA_OFFSET);
+        wire_set(mad, MAD_ATTRIBUTE_ID, ATTRIBUTE_CLASS_PORT_INFO);
+        return of_class ? status : STATUS_REDIRECT;
+    }
     return class->access(sma, now, port, mad);
 }
 

@@ -35,8 +35,10 @@ struct sma_options {
     uint8_t life_time;          /* LifeTimeValue and HOQLife: 4.096 us * 2^n, from 20 on infinite */
     uint8_t queue_life;
     uint8_t
-        io_controllers;  /* adapters: controllers of the I/O unit behind them; 0: there is none */
-    uint8_t io_services; /* targets of each */
+        io_controllers;   /* adapters: controllers of the I/O unit behind them; 0: there is none */
+    uint8_t io_services;  /* targets of each */
+    uint8_t service_port; /* adapters: the port with the general service agents, to which the other
+                             ports redirect; 0: every port has them */
     bool port_init; /* accept Set(PortState = Init), and Active from Init: illegal, but used in the
                        papers */
     bool port_follows;  /* a Set of Init or Active at one end of a link holds for both ends */

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# General services of agents: ibsrpdm finds the I/O units of target adapters, perfquery describes the sampling mechanism.
+# General services of agents: ibsrpdm finds the I/O units of target adapters, perfquery describes the sampling mechanism;
+# it and the manager follow an agent that redirects.
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=sm_lib.sh
@@ -7,6 +8,16 @@
 need ibsrpdm saquery perfquery "${SRP_VERBS:-libibverbs-dev}"
 
 "$WEFT" topo gen fattree m=3,4 w=1,2 ports=8 speed=EDR >net || exit
+# T has two ports, at free ports of L0.
+leaf=$(sed -n 's/^Switch.*"\(S-.*\)".*"L0".*/\1/p' net)
+sed -i "/^Switch.*\"$leaf\"/a [7] \"H-0000000000700000\"[1](700001) # \"T\" lid 0 4xEDR\n[8] \"H-0000000000700000\"[2](700002) # \"T\" lid 0 4xEDR" net
+cat >>net <<END
+
+caguid=0x700000
+Ca	2 "H-0000000000700000"		# "T"
+[1](700001) 	"$leaf"[7]		# lid 0 lmc 0 "L0" lid 0 4xEDR
+[2](700002) 	"$leaf"[8]		# lid 0 lmc 0 "L0" lid 0 4xEDR
+END
 
 # SRP_VERBS stands in for libibverbs.
 targets() { LD_PRELOAD=$PRELOAD:$SRP_VERBS ibsrpdm 2>ibsrpdm.err; }
@@ -27,9 +38,22 @@ samples_are_described() {
     on_running_weft perfquery -c 1 >samples.out || { cat samples.out && return 1; }
     contains 'CounterWidth:\.+4$' samples.out && contains 'SampleStatus:\.+0$' samples.out
 }
+# perfquery asks port 2 of T for its counters, is redirected to port 1, and gets those of port 2.
+tool_follows() {
+    local lid
+    lid=$(on_running_weft smpquery -G portinfo 0x700002 | sed -n 's/^Lid:\.*//p') && [ -n "$lid" ] || return
+    "$WEFT" ctl errors T 2 5 >errors.out || { cat errors.out && return 1; }
+    on_running_weft perfquery -d "$lid" 2 >redirected.out 2>&1 || { cat redirected.out && return 1; }
+    contains 'redirected to lid' redirected.out && contains '^PortSelect:\.+2$' redirected.out && contains '^SymbolErrorCounter:\.+5$' redirected.out
+}
+manager_reads() { "$WEFT" ctl --socket "$work/sm.socket" --json counters T 2 | jq -e '.[0].totals.symbol_error == 5'; }
+manager_follows() { wait_until 10 manager_reads; }
 
-weft_start net --set 'H3:io_controllers=2' --set 'H3:io_services=3' --set 'H7:io_controllers=1' || exit
-manager_starts || exit
+weft_start net --set 'H3:io_controllers=2' --set 'H3:io_services=3' --set 'H7:io_controllers=1' --set T:service_port=1 || exit
+echo 'counter_interval 200ms' >sm.conf
+manager_starts --config sm.conf --control "$work/sm.socket" || exit
 claim "ibsrpdm finds the I/O units, controllers and targets" both_units_are_found
 claim "the port records of targets have IsDeviceManagementSupported" the_record_tells
 claim "perfquery reads PortSamplesControl" samples_are_described
+claim "perfquery follows an agent that redirects to another port" tool_follows
+claim "the manager reads counters where the agent redirects to" manager_follows

@@ -2,6 +2,8 @@
  * node has no agent for. */
 #include "fixture.h"
 
+#include "wire/redirect.h"
+
 static unsigned ask(struct sma *sma, uint64_t now, unsigned class, unsigned method,
                     unsigned attribute, uint32_t modifier, uint8_t data[GMP_DATA_BYTES])
 {
@@ -105,6 +107,43 @@ static void every_class_has_a_class_port_info(void **state)
         assert_int_equal(ask(&sma, 0, classes[i], METHOD_GET, 0x7777, 0, data),
                          STATUS_BAD_ATTRIBUTE);
     }
+    sma_release(&sma);
+}
+
+static unsigned ask_port(struct sma *sma, unsigned port, unsigned attribute, unsigned select,
+                         uint8_t mad[MAD_BYTES])
+{
+    smp_fill(mad, METHOD_GET, attribute, 0);
+    wire_set(mad, MAD_CLASS, CLASS_PERFORMANCE);
+    wire_set(mad + GMP_DATA_OFFSET, PORT_COUNTERS_PORT_SELECT, select);
+    assert_int_equal(sma_receive(sma, 0, port, SENDER, mad), SMA_REPLY);
+    return (unsigned)wire_get(mad, MAD_STATUS);
+}
+
+static void a_port_redirects_to_the_service_port(void **state)
+{
+    (void)state;
+    struct sma sma;
+    struct sma_options options = plain_options();
+    struct redirect_trail trail;
+    struct redirect first = redirect_to(22, 0);
+    uint8_t mad[MAD_BYTES];
+    options.service_port = 1;
+    make_adapter(&sma, 2, &options);
+    sma_count(&sma, 2, COUNTER_SYMBOL_ERRORS, 3);
+    assert_int_equal(ask_port(&sma, 2, ATTRIBUTE_PORT_COUNTERS, 2, mad), STATUS_OK); /* no LID */
+    set_lids(&sma, 1, 11, 1);
+    set_lids(&sma, 2, 22, 1);
+    assert_int_equal(ask_port(&sma, 2, ATTRIBUTE_PORT_COUNTERS, 2, mad), STATUS_REDIRECT);
+    redirect_begin(&trail, &first);
+    assert_int_equal(redirect_follow(&trail, mad, MAD_BYTES, GMP_DATA_OFFSET, NULL), 0);
+    assert_int_equal(redirect_target(&trail)->lid, 11);
+    assert_int_equal(ask_port(&sma, 2, ATTRIBUTE_CLASS_PORT_INFO, 0, mad), STATUS_OK);
+    assert_int_equal(wire_get(mad + GMP_DATA_OFFSET, CLASS_PORT_INFO_REDIRECT_LID), 11);
+    assert_int_equal(ask_port(&sma, 1, ATTRIBUTE_CLASS_PORT_INFO, 0, mad), STATUS_OK);
+    assert_int_equal(wire_get(mad + GMP_DATA_OFFSET, CLASS_PORT_INFO_REDIRECT_LID), 0);
+    assert_int_equal(ask_port(&sma, 1, ATTRIBUTE_PORT_COUNTERS, 2, mad), STATUS_OK);
+    assert_int_equal(wire_get(mad + GMP_DATA_OFFSET, PORT_COUNTERS_SYMBOL_ERRORS), 3);
     sma_release(&sma);
 }
 
@@ -219,6 +258,7 @@ int main(void)
         cmocka_unit_test(profiles_have_guids_of_their_own),
         cmocka_unit_test(services_are_read_four_at_a_time),
         cmocka_unit_test(every_class_has_a_class_port_info),
+        cmocka_unit_test(a_port_redirects_to_the_service_port),
         cmocka_unit_test(other_classes_and_nodes_have_no_agent),
         cmocka_unit_test(a_sample_counts_its_interval_only),
         cmocka_unit_test(a_pending_sample_is_not_replaced),
