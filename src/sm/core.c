@@ -191,7 +191,9 @@ void sm_free(struct sm *sm)
             memcpy(&part, (char *)sm + parts[i]->offset, sizeof part);
         if (parts[i]->release)
             parts[i]->release(sm);
-        for (const size_t *vector = parts[i]->vectors; part && *vector; vector++) {
+        if (!part)
+            continue;
+        for (const size_t *vector = parts[i]->vectors; *vector; vector++) {
             VEC(char) items;
             memcpy(&items, part + *vector - 1, sizeof items);
             vec_release(&items);
