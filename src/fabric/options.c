@@ -46,7 +46,7 @@ static const struct attribute {
     {"io_services", KIND_NUMBER, NODE(agent.io_services), 1, 64, 1,
      "targets of each I/O controller"},
     {"service_port", KIND_NUMBER, NODE(agent.service_port), 0, 254, 1,
-     "port of an adapter to which its other ports redirect general services; 0: none"},
+     "port to which an adapter redirects general services; 0: none"},
     {"port_init", KIND_BOOL, NODE(agent.port_init), 0, 1, 1, "agents accept Set(PortState = Init)"},
     {"port_follows", KIND_BOOL, NODE(agent.port_follows), 0, 1, 1,
      "a Set of Init or Active also takes effect at the other end of the link"},
