@@ -1,6 +1,7 @@
 /* weft topo: generates, inspects, draws and converts topologies.
  *
  * Topologies are written in the format of ibnetdiscover, which all commands and ibsim read. */
+#include "base/parse.h"
 #include "base/record.h"
 #include "cli/command.h"
 #include "experiment/chart/program.h"
@@ -9,6 +10,7 @@
 #include "topology/analysis/summary.h"
 #include "topology/drawing/export.h"
 #include "topology/generators/generate.h"
+#include "topology/generators/join.h"
 #include "topology/virtual.h"
 #include "wire/vswitch.h"
 
@@ -61,6 +63,37 @@ static int virtualise(struct topology *topology, struct err *err)
     return topology_virtualise(topology, (unsigned)given.vfs, most, err);
 }
 
+/* Words of 'gen join': net files, routers=N and shape=SHAPE. */
+static int join_files(struct topology *topology, char **words, int count, struct err *err)
+{
+    struct topology parts[JOIN_PARTS];
+    enum join_shape shape = JOIN_STAR;
+    uint64_t routers = 1;
+    size_t read = 0;
+    int status = 0;
+    for (int i = 0; i < count && status == 0; i++) {
+        const char *value = strchr(words[i], '=');
+        if (strncmp(words[i], "routers=", 8) == 0) {
+            if (!parse_bounded(value + 1, 1, JOIN_ROUTERS, &routers))
+                status =
+                    command_usage("%s: expected a number from 1 to %d", words[i], JOIN_ROUTERS);
+        } else if (strncmp(words[i], "shape=", 6) == 0) {
+            if (!join_shape_parse(value + 1, &shape))
+                status = command_usage("%s: expected star, chain or ring", words[i]);
+        } else if (read == JOIN_PARTS) {
+            status = command_usage("join: expected 2 to %d net files", JOIN_PARTS);
+        } else {
+            topology_init(&parts[read++]);
+            status = command_read_topology(words[i], &parts[read - 1], err);
+        }
+    }
+    if (status == 0)
+        status = topology_join(topology, parts, read, shape, (unsigned)routers, err);
+    for (size_t i = 0; i < read; i++)
+        topology_release(&parts[i]);
+    return status;
+}
+
 static int run_gen(int argc, char **argv, struct err *err)
 {
     struct topology topology;
@@ -68,8 +101,10 @@ static int run_gen(int argc, char **argv, struct err *err)
     if (argc < 1)
         return command_usage("gen: expected a kind of fabric; --kinds lists them");
     topology_init(&topology);
-    int status = topology_generate(&topology, argv[0], (const char *const *)argv + 1,
-                                   (size_t)argc - 1, given.seed, err);
+    int status = strcmp(argv[0], "join") == 0
+                     ? join_files(&topology, argv + 1, argc - 1, err)
+                     : topology_generate(&topology, argv[0], (const char *const *)argv + 1,
+                                         (size_t)argc - 1, given.seed, err);
     if (status == 0)
         status = virtualise(&topology, err);
     if (status == 0) {
@@ -133,7 +168,9 @@ static void put_summary(struct record *record, const struct topology *topology,
     if (s->host_links)
         record_text(record, " for %u host ports", s->host_links);
     record_text(record, "\n");
-    if (s->parts > 1)
+    if (s->parts > 1 && s->routers)
+        record_text(record, "subnets       %u; routers join them\n", s->parts);
+    else if (s->parts > 1)
         record_text(record, "not connected: %u separate parts\n", s->parts);
     record_end(record);
 }
@@ -323,6 +360,7 @@ const struct command command_topo = {
     .usage = "weft topo: make, inspect, compare, draw and convert topologies\n"
              "\n"
              "usage: weft topo gen KIND [NAME=VALUE ...] [--seed N]\n"
+             "       weft topo gen join NET NET ... [routers=N] [shape=star|chain|ring]\n"
              "       weft topo info NET [--json]\n"
              "       weft topo diff PLAN ACTUAL [--json]\n"
              "       weft topo draw NET [-o FILE] [--hosts N] [--layout LAYOUT]\n"
@@ -344,7 +382,8 @@ const struct command command_topo = {
     .more = "\n"
             "Values without a name are assigned in the order in which --kinds lists the\n"
             "parameters. Every kind also has width=4x, speed=NDR and length=20m of its links,\n"
-            "and vfs= and hypervisors=, which mean the same as the options.\n"
+            "and vfs= and hypervisors=, which mean the same as the options. join puts net\n"
+            "files beside each other as subnets, joined by routers.\n"
             "\n"
             "diff matches nodes by description, or by GUID where several nodes have the same\n"
             "one. Its exit status is 0 if nothing differs, 1 if something does.\n"
@@ -353,6 +392,7 @@ const struct command command_topo = {
             "  weft topo gen fattree 648 speed=HDR >net      36 leaves, 18 spines, 648 hosts\n"
             "  weft topo gen irregular 16 hosts=14 --seed 7  16 four-port switches, 14 hosts\n"
             "  weft topo gen torus dims=4x4x4 hosts=2\n"
+            "  weft topo gen join a.net b.net routers=2 >two  two subnets\n"
             "  ibnetdiscover | weft topo info -\n"
             "  ibnetdiscover | weft topo diff plan -\n"
             "  weft topo draw net -o net.svg\n"

@@ -33,6 +33,12 @@ claim 'diff finds no difference between a network and itself' sh -c "'$weft' top
 differs() { "$weft" topo diff plan slow >out; [ $? = 1 ] && [ "$(grep -c '^wrong rate: .* port .* <-> .* port .* runs at 4X EDR; the plan has 4X HDR$' out)" = 16 ]; }
 claim 'diff names the cables that differ, with exit status 1' differs
 claim 'diff --json prints valid JSON' sh -c "'$weft' topo diff plan slow --json | python3 -c 'import json,sys; assert len(json.load(sys.stdin)) == 16'"
+"$weft" topo gen irregular 6 ports=8 >part
+joins() { "$weft" topo gen join part part routers=2 >two && "$weft" topo info two | grep -q '^subnets       2; routers join them$' && grep -c '^Rt' two | grep -qx 2; }
+claim 'gen join makes two subnets that two routers join' joins
+part='from 1 to' claim 'join needs a number of routers' refused gen join part part routers=0
+part='star, chain or ring' claim 'join needs a known shape' refused gen join part part shape=line
+part='2 to 26 net files' claim 'join needs two net files' refused gen join part
 part='two net files' claim 'diff needs two networks' refused diff plan
 claim '--kinds lists the kinds' sh -c "'$weft' topo --kinds | grep -q dragonfly"
 claim '--help has examples' sh -c "'$weft' topo --help | grep -q examples"
