@@ -218,7 +218,13 @@ static int read_config_line(struct config *config, const struct line_reader *lin
     int status = *value ? config_set(config, key, value, err)
                         : err_set(err, EINVAL, "'%s' has no value", key);
     config->source = (struct config_source){0};
-    record_line(config, lines, key, value, status < 0 ? err->message : NULL);
+    char text[sizeof err->file + sizeof err->message + 32];
+    bool is_elsewhere =
+        err->file[0] && strcmp(err->file, lines->file) != 0; /* in a file it names */
+    record_line(config, lines, key, value,
+                status == 0    ? NULL
+                : is_elsewhere ? err_text(err, text, sizeof text)
+                               : err->message);
     return status;
 }
 

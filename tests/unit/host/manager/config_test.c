@@ -262,6 +262,12 @@ static void partitions_are_read_from_their_file(void **state)
     assert_int_equal(read_text(f, text), -EINVAL);
     assert_string_equal(f->err.file, partitions);
     assert_int_equal(f->err.line, 2);
+    struct text lines = {0}; /* of --check-config */
+    char place[80];
+    config_print_lines(&f->config, false, &lines);
+    snprintf(place, sizeof place, ": error: %s:2: ", partitions);
+    assert_non_null(strstr(lines.data, place));
+    text_release(&lines);
     assert_int_equal(config_set(&f->config, "part_enforce", "maybe", &f->err), -EINVAL);
     assert_int_equal(config_set(&f->config, "partitions", "none", &f->err), 0);
     assert_int_equal(config_finish(&f->config, &f->err), 0);
