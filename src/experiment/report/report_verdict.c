@@ -174,6 +174,10 @@ static void put_problems(const struct report_run *report, struct text *problems)
     const struct run_record *record = &report->record;
     char text[QUANTITY_BYTES];
     put_cut_off(report, problems);
+    double deadlocks = figure_of(report, "deadlocks");
+    if (deadlocks > 0)
+        put_problem(problems, "%s deadlock%s formed", quantity_text(deadlocks, "", text),
+                    deadlocks == 1 ? "" : "s");
     double pathless = figure_of(report, "unroutable");
     double lost = figure_of(report, "recovery.lost");
     if (pathless > 0)

@@ -95,6 +95,8 @@ claim 'the summary names what is cut off' sh -c "'$weft' sim cut.weft | tr '\n' 
 printf 'topology ring 4 hosts=1 speed=SDR\nsm S0\ntraffic uniform size 256 rate 20e3 start 1ms\nrun 10ms\nfail link H1 1\nrun 50ms\n' >unrecovered.weft
 claim 'a run whose traffic does not recover is not good' judged false unrecovered.weft
 claim 'the first sentence names what remains' sh -c "'$weft' sim unrecovered.weft | tr '\n' ' ' | grep -q 'Problems remain: .*traffic is at [0-9.]* % of what it was'"
+printf 'topology ring switches=6 hosts=2 speed=SDR\nset data_vls 1\nset buffer 1024\nsm S0 engine minhop allow_cycles yes\ntraffic uniform size 256 arrivals saturated start 10ms\non deadlock stop\nrun until settled\nrun 1s\n' >deadlock.weft
+claim 'the first sentence names a deadlock' sh -c "'$weft' sim deadlock.weft | tr '\n' ' ' | grep -q 'Problems remain: 1 deadlock formed'"
 claim 'a good run has no problems in its first sentence' sh -c "! '$weft' sim good.weft | grep -q 'Problems remain'"
 printf 'topology clos 3 1 4 speed=SDR\nsm S0 engine fera\ntraffic uniform size 256 rate 20e3 start 1ms\nrun 10ms\nfail switch S3\nrun 60ms\n' >recovered.weft
 claim 'a run whose traffic recovers is good' judged true recovered.weft
