@@ -1,10 +1,13 @@
-/* Service levels and SL-to-VL tables of a running subnet, for weft verify --sa. */
-#ifndef WEFT_CLI_VERIFY_SA_H
-#define WEFT_CLI_VERIFY_SA_H
+/* Parts of `weft verify`: what a running subnet adds (--sa), and the routes to the LIDs of one port
+ * (--disjoint). */
+#ifndef WEFT_CLI_VERIFY_H
+#define WEFT_CLI_VERIFY_H
 
-#include "base/err.h"
+#include "base/record.h"
 #include "host/device/port_choice.h"
+#include "routing/model/routes.h"
 #include "routing/model/vl_map.h"
+#include "routing/model/workers.h"
 
 struct verify_sa {
     struct port_choice port;
@@ -17,5 +20,10 @@ struct verify_sa {
  * from the switches: the SA's copy may be missing or old (OpenSM without QoS has none). Pairs
  * without a path record get VL_MAP_NO_PATH. */
 int verify_sa_read(struct vl_map *map, struct verify_sa *options, struct err *err);
+
+/* Prints how far the routes to the LIDs of each port are independent: sums and the `worst` pairs. */
+void verify_put_disjoint(struct record *record, const struct network *network,
+                         const struct routes *routes, const struct workers *workers,
+                         unsigned worst);
 
 #endif
