@@ -4,10 +4,10 @@
 #define WEFT_CLI_VERIFY_H
 
 #include "base/record.h"
+#include "base/workers.h"
 #include "host/device/port_choice.h"
 #include "routing/model/routes.h"
 #include "routing/model/vl_map.h"
-#include "routing/model/workers.h"
 
 struct verify_sa {
     struct port_choice port;
@@ -21,7 +21,8 @@ struct verify_sa {
  * without a path record get VL_MAP_NO_PATH. */
 int verify_sa_read(struct vl_map *map, struct verify_sa *options, struct err *err);
 
-/* Prints how far the routes to the LIDs of each port are independent: sums and the `worst` pairs. */
+/* Prints how far the routes to the LIDs of each port are independent: sums and the `worst` pairs.
+ */
 void verify_put_disjoint(struct record *record, const struct network *network,
                          const struct routes *routes, const struct workers *workers,
                          unsigned worst);

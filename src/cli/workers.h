@@ -2,7 +2,7 @@
 #ifndef WEFT_CLI_WORKERS_H
 #define WEFT_CLI_WORKERS_H
 
-#include "routing/model/workers.h"
+#include "base/workers.h"
 
 enum { WORKERS_LIMIT = 256 };
 

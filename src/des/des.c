@@ -181,6 +181,13 @@ static void remove_first(struct des *des)
     des_replay(des, DES_HEAP, heap->count ? heap->nodes[0].time : TIME_NEVER);
 }
 
+static void heapify(struct des_heap *heap)
+{
+    for (size_t i = heap->count / CHILDREN + 1; i-- > 0;)
+        if (i < heap->count)
+            sift_down(heap->nodes, heap->count, i, heap->nodes[i]);
+}
+
 /* Makes the heap anew without its cancelled events. */
 static void sweep(struct des_heap *heap)
 {
@@ -192,9 +199,17 @@ static void sweep(struct des_heap *heap)
             cell_drop(heap, heap->nodes[i].cell);
     heap->count = kept;
     heap->dead = 0;
-    for (size_t i = kept / CHILDREN + 1; i-- > 0 && kept;)
-        if (i < kept)
-            sift_down(heap->nodes, kept, i, heap->nodes[i]);
+    heapify(heap);
+}
+
+/* Adds an event with a given place in the order; its `cell` is set here. */
+static uint32_t insert(struct des_heap *heap, struct node node, uint64_t b)
+{
+    if (heap->count == heap->room)
+        heap->nodes = grow(heap->nodes, &heap->room, sizeof *heap->nodes);
+    node.cell = cell_take(heap, b);
+    sift_up(heap->nodes, heap->count++, node);
+    return node.cell;
 }
 
 des_handle des_schedule(struct des *des, uint64_t time, struct event event)
@@ -203,19 +218,16 @@ des_handle des_schedule(struct des *des, uint64_t time, struct event event)
     assert(time >= des->now && event.kind < DES_KINDS);
     if (time == TIME_NEVER)
         return 0;
-    if (heap->count == heap->room)
-        heap->nodes = grow(heap->nodes, &heap->room, sizeof *heap->nodes);
     struct node node = {
         .time = time,
         .order = des_order(time, event) << 24 | heap->sequence >> 32,
         .sequence = (uint32_t)heap->sequence,
-        .cell = cell_take(heap, event.b),
     };
     heap->sequence++;
-    sift_up(heap->nodes, heap->count++, node);
-    if (heap->nodes[0].cell == node.cell)
+    uint32_t cell = insert(heap, node, event.b);
+    if (heap->nodes[0].cell == cell)
         des_replay(des, DES_HEAP, time);
-    return (uint64_t)heap->cells[node.cell].generation << 32 | node.cell;
+    return (uint64_t)heap->cells[cell].generation << 32 | cell;
 }
 
 void des_post(struct des *des, uint64_t time, struct event event)
@@ -223,12 +235,17 @@ void des_post(struct des *des, uint64_t time, struct event event)
     des_schedule(des, time, event);
 }
 
+static struct event event_of(const struct des_heap *heap, const struct node *node)
+{
+    struct event event = {(uint32_t)(node->order >> 56), 0, heap->cells[node->cell].b};
+    event.a = (uint32_t)(node->order >> 24 ^ des_order(node->time, event));
+    return event;
+}
+
 void des_pop_heap(struct des *des, struct event *event)
 {
     assert(des->heap->count);
-    const struct node *first = &des->heap->nodes[0];
-    *event = (struct event){(uint32_t)(first->order >> 56), 0, des->heap->cells[first->cell].b};
-    event->a = (uint32_t)(first->order >> 24 ^ des_order(first->time, *event));
+    *event = event_of(des->heap, &des->heap->nodes[0]);
     remove_first(des);
 }
 
@@ -322,4 +339,100 @@ void des_post_slowly(struct des *des, unsigned index, uint64_t time, const struc
     fifo->last = fifo->ring[end & mask].time;
     if (at == fifo->head)
         des_replay(des, index, time);
+}
+
+/* ---- moving events between queues ---- */
+
+/* The next event of a FIFO, or NULL. */
+static const struct des_entry *front(const struct des_fifo *fifo)
+{
+    return fifo->head == fifo->tail ? NULL : &fifo->ring[fifo->head & (fifo->size - 1)];
+}
+
+static bool precedes(const struct des_entry *a, const struct des_entry *b)
+{
+    return a->time != b->time ? a->time < b->time
+                              : des_order(a->time, a->event) < des_order(b->time, b->event);
+}
+
+/* A moved event keeps its sequence number; those scheduled later get higher ones. */
+static void move_node(struct des *to, struct des_heap *from, const struct node *node)
+{
+    insert(to->heap, *node, from->cells[node->cell].b);
+    if (to->heap->sequence < from->sequence)
+        to->heap->sequence = from->sequence;
+    cell_drop(from, node->cell);
+}
+
+static void replay_heap(struct des *des)
+{
+    const struct des_heap *heap = des->heap;
+    des_replay(des, DES_HEAP, heap->count ? heap->nodes[0].time : TIME_NEVER);
+}
+
+void des_divide(struct des *from, struct des *const *to, unsigned count,
+                unsigned (*choose)(const void *context, const struct event *event),
+                const void *context)
+{
+    struct des_heap *heap = from->heap;
+    size_t kept = 0;
+    for (unsigned i = 0; i < count; i++)
+        to[i]->now = from->now;
+    for (unsigned i = 0; i < DES_FIFOS; i++) {
+        for (const struct des_entry *entry; (entry = front(&from->fifos[i])) != NULL;
+             from->fifos[i].head++)
+            des_post_fifo(to[choose(context, &entry->event)], i, entry->time, entry->event);
+        des_replay(from, i, TIME_NEVER);
+    }
+    for (size_t i = 0; i < heap->count; i++) {
+        const struct node *node = &heap->nodes[i];
+        if (!is_live(heap, node->cell)) {
+            cell_drop(heap, node->cell);
+            continue;
+        }
+        struct event event = event_of(heap, node);
+        unsigned part = choose(context, &event);
+        if (part < count)
+            move_node(to[part], heap, node);
+        else
+            heap->nodes[kept++] = *node;
+    }
+    heap->count = kept;
+    heap->dead = 0;
+    heapify(heap);
+    replay_heap(from);
+    for (unsigned i = 0; i < count; i++)
+        replay_heap(to[i]);
+}
+
+void des_unite(struct des *to, struct des *const *from, unsigned count)
+{
+    for (unsigned i = 0; i < DES_FIFOS; i++) {
+        struct des_fifo *first = NULL;
+        do {
+            first = NULL;
+            for (unsigned part = 0; part < count; part++) {
+                struct des_fifo *fifo = &from[part]->fifos[i];
+                if (front(fifo) && (!first || precedes(front(fifo), front(first))))
+                    first = fifo;
+            }
+            if (first) {
+                des_post_fifo(to, i, front(first)->time, front(first)->event);
+                first->head++;
+            }
+        } while (first);
+        for (unsigned part = 0; part < count; part++)
+            des_replay(from[part], i, TIME_NEVER);
+    }
+    for (unsigned part = 0; part < count; part++) {
+        struct des_heap *heap = from[part]->heap;
+        for (size_t i = 0; i < heap->count; i++)
+            if (is_live(heap, heap->nodes[i].cell))
+                move_node(to, heap, &heap->nodes[i]);
+            else
+                cell_drop(heap, heap->nodes[i].cell);
+        heap->count = heap->dead = 0;
+        replay_heap(from[part]);
+    }
+    replay_heap(to);
 }

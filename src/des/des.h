@@ -64,6 +64,16 @@ static inline const struct event *des_upcoming(const struct des *des, unsigned a
 /* Advances the clock to `time`, which must not lie behind the next event. */
 void des_advance(struct des *des, uint64_t time);
 
+/* Moves events to other queues and back, for a simulation whose parts run on several threads; their
+ * order stays. `choose` returns the queue for an event; `count`: it stays, which an event in a FIFO
+ * must not. Handles of moved events become invalid. The queues of `to` must be empty; their clocks
+ * are set to that of `from`. */
+void des_divide(struct des *from, struct des *const *to, unsigned count,
+                unsigned (*choose)(const void *context, const struct event *event),
+                const void *context);
+/* Events of the same time, kind and `a` must be in one queue. Clocks do not change. */
+void des_unite(struct des *to, struct des *const *from, unsigned count);
+
 /* ---- private ----
  *
  * The rest of this file is here because the simulator spends much of its time in these few

@@ -134,6 +134,12 @@ struct switch_core {
 };
 _Static_assert(sizeof(struct switch_core) <= 64, "what a hop needs of a node is one cache line");
 
+/* Of one sender, for its paths that have a link slower than its own (pacing.c). */
+struct pacing {
+    struct map by_destination; /* index of `free_at` */
+    VEC(uint64_t) free_at;     /* the time from which the next packet may be sent */
+};
+
 struct sender {
     uint32_t traffic, port;
     struct traffic_source source, counted; /* counted: a copy of the source that runs ahead */
@@ -152,6 +158,7 @@ struct sender {
     uint32_t held;   /* packets that wait for the rate of their paths */
     uint32_t passed; /* saturated arrivals: packets not made for that reason, in turn */
     struct data_packet_queue retries; /* sent before new packets */
+    struct pacing pacing;
 };
 
 struct vm {
@@ -174,8 +181,6 @@ struct data {
     VEC(struct traffic) traffics;
     VEC(bool) stopped; /* by traffic */
     VEC(struct vm) vms;
-    struct map paced_pairs;  /* sender << 32 | destination: index of `paced` (pacing.c) */
-    VEC(uint64_t) paced;     /* the time from which the next packet may be sent */
     uint32_t largest_blocks; /* of the largest packet */
     uint64_t travelling, on_links;
     uint64_t retrying; /* packets at their senders: sent again later, or held by rate control */
@@ -237,6 +242,7 @@ static inline uint32_t data_packet_pop(struct data *data, struct data_packet_que
  * sender's. */
 uint64_t *pacing_find(struct fabric *fabric, uint32_t sender, const struct data_packet *data_packet,
                       uint64_t *interval_ps);
+void pacing_release(struct pacing *pacing);
 
 /* input_vl.c */
 void input_vl_receive(struct fabric *fabric, uint32_t data_packet, uint32_t port);

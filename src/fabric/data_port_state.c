@@ -71,10 +71,10 @@ void data_release(struct fabric *fabric)
         traffic_release(&data->traffics.items[i]);
     vec_release(&data->traffics);
     vec_release(&data->stopped);
+    for (size_t i = 0; i < data->senders.count; i++)
+        pacing_release(&data->senders.items[i].pacing);
     vec_release(&data->senders);
     vec_release(&data->vms);
-    vec_release(&data->paced);
-    map_release(&data->paced_pairs);
     vec_release(&data->data_packets);
     mem_free(data->inputs);
     mem_free(data->outputs);

@@ -25,7 +25,7 @@ uint64_t *pacing_find(struct fabric *fabric, uint32_t sender, const struct data_
                       uint64_t *interval_ps)
 {
     struct data *data = fabric->data;
-    const struct sender *of = &data->senders.items[sender];
+    struct sender *of = &data->senders.items[sender];
     if (!fabric->mixed_rates || data->traffics.items[of->traffic].ignores_path_rate ||
         !data_packet->dlid || lid_is_multicast(data_packet->dlid))
         return NULL;
@@ -33,9 +33,16 @@ uint64_t *pacing_find(struct fabric *fabric, uint32_t sender, const struct data_
     if (slowest <= fabric->ports[of->port].ps_per_8_bytes)
         return NULL;
     *interval_ps = data_packet->bytes * slowest / 8;
-    uint64_t pair = (uint64_t)sender << 32 | data_packet->destination;
-    uint32_t at = map_add(&data->paced_pairs, pair, (uint32_t)data->paced.count);
-    if (at == data->paced.count)
-        vec_push(&data->paced, UINT64_C(0));
-    return &data->paced.items[at];
+    struct pacing *pacing = &of->pacing;
+    uint32_t at =
+        map_add(&pacing->by_destination, data_packet->destination, (uint32_t)pacing->free_at.count);
+    if (at == pacing->free_at.count)
+        vec_push(&pacing->free_at, UINT64_C(0));
+    return &pacing->free_at.items[at];
+}
+
+void pacing_release(struct pacing *pacing)
+{
+    map_release(&pacing->by_destination);
+    vec_release(&pacing->free_at);
 }

@@ -3,7 +3,7 @@
 #define WEFT_HOST_DAEMON_DAEMON_H
 
 #include "base/err.h"
-#include "routing/model/workers.h"
+#include "base/workers.h"
 
 #include <stdbool.h>
 

@@ -15,8 +15,8 @@
 #ifndef WEFT_ROUTING_CHECK_DISJOINT_H
 #define WEFT_ROUTING_CHECK_DISJOINT_H
 
+#include "base/workers.h"
 #include "routing/model/routes.h"
-#include "routing/model/workers.h"
 
 enum disjoint_kind { DISJOINT_LINKS, DISJOINT_SWITCHES, DISJOINT_KINDS };
 

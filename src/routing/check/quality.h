@@ -15,8 +15,8 @@
 #ifndef WEFT_ROUTING_CHECK_QUALITY_H
 #define WEFT_ROUTING_CHECK_QUALITY_H
 
+#include "base/workers.h"
 #include "routing/model/routes.h"
-#include "routing/model/workers.h"
 
 struct quality_options {
     uint64_t seed;

@@ -16,9 +16,9 @@
 #ifndef WEFT_ROUTING_CHECK_VERIFY_H
 #define WEFT_ROUTING_CHECK_VERIFY_H
 
+#include "base/workers.h"
 #include "routing/model/routes.h"
 #include "routing/model/vl_map.h"
-#include "routing/model/workers.h"
 
 enum { VERIFY_FINDINGS = 16 };
 

@@ -13,11 +13,11 @@
 #ifndef WEFT_ROUTING_ENGINE_ENGINE_H
 #define WEFT_ROUTING_ENGINE_ENGINE_H
 
+#include "base/workers.h"
 #include "routing/engine/hints.h"
 #include "routing/engine/user_routes.h"
 #include "routing/model/network.h"
 #include "routing/model/routes.h"
-#include "routing/model/workers.h"
 
 enum root_choice {
     ROOT_DEFAULT, /* the manager's switch for the paper's engines, detection for updn */

@@ -9,7 +9,7 @@
 #ifndef WEFT_ROUTING_SEARCH_NEXT_HOPS_H
 #define WEFT_ROUTING_SEARCH_NEXT_HOPS_H
 
-#include "routing/model/workers.h"
+#include "base/workers.h"
 #include "routing/search/down_up_pivots.h"
 #include "routing/search/updown.h"
 

@@ -334,6 +334,73 @@ static void a_stale_handle_is_harmless(void **state)
     des_free(des);
 }
 
+/* Dividing */
+
+enum { PARTS = 3, STAYING = 0x5b };
+
+static unsigned by_place(const void *context, const struct event *event)
+{
+    (void)context;
+    return event->kind == STAYING ? PARTS : event->a % PARTS;
+}
+
+/* The same event in a queue and in a divided one. FIFO `kind`, or the heap. */
+static void post_twice(struct des *whole, struct des *divided, struct des *const *parts,
+                       uint64_t time, struct event event)
+{
+    struct des *ends[] = {whole, parts && event.kind != STAYING ? parts[event.a % PARTS] : divided};
+    for (unsigned i = 0; i < 2; i++)
+        if (event.kind < DES_FIFOS)
+            des_post_fifo(ends[i], event.kind, time, event);
+        else
+            des_post(ends[i], time, event);
+}
+
+static void dividing_and_uniting_keep_the_order(void **state)
+{
+    (void)state;
+    enum { ROUNDS = 400, POSTS = 60, SPAN = 500 };
+    struct rng rng;
+    rng_seed(&rng, 17, 0);
+    struct des *whole = des_new(), *divided = des_new(), *parts[PARTS];
+    for (unsigned i = 0; i < PARTS; i++)
+        parts[i] = des_new();
+    uint64_t number = 0;
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        des_handle timer =
+            des_schedule(divided, des_now(whole) + SPAN, (struct event){STAYING, 0, 0});
+        for (unsigned i = 0; i < POSTS; i++) {
+            if (i == POSTS / 2)
+                des_divide(divided, parts, PARTS, by_place, NULL);
+            /* In FIFOs no two events have the same time, kind and `a`. */
+            unsigned kind = (unsigned)rng_below(&rng, DES_FIFOS + 3);
+            uint64_t time = des_now(whole) + rng_below(&rng, SPAN);
+            struct event event = {
+                kind < DES_FIFOS ? kind : 0x59 + kind % 3,
+                kind < DES_FIFOS ? (uint32_t)number : (uint32_t)rng_below(&rng, 4), number};
+            number++;
+            post_twice(whole, divided, i < POSTS / 2 ? NULL : parts, time, event);
+        }
+        des_unite(divided, parts, PARTS);
+        assert_true(des_cancel(divided, timer)); /* its event has stayed */
+        for (unsigned i = 0; i < PARTS; i++)
+            assert_int_equal(des_pending(parts[i]), 0);
+        assert_int_equal(des_pending(divided), des_pending(whole));
+        for (unsigned left = round + 1 == ROUNDS ? (unsigned)des_pending(whole) : POSTS - 1; left;
+             left--) {
+            struct event event, expected;
+            assert_true(des_pop(whole, TIME_NEVER, &expected));
+            assert_true(des_pop(divided, TIME_NEVER, &event));
+            assert_int_equal(des_now(divided), des_now(whole));
+            assert_event(event, expected);
+        }
+    }
+    for (unsigned i = 0; i < PARTS; i++)
+        des_free(parts[i]);
+    des_free(whole);
+    des_free(divided);
+}
+
 static size_t memory_in_use(void)
 {
     struct mallinfo2 info = mallinfo2();
@@ -636,6 +703,7 @@ int main(void)
         cmocka_unit_test(cancelling_many_keeps_the_order_of_a_half_popped_slot),
         cmocka_unit_test(the_next_time_follows_cancelling),
         cmocka_unit_test(a_stale_handle_is_harmless),
+        cmocka_unit_test(dividing_and_uniting_keep_the_order),
         cmocka_unit_test(timers_set_and_cancelled_leave_memory_flat),
         cmocka_unit_test(a_waiting_event_takes_at_most_64_bytes),
         cmocka_unit_test(uniform_delays_agree_with_a_plain_list),

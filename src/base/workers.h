@@ -1,9 +1,9 @@
-/* Threads of the caller. Routing owns none: the host provides a function that runs jobs in
- * parallel.
+/* Threads of the caller. Routing and the fabric own none: the host provides a function that runs
+ * jobs in parallel.
  *
- * Jobs must not depend on their order, so that tables are the same for any number of threads. */
-#ifndef WEFT_ROUTING_MODEL_WORKERS_H
-#define WEFT_ROUTING_MODEL_WORKERS_H
+ * Jobs must not depend on their order, so that results are the same for any number of threads. */
+#ifndef WEFT_BASE_WORKERS_H
+#define WEFT_BASE_WORKERS_H
 
 #include <stddef.h>
 
