@@ -62,8 +62,13 @@ void transport_set_port(struct transport *transport, unsigned port,
     assert(port >= 1 && port <= transport->config.ports);
     bool closes = transport->ports[port].state.active && !state->active;
     transport->ports[port].state = *state;
-    if (!closes)
-        return;
+    if (closes)
+        transport_lose_link(transport, port);
+}
+
+void transport_lose_link(struct transport *transport, unsigned port)
+{
+    assert(port >= 1 && port <= transport->config.ports);
     for (size_t i = 0; i < transport->qps.count; i++) {
         struct qp *qp = &transport->qps.items[i];
         if (qp->used && qp->attributes.port == port &&

@@ -4,7 +4,8 @@
  * an alternate path is set to Rearm and sends packets without MigReq; a packet without MigReq from
  * the other end makes it Armed. An armed QP moves to the alternate path when its retries are used
  * up, when its port goes down, when its owner asks for it, or when a packet with MigReq arrives on
- * the alternate path: then the other end has moved. Its alternate path becomes the primary one. */
+ * the alternate path: then the other end has moved. Its alternate path becomes the primary one, on
+ * which it has all its retries. */
 #include "transport/internal.h"
 
 bool migration_migrate(struct transport *transport, struct qp *qp)
@@ -17,6 +18,7 @@ bool migration_migrate(struct transport *transport, struct qp *qp)
     attributes->p_key_index = attributes->alternate.p_key_index;
     attributes->timeout = attributes->alternate.timeout;
     attributes->migration = MIGRATION_MIGRATED;
+    qp->retries_left = attributes->retry_count;
     qp->migrations++;
     transport->counters.migrations++;
     report_event(transport, EVENT_MIGRATED, qp_number(transport, qp));

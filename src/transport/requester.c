@@ -270,14 +270,11 @@ static void retry(struct transport *transport, struct qp *qp)
 {
     if (qp->timer == TIMER_RNR) /* everything is sent again after it anyway */
         return;
-    if (qp->retries_left == 0) {
-        if (!migration_migrate(transport, qp)) {
-            work_fail(transport, qp, STATUS_RETRY_EXCEEDED);
-            return;
-        }
-        qp->retries_left = qp->attributes.retry_count;
-    } else {
+    if (qp->retries_left > 0) {
         qp->retries_left--;
+    } else if (!migration_migrate(transport, qp)) {
+        work_fail(transport, qp, STATUS_RETRY_EXCEEDED);
+        return;
     }
     go_back(transport, qp);
     qp_wake(transport, qp);

@@ -67,7 +67,7 @@ struct transport *transport_new(const struct transport_config *config);
 void transport_free(struct transport *transport); /* accepts NULL */
 
 /* What the subnet manager has made of a port. While it is not active nothing is sent or received
- * there, and QPs that are Armed migrate to an alternate path on another port. */
+ * there. When it ceases to be, it loses its link, too. */
 struct transport_port {
     uint16_t lid, mtu; /* mtu: bytes; the longest message of a datagram */
     uint8_t lmc;
@@ -75,6 +75,9 @@ struct transport_port {
 };
 void transport_set_port(struct transport *transport, unsigned port,
                         const struct transport_port *state);
+/* The link of a port went down: QPs that are Armed migrate to an alternate path on another port.
+ * For owners that let an active port discard packets without a link. */
+void transport_lose_link(struct transport *transport, unsigned port);
 /* An entry of the port's P_Key table; 0: none. QPs name the index. Entry 0 begins as 0xFFFF. */
 void transport_set_p_key(struct transport *transport, unsigned port, unsigned index,
                          uint16_t p_key);

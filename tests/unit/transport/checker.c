@@ -37,6 +37,8 @@ struct checker {
     bool loose;   /* it may have gone back */
     bool settles; /* the next request shows whether it has */
     bool dead;
+    bool moved;  /* to the alternate path */
+    bool unsure; /* there may have been more time-outs than `retries` since the last progress */
 
     /* Responder */
     uint64_t expected, last_acknowledged;
@@ -232,10 +234,17 @@ static void pass_time(struct checker *checker, uint64_t time)
     if (time < checker->deadline)
         return;
     checker->deadline = UINT64_MAX;
+    checker->unsure |= checker->loose;
     if (checker->loose) /* the time-out may have begun later */
         return;
     checker->next = checker->acknowledged;
     checker->dead |= ++checker->retries > checker->flow.retries;
+}
+
+bool checker_exhausted(struct checker *checker, uint64_t time)
+{
+    pass_time(checker, time);
+    return checker->retries > checker->flow.retries || checker->unsure;
 }
 
 static bool request_leaves(struct checker *checker, uint64_t time,
@@ -245,6 +254,12 @@ static bool request_leaves(struct checker *checker, uint64_t time,
     bool reliable = checker->service == TRANSPORT_RC;
     pass_time(checker, time);
     int64_t offset = near(checker, packet->psn, checker->next);
+    if (checker->flow.alternate && packet->dlid == checker->flow.alternate && !checker->moved) {
+        checker->moved = true;
+        checker->retries = 0; /* those of the alternate path */
+        checker->loose |= checker->unsure;
+        checker->dead = checker->unsure = false;
+    }
     if (checker->dead)
         return broken(checker, "PSN %u after the connection has broken", packet->psn);
     if (offset < 0 || ((uint64_t)offset != checker->next &&
@@ -288,6 +303,7 @@ static void progress(struct checker *checker, uint64_t time, uint64_t acknowledg
            ends_before(checker, checker->next_message, acknowledged))
         checker->next_message++;
     checker->retries = checker->rnr_retries = 0;
+    checker->unsure = false;
     if (checker->next < acknowledged)
         checker->next = acknowledged;
     if (time < checker->silent_until)
@@ -365,7 +381,7 @@ static bool response_arrives(struct checker *checker, uint64_t time,
         progress(checker, time, (uint64_t)offset + 1);
         checker->settles = checker->loose;
     } else if (!complete || !plain) {
-        checker->loose = true;
+        checker->loose = checker->unsure = true;
         checker->settles = false;
     } else if (packet->syndrome >> 5) {
         return nak_arrives(checker, time, packet);

@@ -23,6 +23,7 @@ struct checker_flow {
     uint32_t mtu, first_psn, window, reads;
     uint64_t timeout_ps;           /* UINT64_MAX: none */
     unsigned retries, rnr_retries; /* 7: for ever (RNR) */
+    uint16_t alternate;            /* DLID of the requester's alternate path; 0: none */
     struct checker_region regions[CHECKER_REGIONS];
 };
 
@@ -52,6 +53,8 @@ const char *checker_error(const struct checker *checker);
 const struct checker_messages *checker_received(const struct checker *checker);
 /* How many of them the requester knows to be received. */
 size_t checker_acknowledged(const struct checker *checker);
+/* The retries are used up at this time, or may be: then the requester fails, or moves. */
+bool checker_exhausted(struct checker *checker, uint64_t time);
 /* Both ends are alive and nothing is under way: everything must be acknowledged. */
 bool checker_finish(struct checker *checker);
 /* The responder answered with a NAK that ends the connection. */

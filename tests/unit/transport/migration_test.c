@@ -1,4 +1,5 @@
 /* Automatic path migration: two ports, a primary and an alternate path. */
+#include "path_checker.h"
 #include "toy.h"
 
 #include <setjmp.h>
@@ -196,6 +197,53 @@ static void packets_of_another_source_are_dropped(void **state)
     finish();
 }
 
+enum fault { NO_FAULT, FLIPPED_BIT, OTHER_PATH, FAULTS };
+
+/* Shows the packets of one end from the arming on, the chosen one with a fault. */
+static const char *error_in_trace(unsigned end, size_t from, size_t chosen, enum fault fault,
+                                  size_t reason)
+{
+    struct path_checker checker = {.path = (uint16_t)(TOY_LID + !end)};
+    for (size_t i = 0; i < toy.trace.count && !checker.error; i++) {
+        const struct toy_trace *item = &toy.trace.items[i];
+        struct transport_packet packet = item->packet;
+        if (i == from)
+            path_checker_load(&checker, (uint16_t)(TOY_LID + 100 + !end));
+        if (item->adapter != end)
+            continue;
+        if (i == chosen && fault == FLIPPED_BIT)
+            packet.migrated = !packet.migrated;
+        if (i == chosen && fault == OTHER_PATH)
+            packet.dlid = (uint16_t)(packet.dlid < 100 ? packet.dlid + 100 : packet.dlid - 100);
+        path_checker_add(&checker, item->sent, &packet, i >= reason);
+    }
+    return checker.error;
+}
+
+static void the_checker_finds_wrong_bits_and_paths(void **state)
+{
+    (void)state;
+    begin();
+    exchange(STATUS_SUCCESS);
+    size_t loaded = toy.trace.count, moved = 0;
+    arm();
+    exchange(STATUS_SUCCESS);
+    cut = true;
+    exchange(STATUS_SUCCESS);
+    exchange(STATUS_SUCCESS);
+    while (toy.trace.items[moved].packet.dlid < 100)
+        moved++;
+    assert_null(error_in_trace(0, loaded, 0, NO_FAULT, moved));
+    assert_null(error_in_trace(1, loaded, 0, NO_FAULT, toy.trace.count));
+    assert_non_null(error_in_trace(0, loaded, 0, NO_FAULT, moved + 1));
+    for (unsigned fault = FLIPPED_BIT; fault < FAULTS; fault++)
+        for (size_t i = 0; i < toy.trace.count; i++)
+            if (toy.trace.items[i].sent)
+                assert_non_null(
+                    error_in_trace(toy.trace.items[i].adapter, loaded, i, fault, moved));
+    finish();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -205,6 +253,7 @@ int main(void)
         cmocka_unit_test(a_local_link_that_goes_down_moves_at_once),
         cmocka_unit_test(the_owner_can_ask_for_it_and_arm_again),
         cmocka_unit_test(packets_of_another_source_are_dropped),
+        cmocka_unit_test(the_checker_finds_wrong_bits_and_paths),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,12 @@
 /* Random connections under the checker: messages of all kinds in both directions, over a wire that
  * loses up to a fifth of the packets, duplicates and reorders, with receivers that are not ready,
- * ends that stop for a while or for ever, and keys that do not allow what is asked.
+ * ends that stop for a while or for ever, and keys that do not allow what is asked. Half of them
+ * get alternate paths, and some of these lose the first wire for ever.
  *
  * RANDOM_SEED=n repeats one run. */
 #include "checker.h"
 #include "effort.h"
+#include "path_checker.h"
 #include "toy.h"
 
 #include "base/map.h"
@@ -26,6 +28,7 @@ enum {
     RESULTS = COUNTER + 64,
     RECEIVES = RESULTS + MESSAGES * LONGEST,
     REGION = RECEIVES + MESSAGES * LONGEST,
+    ALTERNATE = TOY_LID + 100, /* LID of the second port of the first adapter */
 };
 
 struct plan { /* what was posted with an id */
@@ -42,6 +45,8 @@ struct world {
     struct plan plans[2][MESSAGES];
     unsigned posted[2], receives[2];
     bool killed[2], forbidden[2];
+    bool has_alternates, cut;
+    size_t loaded[2]; /* packets before an end got its alternate path; SIZE_MAX: it has none */
     VEC(struct transport_completion) completions[2];
 };
 
@@ -55,6 +60,7 @@ static void choose_pair(struct world *world, struct transport_config *config)
     static const uint16_t mtus[] = {256, 512, 1024, 2048, 4096};
     transport_config_init(config);
     config->accesses = true;
+    config->ports = 2;
     config->window = (uint32_t)(4 + pick(world, 125));
     config->packets_per_acknowledge = (uint16_t)(1 + pick(world, 64));
     world->pair = toy_pair_default;
@@ -69,6 +75,14 @@ static void choose_pair(struct world *world, struct transport_config *config)
     world->pair.region_bytes = REGION;
     world->pair.psn[0] = (uint32_t)pick(world, 1 << 24);
     world->pair.psn[1] = (uint32_t)(TRANSPORT_PSN_MASK - pick(world, 100));
+    world->has_alternates = pick(world, 2);
+}
+
+static bool pass_wire(struct toy *toy, unsigned from, struct transport_packet *packet)
+{
+    const struct world *world = toy->context;
+    (void)from;
+    return !world->cut || packet->dlid >= ALTERNATE;
 }
 
 static void make_world(struct world *world, uint64_t seed)
@@ -83,12 +97,16 @@ static void make_world(struct world *world, uint64_t seed)
     world->toy.loss = pick(world, 4) ? pick(world, RNG_CERTAIN / 5) : 0;
     world->toy.duplicates = pick(world, 2) ? pick(world, RNG_CERTAIN / 10) : 0;
     world->toy.reorder = pick(world, 2) ? pick(world, RNG_CERTAIN / 5) : 0;
+    world->toy.filter = pass_wire;
+    world->toy.context = world;
     toy_connect(&world->toy, world->ends, &world->pair);
-    for (unsigned i = 0; i < 2; i++)
+    for (unsigned i = 0; i < 2; i++) {
+        world->loaded[i] = SIZE_MAX;
         for (uint32_t at = 0; at < TARGET; at += 8) {
             uint64_t value = hash_mix(seed * 2 + i + at);
             memcpy(world->ends[i].region.bytes + at, &value, 8);
         }
+    }
 }
 
 static void release_world(struct world *world)
@@ -166,6 +184,30 @@ static void kill(struct world *world, unsigned which)
     toy_drain(&world->toy, which);
 }
 
+static void load_alternate(struct world *world, unsigned which)
+{
+    struct transport_qp_attributes attributes = {
+        .alternate = {.dlid = (uint16_t)(ALTERNATE + !which),
+                      .port = 2,
+                      .timeout = world->pair.timeout},
+        .migration = MIGRATION_REARM,
+    };
+    if (transport_modify_qp(world->toy.adapters[which], world->toy.now, world->ends[which].qp,
+                            &attributes, ATTRIBUTE_ALTERNATE | ATTRIBUTE_MIGRATION, NULL) == 0)
+        world->loaded[which] = world->toy.trace.count;
+}
+
+/* Alternate paths come, and wires go. */
+static void change_paths(struct world *world)
+{
+    if (!world->has_alternates)
+        return;
+    for (unsigned i = 0; i < 2; i++)
+        if (world->loaded[i] == SIZE_MAX && pick(world, 5) == 0)
+            load_alternate(world, i);
+    world->cut |= pick(world, 80) == 0;
+}
+
 static void collect(struct world *world)
 {
     for (unsigned i = 0; i < 2; i++)
@@ -191,6 +233,7 @@ static void live(struct world *world)
             if (kills && pick(world, 60) == 0 && !world->killed[i])
                 kill(world, i);
         }
+        change_paths(world);
         toy_run(&world->toy, world->toy.now + pick(world, 200) * TIME_US);
         collect(world);
     }
@@ -230,6 +273,7 @@ static struct checker *new_checker(const struct world *world, unsigned from)
         .timeout_ps = transport_timeout_ps(pair->timeout),
         .retries = pair->retry_count,
         .rnr_retries = pair->rnr_retry,
+        .alternate = world->loaded[from] == SIZE_MAX ? 0 : (uint16_t)(ALTERNATE + !from),
         .regions = {{target->key, target->region.start, REGION, true, true, true}},
     };
     return checker_new(&flow, pair->service);
@@ -263,19 +307,41 @@ static bool is_quiet(const struct world *world)
     return quiet;
 }
 
-static struct checker *check_flow(struct world *world, unsigned from, bool *quiet)
+/* The path of the end of a packet; what arrives by another one is not shown to the flows. */
+static void check_path(struct world *world, const struct toy_trace *item,
+                       struct path_checker *paths, struct checker *flow)
 {
-    struct checker *checker = new_checker(world, from);
-    for (size_t i = 0; i < world->toy.trace.count; i++)
-        if (!show(checker, &world->toy.trace.items[i], from)) {
-            print_trace(&world->toy, i);
-            fail_msg("from end %u at %llu ps: %s", from,
-                     (unsigned long long)world->toy.trace.items[i].time, checker_error(checker));
-        }
-    *quiet = is_quiet(world);
-    if (*quiet && !checker_finish(checker))
-        fail_msg("from end %u: %s", from, checker_error(checker));
-    return checker;
+    unsigned end = item->adapter;
+    size_t index = (size_t)(item - world->toy.trace.items);
+    if (!paths->alternate && world->loaded[end] <= index)
+        path_checker_load(paths, (uint16_t)(ALTERNATE + !end));
+    if (path_checker_add(paths, item->sent, &item->packet, checker_exhausted(flow, item->time)))
+        return;
+    print_trace(&world->toy, index);
+    fail_msg("end %u at %llu ps: %s", end, (unsigned long long)item->time, paths->error);
+}
+
+/* Both flows, and the paths of both ends. */
+static void check_trace(struct world *world, struct checker *flows[2], bool quiet)
+{
+    struct path_checker paths[2] = {{0}};
+    for (unsigned end = 0; end < 2; end++) {
+        flows[end] = new_checker(world, end);
+        paths[end].path = (uint16_t)(TOY_LID + !end);
+    }
+    for (size_t i = 0; i < world->toy.trace.count; i++) {
+        const struct toy_trace *item = &world->toy.trace.items[i];
+        check_path(world, item, &paths[item->adapter], flows[item->adapter]);
+        for (unsigned from = 0; from < 2 && !paths[item->adapter].dropped; from++)
+            if (!show(flows[from], item, from)) {
+                print_trace(&world->toy, i);
+                fail_msg("from end %u at %llu ps: %s", from, (unsigned long long)item->time,
+                         checker_error(flows[from]));
+            }
+    }
+    for (unsigned from = 0; from < 2; from++)
+        if (quiet && !checker_finish(flows[from]))
+            fail_msg("from end %u: %s", from, checker_error(flows[from]));
 }
 
 static bool takes_receive(const struct checker_message *message)
@@ -391,17 +457,20 @@ static void check_target(struct world *world, unsigned from)
 }
 
 struct sums {
-    uint64_t runs, quiet, received, naks, timeouts, rnr, duplicates, refused, dropped, atomics;
+    uint64_t migrations, runs, quiet, received, naks, timeouts, rnr, duplicates, refused, dropped,
+        atomics;
 };
 
 static void run_seed(uint64_t seed, struct sums *sums)
 {
     struct world world;
     make_world(&world, seed);
+    struct checker *flows[2];
     live(&world);
+    bool quiet = is_quiet(&world);
+    check_trace(&world, flows, quiet);
     for (unsigned from = 0; from < 2; from++) {
-        bool quiet;
-        struct checker *checker = check_flow(&world, from, &quiet);
+        struct checker *checker = flows[from];
         sums->received += check_receiver(&world, from, checker, quiet);
         unsigned succeeded = check_sender(&world, from, checker, quiet);
         check_bytes(&world, from, succeeded, quiet);
@@ -418,6 +487,7 @@ static void run_seed(uint64_t seed, struct sums *sums)
         sums->rnr += counters->rnr_naks;
         sums->duplicates += counters->duplicates;
         sums->dropped += counters->messages_dropped;
+        sums->migrations += counters->migrations;
     }
     sums->atomics += world.toy.atomics;
     sums->runs++;
@@ -438,15 +508,16 @@ static void messages_arrive_exactly_once_and_in_order(void **state)
     }
     print_message(
         "%llu runs: %llu messages received, %llu quiet ends, %llu sequence NAKs, %llu RNR "
-        "NAKs, %llu time-outs, %llu duplicates, %llu atomics, %llu refused, %llu dropped\n",
+        "NAKs, %llu time-outs, %llu duplicates, %llu atomics, %llu refused, %llu dropped, "
+        "%llu migrations\n",
         (unsigned long long)sums.runs, (unsigned long long)sums.received,
         (unsigned long long)sums.quiet, (unsigned long long)sums.naks, (unsigned long long)sums.rnr,
         (unsigned long long)sums.timeouts, (unsigned long long)sums.duplicates,
         (unsigned long long)sums.atomics, (unsigned long long)sums.refused,
-        (unsigned long long)sums.dropped);
+        (unsigned long long)sums.dropped, (unsigned long long)sums.migrations);
     if (!only) /* the runs have seen everything */
         assert_true(sums.naks && sums.timeouts && sums.rnr && sums.duplicates && sums.atomics &&
-                    sums.refused && sums.dropped && sums.quiet > sums.runs / 2);
+                    sums.refused && sums.dropped && sums.migrations && sums.quiet > sums.runs / 2);
 }
 
 /* ---- does the checker find what is wrong? ---- */
