@@ -3,10 +3,9 @@
  * a query to the same choice of levels (qos_resolve()). */
 #include "sm/internal.h"
 
-struct sm_path sm_paths_resolve(const struct sm_paths *paths, const struct sm_path_end *from,
-                                const struct sm_path_end *to)
+static struct sm_path resolve(const struct sm_paths *paths, const struct sm_path_end *from,
+                              const struct sm_path_end *to, struct path path)
 {
-    struct path path = path_lookup(paths->routes, paths->network, from->point, to->point);
     const struct qos_request request = {
         .source_groups = from->groups,
         .destination_groups = to->groups,
@@ -17,6 +16,20 @@ struct sm_path sm_paths_resolve(const struct sm_paths *paths, const struct sm_pa
     struct sm_path found = {.dlid = path.dlid, .vl = path.sl};
     qos_resolve(paths->qos, &paths->layout, &request, path.sl, &found.sl);
     return found;
+}
+
+struct sm_path sm_paths_resolve(const struct sm_paths *paths, const struct sm_path_end *from,
+                                const struct sm_path_end *to)
+{
+    return resolve(paths, from, to,
+                   path_lookup(paths->routes, paths->network, from->point, to->point));
+}
+
+struct sm_path sm_paths_resolve_lid(const struct sm_paths *paths, const struct sm_path_end *from,
+                                    const struct sm_path_end *to, uint16_t dlid)
+{
+    uint32_t at = network_switch_of(paths->network, from->point);
+    return resolve(paths, from, to, (struct path){dlid, routes_level(paths->routes, at, dlid)});
 }
 
 static struct sm_path_end end_at(const struct sm *sm, const struct sm_paths *paths, uint32_t index)

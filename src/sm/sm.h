@@ -294,6 +294,9 @@ struct sm_path_end {
 };
 struct sm_path sm_paths_resolve(const struct sm_paths *paths, const struct sm_path_end *from,
                                 const struct sm_path_end *to);
+/* The same to one LID of the destination. */
+struct sm_path sm_paths_resolve_lid(const struct sm_paths *paths, const struct sm_path_end *from,
+                                    const struct sm_path_end *to, uint16_t dlid);
 /* Between two end ports of the subnet. */
 struct sm_path sm_path_between(const struct sm *sm, uint32_t from, uint32_t to);
 bool sm_has_copy(const struct sm *sm); /* standby with a complete copy of the subnet */

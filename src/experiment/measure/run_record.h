@@ -63,7 +63,7 @@ struct run_record_connection {
     const char *name, *service, *operation;
     uint64_t messages, lost;
     double goodput; /* bits/s */
-    uint32_t timeouts, sequence_naks, rnr_naks, resent_packets;
+    uint32_t timeouts, sequence_naks, rnr_naks, resent_packets, migrations;
     uint64_t median_ps, p99_ps, outage_ps;
     const char *broken; /* the reason; NULL: it is not broken */
 };

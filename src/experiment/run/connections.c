@@ -72,11 +72,29 @@ int connections_bind(struct setup *setup)
 
 static void note_completed(void *context, uint64_t now, uint32_t number, uint64_t latency)
 {
-    struct run_connections *connections = context;
+    struct run_connections *connections = &((struct setup *)context)->connections;
     (void)now;
     distribution_add(&connections->items.items[connections->started.items[number]].latency,
                      latency);
     distribution_add(&connections->latency, latency);
+}
+
+/* The names of the ends of a connection. */
+static const char *ends_text(struct setup *setup, const struct connection_config *config)
+{
+    const struct topology *topology = &setup->topology;
+    return arena_printf(&setup->record->arena, "%s to %s",
+                        node_label(topology, topology->ports.items[config->from].node),
+                        node_label(topology, topology->ports.items[config->to].node));
+}
+
+static void note_migrated(void *context, uint64_t now, uint32_t number)
+{
+    struct setup *setup = context;
+    uint32_t item = setup->connections.started.items[number];
+    run_record_add_event(setup->record, RUN_RECORD_EVENT, now, "transport",
+                         "connection %u, %s, uses its alternate path", item + 1,
+                         ends_text(setup, &setup->connections.items.items[item].config));
 }
 
 void connections_begin(struct setup *setup)
@@ -86,7 +104,7 @@ void connections_begin(struct setup *setup)
         return;
     connections->sim = sim_connections_new(setup->sim, setup->fabric, setup->paths);
     sim_connections_listen(connections->sim,
-                           &(struct connection_listener){connections, note_completed});
+                           &(struct connection_listener){setup, note_completed, note_migrated});
 }
 
 void connections_release(struct setup *setup)
@@ -98,6 +116,31 @@ void connections_release(struct setup *setup)
     sim_connections_free(connections->sim);
     vec_release(&connections->items);
     vec_release(&connections->started);
+}
+
+static int load_alternate(struct setup *setup, const struct statement *statement,
+                          const struct alternate_spec *alternate, uint32_t number)
+{
+    const uint16_t lids[] = {0, (uint16_t)alternate->lid};
+    struct err reason = {0};
+    return sim_connections_set_alternate(setup->connections.sim, number, lids, &reason)
+               ? word_error(&setup->cursor, &statement->word, "%.400s", reason.message)
+               : 0;
+}
+
+int connections_set_alternate(struct setup *setup, const struct statement *statement)
+{
+    const struct run_connections *connections = &setup->connections;
+    uint64_t item = statement->number - 1;
+    if (item >= connections->items.count || connections->items.items[item].number == UINT32_MAX)
+        return word_error(&setup->cursor, &statement->word, "connection %llu has not begun",
+                          (unsigned long long)statement->number);
+    int status = load_alternate(setup, statement, &statement->alternate,
+                                connections->items.items[item].number);
+    if (status == 0)
+        run_record_add_event(setup->record, RUN_RECORD_EVENT, sim_now(setup->sim), "scenario", "%s",
+                             statement->line);
+    return status;
 }
 
 int connections_start(struct setup *setup, const struct statement *statement)
@@ -114,7 +157,10 @@ int connections_start(struct setup *setup, const struct statement *statement)
     if (status == 0) {
         run_record_add_event(setup->record, RUN_RECORD_EVENT, sim_now(setup->sim), "scenario", "%s",
                              statement->line);
-        return 0;
+        return statement->connection->alternate.wanted
+                   ? load_alternate(setup, statement, &statement->connection->alternate,
+                                    connection->number)
+                   : 0;
     }
     connections->started.count--;
     connection->number = UINT32_MAX;
@@ -154,6 +200,7 @@ static void set_figures(struct setup *setup, const char *who, const struct conne
     set(setup, who, "sequence-naks", view->sequence_naks, "times");
     set(setup, who, "rnr-naks", view->rnr_naks, "times");
     set(setup, who, "resent", view->resent_packets, "packets");
+    set(setup, who, "migrations", view->migrations, "times");
     snprintf(name, sizeof name, "%.30s.latency", who);
     if (latency->summary.count)
         results_set_distribution(&setup->record->results, name, latency, 1e12, "s");
@@ -162,14 +209,9 @@ static void set_figures(struct setup *setup, const char *who, const struct conne
 static void add_row(struct setup *setup, const struct run_connection *connection,
                     const struct connection_view *view, double bits_per_second)
 {
-    const struct topology *topology = &setup->topology;
     const struct connection_spec *spec = connection->statement->connection;
-    uint32_t from = topology->ports.items[connection->config.from].node;
-    uint32_t to = topology->ports.items[connection->config.to].node;
-    struct arena *arena = &setup->record->arena;
     struct run_record_connection row = {
-        .name =
-            arena_printf(arena, "%s to %s", node_label(topology, from), node_label(topology, to)),
+        .name = ends_text(setup, &connection->config),
         .service = connection_service_names[spec->service],
         .operation = connection_operation_names[spec->operation],
         .messages = view->completed,
@@ -182,6 +224,7 @@ static void add_row(struct setup *setup, const struct run_connection *connection
         .sequence_naks = view->sequence_naks,
         .rnr_naks = view->rnr_naks,
         .resent_packets = view->resent_packets,
+        .migrations = view->migrations,
         .broken = view->broken ? transport_status_names[view->status] : NULL,
     };
     vec_push(&setup->record->connections, row);
@@ -192,7 +235,7 @@ void connections_publish(struct setup *setup)
     const struct run_connections *connections = &setup->connections;
     struct connection_view sum = {0};
     double bits_per_second = 0;
-    unsigned stood_still = 0, broken = 0;
+    unsigned stood_still = 0, broken = 0, armed = 0;
     setup->record->connections.count = 0;
     if (!connections->sim)
         return;
@@ -206,15 +249,18 @@ void connections_publish(struct setup *setup)
         snprintf(who, sizeof who, "connection.%zu", i + 1);
         set_figures(setup, who, &view, goodput(&view), &connection->latency);
         set(setup, who, "broken", view.broken, "");
+        set(setup, who, "armed", view.migration == MIGRATION_ARMED, "");
         add_row(setup, connection, &view, goodput(&view));
         bits_per_second += goodput(&view);
         broken += view.broken;
+        armed += view.migration == MIGRATION_ARMED;
         sum.completed += view.completed;
         sum.lost += view.lost;
         sum.timeouts += view.timeouts;
         sum.sequence_naks += view.sequence_naks;
         sum.rnr_naks += view.rnr_naks;
         sum.resent_packets += view.resent_packets;
+        sum.migrations += view.migrations;
         if (!connection_stood_still(&view))
             continue;
         stood_still++;
@@ -225,5 +271,6 @@ void connections_publish(struct setup *setup)
                 (double)sim_connections_count(connections->sim), "");
     set(setup, "connections", "stood-still", stood_still, "");
     set(setup, "connections", "broken", broken, "");
+    set(setup, "connections", "armed", armed, "");
     set_figures(setup, "connections", &sum, bits_per_second, &connections->latency);
 }

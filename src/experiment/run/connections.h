@@ -27,6 +27,7 @@ void connections_begin(struct setup *setup); /* there is a fabric */
 void connections_release(struct setup *setup);
 /* The run has reached the statement. */
 int connections_start(struct setup *setup, const struct statement *statement);
+int connections_set_alternate(struct setup *setup, const struct statement *statement);
 void connections_publish(struct setup *setup);
 
 #endif

@@ -312,6 +312,7 @@ static int execute_statement(struct scenario_run *state, const struct statement 
     switch (statement->kind) {
     case STATEMENT_ACTION: return schedule_action(state, statement);
     case STATEMENT_CONNECTION: return connections_start(&state->setup, statement);
+    case STATEMENT_ALTERNATE: return connections_set_alternate(&state->setup, statement);
     case STATEMENT_CHECK:
         holds = check_evaluate(&state->setup, &statement->check, &failure);
         record_check(&state->setup, statement->line, statement->word.line, holds, failure.text);

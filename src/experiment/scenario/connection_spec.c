@@ -1,5 +1,5 @@
 /* Reads `connection FROM to TO [service rc|uc|ud] [op send|write|read] [message BYTES]
- * [messages N | saturated] [outstanding N] [timeout T] [retry N]`. */
+ * [messages N | saturated] [outstanding N] [timeout T] [retry N] [alternate auto|LID]`. */
 #include "experiment/scenario/connection_spec.h"
 
 #include "base/time.h"
@@ -18,10 +18,19 @@ enum key {
     KEY_OUTSTANDING,
     KEY_TIMEOUT,
     KEY_RETRY,
+    KEY_ALTERNATE,
     KEYS
 };
-static const char *const keys[KEYS] = {"service",   "op",          "message", "messages",
-                                       "saturated", "outstanding", "timeout", "retry"};
+static const char *const keys[KEYS] = {"service",     "op",      "message", "messages", "saturated",
+                                       "outstanding", "timeout", "retry",   "alternate"};
+
+void alternate_spec_read(struct alternate_spec *alternate, struct cursor *cursor)
+{
+    enum { LID_MOST = 0xBFFF };
+    *alternate = (struct alternate_spec){.wanted = true};
+    if (!cursor_accept(cursor, "auto"))
+        cursor_take_number(cursor, "'auto' or a LID", 1, LID_MOST, &alternate->lid);
+}
 
 static void read_key(struct connection_spec *spec, enum key key, struct cursor *cursor)
 {
@@ -47,6 +56,7 @@ static void read_key(struct connection_spec *spec, enum key key, struct cursor *
         cursor_take_number(cursor, "an exponent of 4.096 us", 0, 31, &spec->timeout);
         break;
     case KEY_RETRY: cursor_take_number(cursor, "a number of retries", 0, 7, &spec->retry); break;
+    case KEY_ALTERNATE: alternate_spec_read(&spec->alternate, cursor); break;
     case KEYS: break;
     }
 }

@@ -4,12 +4,20 @@
 
 #include "base/line_reader.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum connection_spec_service { SPEC_RC, SPEC_UC, SPEC_UD };
 enum connection_spec_operation { SPEC_SEND, SPEC_WRITE, SPEC_READ };
 extern const char *const connection_service_names[];   /* "rc" … */
 extern const char *const connection_operation_names[]; /* "send" … */
+
+/* The alternate path of a connection: to a LID of the receiver, or the one that shares least with
+ * the present path. */
+struct alternate_spec {
+    bool wanted;
+    uint64_t lid; /* 0: auto */
+};
 
 struct connection_spec {
     struct word from, to;        /* NODE[:PORT] */
@@ -18,9 +26,12 @@ struct connection_spec {
     uint64_t messages; /* TIME_NEVER: without end */
     uint64_t outstanding;
     uint64_t timeout, retry;
+    struct alternate_spec alternate;
 };
 
 /* Reads what follows `connection`. The cursor keeps the first error. */
 void connection_spec_read(struct connection_spec *spec, struct cursor *cursor);
+/* `auto` or a LID. */
+void alternate_spec_read(struct alternate_spec *alternate, struct cursor *cursor);
 
 #endif

@@ -131,6 +131,13 @@ static void read_connection(struct statement *statement, struct cursor *cursor)
     connection_spec_read(statement->connection, cursor);
 }
 
+/* alternate N auto|LID */
+static void read_alternate(struct statement *statement, struct cursor *cursor)
+{
+    cursor_take_number(cursor, "the number of a connection", 1, UINT32_MAX, &statement->number);
+    alternate_spec_read(&statement->alternate, cursor);
+}
+
 /* measure from MOMENT [to MOMENT] */
 static void read_measure(struct statement *statement, struct cursor *cursor)
 {
@@ -234,6 +241,7 @@ static const struct {
     {"sm", STATEMENT_MANAGER, read_manager},
     {"traffic", STATEMENT_TRAFFIC, read_traffic},
     {"connection", STATEMENT_CONNECTION, read_connection},
+    {"alternate", STATEMENT_ALTERNATE, read_alternate},
     {"measure", STATEMENT_MEASURE, read_measure},
     {"collect", STATEMENT_COLLECT, read_collect},
     {"every", STATEMENT_COLLECT, read_every},

@@ -20,6 +20,7 @@ enum statement_kind {
     STATEMENT_MANAGER, /* words: NODE[:PORT], then keys and values; or "stopped" alone at the end */
     STATEMENT_TRAFFIC,
     STATEMENT_CONNECTION,
+    STATEMENT_ALTERNATE,   /* number: of the connection statement; alternate */
     STATEMENT_MEASURE,     /* window */
     STATEMENT_COLLECT,     /* collections */
     STATEMENT_ON_DEADLOCK, /* number: 1: the run stops at a deadlock */
@@ -58,6 +59,7 @@ struct statement {
     uint64_t number;
     struct traffic_spec *spec;
     struct connection_spec *connection;
+    struct alternate_spec alternate;
     struct measuring_window window;
     struct collection *collections;
     size_t collection_count;

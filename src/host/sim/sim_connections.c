@@ -1,6 +1,9 @@
 /* Drives the transport layers of simulated adapters: posts messages, passes packets between them
  * and the fabric, and measures what a connection sees.
  *
+ * Two neighbouring ports of a node, 1 and 2 or 3 and 4, are one adapter: a connection can have its
+ * alternate path on the other one.
+ *
  * Messages have a length and no bytes. UC and UD give their sender no acknowledgement: their
  * messages carry their number as immediate data, by which the receiver knows which ones are lost.
  *
@@ -20,7 +23,8 @@ enum { RING = 4096, ADDRESS = 0, Q_KEY = 0x11111111 };
 
 struct adapter {
     struct transport *transport;
-    uint32_t port, domain, key, send_cq, receive_cq;
+    uint32_t ports[TRANSPORT_PORTS_MAX]; /* of the fabric; the second may be MAP_NONE */
+    uint32_t domain, key, send_cq, receive_cq;
     uint32_t sends, receives; /* capacities of the CQs */
     uint64_t wake;            /* the earliest call that was asked for; TIME_NEVER: none */
     VEC(uint32_t) requesters; /* RC connections by number of the QP; MAP_NONE: none */
@@ -28,12 +32,13 @@ struct adapter {
 
 struct connection {
     struct connection_view view;
-    uint32_t adapters[2], qps[2]; /* requester, responder */
-    struct transport_path path;   /* of the requester */
-    uint64_t sent;                /* messages whose work request is complete */
-    uint64_t expected;            /* UC, UD: the number of the next message */
-    uint64_t progress_ps;         /* the last progress, or when messages became outstanding */
-    uint64_t *posted_ps;          /* ring, by number of the message */
+    uint32_t adapters[2], qps[2];   /* requester, responder */
+    struct transport_path path;     /* of the requester */
+    struct sim_path_pair alternate; /* the last one that was loaded */
+    uint64_t sent;                  /* messages whose work request is complete */
+    uint64_t expected;              /* UC, UD: the number of the next message */
+    uint64_t progress_ps;           /* the last progress, or when messages became outstanding */
+    uint64_t *posted_ps;            /* ring, by number of the message */
     uint32_t ring;
 };
 
@@ -46,6 +51,14 @@ struct sim_connections {
     VEC(struct connection) connections;
     uint32_t *adapter_of; /* by port; MAP_NONE: none */
 };
+
+/* The number of a port of the fabric in the transport layer of its adapter. */
+static unsigned number_in_adapter(const struct sim_connections *connections, uint32_t port)
+{
+    const struct topology *topology = fabric_topology(connections->fabric);
+    uint32_t node = topology->ports.items[port].node;
+    return (port - topology->nodes.items[node].first_port - 1) % TRANSPORT_PORTS_MAX + 1;
+}
 
 static bool is_reliable(const struct connection *connection)
 {
@@ -177,6 +190,26 @@ static void end_receive(struct sim_connections *connections,
 
 /* ---- adapters ---- */
 
+static uint32_t requester_at(const struct adapter *adapter, uint32_t qp)
+{
+    return qp < adapter->requesters.count ? adapter->requesters.items[qp] : MAP_NONE;
+}
+
+static void note_event(struct sim_connections *connections, const struct adapter *adapter,
+                       const struct transport_event *event)
+{
+    uint32_t number =
+        event->kind == EVENT_MIGRATED ? requester_at(adapter, event->object) : MAP_NONE;
+    if (number == MAP_NONE)
+        return; /* a failed QP is known by its completions */
+    struct connection *connection = &connections->connections.items[number];
+    connection->view.migrations++;
+    connection->view.migrated_ps = sim_now(connections->sim);
+    if (connections->listener.migrated)
+        connections->listener.migrated(connections->listener.context, connection->view.migrated_ps,
+                                       number);
+}
+
 /* Takes what the transport layer gives out, except packets. */
 static void drain(struct sim_connections *connections, struct adapter *adapter)
 {
@@ -188,7 +221,7 @@ static void drain(struct sim_connections *connections, struct adapter *adapter)
     while (transport_poll(adapter->transport, adapter->receive_cq, &completion))
         end_receive(connections, &completion);
     while (transport_next_event(adapter->transport, &event))
-        ; /* a failed QP is known by its completions */
+        note_event(connections, adapter, &event);
     while (transport_next_violation(adapter->transport, &violation))
         ; /* no connection has another key */
 }
@@ -197,13 +230,14 @@ static void drain(struct sim_connections *connections, struct adapter *adapter)
 static void serve(struct sim_connections *connections, struct adapter *adapter)
 {
     drain(connections, adapter);
-    if (transport_ready(adapter->transport, 1))
-        fabric_offer_transport(connections->fabric, adapter->port);
+    for (unsigned i = 0; i < TRANSPORT_PORTS_MAX; i++)
+        if (transport_ready(adapter->transport, i + 1))
+            fabric_offer_transport(connections->fabric, adapter->ports[i]);
     uint64_t deadline = transport_deadline(adapter->transport);
     if (deadline < adapter->wake) {
         uint64_t now = sim_now(connections->sim);
         adapter->wake = deadline > now ? deadline : now;
-        fabric_call_transport(connections->fabric, adapter->port, adapter->wake);
+        fabric_call_transport(connections->fabric, adapter->ports[0], adapter->wake);
     }
 }
 
@@ -218,7 +252,9 @@ static bool next_packet(void *context, uint64_t now, uint32_t port, uint16_t ser
 {
     struct sim_connections *connections = context;
     struct adapter *adapter = adapter_at(connections, port);
-    if (!adapter || !transport_next_packet(adapter->transport, now, 1, service_levels, packet))
+    if (!adapter ||
+        !transport_next_packet(adapter->transport, now, number_in_adapter(connections, port),
+                               service_levels, packet))
         return false;
     drain(connections, adapter); /* sends of UC and UD complete when their last packet leaves */
     return true;
@@ -232,10 +268,8 @@ static void packet_arrived(void *context, uint64_t now, uint32_t port,
     struct transport_qp_view view;
     if (!adapter)
         return;
-    transport_receive(adapter->transport, now, 1, packet);
-    uint32_t number = packet->dest_qp < adapter->requesters.count
-                          ? adapter->requesters.items[packet->dest_qp]
-                          : MAP_NONE;
+    transport_receive(adapter->transport, now, number_in_adapter(connections, port), packet);
+    uint32_t number = requester_at(adapter, packet->dest_qp);
     if (number != MAP_NONE && transport_query_qp(adapter->transport, packet->dest_qp, &view) == 0 &&
         view.progress_ps == now)
         note_progress(&connections->connections.items[number], now);
@@ -256,16 +290,20 @@ static void adapter_due(void *context, uint64_t now, uint32_t port)
 }
 
 /* The transport layer sends while its port has a LID; the port discards what it cannot send. */
-static void set_port(struct sim_connections *connections, const struct adapter *adapter)
+static void set_port(struct sim_connections *connections, const struct adapter *adapter,
+                     uint32_t port)
 {
-    const uint8_t *info = fabric_port_info(connections->fabric, adapter->port);
+    const uint8_t *info = fabric_port_info(connections->fabric, port);
+    unsigned number = number_in_adapter(connections, port);
     struct transport_port state = {
         .lid = (uint16_t)wire_get(info, PORT_INFO_LID),
         .lmc = (uint8_t)wire_get(info, PORT_INFO_LMC),
         .mtu = (uint16_t)fabric_transport_mtu(connections->fabric),
         .active = wire_get(info, PORT_INFO_LID) != 0,
     };
-    transport_set_port(adapter->transport, 1, &state);
+    transport_set_port(adapter->transport, number, &state);
+    if (wire_get(info, PORT_INFO_PORT_STATE) == PORT_STATE_DOWN)
+        transport_lose_link(adapter->transport, number);
 }
 
 static void port_changed(void *context, uint64_t now, uint32_t port)
@@ -275,8 +313,19 @@ static void port_changed(void *context, uint64_t now, uint32_t port)
     (void)now;
     if (!adapter)
         return;
-    set_port(connections, adapter);
+    set_port(connections, adapter, port);
     serve(connections, adapter);
+}
+
+/* The ports of the adapter that a port belongs to. */
+static void find_ports(const struct sim_connections *connections, uint32_t port,
+                       uint32_t ports[TRANSPORT_PORTS_MAX])
+{
+    const struct topology *topology = fabric_topology(connections->fabric);
+    const struct topology_node *node = &topology->nodes.items[topology->ports.items[port].node];
+    uint32_t first = port - number_in_adapter(connections, port) + 1;
+    for (uint32_t i = 0; i < TRANSPORT_PORTS_MAX; i++)
+        ports[i] = first + i <= node->first_port + node->port_count ? first + i : MAP_NONE;
 }
 
 static uint32_t find_adapter(struct sim_connections *connections, uint32_t port)
@@ -284,8 +333,10 @@ static uint32_t find_adapter(struct sim_connections *connections, uint32_t port)
     struct transport_config config;
     if (connections->adapter_of[port] != MAP_NONE)
         return connections->adapter_of[port];
-    struct adapter adapter = {.port = port, .sends = 1, .receives = 1, .wake = TIME_NEVER};
+    struct adapter adapter = {.sends = 1, .receives = 1, .wake = TIME_NEVER};
+    find_ports(connections, port, adapter.ports);
     transport_config_init(&config);
+    config.ports = TRANSPORT_PORTS_MAX;
     adapter.transport = transport_new(&config);
     adapter.domain = transport_add_domain(adapter.transport);
     struct transport_region region = {.domain = adapter.domain,
@@ -300,8 +351,10 @@ static uint32_t find_adapter(struct sim_connections *connections, uint32_t port)
     status = transport_add_cq(adapter.transport, adapter.receives, &adapter.receive_cq);
     assert(status == 0);
     (void)status;
-    set_port(connections, &adapter);
-    connections->adapter_of[port] = (uint32_t)connections->adapters.count;
+    for (unsigned i = 0; i < TRANSPORT_PORTS_MAX && adapter.ports[i] != MAP_NONE; i++) {
+        set_port(connections, &adapter, adapter.ports[i]);
+        connections->adapter_of[adapter.ports[i]] = (uint32_t)connections->adapters.count;
+    }
     vec_push(&connections->adapters, adapter);
     return connections->adapter_of[port];
 }
@@ -403,7 +456,7 @@ static int bring_up(struct sim_connections *connections, const struct connection
     const struct adapter *adapter = &connections->adapters.items[connection->adapters[end]];
     struct transport_qp_attributes attributes = {
         .access = RIGHT_REMOTE_WRITE | RIGHT_REMOTE_READ,
-        .port = 1,
+        .port = path->port,
         .mtu = (uint16_t)fabric_transport_mtu(connections->fabric),
         .q_key = Q_KEY,
         .dest_qp = connection->qps[!end],
@@ -428,34 +481,98 @@ static int bring_up(struct sim_connections *connections, const struct connection
     return status;
 }
 
-/* Paths of both directions. Each end must send from the LID to which the other one sends. */
-static int find_paths(struct sim_connections *connections, const struct connection_config *config,
-                      struct transport_path paths[2], struct err *err)
+/* The path that one end takes. */
+static struct transport_path path_of(const struct sim_connections *connections,
+                                     const struct sim_path_pair *pair, unsigned end,
+                                     uint8_t timeout)
 {
-    uint32_t ports[2] = {config->from, config->to};
+    const uint8_t *info = fabric_port_info(connections->fabric, pair->ports[end]);
+    unsigned lids = 1u << wire_get(info, PORT_INFO_LMC);
+    return (struct transport_path){
+        .dlid = pair->paths[end].dlid,
+        .sl = pair->paths[end].sl,
+        .path_bits = (uint8_t)(pair->paths[!end].dlid & (lids - 1)),
+        .port = (uint8_t)number_in_adapter(connections, pair->ports[end]),
+        .timeout = timeout,
+    };
+}
+
+/* Paths of both directions now. */
+static int find_paths(struct sim_connections *connections, const uint32_t ports[2],
+                      struct sim_path_pair *pair, struct err *err)
+{
     for (unsigned i = 0; i < 2; i++) {
-        struct data_path path = sim_paths_find(connections->paths, ports[i], ports[!i]);
-        if (!path.dlid)
+        pair->ports[i] = ports[i];
+        pair->paths[i] = sim_paths_find(connections->paths, ports[i], ports[!i]);
+        if (!pair->paths[i].dlid)
             return err_set(err, EHOSTUNREACH, "there is no path between the two ports now");
-        paths[i] = (struct transport_path){.dlid = path.dlid, .sl = path.sl, .port = 1};
-    }
-    for (unsigned i = 0; i < 2; i++) {
-        const uint8_t *info = fabric_port_info(connections->fabric, ports[i]);
-        paths[i].path_bits =
-            (uint8_t)(paths[!i].dlid & ((1u << wire_get(info, PORT_INFO_LMC)) - 1));
     }
     return 0;
 }
 
+/* ---- alternate paths ---- */
+
+/* The path that a connection has now, as its requester sees it. */
+static struct sim_path_pair present_pair(const struct sim_connections *connections,
+                                         const struct connection *connection)
+{
+    struct transport_qp_view qps[2];
+    struct sim_path_pair pair = {0};
+    for (unsigned end = 0; end < 2; end++) {
+        const struct adapter *adapter = &connections->adapters.items[connection->adapters[end]];
+        transport_query_qp(adapter->transport, connection->qps[end], &qps[end]);
+        pair.ports[end] = adapter->ports[qps[end].attributes.port - 1];
+        pair.paths[end].dlid = qps[end].attributes.path.dlid;
+    }
+    return pair;
+}
+
+int sim_connections_set_alternate(struct sim_connections *connections, size_t number,
+                                  const uint16_t lids[2], struct err *err)
+{
+    struct connection *connection = &connections->connections.items[number];
+    struct sim_path_ends ends;
+    if (connection->view.config.service != TRANSPORT_RC)
+        return err_set(err, EINVAL, "only RC has alternate paths here");
+    if (connection->view.broken)
+        return err_set(err, EINVAL, "the connection is broken");
+    struct sim_path_pair now = present_pair(connections, connection);
+    for (unsigned end = 0; end < 2; end++) {
+        find_ports(connections, now.ports[end], ends.ports[end]);
+        ends.lids[end] = lids[end];
+    }
+    if (!sim_paths_find_alternate(connections->paths, &now, &ends, &connection->alternate))
+        return err_set(err, EHOSTUNREACH, "there is no such second path between the two adapters");
+    int status = 0;
+    for (unsigned end = 0; end < 2 && !status; end++) {
+        struct transport_qp_attributes attributes = {
+            .alternate =
+                path_of(connections, &connection->alternate, end, connection->view.config.timeout),
+            .migration = MIGRATION_REARM,
+        };
+        status =
+            transport_modify_qp(connections->adapters.items[connection->adapters[end]].transport,
+                                sim_now(connections->sim), connection->qps[end], &attributes,
+                                ATTRIBUTE_ALTERNATE | ATTRIBUTE_MIGRATION, err);
+    }
+    return status;
+}
+
+/* ---- begin ---- */
+
 int sim_connections_add(struct sim_connections *connections, const struct connection_config *config,
                         struct err *err)
 {
+    const uint32_t ports[] = {config->from, config->to};
+    struct sim_path_pair pair = {0};
     struct transport_path paths[2];
     int status = sim_connections_check(connections->fabric, config, err);
     if (status == 0)
-        status = find_paths(connections, config, paths, err);
+        status = find_paths(connections, ports, &pair, err);
     if (status)
         return status;
+    for (unsigned end = 0; end < 2; end++)
+        paths[end] = path_of(connections, &pair, end, config->timeout);
     uint32_t number = (uint32_t)connections->connections.count;
     uint64_t now = sim_now(connections->sim);
     struct connection new = {.view.config = *config,
@@ -506,6 +623,7 @@ void sim_connections_view(const struct sim_connections *connections, size_t numb
         view->sequence_naks = qp.sequence_naks;
         view->rnr_naks = qp.rnr_naks;
         view->resent_packets = qp.resent_packets;
+        view->migration = qp.attributes.migration;
     }
     uint64_t now = sim_now(connections->sim);
     bool outstanding = connection->view.posted > connection->sent && !view->broken;

@@ -39,6 +39,9 @@ struct connection_view {
     uint8_t status; /* enum transport_status: why it broke */
     uint64_t broken_ps;
     uint32_t timeouts, sequence_naks, rnr_naks, resent_packets;
+    uint32_t migrations; /* of the requester, to an alternate path */
+    uint64_t migrated_ps;
+    uint8_t migration; /* of the requester: enum transport_migration */
 };
 /* It had to repeat requests or lost messages. */
 bool connection_stood_still(const struct connection_view *view);
@@ -52,6 +55,7 @@ void sim_connections_free(struct sim_connections *connections); /* accepts NULL 
 struct connection_listener {
     void *context;
     void (*completed)(void *context, uint64_t now, uint32_t connection, uint64_t latency_ps);
+    void (*migrated)(void *context, uint64_t now, uint32_t connection); /* the requester has */
 };
 void sim_connections_listen(struct sim_connections *connections,
                             const struct connection_listener *listener);
@@ -62,6 +66,13 @@ int sim_connections_check(const struct fabric *fabric, const struct connection_c
 /* Begins a connection now. -EHOSTUNREACH: there is no path. */
 int sim_connections_add(struct sim_connections *connections, const struct connection_config *config,
                         struct err *err);
+/* Loads an alternate path into both ends, as LAP and APR of connection management do: to LID
+ * lids[1] of the responder from LID lids[0] of the requester, on either port of their adapters.
+ * lids[1] 0: the one that shares least with the present path; lids[0] 0: with the same path bits.
+ * The connection is armed once packets have passed in both directions. -EHOSTUNREACH: there is
+ * none. */
+int sim_connections_set_alternate(struct sim_connections *connections, size_t number,
+                                  const uint16_t lids[2], struct err *err);
 size_t sim_connections_count(const struct sim_connections *connections);
 void sim_connections_view(const struct sim_connections *connections, size_t number,
                           struct connection_view *view);

@@ -3,6 +3,7 @@
 #include "host/sim/sim_paths.h"
 
 #include "base/map.h"
+#include "routing/check/overlap.h"
 
 #include <assert.h>
 #include <string.h>
@@ -144,6 +145,31 @@ static struct data_path find_group(const struct sim_paths *paths, uint32_t numbe
     return (struct data_path){.dlid = group->mlid, .sl = group->sl};
 }
 
+/* The translation of what a manager has in force; NULL: it has no paths. */
+static struct view *view_at(struct sim_paths *paths, unsigned number, struct sm_paths *from)
+{
+    const struct sm *sm = sim_manager(paths->sim, number);
+    while (paths->views.count <= number)
+        vec_push(&paths->views, (struct view){0});
+    struct view *view = &paths->views.items[number];
+    if (!sm)
+        return NULL;
+    *from = sm_paths(sm);
+    if (!from->network)
+        return NULL;
+    if (!view->known || view->generation != from->generation || view->vms.count < paths->vms.count)
+        translate(paths, view, from, sm_subnet(sm));
+    return view;
+}
+
+static struct data_path data_path_of(const struct sm_paths *from, const struct sm_path *path)
+{
+    struct data_path found = {.dlid = path->dlid, .sl = path->sl};
+    if (from->layout.levels) /* added to an SL that traffic chooses itself */
+        found.sl_offset = (uint8_t)(path->vl * from->layout.stride);
+    return found;
+}
+
 /* `shown`: nobody sends a packet; what later packets use does not change. */
 static struct data_path look_up(struct sim_paths *paths, uint32_t source, uint32_t destination,
                                 bool shown)
@@ -152,19 +178,11 @@ static struct data_path look_up(struct sim_paths *paths, uint32_t source, uint32
     assert(source < paths->port_count);
     if (destination >= DATA_GROUP)
         return find_group(paths, destination - DATA_GROUP);
-    while (paths->views.count < sim_manager_count(paths->sim))
-        vec_push(&paths->views, (struct view){0});
-    for (unsigned i = 0; i < paths->views.count; i++) {
-        const struct sm *sm = sim_manager(paths->sim, i);
-        struct view *view = &paths->views.items[i];
-        if (!sm)
+    for (unsigned i = 0; i < sim_manager_count(paths->sim); i++) {
+        struct sm_paths from;
+        struct view *view = view_at(paths, i, &from);
+        if (!view)
             continue;
-        struct sm_paths from = sm_paths(sm);
-        if (!from.network)
-            continue;
-        if (!view->known || view->generation != from.generation ||
-            view->vms.count < paths->vms.count)
-            translate(paths, view, &from, sm_subnet(sm));
         if (!shown && !view->noted)
             note_ports(paths, view);
         uint32_t here = view->end_points[source];
@@ -176,9 +194,7 @@ static struct data_path look_up(struct sim_paths *paths, uint32_t source, uint32
         struct sm_path_end ends[] = {end_of(view, from.network, here),
                                      end_of(view, from.network, there)};
         struct sm_path path = sm_paths_resolve(&from, &ends[0], &ends[1]);
-        struct data_path found = {.dlid = path.dlid, .sl = path.sl};
-        if (from.layout.levels) /* added to an SL that traffic chooses itself */
-            found.sl_offset = (uint8_t)(path.vl * from.layout.stride);
+        struct data_path found = data_path_of(&from, &path);
         if (destination >= DATA_VM && !shown)
             paths->vms.items[destination - DATA_VM].last = found;
         return found;
@@ -200,6 +216,102 @@ struct data_path sim_paths_find(struct sim_paths *paths, uint32_t source, uint32
 struct data_path sim_paths_show(struct sim_paths *paths, uint32_t source, uint32_t destination)
 {
     return look_up(paths, source, destination, true);
+}
+
+/* ---- alternate paths ---- */
+
+static struct route_pair route_pair_of(const struct view *view, const struct sim_path_pair *pair)
+{
+    struct route_pair routes;
+    for (unsigned i = 0; i < 2; i++) {
+        routes.ends[i] = view->end_points[pair->ports[i]];
+        routes.lids[i] = pair->paths[!i].dlid;
+    }
+    return routes;
+}
+
+/* Whether a pair of LIDs is wanted, by their path bits. */
+static bool is_choice(const struct sim_path_ends *ends, const struct route_pair *pair,
+                      const unsigned bits[2])
+{
+    if (ends->lids[1] && ends->lids[1] != pair->lids[1])
+        return false;
+    return ends->lids[0] ? ends->lids[0] == pair->lids[0] : bits[0] == bits[1];
+}
+
+/* Tries the LIDs of two end points. */
+static void try_lids(const struct sm_paths *from, const struct sim_path_ends *ends,
+                     const struct route_pair *primary, const uint32_t points[2],
+                     struct route_pair *best, struct route_overlap *least)
+{
+    const struct network *network = from->network;
+    unsigned counts[2], bits[2];
+    for (unsigned i = 0; i < 2; i++)
+        counts[i] = 1u << network_lmc(network, points[i]);
+    for (bits[1] = 0; bits[1] < counts[1]; bits[1]++)
+        for (bits[0] = 0; bits[0] < counts[0]; bits[0]++) {
+            struct route_pair pair;
+            for (unsigned i = 0; i < 2; i++) {
+                pair.ends[i] = points[i];
+                pair.lids[i] = (uint16_t)(network_lid(network, points[i]) + bits[i]);
+            }
+            if (!is_choice(ends, &pair, bits) ||
+                (pair.lids[0] == primary->lids[0] && pair.lids[1] == primary->lids[1]))
+                continue;
+            struct route_overlap overlap =
+                route_pairs_overlap(network, from->routes, primary, &pair);
+            if (overlap.delivers && route_overlap_less(&overlap, least)) {
+                *best = pair;
+                *least = overlap;
+            }
+        }
+}
+
+static struct sim_path_pair resolve_pair(const struct view *view, const struct sm_paths *from,
+                                         const struct route_pair *routes, const uint32_t ports[2])
+{
+    struct sim_path_pair pair;
+    for (unsigned i = 0; i < 2; i++) {
+        struct sm_path_end here = end_of(view, from->network, routes->ends[i]);
+        struct sm_path_end there = end_of(view, from->network, routes->ends[!i]);
+        struct sm_path path = sm_paths_resolve_lid(from, &here, &there, routes->lids[!i]);
+        pair.paths[i] = data_path_of(from, &path);
+        pair.ports[i] = ports[i];
+    }
+    return pair;
+}
+
+static bool find_alternate_by(const struct view *view, const struct sm_paths *from,
+                              const struct sim_path_pair *primary, const struct sim_path_ends *ends,
+                              struct sim_path_pair *best)
+{
+    struct route_pair first = route_pair_of(view, primary), chosen = {0};
+    struct route_overlap least = ROUTE_OVERLAP_NONE;
+    for (unsigned i = 0; i < 4; i++) {
+        uint32_t ports[] = {ends->ports[0][i & 1], ends->ports[1][i >> 1]}, points[2];
+        struct route_overlap before = least;
+        for (unsigned end = 0; end < 2; end++)
+            points[end] = ports[end] == UINT32_MAX ? NETWORK_NONE : view->end_points[ports[end]];
+        if (points[0] == NETWORK_NONE || points[1] == NETWORK_NONE || points[0] == points[1])
+            continue;
+        try_lids(from, ends, &first, points, &chosen, &least);
+        if (route_overlap_less(&least, &before))
+            *best = resolve_pair(view, from, &chosen, ports);
+    }
+    return least.delivers;
+}
+
+bool sim_paths_find_alternate(struct sim_paths *paths, const struct sim_path_pair *primary,
+                              const struct sim_path_ends *ends, struct sim_path_pair *best)
+{
+    for (unsigned i = 0; i < sim_manager_count(paths->sim); i++) {
+        struct sm_paths from;
+        const struct view *view = view_at(paths, i, &from);
+        if (view && view->end_points[primary->ports[0]] != NETWORK_NONE &&
+            view->end_points[primary->ports[1]] != NETWORK_NONE)
+            return find_alternate_by(view, &from, primary, ends, best);
+    }
+    return false;
 }
 
 void sim_paths_add_vm(struct sim_paths *paths, uint32_t vm, uint64_t guid)

@@ -7,6 +7,19 @@
 
 struct sim_paths;
 
+/* The paths of a connection in both directions: paths[i] leads from ports[i] to ports[!i]. Each end
+ * sends from the LID to which the other one sends. */
+struct sim_path_pair {
+    uint32_t ports[2];
+    struct data_path paths[2];
+};
+/* Where a path may begin and end: two ports (UINT32_MAX: none) of either adapter, and the LIDs it
+ * must have; 0: any. */
+struct sim_path_ends {
+    uint32_t ports[2][2];
+    uint16_t lids[2];
+};
+
 /* Becomes the path lookup of the fabric. Simulation and fabric must outlive it. */
 struct sim_paths *sim_paths_new(struct sim *sim, struct fabric *fabric);
 void sim_paths_free(struct sim_paths *paths);
@@ -26,5 +39,11 @@ void sim_paths_forget_vm(struct sim_paths *paths, uint32_t vm);
 struct data_path sim_paths_find(struct sim_paths *paths, uint32_t source, uint32_t destination);
 /* The same for a reader: it does not change what later packets use. */
 struct data_path sim_paths_show(struct sim_paths *paths, uint32_t source, uint32_t destination);
+
+/* Of the paths between these ends, the one that shares least with another pair of paths, by the
+ * routes of the manager that has the ports of that pair: links first, then switches. Its LIDs have
+ * the same path bits at both ends, unless two LIDs are given. False: there is no second path. */
+bool sim_paths_find_alternate(struct sim_paths *paths, const struct sim_path_pair *primary,
+                              const struct sim_path_ends *ends, struct sim_path_pair *best);
 
 #endif

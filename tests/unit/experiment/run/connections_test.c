@@ -12,6 +12,7 @@
 #include <string.h>
 
 #define NETWORK "topology ring 4 hosts=1\nsm S0\n"
+#define LIDS    "topology ring 4 hosts=1\nset sm lmc 1\nsm S0\nrun until settled\n"
 #define SETTLED NETWORK "run until settled\n"
 
 static int run_text(const char *text, struct run_record *record, struct err *err)
@@ -50,6 +51,13 @@ static void wrong_statements_are_refused(void **state)
     assert_refused(SETTLED "connection H0 to H1 service uc op read\n", "UC has no operation read");
     assert_refused(SETTLED "connection H0 to H1 service ud message 5000\n", "at most 4096 bytes");
     assert_refused(SETTLED "connection H0 to H1 retry 8\n", "'8'");
+    assert_refused(SETTLED "connection H0 to H1 alternate none\n", "expected 'auto' or a LID");
+    assert_refused(SETTLED "connection H0 to H1 alternate auto\n", "there is no such second path");
+    assert_refused(LIDS "connection H0 to H1 alternate 9999\n", "there is no such second path");
+    assert_refused(LIDS "connection H0 to H1 service uc alternate auto\n", "only RC");
+    assert_refused(SETTLED "alternate 1 auto\n", "connection 1 has not begun");
+    assert_refused(SETTLED "alternate 1 auto\nconnection H0 to H1\n", "has not begun");
+    assert_refused(SETTLED "connection H0 to H1\nalternate 2 auto\n", "has not begun");
     assert_refused(NETWORK "connection H0 to H1\nrun until settled\n", "there is no path");
 }
 
