@@ -70,7 +70,9 @@ claim "the manager keeps all tables" tables_kept
 
 ctl link down S3 1 >/dev/null # a change that it cannot see
 ins=$(count ' in +')
-returns() { happens ' up +subnet up: 16 switches, 14 adapters; the link of the manager.s own port was down' ctl link up H0 1; }
+# The trap of the switch about the same change may arrive before the manager reads its own port again.
+cause="(the link of the manager.s own port was down|switch S0 reports a port change)"
+returns() { happens " up +subnet up: 16 switches, 14 adapters; $cause" ctl link up H0 1; }
 claim "the manager configures the subnet again when its link returns" returns
 only_changes() {
     [ "$(count ' in +')" -eq "$ins" ] && lacks ' out +' manager.log && wait_until 10 has_active $((all - 2)) && control status >status.out &&
@@ -81,7 +83,7 @@ answers() { on_running_weft saquery PR --slid 1 --dlid 5 >path.out && contains '
 claim "the SA answers" answers
 nothing_to_write() {
     ctl link up S3 1 >/dev/null && wait_until 10 has_active "$all" && sleep 1 && ctl link down H0 1 >/dev/null && wait_until 5 more_than 2 'own port is down' &&
-        happens 'up +subnet up.*own port was down.* 0 blocks' ctl link up H0 1
+        happens "up +subnet up.*$cause.* 0 blocks" ctl link up H0 1
 }
 claim "without a change it writes no LFT block" nothing_to_write
 stops() { ctl link down H0 1 >/dev/null && wait_until 5 more_than 3 'own port is down' && kill -TERM "$manager_id" && wait_until 1 has_ended "$manager_id"; }
