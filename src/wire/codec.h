@@ -20,6 +20,7 @@ enum wire_class {
     WIRE_CLASS_SA,
     WIRE_CLASS_PERFORMANCE,
     WIRE_CLASS_DEVICE,
+    WIRE_CLASS_CM,     /* follows the MAD header at once */
     WIRE_CLASS_NOTICE, /* contents of NOTICE_DATA; the id is the trap number */
 };
 

@@ -37,6 +37,7 @@ enum wire_attribute mad_attribute_find(unsigned class, unsigned id)
     case CLASS_SUBN_ADM: return wire_attribute_find(WIRE_CLASS_SA, id);
     case CLASS_PERFORMANCE: return wire_attribute_find(WIRE_CLASS_PERFORMANCE, id);
     case CLASS_DEVICE: return wire_attribute_find(WIRE_CLASS_DEVICE, id);
+    case CLASS_CM: return wire_attribute_find(WIRE_CLASS_CM, id);
     default: return wire_attribute_find(WIRE_CLASS_COMMON, id);
     }
 }

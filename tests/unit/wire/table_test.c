@@ -98,6 +98,7 @@ static void every_attribute_fits_where_its_class_carries_it(void **state)
         case WIRE_CLASS_COMMON: assert_true(bytes <= SA_DATA_BYTES); break;
         case WIRE_CLASS_DEVICE:
         case WIRE_CLASS_PERFORMANCE: assert_true(bytes <= MAD_BYTES - GMP_DATA_OFFSET); break;
+        case WIRE_CLASS_CM: assert_int_equal(bytes, MAD_BYTES - MAD_HEADER_BYTES); break;
         case WIRE_CLASS_NOTICE: assert_true(bytes <= wire_fields[NOTICE_DATA].count); break;
         }
     }
@@ -145,7 +146,9 @@ static void the_class_decides_what_an_attribute_number_means(void **state)
     assert_int_equal(mad_attribute_find(CLASS_SUBN_ADM, 0x12), WIRE_PORT_INFO_RECORD);
     assert_int_equal(mad_attribute_find(CLASS_PERFORMANCE, 0x12), WIRE_PORT_COUNTERS);
     assert_int_equal(mad_attribute_find(CLASS_PERFORMANCE, 0x01), WIRE_CLASS_PORT_INFO);
-    assert_int_equal(mad_attribute_find(CLASS_CM, 0x10), WIRE_ATTRIBUTE_COUNT);
+    assert_int_equal(mad_attribute_find(CLASS_CM, 0x10), WIRE_CM_REQ);
+    assert_int_equal(mad_attribute_find(CLASS_CM, 0x01), WIRE_CLASS_PORT_INFO);
+    assert_int_equal(mad_attribute_find(CLASS_BIS, 0x10), WIRE_ATTRIBUTE_COUNT);
     assert_int_equal(wire_attribute_find(WIRE_CLASS_NOTICE, 128), WIRE_TRAP_LINK_STATE);
     assert_int_equal(wire_attribute_find(WIRE_CLASS_NOTICE, 2), WIRE_ATTRIBUTE_COUNT);
     assert_int_equal(wire_attribute_find(WIRE_CLASS_SMP, 0), WIRE_ATTRIBUTE_COUNT);

@@ -1,0 +1,71 @@
+/* Shared by the files of src/cm. */
+#ifndef WEFT_CM_INTERNAL_H
+#define WEFT_CM_INTERNAL_H
+
+#include "base/map.h"
+#include "base/pool.h"
+#include "base/time.h"
+#include "cm/cm.h"
+
+enum load { LOAD_IDLE, LOAD_SENT, LOAD_RECEIVED, LOAD_ANSWERED };
+
+struct connection {
+    uint32_t next; /* of the pool */
+    uint32_t id, remote_id;
+    uint32_t local_qpn, remote_qpn;
+    uint64_t remote_guid;
+    uint64_t tid; /* of the request that is answered or repeated */
+    uint64_t deadline;
+    uint64_t answer_ps; /* how long an answer may take, with both ways */
+    struct cm_address address;
+    uint8_t state;             /* enum cm_state */
+    uint8_t load;              /* enum load */
+    bool active, replied_late; /* replied_late: MRA was sent, and is sent again for duplicates */
+    uint8_t service_timeout;
+    uint8_t cm_retries, retries_left, ack_timeout;
+    uint8_t mad[MAD_BYTES]; /* the last message that duplicates or time-outs send again */
+};
+
+struct cm {
+    struct cm_config config;
+    POOL(struct connection) connections;
+    size_t used;
+    struct map by_id; /* number in the pool by communication ID */
+    VEC(uint64_t) services;
+    VEC(struct cm_output) outputs;
+    VEC(struct cm_event) events;
+    size_t outputs_taken, events_taken;
+    uint64_t earliest; /* no deadline is before it */
+    uint64_t tid;
+    uint32_t next_id;
+    struct cm_counters counters;
+};
+
+/* cm.c. Pointers to connections are valid until the next connection_new(). */
+struct connection *connection_new(struct cm *cm); /* NULL: too many */
+struct connection *connection_of(const struct cm *cm, uint32_t id);
+/* The one whose REQ or SIDR_REQ had this ID; or NULL. */
+struct connection *connection_of_peer(const struct cm *cm, uint64_t guid, uint32_t remote_id);
+/* The established one with this QP. */
+struct connection *connection_of_qp(const struct cm *cm, uint64_t guid, uint32_t remote_qpn);
+void connection_drop(struct cm *cm, struct connection *connection);
+void connection_wait(struct cm *cm, struct connection *connection, uint64_t now); /* TIME_WAIT */
+void set_deadline(struct cm *cm, struct connection *connection, uint64_t deadline);
+/* Sends a message once. */
+void cm_send(struct cm *cm, const struct cm_address *to, const struct cm_message *message);
+/* … and keeps it for duplicates. */
+void cm_send_kept(struct cm *cm, struct connection *connection, const struct cm_message *message);
+/* … and repeats it until it is answered. */
+void cm_send_request(struct cm *cm, struct connection *connection, uint64_t now,
+                     const struct cm_message *message);
+void cm_send_again(struct cm *cm, const struct connection *connection);
+/* A message of a connection with its IDs and the TID of the request that it answers. */
+struct cm_message cm_begin(const struct connection *connection, unsigned kind);
+void cm_send_delay(struct cm *cm, const struct connection *connection);
+void cm_report(struct cm *cm, unsigned kind, const struct connection *connection,
+               const struct cm_message *message);
+bool cm_serves(const struct cm *cm, uint64_t service_id);
+/* Begins the release: DREQ. */
+void cm_release(struct cm *cm, struct connection *connection, uint64_t now);
+
+#endif
