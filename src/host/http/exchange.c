@@ -93,6 +93,7 @@ struct head {
     unsigned counts[DECISIVE];
     uintptr_t at; /* where the next line begins if all lines so far end in CR LF */
     bool plain;   /* all lines do, and are whole */
+    bool tokens;  /* all names are tokens: no blank before the colon, no control character */
 };
 
 static enum MHD_Result read_header(void *context, enum MHD_ValueKind kind, const char *name,
@@ -103,6 +104,8 @@ static enum MHD_Result read_header(void *context, enum MHD_ValueKind kind, const
     for (unsigned i = 0; i < DECISIVE; i++)
         head->counts[i] += strcasecmp(name, decisive[i]) == 0;
     value = value ? value : "";
+    for (const char *c = name; *c; c++)
+        head->tokens &= *c > ' ' && *c < 127;
     head->plain &= (uintptr_t)name == head->at && !strchr(value, '\r');
     head->at = (uintptr_t)value + strlen(value) + 2;
     return MHD_YES;
@@ -117,17 +120,17 @@ static bool library_is_lenient(void)
     return strncmp(mhd.get_version(), "0.9.7", 5) == 0 && mhd.get_version()[5] <= '5';
 }
 
-/* A proxy before this server could read another meaning out of an ambiguous head (RFC 9112, 2.2 and
- * 5.2; RFC 9110, 5.5). */
+/* A proxy before this server could read another meaning out of an ambiguous head (RFC
+ * 9112, 2.2, 5.1 and 5.2; RFC 9110, 5.5). */
 static bool check_headers(struct http_exchange *exchange, const char *version)
 {
-    struct head head = {.plain = true};
+    struct head head = {.plain = true, .tokens = true};
     head.at = (uintptr_t)exchange->received + exchange->uri_bytes + 1 + strlen(version) + 2;
     uintptr_t begin = (uintptr_t)exchange->received - strlen(exchange->request.method) - 1;
     mhd.get_connection_values(exchange->connection, MHD_HEADER_KIND, read_header, &head);
     const union MHD_ConnectionInfo *size =
         mhd.get_connection_info(exchange->connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
-    bool clear = !head.counts[HEADER_LENGTH] || !head.counts[HEADER_ENCODING];
+    bool clear = head.tokens && (!head.counts[HEADER_LENGTH] || !head.counts[HEADER_ENCODING]);
     if (library_is_lenient())
         clear &= head.plain && size && begin + size->header_size == head.at + 2;
     for (unsigned i = 0; i < DECISIVE; i++)

@@ -290,6 +290,9 @@ static void heads_that_readers_read_differently_are_refused(void **state)
         HEAD("GET /x HTTP/1.1\r\nHost: localhost\r\nX\0: b\r\n\r\n"),
         HEAD("GET /x\0y HTTP/1.1\r\nHost: localhost\r\n\r\n"),
         HEAD("GET /x HTTP/1.1\r\nHost: localhost\r\nX: a\r\n folded\r\n\r\n"),
+        HEAD("GET /x HTTP/1.1\r\nHost: localhost\r\nX-Weft-Token : a\r\n\r\n"),
+        HEAD("GET /x HTTP/1.1\r\nHost: localhost\r\nX\t: a\r\n\r\n"),
+        HEAD("GET /x HTTP/1.1\r\nHost: localhost\r\nX\x85: a\r\n\r\n"),
         HEAD("GET /x HTTP/1.1\r\nHost: localhost\r\nX: a\r\n\tY: folded\r\nZ: b\r\n\r\n"),
         HEAD("GET /x HTTP/1.1\r\nX: a\r\n folded\r\nHost: localhost\r\n\r\n"),
     };
