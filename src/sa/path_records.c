@@ -9,6 +9,10 @@
  * that requests a reversible path also gets one whose reverse path uses another VL: connection
  * managers always request one, and OpenSM answers the same way (decision 013).
  *
+ * A DGID of another subnet is resolved to the routers that lead to its prefix
+ * (subnet/prefix_routes.h): one record for each of them, the one that this pair of GIDs uses first.
+ * MTU and rate are those of the way to the router.
+ *
  * long_query_continue() builds tables over many pairs in pieces. If the routes change meanwhile, it
  * starts again, so that a table describes one state. */
 #include "sa/internal.h"
@@ -16,7 +20,8 @@
 #include <assert.h>
 
 enum { GID_BYTES = 16, PREFER_MOST = 0, PREFER_LEAST = 2 };
-enum { MULTI_PAIRS = 4096 }; /* most pairs of end points in a MultiPathRecord */
+enum { LIFE_TIME_LONGEST = 63 }; /* of six bits */
+enum { MULTI_PAIRS = 4096 };     /* most pairs of end points in a MultiPathRecord */
 
 /* Criteria of a PathRecord or MultiPathRecord query. */
 struct path_criteria {
@@ -30,6 +35,8 @@ struct path_criteria {
     unsigned most;                          /* records per pair */
     uint64_t source_guid, destination_guid; /* in the GIDs of the query, which may be aliases; 0 */
     uint64_t requester;
+    const uint8_t *far_gid; /* a DGID of another subnet; the destination is a router; or NULL */
+    unsigned far_life;      /* added to the packet lifetime for the other subnets */
 };
 
 /* The component mask bit and the field of a criterion in the two kinds of records. */
@@ -229,7 +236,9 @@ static bool add_path(const struct sa *sa, const struct path_criteria *criteria,
 {
     const struct routes *routes = sa->view.routes;
     const struct end *from = &pair->from, *to = &pair->to;
-    uint8_t life = from->point == to->point ? 0 : sa->config.subnet_timeout;
+    unsigned lasts = sa->config.subnet_timeout + criteria->far_life;
+    bool stays = from->point == to->point && !criteria->far_gid;
+    uint8_t life = stays ? 0 : (uint8_t)(lasts < LIFE_TIME_LONGEST ? lasts : LIFE_TIME_LONGEST);
     struct route forward = {.life = life}, back = {.life = life};
     bool returns;
     if (!path_index_follow_both(sa, from->point, pair->slid, to->point, pair->dlid,
@@ -248,6 +257,10 @@ static bool add_path(const struct sa *sa, const struct path_criteria *criteria,
             criteria->destination_guid ? criteria->destination_guid : pair->to.guid);
     gid_set(wire_bytes(record, PATH_RECORD_SGID), sa->config.prefix,
             criteria->source_guid ? criteria->source_guid : pair->from.guid);
+    if (criteria->far_gid) {
+        memcpy(wire_bytes(record, PATH_RECORD_DGID), criteria->far_gid, GID_BYTES);
+        wire_set(record, PATH_RECORD_HOP_LIMIT, ROUTER_HOP_LIMIT);
+    }
     wire_set(record, PATH_RECORD_DLID, pair->dlid);
     wire_set(record, PATH_RECORD_SLID, pair->slid);
     wire_set(record, PATH_RECORD_RAW_TRAFFIC, criteria->raw);
@@ -312,6 +325,42 @@ static unsigned add_pair(const struct sa *sa, const struct path_criteria *criter
             if (i != j)
                 found += add_path(sa, criteria, &pair, PREFER_LEAST, answer);
         }
+    return found;
+}
+
+/* ---- other subnets ---- */
+
+static bool is_far(const struct sa *sa, const uint8_t *gid)
+{
+    return *gid != 0xFF && gid_prefix(gid) && !sa_is_local_prefix(sa, gid_prefix(gid));
+}
+
+static bool has_router(const struct sa *sa, const uint8_t *gid)
+{
+    return prefix_routes_choose(sa->view.subnet, gid_prefix(gid), 0) != SUBNET_NONE;
+}
+
+/* Adds a path by each of the routers for the prefix of the GID. */
+static unsigned add_far_pair(const struct sa *sa, const struct path_criteria *wanted,
+                             uint32_t source, const uint8_t *gid, struct answer *answer)
+{
+    uint32_t ports[PREFIX_CHOICES];
+    struct path_criteria criteria = *wanted;
+    uint8_t weight;
+    unsigned found = 0, count = prefix_routes_find(sa->view.subnet, gid_prefix(gid), SUBNET_NONE,
+                                                   ports, &weight);
+    uint64_t flow = router_flow(path_index_guid(sa, source), gid_guid(gid));
+    criteria.far_gid = gid;
+    for (unsigned subnets = 1; subnets < weight + 1u; subnets *= 2)
+        criteria.far_life++;
+    for (unsigned i = 0; i < count && found < wanted->most; i++) {
+        uint32_t port = ports[(flow + i) % count];
+        uint32_t router = sa_end_point_at(sa, sa->view.subnet->ports.items[port].lid);
+        criteria.most = wanted->most == UINT32_MAX ? UINT32_MAX : wanted->most - found;
+        if (router != NETWORK_NONE)
+            found += add_pair(sa, &criteria, source, router, answer);
+        answer->considered++;
+    }
     return found;
 }
 
@@ -481,11 +530,21 @@ uint16_t path_records(struct sa *sa, const struct query *query, struct answer *a
     struct ends ends;
     if (is_multicast(query))
         return add_group_path(sa, query, answer);
-    uint16_t status = find_ends(sa, query, &ends);
+    const uint8_t *gid = wire_bytes_const(query_data(query), PATH_RECORD_DGID);
+    bool far = query_has(query, PATH_DGID) && is_far(sa, gid);
+    uint16_t status = far ? find_end(sa, query, true, &ends.source) : find_ends(sa, query, &ends);
     /* An empty table is not an error. */
     if (status)
         return status == STATUS_SA_NO_RECORDS ? STATUS_OK : status;
     read_criteria(sa, query, &criteria);
+    if (far && !has_router(sa, gid))
+        return STATUS_SA_BAD_GID;
+    if (far && ends.source == NETWORK_NONE)
+        return STATUS_SA_TOO_FEW_COMPONENTS;
+    if (far) {
+        add_far_pair(sa, &criteria, ends.source, gid, answer);
+        return STATUS_OK;
+    }
     if (ends.source != NETWORK_NONE && ends.destination != NETWORK_NONE) {
         add_pair(sa, &criteria, ends.source, ends.destination, answer);
         return STATUS_OK;
@@ -518,7 +577,9 @@ uint16_t multi_path_records(struct sa *sa, const struct query *query, struct ans
         return STATUS_SA_NO_RESOURCES;
     const uint8_t *gids = data + WIRE_BYTES_MULTI_PATH_RECORD;
     for (unsigned i = 0; i < sources + destinations; i++)
-        if (by_gid(sa, gids + i * GID_BYTES) == NETWORK_NONE)
+        if (by_gid(sa, gids + i * GID_BYTES) == NETWORK_NONE &&
+            (i < sources || !is_far(sa, gids + i * GID_BYTES) ||
+             !has_router(sa, gids + i * GID_BYTES)))
             return STATUS_SA_BAD_GID;
     read_criteria(sa, query, &criteria);
     for (unsigned i = 0; i < sources; i++)
@@ -526,7 +587,9 @@ uint16_t multi_path_records(struct sa *sa, const struct query *query, struct ans
             const uint8_t *from = gids + i * GID_BYTES, *to = gids + (sources + j) * GID_BYTES;
             criteria.source_guid = gid_guid(from);
             criteria.destination_guid = gid_guid(to);
-            unsigned found = add_pair(sa, &criteria, by_gid(sa, from), by_gid(sa, to), answer);
+            unsigned found =
+                is_far(sa, to) ? add_far_pair(sa, &criteria, by_gid(sa, from), to, answer)
+                               : add_pair(sa, &criteria, by_gid(sa, from), by_gid(sa, to), answer);
             answer->considered++;
             criteria.most -= criteria.most == UINT32_MAX ? 0 : found;
         }

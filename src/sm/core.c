@@ -503,6 +503,7 @@ void sm_configure(struct sm *sm, uint64_t now, const struct sm_config *config)
         config->policy->limit(&sm->config);
     sm->config.qos = NULL; /* copied by qos_configure() */
     sm->subnet.names = config->names;
+    sm->subnet.prefix_routes.rules = config->prefix_rules;
     partitions_rules_changed(sm);
     if (sm_state(sm) != SM_MASTER)
         return;

@@ -54,8 +54,9 @@ struct sm_config {
     const uint64_t
         *allowed_sm_guids; /* ports of other managers; all are allowed if there is none */
     size_t allowed_sm_guid_count;
-    uint64_t salt;          /* random in each run: see subnet/trust.h */
-    uint64_t subnet_prefix; /* of GIDs, written to every end port */
+    uint64_t salt;                           /* random in each run: see subnet/trust.h */
+    uint64_t subnet_prefix;                  /* of GIDs, written to every end port */
+    const struct prefix_rules *prefix_rules; /* the owner's; NULL: none */
     uint16_t m_key_lease_s;
     bool m_key_per_port; /* m_key is the secret from which keys of ports are derived */
     uint8_t m_key_protect;

@@ -23,7 +23,7 @@ static uint16_t get_node_info(struct sma *sma, unsigned port, uint32_t modifier,
     return STATUS_OK;
 }
 
-enum owner { ANY_NODE, SWITCHES, VIRTUAL_SWITCHES };
+enum owner { ANY_NODE, SWITCHES, VIRTUAL_SWITCHES, ROUTERS };
 
 static const struct attribute {
     uint16_t id;
@@ -49,6 +49,9 @@ static const struct attribute {
      NULL},
     {ATTRIBUTE_VIRTUAL_FUNCTION, VIRTUAL_SWITCHES, sma_get_virtual_function,
      sma_set_virtual_function, NULL},
+    {ATTRIBUTE_ROUTER_INFO, ROUTERS, sma_get_router_info, sma_set_router_info, NULL},
+    {ATTRIBUTE_ROUTER_NEXT_HOP_TABLE, ROUTERS, sma_get_next_hops, sma_set_next_hops, NULL},
+    {ATTRIBUTE_ADJACENT_SUBNETS_TABLE, ROUTERS, sma_get_adjacent_subnets, NULL, NULL},
 };
 
 static void copy_block_item(const struct sma_block *block, unsigned index, uint8_t *data,
@@ -89,7 +92,9 @@ static const struct attribute *find_attribute(const struct sma *sma, unsigned id
                                                  : ANY_NODE;
     for (unsigned i = 0; i < sizeof attributes / sizeof attributes[0]; i++)
         if (attributes[i].id == id)
-            return attributes[i].owner <= most ? &attributes[i] : NULL;
+            return attributes[i].owner <= most || (sma->router && attributes[i].owner == ROUTERS)
+                       ? &attributes[i]
+                       : NULL;
     return NULL;
 }
 

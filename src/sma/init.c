@@ -165,6 +165,8 @@ void sma_init(struct sma *sma, const struct sma_identity *identity,
     init_node_info(sma, identity);
     init_switch_info(sma, identity);
     init_tables(sma);
+    if (identity->kind == KIND_ROUTER)
+        sma_router_init(sma);
 }
 
 void sma_release(struct sma *sma)
@@ -182,6 +184,7 @@ void sma_release(struct sma *sma)
     mem_free(sma->traps);
     mem_free(sma->samples);
     sma_device_release(sma);
+    sma_router_release(sma);
     *sma = (struct sma){0};
 }
 

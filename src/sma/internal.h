@@ -5,7 +5,7 @@
 #include "base/time.h"
 #include "sma/sma.h"
 
-enum { KIND_SWITCH = 2 }; /* as in NodeInfo */
+enum { KIND_SWITCH = 2, KIND_ROUTER = 3 }; /* as in NodeInfo */
 enum {
     LINEAR_BLOCK = 64,
     RANDOM_BLOCK = 16,
@@ -56,6 +56,12 @@ sma_find sma_find_guids, sma_find_p_keys, sma_find_sl2vl, sma_find_vl_arbitratio
 void sma_copy_fields(uint8_t *info, const uint8_t *data, const enum wire_field *fields,
                      size_t count);
 void sma_copy_link_settings(uint8_t *info, const uint8_t *data);
+
+/* Tables of routers (router.c). */
+sma_access sma_get_router_info, sma_set_router_info, sma_get_next_hops, sma_set_next_hops;
+sma_access sma_get_adjacent_subnets;
+void sma_router_init(struct sma *sma);
+void sma_router_release(struct sma *sma);
 
 /* Virtual switches and the functions behind them (virtual.c). */
 sma_access sma_get_virtual_function, sma_set_virtual_function;

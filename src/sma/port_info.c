@@ -325,6 +325,12 @@ uint16_t sma_set_port_info(struct sma *sma, unsigned port, uint32_t modifier, ui
         command_link(sma, target);
     if (end)
         sma_share_lid(sma, target);
+    bool was_active = wire_get(before, PORT_INFO_PORT_STATE) == PORT_STATE_ACTIVE;
+    bool is_active = sma_port_state(sma, target) == PORT_STATE_ACTIVE;
+    bool renamed =
+        wire_get(before, PORT_INFO_GID_PREFIX) != wire_get(state->info, PORT_INFO_GID_PREFIX);
+    if (was_active != is_active || (is_active && renamed))
+        sma_report_router(sma, target);
     return STATUS_OK;
 }
 
@@ -377,6 +383,7 @@ void sma_link_down(struct sma *sma, unsigned port, unsigned physical_state)
     sma->ports[port].fdr10_active = sma->ports[port].follows = false;
     if (commanded)
         return;
+    sma_report_router(sma, port);
     sma_count(sma, port, COUNTER_LINK_DOWNED, 1);
     report_state_change(sma);
 }

@@ -66,6 +66,7 @@ struct sma_port {
 struct sma_trap;    /* a pending notice */
 struct sma_samples; /* of port counters: samples.c */
 struct sma_device;  /* functions of a virtual switch: virtual.c */
+struct sma_router;  /* tables of a router: router.c */
 
 struct sma {
     struct sma_options options;
@@ -84,6 +85,7 @@ struct sma {
     uint32_t link_commands[8];           /* bit per port: a physical command, or a port state
                                             that the peer follows, waits */
     struct sma_device *device;           /* of a virtual switch, else NULL */
+    struct sma_router *router;           /* of a router, else NULL */
     struct sma *host;                    /* function: its virtual switch, or NULL */
     uint8_t host_port, own_port;         /* port of the virtual switch; port of the function */
     bool attached;                       /* a VM uses it */
@@ -164,6 +166,8 @@ bool sma_needs_link(const struct sma *sma);
 /* Events that an agent reports by a trap and, if there is one, a counter (14.2.5.1). The data path
  * counts violations at external ports of switches, by direction. */
 void sma_report_threshold(struct sma *sma, unsigned port, unsigned trap); /* 129, 130, 131 */
+/* A port of a router opened, closed or got another prefix: tells the managers of the other ones. */
+void sma_report_router(struct sma *sma, unsigned port);
 void sma_report_capability(struct sma *sma, unsigned port, uint32_t set, uint32_t cleared);
 struct sma_key_violation {
     uint16_t slid, dlid;
@@ -173,6 +177,16 @@ struct sma_key_violation {
 };
 void sma_report_p_key(struct sma *sma, unsigned port, const struct sma_key_violation *violation);
 void sma_report_q_key(struct sma *sma, unsigned port, const struct sma_key_violation *violation);
+
+/* Look-up of a router: the port that leads to a subnet. A packet does not leave by the port at
+ * which it arrived. Equal ports share flows (router_flow()). */
+struct sma_next_subnet {
+    uint8_t port;  /* 0: none */
+    bool adjacent; /* the port is in that subnet; else another router of its subnet is next */
+    bool returns;  /* none but the port at which it arrived */
+};
+struct sma_next_subnet sma_route_prefix(const struct sma *sma, unsigned input, uint64_t prefix,
+                                        uint64_t flow);
 
 /* Look-ups of the data path. Port 0xFF: drop the packet. */
 unsigned sma_route_unicast(const struct sma *sma, unsigned dlid);

@@ -133,6 +133,18 @@ void sma_report_capability(struct sma *sma, unsigned port, uint32_t set, uint32_
     sma_raise_trap(sma, port, 144, TYPE_INFORMATION, details, sizeof details);
 }
 
+void sma_report_router(struct sma *sma, unsigned port)
+{
+    for (unsigned other = 1; sma->router && other <= sma->port_count; other++) {
+        uint8_t details[14] = {0};
+        wire_set(details, TRAP_LOCAL_CHANGES_LID, port_lid(sma, other));
+        wire_set(details, TRAP_LOCAL_CHANGES_CAPABILITY_MASK,
+                 wire_get(sma->ports[other].info, PORT_INFO_CAPABILITY_MASK));
+        if (other != port && sma_port_state(sma, other) == PORT_STATE_ACTIVE)
+            sma_raise_trap(sma, other, 144, TYPE_INFORMATION, details, sizeof details);
+    }
+}
+
 void sma_report_m_key(struct sma *sma, unsigned port, uint16_t slid, const uint8_t *mad)
 {
     uint8_t details[54] = {0};

@@ -36,6 +36,7 @@ void subnet_release(struct subnet *subnet)
     map_release(&subnet->by_guid);
     blocks_release(&subnet->blocks);
     functions_release(&subnet->functions);
+    prefix_routes_release(&subnet->prefix_routes);
 }
 
 void subnet_forget_blocks(struct subnet *subnet, uint32_t index)
@@ -78,6 +79,7 @@ uint32_t subnet_add_node(struct subnet *subnet, uint64_t guid, unsigned kind, un
                                                    .port_count = (uint8_t)port_count,
                                                    .present = true}));
     subnet->nodes.items[index].first_port = (uint32_t)subnet->ports.count;
+    subnet->routers += kind == SUBNET_ROUTER;
     for (unsigned number = 0; number <= port_count; number++)
         vec_push(&subnet->ports, ((struct subnet_port){.node = index,
                                                        .peer = SUBNET_NONE,

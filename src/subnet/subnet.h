@@ -11,6 +11,7 @@
 #include "subnet/blocks.h"
 #include "subnet/functions.h"
 #include "subnet/node_names.h"
+#include "subnet/prefix_routes.h"
 #include "wire/mad.h"
 #include "wire/vswitch.h"
 
@@ -73,9 +74,11 @@ struct subnet {
     uint64_t reserved_lids[BITSET_WORDS(LFT_ENTRIES)];
     uint32_t own_port;    /* port of the manager */
     uint64_t generation;  /* counts changes of the topology */
+    uint32_t routers;     /* rows of routers, present or not */
     struct blocks blocks; /* P_Key, SL-to-VL, arbitration, multicast and GUID tables */
     struct virtual_functions functions;
-    const struct node_names *names; /* the owner's; NULL: none */
+    struct prefix_routes prefix_routes; /* to other subnets */
+    const struct node_names *names;     /* the owner's; NULL: none */
 };
 
 /* The port at the other end of the last link of this port, unless another link took its place. */

@@ -83,6 +83,19 @@ enum rmpp_type { RMPP_NONE, RMPP_DATA, RMPP_ACK, RMPP_STOP, RMPP_ABORT };
 enum rmpp_flag { RMPP_FLAG_ACTIVE = 1, RMPP_FLAG_FIRST = 2, RMPP_FLAG_LAST = 4 };
 /* The default GID prefix, which is always valid within a subnet. */
 #define GID_PREFIX_LOCAL UINT64_C(0xFE80000000000000)
+/* Site-local prefixes, FEC0::/48 and a half-word for the subnet. */
+#define GID_PREFIX_SITE      UINT64_C(0xFEC0000000000000)
+#define GID_PREFIX_SITE_MASK UINT64_C(0xFFFFFFFFFFFF0000)
+/* Routers and managers: no route through subnets crosses more than this. */
+enum { ROUTER_WEIGHT_MOST = 15, ROUTER_NEXT_HOPS = 64, ROUTER_HOP_LIMIT = 64 };
+/* The number by which flows are shared over equal routers: packets of a pair of GIDs stay in order.
+ */
+static inline uint64_t router_flow(uint64_t source_guid, uint64_t destination_guid)
+{
+    uint64_t mixed = (source_guid ^ destination_guid * UINT64_C(0x9E3779B97F4A7C15)) *
+                     UINT64_C(0xD1342543DE82EF95);
+    return mixed ^ mixed >> 32;
+}
 
 enum { RMPP_THIS_VERSION = 1 };
 

@@ -53,6 +53,7 @@ void config_release(struct config *config)
     user_routes_release(&config->user_routes);
     partitions_release(&config->partitions);
     node_names_release(&config->names);
+    prefix_rules_release(&config->prefix_rules);
     topology_release(&config->plan);
     qos_release(&config->qos);
     vec_release(&config->lines);
@@ -322,6 +323,7 @@ int config_finish(struct config *config, struct err *err)
     options->root_count = roots->items.count;
     config->partitions.allow_both = config->allow_both_pkeys;
     config->sm.partitions = config->partitions.all.count ? &config->partitions : NULL;
+    config->sm.prefix_rules = config->prefix_rules.items.count ? &config->prefix_rules : NULL;
     config->sm.names = config->names.items.count ? &config->names : NULL;
     options->user = config->user_routes.entries.count ? &config->user_routes : NULL;
     status = finish_keys(config, err);

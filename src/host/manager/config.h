@@ -71,6 +71,7 @@ struct config {
     struct err policy_absent; /* the policy file is missing: an error unless qos is off */
     struct partitions partitions;
     struct node_names names;
+    struct prefix_rules prefix_rules;
     struct topology plan; /* of topology_plan, if has_plan */
     bool has_plan;
     bool allow_both_pkeys;

@@ -83,8 +83,8 @@ typedef int config_setter(struct config *config, const char *value, struct err *
 config_setter config_set_engine, config_set_allowed_guids, config_set_root, config_set_root_file,
     config_set_first, config_set_weights, config_set_user_routes, config_set_partitions,
     config_set_topology_plan, config_set_lmc, config_set_qos_policy, config_set_guid,
-    config_set_key_file, config_set_accumulation, config_set_node_names, config_set_ignored_ports,
-    config_set_log_level;
+    config_set_key_file, config_set_accumulation, config_set_node_names, config_set_prefix_routes,
+    config_set_ignored_ports, config_set_log_level;
 config_setter opensm_set_engine, opensm_set_polling, opensm_set_polling_retries,
     opensm_set_log_file, opensm_set_log_flags, opensm_set_syslog_flags;
 

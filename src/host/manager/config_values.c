@@ -180,6 +180,12 @@ int config_set_user_routes(struct config *config, const char *value, struct err 
     return user_routes_read(&config->user_routes, lines_of(value, err));
 }
 
+int config_set_prefix_routes(struct config *config, const char *value, struct err *err)
+{
+    prefix_rules_release(&config->prefix_rules);
+    return prefix_rules_read(&config->prefix_rules, lines_of(value, err));
+}
+
 /* Names are for people: a manager starts without them. */
 int config_set_node_names(struct config *config, const char *value, struct err *err)
 {

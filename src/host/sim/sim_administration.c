@@ -54,6 +54,7 @@ struct sim_administration *sim_administration_new(const struct sim_administratio
     struct sa_config config = options->config;
     uint64_t now = time_ns_floor(now_ps), guid = fabric_port_guid(fabric, port, 0);
     config.instance = now_ps + 1;
+    config.prefix = sm_subnet(sm)->prefix_routes.own;
     administration->options = *options;
     administration->fabric = fabric;
     service_point->sa = sa_new(&config, guid);

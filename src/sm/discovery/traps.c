@@ -9,6 +9,7 @@
 #include "sm/guard/port_keys.h"
 #include "sm/internal.h"
 #include "sm/reconfigure.h"
+#include "sm/tables/routers.h"
 #include "subnet/names.h"
 
 #include <stdio.h>
@@ -195,6 +196,7 @@ static void handle_trap(struct sm *sm, const uint8_t *notice, unsigned trap, uin
         faults_note_errors(sm, trap_port(sm, notice, node, port), trap);
     } else if (trap == ATTRIBUTE_TRAP_LOCAL_CHANGES) {
         discovery_read_port(sm, port);
+        routers_note_change(sm, node);
         if (wire_get(notice_details(notice), TRAP_LOCAL_CHANGES_NODE_DESCRIPTION)) {
             discovery_forget_description(sm, node);
             discovery_read_description(sm, node, port);
