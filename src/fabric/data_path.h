@@ -128,9 +128,10 @@ struct switch_core {
     uint16_t linear_top;
     uint8_t port_count;
     bool is_switch, up;
-    bool uniform_sl2vl; /* all rows of sl2vl are equal */
-    bool waking;        /* an event is scheduled for when the unit is free */
-    bool is_virtual;    /* a virtual switch */
+    bool uniform_sl2vl;  /* all rows of sl2vl are equal */
+    bool waking;         /* an event is scheduled for when the unit is free */
+    bool is_virtual : 1; /* a virtual switch */
+    bool has_bus : 1;    /* an adapter whose way to memory takes time */
 };
 _Static_assert(sizeof(struct switch_core) <= 64, "what a hop needs of a node is one cache line");
 
@@ -147,6 +148,7 @@ struct sender {
     struct traffic_packet next;
     uint64_t message_made; /* saturated arrivals: when the first packet of the message was made */
     uint64_t earliest;     /* time allowed by static rate control */
+    uint64_t fetched;      /* when the next packet is in the adapter; 0: not begun (host_bus.c) */
     uint64_t drawn, foreseen; /* packets drawn from `source` and from `counted` */
     uint64_t made;            /* of those drawn: with a path */
     uint32_t waiting_for;     /* output VL whose queue it is in, or NONE */
@@ -243,6 +245,17 @@ static inline uint32_t data_packet_pop(struct data *data, struct data_packet_que
 uint64_t *pacing_find(struct fabric *fabric, uint32_t sender, const struct data_packet *data_packet,
                       uint64_t *interval_ps);
 void pacing_release(struct pacing *pacing);
+
+/* host_bus.c */
+enum host_direction { HOST_READS, HOST_WRITES }; /* of memory */
+struct node_options;
+bool host_bus_is_modelled(const struct node_options *options);
+/* The time when a packet that is to be sent, and is ready now, is in the adapter. */
+uint64_t host_bus_read(struct fabric *fabric, uint32_t port, uint64_t payload, bool begins_message);
+uint64_t host_bus_reads_until(struct fabric *fabric, uint32_t port);
+/* A packet has arrived at an adapter; host_bus_written() delivers it. */
+void host_bus_receive(struct fabric *fabric, uint32_t number, uint32_t port_vl);
+void host_bus_written(struct fabric *fabric, uint32_t port_vl, uint32_t life);
 
 /* input_vl.c */
 void input_vl_receive(struct fabric *fabric, uint32_t data_packet, uint32_t port);

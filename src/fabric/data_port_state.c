@@ -236,6 +236,7 @@ void data_port_refresh_node(struct fabric *fabric, uint32_t index)
     switch_core->port_count = sma->port_count;
     switch_core->linear = sma->linear;
     switch_core->is_virtual = sma->device;
+    switch_core->has_bus = !node->is_switch && host_bus_is_modelled(&node->options);
     switch_core->sl2vl = (const uint8_t(*)[8])sma->sl2vl;
     uint64_t life_before = switch_core->life_time_ps;
     switch_core->life_time_ps = TIME_NEVER;
@@ -300,6 +301,7 @@ void data_port_node_down(struct fabric *fabric, uint32_t index)
     for (uint32_t port_vl = first; port_vl < first + count; port_vl++) {
         lose_queue(fabric, &data->inputs[port_vl].queue, port_of(fabric, port_vl));
         lose_queue(fabric, &data->outputs[port_vl].queue, port_of(fabric, port_vl));
+        data->inputs[port_vl].used = 0; /* an adapter's: host_bus.c */
         data->outputs[port_vl].used = 0;
         bitset_drop(data->requests, port_vl);
     }

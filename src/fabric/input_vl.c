@@ -508,6 +508,8 @@ void input_vl_receive(struct fabric *fabric, uint32_t number, uint32_t index)
                !sma_may_send_p_key(sma_of(fabric, switch_core), port->number, data_packet->p_key)) {
         counters_count(fabric, index, COUNTER_RECEIVE_CONSTRAINT_ERRORS);
         lose_on_arrival(fabric, number, port_vl, LOSS_P_KEY);
+    } else if (switch_core->has_bus) {
+        host_bus_receive(fabric, number, port_vl);
     } else if (!switch_core->is_switch) {
         data_deliver(fabric, number, index);
         credits_update(fabric, port_vl);

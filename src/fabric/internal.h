@@ -49,6 +49,7 @@ enum event_kind {
     EVENT_CROSSED,   /* a packet from input VL a has crossed; b: life of the node */
     EVENT_CREDITS,   /* port a receives a credit limit: credits.c packs it into b */
     EVENT_SENT,      /* port a has finished sending; b: epoch of the link */
+    EVENT_IN_MEMORY, /* the head of input VL a of an adapter is in memory; b: life of the node */
     EVENT_TRANSPORT, /* the owner of the transport layer at port a asked for a call */
 };
 
@@ -116,9 +117,16 @@ struct port {
 _Static_assert(offsetof(struct port, arbiter) == 64, "the hot part of a port is one cache line");
 _Static_assert(sizeof(struct port) % 64 == 0, "and is aligned to one");
 
+/* host_bus.c: until when an adapter and its host's bus are busy, by direction. */
+struct host_side {
+    uint64_t adapter_free[2], bus_free[2];
+    uint64_t called_at; /* the transport layer is called then */
+};
+
 struct node {
     struct sma sma;
     struct node_options options;
+    struct host_side host_side;
     uint32_t first_port;
     uint32_t life; /* counts failures of the node: events of an earlier life are ignored */
     bool up, is_switch, agent_busy;

@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum kind { KIND_NUMBER, KIND_BOOL, KIND_TIME };
+enum kind { KIND_NUMBER, KIND_BOOL, KIND_TIME, KIND_BUS };
 
 static const struct attribute {
     const char *key;
@@ -82,6 +82,11 @@ static const struct attribute {
      "bytes of the input and the output buffer of each data VL"},
     {"internal", KIND_NUMBER, NODE(internal_percent), 10, 1000, 1,
      "bandwidth of the crossbar, in percent of the link"},
+    {"bus", KIND_BUS, NODE(bus), 0, UINT32_MAX, 1, "between the memory of a host and its adapter"},
+    {"adapter_packet", KIND_TIME, NODE(adapter_packet_ps), 0, TIME_S, 1,
+     "an adapter's time for a packet, sent or received"},
+    {"adapter_message", KIND_TIME, NODE(adapter_message_ps), 0, TIME_S, 1,
+     "added for the first packet of a message that is sent"},
     {"life_time", KIND_NUMBER, NODE(agent.life_time), 0, 31, 1,
      "lifetime of packets in a switch: 4.096 us * 2^n; from 20 on: unlimited"},
     {"queue_life", KIND_NUMBER, NODE(agent.queue_life), 0, 31, 1,
@@ -199,6 +204,14 @@ static bool parse_value(const struct attribute *attribute, const char *text, uin
     }
     if (attribute->kind == KIND_TIME)
         return time_parse(text, value);
+    if (attribute->kind == KIND_BUS) {
+        for (unsigned i = 0; host_bus_name(i); i++)
+            if (strcmp(text, host_bus_name(i)) == 0) {
+                *value = i;
+                return true;
+            }
+        return false;
+    }
     if (attribute->kind == KIND_BOOL && (strcmp(text, "yes") == 0 || strcmp(text, "no") == 0)) {
         *value = text[0] == 'y';
         return true;
@@ -236,6 +249,8 @@ static void print_range(const struct attribute *attribute, struct text *out)
     unsigned long long low = attribute->low, high = attribute->high;
     if (attribute->kind == KIND_BOOL) {
         text_puts(out, "yes or no");
+    } else if (attribute->kind == KIND_BUS) {
+        text_puts(out, "none, pci-x-66, -100, -133, pcie1x1 to pcie5x16");
     } else if (attribute->kind == KIND_TIME) {
         text_printf(out, "a time such as 5us, up to %s", time_text(attribute->high, time));
     } else if (has_few_values(attribute)) {
@@ -365,6 +380,8 @@ void fabric_options_list(const struct fabric_options *options, struct text *out)
             time_text(value, text);
         else if (a->kind == KIND_BOOL)
             snprintf(text, sizeof text, "%s", value ? "yes" : "no");
+        else if (a->kind == KIND_BUS)
+            snprintf(text, sizeof text, "%s", host_bus_name((unsigned)value));
         else
             snprintf(text, sizeof text, "%llu", (unsigned long long)value);
         text_printf(out, "%-20s %8s  ", a->key, text);

@@ -21,10 +21,13 @@ struct cost {
 
 struct node_options {
     struct sma_options agent;
-    uint32_t vl15_buffer;      /* packets an output holds on VL15 before it drops them */
-    uint32_t agent_buffer;     /* packets an agent holds before it drops them */
-    uint32_t buffer_bytes;     /* of each data VL, at each input and each output */
-    uint32_t internal_percent; /* bandwidth of the crossbar, in percent of the input link */
+    uint32_t vl15_buffer;        /* packets an output holds on VL15 before it drops them */
+    uint32_t agent_buffer;       /* packets an agent holds before it drops them */
+    uint32_t buffer_bytes;       /* of each data VL, at each input and each output */
+    uint32_t internal_percent;   /* bandwidth of the crossbar, in percent of the input link */
+    uint32_t bus;                /* of a host, by number: host_bus_name() */
+    uint64_t adapter_packet_ps;  /* an adapter's own time for a packet, sent or received */
+    uint64_t adapter_message_ps; /* added for the first packet of a message that is sent */
 };
 
 enum { OVERRIDE_LIMIT = 64 };
@@ -55,6 +58,8 @@ struct fabric_options {
     struct fabric_override overrides[OVERRIDE_LIMIT];
 };
 
+/* host_bus.c: the name of a bus; NULL: no bus has the number. */
+const char *host_bus_name(unsigned number);
 /* 0, or -EINVAL when the name is unknown. */
 int fabric_options_preset(struct fabric_options *options, const char *name, struct err *err);
 /* Sets one attribute by name, as scenarios and command lines give it: "mtu", "2048". A key such as

@@ -372,6 +372,23 @@ static enum outcome hold_data_packet(struct fabric *fabric, uint32_t number, uin
     return HELD;
 }
 
+/* Whether the next packet has been read from memory. If not, the sender comes back then. */
+static bool fetch_packet(struct fabric *fabric, uint32_t number)
+{
+    struct sender *sender = sender_at(fabric, number);
+    const struct port *port = &fabric->ports[sender->port];
+    if (!switch_core_of(fabric, port)->has_bus)
+        return true;
+    if (!sender->fetched)
+        sender->fetched = host_bus_read(fabric, sender->port, sender->next.payload_bytes,
+                                        !sender->next.continues);
+    if (sender->fetched > des_now(fabric->network)) {
+        schedule_sender(fabric, number, sender->fetched);
+        return false;
+    }
+    return true;
+}
+
 /* Sends one new packet that is due. False: nothing more can be sent now. */
 static bool offer_next(struct fabric *fabric, uint32_t number, uint32_t turn)
 {
@@ -388,6 +405,8 @@ static bool offer_next(struct fabric *fabric, uint32_t number, uint32_t turn)
         schedule_sender(fabric, number, time);
         return false;
     }
+    if (linked && !fetch_packet(fabric, number))
+        return false;
     uint32_t data_packet = linked ? make_data_packet(fabric, number) : NONE;
     enum outcome outcome = REFUSED;
     uint64_t interval, *free_at = NULL;
@@ -413,6 +432,8 @@ static bool offer_next(struct fabric *fabric, uint32_t number, uint32_t turn)
         sender_at(fabric, number)->made += outcome != PASSED;
     if (outcome == ENTERED)
         sender_at(fabric, number)->passed = 0;
+    if (outcome != PASSED)
+        sender_at(fabric, number)->fetched = 0;
     if (!sender_at(fabric, number)->next.continues)
         sender_at(fabric, number)->message_made = now;
     draw_next(fabric, sender_at(fabric, number));

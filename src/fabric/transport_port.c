@@ -3,8 +3,9 @@
  * An output VL of such an adapter has at most one transport packet in its queue, so that packets
  * are built as late as possible. The queue has room for it beside the buffer, which senders of
  * traffic may fill; the VL serves both in the order of their arrival. When the packet leaves, the
- * transport layer is asked for the next one. Not modelled: time in the adapter and on the host's
- * bus, static rate control (pacing.c), and multicast. */
+ * transport layer is asked for the next one. A packet occupies the adapter and the host's bus
+ * (host_bus.c) from when it enters its VL, and the next one waits for that. Not modelled: the time
+ * of the first packet of a message, static rate control (pacing.c), and multicast. */
 #include "fabric/internal.h"
 
 #include <assert.h>
@@ -84,6 +85,21 @@ static uint32_t make_data_packet(struct fabric *fabric, const struct transport_p
     return number;
 }
 
+/* Whether the adapter can read the next packet from memory; if not, the owner is called then. */
+static bool bus_is_free(struct fabric *fabric, uint32_t index)
+{
+    if (!switch_core_of(fabric, &fabric->ports[index])->has_bus)
+        return true;
+    uint64_t *called_at = &node_of(fabric, index)->host_side.called_at;
+    uint64_t until = host_bus_reads_until(fabric, index);
+    if (until <= des_now(fabric->network))
+        return true;
+    if (*called_at != until)
+        fabric_call_transport(fabric, index, until);
+    *called_at = until;
+    return false;
+}
+
 void fabric_offer_transport(struct fabric *fabric, uint32_t index)
 {
     struct data *data = fabric->data;
@@ -92,7 +108,7 @@ void fabric_offer_transport(struct fabric *fabric, uint32_t index)
     uint16_t service_levels;
     struct transport_packet packet;
     while (
-        (service_levels = free_service_levels(fabric, index)) != 0 &&
+        (service_levels = free_service_levels(fabric, index)) != 0 && bus_is_free(fabric, index) &&
         data->transport.next_packet(data->transport.context, now, index, service_levels, &packet)) {
         uint32_t number = make_data_packet(fabric, &packet);
         unsigned vl = vl_of_sl(fabric, index, packet.sl);
@@ -107,6 +123,8 @@ void fabric_offer_transport(struct fabric *fabric, uint32_t index)
         struct output_vl *output = output_at(fabric, port_vl);
         data_packet_at(data, number)->vl = (uint8_t)vl;
         output->used = (uint16_t)(output->used + blocks_of(data_packet_at(data, number)->bytes));
+        if (switch_core_of(fabric, port)->has_bus)
+            host_bus_read(fabric, index, data_packet_at(data, number)->payload, false);
         data->transport_waits[port_vl] = number;
         data->totals.entered++;
         deadlock_watch(fabric);

@@ -54,6 +54,10 @@ static void vary_options(struct net *net, struct rng *rng)
         options->node.agent.life_time = (uint8_t)(2 + draw(rng, 6));
     if (draw(rng, 3) == 0)
         options->node.agent.queue_life = (uint8_t)(2 + draw(rng, 6));
+    if (draw(rng, 3) == 0) { /* PCI-X 66 and faster ones, which are shared by both directions */
+        options->node.bus = 1 + draw(rng, 6);
+        options->node.adapter_packet_ps = draw(rng, 3) * 500 * TIME_NS;
+    }
 }
 
 /* A multicast group of all adapters, along the paths to and from one of them, which form a tree.

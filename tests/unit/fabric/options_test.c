@@ -49,6 +49,10 @@ static void values_are_set_by_name(void **state)
     assert_int_equal(fabric_options_set(&options, "sma", "1.5us", NULL), 0);
     assert_int_equal(fabric_options_set(&options, "smi_per_node", "20ps", NULL), 0);
     assert_int_equal(fabric_options_set(&options, "training", "0", NULL), 0);
+    assert_int_equal(fabric_options_set(&options, "bus", "pcie4x16", NULL), 0);
+    assert_int_equal(fabric_options_set(&options, "adapters:adapter_packet", "50ns", NULL), 0);
+    assert_string_equal(host_bus_name(options.node.bus), "pcie4x16");
+    assert_int_equal(fabric_options_for(&options, "H1", NULL, false).adapter_packet_ps, 50000);
     assert_int_equal(options.node.agent.mtu, 2048);
     assert_int_equal(options.node.agent.data_vls, 15);
     assert_false(options.node.agent.traps);
@@ -61,11 +65,13 @@ static void values_are_set_by_name(void **state)
 static void values_that_do_not_fit_are_refused_with_the_reason(void **state)
 {
     (void)state;
+    refused("bus", "pcie9x9", "pcie1x1 to pcie5x16");
     refused("colour", "red",
             "'colour' is not an attribute of a fabric; 'weft fabric --attributes' lists them");
     refused(
         "mut", "2048",
         "'mut' is not an attribute of a fabric; did you mean 'mtu'? 'weft fabric --attributes'");
+    refused("bus", "pcie9x9", "pcie1x1 to pcie5x16");
     refused("mtu", "1000", "mtu: '1000' does not fit: expected 256, 512, 1024, 2048 or 4096 (");
     refused("mtu", "128", "mtu");
     refused("mtu", "8192", "mtu");
