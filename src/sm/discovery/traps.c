@@ -206,6 +206,24 @@ static void handle_trap(struct sm *sm, const uint8_t *notice, unsigned trap, uin
     }
 }
 
+/* The vSwitch that has the LID of `port` (SUBNET_NONE: no port has it), or SUBNET_NONE. A vSwitch
+ * shares the LID of its physical function, and keeps it while that is gone. */
+static uint32_t find_vswitch(const struct sm *sm, unsigned lid, uint32_t port)
+{
+    if (port != SUBNET_NONE && node_at(sm, port_at(sm, port)->node)->present) {
+        uint32_t peer = port_at(sm, port)->peer;
+        bool shares = peer != SUBNET_NONE && node_at(sm, port_at(sm, peer)->node)->vswitch;
+        return shares ? port_at(sm, peer)->node : SUBNET_NONE;
+    }
+    for (uint32_t node = 0; node < sm->subnet.nodes.count; node++) {
+        const struct subnet_node *n = node_at(sm, node);
+        if (n->vswitch && n->present &&
+            wire_get(port_at(sm, n->first_port)->info, PORT_INFO_LID) == lid)
+            return node;
+    }
+    return SUBNET_NONE;
+}
+
 bool change_trap(struct sm *sm, const struct sm_message *message)
 {
     const uint8_t *notice = message->mad + SMP_DATA_OFFSET;
@@ -221,16 +239,16 @@ bool change_trap(struct sm *sm, const struct sm_message *message)
              admitted ? "admitted and repressed" : "ignored: above its rate, or forged");
     if (!admitted)
         storm_suspect(sm);
-    if (port == SUBNET_NONE) {
+    uint32_t vswitch =
+        trap == ATTRIBUTE_TRAP_LINK_STATE ? find_vswitch(sm, lid, port) : SUBNET_NONE;
+    uint32_t node = vswitch != SUBNET_NONE ? vswitch
+                    : port != SUBNET_NONE  ? port_at(sm, port)->node
+                                           : SUBNET_NONE;
+    if (node == SUBNET_NONE) {
         if (admitted)
             sm_log(sm, SM_EVENT_WARNING, "trap %u from unknown LID %u", trap, message->lid);
         return false;
     }
-    uint32_t node = port_at(sm, port)->node;
-    uint32_t peer = port_at(sm, port)->peer;
-    if (trap == ATTRIBUTE_TRAP_LINK_STATE && peer != SUBNET_NONE &&
-        node_at(sm, port_at(sm, peer)->node)->vswitch)
-        node = port_at(sm, peer)->node; /* a vSwitch shares the LID of its PF */
     if (admitted)
         handle_trap(sm, notice, trap, node, port);
     return admitted;
