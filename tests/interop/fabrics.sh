@@ -10,6 +10,10 @@ export LC_ALL=C PATH=$PATH:/usr/sbin:/sbin
 WEFT=$(realpath "$WEFT") PRELOAD=$(realpath "$PRELOAD")
 export WEFT PRELOAD WEFT_PRELOAD=$PRELOAD
 
+# pause SECONDS: `sleep` without a process.
+exec {pause_input}<> <(:)
+pause() { read -rt "$1" -u "$pause_input" || :; }
+
 started=()
 work=$(mktemp -d "${TMPDIR:-/tmp}/weft.XXXXXX")
 cd "$work" || exit 2
@@ -37,7 +41,7 @@ wait_until() {
     shift
     until "$@" >/dev/null 2>&1; do
         [ "${EPOCHREALTIME/./}" -lt "$deadline" ] || return 1
-        sleep 0.05
+        pause 0.05
     done
 }
 
@@ -74,13 +78,18 @@ stop() {
     return 0
 }
 is_ours() {
-    [ "/proc/$1/cwd" -ef "$work" ] || [ "$(sed -n 's/^PPid:\t//p' "/proc/$1/status" 2>/dev/null)" = "$BASHPID" ]
+    local state parent
+    [ "/proc/$1/cwd" -ef "$work" ] || { read_state "$1" && [ "$parent" = "$BASHPID" ]; }
 }
 has_ended() {
-    local state
-    state=$(sed -n 's/^State:\t\(.\).*/\1/p' "/proc/$1/status" 2>/dev/null)
-    [ -z "$state" ] || [ "$state" = Z ]
+    local state parent
+    ! read_state "$1" || [ "$state" = Z ]
 }
+# read_state ID: sets `state` and `parent`; fails if there is no such process.
+read_state() {
+    local line
+    read -r line <"/proc/$1/stat" && read -r state parent _ <<<"${line##*) }"
+} 2>/dev/null
 
 # on_weft NET COMMAND...: runs a command on a weft fabric of that network.
 on_weft() {
