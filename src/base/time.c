@@ -25,7 +25,7 @@ bool time_parse(const char *text, uint64_t *ps)
     uint64_t whole = 0, fraction = 0, scale = 1;
     if (!isdigit((unsigned char)*text))
         return false;
-    for (; isdigit((unsigned char)*text) && whole < 10000000; text++)
+    for (; isdigit((unsigned char)*text) && whole <= TIME_LONGEST / 10; text++)
         whole = whole * 10 + (uint64_t)(*text - '0');
     if (*text == '.')
         for (text++; isdigit((unsigned char)*text) && scale < 1000000; text++, scale *= 10)

@@ -53,6 +53,17 @@ static void times_have_a_unit_and_an_end(void **state)
     (void)state;
     assert_true(time_parse("8640000s", &ps));
     assert_int_equal(ps, TIME_LONGEST);
+    assert_true(time_parse("120002906us", &ps));
+    assert_int_equal(ps, 120002906 * TIME_US);
+    assert_true(time_parse("8640000000000000000ps", &ps));
+    assert_int_equal(ps, 8640000 * TIME_S);
+    assert_false(time_parse("8640000000000000001ps", &ps));
+    assert_false(time_parse("18446744073709551617ps", &ps));
+    assert_true(time_parse("120002906us", &ps));
+    assert_int_equal(ps, 120002906 * TIME_US);
+    assert_true(time_parse("8640000000000000000ps", &ps));
+    assert_false(time_parse("8640000000000000001ps", &ps));
+    assert_false(time_parse("18446744073709551617ps", &ps));
     assert_false(time_parse("8640001s", &ps));
     assert_false(time_parse("99999999s", &ps));
     assert_false(time_parse("5", &ps));

@@ -156,6 +156,18 @@ claim "somebody cut off: status 1" exits 1 whatif clos.net --fail switch S0 --co
 whatif clos.net --fail mute S5 switch S4 --fail "bit-errors S0 3 20" --sm H7 --json --compare none >faults.json
 claim "every fault can be asked for, as words or as one text" holds faults.json \
     "d['failures'] == ['mute S5', 'switch S4', 'bit-errors S0 3 20'] and not d['cut_off_switches'] and d['engines'][0]['recovered']"
+# Every action of weft-scenario(5) that harms, with the example's arguments, in turn.
+takes_every_fault() {
+    local words
+    "$weft" ctl --help | sed -n '/^Actions/,/^  start traffic/s/^  \([a-z].*\)/\1/p' | grep -vE '^(start|restore|heal) ' |
+        sed 's/ *\[.*//; s/COUNT/100/; s/PERCENT/10%/; s/TIME/1ms/; s/ GUID|NODE/ S4/; s/PORT/1/; s/NODE/S5/; s/SWITCH/S5/' >words
+    while read -r words; do
+        whatif clos.net --fail "$words" --sm H7 --load 1% --compare none --json >fault.json 2>refused.txt
+        [ $? -le 1 ] && holds fault.json "len(d['failures']) == 1 and 'traffic' in d" || { echo "$words" && cat refused.txt && return 1; }
+    done <words
+    [ "$(wc -l <words)" -ge 9 ]
+}
+claim "every fault that weft ctl lists can be tried" takes_every_fault
 whatif torus.net --fail switch S1_1 --compare ftree --load 0 --json --html refused.html >refused.json
 claim "an engine that refuses has a reason and no figures" holds refused.json \
     "[set(e) & {'refusal', 'recovery_ps', 'smps', 'before', 'after'} for e in d['engines']][1] == {'refusal'} and 'after' in d['engines'][0]"
