@@ -113,7 +113,8 @@ struct vm_view {
 };
 /* Adds a VM that is at no port yet and returns its number. */
 uint32_t fabric_add_vm(struct fabric *fabric);
-/* Moves the VM to an end port, at once, or to TOPOLOGY_NONE. */
+/* Moves the VM to an end port, or to TOPOLOGY_NONE. It arrives after the times of detaching and
+ * attaching (struct fabric_options). */
 void fabric_move_vm(struct fabric *fabric, uint32_t vm, uint32_t port);
 /* Valid until the next VM is added. */
 const struct vm_view *fabric_vm(const struct fabric *fabric, uint32_t vm);

@@ -166,7 +166,10 @@ struct sender {
 struct vm {
     struct vm_view view;
     uint32_t first_sender;
-    bool has_arrived; /* has been at a port */
+    uint32_t arriving; /* the port to which it is being attached, or NONE */
+    uint32_t turn;     /* counts its moves: events of earlier ones are ignored */
+    uint64_t detached; /* the end of its latest detachment */
+    bool has_arrived;  /* has been at a port */
 };
 
 struct data {
@@ -353,6 +356,8 @@ static inline struct vm *vm_at(const struct data *data, uint32_t end_point)
 {
     return &data->vms.items[end_point - DATA_VM];
 }
+/* The attachment of a VM has ended. */
+void vm_attached(struct fabric *fabric, uint32_t end_point, uint32_t turn);
 void vm_note_delivered(struct data *data, const struct data_packet *data_packet, uint64_t now);
 void vm_note_lost(struct data *data, const struct data_packet *data_packet, enum loss cause);
 

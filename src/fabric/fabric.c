@@ -287,6 +287,7 @@ __attribute__((always_inline)) static inline void dispatch_event(struct fabric *
     case EVENT_OUTPUT_LIFE: data_port_expire(fabric, event->a, true); break;
     case EVENT_DEADLOCK: deadlock_check(fabric); break;
     case EVENT_IN_MEMORY: host_bus_written(fabric, event->a, (uint32_t)event->b); break;
+    case EVENT_VM: vm_attached(fabric, event->a, (uint32_t)event->b); break;
     case EVENT_TRANSPORT: transport_port_due(fabric, event->a); break;
     }
 }

@@ -50,6 +50,7 @@ enum event_kind {
     EVENT_CREDITS,   /* port a receives a credit limit: credits.c packs it into b */
     EVENT_SENT,      /* port a has finished sending; b: epoch of the link */
     EVENT_IN_MEMORY, /* the head of input VL a of an adapter is in memory; b: life of the node */
+    EVENT_VM,        /* VM a is attached to its function; b: number of its move */
     EVENT_TRANSPORT, /* the owner of the transport layer at port a asked for a call */
 };
 

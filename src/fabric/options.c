@@ -106,6 +106,10 @@ static const struct attribute {
      "signal time for a metre of cable"},
     {"training", KIND_TIME, FABRIC(training_ps), 0, TIME_S, 1,
      "from the connection of a cable to Init"},
+    {"vm_detach", KIND_TIME, FABRIC(vm_detach_ps), 0, 60 * TIME_S, 1,
+     "a host detaches its function from a VM"},
+    {"vm_attach", KIND_TIME, FABRIC(vm_attach_ps), 0, 60 * TIME_S, 1,
+     "a host attaches a function to a VM"},
 #undef NODE
 #undef FABRIC
 };

@@ -53,7 +53,8 @@ struct fabric_options {
     uint64_t bit_error_rate; /* data packets, in parts of 2^64 per bit */
     uint64_t deadlock_check_ps; /* interval of deadlock checks; 0: none */
     uint64_t flight_ps_per_m;
-    uint64_t training_ps; /* from connecting the cable to Init */
+    uint64_t vm_detach_ps, vm_attach_ps; /* of its function, by the host of a VM */
+    uint64_t training_ps;                /* from connecting the cable to Init */
     unsigned override_count;
     struct fabric_override overrides[OVERRIDE_LIMIT];
 };

@@ -1,6 +1,8 @@
 /* VMs as end points of traffic, and the downtime of a migration (data.h). A VM is an entry that
  * holds its present port; its senders and the packets sent to it follow that entry. The downtime is
- * measured between deliveries: from the last packet before the move to the first one after it. */
+ * measured between deliveries: from the last packet before the move to the first one after it.
+ * Detaching its function from a VM, and attaching another one, take time in which the VM is at no
+ * port; it lasts beyond what the manager does. */
 #include "fabric/internal.h"
 
 #include <assert.h>
@@ -11,7 +13,7 @@ uint32_t fabric_add_vm(struct fabric *fabric)
     struct data *data = fabric->data;
     uint32_t number = DATA_VM + (uint32_t)data->vms.count;
     assert(is_vm(number));
-    vec_push(&data->vms, ((struct vm){.view.port = NONE, .first_sender = NONE}));
+    vec_push(&data->vms, ((struct vm){.view.port = NONE, .first_sender = NONE, .arriving = NONE}));
     return number;
 }
 
@@ -38,27 +40,49 @@ static void move_vm_senders(struct fabric *fabric, const struct vm *vm, uint32_t
     }
 }
 
+static void arrive(struct fabric *fabric, struct vm *vm, uint32_t port)
+{
+    vm->arriving = NONE;
+    vm->view.port = port;
+    vm->view.moves += vm->has_arrived;
+    vm->has_arrived = true;
+    vm->view.attached_ps = des_now(fabric->network);
+    move_vm_senders(fabric, vm, port);
+}
+
 void fabric_move_vm(struct fabric *fabric, uint32_t end_point, uint32_t port)
 {
     struct vm *vm = vm_at(fabric->data, end_point);
     uint64_t now = des_now(fabric->network);
     uint32_t before = vm->view.port;
     assert(port == NONE || port < fabric->port_count);
-    if (port == before)
+    if (port == (vm->arriving == NONE ? before : vm->arriving))
         return;
-    vm->view.port = port;
+    vm->turn++;
+    vm->arriving = vm->view.port = NONE;
     if (before != NONE) {
         vm->view.detached_ps = now;
+        vm->detached = now + fabric->options.vm_detach_ps;
         start_downtime(&vm->view.to);
         start_downtime(&vm->view.from);
         move_vm_senders(fabric, vm, NONE);
     }
     if (port == NONE)
         return;
-    vm->view.moves += vm->has_arrived;
-    vm->has_arrived = true;
-    vm->view.attached_ps = now;
-    move_vm_senders(fabric, vm, port);
+    uint64_t at = (vm->detached > now ? vm->detached : now) + fabric->options.vm_attach_ps;
+    if (at == now) {
+        arrive(fabric, vm, port);
+        return;
+    }
+    vm->arriving = port;
+    des_post(fabric->network, at, (struct event){EVENT_VM, end_point, vm->turn});
+}
+
+void vm_attached(struct fabric *fabric, uint32_t end_point, uint32_t turn)
+{
+    struct vm *vm = vm_at(fabric->data, end_point);
+    if (vm->turn == turn)
+        arrive(fabric, vm, vm->arriving);
 }
 
 /* `is_new`: the packet was sent after the move. */

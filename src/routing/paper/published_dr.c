@@ -7,9 +7,9 @@
  * another port already, the destination is renamed: the path goes to the next table without such a
  * conflict, if necessary a new one.
  *
- * DR is for pairs of hosts only. PIRa computes the routes from and to switches, so a complete set of
- * tables takes the steps of both: the paper leaves open which algorithm does, and its times (DR twice
- * FERa, ten times PIRa) do not leave room for FERa. */
+ * DR is for pairs of hosts only. PIRa computes the routes from and to switches, so a complete set
+ * of tables takes the steps of both: the paper leaves open which algorithm does, and its times (DR
+ * twice FERa, ten times PIRa) do not leave room for FERa. */
 #include "routing/paper/published.h"
 
 #include <string.h>
