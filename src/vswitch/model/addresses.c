@@ -91,6 +91,16 @@ uint32_t addresses_evict_next(struct subnet *subnet)
 
 /* ---- LIDs ---- */
 
+/* While its physical function is gone, a vSwitch keeps the LID that it has, unless a port got it:
+ * it sends traps from this LID, to the manager that was last written there. */
+static uint16_t kept_lid(const struct subnet *subnet, const struct subnet_port *own)
+{
+    unsigned lid = (unsigned)wire_get(own->info, PORT_INFO_LID);
+    uint32_t port = lid && lid <= LID_UNICAST_LAST ? subnet->by_lid[lid] : SUBNET_NONE;
+    bool taken = port != SUBNET_NONE && subnet->nodes.items[subnet->ports.items[port].node].present;
+    return lid > LID_UNICAST_LAST || taken ? 0 : (uint16_t)lid;
+}
+
 void addresses_share(struct subnet *subnet)
 {
     for (uint32_t node = 0; node < subnet->nodes.count; node++) {
@@ -98,7 +108,7 @@ void addresses_share(struct subnet *subnet)
             continue;
         uint32_t pf = subnet_pf_of(subnet, node);
         struct subnet_port *own = subnet_port_at(subnet, node, 0);
-        own->lid = pf == SUBNET_NONE ? 0 : subnet->ports.items[pf].lid;
+        own->lid = pf == SUBNET_NONE ? kept_lid(subnet, own) : subnet->ports.items[pf].lid;
         own->lmc = 0;
     }
 }
