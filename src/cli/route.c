@@ -22,7 +22,7 @@ static struct {
     const char *engine, *compare, *published, *plot, *lfts, *provisional, *root, *tree, *lmc;
     const char *first, *weights, *user, *from, *from_path_sl, *first_path_sl, *order, *path_sl;
     uint64_t threads, scatter, father_seed, vls, seed, samples, repeat, moves;
-    bool seed_balance, allow_cycles, reversible, json, engines, lengths;
+    bool seed_balance, allow_cycles, reversible, disjoint, json, engines, lengths;
 } given = {.threads = 1, .seed = 1, .samples = 1000, .repeat = 1};
 
 static const struct option_spec options[] = {
@@ -44,6 +44,8 @@ static const struct option_spec options[] = {
      .number = &given.father_seed},
     {"--lmc N", "give every adapter port 2^N LIDs, new ones (dr and pira+dr: default 2)",
      .value = &given.lmc},
+    {"--disjoint", "with --lmc: routes to the LIDs of a port that share the least",
+     .flag = &given.disjoint},
     {"--max-vls N", "VLs that engines may use (default 8)", .number = &given.vls, .low = 1,
      .high = VL_MAP_DISCARD},
     {"--first FILE",
@@ -381,6 +383,7 @@ static int route_file(const char *net, struct err *err)
                                         .seed_balance = given.seed_balance,
                                         .allow_cycles = given.allow_cycles,
                                         .reversible = given.reversible,
+                                        .disjoint = given.disjoint,
                                         .scatter = given.scatter,
                                         .max_vls = (unsigned)given.vls,
                                         .workers = &workers};

@@ -486,6 +486,7 @@ static bool same_routes(const struct sm_config *a, const struct sm_config *b)
            !a->engine_options.first && !b->engine_options.first && !a->engine_options.weights &&
            !b->engine_options.weights && a->engine_options.scatter == b->engine_options.scatter &&
            a->engine_options.port_shift == b->engine_options.port_shift &&
+           a->engine_options.disjoint == b->engine_options.disjoint &&
            a->engine_options.max_vls == b->engine_options.max_vls &&
            a->engine_options.seed_balance == b->engine_options.seed_balance &&
            a->engine_options.allow_cycles == b->engine_options.allow_cycles &&

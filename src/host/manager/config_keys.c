@@ -105,6 +105,7 @@ const struct key config_keys[] = {
     {FILE_KEY("weights", config_set_weights)},
     {FILE_KEY("ignore_ports", config_set_ignored_ports)},
     {NUMBER_KEY("scatter", sm.engine_options.scatter, 0, UINT64_MAX, LIVE)},
+    {FLAG_KEY("disjoint", sm.engine_options.disjoint, LIVE), BEFORE_RUNS},
     {FLAG_KEY("port_shifting", sm.engine_options.port_shift, LIVE)},
     {NUMBER_KEY("max_vls", sm.engine_options.max_vls, 1, VLS_MOST, LIVE)},
     {FILE_KEY("user_routes", config_set_user_routes), BEFORE_RUNS},

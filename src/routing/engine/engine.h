@@ -42,6 +42,7 @@ struct engine_options {
     const struct guid_list *first;      /* terminals that get routes (ftree: numbers) first */
     const struct port_weights *weights; /* not for ftree and dor; NULL: all ports are equal */
     uint64_t scatter;     /* seed: reorder equal paths (sssp, dfsssp, nue: destinations); 0: no */
+    bool disjoint;        /* the LIDs of a port get disjoint routes: engines/disjoint.h */
     bool port_shift;      /* begin with another port at each switch (minhop, updn, ftree) */
     bool caller_verifies; /* the caller verifies the tables before it uses them: see engine_judge()
                            */

@@ -3,6 +3,7 @@
 
 #include "base/parse.h"
 #include "base/text.h"
+#include "routing/engines/disjoint.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -68,6 +69,30 @@ bool engine_refused(int rc)
            rc == -ENOSPC;
 }
 
+static int compute(const struct engine *engine, const struct network *network,
+                   const struct engine_options *options, struct routes *routes, struct err *err)
+{
+    if (options->disjoint && (engine->renames || options->reversible)) {
+        *routes = (struct routes){0};
+        return err_set(err, EMEDIUMTYPE,
+                       options->reversible ? "%s: 'disjoint' and 'reversible' exclude each other"
+                                           : "%s: no 'disjoint', since each pair has its own LID",
+                       engine->name);
+    }
+    /* An engine that spreads its routes over all VLs leaves half of them to the trees. */
+    struct engine_options fewer = *options;
+    fewer.max_vls = (engine_vls(options) + 1) / 2;
+    int rc = engine->compute(network, options->disjoint ? &fewer : options, routes, err);
+    if (!options->disjoint || (rc && rc != -ENOSPC))
+        return rc;
+    if (rc)
+        rc = engine->compute(network, options, routes, err);
+    if (rc)
+        return rc;
+    disjoint_apply(network, options, routes);
+    return engine_settle(network, options, false, routes, err); /* user routes override trees */
+}
+
 int engine_list_compute(const struct engine_list *list, const struct network *network,
                         const struct engine_options *options, struct routes *routes,
                         const struct engine **chosen, struct err *err)
@@ -86,7 +111,7 @@ int engine_list_compute(const struct engine_list *list, const struct network *ne
     }
     for (size_t i = 0; i < list->count; i++) {
         tried.caller_verifies = options->caller_verifies && i + 1 == list->count;
-        rc = list->items[i]->compute(network, &tried, routes, &reason);
+        rc = compute(list->items[i], network, &tried, routes, &reason);
         routes->operations += operations_before;
         if (chosen)
             *chosen = list->items[i];
