@@ -58,7 +58,9 @@ int connections_bind(struct setup *setup)
                        .messages = spec->messages,
                        .outstanding = (uint32_t)spec->outstanding,
                        .timeout = (uint8_t)spec->timeout,
-                       .retry = (uint8_t)spec->retry}};
+                       .retry = (uint8_t)spec->retry,
+                       .has_alternate = spec->alternate.wanted,
+                       .alternate_lid = (uint16_t)spec->alternate.lid}};
         status = bind_end(setup, &spec->from, &connection.config.from);
         if (status == 0)
             status = bind_end(setup, &spec->to, &connection.config.to);
@@ -118,16 +120,6 @@ void connections_release(struct setup *setup)
     vec_release(&connections->started);
 }
 
-static int load_alternate(struct setup *setup, const struct statement *statement,
-                          const struct alternate_spec *alternate, uint32_t number)
-{
-    const uint16_t lids[] = {0, (uint16_t)alternate->lid};
-    struct err reason = {0};
-    return sim_connections_set_alternate(setup->connections.sim, number, lids, &reason)
-               ? word_error(&setup->cursor, &statement->word, "%.400s", reason.message)
-               : 0;
-}
-
 int connections_set_alternate(struct setup *setup, const struct statement *statement)
 {
     const struct run_connections *connections = &setup->connections;
@@ -135,12 +127,14 @@ int connections_set_alternate(struct setup *setup, const struct statement *state
     if (item >= connections->items.count || connections->items.items[item].number == UINT32_MAX)
         return word_error(&setup->cursor, &statement->word, "connection %llu has not begun",
                           (unsigned long long)statement->number);
-    int status = load_alternate(setup, statement, &statement->alternate,
-                                connections->items.items[item].number);
-    if (status == 0)
-        run_record_add_event(setup->record, RUN_RECORD_EVENT, sim_now(setup->sim), "scenario", "%s",
-                             statement->line);
-    return status;
+    const uint16_t lids[] = {0, (uint16_t)statement->alternate.lid};
+    struct err reason = {0};
+    if (sim_connections_set_alternate(connections->sim, connections->items.items[item].number, lids,
+                                      &reason))
+        return word_error(&setup->cursor, &statement->word, "%.400s", reason.message);
+    run_record_add_event(setup->record, RUN_RECORD_EVENT, sim_now(setup->sim), "scenario", "%s",
+                         statement->line);
+    return 0;
 }
 
 int connections_start(struct setup *setup, const struct statement *statement)
@@ -157,10 +151,7 @@ int connections_start(struct setup *setup, const struct statement *statement)
     if (status == 0) {
         run_record_add_event(setup->record, RUN_RECORD_EVENT, sim_now(setup->sim), "scenario", "%s",
                              statement->line);
-        return statement->connection->alternate.wanted
-                   ? load_alternate(setup, statement, &statement->connection->alternate,
-                                    connection->number)
-                   : 0;
+        return 0;
     }
     connections->started.count--;
     connection->number = UINT32_MAX;
@@ -250,6 +241,10 @@ void connections_publish(struct setup *setup)
         set_figures(setup, who, &view, goodput(&view), &connection->latency);
         set(setup, who, "broken", view.broken, "");
         set(setup, who, "armed", view.migration == MIGRATION_ARMED, "");
+        if (connection->config.has_alternate) {
+            set(setup, who, "shared-links", view.shared_cables, "links");
+            set(setup, who, "shared-switches", view.shared_switches, "switches");
+        }
         add_row(setup, connection, &view, goodput(&view));
         bits_per_second += goodput(&view);
         broken += view.broken;

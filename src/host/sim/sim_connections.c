@@ -417,6 +417,8 @@ int sim_connections_check(const struct fabric *fabric, const struct connection_c
         return err_set(err, EINVAL, "UD has only the operation send");
     if (config->service == TRANSPORT_UC && config->operation == CONNECTION_READ)
         return err_set(err, EINVAL, "UC has no operation read");
+    if (config->service != TRANSPORT_RC && config->has_alternate)
+        return err_set(err, EINVAL, "only RC has alternate paths here");
     if (config->message_bytes == 0 || config->message_bytes > TRANSPORT_MESSAGE_MAX)
         return err_set(err, EINVAL, "a message has 1 to %u bytes", (unsigned)TRANSPORT_MESSAGE_MAX);
     if (config->outstanding == 0 || config->outstanding > CONNECTION_OUTSTANDING_MOST)
@@ -527,22 +529,29 @@ static struct sim_path_pair present_pair(const struct sim_connections *connectio
     return pair;
 }
 
-int sim_connections_set_alternate(struct sim_connections *connections, size_t number,
-                                  const uint16_t lids[2], struct err *err)
+/* Finds an alternate path beside the primary one, or both. */
+static int find_alternate(struct sim_connections *connections, struct sim_path_pair *primary,
+                          bool may_change, const uint16_t lids[2], struct connection *connection,
+                          struct err *err)
 {
-    struct connection *connection = &connections->connections.items[number];
     struct sim_path_ends ends;
-    if (connection->view.config.service != TRANSPORT_RC)
-        return err_set(err, EINVAL, "only RC has alternate paths here");
-    if (connection->view.broken)
-        return err_set(err, EINVAL, "the connection is broken");
-    struct sim_path_pair now = present_pair(connections, connection);
+    struct route_overlap overlap;
     for (unsigned end = 0; end < 2; end++) {
-        find_ports(connections, now.ports[end], ends.ports[end]);
+        find_ports(connections, primary->ports[end], ends.ports[end]);
         ends.lids[end] = lids[end];
     }
-    if (!sim_paths_find_alternate(connections->paths, &now, &ends, &connection->alternate))
+    if (!sim_paths_find_alternate(connections->paths, primary, may_change, &ends,
+                                  &connection->alternate, &overlap))
         return err_set(err, EHOSTUNREACH, "there is no such second path between the two adapters");
+    connection->view.shared_cables = overlap.cables;
+    connection->view.shared_switches = overlap.switches;
+    return 0;
+}
+
+/* Both ends get the alternate path that was found. */
+static int load_alternate(struct sim_connections *connections, const struct connection *connection,
+                          struct err *err)
+{
     int status = 0;
     for (unsigned end = 0; end < 2 && !status; end++) {
         struct transport_qp_attributes attributes = {
@@ -558,6 +567,19 @@ int sim_connections_set_alternate(struct sim_connections *connections, size_t nu
     return status;
 }
 
+int sim_connections_set_alternate(struct sim_connections *connections, size_t number,
+                                  const uint16_t lids[2], struct err *err)
+{
+    struct connection *connection = &connections->connections.items[number];
+    if (connection->view.config.service != TRANSPORT_RC)
+        return err_set(err, EINVAL, "only RC has alternate paths here");
+    if (connection->view.broken)
+        return err_set(err, EINVAL, "the connection is broken");
+    struct sim_path_pair now = present_pair(connections, connection);
+    int status = find_alternate(connections, &now, false, lids, connection, err);
+    return status ? status : load_alternate(connections, connection, err);
+}
+
 /* ---- begin ---- */
 
 int sim_connections_add(struct sim_connections *connections, const struct connection_config *config,
@@ -571,16 +593,21 @@ int sim_connections_add(struct sim_connections *connections, const struct connec
         status = find_paths(connections, ports, &pair, err);
     if (status)
         return status;
-    for (unsigned end = 0; end < 2; end++)
-        paths[end] = path_of(connections, &pair, end, config->timeout);
     uint32_t number = (uint32_t)connections->connections.count;
     uint64_t now = sim_now(connections->sim);
     struct connection new = {.view.config = *config,
                              .view.begun_ps = now,
                              .view.last_ps = now,
                              .progress_ps = now,
-                             .path = paths[0],
                              .ring = config->service == TRANSPORT_RC ? config->outstanding : RING};
+    if (config->has_alternate)
+        status = find_alternate(connections, &pair, config->alternate_lid == 0,
+                                (const uint16_t[]){0, config->alternate_lid}, &new, err);
+    if (status)
+        return status;
+    for (unsigned end = 0; end < 2; end++)
+        paths[end] = path_of(connections, &pair, end, config->timeout);
+    new.path = paths[0];
     new.adapters[0] = find_adapter(connections, config->from);
     new.adapters[1] = find_adapter(connections, config->to);
     for (unsigned end = 0; end < 2; end++)
@@ -588,6 +615,8 @@ int sim_connections_add(struct sim_connections *connections, const struct connec
     for (unsigned end = 0; end < 2 && !status; end++)
         status = bring_up(connections, &new, end, &paths[end],
                           (uint32_t)(number * 65537) & TRANSPORT_PSN_MASK, err);
+    if (config->has_alternate && !status)
+        status = load_alternate(connections, &new, err);
     if (status)
         return status;
     new.posted_ps = mem_zalloc(new.ring, sizeof *new.posted_ps);

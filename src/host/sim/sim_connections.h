@@ -25,6 +25,10 @@ struct connection_config {
     uint64_t messages;      /* TIME_NEVER: without end */
     uint32_t outstanding;   /* messages posted at a time */
     uint8_t timeout, retry; /* RC: 4.096 us * 2^timeout; 0-7 */
+    /* RC: begin with an alternate path to a LID of the responder; 0: the primary and the alternate
+     * path that share least. */
+    bool has_alternate;
+    uint16_t alternate_lid;
 };
 
 /* Times without progress: between two acknowledgements of an RC requester, or two messages at the
@@ -41,7 +45,8 @@ struct connection_view {
     uint32_t timeouts, sequence_naks, rnr_naks, resent_packets;
     uint32_t migrations; /* of the requester, to an alternate path */
     uint64_t migrated_ps;
-    uint8_t migration; /* of the requester: enum transport_migration */
+    uint32_t shared_cables, shared_switches; /* by its alternate and its primary path */
+    uint8_t migration;                       /* of the requester: enum transport_migration */
 };
 /* It had to repeat requests or lost messages. */
 bool connection_stood_still(const struct connection_view *view);
@@ -68,7 +73,7 @@ int sim_connections_add(struct sim_connections *connections, const struct connec
                         struct err *err);
 /* Loads an alternate path into both ends, as LAP and APR of connection management do: to LID
  * lids[1] of the responder from LID lids[0] of the requester, on either port of their adapters.
- * lids[1] 0: the one that shares least with the present path; lids[0] 0: with the same path bits.
+ * 0: whichever shares least with the present path.
  * The connection is armed once packets have passed in both directions. -EHOSTUNREACH: there is
  * none. */
 int sim_connections_set_alternate(struct sim_connections *connections, size_t number,

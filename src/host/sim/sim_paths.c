@@ -3,7 +3,6 @@
 #include "host/sim/sim_paths.h"
 
 #include "base/map.h"
-#include "routing/check/overlap.h"
 
 #include <assert.h>
 #include <string.h>
@@ -15,6 +14,8 @@ struct view {
     uint64_t *groups;     /* QoS port groups by terminal; NULL: the policy has none */
     VEC(uint32_t) vms;    /* terminals by virtual machine */
 };
+
+enum { TRIED_LIDS = 4 }; /* of a port, for the primary path beside an alternate one */
 
 struct vm_address {
     uint64_t guid;
@@ -230,15 +231,6 @@ static struct route_pair route_pair_of(const struct view *view, const struct sim
     return routes;
 }
 
-/* Whether a pair of LIDs is wanted, by their path bits. */
-static bool is_choice(const struct sim_path_ends *ends, const struct route_pair *pair,
-                      const unsigned bits[2])
-{
-    if (ends->lids[1] && ends->lids[1] != pair->lids[1])
-        return false;
-    return ends->lids[0] ? ends->lids[0] == pair->lids[0] : bits[0] == bits[1];
-}
-
 /* Tries the LIDs of two end points. */
 static void try_lids(const struct sm_paths *from, const struct sim_path_ends *ends,
                      const struct route_pair *primary, const uint32_t points[2],
@@ -255,7 +247,8 @@ static void try_lids(const struct sm_paths *from, const struct sim_path_ends *en
                 pair.ends[i] = points[i];
                 pair.lids[i] = (uint16_t)(network_lid(network, points[i]) + bits[i]);
             }
-            if (!is_choice(ends, &pair, bits) ||
+            if ((ends->lids[0] && ends->lids[0] != pair.lids[0]) ||
+                (ends->lids[1] && ends->lids[1] != pair.lids[1]) ||
                 (pair.lids[0] == primary->lids[0] && pair.lids[1] == primary->lids[1]))
                 continue;
             struct route_overlap overlap =
@@ -281,11 +274,12 @@ static struct sim_path_pair resolve_pair(const struct view *view, const struct s
     return pair;
 }
 
-static bool find_alternate_by(const struct view *view, const struct sm_paths *from,
-                              const struct sim_path_pair *primary, const struct sim_path_ends *ends,
-                              struct sim_path_pair *best)
+static struct route_overlap find_alternate_by(const struct view *view, const struct sm_paths *from,
+                                              const struct route_pair *primary,
+                                              const struct sim_path_ends *ends,
+                                              struct sim_path_pair *best)
 {
-    struct route_pair first = route_pair_of(view, primary), chosen = {0};
+    struct route_pair chosen = {0};
     struct route_overlap least = ROUTE_OVERLAP_NONE;
     for (unsigned i = 0; i < 4; i++) {
         uint32_t ports[] = {ends->ports[0][i & 1], ends->ports[1][i >> 1]}, points[2];
@@ -294,22 +288,59 @@ static bool find_alternate_by(const struct view *view, const struct sm_paths *fr
             points[end] = ports[end] == UINT32_MAX ? NETWORK_NONE : view->end_points[ports[end]];
         if (points[0] == NETWORK_NONE || points[1] == NETWORK_NONE || points[0] == points[1])
             continue;
-        try_lids(from, ends, &first, points, &chosen, &least);
+        try_lids(from, ends, primary, points, &chosen, &least);
         if (route_overlap_less(&least, &before))
             *best = resolve_pair(view, from, &chosen, ports);
     }
-    return least.delivers;
+    return least;
 }
 
-bool sim_paths_find_alternate(struct sim_paths *paths, const struct sim_path_pair *primary,
-                              const struct sim_path_ends *ends, struct sim_path_pair *best)
+/* Other LIDs of the same ports as primary path, if an alternate path shares less with them. */
+static struct route_overlap improve_primary(const struct view *view, const struct sm_paths *from,
+                                            const struct sim_path_ends *ends,
+                                            struct route_overlap least,
+                                            struct sim_path_pair *primary,
+                                            struct sim_path_pair *best)
+{
+    struct route_pair first = route_pair_of(view, primary), other = first;
+    const uint32_t ports[] = {primary->ports[0], primary->ports[1]};
+    unsigned bits[2];
+    for (bits[1] = 0; bits[1] < TRIED_LIDS; bits[1]++)
+        for (bits[0] = 0; bits[0] < TRIED_LIDS; bits[0]++) {
+            struct sim_path_pair second;
+            bool exists = true;
+            for (unsigned i = 0; i < 2; i++) {
+                exists &= bits[i] >> network_lmc(from->network, first.ends[i]) == 0;
+                other.lids[i] = (uint16_t)(network_lid(from->network, first.ends[i]) + bits[i]);
+            }
+            if (!exists || !least.cables)
+                continue;
+            struct route_overlap overlap = find_alternate_by(view, from, &other, ends, &second);
+            if (overlap.cables > least.cables ||
+                (overlap.cables == least.cables && overlap.switches >= least.switches))
+                continue;
+            least = overlap;
+            *best = second;
+            *primary = resolve_pair(view, from, &other, ports);
+        }
+    return least;
+}
+
+bool sim_paths_find_alternate(struct sim_paths *paths, struct sim_path_pair *primary,
+                              bool may_change, const struct sim_path_ends *ends,
+                              struct sim_path_pair *best, struct route_overlap *overlap)
 {
     for (unsigned i = 0; i < sim_manager_count(paths->sim); i++) {
         struct sm_paths from;
         const struct view *view = view_at(paths, i, &from);
         if (view && view->end_points[primary->ports[0]] != NETWORK_NONE &&
-            view->end_points[primary->ports[1]] != NETWORK_NONE)
-            return find_alternate_by(view, &from, primary, ends, best);
+            view->end_points[primary->ports[1]] != NETWORK_NONE) {
+            struct route_pair first = route_pair_of(view, primary);
+            *overlap = find_alternate_by(view, &from, &first, ends, best);
+            if (may_change)
+                *overlap = improve_primary(view, &from, ends, *overlap, primary, best);
+            return overlap->delivers;
+        }
     }
     return false;
 }

@@ -4,6 +4,7 @@
 
 #include "fabric/data.h"
 #include "host/sim/sim.h"
+#include "routing/check/overlap.h"
 
 struct sim_paths;
 
@@ -41,9 +42,11 @@ struct data_path sim_paths_find(struct sim_paths *paths, uint32_t source, uint32
 struct data_path sim_paths_show(struct sim_paths *paths, uint32_t source, uint32_t destination);
 
 /* Of the paths between these ends, the one that shares least with another pair of paths, by the
- * routes of the manager that has the ports of that pair: links first, then switches. Its LIDs have
- * the same path bits at both ends, unless two LIDs are given. False: there is no second path. */
-bool sim_paths_find_alternate(struct sim_paths *paths, const struct sim_path_pair *primary,
-                              const struct sim_path_ends *ends, struct sim_path_pair *best);
+ * routes of the manager that has the ports of that pair: links first, then switches. `may_change`:
+ * the primary pair gets other LIDs of its ports if less is shared then. False: there is no second
+ * path. */
+bool sim_paths_find_alternate(struct sim_paths *paths, struct sim_path_pair *primary,
+                              bool may_change, const struct sim_path_ends *ends,
+                              struct sim_path_pair *best, struct route_overlap *overlap);
 
 #endif
