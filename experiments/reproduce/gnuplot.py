@@ -138,7 +138,7 @@ def _axes(chart, panel, last):
 
 
 def _moments(chart, named):
-    """Bands and marks cross all panels; the first panel has their labels."""
+    """Bands and marks cross all panels; the first panel has the labels of marks, and its key names the bands."""
     low, high, factor = (chart["x"][name] for name in ("low", "high", "factor"))
     yield "unset object\nunset arrow\nunset label"
     for band in chart["bands"]:
@@ -150,10 +150,6 @@ def _moments(chart, named):
             yield "set arrow from %.9g, graph 0 to %.9g, graph 1 nohead dashtype 2 linecolor rgb '#b00020'" % (at, at)
             if named:
                 yield "set label %s at %.9g, graph 1.06 textcolor rgb '#b00020'" % (quoted(mark["label"]), at)
-    for band in chart["bands"] if named else ():
-        if (band["to"] - band["from"]) / (high - low) >= 0.12 and band["from"] >= low and band["to"] <= high:
-            yield "set label %s at %.9g, graph 0.06 center textcolor rgb '%s'" % (
-                quoted(band["name"]), (band["from"] + band["to"]) / 2 / factor, BANDS[band["colour"]])
 
 
 def _plots_of(group, data):
@@ -173,14 +169,23 @@ def _plots_of(group, data):
         yield hollow % (OPEN[shape], " linewidth 1.6", colour)
 
 
+def _bands_in_key(chart):
+    """One entry for each name, of the bands that are in sight."""
+    seen = {band["name"]: band["colour"] for band in chart["bands"]
+            if band["to"] > chart["x"]["low"] and band["from"] < chart["x"]["high"]}
+    for name, colour in seen.items():
+        yield "NaN with boxes fillstyle solid 0.2 noborder linecolor rgb '%s' title %s" % (BANDS[colour], quoted(name))
+
+
 def _plot(chart, panel, number):
     points = [point for group in panel["groups"] for point in points_of(group)]
+    bands = list(_bands_in_key(chart)) if number == 0 else []
     if not any(math.isfinite(point.x) and math.isfinite(point.y) for point in points):
-        return "plot NaN notitle"  # empty axes
+        return "plot " + ", ".join(["NaN notitle", *bands])  # empty axes
     plots = [plot for index, group in enumerate(panel["groups"]) for plot in _plots_of(group, "$p%dg%d" % (number, index))]
     if chart["hollow"] and any(point.hollow for point in points):
         plots.append("NaN with points pointtype 6 linecolor rgb '#000000' title " + quoted(chart["hollow"]))
-    return "plot " + ", \\\n  ".join(plots)
+    return "plot " + ", \\\n  ".join(plots + bands)
 
 
 def script(chart):
@@ -188,7 +193,8 @@ def script(chart):
     panels = chart["panels"]
     names = [[group["name"] for group in panel["groups"]] for panel in panels]
     # The key beside the panels has room for the longest name.
-    end = min(max(0.87 - 0.0105 * max((len(name) for of in names for name in of), default=0), 0.4), 0.82)
+    longest = max((len(name) for of in [*names, [band["name"] for band in chart["bands"]]] for name in of), default=0)
+    end = min(max(0.87 - 0.0105 * longest, 0.4), 0.82)
     lines = [HEAD + ("set multiplot" if len(panels) > 1 else "")]
     for i, panel in enumerate(panels):
         lines += _data(chart, panel, i)

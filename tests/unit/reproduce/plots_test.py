@@ -147,6 +147,14 @@ class Drawing(unittest.TestCase):
         end = float(re.search("set rmargin at screen ([0-9.]+)", gnuplot.script(to_json(panels)))[1])
         self.assertGreater(760 * (1 - end), 7.3 * 24 + 90)  # letters, a sample of the line, margins
 
+    def test_the_first_key_names_each_phase_however_short(self):
+        panels = [Chart(Axis("time", "s", 0, 10), bands=[Band(1, 8, "detect", "", 0), Band(8, 8.1, "compute", "", 2), Band(8.1, 9, "detect", "", 0),
+                                                         Band(11, 12, "distribute", "", 3)]) for _ in range(2)]
+        for panel in panels:
+            panel.group("", "steps").points += [Point(0, 1), Point(10, 2)]
+        script = gnuplot.script(to_json(panels))
+        self.assertEqual(re.findall("NaN with boxes .* title '(.*)'", script), ["detect", "compute"])  # the other is out of sight
+
     def test_logarithmic_axes_have_ticks_at_1_2_and_5(self):
         chart = Chart(Axis("load"), Axis("latency", "s"))
         chart.group("a", "lines+points").points += [Point(0.06, 1.2e-6), Point(0.1, 0), Point(0.4, 7e-6)]
