@@ -194,6 +194,7 @@ int api_versions_compare(const struct api_versions *versions, const struct topol
     uint64_t sum = 0;
     if (!b)
         return -ENOENT;
+    bool *differs = mem_zalloc(versions->switches.count + 1, sizeof *differs);
     json_begin_object(&json, NULL);
     json_unsigned(&json, "a", a_id);
     json_unsigned(&json, "b", b_id);
@@ -204,6 +205,7 @@ int api_versions_compare(const struct api_versions *versions, const struct topol
         if (!changed)
             continue;
         sum += changed;
+        differs[i] = true;
         json_begin_array(&json, NULL);
         json_unsigned(&json, NULL, node);
         json_unsigned(&json, NULL, changed);
@@ -213,13 +215,14 @@ int api_versions_compare(const struct api_versions *versions, const struct topol
     json_unsigned(&json, "entries", sum);
     json_begin_array(&json, "links");
     for (size_t i = 0; i < versions->switches.count; i++) {
-        uint32_t node = api_node_of(topology, versions->switches.items[i]);
-        if (node == TOPOLOGY_NONE)
+        if (!differs[i])
             continue;
+        uint32_t node = api_node_of(topology, versions->switches.items[i]);
         count_ports(a, i, before);
         count_ports(b, i, after);
         write_moved_links(&topology->nodes.items[node], links, before, after, &json);
     }
+    mem_free(differs);
     json_end_array(&json);
     json_end_object(&json);
     return 0;
