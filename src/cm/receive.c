@@ -233,7 +233,8 @@ static void take_apr(struct cm *cm, struct connection *connection, uint64_t now,
                      const struct cm_message *message)
 {
     (void)now;
-    if (connection->load != LOAD_SENT || message->tid != connection->tid) {
+    if (connection->load != LOAD_SENT ||
+        (uint32_t)message->tid != (uint32_t)connection->tid) { /* the rest is of MAD layers */
         cm->counters.unexpected++;
         return;
     }

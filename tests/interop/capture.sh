@@ -60,6 +60,8 @@ connection H1 to H2 op read message 10000 messages 20
 connection H2 to H3 op send message 10000 messages 20 timeout 10
 connection H3 to H0 service uc message 5001 messages 20
 connection H0 to H3 service ud message 333 messages 20
+connection H0 to H1 messages 3 setup cm
+connection H1 to H0 service ud message 64 messages 3 setup cm
 run for 20us
 fail link S2 1
 run for 50ms
@@ -74,9 +76,18 @@ has_opcodes() { # RC SEND, WRITE and READ, acknowledgements, UC, and UD with imm
         [ "$(connections -Y "infiniband.bth.opcode == $opcode")" -gt 0 ] || { echo "no opcode $opcode" && return 1; }
     done
 }
+manages_connections() { # REQ, REP, RTU, DREQ, DREP, SIDR_REQ and SIDR_REP
+    for attribute in 16 19 20 21 22 23 24; do
+        [ "$(connections -Y "infiniband.mad.mgmtclass == 7 && infiniband.mad.attributeid == $attribute")" -gt 0 ] ||
+            { echo "no message $attribute" && return 1; }
+    done
+    [ "$(connections -Y 'infiniband.cm.req.localqpn > 1 && infiniband.cm.req.prim_locallid > 0')" -gt 0 ] &&
+        [ "$(connections -Y 'infiniband.cm.rep.localqpn > 1')" -gt 0 ]
+}
 claim "--pcap captures the packets of connections" simulated
 claim "tshark reports no malformed packet of them" no_malformed_connection
 claim "tshark decodes all services and operations" has_opcodes
+claim "tshark decodes the messages that set connections up and release them" manages_connections
 
 # The manager repeats a request that is not answered after 300 ms. On a busy machine it may be late and repeat only once,
 # and the first request may be captured late: one whole pause is enough to see the wall clock.

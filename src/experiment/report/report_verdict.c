@@ -127,9 +127,13 @@ static void put_connections(const struct report_run *report, struct text *out,
 {
     double stood_still = figure_of(report, "connections.stood-still");
     double broken = figure_of(report, "connections.broken");
+    double refused = figure_of(report, "connections.refused");
     char time[QUANTITY_BYTES];
     if (figure_of(report, "connections") == 0)
         return;
+    if (refused > 0)
+        put_problem(problems, "%.0f connection%s not set up", refused,
+                    refused == 1 ? " was" : "s were");
     if (stood_still == 0) {
         text_puts(out, "; no connection stood still");
         return;

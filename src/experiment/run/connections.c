@@ -60,12 +60,17 @@ int connections_bind(struct setup *setup)
                        .timeout = (uint8_t)spec->timeout,
                        .retry = (uint8_t)spec->retry,
                        .has_alternate = spec->alternate.wanted,
-                       .alternate_lid = (uint16_t)spec->alternate.lid}};
+                       .alternate_lid = (uint16_t)spec->alternate.lid,
+                       .by_cm = spec->setup == SETUP_CM}};
         status = bind_end(setup, &spec->from, &connection.config.from);
         if (status == 0)
             status = bind_end(setup, &spec->to, &connection.config.to);
+        if (status == 0 && connection.config.by_cm && setup->machines.is_shared)
+            status = word_error(&setup->cursor, &statement->word,
+                                "'setup cm' does not go with machines at shared ports");
         if (status == 0)
             vec_push(&setup->connections.items, connection);
+        setup->connections.by_cm |= connection.config.by_cm;
     }
     return status;
 }
@@ -99,14 +104,34 @@ static void note_migrated(void *context, uint64_t now, uint32_t number)
                          ends_text(setup, &setup->connections.items.items[item].config));
 }
 
+static void note_refused(void *context, uint64_t now, uint32_t number)
+{
+    struct setup *setup = context;
+    uint32_t item = setup->connections.started.items[number];
+    struct connection_view view;
+    sim_connections_view(setup->connections.sim, number, &view);
+    run_record_add_event(
+        setup->record, RUN_RECORD_ALARM, now, "transport", "connection %u, %s, was not set up: %s",
+        item + 1, ends_text(setup, &view.config),
+        view.reason ? cm_reason_text(view.reason) : "no answer to the request for its path");
+}
+
 void connections_begin(struct setup *setup)
 {
     struct run_connections *connections = &setup->connections;
     if (!connections->items.count)
         return;
     connections->sim = sim_connections_new(setup->sim, setup->fabric, setup->paths);
-    sim_connections_listen(connections->sim,
-                           &(struct connection_listener){setup, note_completed, note_migrated});
+    if (connections->by_cm) { /* hosts request paths */
+        struct sim_administration_options options;
+        sim_administration_options_init(&options);
+        sim_add_administrations(setup->sim, &options);
+        connections->clients = sim_clients_new(setup->sim, setup->fabric);
+        sim_connections_use_clients(connections->sim, connections->clients);
+    }
+    sim_connections_listen(
+        connections->sim,
+        &(struct connection_listener){setup, note_completed, note_migrated, note_refused});
 }
 
 void connections_release(struct setup *setup)
@@ -116,6 +141,7 @@ void connections_release(struct setup *setup)
         histogram_release(&connections->items.items[i].latency.histogram);
     histogram_release(&connections->latency.histogram);
     sim_connections_free(connections->sim);
+    sim_clients_free(connections->clients);
     vec_release(&connections->items);
     vec_release(&connections->started);
 }
@@ -166,7 +192,7 @@ int connections_start(struct setup *setup, const struct statement *statement)
 
 static double goodput(const struct connection_view *view)
 {
-    uint64_t time = view->last_ps - view->begun_ps;
+    uint64_t time = view->begun_ps ? view->last_ps - view->begun_ps : 0;
     return time ? (double)view->completed_bytes * 8e12 / (double)time : 0;
 }
 
@@ -216,7 +242,9 @@ static void add_row(struct setup *setup, const struct run_connection *connection
         .rnr_naks = view->rnr_naks,
         .resent_packets = view->resent_packets,
         .migrations = view->migrations,
-        .broken = view->broken ? transport_status_names[view->status] : NULL,
+        .broken = view->broken                        ? transport_status_names[view->status]
+                  : view->stage == CONNECTION_REFUSED ? "not set up"
+                                                      : NULL,
     };
     vec_push(&setup->record->connections, row);
 }
@@ -226,7 +254,8 @@ void connections_publish(struct setup *setup)
     const struct run_connections *connections = &setup->connections;
     struct connection_view sum = {0};
     double bits_per_second = 0;
-    unsigned stood_still = 0, broken = 0, armed = 0;
+    double longest_setup = 0;
+    unsigned stood_still = 0, broken = 0, armed = 0, refused = 0, established = 0;
     setup->record->connections.count = 0;
     if (!connections->sim)
         return;
@@ -240,6 +269,14 @@ void connections_publish(struct setup *setup)
         snprintf(who, sizeof who, "connection.%zu", i + 1);
         set_figures(setup, who, &view, goodput(&view), &connection->latency);
         set(setup, who, "broken", view.broken, "");
+        set(setup, who, "established", view.begun_ps != 0, "");
+        if (connection->config.by_cm && view.begun_ps) {
+            double setup_seconds = time_seconds((double)(view.begun_ps - view.requested_ps));
+            set(setup, who, "setup", setup_seconds, "s");
+            longest_setup = setup_seconds > longest_setup ? setup_seconds : longest_setup;
+        }
+        refused += view.stage == CONNECTION_REFUSED;
+        established += view.begun_ps != 0;
         set(setup, who, "armed", view.migration == MIGRATION_ARMED, "");
         if (connection->config.has_alternate) {
             set(setup, who, "shared-links", view.shared_cables, "links");
@@ -266,6 +303,10 @@ void connections_publish(struct setup *setup)
                 (double)sim_connections_count(connections->sim), "");
     set(setup, "connections", "stood-still", stood_still, "");
     set(setup, "connections", "broken", broken, "");
+    set(setup, "connections", "established", established, "");
+    set(setup, "connections", "refused", refused, "");
+    if (connections->by_cm)
+        set(setup, "connections", "setup", longest_setup, "s");
     set(setup, "connections", "armed", armed, "");
     set_figures(setup, "connections", &sum, bits_per_second, &connections->latency);
 }

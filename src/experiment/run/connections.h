@@ -17,6 +17,8 @@ struct run_connection {
 };
 struct run_connections {
     struct sim_connections *sim; /* NULL: there are none */
+    struct sim_clients *clients; /* NULL: no connection is set up by messages */
+    bool by_cm;
     VEC(struct run_connection) items;
     VEC(uint32_t) started;       /* by number in the simulation: index of `items` */
     struct distribution latency; /* of all */

@@ -1,5 +1,6 @@
 /* Reads `connection FROM to TO [service rc|uc|ud] [op send|write|read] [message BYTES]
- * [messages N | saturated] [outstanding N] [timeout T] [retry N] [alternate auto|LID]`. */
+ * [messages N | saturated] [outstanding N] [timeout T] [retry N] [alternate auto|LID]
+ * [setup given|cm]`. */
 #include "experiment/scenario/connection_spec.h"
 
 #include "base/time.h"
@@ -19,10 +20,12 @@ enum key {
     KEY_TIMEOUT,
     KEY_RETRY,
     KEY_ALTERNATE,
+    KEY_SETUP,
     KEYS
 };
-static const char *const keys[KEYS] = {"service",     "op",      "message", "messages", "saturated",
-                                       "outstanding", "timeout", "retry",   "alternate"};
+static const char *const keys[KEYS] = {"service",   "op",          "message", "messages",
+                                       "saturated", "outstanding", "timeout", "retry",
+                                       "alternate", "setup"};
 
 void alternate_spec_read(struct alternate_spec *alternate, struct cursor *cursor)
 {
@@ -57,6 +60,11 @@ static void read_key(struct connection_spec *spec, enum key key, struct cursor *
         break;
     case KEY_RETRY: cursor_take_number(cursor, "a number of retries", 0, 7, &spec->retry); break;
     case KEY_ALTERNATE: alternate_spec_read(&spec->alternate, cursor); break;
+    case KEY_SETUP: {
+        static const char *const setups[] = {[SETUP_GIVEN] = "given", [SETUP_CM] = "cm"};
+        cursor_take_choice(cursor, "way to set up a connection", setups, 2, &spec->setup);
+        break;
+    }
     case KEYS: break;
     }
 }
@@ -86,6 +94,10 @@ void connection_spec_read(struct connection_spec *spec, struct cursor *cursor)
         given[key] = true;
         read_key(spec, (enum key)key, cursor);
     }
+    if (spec->setup == SETUP_CM && spec->alternate.wanted && cursor->status == 0)
+        word_error(cursor, &spec->from,
+                   "a connection by CM gets its alternate path by a later "
+                   "statement 'alternate'");
     if (!spec->outstanding)
         spec->outstanding = spec->messages == TIME_NEVER ? SATURATED : 1;
 }

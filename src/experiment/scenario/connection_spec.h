@@ -9,6 +9,7 @@
 
 enum connection_spec_service { SPEC_RC, SPEC_UC, SPEC_UD };
 enum connection_spec_operation { SPEC_SEND, SPEC_WRITE, SPEC_READ };
+enum connection_spec_setup { SETUP_GIVEN, SETUP_CM };
 extern const char *const connection_service_names[];   /* "rc" … */
 extern const char *const connection_operation_names[]; /* "send" … */
 
@@ -27,6 +28,7 @@ struct connection_spec {
     uint64_t outstanding;
     uint64_t timeout, retry;
     struct alternate_spec alternate;
+    unsigned setup; /* enum connection_spec_setup */
 };
 
 /* Reads what follows `connection`. The cursor keeps the first error. */

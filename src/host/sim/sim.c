@@ -37,7 +37,7 @@ struct sim {
     struct sim_listener listener;
     struct sim_administration_options options;
     struct mad_layer *mads; /* NULL: no administration */
-    struct sim_hook hook;
+    VEC(struct sim_hook) hooks;
     struct wanted_machines machines; /* all managers have the same, at once */
 };
 
@@ -72,6 +72,7 @@ void sim_free(struct sim *sim)
         text_release(&sim->instances.items[i].file);
     }
     mad_layer_free(sim->mads);
+    vec_release(&sim->hooks);
     wanted_machines_release(&sim->machines);
     vec_release(&sim->instances);
     mem_free(sim);
@@ -128,9 +129,16 @@ struct mad_layer *sim_mads(struct sim *sim)
     return sim->mads;
 }
 
-void sim_set_hook(struct sim *sim, const struct sim_hook *hook)
+void sim_add_hook(struct sim *sim, const struct sim_hook *hook)
 {
-    sim->hook = *hook;
+    vec_push(&sim->hooks, *hook);
+}
+
+void sim_remove_hook(struct sim *sim, const void *context)
+{
+    for (size_t i = sim->hooks.count; i-- > 0;)
+        if (sim->hooks.items[i].context == context)
+            vec_remove(&sim->hooks, i);
 }
 
 /* Runs the MAD layer of the hosts. Returns its next deadline. */
@@ -140,8 +148,10 @@ static uint64_t run_hosts(struct sim *sim)
     if (!sim->mads)
         return next;
     mad_layer_expire(sim->mads, sim_now(sim));
-    if (sim->hook.context)
-        next = sim->hook.attend(sim->hook.context, sim_now(sim));
+    for (size_t i = 0; i < sim->hooks.count; i++) {
+        uint64_t hook = sim->hooks.items[i].attend(sim->hooks.items[i].context, sim_now(sim));
+        next = hook < next ? hook : next;
+    }
     uint64_t own = mad_layer_deadline(sim->mads);
     return own < next ? own : next;
 }

@@ -60,10 +60,11 @@ struct sa *sim_sa(struct sim *sim, unsigned manager); /* NULL: none */
 struct mad_layer *sim_mads(struct sim *sim); /* of all hosts; NULL without administration */
 /* A callback at every step of the simulation, which returns its next deadline. */
 struct sim_hook {
-    void *context; /* NULL: no callback */
+    void *context;
     uint64_t (*attend)(void *context, uint64_t now);
 };
-void sim_set_hook(struct sim *sim, const struct sim_hook *hook);
+void sim_add_hook(struct sim *sim, const struct sim_hook *hook); /* they run in this order */
+void sim_remove_hook(struct sim *sim, const void *context);
 
 /* Times here are picoseconds; managers use nanoseconds. The time is rounded down for a manager. Its
  * deadlines are whole nanoseconds, at which both clocks agree: no manager is called before its

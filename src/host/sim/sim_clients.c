@@ -43,7 +43,7 @@ struct sim_clients *sim_clients_new(struct sim *sim, struct fabric *fabric)
     struct sim_clients *clients = mem_zalloc(1, sizeof *clients);
     clients->sim = sim;
     clients->fabric = fabric;
-    sim_set_hook(sim, &(struct sim_hook){clients, run_clients});
+    sim_add_hook(sim, &(struct sim_hook){clients, run_clients});
     return clients;
 }
 
@@ -51,7 +51,7 @@ void sim_clients_free(struct sim_clients *clients)
 {
     if (!clients)
         return;
-    sim_set_hook(clients->sim, &(struct sim_hook){0});
+    sim_remove_hook(clients->sim, clients);
     for (size_t i = 0; i < clients->hosts.count; i++)
         mad_file_close(clients->hosts.items[i].file);
     for (size_t i = 0; i < clients->questions.count; i++) {

@@ -7,53 +7,19 @@
  * Messages have a length and no bytes. UC and UD give their sender no acknowledgement: their
  * messages carry their number as immediate data, by which the receiver knows which ones are lost.
  *
- * Not modelled: communication management, partitions other than the default one, and packets from
- * an adapter to itself. */
-#include "host/sim/sim_connections.h"
-
-#include "base/map.h"
-#include "base/time.h"
+ * sim_cm.c sets connections up by messages, where that is wanted. Not modelled: partitions other
+ * than the default one, and packets from an adapter to itself. */
+#include "host/sim/sim_connections_internal.h"
 
 #include <assert.h>
 #include <errno.h>
 
 /* Of UC and UD, the messages on the way whose times are known; of later ones the latency is not
  * measured. A power of two. */
-enum { RING = 4096, ADDRESS = 0, Q_KEY = 0x11111111 };
-
-struct adapter {
-    struct transport *transport;
-    uint32_t ports[TRANSPORT_PORTS_MAX]; /* of the fabric; the second may be MAP_NONE */
-    uint32_t domain, key, send_cq, receive_cq;
-    uint32_t sends, receives; /* capacities of the CQs */
-    uint64_t wake;            /* the earliest call that was asked for; TIME_NEVER: none */
-    VEC(uint32_t) requesters; /* RC connections by number of the QP; MAP_NONE: none */
-};
-
-struct connection {
-    struct connection_view view;
-    uint32_t adapters[2], qps[2];   /* requester, responder */
-    struct transport_path path;     /* of the requester */
-    struct sim_path_pair alternate; /* the last one that was loaded */
-    uint64_t sent;                  /* messages whose work request is complete */
-    uint64_t expected;              /* UC, UD: the number of the next message */
-    uint64_t progress_ps;           /* the last progress, or when messages became outstanding */
-    uint64_t *posted_ps;            /* ring, by number of the message */
-    uint32_t ring;
-};
-
-struct sim_connections {
-    struct sim *sim;
-    struct fabric *fabric;
-    struct sim_paths *paths;
-    struct connection_listener listener;
-    VEC(struct adapter) adapters;
-    VEC(struct connection) connections;
-    uint32_t *adapter_of; /* by port; MAP_NONE: none */
-};
+enum { RING = 4096, ADDRESS = 0 };
 
 /* The number of a port of the fabric in the transport layer of its adapter. */
-static unsigned number_in_adapter(const struct sim_connections *connections, uint32_t port)
+unsigned number_in_adapter(const struct sim_connections *connections, uint32_t port)
 {
     const struct topology *topology = fabric_topology(connections->fabric);
     uint32_t node = topology->ports.items[port].node;
@@ -70,6 +36,9 @@ static bool needs_receives(const struct connection_config *config)
 {
     return config->service != TRANSPORT_RC || config->operation == CONNECTION_SEND;
 }
+
+const char *const connection_stage_names[CONNECTION_STAGES] = {
+    "resolving", "requesting", "established", "releasing", "released", "refused"};
 
 /* ---- progress ---- */
 
@@ -118,7 +87,6 @@ static int post_message(struct sim_connections *connections, uint32_t number)
     struct connection *connection = &connections->connections.items[number];
     const struct connection_config *config = &connection->view.config;
     const struct adapter *own = &connections->adapters.items[connection->adapters[0]];
-    const struct adapter *peer = &connections->adapters.items[connection->adapters[1]];
     struct transport_segment segment = {ADDRESS, config->message_bytes, own->key};
     struct transport_work work = {
         .id = number,
@@ -127,11 +95,11 @@ static int post_message(struct sim_connections *connections, uint32_t number)
         .segment_count = 1,
         .segments = &segment,
         .immediate = (uint32_t)connection->view.posted,
-        .r_key = peer->key,
+        .r_key = connection->r_key,
         .address = ADDRESS,
         .path = &connection->path,
         .dest_qp = connection->qps[1],
-        .q_key = Q_KEY,
+        .q_key = connection->q_key,
     };
     if (connection->view.posted == connection->sent) /* it was idle */
         connection->progress_ps = sim_now(connections->sim);
@@ -163,12 +131,16 @@ static void end_send(struct sim_connections *connections,
         connection->view.status = completion->status;
         connection->view.broken_ps = sim_now(connections->sim);
         note_progress(connection, connection->view.broken_ps);
+        if (connection->cm_ids[0])
+            sim_cm_release(connections->cm, number);
         return;
     }
     uint64_t message = connection->sent++;
     if (is_reliable(connection))
         complete(connections, number, message);
     post_messages(connections, number);
+    if (connection->cm_ids[0] && connection->sent == connection->view.config.messages)
+        sim_cm_release(connections->cm, number);
 }
 
 static void end_receive(struct sim_connections *connections,
@@ -328,7 +300,7 @@ static void find_ports(const struct sim_connections *connections, uint32_t port,
         ports[i] = first + i <= node->first_port + node->port_count ? first + i : MAP_NONE;
 }
 
-static uint32_t find_adapter(struct sim_connections *connections, uint32_t port)
+uint32_t find_adapter(struct sim_connections *connections, uint32_t port)
 {
     struct transport_config config;
     if (connections->adapter_of[port] != MAP_NONE)
@@ -390,6 +362,7 @@ void sim_connections_free(struct sim_connections *connections)
     }
     for (size_t i = 0; i < connections->connections.count; i++)
         mem_free(connections->connections.items[i].posted_ps);
+    sim_cm_free(connections->cm);
     vec_release(&connections->adapters);
     vec_release(&connections->connections);
     mem_free(connections->adapter_of);
@@ -400,6 +373,11 @@ void sim_connections_listen(struct sim_connections *connections,
                             const struct connection_listener *listener)
 {
     connections->listener = *listener;
+}
+
+void sim_connections_use_clients(struct sim_connections *connections, struct sim_clients *clients)
+{
+    connections->clients = clients;
 }
 
 int sim_connections_check(const struct fabric *fabric, const struct connection_config *config,
@@ -427,7 +405,8 @@ int sim_connections_check(const struct fabric *fabric, const struct connection_c
     return 0;
 }
 
-static void add_qp(struct sim_connections *connections, struct connection *connection, unsigned end)
+void connection_add_qp(struct sim_connections *connections, struct connection *connection,
+                       unsigned end)
 {
     struct adapter *adapter = &connections->adapters.items[connection->adapters[end]];
     const struct connection_config *config = &connection->view.config;
@@ -450,9 +429,9 @@ static void add_qp(struct sim_connections *connections, struct connection *conne
     (void)status;
 }
 
-/* Brings a QP to RTS with what connection management would have negotiated. */
-static int bring_up(struct sim_connections *connections, const struct connection *connection,
-                    unsigned end, const struct transport_path *path, uint32_t psn, struct err *err)
+int connection_bring_up(struct sim_connections *connections, const struct connection *connection,
+                        unsigned end, const struct transport_path *path, unsigned from, unsigned to,
+                        struct err *err)
 {
     const struct connection_config *config = &connection->view.config;
     const struct adapter *adapter = &connections->adapters.items[connection->adapters[end]];
@@ -460,10 +439,10 @@ static int bring_up(struct sim_connections *connections, const struct connection
         .access = RIGHT_REMOTE_WRITE | RIGHT_REMOTE_READ,
         .port = path->port,
         .mtu = (uint16_t)fabric_transport_mtu(connections->fabric),
-        .q_key = Q_KEY,
+        .q_key = CONNECTION_Q_KEY,
         .dest_qp = connection->qps[!end],
-        .send_psn = psn,
-        .receive_psn = psn,
+        .send_psn = connection->psns[end],
+        .receive_psn = connection->psns[!end],
         .path = *path,
         .retry_count = config->retry,
         .rnr_retry = 7,
@@ -472,10 +451,10 @@ static int bring_up(struct sim_connections *connections, const struct connection
         .reads_accepted = CONNECTION_READS,
     };
     int status = 0;
-    for (unsigned from = STATE_RESET, to = STATE_INIT; from < STATE_RTS && !status; from = to++) {
+    for (; from < to && !status; from++) {
         uint32_t required, optional;
-        transport_transition(config->service, from, to, &required, &optional);
-        attributes.state = (uint8_t)to;
+        transport_transition(config->service, from, from + 1, &required, &optional);
+        attributes.state = (uint8_t)(from + 1);
         status =
             transport_modify_qp(adapter->transport, sim_now(connections->sim), connection->qps[end],
                                 &attributes, required | ATTRIBUTE_STATE, err);
@@ -575,6 +554,8 @@ int sim_connections_set_alternate(struct sim_connections *connections, size_t nu
         return err_set(err, EINVAL, "only RC has alternate paths here");
     if (connection->view.broken)
         return err_set(err, EINVAL, "the connection is broken");
+    if (connection->view.stage != CONNECTION_ESTABLISHED)
+        return err_set(err, EINVAL, "the connection is not established");
     struct sim_path_pair now = present_pair(connections, connection);
     int status = find_alternate(connections, &now, false, lids, connection, err);
     return status ? status : load_alternate(connections, connection, err);
@@ -582,54 +563,89 @@ int sim_connections_set_alternate(struct sim_connections *connections, size_t nu
 
 /* ---- begin ---- */
 
+void connection_post_receives(struct sim_connections *connections, uint32_t number)
+{
+    const struct connection_config *config = &connections->connections.items[number].view.config;
+    for (uint32_t i = 0; i < config->outstanding && needs_receives(config); i++)
+        post_receive(connections, number);
+}
+
+void connection_begin(struct sim_connections *connections, uint32_t number)
+{
+    struct connection *connection = &connections->connections.items[number];
+    struct adapter *adapter = &connections->adapters.items[connection->adapters[0]];
+    connection->view.stage = CONNECTION_ESTABLISHED;
+    connection->view.begun_ps = connection->view.last_ps = connection->progress_ps =
+        sim_now(connections->sim);
+    while (is_reliable(connection) && adapter->requesters.count <= connection->qps[0])
+        vec_push(&adapter->requesters, MAP_NONE);
+    if (is_reliable(connection))
+        adapter->requesters.items[connection->qps[0]] = number;
+    post_messages(connections, number);
+    serve(connections, adapter);
+}
+
+/* Both ends at once, with what connection management would have negotiated. */
+static int set_up(struct sim_connections *connections, uint32_t number,
+                  const struct sim_path_pair *pair, struct err *err)
+{
+    struct connection *connection = &connections->connections.items[number];
+    struct transport_path paths[2];
+    int status = 0;
+    for (unsigned end = 0; end < 2; end++) {
+        paths[end] = path_of(connections, pair, end, connection->view.config.timeout);
+        connection_add_qp(connections, connection, end);
+    }
+    connection->path = paths[0];
+    connection->q_key = CONNECTION_Q_KEY;
+    connection->r_key = connections->adapters.items[connection->adapters[1]].key;
+    for (unsigned end = 0; end < 2 && !status; end++)
+        status = connection_bring_up(connections, connection, end, &paths[end], STATE_RESET,
+                                     STATE_RTS, err);
+    if (connection->view.config.has_alternate && !status)
+        status = load_alternate(connections, connection, err);
+    return status;
+}
+
 int sim_connections_add(struct sim_connections *connections, const struct connection_config *config,
                         struct err *err)
 {
     const uint32_t ports[] = {config->from, config->to};
     struct sim_path_pair pair = {0};
-    struct transport_path paths[2];
     int status = sim_connections_check(connections->fabric, config, err);
-    if (status == 0)
+    if (status == 0 && !config->by_cm)
         status = find_paths(connections, ports, &pair, err);
     if (status)
         return status;
     uint32_t number = (uint32_t)connections->connections.count;
     uint64_t now = sim_now(connections->sim);
     struct connection new = {.view.config = *config,
-                             .view.begun_ps = now,
-                             .view.last_ps = now,
-                             .progress_ps = now,
+                             .view.requested_ps = now,
                              .ring = config->service == TRANSPORT_RC ? config->outstanding : RING};
     if (config->has_alternate)
         status = find_alternate(connections, &pair, config->alternate_lid == 0,
                                 (const uint16_t[]){0, config->alternate_lid}, &new, err);
     if (status)
         return status;
-    for (unsigned end = 0; end < 2; end++)
-        paths[end] = path_of(connections, &pair, end, config->timeout);
-    new.path = paths[0];
     new.adapters[0] = find_adapter(connections, config->from);
     new.adapters[1] = find_adapter(connections, config->to);
-    for (unsigned end = 0; end < 2; end++)
-        add_qp(connections, &new, end);
-    for (unsigned end = 0; end < 2 && !status; end++)
-        status = bring_up(connections, &new, end, &paths[end],
-                          (uint32_t)(number * 65537) & TRANSPORT_PSN_MASK, err);
-    if (config->has_alternate && !status)
-        status = load_alternate(connections, &new, err);
-    if (status)
-        return status;
+    new.psns[0] = new.psns[1] = (uint32_t)(number * 65537) & TRANSPORT_PSN_MASK;
     new.posted_ps = mem_zalloc(new.ring, sizeof *new.posted_ps);
     vec_push(&connections->connections, new);
-    struct adapter *adapter = &connections->adapters.items[new.adapters[0]];
-    while (config->service == TRANSPORT_RC && adapter->requesters.count <= new.qps[0])
-        vec_push(&adapter->requesters, MAP_NONE);
-    if (config->service == TRANSPORT_RC)
-        adapter->requesters.items[new.qps[0]] = number;
-    for (uint32_t i = 0; i < config->outstanding && needs_receives(config); i++)
-        post_receive(connections, number);
-    post_messages(connections, number);
-    serve(connections, adapter);
+    if (config->by_cm) {
+        if (!connections->cm)
+            connections->cm = sim_cm_new(connections);
+        sim_cm_connect(connections->cm, number);
+        return 0;
+    }
+    status = set_up(connections, number, &pair, err);
+    if (status) {
+        mem_free(new.posted_ps);
+        connections->connections.count--;
+        return status;
+    }
+    connection_post_receives(connections, number);
+    connection_begin(connections, number);
     return 0;
 }
 

@@ -2,11 +2,14 @@
  *
  * Each port that has a connection is an adapter of src/transport, whose packets the data plane of
  * the fabric carries. A connection is set up as given, with the path that the manager's routes have
- * at that time; there is no communication management. The requester keeps a number of messages
+ * at that time, or as programs do: by a PathRecord of the subnet administration and messages of
+ * communication management, which the fabric may lose. The requester keeps a number of messages
  * posted. */
 #ifndef WEFT_HOST_SIM_SIM_CONNECTIONS_H
 #define WEFT_HOST_SIM_SIM_CONNECTIONS_H
 
+#include "cm/message.h"
+#include "host/sim/sim_clients.h"
 #include "host/sim/sim_paths.h"
 #include "transport/transport.h"
 
@@ -29,13 +32,28 @@ struct connection_config {
      * path that share least. */
     bool has_alternate;
     uint16_t alternate_lid;
+    bool by_cm; /* set up by messages: needs sim_connections_use_clients() */
 };
+
+/* How far a connection has been set up. */
+enum connection_stage {
+    CONNECTION_RESOLVING,  /* waits for its PathRecord */
+    CONNECTION_REQUESTING, /* waits for REP, or SIDR_REP */
+    CONNECTION_ESTABLISHED,
+    CONNECTION_RELEASING, /* waits for DREP, or for its packets to die */
+    CONNECTION_RELEASED,
+    CONNECTION_REFUSED, /* or nobody has answered */
+    CONNECTION_STAGES,
+};
+extern const char *const connection_stage_names[CONNECTION_STAGES];
 
 /* Times without progress: between two acknowledgements of an RC requester, or two messages at the
  * receiver of a UC or UD connection, while messages are outstanding. */
 struct connection_view {
     struct connection_config config;
-    uint64_t begun_ps, last_ps; /* when it began; the last completion */
+    uint8_t stage;                            /* enum connection_stage */
+    uint64_t requested_ps, begun_ps, last_ps; /* begun_ps: established, or 0; last_ps: completion */
+    uint16_t reason; /* of a refusal: enum cm_reason; 0: no path is known */
     uint64_t posted, completed, completed_bytes;
     uint64_t lost;       /* messages of UC and UD */
     uint64_t longest_ps; /* the longest time without progress */
@@ -61,9 +79,13 @@ struct connection_listener {
     void *context;
     void (*completed)(void *context, uint64_t now, uint32_t connection, uint64_t latency_ps);
     void (*migrated)(void *context, uint64_t now, uint32_t connection); /* the requester has */
+    void (*refused)(void *context, uint64_t now, uint32_t connection);  /* it was not set up */
 };
 void sim_connections_listen(struct sim_connections *connections,
                             const struct connection_listener *listener);
+
+/* The hosts that request paths for connections that are set up by messages. */
+void sim_connections_use_clients(struct sim_connections *connections, struct sim_clients *clients);
 
 /* What does not depend on the fabric's state. */
 int sim_connections_check(const struct fabric *fabric, const struct connection_config *config,

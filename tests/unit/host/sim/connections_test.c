@@ -41,8 +41,8 @@ static void begin(struct talk *talk, const char *fabric)
     talk->manager = settle(&talk->world, management_port(&talk->world, "S0"), &talk->config);
     talk->paths = sim_paths_new(talk->world.sim, talk->world.fabric);
     talk->connections = sim_connections_new(talk->world.sim, talk->world.fabric, talk->paths);
-    sim_connections_listen(talk->connections,
-                           &(struct connection_listener){talk, note_completed, NULL});
+    sim_connections_listen(talk->connections, &(struct connection_listener){
+                                                  .context = talk, .completed = note_completed});
     run_for(&talk->world, TIME_MS);
 }
 

@@ -1,0 +1,72 @@
+/* Shared by sim_connections.c, which moves messages, and sim_cm.c, which sets connections up. */
+#ifndef WEFT_HOST_SIM_SIM_CONNECTIONS_INTERNAL_H
+#define WEFT_HOST_SIM_SIM_CONNECTIONS_INTERNAL_H
+
+#include "base/map.h"
+#include "base/time.h"
+#include "cm/cm.h"
+#include "host/sim/sim_connections.h"
+
+enum { CONNECTION_Q_KEY = 0x11111111 };
+
+struct adapter {
+    struct transport *transport;
+    uint32_t ports[TRANSPORT_PORTS_MAX]; /* of the fabric; the second may be MAP_NONE */
+    uint32_t domain, key, send_cq, receive_cq;
+    uint32_t sends, receives; /* capacities of the CQs */
+    uint64_t wake;            /* the earliest call that was asked for; TIME_NEVER: none */
+    VEC(uint32_t) requesters; /* RC connections by number of the QP; MAP_NONE: none */
+};
+
+struct connection {
+    struct connection_view view;
+    uint32_t adapters[2], qps[2];   /* requester, responder */
+    struct transport_path path;     /* of the requester */
+    struct sim_path_pair alternate; /* the last one that was loaded */
+    uint64_t sent;                  /* messages whose work request is complete */
+    uint64_t expected;              /* UC, UD: the number of the next message */
+    uint64_t progress_ps;           /* the last progress, or when messages became outstanding */
+    uint32_t r_key, q_key;          /* of the responder */
+    uint32_t psns[2];               /* first ones, of requester and responder */
+    uint32_t cm_ids[2];             /* 0: none */
+    uint32_t query;                 /* for the path, while it is resolved */
+    uint64_t *posted_ps;            /* ring, by number of the message */
+    uint32_t ring;
+};
+
+struct sim_connections {
+    struct sim *sim;
+    struct fabric *fabric;
+    struct sim_paths *paths;
+    struct connection_listener listener;
+    VEC(struct adapter) adapters;
+    VEC(struct connection) connections;
+    uint32_t *adapter_of; /* by port; MAP_NONE: none */
+    struct sim_clients *clients;
+    struct sim_cm *cm; /* NULL: no connection is set up by messages */
+};
+
+/* sim_connections.c */
+unsigned number_in_adapter(const struct sim_connections *connections, uint32_t port);
+/* The adapter of a port, which is made if it has none. */
+uint32_t find_adapter(struct sim_connections *connections, uint32_t port);
+void connection_add_qp(struct sim_connections *connections, struct connection *connection,
+                       unsigned end);
+/* Brings the QP of an end from a state to another one on the way from Reset to RTS. */
+int connection_bring_up(struct sim_connections *connections, const struct connection *connection,
+                        unsigned end, const struct transport_path *path, unsigned from, unsigned to,
+                        struct err *err);
+/* The responder is ready to receive. */
+void connection_post_receives(struct sim_connections *connections, uint32_t number);
+/* Both ends are ready. */
+void connection_begin(struct sim_connections *connections, uint32_t number);
+
+/* sim_cm.c */
+struct sim_cm *sim_cm_new(struct sim_connections *connections);
+void sim_cm_free(struct sim_cm *cm); /* accepts NULL */
+/* Requests the path and then the connection. */
+void sim_cm_connect(struct sim_cm *cm, uint32_t number);
+/* All messages are complete, or the connection is broken. */
+void sim_cm_release(struct sim_cm *cm, uint32_t number);
+
+#endif
