@@ -228,10 +228,18 @@ def pira_steps(c):
     network = c.paper_network(SIZES[0], 1)
     lids = Tables(network, c.tables(network.text, "fera")).lids
     up, explored, found = network.directions(lids), set(), []
+    level, steps = {node: 0 for node, above in up.items() if not above}, {}
+    for node in sorted(up, key=lids.get):
+        level.setdefault(node, 1 + min((level[peer] for peer in up[node] if peer in level), default=-1))
     for step in range(len(up)):
         node = next(n for n in sorted(up, key=lids.get) if n not in explored and explored.issuperset(up[n]))
         explored.add(node)
-        found += results({"lid": lids[node], "prev": len(up[node]), "interactions": step}, step=step + 1)
+        steps[node] = step + 1
+        found += results({"lid": lids[node], "prev": len(up[node]), "interactions": step, "number": step + 1, "level": level[node]},
+                         step=step + 1, kind="switch" if node in network.switches else "host")
+        for link, peer in enumerate(up[node]):
+            found += results({"from.number": steps[peer], "from.level": level[peer], "to.number": step + 1, "to.level": level[node]},
+                             node=step + 1, link=link)
     return found
 
 

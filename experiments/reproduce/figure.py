@@ -19,7 +19,7 @@ UNITS = {"s": 1, "ms": 1e-3, "us": 1e-6, "%": 0.01, "bit/s": 1, "Mbit/s": 1e6, "
     ("times", "packets", "packets/s", "SMPs", "LIDs", "blocks", "entries", "ports", "switches", "links", "hosts",
      "functions", "requests", "runs", "a minute"), 1)}
 TIME_UNITS = {"ps": 1, "ns": 10**3, "us": 10**6, "ms": 10**9, "s": 10**12}
-PLOT_KINDS = ("lines", "points", "bars", "stacked", "time")
+PLOT_KINDS = ("lines", "points", "bars", "stacked", "time", "network")
 PLOT_WORDS = ("x", "y", "by", "where", "from", "to")
 MOST_YS = 8
 

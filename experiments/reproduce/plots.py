@@ -5,6 +5,9 @@ interval as error bar. One network has no error bar. If x is a parameter, x is i
 other parameters; if x is a figure, the observations must have the same parameters, and a point is hollow if most of its
 runs were saturated.
 
+A plot of a network has a point at x and y for each node, of a kind for each value of `by`, and a line for each link: an
+observation with the figures from.X, from.Y, to.X and to.Y.
+
 A plot over time shows the series of one run, one panel each, with the phases of the manager as bands.
 """
 import math
@@ -40,6 +43,8 @@ def draw_plots(figure, evidence):
 def draw_plot(figure, plot, evidence, preset=""):
     """The charts for which there is evidence."""
     runs = [o for o in evidence.select(plot.where) if o.value("preset") in ("", preset) or not preset]
+    if plot.kind == "network":
+        return _network(figure, plot, runs)
     return _over_time(figure, plot, runs) if plot.kind == "time" else _over_x(figure, plot, evidence, runs)
 
 
@@ -134,6 +139,22 @@ def _add_printed_points(figure, plot, chart):
         for group in chart.groups:
             group.name = group.name or "weft"  # the legend must tell it from the paper's points
         chart.reference(point.text).points.append(charts.Point(x, point.y))
+
+
+# ---- networks ----
+
+def _network(figure, plot, runs):
+    chart = charts.Chart(charts.Axis(figure.label(plot.x)), charts.Axis(figure.label(plot.y[0])))
+    links = [[charts.Point(run.figure(end + plot.x), run.figure(end + plot.y[0])) for end in ("from.", "to.")] for run in runs]
+    links = [ends for ends in links if not any(math.isnan(end.x + end.y) for end in ends)]
+    if links:
+        chart.group(figure.label("links"), "lines", NUMBERS["pira+dr"]).points = [
+            point for ends in links for point in (*ends, charts.Point(ends[-1].x, NAN))]  # the last is a gap
+    nodes = [run for run in runs if not math.isnan(run.figure(plot.x) + run.figure(plot.y[0]))]
+    for run in nodes:
+        name = figure.label(run.value(plot.by)) if plot.by else ""
+        chart.group(name, "points").points.append(charts.Point(run.figure(plot.x), run.figure(plot.y[0])))
+    return [chart] if nodes else []
 
 
 # ---- over time ----

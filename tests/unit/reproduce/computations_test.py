@@ -43,10 +43,11 @@ class Computations(unittest.TestCase):
 
     def test_pira_explores_the_nodes_of_figure_1_in_the_order_of_figure_8(self):
         evidence = of("pira-steps", "tpds06-fig09")
-        self.assertEqual(len(evidence.items), 2 * 15)
+        self.assertEqual(len(evidence.items), 2 * (15 + 9 + 7))  # nodes and links
         self.assertEqual(total(evidence, "lid", "preset=paper step=10"), 10)
         # One for each link, 9 of switches and 7 of hosts: its lower end has the upper in PREV.
-        self.assertEqual(total(evidence, "prev", "preset=paper"), 9 + 7)
+        self.assertEqual(total(evidence, "prev", "preset=paper kind=switch"), 9)
+        self.assertEqual(total(evidence, "prev", "preset=paper kind=host"), 7)
         self.assertEqual(total(evidence, "prev", "preset=paper step=1"), 0)  # the sink
         self.assertEqual(total(evidence, "prev", "preset=paper step=6"), 2)  # below 2 and 3
 

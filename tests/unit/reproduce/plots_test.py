@@ -97,6 +97,20 @@ class Curves(unittest.TestCase):
         self.assertEqual(self.draw(plot("time", y=["smps"]), [at("size=1", 1, 1)]), [])  # has no series
 
 
+class Networks(unittest.TestCase):
+    def test_nodes_are_points_of_their_kind_and_links_are_separate_lines(self):
+        figure = support.read_figure("title x\nplot map network M x step y level by kind\nlabel links cables\n")
+        nodes = [run("kind=%s" % kind, {"step": x, "level": y}) for kind, x, y in (("switch", 1, 0), ("switch", 2, 1), ("host", 3, 2))]
+        links = [run("link=%d" % x, {"from.step": x, "from.level": y, "to.step": x + 1, "to.level": y + 1}) for x, y in ((1, 0), (2, 1))]
+        chart, = draw_plot(figure, figure.plots[0], Evidence(nodes + links))
+        cables, switches, hosts = chart.groups
+        self.assertEqual((cables.name, switches.name, hosts.name), ("cables", "switch", "host"))
+        self.assertEqual([point[:2] for point in switches.points + hosts.points], [(1, 0), (2, 1), (3, 2)])
+        self.assertEqual([point[:2] for point in cables.points[:2] + cables.points[3:5]], [(1, 0), (2, 1), (2, 1), (3, 2)])
+        self.assertTrue(is_nan(cables.points[2].y))  # a gap
+        self.assertEqual(draw_plot(figure, figure.plots[0], Evidence([])), [])
+
+
 class OverTime(unittest.TestCase):
     def test_counters_keep_their_value_between_points(self):
         one = run("", {"fault.begin": 1.5, "fault.detect.time": 0.25, "fault.compute.time": 0.125},
