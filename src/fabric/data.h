@@ -145,6 +145,8 @@ struct data_transport {
                         struct transport_packet *packet);
     void (*arrived)(void *context, uint64_t now, uint32_t port,
                     const struct transport_packet *packet);
+    /* The fabric has lost a packet that it had taken. May be NULL. */
+    void (*lost)(void *context, const struct transport_packet *packet);
     void (*due)(void *context, uint64_t now, uint32_t port); /* see fabric_call_transport() */
     /* An adapter's port opened or closed for data, or a manager has written its attributes. */
     void (*port_changed)(void *context, uint64_t now, uint32_t port);

@@ -141,7 +141,9 @@ void data_lose(struct fabric *fabric, uint32_t number, enum loss cause, uint32_t
         return;
     data->totals.lost[cause]++;
     if (carries_transport(data_packet)) {
-        transport_port_take(fabric, number, port);
+        struct transport_packet packet = transport_port_take(fabric, number, port);
+        if (data->transport.lost)
+            data->transport.lost(data->transport.context, &packet);
         return;
     }
     if (data->vms.count)

@@ -23,7 +23,8 @@ static void put_clients(void *context, struct record *record)
         bool manager = session->state == SESSION_MANAGER;
         char path[64], program[24] = "?", place[40];
         struct mad_file_status status = {0};
-        if (session->state != SESSION_OPEN && !manager)
+        struct verbs_client_view verbs = {0};
+        if (session->state != SESSION_OPEN && session->state != SESSION_VERBS && !manager)
             continue;
         snprintf(path, sizeof path, "/proc/%u/comm", session->pid);
         FILE *file = fopen(path, "re");
@@ -34,6 +35,9 @@ static void put_clients(void *context, struct record *record)
         }
         if (session->file)
             mad_file_status(session->file, &status);
+        if (session->verbs)
+            verbs_client_view(session->verbs, &verbs);
+        bool mads = session->state == SESSION_OPEN;
         if (first)
             record_text(record, "\n%7s %-15s %-20s %6s %9s %9s %7s\n", "PID", "PROGRAM", "AT",
                         "AGENTS", "SENT", "RECEIVED", "LATE");
@@ -44,13 +48,25 @@ static void put_clients(void *context, struct record *record)
         record_string(record, "at", " %-20.20s",
                       fabric_control_label(fabric_topology(clients->fabric), session->port, place));
         record_flag(record, "manager", "   IsSM", manager);
-        record_number(record, "agents", manager ? NULL : " %6llu", status.agents);
+        record_number(record, "agents", mads ? " %6llu" : NULL, status.agents);
         record_number(record, "requests", NULL, status.requests);
-        record_number(record, "sent", manager ? NULL : " %9llu", status.sent);
-        record_number(record, "received", manager ? NULL : " %9llu", status.received);
-        record_number(record, "timeouts", manager ? NULL : " %7llu", status.timeouts);
+        record_number(record, "sent", mads ? " %9llu" : NULL, status.sent);
+        record_number(record, "received", mads ? " %9llu" : NULL, status.received);
+        record_number(record, "timeouts", mads ? " %7llu" : NULL, status.timeouts);
         record_number(record, "dropped", NULL, status.dropped);
         record_number(record, "queued_bytes", NULL, status.queued_bytes);
+        record_flag(record, "verbs", "  verbs", session->verbs != NULL);
+        record_number(record, "qps", session->verbs ? " %llu QPs" : NULL, verbs.qps);
+        record_number(record, "regions", session->verbs ? ", %llu regions" : NULL, verbs.regions);
+        record_number(record, "work_requests", session->verbs ? ", %llu sends" : NULL, verbs.sends);
+        record_number(record, "completions", session->verbs ? ", %llu completions" : NULL,
+                      verbs.completions);
+        record_number(record, "resent_packets", session->verbs ? ", %llu packets resent" : NULL,
+                      verbs.resent_packets);
+        record_number(record, "retry_timeouts", session->verbs ? ", %llu time-outs" : NULL,
+                      verbs.timeouts);
+        record_number(record, "read_bytes", NULL, verbs.read_bytes);
+        record_number(record, "written_bytes", NULL, verbs.written_bytes);
         record_text(record, "\n");
         record_end(record);
     }

@@ -49,7 +49,7 @@ struct connection *connection_accept(int listener, struct clients *clients)
     return connection;
 }
 
-static void connection_close(struct connection *connection)
+void connection_close(struct connection *connection)
 {
     if (connection->dead)
         return;
@@ -65,13 +65,23 @@ void connection_free(struct connection *connection)
     mem_free(connection);
 }
 
+bool connection_has_answer(const struct connection *connection)
+{
+    const int *descriptors;
+    const struct session *session = connection->session;
+    return session->answer.length ||
+           (session->verbs && verbs_next_answer(session->verbs, &descriptors));
+}
+
 uint32_t connection_interest(const struct connection *connection)
 {
     const struct session *session = connection->session;
     assert(!connection->dead && session);
     const char *packet;
     size_t bytes;
+    const int *descriptors;
     bool out = session_next_answer(session, &packet, &bytes) ||
+               (session->verbs && verbs_next_answer(session->verbs, &descriptors)) ||
                (session->file && mad_file_next(session->file));
     bool in = !session->file || !mad_file_is_full(session->file);
     return (in ? (uint32_t)EPOLLIN : 0) | (out ? (uint32_t)EPOLLOUT : 0);
@@ -100,6 +110,8 @@ static int receive_packet(struct session *session, struct msghdr *message, size_
     uint8_t *memory = NULL;
     int fd = endpoint_descriptor(message);
     int result = 0;
+    if (session->state == SESSION_VERBS && !(message->msg_flags & (MSG_TRUNC | MSG_CTRUNC)))
+        return session_receive_verbs(session, message->msg_iov->iov_base, bytes, fd);
     if (fd >= 0) {
         memory = read_memory(fd, &memory_bytes);
         close(fd);
@@ -165,6 +177,24 @@ static ssize_t send_mad(int fd, const struct mad_received *message)
     return send(fd, &message->head, message->head.length, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
+static ssize_t send_verbs_answer(int fd, const struct verbs_answer *answer, const int *descriptors)
+{
+    union {
+        struct cmsghdr header;
+        char room[CMSG_SPACE(2 * sizeof(int))];
+    } control = {.header = {.cmsg_len = CMSG_LEN(answer->descriptors * sizeof(int)),
+                            .cmsg_level = SOL_SOCKET,
+                            .cmsg_type = SCM_RIGHTS}};
+    struct iovec piece = {(void *)answer, sizeof *answer};
+    struct msghdr packet = {.msg_iov = &piece, .msg_iovlen = 1};
+    if (answer->descriptors) {
+        memcpy(CMSG_DATA(&control.header), descriptors, answer->descriptors * sizeof(int));
+        packet.msg_control = &control;
+        packet.msg_controllen = CMSG_SPACE(answer->descriptors * sizeof(int));
+    }
+    return sendmsg(fd, &packet, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
 /* Whether to write the next message. A full socket is tried again later. A long message is lost if
  * there is no memory or descriptor for it. Any other error closes the connection. */
 static bool check_sent(struct connection *connection, ssize_t sent)
@@ -196,6 +226,13 @@ void connection_write(struct connection *connection)
     if (session->state == SESSION_DONE) {
         connection_close(connection);
         return;
+    }
+    const struct verbs_answer *answer;
+    const int *descriptors;
+    while (session->verbs && (answer = verbs_next_answer(session->verbs, &descriptors)) != NULL) {
+        if (!check_sent(connection, send_verbs_answer(connection->fd, answer, descriptors)))
+            return;
+        verbs_answer_sent(session->verbs);
     }
     while (session->file && (message = mad_file_next(session->file)) != NULL) {
         if (!check_sent(connection, send_mad(connection->fd, message)))

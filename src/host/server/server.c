@@ -34,6 +34,10 @@ enum {
 #define DATA_SLICE  (5 * TIME_US)   /* network time between two readings of the clock */
 #define DATA_BUDGET (2 * TIME_MS)   /* wall-clock time before the clients are served again */
 #define DATA_PAUSE  (100 * TIME_US) /* wall-clock time between two runs of the network */
+/* While packets of programs are on the way, the network may be so far ahead of the wall clock: they
+ * arrive without a pause, and a stream of them is as fast as its links. */
+#define VERBS_LEAD  (200 * TIME_US)
+#define VERBS_PAUSE (1 * TIME_MS) /* instead of DATA_PAUSE, while there is nothing on the way */
 #define SPIN_MOST   (60 * TIME_US)
 #define SPIN_LEAST  (2 * TIME_US)
 #define LINGER_TERM (3 * TIME_S) /* daemons that a command left get SIGKILL after this time */
@@ -53,7 +57,7 @@ struct server {
     VEC(pid_t) orphans; /* which got SIGTERM */
     uint64_t start_ns;
     uint64_t spin;             /* time to poll before sleeping */
-    uint64_t lag_ps;           /* network time lost because this machine is too slow */
+    uint64_t lag_ps;           /* network time lost because this machine is too slow; modulo 2^64 */
     struct connection *closed; /* to be freed after this iteration */
     struct fabric_http *http;  /* NULL: none */
 };
@@ -304,7 +308,7 @@ static void handle_connection(struct server *server, struct connection *connecti
         return;
     if (events & (EPOLLIN | EPOLLHUP | EPOLLERR))
         connection_read(connection);
-    if (!connection->dead && ((events & EPOLLOUT) || connection->session->answer.length))
+    if (!connection->dead && ((events & EPOLLOUT) || connection_has_answer(connection)))
         connection_write(connection);
     update_interest(server, connection);
 }
@@ -313,7 +317,25 @@ static void handle_connection(struct server *server, struct connection *connecti
 
 static bool has_data(const struct server *server)
 {
-    return server->clients.traffic_count > 0;
+    return server->clients.traffic_count > 0 || verbs_started(server->clients.verbs);
+}
+
+static uint64_t lead(const struct server *server)
+{
+    return verbs_busy(server->clients.verbs) ? VERBS_LEAD : 0;
+}
+
+/* The data path needs time: from the first program that opens a device on, delays are real. */
+static void check_pace(struct server *server)
+{
+    if (server->pace_millionths || !verbs_started(server->clients.verbs))
+        return;
+    uint64_t reached = fabric_network_time(server->fabric);
+    server->pace_millionths = 1000000;
+    server->clients.pace = "real";
+    /* Without delays the network may have got ahead of the wall clock: it stays so far ahead. */
+    if (reached > server->clients.now)
+        server->lag_ps = server->clients.now - reached;
 }
 
 /* The network time that corresponds to the present wall-clock time; TIME_NEVER: until it is idle.
@@ -323,7 +345,7 @@ static uint64_t network_target(const struct server *server)
     if (!server->pace_millionths)
         return TIME_NEVER;
     unsigned __int128 now = (unsigned __int128)server->clients.now * server->pace_millionths;
-    return (uint64_t)(now / 1000000) - server->lag_ps;
+    return (uint64_t)(now / 1000000) - server->lag_ps + lead(server);
 }
 
 /* True: there is more to run. A fabric whose data packets take longer than their time falls behind
@@ -403,9 +425,11 @@ static uint64_t next_deadline(struct server *server)
         next = server->clients.now; /* run_network() stopped at its limit */
     if (network != TIME_NEVER && server->pace_millionths != 0) {
         unsigned __int128 wall =
-            ((unsigned __int128)network + server->lag_ps) * 1000000 / server->pace_millionths + 1;
-        if (has_data(server) && wall < server->clients.now + DATA_PAUSE)
-            wall = server->clients.now + DATA_PAUSE;
+            (unsigned __int128)(network + server->lag_ps) * 1000000 / server->pace_millionths + 1;
+        uint64_t pause = server->clients.traffic_count || lead(server) ? DATA_PAUSE : VERBS_PAUSE;
+        wall = wall > lead(server) ? wall - lead(server) : 0;
+        if (has_data(server) && wall < server->clients.now + pause)
+            wall = server->clients.now + pause;
         if (wall < next)
             next = (uint64_t)wall;
     }
@@ -436,15 +460,43 @@ static int poll_events(struct server *server, uint64_t deadline, struct epoll_ev
     uint64_t start = server->clients.now;
     uint64_t until = start + server->spin < deadline ? start + server->spin : deadline;
     int count = 0;
+    bool posted = false;
     do {
         count = epoll_wait(server->epoll, events, EVENTS, 0);
         update_clock(server);
-    } while (count == 0 && server->clients.now < until);
-    if (count > 0)
+        posted = verbs_has_work(server->clients.verbs);
+    } while (count == 0 && !posted && server->clients.now < until);
+    if (count > 0 || posted)
         server->spin = server->spin * 2 < SPIN_MOST ? server->spin * 2 : SPIN_MOST;
     else
         server->spin = server->spin / 2 > SPIN_LEAST ? server->spin / 2 : SPIN_LEAST;
     return count;
+}
+
+/* Sleeps until there is something to do, unless programs have posted work already. */
+static int sleep_for_events(struct server *server, uint64_t deadline, struct epoll_event *events)
+{
+    if (verbs_prepare_sleep(server->clients.verbs))
+        deadline = server->clients.now;
+    int count = wait_for_events(server, deadline, events);
+    verbs_end_sleep(server->clients.verbs);
+    return count;
+}
+
+/* Takes the work of programs, and closes the connections of those that break the rules. */
+static bool serve_verbs(struct server *server)
+{
+    struct verbs *verbs = server->clients.verbs;
+    struct connection *failed;
+    bool worked = verbs_has_work(verbs);
+    if (worked)
+        verbs_serve(verbs);
+    while ((failed = verbs_next_failed(verbs)) != NULL) {
+        connection_close(failed);
+        update_interest(server, failed);
+    }
+    check_pace(server);
+    return worked;
 }
 
 int server_run(struct server *server)
@@ -455,8 +507,8 @@ int server_run(struct server *server)
     while (!server->ended) {
         uint64_t deadline = next_deadline(server);
         int count = worked ? poll_events(server, deadline, events) : 0;
-        if (count == 0)
-            count = wait_for_events(server, deadline, events);
+        if (count == 0 && !verbs_has_work(server->clients.verbs))
+            count = sleep_for_events(server, deadline, events);
         /* Advances the fabric's clocks first: a request acts at the time at which it arrives. */
         update_clock(server);
         fabric_run_timers(server->fabric, server->clients.now);
@@ -471,8 +523,8 @@ int server_run(struct server *server)
             else
                 handle_connection(server, events[i].data.ptr, events[i].events);
         }
+        worked = serve_verbs(server) || count > 0;
         run_fabric(server);
-        worked = count > 0;
     }
     return server->child_status;
 }

@@ -16,6 +16,7 @@ void clients_init(struct clients *clients, struct fabric *fabric,
 {
     *clients = (struct clients){.fabric = fabric, .attachment = *attachment, .pace = "fast"};
     clients->mads = mad_layer_new(fabric);
+    clients->verbs = verbs_new(fabric);
 }
 
 void clients_release(struct clients *clients)
@@ -23,6 +24,7 @@ void clients_release(struct clients *clients)
     while (clients->first)
         session_end(clients->first);
     mad_layer_free(clients->mads);
+    verbs_free(clients->verbs);
     map_release(&clients->by_handle);
     vec_release(&clients->opened);
     vec_release(&clients->sending);
@@ -58,6 +60,8 @@ void session_end(struct session *session)
         mad_file_close(session->file);
     } else if (session->state == SESSION_MANAGER) {
         fabric_set_manager(clients->fabric, session->port, false);
+    } else if (session->state == SESSION_VERBS) {
+        verbs_detach(session->verbs);
     }
     if (session->before)
         session->before->after = session->after;
@@ -197,6 +201,26 @@ static void set_manager(struct session *session, const struct request *request)
     session->state = SESSION_MANAGER;
 }
 
+static void open_verbs(struct session *session, const struct request *request)
+{
+    struct attachment attachment;
+    struct err err = {0};
+    if (!find_attachment(session, request, &attachment))
+        return;
+    int result = verbs_attach(session->clients->verbs, attachment.node, session->owner,
+                              &session->verbs, &err);
+    put_answer(session, result, err.message, strlen(err.message));
+    if (result)
+        return;
+    session->port = attach_port(session->clients->fabric, &attachment, 0);
+    session->state = SESSION_VERBS;
+}
+
+int session_receive_verbs(struct session *session, const void *packet, size_t bytes, int descriptor)
+{
+    return verbs_receive(session->verbs, packet, bytes, descriptor);
+}
+
 static void run_control(struct session *session, const struct request *request)
 {
     struct control_answer answer = {.json = request->json != 0};
@@ -240,6 +264,7 @@ static int receive_request(struct session *session, const void *packet, size_t b
     case REQUEST_MANAGER: set_manager(session, &request); return 0;
     case REQUEST_CTL: run_control(session, &request); return 0;
     case REQUEST_SYSFS: write_sysfs(session, &request); return 0;
+    case REQUEST_VERBS: open_verbs(session, &request); return 0;
     }
     return -EPROTO;
 }

@@ -11,12 +11,14 @@
 #include "console/action.h"
 #include "host/mad/mad_layer.h"
 #include "host/server/attach.h"
+#include "host/verbs/verbs.h"
 
 struct session;
 
 struct clients {
     struct fabric *fabric;
     struct mad_layer *mads;
+    struct verbs *verbs;
     struct attachment attachment; /* default */
     struct session *first, *last; /* in order of arrival */
     uint64_t served;              /* sessions since the start */
@@ -37,6 +39,7 @@ enum session_state {
     SESSION_DONE,    /* closes when the answer is sent */
     SESSION_OPEN,    /* carries MADs */
     SESSION_MANAGER, /* keeps IsSM set */
+    SESSION_VERBS,   /* an opened device of libibverbs */
 };
 
 struct session {
@@ -49,6 +52,7 @@ struct session {
     uint32_t port; /* of an opened port or a manager */
     uint32_t slot; /* of an opened port, in clients->opened */
     struct mad_file *file;
+    struct verbs_client *verbs;
     struct text answer;
     size_t answered; /* bytes of it that were sent */
 };
@@ -59,8 +63,11 @@ void clients_release(struct clients *clients); /* ends all sessions */
 
 struct session *session_begin(struct clients *clients, void *owner, uint32_t handle, uint32_t pid);
 void session_end(struct session *session);
-/* Handles a packet; `message` is the whole message if it is a long one, else NULL. Returns 0, or
- * -errno if the packet is invalid and the connection must be closed. */
+/* Handles a packet of SESSION_VERBS; takes the descriptor over. */
+int session_receive_verbs(struct session *session, const void *packet, size_t bytes,
+                          int descriptor);
+/* Handles any other packet; `message` is the whole message if it is a long one, else NULL. Returns
+ * 0, or -errno if the packet is invalid and the connection must be closed. */
 int session_receive(struct session *session, const void *packet, size_t bytes,
                     const uint8_t *message, size_t message_bytes);
 /* The next packet of the answer; false: none. */

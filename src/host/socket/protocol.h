@@ -3,8 +3,9 @@
  * A client opens one SOCK_SEQPACKET connection for each request. Its first packet is a `struct
  * request`. The server answers with one packet: a `struct answer` and `answer.bytes` bytes of data
  * (after REQUEST_CTL, further packets carry more text). Then it closes the connection. After
- * REQUEST_OPEN and REQUEST_MANAGER the connection stays open: an opened port carries MADs in both
- * directions, a manager's connection carries nothing. When such a connection closes, for example
+ * REQUEST_OPEN, REQUEST_MANAGER and REQUEST_VERBS the connection stays open: an opened port carries
+ * MADs in both directions, a manager's connection carries nothing, and verbs_protocol.h describes
+ * that of an opened device. When such a connection closes, for example
  * because the process died, the server closes the port or clears IsSM. Requests share no state, so
  * clients may use threads and fork.
  *
@@ -49,6 +50,7 @@ enum request_kind {
     REQUEST_MANAGER,    /* `port`: IsSM while this connection lives; -EBUSY if it is set already */
     REQUEST_CTL, /* `text` (words, each ended by NUL), `json` → text; -EINVAL: an error message */
     REQUEST_SYSFS, /* → path of the directory that replaces /sys/class */
+    REQUEST_VERBS, /* → the reason of an error; then verbs_protocol.h */
 };
 
 struct registration {

@@ -1,0 +1,160 @@
+/* Protection domains and memory regions of the stand-in for libibverbs. */
+#include "internal.h"
+
+#include <errno.h>
+#include <string.h>
+
+static const unsigned rights = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
+                               IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
+/* These change nothing here: huge pages are like others. */
+static const unsigned harmless = IBV_ACCESS_HUGETLB | IBV_ACCESS_OPTIONAL_RANGE;
+
+/* ---- domains ---- */
+
+WEFT_EXPORT struct ibv_pd *ibv_alloc_pd(struct ibv_context *of)
+{
+    struct verbs_request request = {.kind = VERBS_ADD_DOMAIN};
+    struct verbs_answer answer;
+    struct pd *pd = calloc(1, sizeof *pd);
+    if (!pd)
+        return fail(ENOMEM);
+    if (verbs_call(context_of(of), &request, &answer, NULL)) {
+        free(pd);
+        return NULL;
+    }
+    pd->pd = (struct ibv_pd){.context = of, .handle = answer.object};
+    return &pd->pd;
+}
+
+WEFT_EXPORT int ibv_dealloc_pd(struct ibv_pd *of)
+{
+    struct pd *pd = (struct pd *)of;
+    int result = pd->parent ? 0 : verbs_remove(of->context, VERBS_REMOVE_DOMAIN, of->handle);
+    if (result == 0)
+        free(pd);
+    return -result;
+}
+
+/* ---- regions ---- */
+
+static int add_region(struct mr *mr, struct ibv_pd *pd, void *address, size_t bytes, uint64_t start,
+                      unsigned access)
+{
+    struct verbs_request request = {.kind = VERBS_ADD_REGION};
+    struct verbs_answer answer;
+    if (access & ~(rights | harmless | IBV_ACCESS_ZERO_BASED))
+        return -EOPNOTSUPP;
+    request.region.domain = pd_of(pd)->pd.handle;
+    request.region.rights = access & rights;
+    request.region.start = access & IBV_ACCESS_ZERO_BASED ? 0 : start;
+    request.region.bytes = bytes;
+    request.region.memory = (uintptr_t)address;
+    int result = verbs_call(context_of(pd->context), &request, &answer, NULL);
+    if (result)
+        return result;
+    mr->mr = (struct ibv_mr){.context = pd->context,
+                             .pd = pd,
+                             .addr = address,
+                             .length = bytes,
+                             .handle = answer.object,
+                             .lkey = answer.key,
+                             .rkey = answer.key};
+    mr->start = request.region.start;
+    mr->access = access;
+    struct context *context = context_of(pd->context);
+    return table_set(context, &context->regions, answer.key >> 8, mr);
+}
+
+static int remove_region(struct mr *mr)
+{
+    struct context *context = context_of(mr->mr.context);
+    table_set(context, &context->regions, mr->mr.lkey >> 8, NULL);
+    return verbs_remove(mr->mr.context, VERBS_REMOVE_REGION, mr->mr.handle);
+}
+
+static struct ibv_mr *register_region(struct ibv_pd *pd, void *address, size_t bytes,
+                                      uint64_t start, unsigned access)
+{
+    struct mr *mr = calloc(1, sizeof *mr);
+    int result = mr ? add_region(mr, pd, address, bytes, start, access) : -ENOMEM;
+    if (result == 0)
+        return &mr->mr;
+    free(mr);
+    return fail(-result);
+}
+
+WEFT_EXPORT struct ibv_mr *ibv_reg_mr(struct ibv_pd *pd, void *address, size_t bytes, int access)
+{
+    return register_region(pd, address, bytes, (uintptr_t)address, (unsigned)access);
+}
+
+WEFT_EXPORT struct ibv_mr *ibv_reg_mr_iova(struct ibv_pd *pd, void *address, size_t bytes,
+                                           uint64_t iova, int access)
+{
+    return register_region(pd, address, bytes, iova, (unsigned)access);
+}
+
+WEFT_EXPORT struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *address, size_t bytes,
+                                            uint64_t iova, unsigned access)
+{
+    return register_region(pd, address, bytes, iova, access);
+}
+
+WEFT_EXPORT struct ibv_mr *ibv_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset, size_t length,
+                                             uint64_t iova, int fd, int access)
+{
+    (void)pd, (void)offset, (void)length, (void)iova, (void)fd, (void)access;
+    return fail(EOPNOTSUPP);
+}
+
+/* Registers anew, with the parts that do not change, and then removes the old region. */
+WEFT_EXPORT int ibv_rereg_mr(struct ibv_mr *of, int flags, struct ibv_pd *pd, void *address,
+                             size_t bytes, int access)
+{
+    struct mr *mr = CONTAINER(of, struct mr, mr), new, old = *mr;
+    const int known =
+        IBV_REREG_MR_CHANGE_TRANSLATION | IBV_REREG_MR_CHANGE_PD | IBV_REREG_MR_CHANGE_ACCESS;
+    if (flags & ~known || flags == 0) {
+        errno = EINVAL;
+        return IBV_REREG_MR_ERR_INPUT;
+    }
+    bool moves = flags & IBV_REREG_MR_CHANGE_TRANSLATION;
+    if (moves && bytes == 0) {
+        errno = EINVAL;
+        return IBV_REREG_MR_ERR_INPUT;
+    }
+    int result =
+        add_region(&new, flags & IBV_REREG_MR_CHANGE_PD ? pd : of->pd, moves ? address : of->addr,
+                   moves ? bytes : of->length, moves ? (uintptr_t)address : mr->start,
+                   flags & IBV_REREG_MR_CHANGE_ACCESS ? (unsigned)access : mr->access);
+    if (result) {
+        errno = -result;
+        return IBV_REREG_MR_ERR_CMD;
+    }
+    *mr = new;
+    table_set(context_of(mr->mr.context), &context_of(mr->mr.context)->regions, mr->mr.lkey >> 8,
+              mr);
+    remove_region(&old);
+    return 0;
+}
+
+WEFT_EXPORT int ibv_dereg_mr(struct ibv_mr *of)
+{
+    struct mr *mr = CONTAINER(of, struct mr, mr);
+    int result = remove_region(mr);
+    if (result == 0)
+        free(mr);
+    return -result;
+}
+
+bool memory_covers(struct context *context, const struct pd *pd, uint32_t key, uint64_t address,
+                   uint32_t bytes)
+{
+    pthread_mutex_lock(&context->lock);
+    const struct mr *mr = table_get(&context->regions, key >> 8);
+    bool covers = mr && mr->mr.lkey == key && pd_of(mr->mr.pd) == pd &&
+                  mr->start == (uintptr_t)mr->mr.addr && address >= mr->start &&
+                  bytes <= mr->mr.length && address - mr->start <= mr->mr.length - bytes;
+    pthread_mutex_unlock(&context->lock);
+    return covers;
+}

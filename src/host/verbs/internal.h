@@ -1,0 +1,213 @@
+/* The private side of host/verbs. */
+#ifndef WEFT_HOST_VERBS_INTERNAL_H
+#define WEFT_HOST_VERBS_INTERNAL_H
+
+#include "base/map.h"
+#include "base/mem.h"
+#include "base/pool.h"
+#include "fabric/data.h"
+#include "host/verbs/verbs.h"
+#include "transport/transport.h"
+
+/* ---- adapters ---- */
+
+/* An object of a client that an object of a transport layer belongs to. */
+struct owner {
+    struct verbs_client *client; /* NULL: none */
+    uint32_t object;
+};
+
+/* A packet from an adapter to itself does not use the fabric. */
+struct looped {
+    uint64_t time;
+    uint8_t port;
+    struct transport_packet packet;
+};
+
+/* What programs were last told of a port. */
+struct port_memory {
+    uint16_t lid, sm_lid;
+    bool active;
+    uint64_t gid, p_keys; /* p_keys: a hash */
+};
+
+struct adapter {
+    struct verbs *verbs;
+    struct transport *transport;
+    uint32_t node, first_port; /* first_port: index in the fabric of port 1 */
+    unsigned ports, clients;
+    uint64_t wake;      /* the earliest call that was asked for; TIME_NEVER: none */
+    struct map regions; /* by key: number in verbs->regions */
+    VEC(struct owner) qps;
+    VEC(struct owner) cqs;
+    VEC(struct owner) srqs;
+    VEC(struct looped) looped;
+    size_t looped_taken;
+    struct port_memory memory[TRANSPORT_PORTS_MAX + 1];
+};
+
+/* ---- objects of clients ---- */
+
+struct region {
+    uint32_t next; /* of the pool */
+    uint32_t generation;
+    struct verbs_client *client; /* NULL: free */
+    uint32_t object, domain, key;
+    uint64_t start, bytes, memory;
+};
+
+struct mapping { /* shared memory */
+    uint8_t *at;
+    size_t bytes;
+    int descriptor; /* until it has been sent */
+};
+
+struct channel {
+    bool used;
+    uint32_t users;
+    int pipe;
+};
+
+struct cq {
+    bool used;
+    uint32_t number, capacity, channel, users;
+    uint32_t produced;
+    struct mapping ring;
+};
+
+/* One direction of a ring with work, and the server's copy of the entries. */
+struct work_queue {
+    uint32_t capacity, stride, taken, segments;
+    uint64_t offset; /* in the mapping */
+    uint8_t *copies;
+};
+
+struct srq {
+    bool used;
+    uint32_t number, domain;
+    struct mapping ring;
+    struct work_queue receives;
+    bool *busy; /* by slot */
+};
+
+struct qp {
+    bool used, broken; /* broken: memory that it needed is gone */
+    uint32_t number, epoch, domain, send_cq, receive_cq, srq, service;
+    uint32_t inline_bytes;
+    struct mapping ring;
+    struct work_queue sends, receives;
+    struct verbs_qp_attributes attributes; /* GID indices of paths */
+};
+
+struct domain {
+    bool used;
+    uint32_t number;
+};
+
+struct verbs_client {
+    struct verbs *verbs;
+    struct adapter *adapter;
+    void *owner;
+    int memory; /* descriptor of the program's address space, or -1 */
+    int events; /* pipe of asynchronous events, or -1 */
+    struct mapping page;
+    bool failed, sleeping;
+    VEC(struct domain) domains;
+    VEC(uint32_t) regions; /* number in verbs->regions, or VERBS_NONE */
+    VEC(struct channel) channels;
+    VEC(struct cq) cqs;
+    VEC(struct srq) srqs;
+    VEC(struct qp) qps;
+    struct verbs_answer answer;
+    int descriptors[2];
+    bool answering;
+    uint64_t sends_taken, receives_taken, completions, read_bytes, written_bytes;
+};
+
+/* The payload of a packet in the fabric. */
+struct buffer {
+    uint32_t next; /* of the pool */
+    uint32_t bytes;
+    uint8_t data[TRANSPORT_MTU_MAX];
+};
+
+struct verbs {
+    struct fabric *fabric;
+    bool started;
+    uint32_t epoch;
+    uint32_t packets; /* in buffers or on the way */
+    VEC(struct adapter *) adapters;
+    VEC(struct verbs_client *) clients;
+    uint32_t *adapter_of; /* by port: index of `adapters`, or MAP_NONE */
+    POOL(struct region) regions;
+    POOL(struct buffer) buffers;
+};
+
+static inline struct verbs_page *page_of(const struct verbs_client *client)
+{
+    return (struct verbs_page *)(void *)client->page.at;
+}
+
+/* adapter.c */
+struct adapter *adapter_find(struct verbs *verbs, uint32_t node); /* made if there is none */
+void adapter_serve(struct adapter *adapter);                      /* after its transport was fed */
+void adapter_release(struct adapter *adapter);
+uint32_t adapter_mtu(const struct adapter *adapter, unsigned port); /* of packets, bytes */
+static inline uint32_t adapter_port(const struct adapter *adapter, unsigned number)
+{
+    return adapter->first_port + number - 1;
+}
+void adapter_gid(const struct adapter *adapter, unsigned port, unsigned index, uint8_t gid[16]);
+unsigned adapter_gid_count(const struct adapter *adapter, unsigned port);
+void adapter_break_qp(struct adapter *adapter, uint32_t number); /* its memory is gone */
+
+/* memory.c: how payloads and accesses name a program's memory */
+enum memory_kind { MEMORY_SEND, MEMORY_RECEIVE, MEMORY_SHARED };
+static inline uint64_t memory_name(enum memory_kind kind, uint32_t object, uint32_t slot)
+{
+    return (uint64_t)kind << 62 | (uint64_t)object << 32 | slot;
+}
+static inline uint32_t memory_object(uint64_t name)
+{
+    return (uint32_t)(name >> 32) & 0x3FFFFFFF;
+}
+static inline uint64_t region_name(const struct region *region, uint32_t number)
+{
+    return (uint64_t)region->generation << 32 | number;
+}
+/* Copies the payload of a packet that leaves. */
+bool memory_read_payload(struct adapter *adapter, const struct transport_payload *payload,
+                         uint8_t *data);
+/* Does what the transport layer asks for. `data`: the payload of the packet. */
+bool memory_execute(struct adapter *adapter, const struct transport_access *access,
+                    const uint8_t *data);
+
+/* completion.c */
+void completion_drain(struct adapter *adapter, uint32_t number); /* of this CQ */
+void completion_put_failed(struct verbs_client *client, const struct qp *qp, uint64_t id,
+                           uint32_t count);
+void event_report(struct adapter *adapter, const struct transport_event *event);
+void event_send(struct verbs_client *client, uint32_t type, uint32_t object);
+
+/* queue_pair.c, objects.c: requests. They fill the answer and return its result. */
+int qp_add(struct verbs_client *client, const struct verbs_request *request);
+int qp_modify(struct verbs_client *client, const struct verbs_request *request);
+int qp_query(struct verbs_client *client, const struct verbs_request *request);
+int qp_remove(struct verbs_client *client, uint32_t object);
+int object_request(struct verbs_client *client, const struct verbs_request *request);
+void objects_release(struct verbs_client *client);
+int mapping_make(struct mapping *mapping, size_t bytes);
+void mapping_release(struct mapping *mapping);
+/* Passes a descriptor along with the answer, which owns it from now on. */
+void answer_with(struct verbs_client *client, int descriptor);
+void answer_with_mapping(struct verbs_client *client, struct mapping *mapping);
+
+/* work.c */
+void work_take(struct verbs_client *client); /* everything that was posted */
+void work_init(struct work_queue *queue, uint32_t capacity, uint32_t stride, uint32_t segments,
+               uint64_t offset);
+void work_release(struct work_queue *queue);
+bool path_to_transport(const struct verbs_client *client, const struct verbs_path *from,
+                       unsigned port, struct transport_path *path);
+
+#endif

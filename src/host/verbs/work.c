@@ -1,0 +1,241 @@
+/* Takes work requests from the rings of programs and posts them.
+ *
+ * An entry is copied before it is checked. The copy stays until its slot is used again, which is
+ * after its completion: the transport layer accepts no more requests than a queue has slots. */
+#include "host/verbs/internal.h"
+
+#include <errno.h>
+#include <string.h>
+
+void work_init(struct work_queue *queue, uint32_t capacity, uint32_t stride, uint32_t segments,
+               uint64_t offset)
+{
+    *queue = (struct work_queue){
+        .capacity = capacity, .stride = stride, .segments = segments, .offset = offset};
+    if (capacity)
+        queue->copies = mem_zalloc(capacity, stride);
+}
+
+void work_release(struct work_queue *queue)
+{
+    mem_free(queue->copies);
+    *queue = (struct work_queue){0};
+}
+
+/* Copies the next entry to its place among the copies, `slot`. */
+static uint8_t *copy_entry(struct work_queue *queue, const struct mapping *ring, uint32_t slot)
+{
+    const uint8_t *entry =
+        ring->at + queue->offset + (size_t)(queue->taken & (queue->capacity - 1)) * queue->stride;
+    uint8_t *copy = queue->copies + (size_t)slot * queue->stride;
+    memcpy(copy, entry, queue->stride);
+    return copy;
+}
+
+/* How many entries were posted; UINT32_MAX: the client's count cannot be true. */
+static uint32_t count_posted(const struct work_queue *queue, const uint32_t *counter)
+{
+    uint32_t posted = __atomic_load_n(counter, __ATOMIC_ACQUIRE) - queue->taken;
+    return posted <= queue->capacity ? posted : UINT32_MAX;
+}
+
+/* ---- sends ---- */
+
+bool path_to_transport(const struct verbs_client *client, const struct verbs_path *from,
+                       unsigned port, struct transport_path *path)
+{
+    *path = (struct transport_path){.dlid = from->dlid,
+                                    .sl = from->sl,
+                                    .path_bits = from->path_bits,
+                                    .global = from->global != 0,
+                                    .p_key_index = from->p_key_index,
+                                    .port = from->port,
+                                    .timeout = from->timeout};
+    path->route = (struct transport_global_route){.flow_label = from->flow_label & 0xFFFFF,
+                                                  .traffic_class = from->traffic_class,
+                                                  .hop_limit = from->hop_limit};
+    memcpy(path->route.dgid, from->dgid, sizeof from->dgid);
+    if (port >= 1 && port <= client->adapter->ports)
+        adapter_gid(client->adapter, port, from->sgid_index, path->route.sgid);
+    return from->dlid != 0 && from->dlid < LID_MULTICAST_FIRST && from->sl < 16 &&
+           (!from->global || from->sgid_index < VERBS_GIDS);
+}
+
+static bool operation_of(uint8_t from, uint8_t *operation)
+{
+    static const int8_t operations[] = {
+        [VERBS_WRITE] = WORK_WRITE,
+        [VERBS_WRITE_IMMEDIATE] = WORK_WRITE_IMMEDIATE,
+        [VERBS_SEND] = WORK_SEND,
+        [VERBS_SEND_IMMEDIATE] = WORK_SEND_IMMEDIATE,
+        [VERBS_READ] = WORK_READ,
+        [VERBS_COMPARE_SWAP] = WORK_COMPARE_SWAP,
+        [VERBS_FETCH_ADD] = WORK_FETCH_ADD,
+        [7] = -1,
+        [8] = -1,
+        [VERBS_SEND_INVALIDATE] = WORK_SEND_INVALIDATE,
+    };
+    if (from >= sizeof operations || operations[from] < 0)
+        return false;
+    *operation = (uint8_t)operations[from];
+    return true;
+}
+
+static int post_send(struct verbs_client *client, const struct qp *qp,
+                     const struct verbs_send *send)
+{
+    struct transport_segment segments[VERBS_SEGMENTS];
+    const struct verbs_segment *from = (const void *)(send + 1);
+    struct transport_path path;
+    struct transport_work work = {
+        .id = qp->sends.taken,
+        .memory = memory_name(MEMORY_SEND, qp->number, qp->sends.taken),
+        .flags = (uint8_t)((send->flags & VERBS_SIGNALED ? WORK_SIGNALED : 0) |
+                           (send->flags & VERBS_FENCE ? WORK_FENCE : 0) |
+                           (send->flags & VERBS_SOLICITED ? WORK_SOLICITED : 0)),
+        .segments = segments,
+        .immediate = send->immediate,
+        .r_key = send->r_key,
+        .address = send->address,
+        .swap_or_add = send->swap_or_add,
+        .compare = send->compare,
+        .path = &path,
+        .dest_qp = send->dest_qp & TRANSPORT_QP_MASK,
+        .q_key = send->q_key,
+    };
+    if (!operation_of(send->operation, &work.operation))
+        return -EINVAL;
+    if (qp->service == TRANSPORT_UD &&
+        !path_to_transport(client, &send->path, qp->attributes.port, &path))
+        return -EINVAL;
+    if (send->flags & VERBS_INLINED) {
+        if (send->inline_bytes > qp->inline_bytes || work.operation > WORK_WRITE_IMMEDIATE)
+            return -EINVAL;
+        work.flags |= WORK_INLINE;
+        segments[0] = (struct transport_segment){.bytes = send->inline_bytes};
+        work.segment_count = 1;
+    } else {
+        if (send->segments > qp->sends.segments)
+            return -EINVAL;
+        for (unsigned i = 0; i < send->segments; i++)
+            segments[i] = (struct transport_segment){from[i].address, from[i].bytes, from[i].key};
+        work.segment_count = (uint8_t)send->segments;
+    }
+    return transport_post_send(client->adapter->transport, qp->number, &work);
+}
+
+/* A request that the adapter cannot execute fails its QP. */
+static void refuse_send(struct verbs_client *client, struct qp *qp, const struct verbs_send *send)
+{
+    completion_put_failed(client, qp, send->id, qp->sends.taken);
+    adapter_break_qp(client->adapter, qp->number);
+}
+
+static bool take_sends(struct verbs_client *client, struct qp *qp)
+{
+    const struct verbs_qp_ring *ring = (const void *)qp->ring.at;
+    uint32_t posted = count_posted(&qp->sends, &ring->sends);
+    if (posted == UINT32_MAX)
+        return false;
+    for (; posted; posted--) {
+        struct verbs_send *send =
+            (void *)copy_entry(&qp->sends, &qp->ring, qp->sends.taken & (qp->sends.capacity - 1));
+        int result = post_send(client, qp, send);
+        if (result == -ENOMEM)
+            return false; /* more than the queue holds: the slot of a request that is in use */
+        if (result)
+            refuse_send(client, qp, send);
+        qp->sends.taken++;
+        client->sends_taken++;
+    }
+    return true;
+}
+
+/* ---- receives ---- */
+
+/* False: it has more segments than the queue was created with. */
+static bool read_receive(const struct work_queue *queue, const struct verbs_receive *receive,
+                         struct transport_segment *segments)
+{
+    const struct verbs_segment *from = (const void *)(receive + 1);
+    if (receive->segments > queue->segments)
+        return false;
+    for (unsigned i = 0; i < receive->segments; i++)
+        segments[i] = (struct transport_segment){from[i].address, from[i].bytes, from[i].key};
+    return true;
+}
+
+static bool take_receives(struct verbs_client *client, struct qp *qp)
+{
+    const struct verbs_qp_ring *ring = (const void *)qp->ring.at;
+    uint32_t posted = count_posted(&qp->receives, &ring->receives);
+    if (posted == UINT32_MAX)
+        return false;
+    for (; posted; posted--) {
+        struct transport_segment segments[VERBS_SEGMENTS];
+        uint32_t taken = qp->receives.taken;
+        struct verbs_receive *receive =
+            (void *)copy_entry(&qp->receives, &qp->ring, taken & (qp->receives.capacity - 1));
+        struct transport_receive_work work = {.id = taken,
+                                              .memory =
+                                                  memory_name(MEMORY_RECEIVE, qp->number, taken),
+                                              .segments = segments};
+        if (!read_receive(&qp->receives, receive, segments))
+            return false;
+        work.segment_count = (uint8_t)receive->segments;
+        if (transport_post_receive(client->adapter->transport, qp->number, &work))
+            return false; /* posted in Reset, or more than the queue holds */
+        qp->receives.taken++;
+        client->receives_taken++;
+    }
+    return true;
+}
+
+static bool take_shared(struct verbs_client *client, struct srq *srq)
+{
+    const struct verbs_qp_ring *ring = (const void *)srq->ring.at;
+    uint32_t posted = count_posted(&srq->receives, &ring->receives);
+    if (posted == UINT32_MAX)
+        return false;
+    for (; posted; posted--) {
+        struct transport_segment segments[VERBS_SEGMENTS];
+        const struct verbs_receive *entry =
+            (const void *)(srq->ring.at + srq->receives.offset +
+                           (size_t)(srq->receives.taken & (srq->receives.capacity - 1)) *
+                               srq->receives.stride);
+        uint32_t slot = __atomic_load_n(&entry->slot, __ATOMIC_RELAXED);
+        if (slot >= srq->receives.capacity || srq->busy[slot])
+            return false;
+        struct verbs_receive *receive = (void *)copy_entry(&srq->receives, &srq->ring, slot);
+        struct transport_receive_work work = {.id = slot,
+                                              .memory =
+                                                  memory_name(MEMORY_SHARED, srq->number, slot),
+                                              .segments = segments};
+        if (!read_receive(&srq->receives, receive, segments))
+            return false;
+        work.segment_count = (uint8_t)receive->segments;
+        if (transport_post_shared(client->adapter->transport, srq->number, &work))
+            return false;
+        srq->busy[slot] = true;
+        srq->receives.taken++;
+        client->receives_taken++;
+    }
+    return true;
+}
+
+void work_take(struct verbs_client *client)
+{
+    bool valid = true;
+    for (size_t i = 0; i < client->srqs.count && valid; i++)
+        if (client->srqs.items[i].used)
+            valid = take_shared(client, &client->srqs.items[i]);
+    for (size_t i = 0; i < client->qps.count && valid; i++) {
+        struct qp *qp = &client->qps.items[i];
+        if (qp->used && qp->receives.capacity)
+            valid = take_receives(client, qp);
+        if (qp->used && valid)
+            valid = take_sends(client, qp);
+    }
+    client->failed |= !valid;
+    adapter_serve(client->adapter);
+}

@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+# Unchanged programs that use libibverbs, on a fabric that a manager has set up: ibv_devinfo, the pingpongs, perftest.
+# shellcheck source=lib.sh
+. "$(dirname "$0")/lib.sh"
+# shellcheck source=verbs_lib.sh
+. "$(dirname "$0")/verbs_lib.sh"
+need opensm ibv_devinfo ibv_rc_pingpong ib_write_bw
+
+"$WEFT" topo gen ring 4 >net || exit
+weft_start net || exit
+
+port_is_not_active() { on_running_weft ibv_devinfo >devinfo.out && contains 'state:.*PORT_INIT' devinfo.out; }
+claim "a port is not Active before a manager has made it so" port_is_not_active
+opensm_start || exit
+port_is_active() {
+    WEFT_ATTACH=H2 on_running_weft ibv_devinfo -v >devinfo.out && contains 'state:.*PORT_ACTIVE' devinfo.out &&
+        contains 'active_mtu:.*4096' devinfo.out && contains 'GID\[ *0\]:.*fe80' devinfo.out &&
+        contains "port_lid:[[:space:]]+$(WEFT_ATTACH=H2 on_running_weft ibstat | sed -n 's/.*Base lid: *//p')$" devinfo.out
+}
+claim "ibv_devinfo shows the port as the manager has set it up" port_is_active
+
+for service in rc uc ud srq; do
+    claim "ibv_${service}_pingpong exchanges messages and finds its data valid" pair H0 H2 "ibv_${service}_pingpong" -c -n 100
+    claim "ibv_${service}_pingpong -e waits for completion events" pair H0 H2 "ibv_${service}_pingpong" -e -n 100
+done
+claim "ibv_rc_pingpong -g 0 sends with global routes" pair H0 H2 ibv_rc_pingpong -g 0 -n 100
+claim "two programs on one adapter reach each other" pair H1 H1 ibv_rc_pingpong -c -n 100
+claim "ib_send_bw, RC" pair H0 H2 ib_send_bw -n 100
+claim "ib_send_bw, UC" pair H0 H2 ib_send_bw -n 100 -c UC
+claim "ib_send_bw, UD" pair H0 H2 ib_send_bw -n 100 -c UD -s 1024
+claim "ib_send_bw with events" pair H0 H2 ib_send_bw -n 100 -e
+claim "ib_send_bw with a shared receive queue" pair H0 H2 ib_send_bw -n 100 --use-srq
+claim "ib_write_bw, both directions, four QPs" pair H0 H2 ib_write_bw -n 100 -b -q 4
+claim "ib_write_bw of messages up to 8 MiB" pair H0 H2 ib_write_bw -n 5 -a
+claim "ib_write_bw, UC" pair H0 H2 ib_write_bw -n 100 -c UC
+claim "ib_read_bw" pair H0 H2 ib_read_bw -n 100
+claim "ib_atomic_bw, fetch and add" pair H0 H2 ib_atomic_bw -n 100
+claim "ib_atomic_bw, compare and swap" pair H0 H2 ib_atomic_bw -n 100 -A CMP_AND_SWAP
+for program in send write read atomic; do
+    claim "ib_${program}_lat" pair H0 H2 "ib_${program}_lat" -n 100
+done
+claim "ib_send_lat, UD" pair H0 H2 ib_send_lat -n 100 -c UD
+listed() {
+    on_running_weft ibv_asyncwatch >watch.out &
+    wait_until 20 sees_program || { kill "$!" && "$WEFT" ctl status && return 1; }
+    kill "$!"
+}
+sees_program() { "$WEFT" ctl status >status.out && grep -q 'ibv_asyncwatch.*H0' status.out; }
+claim "weft ctl status lists a program with an open device" listed
