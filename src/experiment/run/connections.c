@@ -2,6 +2,8 @@
  * its statement, and publishes what they have measured (weft-scenario(5) lists the figures). */
 #include "experiment/run/connections.h"
 
+#include "base/map.h"
+#include "base/rng.h"
 #include "base/time.h"
 #include "console/names.h"
 #include "experiment/run/setup.h"
@@ -10,7 +12,7 @@
 #include <errno.h>
 #include <stdio.h>
 
-enum { NAME_BYTES = 64 };
+enum { NAME_BYTES = 64, OWN_FIGURES = 100 /* of so many connections at most */ };
 
 /* ---- names ---- */
 
@@ -37,40 +39,98 @@ static int bind_end(struct setup *setup, const struct word *word, uint32_t *port
     return status;
 }
 
-int connections_bind(struct setup *setup)
+static struct run_connection begin_item(const struct statement *statement)
 {
     static const uint8_t services[] = {
         [SPEC_RC] = TRANSPORT_RC, [SPEC_UC] = TRANSPORT_UC, [SPEC_UD] = TRANSPORT_UD};
     static const uint8_t operations[] = {[SPEC_SEND] = CONNECTION_SEND,
                                          [SPEC_WRITE] = CONNECTION_WRITE,
                                          [SPEC_READ] = CONNECTION_READ};
+    const struct connection_spec *spec = statement->connection;
+    return (struct run_connection){.statement = statement,
+                                   .number = UINT32_MAX,
+                                   .config = {.service = services[spec->service],
+                                              .operation = operations[spec->operation],
+                                              .message_bytes = (uint32_t)spec->message_bytes,
+                                              .messages = spec->messages,
+                                              .outstanding = (uint32_t)spec->outstanding,
+                                              .timeout = (uint8_t)spec->timeout,
+                                              .retry = (uint8_t)spec->retry,
+                                              .has_alternate = spec->alternate.wanted,
+                                              .alternate_lid = (uint16_t)spec->alternate.lid,
+                                              .by_cm = spec->setup == SETUP_CM}};
+}
+
+static int bind_one(struct setup *setup, const struct statement *statement)
+{
+    struct run_connection item = begin_item(statement);
+    int status = bind_end(setup, &statement->connection->from, &item.config.from);
+    if (status == 0)
+        status = bind_end(setup, &statement->connection->to, &item.config.to);
+    if (status == 0)
+        vec_push(&setup->connections.items, item);
+    return status;
+}
+
+/* `connect all`: between the first ports with a cable of all hosts, in the order of the fabric. */
+static int bind_all(struct setup *setup, const struct statement *statement)
+{
+    const struct topology *topology = &setup->topology;
+    struct run_connection item = begin_item(statement);
+    VEC(uint32_t) hosts = {0};
+    uint32_t sink = TOPOLOGY_NONE;
+    struct rng rng;
+    for (uint32_t i = 0; i < topology->nodes.count; i++) {
+        const struct topology_node *node = &topology->nodes.items[i];
+        uint32_t port = node->first_port + 1;
+        while (port <= node->first_port + node->port_count &&
+               topology->ports.items[port].peer == TOPOLOGY_NONE)
+            port++;
+        if (node->kind == NODE_ADAPTER && port <= node->first_port + node->port_count)
+            vec_push(&hosts, port);
+    }
+    size_t count = hosts.count, half = count / 2;
+    unsigned pattern = statement->connection->pattern;
+    int status = 0;
+    if (count < 2)
+        status = word_error(&setup->cursor, &statement->word, "there are no two hosts with cables");
+    else if (pattern == CONNECT_INCAST)
+        sink = hosts.items[0];
+    if (status == 0 && statement->connection->to.text)
+        status = bind_end(setup, &statement->connection->to, &sink);
+    rng_seed(&rng, setup->record->seed, hash_fnv1a("connect", 7));
+    if (pattern == CONNECT_PERMUTATION) /* one cycle through all: nobody is its own partner */
+        rng_shuffle(&rng, hosts.items, count);
+    for (size_t i = 0; i < count && status == 0; i++) {
+        bool many = pattern == CONNECT_ALL_TO_ALL;
+        for (size_t j = 0; j < (many ? count : 1); j++) {
+            item.config.from = hosts.items[i];
+            item.config.to = many                             ? hosts.items[j]
+                             : pattern == CONNECT_INCAST      ? sink
+                             : pattern == CONNECT_PERMUTATION ? hosts.items[(i + 1) % count]
+                             : i < half                       ? hosts.items[i + half]
+                                                              : item.config.from;
+            if (item.config.from != item.config.to)
+                vec_push(&setup->connections.items, item);
+        }
+    }
+    vec_release(&hosts);
+    return status;
+}
+
+int connections_bind(struct setup *setup)
+{
     int status = 0;
     for (const struct statement *statement = NULL;
          status == 0 &&
          (statement = scenario_next(setup->scenario, STATEMENT_CONNECTION, statement));) {
         const struct connection_spec *spec = statement->connection;
-        struct run_connection connection = {
-            .statement = statement,
-            .number = UINT32_MAX,
-            .config = {.service = services[spec->service],
-                       .operation = operations[spec->operation],
-                       .message_bytes = (uint32_t)spec->message_bytes,
-                       .messages = spec->messages,
-                       .outstanding = (uint32_t)spec->outstanding,
-                       .timeout = (uint8_t)spec->timeout,
-                       .retry = (uint8_t)spec->retry,
-                       .has_alternate = spec->alternate.wanted,
-                       .alternate_lid = (uint16_t)spec->alternate.lid,
-                       .by_cm = spec->setup == SETUP_CM}};
-        status = bind_end(setup, &spec->from, &connection.config.from);
-        if (status == 0)
-            status = bind_end(setup, &spec->to, &connection.config.to);
-        if (status == 0 && connection.config.by_cm && setup->machines.is_shared)
+        status =
+            spec->pattern == CONNECT_ONE ? bind_one(setup, statement) : bind_all(setup, statement);
+        if (status == 0 && spec->setup == SETUP_CM && setup->machines.is_shared)
             status = word_error(&setup->cursor, &statement->word,
                                 "'setup cm' does not go with machines at shared ports");
-        if (status == 0)
-            vec_push(&setup->connections.items, connection);
-        setup->connections.by_cm |= connection.config.by_cm;
+        setup->connections.by_cm |= spec->setup == SETUP_CM;
     }
     return status;
 }
@@ -167,25 +227,26 @@ int connections_start(struct setup *setup, const struct statement *statement)
 {
     struct run_connections *connections = &setup->connections;
     struct err reason = {0};
-    size_t i = 0;
-    while (connections->items.items[i].statement != statement)
-        i++;
-    struct run_connection *connection = &connections->items.items[i];
-    connection->number = (uint32_t)connections->started.count;
-    vec_push(&connections->started, (uint32_t)i); /* completions may come at once */
-    int status = sim_connections_add(connections->sim, &connection->config, &reason);
-    if (status == 0) {
-        run_record_add_event(setup->record, RUN_RECORD_EVENT, sim_now(setup->sim), "scenario", "%s",
-                             statement->line);
-        return 0;
+    run_record_add_event(setup->record, RUN_RECORD_EVENT, sim_now(setup->sim), "scenario", "%s",
+                         statement->line);
+    for (size_t i = 0; i < connections->items.count; i++) {
+        struct run_connection *connection = &connections->items.items[i];
+        if (connection->statement != statement)
+            continue;
+        connection->number = (uint32_t)connections->started.count;
+        vec_push(&connections->started, (uint32_t)i); /* completions may come at once */
+        int status = sim_connections_add(connections->sim, &connection->config, &reason);
+        if (status == 0)
+            continue;
+        connections->started.count--;
+        connection->number = UINT32_MAX;
+        return word_error(
+            &setup->cursor, &statement->word, "%.400s%s", reason.message,
+            status == -EHOSTUNREACH
+                ? ": a connection needs the routes of a manager, as after 'run until settled'"
+                : "");
     }
-    connections->started.count--;
-    connection->number = UINT32_MAX;
-    return word_error(
-        &setup->cursor, &statement->word, "%.400s%s", reason.message,
-        status == -EHOSTUNREACH
-            ? ": a connection needs the routes of a manager, as after 'run until settled'"
-            : "");
+    return 0;
 }
 
 /* ---- figures ---- */
@@ -249,12 +310,28 @@ static void add_row(struct setup *setup, const struct run_connection *connection
     vec_push(&setup->record->connections, row);
 }
 
+static void set_own_figures(struct setup *setup, const char *who,
+                            const struct run_connection *connection,
+                            const struct connection_view *view)
+{
+    set_figures(setup, who, view, goodput(view), &connection->latency);
+    set(setup, who, "broken", view->broken, "");
+    set(setup, who, "established", view->begun_ps != 0, "");
+    if (connection->config.by_cm && view->begun_ps)
+        set(setup, who, "setup", time_seconds((double)(view->begun_ps - view->requested_ps)), "s");
+    set(setup, who, "armed", view->migration == MIGRATION_ARMED, "");
+    if (connection->config.has_alternate) {
+        set(setup, who, "shared-links", view->shared_cables, "links");
+        set(setup, who, "shared-switches", view->shared_switches, "switches");
+    }
+}
+
 void connections_publish(struct setup *setup)
 {
     const struct run_connections *connections = &setup->connections;
     struct connection_view sum = {0};
     double bits_per_second = 0;
-    double longest_setup = 0;
+    uint64_t longest_setup = 0;
     unsigned stood_still = 0, broken = 0, armed = 0, refused = 0, established = 0;
     setup->record->connections.count = 0;
     if (!connections->sim)
@@ -266,22 +343,14 @@ void connections_publish(struct setup *setup)
         if (connection->number == UINT32_MAX)
             continue;
         sim_connections_view(connections->sim, connection->number, &view);
-        snprintf(who, sizeof who, "connection.%zu", i + 1);
-        set_figures(setup, who, &view, goodput(&view), &connection->latency);
-        set(setup, who, "broken", view.broken, "");
-        set(setup, who, "established", view.begun_ps != 0, "");
-        if (connection->config.by_cm && view.begun_ps) {
-            double setup_seconds = time_seconds((double)(view.begun_ps - view.requested_ps));
-            set(setup, who, "setup", setup_seconds, "s");
-            longest_setup = setup_seconds > longest_setup ? setup_seconds : longest_setup;
+        if (connections->items.count <= OWN_FIGURES) {
+            snprintf(who, sizeof who, "connection.%zu", i + 1);
+            set_own_figures(setup, who, connection, &view);
         }
+        if (view.begun_ps && view.begun_ps - view.requested_ps > longest_setup)
+            longest_setup = view.begun_ps - view.requested_ps;
         refused += view.stage == CONNECTION_REFUSED;
         established += view.begun_ps != 0;
-        set(setup, who, "armed", view.migration == MIGRATION_ARMED, "");
-        if (connection->config.has_alternate) {
-            set(setup, who, "shared-links", view.shared_cables, "links");
-            set(setup, who, "shared-switches", view.shared_switches, "switches");
-        }
         add_row(setup, connection, &view, goodput(&view));
         bits_per_second += goodput(&view);
         broken += view.broken;
@@ -306,7 +375,7 @@ void connections_publish(struct setup *setup)
     set(setup, "connections", "established", established, "");
     set(setup, "connections", "refused", refused, "");
     if (connections->by_cm)
-        set(setup, "connections", "setup", longest_setup, "s");
+        set(setup, "connections", "setup", time_seconds((double)longest_setup), "s");
     set(setup, "connections", "armed", armed, "");
     set_figures(setup, "connections", &sum, bits_per_second, &connections->latency);
 }

@@ -1,6 +1,6 @@
 /* Reads `connection FROM to TO [service rc|uc|ud] [op send|write|read] [message BYTES]
  * [messages N | saturated] [outstanding N] [timeout T] [retry N] [alternate auto|LID]
- * [setup given|cm]`. */
+ * [setup given|cm]`, and `connect all PATTERN` with the same settings. */
 #include "experiment/scenario/connection_spec.h"
 
 #include "base/time.h"
@@ -69,14 +69,9 @@ static void read_key(struct connection_spec *spec, enum key key, struct cursor *
     }
 }
 
-void connection_spec_read(struct connection_spec *spec, struct cursor *cursor)
+static void read_settings(struct connection_spec *spec, struct cursor *cursor)
 {
     bool given[KEYS] = {0};
-    *spec = (struct connection_spec){
-        .message_bytes = MESSAGE, .messages = TIME_NEVER, .timeout = TIMEOUT, .retry = RETRY};
-    cursor_take(cursor, "a host", &spec->from);
-    cursor_take_exact(cursor, "to");
-    cursor_take(cursor, "a host", &spec->to);
     while (!cursor_is_done(cursor) && cursor->status == 0) {
         struct word word = cursor_next(cursor);
         unsigned key;
@@ -100,4 +95,37 @@ void connection_spec_read(struct connection_spec *spec, struct cursor *cursor)
                    "statement 'alternate'");
     if (!spec->outstanding)
         spec->outstanding = spec->messages == TIME_NEVER ? SATURATED : 1;
+}
+
+static struct connection_spec default_spec(unsigned pattern)
+{
+    return (struct connection_spec){.pattern = pattern,
+                                    .message_bytes = MESSAGE,
+                                    .messages = TIME_NEVER,
+                                    .timeout = TIMEOUT,
+                                    .retry = RETRY};
+}
+
+void connection_spec_read(struct connection_spec *spec, struct cursor *cursor)
+{
+    *spec = default_spec(CONNECT_ONE);
+    cursor_take(cursor, "a host", &spec->from);
+    cursor_take_exact(cursor, "to");
+    cursor_take(cursor, "a host", &spec->to);
+    read_settings(spec, cursor);
+}
+
+void connect_spec_read(struct connection_spec *spec, struct cursor *cursor)
+{
+    static const char *const patterns[] = {[CONNECT_PAIRS] = "pairs",
+                                           [CONNECT_PERMUTATION] = "permutation",
+                                           [CONNECT_ALL_TO_ALL] = "all-to-all",
+                                           [CONNECT_INCAST] = "incast"};
+    unsigned pattern = CONNECT_PAIRS;
+    cursor_take_exact(cursor, "all");
+    cursor_take_choice(cursor, "pattern", patterns, CONNECT_ONE, &pattern);
+    *spec = default_spec(pattern);
+    if (pattern == CONNECT_INCAST && cursor_accept(cursor, "to"))
+        cursor_take(cursor, "a host", &spec->to);
+    read_settings(spec, cursor);
 }

@@ -20,8 +20,18 @@ struct alternate_spec {
     uint64_t lid; /* 0: auto */
 };
 
+/* Who connects to whom by `connect all`. */
+enum connection_pattern {
+    CONNECT_PAIRS,       /* each host of the first half to one of the second */
+    CONNECT_PERMUTATION, /* each host to another one, and each is connected to once: drawn */
+    CONNECT_ALL_TO_ALL,
+    CONNECT_INCAST, /* all hosts to one */
+    CONNECT_ONE,    /* a `connection` statement */
+};
+
 struct connection_spec {
-    struct word from, to;        /* NODE[:PORT] */
+    unsigned pattern;            /* enum connection_pattern */
+    struct word from, to;        /* NODE[:PORT]; of patterns only INCAST may have `to` */
     unsigned service, operation; /* the enums above */
     uint64_t message_bytes;
     uint64_t messages; /* TIME_NEVER: without end */
@@ -33,6 +43,8 @@ struct connection_spec {
 
 /* Reads what follows `connection`. The cursor keeps the first error. */
 void connection_spec_read(struct connection_spec *spec, struct cursor *cursor);
+/* What follows `connect`. */
+void connect_spec_read(struct connection_spec *spec, struct cursor *cursor);
 /* `auto` or a LID. */
 void alternate_spec_read(struct alternate_spec *alternate, struct cursor *cursor);
 

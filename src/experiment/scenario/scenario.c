@@ -131,6 +131,13 @@ static void read_connection(struct statement *statement, struct cursor *cursor)
     connection_spec_read(statement->connection, cursor);
 }
 
+/* connect all PATTERN … */
+static void read_connect(struct statement *statement, struct cursor *cursor)
+{
+    statement->connection = arena_alloc(cursor->arena, sizeof *statement->connection);
+    connect_spec_read(statement->connection, cursor);
+}
+
 /* alternate N auto|LID */
 static void read_alternate(struct statement *statement, struct cursor *cursor)
 {
@@ -240,6 +247,7 @@ static const struct {
     {"set", STATEMENT_SET, read_set},
     {"sm", STATEMENT_MANAGER, read_manager},
     {"traffic", STATEMENT_TRAFFIC, read_traffic},
+    {"connect", STATEMENT_CONNECTION, read_connect},
     {"connection", STATEMENT_CONNECTION, read_connection},
     {"alternate", STATEMENT_ALTERNATE, read_alternate},
     {"measure", STATEMENT_MEASURE, read_measure},

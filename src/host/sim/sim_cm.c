@@ -37,12 +37,13 @@ struct sim_cm {
 
 /* ---- hosts ---- */
 
-static uint32_t host_at(struct sim_cm *cm, uint32_t port)
+/* The pointer is valid until the next host is made. */
+static struct host *host_at(struct sim_cm *cm, uint32_t port)
 {
     struct sim *sim = cm->connections->sim;
     uint32_t index = map_get(&cm->by_port, port);
     if (index != MAP_NONE)
-        return index;
+        return &cm->hosts.items[index];
     struct registration wanted = {.class = CLASS_CM, .class_version = CM_CLASS_VERSION};
     wanted.method_mask[METHOD_SEND / 32] |= UINT32_C(1) << METHOD_SEND % 32;
     struct host host = {.port = port};
@@ -59,7 +60,7 @@ static uint32_t host_at(struct sim_cm *cm, uint32_t port)
     index = (uint32_t)cm->hosts.count;
     vec_push(&cm->hosts, host);
     map_set(&cm->by_port, port, index);
-    return index;
+    return &cm->hosts.items[index];
 }
 
 static void send_outputs(struct sim_cm *cm, struct host *host)
@@ -123,7 +124,7 @@ static void request(struct sim_cm *cm, uint32_t number, const uint8_t *record)
     struct sim_connections *connections = cm->connections;
     struct connection *connection = &connections->connections.items[number];
     const struct connection_config *config = &connection->view.config;
-    struct host *host = &cm->hosts.items[host_at(cm, config->from)];
+    struct host *host = host_at(cm, config->from);
     struct cm_message message = {
         .service_id = SERVICE + (uint64_t)number,
         .service = config->service,
@@ -170,7 +171,7 @@ void sim_cm_connect(struct sim_cm *cm, uint32_t number)
     struct connection *connection = &connections->connections.items[number];
     uint32_t to = connection->view.config.to;
     host_at(cm, connection->view.config.from);
-    cm_listen(cm->hosts.items[host_at(cm, to)].cm, SERVICE + (uint64_t)number);
+    cm_listen(host_at(cm, to)->cm, SERVICE + (uint64_t)number);
     connection->query = sim_clients_path(connections->clients, connection->view.config.from, to);
     vec_push(&cm->resolving, number);
 }
@@ -334,7 +335,7 @@ static void take_event(struct sim_cm *cm, struct host *host, uint64_t now,
 void sim_cm_release(struct sim_cm *cm, uint32_t number)
 {
     struct connection *connection = &cm->connections->connections.items[number];
-    struct host *host = &cm->hosts.items[host_at(cm, connection->view.config.from)];
+    struct host *host = host_at(cm, connection->view.config.from);
     if (cm_disconnect(host->cm, sim_now(cm->connections->sim), connection->cm_ids[REQUESTER]) == 0)
         connection->view.stage = CONNECTION_RELEASING;
     send_outputs(cm, host);
