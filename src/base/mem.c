@@ -67,6 +67,13 @@ void *mem_map(size_t bytes)
     return checked(memory == MAP_FAILED ? NULL : memory, 1, bytes);
 }
 
+void *mem_map_sparse(size_t bytes)
+{
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return checked(memory == MAP_FAILED ? NULL : memory, 1, bytes);
+}
+
 void mem_unmap(void *memory, size_t bytes)
 {
     if (memory)

@@ -25,6 +25,8 @@ void *mem_alloc_large(size_t bytes);
 /* Zeroed pages of the kernel, which mem_unmap() returns to it: for large memory with a short life.
  * Both calls must have the same size. */
 void *mem_map(size_t bytes);
+/* The same for address space of which most is never used: it reserves no memory. */
+void *mem_map_sparse(size_t bytes);
 void mem_unmap(void *memory, size_t bytes);
 void *mem_zalloc(size_t count, size_t bytes);
 /* mem_zalloc(), aligned to a cache line; large memory is in huge pages, if the kernel has any. */

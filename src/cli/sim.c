@@ -3,12 +3,14 @@
 #include "base/time.h"
 #include "cli/command.h"
 #include "cli/progress_pace.h"
+#include "cli/workers.h"
 #include "experiment/report/report.h"
 #include "experiment/report/run_text.h"
 #include "experiment/run/run.h"
 #include "wire/pcap.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <langinfo.h>
 #include <locale.h>
 #include <math.h>
@@ -21,7 +23,7 @@ enum { EXIT_SIGNAL = 128 }; /* added to the number of the signal, as shells do *
 
 static struct {
     const char *seed_text, *pcap, *out, *steady;
-    uint64_t seed;
+    uint64_t seed, jobs;
     bool json, quiet;
     struct option_values settings;
 } given;
@@ -37,6 +39,9 @@ static const struct option_spec options[] = {
     {"--stop-when-steady PERCENT",
      "end when the mean latency and throughput are known to within PERCENT, as with 'on steady'",
      .value = &given.steady},
+    {"-j, --jobs N",
+     "threads for the data packets of the run; the results are the same (default: 1)",
+     .number = &given.jobs, .low = 1, .high = WORKERS_LIMIT},
     {"--pcap FILE", "write every MAD and every packet of connections to FILE (pcapng)",
      .value = &given.pcap},
     {"--out DIR", "also write report.html, run.json, CSV files and a result store to DIR",
@@ -94,6 +99,15 @@ static void print_event(void *context, const struct run_record_event *event)
     text_release(&line);
 }
 
+static void print_parallel(const struct partition_figures *parallel)
+{
+    double share =
+        parallel->all_events ? (double)parallel->events / (double)parallel->all_events : 0;
+    printf("%u threads: %.1f %% of the events in parallel, in %" PRIu64 " windows, divided %" PRIu64
+           " times\n",
+           (unsigned)given.jobs, 100 * share, parallel->windows, parallel->divisions);
+}
+
 static void print_results(const struct run_record *record)
 {
     struct text text = {0};
@@ -121,6 +135,10 @@ static int play(struct scenario *scenario, struct err *err)
     struct run_options wanted = {.interrupt = &caught,
                                  .progress = isatty(STDERR_FILENO) ? show_progress : NULL,
                                  .topology = given.out ? &topology : NULL};
+    struct workers workers = workers_of_threads(given.jobs ? (unsigned)given.jobs : 1);
+    struct partition_figures parallel = {0};
+    wanted.workers = &workers;
+    wanted.parallel = &parallel;
     struct sigaction action = {.sa_handler = catch_signal, .sa_flags = (int)SA_RESETHAND};
     setlocale(LC_CTYPE, ""); /* charts use characters beyond ASCII */
     record.plain = strcmp(nl_langinfo(CODESET), "UTF-8") != 0 && isatty(STDOUT_FILENO);
@@ -156,6 +174,8 @@ static int play(struct scenario *scenario, struct err *err)
         status = run_folder_write(given.out, &folder, err);
     if (status == 0) {
         print_results(&record);
+        if (given.jobs > 1 && !given.json && !given.quiet)
+            print_parallel(&parallel);
         status = run_record_failures(&record) ? EXIT_FAILS : EXIT_HOLDS;
         if (results_value(&record.results, "partial") > 0)
             status = EXIT_SIGNAL + caught;

@@ -71,8 +71,8 @@ uint64_t credits_send(struct fabric *fabric, uint32_t index, uint64_t at)
                         (uint64_t)output_at(fabric, port_vl)->sent << 16 |
                         (uint64_t)port->epoch << 32;
         fabric->data->totals.credit_packets++;
-        des_post_fifo(fabric->network, DELAY_CREDITS, at + port->flight_ps,
-                      (struct event){EVENT_CREDITS, port->peer, what});
+        post_to_peer(fabric, port, DELAY_CREDITS, at + port->flight_ps,
+                     (struct event){EVENT_CREDITS, port->peer, what});
     }
     return at;
 }
@@ -105,7 +105,11 @@ void credits_refresh(struct fabric *fabric, uint32_t index, uint32_t epoch)
 {
     struct port *port = &fabric->ports[index];
     uint64_t later = des_now(fabric->network) + wire_time(port, REPEAT_BYTES);
-    des_post(fabric->network, later, (struct event){EVENT_REFRESH, index, epoch});
+    struct event event = {EVENT_REFRESH, index, epoch};
+    if (port->crosses)
+        partitions_post(fabric, later, event);
+    else
+        des_post(fabric->network, later, event);
 }
 
 void credits_repeat(struct fabric *fabric, uint32_t index, uint32_t epoch)

@@ -68,6 +68,9 @@ struct data_path {
 struct data_paths {
     void *context;
     struct data_path (*find)(void *context, uint32_t source, uint32_t destination);
+    /* Called before `find` is called by several threads, for which nothing else changes then.
+     * False, or NULL: `find` is for one thread only, and so is the run. */
+    bool (*prepare)(void *context);
 };
 void fabric_set_paths(struct fabric *fabric, const struct data_paths *paths);
 /* Paths for a fabric whose manager is another program: the LID that the destination port has now,

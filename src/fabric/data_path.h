@@ -201,6 +201,8 @@ struct data {
     uint64_t routing_ps, connect_ps; /* look-up; SL-to-VL mapping and crossbar arbitration */
     bool watched;                    /* the next deadlock check is scheduled */
     bool deadlocked;                 /* the last deadlock check found a cycle */
+    bool is_reserved;                /* data_packets has address space that never moves: divide.c */
+    struct data *whole;              /* of a partition: that of the whole fabric */
     bool overflowed; /* no room in spite of credits: fabric_check_data() reports it */
 };
 
@@ -220,6 +222,10 @@ struct port;
 
 /* Data packets have numbers, since their pool moves when it grows. */
 uint32_t data_packet_new(struct data *data);
+void data_packets_release(struct data *data);
+/* Gives a partition more free numbers; false: the pool is that of the whole fabric, and may grow.
+ */
+bool partitions_refill(struct data *data);
 static inline struct data_packet *data_packet_at(struct data *data, uint32_t number)
 {
     return &data->data_packets.items[number];

@@ -75,7 +75,7 @@ void data_release(struct fabric *fabric)
         pacing_release(&data->senders.items[i].pacing);
     vec_release(&data->senders);
     vec_release(&data->vms);
-    vec_release(&data->data_packets);
+    data_packets_release(data);
     mem_free(data->inputs);
     mem_free(data->outputs);
     mem_free(data->switch_cores);

@@ -1,5 +1,6 @@
 /* Creates a fabric from its topology, runs its two clocks, and serves its consumers. */
 #include "fabric/internal.h"
+#include "fabric/partitions.h"
 
 #include <assert.h>
 #include <string.h>
@@ -163,6 +164,7 @@ void fabric_free(struct fabric *fabric)
     vec_release(&fabric->faults);
     map_release(&fabric->proxied);
     mem_free(fabric->pcap_interfaces);
+    partitions_free(fabric);
     mem_free(fabric);
 }
 
@@ -204,6 +206,7 @@ void fabric_set_manager(struct fabric *fabric, uint32_t index, bool manager)
     bool before = port->managers > 0;
     if (!manager && !before)
         return;
+    fabric_unite(fabric);
     port->managers += manager ? 1u : -1u;
     if (before == (port->managers > 0))
         return;
@@ -219,6 +222,7 @@ void fabric_send(struct fabric *fabric, uint32_t port, const struct packet_heade
     port = shared_send(fabric, port, mad);
     if (port == NONE)
         return;
+    fabric_unite(fabric);
     uint32_t number = packet_new(fabric);
     struct packet *packet = packet_at(fabric, number);
     const uint8_t *info = fabric_port_info(fabric, port);
@@ -292,8 +296,8 @@ __attribute__((always_inline)) static inline void dispatch_event(struct fabric *
     }
 }
 
-/* For all but fabric_run(), into which the compiler inlines the dispatch. */
-__attribute__((noinline)) static void handle_event(struct fabric *fabric, const struct event *event)
+/* For all but the loops below, into which the compiler inlines the dispatch. */
+__attribute__((noinline)) void fabric_handle_event(struct fabric *fabric, const struct event *event)
 {
     dispatch_event(fabric, event);
 }
@@ -310,6 +314,7 @@ uint64_t fabric_network_time(const struct fabric *fabric)
 
 uint64_t fabric_next_network_event(struct fabric *fabric)
 {
+    fabric_unite(fabric);
     return des_next_time(fabric->network);
 }
 
@@ -321,8 +326,9 @@ uint64_t fabric_next_timer(struct fabric *fabric)
 bool fabric_run_network(struct fabric *fabric, uint64_t until)
 {
     struct event event;
+    fabric_unite(fabric);
     while (!fabric->deliveries.count && des_pop(fabric->network, until, &event))
-        handle_event(fabric, &event);
+        fabric_handle_event(fabric, &event);
     return fabric->deliveries.count > 0;
 }
 
@@ -335,8 +341,9 @@ void fabric_advance_network(struct fabric *fabric, uint64_t time)
 void fabric_run_timers(struct fabric *fabric, uint64_t until)
 {
     struct event event;
+    fabric_unite(fabric);
     while (des_pop(fabric->timers, until, &event))
-        handle_event(fabric, &event);
+        fabric_handle_event(fabric, &event);
 }
 
 /* On large fabrics most data of an event is a cache miss. It is prefetched in two steps while
@@ -411,13 +418,17 @@ static void prefetch_upcoming(const struct fabric *fabric)
         prefetch_referred(fabric, next);
 }
 
-bool fabric_run(struct fabric *fabric, uint64_t until)
+/* Until totals.events reaches `events`; UINT64_MAX, a constant: without that test. */
+__attribute__((always_inline)) static inline enum fabric_pause
+run_events(struct fabric *fabric, uint64_t until, uint64_t events)
 {
     struct event event;
     while (!fabric->deliveries.count) {
         uint64_t timer = des_next_time(fabric->timers);
         if (fabric->interrupt && *fabric->interrupt)
-            return false;
+            return PAUSE_END;
+        if (events != UINT64_MAX && fabric->totals.events >= events)
+            return PAUSE_EVENTS;
         if (des_pop(fabric->network, until < timer ? until : timer, &event)) {
             if (event.kind < EVENT_DEADLOCK)
                 des_advance(fabric->timers, des_now(fabric->network));
@@ -426,11 +437,34 @@ bool fabric_run(struct fabric *fabric, uint64_t until)
         } else if (timer > until || !des_pop(fabric->timers, until, &event)) {
             if (until != TIME_NEVER)
                 des_advance(fabric->timers, until);
-            return false;
+            return PAUSE_END;
         }
         dispatch_event(fabric, &event);
     }
-    return true;
+    return PAUSE_DELIVERY;
+}
+
+enum fabric_pause fabric_run_events(struct fabric *fabric, uint64_t until, uint64_t events)
+{
+    return run_events(fabric, until, events);
+}
+
+void fabric_run_partition(struct partition *partition, uint64_t until)
+{
+    struct fabric *fabric = &partition->fabric;
+    struct event event;
+    partition->event = &event;
+    while (des_pop(fabric->network, until, &event)) {
+        if (fabric->data->is_large)
+            prefetch_upcoming(fabric);
+        dispatch_event(fabric, &event);
+    }
+}
+
+bool fabric_run(struct fabric *fabric, uint64_t until)
+{
+    return fabric->partitions ? partitions_run(fabric, until)
+                              : run_events(fabric, until, UINT64_MAX) == PAUSE_DELIVERY;
 }
 
 const uint8_t *fabric_node_info(const struct fabric *fabric, uint32_t node)

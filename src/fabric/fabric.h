@@ -14,6 +14,7 @@
 
 #include "base/err.h"
 #include "base/text.h"
+#include "base/workers.h"
 #include "fabric/options.h"
 #include "topology/topology.h"
 #include "wire/packet.h"
@@ -40,6 +41,17 @@ void fabric_set_pcap(struct fabric *fabric, struct pcap *pcap);
 /* A flag that a signal handler sets: fabric_run() then returns before its time. NULL: none. */
 void fabric_set_interrupt(struct fabric *fabric, const volatile sig_atomic_t *interrupt);
 bool fabric_is_interrupted(const struct fabric *fabric);
+
+/* Lets fabric_run() use several threads for data packets (partitions.h): with the same results as
+ * one. The workers must outlive the fabric. NULL, or one thread: none. */
+void fabric_set_workers(struct fabric *fabric, const struct workers *workers);
+/* For tests: where it does not pay, too. */
+void fabric_divide_always(struct fabric *fabric);
+struct partition_figures {
+    uint64_t all_events, events; /* all; those that the threads handled */
+    uint64_t windows, divisions;
+};
+struct partition_figures fabric_partition_figures(const struct fabric *fabric);
 
 /* Consumers are programs at QP0 or QP1 of a port. Agents answer "unsupported" to requests for which
  * no consumer is attached. `manager` also sets IsSM in the port's capability mask. Attachments are

@@ -30,6 +30,7 @@ static int check_node(const struct fabric *fabric, uint32_t node, struct err *er
 
 int fabric_set_link(struct fabric *fabric, uint32_t index, bool up, struct err *err)
 {
+    fabric_unite(fabric);
     int status = check_port(fabric, index, err);
     if (status)
         return status;
@@ -46,6 +47,7 @@ int fabric_set_link(struct fabric *fabric, uint32_t index, bool up, struct err *
 
 int fabric_flap_port(struct fabric *fabric, uint32_t index, struct err *err)
 {
+    fabric_unite(fabric);
     int status = check_port(fabric, index, err);
     if (!status && fabric->ports[index].up)
         link_drop(fabric, index, PHYSICAL_NO_CHANGE);
@@ -109,6 +111,7 @@ static void set_node(struct fabric *fabric, uint32_t index, bool up)
 /* A fault of a virtual switch or of its physical function affects the whole hypervisor. */
 int fabric_set_node(struct fabric *fabric, uint32_t index, bool up, struct err *err)
 {
+    fabric_unite(fabric);
     int status = check_node(fabric, index, err);
     if (status)
         return status;
@@ -135,6 +138,7 @@ int fabric_set_node(struct fabric *fabric, uint32_t index, bool up, struct err *
 int fabric_set_loss(struct fabric *fabric, uint32_t port, unsigned attribute, uint64_t parts,
                     struct err *err)
 {
+    fabric_unite(fabric);
     int status = port == TOPOLOGY_NONE ? 0 : check_port(fabric, port, err);
     if (status)
         return status;
@@ -167,6 +171,7 @@ int fabric_set_agent_delay(struct fabric *fabric, uint32_t node, uint64_t delay_
 
 int fabric_set_guid(struct fabric *fabric, uint32_t index, uint64_t guid, struct err *err)
 {
+    fabric_unite(fabric);
     int status = check_node(fabric, index, err);
     if (status)
         return status;
@@ -179,6 +184,7 @@ int fabric_set_guid(struct fabric *fabric, uint32_t index, uint64_t guid, struct
 
 int fabric_add_bit_errors(struct fabric *fabric, uint32_t index, unsigned count, struct err *err)
 {
+    fabric_unite(fabric);
     int status = check_port(fabric, index, err);
     if (status)
         return status;

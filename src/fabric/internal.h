@@ -98,6 +98,7 @@ struct port {
     bool waking; /* an event is scheduled for when the output is free */
     bool peer_is_switch;
     bool keys_in : 1, keys_out : 1; /* partition enforcement */
+    bool crosses : 1;               /* the link leads to another partition (partitions.h) */
     bool limits_life;               /* packets are discarded after some time: see queue_life_ps */
 
     struct arbiter arbiter;
@@ -174,10 +175,27 @@ struct fabric {
     struct fabric_totals totals;
     uint64_t seed, trace, smi_ps, sma_ps, routing_ps;
     struct data *data; /* NULL: no traffic */
+    uint64_t
+        undivided; /* management and multicast packets that exist: they need the whole fabric */
+    struct partitions *partitions; /* NULL: the run has one thread */
+    struct partition *partition;   /* whose fabric this is; NULL: the whole one */
 };
 
 /* faults.c */
 void faults_count_bit_errors(struct fabric *fabric, uint32_t port);
+
+/* partitions.h: a run on several threads */
+void partitions_free(struct fabric *fabric);
+bool partitions_run(struct fabric *fabric, uint64_t until);
+/* Posts an event at a port that may be in another partition. */
+void partitions_post(struct fabric *fabric, uint64_t time, struct event event);
+void partitions_unite(struct fabric *fabric);
+/* Before anything that concerns more than one node at a time, or that the data path does not do. */
+static inline void fabric_unite(struct fabric *fabric)
+{
+    if (fabric->partitions)
+        partitions_unite(fabric);
+}
 
 /* packets.c */
 uint32_t packet_new(struct fabric *fabric);
@@ -259,6 +277,16 @@ static inline unsigned vl_of(const struct fabric *fabric, uint32_t port_vl)
 static inline uint32_t port_vl_of(const struct fabric *fabric, uint32_t port, unsigned vl)
 {
     return port << fabric->data->vl_shift | vl;
+}
+
+/* Posts an event at the peer of a port, into a FIFO. */
+static inline void post_to_peer(struct fabric *fabric, const struct port *port, unsigned fifo,
+                                uint64_t time, struct event event)
+{
+    if (__builtin_expect(port->crosses, 0))
+        partitions_post(fabric, time, event);
+    else
+        des_post_fifo(fabric->network, fifo, time, event);
 }
 
 static inline struct output_vl *output_at(struct fabric *fabric, uint32_t port_vl)

@@ -88,8 +88,8 @@ bool output_vl_send(struct fabric *fabric, uint32_t index, uint64_t at)
     uint64_t lead = port->peer_is_switch
                         ? start + wire_time(port, DATA_HEADER_BYTES) + port->flight_ps
                         : data_packet->tail;
-    des_post_fifo(
-        fabric->network, port->peer_is_switch ? DELAY_HEADER : DELAY_WHOLE, lead,
+    post_to_peer(
+        fabric, port, port->peer_is_switch ? DELAY_HEADER : DELAY_WHOLE, lead,
         (struct event){port->peer_is_switch ? EVENT_HEADER : EVENT_PACKET, port->peer, number});
     output_vl_update_ready(fabric, port_vl);
     if (__builtin_expect(carries_transport(data_packet), 0))

@@ -8,6 +8,7 @@
 uint32_t packet_new(struct fabric *fabric)
 {
     uint32_t number = pool_take(&fabric->packets);
+    fabric->undivided++;
     struct packet *packet = packet_at(fabric, number);
     packet->next = packet->port = packet->multicast = NONE;
     packet->hops = 0;
@@ -18,6 +19,7 @@ uint32_t packet_new(struct fabric *fabric)
 uint32_t multicast_start(struct fabric *fabric)
 {
     uint32_t multicast = pool_take(&fabric->multicasts);
+    fabric->undivided++;
     fabric->multicasts.items[multicast] =
         (struct multicast_copies){.copies = 1, .left = fabric->port_count};
     return multicast;
@@ -45,6 +47,7 @@ void multicast_drop_copy(struct fabric *fabric, uint32_t multicast)
     if (multicast == NONE || --fabric->multicasts.items[multicast].copies)
         return;
     pool_give(&fabric->multicasts, multicast);
+    fabric->undivided--;
 }
 
 uint32_t packet_copy(struct fabric *fabric, uint32_t number)
@@ -60,6 +63,7 @@ void packet_drop(struct fabric *fabric, uint32_t number)
 {
     multicast_drop_copy(fabric, packet_at(fabric, number)->multicast);
     pool_give(&fabric->packets, number);
+    fabric->undivided--;
 }
 
 void queue_push(struct fabric *fabric, struct packet_queue *queue, uint32_t number)
@@ -92,7 +96,8 @@ void queue_clear(struct fabric *fabric, struct packet_queue *queue)
 /* The pool grows here, since an array of pool_take() would not begin at a cache line. */
 uint32_t data_packet_new(struct data *data)
 {
-    if (!data->data_packets.free && data->data_packets.count == data->data_packets.capacity) {
+    if (!data->data_packets.free && data->data_packets.count == data->data_packets.capacity &&
+        !partitions_refill(data)) {
         size_t capacity = data->data_packets.capacity * 3 / 2 + 256;
         struct data_packet *items = mem_zalloc_lines(capacity, sizeof *items);
         if (data->data_packets.count)

@@ -481,7 +481,6 @@ void sender_due(struct fabric *fabric, uint32_t number)
 
 void sender_retry(struct fabric *fabric, uint32_t number, uint32_t data_packet)
 {
-    assert(fabric->data->retrying > 0);
     struct sender *sender = sender_at(fabric, number);
     if (data_packet_at(fabric->data, data_packet)->tries == 0)
         sender->held--;
@@ -494,12 +493,14 @@ void sender_retry(struct fabric *fabric, uint32_t number, uint32_t data_packet)
 
 void fabric_observe_data(struct fabric *fabric, const struct data_observer *observer)
 {
+    fabric_unite(fabric);
     data_start(fabric);
     fabric->data->observer = *observer;
 }
 
 void fabric_set_paths(struct fabric *fabric, const struct data_paths *paths)
 {
+    fabric_unite(fabric);
     data_start(fabric);
     fabric->data->paths = *paths;
 }
@@ -514,9 +515,15 @@ static struct data_path find_lid(void *context, uint32_t source, uint32_t destin
     return path;
 }
 
+static bool prepare_nothing(void *context)
+{
+    (void)context;
+    return true;
+}
+
 void fabric_set_paths_by_lid(struct fabric *fabric)
 {
-    fabric_set_paths(fabric, &(struct data_paths){fabric, find_lid});
+    fabric_set_paths(fabric, &(struct data_paths){fabric, find_lid, prepare_nothing});
 }
 
 static void add_sender(struct fabric *fabric, unsigned traffic, uint32_t member)
@@ -578,6 +585,7 @@ int fabric_check_traffic(const struct fabric *fabric, const struct traffic *traf
 
 unsigned fabric_add_traffic(struct fabric *fabric, const struct traffic *traffic)
 {
+    fabric_unite(fabric);
     data_start(fabric);
     struct data *data = fabric->data;
     unsigned number = (unsigned)data->traffics.count;
@@ -597,6 +605,7 @@ unsigned fabric_add_traffic(struct fabric *fabric, const struct traffic *traffic
 void fabric_stop_traffic(struct fabric *fabric, unsigned traffic)
 {
     assert(fabric->data && traffic < fabric->data->traffics.count);
+    fabric_unite(fabric);
     fabric->data->stopped.items[traffic] = true;
 }
 

@@ -12,6 +12,7 @@
 
 void fabric_set_transport(struct fabric *fabric, const struct data_transport *transport)
 {
+    fabric_unite(fabric);
     data_start(fabric);
     struct data *data = fabric->data;
     size_t count = (size_t)fabric->port_count << data->vl_shift;
@@ -63,7 +64,7 @@ static uint32_t make_data_packet(struct fabric *fabric, const struct transport_p
 {
     struct data *data = fabric->data;
     uint64_t now = des_now(fabric->network);
-    uint32_t carried = pool_take(&data->carried), number = pool_take(&data->data_packets);
+    uint32_t carried = pool_take(&data->carried), number = data_packet_new(data);
     assert(!lid_is_multicast(packet->dlid) && carried < NONE - CARRIES_TRANSPORT);
     data->carried.items[carried].packet = *packet;
     *data_packet_at(data, number) = (struct data_packet){

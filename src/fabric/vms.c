@@ -9,6 +9,7 @@
 
 uint32_t fabric_add_vm(struct fabric *fabric)
 {
+    fabric_unite(fabric);
     data_start(fabric);
     struct data *data = fabric->data;
     uint32_t number = DATA_VM + (uint32_t)data->vms.count;

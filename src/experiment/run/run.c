@@ -393,6 +393,7 @@ int scenario_run_begin(struct scenario_run **run, struct scenario *scenario,
     state->setup.observer = options->observer;
     fabric_set_pcap(state->setup.fabric, options->pcap);
     fabric_set_interrupt(state->setup.fabric, options->interrupt);
+    fabric_set_workers(state->setup.fabric, options->workers);
     *run = state;
     return 0;
 }
@@ -406,6 +407,8 @@ void scenario_run_end(struct scenario_run *state)
     fabric_totals(state->setup.fabric, &totals);
     record->end = sim_now(state->setup.sim);
     record->hash = fabric_trace_hash(state->setup.fabric);
+    if (state->options.parallel)
+        *state->options.parallel = fabric_partition_figures(state->setup.fabric);
     record->smps = totals.smps_sent;
     record->lost = totals.smps_lost;
     record->hops = totals.hops;

@@ -24,6 +24,9 @@ struct run_options {
     /* Set by a signal handler: the run stops after the present event and its results are partial.
      * May be NULL. */
     const volatile sig_atomic_t *interrupt;
+    /* Threads for data packets, with the same results as one; must outlive the run. May be NULL. */
+    const struct workers *workers;
+    struct partition_figures *parallel; /* receives what the threads did; may be NULL */
 };
 
 /* Fills the record, also up to an error. Failed checks are no error; an error concerns the

@@ -59,7 +59,7 @@ struct shared_port *shared_port_new(struct setup *setup)
     sim_add_administrations(setup->sim, &options);
     shared->setup = setup;
     shared->clients = sim_clients_new(setup->sim, setup->fabric);
-    fabric_set_paths(setup->fabric, &(struct data_paths){shared, find_path});
+    fabric_set_paths(setup->fabric, &(struct data_paths){.context = shared, .find = find_path});
     return shared;
 }
 

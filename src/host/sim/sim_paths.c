@@ -5,11 +5,13 @@
 #include "base/map.h"
 
 #include <assert.h>
+#include <stdatomic.h>
 #include <string.h>
 
 struct view {
     uint64_t generation;
-    bool known, noted;    /* translated; `seen` has its ports */
+    bool known;           /* translated */
+    atomic_bool noted;    /* `seen` has its ports */
     uint32_t *end_points; /* points of the network by port of the fabric, or NETWORK_NONE */
     uint64_t *groups;     /* QoS port groups by terminal; NULL: the policy has none */
     VEC(uint32_t) vms;    /* terminals by virtual machine */
@@ -31,12 +33,14 @@ struct sim_paths {
     struct sim *sim;
     struct fabric *fabric;
     uint32_t port_count;
-    bool *seen;             /* by port of the fabric: was in the network of a manager */
+    atomic_bool *seen;      /* by port of the fabric: was in the network of a manager */
     VEC(struct view) views; /* by manager */
     VEC(struct vm_address) vms;
     VEC(struct group_address) groups;
     struct map vms_by_guid;
 };
+
+static bool prepare(void *context);
 
 static struct data_path find_path(void *context, uint32_t source, uint32_t destination)
 {
@@ -50,7 +54,7 @@ struct sim_paths *sim_paths_new(struct sim *sim, struct fabric *fabric)
     paths->fabric = fabric;
     paths->port_count = (uint32_t)fabric_topology(fabric)->ports.count;
     paths->seen = mem_zalloc(paths->port_count + 1, sizeof *paths->seen);
-    fabric_set_paths(fabric, &(struct data_paths){paths, find_path});
+    fabric_set_paths(fabric, &(struct data_paths){paths, find_path, prepare});
     return paths;
 }
 
@@ -130,11 +134,13 @@ static struct sm_path_end end_of(const struct view *view, const struct network *
                                 view->groups ? view->groups[point] : 0};
 }
 
+/* Several threads may do the same at once. */
 static void note_ports(struct sim_paths *paths, struct view *view)
 {
     for (uint32_t i = 0; i < paths->port_count; i++)
-        paths->seen[i] |= view->end_points[i] != NETWORK_NONE;
-    view->noted = true;
+        if (view->end_points[i] != NETWORK_NONE)
+            atomic_store_explicit(&paths->seen[i], true, memory_order_relaxed);
+    atomic_store_explicit(&view->noted, true, memory_order_release);
 }
 
 static struct data_path find_group(const struct sim_paths *paths, uint32_t number)
@@ -163,6 +169,16 @@ static struct view *view_at(struct sim_paths *paths, unsigned number, struct sm_
     return view;
 }
 
+/* Afterwards look_up() changes nothing but `seen` and `noted`, while there are no VMs. */
+static bool prepare(void *context)
+{
+    struct sim_paths *paths = context;
+    struct sm_paths from;
+    for (unsigned i = 0; i < sim_manager_count(paths->sim); i++)
+        view_at(paths, i, &from);
+    return true;
+}
+
 static struct data_path data_path_of(const struct sm_paths *from, const struct sm_path *path)
 {
     struct data_path found = {.dlid = path->dlid, .sl = path->sl};
@@ -184,12 +200,13 @@ static struct data_path look_up(struct sim_paths *paths, uint32_t source, uint32
         struct view *view = view_at(paths, i, &from);
         if (!view)
             continue;
-        if (!shown && !view->noted)
+        if (!shown && !atomic_load_explicit(&view->noted, memory_order_acquire))
             note_ports(paths, view);
         uint32_t here = view->end_points[source];
         uint32_t there = destination >= DATA_VM ? view->vms.items[destination - DATA_VM]
                                                 : view->end_points[destination];
-        source_known |= here != NETWORK_NONE || !paths->seen[source];
+        source_known |= here != NETWORK_NONE ||
+                        !atomic_load_explicit(&paths->seen[source], memory_order_relaxed);
         if (here == NETWORK_NONE || there == NETWORK_NONE)
             continue;
         struct sm_path_end ends[] = {end_of(view, from.network, here),

@@ -158,6 +158,12 @@ static struct data_path find_path(void *context, uint32_t source, uint32_t desti
                                                               : net->lids[destination]};
 }
 
+static bool prepare(void *context)
+{
+    const struct net *net = context;
+    return !net->multicast;
+}
+
 /* ---- the fabric and its tables ---- */
 
 static bool is_switch(const struct net *net, uint32_t node)
@@ -175,11 +181,35 @@ static uint32_t node_at(const struct net *net, uint32_t port)
     return net->topology.ports.items[port].node;
 }
 
+/* In this thread, the last one first: whatever does not depend on the order of the partitions in a
+ * window does not notice. */
+static void run_backwards(const struct workers *workers, size_t jobs,
+                          void (*job)(void *context, size_t index), void *context)
+{
+    (void)workers;
+    while (jobs--)
+        job(context, jobs);
+}
+
+/* Every test also runs with the fabric in partitions (meson.build): its expectations are the same.
+ */
+static void divide(struct fabric *fabric)
+{
+    static struct workers workers = {.run = run_backwards};
+    const char *partitions = getenv("NET_PARTITIONS");
+    if (!partitions)
+        return;
+    workers.count = (unsigned)atoi(partitions);
+    fabric_set_workers(fabric, &workers);
+    fabric_divide_always(fabric);
+}
+
 void net_begin(struct net *net, uint64_t seed)
 {
     size_t ports = net->topology.ports.count, nodes = net->topology.nodes.count;
     uint16_t lid = 0;
     net->fabric = fabric_new(&net->topology, &net->options, seed);
+    divide(net->fabric);
     net->lids = mem_zalloc(ports, sizeof *net->lids);
     net->links = mem_zalloc(ports, sizeof *net->links);
     net->received = mem_zalloc(ports, sizeof *net->received);
@@ -200,7 +230,7 @@ void net_begin(struct net *net, uint64_t seed)
                                                              .lost = note_lost,
                                                              .deadlock = note_deadlock,
                                                              .port_changed = note_port_changed});
-    fabric_set_paths(net->fabric, &(struct data_paths){net, find_path});
+    fabric_set_paths(net->fabric, &(struct data_paths){net, find_path, prepare});
 }
 
 /* ---- SMPs from a node to itself ---- */

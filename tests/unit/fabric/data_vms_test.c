@@ -51,7 +51,7 @@ static void scene_begin(struct scene *scene)
     scene->fabric = scene->cloud.world.fabric;
     for (unsigned i = 0; i < 2; i++)
         scene->vms[i] = fabric_add_vm(scene->fabric);
-    fabric_set_paths(scene->fabric, &(struct data_paths){scene, find});
+    fabric_set_paths(scene->fabric, &(struct data_paths){.context = scene, .find = find});
     fabric_observe_data(
         scene->fabric,
         &(struct data_observer){.context = scene, .delivered = hear_delivered, .lost = hear_lost});
@@ -393,7 +393,7 @@ static uint64_t latency_with(uint64_t routing_ps)
     scene.cloud.world.options.vswitch_routing_ps = routing_ps;
     cloud_begin_with(&scene.cloud);
     scene.fabric = scene.cloud.world.fabric;
-    fabric_set_paths(scene.fabric, &(struct data_paths){&scene, find});
+    fabric_set_paths(scene.fabric, &(struct data_paths){.context = &scene, .find = find});
     fabric_observe_data(scene.fabric,
                         &(struct data_observer){.context = &scene, .delivered = hear_delivered});
     send(&scene, scene.cloud.world.manager, cloud_port(&scene.cloud, 0, 0), 10 * TIME_US, 0);

@@ -92,7 +92,7 @@ static void begin_with(struct group_world *world, const char *engine, const char
                                                        .mlid = (uint16_t)(MLID + i)});
     sim_set_listener(world->world.sim,
                      &(struct sim_listener){.context = world, .event = note_event});
-    fabric_set_paths(world->world.fabric, &(struct data_paths){world, find});
+    fabric_set_paths(world->world.fabric, &(struct data_paths){.context = world, .find = find});
     fabric_observe_data(world->world.fabric,
                         &(struct data_observer){.context = world, .delivered = note_delivered});
     uint32_t port = management_port(&world->world, "S0");

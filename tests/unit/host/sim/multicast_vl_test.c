@@ -52,7 +52,7 @@ static void begin(struct laned *laned, const char *engine, unsigned lanes)
     world_open(&laned->world, "today", "torus dims=4,4 hosts=2");
     sim_set_listener(laned->world.sim,
                      &(struct sim_listener){.context = laned, .event = note_event});
-    fabric_set_paths(laned->world.fabric, &(struct data_paths){laned, find});
+    fabric_set_paths(laned->world.fabric, &(struct data_paths){.context = laned, .find = find});
     fabric_observe_data(laned->world.fabric,
                         &(struct data_observer){.context = laned, .delivered = note_delivered});
     sim_administration_options_init(&options);
