@@ -367,8 +367,7 @@ static void run_case(void *context, size_t index)
     whatif_cut_release(&cut);
     one->status = whatif_react(&question, &one->reaction, &one->err);
     const struct whatif_loads *before = &one->reaction.before;
-    one->lost_bytes =
-        before->affected * before->rate / 8 * (double)one->reaction.recovery_ps * 1e-12;
+    one->lost_bytes = before->affected * before->rate / 8 * (double)one->reaction.losing_ps * 1e-12;
     /* A ranking needs only the sums. */
     mem_free(one->reaction.before.share);
     mem_free(one->reaction.after.share);

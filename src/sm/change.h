@@ -116,6 +116,7 @@ struct sm_change {
     struct sm_counts requests; /* that were sent for it */
     uint64_t waves, drains;    /* of the distributions */
     uint64_t drained_ns;       /* time of the drains */
+    uint64_t stopped;          /* when all sources were stopped, the last time */
     const char *refusal;       /* why an engine or the check refused; NULL: none did */
 };
 

@@ -147,6 +147,7 @@ static void set_costs(const struct sm *sm, struct sm_change *change)
     change->waves = now.waves - before->waves;
     change->drains = now.drains - before->drains;
     change->drained_ns = now.drained_ns - before->drained_ns;
+    change->stopped = now.stopped > before->stopped ? now.stopped : 0;
     const struct sm_counts *a = &before->requests, *b = &now.requests;
     change->requests = (struct sm_counts){
         .sent = b->sent - a->sent,

@@ -38,6 +38,7 @@ struct run_record_change {
     bool tied;                   /* the first change after a fault */
     uint64_t fault;              /* time of the fault */
     uint64_t draining;           /* time that the manager waited for packets to drain */
+    uint64_t stopped;            /* when the manager stopped all sources; 0: never. Not stored */
     uint64_t routing, computing; /* start of the first computation (0: unknown); time of all */
 };
 

@@ -19,6 +19,8 @@ static void end_change(struct setup *setup, struct setup_instance *s, const stru
     change->finished = ended->outcome == SM_FINISHED;
     change->refusal = ended->refusal ? arena_strdup(&setup->record->arena, ended->refusal) : NULL;
     change->draining = ended->drained_ns * TIME_NS;
+    change->stopped =
+        ended->stopped ? change->begin + (ended->stopped - ended->begin) * TIME_NS : 0;
     change->gets = ended->requests.gets;
     change->sets = ended->requests.sets;
     change->blocks = ended->requests.tables - ended->requests.tables_read;

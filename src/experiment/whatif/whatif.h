@@ -113,6 +113,7 @@ struct whatif_reaction {
     uint64_t recovery_ps;        /* from the failures to the end of the last change */
     uint64_t steps_ps[SM_STEPS]; /* of the first change after them */
     uint64_t drains_ps;          /* of all changes after them */
+    uint64_t losing_ps;          /* from the failures to the end, or until all sources stop */
     uint64_t smps, blocks;       /* of all changes after them */
     bool reacted;                /* there was a change after them */
     struct whatif_loads before, after;
@@ -206,8 +207,9 @@ struct whatif_case {
     struct whatif_failure failure;
     struct whatif_reaction reaction;
     uint32_t adapters, switches; /* cut off */
-    double lost_bytes;           /* the rate of traffic on broken paths times recovery */
-    int status;                  /* 0, or an error of the run */
+    double lost_bytes; /* the rate of traffic on broken paths, until sources stop or routes are
+                          right */
+    int status;        /* 0, or an error of the run */
     struct err err;
 };
 /* Worst first: adapters cut off, no recovery, traffic lost, load of the worst link afterwards. */

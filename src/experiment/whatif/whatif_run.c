@@ -114,7 +114,7 @@ static void take_changes(struct whatif_reaction *reaction, const struct run_reco
                          uint64_t fault)
 {
     bool first = true;
-    reaction->recovery_ps = recovery_time(record, fault);
+    reaction->losing_ps = reaction->recovery_ps = recovery_time(record, fault);
     for (size_t i = 0; i < record->changes.count; i++) {
         const struct run_record_change *change = &record->changes.items[i];
         if (change->end <= fault || change->begin < fault)
@@ -124,6 +124,8 @@ static void take_changes(struct whatif_reaction *reaction, const struct run_reco
         reaction->smps += change->gets + change->sets;
         reaction->blocks += change->blocks;
         reaction->drains_ps += change->draining;
+        if (change->stopped > fault && change->stopped - fault < reaction->losing_ps)
+            reaction->losing_ps = change->stopped - fault;
         for (enum sm_step kind = 0; first && kind < SM_STEPS; kind++) {
             uint64_t from, to;
             if (run_record_step(change, kind, &from, &to))

@@ -51,6 +51,7 @@ struct distribution {
     uint32_t job;                       /* lower half of the job's number; 0: none */
     uint32_t pending;                   /* Sets of port states under way */
     uint64_t waves, drains, drained_ns; /* all since the manager started */
+    uint64_t stopped;                   /* when all sources were last stopped; 0: never */
     VEC(struct table_update) moved;     /* scratch: entries of one wave of all moves */
     bool levels_in_use;                 /* sources use the plan's first service levels */
     bool quiesced_early; /* sources were stopped before the first wave: old tables drain */
@@ -142,6 +143,7 @@ void distribute_costs(const struct sm *sm, struct sm_change *costs)
     costs->waves = sm->distribution->waves;
     costs->drains = sm->distribution->drains;
     costs->drained_ns = sm->distribution->drained_ns;
+    costs->stopped = sm->distribution->stopped;
 }
 
 uint64_t distribute_drained_ns(const struct sm *sm)
@@ -152,6 +154,8 @@ uint64_t distribute_drained_ns(const struct sm *sm)
 static void stop_sources(struct sm *sm, uint16_t vls, const char *why)
 {
     sm_log(sm, SM_EVENT_CHANGE, "%s: sources wait", why);
+    if (vls == UINT16_MAX)
+        sm->distribution->stopped = sm->now;
     quiesce_begin(sm, vls);
 }
 
@@ -564,6 +568,7 @@ void distribute_reset(struct sm *sm)
                                               .waves = before.waves,
                                               .drains = before.drains,
                                               .drained_ns = before.drained_ns,
+                                              .stopped = before.stopped,
                                               .refusal_logged = before.refusal_logged};
 }
 

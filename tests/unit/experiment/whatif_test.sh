@@ -233,6 +233,25 @@ claim "every link between switches is ranked" holds links.json "len(d) == 32 and
 claim "a ranking has a page" eval \
     'whatif torus.net --each-switch --html rank.html >/dev/null && python3 -c "import xml.dom.minidom; xml.dom.minidom.parse(\"rank.html\")"'
 
+# losses_as_simulated ENGINE LINK...: the ranking estimates what a run with traffic loses, by a factor of 1.5 at most
+losses_as_simulated() {
+    whatif drain.net --each-link --engine "$1" --json >ranked.json
+    for link in "${@:2}"; do
+        whatif drain.net --fail link "${link% *}" "${link#* }" --engine "$1" --compare none --json >run.json
+        python3 - "$link" <<'END' || return
+import json, sys
+switch, port = sys.argv[1].split()
+lost = json.load(open("run.json"))["traffic"]["lost_estimate"] * 4096
+[case] = [c for c in json.load(open("ranked.json")) if c["failure"].startswith(f"link {switch} port {port} ")]
+print(f"{switch} port {port}: {case['lost_bytes']:.0f} bytes by the ranking, {lost:.0f} in a run")
+sys.exit(not 1 / 1.5 <= case["lost_bytes"] / lost <= 1.5)
+END
+    done
+}
+"$weft" topo gen irregular switches=16 hosts=14 --seed 1 >drain.net
+claim "losses of a ranking, also where sources are stopped, are those of a run" \
+    losses_as_simulated updn 'S8 2' 'S8 3' 'S0 2' 'S3 1'
+
 if [ -n "$plain" ]; then
     "$weft" topo gen clos 8 12 16 speed=XDR >wide.net
     middle=$("$weft" whatif wide.net --each-switch --json | python3 -c \
