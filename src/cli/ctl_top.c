@@ -20,7 +20,7 @@
 
 enum { LINES_OTHERWISE = 24, OTHER_LINES = 14, ROWS_LEAST = 5 };
 
-struct view {
+struct top_view {
     const char *key, *rows; /* rows NULL: as many as there is room for */
     bool hour;
     bool ended;
@@ -44,7 +44,7 @@ static unsigned lines_of_terminal(void)
                                                                        : LINES_OTHERWISE;
 }
 
-static int fetch(const struct ctl_sockets *sockets, const struct view *view, struct text *out,
+static int fetch(const struct ctl_sockets *sockets, const struct top_view *view, struct text *out,
                  struct err *err)
 {
     char room[16];
@@ -81,7 +81,7 @@ static void draw(const struct text *answer)
 }
 
 /* Waits for a key, a signal or the end of the interval. */
-static void wait_for_key(struct view *view, uint64_t interval_ns)
+static void wait_for_key(struct top_view *view, uint64_t interval_ns)
 {
     static const struct {
         char key;
@@ -104,7 +104,7 @@ static void wait_for_key(struct view *view, uint64_t interval_ns)
 int ctl_top(const struct ctl_sockets *sockets, const struct option_values *words,
             uint64_t interval_ns, struct err *err)
 {
-    struct view view = {.key = "load"};
+    struct top_view view = {.key = "load"};
     struct sigaction action = {.sa_handler = note_signal};
     static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGWINCH};
     struct termios before, raw;

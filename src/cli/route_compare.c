@@ -31,7 +31,7 @@ struct compared {
     char reason[sizeof((struct err *)0)->message];
 };
 
-struct comparison {
+struct engine_comparison {
     const struct network *network;
     const struct engine_options *options;
     const struct compare_options *wanted;
@@ -50,7 +50,7 @@ static uint64_t digest_of(const struct routes *routes)
     return digest;
 }
 
-static void measure_quality(const struct comparison *comparison, const struct routes *routes,
+static void measure_quality(const struct engine_comparison *comparison, const struct routes *routes,
                             struct compared *line)
 {
     uint32_t *order = tree_shift_order(comparison->network);
@@ -71,7 +71,7 @@ static void measure_quality(const struct comparison *comparison, const struct ro
 }
 
 /* Down-up transitions, and the load of the roots. */
-static void measure_roots(const struct comparison *comparison, const struct routes *routes,
+static void measure_roots(const struct engine_comparison *comparison, const struct routes *routes,
                           struct compared *line)
 {
     const struct network *network = comparison->network;
@@ -99,7 +99,7 @@ static void measure_roots(const struct comparison *comparison, const struct rout
     roots_release(&roots);
 }
 
-static void compare_engine(struct comparison *comparison, const struct engine *engine)
+static void compare_engine(struct engine_comparison *comparison, const struct engine *engine)
 {
     struct engine_list alone = {.count = 1, .items = {engine}};
     struct compared line = {.name = engine->name, .cost.repeat = comparison->wanted->repeat};
@@ -118,7 +118,7 @@ static void compare_engine(struct comparison *comparison, const struct engine *e
     vec_push(&comparison->lines, line);
 }
 
-static int compare_file(struct comparison *comparison, struct err *err)
+static int compare_file(struct engine_comparison *comparison, struct err *err)
 {
     struct compared line = {.name = "lfts", .given = true};
     struct routes routes;
@@ -134,7 +134,7 @@ static int compare_file(struct comparison *comparison, struct err *err)
     return 0;
 }
 
-static void put_compared(struct json *json, const struct comparison *comparison,
+static void put_compared(struct json *json, const struct engine_comparison *comparison,
                          const struct compared *line)
 {
     const struct quality *quality = &line->quality;
@@ -177,7 +177,7 @@ static void put_compared(struct json *json, const struct comparison *comparison,
     json_end_object(json);
 }
 
-static void print_comparison_json(const struct comparison *comparison)
+static void print_comparison_json(const struct engine_comparison *comparison)
 {
     struct text text = {0};
     struct json json = {.out = &text, .pretty = true};
@@ -218,7 +218,7 @@ static void print_compared(const struct compared *line)
            verify_passes(&line->report) || !line->note[0] ? "" : "; ", line->note);
 }
 
-static void print_comparison(const struct comparison *comparison)
+static void print_comparison(const struct engine_comparison *comparison)
 {
     printf("%zu switches, %zu adapter ports; %" PRIu64 " random pairings, seed %" PRIu64 "\n\n",
            comparison->network->switches.count, comparison->network->terminals.count,
@@ -233,7 +233,7 @@ static void print_comparison(const struct comparison *comparison)
 }
 
 /* Three bar charts with a bar for each engine. */
-static int write_plot(const struct comparison *comparison, struct err *err)
+static int write_plot(const struct engine_comparison *comparison, struct err *err)
 {
     static const struct {
         const char *label, *unit;
@@ -270,7 +270,8 @@ int route_compare(const struct engine_list *engines, const struct network *netwo
                   const struct engine_options *options, const struct compare_options *wanted,
                   struct err *err)
 {
-    struct comparison comparison = {.network = network, .options = options, .wanted = wanted};
+    struct engine_comparison comparison = {
+        .network = network, .options = options, .wanted = wanted};
     int status = 0;
     for (size_t i = 0; i < engines->count; i++)
         compare_engine(&comparison, engines->items[i]);

@@ -9,7 +9,7 @@
 
 #include <stdlib.h>
 
-struct moves {
+struct table_moves {
     uint64_t full, swap_max, copy_max, swap_leaf;
 };
 
@@ -22,7 +22,7 @@ static unsigned count_swap(const struct routes *routes, uint32_t at, uint32_t on
 }
 
 static void count_move(const struct network *network, const struct routes *routes, uint32_t from,
-                       uint32_t to, struct moves *moves)
+                       uint32_t to, struct table_moves *moves)
 {
     const struct network_terminal *one = &network->terminals.items[from];
     const struct network_terminal *other = &network->terminals.items[to];
@@ -56,7 +56,7 @@ void route_put_moves(struct record *record, const struct network *network,
                      const struct routes *routes, uint64_t count, uint64_t seed)
 {
     uint32_t terminals = (uint32_t)network->terminals.count;
-    struct moves moves = {.full = count_full(network, routes), .swap_leaf = UINT64_MAX};
+    struct table_moves moves = {.full = count_full(network, routes), .swap_leaf = UINT64_MAX};
     struct rng rng;
     rng_seed(&rng, seed, 0);
     for (uint64_t i = 0; i < count && terminals > 1; i++) {

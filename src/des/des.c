@@ -33,7 +33,7 @@ enum {
 
 /* An event in the heap. The sequence number has 56 bits, of which `order` contains the upper 24,
  * below des_order(). */
-struct node {
+struct queued_event {
     uint64_t time, order;
     uint32_t sequence;
     uint32_t cell;
@@ -46,7 +46,7 @@ struct cell {
 };
 
 struct des_heap {
-    struct node *nodes;
+    struct queued_event *nodes;
     struct cell *cells;
     size_t count, dead, room; /* of nodes; dead: cancelled */
     size_t cell_count, cell_room;
@@ -137,14 +137,14 @@ static void cell_drop(struct des_heap *heap, uint32_t number)
 
 /* ---- the heap ---- */
 
-static inline bool is_before(const struct node *a, const struct node *b)
+static inline bool is_before(const struct queued_event *a, const struct queued_event *b)
 {
     if (a->time != b->time)
         return a->time < b->time;
     return a->order != b->order ? a->order < b->order : a->sequence < b->sequence;
 }
 
-static void sift_up(struct node *nodes, size_t at, struct node node)
+static void sift_up(struct queued_event *nodes, size_t at, struct queued_event node)
 {
     while (at && is_before(&node, &nodes[(at - 1) / CHILDREN])) {
         nodes[at] = nodes[(at - 1) / CHILDREN];
@@ -153,7 +153,7 @@ static void sift_up(struct node *nodes, size_t at, struct node node)
     nodes[at] = node;
 }
 
-static void sift_down(struct node *nodes, size_t count, size_t at, struct node node)
+static void sift_down(struct queued_event *nodes, size_t count, size_t at, struct queued_event node)
 {
     for (size_t first; (first = at * CHILDREN + 1) < count;) {
         size_t end = first + CHILDREN < count ? first + CHILDREN : count, least = first;
@@ -203,7 +203,7 @@ static void sweep(struct des_heap *heap)
 }
 
 /* Adds an event with a given place in the order; its `cell` is set here. */
-static uint32_t insert(struct des_heap *heap, struct node node, uint64_t b)
+static uint32_t insert(struct des_heap *heap, struct queued_event node, uint64_t b)
 {
     if (heap->count == heap->room)
         heap->nodes = grow(heap->nodes, &heap->room, sizeof *heap->nodes);
@@ -218,7 +218,7 @@ des_handle des_schedule(struct des *des, uint64_t time, struct event event)
     assert(time >= des->now && event.kind < DES_KINDS);
     if (time == TIME_NEVER)
         return 0;
-    struct node node = {
+    struct queued_event node = {
         .time = time,
         .order = des_order(time, event) << 24 | heap->sequence >> 32,
         .sequence = (uint32_t)heap->sequence,
@@ -235,7 +235,7 @@ void des_post(struct des *des, uint64_t time, struct event event)
     des_schedule(des, time, event);
 }
 
-static struct event event_of(const struct des_heap *heap, const struct node *node)
+static struct event event_of(const struct des_heap *heap, const struct queued_event *node)
 {
     struct event event = {(uint32_t)(node->order >> 56), 0, heap->cells[node->cell].b};
     event.a = (uint32_t)(node->order >> 24 ^ des_order(node->time, event));
@@ -273,7 +273,7 @@ bool des_cancel(struct des *des, des_handle handle)
 static bool heap_is_first(const struct des *des, unsigned index)
 {
     const struct des_fifo *fifo = &des->fifos[index];
-    const struct node *first = &des->heap->nodes[0];
+    const struct queued_event *first = &des->heap->nodes[0];
     return first->order >> 24 <
            des_order(first->time, fifo->ring[fifo->head & (fifo->size - 1)].event);
 }
@@ -356,7 +356,7 @@ static bool precedes(const struct des_entry *a, const struct des_entry *b)
 }
 
 /* A moved event keeps its sequence number; those scheduled later get higher ones. */
-static void move_node(struct des *to, struct des_heap *from, const struct node *node)
+static void move_node(struct des *to, struct des_heap *from, const struct queued_event *node)
 {
     insert(to->heap, *node, from->cells[node->cell].b);
     if (to->heap->sequence < from->sequence)
@@ -385,7 +385,7 @@ void des_divide(struct des *from, struct des *const *to, unsigned count,
         des_replay(from, i, TIME_NEVER);
     }
     for (size_t i = 0; i < heap->count; i++) {
-        const struct node *node = &heap->nodes[i];
+        const struct queued_event *node = &heap->nodes[i];
         if (!is_live(heap, node->cell)) {
             cell_drop(heap, node->cell);
             continue;

@@ -14,7 +14,7 @@
 
 enum kind { KIND_NUMBER, KIND_BOOL, KIND_TIME, KIND_BUS };
 
-static const struct attribute {
+static const struct node_option {
     const char *key;
     enum kind kind;
     bool of_node; /* a field of struct node_options, and patterns may name it */
@@ -200,7 +200,7 @@ int fabric_options_preset(struct fabric_options *options, const char *name, stru
     return 0;
 }
 
-static bool parse_value(const struct attribute *attribute, const char *text, uint64_t *value)
+static bool parse_value(const struct node_option *attribute, const char *text, uint64_t *value)
 {
     if (attribute->kind == KIND_TIME && strcmp(text, "0") == 0) {
         *value = 0;
@@ -224,12 +224,12 @@ static bool parse_value(const struct attribute *attribute, const char *text, uin
 }
 
 /* An error message lists all values of these. */
-static bool has_few_values(const struct attribute *attribute)
+static bool has_few_values(const struct node_option *attribute)
 {
     return strcmp(attribute->key, "data_vls") == 0 || strcmp(attribute->key, "mtu") == 0;
 }
 
-static bool value_fits(const struct attribute *attribute, uint64_t value)
+static bool value_fits(const struct node_option *attribute, uint64_t value)
 {
     if (value < attribute->low || value > attribute->high || value % attribute->multiple)
         return false;
@@ -238,7 +238,7 @@ static bool value_fits(const struct attribute *attribute, uint64_t value)
     return true;
 }
 
-static const struct attribute *find_attribute(const char *key)
+static const struct node_option *find_attribute(const char *key)
 {
     for (unsigned i = 0; i < ATTRIBUTES; i++)
         if (strcmp(attributes[i].key, key) == 0)
@@ -247,7 +247,7 @@ static const struct attribute *find_attribute(const char *key)
 }
 
 /* The valid values: "1, 2, 4, 8 or 15", "512 to 131008 in steps of 64", "yes or no". */
-static void print_range(const struct attribute *attribute, struct text *out)
+static void print_range(const struct node_option *attribute, struct text *out)
 {
     char time[TIME_TEXT_BYTES];
     unsigned long long low = attribute->low, high = attribute->high;
@@ -292,7 +292,7 @@ int fabric_options_set(struct fabric_options *options, const char *key, const ch
                        struct err *err)
 {
     const char *colon = strrchr(key, ':');
-    const struct attribute *attribute = find_attribute(colon ? colon + 1 : key);
+    const struct node_option *attribute = find_attribute(colon ? colon + 1 : key);
     uint64_t parsed;
     if (!attribute) {
         const char *names[ATTRIBUTES];
@@ -358,7 +358,7 @@ struct node_options fabric_options_for(const struct fabric_options *options, con
         uint64_t value;
         if (!pattern_matches(override->pattern, name, description, is_switch))
             continue;
-        const struct attribute *attribute = find_attribute(override->key);
+        const struct node_option *attribute = find_attribute(override->key);
         if (parse_value(attribute, override->value, &value))
             field_set(&node, attribute->field, value);
     }
@@ -376,7 +376,7 @@ const struct fabric_options *fabric_options_of(const struct fabric *fabric)
 void fabric_options_list(const struct fabric_options *options, struct text *out)
 {
     for (unsigned i = 0; i < ATTRIBUTES; i++) {
-        const struct attribute *a = &attributes[i];
+        const struct node_option *a = &attributes[i];
         char text[TIME_TEXT_BYTES];
         uint64_t value =
             field_get(a->of_node ? (const void *)&options->node : (const void *)options, a->field);

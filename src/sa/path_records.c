@@ -40,16 +40,16 @@ struct path_criteria {
 };
 
 /* The component mask bit and the field of a criterion in the two kinds of records. */
-struct place {
+struct criterion_place {
     uint8_t bit;
     uint16_t field; /* enum wire_field */
 };
 struct chosen_place {
-    struct place selector, value;
+    struct criterion_place selector, value;
 };
 struct criteria_fields {
     struct chosen_place mtu, rate, life;
-    struct place reversible, raw, p_key, sl, class, count;
+    struct criterion_place reversible, raw, p_key, sl, class, count;
     uint8_t service_bits[2];
 };
 static const struct criteria_fields path_places = {
@@ -82,7 +82,7 @@ enum { PATH_FLOW_LABEL = 8, PATH_HOP_LIMIT = 9, PATH_TRAFFIC_CLASS = 10 };
 enum { MULTI_SGID_COUNT = 19, MULTI_DGID_COUNT = 20 };
 
 /* The value of a component; 0 if the query does not select it. */
-static uint64_t value_at(const struct query *query, const struct place *place)
+static uint64_t value_at(const struct query *query, const struct criterion_place *place)
 {
     return query_has(query, place->bit) ? wire_get(query_data(query), place->field) : 0;
 }

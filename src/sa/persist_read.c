@@ -8,15 +8,15 @@
 
 #include <errno.h>
 
-struct range {
+struct index_range {
     uint32_t first, last;
 };
 struct remaining { /* numbers of a "left" line */
     bool given;
-    VEC(struct range) ranges;
+    VEC(struct index_range) ranges;
 };
 
-struct reader {
+struct persist_reader {
     struct sa *sa;
     uint64_t wall_s;
     struct line_reader *lines;
@@ -31,7 +31,7 @@ struct reader {
 };
 
 /* Names what a line should have: the pattern without its letters. */
-static int refuse_line(struct reader *reader, const char *pattern)
+static int refuse_line(struct persist_reader *reader, const char *pattern)
 {
     return line_reader_error(reader->lines,
                              "expected '%.*s…', where %% and a letter are hexadecimal",
@@ -60,7 +60,7 @@ static struct group *place_group(struct groups *groups, const struct group *grou
 }
 
 /* NULL: another group has the MGID or MLID. */
-static struct group *merge_group(const struct reader *reader, const struct group *group)
+static struct group *merge_group(const struct persist_reader *reader, const struct group *group)
 {
     struct groups *groups = &reader->sa->registry.groups;
     struct group *known = groups_find(groups, group->mgid), *other = groups_at(groups, group->mlid);
@@ -77,7 +77,7 @@ static void empty_group(struct groups *groups, struct group *group, uint64_t sin
             groups_leave(groups, group, group->members.items[i].guid, 0xF);
 }
 
-static void put_member(const struct reader *reader, const struct group_member *member)
+static void put_member(const struct persist_reader *reader, const struct group_member *member)
 {
     struct sa *sa = reader->sa;
     struct groups *groups = &sa->registry.groups;
@@ -95,14 +95,15 @@ static void put_member(const struct reader *reader, const struct group_member *m
 
 /* Of a text that is merged: whether to take a record that this registry last changed in this
  * generation (0: it has no such record, and so many others). */
-static bool may_take(const struct reader *reader, uint64_t changed, size_t count, uint32_t limit)
+static bool may_take(const struct persist_reader *reader, uint64_t changed, size_t count,
+                     uint32_t limit)
 {
     return !reader->merges || (changed ? changed <= reader->base.others : count < limit);
 }
 
 /* ---- lines ---- */
 
-static int read_aliases(struct reader *reader, const char *line)
+static int read_aliases(struct persist_reader *reader, const char *line)
 {
     uint64_t v[REGISTRY_VALUES];
     if (!registry_scan(line, REGISTRY_ALIASES, v) || !v[0] || v[2] >> 5)
@@ -117,7 +118,7 @@ static int read_aliases(struct reader *reader, const char *line)
     return 0;
 }
 
-static int read_group(struct reader *reader, const char *line)
+static int read_group(struct persist_reader *reader, const char *line)
 {
     const size_t known = strlen(REGISTRY_WELL_KNOWN);
     uint64_t mlid, v[REGISTRY_VALUES];
@@ -151,7 +152,7 @@ static int read_group(struct reader *reader, const char *line)
     return 0;
 }
 
-static int read_member(struct reader *reader, const char *line)
+static int read_member(struct persist_reader *reader, const char *line)
 {
     uint64_t v[REGISTRY_VALUES];
     if (!registry_scan(line, REGISTRY_MEMBER, v) || v[3] > 1)
@@ -169,7 +170,7 @@ static int read_member(struct reader *reader, const char *line)
     return 0;
 }
 
-static int read_service(struct reader *reader, const char *line)
+static int read_service(struct persist_reader *reader, const char *line)
 {
     uint64_t v[REGISTRY_VALUES], data[REGISTRY_VALUES], number = 0;
     const char *name = registry_scan(line, REGISTRY_SERVICE, v);
@@ -211,7 +212,8 @@ static int read_service(struct reader *reader, const char *line)
 
 /* True if the registry has it. Else gives it a new number, unless it replaces one of that number.
  */
-static bool merge_subscription(const struct reader *reader, struct subscription *subscription)
+static bool merge_subscription(const struct persist_reader *reader,
+                               struct subscription *subscription)
 {
     const struct registry *registry = &reader->sa->registry;
     for (size_t i = 0; i < registry->subscriptions.count; i++) {
@@ -226,7 +228,7 @@ static bool merge_subscription(const struct reader *reader, struct subscription 
     return false;
 }
 
-static int read_subscription(struct reader *reader, const char *line)
+static int read_subscription(struct persist_reader *reader, const char *line)
 {
     uint64_t v[REGISTRY_VALUES];
     if (!registry_scan(line, REGISTRY_SUBSCRIPTION, v) || !v[1] || v[19] >> 4)
@@ -262,7 +264,7 @@ static int read_subscription(struct reader *reader, const char *line)
 
 /* ---- comments of weft ---- */
 
-static int read_machine(struct reader *reader, const char *line)
+static int read_machine(struct persist_reader *reader, const char *line)
 {
     uint64_t v[REGISTRY_VALUES];
     const char *names = registry_scan(line, REGISTRY_MACHINE, v);
@@ -285,7 +287,8 @@ static int read_machine(struct reader *reader, const char *line)
     return 0;
 }
 
-static int read_remaining(struct reader *reader, struct remaining *remaining, const char *rest)
+static int read_remaining(struct persist_reader *reader, struct remaining *remaining,
+                          const char *rest)
 {
     uint64_t v[2];
     remaining->given = true;
@@ -295,12 +298,12 @@ static int read_remaining(struct reader *reader, struct remaining *remaining, co
         if (!rest || v[0] > v[1])
             return line_reader_error(reader->lines,
                                      "remaining numbers are ranges: ' 0x1-0x5 0x7-0x7'");
-        vec_push(&remaining->ranges, ((struct range){(uint32_t)v[0], (uint32_t)v[1]}));
+        vec_push(&remaining->ranges, ((struct index_range){(uint32_t)v[0], (uint32_t)v[1]}));
     }
     return 0;
 }
 
-static int read_header(struct reader *reader, const char *line)
+static int read_header(struct persist_reader *reader, const char *line)
 {
     struct registry_header *header = &reader->header;
     uint64_t v[REGISTRY_VALUES];
@@ -318,7 +321,7 @@ static int read_header(struct reader *reader, const char *line)
     return 0;
 }
 
-static int read_comment(struct reader *reader, const char *line)
+static int read_comment(struct persist_reader *reader, const char *line)
 {
     struct {
         const char *prefix;
@@ -343,7 +346,7 @@ static int read_comment(struct reader *reader, const char *line)
     return 0;
 }
 
-static int read_line(struct reader *reader, const char *line)
+static int read_line(struct persist_reader *reader, const char *line)
 {
     if (line[0] == '#')
         return read_comment(reader, line);
@@ -374,14 +377,14 @@ static bool is_remaining(const struct remaining *remaining, uint32_t number)
 
 static bool service_is_gone(void *context, const struct service *service)
 {
-    const struct reader *reader = context;
+    const struct persist_reader *reader = context;
     return !is_remaining(&reader->services, service->number) &&
            !(reader->merges && service->changed > reader->base.others);
 }
 
 static bool subscription_is_gone(void *context, struct subscription *subscription)
 {
-    const struct reader *reader = context;
+    const struct persist_reader *reader = context;
     return !is_remaining(&reader->subscriptions, subscription->number) &&
            !(reader->merges && subscription->changed > reader->base.others);
 }
@@ -404,7 +407,7 @@ void registry_clear(struct sa *sa)
 }
 
 /* Removes what the lines do not have. */
-static void prepare_registry(struct reader *reader)
+static void prepare_registry(struct persist_reader *reader)
 {
     struct sa *sa = reader->sa;
     struct registry *registry = &sa->registry;
@@ -439,7 +442,8 @@ static void finish_registry(struct sa *sa, const struct registry_header *header)
     sa->registrations_due = sa->now; /* check the leases */
 }
 
-static int read_lines(struct reader *reader, const struct sa_registry_file *file, struct err *err)
+static int read_lines(struct persist_reader *reader, const struct sa_registry_file *file,
+                      struct err *err)
 {
     reader->lines = from_bytes(file->path, file->content, file->bytes, err);
     reader->in_group = false;
@@ -452,7 +456,7 @@ static int read_lines(struct reader *reader, const struct sa_registry_file *file
     return status;
 }
 
-static int read_registry(struct reader *reader, const struct sa_registry_file *file,
+static int read_registry(struct persist_reader *reader, const struct sa_registry_file *file,
                          registry_accept *accept, struct err *err)
 {
     int status = file->bytes && memchr(file->content, 0, file->bytes)
@@ -475,7 +479,7 @@ static int read_registry(struct reader *reader, const struct sa_registry_file *f
 int registry_read(struct sa *sa, const struct sa_registry_file *file, registry_accept *accept,
                   struct registry_header *header, struct err *err)
 {
-    struct reader reader = {.sa = sa, .wall_s = file->wall_s};
+    struct persist_reader reader = {.sa = sa, .wall_s = file->wall_s};
     int status = read_registry(&reader, file, accept, err);
     if (status == 0)
         *header = reader.header;
@@ -485,7 +489,7 @@ int registry_read(struct sa *sa, const struct sa_registry_file *file, registry_a
 int registry_merge(struct sa *sa, const struct sa_registry_file *file,
                    const struct sa_generations *base, struct err *err)
 {
-    struct reader reader = {.sa = sa, .merges = true, .base = *base};
+    struct persist_reader reader = {.sa = sa, .merges = true, .base = *base};
     return read_registry(&reader, file, NULL, err);
 }
 

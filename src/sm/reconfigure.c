@@ -191,7 +191,7 @@ static enum reconfigure_event drop_routes(struct sm *sm)
 
 /* ---- the table ---- */
 
-struct transition {
+struct phase_transition {
     reconfigure_action *action; /* NULL: none */
     uint8_t next;
     bool defined; /* else the event cannot happen in this phase */
@@ -210,7 +210,7 @@ struct transition {
     [EVENT_REQUESTS_DROPPED] = GO_DO(SM_PHASE_DISCOVER, break_off),                                \
     [EVENT_MASTERSHIP_LOST] = GO_DO(SM_PHASE_IDLE, drop_routes)
 
-static const struct transition transitions[SM_PHASES][EVENT_COUNT] =
+static const struct phase_transition transitions[SM_PHASES][EVENT_COUNT] =
     {
         [SM_PHASE_IDLE] =
             {
@@ -350,7 +350,7 @@ static void handle(struct sm *sm, enum reconfigure_event event)
     struct reconfigure *r = sm->reconfigure;
     assert(event < EVENT_COUNT);
     while (event != EVENT_NONE) {
-        const struct transition *transition = &transitions[r->phase][event];
+        const struct phase_transition *transition = &transitions[r->phase][event];
         assert(transition->defined);
         if (r->phase != SM_PHASE_IDLE || transition->next != SM_PHASE_IDLE)
             sm_debug(sm, event < EVENT_DECIDED_WAVES ? PART_ROUTING : PART_DISTRIBUTION,

@@ -17,13 +17,13 @@ struct next_hop {
     uint8_t weight;
 };
 
-struct next_hops {
+struct router_next_hops {
     struct next_hop hops[ROUTER_NEXT_HOPS];
     uint32_t top; /* entries in use */
 };
 
 struct sma_router {
-    struct next_hops *ports; /* 0 … port_count */
+    struct router_next_hops *ports; /* 0 … port_count */
 };
 
 void sma_router_init(struct sma *sma)
@@ -137,7 +137,7 @@ uint16_t sma_get_adjacent_subnets(struct sma *sma, unsigned port, uint32_t modif
 /* Crossings by this port, 0 for a port in the subnet; more than ROUTER_WEIGHT_MOST: no way. */
 static unsigned weight_by(const struct sma *sma, unsigned port, uint64_t prefix)
 {
-    const struct next_hops *table = &sma->router->ports[port];
+    const struct router_next_hops *table = &sma->router->ports[port];
     unsigned least = ROUTER_WEIGHT_MOST + 1;
     if (sma_port_state(sma, port) != PORT_STATE_ACTIVE)
         return least;

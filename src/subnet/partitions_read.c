@@ -47,7 +47,7 @@ struct definition {
     bool ipoib, index0;
 };
 
-struct reader {
+struct partitions_reader {
     struct line_reader *lines;
     const char *at; /* position in the current line */
     struct partitions *partitions;
@@ -58,14 +58,14 @@ struct reader {
 
 /* ---- words ---- */
 
-static void skip_blanks(struct reader *reader)
+static void skip_blanks(struct partitions_reader *reader)
 {
     while (*reader->at == ' ' || *reader->at == '\t' || *reader->at == '\r')
         reader->at++;
 }
 
 /* Skips blanks, newlines and comments. False at the end of the file. */
-static bool skip_lines(struct reader *reader)
+static bool skip_lines(struct partitions_reader *reader)
 {
     for (skip_blanks(reader); !*reader->at || *reader->at == '#'; skip_blanks(reader)) {
         bool more = line_reader_next_line(reader->lines);
@@ -78,7 +78,7 @@ static bool skip_lines(struct reader *reader)
 
 /* The text up to one of these characters, a comment or the end of the line, without outer blanks.
  */
-static const char *take_words(struct reader *reader, const char *ends)
+static const char *take_words(struct partitions_reader *reader, const char *ends)
 {
     skip_blanks(reader);
     const char *start = reader->at;
@@ -90,7 +90,7 @@ static const char *take_words(struct reader *reader, const char *ends)
     return arena_strndup(&reader->words, start, length);
 }
 
-static bool take_char(struct reader *reader, char sign)
+static bool take_char(struct partitions_reader *reader, char sign)
 {
     skip_blanks(reader);
     if (*reader->at != sign)
@@ -116,7 +116,7 @@ static bool number(const char *text, uint64_t low, uint64_t high, uint64_t *valu
 /* ---- flags ---- */
 
 /* Returns 1 if the flag is unknown. */
-static int set_group_flag(struct reader *reader, const char *flag, const char *value,
+static int set_group_flag(struct partitions_reader *reader, const char *flag, const char *value,
                           struct group_values *values)
 {
     enum { SCOPE, SL, FLAGS = 7 };
@@ -149,7 +149,7 @@ static int set_group_flag(struct reader *reader, const char *flag, const char *v
     return 0;
 }
 
-static int set_membership(struct reader *reader, const char *value, uint8_t *membership)
+static int set_membership(struct partitions_reader *reader, const char *value, uint8_t *membership)
 {
     static const char *const words[] = {
         [MEMBER_LIMITED] = "limited", [MEMBER_FULL] = "full", [MEMBER_BOTH] = "both"};
@@ -162,7 +162,7 @@ static int set_membership(struct reader *reader, const char *value, uint8_t *mem
                              value);
 }
 
-static int set_flag(struct reader *reader, const char *flag, const char *value,
+static int set_flag(struct partitions_reader *reader, const char *flag, const char *value,
                     struct definition *definition)
 {
     int status = set_group_flag(reader, flag, value, &definition->values);
@@ -184,7 +184,7 @@ static int set_flag(struct reader *reader, const char *flag, const char *value,
 }
 
 /* FLAG [= VALUE], FLAG ... */
-static int read_flags(struct reader *reader, struct definition *definition)
+static int read_flags(struct partitions_reader *reader, struct definition *definition)
 {
     do {
         const char *flag = take_words(reader, "=,:;");
@@ -198,7 +198,7 @@ static int read_flags(struct reader *reader, struct definition *definition)
 
 /* ---- partitions ---- */
 
-static uint32_t add_partition(struct reader *reader, const char *name, uint16_t key)
+static uint32_t add_partition(struct partitions_reader *reader, const char *name, uint16_t key)
 {
     struct partitions *partitions = reader->partitions;
     uint32_t added = (uint32_t)partitions->all.count;
@@ -209,13 +209,13 @@ static uint32_t add_partition(struct reader *reader, const char *name, uint16_t 
     return added;
 }
 
-static void add_rule(struct reader *reader, struct partition_rule rule)
+static void add_rule(struct partitions_reader *reader, struct partition_rule rule)
 {
     rule.order = (uint32_t)reader->partitions->rules.count;
     vec_push(&reader->partitions->rules, rule);
 }
 
-static int find_partition(struct reader *reader, const char *name, const char *key,
+static int find_partition(struct partitions_reader *reader, const char *name, const char *key,
                           uint32_t *partition)
 {
     uint64_t value = 0;
@@ -243,7 +243,7 @@ static int find_partition(struct reader *reader, const char *name, const char *k
 }
 
 /* Reads flags before a second colon: "defmember=limited :". */
-static int read_second_flags(struct reader *reader, struct definition *definition)
+static int read_second_flags(struct partitions_reader *reader, struct definition *definition)
 {
     const char *back = reader->at, *word = take_words(reader, "=,:;");
     reader->at = back;
@@ -257,7 +257,7 @@ static int read_second_flags(struct reader *reader, struct definition *definitio
 
 /* ---- groups ---- */
 
-static void add_group(struct reader *reader, const struct definition *definition,
+static void add_group(struct partitions_reader *reader, const struct definition *definition,
                       const uint8_t *mgid, const struct group_values *values)
 {
     uint16_t scopes = values->scopes ? values->scopes : 1u << SCOPE_DEFAULT;
@@ -280,7 +280,7 @@ static bool is_ipoib(const uint8_t *mgid)
 }
 
 /* Reads the MGID and its flags after `mgid=`, up to the end of the line or statement. */
-static int read_group(struct reader *reader, const struct definition *definition)
+static int read_group(struct partitions_reader *reader, const struct definition *definition)
 {
     const char *address = take_words(reader, ",;");
     struct group_values values = definition->values;
@@ -316,7 +316,8 @@ static int read_group(struct reader *reader, const struct definition *definition
 
 /* ---- members ---- */
 
-static int read_member(struct reader *reader, const char *name, const struct definition *definition)
+static int read_member(struct partitions_reader *reader, const char *name,
+                       const struct definition *definition)
 {
     static const struct {
         const char *word;
@@ -355,7 +356,7 @@ static bool begins_statement(const char *line)
     return strncmp(line, "mgid", 4) != 0 && line[strcspn(line, ":;#")] == ':';
 }
 
-static int read_body(struct reader *reader, const struct definition *definition)
+static int read_body(struct partitions_reader *reader, const struct definition *definition)
 {
     for (unsigned last = reader->lines->number;; last = reader->lines->number) {
         bool more = skip_lines(reader);
@@ -377,7 +378,7 @@ static int read_body(struct reader *reader, const struct definition *definition)
     }
 }
 
-static int read_statement(struct reader *reader)
+static int read_statement(struct partitions_reader *reader)
 {
     struct definition definition = {.values.group = {.mtu = MTU_DEFAULT, .rate = RATE_DEFAULT},
                                     .membership = MEMBER_LIMITED};
@@ -410,7 +411,7 @@ static int read_statement(struct reader *reader)
 
 /* ---- keys and groups ---- */
 
-static int make_keys(struct reader *reader)
+static int make_keys(struct partitions_reader *reader)
 {
     struct partitions *partitions = reader->partitions;
     uint16_t next = 1;
@@ -428,7 +429,7 @@ static int make_keys(struct reader *reader)
 }
 
 /* Sets the P_Key in IPoIB MGIDs, and removes groups with the MGID of an earlier one. */
-static int finish_groups(struct reader *reader)
+static int finish_groups(struct partitions_reader *reader)
 {
     struct partitions *partitions = reader->partitions;
     struct map seen = {0};
@@ -466,7 +467,7 @@ static int by_guid_and_order(const void *a, const void *b)
 
 int partitions_read(struct partitions *partitions, struct line_reader *lines)
 {
-    struct reader reader = {.lines = lines, .at = "", .partitions = partitions};
+    struct partitions_reader reader = {.lines = lines, .at = "", .partitions = partitions};
     *partitions = (struct partitions){0};
     /* Default rules, which rules of the file override. */
     uint32_t all = add_partition(&reader, "Default", PARTITION_DEFAULT);

@@ -9,7 +9,7 @@
 
 #include <stdio.h>
 
-struct reader {
+struct policy_reader {
     struct qos *qos;
     struct line_reader *lines;
     const struct section *section; /* NULL outside of sections */
@@ -34,7 +34,7 @@ static bool equal(const char *a, const char *b)
     return strcmp(a, b) == 0;
 }
 
-static int copy_name(struct reader *reader, char name[QOS_NAME], const char *value)
+static int copy_name(struct policy_reader *reader, char name[QOS_NAME], const char *value)
 {
     if (!*value || strlen(value) >= QOS_NAME)
         return line_reader_error(reader->lines, "'%s': a name has 1 to 63 characters", value);
@@ -43,7 +43,8 @@ static int copy_name(struct reader *reader, char name[QOS_NAME], const char *val
     return 0;
 }
 
-static int copy_number(struct reader *reader, uint8_t *number, const char *value, unsigned most)
+static int copy_number(struct policy_reader *reader, uint8_t *number, const char *value,
+                       unsigned most)
 {
     uint64_t parsed;
     if (!parse_bounded(value, 0, most, &parsed))
@@ -54,7 +55,7 @@ static int copy_number(struct reader *reader, uint8_t *number, const char *value
 
 /* ---- port groups ---- */
 
-static int add_types(struct reader *reader, char *value)
+static int add_types(struct policy_reader *reader, char *value)
 {
     char *rest = NULL;
     for (char *word = strtok_r(value, ", \t", &rest); word; word = strtok_r(NULL, ", \t", &rest))
@@ -65,7 +66,7 @@ static int add_types(struct reader *reader, char *value)
 }
 
 /* "vs1 HCA-1/P1" is a node description and a port; the port is ignored. */
-static int add_names(struct reader *reader, char *value)
+static int add_names(struct policy_reader *reader, char *value)
 {
     char *rest = NULL;
     for (char *word = strtok_r(value, ",", &rest); word; word = strtok_r(NULL, ",", &rest)) {
@@ -79,7 +80,7 @@ static int add_names(struct reader *reader, char *value)
     return 0;
 }
 
-static int take_group_line(struct reader *reader, char *key, char *value)
+static int take_group_line(struct policy_reader *reader, char *key, char *value)
 {
     if (reader->qos->groups.count == QOS_GROUPS)
         return line_reader_error(reader->lines, "more than %d port-groups", QOS_GROUPS);
@@ -99,7 +100,7 @@ static int take_group_line(struct reader *reader, char *key, char *value)
     return 0;
 }
 
-static int end_group(struct reader *reader)
+static int end_group(struct policy_reader *reader)
 {
     struct qos *qos = reader->qos;
     if (!reader->named)
@@ -112,7 +113,7 @@ static int end_group(struct reader *reader)
 
 /* ---- levels ---- */
 
-static int take_level_line(struct reader *reader, char *key, char *value)
+static int take_level_line(struct policy_reader *reader, char *key, char *value)
 {
     struct qos_level *level = &reader->level;
     reader->has_sl |= equal(key, "sl");
@@ -132,7 +133,7 @@ static int take_level_line(struct reader *reader, char *key, char *value)
     return 0;
 }
 
-static int end_level(struct reader *reader)
+static int end_level(struct policy_reader *reader)
 {
     struct qos *qos = reader->qos;
     if (!reader->named || !reader->has_sl)
@@ -150,7 +151,7 @@ static int end_level(struct reader *reader)
 
 /* ---- rules ---- */
 
-static int find_groups(struct reader *reader, uint64_t *groups, char *value)
+static int find_groups(struct policy_reader *reader, uint64_t *groups, char *value)
 {
     char *rest = NULL;
     for (char *word = strtok_r(value, ",", &rest); word; word = strtok_r(NULL, ",", &rest)) {
@@ -162,7 +163,7 @@ static int find_groups(struct reader *reader, uint64_t *groups, char *value)
     return 0;
 }
 
-static int take_rule_line(struct reader *reader, char *key, char *value)
+static int take_rule_line(struct policy_reader *reader, char *key, char *value)
 {
     struct qos *qos = reader->qos;
     if (equal(key, "source"))
@@ -183,7 +184,7 @@ static int take_rule_line(struct reader *reader, char *key, char *value)
                : 0;
 }
 
-static int end_rule(struct reader *reader)
+static int end_rule(struct policy_reader *reader)
 {
     struct qos *qos = reader->qos;
     if (reader->rule.level == QOS_NO_LEVEL)
@@ -195,7 +196,7 @@ static int end_rule(struct reader *reader)
     return 0;
 }
 
-static void begin_rule(struct reader *reader)
+static void begin_rule(struct policy_reader *reader)
 {
     reader->rule = (struct qos_rule){.first_range = (uint32_t)reader->qos->ranges.count,
                                      .level = QOS_NO_LEVEL};
@@ -204,7 +205,7 @@ static void begin_rule(struct reader *reader)
 /* ---- rules for protocols ---- */
 
 /* Adds the service IDs of ports of a protocol: a prefix and the port in the low sixteen bits. */
-static int add_ports(struct reader *reader, uint64_t prefix, char *ports)
+static int add_ports(struct policy_reader *reader, uint64_t prefix, char *ports)
 {
     struct qos *qos = reader->qos;
     size_t before = qos->ranges.count;
@@ -228,7 +229,7 @@ static const struct protocol {
     {"iser", 0x1060000, 0x035C, 0x035C},
 };
 
-static int take_condition(struct reader *reader, const char *ulp, char *condition)
+static int take_condition(struct policy_reader *reader, const char *ulp, char *condition)
 {
     struct qos *qos = reader->qos;
     char *value = condition + strcspn(condition, " \t");
@@ -249,7 +250,7 @@ static int take_condition(struct reader *reader, const char *ulp, char *conditio
     return line_reader_error(reader->lines, "'%s' is not valid for this protocol", condition);
 }
 
-static int add_protocol(struct reader *reader, const char *ulp)
+static int add_protocol(struct policy_reader *reader, const char *ulp)
 {
     enum { DEFAULT_P_KEY = 0x7FFF };
     for (size_t i = 0; i < sizeof protocols / sizeof *protocols; i++)
@@ -268,7 +269,7 @@ static int add_protocol(struct reader *reader, const char *ulp)
 }
 
 /* The level that consists of this SL only. */
-static int find_sl_level(struct reader *reader, const char *value, uint8_t *index)
+static int find_sl_level(struct policy_reader *reader, const char *value, uint8_t *index)
 {
     struct qos_level level = {.life = 0xFF};
     int status = copy_number(reader, &level.sl, value, QOS_SLS - 1);
@@ -286,7 +287,7 @@ static int find_sl_level(struct reader *reader, const char *value, uint8_t *inde
 }
 
 /* "ipoib, pkey 0x0001 : 5" */
-static int take_ulp(struct reader *reader, char *ulp, char *value)
+static int take_ulp(struct policy_reader *reader, char *ulp, char *value)
 {
     char *condition = strchr(ulp, ',');
     uint8_t level = 0;
@@ -313,8 +314,9 @@ static int take_ulp(struct reader *reader, char *ulp, char *value)
 
 static const struct section {
     const char *name, *entry; /* NULL: a section without entries */
-    int (*take)(struct reader *reader, char *key, char *value); /* NULL: its lines are ignored */
-    int (*end)(struct reader *reader);                          /* of an entry */
+    int (*take)(struct policy_reader *reader, char *key,
+                char *value);                 /* NULL: its lines are ignored */
+    int (*end)(struct policy_reader *reader); /* of an entry */
 } sections[] = {
     {"port-groups", "port-group", take_group_line, end_group},
     {"qos-levels", "qos-level", take_level_line, end_level},
@@ -331,7 +333,7 @@ static const struct section *find_section(const char *word)
     return NULL;
 }
 
-static int begin(struct reader *reader, const char *word)
+static int begin(struct policy_reader *reader, const char *word)
 {
     if (!reader->section) {
         reader->section = find_section(word);
@@ -350,7 +352,7 @@ static int begin(struct reader *reader, const char *word)
     return line_reader_error(reader->lines, "'%s' is not valid here", word);
 }
 
-static int end(struct reader *reader, const char *word)
+static int end(struct policy_reader *reader, const char *word)
 {
     const struct section *section = reader->section;
     if (section && reader->in_entry && equal(word, section->entry)) {
@@ -363,7 +365,7 @@ static int end(struct reader *reader, const char *word)
     return 0;
 }
 
-static int take_line(struct reader *reader, char *line)
+static int take_line(struct policy_reader *reader, char *line)
 {
     static const char prefix[] = "end-";
     const struct section *section = reader->section;
@@ -393,7 +395,7 @@ bool qos_is_section(const char *word)
 
 int qos_read_opensm(struct qos *qos, struct line_reader *lines)
 {
-    struct reader reader = {.qos = qos, .lines = lines};
+    struct policy_reader reader = {.qos = qos, .lines = lines};
     do
         line_reader_take(lines, take_line(&reader, lines->copy));
     while (line_reader_next_line(lines));

@@ -10,7 +10,7 @@
 
 enum { PAIRINGS = 20, SEED = 1 }; /* as `weft route --compare --samples 20`, for the same figures */
 
-struct view {
+struct engine_quality {
     const char *engine;
     const struct routes *routes; /* NULL: the engine refuses the network */
     struct err refusal;
@@ -18,7 +18,7 @@ struct view {
     struct quality quality;
 };
 
-static void measure(const struct network *network, struct view *view)
+static void measure(const struct network *network, struct engine_quality *view)
 {
     const struct verify_options options = {0};
     if (!view->routes)
@@ -30,7 +30,7 @@ static void measure(const struct network *network, struct view *view)
 
 /* Loads by direction of a link, 100 for the largest of both views. */
 static void write_loads(const struct watch *watch, const struct network *network,
-                        const struct view *view, uint64_t most, struct json *json)
+                        const struct engine_quality *view, uint64_t most, struct json *json)
 {
     const struct topology *topology = &live_session_setup(watch->session)->topology;
     uint8_t *loads = mem_zalloc(2 * (size_t)watch->view.links.count + 1, 1);
@@ -55,8 +55,8 @@ static void write_loads(const struct watch *watch, const struct network *network
 }
 
 static void write_view(const struct watch *watch, const struct network *network, const char *key,
-                       const struct view *view, const struct view *present, uint64_t most,
-                       struct json *json)
+                       const struct engine_quality *view, const struct engine_quality *present,
+                       uint64_t most, struct json *json)
 {
     json_begin_object(json, key);
     json_string(json, "engine", view->engine);
@@ -105,8 +105,8 @@ int engine_view_write(const struct watch *watch, const char *name, struct text *
     if (!config)
         return err_set(err, EAGAIN, "no manager has tables in force");
     struct engine_options options = config->sm.engine_options;
-    struct view present = {.engine = paths.routes->engine, .routes = paths.routes};
-    struct view other = {.engine = engine->name};
+    struct engine_quality present = {.engine = paths.routes->engine, .routes = paths.routes};
+    struct engine_quality other = {.engine = engine->name};
     if (engine->compute(paths.network, &options, &routes, &other.refusal) == 0)
         other.routes = &routes;
     measure(paths.network, &present);

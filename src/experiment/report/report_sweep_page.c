@@ -31,25 +31,25 @@ static bool is_saturated(const struct report_sweep *sweep, const struct sweep_po
 /* ---- the terminal ---- */
 
 /* A table of texts with columns of minimal width. */
-struct grid {
+struct text_grid {
     VEC(const char *) cells;
     size_t columns;
     struct arena arena; /* owns the texts */
 };
 
-static void grid_add(struct grid *grid, const char *text)
+static void grid_add(struct text_grid *grid, const char *text)
 {
     vec_push(&grid->cells, arena_strdup(&grid->arena, text));
 }
 
-static void grid_release(struct grid *grid)
+static void grid_release(struct text_grid *grid)
 {
     vec_release(&grid->cells);
     arena_release(&grid->arena);
 }
 
 /* Writes as many columns as fit into a terminal, at least `least`; returns their number. */
-static size_t grid_write(const struct grid *grid, size_t least, struct text *out)
+static size_t grid_write(const struct text_grid *grid, size_t least, struct text *out)
 {
     size_t *widths = mem_zalloc(grid->columns, sizeof *widths), shown = 0, total = 0;
     for (size_t i = 0; i < grid->cells.count; i++) {
@@ -81,7 +81,7 @@ static struct quantity_scale scale_of(const struct report_sweep *sweep, size_t f
 }
 
 /* A row of names, a row of units, and at most `most` rows of points. */
-static void fill_grid(const struct report_sweep *sweep, size_t most, struct grid *grid)
+static void fill_grid(const struct report_sweep *sweep, size_t most, struct text_grid *grid)
 {
     char cell[QUANTITY_BYTES];
     struct quantity_scale *scales = mem_zalloc(sweep->y.count, sizeof *scales);
@@ -116,7 +116,7 @@ static void fill_grid(const struct report_sweep *sweep, size_t most, struct grid
 
 void report_sweep_text(const struct report_sweep *sweep, struct text *out)
 {
-    struct grid grid = {0};
+    struct text_grid grid = {0};
     bool saturated = false;
     fill_grid(sweep, SIZE_MAX, &grid);
     for (size_t p = 0; p < sweep->points.count; p++)
@@ -243,7 +243,7 @@ static void put_top(const struct report_sweep *sweep, size_t repetitions, struct
 void report_sweep_page(const struct report_sweep *sweep, struct page *page)
 {
     struct json *json = &page->json;
-    struct grid grid = {0};
+    struct text_grid grid = {0};
     const struct result_run *first = sweep->runs->items.count ? sweep->runs->items.items : NULL;
     size_t repetitions = 0;
     for (size_t i = 0; i < sweep->points.count; i++)

@@ -182,7 +182,7 @@ static int set_pattern(struct traffic_spec *spec, struct cursor *value)
 /* ---- keys ---- */
 
 #define AT(member) offsetof(struct traffic_spec, member)
-static const struct key {
+static const struct traffic_key {
     const char *name;
     int (*set)(struct traffic_spec *spec, struct cursor *value); /* NULL: by kind */
     enum { KEY_WORD, KEY_COUNT, KEY_P_KEY, KEY_SHARE, KEY_MOMENT } kind;

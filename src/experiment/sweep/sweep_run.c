@@ -14,7 +14,7 @@
 /* Exit status of a child. */
 enum { CHILD_HOLDS = 0, CHILD_BROKEN = 1, CHILD_REFUSED = 2, CHILD_NOT_KEPT = 3 };
 
-struct task {
+struct sweep_task {
     const struct sweep *sweep;
     const struct sweep_run *run;
     const char *store;
@@ -44,7 +44,7 @@ static int print_error(const struct err *err, int status)
 
 static int execute_run(void *context)
 {
-    const struct task *task = context;
+    const struct sweep_task *task = context;
     struct run_record record = {0};
     struct text topology = {0};
     struct err err = {0};
@@ -153,8 +153,8 @@ static int run_all(struct execution *execution)
            (execution->started < count || children_running(children))) {
         while (execution->started < count && children_running(children) < options->jobs) {
             size_t job = execution->pending.items[execution->started];
-            struct task task = {execution->sweep, &execution->plan->runs.items[job],
-                                options->store};
+            struct sweep_task task = {execution->sweep, &execution->plan->runs.items[job],
+                                      options->store};
             status = children_start(children, job, execute_run, &task);
             if (status)
                 break;

@@ -56,7 +56,7 @@ size_t sweep_settings(const struct sweep *sweep, size_t point, const char ***set
 /* ---- the text ---- */
 
 /* The last placeholder found, and how far the text was read. */
-struct place {
+struct placeholder {
     const char *start; /* of {NAME} */
     size_t length;     /* of NAME */
     const char *at, *line_start;
@@ -64,7 +64,7 @@ struct place {
     bool quoted, comment;
 };
 
-static bool next_place(struct place *place)
+static bool next_place(struct placeholder *place)
 {
     for (; *place->at; place->at++) {
         const char *at = place->at;
@@ -93,7 +93,7 @@ static bool next_place(struct place *place)
 }
 
 /* The parameter of a placeholder; parameter_count: none. */
-static size_t find_parameter(const struct sweep *sweep, const struct place *place)
+static size_t find_parameter(const struct sweep *sweep, const struct placeholder *place)
 {
     size_t found = 0;
     for (size_t i = 0; i < sweep->axes.count; i++)
@@ -107,7 +107,7 @@ static size_t find_parameter(const struct sweep *sweep, const struct place *plac
 
 int sweep_bind_template(struct sweep *sweep, struct err *err)
 {
-    struct place place = {.at = sweep->template, .line_start = sweep->template, .line = 1};
+    struct placeholder place = {.at = sweep->template, .line_start = sweep->template, .line = 1};
     struct result_parameter parameters[SWEEP_MOST_PARAMETERS];
     const char *names[SWEEP_MOST_PARAMETERS];
     sweep_parameters(sweep, 0, parameters);
@@ -131,7 +131,7 @@ int sweep_bind_template(struct sweep *sweep, struct err *err)
 
 void sweep_render(const struct sweep *sweep, size_t point, struct text *out)
 {
-    struct place place = {.at = sweep->template};
+    struct placeholder place = {.at = sweep->template};
     struct result_parameter parameters[SWEEP_MOST_PARAMETERS] = {0};
     const char *copied = sweep->template;
     sweep_parameters(sweep, point, parameters);

@@ -15,7 +15,7 @@
 enum { CLIENTS_MOST = 32 }; /* connected, without a request yet */
 static const uint64_t request_timeout = 5 * NS_PER_S;
 
-struct client {
+struct waiting_client {
     int fd;
     uint64_t until; /* the time to send the request */
 };
@@ -23,7 +23,7 @@ struct client {
 struct control_socket {
     int listener, epoll;
     char *path;
-    struct client clients[CLIENTS_MOST]; /* without a request yet; the oldest first */
+    struct waiting_client clients[CLIENTS_MOST]; /* without a request yet; the oldest first */
     size_t client_count;
     struct epoll_event events[CLIENTS_MOST + 1]; /* of the last wait */
     int event_at, event_count;
@@ -106,7 +106,7 @@ static void accept_client(struct control_socket *control, uint64_t now)
     }
     if (control->client_count == CLIENTS_MOST)
         close_oldest_client(control);
-    control->clients[control->client_count++] = (struct client){fd, now + request_timeout};
+    control->clients[control->client_count++] = (struct waiting_client){fd, now + request_timeout};
 }
 
 /* ---- requests ---- */

@@ -5,7 +5,7 @@
 #include "fabric/path.h"
 
 /* A packet on its path. */
-struct walk {
+struct hop_walk {
     const struct fabric *fabric;
     const struct topology *topology;
     struct path_hops *hops;
@@ -26,14 +26,14 @@ uint32_t path_end_port(const struct topology *topology, uint32_t node)
 
 /* ---- the path ---- */
 
-static void set_reason(struct walk *walk, const char *format, ...)
+static void set_reason(struct hop_walk *walk, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-static void set_reason(struct walk *walk, const char *format, ...)
+static void set_reason(struct hop_walk *walk, const char *format, ...)
 {
     text_print_arguments(walk->hops->reason, sizeof walk->hops->reason, format);
 }
 
-static void add_hop(struct walk *walk, const struct fabric_path *path)
+static void add_hop(struct hop_walk *walk, const struct fabric_path *path)
 {
     const struct topology *topology = walk->topology;
     unsigned input = path->in == TOPOLOGY_NONE ? 0 : topology_port_number(topology, path->in);
@@ -44,14 +44,14 @@ static void add_hop(struct walk *walk, const struct fabric_path *path)
 }
 
 /* The target may be port 0 of a switch. */
-static bool is_target(const struct walk *walk, uint32_t port)
+static bool is_target(const struct hop_walk *walk, uint32_t port)
 {
     const struct topology *topology = walk->topology;
     return port == walk->hops->target ||
            topology->nodes.items[topology->ports.items[port].node].first_port == walk->hops->target;
 }
 
-static void follow(struct walk *walk)
+static void follow(struct hop_walk *walk)
 {
     const struct topology *topology = walk->topology;
     struct path_hops *hops = walk->hops;
@@ -81,7 +81,7 @@ void path_hops_find(struct path_hops *hops, const struct fabric *fabric, uint32_
                     path_finder *find, void *context)
 {
     const struct topology *topology = fabric_topology(fabric);
-    struct walk walk = {fabric, topology, hops};
+    struct hop_walk walk = {fabric, topology, hops};
     *hops = (struct path_hops){.source = path_end_port(topology, from),
                                .target = path_end_port(topology, to)};
     bool exist = hops->source != TOPOLOGY_NONE && hops->target != TOPOLOGY_NONE;

@@ -14,7 +14,7 @@
 
 enum { QUEUE_EVENTS = 256, QUEUE_BYTES = 4 * 1024 * 1024, BLOCK_BYTES = 64 * 1024 };
 
-struct event {
+struct stream_event {
     unsigned references;
     struct text text;
 };
@@ -23,7 +23,7 @@ struct subscriber {
     struct http_stream *stream;
     struct subscriber *previous, *next;
     struct MHD_Connection *connection;
-    struct event *queue[QUEUE_EVENTS]; /* the first is being sent from `sent` on */
+    struct stream_event *queue[QUEUE_EVENTS]; /* the first is being sent from `sent` on */
     size_t count, bytes, sent;
     uint64_t lost;
     bool suspended;
@@ -36,9 +36,9 @@ struct http_stream {
     bool closed;
 };
 
-static struct event *make_event(const char *name, const char *data)
+static struct stream_event *make_event(const char *name, const char *data)
 {
-    struct event *event = mem_zalloc(1, sizeof *event);
+    struct stream_event *event = mem_zalloc(1, sizeof *event);
     event->references = 1;
     if (!data) {
         text_puts(&event->text, ":\n\n");
@@ -56,7 +56,7 @@ static struct event *make_event(const char *name, const char *data)
     return event;
 }
 
-static void unref_event(struct event *event)
+static void unref_event(struct stream_event *event)
 {
     if (--event->references)
         return;
@@ -97,7 +97,7 @@ static void drop_queue(struct subscriber *subscriber)
     }
 }
 
-static void enqueue(struct subscriber *subscriber, struct event *event)
+static void enqueue(struct subscriber *subscriber, struct stream_event *event)
 {
     if (subscriber->count == QUEUE_EVENTS || subscriber->bytes + event->text.length > QUEUE_BYTES)
         drop_queue(subscriber);
@@ -118,7 +118,7 @@ static void resume(struct subscriber *subscriber)
     mhd.resume_connection(subscriber->connection);
 }
 
-static void publish(struct http_stream *stream, struct event *event, bool if_idle)
+static void publish(struct http_stream *stream, struct stream_event *event, bool if_idle)
 {
     pthread_mutex_lock(&stream->lock);
     for (struct subscriber *at = stream->first; at; at = at->next) {
@@ -164,7 +164,7 @@ static void enqueue_loss(struct subscriber *subscriber)
     if (!subscriber->lost || subscriber->sent || subscriber->count == QUEUE_EVENTS)
         return;
     snprintf(data, sizeof data, "{\"events\":%llu}", (unsigned long long)subscriber->lost);
-    struct event *event = make_event("lost", data);
+    struct stream_event *event = make_event("lost", data);
     memmove(subscriber->queue + 1, subscriber->queue,
             subscriber->count++ * sizeof *subscriber->queue);
     subscriber->queue[0] = event;
@@ -233,7 +233,8 @@ struct MHD_Response *http_stream_subscribe(struct http_stream *stream,
             stream->first->previous = subscriber;
         stream->first = subscriber;
         stream->count++;
-        struct event *hello = make_event("", NULL); /* the client sees the head of the answer now */
+        struct stream_event *hello =
+            make_event("", NULL); /* the client sees the head of the answer now */
         enqueue(subscriber, hello);
         unref_event(hello);
     }

@@ -12,7 +12,7 @@ enum { BLOCK_BYTES = 128 * 1024 };
 
 enum { PART_SUMMARY = 1, PART_PROCESS = 2, PART_SWITCHES = 4, PART_ADAPTERS = 8 };
 
-static const struct part {
+static const struct page_part {
     const char *name;
     unsigned bits;
 } parts[] = {{"manager", PART_SUMMARY},   {"fabric", PART_SUMMARY},

@@ -8,7 +8,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-struct view {
+struct manager_paths {
     uint64_t generation;
     bool known;           /* translated */
     atomic_bool noted;    /* `seen` has its ports */
@@ -33,8 +33,8 @@ struct sim_paths {
     struct sim *sim;
     struct fabric *fabric;
     uint32_t port_count;
-    atomic_bool *seen;      /* by port of the fabric: was in the network of a manager */
-    VEC(struct view) views; /* by manager */
+    atomic_bool *seen;               /* by port of the fabric: was in the network of a manager */
+    VEC(struct manager_paths) views; /* by manager */
     VEC(struct vm_address) vms;
     VEC(struct group_address) groups;
     struct map vms_by_guid;
@@ -76,7 +76,8 @@ void sim_paths_free(struct sim_paths *paths)
 }
 
 /* Finds the QoS groups of all terminals, as the administration does. */
-static void find_groups(struct view *view, const struct sm_paths *from, const struct subnet *subnet)
+static void find_groups(struct manager_paths *view, const struct sm_paths *from,
+                        const struct subnet *subnet)
 {
     const struct network *network = from->network;
     mem_free(view->groups);
@@ -89,8 +90,8 @@ static void find_groups(struct view *view, const struct sm_paths *from, const st
                                         network->terminals.items[i].lid);
 }
 
-static void translate(struct sim_paths *paths, struct view *view, const struct sm_paths *from,
-                      const struct subnet *subnet)
+static void translate(struct sim_paths *paths, struct manager_paths *view,
+                      const struct sm_paths *from, const struct subnet *subnet)
 {
     struct map by_guid = {0};
     assert(from->network && from->routes);
@@ -124,7 +125,7 @@ static void translate(struct sim_paths *paths, struct view *view, const struct s
     view->noted = false;
 }
 
-static struct sm_path_end end_of(const struct view *view, const struct network *network,
+static struct sm_path_end end_of(const struct manager_paths *view, const struct network *network,
                                  uint32_t point)
 {
     if (point & NETWORK_SWITCH)
@@ -135,7 +136,7 @@ static struct sm_path_end end_of(const struct view *view, const struct network *
 }
 
 /* Several threads may do the same at once. */
-static void note_ports(struct sim_paths *paths, struct view *view)
+static void note_ports(struct sim_paths *paths, struct manager_paths *view)
 {
     for (uint32_t i = 0; i < paths->port_count; i++)
         if (view->end_points[i] != NETWORK_NONE)
@@ -153,12 +154,13 @@ static struct data_path find_group(const struct sim_paths *paths, uint32_t numbe
 }
 
 /* The translation of what a manager has in force; NULL: it has no paths. */
-static struct view *view_at(struct sim_paths *paths, unsigned number, struct sm_paths *from)
+static struct manager_paths *view_at(struct sim_paths *paths, unsigned number,
+                                     struct sm_paths *from)
 {
     const struct sm *sm = sim_manager(paths->sim, number);
     while (paths->views.count <= number)
-        vec_push(&paths->views, (struct view){0});
-    struct view *view = &paths->views.items[number];
+        vec_push(&paths->views, (struct manager_paths){0});
+    struct manager_paths *view = &paths->views.items[number];
     if (!sm)
         return NULL;
     *from = sm_paths(sm);
@@ -197,7 +199,7 @@ static struct data_path look_up(struct sim_paths *paths, uint32_t source, uint32
         return find_group(paths, destination - DATA_GROUP);
     for (unsigned i = 0; i < sim_manager_count(paths->sim); i++) {
         struct sm_paths from;
-        struct view *view = view_at(paths, i, &from);
+        struct manager_paths *view = view_at(paths, i, &from);
         if (!view)
             continue;
         if (!shown && !atomic_load_explicit(&view->noted, memory_order_acquire))
@@ -238,7 +240,8 @@ struct data_path sim_paths_show(struct sim_paths *paths, uint32_t source, uint32
 
 /* ---- alternate paths ---- */
 
-static struct route_pair route_pair_of(const struct view *view, const struct sim_path_pair *pair)
+static struct route_pair route_pair_of(const struct manager_paths *view,
+                                       const struct sim_path_pair *pair)
 {
     struct route_pair routes;
     for (unsigned i = 0; i < 2; i++) {
@@ -277,7 +280,8 @@ static void try_lids(const struct sm_paths *from, const struct sim_path_ends *en
         }
 }
 
-static struct sim_path_pair resolve_pair(const struct view *view, const struct sm_paths *from,
+static struct sim_path_pair resolve_pair(const struct manager_paths *view,
+                                         const struct sm_paths *from,
                                          const struct route_pair *routes, const uint32_t ports[2])
 {
     struct sim_path_pair pair;
@@ -291,7 +295,8 @@ static struct sim_path_pair resolve_pair(const struct view *view, const struct s
     return pair;
 }
 
-static struct route_overlap find_alternate_by(const struct view *view, const struct sm_paths *from,
+static struct route_overlap find_alternate_by(const struct manager_paths *view,
+                                              const struct sm_paths *from,
                                               const struct route_pair *primary,
                                               const struct sim_path_ends *ends,
                                               struct sim_path_pair *best)
@@ -313,11 +318,10 @@ static struct route_overlap find_alternate_by(const struct view *view, const str
 }
 
 /* Other LIDs of the same ports as primary path, if an alternate path shares less with them. */
-static struct route_overlap improve_primary(const struct view *view, const struct sm_paths *from,
-                                            const struct sim_path_ends *ends,
-                                            struct route_overlap least,
-                                            struct sim_path_pair *primary,
-                                            struct sim_path_pair *best)
+static struct route_overlap
+improve_primary(const struct manager_paths *view, const struct sm_paths *from,
+                const struct sim_path_ends *ends, struct route_overlap least,
+                struct sim_path_pair *primary, struct sim_path_pair *best)
 {
     struct route_pair first = route_pair_of(view, primary), other = first;
     const uint32_t ports[] = {primary->ports[0], primary->ports[1]};
@@ -349,7 +353,7 @@ bool sim_paths_find_alternate(struct sim_paths *paths, struct sim_path_pair *pri
 {
     for (unsigned i = 0; i < sim_manager_count(paths->sim); i++) {
         struct sm_paths from;
-        const struct view *view = view_at(paths, i, &from);
+        const struct manager_paths *view = view_at(paths, i, &from);
         if (view && view->end_points[primary->ports[0]] != NETWORK_NONE &&
             view->end_points[primary->ports[1]] != NETWORK_NONE) {
             struct route_pair first = route_pair_of(view, primary);

@@ -110,21 +110,22 @@ void dependency_each(const struct dependency_graph *graph,
 
 /* A node: the switch where its channel arrives, and its row there; and the switch where the channel
  * begins, and its bit in the rows of that one. */
-struct node {
+struct dependency_node {
     uint32_t at, row;
     uint32_t from, bit;
 };
 
 /* The node of a bit of a row. */
-static struct node successor(const struct dependency_graph *graph, uint32_t from, uint32_t bit)
+static struct dependency_node successor(const struct dependency_graph *graph, uint32_t from,
+                                        uint32_t bit)
 {
     const struct network_switch *node = &graph->network->switches.items[from];
     const struct network_port *link =
         &graph->network->ports.items[node->first_port + bit / graph->vls];
-    return (struct node){.at = link->peer & ~NETWORK_SWITCH,
-                         .row = link->peer_port * graph->vls + bit % graph->vls,
-                         .from = from,
-                         .bit = bit};
+    return (struct dependency_node){.at = link->peer & ~NETWORK_SWITCH,
+                                    .row = link->peer_port * graph->vls + bit % graph->vls,
+                                    .from = from,
+                                    .bit = bit};
 }
 
 /* Sets of nodes: a row of bits for each switch, one bit for each channel that begins there. */
@@ -134,7 +135,7 @@ struct cycle_search {
     size_t *first_word; /* by switch */
     uint64_t *open;     /* on the path from the start to where the search is */
     uint64_t *done;     /* they lead into no cycle */
-    VEC(struct node) path;
+    VEC(struct dependency_node) path;
     uint64_t operations;
 };
 
@@ -159,8 +160,8 @@ static void cycle_search_release(struct cycle_search *search)
 }
 
 /* The next successor of a node that is not done; false if there is none. */
-static bool next_successor(const struct cycle_search *search, const struct node *node,
-                           struct node *next)
+static bool next_successor(const struct cycle_search *search, const struct dependency_node *node,
+                           struct dependency_node *next)
 {
     const struct dependency_graph *graph = search->graph;
     size_t words = dependency_row_words(graph, node->at);
@@ -179,13 +180,14 @@ static bool next_successor(const struct cycle_search *search, const struct node 
 
 /* Depth first from one node. True if it leads into a cycle: that is the end of the path, and begins
  * with `found`. */
-static bool search_depth_first(struct cycle_search *search, struct node start, struct node *found)
+static bool search_depth_first(struct cycle_search *search, struct dependency_node start,
+                               struct dependency_node *found)
 {
     search->path.count = 0;
     vec_push(&search->path, start);
     bitset_add(search->open + search->first_word[start.from], start.bit);
     while (search->path.count) {
-        struct node *last = &search->path.items[search->path.count - 1];
+        struct dependency_node *last = &search->path.items[search->path.count - 1];
         uint64_t *open = search->open + search->first_word[last->at];
         search->operations++;
         if (!next_successor(search, last, found)) {
@@ -203,16 +205,16 @@ static bool search_depth_first(struct cycle_search *search, struct node start, s
 }
 
 /* The shortest path from a node that is on a cycle back to itself. */
-static void shorten_cycle(const struct dependency_graph *graph, struct node start,
+static void shorten_cycle(const struct dependency_graph *graph, struct dependency_node start,
                           struct verify_report *report)
 {
     assert(start.from < graph->network->switches.count);
     struct cycle_search seen;
-    VEC(struct node) queue = {0};
+    VEC(struct dependency_node) queue = {0};
     VEC(size_t) parent = {0};
-    VEC(struct node) back = {0};
+    VEC(struct dependency_node) back = {0};
     size_t head = 0;
-    struct node next;
+    struct dependency_node next;
     cycle_search_init(&seen, graph);
     vec_push(&queue, start);
     vec_push(&parent, 0);
@@ -231,7 +233,7 @@ static void shorten_cycle(const struct dependency_graph *graph, struct node star
         vec_push(&back, queue.items[head]);
     vec_push(&back, start);
     while (back.count) {
-        const struct node *node = &back.items[--back.count];
+        const struct dependency_node *node = &back.items[--back.count];
         vec_push(&report->cycle,
                  ((struct verify_channel){.at = node->from,
                                           .port = (uint8_t)(node->bit / graph->vls),
@@ -248,7 +250,7 @@ bool dependency_find_cycle_from(const struct dependency_graph *graph,
                                 uint64_t *operations, struct verify_report *report)
 {
     struct cycle_search search;
-    struct node found;
+    struct dependency_node found;
     bool cyclic = false;
     cycle_search_init(&search, graph);
     for (size_t i = 0; i < count && !cyclic; i++)

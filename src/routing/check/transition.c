@@ -24,7 +24,7 @@
 
 enum { WAVE_NEVER = UINT32_MAX, VLS_MOST = 16 };
 
-struct transition {
+struct transition_check {
     const struct network *network;
     const struct routes *before, *after;
     uint32_t stride;
@@ -50,7 +50,7 @@ struct entry_choice {
     uint32_t wave;
 };
 
-static struct entry_choice choices_of(const struct transition *transition, uint32_t at,
+static struct entry_choice choices_of(const struct transition_check *transition, uint32_t at,
                                       uint32_t lid)
 {
     struct entry_choice choice = {0};
@@ -73,7 +73,7 @@ static struct entry_choice choices_of(const struct transition *transition, uint3
     return choice;
 }
 
-static void queue_choice(struct transition *transition, uint32_t number, uint32_t wave)
+static void queue_choice(struct transition_check *transition, uint32_t number, uint32_t wave)
 {
     if (transition->since[number] <= wave)
         return;
@@ -82,7 +82,7 @@ static void queue_choice(struct transition *transition, uint32_t number, uint32_
 }
 
 /* Whether the old tables deliver packets from a switch to the LID. */
-static bool was_delivered(const struct transition *transition, uint32_t at, uint32_t lid)
+static bool was_delivered(const struct transition_check *transition, uint32_t at, uint32_t lid)
 {
     const struct network *network = transition->network;
     uint32_t owner = network_owner(network, lid);
@@ -100,7 +100,7 @@ static bool was_delivered(const struct transition *transition, uint32_t at, uint
 /* Adds all dependencies of packets to the LID at the switch behind one of `at`'s choices. Packets
  * that are sent back wait for nothing if the switch discards them, but that is only allowed if the
  * old tables lose them, too. */
-static void add_choice(struct transition *transition, uint32_t at, uint32_t lid,
+static void add_choice(struct transition_check *transition, uint32_t at, uint32_t lid,
                        const struct entry_choice *sender, unsigned way)
 {
     const struct network *network = transition->network;
@@ -141,7 +141,7 @@ static unsigned vls_of_source(const struct routes *routes, uint32_t at, uint32_t
 
 /* Starts at every switch where packets to the LID on this VL may begin: all switches; for the LID
  * of a switch, or an unused LID, those with terminals. */
-static void add_vl(struct transition *transition, uint32_t lid, const struct routes *levels)
+static void add_vl(struct transition_check *transition, uint32_t lid, const struct routes *levels)
 {
     const struct network *network = transition->network;
     uint32_t switches = (uint32_t)network->switches.count;
@@ -163,7 +163,8 @@ static void add_vl(struct transition *transition, uint32_t lid, const struct rou
 }
 
 /* All packets that sources send by these service levels. */
-static void add_packets(struct transition *transition, const struct routes *levels, unsigned held)
+static void add_packets(struct transition_check *transition, const struct routes *levels,
+                        unsigned held)
 {
     for (unsigned vl = 0; vl < transition->vls; vl++) {
         if (held >> vl & 1)
@@ -176,7 +177,7 @@ static void add_packets(struct transition *transition, const struct routes *leve
 
 /* True if the waves first … end-1 together are safe, and with `change` also the use of new service
  * levels after them; else `found` has the cycle. */
-static bool stretch_is_safe(struct transition *transition, uint32_t first, uint32_t end,
+static bool stretch_is_safe(struct transition_check *transition, uint32_t first, uint32_t end,
                             bool change, struct verify_report *found)
 {
     transition->first = first;
@@ -195,7 +196,7 @@ static bool stretch_is_safe(struct transition *transition, uint32_t first, uint3
 }
 
 /* An entry is written by the first update that has it. */
-static void note_update(struct transition *transition, const struct table_update *update,
+static void note_update(struct transition_check *transition, const struct table_update *update,
                         uint32_t wave)
 {
     uint32_t *cells = transition->wave + (size_t)update->at * transition->stride;
@@ -205,7 +206,7 @@ static void note_update(struct transition *transition, const struct table_update
             cells[k] = wave;
 }
 
-static void note_waves(struct transition *transition, const struct update_plan *plan)
+static void note_waves(struct transition_check *transition, const struct update_plan *plan)
 {
     size_t count = (size_t)transition->network->switches.count * transition->stride;
     for (size_t i = 0; i < count; i++)
@@ -220,8 +221,8 @@ static void note_waves(struct transition *transition, const struct update_plan *
 }
 
 /* Checks the states after all waves. `last` is the first wave since the last drain. */
-static void check_end(struct transition *transition, const struct update_plan *plan, uint32_t last,
-                      struct transition_report *report)
+static void check_end(struct transition_check *transition, const struct update_plan *plan,
+                      uint32_t last, struct transition_report *report)
 {
     uint32_t waves = (uint32_t)plan->waves.count;
     bool change = report->left_out == 0, hold = plan->stuck.count || plan->stuck_vls;
@@ -237,7 +238,7 @@ static void check_end(struct transition *transition, const struct update_plan *p
     report->wave = waves;
 }
 
-static void check_stretches(struct transition *transition, const struct update_plan *plan,
+static void check_stretches(struct transition_check *transition, const struct update_plan *plan,
                             struct transition_report *report)
 {
     uint32_t waves = (uint32_t)plan->waves.count, first = 0, last = 0;
@@ -295,7 +296,7 @@ void verify_transition(const struct network *network, const struct routes *befor
     assert(before->switch_count == network->switches.count &&
            after->switch_count == network->switches.count);
     uint32_t switches = (uint32_t)network->switches.count;
-    struct transition transition = {
+    struct transition_check transition = {
         .network = network,
         .before = before,
         .after = after,

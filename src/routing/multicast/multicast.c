@@ -9,7 +9,7 @@
 #include <string.h>
 
 /* The computation of one group's tree. */
-struct task {
+struct tree_task {
     struct multicast_base *base;
     const struct multicast_member *members;
     size_t count;
@@ -17,7 +17,7 @@ struct task {
     struct multicast_tree *tree;
 };
 
-static uint64_t tie_hash(const struct task *task, uint32_t at, unsigned port)
+static uint64_t tie_hash(const struct tree_task *task, uint32_t at, unsigned port)
 {
     return hash_mix(task->salt ^ hash_mix(task->base->network->switches.items[at].guid + port));
 }
@@ -39,7 +39,7 @@ static void mark_port(struct multicast_base *base, uint32_t at, unsigned port)
 
 /* The switch with the most members below it, then the least sum of distances, then the lowest
  * hash. */
-static uint32_t choose_root(const struct task *task)
+static uint32_t choose_root(const struct tree_task *task)
 {
     struct multicast_base_scratch *scratch = &task->base->scratch;
     size_t switches = task->base->network->switches.count;
@@ -70,7 +70,7 @@ static uint32_t choose_root(const struct task *task)
 
 /* The link to a switch that is one hop nearer to the root, preferably one that is in the tree
  * already. */
-static const struct network_edge *choose_parent(const struct task *task, uint32_t at,
+static const struct network_edge *choose_parent(const struct tree_task *task, uint32_t at,
                                                 const bool *reached)
 {
     const struct network *network = task->base->network;
@@ -92,7 +92,7 @@ static const struct network_edge *choose_parent(const struct task *task, uint32_
 }
 
 /* From the deepest member up. */
-static void make_own(const struct task *task, uint32_t root, bool *reached)
+static void make_own(const struct tree_task *task, uint32_t root, bool *reached)
 {
     struct multicast_base *base = task->base;
     uint32_t met = multicast_base_descend(base, root);
@@ -118,7 +118,7 @@ static void make_own(const struct task *task, uint32_t root, bool *reached)
 /* ---- a part of the shared tree ---- */
 
 /* The piece with the most members, and their number. */
-static uint32_t choose_piece(const struct task *task, uint32_t *members)
+static uint32_t choose_piece(const struct tree_task *task, uint32_t *members)
 {
     const struct multicast_base *base = task->base;
     uint32_t best = 0, *sums = mem_zalloc(base->piece_count + 1, sizeof *sums);
@@ -135,7 +135,7 @@ static uint32_t choose_piece(const struct task *task, uint32_t *members)
 }
 
 /* A link is needed if there are members on both sides of it. */
-static void make_shared(const struct task *task, uint32_t piece, uint32_t total, bool *reached)
+static void make_shared(const struct tree_task *task, uint32_t piece, uint32_t total, bool *reached)
 {
     struct multicast_base *base = task->base;
     uint32_t *below = base->scratch.count, *height = base->scratch.sum;
@@ -167,7 +167,7 @@ static void make_shared(const struct task *task, uint32_t piece, uint32_t total,
 
 /* ---- choosing ---- */
 
-static void choose_tree(const struct task *task, uint32_t usable, bool *reached)
+static void choose_tree(const struct tree_task *task, uint32_t usable, bool *reached)
 {
     struct multicast_base *base = task->base;
     uint32_t root = NETWORK_NONE, own = 0, shared = 0;
@@ -191,7 +191,7 @@ void multicast_tree_make(struct multicast_base *base, unsigned mlid,
                          const struct multicast_member *members, size_t count,
                          struct multicast_tree *tree)
 {
-    struct task task = {base, members, count, hash_mix(mlid), tree};
+    struct tree_task task = {base, members, count, hash_mix(mlid), tree};
     bool *reached = mem_zalloc(base->network->switches.count + 1, sizeof *reached);
     tree->arms.count = tree->missed.count = 0;
     tree->root = NETWORK_NONE;

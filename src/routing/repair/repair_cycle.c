@@ -2,18 +2,18 @@
  * is only for the log, so that an operator sees what prevents a repair. */
 #include "routing/repair/repair_column.h"
 
-struct refusal {
+struct cycle_refusal {
     uint32_t in, out;
     unsigned vl;
 };
 
 /* Inserts a dependency on trial. True if it is refused. */
 static bool is_refused(struct repair_column *column, uint32_t in, uint32_t out, uint16_t vls,
-                       struct refusal *refusal)
+                       struct cycle_refusal *refusal)
 {
     for (unsigned left = vls; left; left &= left - 1) {
         unsigned vl = (unsigned)__builtin_ctz(left);
-        *refusal = (struct refusal){in, out, vl};
+        *refusal = (struct cycle_refusal){in, out, vl};
         if (!cdg_has(column->cdg, vl, in, out) &&
             cdg_insert(column->cdg, vl, in, out) == CDG_REFUSED)
             return true;
@@ -23,7 +23,7 @@ static bool is_refused(struct repair_column *column, uint32_t in, uint32_t out, 
 
 /* Finds the first dependency of a hop that the graph refuses. */
 static bool find_refusal(struct repair_column *column, uint32_t hop,
-                         const struct repair_arrivals *arrivals, struct refusal *refusal)
+                         const struct repair_arrivals *arrivals, struct cycle_refusal *refusal)
 {
     uint32_t in = hop, at = column->network->edges[hop].to;
     for (size_t hops = 0; at != column->at && hops < column->network->switches.count; hops++) {
@@ -42,7 +42,7 @@ static bool find_refusal(struct repair_column *column, uint32_t hop,
 }
 
 /* Stores the switches on the shortest path of dependencies from refusal->out to refusal->in. */
-static void store_cycle(struct repair_column *column, const struct refusal *refusal)
+static void store_cycle(struct repair_column *column, const struct cycle_refusal *refusal)
 {
     const struct network *network = column->network;
     uint32_t channels = column->cdg->channels, tail = 0;
@@ -84,7 +84,7 @@ void repair_explain_refusal(struct repair_column *column, uint32_t at)
     repair_find_arrivals(column, at, &arrivals);
     for (uint32_t hop = network->first_edge[at];
          hop < network->first_edge[at + 1] && !repair->cycle.count; hop++) {
-        struct refusal refusal;
+        struct cycle_refusal refusal;
         if (repair_column_cell(column, network->edges[hop].to)->state != CELL_ARRIVES)
             continue;
         cdg_begin(column->cdg);

@@ -43,13 +43,14 @@ struct ring_entry {
 
 /* A range of a switch's slots: those up, those down, or all. */
 enum side { SIDE_UP = 1, SIDE_DOWN = 2, SIDE_BOTH = 3 };
-struct range {
+struct slot_range {
     uint32_t first, end;
 };
 
-static inline struct range slots_of(const struct next_hops *next_hops, uint32_t at, enum side side)
+static inline struct slot_range slots_of(const struct next_hops *next_hops, uint32_t at,
+                                         enum side side)
 {
-    return (struct range){
+    return (struct slot_range){
         side & SIDE_UP ? next_hops->network->first_edge[at] : next_hops->first_down[at],
         side & SIDE_DOWN ? next_hops->network->first_edge[at + 1] : next_hops->first_down[at],
     };
@@ -74,7 +75,7 @@ static void touch_neighbours(struct tile_search *search, enum side side)
         return;
     }
     for (uint32_t i = 0; i < search->active_count; i++) {
-        struct range slots = slots_of(next_hops, search->active[i], side);
+        struct slot_range slots = slots_of(next_hops, search->active[i], side);
         for (uint32_t slot = slots.first; slot < slots.end; slot++) {
             uint32_t to = next_hops->to[slot];
             if (search->mark[to] == search->ring || search->settled[to] == search->all)
@@ -93,7 +94,7 @@ static void pull_front(struct tile_search *search, enum side side)
     const uint64_t *front = search->front;
     for (uint32_t i = 0; i < search->touched_count; i++) {
         uint32_t at = search->touched[i];
-        struct range slots = slots_of(next_hops, at, side);
+        struct slot_range slots = slots_of(next_hops, at, side);
         uint64_t open = ~search->settled[at], fresh = 0;
         for (uint32_t slot = slots.first; slot < slots.end; slot++) {
             uint64_t found = front[next_hops->to[slot]] & open;
@@ -210,7 +211,7 @@ static uint64_t follow_first(struct tile_search *search, uint32_t at, enum side 
                              const uint64_t *have, const uint32_t *by_rank)
 {
     const struct next_hops *next_hops = search->next_hops;
-    struct range slots = slots_of(next_hops, at, side);
+    struct slot_range slots = slots_of(next_hops, at, side);
     uint64_t left = open;
     uint32_t i = slots.first;
     for (; left && i < slots.end; i++) {

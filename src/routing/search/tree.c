@@ -199,12 +199,12 @@ void tree_directions(const struct tree *tree, const struct network *network, str
     updown_init_levels(updown, network, level);
 }
 
-struct numbering {
+struct leaf_numbering {
     uint32_t *group; /* by switch: union-find, the lower index leads */
     uint32_t *least; /* by switch that leads: the lowest LID of a terminal in its group */
 };
 
-static uint32_t find_leader(const struct numbering *numbering, uint32_t at)
+static uint32_t find_leader(const struct leaf_numbering *numbering, uint32_t at)
 {
     while (numbering->group[at] != at) {
         numbering->group[at] = numbering->group[numbering->group[at]];
@@ -214,7 +214,7 @@ static uint32_t find_leader(const struct numbering *numbering, uint32_t at)
 }
 
 /* Joins two groups, the first given by its leader; returns the leader of both. */
-static uint32_t join_groups(const struct numbering *numbering, uint32_t a, uint32_t b)
+static uint32_t join_groups(const struct leaf_numbering *numbering, uint32_t a, uint32_t b)
 {
     if (numbering->group[b] == a)
         return a;
@@ -229,7 +229,7 @@ static uint32_t join_groups(const struct numbering *numbering, uint32_t a, uint3
 }
 
 /* Joins a switch with its neighbours on one side. */
-static void join_neighbours(const struct numbering *numbering, const struct tree *tree,
+static void join_neighbours(const struct leaf_numbering *numbering, const struct tree *tree,
                             const struct network *network, uint32_t at, bool above)
 {
     uint32_t leader = find_leader(numbering, at), level = tree->level[at];
@@ -247,7 +247,7 @@ uint32_t *tree_terminals(const struct tree *tree, const struct network *network)
     uint32_t switches = (uint32_t)network->switches.count, leaves = 0, count = 0;
     uint32_t *terminals = mem_alloc(network->terminals.count * sizeof *terminals);
     struct arena memory = {0};
-    struct numbering numbering = {
+    struct leaf_numbering numbering = {
         .group = arena_alloc(&memory, switches * sizeof *numbering.group),
         .least = arena_alloc(&memory, switches * sizeof *numbering.least),
     };
@@ -290,8 +290,8 @@ uint32_t *tree_planes(const struct tree *tree, const struct network *network)
 {
     uint32_t switches = (uint32_t)network->switches.count;
     uint32_t *plane = mem_alloc(switches * sizeof *plane);
-    struct numbering numbering = {.group = mem_alloc(switches * sizeof *numbering.group),
-                                  .least = mem_alloc(switches * sizeof *numbering.least)};
+    struct leaf_numbering numbering = {.group = mem_alloc(switches * sizeof *numbering.group),
+                                       .least = mem_alloc(switches * sizeof *numbering.least)};
     for (uint32_t at = 0; at < switches; at++) {
         numbering.group[at] = at;
         numbering.least[at] = network->switches.items[at].lid;

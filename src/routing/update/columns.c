@@ -10,7 +10,7 @@
 
 enum { COLUMN_WAVES = 32 }; /* dropping the LIDs for one drain is faster than more waves */
 
-struct column {
+struct moved_column {
     uint16_t lid;
     const uint8_t *before, *like; /* by switch */
     uint8_t *after;
@@ -76,7 +76,7 @@ static enum slope slope_of(const struct columns *columns, uint32_t at, uint8_t p
 
 /* True if a switch may keep its entry: the next switch is settled, and no packet goes up after it
  * went down. */
-static bool may_keep(const struct columns *columns, const struct column *column,
+static bool may_keep(const struct columns *columns, const struct moved_column *column,
                      const uint8_t *settled, uint32_t at)
 {
     uint32_t to = network_next(columns->network, at, column->before[at]);
@@ -94,7 +94,7 @@ static bool may_keep(const struct columns *columns, const struct column *column,
 }
 
 /* Settles the switches in the order of their distance. */
-static void choose_minimal(struct columns *columns, struct column *column, uint32_t longest)
+static void choose_minimal(struct columns *columns, struct moved_column *column, uint32_t longest)
 {
     uint8_t *settled = mem_zalloc(columns->count + 1, 1);
     memcpy(column->after, column->before, columns->count);
@@ -109,7 +109,7 @@ static void choose_minimal(struct columns *columns, struct column *column, uint3
     mem_free(settled);
 }
 
-static int choose_entries(struct columns *columns, struct column *column, bool minimal)
+static int choose_entries(struct columns *columns, struct moved_column *column, bool minimal)
 {
     uint32_t longest = count_hops(columns, column->before);
     uint32_t longest_like = count_hops(columns, column->like);
@@ -130,7 +130,7 @@ static int choose_entries(struct columns *columns, struct column *column, bool m
 
 /* ---- order of writes ---- */
 
-static void find_waits(struct columns *columns, const struct column *column)
+static void find_waits(struct columns *columns, const struct moved_column *column)
 {
     for (uint32_t at = 0; columns->ranks && at < columns->count; at++) {
         if (column->change[at] == NETWORK_NONE)
@@ -152,8 +152,9 @@ static void find_waits(struct columns *columns, const struct column *column)
     }
 }
 
-static void order_entries(struct columns *columns, const struct column *column, uint32_t count,
-                          const struct column_move *move, struct update_plan *plan, bool *ranked)
+static void order_entries(struct columns *columns, const struct moved_column *column,
+                          uint32_t count, const struct column_move *move, struct update_plan *plan,
+                          bool *ranked)
 {
     struct entry_order order = {.entries = columns->entries.items,
                                 .count = columns->entries.count,
@@ -199,14 +200,14 @@ int columns_plan(struct update_plan *plan, const struct network *network,
     *plan = (struct update_plan){0};
     columns.hops = arena_alloc(&columns.memory, (switches + 1) * sizeof *columns.hops);
     columns.path = arena_alloc(&columns.memory, (switches + 1) * sizeof *columns.path);
-    struct column *column = arena_alloc(&columns.memory, count * sizeof *column);
+    struct moved_column *column = arena_alloc(&columns.memory, count * sizeof *column);
     for (uint32_t i = 0; i < span; i++) {
         column[i].lid = (uint16_t)(move->lid + i);
         column[i].before = read_column(&columns, routes, move->lid + i);
         column[i].like = read_column(&columns, routes, move->like + i);
         if (move->swap)
-            column[span + i] = (struct column){(uint16_t)(move->like + i), column[i].like,
-                                               column[i].before, NULL, NULL};
+            column[span + i] = (struct moved_column){(uint16_t)(move->like + i), column[i].like,
+                                                     column[i].before, NULL, NULL};
     }
     for (uint32_t i = 0; i < count && status == 0; i++) {
         column[i].after = arena_alloc(&columns.memory, switches + 1);
@@ -217,7 +218,7 @@ int columns_plan(struct update_plan *plan, const struct network *network,
         /* `first`: the column with the lowest LID. */
         for (uint32_t at = 0; at < columns.count; at++)
             for (uint32_t i = 0; i < count; i++) {
-                struct column *one =
+                struct moved_column *one =
                     &column[((move->swap && move->like < move->lid ? span : 0) + i) % count];
                 one->change[at] = NETWORK_NONE;
                 if (one->before[at] == one->after[at])

@@ -17,7 +17,7 @@
 #include "sm/tables/program.h"
 #include "sm/tables/program_ports.h"
 
-struct client {
+struct reregistration {
     uint32_t checked_in; /* mastership of the last check; 0: none */
     uint32_t doubt;      /* reregister.doubt at the last check */
     bool ours;           /* the port had the LID of this master in this mastership */
@@ -27,25 +27,25 @@ struct client {
 enum { ABSENCE_LIMIT_S = 60, CLIENT_REREGISTRATION = 1 << 25 /* of CapabilityMask */ };
 
 struct reregister {
-    VEC(struct client) ports; /* by port of the subnet */
-    uint32_t needed;          /* ports that need ClientReregister */
-    uint32_t served_in;       /* mastership in which the owner is ready */
-    uint64_t served_at;       /* when it was */
-    uint16_t known_master;    /* LID of the master whose registrations the owner has; 0: none */
-    uint32_t doubt;           /* how often another master was in the subnet */
-    uint32_t doubted_in;      /* mastership in which this happened last */
+    VEC(struct reregistration) ports; /* by port of the subnet */
+    uint32_t needed;                  /* ports that need ClientReregister */
+    uint32_t served_in;               /* mastership in which the owner is ready */
+    uint64_t served_at;               /* when it was */
+    uint16_t known_master; /* LID of the master whose registrations the owner has; 0: none */
+    uint32_t doubt;        /* how often another master was in the subnet */
+    uint32_t doubted_in;   /* mastership in which this happened last */
 };
 
 SM_PART(reregister, .vectors = {VECTOR(reregister, ports)});
 
-static struct client *client_at(struct sm *sm, uint32_t port)
+static struct reregistration *client_at(struct sm *sm, uint32_t port)
 {
     return vec_at(&sm->reregister->ports, port);
 }
 
 static void set_needed(struct sm *sm, uint32_t port, bool needed)
 {
-    struct client *client = client_at(sm, port);
+    struct reregistration *client = client_at(sm, port);
     sm->reregister->needed += (uint32_t)needed - (uint32_t)client->needed;
     client->needed = needed;
 }
@@ -55,14 +55,14 @@ static void set_needed(struct sm *sm, uint32_t port, bool needed)
 static bool is_doubtful(struct sm *sm, uint32_t port)
 {
     const struct reregister *r = sm->reregister;
-    struct client *client = client_at(sm, port);
+    struct reregistration *client = client_at(sm, port);
     uint64_t before = wire_get(port_at(sm, port)->info, PORT_INFO_MASTER_SM_LID);
     bool active = wire_get(port_at(sm, port)->info, PORT_INFO_PORT_STATE) == PORT_STATE_ACTIVE;
     bool own = before == port_at(sm, sm->subnet.own_port)->lid;
     bool doubtful;
     if (client->checked_in != mastership_number(sm)) {
         set_needed(sm, port, false);
-        *client = (struct client){.checked_in = mastership_number(sm)};
+        *client = (struct reregistration){.checked_in = mastership_number(sm)};
         doubtful = before != r->known_master || r->doubted_in == mastership_number(sm);
     } else {
         doubtful = client->doubt != r->doubt || (client->ours && !own);
@@ -74,7 +74,7 @@ static bool is_doubtful(struct sm *sm, uint32_t port)
 
 void reregister_set_port(struct sm *sm, uint32_t port, uint8_t *info)
 {
-    const struct client *client = client_at(sm, port);
+    const struct reregistration *client = client_at(sm, port);
     assert(subnet_is_end_port(&sm->subnet, port) && sm_state(sm) == SM_MASTER);
     if (is_doubtful(sm, port))
         set_needed(sm, port, wire_get(info, PORT_INFO_CAPABILITY_MASK) & CLIENT_REREGISTRATION);

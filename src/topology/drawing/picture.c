@@ -43,13 +43,13 @@ static void put_stroke(const struct picture *picture, unsigned width, unsigned s
 /* ---- SVG ---- */
 
 /* The area of all boxes, in inches, and what the coordinates of the file need. */
-struct view {
+struct drawn_area {
     double left, right, top, bottom, scale; /* scale: of title and legend, larger if it is wide */
 };
 
-static struct view measure(const struct picture *picture)
+static struct drawn_area measure(const struct picture *picture)
 {
-    struct view view = {INFINITY, -INFINITY, -INFINITY, INFINITY, 1};
+    struct drawn_area view = {INFINITY, -INFINITY, -INFINITY, INFINITY, 1};
     for (size_t i = 0; i < picture->boxes.count; i++) {
         const struct picture_box *box = &picture->boxes.items[i];
         view.left = fmin(view.left, box->x - box->width / 2);
@@ -71,7 +71,7 @@ struct svg_point {
     double x, y;
 };
 
-static struct svg_point place_of(const struct view *view, double x, double y)
+static struct svg_point place_of(const struct drawn_area *view, double x, double y)
 {
     return (struct svg_point){MARGIN + (x - view->left) * points,
                               MARGIN + HEADER * view->scale + (view->top - y) * points};
@@ -99,7 +99,7 @@ static void put_port(struct text *out, const struct picture_box *box, struct svg
     put_text(out, (struct svg_point){at.x + along * dx, at.y + along * dy + 3}, "p", number);
 }
 
-static void put_line(const struct picture *picture, const struct view *view,
+static void put_line(const struct picture *picture, const struct drawn_area *view,
                      const struct picture_line *line, struct text *out)
 {
     const struct picture_box *from = &picture->boxes.items[line->from];
@@ -132,7 +132,7 @@ static void put_line(const struct picture *picture, const struct view *view,
     }
 }
 
-static void put_box(const struct view *view, const struct picture_box *box, struct text *out)
+static void put_box(const struct drawn_area *view, const struct picture_box *box, struct text *out)
 {
     struct svg_point at = place_of(view, box->x, box->y);
     double width = box->width * points, height = box->height * points;
@@ -183,7 +183,8 @@ static void put_entry(struct text *out, double *x, double y, double scale, const
     *x += (62 + letter_width * (double)text_width(text)) * scale;
 }
 
-static void put_legend(const struct picture *picture, const struct view *view, struct text *out)
+static void put_legend(const struct picture *picture, const struct drawn_area *view,
+                       struct text *out)
 {
     double x = MARGIN, scale = view->scale, y = MARGIN + 42 * scale;
     char text[64];
@@ -214,7 +215,7 @@ static void put_legend(const struct picture *picture, const struct view *view, s
 
 void picture_write_svg(const struct picture *picture, struct text *out)
 {
-    struct view view = measure(picture);
+    struct drawn_area view = measure(picture);
     double width = fmax(WIDTH_LEAST, (view.right - view.left) * points + 2 * MARGIN);
     double height = (view.top - view.bottom) * points + 2 * MARGIN + HEADER * view.scale;
     text_printf(out,
