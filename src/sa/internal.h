@@ -331,7 +331,7 @@ struct deferred_answers {
     uint8_t mad[MAD_BYTES];              /* the last output */
 };
 
-struct report {
+struct sa_report {
     uint32_t next;         /* in the free list */
     uint32_t subscription; /* number */
     uint32_t subscriber;
@@ -345,7 +345,7 @@ struct report_target { /* a port with reports */
     bool ready; /* it is in `ready` */
 };
 struct reports {
-    POOL(struct report) pool;
+    POOL(struct sa_report) pool;
     VEC(struct report_target) subscribers; /* since the view had a network */
     struct map by_guid;                    /* port GUID → subscriber */
     struct chains waiting;                 /* reports, by subscriber */

@@ -82,7 +82,7 @@ static void queue_report(struct sa *sa, const struct subscription *subscription,
     subscriber->waiting++;
     number = pool_take(&reports->pool);
     reports->pool.items[number] =
-        (struct report){.subscription = subscription->number, .subscriber = index};
+        (struct sa_report){.subscription = subscription->number, .subscriber = index};
     memcpy(reports->pool.items[number].notice, notice, WIRE_BYTES_NOTICE);
     chains_add(&reports->waiting, index, number);
     make_ready(reports, index);
@@ -90,7 +90,7 @@ static void queue_report(struct sa *sa, const struct subscription *subscription,
 
 static void end_report(struct reports *reports, uint32_t number)
 {
-    struct report *report = &reports->pool.items[number];
+    struct sa_report *report = &reports->pool.items[number];
     assert(reports->subscribers.items[report->subscriber].in_flight > 0);
     reports->subscribers.items[report->subscriber].in_flight--;
     make_ready(reports, report->subscriber);
@@ -235,7 +235,7 @@ bool reports_next(struct sa *sa, struct sa_message *message)
     struct reports *reports = &sa->reports;
     uint32_t number;
     while (reports_deadline(sa) == 0 && sa_may_send_aside(sa) && next_report(reports, &number)) {
-        struct report *report = &reports->pool.items[number];
+        struct sa_report *report = &reports->pool.items[number];
         const struct subscription *subscription = subscription_find(sa, report->subscription);
         report->tries++;
         if (!subscription || map_get(&sa->index.by_guid, subscription->guid) == MAP_NONE) {

@@ -122,8 +122,8 @@ static void put_other_rules(const struct painting *painting, unsigned key, struc
 }
 
 /* The rules of all partitions with the one of the request, as `partition_rules` has them. */
-static int put_rules(const struct watch *watch, const struct action_request *request, unsigned key,
-                     struct text *out, struct err *err)
+static int put_rules(const struct live_watch *watch, const struct action_request *request,
+                     unsigned key, struct text *out, struct err *err)
 {
     const struct setup *setup = live_session_setup(watch->session);
     size_t nodes = setup->topology.nodes.count, manager = watch_choose_manager(watch);
@@ -149,7 +149,7 @@ static int put_rules(const struct watch *watch, const struct action_request *req
 }
 
 /* The new rules for all managers. */
-static int add_partition(const struct watch *watch, const struct action_request *request,
+static int add_partition(const struct live_watch *watch, const struct action_request *request,
                          struct control_actions *out, struct err *err)
 {
     const struct setup *setup = live_session_setup(watch->session);
@@ -176,7 +176,7 @@ static int add_partition(const struct watch *watch, const struct action_request 
 
 /* ---- actions ---- */
 
-static int add_statement(const struct watch *watch, const struct action_request *request,
+static int add_statement(const struct live_watch *watch, const struct action_request *request,
                          struct control_actions *out, struct err *err)
 {
     const char *text = get(request, "text");
@@ -195,7 +195,7 @@ static int add_statement(const struct watch *watch, const struct action_request 
 
 static const struct {
     const char *name;
-    int (*add)(const struct watch *watch, const struct action_request *request,
+    int (*add)(const struct live_watch *watch, const struct action_request *request,
                struct control_actions *out, struct err *err);
 } of_session[] = {{"partition", add_partition}, {"statement", add_statement}};
 
@@ -209,7 +209,7 @@ static bool is_stopped_manager(const struct setup *setup, const struct action *a
     return sm && sm_state(sm) == SM_NOT_ACTIVE;
 }
 
-int control_read(const struct watch *watch, const struct action_request *given,
+int control_read(const struct live_watch *watch, const struct action_request *given,
                  struct control_actions *out, struct err *err)
 {
     const struct setup *setup = live_session_setup(watch->session);

@@ -10,7 +10,7 @@ struct control_actions {
 
 /* Reads the actions of a request, of which `context` and `get` are set. -EINVAL and the reason;
  * -ENOENT: there is no such action. */
-int control_read(const struct watch *watch, const struct action_request *request,
+int control_read(const struct live_watch *watch, const struct action_request *request,
                  struct control_actions *out, struct err *err);
 void control_actions_release(struct control_actions *actions);
 /* A whole number; -EINVAL if it is missing or not below `end`. */

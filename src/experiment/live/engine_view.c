@@ -29,7 +29,7 @@ static void measure(const struct network *network, struct engine_quality *view)
 }
 
 /* Loads by direction of a link, 100 for the largest of both views. */
-static void write_loads(const struct watch *watch, const struct network *network,
+static void write_loads(const struct live_watch *watch, const struct network *network,
                         const struct engine_quality *view, uint64_t most, struct json *json)
 {
     const struct topology *topology = &live_session_setup(watch->session)->topology;
@@ -54,9 +54,9 @@ static void write_loads(const struct watch *watch, const struct network *network
     mem_free(loads);
 }
 
-static void write_view(const struct watch *watch, const struct network *network, const char *key,
-                       const struct engine_quality *view, const struct engine_quality *present,
-                       uint64_t most, struct json *json)
+static void write_view(const struct live_watch *watch, const struct network *network,
+                       const char *key, const struct engine_quality *view,
+                       const struct engine_quality *present, uint64_t most, struct json *json)
 {
     json_begin_object(json, key);
     json_string(json, "engine", view->engine);
@@ -93,7 +93,7 @@ static const struct config *find_master(const struct setup *setup, struct sm_pat
     return NULL;
 }
 
-int engine_view_write(const struct watch *watch, const char *name, struct text *out,
+int engine_view_write(const struct live_watch *watch, const char *name, struct text *out,
                       struct err *err)
 {
     const struct engine *engine = engine_find(name);

@@ -5,7 +5,7 @@
 #include "experiment/live/watch.h"
 
 /* An error if there is no such engine, or no master whose tables are in force. */
-int engine_view_write(const struct watch *watch, const char *engine, struct text *out,
+int engine_view_write(const struct live_watch *watch, const char *engine, struct text *out,
                       struct err *err);
 
 #endif

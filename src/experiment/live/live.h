@@ -36,7 +36,7 @@ struct live_options {
 struct live {
     struct live_options options;
     struct live_session session;
-    struct watch watch;
+    struct live_watch watch;
     struct api_publisher publisher;
     struct http_server *server;
     struct http_route routes[LIVE_ROUTES];

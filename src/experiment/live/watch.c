@@ -10,7 +10,7 @@
 
 static void note_delivered(void *context, uint64_t now, const struct packet_view *packet)
 {
-    struct watch *watch = context;
+    struct live_watch *watch = context;
     uint64_t latency = now - packet->made;
     watch->latency.delivered++;
     watch->latency.sum_ps += latency;
@@ -20,13 +20,13 @@ static void note_delivered(void *context, uint64_t now, const struct packet_view
 
 /* ---- begin and end ---- */
 
-void watch_init(struct watch *watch, struct api_publisher *publisher)
+void watch_init(struct live_watch *watch, struct api_publisher *publisher)
 {
-    *watch = (struct watch){.publisher = publisher,
-                            .observer = {.context = watch, .delivered = note_delivered}};
+    *watch = (struct live_watch){.publisher = publisher,
+                                 .observer = {.context = watch, .delivered = note_delivered}};
 }
 
-static void release_run(struct watch *watch)
+static void release_run(struct live_watch *watch)
 {
     fabric_view_release(&watch->view);
     mem_free(watch->touched);
@@ -37,7 +37,7 @@ static void release_run(struct watch *watch)
     watch->machines_seen = 0;
 }
 
-void watch_begin(struct watch *watch, const struct live_session *session)
+void watch_begin(struct live_watch *watch, const struct live_session *session)
 {
     const struct topology *topology = &live_session_setup(session)->topology;
     size_t nodes = topology->nodes.count;
@@ -52,14 +52,14 @@ void watch_begin(struct watch *watch, const struct live_session *session)
     watch->deadlock_since = TIME_NEVER;
 }
 
-void watch_release(struct watch *watch)
+void watch_release(struct live_watch *watch)
 {
     release_run(watch);
 }
 
 /* ---- tables that are written ---- */
 
-static void read_waves(struct watch *watch)
+static void read_waves(struct live_watch *watch)
 {
     const struct setup *setup = live_session_setup(watch->session);
     memset(watch->publisher->tick.waves, API_WAVE_NONE, watch->publisher->tick.nodes_n);
@@ -73,7 +73,7 @@ static void read_waves(struct watch *watch)
 
 /* ---- traffic and events ---- */
 
-static void read_events(struct watch *watch)
+static void read_events(struct live_watch *watch)
 {
     const struct run_record *record = &watch->session->current->record;
     for (; watch->events_read < record->events.count; watch->events_read++) {
@@ -87,7 +87,7 @@ static void read_events(struct watch *watch)
     }
 }
 
-void watch_read(struct watch *watch)
+void watch_read(struct live_watch *watch)
 {
     const struct setup *setup = live_session_setup(watch->session);
     struct api_tick *tick = &watch->publisher->tick;
@@ -115,7 +115,7 @@ static struct data_path find_path(void *paths, uint32_t source, uint32_t target)
     return sim_paths_show(paths, source, target);
 }
 
-void watch_put_path(const struct watch *watch, uint32_t from, uint32_t to, struct text *out)
+void watch_put_path(const struct live_watch *watch, uint32_t from, uint32_t to, struct text *out)
 {
     path_view_write(&watch->view, &watch->publisher->tick, from, to, find_path,
                     live_session_setup(watch->session)->paths, out);

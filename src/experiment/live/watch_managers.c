@@ -6,7 +6,7 @@
 
 enum { CHANGES_SHOWN = 20 };
 
-size_t watch_choose_manager(const struct watch *watch)
+size_t watch_choose_manager(const struct live_watch *watch)
 {
     const struct setup *setup = live_session_setup(watch->session);
     size_t chosen = setup->instances.count;
@@ -20,7 +20,7 @@ size_t watch_choose_manager(const struct watch *watch)
     return chosen;
 }
 
-struct manager_page watch_page(const struct watch *watch, size_t manager)
+struct manager_page watch_page(const struct live_watch *watch, size_t manager)
 {
     const struct setup *setup = live_session_setup(watch->session);
     bool exists = manager < setup->instances.count;
@@ -44,7 +44,7 @@ static uint32_t find_manager(const struct setup *setup, const char *who)
 
 /* ---- managers ---- */
 
-void watch_put_managers(const struct watch *watch, struct record *record)
+void watch_put_managers(const struct live_watch *watch, struct record *record)
 {
     const struct setup *setup = live_session_setup(watch->session);
     record_begin_list(record, NULL);
@@ -105,7 +105,7 @@ static void put_change(const struct setup *setup, size_t index, struct record *r
     api_change_put(&shown, record);
 }
 
-void watch_put_changes(const struct watch *watch, struct record *record)
+void watch_put_changes(const struct live_watch *watch, struct record *record)
 {
     const struct setup *setup = live_session_setup(watch->session);
     size_t count = setup->record->changes.count;
@@ -148,7 +148,7 @@ static void list_no_master(const struct setup *setup, struct problems *problems)
     text_release(&text);
 }
 
-void watch_list_problems(const struct watch *watch, struct problems *problems)
+void watch_list_problems(const struct live_watch *watch, struct problems *problems)
 {
     const struct setup *setup = live_session_setup(watch->session);
     size_t chosen = watch_choose_manager(watch);
@@ -164,7 +164,7 @@ void watch_list_problems(const struct watch *watch, struct problems *problems)
 
 /* ---- the tick ---- */
 
-void watch_read_managers(struct watch *watch)
+void watch_read_managers(struct live_watch *watch)
 {
     struct api_tick *tick = &watch->publisher->tick;
     struct record managers = record_to(api_tick_section(tick, API_MANAGERS), true, false);
@@ -181,7 +181,7 @@ void watch_read_managers(struct watch *watch)
 
 /* ---- tables of the past ---- */
 
-void watch_keep_tables(struct watch *watch)
+void watch_keep_tables(struct live_watch *watch)
 {
     const struct setup *setup = live_session_setup(watch->session);
     for (size_t i = 0; i < setup->instances.count; i++) {

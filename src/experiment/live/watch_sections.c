@@ -7,7 +7,7 @@
 
 /* ---- deadlock ---- */
 
-static void write_deadlock(struct watch *watch)
+static void write_deadlock(struct live_watch *watch)
 {
     const struct setup *setup = live_session_setup(watch->session);
     struct deadlock_cycle cycle = {0};
@@ -37,7 +37,7 @@ static void write_deadlock(struct watch *watch)
 
 /* ---- flows and machines ---- */
 
-static void write_flows(struct watch *watch)
+static void write_flows(struct live_watch *watch)
 {
     const struct setup *setup = live_session_setup(watch->session);
     const struct scenario *scenario = setup->scenario;
@@ -110,7 +110,7 @@ static void write_machine(const struct setup *setup, const struct vswitch *vswit
     json_end_object(json);
 }
 
-static void write_machines(struct watch *watch)
+static void write_machines(struct live_watch *watch)
 {
     const struct setup *setup = live_session_setup(watch->session);
     struct json json = {.out = api_tick_section(&watch->publisher->tick, API_VMS)};
@@ -131,7 +131,7 @@ static void write_machines(struct watch *watch)
     json_end_array(&json);
 }
 
-void watch_sections(struct watch *watch)
+void watch_sections(struct live_watch *watch)
 {
     write_deadlock(watch);
     write_flows(watch);

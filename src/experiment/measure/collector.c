@@ -439,7 +439,7 @@ void collector_set_settled(struct collector *collector, uint64_t settled)
 
 static double figure_of_values(const struct collector *collector)
 {
-    const struct distribution *values = &collector->values;
+    const struct value_distribution *values = &collector->values;
     const struct summary *summary = &values->summary;
     double scale = sample_scale(collector);
     switch (collector->collection->how) {

@@ -48,7 +48,7 @@ struct collector {
     bool fresh;                        /* a packet has come since the last sample */
     double sum;                        /* over the packets of a bucket */
     uint64_t summed;
-    struct distribution values;
+    struct value_distribution values;
 };
 
 /* The values of each key for one packet. */

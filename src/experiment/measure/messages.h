@@ -20,8 +20,8 @@ struct open_message {
 struct messages {
     bool seen; /* there are messages */
     uint64_t delivered, lost;
-    struct distribution latency; /* of messages that end in the measuring window */
-    struct map open;             /* from a hash of what packets of a message have in common */
+    struct value_distribution latency; /* of messages that end in the measuring window */
+    struct map open;                   /* from a hash of what packets of a message have in common */
     POOL(struct open_message) pool;
 };
 

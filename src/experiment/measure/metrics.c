@@ -248,7 +248,8 @@ static bool judge_steady(const struct metrics *metrics, const struct data_totals
 {
     struct steady_window window = metrics_steady_window(metrics, totals);
     enum steady_verdict verdict = steady_judge(&window);
-    const struct distribution *latency = metrics->always ? &metrics->network : &metrics->latency;
+    const struct value_distribution *latency =
+        metrics->always ? &metrics->network : &metrics->latency;
     double bytes = (double)(totals->delivered_bytes - metrics->window.before.delivered_bytes);
     return verdict != STEADY_UNKNOWN && metrics_window_is_steady(metrics, verdict) &&
            steady_is_known(&latency->batches, latency->summary.mean, metrics->steady.share) &&

@@ -40,7 +40,7 @@ struct metrics {
     struct recovery recovery;
     /* in the window */
     struct metrics_window window;
-    struct distribution latency, network;
+    struct value_distribution latency, network;
     struct summary hops;
     struct buckets timeline;
     struct messages messages;

@@ -50,7 +50,8 @@ void results_set(struct results *results, const char *name, double value, const 
 }
 
 void results_set_distribution(struct results *results, const char *name,
-                              const struct distribution *values, double scale, const char *unit)
+                              const struct value_distribution *values, double scale,
+                              const char *unit)
 {
     const struct summary *summary = &values->summary;
     static const double percents[] = {50, 90, 99, 99.9};

@@ -24,7 +24,7 @@ struct series {
     const char *name, *unit;
     VEC(struct point) points;
 };
-struct distribution;
+struct value_distribution;
 
 /* What a `collect` statement gave, for texts: one figure of that name, or NAME.mean and so on. */
 struct collected {
@@ -48,7 +48,8 @@ void results_set(struct results *results, const char *name, double value, const 
 /* NAME.mean, .ci, .deviation, .min, .p50, .p90, .p99, .p99.9 and .max of values with `scale`
  * counted integers for one unit. */
 void results_set_distribution(struct results *results, const char *name,
-                              const struct distribution *values, double scale, const char *unit);
+                              const struct value_distribution *values, double scale,
+                              const char *unit);
 struct figure *results_find(const struct results *results, const char *name); /* or NULL */
 double results_value(const struct results *results, const char *name); /* NaN if there is none */
 const struct series *results_find_series(const struct results *results, const char *name);

@@ -147,7 +147,7 @@ bool batches_have_trend(const struct batches *batches, bool both)
     return slope > 4 * error && rise > fabs(mean) / 10;
 }
 
-void distribution_add(struct distribution *distribution, uint64_t value)
+void distribution_add(struct value_distribution *distribution, uint64_t value)
 {
     summary_add(&distribution->summary, value);
     histogram_add(&distribution->histogram, value);

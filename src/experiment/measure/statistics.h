@@ -59,12 +59,12 @@ bool batches_have_trend(const struct batches *batches, bool both);
 
 /* ---- all of them, of one stream ---- */
 
-struct distribution {
+struct value_distribution {
     struct summary summary;
     struct histogram histogram;
     struct batches batches;
 };
-void distribution_add(struct distribution *distribution, uint64_t value);
+void distribution_add(struct value_distribution *distribution, uint64_t value);
 
 /* ---- sums over time ---- */
 

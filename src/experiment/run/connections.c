@@ -267,7 +267,7 @@ static void set(struct setup *setup, const char *who, const char *what, double v
 
 /* The figures that one connection and all of them have. */
 static void set_figures(struct setup *setup, const char *who, const struct connection_view *view,
-                        double bits_per_second, const struct distribution *latency)
+                        double bits_per_second, const struct value_distribution *latency)
 {
     char name[NAME_BYTES];
     set(setup, who, "messages", (double)view->completed, "messages");

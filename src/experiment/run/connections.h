@@ -13,15 +13,15 @@ struct run_connection {
     const struct statement *statement;
     struct connection_config config;
     uint32_t number; /* in the simulation; UINT32_MAX: its statement was not executed yet */
-    struct distribution latency;
+    struct value_distribution latency;
 };
 struct run_connections {
     struct sim_connections *sim; /* NULL: there are none */
     struct sim_clients *clients; /* NULL: no connection is set up by messages */
     bool by_cm;
     VEC(struct run_connection) items;
-    VEC(uint32_t) started;       /* by number in the simulation: index of `items` */
-    struct distribution latency; /* of all */
+    VEC(uint32_t) started;             /* by number in the simulation: index of `items` */
+    struct value_distribution latency; /* of all */
 };
 
 int connections_bind(struct setup *setup);   /* names; setup->cursor receives the error */

@@ -24,7 +24,7 @@ static const char *const rules[] = {"even", "paper"};
 
 struct kind {
     const char *name, *help;
-    int (*generate)(struct plan *plan);
+    int (*generate)(struct fabric_plan *plan);
     struct parameter parameters[PLAN_PARAMETERS]; /* ends at a name of NULL */
 };
 
@@ -162,7 +162,7 @@ static bool parse_items(const struct parameter *parameter, const char *text,
     return argument->given;
 }
 
-static int take_value(const struct parameter *parameter, const char *text, struct plan *plan,
+static int take_value(const struct parameter *parameter, const char *text, struct fabric_plan *plan,
                       unsigned at)
 {
     if (parse_items(parameter, text, &plan->arguments[at]))
@@ -208,7 +208,7 @@ static int take_common_option(const char *word, struct common_options *options, 
 }
 
 static int take_word(const struct kind *kind, const char *word, unsigned *position,
-                     struct plan *plan)
+                     struct fabric_plan *plan)
 {
     const char *equals = strchr(word, '=');
     if (!equals) {
@@ -229,7 +229,7 @@ static int take_word(const struct kind *kind, const char *word, unsigned *positi
 }
 
 static int take_words(const struct kind *kind, const char *const *words, size_t count,
-                      struct plan *plan, struct common_options *options)
+                      struct fabric_plan *plan, struct common_options *options)
 {
     unsigned position = 0;
     for (size_t i = 0; i < count; i++) {
@@ -263,7 +263,7 @@ int topology_generate(struct topology *topology, const char *kind, const char *c
         text_release(&names);
         return -EINVAL;
     }
-    struct plan plan = {.err = err};
+    struct fabric_plan plan = {.err = err};
     struct common_options options = {WIDTH_4X, SPEED_NDR, TOPOLOGY_LENGTH_MM,
                                      .hypervisors = UINT32_MAX};
     struct topology built;

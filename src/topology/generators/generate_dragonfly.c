@@ -13,7 +13,7 @@ struct dragonfly {
     uint64_t hosts, switches, outward, groups;
 };
 
-int generate_dragonfly(struct plan *plan)
+int generate_dragonfly(struct fabric_plan *plan)
 {
     struct dragonfly fly = {
         .hosts = plan_number(plan, 0),

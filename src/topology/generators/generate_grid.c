@@ -41,8 +41,8 @@ static void name_point(const struct grid_plan *grid, uint64_t point, char *name,
 }
 
 /* Links from one point to the next ones of its line, each link once. */
-static void link_line(struct plan *plan, const struct grid_plan *grid, uint64_t point, unsigned d,
-                      uint64_t base)
+static void link_line(struct fabric_plan *plan, const struct grid_plan *grid, uint64_t point,
+                      unsigned d, uint64_t base)
 {
     assert(d < grid->dimensions && grid->size[d] > 0);
     uint64_t size = grid->size[d], at = point / grid->stride[d] % size, copies = grid->parallel;
@@ -65,7 +65,7 @@ static void link_line(struct plan *plan, const struct grid_plan *grid, uint64_t 
                   (unsigned)(base + down + copy) + 1);
 }
 
-static int draw_grid(struct plan *plan, struct grid_plan *grid)
+static int draw_grid(struct fabric_plan *plan, struct grid_plan *grid)
 {
     uint64_t points = 1, ports = grid->hosts, links;
     char name[32];
@@ -96,7 +96,7 @@ static int draw_grid(struct plan *plan, struct grid_plan *grid)
     return 0;
 }
 
-static int draw_dims(struct plan *plan, enum grid_kind kind)
+static int draw_dims(struct fabric_plan *plan, enum grid_kind kind)
 {
     const struct plan_argument *dims = &plan->arguments[0];
     struct grid_plan grid = {
@@ -110,22 +110,22 @@ static int draw_dims(struct plan *plan, enum grid_kind kind)
     return draw_grid(plan, &grid);
 }
 
-int generate_torus(struct plan *plan)
+int generate_torus(struct fabric_plan *plan)
 {
     return draw_dims(plan, GRID_TORUS);
 }
 
-int generate_mesh(struct plan *plan)
+int generate_mesh(struct fabric_plan *plan)
 {
     return draw_dims(plan, GRID_MESH);
 }
 
-int generate_hyperx(struct plan *plan)
+int generate_hyperx(struct fabric_plan *plan)
 {
     return draw_dims(plan, GRID_HYPERX);
 }
 
-int generate_hypercube(struct plan *plan)
+int generate_hypercube(struct fabric_plan *plan)
 {
     struct grid_plan grid = {
         .kind = GRID_HYPERCUBE,

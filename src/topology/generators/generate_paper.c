@@ -20,7 +20,7 @@
  * connected: the lower ones are. */
 #include "topology/generators/plan.h"
 
-int generate_clos(struct plan *plan)
+int generate_clos(struct fabric_plan *plan)
 {
     uint64_t middles = plan_number(plan, 0), hosts = plan_number(plan, 1);
     uint64_t edges = plan_number(plan, 2), before = edges / 2;
@@ -59,7 +59,7 @@ static const struct {
     {6, 4, 12, 1}, {8, 2, 13, 1}, {9, 2, 14, 1}, {10, 3, 15, 1},
 };
 
-int generate_figure1(struct plan *plan)
+int generate_figure1(struct fabric_plan *plan)
 {
     uint32_t node[FIGURE1_LAST + 1];
     plan->manager_at_switch = true;
@@ -87,7 +87,7 @@ static const struct {
 
 enum { THESIS_LAST = 12, THESIS_PORTS = 9 };
 
-int generate_thesis(struct plan *plan)
+int generate_thesis(struct fabric_plan *plan)
 {
     static const uint64_t switch_guids[THESIS_LAST + 1] = {
         [2] = 0xf2, [3] = 0xfa, [4] = 0xf4, [5] = 0xf8, [7] = 0xf6};

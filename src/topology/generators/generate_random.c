@@ -155,7 +155,7 @@ static bool splice(struct wiring *wiring, struct rng *rng)
 
 /* Turns the wiring into planned links: ports in order of drawing. Returns the next free port by
  * switch. */
-static uint32_t *number_ports(struct plan *plan, struct wiring *wiring)
+static uint32_t *number_ports(struct fabric_plan *plan, struct wiring *wiring)
 {
     uint32_t *next = arena_alloc(&wiring->memory, wiring->switch_count * sizeof *next);
     for (size_t i = 0; i < wiring->links.count; i++) {
@@ -231,7 +231,8 @@ static bool grow_tree(struct wiring *wiring, struct rng *rng)
     return wiring->full_room == 0;
 }
 
-static int draw_irregular(struct plan *plan, struct wiring *wiring, uint64_t hosts, uint64_t ports)
+static int draw_irregular(struct fabric_plan *plan, struct wiring *wiring, uint64_t hosts,
+                          uint64_t ports)
 {
     const struct plan_argument *wanted = &plan->arguments[3];
     uint64_t tree = wiring->switch_count - 1;
@@ -257,7 +258,7 @@ static int draw_irregular(struct plan *plan, struct wiring *wiring, uint64_t hos
     return 0;
 }
 
-int generate_irregular(struct plan *plan)
+int generate_irregular(struct fabric_plan *plan)
 {
     uint32_t switches = (uint32_t)plan_number(plan, 0);
     uint64_t ports = plan_number(plan, 2), number = 0;
@@ -319,7 +320,7 @@ static bool is_connected(struct wiring *wiring)
     return parts == 1;
 }
 
-static bool draw_jellyfish(struct plan *plan, struct wiring *wiring, uint32_t switches,
+static bool draw_jellyfish(struct fabric_plan *plan, struct wiring *wiring, uint32_t switches,
                            uint32_t degree)
 {
     for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
@@ -337,7 +338,7 @@ static bool draw_jellyfish(struct plan *plan, struct wiring *wiring, uint32_t sw
     return false;
 }
 
-int generate_jellyfish(struct plan *plan)
+int generate_jellyfish(struct fabric_plan *plan)
 {
     uint32_t switches = (uint32_t)plan_number(plan, 0), degree = (uint32_t)plan_number(plan, 2);
     uint64_t ports = plan_number(plan, 1), number = 0;

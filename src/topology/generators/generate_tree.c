@@ -50,7 +50,7 @@ static uint64_t ports_needed(const struct tree_plan *tree, unsigned level)
     return down > TOPOLOGY_MAX_PORTS || up > TOPOLOGY_MAX_PORTS ? TOPOLOGY_MAX_PORTS : down + up;
 }
 
-static int check_tree(const struct plan *plan, const struct tree_plan *tree)
+static int check_tree(const struct fabric_plan *plan, const struct tree_plan *tree)
 {
     uint64_t switches = 0, most_ports = 1;
     for (unsigned level = 1; level <= tree->height; level++) {
@@ -70,7 +70,7 @@ static int check_tree(const struct plan *plan, const struct tree_plan *tree)
 
 /* Names: leaves L, spines S in two levels; M and C (core) in three levels, with the number of the
  * pod, or of the pod switch to which a core switch belongs. */
-static void add_switch(struct plan *plan, const struct tree_plan *tree, unsigned level,
+static void add_switch(struct fabric_plan *plan, const struct tree_plan *tree, unsigned level,
                        unsigned number)
 {
     assert(level >= 1 && level <= tree->height);
@@ -88,7 +88,7 @@ static void add_switch(struct plan *plan, const struct tree_plan *tree, unsigned
 
 /* All links between `level` and the one below it. Digit 1 of a number counts fastest, so that
  * neighbours in number share a parent. */
-static void link_level(struct plan *plan, const struct tree_plan *tree, unsigned level,
+static void link_level(struct fabric_plan *plan, const struct tree_plan *tree, unsigned level,
                        const uint32_t *first)
 {
     assert(level >= 1 && level <= tree->height);
@@ -117,7 +117,7 @@ static void link_level(struct plan *plan, const struct tree_plan *tree, unsigned
     }
 }
 
-static int draw_tree(struct plan *plan, const struct tree_plan *tree)
+static int draw_tree(struct fabric_plan *plan, const struct tree_plan *tree)
 {
     uint32_t first[PLAN_LIST_ITEMS + 1];
     int error = check_tree(plan, tree);
@@ -156,7 +156,7 @@ static bool tree_of_size(uint64_t hosts, struct tree_plan *tree)
     return false;
 }
 
-int generate_fattree(struct plan *plan)
+int generate_fattree(struct fabric_plan *plan)
 {
     const struct plan_argument *size = &plan->arguments[0], *m = &plan->arguments[1];
     const struct plan_argument *w = &plan->arguments[2], *ports = &plan->arguments[3];
@@ -178,7 +178,7 @@ int generate_fattree(struct plan *plan)
     return draw_tree(plan, &tree);
 }
 
-int generate_kary(struct plan *plan)
+int generate_kary(struct fabric_plan *plan)
 {
     struct tree_plan tree = {.height = (unsigned)plan_number(plan, 1), .parallel = 1};
     for (unsigned level = 1; level <= tree.height; level++) {

@@ -12,7 +12,7 @@ uint64_t plan_times(uint64_t a, uint64_t b)
     return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
 }
 
-int plan_check_size(const struct plan *plan, uint64_t switches, uint64_t hosts,
+int plan_check_size(const struct fabric_plan *plan, uint64_t switches, uint64_t hosts,
                     uint64_t ports_per_switch)
 {
     if (ports_per_switch < 1 || ports_per_switch > TOPOLOGY_PORTS_PER_NODE)
@@ -28,8 +28,8 @@ int plan_check_size(const struct plan *plan, uint64_t switches, uint64_t hosts,
     return 0;
 }
 
-uint32_t plan_add_node(struct plan *plan, bool is_switch, unsigned port_count, const char *format,
-                       ...)
+uint32_t plan_add_node(struct fabric_plan *plan, bool is_switch, unsigned port_count,
+                       const char *format, ...)
 {
     struct plan_node node = {.port_count = (uint16_t)port_count, .is_switch = is_switch};
     text_print_arguments(node.description, sizeof node.description, format);
@@ -37,20 +37,20 @@ uint32_t plan_add_node(struct plan *plan, bool is_switch, unsigned port_count, c
     return (uint32_t)plan->nodes.count - 1;
 }
 
-void plan_link(struct plan *plan, uint32_t a, unsigned a_port, uint32_t b, unsigned b_port)
+void plan_link(struct fabric_plan *plan, uint32_t a, unsigned a_port, uint32_t b, unsigned b_port)
 {
     assert(a < plan->nodes.count && b < plan->nodes.count && a_port > 0 && b_port > 0);
     vec_push(&plan->links, ((struct plan_link){a, b, (uint16_t)a_port, (uint16_t)b_port}));
 }
 
-void plan_attach_host(struct plan *plan, uint32_t node, unsigned port, uint64_t number)
+void plan_attach_host(struct fabric_plan *plan, uint32_t node, unsigned port, uint64_t number)
 {
     uint32_t host = plan_add_host(plan, 1, "H%llu", (unsigned long long)number);
     plan_link(plan, node, port, host, 1);
 }
 
 /* Adds the manager's adapter, then the switches, then the other adapters. */
-static int build_nodes(const struct plan *plan, struct topology *topology, uint32_t *built)
+static int build_nodes(const struct fabric_plan *plan, struct topology *topology, uint32_t *built)
 {
     enum { MANAGER, SWITCHES, ADAPTERS, ROUNDS };
     size_t manager = 0;
@@ -76,7 +76,7 @@ static int build_nodes(const struct plan *plan, struct topology *topology, uint3
     return 0;
 }
 
-int plan_build(const struct plan *plan, struct topology *topology)
+int plan_build(const struct fabric_plan *plan, struct topology *topology)
 {
     uint32_t *built = mem_zalloc(plan->nodes.count, sizeof *built);
     int error = build_nodes(plan, topology, built);
@@ -90,7 +90,7 @@ int plan_build(const struct plan *plan, struct topology *topology)
     return error;
 }
 
-void plan_release(struct plan *plan)
+void plan_release(struct fabric_plan *plan)
 {
     vec_release(&plan->nodes);
     vec_release(&plan->links);

@@ -30,7 +30,7 @@ struct plan_link {
     uint16_t a_port, b_port;
 };
 
-struct plan {
+struct fabric_plan {
     struct rng rng;
     struct err *err;
     struct plan_argument arguments[PLAN_PARAMETERS]; /* in the order of the kind's table */
@@ -39,14 +39,14 @@ struct plan {
     bool manager_at_switch;
 };
 
-static inline uint64_t plan_number(const struct plan *plan, unsigned parameter)
+static inline uint64_t plan_number(const struct fabric_plan *plan, unsigned parameter)
 {
     assert(plan->arguments[parameter].given);
     return plan->arguments[parameter].values[0];
 }
 
 /* -EFBIG or -EINVAL if a fabric cannot be that large. To be called before anything is added. */
-int plan_check_size(const struct plan *plan, uint64_t switches, uint64_t hosts,
+int plan_check_size(const struct fabric_plan *plan, uint64_t switches, uint64_t hosts,
                     uint64_t ports_per_switch);
 /* a * b, or UINT64_MAX on overflow. */
 uint64_t plan_times(uint64_t a, uint64_t b);
@@ -54,27 +54,27 @@ uint64_t plan_times(uint64_t a, uint64_t b);
 /* Adds a node whose description is the formatted text, and returns its number. */
 #define plan_add_switch(plan, ports, ...) plan_add_node(plan, true, ports, __VA_ARGS__)
 #define plan_add_host(plan, ports, ...)   plan_add_node(plan, false, ports, __VA_ARGS__)
-uint32_t plan_add_node(struct plan *plan, bool is_switch, unsigned port_count, const char *format,
-                       ...) __attribute__((format(printf, 4, 5)));
-void plan_link(struct plan *plan, uint32_t a, unsigned a_port, uint32_t b, unsigned b_port);
+uint32_t plan_add_node(struct fabric_plan *plan, bool is_switch, unsigned port_count,
+                       const char *format, ...) __attribute__((format(printf, 4, 5)));
+void plan_link(struct fabric_plan *plan, uint32_t a, unsigned a_port, uint32_t b, unsigned b_port);
 /* Adds a host with one port, named by its number, on the given port of a switch. */
-void plan_attach_host(struct plan *plan, uint32_t node, unsigned port, uint64_t number);
+void plan_attach_host(struct fabric_plan *plan, uint32_t node, unsigned port, uint64_t number);
 
-int plan_build(const struct plan *plan, struct topology *topology);
-void plan_release(struct plan *plan);
+int plan_build(const struct fabric_plan *plan, struct topology *topology);
+void plan_release(struct fabric_plan *plan);
 
 /* The generators; their files document them. */
-int generate_irregular(struct plan *plan);
-int generate_jellyfish(struct plan *plan);
-int generate_figure1(struct plan *plan);
-int generate_clos(struct plan *plan);
-int generate_thesis(struct plan *plan);
-int generate_fattree(struct plan *plan);
-int generate_kary(struct plan *plan);
-int generate_torus(struct plan *plan);
-int generate_mesh(struct plan *plan);
-int generate_hypercube(struct plan *plan);
-int generate_hyperx(struct plan *plan);
-int generate_dragonfly(struct plan *plan);
+int generate_irregular(struct fabric_plan *plan);
+int generate_jellyfish(struct fabric_plan *plan);
+int generate_figure1(struct fabric_plan *plan);
+int generate_clos(struct fabric_plan *plan);
+int generate_thesis(struct fabric_plan *plan);
+int generate_fattree(struct fabric_plan *plan);
+int generate_kary(struct fabric_plan *plan);
+int generate_torus(struct fabric_plan *plan);
+int generate_mesh(struct fabric_plan *plan);
+int generate_hypercube(struct fabric_plan *plan);
+int generate_hyperx(struct fabric_plan *plan);
+int generate_dragonfly(struct fabric_plan *plan);
 
 #endif

@@ -33,7 +33,7 @@ enum { SCENARIOS = sizeof scenarios / sizeof scenarios[0], ACTIONS = 20 };
 struct world {
     struct live_session session;
     struct api_publisher publisher;
-    struct watch watch;
+    struct live_watch watch;
 };
 
 static void begin(struct world *world, const char *text, uint64_t seed)
