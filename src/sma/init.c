@@ -140,7 +140,8 @@ static void init_tables(struct sma *sma)
         /* the LFT is computed from the LIDs of the functions */
     } else if (options->linear_entries) {
         sma->linear = mem_alloc(options->linear_entries);
-        memset(sma->linear, 0xFF, options->linear_entries);
+        sma->linear_filled = 0;
+        sma_fill_linear(sma, (unsigned)wire_get(sma->switch_info, SWITCH_INFO_LINEAR_FDB_TOP) + 1);
     } else {
         sma->random_blocks = mem_zalloc(options->random_entries, 4);
         sma->random_ports = mem_alloc(LID_UNICAST_LAST + 1);
@@ -172,6 +173,7 @@ void sma_init(struct sma *sma, const struct sma_identity *identity,
 void sma_release(struct sma *sma)
 {
     for (unsigned port = 0; port <= sma->port_count; port++) {
+        mem_free(sma->ports[port].counters.bases);
         mem_free(sma->ports[port].p_keys);
         mem_free(sma->ports[port].guids);
     }

@@ -39,6 +39,9 @@ typedef uint16_t sma_access(struct sma *sma, unsigned port, uint32_t modifier, u
 sma_access sma_get_port_info, sma_set_port_info, sma_get_mellanox_port_info;
 sma_access sma_check_port_number; /* accesses no field */
 sma_access sma_get_switch_info, sma_set_switch_info;
+/* Memory is used for the entries of the linear table up to the highest one alone: most switches
+ * have room for 49,152 LIDs, and few subnets have as many. */
+void sma_fill_linear(struct sma *sma, unsigned entries);
 sma_access sma_get_linear, sma_set_linear, sma_set_sl2vl, sma_set_random;
 
 /* Finds the block of a table that the modifier names, in host byte order. False: there is none. */

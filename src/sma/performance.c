@@ -2,8 +2,10 @@
  * same totals.
  *
  * The data path counts in 64-bit totals. A client that clears a counter only moves the base of that
- * set of counters, so that the sets can be cleared independently. The fields of the extended set
+ * set of counters, so that the sets can be cleared independently. Most ports are never cleared, and
+ * have no bases. The fields of the extended set
  * wrap, those of the others saturate at their largest value. */
+#include "base/mem.h"
 #include "sma/internal.h"
 
 #include <assert.h>
@@ -22,10 +24,10 @@ static const struct {
                         [SET_ERROR_DETAILS] = {PORT_RCV_ERROR_DETAILS_PORT_SELECT,
                                                PORT_RCV_ERROR_DETAILS_COUNTER_SELECT, NO_FIELD}};
 
-static uint64_t *base_of(unsigned set, struct sma_counters *port)
+/* No counter is in PortCounters and in PortRcvErrorDetails. */
+static unsigned base_of(unsigned set)
 {
-    /* No counter is in PortCounters and in PortRcvErrorDetails. */
-    return set == SET_EXTENDED ? port->base64 : port->base32;
+    return set == SET_EXTENDED;
 }
 
 static uint64_t largest_field_value(enum wire_field field)
@@ -46,10 +48,12 @@ static void clear_counters(struct sma *sma, unsigned set, unsigned first, unsign
     assert(last <= sma->port_count);
     for (unsigned port = first; port <= last; port++) {
         struct sma_counters *at = &sma->ports[port].counters;
+        if (!at->bases)
+            at->bases = mem_zalloc(2, sizeof *at->bases);
         for (unsigned i = 0; i < COUNTER_COUNT; i++)
             if (port_counter_infos[i].in[set].field != NO_FIELD &&
                 selected >> port_counter_infos[i].in[set].select_bit & 1)
-                base_of(set, at)[i] =
+                at->bases[base_of(set)][i] =
                     at->total[i] - wire_get(data, port_counter_infos[i].in[set].field);
     }
 }
@@ -64,7 +68,7 @@ static void show_counters(struct sma *sma, unsigned set, unsigned first, unsigne
             continue;
         for (unsigned port = first; port <= last; port++) {
             struct sma_counters *at = &sma->ports[port].counters;
-            sum += at->total[i] - base_of(set, at)[i];
+            sum += at->total[i] - (at->bases ? at->bases[base_of(set)][i] : 0);
         }
         wire_set(data, field,
                  set != SET_EXTENDED && sum > largest_field_value(field)

@@ -48,7 +48,8 @@ struct sma_options {
 
 /* Totals since the start. A set of counters that clients can clear is the difference to a base. */
 struct sma_counters {
-    uint64_t total[COUNTER_COUNT], base32[COUNTER_COUNT], base64[COUNTER_COUNT];
+    uint64_t total[COUNTER_COUNT];
+    uint64_t (*bases)[COUNTER_COUNT]; /* performance.c; NULL until a client clears a counter */
 };
 
 struct sma_port {
@@ -74,6 +75,7 @@ struct sma {
     uint8_t node_info[40], switch_info[20], description[64];
     struct sma_port *ports; /* 0 … port_count */
     uint8_t *linear;        /* port by LID; NULL in virtual switches */
+    uint32_t linear_filled; /* entries of it that have a value; LinearFDBTop is below */
     uint8_t *random_blocks; /* RandomForwardingTable as written */
     uint8_t *random_ports;  /* output port by LID; 0xFF if no entry matches */
     uint16_t *multicast;    /* [position * entries + index]: bit i = port 16*position + i */

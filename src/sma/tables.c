@@ -17,6 +17,17 @@ uint16_t sma_get_switch_info(struct sma *sma, unsigned port, uint32_t modifier, 
     return STATUS_OK;
 }
 
+void sma_fill_linear(struct sma *sma, unsigned entries)
+{
+    unsigned end = (entries + LINEAR_BLOCK - 1) / LINEAR_BLOCK * LINEAR_BLOCK;
+    if (end > sma->options.linear_entries)
+        end = sma->options.linear_entries;
+    if (!sma->linear || end <= sma->linear_filled)
+        return;
+    memset(sma->linear + sma->linear_filled, 0xFF, end - sma->linear_filled);
+    sma->linear_filled = end;
+}
+
 uint16_t sma_set_switch_info(struct sma *sma, unsigned port, uint32_t modifier, uint8_t *data)
 {
     static const enum wire_field writable[] = {
@@ -31,6 +42,7 @@ uint16_t sma_set_switch_info(struct sma *sma, unsigned port, uint32_t modifier, 
     uint64_t top = wire_get(data, SWITCH_INFO_LINEAR_FDB_TOP);
     if (top && top >= sma->options.linear_entries)
         return STATUS_BAD_VALUE;
+    sma_fill_linear(sma, (unsigned)top + 1);
     sma_copy_fields(sma->switch_info, data, writable, sizeof writable / sizeof writable[0]);
     /* Writing 1 clears the bit. */
     if (wire_get(data, SWITCH_INFO_PORT_STATE_CHANGE))
@@ -139,7 +151,7 @@ uint16_t sma_get_linear(struct sma *sma, unsigned port, uint32_t modifier, uint8
     memset(data, 0xFF, LINEAR_BLOCK);
     for (unsigned i = 0; sma->device && i < LINEAR_BLOCK && first + i < entries; i++)
         data[i] = (uint8_t)sma_route_unicast(sma, first + i);
-    if (sma->linear)
+    if (sma->linear && first < sma->linear_filled) /* which ends with a block or the table */
         memcpy(data, sma->linear + first,
                entries - first < LINEAR_BLOCK ? entries - first : LINEAR_BLOCK);
     return STATUS_OK;
@@ -152,6 +164,7 @@ uint16_t sma_set_linear(struct sma *sma, unsigned port, uint32_t modifier, uint8
     if (modifier >= (entries + LINEAR_BLOCK - 1u) / LINEAR_BLOCK)
         return STATUS_BAD_VALUE;
     unsigned first = modifier * LINEAR_BLOCK;
+    sma_fill_linear(sma, first + LINEAR_BLOCK);
     if (sma->linear) /* a virtual switch ignores the write: it computes its LFT */
         memcpy(sma->linear + first, data,
                entries - first < LINEAR_BLOCK ? entries - first : LINEAR_BLOCK);

@@ -89,6 +89,28 @@ static void the_linear_top_limits_look_ups(void **state)
     sma_release(&sma);
 }
 
+static void a_linear_table_uses_memory_up_to_its_highest_block(void **state)
+{
+    (void)state;
+    struct sma sma = a_switch();
+    uint8_t data[SMP_DATA_BYTES], none[SMP_DATA_BYTES];
+    memset(none, 0xFF, sizeof none);
+    assert_int_equal(sma.linear_filled, 64);
+    set_top(&sma, 70);
+    assert_int_equal(sma.linear_filled, 128);
+    memset(data, 5, sizeof data);
+    assert_int_equal(set_through(&sma, 1, ATTRIBUTE_LINEAR_FORWARDING_TABLE, 9, data), STATUS_OK);
+    assert_int_equal(sma.linear_filled, 640);
+    for (unsigned block = 0; block < 768; block++) {
+        assert_int_equal(get_through(&sma, 1, ATTRIBUTE_LINEAR_FORWARDING_TABLE, block, data),
+                         STATUS_OK);
+        if (block != 9)
+            assert_memory_equal(data, none, sizeof data);
+    }
+    assert_int_equal(sma.linear_filled, 640);
+    sma_release(&sma);
+}
+
 static struct sma random_switch(void)
 {
     struct sma_options options = plain_options();
@@ -397,6 +419,7 @@ int main(void)
         cmocka_unit_test(linear_blocks_are_read_as_written),
         cmocka_unit_test(a_linear_table_that_ends_within_a_block_keeps_what_fits),
         cmocka_unit_test(the_linear_top_limits_look_ups),
+        cmocka_unit_test(a_linear_table_uses_memory_up_to_its_highest_block),
         cmocka_unit_test(a_switch_has_a_linear_or_a_random_table),
         cmocka_unit_test(random_blocks_are_read_as_written),
         cmocka_unit_test(random_entries_cover_their_range_and_the_default_port_the_rest),
