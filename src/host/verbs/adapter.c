@@ -235,6 +235,7 @@ static bool next_packet(void *context, uint64_t now, uint32_t port, uint16_t ser
             call_at(adapter, looped.time);
         }
     }
+    drain_events(adapter); /* requests with wrong keys complete without a packet */
     return false;
 }
 
