@@ -12,6 +12,29 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
+/* The number of this process among those of a parallel program; NULL: it is not part of one. */
+static const char *rank_of_process(void)
+{
+    static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK",
+                                        "SLURM_PROCID"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *value = getenv(names[i]);
+        if (value && *value)
+            return value;
+    }
+    return NULL;
+}
+
+/* Copies the attachment; "%r" becomes the rank, or stays if there is none, which names no node. */
+static void expand_attachment(const char *from, char *to, size_t size)
+{
+    const char *rank = rank_of_process(), *at = strstr(from, "%r");
+    if (rank && at)
+        snprintf(to, size, "%.*s%s%s", (int)(at - from), from, rank, at + 2);
+    else
+        snprintf(to, size, "%s", from);
+}
+
 void client_prepare(struct request *request, enum request_kind kind)
 {
     const char *attach = getenv(WEFT_ATTACH_VARIABLE);
@@ -20,7 +43,7 @@ void client_prepare(struct request *request, enum request_kind kind)
     request->version = PROTOCOL_VERSION;
     request->kind = kind;
     if (attach)
-        snprintf(request->attach, sizeof request->attach, "%s", attach);
+        expand_attachment(attach, request->attach, sizeof request->attach);
 }
 
 /* Prints the reason of a failure once, since programs only print "can't open port". */

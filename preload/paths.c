@@ -19,6 +19,7 @@
 #include <sys/stat.h>
 
 #define MANAGER_PREFIX "/dev/infiniband/issm"
+#define DEVICE_PREFIX  "/dev/infiniband/uverbs"
 #define CLASS_PREFIX   "/sys/class/infiniband"
 
 /* Looks up the next definition of `name` after this library's. Two threads may do that at the same
@@ -31,6 +32,13 @@
 static bool is_manager_path(const char *path)
 {
     return path && strncmp(path, MANAGER_PREFIX, strlen(MANAGER_PREFIX)) == 0;
+}
+
+/* UCX uses a device only if it sees the file through which libibverbs would open it. Nothing opens
+ * that file: the functions of libibverbs are in preload/verbs. */
+static bool is_device_path(const char *path)
+{
+    return path && strcmp(path, DEVICE_PREFIX "0") == 0;
 }
 
 /* Returns the path to use: `path`, or the corresponding file in the server's directory. */
@@ -102,7 +110,7 @@ static int open_manager(const char *path, int flags)
     {                                                                                              \
         NEXT(name);                                                                                \
         char buffer[PATH_MAX];                                                                     \
-        path = redirect(path, buffer, sizeof buffer);                                              \
+        path = is_device_path(path) ? "/dev/null" : redirect(path, buffer, sizeof buffer);         \
         return next(__VA_ARGS__);                                                                  \
     }
 

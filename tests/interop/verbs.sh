@@ -40,10 +40,13 @@ for program in send write read atomic; do
     claim "ib_${program}_lat" pair H0 H2 "ib_${program}_lat" -n 100
 done
 claim "ib_send_lat, UD" pair H0 H2 ib_send_lat -n 100 -c UD
-listed() {
-    on_running_weft ibv_asyncwatch >watch.out &
-    wait_until 20 sees_program || { kill "$!" && "$WEFT" ctl status && return 1; }
-    kill "$!"
-}
-sees_program() { "$WEFT" ctl status >status.out && grep -q 'ibv_asyncwatch.*H0' status.out; }
-claim "weft ctl status lists a program with an open device" listed
+
+# A program that waits for asynchronous events.
+LD_PRELOAD=$PRELOAD stdbuf -oL ibv_asyncwatch >watch.out 2>&1 &
+watch=$!
+is_listed() { "$WEFT" ctl status >status.out && grep -q 'ibv_asyncwatch .*H0.* verbs' status.out; }
+claim "weft ctl status lists a program with an open device" wait_until 20 is_listed
+notices() { "$WEFT" ctl "$1" link H0 1 && wait_until 20 contains "$2" watch.out; }
+claim "a program is notified when the cable of its port is cut" notices fail IBV_EVENT_PORT_ERR
+claim "and when the port is Active again" notices restore IBV_EVENT_PORT_ACTIVE
+stop "$watch"
