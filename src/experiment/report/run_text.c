@@ -327,8 +327,8 @@ static void write_connections(const struct run_record *record, struct text *out)
                     "goodput", "median", "p99", "outage");
     for (size_t i = 0; i < count && i < CONNECTION_ROWS; i++) {
         const struct run_record_connection *row = &record->connections.items[i];
-        text_printf(out, "  %-18.18s %-2s %-5s %9" PRIu64, row->name, row->service, row->operation,
-                    row->messages);
+        text_printf(out, "  %-18.18s %-2s %-5.5s %9" PRIu64, row->name, row->service,
+                    row->operation, row->messages);
         put_quantity(record, row->goodput, "bits/s", 12, out);
         put_quantity(record, time_seconds((double)row->median_ps), "s", 10, out);
         put_quantity(record, time_seconds((double)row->p99_ps), "s", 10, out);

@@ -45,7 +45,11 @@ static struct run_connection begin_item(const struct statement *statement)
         [SPEC_RC] = TRANSPORT_RC, [SPEC_UC] = TRANSPORT_UC, [SPEC_UD] = TRANSPORT_UD};
     static const uint8_t operations[] = {[SPEC_SEND] = CONNECTION_SEND,
                                          [SPEC_WRITE] = CONNECTION_WRITE,
-                                         [SPEC_READ] = CONNECTION_READ};
+                                         [SPEC_READ] = CONNECTION_READ,
+                                         [SPEC_SEND_IMMEDIATE] = CONNECTION_SEND_IMMEDIATE,
+                                         [SPEC_WRITE_IMMEDIATE] = CONNECTION_WRITE_IMMEDIATE,
+                                         [SPEC_COMPARE_SWAP] = CONNECTION_COMPARE_SWAP,
+                                         [SPEC_FETCH_ADD] = CONNECTION_FETCH_ADD};
     const struct connection_spec *spec = statement->connection;
     return (struct run_connection){.statement = statement,
                                    .number = UINT32_MAX,

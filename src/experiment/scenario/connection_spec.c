@@ -6,7 +6,15 @@
 #include "base/time.h"
 
 const char *const connection_service_names[] = {"rc", "uc", "ud"};
-const char *const connection_operation_names[] = {"send", "write", "read"};
+const char *const connection_operation_names[] = {
+    [SPEC_SEND] = "send",
+    [SPEC_WRITE] = "write",
+    [SPEC_READ] = "read",
+    [SPEC_SEND_IMMEDIATE] = "send-imm",
+    [SPEC_WRITE_IMMEDIATE] = "write-imm",
+    [SPEC_COMPARE_SWAP] = "compare-swap",
+    [SPEC_FETCH_ADD] = "fetch-add",
+};
 
 enum { TIMEOUT = 14, RETRY = 7, MESSAGE = 4096, SATURATED = 16, OUTSTANDING_MOST = 1024 };
 
@@ -42,7 +50,8 @@ static void read_key(struct connection_spec *spec, enum key key, struct cursor *
         cursor_take_choice(cursor, "service", connection_service_names, 3, &spec->service);
         break;
     case KEY_OP:
-        cursor_take_choice(cursor, "operation", connection_operation_names, 3, &spec->operation);
+        cursor_take_choice(cursor, "operation", connection_operation_names, SPEC_OPERATIONS,
+                           &spec->operation);
         break;
     case KEY_MESSAGE:
         cursor_take_number(cursor, "a message in bytes", 1, UINT64_C(1) << 31,
@@ -93,6 +102,8 @@ static void read_settings(struct connection_spec *spec, struct cursor *cursor)
         word_error(cursor, &spec->from,
                    "a connection by CM gets its alternate path by a later "
                    "statement 'alternate'");
+    if (spec->operation >= SPEC_COMPARE_SWAP && !given[KEY_MESSAGE])
+        spec->message_bytes = 8; /* of an atomic operation */
     if (!spec->outstanding)
         spec->outstanding = spec->messages == TIME_NEVER ? SATURATED : 1;
 }

@@ -8,7 +8,16 @@
 #include <stdint.h>
 
 enum connection_spec_service { SPEC_RC, SPEC_UC, SPEC_UD };
-enum connection_spec_operation { SPEC_SEND, SPEC_WRITE, SPEC_READ };
+enum connection_spec_operation {
+    SPEC_SEND,
+    SPEC_WRITE,
+    SPEC_READ,
+    SPEC_SEND_IMMEDIATE,
+    SPEC_WRITE_IMMEDIATE,
+    SPEC_COMPARE_SWAP,
+    SPEC_FETCH_ADD,
+    SPEC_OPERATIONS,
+};
 enum connection_spec_setup { SETUP_GIVEN, SETUP_CM };
 extern const char *const connection_service_names[];   /* "rc" … */
 extern const char *const connection_operation_names[]; /* "send" … */

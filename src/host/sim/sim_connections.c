@@ -34,7 +34,9 @@ static bool is_reliable(const struct connection *connection)
 /* Whether messages need receive requests. */
 static bool needs_receives(const struct connection_config *config)
 {
-    return config->service != TRANSPORT_RC || config->operation == CONNECTION_SEND;
+    return config->service != TRANSPORT_RC || config->operation == CONNECTION_SEND ||
+           config->operation == CONNECTION_SEND_IMMEDIATE ||
+           config->operation == CONNECTION_WRITE_IMMEDIATE;
 }
 
 const char *const connection_stage_names[CONNECTION_STAGES] = {
@@ -80,9 +82,11 @@ static void post_receive(struct sim_connections *connections, uint32_t number)
 
 static int post_message(struct sim_connections *connections, uint32_t number)
 {
-    static const uint8_t operations[2][3] = {
-        {WORK_SEND, WORK_WRITE, WORK_READ},
-        {WORK_SEND_IMMEDIATE, WORK_WRITE_IMMEDIATE, WORK_READ},
+    static const uint8_t operations[2][CONNECTION_OPERATIONS] = {
+        {WORK_SEND, WORK_WRITE, WORK_READ, WORK_SEND_IMMEDIATE, WORK_WRITE_IMMEDIATE,
+         WORK_COMPARE_SWAP, WORK_FETCH_ADD},
+        {WORK_SEND_IMMEDIATE, WORK_WRITE_IMMEDIATE, WORK_READ, WORK_SEND_IMMEDIATE,
+         WORK_WRITE_IMMEDIATE},
     };
     struct connection *connection = &connections->connections.items[number];
     const struct connection_config *config = &connection->view.config;
@@ -313,7 +317,7 @@ uint32_t find_adapter(struct sim_connections *connections, uint32_t port)
     adapter.domain = transport_add_domain(adapter.transport);
     struct transport_region region = {.domain = adapter.domain,
                                       .rights = RIGHT_LOCAL_WRITE | RIGHT_REMOTE_WRITE |
-                                                RIGHT_REMOTE_READ,
+                                                RIGHT_REMOTE_READ | RIGHT_REMOTE_ATOMIC,
                                       .start = ADDRESS,
                                       .bytes = 2 * (uint64_t)TRANSPORT_MESSAGE_MAX};
     int status = transport_add_region(adapter.transport, &region, &adapter.key);
@@ -391,10 +395,15 @@ int sim_connections_check(const struct fabric *fabric, const struct connection_c
         return err_set(err, EINVAL, "a connection needs two ports");
     if (config->service == TRANSPORT_UD && config->message_bytes > mtu)
         return err_set(err, EINVAL, "a datagram has at most %u bytes, the MTU", mtu);
+    bool atomic = config->operation >= CONNECTION_COMPARE_SWAP;
     if (config->service == TRANSPORT_UD && config->operation != CONNECTION_SEND)
         return err_set(err, EINVAL, "UD has only the operation send");
     if (config->service == TRANSPORT_UC && config->operation == CONNECTION_READ)
         return err_set(err, EINVAL, "UC has no operation read");
+    if (config->service == TRANSPORT_UC && atomic)
+        return err_set(err, EINVAL, "UC has no atomic operations");
+    if (atomic && config->message_bytes != 8)
+        return err_set(err, EINVAL, "an atomic operation has 8 bytes");
     if (config->service != TRANSPORT_RC && config->has_alternate)
         return err_set(err, EINVAL, "only RC has alternate paths here");
     if (config->message_bytes == 0 || config->message_bytes > TRANSPORT_MESSAGE_MAX)
@@ -436,7 +445,7 @@ int connection_bring_up(struct sim_connections *connections, const struct connec
     const struct connection_config *config = &connection->view.config;
     const struct adapter *adapter = &connections->adapters.items[connection->adapters[end]];
     struct transport_qp_attributes attributes = {
-        .access = RIGHT_REMOTE_WRITE | RIGHT_REMOTE_READ,
+        .access = RIGHT_REMOTE_WRITE | RIGHT_REMOTE_READ | RIGHT_REMOTE_ATOMIC,
         .port = path->port,
         .mtu = (uint16_t)fabric_transport_mtu(connections->fabric),
         .q_key = CONNECTION_Q_KEY,
@@ -622,7 +631,7 @@ int sim_connections_add(struct sim_connections *connections, const struct connec
     struct connection new = {.view.config = *config,
                              .view.requested_ps = now,
                              .ring = config->service == TRANSPORT_RC ? config->outstanding : RING};
-    if (config->has_alternate)
+    if (config->has_alternate && !config->by_cm)
         status = find_alternate(connections, &pair, config->alternate_lid == 0,
                                 (const uint16_t[]){0, config->alternate_lid}, &new, err);
     if (status)

@@ -13,7 +13,16 @@
 #include "host/sim/sim_paths.h"
 #include "transport/transport.h"
 
-enum connection_operation { CONNECTION_SEND, CONNECTION_WRITE, CONNECTION_READ };
+enum connection_operation {
+    CONNECTION_SEND,
+    CONNECTION_WRITE,
+    CONNECTION_READ,
+    CONNECTION_SEND_IMMEDIATE,
+    CONNECTION_WRITE_IMMEDIATE,
+    CONNECTION_COMPARE_SWAP, /* atomic operations have 8 bytes */
+    CONNECTION_FETCH_ADD,
+    CONNECTION_OPERATIONS,
+};
 
 enum {
     CONNECTION_OUTSTANDING_MOST = 1024,

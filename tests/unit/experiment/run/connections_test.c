@@ -49,6 +49,10 @@ static void wrong_statements_are_refused(void **state)
     assert_refused(SETTLED "connection H0 to H1 op read op read\n", "'op' is given twice");
     assert_refused(SETTLED "connection H0 to H1 saturated messages 3\n", "exclude each other");
     assert_refused(SETTLED "connection H0 to H1 service uc op read\n", "UC has no operation read");
+    assert_refused(SETTLED "connection H0 to H1 service uc op fetch-add\n",
+                   "UC has no atomic operations");
+    assert_refused(SETTLED "connection H0 to H1 op compare-swap message 16\n",
+                   "an atomic operation has 8 bytes");
     assert_refused(SETTLED "connection H0 to H1 service ud message 5000\n", "at most 4096 bytes");
     assert_refused(SETTLED "connection H0 to H1 retry 8\n", "'8'");
     assert_refused(SETTLED "connection H0 to H1 alternate none\n", "expected 'auto' or a LID");

@@ -10,6 +10,7 @@
 #include <errno.h>
 
 enum { OVERHEAD = 26, RETH = 16, AETH = 4, ACKNOWLEDGEMENT = OVERHEAD + AETH, MTU = 4096 };
+enum { IMMEDIATE = 4, ATOMIC = 28, ATOMIC_ACKNOWLEDGE = 8, ATOMIC_BYTES = 8 };
 static const uint64_t byte_ps = TIME_NS, flight_ps = 100 * TIME_NS;
 static const uint64_t switch_ps = (20 + 100 + 100) * TIME_NS;
 
@@ -102,9 +103,20 @@ static uint64_t latency_by_hand(unsigned operation, unsigned switches, uint32_t 
     switch (operation) {
     case CONNECTION_SEND: return sum + (data + ACKNOWLEDGEMENT) * byte_ps;
     case CONNECTION_WRITE: return sum + (data + RETH + ACKNOWLEDGEMENT) * byte_ps;
+    case CONNECTION_SEND_IMMEDIATE: return sum + (data + IMMEDIATE + ACKNOWLEDGEMENT) * byte_ps;
+    case CONNECTION_WRITE_IMMEDIATE:
+        return sum + (data + RETH + IMMEDIATE + ACKNOWLEDGEMENT) * byte_ps;
+    case CONNECTION_COMPARE_SWAP:
+    case CONNECTION_FETCH_ADD: /* a packet each way, without payload */
+        return sum + (2 * OVERHEAD + ATOMIC + AETH + ATOMIC_ACKNOWLEDGE) * byte_ps;
     default: /* AETH in the first and the last response, which can be one */
         return sum + (OVERHEAD + RETH + data + (packets > 1 ? 2 : 1) * AETH) * byte_ps;
     }
+}
+
+static bool is_atomic(unsigned operation)
+{
+    return operation >= CONNECTION_COMPARE_SWAP;
 }
 
 static void zero_load_latencies_equal_the_calculation_by_hand(void **state)
@@ -112,13 +124,14 @@ static void zero_load_latencies_equal_the_calculation_by_hand(void **state)
     static const uint32_t sizes[] = {1, 64, 1000, 4096, 4097, 20000};
     (void)state;
     for (unsigned switches = 1; switches <= 3; switches++)
-        for (unsigned operation = CONNECTION_SEND; operation <= CONNECTION_READ; operation++)
-            for (unsigned i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        for (unsigned operation = CONNECTION_SEND; operation < CONNECTION_OPERATIONS; operation++)
+            for (unsigned i = 0; i < (is_atomic(operation) ? 1 : sizeof sizes / sizeof sizes[0]);
+                 i++) {
                 struct talk talk;
                 begin(&talk, chains[switches - 1]);
                 struct connection_config config =
                     between(&talk, "H0", last_hosts[switches - 1], operation);
-                config.message_bytes = sizes[i];
+                config.message_bytes = is_atomic(operation) ? ATOMIC_BYTES : sizes[i];
                 config.messages = 2;
                 add(&talk, &config);
                 run_for(&talk.world, TIME_MS);
@@ -135,15 +148,20 @@ static void throughput_equals_the_calculation_by_hand(void **state)
 {
     static const uint64_t headers[] = {[CONNECTION_SEND] = OVERHEAD,
                                        [CONNECTION_WRITE] = OVERHEAD + RETH,
-                                       [CONNECTION_READ] = OVERHEAD + AETH};
+                                       [CONNECTION_READ] = OVERHEAD + AETH,
+                                       [CONNECTION_SEND_IMMEDIATE] = OVERHEAD + IMMEDIATE,
+                                       [CONNECTION_WRITE_IMMEDIATE] = OVERHEAD + RETH + IMMEDIATE,
+                                       [CONNECTION_COMPARE_SWAP] = OVERHEAD + ATOMIC,
+                                       [CONNECTION_FETCH_ADD] = OVERHEAD + ATOMIC};
     (void)state;
     for (unsigned switches = 1; switches <= 3; switches++)
-        for (unsigned operation = CONNECTION_SEND; operation <= CONNECTION_READ; operation++) {
+        for (unsigned operation = CONNECTION_SEND; operation < CONNECTION_OPERATIONS; operation++) {
             struct talk talk;
+            uint64_t payload = is_atomic(operation) ? 0 : MTU;
             begin(&talk, chains[switches - 1]);
             struct connection_config config =
                 between(&talk, "H0", last_hosts[switches - 1], operation);
-            config.message_bytes = MTU;
+            config.message_bytes = is_atomic(operation) ? ATOMIC_BYTES : MTU;
             config.messages = 12;
             config.outstanding = 16;
             add(&talk, &config);
@@ -151,7 +169,7 @@ static void throughput_equals_the_calculation_by_hand(void **state)
             assert_int_equal(talk.completed, 12);
             for (unsigned i = 1; i < 12; i++)
                 assert_int_equal(talk.times[i] - talk.times[i - 1],
-                                 (MTU + headers[operation]) * byte_ps);
+                                 (payload + headers[operation]) * byte_ps);
             end(&talk);
         }
 }
@@ -165,17 +183,20 @@ static void unreliable_services_deliver_without_acknowledgement(void **state)
                 {TRANSPORT_UC, CONNECTION_WRITE, OVERHEAD + RETH + 4},
                 {TRANSPORT_UD, CONNECTION_SEND, OVERHEAD + 8 + 4}}; /* ImmDt 4, DETH 8 */
     (void)state;
-    for (unsigned i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (unsigned i = 0; i < 3 * (sizeof rows / sizeof rows[0]); i++) {
         struct talk talk;
-        begin(&talk, chains[2]);
-        struct connection_config config = between(&talk, "H0", "H2", rows[i].operation);
-        config.service = rows[i].service;
+        unsigned chain = i % 3, row = i / 3;
+        begin(&talk, chains[chain]);
+        struct connection_config config =
+            between(&talk, "H0", last_hosts[chain], rows[row].operation);
+        config.service = rows[row].service;
         config.message_bytes = 1000;
         config.messages = 10;
         add(&talk, &config);
         run_for(&talk.world, TIME_MS);
         assert_int_equal(talk.completed, 10);
-        assert_int_equal(talk.latencies[0], one_way(3) + (1000 + rows[i].headers) * byte_ps);
+        assert_int_equal(talk.latencies[0],
+                         one_way(chain + 1) + (1000 + rows[row].headers) * byte_ps);
         assert_int_equal(view_of(&talk, 0).lost, 0);
         end(&talk);
     }
