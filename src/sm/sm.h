@@ -208,6 +208,9 @@ void sm_free(struct sm *sm);
 /* A fact of an earlier run; before sm_start(). */
 void sm_restore_lid(struct sm *sm, const struct sm_lid_fact *fact);
 void sm_restore_neighbour(struct sm *sm, const struct sm_neighbour *neighbour); /* the same */
+/* The same, of a link between switches, by the GUIDs of these. If it is not up after the first
+ * change it is a lost link. */
+void sm_restore_link(struct sm *sm, const struct sm_neighbour *link);
 void sm_start(struct sm *sm, uint64_t now);
 void sm_stop(struct sm *sm, uint64_t now); /* hand over and become inactive */
 

@@ -140,9 +140,19 @@ void subnet_link(struct subnet *subnet, uint32_t a, uint32_t b)
         return;
     subnet_unlink(subnet, a);
     subnet_unlink(subnet, b);
+    if (subnet_last_neighbor(subnet, a) != b)
+        subnet->cabling++;
     subnet->ports.items[a].peer = subnet->ports.items[a].last_peer = b;
     subnet->ports.items[b].peer = subnet->ports.items[b].last_peer = a;
     subnet->generation++;
+}
+
+void subnet_expect_link(struct subnet *subnet, uint32_t a, uint32_t b)
+{
+    assert(a != b && a < subnet->ports.count && b < subnet->ports.count);
+    subnet->ports.items[a].last_peer = b;
+    subnet->ports.items[b].last_peer = a;
+    subnet->cabling++;
 }
 
 void subnet_remove_node(struct subnet *subnet, uint32_t index)

@@ -69,6 +69,7 @@ struct subnet {
     VEC(struct subnet_node) nodes;
     VEC(struct subnet_port) ports;
     struct map by_guid;           /* node GUID → node */
+    uint64_t cabling;             /* counts new neighbors of ports (`last_peer`) */
     uint32_t by_lid[LFT_ENTRIES]; /* wanted LID → end port */
     /* LIDs of ports that have not been seen yet (subnet_reserve_lids()). */
     uint64_t reserved_lids[BITSET_WORDS(LFT_ENTRIES)];
@@ -89,6 +90,8 @@ static inline uint32_t subnet_last_neighbor(const struct subnet *subnet, uint32_
 }
 
 void subnet_init(struct subnet *subnet);
+/* These ports were linked before the subnet was read, and are not now: a lost link. */
+void subnet_expect_link(struct subnet *subnet, uint32_t a, uint32_t b);
 void subnet_release(struct subnet *subnet);
 
 /* Finds or adds the node with this GUID. SUBNET_NONE if there are too many nodes, or if a node that

@@ -13,7 +13,8 @@ void daemon_finish_files(struct daemon *daemon, uint64_t now)
 {
     char text[1024];
     for (struct file_task *task; (task = worker_take(daemon->writer)) != NULL;) {
-        bool failed = task->dump_failed || task->lids_failed || task->registrations_failed;
+        bool failed = task->dump_failed || task->lids_failed || task->links_failed ||
+                      task->registrations_failed;
         if (failed && daemon->ending)
             event_log_write(&daemon->log, "error", "%s", err_text(&task->err, text, sizeof text));
         if (failed != daemon->files_failed)
@@ -24,6 +25,8 @@ void daemon_finish_files(struct daemon *daemon, uint64_t now)
         daemon->files_again_at = failed ? now + file_retry_interval : 0;
         daemon->dump_due |= task->dump_failed;
         daemon->lids_due |= task->lids_failed;
+        if (task->links_failed)
+            daemon->links_kept = 0;
         daemon->registrations.lost |= task->registrations_failed;
         file_task_free(task);
     }
@@ -41,12 +44,19 @@ static bool lids_are_due(const struct daemon *daemon)
            (daemon->ending || sm_is_settled(daemon->sm));
 }
 
+/* A standby knows what the master writes. */
+static bool links_are_due(const struct daemon *daemon)
+{
+    return daemon->config->state && daemon->sm && sm_state(daemon->sm) == SM_MASTER &&
+           sm_subnet(daemon->sm)->cabling != daemon->links_kept && sm_is_settled(daemon->sm);
+}
+
 uint64_t daemon_files_deadline(const struct daemon *daemon)
 {
     uint64_t due = registrations_deadline(&daemon->registrations, daemon->sa);
     if (worker_is_busy(daemon->writer))
         return TIME_NEVER;
-    if (dump_is_due(daemon) || lids_are_due(daemon))
+    if (dump_is_due(daemon) || lids_are_due(daemon) || links_are_due(daemon))
         due = 0;
     return due < daemon->files_again_at ? daemon->files_again_at : due;
 }
@@ -67,6 +77,10 @@ void daemon_submit_files(struct daemon *daemon, uint64_t now)
     if (lids && daemon->config->sm.m_key_per_port) {
         port_keys_print(daemon->sm, &task->port_keys);
         neighbours_print(daemon->sm, &task->neighbours);
+    }
+    if (links_are_due(daemon)) {
+        links_print(sm_subnet(daemon->sm), &task->links);
+        daemon->links_kept = sm_subnet(daemon->sm)->cabling;
     }
     if (daemon->ending || registrations_deadline(&daemon->registrations, daemon->sa) <= now)
         registrations_take(&daemon->registrations, now, daemon->sa, &task->registrations);

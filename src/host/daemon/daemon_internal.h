@@ -50,6 +50,7 @@ struct daemon {
     struct registrations registrations;
     struct pollfd watched[WATCH_COUNT];
     bool lids_due, dump_due, ready;
+    uint64_t links_kept;                 /* `cabling` of the subnet that was written last */
     bool files_failed;                   /* the last time; it was logged */
     uint64_t files_again_at;             /* the time of the next attempt, after a failure */
     struct err files_error;              /* why files could not be written */

@@ -35,13 +35,17 @@ static int open_signal_fd(void)
 }
 
 /* If each port has its own M_Key, a manager must know which node is where to reach it. */
-static void restore_neighbours(struct daemon *daemon)
+static void restore_links(struct daemon *daemon)
 {
-    struct text content = {0};
-    if (daemon->config->sm.m_key_per_port && daemon->config->state &&
-        store_read(daemon->config->state, NEIGHBOURS_FILE, &content) == 0 && content.data)
-        neighbours_read(daemon->sm, content.data);
-    text_release(&content);
+    struct text neighbours = {0}, links = {0};
+    const char *state = daemon->config->state;
+    if (state && daemon->config->sm.m_key_per_port &&
+        store_read(state, NEIGHBOURS_FILE, &neighbours) == 0 && neighbours.data)
+        neighbours_read(daemon->sm, neighbours.data);
+    if (state && store_read(state, LINKS_FILE, &links) == 0 && links.data)
+        links_read(daemon->sm, links.data);
+    text_release(&neighbours);
+    text_release(&links);
 }
 
 static void create_core(struct daemon *daemon)
@@ -64,7 +68,7 @@ static void create_core(struct daemon *daemon)
     sm_set_alias_guids(daemon->sm, sa_alias_guids(daemon->sa));
     for (size_t i = 0; i < daemon->store.facts.count; i++)
         sm_restore_lid(daemon->sm, &daemon->store.facts.items[i]);
-    restore_neighbours(daemon);
+    restore_links(daemon);
 }
 
 static struct event_log *failure_log; /* mem_on_failure() passes no context */

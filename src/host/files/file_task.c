@@ -28,6 +28,7 @@ void file_task_run(void *argument)
     task->lids_failed = replace_state_file(task, STORE_LIDS_FILE, &task->lids, "addresses");
     task->lids_failed |= replace_state_file(task, PORT_KEYS_FILE, &task->port_keys, "M_Keys");
     task->lids_failed |= replace_state_file(task, NEIGHBOURS_FILE, &task->neighbours, "links");
+    task->links_failed = replace_state_file(task, LINKS_FILE, &task->links, "links");
     task->registrations_failed =
         replace_state_file(task, REGISTRATIONS_FILE, &task->registrations, "registrations");
 }
@@ -41,6 +42,7 @@ void file_task_free(struct file_task *task)
         explicit_bzero(task->port_keys.data, task->port_keys.length);
     text_release(&task->port_keys);
     text_release(&task->neighbours);
+    text_release(&task->links);
     mem_free(task->dump_directory);
     mem_free(task->state_directory);
     mem_free(task);

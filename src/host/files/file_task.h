@@ -9,10 +9,10 @@
 struct file_task {
     struct dump_snapshot *snapshot;  /* or NULL */
     struct text lids, registrations; /* empty: do not write the file */
-    struct text port_keys, neighbours;
+    struct text port_keys, neighbours, links;
     char *dump_directory, *state_directory;
     struct err err; /* the last one */
-    bool dump_failed, lids_failed, registrations_failed;
+    bool dump_failed, lids_failed, links_failed, registrations_failed;
 };
 
 void file_task_run(void *task);

@@ -182,13 +182,43 @@ void neighbours_print(const struct sm *sm, struct text *out)
                     neighbours[i].number, neighbours[i].peer_guid, neighbours[i].peer_number);
 }
 
-void neighbours_read(struct sm *sm, const char *content)
+typedef void restore_link(struct sm *sm, const struct sm_neighbour *link);
+
+static void read_lines_of_links(struct sm *sm, const char *content, restore_link *restore)
 {
     for (const char *line = content; line; line = strchr(line, '\n')) {
         struct sm_neighbour neighbour;
         line += *line == '\n';
         if (sscanf(line, "%" SCNx64 ":%" SCNu8 " %" SCNx64 ":%" SCNu8, &neighbour.guid,
                    &neighbour.number, &neighbour.peer_guid, &neighbour.peer_number) == 4)
-            sm_restore_neighbour(sm, &neighbour);
+            restore(sm, &neighbour);
     }
+}
+
+void neighbours_read(struct sm *sm, const char *content)
+{
+    read_lines_of_links(sm, content, sm_restore_neighbour);
+}
+
+/* ---- links between switches ---- */
+
+void links_print(const struct subnet *subnet, struct text *out)
+{
+    for (uint32_t port = 0; port < subnet->ports.count; port++) {
+        uint32_t peer = subnet_last_neighbor(subnet, port);
+        if (peer == SUBNET_NONE || peer < port)
+            continue;
+        const struct subnet_port *a = &subnet->ports.items[port], *b = &subnet->ports.items[peer];
+        const struct subnet_node *from = &subnet->nodes.items[a->node];
+        const struct subnet_node *to = &subnet->nodes.items[b->node];
+        if (from->kind == SUBNET_SWITCH && to->kind == SUBNET_SWITCH && !from->vswitch &&
+            !to->vswitch)
+            text_printf(out, "0x%016" PRIx64 ":%u 0x%016" PRIx64 ":%u\n", from->guid, a->number,
+                        to->guid, b->number);
+    }
+}
+
+void links_read(struct sm *sm, const char *content)
+{
+    read_lines_of_links(sm, content, sm_restore_link);
 }

@@ -55,4 +55,11 @@ void neighbours_print(const struct sm *sm, struct text *out);
  * when its lease has expired. */
 void neighbours_read(struct sm *sm, const char *content);
 
+/* The links between switches, also lost ones, in the format of neighbors, by the GUIDs of the
+ * switches: a restarted manager lists those that are not there as lost. */
+#define LINKS_FILE "links"
+
+void links_print(const struct subnet *subnet, struct text *out);
+void links_read(struct sm *sm, const char *content); /* skips invalid lines */
+
 #endif

@@ -312,8 +312,10 @@ static bool clear_port(struct sm *sm, uint32_t port)
     bool counted =
         history_is_recent(&link->losses, sm->now) || history_is_recent(&link->errors, sm->now);
     link->losses = link->errors = (struct rate_window){0};
-    if (lost)
+    if (lost) {
         port_at(sm, port)->last_peer = port_at(sm, last)->last_peer = SUBNET_NONE;
+        sm->subnet.cabling++;
+    }
     return lost || counted || cleared;
 }
 
@@ -398,10 +400,52 @@ bool faults_is_slow(const struct sm *sm, uint32_t port, char text[64])
 }
 
 /* Logs links that are slow, which often means a bad cable, once. */
+/* ---- links of an earlier run ---- */
+
+void sm_restore_link(struct sm *sm, const struct sm_neighbour *link)
+{
+    vec_push(&sm->faults->expected, *link);
+}
+
+static uint32_t find_port(const struct sm *sm, uint64_t guid, unsigned number)
+{
+    uint32_t node = map_get(&sm->subnet.by_guid, guid);
+    return node == MAP_NONE || number > node_at(sm, node)->port_count
+               ? SUBNET_NONE
+               : node_at(sm, node)->first_port + number;
+}
+
+/* A link whose two ports have no other cable is lost. Those of absent nodes are forgotten. */
+static void find_expected_links(struct sm *sm)
+{
+    uint32_t found = 0;
+    if (sm_state(sm) != SM_MASTER)
+        return;
+    for (size_t i = 0; i < sm->faults->expected.count; i++) {
+        const struct sm_neighbour *link = &sm->faults->expected.items[i];
+        uint32_t a = find_port(sm, link->guid, link->number);
+        uint32_t b = find_port(sm, link->peer_guid, link->peer_number);
+        if (a == SUBNET_NONE || b == SUBNET_NONE || a == b ||
+            port_at(sm, a)->last_peer != SUBNET_NONE || port_at(sm, b)->last_peer != SUBNET_NONE)
+            continue;
+        subnet_expect_link(&sm->subnet, a, b);
+        if (log_list_take(&found))
+            sm_log_listed(sm, SM_EVENT_WARNING, a, "lost link: %s: it was up in the last run",
+                          subnet_link_name(&sm->subnet, a).text);
+    }
+    if (log_list_others(found))
+        sm_log_listed(sm, SM_EVENT_WARNING, SUBNET_NONE, "%u more links are lost",
+                      log_list_others(found));
+    sm->faults->expected.count = 0;
+}
+
+/* ---- end of a change ---- */
+
 void faults_change_ended(struct sm *sm)
 {
     uint32_t found = 0;
     char text[64];
+    find_expected_links(sm);
     faults_compare_rates(sm);
     for (uint32_t node = 0; node < sm->subnet.nodes.count; node++)
         if (node_at(sm, node)->present)

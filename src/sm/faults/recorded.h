@@ -55,6 +55,8 @@ struct faults {
     bool slow_by_choice[2];        /* all links of adapters, and between switches, run alike */
     VEC(struct port_faults) ports; /* by port of the subnet */
     VEC(struct node_faults) nodes; /* by node */
+    VEC(struct sm_neighbour)
+    expected; /* links of the last run, until the first change ends */
 };
 
 struct port_faults *faults_at(struct sm *sm, uint32_t port);

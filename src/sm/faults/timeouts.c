@@ -226,5 +226,6 @@ void discovery_suspect(struct sm *sm, uint32_t end, uint32_t through)
     }
 }
 
-SM_PART(faults, .init = init_faults, .vectors = {VECTOR(faults, ports), VECTOR(faults, nodes)},
+SM_PART(faults, .init = init_faults,
+        .vectors = {VECTOR(faults, ports), VECTOR(faults, nodes), VECTOR(faults, expected)},
         .deadline = faults_deadline, .problems = faults_list_problems);

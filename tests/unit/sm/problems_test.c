@@ -254,6 +254,35 @@ static void a_lost_link_is_listed_until_it_returns(void **state)
     assert_int_equal(count_problems(toy), 0);
 }
 
+/* The next manager has the links of the last run. */
+static void a_lost_link_is_listed_after_a_restart(void **state)
+{
+    struct toy *toy = up_with_two_ways(state);
+    uint64_t s1 = toy_node(toy, "S1")->guid, s3 = toy_node(toy, "S3")->guid;
+    const struct sm_neighbour links[] = {
+        {.guid = s1, .peer_guid = s3, .number = 1, .peer_number = 1},  /* is cut now */
+        {.guid = s1, .peer_guid = s3, .number = 2, .peer_number = 99}, /* no such port */
+        {.guid = s1, .peer_guid = 0x1234, .number = 1, .peer_number = 1},
+    };
+    toy_cut(toy, "S1", "S3");
+    toy_kill(toy, 0);
+    struct sm_config config = toy_config();
+    config.full_every = 3;
+    unsigned again = toy_add_manager(toy, "H1", &config);
+    toy->sm = toy->managers[again].sm;
+    for (unsigned i = 0; i < 3; i++)
+        sm_restore_link(toy->sm, &links[i]);
+    sm_start(toy->sm, toy->now);
+    toy_run(toy, 7 * TOY_SWEEP);
+    assert_int_equal(count_problems(toy), 1);
+    assert_string_equal(problem_of(toy, PROBLEM_LOST_LINK),
+                        "S1 port 1 <-> S3 port 1: the link is down; both ends answer by other "
+                        "paths");
+    toy_link(toy, "S1", "S3");
+    toy_run(toy, 2 * TOY_SWEEP);
+    assert_int_equal(count_problems(toy), 0);
+}
+
 /* The first free ports of S1 and S3 are those of the cut cable. */
 static void a_cable_that_was_moved_is_not_lost(void **state)
 {
@@ -708,6 +737,7 @@ int main(void)
         TOY_TEST(a_host_that_is_cut_off_is_listed_with_its_port),
         TOY_TEST(a_cut_cable_is_no_dead_agent),
         TOY_TEST(a_lost_link_is_listed_until_it_returns),
+        TOY_TEST(a_lost_link_is_listed_after_a_restart),
         TOY_TEST(a_cable_that_was_moved_is_not_lost),
         TOY_TEST(an_intended_removal_is_cleared),
         TOY_TEST(a_guid_stays_with_the_node_that_had_it),
