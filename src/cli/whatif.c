@@ -25,7 +25,7 @@ static struct {
     const char *load, *engine, *compare, *scenario, *html, *node_names;
     struct option_values managers, failing;
     uint64_t seed, seconds, top, threads;
-    bool each_switch, each_link, exact, json;
+    bool each_switch, each_link, exact, json, connections;
 } given = {.engine = "updn",
            .compare = "updn,ftree,minhop,dfsssp,nue",
            .seed = 1,
@@ -49,6 +49,9 @@ static const struct option_spec options[] = {
      "what every adapter sends, as a share of its link, to all others equally (default 30%; 0: no "
      "traffic)",
      .value = &given.load},
+    {"--connections",
+     "what reliable connections see, one from each host, with time-outs of 4.096 us * 2^14 to 2^20",
+     .flag = &given.connections},
     {"--engine E[,E ...]",
      "the manager's engine (default updn; of a list, the first that does not refuse)",
      .value = &given.engine},
@@ -121,6 +124,8 @@ static int check_arguments(int argc, char **argv, double *load)
                         : command_usage("'%s' is one argument too many", argv[2]);
     if (!each && !given.failing.count)
         return command_usage("expected what fails: --fail, --each-switch or --each-link");
+    if (each && given.connections)
+        return command_usage("--each-switch and --each-link exclude --connections");
     if (each && (given.failing.count || given.scenario))
         return command_usage("--each-switch and --each-link exclude --fail and --scenario");
     if (given.scenario && strcmp(argv[1], "-") == 0)
@@ -274,6 +279,36 @@ static int print_single(const struct whatif_answer *answer, struct err *err)
     return status == 0 && !whatif_is_good(answer) ? EXIT_FAILS : status;
 }
 
+struct connection_runs {
+    struct whatif_answer *answer;
+    int status[WHATIF_TIMEOUTS];
+    struct err errors[WHATIF_TIMEOUTS];
+};
+
+static void run_connections(void *context, size_t index)
+{
+    struct connection_runs *runs = context;
+    struct whatif_answer *answer = runs->answer;
+    struct whatif_connections *row = &answer->connections[index];
+    row->exponent = WHATIF_FIRST_TIMEOUT + (unsigned)index;
+    runs->status[index] =
+        whatif_connect(answer->question, &answer->engines[0].reaction, row, &runs->errors[index]);
+}
+
+static int answer_connections(struct workers *workers, struct whatif_answer *answer,
+                              struct err *err)
+{
+    struct connection_runs runs = {.answer = answer};
+    workers->run(workers, WHATIF_TIMEOUTS, run_connections, &runs);
+    for (size_t i = 0; i < WHATIF_TIMEOUTS; i++)
+        if (runs.status[i]) {
+            *err = runs.errors[i];
+            return runs.status[i];
+        }
+    answer->has_connections = true;
+    return 0;
+}
+
 static int answer_single(const struct whatif_question *question, struct err *err)
 {
     enum { ENGINES_MOST = 32 };
@@ -307,6 +342,8 @@ static int answer_single(const struct whatif_question *question, struct err *err
         status = whatif_lose(question, &engines[0].reaction, &budget, &answer.traffic, err);
         progress_clear();
     }
+    if (status == 0 && given.connections && engines[0].reaction.up)
+        status = answer_connections(&workers, &answer, err);
     answer.took_s = clock_seconds() - begin;
     if (status == 0)
         status = print_single(&answer, err);

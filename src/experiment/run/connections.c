@@ -58,6 +58,7 @@ static struct run_connection begin_item(const struct statement *statement)
                                               .message_bytes = (uint32_t)spec->message_bytes,
                                               .messages = spec->messages,
                                               .outstanding = (uint32_t)spec->outstanding,
+                                              .every_ps = spec->every_ps,
                                               .timeout = (uint8_t)spec->timeout,
                                               .retry = (uint8_t)spec->retry,
                                               .has_alternate = spec->alternate.wanted,
@@ -244,6 +245,10 @@ int connections_start(struct setup *setup, const struct statement *statement)
             continue;
         connections->started.count--;
         connection->number = UINT32_MAX;
+        if (status == -EHOSTUNREACH && statement->connection->pattern != CONNECT_ONE) {
+            connections->unreachable++;
+            continue;
+        }
         return word_error(
             &setup->cursor, &statement->word, "%.400s%s", reason.message,
             status == -EHOSTUNREACH
@@ -378,6 +383,7 @@ void connections_publish(struct setup *setup)
     set(setup, "connections", "broken", broken, "");
     set(setup, "connections", "established", established, "");
     set(setup, "connections", "refused", refused, "");
+    set(setup, "connections", "unreachable", connections->unreachable, "");
     if (connections->by_cm)
         set(setup, "connections", "setup", time_seconds((double)longest_setup), "s");
     set(setup, "connections", "armed", armed, "");

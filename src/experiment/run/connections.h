@@ -19,6 +19,7 @@ struct run_connections {
     struct sim_connections *sim; /* NULL: there are none */
     struct sim_clients *clients; /* NULL: no connection is set up by messages */
     bool by_cm;
+    uint32_t unreachable; /* pairs of `connect all` without a path */
     VEC(struct run_connection) items;
     VEC(uint32_t) started;             /* by number in the simulation: index of `items` */
     struct value_distribution latency; /* of all */

@@ -1,6 +1,6 @@
 /* Reads `connection FROM to TO [service rc|uc|ud] [op send|write|read] [message BYTES]
  * [messages N | saturated] [outstanding N] [timeout T] [retry N] [alternate auto|LID]
- * [setup given|cm]`, and `connect all PATTERN` with the same settings. */
+ * [setup given|cm] [every TIME]`, and `connect all PATTERN` with the same settings. */
 #include "experiment/scenario/connection_spec.h"
 
 #include "base/time.h"
@@ -29,11 +29,12 @@ enum key {
     KEY_RETRY,
     KEY_ALTERNATE,
     KEY_SETUP,
+    KEY_EVERY,
     KEYS
 };
 static const char *const keys[KEYS] = {"service",   "op",          "message", "messages",
                                        "saturated", "outstanding", "timeout", "retry",
-                                       "alternate", "setup"};
+                                       "alternate", "setup",       "every"};
 
 void alternate_spec_read(struct alternate_spec *alternate, struct cursor *cursor)
 {
@@ -74,6 +75,7 @@ static void read_key(struct connection_spec *spec, enum key key, struct cursor *
         cursor_take_choice(cursor, "way to set up a connection", setups, 2, &spec->setup);
         break;
     }
+    case KEY_EVERY: cursor_take_time(cursor, &spec->every_ps); break;
     case KEYS: break;
     }
 }

@@ -20,6 +20,9 @@
 #include "topology/topology.h"
 
 struct page;
+struct results;
+struct run_options;
+struct run_record;
 struct setup;
 
 struct whatif_failure {
@@ -160,6 +163,27 @@ void whatif_traffic_release(struct whatif_traffic *traffic);
 void whatif_write_scenario(const struct whatif_question *question, const struct whatif_times *times,
                            double share, struct text *out);
 
+/* The statements that all runs begin with: fabric, seed, engine, managers. */
+void whatif_write_begin(const struct whatif_question *question, struct text *out);
+int whatif_run_text(const struct whatif_question *question, const struct text *text,
+                    const struct run_options *options, struct run_record *record, struct err *err);
+uint64_t whatif_count_of(const struct results *results, const char *name);
+
+/* ---- whatif_connections.c ---- */
+
+/* What connections see with one time-out, 4.096 us * 2^exponent. */
+enum { WHATIF_FIRST_TIMEOUT = 14, WHATIF_TIMEOUTS = 7 };
+struct whatif_connections {
+    unsigned exponent; /* set by the caller */
+    uint64_t timeout_ps, count, stood_still, broken;
+    double outage_s; /* the longest; a broken one's until it broke */
+};
+int whatif_connect(const struct whatif_question *question, const struct whatif_reaction *reaction,
+                   struct whatif_connections *connections, struct err *err);
+void whatif_write_connections(const struct whatif_question *question,
+                              const struct whatif_reaction *reaction, unsigned exponent,
+                              struct text *out);
+
 /* ---- whatif_text.c, whatif_page.c ---- */
 
 /* One engine of a comparison. */
@@ -175,6 +199,8 @@ struct whatif_answer {
     size_t engine_count;
     struct whatif_traffic traffic;
     bool has_traffic;
+    struct whatif_connections connections[WHATIF_TIMEOUTS];
+    bool has_connections;
     bool managers_chosen; /* the user did not name one */
     double took_s;
 };

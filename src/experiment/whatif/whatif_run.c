@@ -32,8 +32,7 @@ static void write_time(const char *before, uint64_t time, const char *behind, st
                 behind);
 }
 
-void whatif_write_scenario(const struct whatif_question *question, const struct whatif_times *times,
-                           double share, struct text *out)
+void whatif_write_begin(const struct whatif_question *question, struct text *out)
 {
     text_printf(out, "topology \"%s%s\"\nseed %" PRIu64 "\nset sm engine %s\n",
                 strpbrk(question->net, "./") ? "" : "./", question->net, question->seed,
@@ -43,6 +42,12 @@ void whatif_write_scenario(const struct whatif_question *question, const struct 
         action_print_node(question->unnamed, question->managers[i], out);
         text_printf(out, " priority %zu\n", i < 15 ? 15 - i : 0);
     }
+}
+
+void whatif_write_scenario(const struct whatif_question *question, const struct whatif_times *times,
+                           double share, struct text *out)
+{
+    whatif_write_begin(question, out);
     if (share > 0) {
         text_printf(out, "traffic uniform load %.9g start ", question->load * share);
         write_time("", times->start, "\n", out);
@@ -58,7 +63,7 @@ void whatif_write_scenario(const struct whatif_question *question, const struct 
         write_time("run for ", times->after, "\n", out);
 }
 
-static int run_text(const struct whatif_question *question, const struct text *text,
+int whatif_run_text(const struct whatif_question *question, const struct text *text,
                     const struct run_options *options, struct run_record *record, struct err *err)
 {
     struct scenario scenario;
@@ -171,7 +176,7 @@ int whatif_react(const struct whatif_question *question, struct whatif_reaction 
         times.limit = 100 * TIME_MS;
     whatif_cut_release(&cut);
     whatif_write_scenario(question, &times, 0, &text);
-    int status = run_text(question, &text, &options, &record, err);
+    int status = whatif_run_text(question, &text, &options, &record, err);
     if (status == 0)
         take_reaction(reaction, &record);
     run_record_release(&record);
@@ -231,7 +236,7 @@ static void take_causes(struct whatif_traffic *traffic, const struct results *re
     }
 }
 
-static uint64_t count_of(const struct results *results, const char *name)
+uint64_t whatif_count_of(const struct results *results, const char *name)
 {
     double value = results_value(results, name);
     return value > 0 ? (uint64_t)(value + 0.5) : 0;
@@ -242,9 +247,9 @@ static void take_traffic(struct whatif_traffic *traffic, const struct run_record
     const struct results *results = &record->results;
     const struct series *lost = results_find_series(results, "lost");
     uint64_t fault = fault_time(record);
-    traffic->made = count_of(results, "made");
-    traffic->lost = count_of(results, "lost");
-    traffic->unroutable = count_of(results, "unroutable");
+    traffic->made = whatif_count_of(results, "made");
+    traffic->lost = whatif_count_of(results, "lost");
+    traffic->unroutable = whatif_count_of(results, "unroutable");
     traffic->window_ps = record->end - traffic->times.start;
     traffic->recovery_ps = recovery_time(record, fault);
     traffic->outage_ps = 0;
@@ -265,7 +270,7 @@ static int run_with_traffic(const struct whatif_question *question, struct whati
         budget->tell(budget->context, traffic->share, traffic->estimated_s);
     double begin = budget->clock();
     whatif_write_scenario(question, &traffic->times, traffic->share, &text);
-    int status = run_text(question, &text, &options, &record, err);
+    int status = whatif_run_text(question, &text, &options, &record, err);
     if (status == 0)
         take_traffic(traffic, &record);
     traffic->took_s = budget->clock() - begin;

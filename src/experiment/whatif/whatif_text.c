@@ -109,6 +109,30 @@ static void put_recovery(const struct whatif_answer *answer, struct text *out)
                     quantity_text(time_seconds(reaction->recovery_ps), "s", time));
 }
 
+/* Of the shortest and of the longest time-out. */
+static void put_connections_verdict(const struct whatif_answer *answer, struct text *out)
+{
+    const struct whatif_connections *first = &answer->connections[0];
+    const struct whatif_connections *last = &answer->connections[WHATIF_TIMEOUTS - 1];
+    char short_outage[QUANTITY_BYTES], long_outage[QUANTITY_BYTES];
+    if (!answer->has_connections)
+        return;
+    if (!first->stood_still && !last->stood_still) {
+        text_puts(out, "; no connection stands still");
+        return;
+    }
+    uint64_t most = first->stood_still > last->stood_still ? first->stood_still : last->stood_still;
+    uint64_t broken = first->broken > last->broken ? first->broken : last->broken;
+    text_printf(out, "; %llu connection%s of %llu stand%s still for %s to %s at most, ",
+                (unsigned long long)most, most == 1 ? "" : "s", (unsigned long long)first->count,
+                most == 1 ? "s" : "", quantity_text(first->outage_s, "s", short_outage),
+                quantity_text(last->outage_s, "s", long_outage));
+    if (broken)
+        text_printf(out, "%llu break%s", (unsigned long long)broken, broken == 1 ? "s" : "");
+    else
+        text_puts(out, "none breaks");
+}
+
 void whatif_put_verdict(const struct whatif_answer *answer, struct text *out)
 {
     const struct whatif_cut *cut = &answer->cut;
@@ -133,6 +157,7 @@ void whatif_put_verdict(const struct whatif_answer *answer, struct text *out)
         text_printf(
             out, "; %s%s packets are lost", answer->traffic.share < 1 ? "about " : "",
             quantity_text((double)answer->traffic.lost / answer->traffic.share, "", number));
+    put_connections_verdict(answer, out);
     if (answer->question->load > 0 && reaction->after.overloaded)
         text_printf(out, "; %u link%s overloaded afterwards, %u before", reaction->after.overloaded,
                     reaction->after.overloaded == 1 ? " is" : "s are", reaction->before.overloaded);
@@ -254,6 +279,19 @@ static void put_traffic(const struct whatif_answer *answer, struct text *out)
     }
 }
 
+static void put_connections(const struct whatif_answer *answer, struct text *out)
+{
+    char time[QUANTITY_BYTES], outage[QUANTITY_BYTES];
+    for (unsigned i = 0; answer->has_connections && i < WHATIF_TIMEOUTS; i++) {
+        const struct whatif_connections *row = &answer->connections[i];
+        put_label(i ? "" : "connections", out);
+        text_printf(out, "time-out %u (%s): %llu of %llu stand still, for %s at most; %llu break\n",
+                    row->exponent, quantity_text(time_seconds(row->timeout_ps), "s", time),
+                    (unsigned long long)row->stood_still, (unsigned long long)row->count,
+                    quantity_text(row->outage_s, "s", outage), (unsigned long long)row->broken);
+    }
+}
+
 static void put_loads(const struct whatif_answer *answer, struct text *out)
 {
     const struct whatif_reaction *reaction = first_reaction(answer);
@@ -345,6 +383,7 @@ void whatif_write_text(const struct whatif_answer *answer, struct text *out)
     put_cut(answer, out);
     put_reaction(answer, out);
     put_traffic(answer, out);
+    put_connections(answer, out);
     put_loads(answer, out);
     put_engines(answer, out);
     text_printf(out, "\nanswered in %.1f s\n", answer->took_s);
@@ -429,6 +468,25 @@ static void put_json_traffic(struct json *json, const struct whatif_answer *answ
     json_end_object(json);
 }
 
+static void put_json_connections(struct json *json, const struct whatif_answer *answer)
+{
+    if (!answer->has_connections)
+        return;
+    json_begin_array(json, "connections");
+    for (unsigned i = 0; i < WHATIF_TIMEOUTS; i++) {
+        const struct whatif_connections *row = &answer->connections[i];
+        json_begin_object(json, NULL);
+        json_unsigned(json, "timeout", row->exponent);
+        json_unsigned(json, "timeout_ps", row->timeout_ps);
+        json_unsigned(json, "connections", row->count);
+        json_unsigned(json, "stood_still", row->stood_still);
+        json_unsigned(json, "broken", row->broken);
+        json_double(json, "outage_s", row->outage_s);
+        json_end_object(json);
+    }
+    json_end_array(json);
+}
+
 static void put_json_nodes(struct json *json, const char *key, const struct topology *topology,
                            const uint32_t *nodes, size_t count)
 {
@@ -464,6 +522,7 @@ void whatif_put_json(const struct whatif_answer *answer, struct json *json)
     json_unsigned(json, "parts", cut->parts);
     json_bool(json, "manager_lost", cut->manager_lost);
     put_json_traffic(json, answer);
+    put_json_connections(json, answer);
     json_begin_array(json, "engines");
     for (size_t i = 0; i < answer->engine_count; i++)
         put_json_reaction(json, &answer->engines[i], topology);

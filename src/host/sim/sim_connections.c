@@ -39,9 +39,6 @@ static bool needs_receives(const struct connection_config *config)
            config->operation == CONNECTION_WRITE_IMMEDIATE;
 }
 
-const char *const connection_stage_names[CONNECTION_STAGES] = {
-    "resolving", "requesting", "established", "releasing", "released", "refused"};
-
 /* ---- progress ---- */
 
 static void note_progress(struct connection *connection, uint64_t at)
@@ -117,10 +114,15 @@ static void post_messages(struct sim_connections *connections, uint32_t number)
 {
     struct connection *connection = &connections->connections.items[number];
     const struct connection_config *config = &connection->view.config;
+    uint64_t now = sim_now(connections->sim);
     while (!connection->view.broken && connection->view.posted < config->messages &&
            connection->view.posted - connection->sent < config->outstanding &&
-           post_message(connections, number) == 0)
-        ;
+           now >= connection->next_ps && post_message(connections, number) == 0) {
+        if (!config->every_ps)
+            continue;
+        connection->next_ps = now + config->every_ps;
+        fabric_call_transport(connections->fabric, config->from, connection->next_ps);
+    }
 }
 
 static void end_send(struct sim_connections *connections,
@@ -262,6 +264,8 @@ static void adapter_due(void *context, uint64_t now, uint32_t port)
         adapter->wake = TIME_NEVER;
     if (transport_deadline(adapter->transport) <= now)
         transport_expire(adapter->transport, now);
+    for (size_t i = 0; i < adapter->paced.count; i++)
+        post_messages(connections, adapter->paced.items[i]);
     serve(connections, adapter);
 }
 
@@ -363,6 +367,7 @@ void sim_connections_free(struct sim_connections *connections)
     for (size_t i = 0; i < connections->adapters.count; i++) {
         transport_free(connections->adapters.items[i].transport);
         vec_release(&connections->adapters.items[i].requesters);
+        vec_release(&connections->adapters.items[i].paced);
     }
     for (size_t i = 0; i < connections->connections.count; i++)
         mem_free(connections->connections.items[i].posted_ps);
@@ -382,36 +387,6 @@ void sim_connections_listen(struct sim_connections *connections,
 void sim_connections_use_clients(struct sim_connections *connections, struct sim_clients *clients)
 {
     connections->clients = clients;
-}
-
-int sim_connections_check(const struct fabric *fabric, const struct connection_config *config,
-                          struct err *err)
-{
-    unsigned mtu = fabric_transport_mtu(fabric);
-    if (mtu == 0)
-        return err_set(err, EINVAL,
-                       "packets of 256 bytes do not fit into the buffers of all nodes");
-    if (config->from == config->to)
-        return err_set(err, EINVAL, "a connection needs two ports");
-    if (config->service == TRANSPORT_UD && config->message_bytes > mtu)
-        return err_set(err, EINVAL, "a datagram has at most %u bytes, the MTU", mtu);
-    bool atomic = config->operation >= CONNECTION_COMPARE_SWAP;
-    if (config->service == TRANSPORT_UD && config->operation != CONNECTION_SEND)
-        return err_set(err, EINVAL, "UD has only the operation send");
-    if (config->service == TRANSPORT_UC && config->operation == CONNECTION_READ)
-        return err_set(err, EINVAL, "UC has no operation read");
-    if (config->service == TRANSPORT_UC && atomic)
-        return err_set(err, EINVAL, "UC has no atomic operations");
-    if (atomic && config->message_bytes != 8)
-        return err_set(err, EINVAL, "an atomic operation has 8 bytes");
-    if (config->service != TRANSPORT_RC && config->has_alternate)
-        return err_set(err, EINVAL, "only RC has alternate paths here");
-    if (config->message_bytes == 0 || config->message_bytes > TRANSPORT_MESSAGE_MAX)
-        return err_set(err, EINVAL, "a message has 1 to %u bytes", (unsigned)TRANSPORT_MESSAGE_MAX);
-    if (config->outstanding == 0 || config->outstanding > CONNECTION_OUTSTANDING_MOST)
-        return err_set(err, EINVAL, "1 to %d messages may be outstanding",
-                       CONNECTION_OUTSTANDING_MOST);
-    return 0;
 }
 
 void connection_add_qp(struct sim_connections *connections, struct connection *connection,
@@ -590,6 +565,8 @@ void connection_begin(struct sim_connections *connections, uint32_t number)
         vec_push(&adapter->requesters, MAP_NONE);
     if (is_reliable(connection))
         adapter->requesters.items[connection->qps[0]] = number;
+    if (connection->view.config.every_ps)
+        vec_push(&adapter->paced, number);
     post_messages(connections, number);
     serve(connections, adapter);
 }
@@ -656,36 +633,4 @@ int sim_connections_add(struct sim_connections *connections, const struct connec
     connection_post_receives(connections, number);
     connection_begin(connections, number);
     return 0;
-}
-
-/* ---- views ---- */
-
-size_t sim_connections_count(const struct sim_connections *connections)
-{
-    return connections->connections.count;
-}
-
-void sim_connections_view(const struct sim_connections *connections, size_t number,
-                          struct connection_view *view)
-{
-    const struct connection *connection = &connections->connections.items[number];
-    const struct adapter *adapter = &connections->adapters.items[connection->adapters[0]];
-    struct transport_qp_view qp;
-    *view = connection->view;
-    if (transport_query_qp(adapter->transport, connection->qps[0], &qp) == 0) {
-        view->timeouts = qp.timeouts;
-        view->sequence_naks = qp.sequence_naks;
-        view->rnr_naks = qp.rnr_naks;
-        view->resent_packets = qp.resent_packets;
-        view->migration = qp.attributes.migration;
-    }
-    uint64_t now = sim_now(connections->sim);
-    bool outstanding = connection->view.posted > connection->sent && !view->broken;
-    if (outstanding && now - connection->progress_ps > view->longest_ps)
-        view->longest_ps = now - connection->progress_ps;
-}
-
-bool connection_stood_still(const struct connection_view *view)
-{
-    return view->broken || view->timeouts || view->sequence_naks || view->rnr_naks || view->lost;
 }

@@ -36,6 +36,7 @@ struct connection_config {
     uint32_t message_bytes; /* UD: at most the MTU */
     uint64_t messages;      /* TIME_NEVER: without end */
     uint32_t outstanding;   /* messages posted at a time */
+    uint64_t every_ps;      /* between two messages at least; 0: as soon as possible */
     uint8_t timeout, retry; /* RC: 4.096 us * 2^timeout; 0-7 */
     /* RC: begin with an alternate path to a LID of the responder; 0: the primary and the alternate
      * path that share least. */

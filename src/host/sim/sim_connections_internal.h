@@ -16,6 +16,7 @@ struct adapter {
     uint32_t sends, receives; /* capacities of the CQs */
     uint64_t wake;            /* the earliest call that was asked for; TIME_NEVER: none */
     VEC(uint32_t) requesters; /* RC connections by number of the QP; MAP_NONE: none */
+    VEC(uint32_t) paced;      /* connections from here whose messages have a pace */
 };
 
 struct connection {
@@ -29,6 +30,7 @@ struct connection {
     uint32_t r_key, q_key;          /* of the responder */
     uint32_t psns[2];               /* first ones, of requester and responder */
     uint32_t cm_ids[2];             /* 0: none */
+    uint64_t next_ps;               /* not before: the next message of a paced connection */
     uint32_t query;                 /* for the path, while it is resolved */
     uint64_t *posted_ps;            /* ring, by number of the message */
     uint32_t ring;

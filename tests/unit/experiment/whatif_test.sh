@@ -252,6 +252,14 @@ END
 claim "losses of a ranking, also where sources are stopped, are those of a run" \
     losses_as_simulated updn 'S8 2' 'S8 3' 'S0 2' 'S3 1'
 
+whatif clos.net --fail link S8 1 --connections --compare none --load 0 --json >connections.json
+claim "connections stand still for a time-out, and none breaks" holds connections.json \
+    "[c['timeout'] for c in d['connections']] == list(range(14, 21)) and all(c['stood_still'] > 0 and c['broken'] == 0 and
+     c['timeout_ps'] <= c['outage_s'] * 1e12 <= 1.1 * c['timeout_ps'] for c in d['connections'])"
+whatif clos.net --fail host H0 --sm H1 --connections --compare none --load 0 --json >connections.json
+claim "connections of a host that dies break" holds connections.json \
+    "all(1 <= c['broken'] <= 2 for c in d['connections'])"
+
 if [ -n "$plain" ]; then
     "$weft" topo gen clos 8 12 16 speed=XDR >wide.net
     middle=$("$weft" whatif wide.net --each-switch --json | python3 -c \
