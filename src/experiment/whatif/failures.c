@@ -116,9 +116,10 @@ static int take_fault(struct whatif_failures *failures, const struct topology *t
     if (status)
         return -EINVAL;
     const struct action_row *row = action_row(&action);
-    if (!row->effect || (row->lasting.sets && row->lasting.ends))
-        return err_set(err, EINVAL, "'%s' harms nothing: expected a fault, such as 'mute NODE'",
-                       row->words.all);
+    bool ends_one = row->lasting.sets && row->lasting.ends;
+    if (!row->effect || ends_one)
+        return err_set(err, EINVAL, "'%s' %s: expected a fault, such as 'mute NODE'",
+                       row->words.all, ends_one ? "harms nothing" : "does not act on the fabric");
     struct whatif_failure failure = {action_node(&action, topology), action.port, action};
     vec_push(failures, failure);
     return (int)taken;

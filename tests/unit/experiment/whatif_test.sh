@@ -184,6 +184,7 @@ named() {
 }
 claim "names of a node name map name what fails" named
 claim "an action that harms nothing is refused" refused "'heal' harms nothing" whatif clos.net --fail heal S5
+claim "an action on a manager is refused" refused "'kill sm' does not act on the fabric" whatif clos.net --fail kill sm H0
 claim "a near miss is named" refused "did you mean 'S1_1'" whatif torus.net --fail switch S1-1
 claim "a name of two nodes is refused with their GUIDs" \
     refused "0x0000000000000020" whatif hostile.net --fail switch same
