@@ -83,8 +83,10 @@ static int check_port_conservation(struct fabric *fabric, uint32_t index, uint64
                            "%s port %u VL %u: %u + %u blocks counted, %u + %u in the buffers", name,
                            port->number, vl, input->used, output->used,
                            (unsigned)(in.blocks + crossing), (unsigned)(out.blocks + sending));
+        bool routes = node_of(fabric, index)->sma.router && port->room < router_room(fabric, index);
+        uint64_t room = routes ? router_room(fabric, index) : port->room;
         if (input->used > port->room ||
-            output->used > port->room + transport_port_blocks(fabric, port_vl))
+            output->used > room + transport_port_blocks(fabric, port_vl))
             return err_set(err, EPROTO, "%s port %u VL %u: a buffer holds more than its size", name,
                            port->number, vl);
         if (port->up &&

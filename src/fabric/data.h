@@ -27,6 +27,10 @@ enum loss {
     LOSS_P_KEY,
     LOSS_BIT_ERROR,
     LOSS_MOVED, /* at a hypervisor that its VM has left or not yet reached */
+    /* In routers: */
+    LOSS_HOP_LIMIT,
+    LOSS_NO_SUBNET,   /* no port leads to the prefix */
+    LOSS_ROUTER_FULL, /* no memory for the output VL */
     LOSS_CAUSES,
 };
 extern const char *const loss_names[LOSS_CAUSES]; /* "inactive port" … */
@@ -64,6 +68,7 @@ struct data_path {
     uint8_t sl;        /* used if the SL of the traffic is 0 */
     uint8_t sl_offset; /* else added to the SL of the traffic: some engines use several SLs per
                           service level */
+    uint8_t hop_limit; /* the DLID is a router's: packets get a GRH; 0: they stay in the subnet */
 };
 struct data_paths {
     void *context;
@@ -71,6 +76,8 @@ struct data_paths {
     /* Called before `find` is called by several threads, for which nothing else changes then.
      * False, or NULL: `find` is for one thread only, and so is the run. */
     bool (*prepare)(void *context);
+    /* From a port to the next router on the way to a subnet (router_flow()); NULL: none. */
+    struct data_path (*find_router)(void *context, uint32_t source, uint64_t prefix, uint64_t flow);
 };
 void fabric_set_paths(struct fabric *fabric, const struct data_paths *paths);
 /* Paths for a fabric whose manager is another program: the LID that the destination port has now,
@@ -122,9 +129,10 @@ void fabric_move_vm(struct fabric *fabric, uint32_t vm, uint32_t port);
 /* Valid until the next VM is added. */
 const struct vm_view *fabric_vm(const struct fabric *fabric, uint32_t vm);
 
-/* Checks that a payload fits the MTU and the buffers of the node of that name. */
+/* Checks that a payload fits the MTU and the buffers of the node of that name. `grh_bytes`: of a
+ * global route header, in a fabric with routers; else 0. */
 int fabric_check_payload(const struct node_options *options, const char *name, uint32_t payload,
-                         struct err *err);
+                         unsigned grh_bytes, struct err *err);
 /* Runs traffic_check() and checks that all packets fit the MTU and the buffers. */
 int fabric_check_traffic(const struct fabric *fabric, const struct traffic *traffic,
                          struct err *err);

@@ -8,6 +8,7 @@
  *   input_vl.c         the packet arrives in an input VL; at the head of it, the routing unit
  *                      (routing_unit.c) finds the output port and the SL-to-VL table the VL; it
  *                      crosses when the output VL has room
+ *   router.c           routers, which forward packets to other subnets
  *   transport_port.c   packets that the transport layer of an adapter makes
  *   vms.c              virtual machines, which take their traffic with them
  *   data_port_state.c  packets of ports that close, links that break and nodes that fail
@@ -56,7 +57,8 @@ struct data_packet {
     uint32_t sender;     /* or CARRIES_TRANSPORT + the number of a transport packet */
     uint32_t destination;
     uint16_t dlid, bytes, payload, p_key;
-    uint8_t sl, vl, hops, tries;
+    uint8_t sl : 4, vl : 4, hop_limit; /* hop_limit: of the GRH; 0: there is none */
+    uint8_t hops, tries;
     uint32_t multicast; /* NONE unless multicast; see packets.c */
 };
 _Static_assert(sizeof(struct data_packet) == 64, "a packet is one cache line");
@@ -199,6 +201,7 @@ struct data {
     struct data_observer observer;
     struct data_paths paths;
     uint64_t routing_ps, connect_ps; /* look-up; SL-to-VL mapping and crossbar arbitration */
+    struct map ports_by_guid;        /* router.c: end ports */
     bool watched;                    /* the next deadlock check is scheduled */
     bool deadlocked;                 /* the last deadlock check found a cycle */
     bool is_reserved;                /* data_packets has address space that never moves: divide.c */
@@ -332,6 +335,17 @@ static inline void data_trace(struct data *data, uint64_t now, uint64_t what, ui
     data->trace += hash_mix(now ^ (what ^ place * 0x9e3779b97f4a7c15u) * 0xd1342543de82ef95u);
 }
 void data_lose(struct fabric *fabric, uint32_t data_packet, enum loss cause, uint32_t port);
+
+/* router.c */
+/* Whether this port is a router's, and the packet goes on to another subnet. */
+bool router_forwards(const struct fabric *fabric, const struct data_packet *data_packet,
+                     uint32_t port);
+void router_start(struct fabric *fabric); /* after data_start() */
+void router_forward(struct fabric *fabric, uint32_t data_packet, uint32_t port);
+uint64_t router_room(const struct fabric *fabric, uint32_t port); /* of an output VL, in blocks */
+unsigned router_grh_bytes(const struct fabric *fabric); /* of packets that may pass a router */
+struct data_path router_path_by_lid(const struct fabric *fabric, uint32_t source, uint64_t prefix,
+                                    uint64_t flow);
 
 /* transport_port.c */
 static inline bool carries_transport(const struct data_packet *data_packet)

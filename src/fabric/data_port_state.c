@@ -60,6 +60,7 @@ void data_start(struct fabric *fabric)
         data_port_refresh(fabric, i);
         credits_reset(fabric, i);
     }
+    router_start(fabric);
 }
 
 void data_release(struct fabric *fabric)
@@ -73,6 +74,7 @@ void data_release(struct fabric *fabric)
     vec_release(&data->stopped);
     for (size_t i = 0; i < data->senders.count; i++)
         pacing_release(&data->senders.items[i].pacing);
+    map_release(&data->ports_by_guid);
     vec_release(&data->senders);
     vec_release(&data->vms);
     data_packets_release(data);

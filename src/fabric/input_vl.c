@@ -77,7 +77,7 @@ static void start_crossing(struct fabric *fabric, uint32_t port_vl, uint32_t to)
     if (over < data_packet->tail)
         over = data_packet->tail;
     data_packet->tail = over;
-    data_packet->vl = (uint8_t)vl_of(fabric, to);
+    data_packet->vl = vl_of(fabric, to) & 15;
     input->crossing = to;
     input->crossing_blocks = input->copied ? 0 : (uint16_t)blocks;
     input->wanted = NONE;

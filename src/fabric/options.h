@@ -24,6 +24,7 @@ struct node_options {
     uint32_t vl15_buffer;        /* packets an output holds on VL15 before it drops them */
     uint32_t agent_buffer;       /* packets an agent holds before it drops them */
     uint32_t buffer_bytes;       /* of each data VL, at each input and each output */
+    uint32_t router_bytes;       /* routers: memory for each output VL */
     uint32_t internal_percent;   /* bandwidth of the crossbar, in percent of the input link */
     uint32_t bus;                /* of a host, by number: host_bus_name() */
     uint64_t adapter_packet_ps;  /* an adapter's own time for a packet, sent or received */
@@ -48,6 +49,7 @@ struct fabric_options {
     bool paper_compute;          /* price the papers' algorithms, and do nothing else meanwhile */
     uint64_t mapping_ps, crossbar_ps,
         channel_ps;          /* SL-to-VL mapping; crossbar and link arbitration */
+    uint64_t router_ps;      /* from the end of a packet to its start in the next subnet */
     bool routing_shared;     /* one routing unit for all inputs of a switch, else one per input */
     bool multiplexed;        /* crossbar: one connection for all VLs of a port */
     uint64_t bit_error_rate; /* data packets, in parts of 2^64 per bit */

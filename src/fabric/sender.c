@@ -22,6 +22,9 @@ const char *const loss_names[LOSS_CAUSES] = {
     [LOSS_P_KEY] = "P_Key",
     [LOSS_BIT_ERROR] = "bit error",
     [LOSS_MOVED] = "VM moved",
+    [LOSS_HOP_LIMIT] = "hop limit",
+    [LOSS_NO_SUBNET] = "no route to subnet",
+    [LOSS_ROUTER_FULL] = "router full",
 };
 
 static struct sender *sender_at(struct fabric *fabric, uint32_t number)
@@ -71,6 +74,11 @@ void data_deliver(struct fabric *fabric, uint32_t number, uint32_t index)
     }
     if (!sma_accepts_p_key(&node->sma, port->number, data_packet->p_key)) {
         data_lose(fabric, number, LOSS_P_KEY, index);
+        return;
+    }
+    if (__builtin_expect(data_packet->hop_limit != 0, 0) &&
+        router_forwards(fabric, data_packet, index)) {
+        router_forward(fabric, number, index);
         return;
     }
     data->travelling--;
@@ -223,7 +231,7 @@ static enum outcome send_data_packet(struct fabric *fabric, uint32_t number,
         return QUEUED;
     }
     data_packet->entered = data_packet->since = data_packet->tail = des_now(fabric->network);
-    data_packet->vl = (uint8_t)vl;
+    data_packet->vl = vl & 15;
     data_packet->hops = 0;
     output->used = (uint16_t)(output->used + blocks);
     data->travelling++;
@@ -291,9 +299,11 @@ static uint32_t make_data_packet(struct fabric *fabric, uint32_t number)
         .destination = destination,
         .dlid = path.dlid,
         .payload = (uint16_t)sender->next.payload_bytes,
-        .bytes = (uint16_t)(sender->next.payload_bytes + DATA_OVERHEAD_BYTES),
+        .bytes = (uint16_t)(sender->next.payload_bytes + DATA_OVERHEAD_BYTES +
+                            (path.hop_limit ? WIRE_BYTES_GRH : 0)),
         .p_key = traffic->p_key,
-        .sl = sender->next.sl ? (sender->next.sl + path.sl_offset) & 15 : path.sl,
+        .sl = (sender->next.sl ? sender->next.sl + path.sl_offset : path.sl) & 15,
+        .hop_limit = path.hop_limit && traffic->hop_limit ? traffic->hop_limit : path.hop_limit,
         .multicast = lid_is_multicast(path.dlid) ? multicast_start(fabric) : NONE,
     };
     return data_packet_number;
@@ -509,21 +519,39 @@ static struct data_path find_lid(void *context, uint32_t source, uint32_t destin
 {
     const struct fabric *fabric = context;
     struct data_path path = {0};
-    if (destination < DATA_VM && fabric_port_passes_data(fabric, source) &&
-        fabric_port_passes_data(fabric, destination))
-        path.dlid = (uint16_t)wire_get(fabric_port_info(fabric, destination), PORT_INFO_LID);
+    if (destination >= DATA_VM || !fabric_port_passes_data(fabric, source) ||
+        !fabric_port_passes_data(fabric, destination))
+        return path;
+    const uint8_t *to = fabric_port_info(fabric, destination);
+    uint64_t prefix = wire_get(to, PORT_INFO_GID_PREFIX);
+    if (prefix != wire_get(fabric_port_info(fabric, source), PORT_INFO_GID_PREFIX))
+        return router_path_by_lid(fabric, source, prefix,
+                                  router_flow(fabric_port_guid(fabric, source, 0),
+                                              fabric_port_guid(fabric, destination, 0)));
+    path.dlid = (uint16_t)wire_get(to, PORT_INFO_LID);
     return path;
 }
 
+/* A router reads what agents of other nodes have. */
 static bool prepare_nothing(void *context)
 {
-    (void)context;
-    return true;
+    return !router_grh_bytes(context);
+}
+
+static struct data_path find_router_lid(void *context, uint32_t source, uint64_t prefix,
+                                        uint64_t flow)
+{
+    return router_path_by_lid(context, source, prefix, flow);
 }
 
 void fabric_set_paths_by_lid(struct fabric *fabric)
 {
-    fabric_set_paths(fabric, &(struct data_paths){fabric, find_lid, prepare_nothing});
+    fabric_set_paths(fabric, &(struct data_paths){
+                                 .context = fabric,
+                                 .find = find_lid,
+                                 .prepare = prepare_nothing,
+                                 .find_router = find_router_lid,
+                             });
 }
 
 static void add_sender(struct fabric *fabric, unsigned traffic, uint32_t member)
@@ -559,12 +587,12 @@ static void add_sender(struct fabric *fabric, unsigned traffic, uint32_t member)
 }
 
 int fabric_check_payload(const struct node_options *options, const char *name, uint32_t payload,
-                         struct err *err)
+                         unsigned grh_bytes, struct err *err)
 {
     if (payload > options->agent.mtu)
         return err_set(err, EINVAL, "packets of %u bytes are larger than the MTU of %u at '%s'",
                        payload, options->agent.mtu, name);
-    if (blocks_of(payload + DATA_OVERHEAD_BYTES) > options->buffer_bytes / CREDIT_BYTES)
+    if (blocks_of(payload + DATA_OVERHEAD_BYTES + grh_bytes) > options->buffer_bytes / CREDIT_BYTES)
         return err_set(err, EINVAL,
                        "packets of %u bytes and their headers do not fit into the buffers of "
                        "%u bytes at '%s'",
@@ -579,7 +607,7 @@ int fabric_check_traffic(const struct fabric *fabric, const struct traffic *traf
     for (uint32_t i = 0; i < fabric->node_count && !status; i++)
         status =
             fabric_check_payload(&fabric->nodes[i].options, fabric->topology->nodes.items[i].name,
-                                 traffic_largest_payload(traffic), err);
+                                 traffic_largest_payload(traffic), router_grh_bytes(fabric), err);
     return status;
 }
 
@@ -592,7 +620,8 @@ unsigned fabric_add_traffic(struct fabric *fabric, const struct traffic *traffic
     vec_push(&data->traffics, (struct traffic){0});
     vec_push(&data->stopped, false);
     traffic_copy(&data->traffics.items[number], traffic);
-    uint32_t blocks = blocks_of(traffic_largest_payload(traffic) + DATA_OVERHEAD_BYTES);
+    uint32_t blocks = blocks_of(traffic_largest_payload(traffic) + DATA_OVERHEAD_BYTES +
+                                router_grh_bytes(fabric));
     if (blocks > data->largest_blocks) {
         data->largest_blocks = blocks;
         credits_update_all(fabric); /* larger packets need limits to be sent earlier */

@@ -78,7 +78,8 @@ static uint32_t make_data_packet(struct fabric *fabric, const struct transport_p
         .payload = (uint16_t)packet->payload.bytes,
         .bytes = (uint16_t)transport_packet_bytes(packet),
         .p_key = packet->p_key,
-        .sl = packet->sl,
+        .sl = packet->sl & 15,
+        .hop_limit = packet->global ? packet->route.hop_limit : 0,
         .multicast = NONE,
     };
     data->transport_made++;
@@ -122,7 +123,7 @@ void fabric_offer_transport(struct fabric *fabric, uint32_t index)
         }
         uint32_t port_vl = port_vl_of(fabric, index, vl);
         struct output_vl *output = output_at(fabric, port_vl);
-        data_packet_at(data, number)->vl = (uint8_t)vl;
+        data_packet_at(data, number)->vl = vl & 15;
         output->used = (uint16_t)(output->used + blocks_of(data_packet_at(data, number)->bytes));
         if (switch_core_of(fabric, port)->has_bus)
             host_bus_read(fabric, index, data_packet_at(data, number)->payload, false);

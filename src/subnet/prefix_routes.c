@@ -153,6 +153,21 @@ static unsigned find_by_rule(const struct subnet *subnet, const struct prefix_ru
     return count;
 }
 
+/* Both subnets of a pair must have the same order, which that of their ports is not. */
+static void sort_choices(const struct subnet *subnet, uint32_t ports[PREFIX_CHOICES],
+                         unsigned count)
+{
+    for (unsigned i = 1; i < count; i++)
+        for (unsigned j = i; j > 0; j--) {
+            uint32_t one = ports[j - 1], other = ports[j];
+            uint64_t guid = subnet->nodes.items[subnet->ports.items[one].node].guid;
+            if (guid <= subnet->nodes.items[subnet->ports.items[other].node].guid)
+                break;
+            ports[j - 1] = other;
+            ports[j] = one;
+        }
+}
+
 unsigned prefix_routes_find(const struct subnet *subnet, uint64_t prefix, uint32_t not_at,
                             uint32_t ports[PREFIX_CHOICES], uint8_t *weight)
 {
@@ -164,6 +179,7 @@ unsigned prefix_routes_find(const struct subnet *subnet, uint64_t prefix, uint32
             count = find_by_rule(subnet, &rules->items.items[i], prefix, not_at, ports);
     if (!count)
         count = find_learnt(subnet, prefix, not_at, ports, &least);
+    sort_choices(subnet, ports, count);
     if (weight)
         *weight = least;
     return count;

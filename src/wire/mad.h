@@ -88,13 +88,16 @@ enum rmpp_flag { RMPP_FLAG_ACTIVE = 1, RMPP_FLAG_FIRST = 2, RMPP_FLAG_LAST = 4 }
 #define GID_PREFIX_SITE_MASK UINT64_C(0xFFFFFFFFFFFF0000)
 /* Routers and managers: no route through subnets crosses more than this. */
 enum { ROUTER_WEIGHT_MOST = 15, ROUTER_NEXT_HOPS = 64, ROUTER_HOP_LIMIT = 64 };
-/* The number by which flows are shared over equal routers: packets of a pair of GIDs stay in order.
- */
-static inline uint64_t router_flow(uint64_t source_guid, uint64_t destination_guid)
+/* The number by which flows are shared over equal routers: packets of a pair of GIDs stay in order,
+ * and those of the other direction take the same routers (paths are reversible). */
+static inline uint64_t router_flow(uint64_t one_guid, uint64_t other_guid)
 {
-    uint64_t mixed = (source_guid ^ destination_guid * UINT64_C(0x9E3779B97F4A7C15)) *
-                     UINT64_C(0xD1342543DE82EF95);
-    return mixed ^ mixed >> 32;
+    uint64_t sum = 0;
+    for (unsigned i = 0; i < 2; i++) {
+        uint64_t mixed = (i ? one_guid : other_guid) * UINT64_C(0x9E3779B97F4A7C15);
+        sum += (mixed ^ mixed >> 32) * UINT64_C(0xD1342543DE82EF95);
+    }
+    return sum ^ sum >> 32;
 }
 
 enum { RMPP_THIS_VERSION = 1 };

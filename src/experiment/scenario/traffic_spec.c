@@ -164,6 +164,19 @@ static int set_path_rate(struct traffic_spec *spec, struct cursor *value)
     return status;
 }
 
+static int set_hop_limit(struct traffic_spec *spec, struct cursor *value)
+{
+    uint64_t limit = 0;
+    int status = cursor_take_number(value, "a hop limit", 1, UINT8_MAX, &limit);
+    spec->traffic.hop_limit = (uint8_t)limit;
+    return status;
+}
+
+static int set_prefix(struct traffic_spec *spec, struct cursor *value)
+{
+    return cursor_take_number(value, "a subnet prefix", 1, UINT64_MAX, &spec->traffic.prefix);
+}
+
 static bool pattern_has_file(enum traffic_pattern pattern)
 {
     return pattern == PATTERN_TRACE || pattern == PATTERN_PERMUTATION || pattern == PATTERN_MATRIX;
@@ -211,6 +224,8 @@ static const struct traffic_key {
     {.name = "retry", .set = set_retry},
     {"retries", NULL, KEY_COUNT, AT(traffic.retries), NULL},
     {"p_key", NULL, KEY_P_KEY, AT(traffic.p_key), NULL},
+    {.name = "hop_limit", .set = set_hop_limit},
+    {.name = "prefix", .set = set_prefix},
     {"file", NULL, KEY_WORD, AT(file_word), "a file"},
     {.name = "pattern", .set = set_pattern},
 };
@@ -440,10 +455,14 @@ static int check_sizes(const struct traffic_spec *spec, const struct traffic_spe
                        struct cursor *cursor, const struct traffic *traffic)
 {
     struct err reason = {0};
+    unsigned grh_bytes = 0;
+    for (size_t i = 0; i < world->topology->nodes.count; i++)
+        if (world->topology->nodes.items[i].kind == NODE_ROUTER)
+            grh_bytes = WIRE_BYTES_GRH;
     for (size_t i = 0; i < world->topology->nodes.count; i++) {
         struct node_options options = node_options_at(world, i);
         if (fabric_check_payload(&options, world->topology->nodes.items[i].name,
-                                 traffic_largest_payload(traffic), &reason) < 0)
+                                 traffic_largest_payload(traffic), grh_bytes, &reason) < 0)
             return word_error(cursor, &spec->word, "%.400s", reason.message);
     }
     return 0;

@@ -84,7 +84,9 @@ struct traffic {
     uint32_t message_bytes;
     uint8_t sl; /* or TRAFFIC_RANDOM_SL: 0 … 15 with equal probability */
     uint16_t p_key;
-    bool among_all;                /* uniform and hot spot: draw receivers without a path, too */
+    uint8_t hop_limit; /* of packets to other subnets; 0: that of the path */
+    uint64_t prefix;   /* of their DGID; 0: that of the receiver's port. Another one is forged */
+    bool among_all;    /* uniform and hot spot: draw receivers without a path, too */
     uint64_t limit_ps_per_8_bytes; /* of a sender, to all receivers together; 0: no limit */
     bool ignores_path_rate;        /* no static rate control by the slowest link of a path */
     /* Reliable service: a lost packet is sent again after `retry_ps`, at most `retries` times.

@@ -446,20 +446,35 @@ int connection_bring_up(struct sim_connections *connections, const struct connec
     return status;
 }
 
-/* The path that one end takes. */
+static void put_gid(const struct sim_connections *connections, uint32_t port, uint8_t gid[16])
+{
+    const uint8_t *info = fabric_port_info(connections->fabric, port);
+    wire_set_bits(gid, 0, 64, wire_get(info, PORT_INFO_GID_PREFIX));
+    wire_set_bits(gid, 64, 64, fabric_port_guid(connections->fabric, port, 0));
+}
+
+/* The path that one end takes: to the other subnet by a router, with a global route header. */
 static struct transport_path path_of(const struct sim_connections *connections,
                                      const struct sim_path_pair *pair, unsigned end,
                                      uint8_t timeout)
 {
     const uint8_t *info = fabric_port_info(connections->fabric, pair->ports[end]);
     unsigned lids = 1u << wire_get(info, PORT_INFO_LMC);
-    return (struct transport_path){
+    bool global = pair->paths[end].hop_limit != 0;
+    struct transport_path path = {
         .dlid = pair->paths[end].dlid,
         .sl = pair->paths[end].sl,
-        .path_bits = (uint8_t)(pair->paths[!end].dlid & (lids - 1)),
+        .path_bits = global ? 0 : (uint8_t)(pair->paths[!end].dlid & (lids - 1)),
+        .global = global,
+        .route.hop_limit = pair->paths[end].hop_limit,
         .port = (uint8_t)number_in_adapter(connections, pair->ports[end]),
         .timeout = timeout,
     };
+    if (global) {
+        put_gid(connections, pair->ports[end], path.route.sgid);
+        put_gid(connections, pair->ports[!end], path.route.dgid);
+    }
+    return path;
 }
 
 /* Paths of both directions now. */

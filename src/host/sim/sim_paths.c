@@ -38,6 +38,8 @@ struct sim_paths {
     VEC(struct vm_address) vms;
     VEC(struct group_address) groups;
     struct map vms_by_guid;
+    struct map far_pairs; /* source << 32 | destination in another subnet: index of `far_paths` */
+    VEC(struct data_path) far_paths; /* the last one of each */
 };
 
 static bool prepare(void *context);
@@ -47,6 +49,8 @@ static struct data_path find_path(void *context, uint32_t source, uint32_t desti
     return sim_paths_find(context, source, destination);
 }
 
+static struct data_path find_router(void *context, uint32_t source, uint64_t prefix, uint64_t flow);
+
 struct sim_paths *sim_paths_new(struct sim *sim, struct fabric *fabric)
 {
     struct sim_paths *paths = mem_zalloc(1, sizeof *paths);
@@ -54,7 +58,7 @@ struct sim_paths *sim_paths_new(struct sim *sim, struct fabric *fabric)
     paths->fabric = fabric;
     paths->port_count = (uint32_t)fabric_topology(fabric)->ports.count;
     paths->seen = mem_zalloc(paths->port_count + 1, sizeof *paths->seen);
-    fabric_set_paths(fabric, &(struct data_paths){paths, find_path, prepare});
+    fabric_set_paths(fabric, &(struct data_paths){paths, find_path, prepare, find_router});
     return paths;
 }
 
@@ -70,6 +74,8 @@ void sim_paths_free(struct sim_paths *paths)
     vec_release(&paths->views);
     vec_release(&paths->vms);
     vec_release(&paths->groups);
+    map_release(&paths->far_pairs);
+    vec_release(&paths->far_paths);
     map_release(&paths->vms_by_guid);
     mem_free(paths->seen);
     mem_free(paths);
@@ -171,11 +177,16 @@ static struct manager_paths *view_at(struct sim_paths *paths, unsigned number,
     return view;
 }
 
-/* Afterwards look_up() changes nothing but `seen` and `noted`, while there are no VMs. */
+/* Afterwards look_up() changes nothing but `seen` and `noted`, while there are no VMs. Paths to
+ * other subnets are kept (find_far()). */
 static bool prepare(void *context)
 {
     struct sim_paths *paths = context;
+    const struct topology *topology = fabric_topology(paths->fabric);
     struct sm_paths from;
+    for (uint32_t i = 0; i < topology->nodes.count; i++)
+        if (topology->nodes.items[i].kind == NODE_ROUTER)
+            return false;
     for (unsigned i = 0; i < sim_manager_count(paths->sim); i++)
         view_at(paths, i, &from);
     return true;
@@ -189,11 +200,76 @@ static struct data_path data_path_of(const struct sm_paths *from, const struct s
     return found;
 }
 
+/* ---- other subnets ---- */
+
+static uint64_t prefix_at(const struct sim_paths *paths, uint32_t port)
+{
+    return wire_get(fabric_port_info(paths->fabric, port), PORT_INFO_GID_PREFIX);
+}
+
+/* By a router of the subnet of a manager that has the source in its network. */
+static struct data_path path_to_router(const struct manager_paths *view, const struct sm *sm,
+                                       const struct sm_paths *from, uint32_t here, uint64_t prefix,
+                                       uint64_t flow)
+{
+    const struct subnet *subnet = sm_subnet(sm);
+    uint32_t port = prefix_routes_choose(subnet, prefix, flow);
+    uint32_t point = port == SUBNET_NONE
+                         ? NETWORK_NONE
+                         : network_owner(from->network, subnet->ports.items[port].lid);
+    if (point == NETWORK_NONE || point & NETWORK_SWITCH)
+        return (struct data_path){0};
+    struct sm_path_end ends[] = {end_of(view, from->network, here),
+                                 end_of(view, from->network, point)};
+    struct sm_path path = sm_paths_resolve(from, &ends[0], &ends[1]);
+    struct data_path found = data_path_of(from, &path);
+    found.hop_limit = ROUTER_HOP_LIMIT;
+    return found;
+}
+
+static struct data_path find_router(void *context, uint32_t source, uint64_t prefix, uint64_t flow)
+{
+    struct sim_paths *paths = context;
+    struct sm_paths from;
+    for (unsigned i = 0; i < sim_manager_count(paths->sim); i++) {
+        const struct manager_paths *view = view_at(paths, i, &from);
+        if (view && view->end_points[source] != NETWORK_NONE)
+            return path_to_router(view, sim_manager(paths->sim, i), &from, view->end_points[source],
+                                  prefix, flow);
+    }
+    return (struct data_path){0};
+}
+
+/* The path to a port of another subnet. Without a master, sources continue with the last one. */
+static struct data_path find_far(struct sim_paths *paths, uint32_t source, uint32_t destination,
+                                 bool known, bool shown)
+{
+    uint64_t flow = router_flow(fabric_port_guid(paths->fabric, source, 0),
+                                fabric_port_guid(paths->fabric, destination, 0));
+    uint64_t pair = (uint64_t)source << 32 | destination;
+    struct data_path found = {0};
+    if (known)
+        found = find_router(paths, source, prefix_at(paths, destination), flow);
+    uint32_t at = map_get(&paths->far_pairs, pair);
+    if (!known)
+        return at == MAP_NONE ? found : paths->far_paths.items[at];
+    if (shown)
+        return found;
+    if (at == MAP_NONE) {
+        map_set(&paths->far_pairs, pair, (uint32_t)paths->far_paths.count);
+        vec_push(&paths->far_paths, found);
+    } else {
+        paths->far_paths.items[at] = found;
+    }
+    return found;
+}
+
 /* `shown`: nobody sends a packet; what later packets use does not change. */
 static struct data_path look_up(struct sim_paths *paths, uint32_t source, uint32_t destination,
                                 bool shown)
 {
-    bool source_known = false; /* a manager has the source in its network */
+    bool source_known = false; /* a manager has the source in its network, or none had it ever */
+    bool in_network = false;   /* a manager has it */
     assert(source < paths->port_count);
     if (destination >= DATA_GROUP)
         return find_group(paths, destination - DATA_GROUP);
@@ -209,6 +285,7 @@ static struct data_path look_up(struct sim_paths *paths, uint32_t source, uint32
                                                 : view->end_points[destination];
         source_known |= here != NETWORK_NONE ||
                         !atomic_load_explicit(&paths->seen[source], memory_order_relaxed);
+        in_network |= here != NETWORK_NONE;
         if (here == NETWORK_NONE || there == NETWORK_NONE)
             continue;
         struct sm_path_end ends[] = {end_of(view, from.network, here),
@@ -221,6 +298,8 @@ static struct data_path look_up(struct sim_paths *paths, uint32_t source, uint32
     }
     if (destination >= DATA_VM)
         return paths->vms.items[destination - DATA_VM].last;
+    if (prefix_at(paths, source) != prefix_at(paths, destination))
+        return find_far(paths, source, destination, in_network, shown);
     if (source_known)
         return (struct data_path){0};
     /* A source that was disconnected continues with the present LIDs. */

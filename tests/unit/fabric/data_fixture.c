@@ -230,7 +230,8 @@ void net_begin(struct net *net, uint64_t seed)
                                                              .lost = note_lost,
                                                              .deadlock = note_deadlock,
                                                              .port_changed = note_port_changed});
-    fabric_set_paths(net->fabric, &(struct data_paths){net, find_path, prepare});
+    fabric_set_paths(net->fabric,
+                     &(struct data_paths){.context = net, .find = find_path, .prepare = prepare});
 }
 
 /* ---- SMPs from a node to itself ---- */

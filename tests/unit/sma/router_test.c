@@ -100,6 +100,34 @@ static void the_nearest_port_is_next(void **state)
     sma_release(&sma);
 }
 
+/* The byte offsets of the vendor's structures. */
+static void the_layout_is_the_vendors(void **state)
+{
+    (void)state;
+    static const struct {
+        enum wire_field field;
+        unsigned byte, width, stride;
+    } fields[] = {
+        {ROUTER_INFO_CAPABILITY_MASK, 0, 32, 0},
+        {ROUTER_INFO_NEXT_HOP_CAP, 4, 32, 0},
+        {ROUTER_INFO_NEXT_HOP_TOP, 8, 32, 0},
+        {ROUTER_INFO_ADJACENT_TOP, 14, 8, 0},
+        {ROUTER_INFO_ADJACENT_CAP, 15, 8, 0},
+        {ROUTER_NEXT_HOP_TABLE_PREFIX, 0, 64, 16},
+        {ROUTER_NEXT_HOP_TABLE_WEIGHT, 8, 8, 16},
+        {ROUTER_NEXT_HOP_TABLE_P_KEY, 10, 16, 16},
+        {ADJACENT_SUBNETS_TABLE_P_KEY, 0, 16, 8},
+        {ADJACENT_SUBNETS_TABLE_PREFIX, 2, 16, 8},
+        {ADJACENT_SUBNETS_TABLE_MASTER_SM_LID, 6, 16, 8},
+    };
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+        const struct wire_field_spec *spec = &wire_fields[fields[i].field];
+        assert_int_equal(spec->offset, fields[i].byte * 8);
+        assert_int_equal(spec->width, fields[i].width);
+        assert_int_equal(spec->stride, fields[i].stride * 8);
+    }
+}
+
 static void other_nodes_have_no_such_tables(void **state)
 {
     (void)state;
@@ -119,6 +147,7 @@ int main(void)
         cmocka_unit_test(adjacent_subnets_are_those_of_the_other_ports),
         cmocka_unit_test(each_port_is_written_from_its_own_subnet),
         cmocka_unit_test(the_nearest_port_is_next),
+        cmocka_unit_test(the_layout_is_the_vendors),
         cmocka_unit_test(other_nodes_have_no_such_tables),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

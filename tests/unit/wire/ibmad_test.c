@@ -420,6 +420,9 @@ static const enum wire_field compared_otherwise[] = {
  * VL15Dropped's place; OpenSM's structure, checked at compile time, has it where we do. */
 static const enum wire_attribute absent_attributes[] = {
     WIRE_VIRTUAL_FUNCTION,
+    WIRE_ROUTER_INFO,
+    WIRE_ROUTER_NEXT_HOP_TABLE,
+    WIRE_ADJACENT_SUBNETS_TABLE,
     WIRE_LRH,
     WIRE_GRH,
     WIRE_BTH,

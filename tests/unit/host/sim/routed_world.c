@@ -8,6 +8,12 @@
 void routed_open(struct routed *routed, unsigned subnets, enum join_shape shape, unsigned routers,
                  const struct prefix_rules *rules)
 {
+    routed_open_with(routed, subnets, shape, routers, rules, NULL);
+}
+
+void routed_open_with(struct routed *routed, unsigned subnets, enum join_shape shape,
+                      unsigned routers, const struct prefix_rules *rules, const char *router_buffer)
+{
     const char *const words[] = {"4", "ports=6", "hosts=4"};
     struct topology parts[SUBNETS_MOST];
     struct fabric_options options;
@@ -16,6 +22,8 @@ void routed_open(struct routed *routed, unsigned subnets, enum join_shape shape,
     assert_in_range(subnets, 2, SUBNETS_MOST);
     *routed = (struct routed){.subnets = subnets};
     assert_int_equal(fabric_options_preset(&options, "today", &err), 0);
+    if (router_buffer)
+        assert_int_equal(fabric_options_set(&options, "router_buffer", router_buffer, &err), 0);
     for (unsigned i = 0; i < subnets; i++) {
         topology_init(&parts[i]);
         assert_int_equal(topology_generate(&parts[i], "irregular", words, 3, i + 1, &err), 0);

@@ -22,6 +22,9 @@ struct routed {
 /* Each subnet is a small irregular network with four hosts, "a.H0" to "a.H3" in the first. */
 void routed_open(struct routed *routed, unsigned subnets, enum join_shape shape, unsigned routers,
                  const struct prefix_rules *rules);
+void routed_open_with(struct routed *routed, unsigned subnets, enum join_shape shape,
+                      unsigned routers, const struct prefix_rules *rules,
+                      const char *router_buffer);
 void routed_close(struct routed *routed);
 uint32_t routed_host(const struct routed *routed, unsigned subnet, unsigned number);
 uint64_t routed_field(const struct routed *routed, uint32_t port, enum wire_field field);
