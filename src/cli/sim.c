@@ -99,13 +99,15 @@ static void print_event(void *context, const struct run_record_event *event)
     text_release(&line);
 }
 
+/* Balance: as many threads at most are useful, since the others wait for the busiest one. */
 static void print_parallel(const struct partition_figures *parallel)
 {
-    double share =
-        parallel->all_events ? (double)parallel->events / (double)parallel->all_events : 0;
-    printf("%u threads: %.1f %% of the events in parallel, in %" PRIu64 " windows, divided %" PRIu64
-           " times\n",
-           (unsigned)given.jobs, 100 * share, parallel->windows, parallel->divisions);
+    double all = (double)parallel->all_events, events = (double)parallel->events;
+    double critical = (double)parallel->critical;
+    printf("%u threads: %.1f %% of the events in parallel, balance %.2f, in %" PRIu64
+           " windows, divided %" PRIu64 " times\n",
+           (unsigned)given.jobs, all > 0 ? 100 * events / all : 0,
+           critical > 0 ? events / critical : 1, parallel->windows, parallel->divisions);
 }
 
 static void print_results(const struct run_record *record)

@@ -49,6 +49,7 @@ void fabric_set_workers(struct fabric *fabric, const struct workers *workers);
 void fabric_divide_always(struct fabric *fabric);
 struct partition_figures {
     uint64_t all_events, events; /* all; those that the threads handled */
+    uint64_t critical; /* of these: sum over the windows of those of the busiest partition */
     uint64_t windows, divisions;
 };
 struct partition_figures fabric_partition_figures(const struct fabric *fabric);

@@ -43,8 +43,9 @@ struct partition {
     struct mail *mail[2];
     uint32_t *owed; /* data packets received whose numbers have not been returned */
     VEC(struct report) reports;
-    size_t told;   /* of the reports */
-    uint64_t next; /* time of its next event, mail included */
+    size_t told;      /* of the reports */
+    uint64_t handled; /* events in the last window */
+    uint64_t next;    /* time of its next event, mail included */
 };
 
 struct partitions {

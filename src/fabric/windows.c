@@ -120,11 +120,22 @@ static void run_window(void *context, size_t index)
     struct partition *partition = &partitions->items[index];
     partitions_read_mail(partitions, partition);
     partition->next = TIME_NEVER;
+    uint64_t before = partition->fabric.totals.events;
     fabric_run_partition(partition, partitions->end - 1);
+    partition->handled = partition->fabric.totals.events - before;
     return_packets(partitions, partition);
     uint64_t own = des_next_time(partitions->queues[index]);
     if (own < partition->next)
         partition->next = own;
+}
+
+static uint64_t most_handled(const struct partitions *partitions)
+{
+    uint64_t most = 0;
+    for (unsigned i = 0; i < partitions->count; i++)
+        if (partitions->items[i].handled > most)
+            most = partitions->items[i].handled;
+    return most;
 }
 
 bool partitions_run_windows(struct fabric *fabric, uint64_t limit)
@@ -148,6 +159,7 @@ bool partitions_run_windows(struct fabric *fabric, uint64_t limit)
         workers_run(partitions->workers, partitions->count, run_window, partitions);
         partitions->turn = !partitions->turn;
         partitions->figures.windows++;
+        partitions->figures.critical += most_handled(partitions);
         interrupted = fabric->interrupt && *fabric->interrupt;
     }
     partitions_collect(fabric);
