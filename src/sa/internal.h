@@ -58,6 +58,9 @@ void answer_drop(struct answer *answer); /* drops the last record */
 /* Drops the last record unless it matches. */
 bool answer_match(struct answer *answer, const struct matcher *matcher);
 
+/* path_order.c: the most disjoint paths first; keeps at most `most`. */
+void path_order(const struct sa *sa, struct answer *answer, unsigned most);
+
 /* A query for many paths, which is answered in several turns. */
 struct long_query {
     bool open;

@@ -3,9 +3,9 @@
  * Paths follow the routes in force: the routing engine chose the DLIDs and SLs. An engine with
  * destination renaming gives each pair of end points its own DLID in both directions, so a pair has
  * one record. With other engines every LID of a port's range has routes, and a pair has as many
- * records as LIDs; records that differ in the LIDs of both ends come first. MTU and rate are the
- * minimum along the path; selectors and QoS levels (subnet/qos.h) can only lower them. A path is
- * reversible if the reverse path exists, meets the same criteria and uses the same VL. A client
+ * records as LIDs; those that share the fewest links come first (path_order.c). MTU and rate are
+ * the minimum along the path; selectors and QoS levels (subnet/qos.h) can only lower them. A path
+ * is reversible if the reverse path exists, meets the same criteria and uses the same VL. A client
  * that requests a reversible path also gets one whose reverse path uses another VL: connection
  * managers always request one, and OpenSM answers the same way (decision 013).
  *
@@ -22,6 +22,8 @@
 enum { GID_BYTES = 16, PREFER_MOST = 0, PREFER_LEAST = 2 };
 enum { LIFE_TIME_LONGEST = 63 }; /* of six bits */
 enum { MULTI_PAIRS = 4096 };     /* most pairs of end points in a MultiPathRecord */
+
+enum { ORDERED_PAIRS = 16 }; /* up to so many pairs, all paths are compared with each other */
 
 /* Criteria of a PathRecord or MultiPathRecord query. */
 struct path_criteria {
@@ -546,7 +548,10 @@ uint16_t path_records(struct sa *sa, const struct query *query, struct answer *a
         return STATUS_OK;
     }
     if (ends.source != NETWORK_NONE && ends.destination != NETWORK_NONE) {
+        unsigned most = criteria.most;
+        criteria.most = most > 1 ? UINT32_MAX : most;
         add_pair(sa, &criteria, ends.source, ends.destination, answer);
+        path_order(sa, answer, most);
         return STATUS_OK;
     }
     /* A Get that names one end or none returns the first path found. */
@@ -582,6 +587,10 @@ uint16_t multi_path_records(struct sa *sa, const struct query *query, struct ans
              !has_router(sa, gids + i * GID_BYTES)))
             return STATUS_SA_BAD_GID;
     read_criteria(sa, query, &criteria);
+    unsigned most = criteria.most;
+    bool ordered = most > 1 && sources * destinations <= ORDERED_PAIRS;
+    if (ordered)
+        criteria.most = UINT32_MAX;
     for (unsigned i = 0; i < sources; i++)
         for (unsigned j = 0; j < destinations && criteria.most && !answer->over; j++) {
             const uint8_t *from = gids + i * GID_BYTES, *to = gids + (sources + j) * GID_BYTES;
@@ -593,6 +602,8 @@ uint16_t multi_path_records(struct sa *sa, const struct query *query, struct ans
             answer->considered++;
             criteria.most -= criteria.most == UINT32_MAX ? 0 : found;
         }
+    if (ordered)
+        path_order(sa, answer, most);
     return STATUS_OK;
 }
 

@@ -1,6 +1,8 @@
 /* PathRecord: paths of the engine, MTU and rate, selectors and components. */
 #include "test.h"
 
+#include <stdio.h>
+
 enum { DGID = 2, SGID, DLID, SLID, REVERSIBLE = 11, NUMB_PATH, P_KEY, SL = 15, MTU_SELECTOR, MTU };
 enum { RATE_SELECTOR = 18, RATE, LIFE_SELECTOR, LIFE };
 
@@ -233,19 +235,21 @@ static void a_table_of_all_paths_has_every_pair_once(void **state)
     }
 }
 
-static void a_range_of_lids_gives_several_paths_the_most_different_first(void **state)
+static void a_range_of_lids_gives_several_paths(void **state)
 {
     struct sa_world *world = *state;
+    bool seen[4][4] = {{false}};
     between(world, METHOD_GET_TABLE, "H4", "H15", 0);
     assert_int_equal(world_send(world), STATUS_OK);
     assert_int_equal(world_record_count(world), 16);
-    for (unsigned i = 0; i < 4; i++) {
+    for (unsigned i = 0; i < 16; i++) {
         const uint8_t *path = world_record(world, i);
-        assert_int_equal(wire_get(path, PATH_RECORD_SLID), world_lid(world, "H4") + i);
-        assert_int_equal(wire_get(path, PATH_RECORD_DLID), world_lid(world, "H15") + i);
-        assert_int_equal(wire_get(path, PATH_RECORD_PREFERENCE), 0);
+        uint64_t from = wire_get(path, PATH_RECORD_SLID) - world_lid(world, "H4");
+        uint64_t to = wire_get(path, PATH_RECORD_DLID) - world_lid(world, "H15");
+        assert_true(from < 4 && to < 4 && !seen[from][to]);
+        seen[from][to] = true;
+        assert_int_equal(wire_get(path, PATH_RECORD_PREFERENCE), from == to ? 0 : 2);
     }
-    assert_int_equal(wire_get(world_record(world, 4), PATH_RECORD_PREFERENCE), 2);
     wire_set(between(world, METHOD_GET_TABLE, "H4", "H15", BIT(NUMB_PATH)), PATH_RECORD_NUMB_PATH,
              3);
     world_send(world);
@@ -254,6 +258,78 @@ static void a_range_of_lids_gives_several_paths_the_most_different_first(void **
              world_lid(world, "H15") + 2u);
     world_send(world);
     assert_int_equal(world_record_count(world), 4);
+}
+
+static int open_tree(void **state)
+{
+    return open_shape(state,
+                      &(struct sa_world_shape){.kind = "kary", .words = {"k=3", "n=2"}, .lmc = 1});
+}
+
+/* The channels of a path, both directions as one. */
+static void mark_channels(const struct sa_world *world, unsigned from, unsigned to, bool *channels)
+{
+    const struct network *network = &world->network;
+    uint32_t at = network_switch_of(network, network_owner(network, from));
+    uint32_t target = network_switch_of(network, network_owner(network, to));
+    while (at != target) {
+        unsigned port = routes_port(&world->routes, at, to);
+        const struct network_port *link = network_link_at(network, at, port);
+        uint32_t next = network_next(network, at, port);
+        assert_non_null(link);
+        uint32_t here = network->switches.items[at].first_port + port;
+        uint32_t there = network->switches.items[next].first_port + link->peer_port;
+        channels[here < there ? here : there] = true;
+        at = next;
+    }
+}
+
+static unsigned channels_shared(const struct sa_world *world, const uint8_t *a, const uint8_t *b)
+{
+    bool passed[2][1024] = {{false}};
+    const uint8_t *paths[] = {a, b};
+    unsigned shared = 0;
+    assert_true(world->network.ports.count <= 1024);
+    for (unsigned i = 0; i < 2; i++) {
+        unsigned slid = (unsigned)wire_get(paths[i], PATH_RECORD_SLID);
+        unsigned dlid = (unsigned)wire_get(paths[i], PATH_RECORD_DLID);
+        mark_channels(world, slid, dlid, passed[i]);
+        mark_channels(world, dlid, slid, passed[i]);
+    }
+    for (unsigned i = 0; i < 1024; i++)
+        shared += passed[0][i] && passed[1][i];
+    return shared;
+}
+
+/* A client that takes the first two records as primary and alternate path has the best two. */
+static void the_first_two_paths_share_the_least(void **state)
+{
+    struct sa_world *world = *state;
+    unsigned reordered = 0;
+    for (unsigned host = 3; host < 9; host++) {
+        char name[8];
+        uint8_t records[4][WIRE_BYTES_PATH_RECORD];
+        snprintf(name, sizeof name, "H%u", host);
+        between(world, METHOD_GET_TABLE, "H0", name, 0);
+        assert_int_equal(world_send(world), STATUS_OK);
+        assert_int_equal(world_record_count(world), 4);
+        for (unsigned i = 0; i < 4; i++)
+            memcpy(records[i], world_record(world, i), WIRE_BYTES_PATH_RECORD);
+        unsigned first = channels_shared(world, records[0], records[1]);
+        for (unsigned i = 0; i < 4; i++)
+            for (unsigned j = 0; j < i; j++)
+                assert_true(first <= channels_shared(world, records[j], records[i]));
+        reordered += wire_get(records[0], PATH_RECORD_SLID) != world_lid(world, "H0") ||
+                     wire_get(records[0], PATH_RECORD_DLID) != world_lid(world, name);
+        wire_set(between(world, METHOD_GET_TABLE, "H0", name, BIT(NUMB_PATH)),
+                 PATH_RECORD_NUMB_PATH, 2);
+        world_send(world);
+        assert_int_equal(world_record_count(world), 2);
+        for (unsigned i = 0; i < 2; i++)
+            assert_memory_equal(world_record(world, i), records[i], WIRE_BYTES_PATH_RECORD);
+    }
+    print_message("%u of 6 answers have another path first\n", reordered);
+    assert_true(reordered > 0);
 }
 
 /* Follows the tables by hand. */
@@ -347,8 +423,18 @@ static void many_paths_are_found_with_one_multi_path_query(void **state)
     assert_int_equal(wire_get(world->answer.data, MAD_ATTRIBUTE_ID), ATTRIBUTE_PATH_RECORD);
     assert_int_equal(wire_get(world->answer.data, MAD_METHOD), METHOD_GET_MULTI_RESP);
     assert_int_equal(world_record_count(world), 6);
-    assert_int_equal(wire_get(world_record(world, 5), PATH_RECORD_SLID), world_lid(world, "H7"));
-    assert_int_equal(wire_get(world_record(world, 5), PATH_RECORD_DLID), world_lid(world, "H15"));
+    bool seen[16][16] = {{false}};
+    for (unsigned i = 0; i < 6; i++) {
+        uint64_t from = wire_get(world_record(world, i), PATH_RECORD_SLID);
+        uint64_t to = wire_get(world_record(world, i), PATH_RECORD_DLID);
+        assert_true(from == world_lid(world, "H4") || from == world_lid(world, "H7"));
+        assert_true(to < 16 && !seen[from][to]);
+        seen[from][to] = true;
+    }
+    /* The first two share no port. */
+    const uint8_t *first = world_record(world, 0), *second = world_record(world, 1);
+    assert_int_not_equal(wire_get(first, PATH_RECORD_SLID), wire_get(second, PATH_RECORD_SLID));
+    assert_int_not_equal(wire_get(first, PATH_RECORD_DLID), wire_get(second, PATH_RECORD_DLID));
     wire_set(query, MULTI_PATH_RECORD_DGID_COUNT, 200); /* more than the message has */
     assert_int_equal(world_send(world), STATUS_SA_BAD_REQUEST);
 }
@@ -395,7 +481,8 @@ int main(void)
         WITH(open_prefix, gids_have_the_prefix_of_the_subnet),
         TEST(a_lid_and_a_gid_of_different_ports_give_no_path),
         TEST(a_table_of_all_paths_has_every_pair_once),
-        WITH(open_ranges, a_range_of_lids_gives_several_paths_the_most_different_first),
+        WITH(open_ranges, a_range_of_lids_gives_several_paths),
+        WITH(open_tree, the_first_two_paths_share_the_least),
         WITH(open_renamed, renamed_destinations_have_the_engines_dlid_in_both_directions),
         WITH(open_renamed, a_dlid_that_the_engine_did_not_choose_is_refused),
         TEST(a_link_failure_does_not_change_paths_in_force),
