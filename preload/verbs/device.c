@@ -489,11 +489,15 @@ WEFT_EXPORT ssize_t _ibv_query_gid_table(struct ibv_context *context, struct ibv
         int result = verbs_query_port(context, number, &port);
         if (result)
             return result;
-        for (uint32_t i = 0; i < port.gid_count && count < room; i++)
-            if (gid_is_used(port.gids[i]) &&
-                _ibv_query_gid_ex(context, number, i, (void *)((char *)entries + count * size), 0,
+        for (uint32_t i = 0; i < port.gid_count; i++) {
+            if (!gid_is_used(port.gids[i]))
+                continue;
+            if (count == room)
+                return -EINVAL;
+            if (_ibv_query_gid_ex(context, number, i, (void *)((char *)entries + count * size), 0,
                                   size) == 0)
                 count++;
+        }
     }
     return (ssize_t)count;
 }

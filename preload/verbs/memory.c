@@ -37,31 +37,45 @@ WEFT_EXPORT int ibv_dealloc_pd(struct ibv_pd *of)
 
 /* ---- regions ---- */
 
+/* Fills a request, or says that the access flags are unknown. */
+static int fill_request(struct verbs_request *request, struct ibv_pd *pd, void *address,
+                        size_t bytes, uint64_t start, unsigned access)
+{
+    if (access & ~(rights | harmless | IBV_ACCESS_ZERO_BASED))
+        return -EOPNOTSUPP;
+    request->region.domain = pd_of(pd)->pd.handle;
+    request->region.rights = access & rights;
+    request->region.start = access & IBV_ACCESS_ZERO_BASED ? 0 : start;
+    request->region.bytes = bytes;
+    request->region.memory = (uintptr_t)address;
+    return 0;
+}
+
+static void keep_region(struct mr *mr, struct ibv_pd *pd, const struct verbs_request *request,
+                        unsigned access)
+{
+    mr->mr.context = pd->context;
+    mr->mr.pd = pd;
+    mr->mr.addr = (void *)(uintptr_t)request->region.memory;
+    mr->mr.length = request->region.bytes;
+    mr->start = request->region.start;
+    mr->access = access;
+}
+
 static int add_region(struct mr *mr, struct ibv_pd *pd, void *address, size_t bytes, uint64_t start,
                       unsigned access)
 {
     struct verbs_request request = {.kind = VERBS_ADD_REGION};
     struct verbs_answer answer;
-    if (access & ~(rights | harmless | IBV_ACCESS_ZERO_BASED))
-        return -EOPNOTSUPP;
-    request.region.domain = pd_of(pd)->pd.handle;
-    request.region.rights = access & rights;
-    request.region.start = access & IBV_ACCESS_ZERO_BASED ? 0 : start;
-    request.region.bytes = bytes;
-    request.region.memory = (uintptr_t)address;
-    int result = verbs_call(context_of(pd->context), &request, &answer, NULL);
+    struct context *context = context_of(pd->context);
+    int result = fill_request(&request, pd, address, bytes, start, access);
+    if (result == 0)
+        result = verbs_call(context, &request, &answer, NULL);
     if (result)
         return result;
-    mr->mr = (struct ibv_mr){.context = pd->context,
-                             .pd = pd,
-                             .addr = address,
-                             .length = bytes,
-                             .handle = answer.object,
-                             .lkey = answer.key,
-                             .rkey = answer.key};
-    mr->start = request.region.start;
-    mr->access = access;
-    struct context *context = context_of(pd->context);
+    keep_region(mr, pd, &request, access);
+    mr->mr.handle = answer.object;
+    mr->mr.lkey = mr->mr.rkey = answer.key;
     return table_set(context, &context->regions, answer.key >> 8, mr);
 }
 
@@ -107,34 +121,31 @@ WEFT_EXPORT struct ibv_mr *ibv_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset,
     return fail(EOPNOTSUPP);
 }
 
-/* Registers anew, with the parts that do not change, and then removes the old region. */
+/* The keys stay. */
 WEFT_EXPORT int ibv_rereg_mr(struct ibv_mr *of, int flags, struct ibv_pd *pd, void *address,
                              size_t bytes, int access)
 {
-    struct mr *mr = CONTAINER(of, struct mr, mr), new, old = *mr;
-    const int known =
-        IBV_REREG_MR_CHANGE_TRANSLATION | IBV_REREG_MR_CHANGE_PD | IBV_REREG_MR_CHANGE_ACCESS;
-    if (flags & ~known || flags == 0) {
-        errno = EINVAL;
-        return IBV_REREG_MR_ERR_INPUT;
-    }
+    struct mr *mr = CONTAINER(of, struct mr, mr);
+    struct verbs_request request = {.kind = VERBS_REPLACE_REGION, .object = of->handle};
+    struct verbs_answer answer;
     bool moves = flags & IBV_REREG_MR_CHANGE_TRANSLATION;
-    if (moves && bytes == 0) {
+    if (flags == 0 || flags & ~IBV_REREG_MR_FLAGS_SUPPORTED || (moves && bytes == 0)) {
         errno = EINVAL;
         return IBV_REREG_MR_ERR_INPUT;
     }
-    int result =
-        add_region(&new, flags & IBV_REREG_MR_CHANGE_PD ? pd : of->pd, moves ? address : of->addr,
-                   moves ? bytes : of->length, moves ? (uintptr_t)address : mr->start,
-                   flags & IBV_REREG_MR_CHANGE_ACCESS ? (unsigned)access : mr->access);
+    pd = flags & IBV_REREG_MR_CHANGE_PD ? pd : of->pd;
+    unsigned rights_now = flags & IBV_REREG_MR_CHANGE_ACCESS ? (unsigned)access : mr->access;
+    int result = fill_request(&request, pd, moves ? address : of->addr, moves ? bytes : of->length,
+                              moves ? (uintptr_t)address : mr->start, rights_now);
+    if (result == 0)
+        result = verbs_call(context_of(of->context), &request, &answer, NULL);
     if (result) {
         errno = -result;
         return IBV_REREG_MR_ERR_CMD;
     }
-    *mr = new;
-    table_set(context_of(mr->mr.context), &context_of(mr->mr.context)->regions, mr->mr.lkey >> 8,
-              mr);
-    remove_region(&old);
+    pthread_mutex_lock(&context_of(of->context)->lock);
+    keep_region(mr, pd, &request, rights_now);
+    pthread_mutex_unlock(&context_of(of->context)->lock);
     return 0;
 }
 

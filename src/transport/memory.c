@@ -82,6 +82,17 @@ int transport_remove_region(struct transport *transport, uint32_t key)
     return 0;
 }
 
+int transport_replace_region(struct transport *transport, uint32_t key,
+                             const struct transport_region *region)
+{
+    struct region *replaced = region_of_key(transport, key);
+    if (!replaced || !region_valid(region) || domain_use(transport, region->domain, 1))
+        return -EINVAL;
+    domain_use(transport, replaced->public.domain, -1);
+    replaced->public = *region;
+    return 0;
+}
+
 const struct region *region_find(const struct transport *transport, uint32_t domain, uint32_t key,
                                  unsigned rights, uint64_t address, uint64_t bytes)
 {

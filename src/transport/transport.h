@@ -106,6 +106,10 @@ struct transport_region {
 int transport_add_region(struct transport *transport, const struct transport_region *region,
                          uint32_t *key);
 int transport_remove_region(struct transport *transport, uint32_t key); /* -EINVAL: unknown */
+/* Registers anew under the same key (10.6.6.3, Reregister). -EINVAL: as above, or unknown; then the
+ * region stays as it was. */
+int transport_replace_region(struct transport *transport, uint32_t key,
+                             const struct transport_region *region);
 
 /* What the owner has to do to memory. */
 enum transport_access_kind {

@@ -46,7 +46,8 @@ enum verbs_kind {
     VERBS_REMOVE_DOMAIN,
     VERBS_ADD_REGION, /* region → object, key */
     VERBS_REMOVE_REGION,
-    VERBS_ADD_CHANNEL, /* → object, + pipe */
+    VERBS_REPLACE_REGION, /* region, which keeps its key */
+    VERBS_ADD_CHANNEL,    /* → object, + pipe */
     VERBS_REMOVE_CHANNEL,
     VERBS_ADD_CQ,    /* cq → object, capacity, + ring */
     VERBS_RESIZE_CQ, /* cq → capacity, + ring */

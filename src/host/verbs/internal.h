@@ -52,7 +52,7 @@ struct region {
     uint32_t next; /* of the pool */
     uint32_t generation;
     struct verbs_client *client; /* NULL: free */
-    uint32_t object, domain, key;
+    uint32_t key;
     uint64_t start, bytes, memory;
 };
 

@@ -95,38 +95,51 @@ static int remove_domain(struct verbs_client *client, uint32_t object)
     return result;
 }
 
+/* Whether it can be a range of a program's memory, of a domain that exists; the transport layer
+ * checks the rest. */
+static bool read_region(struct verbs_client *client, const struct verbs_request *request,
+                        struct transport_region *region)
+{
+    const struct domain *domain = FIND(&client->domains, request->region.domain);
+    if (!domain || request->region.memory > INT64_MAX || request->region.rights > 15 ||
+        request->region.bytes > INT64_MAX - request->region.memory)
+        return false;
+    *region = (struct transport_region){.domain = domain->number,
+                                        .rights = (uint8_t)request->region.rights,
+                                        .start = request->region.start,
+                                        .bytes = request->region.bytes};
+    return true;
+}
+
+static void keep_region(struct region *region, const struct verbs_request *request)
+{
+    region->start = request->region.start;
+    region->bytes = request->region.bytes;
+    region->memory = request->region.memory;
+}
+
 static int add_region(struct verbs_client *client, const struct verbs_request *request)
 {
     struct verbs *verbs = client->verbs;
-    const struct domain *domain = FIND(&client->domains, request->region.domain);
+    struct transport_region registered;
     uint32_t object = 0, key;
     while (object < client->regions.count && client->regions.items[object] != VERBS_NONE)
         object++;
-    if (!domain || request->region.memory > INT64_MAX ||
-        request->region.bytes > INT64_MAX - request->region.memory)
+    if (!read_region(client, request, &registered))
         return -EINVAL;
     if (object >= VERBS_OBJECTS)
         return -ENOMEM;
     uint32_t number = pool_take(&verbs->regions);
     struct region *region = &verbs->regions.items[number];
-    struct transport_region registered = {.domain = domain->number,
-                                          .rights = (uint8_t)request->region.rights,
-                                          .start = request->region.start,
-                                          .bytes = request->region.bytes};
     region->generation++;
     registered.memory = region_name(region, number);
-    if (request->region.rights > 15 ||
-        transport_add_region(client->adapter->transport, &registered, &key)) {
+    if (transport_add_region(client->adapter->transport, &registered, &key)) {
         pool_give(&verbs->regions, number);
         return -EINVAL;
     }
     region->client = client;
-    region->object = object;
-    region->domain = request->region.domain;
     region->key = key;
-    region->start = request->region.start;
-    region->bytes = request->region.bytes;
-    region->memory = request->region.memory;
+    keep_region(region, request);
     map_set(&client->adapter->regions, key, number);
     if (object == client->regions.count)
         vec_push(&client->regions, number);
@@ -137,16 +150,35 @@ static int add_region(struct verbs_client *client, const struct verbs_request *r
     return 0;
 }
 
+static struct region *find_region(struct verbs_client *client, uint32_t object)
+{
+    return object < client->regions.count && client->regions.items[object] != VERBS_NONE
+               ? &client->verbs->regions.items[client->regions.items[object]]
+               : NULL;
+}
+
+static int replace_region(struct verbs_client *client, const struct verbs_request *request)
+{
+    struct transport_region registered;
+    struct region *region = find_region(client, request->object);
+    if (!region || !read_region(client, request, &registered))
+        return -EINVAL;
+    registered.memory = region_name(region, client->regions.items[request->object]);
+    int result = transport_replace_region(client->adapter->transport, region->key, &registered);
+    if (result == 0)
+        keep_region(region, request);
+    return result;
+}
+
 static int remove_region(struct verbs_client *client, uint32_t object)
 {
-    if (object >= client->regions.count || client->regions.items[object] == VERBS_NONE)
+    struct region *region = find_region(client, object);
+    if (!region)
         return -EINVAL;
-    uint32_t number = client->regions.items[object];
-    struct region *region = &client->verbs->regions.items[number];
     transport_remove_region(client->adapter->transport, region->key);
     map_remove(&client->adapter->regions, region->key);
     region->client = NULL;
-    pool_give(&client->verbs->regions, number);
+    pool_give(&client->verbs->regions, client->regions.items[object]);
     client->regions.items[object] = VERBS_NONE;
     return 0;
 }
@@ -340,6 +372,7 @@ int object_request(struct verbs_client *client, const struct verbs_request *requ
     case VERBS_REMOVE_DOMAIN: return remove_domain(client, request->object);
     case VERBS_ADD_REGION: return add_region(client, request);
     case VERBS_REMOVE_REGION: return remove_region(client, request->object);
+    case VERBS_REPLACE_REGION: return replace_region(client, request);
     case VERBS_ADD_CHANNEL: return add_channel(client);
     case VERBS_REMOVE_CHANNEL: return remove_channel(client, request->object);
     case VERBS_ADD_CQ: return add_cq(client, request);

@@ -302,6 +302,35 @@ static void a_write_moves_bytes_between_programs(void **state)
     mem_free(b);
 }
 
+static void a_region_keeps_its_key_when_it_changes(void **state)
+{
+    struct program *a = mem_alloc(sizeof *a), *b = mem_alloc(sizeof *b);
+    struct verbs_request request = {.kind = VERBS_REPLACE_REGION};
+    struct verbs_answer answer;
+    open_pair(*state, a, b);
+    memset(a->memory, 'x', BYTES);
+    request.object = b->region;
+    request.region.domain = b->domain;
+    request.region.rights = 3;
+    request.region.start = request.region.memory = (uintptr_t)b->memory + BYTES / 2;
+    request.region.bytes = BYTES / 2;
+    assert_int_equal(ask(b, &request, -1, &answer, NULL), 0);
+    write_to(a, b, 64)->address = request.region.start;
+    post(*state, a);
+    assert_int_equal(last_completion(a).status, IBV_WC_SUCCESS);
+    assert_memory_equal(b->memory + BYTES / 2, a->memory, 64);
+    request.region.rights = 2; /* remote rights need the local one */
+    assert_int_equal(ask(b, &request, -1, &answer, NULL), -EINVAL);
+    write_to(a, b, 64); /* where it was before */
+    post(*state, a);
+    assert_int_equal(last_completion(a).status, IBV_WC_REM_ACCESS_ERR);
+    assert_true(is_zero(b->memory, BYTES / 2));
+    close_program(a);
+    close_program(b);
+    mem_free(a);
+    mem_free(b);
+}
+
 /* ---- what must not work ---- */
 
 static void keys_that_are_wrong_move_nothing(void **state)
@@ -491,6 +520,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
         TEST(a_write_moves_bytes_between_programs),
+        TEST(a_region_keeps_its_key_when_it_changes),
         TEST(keys_that_are_wrong_move_nothing),
         TEST(a_removed_region_is_not_written),
         TEST(impossible_requests_fail_their_queue_pair),
