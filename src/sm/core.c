@@ -312,26 +312,27 @@ bool sm_receive(struct sm *sm, uint64_t now, const struct sm_message *message)
 }
 
 /* Whether a part expires in the present state of the manager. */
-static bool part_runs(const struct sm *sm, const struct sm_part *part)
+static bool part_runs(const struct sm_part *part, bool link_is_up, bool is_master)
 {
-    return (part->while_down || !sm_own_link_is_down(sm)) &&
-           (!part->as_master || sm_state(sm) == SM_MASTER);
+    return (part->while_down || link_is_up) && (!part->as_master || is_master);
 }
 
 void sm_expire(struct sm *sm, uint64_t now)
 {
     sm->now = now;
     for (size_t i = 0; i < PART_COUNT; i++)
-        if (parts[i]->expire && part_runs(sm, parts[i]))
+        if (parts[i]->expire &&
+            part_runs(parts[i], !sm_own_link_is_down(sm), sm_state(sm) == SM_MASTER))
             parts[i]->expire(sm);
     advance(sm);
 }
 
 uint64_t sm_deadline(const struct sm *sm)
 {
+    bool link_is_up = !sm_own_link_is_down(sm), is_master = sm_state(sm) == SM_MASTER;
     uint64_t first = TIME_NEVER;
     for (size_t i = 0; i < PART_COUNT; i++)
-        if (parts[i]->deadline && part_runs(sm, parts[i]))
+        if (parts[i]->deadline && part_runs(parts[i], link_is_up, is_master))
             first = time_first(first, parts[i]->deadline(sm));
     return first;
 }
