@@ -122,6 +122,12 @@ class OverTime(unittest.TestCase):
         self.assertEqual([(band.name, band.start) for band in counter.bands], [("detect", 1.25), ("compute", 1.5)])
         self.assertEqual(counter.bands[1].detail, "125 ms")
 
+    def test_the_axis_of_a_sum_begins_where_the_plot_does(self):
+        for first, low in ((2690, 2600), (100, 0), (0, 0)):
+            one = run("", smps=[(S // 2, first), (2 * S, first + 180), (3 * S, first + 540)])
+            panel, = to_json(draw_plot(FIGURE, plot("time", y=["smps"], start=S, end=4 * S), Evidence([one])))["panels"]
+            self.assertEqual(panel["y"]["low"], low)
+
     def test_a_series_of_many_packets_is_visible(self):
         one = run("")
         one.series["latency"] = Series("s", [(i * S // 1000, 1 + i % 7) for i in range(1000)])
