@@ -7,6 +7,8 @@
 #include <string.h>
 
 enum { NO_VL = 255 };
+/* Variants of trees are compared in networks of so many switches, so many times. */
+enum { SEARCHED_MOST = 128, SEARCH_ROUNDS = 2 };
 
 struct disjoint {
     const struct network *network;
@@ -125,7 +127,7 @@ static bool needs_trees(struct disjoint *disjoint, uint32_t target)
             if (!shared)
                 continue;
             if (!grown)
-                independent_trees_grow(&disjoint->trees, target);
+                independent_trees_grow(&disjoint->trees, target, 0);
             grown = true;
             if (disjoint->trees.choice[0][from] != NETWORK_NONE &&
                 shared_of_trees(disjoint, from) < shared)
@@ -288,6 +290,70 @@ static void assign_vls(struct disjoint *disjoint, unsigned vls)
     routes->reversible = false;
 }
 
+/* ---- both directions ---- */
+
+/* Marks the path from a switch in a tree that has been grown. */
+static void mark_tree(struct disjoint *disjoint, unsigned tree, uint32_t from)
+{
+    const struct independent_trees *trees = &disjoint->trees;
+    disjoint->stamp++;
+    for (uint32_t at = from; at != trees->root;) {
+        uint32_t edge = trees->choice[tree][at];
+        disjoint->cable_seen[cable_of(disjoint, edge)] = disjoint->stamp;
+        at = disjoint->network->edges[edge].to;
+        disjoint->switch_seen[at] = disjoint->stamp;
+    }
+    disjoint->switch_seen[trees->root] = 0;
+}
+
+/* Whether a connection between the root and a switch with trees has two pairs of paths that share
+ * nothing: the first tree forth with one of the trees back, the second with the other. */
+static bool has_disjoint_pairs(struct disjoint *disjoint, uint32_t from)
+{
+    const struct network *network = disjoint->network;
+    bool meets[INDEPENDENT_TREES][INDEPENDENT_TREES];
+    for (unsigned forth = 0; forth < INDEPENDENT_TREES; forth++) {
+        mark_tree(disjoint, forth, from);
+        for (unsigned back = 0; back < INDEPENDENT_TREES; back++)
+            meets[forth][back] = count_shared(disjoint, disjoint->trees.root, from,
+                                              lid_of_tree(network, from, back)) != 0;
+    }
+    return (!meets[0][1] && !meets[1][0]) || (!meets[0][0] && !meets[1][1]);
+}
+
+/* Switches with such a connection. In the first round, those whose trees are known. */
+static uint32_t count_disjoint_pairs(struct disjoint *disjoint, unsigned round)
+{
+    uint32_t count = 0, root = disjoint->trees.root;
+    uint32_t end = round ? (uint32_t)disjoint->network->switches.count : root;
+    for (uint32_t from = 0; from < end; from++)
+        count += from != root && disjoint->chosen[from] &&
+                 disjoint->trees.choice[0][from] != NETWORK_NONE &&
+                 has_disjoint_pairs(disjoint, from);
+    return count;
+}
+
+static void choose_tree(struct disjoint *disjoint, uint32_t at, unsigned round)
+{
+    const struct network *network = disjoint->network;
+    struct independent_trees *trees = &disjoint->trees;
+    bool search = network->switches.count <= SEARCHED_MOST;
+    uint32_t variants = search ? network->first_edge[at + 1] - network->first_edge[at] : 0;
+    uint32_t best = 0, most = 0;
+    for (uint32_t variant = 0; search && variant <= variants; variant++) {
+        independent_trees_grow(trees, at, variant);
+        uint32_t count = count_disjoint_pairs(disjoint, round);
+        if (count <= most)
+            continue;
+        most = count;
+        best = variant;
+    }
+    independent_trees_grow(trees, at, best);
+    if (round == 0)
+        independent_trees_load(trees);
+    write_tree(disjoint, at);
+}
+
 /* ---- all of it ---- */
 
 static void prepare(struct disjoint *disjoint)
@@ -328,13 +394,10 @@ static void add_trees(struct disjoint *disjoint, unsigned vls)
     }
     disjoint->ports = arena_alloc(&disjoint->memory, entries + 1);
     memcpy(disjoint->ports, routes->ports, entries);
-    for (uint32_t at = 0; at < switches; at++) {
-        if (!disjoint->chosen[at])
-            continue;
-        independent_trees_grow(&disjoint->trees, at);
-        independent_trees_load(&disjoint->trees);
-        write_tree(disjoint, at);
-    }
+    for (unsigned round = 0; round < (switches <= SEARCHED_MOST ? SEARCH_ROUNDS : 1); round++)
+        for (uint32_t at = 0; at < switches; at++)
+            if (disjoint->chosen[at])
+                choose_tree(disjoint, at, round);
     assign_vls(disjoint, vls);
     routes_add_note(routes, "; %u LIDs have disjoint routes", disjoint->lids);
     if (disjoint->kept)

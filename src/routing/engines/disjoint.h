@@ -6,6 +6,10 @@
  * LMC 1 to both, with more LIDs to the second and the third one, so that the first keeps the routes
  * of the engine.
  *
+ * A failure ends a connection's path if it hits either direction. In networks of up to 128 switches
+ * the trees of each switch are therefore chosen, among those that end at each of its neighbours, so
+ * that as many others as possible have trees back to it that share nothing with them.
+ *
  * The trees ignore the directions of the engine. Their routes are assigned to VLs one pair of
  * switches after the other, in dependency graphs that contain all routes of the engine: a route
  * enters the first VL in which it closes no cycle. Both directions of a pair take one VL where

@@ -266,9 +266,10 @@ static void choose_edge(struct independent_trees *trees, unsigned tree, uint32_t
 }
 
 /* Chooses the edges of all switches of a block but its entry. */
-static void grow_block(struct independent_trees *trees, uint32_t block, uint32_t entry)
+static void grow_block(struct independent_trees *trees, uint32_t block, uint32_t entry,
+                       uint32_t wanted)
 {
-    uint32_t last = choose_last(trees, block, entry);
+    uint32_t last = wanted == NETWORK_NONE ? choose_last(trees, block, entry) : wanted;
     uint32_t count = number_block(trees, block, entry, last);
     uint32_t back = trees->reverse[last];
     uint32_t *by_place = trees->queue;
@@ -287,21 +288,24 @@ static void grow_block(struct independent_trees *trees, uint32_t block, uint32_t
         trees->placed[trees->members[i]] = false;
 }
 
-void independent_trees_grow(struct independent_trees *trees, uint32_t root)
+void independent_trees_grow(struct independent_trees *trees, uint32_t root, uint32_t variant)
 {
     const struct network *network = trees->network;
+    uint32_t wanted = variant ? network->first_edge[root] + variant - 1 : NETWORK_NONE;
     for (uint32_t at = 0; at < network->switches.count; at++)
         trees->choice[0][at] = trees->choice[1][at] = NETWORK_NONE;
     trees->root = root;
     trees->hops[0][root] = trees->hops[1][root] = 0;
     trees->count = 0;
     trees->order[trees->count++] = root;
+    if (wanted != NETWORK_NONE && network->edges[wanted].to != root)
+        grow_block(trees, trees->block[wanted], root, wanted);
     for (uint32_t i = 0; i < trees->count; i++) {
         uint32_t at = trees->order[i];
         for (uint32_t e = network->first_edge[at]; e < network->first_edge[at + 1]; e++) {
             uint32_t to = network->edges[e].to;
             if (to != at && to != root && trees->choice[0][to] == NETWORK_NONE)
-                grow_block(trees, trees->block[e], at);
+                grow_block(trees, trees->block[e], at, NETWORK_NONE);
         }
     }
 }

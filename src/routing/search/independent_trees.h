@@ -38,7 +38,9 @@ struct independent_trees {
 
 void independent_trees_init(struct independent_trees *trees, const struct network *network);
 void independent_trees_release(struct independent_trees *trees);
-void independent_trees_grow(struct independent_trees *trees, uint32_t root);
+/* `variant` chooses the neighbour of the root at which its numbering ends: 0 is the one with the
+ * least load, 1 its first cable and so on. */
+void independent_trees_grow(struct independent_trees *trees, uint32_t root, uint32_t variant);
 /* Adds the terminals of all switches to the edges that they use. */
 void independent_trees_load(struct independent_trees *trees);
 

@@ -4,6 +4,7 @@
 #include "networks.h"
 
 #include "routing/check/disjoint.h"
+#include "routing/check/overlap.h"
 #include "routing/check/verify.h"
 #include "routing/engines/engine_fallback.h"
 
@@ -85,6 +86,65 @@ static void grids_and_irregular_networks_reach_their_bound(void **state)
         assert_improves(engines[i], "irregular", irregular, 2, 100);
         assert_improves(engines[i], "ring", ring, 1, 40);
     }
+}
+
+static struct route_pair pair_at(const struct network *network, uint32_t from, uint32_t to,
+                                 unsigned bits)
+{
+    const struct network_terminal *terminals = network->terminals.items;
+    return (struct route_pair){{from, to},
+                               {(uint16_t)(terminals[from].lid + (bits & 1)),
+                                (uint16_t)(terminals[to].lid + (bits >> 1))}};
+}
+
+/* Whether two pairs of paths share only the cables of the hosts: with equal path bits, or not. */
+static bool survives(const struct network *network, const struct routes *routes, uint32_t from,
+                     uint32_t to)
+{
+    bool survives = false;
+    for (unsigned bits = 0; bits < 2; bits++) {
+        struct route_pair a = pair_at(network, from, to, bits);
+        struct route_pair b = pair_at(network, from, to, 3 - bits);
+        struct route_overlap overlap = route_pairs_overlap(network, routes, &a, &b);
+        assert_true(overlap.delivers);
+        survives |= overlap.cables == 2 && overlap.switches == 0;
+    }
+    return survives;
+}
+
+/* A failure in either direction ends a path: connections need disjoint pairs of paths. */
+static void assert_connections_survive(const char *kind, const char *const *words, size_t count,
+                                       unsigned least, unsigned bound)
+{
+    struct network network;
+    struct routes routes;
+    unsigned pairs = 0, surviving = 0;
+    build_kind(&network, kind, words, count, 1, 1);
+    assert_int_equal(compute("updn", &network, &(struct engine_options){.disjoint = true}, &routes),
+                     0);
+    for (uint32_t from = 0; from < network.terminals.count; from++)
+        for (uint32_t to = 0; to < network.terminals.count; to++) {
+            if (from == to)
+                continue;
+            pairs++;
+            surviving += survives(&network, &routes, from, to);
+        }
+    print_message("%s: %u of %u pairs, %u possible\n", kind, surviving, pairs, bound);
+    assert_in_range(surviving, least, bound);
+    routes_release(&routes);
+    network_release(&network);
+}
+
+static void connections_survive_a_failure_in_either_direction(void **state)
+{
+    static const char *const torus[] = {"dims=4x4"}, *const mesh[] = {"dims=4x3"},
+                             *const irregular[] = {"16", "hosts=16"}, *const ring[] = {"7"};
+    (void)state;
+    assert_connections_survive("ring", ring, 1, 42, 42);
+    assert_connections_survive("mesh", mesh, 1, 132, 132);
+    assert_connections_survive("torus", torus, 1, 235, 240);
+    /* 58 pairs have a bridge or a switch between them. */
+    assert_connections_survive("irregular", irregular, 2, 182, 182);
 }
 
 static void trees_keep_the_routes_of_the_engine(void **state)
@@ -180,6 +240,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(grids_and_irregular_networks_reach_their_bound),
+        cmocka_unit_test(connections_survive_a_failure_in_either_direction),
         cmocka_unit_test(trees_keep_the_routes_of_the_engine),
         cmocka_unit_test(a_damaged_tree_reaches_its_bound),
         cmocka_unit_test(random_networks_are_free_of_deadlock),
