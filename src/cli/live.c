@@ -5,6 +5,7 @@
 #include "base/parse.h"
 #include "base/time.h"
 #include "cli/command.h"
+#include "cli/workers.h"
 #include "host/socket/listener.h"
 #include "host/socket/protocol.h"
 #include "topology/virtual.h"
@@ -23,7 +24,7 @@
 
 static struct {
     const char *listen, *socket, *pace, *load, *engine, *seed_text, *token_file, *plan;
-    uint64_t seed;
+    uint64_t seed, jobs;
     bool settled, paused, open;
 } given = {.listen = "0", .load = "0.2"};
 
@@ -37,6 +38,8 @@ static const struct option_spec options[] = {
     {"--seed N", "seed of the random numbers (default: the file's, else 1)",
      .value = &given.seed_text, .number = &given.seed},
     {"--settled", "begin when the subnet is up, also with SCENARIO", .flag = &given.settled},
+    {"-j, --jobs N", "threads for the data packets; the run is the same (default: 1)",
+     .number = &given.jobs, .low = 1, .high = WORKERS_LIMIT},
     {"--paused", "begin with a pause", .flag = &given.paused},
     {"--plan FILE", "the plan of the cabling, compared with the links that are up",
      .value = &given.plan},
@@ -292,6 +295,7 @@ static int run_live(int argc, char **argv, struct err *err)
 {
     const char *rest;
     struct sigaction action = {.sa_handler = catch_signal};
+    struct workers workers = workers_of_threads(given.jobs ? (unsigned)given.jobs : 1);
     struct live_options wanted = {
         .name = argv[1],
         .seed = given.seed_text ? &given.seed : NULL,
@@ -299,6 +303,7 @@ static int run_live(int argc, char **argv, struct err *err)
         .version = WEFT_VERSION,
         .pace = 0.001,
         .paused = given.paused,
+        .workers = &workers,
         .clock_ns = time_monotonic_ns,
         .interrupt = &caught,
     };

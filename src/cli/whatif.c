@@ -69,8 +69,8 @@ static const struct option_spec options[] = {
     {"--exact", "simulate all packets, however long it takes", .flag = &given.exact},
     {"--top N", "number of failures that a ranking prints (default 20)", .number = &given.top,
      .low = 1, .high = 1000000},
-    {"--threads N", "threads for several runs (default: the processors)", .number = &given.threads,
-     .low = 1, .high = WORKERS_LIMIT},
+    {"--threads N", "threads for several runs, and for data packets (default: the processors)",
+     .number = &given.threads, .low = 1, .high = WORKERS_LIMIT},
     {"--scenario FILE", "write the run with traffic as a scenario for 'weft sim'",
      .value = &given.scenario},
     {"--html FILE", "write the answer as a page", .value = &given.html},
@@ -336,6 +336,7 @@ static int answer_single(const struct whatif_question *question, struct err *err
     struct whatif_budget budget = {.seconds = (double)given.seconds,
                                    .exact = given.exact,
                                    .clock = clock_seconds,
+                                   .workers = &workers,
                                    .tell = tell_estimate};
     if (status == 0 && question->load > 0 && engines[0].reaction.up) {
         answer.has_traffic = true;

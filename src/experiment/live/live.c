@@ -85,8 +85,9 @@ int live_begin(struct live *live, const struct live_options *options, struct err
     live->publisher.refresh = refresh;
     live->publisher.context = live;
     watch_init(&live->watch, &live->publisher);
-    int status = live_session_begin(&live->session, options->name, options->text, options->seed,
-                                    &live->watch.observer, options->interrupt, err);
+    int status =
+        live_session_begin(&live->session, options->name, options->text, options->seed,
+                           &live->watch.observer, options->workers, options->interrupt, err);
     if (status)
         return status;
     watch_begin(&live->watch, &live->session);

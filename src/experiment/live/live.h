@@ -26,8 +26,9 @@ struct live_options {
     const uint64_t *seed;    /* NULL: that of the scenario */
     double pace;             /* virtual seconds for one second of wall time */
     const char *listen, *token, *version;
-    const struct topology *plan; /* of the cabling; NULL: the network itself */
-    bool settle;                 /* without pace until the managers have settled */
+    const struct topology *plan;   /* of the cabling; NULL: the network itself */
+    const struct workers *workers; /* threads for data packets; NULL: one */
+    bool settle;                   /* without pace until the managers have settled */
     bool paused;
     uint64_t (*clock_ns)(void);             /* wall time, monotonic */
     const volatile sig_atomic_t *interrupt; /* ends long computations; NULL: none */

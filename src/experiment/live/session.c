@@ -17,8 +17,10 @@
 static struct live_session_run *open_run(const struct live_session *session, struct pcap *pcap,
                                          struct err *err)
 {
-    const struct run_options options = {
-        .pcap = pcap, .observer = session->observer, .interrupt = session->interrupt};
+    const struct run_options options = {.pcap = pcap,
+                                        .observer = session->observer,
+                                        .interrupt = session->interrupt,
+                                        .workers = session->workers};
     struct live_session_run *opened = mem_zalloc(1, sizeof *opened);
     int status = scenario_read_text(&opened->scenario, session->name, session->text,
                                     strlen(session->text), err);
@@ -51,13 +53,15 @@ static void close_run(struct live_session_run *run)
 
 int live_session_begin(struct live_session *session, const char *name, const char *text,
                        const uint64_t *seed, const struct data_observer *observer,
-                       const volatile sig_atomic_t *interrupt, struct err *err)
+                       const struct workers *workers, const volatile sig_atomic_t *interrupt,
+                       struct err *err)
 {
     *session = (struct live_session){.name = mem_strdup(name),
                                      .text = mem_strdup(text),
                                      .seed = seed ? *seed : 0,
                                      .has_seed = seed != NULL,
                                      .observer = observer,
+                                     .workers = workers,
                                      .interrupt = interrupt,
                                      .generation = 1};
     session->current = open_run(session, NULL, err);

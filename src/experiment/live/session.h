@@ -30,6 +30,7 @@ struct live_session {
     bool has_seed;
     struct live_session_run *current;
     const struct data_observer *observer;
+    const struct workers *workers;          /* threads for data packets; NULL: one */
     const volatile sig_atomic_t *interrupt; /* a signal ends long computations; NULL: none */
     VEC(struct live_session_action) actions;
     size_t next_action;  /* the first that has not been applied */
@@ -40,7 +41,8 @@ struct live_session {
 /* `seed` NULL: that of the scenario. On error nothing needs to be released. */
 int live_session_begin(struct live_session *session, const char *name, const char *text,
                        const uint64_t *seed, const struct data_observer *observer,
-                       const volatile sig_atomic_t *interrupt, struct err *err);
+                       const struct workers *workers, const volatile sig_atomic_t *interrupt,
+                       struct err *err);
 void live_session_end(struct live_session *session);
 
 const struct setup *live_session_setup(const struct live_session *session);

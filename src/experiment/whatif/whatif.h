@@ -151,6 +151,7 @@ struct whatif_budget {
     double seconds;                                            /* of wall clock for all runs */
     bool exact;                                                /* one run with all packets */
     double (*clock)(void);                                     /* seconds */
+    const struct workers *workers;                             /* threads of a run; NULL: one */
     void (*tell)(void *context, double share, double seconds); /* before a run; or NULL */
     void *context;
 };

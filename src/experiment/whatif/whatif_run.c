@@ -263,7 +263,7 @@ static void take_traffic(struct whatif_traffic *traffic, const struct run_record
 static int run_with_traffic(const struct whatif_question *question, struct whatif_traffic *traffic,
                             const struct whatif_budget *budget, struct err *err)
 {
-    struct run_options options = {0};
+    struct run_options options = {.workers = budget->workers};
     struct run_record record = {0};
     struct text text = {0};
     if (budget->tell)

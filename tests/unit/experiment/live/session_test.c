@@ -42,7 +42,7 @@ static void begin(struct world *world, const char *text, uint64_t seed)
     memset(world, 0, sizeof *world);
     watch_init(&world->watch, &world->publisher);
     if (live_session_begin(&world->session, "x.weft", text, &seed, &world->watch.observer, NULL,
-                           &err))
+                           NULL, &err))
         fail_msg("%s", err.message);
     watch_begin(&world->watch, &world->session);
 }
