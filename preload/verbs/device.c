@@ -235,8 +235,8 @@ WEFT_EXPORT int ibv_get_device_index(struct ibv_device *of)
 static int start_context(struct context *context)
 {
     struct verbs_answer answer;
-    struct ring page;
-    int descriptors[2];
+    struct ring page = {0};
+    int descriptors[2] = {-1, -1};
     int result = pass_memory(context, &answer, descriptors);
     if (result)
         return result;

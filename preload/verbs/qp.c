@@ -428,7 +428,6 @@ WEFT_EXPORT int ibv_set_ece(struct ibv_qp *qp, struct ibv_ece *ece)
     return ece->vendor_id || ece->options || ece->comp_mask ? EOPNOTSUPP : 0;
 }
 
-int ibv_query_qp_data_in_order(struct ibv_qp *qp, enum ibv_wr_opcode op, uint32_t flags);
 /* A message is placed in order, but not seen byte by byte in order. */
 WEFT_EXPORT int ibv_query_qp_data_in_order(struct ibv_qp *qp, enum ibv_wr_opcode op, uint32_t flags)
 {

@@ -5,6 +5,7 @@
  * object that others use is not removed. */
 #include "host/verbs/internal.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -270,6 +271,7 @@ static int resize_cq(struct verbs_client *client, const struct verbs_request *re
     int result = make_cq_ring(&new, capacity);
     if (result)
         return result;
+    assert(new.ring.at);
     struct verbs_cq_ring *after = (void *)new.ring.at;
     struct verbs_completion *from = (void *)(cq->ring.at + VERBS_RING_HEAD);
     struct verbs_completion *to = (void *)(new.ring.at + VERBS_RING_HEAD);

@@ -126,7 +126,7 @@ static int memory_file(void)
 static void attach(struct stage *stage, struct program *program)
 {
     struct verbs_request request = {.kind = VERBS_MEMORY};
-    struct verbs_answer answer;
+    struct verbs_answer answer = {0};
     struct err err;
     memset(program, 0, sizeof *program);
     assert_int_equal(verbs_attach(stage->verbs, stage->world.a, program, &program->client, &err),
@@ -137,7 +137,7 @@ static void attach(struct stage *stage, struct program *program)
 static void register_memory(struct program *program, unsigned rights)
 {
     struct verbs_request request = {.kind = VERBS_ADD_REGION};
-    struct verbs_answer answer;
+    struct verbs_answer answer = {0};
     request.region.domain = program->domain;
     request.region.rights = rights;
     request.region.start = request.region.memory = (uintptr_t)program->memory;
@@ -150,7 +150,7 @@ static void register_memory(struct program *program, unsigned rights)
 static void open_program(struct stage *stage, struct program *program)
 {
     struct verbs_request request = {.kind = VERBS_ADD_DOMAIN};
-    struct verbs_answer answer;
+    struct verbs_answer answer = {0};
     attach(stage, program);
     assert_int_equal(ask(program, &request, -1, &answer, NULL), 0);
     program->domain = answer.object;
@@ -196,12 +196,12 @@ static void connect_to(struct program *program, uint32_t qp_number)
         [IBV_QPS_RTS] = IBV_QP_STATE | IBV_QP_SQ_PSN | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
                         IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC,
     };
-    for (uint8_t to = IBV_QPS_INIT; to <= IBV_QPS_RTS; to++) {
+    for (unsigned to = IBV_QPS_INIT; to <= IBV_QPS_RTS; to++) {
         struct verbs_request request = {.kind = VERBS_MODIFY_QP, .object = program->qp_object};
-        struct verbs_answer answer;
+        struct verbs_answer answer = {0};
         request.qp.mask = masks[to];
         request.qp.attributes = (struct verbs_qp_attributes){
-            .state = to,
+            .state = (uint8_t)to,
             .access = 14,
             .port = 1,
             .mtu = 256,
@@ -306,7 +306,7 @@ static void a_region_keeps_its_key_when_it_changes(void **state)
 {
     struct program *a = mem_alloc(sizeof *a), *b = mem_alloc(sizeof *b);
     struct verbs_request request = {.kind = VERBS_REPLACE_REGION};
-    struct verbs_answer answer;
+    struct verbs_answer answer = {0};
     open_pair(*state, a, b);
     memset(a->memory, 'x', BYTES);
     request.object = b->region;
@@ -365,7 +365,7 @@ static void a_removed_region_is_not_written(void **state)
 {
     struct program *a = mem_alloc(sizeof *a), *b = mem_alloc(sizeof *b);
     struct verbs_request request = {.kind = VERBS_REMOVE_REGION};
-    struct verbs_answer answer;
+    struct verbs_answer answer = {0};
     open_pair(*state, a, b);
     memset(a->memory, 'x', BYTES);
     write_to(a, b, 64);
@@ -449,7 +449,7 @@ static void only_a_memory_file_is_taken(void **state)
     struct stage *stage = *state;
     struct program program = {0};
     struct verbs_request request = {.kind = VERBS_MEMORY}, domain = {.kind = VERBS_ADD_DOMAIN};
-    struct verbs_answer answer;
+    struct verbs_answer answer = {0};
     struct err err;
     int ends[2];
     assert_int_equal(verbs_attach(stage->verbs, stage->world.a, &program, &program.client, &err),
@@ -493,7 +493,7 @@ static void forged_requests_are_refused(void **state)
     attach(stage, &forger);
     for (unsigned i = 0; i < FORGED; i++) {
         struct verbs_request request;
-        struct verbs_answer answer;
+        struct verbs_answer answer = {0};
         uint8_t *bytes = (uint8_t *)&request;
         for (size_t at = 0; at < sizeof request; at++)
             bytes[at] = (uint8_t)(rng_next(&rng) % 3 ? 0 : rng_next(&rng));
