@@ -17,11 +17,25 @@
 #include "des/des.h"
 #include "fabric/data_path.h"
 #include "fabric/fabric.h"
-#include "fabric/smi.h"
 #include "sma/sma.h"
 
 #define NONE UINT32_MAX         /* index of no packet, no port, no VL */
 enum { FABRIC_IS_SM = 1 << 1 }; /* in PortInfo.CapabilityMask */
+
+/* smi.c: the next hop of a directed-route SMP. */
+enum smi_action {
+    SMI_DISCARD,
+    SMI_LOCAL,     /* for the agent or manager of this node */
+    SMI_FORWARD,   /* out of `port` */
+    SMI_LID_ROUTE, /* the directed part ends: forward to `dlid` */
+};
+struct smi_step {
+    enum smi_action action;
+    unsigned port;
+    uint16_t dlid;
+};
+/* `arrival` is the input port; 0 if the SMP starts here or reached a switch by LID. */
+struct smi_step smi_step(uint8_t mad[MAD_BYTES], bool is_switch, unsigned arrival);
 
 /* Events, and at the same time also their order (src/des/des.h): by kind, then by the place `a`.
  * Nothing passes from node to node without a delay: what happens at one time in different nodes is

@@ -2,7 +2,7 @@
  * direction bit, hop pointer and hop count. step_out() follows the initial path and records the
  * return path, which step_back() follows. Only switches forward SMPs of other nodes. M_Keys are
  * left to the agent. */
-#include "fabric/smi.h"
+#include "fabric/internal.h"
 
 WIRE_INLINE struct smi_step smi_forward(uint8_t *mad, unsigned pointer, enum wire_field path,
                                         unsigned at)
