@@ -29,6 +29,7 @@ enum action_owner {
     OWNER_TRAFFIC,
     OWNER_MACHINES,
     OWNER_GROUPS,
+    OWNER_CONNECTIONS,
     OWNER_MANAGERS,
     OWNERS
 };
@@ -72,6 +73,7 @@ enum argument {
     ARGUMENT_ATTRIBUTE, /* attribute, or 0: all */
     ARGUMENT_TIME,      /* value: picoseconds */
     ARGUMENT_GUID,      /* value */
+    ARGUMENT_PEER,      /* value: a node */
     ARGUMENT_ERRORS,    /* value, per_second */
     ARGUMENT_TRAFFIC,   /* value: a traffic's number */
     ARGUMENT_MACHINE,   /* machine.name */

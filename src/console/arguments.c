@@ -36,6 +36,7 @@ static const struct {
     [ARGUMENT_ATTRIBUTE] = {"[attribute NAME]", "attribute", WORDS, true, word_attribute},
     [ARGUMENT_TIME] = {"TIME", "ns", .unit = "ns"},
     [ARGUMENT_GUID] = {"GUID|NODE", "guid"},
+    [ARGUMENT_PEER] = {"NODE", "peer", NODES},
     [ARGUMENT_ERRORS] = {"COUNT[/s]", "count"},
     [ARGUMENT_TRAFFIC] = {"NUMBER", "flow"},
     [ARGUMENT_MACHINE] = {"NAME", "name", NAME},
@@ -171,6 +172,7 @@ void argument_read(enum argument argument, struct action *action, struct cursor 
     case ARGUMENT_GUID:
         cursor_take(cursor, "a GUID, or the node that has it", &action->value_word);
         break;
+    case ARGUMENT_PEER: cursor_take(cursor, "another node", &action->value_word); break;
     case ARGUMENT_ERRORS: read_errors(action, cursor); break;
     case ARGUMENT_TRAFFIC:
         action->value_word = cursor_next(cursor);
@@ -289,6 +291,7 @@ void argument_print(enum argument argument, const struct action *action,
     case ARGUMENT_ATTRIBUTE: text_printf(out, "0x%x", action->attribute); break;
     case ARGUMENT_TIME: print_time(action->value, out); break;
     case ARGUMENT_GUID: text_printf(out, "0x%016" PRIx64, action->value); break;
+    case ARGUMENT_PEER: action_print_node(topology, (uint32_t)action->value, out); break;
     case ARGUMENT_ERRORS:
         text_printf(out, "%" PRIu64 "%s", action->value, action->per_second ? "/s" : "");
         break;
@@ -329,7 +332,9 @@ static int read_number(enum argument argument, struct action *action,
     enum parameter_kind kind = rows[argument].kind;
     uint64_t number;
     int status = parse_parameter(text, rows[argument].parameter, ends[kind], &number, err);
-    if (status == 0 && kind == LINKS)
+    if (status == 0 && argument == ARGUMENT_PEER)
+        action->value = number;
+    else if (status == 0 && kind == LINKS)
         action->port = request->link_ports[number];
     else if (status == 0)
         action->node = kind == NODES ? (uint32_t)number : request->managers[number];
@@ -460,5 +465,10 @@ int action_bind(struct action *action, const struct topology *topology, struct c
                           node_label(topology, topology->ports.items[action->port].node));
     if (status == 0 && arguments[1] == ARGUMENT_GUID && action->value_word.text)
         status = bind_guid(action, topology, cursor);
+    if (status == 0 && arguments[1] == ARGUMENT_PEER && action->value_word.text) {
+        uint32_t peer;
+        status = bind_node(&action->value_word, topology, cursor, &peer);
+        action->value = peer;
+    }
     return status;
 }

@@ -137,6 +137,14 @@ static int answer_changes(struct control_call *call)
     return 0;
 }
 
+static int answer_connections(struct control_call *call)
+{
+    const struct live *live = call->subject;
+    struct record record = control_record(call);
+    connections_put(live_session_setup(&live->session), &record);
+    return 0;
+}
+
 static int answer_versions(struct control_call *call)
 {
     const struct live *live = call->subject;
@@ -173,6 +181,8 @@ static int answer_events(struct control_call *call)
 static const struct control_command session_commands[] = {
     {"managers", "", 0, 0, CONTROL_SESSION, "states of managers", answer_managers},
     {"changes", "", 0, 0, CONTROL_SESSION, "last changes of the subnet", answer_changes},
+    {"connections", "", 0, 0, CONTROL_SESSION, "connections: state, rate, retries, outage",
+     answer_connections},
     {"versions", "", 0, 0, CONTROL_SESSION, "versions of the tables", answer_versions},
     {"events", "", 0, 1, CONTROL_SESSION, "recent events", answer_events},
     {"act", "ACTION", 1, UINT8_MAX, CONTROL_SESSION,

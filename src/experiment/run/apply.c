@@ -95,6 +95,7 @@ static int apply_to_owner(struct setup *setup, const struct action *action, stru
     case OWNER_TRAFFIC:
         return action->kind == ACTION_START_TRAFFIC ? flows_start(setup, action->value, err)
                                                     : flows_stop(setup, action->value, err);
+    case OWNER_CONNECTIONS: return connections_connect(setup, action, err);
     case OWNER_GROUPS:
         return action->kind == ACTION_JOIN ? multicast_join(setup, action, err)
                                            : multicast_leave(setup, action, err);

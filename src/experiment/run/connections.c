@@ -3,6 +3,7 @@
 #include "experiment/run/connections.h"
 
 #include "base/map.h"
+#include "base/record.h"
 #include "base/rng.h"
 #include "base/time.h"
 #include "console/names.h"
@@ -15,6 +16,15 @@
 enum { NAME_BYTES = 64, OWN_FIGURES = 100 /* of so many connections at most */ };
 
 /* ---- names ---- */
+
+static uint32_t first_port_with_cable(const struct topology *topology, uint32_t node)
+{
+    const struct topology_node *at = &topology->nodes.items[node];
+    for (uint32_t port = at->first_port + 1; port <= at->first_port + at->port_count; port++)
+        if (topology->ports.items[port].peer != TOPOLOGY_NONE)
+            return port;
+    return TOPOLOGY_NONE;
+}
 
 /* The port of a host: the given one, or the first one with a cable. */
 static int bind_end(struct setup *setup, const struct word *word, uint32_t *port)
@@ -31,15 +41,14 @@ static int bind_end(struct setup *setup, const struct word *word, uint32_t *port
         status =
             bind_port_number(word, place.node, place.numbers[0], topology, &setup->cursor, port);
     else
-        for (*port = node->first_port + 1; *port < node->first_port + node->port_count &&
-                                           topology->ports.items[*port].peer == TOPOLOGY_NONE;)
-            ++*port;
-    if (status == 0 && topology->ports.items[*port].peer == TOPOLOGY_NONE)
+        *port = first_port_with_cable(topology, place.node);
+    if (status == 0 &&
+        (*port == TOPOLOGY_NONE || topology->ports.items[*port].peer == TOPOLOGY_NONE))
         return word_error(&setup->cursor, word, "'%.80s' has no cable", word->text);
     return status;
 }
 
-static struct run_connection begin_item(const struct statement *statement)
+static struct run_connection begin_item(const struct connection_spec *spec)
 {
     static const uint8_t services[] = {
         [SPEC_RC] = TRANSPORT_RC, [SPEC_UC] = TRANSPORT_UC, [SPEC_UD] = TRANSPORT_UD};
@@ -50,8 +59,7 @@ static struct run_connection begin_item(const struct statement *statement)
                                          [SPEC_WRITE_IMMEDIATE] = CONNECTION_WRITE_IMMEDIATE,
                                          [SPEC_COMPARE_SWAP] = CONNECTION_COMPARE_SWAP,
                                          [SPEC_FETCH_ADD] = CONNECTION_FETCH_ADD};
-    const struct connection_spec *spec = statement->connection;
-    return (struct run_connection){.statement = statement,
+    return (struct run_connection){.spec = spec,
                                    .number = UINT32_MAX,
                                    .config = {.service = services[spec->service],
                                               .operation = operations[spec->operation],
@@ -68,7 +76,8 @@ static struct run_connection begin_item(const struct statement *statement)
 
 static int bind_one(struct setup *setup, const struct statement *statement)
 {
-    struct run_connection item = begin_item(statement);
+    struct run_connection item = begin_item(statement->connection);
+    item.statement = statement;
     int status = bind_end(setup, &statement->connection->from, &item.config.from);
     if (status == 0)
         status = bind_end(setup, &statement->connection->to, &item.config.to);
@@ -81,17 +90,15 @@ static int bind_one(struct setup *setup, const struct statement *statement)
 static int bind_all(struct setup *setup, const struct statement *statement)
 {
     const struct topology *topology = &setup->topology;
-    struct run_connection item = begin_item(statement);
+    struct run_connection item = begin_item(statement->connection);
     VEC(uint32_t) hosts = {0};
     uint32_t sink = TOPOLOGY_NONE;
+    item.statement = statement;
     struct rng rng;
     for (uint32_t i = 0; i < topology->nodes.count; i++) {
         const struct topology_node *node = &topology->nodes.items[i];
-        uint32_t port = node->first_port + 1;
-        while (port <= node->first_port + node->port_count &&
-               topology->ports.items[port].peer == TOPOLOGY_NONE)
-            port++;
-        if (node->kind == NODE_ADAPTER && port <= node->first_port + node->port_count)
+        uint32_t port = first_port_with_cable(topology, i);
+        if (node->kind == NODE_ADAPTER && port != TOPOLOGY_NONE)
             vec_push(&hosts, port);
     }
     size_t count = hosts.count, half = count / 2;
@@ -181,11 +188,9 @@ static void note_refused(void *context, uint64_t now, uint32_t number)
         view.reason ? cm_reason_text(view.reason) : "no answer to the request for its path");
 }
 
-void connections_begin(struct setup *setup)
+static void make_sim(struct setup *setup)
 {
     struct run_connections *connections = &setup->connections;
-    if (!connections->items.count)
-        return;
     connections->sim = sim_connections_new(setup->sim, setup->fabric, setup->paths);
     if (connections->by_cm) { /* hosts request paths */
         struct sim_administration_options options;
@@ -197,6 +202,12 @@ void connections_begin(struct setup *setup)
     sim_connections_listen(
         connections->sim,
         &(struct connection_listener){setup, note_completed, note_migrated, note_refused});
+}
+
+void connections_begin(struct setup *setup)
+{
+    if (setup->connections.items.count)
+        make_sim(setup);
 }
 
 void connections_release(struct setup *setup)
@@ -258,12 +269,89 @@ int connections_start(struct setup *setup, const struct statement *statement)
     return 0;
 }
 
+/* The first port of an adapter with a cable. */
+static int find_host(const struct topology *topology, uint32_t node, uint32_t *port,
+                     struct err *err)
+{
+    *port = first_port_with_cable(topology, node);
+    if (topology->nodes.items[node].kind != NODE_ADAPTER || *port == TOPOLOGY_NONE)
+        return err_set(err, EINVAL, "'%.80s' is not an adapter with a cable",
+                       node_label(topology, node));
+    return 0;
+}
+
+int connections_connect(struct setup *setup, const struct action *action, struct err *err)
+{
+    /* About 3 Gbit/s: enough to be seen, and a session keeps its pace. */
+    static const struct connection_spec spec = {.pattern = CONNECT_ONE,
+                                                .service = SPEC_RC,
+                                                .operation = SPEC_WRITE,
+                                                .message_bytes = 4096,
+                                                .messages = TIME_NEVER,
+                                                .outstanding = 1,
+                                                .every_ps = 10 * TIME_US,
+                                                .timeout = 14,
+                                                .retry = 7};
+    struct run_connections *connections = &setup->connections;
+    struct run_connection item = begin_item(&spec);
+    int status = find_host(&setup->topology, action->node, &item.config.from, err);
+    if (status == 0)
+        status = find_host(&setup->topology, (uint32_t)action->value, &item.config.to, err);
+    if (status)
+        return status;
+    if (!connections->sim)
+        make_sim(setup);
+    item.number = (uint32_t)connections->started.count;
+    vec_push(&connections->items, item);
+    vec_push(&connections->started, (uint32_t)connections->items.count - 1);
+    status = sim_connections_add(connections->sim, &item.config, err);
+    if (status) {
+        connections->items.count--;
+        connections->started.count--;
+    }
+    return status;
+}
+
 /* ---- figures ---- */
 
 static double goodput(const struct connection_view *view)
 {
     uint64_t time = view->begun_ps ? view->last_ps - view->begun_ps : 0;
     return time ? (double)view->completed_bytes * 8e12 / (double)time : 0;
+}
+
+void connections_put(const struct setup *setup, struct record *record)
+{
+    const struct run_connections *connections = &setup->connections;
+    const struct topology *topology = &setup->topology;
+    record_begin_list(record, NULL);
+    for (size_t i = 0; connections->sim && i < connections->items.count; i++) {
+        const struct run_connection *item = &connections->items.items[i];
+        struct connection_view view;
+        if (item->number == UINT32_MAX)
+            continue;
+        sim_connections_view(connections->sim, item->number, &view);
+        uint32_t from = topology->ports.items[item->config.from].node;
+        uint32_t to = topology->ports.items[item->config.to].node;
+        record_begin(record, NULL);
+        record_number(record, "number", "%3llu ", i + 1);
+        record_string(record, "from", " %s", node_label(topology, from));
+        record_string(record, "to", " to %s", node_label(topology, to));
+        record_string(record, "service", ": %s", connection_service_names[item->spec->service]);
+        record_string(record, "operation", " %s",
+                      connection_operation_names[item->spec->operation]);
+        record_string(record, "state", ", %s",
+                      view.broken ? "broken" : connection_stage_names[view.stage]);
+        if (view.broken)
+            record_string(record, "reason", " (%s)", transport_status_names[view.status]);
+        record_number(record, "messages", ", %llu messages", view.completed);
+        record_real(record, "goodput", ", %.4g bit/s", goodput(&view));
+        record_number(record, "retries", ", %llu retries",
+                      (uint64_t)view.timeouts + view.sequence_naks + view.rnr_naks);
+        record_real(record, "outage", ", outage %.3g s\n", time_seconds((double)view.longest_ps));
+        record_end(record);
+    }
+    record_end_list(record);
 }
 
 static void set(struct setup *setup, const char *who, const char *what, double value,
@@ -296,7 +384,7 @@ static void set_figures(struct setup *setup, const char *who, const struct conne
 static void add_row(struct setup *setup, const struct run_connection *connection,
                     const struct connection_view *view, double bits_per_second)
 {
-    const struct connection_spec *spec = connection->statement->connection;
+    const struct connection_spec *spec = connection->spec;
     struct run_record_connection row = {
         .name = ends_text(setup, &connection->config),
         .service = connection_service_names[spec->service],

@@ -5,12 +5,16 @@
 #include "experiment/measure/statistics.h"
 #include "host/sim/sim_connections.h"
 
+struct record;
 struct setup;
+struct action;
+struct connection_spec;
 struct statement;
 
 /* In the order of their statements. */
 struct run_connection {
-    const struct statement *statement;
+    const struct statement *statement; /* NULL: an action */
+    const struct connection_spec *spec;
     struct connection_config config;
     uint32_t number; /* in the simulation; UINT32_MAX: its statement was not executed yet */
     struct value_distribution latency;
@@ -30,7 +34,11 @@ void connections_begin(struct setup *setup); /* there is a fabric */
 void connections_release(struct setup *setup);
 /* The run has reached the statement. */
 int connections_start(struct setup *setup, const struct statement *statement);
+/* An action: both ends are ready at once. */
+int connections_connect(struct setup *setup, const struct action *action, struct err *err);
 int connections_set_alternate(struct setup *setup, const struct statement *statement);
+/* What a person reads of one that has begun. */
+void connections_put(const struct setup *setup, struct record *record);
 void connections_publish(struct setup *setup);
 
 #endif

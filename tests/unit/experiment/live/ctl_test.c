@@ -144,6 +144,26 @@ static void actions_are_statements_that_the_export_repeats(void **unused)
     end(world);
 }
 
+/* A connection between two hosts is an action like any other: listed, exported, repeated. */
+static void hosts_are_connected_by_an_action(void **unused)
+{
+    (void)unused;
+    struct world *world = begin(tree);
+    assert_says(world, LIVE_FABRIC, "connections", true, "[]");
+    assert_int_equal(ask(world, LIVE_FABRIC, "connect H0 H7", false), 0);
+    assert_int_equal(ask(world, LIVE_FABRIC, "connect H0 L0_0", false), -EINVAL);
+    pass(world, 2 * TIME_MS);
+    assert_says(world, LIVE_FABRIC, "connections", false, "H0 to H7: rc write, established");
+    assert_says(world, LIVE_MANAGER, "connections", true, "\"to\":\"H7\"");
+    assert_int_equal(ask(world, LIVE_FABRIC, "fail node H7", false), 0);
+    pass(world, TIME_S);
+    assert_says(world, LIVE_FABRIC, "connections", false, "broken (");
+    assert_true(strstr(exported(world), "connect H0 H7") != NULL);
+    uint64_t hash = fabric_trace_hash(live_session_setup(&world->live.session)->fabric);
+    assert_true(run_whole(exported(world)) == hash);
+    end(world);
+}
+
 /* Names as a stranger may give them: words of the grammar, and the GUID of another node. */
 static const char odd_names[] = "switchguid=0x10\nSwitch 3 \"S-10\" # \"attribute\"\n"
                                 "[1] \"H-20\"[1]\n[2] \"H-30\"[1]\n[3] \"H-40\"[1]\n"
@@ -480,6 +500,7 @@ int main(void)
         cmocka_unit_test(a_page_is_served_while_the_subnet_comes_up),
         cmocka_unit_test(next_stops_at_events_and_at_no_note),
         cmocka_unit_test(reports_are_those_of_the_run),
+        cmocka_unit_test(hosts_are_connected_by_an_action),
         cmocka_unit_test(actions_are_statements_that_the_export_repeats),
         cmocka_unit_test(a_name_is_no_part_of_the_grammar),
         cmocka_unit_test(a_wrong_word_of_an_action_is_named),
