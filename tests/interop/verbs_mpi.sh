@@ -12,6 +12,7 @@ need mpirun mpicc ucx_perftest fi_pingpong
 weft_start net || exit
 manager_starts || exit
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
+export OMPI_MCA_plm=isolated # without ssh
 export UCX_LOG_LEVEL=warn
 
 for transport in rc_v ud_v; do
