@@ -165,6 +165,10 @@ struct data_transport {
 void fabric_set_transport(struct fabric *fabric, const struct data_transport *transport);
 void fabric_offer_transport(struct fabric *fabric, uint32_t port);
 /* Calls `due` at that time. */
+/* The transport layer of a port has dropped a packet with a wrong Q_Key: counter and trap 258. */
+struct sma_key_violation;
+void fabric_report_q_key(struct fabric *fabric, uint32_t port,
+                         const struct sma_key_violation *violation);
 void fabric_call_transport(struct fabric *fabric, uint32_t port, uint64_t time);
 /* The largest MTU whose packets, with all headers, fit the MTU and the buffers of every node; 0:
  * none. */

@@ -61,6 +61,7 @@ connection H2 to H3 op send message 10000 messages 20 timeout 10
 connection H3 to H0 service uc message 5001 messages 20
 connection H0 to H3 service ud message 333 messages 20
 connection H0 to H1 messages 3 setup cm
+connection H1 to H3 service ud message 64 messages 3 q-key 0x12345678
 connection H1 to H0 service ud message 64 messages 3 setup cm
 run for 20us
 fail link S2 1
@@ -87,6 +88,10 @@ manages_connections() { # REQ, REP, RTU, DREQ, DREP, SIDR_REQ and SIDR_REP
 claim "--pcap captures the packets of connections" simulated
 claim "tshark reports no malformed packet of them" no_malformed_connection
 claim "tshark decodes all services and operations" has_opcodes
+reports_offender() { # trap 258 of H3: number, LIDs and the key are in a row of bytes
+    [ "$(connections -Y 'infiniband.mad.method == 5 && frame contains 01:02 && frame contains 12:34:56:78')" -gt 0 ]
+}
+claim "a wrong Q_Key makes trap 258 with the key" reports_offender
 claim "tshark decodes the messages that set connections up and release them" manages_connections
 
 # The manager repeats a request that is not answered after 300 ms. On a busy machine it may be late and repeat only once,

@@ -67,6 +67,7 @@ static struct run_connection begin_item(const struct connection_spec *spec)
                                               .messages = spec->messages,
                                               .outstanding = (uint32_t)spec->outstanding,
                                               .every_ps = spec->every_ps,
+                                              .q_key = (uint32_t)spec->q_key,
                                               .timeout = (uint8_t)spec->timeout,
                                               .retry = (uint8_t)spec->retry,
                                               .has_alternate = spec->alternate.wanted,

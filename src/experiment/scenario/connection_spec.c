@@ -1,6 +1,6 @@
 /* Reads `connection FROM to TO [service rc|uc|ud] [op send|write|read] [message BYTES]
  * [messages N | saturated] [outstanding N] [timeout T] [retry N] [alternate auto|LID]
- * [setup given|cm] [every TIME]`, and `connect all PATTERN` with the same settings. */
+ * [setup given|cm] [every TIME] [q-key KEY]`, and `connect all PATTERN` with the same settings. */
 #include "experiment/scenario/connection_spec.h"
 
 #include "base/time.h"
@@ -30,11 +30,12 @@ enum key {
     KEY_ALTERNATE,
     KEY_SETUP,
     KEY_EVERY,
+    KEY_Q_KEY,
     KEYS
 };
 static const char *const keys[KEYS] = {"service",   "op",          "message", "messages",
                                        "saturated", "outstanding", "timeout", "retry",
-                                       "alternate", "setup",       "every"};
+                                       "alternate", "setup",       "every",   "q-key"};
 
 void alternate_spec_read(struct alternate_spec *alternate, struct cursor *cursor)
 {
@@ -76,6 +77,7 @@ static void read_key(struct connection_spec *spec, enum key key, struct cursor *
         break;
     }
     case KEY_EVERY: cursor_take_time(cursor, &spec->every_ps); break;
+    case KEY_Q_KEY: cursor_take_number(cursor, "a Q_Key", 1, INT32_MAX, &spec->q_key); break;
     case KEYS: break;
     }
 }

@@ -45,6 +45,7 @@ struct connection_spec {
     uint64_t message_bytes;
     uint64_t messages; /* TIME_NEVER: without end */
     uint64_t outstanding;
+    uint64_t q_key;    /* 0: that of the receiver */
     uint64_t every_ps; /* 0: as soon as possible */
     uint64_t timeout, retry;
     struct alternate_spec alternate;

@@ -275,7 +275,8 @@ static void confirm(struct sim_cm *cm, struct host *host, uint32_t number, uint6
         return;
     }
     connection->qps[RESPONDER] = reply->qpn;
-    connection->q_key = reply->q_key;
+    connection->q_key =
+        connection->view.config.q_key ? connection->view.config.q_key : reply->q_key;
     connection->r_key = (uint32_t)wire_get_bits(reply->private_data, 0, 32);
     connection->psns[RESPONDER] = datagram ? 0 : reply->starting_psn;
     if (connection_bring_up(connections, connection, REQUESTER, &connection->path, STATE_RESET,

@@ -10,6 +10,7 @@
  * sim_cm.c sets connections up by messages, where that is wanted. Not modelled: partitions other
  * than the default one, and packets from an adapter to itself. */
 #include "host/sim/sim_connections_internal.h"
+#include "sma/sma.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -200,8 +201,16 @@ static void drain(struct sim_connections *connections, struct adapter *adapter)
         end_receive(connections, &completion);
     while (transport_next_event(adapter->transport, &event))
         note_event(connections, adapter, &event);
-    while (transport_next_violation(adapter->transport, &violation))
-        ; /* no connection has another key */
+    while (transport_next_violation(adapter->transport, &violation)) {
+        struct sma_key_violation report = {.key = violation.key,
+                                           .sl = violation.sl,
+                                           .slid = violation.slid,
+                                           .dlid = violation.dlid,
+                                           .src_qp = violation.source_qp,
+                                           .dest_qp = violation.dest_qp};
+        if (violation.q_key) /* ports compare P_Keys before */
+            fabric_report_q_key(connections->fabric, adapter->ports[violation.port - 1], &report);
+    }
 }
 
 /* After the transport layer was fed. */
@@ -598,7 +607,8 @@ static int set_up(struct sim_connections *connections, uint32_t number,
         connection_add_qp(connections, connection, end);
     }
     connection->path = paths[0];
-    connection->q_key = CONNECTION_Q_KEY;
+    connection->q_key =
+        connection->view.config.q_key ? connection->view.config.q_key : CONNECTION_Q_KEY;
     connection->r_key = connections->adapters.items[connection->adapters[1]].key;
     for (unsigned end = 0; end < 2 && !status; end++)
         status = connection_bring_up(connections, connection, end, &paths[end], STATE_RESET,

@@ -42,7 +42,8 @@ struct connection_config {
      * path that share least. */
     bool has_alternate;
     uint16_t alternate_lid;
-    bool by_cm; /* set up by messages: needs sim_connections_use_clients() */
+    uint32_t q_key; /* UD: that datagrams carry; 0: that of the receiver */
+    bool by_cm;     /* set up by messages: needs sim_connections_use_clients() */
 };
 
 /* How far a connection has been set up. */

@@ -26,6 +26,8 @@ int sim_connections_check(const struct fabric *fabric, const struct connection_c
         return err_set(err, EINVAL, "UC has no atomic operations");
     if (atomic && config->message_bytes != 8)
         return err_set(err, EINVAL, "an atomic operation has 8 bytes");
+    if (config->service != TRANSPORT_UD && config->q_key)
+        return err_set(err, EINVAL, "only UD has Q_Keys");
     if (config->service != TRANSPORT_RC && config->has_alternate)
         return err_set(err, EINVAL, "only RC has alternate paths here");
     if (config->message_bytes == 0 || config->message_bytes > TRANSPORT_MESSAGE_MAX)
