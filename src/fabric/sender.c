@@ -9,24 +9,6 @@
 #include <assert.h>
 #include <errno.h>
 
-const char *const loss_names[LOSS_CAUSES] = {
-    [LOSS_INACTIVE_PORT] = "inactive port",
-    [LOSS_DEAD_LINK] = "dead link",
-    [LOSS_DEAD_NODE] = "dead node",
-    [LOSS_NO_ROUTE] = "no route",
-    [LOSS_OUTPUT_IS_INPUT] = "output = input",
-    [LOSS_NO_VL] = "no VL",
-    [LOSS_LIFETIME] = "lifetime",
-    [LOSS_HEAD_OF_QUEUE] = "head of queue",
-    [LOSS_OVERFLOW] = "overflow",
-    [LOSS_P_KEY] = "P_Key",
-    [LOSS_BIT_ERROR] = "bit error",
-    [LOSS_MOVED] = "VM moved",
-    [LOSS_HOP_LIMIT] = "hop limit",
-    [LOSS_NO_SUBNET] = "no route to subnet",
-    [LOSS_ROUTER_FULL] = "router full",
-};
-
 static struct sender *sender_at(struct fabric *fabric, uint32_t number)
 {
     return &fabric->data->senders.items[number];
