@@ -16,9 +16,11 @@ static bool read_bytes(struct verbs_client *client, uint64_t address, uint8_t *d
     size_t done = 0;
     while (done < bytes) {
         ssize_t got = pread(client->memory, data + done, bytes - done, (off_t)(address + done));
-        if (got <= 0 && errno != EINTR)
-            return false;
-        done += got > 0 ? (size_t)got : 0;
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return false; /* 0: the process is dead */
+        done += (size_t)got;
     }
     client->read_bytes += bytes;
     return true;
@@ -30,9 +32,11 @@ static bool write_bytes(struct verbs_client *client, uint64_t address, const uin
     size_t done = 0;
     while (done < bytes) {
         ssize_t put = pwrite(client->memory, data + done, bytes - done, (off_t)(address + done));
-        if (put <= 0 && errno != EINTR)
+        if (put < 0 && errno == EINTR)
+            continue;
+        if (put <= 0)
             return false;
-        done += put > 0 ? (size_t)put : 0;
+        done += (size_t)put;
     }
     client->written_bytes += bytes;
     return true;

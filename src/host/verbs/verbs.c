@@ -177,14 +177,14 @@ int verbs_receive(struct verbs_client *client, const void *packet, size_t bytes,
 {
     struct verbs_request request;
     memset(&request, 0, sizeof request);
-    if (bytes < 2 * sizeof(uint32_t) || bytes > sizeof request || client->answering) {
+    bool readable = bytes >= 2 * sizeof(uint32_t) && bytes <= sizeof request;
+    if (readable)
+        memcpy(&request, packet, bytes);
+    /* Threads send doorbells while another one waits for an answer. */
+    if (!readable || (request.kind != VERBS_MEMORY && descriptor >= 0) ||
+        (request.kind != VERBS_DOORBELL && client->answering)) {
         if (descriptor >= 0)
             close(descriptor);
-        return -EPROTO;
-    }
-    memcpy(&request, packet, bytes);
-    if (request.kind != VERBS_MEMORY && descriptor >= 0) {
-        close(descriptor);
         return -EPROTO;
     }
     if (client->page.at)

@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 enum { LID = 7, ENTRIES = 8, BYTES = 8192, FORGED = 20000 };
@@ -481,6 +482,58 @@ static void a_request_before_the_answer_breaks_the_protocol(void **state)
     close_program(&program);
 }
 
+/* A thread that posts work does not wait for the requests of other threads. */
+static void a_doorbell_may_come_before_the_answer(void **state)
+{
+    struct program program;
+    struct verbs_request request = {.kind = VERBS_ADD_DOMAIN}, bell = {.kind = VERBS_DOORBELL};
+    const int *descriptors;
+    attach(*state, &program);
+    assert_int_equal(verbs_receive(program.client, &request, sizeof request, -1), 0);
+    assert_int_equal(verbs_receive(program.client, &bell, sizeof bell, -1), 0);
+    assert_non_null(verbs_next_answer(program.client, &descriptors));
+    close_program(&program);
+}
+
+/* The descriptor of the memory of a process that is dead. */
+static int dead_memory_file(struct program *program)
+{
+    struct verbs_request request = {.kind = VERBS_MEMORY};
+    struct verbs_answer answer = {0};
+    char path[64];
+    pid_t child = fork();
+    if (child == 0) {
+        pause();
+        _exit(0);
+    }
+    assert_true(child > 0);
+    snprintf(path, sizeof path, "/proc/%d/mem", (int)child);
+    int result = ask(program, &request, open(path, O_RDWR | O_CLOEXEC), &answer, NULL);
+    kill(child, SIGKILL);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    return result;
+}
+
+/* Its memory reads as an end of file, which sets no error number. */
+static void the_memory_of_a_dead_process_fails_the_access(void **state)
+{
+    struct program *a = mem_alloc(sizeof *a), *b = mem_alloc(sizeof *b);
+    for (unsigned dead = 0; dead < 2; dead++) {
+        open_pair(*state, a, b);
+        assert_int_equal(dead_memory_file(dead ? b : a), 0);
+        write_to(a, b, 64);
+        errno = EINTR;
+        post(*state, a);
+        for (unsigned i = 0; i < 10; i++)
+            run(*state);
+        assert_int_not_equal(last_completion(a).status, IBV_WC_SUCCESS);
+        close_program(a);
+        close_program(b);
+    }
+    mem_free(a);
+    mem_free(b);
+}
+
 /* Numbers that name nothing, in every request: an error, and the objects stay as they are. */
 static void forged_requests_are_refused(void **state)
 {
@@ -528,6 +581,8 @@ int main(void)
         TEST(a_full_cq_is_an_event_and_no_overflow),
         TEST(only_a_memory_file_is_taken),
         TEST(a_request_before_the_answer_breaks_the_protocol),
+        TEST(a_doorbell_may_come_before_the_answer),
+        TEST(the_memory_of_a_dead_process_fails_the_access),
         TEST(forged_requests_are_refused),
     };
     signal(SIGPIPE, SIG_IGN); /* as in the server: nobody reads the events of these programs */
