@@ -169,6 +169,20 @@ static bool take(struct context *context, struct cq *cq, struct ibv_wc *wc)
     return found;
 }
 
+/* Without the QP, take() cannot know to which SRQ their requests belong. */
+void cq_return_slots(struct cq *cq, const struct qp *qp)
+{
+    const struct verbs_completion *entries = (void *)(cq->ring.at + VERBS_RING_HEAD);
+    pthread_mutex_lock(&cq->lock);
+    uint32_t produced = __atomic_load_n(&ring_of(cq)->produced, __ATOMIC_ACQUIRE);
+    for (uint32_t i = cq->consumed; i != produced; i++) {
+        const struct verbs_completion *from = &entries[i & (cq->capacity - 1)];
+        if (from->qp == qp->object && from->epoch == qp->epoch && from->flags & VERBS_RECEIVED)
+            srq_give_slot(srq_of(qp->qp.qp_base.srq), from->slot);
+    }
+    pthread_mutex_unlock(&cq->lock);
+}
+
 static int poll_cq(struct ibv_cq *of, int room, struct ibv_wc *wc)
 {
     struct context *context = context_of(of->context);

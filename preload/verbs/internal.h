@@ -168,5 +168,7 @@ void work_offer(struct verbs_context *verbs);
 void device_offer(struct verbs_context *verbs);
 void work_extend(struct qp *qp); /* the functions of the extended interface */
 void srq_give_slot(struct srq *srq, uint32_t slot);
+/* Gives back what the completions that wait have taken from the SRQ of a QP which is gone. */
+void cq_return_slots(struct cq *cq, const struct qp *qp);
 
 #endif

@@ -290,6 +290,8 @@ WEFT_EXPORT int ibv_destroy_qp(struct ibv_qp *of)
     if (result)
         return -result;
     table_set(context, &context->qps, qp->object, NULL);
+    if (of->srq)
+        cq_return_slots(cq_of(of->recv_cq), qp);
     pthread_mutex_lock(&of->mutex);
     while (of->events_completed != qp->events)
         pthread_cond_wait(&of->cond, &of->mutex);

@@ -270,7 +270,7 @@ enum { EVENT_SILENT = 255 }; /* no event: the owner asked for it, or a completio
 void qp_enter_error(struct transport *transport, struct qp *qp, unsigned event);
 /* The same, but responses and the NAK that are owed are still sent. */
 void qp_fail_as_responder(struct transport *transport, struct qp *qp, unsigned event);
-/* Forgets all requests, without completions. */
+/* Forgets all requests, without completions. One that was taken from an SRQ goes back to it. */
 void qp_drop_work(struct transport *transport, struct qp *qp);
 
 /* requester.c: RC and UC */

@@ -284,6 +284,16 @@ int transport_post_shared(struct transport *transport, uint32_t number,
     return 0;
 }
 
+/* The request that a QP took, and will not complete, is the SRQ's next one again. */
+static void return_receive(struct transport *transport, struct queue *queue, uint32_t number)
+{
+    transport->receives.items[number].next = queue->head;
+    if (queue->head == NONE)
+        queue->tail = number;
+    queue->head = number;
+    queue->count++;
+}
+
 uint32_t receives_waiting(const struct transport *transport, const struct qp *qp)
 {
     return qp->init.srq == NONE ? qp->receives.count
@@ -363,10 +373,12 @@ void qp_drop_work(struct transport *transport, struct qp *qp)
     responses_drop(transport, qp);
     while (qp->sends.count)
         drop_first_work(transport, qp);
-    if (qp->receive != NONE) {
+    if (qp->receive != NONE && qp->init.srq != NONE) {
+        return_receive(transport, &transport->srqs.items[qp->init.srq].receives, qp->receive);
+    } else if (qp->receive != NONE) {
         segments_drop(transport, &transport->receives.items[qp->receive].segments);
         pool_give(&transport->receives, qp->receive);
-        qp->receive = NONE;
     }
+    qp->receive = NONE;
     drop_receives(transport, &qp->receives);
 }

@@ -686,6 +686,12 @@ static void credit_codes_are_those_of_the_specification(void **state)
     assert_int_equal(transport_credit_code(1000000), 30);
 }
 
+static bool lose_last(struct toy *of, unsigned from, struct transport_packet *packet)
+{
+    (void)of, (void)from;
+    return packet->opcode != OP_SEND_LAST;
+}
+
 static void a_shared_receive_queue_serves_and_reports_its_limit(void **state)
 {
     (void)state;
@@ -713,6 +719,44 @@ static void a_shared_receive_queue_serves_and_reports_its_limit(void **state)
     toy_run(&toy, TIME_NEVER);
     assert_true(toy_had_event(&toy, 1, EVENT_SRQ_LIMIT));
     for (unsigned i = 0; i < 6; i++)
+        expect(&ends[1], i, STATUS_SUCCESS, WORK_RECEIVE);
+    end();
+}
+
+static void what_a_reset_queue_pair_had_taken_is_the_next_shared_request(void **state)
+{
+    (void)state;
+    struct transport_config config;
+    transport_config_init(&config);
+    config.accesses = true;
+    toy_init(&toy, 2, &config, 1);
+    uint32_t domain = transport_add_domain(toy.adapters[1]);
+    struct toy_pair pair = toy_pair_default;
+    assert_int_equal(transport_add_srq(toy.adapters[1], domain, 2, &pair.srq), 0);
+    toy_connect(&toy, ends, &pair);
+    struct transport_segment segment = {ends[1].region.start, 2000, ends[1].key};
+    for (unsigned i = 0; i < 2; i++) {
+        struct transport_receive_work work = {i, (uintptr_t)ends[1].region.bytes, 1, &segment};
+        assert_int_equal(transport_post_shared(toy.adapters[1], pair.srq, &work), 0);
+    }
+    /* Half of a message has arrived. */
+    toy.filter = lose_last;
+    toy_send(&toy, &ends[0], WORK_SEND, 9, 0, 2000, 0, NULL);
+    toy_run(&toy, toy.now + 20 * TIME_US);
+    toy.filter = NULL;
+    struct transport_qp_attributes reset = {.state = STATE_RESET};
+    for (unsigned i = 0; i < 2; i++)
+        assert_int_equal(transport_modify_qp(toy.adapters[i], toy.now, ends[i].qp, &reset,
+                                             ATTRIBUTE_STATE, NULL),
+                         0);
+    struct transport_receive_work more = {0};
+    assert_int_equal(transport_post_shared(toy.adapters[1], pair.srq, &more), -ENOMEM);
+    for (unsigned i = 0; i < 2; i++)
+        toy_bring(&toy, &ends[i], &ends[!i], &pair, i, STATE_RTS);
+    for (unsigned i = 0; i < 2; i++)
+        toy_send(&toy, &ends[0], WORK_SEND, i, 0, 10, 0, NULL);
+    toy_run(&toy, TIME_NEVER);
+    for (unsigned i = 0; i < 2; i++)
         expect(&ends[1], i, STATUS_SUCCESS, WORK_RECEIVE);
     end();
 }
@@ -872,6 +916,7 @@ int main(void)
         cmocka_unit_test(credits_limit_what_is_sent),
         cmocka_unit_test(credit_codes_are_those_of_the_specification),
         cmocka_unit_test(a_shared_receive_queue_serves_and_reports_its_limit),
+        cmocka_unit_test(what_a_reset_queue_pair_had_taken_is_the_next_shared_request),
         cmocka_unit_test(a_queue_drains_before_it_says_so),
         cmocka_unit_test(a_wrong_p_key_is_dropped_and_reported),
         cmocka_unit_test(a_full_completion_queue_fails_the_qp),

@@ -1,0 +1,142 @@
+/* A program that uses libibverbs in a way that the usual programs do not, for verbs_programs.sh.
+ *
+ * srq: completions of a destroyed QP are not polled; its SRQ must take as many requests as before.
+ */
+#include <infiniband/verbs.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { PORT = 1, REQUESTS = 4, ROUNDS = 6, BYTES = 64 };
+
+static struct ibv_context *context;
+static struct ibv_pd *pd;
+static struct ibv_mr *mr;
+static uint8_t memory[BYTES];
+
+static void *need(void *object, const char *what)
+{
+    if (object)
+        return object;
+    perror(what);
+    exit(1);
+}
+
+static void need_zero(int result, const char *what)
+{
+    if (result == 0)
+        return;
+    fprintf(stderr, "%s: %s\n", what, strerror(result));
+    exit(1);
+}
+
+static void open_device(void)
+{
+    struct ibv_device **list = need(ibv_get_device_list(NULL), "ibv_get_device_list");
+    context = need(list[0] ? ibv_open_device(list[0]) : NULL, "ibv_open_device");
+    pd = need(ibv_alloc_pd(context), "ibv_alloc_pd");
+    mr = need(ibv_reg_mr(pd, memory, BYTES, IBV_ACCESS_LOCAL_WRITE), "ibv_reg_mr");
+}
+
+/* ---- srq ---- */
+
+static struct ibv_qp *add_qp(struct ibv_cq *cq, struct ibv_srq *srq)
+{
+    struct ibv_qp_init_attr init = {
+        .send_cq = cq,
+        .recv_cq = cq,
+        .srq = srq,
+        .cap = {.max_send_wr = 4, .max_recv_wr = 4, .max_send_sge = 1, .max_recv_sge = 1},
+        .qp_type = IBV_QPT_RC,
+        .sq_sig_all = 1};
+    return need(ibv_create_qp(pd, &init), "ibv_create_qp");
+}
+
+static void connect_qp(struct ibv_qp *qp, const struct ibv_qp *peer)
+{
+    struct ibv_port_attr port;
+    need_zero(ibv_query_port(context, PORT, &port), "ibv_query_port");
+    struct ibv_qp_attr attributes = {.qp_state = IBV_QPS_INIT, .port_num = PORT};
+    need_zero(ibv_modify_qp(qp, &attributes,
+                            IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS),
+              "INIT");
+    attributes = (struct ibv_qp_attr){.qp_state = IBV_QPS_RTR,
+                                      .path_mtu = IBV_MTU_256,
+                                      .dest_qp_num = peer->qp_num,
+                                      .min_rnr_timer = 12,
+                                      .ah_attr = {.dlid = port.lid, .port_num = PORT}};
+    need_zero(ibv_modify_qp(qp, &attributes,
+                            IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
+                                IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER),
+              "RTR");
+    attributes = (struct ibv_qp_attr){
+        .qp_state = IBV_QPS_RTS, .timeout = 18, .retry_cnt = 7, .rnr_retry = 7};
+    need_zero(ibv_modify_qp(qp, &attributes,
+                            IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
+                                IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC),
+              "RTS");
+}
+
+/* How many requests the SRQ takes. */
+static unsigned fill(struct ibv_srq *srq)
+{
+    struct ibv_sge segment = {(uintptr_t)memory, BYTES, mr->lkey};
+    struct ibv_recv_wr work = {.sg_list = &segment, .num_sge = 1}, *bad;
+    unsigned count = 0;
+    while (ibv_post_srq_recv(srq, &work, &bad) == 0)
+        count++;
+    return count;
+}
+
+static void send_one(struct ibv_qp *qp, struct ibv_cq *cq)
+{
+    struct ibv_sge segment = {(uintptr_t)memory, BYTES, mr->lkey};
+    struct ibv_send_wr work = {.sg_list = &segment, .num_sge = 1, .opcode = IBV_WR_SEND}, *bad;
+    struct ibv_wc completion;
+    need_zero(ibv_post_send(qp, &work, &bad), "ibv_post_send");
+    for (time_t end = time(NULL) + 20; ibv_poll_cq(cq, 1, &completion) == 0;)
+        if (time(NULL) > end)
+            need(NULL, "no completion");
+    need_zero(completion.status, "completion");
+}
+
+static int try_srq(void)
+{
+    struct ibv_srq_init_attr init = {.attr = {.max_wr = REQUESTS, .max_sge = 1}};
+    struct ibv_srq *srq = need(ibv_create_srq(pd, &init), "ibv_create_srq");
+    struct ibv_cq *cqs[2];
+    for (unsigned i = 0; i < 2; i++)
+        cqs[i] = need(ibv_create_cq(context, 64, NULL, NULL, 0), "ibv_create_cq");
+    struct ibv_wc completion;
+    unsigned taken = fill(srq);
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        struct ibv_qp *from = add_qp(cqs[0], NULL), *to = add_qp(cqs[1], srq);
+        connect_qp(to, from);
+        connect_qp(from, to);
+        send_one(from, cqs[0]);
+        need_zero(ibv_destroy_qp(to), "ibv_destroy_qp");
+        need_zero(ibv_destroy_qp(from), "ibv_destroy_qp");
+        unsigned again = fill(srq);
+        if (again != 1) {
+            printf("round %u: %u of %u requests came back, not 1\n", i, again, taken);
+            return 1;
+        }
+        if (i % 2 && ibv_poll_cq(cqs[1], 1, &completion) != 0) {
+            printf("a completion of a destroyed QP was polled\n");
+            return 1;
+        }
+    }
+    printf("the SRQ takes %u requests as before\n", taken);
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    open_device();
+    if (argc == 2 && strcmp(argv[1], "srq") == 0)
+        return try_srq();
+    fprintf(stderr, "usage: verbs_client srq\n");
+    return 2;
+}
