@@ -87,6 +87,11 @@ if "partitions" in info["capabilities"]:
     get("/partitions")
 if "groups" in info["capabilities"]:
     get("/groups")
+if "connections" in info["capabilities"]:
+    post("/actions", do="connect", node=hosts[0], peer=hosts[-1])
+    listed = get("/connections")
+    if listed["total"] < 1 or listed["connections"][-1]["peer"] != hosts[-1]:
+        fail("/connections", "the connection that was made is not the last of the list")
 if "cabling" in info["capabilities"]:
     get("/cabling")
 if "history" in info["capabilities"]:

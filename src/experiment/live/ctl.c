@@ -141,7 +141,7 @@ static int answer_connections(struct control_call *call)
 {
     const struct live *live = call->subject;
     struct record record = control_record(call);
-    connections_put(live_session_setup(&live->session), &record);
+    connections_put(live_session_setup(&live->session), NULL, SIZE_MAX, &record);
     return 0;
 }
 

@@ -29,14 +29,17 @@ static void write_info(void *context, struct text *out)
         .version = live->options.version,
         .seed = &setup->record->seed,
         .generation = live->session.generation,
-        .capabilities =
-            {"time",     "links",       "switches",
-             "managers", "path",        "tables",
-             "history",  "seek",        "deadlock",
-             "whatif",   "engine",      "partitions",
-             "scenario", "pcap",        "traffic",
-             "groups",   "cabling",     "faults",
-             "reroute",  "memberships", setup->machines.hypervisors.count ? "vms" : NULL},
+        .capabilities = {"time",        "links",
+                         "switches",    "managers",
+                         "path",        "tables",
+                         "history",     "seek",
+                         "deadlock",    "whatif",
+                         "engine",      "partitions",
+                         "scenario",    "pcap",
+                         "traffic",     "groups",
+                         "cabling",     "faults",
+                         "reroute",     "memberships",
+                         "connections", setup->machines.hypervisors.count ? "vms" : NULL},
         .engine = engine_name,
     };
     api_info_write(&info, out);
@@ -81,6 +84,18 @@ static void write_groups(void *context, struct text *out)
     const struct live *live = context;
     const struct manager_page page = watch_page(&live->watch, watch_choose_manager(&live->watch));
     manager_page_put_groups(&page, live_session_setup(&live->session)->groups, out);
+}
+
+static void write_connections(void *context, struct text *out)
+{
+    enum { CONNECTIONS_SHOWN = 200 };
+    const struct live *live = context;
+    const struct setup *setup = live_session_setup(&live->session);
+    struct record record = record_to(out, true, false);
+    record_begin(&record, NULL);
+    record_number(&record, "total", NULL, setup->connections.started.count);
+    connections_put(setup, "connections", CONNECTIONS_SHOWN, &record);
+    record_end(&record);
 }
 
 static void write_cabling(void *context, struct text *out)
@@ -262,6 +277,7 @@ size_t live_add_routes(struct live *live)
         {.path = "/api/v1/tables/compare", .handler = get_comparison},
         {.path = "/api/v1/partitions", .write = write_partitions},
         {.path = "/api/v1/groups", .write = write_groups},
+        {.path = "/api/v1/connections", .write = write_connections},
         {.path = "/api/v1/cabling", .write = write_cabling},
         {.path = "/api/v1/export/scenario", .handler = get_scenario},
         /* a replay of the whole session */

@@ -321,21 +321,28 @@ static double goodput(const struct connection_view *view)
     return time ? (double)view->completed_bytes * 8e12 / (double)time : 0;
 }
 
-void connections_put(const struct setup *setup, struct record *record)
+void connections_put(const struct setup *setup, const char *key, size_t most, struct record *record)
 {
     const struct run_connections *connections = &setup->connections;
     const struct topology *topology = &setup->topology;
-    record_begin_list(record, NULL);
+    size_t begun = connections->started.count, skipped = begun > most ? begun - most : 0;
+    record_begin_list(record, key);
     for (size_t i = 0; connections->sim && i < connections->items.count; i++) {
         const struct run_connection *item = &connections->items.items[i];
         struct connection_view view;
         if (item->number == UINT32_MAX)
             continue;
+        if (skipped) {
+            skipped--;
+            continue;
+        }
         sim_connections_view(connections->sim, item->number, &view);
         uint32_t from = topology->ports.items[item->config.from].node;
         uint32_t to = topology->ports.items[item->config.to].node;
         record_begin(record, NULL);
         record_number(record, "number", "%3llu ", i + 1);
+        record_number(record, "node", NULL, from);
+        record_number(record, "peer", NULL, to);
         record_string(record, "from", " %s", node_label(topology, from));
         record_string(record, "to", " to %s", node_label(topology, to));
         record_string(record, "service", ": %s", connection_service_names[item->spec->service]);

@@ -37,8 +37,10 @@ int connections_start(struct setup *setup, const struct statement *statement);
 /* An action: both ends are ready at once. */
 int connections_connect(struct setup *setup, const struct action *action, struct err *err);
 int connections_set_alternate(struct setup *setup, const struct statement *statement);
-/* What a person reads of one that has begun. */
-void connections_put(const struct setup *setup, struct record *record);
+/* The list of those that have begun, each with its state and figures; of more than `most` the last.
+ */
+void connections_put(const struct setup *setup, const char *key, size_t most,
+                     struct record *record);
 void connections_publish(struct setup *setup);
 
 #endif

@@ -9,6 +9,7 @@
 
 #include "base/time.h"
 #include "experiment/live/control.h"
+#include "host/http/fields.h"
 #include "replay.h"
 #include "world.h"
 
@@ -145,6 +146,84 @@ static void actions_are_statements_that_the_export_repeats(void **unused)
 }
 
 /* A connection between two hosts is an action like any other: listed, exported, repeated. */
+static const struct http_route *route_of(const struct world *world, const char *path)
+{
+    const struct http_route *route = world->live.routes;
+    while (strcmp(route->path, path) != 0)
+        route++;
+    return route;
+}
+
+/* The text without blanks and ends of lines. */
+static char *dense(struct text *text)
+{
+    char *to = text->data;
+    for (const char *c = text->data; *c; c++)
+        if (*c != ' ' && *c != '\n')
+            *to++ = *c;
+    *to = 0;
+    return text->data;
+}
+
+/* The API lists so many connections in all, and those that `weft ctl --json` lists from `first` on.
+ */
+static void assert_lists_connections(struct world *world, size_t total, const char *first)
+{
+    const struct http_route *route = route_of(world, "/api/v1/connections");
+    struct text body = {0}, wanted = {0};
+    assert_int_equal(ask(world, LIVE_FABRIC, "connections", true), 0);
+    const char *listed = strstr(dense(&world->out), first);
+    assert_non_null(listed);
+    text_printf(&wanted, "{\"total\":%zu,\"connections\":%s%s}", total,
+                listed == world->out.data ? "" : "[", listed);
+    route->write(route->context, &body);
+    assert_string_equal(dense(&body), wanted.data);
+    text_release(&body);
+    text_release(&wanted);
+}
+
+/* The status of the answer; 0: done. */
+static unsigned post_connect(struct world *world, const char *from, const char *to)
+{
+    const struct topology *topology = &live_session_setup(&world->live.session)->topology;
+    const struct http_route *route = route_of(world, "/api/v1/actions");
+    struct http_fields fields = {0};
+    struct http_response response = {0};
+    char form[80];
+    snprintf(form, sizeof form, "do=connect&node=%u%s%u", topology_find(topology, from),
+             to ? "&peer=" : "&other=", topology_find(topology, to ? to : from));
+    assert_true(http_fields_add(&fields, form));
+    route->handler(route->context, &(struct http_request){.fields = &fields}, &response);
+    text_release(&response.body);
+    return response.status;
+}
+
+static void the_api_makes_connections_and_lists_those_of_ctl(void **unused)
+{
+    (void)unused;
+    struct world *world = begin(tree);
+    assert_lists_connections(world, 0, "[");
+    assert_int_equal(post_connect(world, "H0", "H7"), 0);
+    assert_int_equal(post_connect(world, "H3", "H1"), 0);
+    assert_int_equal(post_connect(world, "H3", "H3"), 400);
+    assert_int_equal(post_connect(world, "H3", "L0_0"), 400);
+    assert_int_equal(post_connect(world, "H3", NULL), 400);
+    pass(world, 2 * TIME_MS);
+    assert_lists_connections(world, 2, "[");
+    assert_non_null(strstr(world->out.data, "\"from\":\"H3\",\"to\":\"H1\""));
+    end(world);
+}
+
+static void the_api_lists_the_last_200_connections(void **unused)
+{
+    (void)unused;
+    struct world *world = begin(tree);
+    for (unsigned i = 0; i < 203; i++)
+        assert_int_equal(post_connect(world, i % 2 ? "H0" : "H5", "H7"), 0);
+    assert_lists_connections(world, 203, "{\"number\":4,");
+    end(world);
+}
+
 static void hosts_are_connected_by_an_action(void **unused)
 {
     (void)unused;
@@ -158,6 +237,8 @@ static void hosts_are_connected_by_an_action(void **unused)
     assert_int_equal(ask(world, LIVE_FABRIC, "fail node H7", false), 0);
     pass(world, TIME_S);
     assert_says(world, LIVE_FABRIC, "connections", false, "broken (");
+    assert_lists_connections(world, 1, "[");
+    assert_non_null(strstr(world->out.data, "\"state\":\"broken\",\"reason\":"));
     assert_true(strstr(exported(world), "connect H0 H7") != NULL);
     uint64_t hash = fabric_trace_hash(live_session_setup(&world->live.session)->fabric);
     assert_true(run_whole(exported(world)) == hash);
@@ -501,6 +582,8 @@ int main(void)
         cmocka_unit_test(next_stops_at_events_and_at_no_note),
         cmocka_unit_test(reports_are_those_of_the_run),
         cmocka_unit_test(hosts_are_connected_by_an_action),
+        cmocka_unit_test(the_api_makes_connections_and_lists_those_of_ctl),
+        cmocka_unit_test(the_api_lists_the_last_200_connections),
         cmocka_unit_test(actions_are_statements_that_the_export_repeats),
         cmocka_unit_test(a_name_is_no_part_of_the_grammar),
         cmocka_unit_test(a_wrong_word_of_an_action_is_named),
