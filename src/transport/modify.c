@@ -102,6 +102,12 @@ static bool is_port(const struct transport *transport, unsigned port)
     return port >= 1 && port <= transport->config.ports;
 }
 
+/* The table of the port has this entry. */
+static bool is_p_key_index(const struct transport *transport, unsigned port, unsigned index)
+{
+    return is_port(transport, port) && index < transport->ports[port].p_keys.count;
+}
+
 static bool is_mtu(unsigned mtu)
 {
     return mtu >= 256 && mtu <= TRANSPORT_MTU_MAX && (mtu & (mtu - 1)) == 0;
@@ -119,23 +125,28 @@ static uint32_t bad_attributes(const struct transport *transport, const struct q
 {
     const struct transport_path *alternate = &new->alternate;
     const struct transport_qp_attributes *now = &qp->attributes;
+    unsigned port = mask & ATTRIBUTE_PORT ? new->port : now->port;
     uint32_t bad = 0;
 #define CHECK(bit, condition) (bad |= (mask & (bit)) && !(condition) ? (bit) : 0)
     CHECK(ATTRIBUTE_CURRENT_STATE, state_is_right(now, new));
     CHECK(ATTRIBUTE_ACCESS, (new->access & ~(RIGHT_LOCAL_WRITE | RIGHT_REMOTE_WRITE |
                                              RIGHT_REMOTE_READ | RIGHT_REMOTE_ATOMIC)) == 0);
     CHECK(ATTRIBUTE_PORT, is_port(transport, new->port));
+    CHECK(ATTRIBUTE_P_KEY_INDEX, is_p_key_index(transport, port, new->p_key_index));
     CHECK(ATTRIBUTE_PATH, path_valid(&new->path));
     CHECK(ATTRIBUTE_MTU, is_mtu(new->mtu));
     CHECK(ATTRIBUTE_TIMEOUT, new->timeout < 32);
     CHECK(ATTRIBUTE_RETRY_COUNT, new->retry_count < 8);
     CHECK(ATTRIBUTE_RNR_RETRY, new->rnr_retry < 8);
     CHECK(ATTRIBUTE_RNR_TIMER, new->rnr_timer < 32);
+    CHECK(ATTRIBUTE_READS, new->reads <= TRANSPORT_READS_MAX);
+    CHECK(ATTRIBUTE_READS_ACCEPTED, new->reads_accepted <= TRANSPORT_READS_MAX);
     CHECK(ATTRIBUTE_RECEIVE_PSN, new->receive_psn <= TRANSPORT_PSN_MASK);
     CHECK(ATTRIBUTE_SEND_PSN, new->send_psn <= TRANSPORT_PSN_MASK);
     CHECK(ATTRIBUTE_DEST_QP, new->dest_qp <= TRANSPORT_QP_MASK);
     CHECK(ATTRIBUTE_ALTERNATE,
-          path_valid(alternate) && is_port(transport, alternate->port) && alternate->timeout < 32);
+          path_valid(alternate) && alternate->timeout < 32 &&
+              is_p_key_index(transport, alternate->port, alternate->p_key_index));
     /* Rearm needs an alternate path; only the core enters Armed. Migrated from Armed migrates. */
     CHECK(ATTRIBUTE_MIGRATION, new->migration == MIGRATION_MIGRATED ||
                                    (new->migration == MIGRATION_REARM &&

@@ -47,7 +47,12 @@
 
 #define TRANSPORT_NONE UINT32_MAX
 
-enum { TRANSPORT_PORTS_MAX = 2, TRANSPORT_GRH_ROOM = 40, TRANSPORT_FIRST_QP = 2 };
+enum {
+    TRANSPORT_PORTS_MAX = 2,
+    TRANSPORT_GRH_ROOM = 40,
+    TRANSPORT_FIRST_QP = 2,
+    TRANSPORT_READS_MAX = 16, /* READs and atomics outstanding */
+};
 
 /* ---- the adapter ---- */
 
@@ -78,7 +83,8 @@ void transport_set_port(struct transport *transport, unsigned port,
 /* The link of a port went down: QPs that are Armed migrate to an alternate path on another port.
  * For owners that let an active port discard packets without a link. */
 void transport_lose_link(struct transport *transport, unsigned port);
-/* An entry of the port's P_Key table; 0: none. QPs name the index. Entry 0 begins as 0xFFFF. */
+/* An entry of the port's P_Key table; 0: none. QPs name the index, of the entries that have been
+ * set. Entry 0 begins as 0xFFFF. */
 void transport_set_p_key(struct transport *transport, unsigned port, unsigned index,
                          uint16_t p_key);
 

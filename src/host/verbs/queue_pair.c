@@ -170,6 +170,8 @@ static int attributes_to_transport(struct verbs_client *client, const struct qp 
         .drain_event = from->drain_event != 0,
     };
     unsigned port = port_after(qp, from, mask);
+    if (mask & ATTRIBUTE_PATH && (from->path.port < 1 || from->path.port > client->adapter->ports))
+        return -EINVAL;
     if (mask & ATTRIBUTE_PATH && !path_to_transport(client, &from->path, port, &to->path))
         return -EINVAL;
     if (mask & ATTRIBUTE_ALTERNATE &&

@@ -212,7 +212,11 @@ static void attributes_out_of_range_change_nothing(void **state)
         {ATTRIBUTE_DEST_QP, offsetof(struct transport_qp_attributes, dest_qp), 4, 1 << 24},
         {ATTRIBUTE_RNR_TIMER, offsetof(struct transport_qp_attributes, rnr_timer), 1, 32},
         {ATTRIBUTE_ALTERNATE, offsetof(struct transport_qp_attributes, alternate.port), 1, 2},
+        {ATTRIBUTE_ALTERNATE, offsetof(struct transport_qp_attributes, alternate.p_key_index), 2,
+         1},
         {ATTRIBUTE_ACCESS, offsetof(struct transport_qp_attributes, access), 1, 16},
+        {ATTRIBUTE_P_KEY_INDEX, offsetof(struct transport_qp_attributes, p_key_index), 2, 1},
+        {ATTRIBUTE_READS_ACCEPTED, offsetof(struct transport_qp_attributes, reads_accepted), 1, 17},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct transport_qp_attributes attributes = good;
@@ -226,6 +230,22 @@ static void attributes_out_of_range_change_nothing(void **state)
                          -EINVAL);
         assert_non_null(strstr(err.message, "is out of range"));
         assert_int_equal(state_now(), STATE_INIT);
+        finish();
+    }
+}
+
+static void reads_beyond_the_limit_change_nothing(void **state)
+{
+    (void)state;
+    struct transport_qp_attributes attributes = good;
+    attributes.state = STATE_RTS;
+    for (unsigned beyond = 0; beyond < 2; beyond++) {
+        assert_true(bring(0, STATE_RTR));
+        attributes.reads = (uint8_t)(TRANSPORT_READS_MAX + beyond);
+        assert_int_equal(transport_modify_qp(toy.adapters[0], 0, end.qp, &attributes,
+                                             ATTRIBUTE_STATE | mask_of("trnSx"), NULL),
+                         beyond ? -EINVAL : 0);
+        assert_int_equal(state_now(), beyond ? STATE_RTR : STATE_RTS);
         finish();
     }
 }
@@ -296,6 +316,7 @@ int main(void)
         cmocka_unit_test(the_table_is_that_of_the_specification),
         cmocka_unit_test(each_transition_takes_its_attributes_and_no_others),
         cmocka_unit_test(attributes_out_of_range_change_nothing),
+        cmocka_unit_test(reads_beyond_the_limit_change_nothing),
         cmocka_unit_test(an_error_names_the_attribute),
         cmocka_unit_test(what_a_state_does_not_allow_is_refused),
         cmocka_unit_test(a_reset_forgets_everything),

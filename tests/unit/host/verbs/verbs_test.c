@@ -207,7 +207,7 @@ static void connect_to(struct program *program, uint32_t qp_number)
             .port = 1,
             .mtu = 256,
             .dest_qp = qp_number,
-            .path = {.dlid = LID},
+            .path = {.dlid = LID, .port = 1},
             .reads = 1,
             .reads_accepted = 1,
             .retry_count = 1,
@@ -445,6 +445,31 @@ static void a_full_cq_is_an_event_and_no_overflow(void **state)
     mem_free(b);
 }
 
+static void a_path_names_a_port_that_exists(void **state)
+{
+    struct program *a = mem_alloc(sizeof *a);
+    struct verbs_request request = {.kind = VERBS_MODIFY_QP};
+    struct verbs_answer answer = {0};
+    open_program(*state, a);
+    request.object = a->qp_object;
+    request.qp.mask = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS;
+    request.qp.attributes = (struct verbs_qp_attributes){.state = IBV_QPS_INIT, .port = 1};
+    request.qp.attributes.p_key_index = PORT_P_KEYS;
+    assert_int_equal(ask(a, &request, -1, &answer, NULL), -EINVAL);
+    request.qp.attributes.p_key_index = 0;
+    assert_int_equal(ask(a, &request, -1, &answer, NULL), 0);
+    request.qp.mask = IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | 1 << 19 | IBV_QP_RQ_PSN |
+                      IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
+    request.qp.attributes = (struct verbs_qp_attributes){
+        .state = IBV_QPS_RTR, .mtu = 256, .path = {.dlid = LID}, .reads_accepted = VERBS_READS};
+    for (unsigned port = 0; port <= 2; port++) {
+        request.qp.attributes.path.port = (uint8_t)port;
+        assert_int_equal(ask(a, &request, -1, &answer, NULL), port == 1 ? 0 : -EINVAL);
+    }
+    close_program(a);
+    mem_free(a);
+}
+
 static void only_a_memory_file_is_taken(void **state)
 {
     struct stage *stage = *state;
@@ -579,6 +604,7 @@ int main(void)
         TEST(impossible_requests_fail_their_queue_pair),
         TEST(a_count_that_cannot_be_true_ends_the_client),
         TEST(a_full_cq_is_an_event_and_no_overflow),
+        TEST(a_path_names_a_port_that_exists),
         TEST(only_a_memory_file_is_taken),
         TEST(a_request_before_the_answer_breaks_the_protocol),
         TEST(a_doorbell_may_come_before_the_answer),
