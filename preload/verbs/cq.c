@@ -84,12 +84,15 @@ WEFT_EXPORT void ibv_ack_cq_events(struct ibv_cq *cq, unsigned count)
 
 static int request_notification(struct ibv_cq *of, int solicited_only)
 {
-    struct verbs_cq_ring *ring = ring_of(cq_of(of));
+    struct cq *cq = cq_of(of);
+    pthread_mutex_lock(&cq->lock); /* ibv_resize_cq() replaces the ring */
+    struct verbs_cq_ring *ring = ring_of(cq);
     /* The weaker condition does not replace the stronger one. */
     if (!solicited_only)
         __atomic_store_n(&ring->armed, 1, __ATOMIC_SEQ_CST);
     else if (__atomic_load_n(&ring->armed, __ATOMIC_SEQ_CST) != 1)
         __atomic_store_n(&ring->armed, 2, __ATOMIC_SEQ_CST);
+    pthread_mutex_unlock(&cq->lock);
     return 0;
 }
 
@@ -110,7 +113,7 @@ static void wait_a_while(struct context *context, struct cq *cq)
 }
 
 /* The request is complete, and so are those before it in the same queue. */
-static void retire(struct context *context, struct qp *qp, const struct verbs_completion *from)
+static void retire(struct qp *qp, const struct verbs_completion *from)
 {
     if (!(from->flags & VERBS_RECEIVED)) {
         __atomic_store_n(&qp->sends.tail, from->slot + 1, __ATOMIC_RELEASE);
@@ -120,7 +123,6 @@ static void retire(struct context *context, struct qp *qp, const struct verbs_co
     } else {
         __atomic_store_n(&qp->receives.tail, from->slot + 1, __ATOMIC_RELEASE);
     }
-    (void)context;
 }
 
 static void fill(const struct qp *qp, const struct verbs_completion *from, struct ibv_wc *wc)
@@ -161,7 +163,7 @@ static bool take(struct context *context, struct cq *cq, struct ibv_wc *wc)
         struct qp *qp = table_get(&context->qps, from.qp);
         found = qp && qp->epoch == from.epoch;
         if (found) {
-            retire(context, qp, &from);
+            retire(qp, &from);
             fill(qp, &from, wc);
         }
         pthread_mutex_unlock(&context->lock);
@@ -257,7 +259,6 @@ DEFINE_READ(uint8_t, read_path_bits, dlid_path_bits)
 
 static void extend(struct cq *cq)
 {
-    cq->extended = true;
     cq->cq.start_poll = start_poll;
     cq->cq.next_poll = next_poll;
     cq->cq.end_poll = end_poll;
@@ -274,6 +275,16 @@ static void extend(struct cq *cq)
 }
 
 /* ---- creation ---- */
+
+/* A thread may arm the CQ between start_poll() and end_poll(), which hold the lock. */
+static void init_lock(pthread_mutex_t *lock)
+{
+    pthread_mutexattr_t attributes;
+    pthread_mutexattr_init(&attributes);
+    pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_RECURSIVE);
+    pthread_mutex_init(lock, &attributes);
+    pthread_mutexattr_destroy(&attributes);
+}
 
 static struct cq *make_cq(struct ibv_context *of, uint32_t capacity, void *cq_context,
                           struct ibv_comp_channel *channel)
@@ -306,7 +317,7 @@ static struct cq *make_cq(struct ibv_context *of, uint32_t capacity, void *cq_co
     cq->cq.cq_context = cq_context;
     cq->cq.handle = answer.object;
     cq->cq.cqe = (int)answer.capacity;
-    pthread_mutex_init(&cq->lock, NULL);
+    init_lock(&cq->lock);
     pthread_mutex_init(&cq->cq.mutex, NULL);
     pthread_cond_init(&cq->cq.cond, NULL);
     if (channel)

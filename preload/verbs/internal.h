@@ -75,9 +75,7 @@ struct cq {
     uint32_t object, capacity, consumed;
     uint32_t events, async_events; /* that programs were given */
     uint32_t waiting;              /* the count of completions when the CQ was seen empty */
-    uint32_t errors;
-    bool extended;
-    struct ibv_wc now; /* extended: the current completion */
+    struct ibv_wc now;             /* the extended interface: the current completion */
 };
 
 struct srq {
@@ -86,7 +84,7 @@ struct srq {
     struct ring ring;
     struct work_ring receives;
     uint32_t *free_slots, free_count;
-    uint32_t object, limit, requested, events;
+    uint32_t object, limit, events;
     struct pd *pd;
 };
 
@@ -98,7 +96,6 @@ struct qp {
     struct pd *pd;
     uint32_t object, epoch, events;
     struct ibv_qp_init_attr init;
-    bool signal_all;
     struct verbs_send *building; /* extended interface */
     uint32_t built;
     int build_error;

@@ -203,7 +203,6 @@ static struct qp *make_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *init)
     qp->pd = pd_of(pd);
     qp->object = answer.object;
     qp->epoch = answer.epoch;
-    qp->signal_all = init->sq_sig_all != 0;
     lay_out(qp, &answer);
     qp->init.cap.max_send_wr = answer.capacity;
     qp->init.cap.max_recv_wr = answer.receives;
