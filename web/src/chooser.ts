@@ -1,5 +1,6 @@
 // A field in which one types a part of a node's name and chooses among the first matches.
-import { h } from "./dom";
+import type { App } from "./app";
+import { button, h } from "./dom";
 import type { Fabric, FabricNode } from "./fabric";
 
 const SHOWN = 10;
@@ -45,4 +46,13 @@ export function suggest(input: HTMLInputElement, list: HTMLElement, fabric: () =
         at = (at + step + found.length) % found.length;
         draw();
     });
+}
+
+/** A row in which one types the name of a host, or takes the next node that is clicked on the map. */
+export function hostField(app: App, id: string, label: string, choose: (node: number) => void): { row: HTMLElement; input: HTMLInputElement } {
+    const list = h("ul", { class: "suggest", role: "listbox", id: `${id}-list`, hidden: true, "aria-label": `Hosts for '${label}'` });
+    const input = h("input", { type: "search", id, autocomplete: "off", spellcheck: "false", role: "combobox", "aria-autocomplete": "list", "aria-controls": list.id, placeholder: "name of a host" });
+    suggest(input, list, () => app.store.fabric, node => node.kind === "host", node => choose(node.index));
+    const pick = button("Pick", () => { app.pick = choose; }, { title: "The next host that you click on the map", "data-key": `pick ${id}` });
+    return { input, row: h("div", { class: "choose" }, h("label", { for: id }, label), input, pick, list) };
 }

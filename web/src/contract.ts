@@ -203,11 +203,29 @@ export interface Routing {
 
 export interface Partition { pkey: number; name: string; full: number[]; limited: number[] }
 export interface Group { mlid: number; mgid: string; members: number[]; links: number[] }
+export interface Connection {
+    number: number;
+    node: number;
+    peer: number;
+    from: string;
+    to: string;
+    service: string;
+    operation: string;
+    state: string;
+    /** Why it is broken. */
+    reason?: string;
+    messages: number;
+    /** bit/s */
+    goodput: number;
+    retries: number;
+    /** Seconds. */
+    outage: number;
+}
 export interface CableDifference { kind: string; text: string; node: number | null; link: number | null }
 
 export interface Action {
     do: string;
-    link?: number; node?: number; manager?: number; flow?: number; percent?: number; count?: number; ns?: number;
+    link?: number; node?: number; peer?: number; manager?: number; flow?: number; percent?: number; count?: number; ns?: number;
     t?: number; value?: number; seed?: number; engine?: string; name?: string; pkey?: number; nodes?: number[];
     limited?: number[]; mgid?: string; text?: string;
 }

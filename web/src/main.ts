@@ -11,6 +11,7 @@ import { GraphView, type Selection } from "./graph/view";
 import type { Arrangement } from "./graph/placement";
 import { bindKeys } from "./keys";
 import { changePanel } from "./panels/change";
+import { connectionsPanel } from "./panels/connections";
 import { exportPanel } from "./panels/export";
 import { machinesPanel } from "./panels/machines";
 import { managersPanel } from "./panels/managers";
@@ -26,7 +27,7 @@ import { Transport } from "./transport";
 import { Work } from "./work";
 
 /** The tabs, in the order of Page.panels. */
-const GROUPS: [string, string[]][] = [["State", ["place", "change", "managers", "problems"]], ["Routes", ["path", "tables", "whatif"]],
+const GROUPS: [string, string[]][] = [["State", ["place", "change", "managers", "problems"]], ["Routes", ["path", "tables", "whatif", "connections"]],
     ["Members", ["machines", "partitions", "groups"]], ["Files", ["cabling", "export"]]];
 
 const PANEL_INTERVAL = 200; /* ms between two drawings of a panel or the legend */
@@ -41,7 +42,7 @@ class Page {
     private readonly path: PathPanel = pathPanel(this.app);
     private readonly panels: Panel[] = [
         placePanel(this.app, (node, end) => this.path.set(end, node)), changePanel(this.app), managersPanel(this.app),
-        problemsPanel(this.app), this.path, tablesPanel(this.app), whatifPanel(this.app), machinesPanel(this.app),
+        problemsPanel(this.app), this.path, tablesPanel(this.app), whatifPanel(this.app), connectionsPanel(this.app), machinesPanel(this.app),
         partitionsPanel(this.app, () => this.app.show("path")), groupsPanel(this.app), cablingPanel(this.app),
         exportPanel(this.app, () => `${location.origin}/${this.address()}`),
     ];
@@ -225,7 +226,7 @@ class Page {
     }
 
     private selectionChanged(): void {
-        const stays = ["groups", "tables", "cabling", "problems", "machines", "export"];
+        const stays = ["groups", "connections", "tables", "cabling", "problems", "machines", "export"];
         if (this.app.selection && !stays.includes(this.app.tab)) this.app.show("place");
         else if (this.app.tab === "place") this.showTab();
         this.saveAddress();

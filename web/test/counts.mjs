@@ -220,6 +220,57 @@ async function memberships(session) {
     });
 }
 
+async function connections(session) {
+    const { driver, page } = session, { managers } = await driver.state();
+    const hosts = session.scene.hosts.filter(host => managers.every(one => one.node !== host)), last = hosts.length - 1;
+    const names = (...nodes) => nodes.map(node => session.nodeName(node));
+    const shown = () => page.$$eval("#connections [data-connection]", cards => cards.map(card => {
+        const facts = Object.fromEntries([...card.querySelectorAll("dt")].map(term => [term.textContent, term.nextElementSibling.textContent]));
+        return [Number(card.dataset.connection), ...[...card.querySelectorAll("header button")].map(one => one.textContent), card.querySelector(".badge").textContent,
+            facts.Reason ?? "", Number(facts.Messages.replaceAll(",", "")), Number(facts.Retries.replaceAll(",", "")), facts.Rate.split(" ")[1], facts.Outage];
+    }));
+    const unit = bits => bits < 1e3 ? "bit/s" : bits < 1e6 ? "kbit/s" : bits < 1e9 ? "Mbit/s" : "Gbit/s";
+    const time = ps => ps === 0 ? "0 s" : ps < 1e6 ? `${Math.floor(ps) / 1e3} ns` : ps < 1e9 ? `${Math.floor(ps / 1e3) / 1e3} µs` : `${Math.floor(ps / 1e6) / 1e3} ms`;
+    const asked = async () => (await session.ctl("connections")).map(one => [one.number, one.from, one.to, one.state, one.reason ?? "", one.messages, one.retries,
+        unit(one.goodput), time(Math.round(one.outage * 1e12))]).reverse();
+    await claim("16: two hosts that are chosen by name are connected; the list has the figures of weft ctl", async () => {
+        await driver.tab("connections");
+        await until("the empty list", () => driver.text("#connections"), text => text.includes("There is no connection."));
+        await driver.press("Connect");
+        await until("it says what to choose", () => driver.text("#messages"), text => text.includes("Choose two hosts first."));
+        await driver.choose("#connect-from", session.nodeName(hosts[0]));
+        await driver.choose("#connect-to", session.nodeName(hosts[last]));
+        same(await page.evaluate(() => window.weft.view.marked("connection").nodes.map(mark => mark.node)), [hosts[0], hosts[last]], "hosts marked on the map");
+        await driver.press("Connect");
+        await until("a connection", () => session.ctl("connections"), list => list.length === 1);
+        await driver.act({ do: "step", ns: "1000000" });
+        await session.agrees("the connection", shown, asked);
+        const [one] = await session.ctl("connections");
+        same([one.from, one.to, one.state], [...names(hosts[0], hosts[last]), "established"], "its hosts");
+        holds(one.messages > 50 && one.goodput > 1e9, `${one.messages} messages, ${one.goodput} bit/s`);
+    });
+    await claim("16: the connection breaks when its host dies", async () => {
+        await session.ctl("fail", "node", session.nodeName(hosts[last]));
+        await driver.act({ do: "step", ns: "900000000" });
+        await session.agrees("the connection", shown, asked);
+        same((await session.ctl("connections")).map(one => [one.state, one.reason]), [["broken", "retries exceeded"]], "its state");
+    });
+    await claim("16: a host that is picked on the map, and a connection of weft ctl", async () => {
+        const row = page.locator("#panel .choose");
+        await row.nth(1).getByRole("button", { name: "Pick" }).click();
+        await driver.select("node", hosts[last - 1]);
+        same(await page.inputValue("#connect-to"), session.nodeName(hosts[last - 1]), "the host that was picked");
+        await driver.press("Connect");
+        await session.ctl("connect", ...names(hosts[1], hosts[last - 1]));
+        await until("three", () => session.ctl("connections"), list => list.length === 3);
+        await driver.act({ do: "step", ns: "1000000" });
+        await session.agrees("the connections", shown, asked);
+        same((await session.ctl("connections")).map(one => one.state), ["broken", "established", "established"], "states");
+    });
+    await session.place.shot(page, "live-connections");
+    await claim("the page of connections has no errors", () => same(page.failures, []));
+}
+
 async function managers(session) {
     const { driver, page } = session;
     await claim("2: managers and their states before and after a failover are those of weft ctl", async () => {
@@ -301,6 +352,10 @@ export async function counts(place) {
     });
     await claim("the page of counts has no errors", () => same(tree.page.failures, []));
     await tree.close();
+
+    const talk = await new Session(place, "connections").open(net, "--load", "0.001");
+    await connections(talk);
+    await talk.close();
 
     const ring = await place.write("counted-ring.weft", "topology ring switches=6 hosts=2 speed=SDR\nset data_vls 1\nset buffer 1024\n" +
         "sm S0 engine minhop allow_cycles yes\ntraffic uniform size 256 arrivals saturated start 10ms\nrun until settled\nrun 1s\n");

@@ -1,7 +1,7 @@
 // The path between two hosts by the tables in the switches: SL, VLs, load on the way, alternatives.
 import type { App, Panel } from "../app";
 import { get } from "../api";
-import { suggest } from "../chooser";
+import { hostField } from "../chooser";
 import type { Path } from "../contract";
 import { button, facts, fill, h, table } from "../dom";
 import type { Mark } from "../graph/view";
@@ -15,17 +15,11 @@ export interface PathPanel extends Panel {
 export function pathPanel(app: App): PathPanel {
     const chosen = { from: -1, to: -1 };
     const result = h("div", { id: "path", "aria-live": "polite" });
-    const fields = { from: chooser("from"), to: chooser("to") };
+    const fields = {
+        from: hostField(app, "path-from", "From", node => set("from", node)),
+        to: hostField(app, "path-to", "To", node => set("to", node)),
+    };
     let asked = 0;
-
-    function chooser(end: "from" | "to"): { row: HTMLElement; input: HTMLInputElement } {
-        const label = end === "from" ? "From" : "To";
-        const list = h("ul", { class: "suggest", role: "listbox", id: `path-${end}-list`, hidden: true, "aria-label": `Hosts for '${label}'` });
-        const input = h("input", { type: "search", id: `path-${end}`, autocomplete: "off", spellcheck: "false", role: "combobox", "aria-autocomplete": "list", "aria-controls": list.id, placeholder: "name of a host" });
-        suggest(input, list, () => app.store.fabric, node => node.kind === "host", node => set(end, node.index));
-        const pick = button("Pick", () => { app.pick = node => set(end, node); }, { title: "The next host that you click on the map", "data-key": `pick ${end}` });
-        return { input, row: h("div", { class: "choose" }, h("label", { for: input.id }, label), input, pick, list) };
-    }
 
     function set(end: "from" | "to", node: number): void {
         if (app.store.fabric.nodes[node].kind !== "host") {
