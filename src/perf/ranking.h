@@ -16,7 +16,7 @@
 
 struct port_load {
     uint32_t port;            /* of the subnet */
-    double transmit, receive; /* bytes a second */
+    double transmit, receive; /* bytes per second */
     double load, wait;        /* shares of the link's data rate, and of time */
     uint64_t errors, discards;
 };

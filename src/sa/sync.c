@@ -31,8 +31,8 @@
  * answer gives a lease of `lease` from the time at which it is sent, and answers to clients wait
  * until the standby has the registration or the lease has ended (deferred_replies.c). The standby
  * counts `trust`, which is shorter, from the time at which it sent the poll. So whatever is lost or
- * stopped in between, a standby that takes over within `trust` has every registration that a client
- * was told of; after that time the clients are asked to register again. A standby that has not
+ * stopped in between, a standby that takes over within `trust` has every registration that was
+ * confirmed to a client; after that time the clients have to register again. A standby that has not
  * confirmed the last answer, or was late, is answered without a lease (LATE_MARK), and so are all
  * while the master has not asked all clients that may have to register again (sa_set_incomplete()).
  */
@@ -182,7 +182,7 @@ static bool common_base(const struct sa *sa, const struct standby *slot,
     return true;
 }
 
-/* A bad text changes nothing; its clients are asked to register again, as all are. */
+/* A bad text changes nothing; its clients have to register again, as all are. */
 static void merge_offer(struct sa *sa, const struct standby *slot, const struct sa_message *message)
 {
     struct sa_generations base;

@@ -270,7 +270,7 @@ struct transport_qp_attributes {
     uint32_t q_key;
     uint32_t dest_qp, receive_psn, send_psn;
     struct transport_path path, alternate;
-    uint8_t retry_count, rnr_retry; /* 0-7; rnr_retry 7: for ever */
+    uint8_t retry_count, rnr_retry; /* 0-7; rnr_retry 7: without end */
     uint8_t timeout;                /* RC: 4.096 us * 2^n; 0: never */
     uint8_t rnr_timer;              /* code 0-31 that RNR NAKs of this QP carry */
     uint8_t reads,

@@ -20,8 +20,7 @@ uint32_t link_lane_rate(const uint8_t *port_info);
 unsigned link_lanes(const uint8_t *port_info); /* 1, 2, 4, 8 or 12; 0: none is active */
 /* Rate of the link, in Mb/s; 0: there is none. */
 uint32_t link_rate(const uint8_t *port_info);
-/* Rate of data on the link after line coding, in bits a second: 8b/10b up to QDR, 64b/66b of FDR.
- */
+/* Rate of data on the link after line coding (8b/10b up to QDR, 64b/66b of FDR), in bits/s. */
 uint64_t link_data_bits(const uint8_t *port_info);
 /* The best that both ends of a link support. */
 uint32_t link_best_lane_rate(const uint8_t *near, const uint8_t *far);

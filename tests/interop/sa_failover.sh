@@ -57,7 +57,7 @@ watched() { # MILLISECONDS: the limit for the time without a response
     kill -TERM "$watch_id" && wait_until 10 has_ended "$watch_id"
     awk -v most="$1" '{ print } $4 > 2 && $6 == 0 && $20 < most { good = 1 } END { exit !good }' watch.out
 }
-requests_no_reregistration() { lacks 'ports are asked to register again' "$1" || { grep -vE ' in  ' "$1"; return 1; }; }
+requests_no_reregistration() { lacks 'ports have to register again' "$1" || { grep -vE ' in  ' "$1"; return 1; }; }
 
 read_from_file() { contains "clients .*$number services, $number subscriptions read from the last run" manager.log; }
 taken_over() { wait_until 10 grep -qE ' up +subnet up.* 648 adapters' second.log || { tail -n 20 second.log && return 1; }; }
@@ -108,7 +108,7 @@ claim "all registrations exist after the handover" registrations_unchanged hande
 claim "the SM requests no reregistration" requests_no_reregistration manager.log
 
 # An SM without registrations requests reregistration from every port, once.
-requests_reregistration_once() { wait_until 5 grep -qE 'clients of 702 ports are asked to register again' "$1" && [ "$(grep -c 'ports are asked' "$1")" -eq 1 ]; }
+requests_reregistration_once() { wait_until 5 grep -qE 'clients of 702 ports have to register again' "$1" && [ "$(grep -c 'ports have to register' "$1")" -eq 1 ]; }
 set_aside() { contains 'warning .*opensm-sa.dump.*it is set aside' manager.log && [ -s first/opensm-sa.dump.bad ]; }
 stop "$second_id" "$manager_id"
 echo 'MC Group nonsense' >first/opensm-sa.dump

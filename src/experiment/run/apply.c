@@ -20,34 +20,42 @@ static void stop_manager_at(struct setup *setup, uint32_t node)
     setup_kill_manager(setup, (size_t)instance);
 }
 
-/* What a run has to know of a fault: nodes that the checks do not expect in the subnet (their agent
- * is mute, or managers isolate them for a duplicate GUID), and what was cut off before. */
+/* Whether another node has the GUID, too: managers leave it to that one. */
+static bool is_guid_of_other(const struct fabric *fabric, uint32_t node, uint64_t guid)
+{
+    for (uint32_t other = 0; other < fabric_topology(fabric)->nodes.count; other++)
+        if (other != node && wire_get(fabric_node_info(fabric, other), NODE_INFO_NODE_GUID) == guid)
+            return true;
+    return false;
+}
+
+/* Nodes that the checks do not expect in the subnet. */
+static void find_silent_nodes(struct setup *setup)
+{
+    const struct fabric_faults *faults = fabric_faults(setup->fabric);
+    memset(setup->silent, 0, setup->topology.nodes.count * sizeof *setup->silent);
+    for (size_t i = 0; i < faults->count; i++) {
+        const struct fabric_fault *fault = &faults->items[i];
+        if (action_rows[fault->kind].lasting.state == FAULT_MUTE ||
+            (fault->kind == ACTION_DUPLICATE_GUID &&
+             is_guid_of_other(setup->fabric, fault->node, fault->value)))
+            setup->silent[fault->node] = true;
+    }
+}
+
 static int apply_to_fabric(struct setup *setup, const struct action *action, struct err *err)
 {
     struct check_view view = setup_view(setup);
-    uint32_t cut_off;
-    switch (action->kind) {
-    case ACTION_FAIL_SWITCH:
-    case ACTION_FAIL_NODE: stop_manager_at(setup, action->node); break;
-    case ACTION_RESTORE_SWITCH:
-    case ACTION_RESTORE_NODE:
-        cut_off = check_cut_off(&view).switches;
+    if (action_row(action)->lasting.state == FAULT_DOWN)
+        stop_manager_at(setup, action->node);
+    if (action->kind == ACTION_RESTORE_SWITCH || action->kind == ACTION_RESTORE_NODE) {
+        uint32_t cut_off = check_cut_off(&view).switches;
         if (cut_off > setup->cut_off_before)
             setup->cut_off_before = cut_off;
-        break;
-    case ACTION_MUTE:
-    case ACTION_SLOW:
-    case ACTION_HEAL: setup->silent[action->node] = action->kind == ACTION_MUTE; break;
-    case ACTION_DUPLICATE_GUID:
-        setup->silent[action->node] = false;
-        for (uint32_t node = 0; node < setup->topology.nodes.count; node++)
-            setup->silent[action->node] |=
-                node != action->node && wire_get(fabric_node_info(setup->fabric, node),
-                                                 NODE_INFO_NODE_GUID) == action->value;
-        break;
-    default: break;
     }
-    return action_apply(setup->fabric, action, err);
+    int status = action_apply(setup->fabric, action, err);
+    find_silent_nodes(setup);
+    return status;
 }
 
 /* Applies to a manager that does not run when it starts. */

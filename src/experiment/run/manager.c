@@ -21,7 +21,7 @@ enum { PAPER_RETRIES = 40 };
 #define PAPER_DRAIN_NS (10 * NS_PER_MS)
 
 /* The management mechanism of ICPP 2003 and SAN-2 2003: tasks one after the other, everything from
- * scratch, traffic stopped for new tables, ten light sweeps a second and no full ones. */
+ * scratch, traffic stopped for new tables, ten light sweeps per second and no full ones. */
 void manager_preset(struct config *config, const char *preset)
 {
     if (strcmp(preset, "paper") != 0)

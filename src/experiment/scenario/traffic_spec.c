@@ -27,7 +27,7 @@ enum {
 static int set_rate(struct traffic_spec *spec, struct cursor *value)
 {
     double rate = 0;
-    cursor_take_decimal(value, "packets a second", 1e12, &rate);
+    cursor_take_decimal(value, "packets per second", 1e12, &rate);
     if (rate < 1e-6)
         return word_error(value, &value->words[0],
                           "'%.80s': the rate is below one packet in 11 days", value->words[0].text);
@@ -531,7 +531,7 @@ static int bind_pattern(const struct traffic_spec *spec, const struct traffic_sp
     if (!spec->timed)
         return word_error(
             cursor, &spec->word,
-            "no rate: expected 'rate N' (packets a second of each sender), 'load SHARE' (of "
+            "no rate: expected 'rate N' (packets per second of each sender), 'load SHARE' (of "
             "its link) or 'arrivals saturated'");
     status = spec->load > 0 ? bind_load(spec, world->topology, cursor, traffic) : 0;
     if (status == 0 && spec->load > 0 && traffic->message_bytes)

@@ -177,7 +177,7 @@ static int check_service(const struct traffic *traffic, struct err *err)
     if ((traffic->p_key & 0x7fff) == 0)
         return err_set(err, EINVAL, "0x%04x is not a partition key", traffic->p_key);
     if (traffic->limit_ps_per_8_bytes > TIME_S)
-        return err_set(err, EINVAL, "a rate limit below 8 bytes a second");
+        return err_set(err, EINVAL, "a rate limit below 8 bytes per second");
     if ((traffic->retries == 0) != (traffic->retry_ps == 0))
         return err_set(err, EINVAL,
                        "reliable traffic needs both a number of retries and the time before one");

@@ -105,7 +105,7 @@ static void print_changes(const struct manager_metrics *m, struct text *out)
     metric_counter(out, "weft_lft_entries_rewritten_total",
                    "Entries of linear forwarding tables that were changed.", c->entries);
     metric_counter(out, "weft_port_settings_written_total", "Sets of PortInfo.", c->port_settings);
-    metric_counter(out, "weft_holds_total", "Times that sources of packets were quiesced.",
+    metric_counter(out, "weft_quiesces_total", "Times that sources of packets were quiesced.",
                    c->quiesces);
     metric_gauge(out, "weft_hold_active", "1 while sources of packets are quiesced.", c->quiesced);
     metric_counter(out, "weft_drains_total", "Waits for packets to leave the fabric.", c->drains);

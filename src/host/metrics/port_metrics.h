@@ -26,7 +26,7 @@ struct metric_port {
     uint32_t device;
     uint32_t peer; /* the port at the other end, or NO_METRIC_PORT */
     uint8_t number;
-    uint64_t rate;        /* bytes a second; 0: no link */
+    uint64_t rate;        /* bytes per second; 0: no link */
     uint64_t known;       /* counters, by bit */
     uint32_t first_value; /* of COUNTER_COUNT in `values`, if any is known */
 };

@@ -300,8 +300,6 @@ static void fill_rows(void *context, size_t index)
     engine_count(filling->routes, operations);
 }
 
-/* Preparation. */
-
 /* Keys of links that put them in the order of planes, parallel links side by side. */
 static uint64_t *order_links(const struct filling *filling)
 {

@@ -121,7 +121,7 @@ bool reregister_all(struct sm *sm)
         count += reregister->ports.items[port].needed &&
                  reregister->ports.items[port].checked_in == mastership_number(sm);
     if (count)
-        sm_log(sm, SM_EVENT_STATE, "clients of %u ports are asked to register again", count);
+        sm_log(sm, SM_EVENT_STATE, "clients of %u ports have to register again", count);
     program_schedule(sm);
     return true;
 }

@@ -1,8 +1,8 @@
 /* Clients that follow the events of the manager (weft ctl events --follow).
  *
  * An event is sent to each follower as one packet, without waiting. The buffer of the socket is the
- * queue of a follower: if it is full, the event is lost for this follower, which is told the number
- * of lost events as soon as there is room. */
+ * queue of a follower: if it is full, the event is lost for this follower, which receives the
+ * number of lost events as soon as there is room. */
 #ifndef WEFT_HOST_DAEMON_CONTROL_EVENT_STREAM_H
 #define WEFT_HOST_DAEMON_CONTROL_EVENT_STREAM_H
 

@@ -174,7 +174,8 @@ static void wrong_traffic_is_refused_with_line_and_column(void **state)
     assert_refused("traffic uniform raet 5",
                    "x.weft:1:17: 'raet' is not a setting of traffic; did you mean 'rate'?");
     assert_refused("traffic uniform rate", "x.weft:1:21: the line ends here: expected a value");
-    assert_refused("traffic uniform rate 0", "x.weft:1:22: '0': expected packets a second above 0");
+    assert_refused("traffic uniform rate 0",
+                   "x.weft:1:22: '0': expected packets per second above 0");
     assert_refused("traffic uniform rate -5", "x.weft:1:22: '-5': expected packets");
     assert_refused("traffic uniform rate nan", "x.weft:1:22: 'nan': expected packets");
     assert_refused("traffic uniform rate 1 rate 2", "x.weft:1:24: 'rate' is given twice");
