@@ -63,7 +63,7 @@ export class Work {
         const standby = managers.find(one => one.state === "standby" && one.poll && one.polls);
         if (!standby) return "No master and no standby: nobody repairs the subnet until a manager starts.";
         const first = standby.poll!, last = first * standby.polls!, wall = (ns: number) => duration(ns / tick.pace);
-        return `No master. ${standby.name} takes over after the first poll without an answer, within ${duration(first)} of virtual time ` +
-            `(${wall(first)} at this pace); within ${duration(last)} (${wall(last)}) if only the program of the master hangs.`;
+        return `No master. ${standby.name} takes over within ${duration(first)} of virtual time (${wall(first)} at this pace); ` +
+            `if the master only hangs, within ${duration(last)} (${wall(last)}).`;
     }
 }

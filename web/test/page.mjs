@@ -54,16 +54,26 @@ try {
             holds(seen.size > 12, "many controls take the focus");
         });
         await claim("a selected link that is cut is red, and wider than before; ≥ 90 % has another colour", async () => {
-            await driver.select("link", 16);
-            await driver.act({ do: "cut", link: 16 });
+            const trunk = await page.evaluate(() => { const { nodes, links } = window.weft.store.fabric; return links.findIndex(one => nodes[one.a].kind === "switch" && nodes[one.b].kind === "switch"); });
+            const versions = async () => (await driver.api("/tables/versions")).versions.length, before = await versions();
+            await driver.select("link", trunk);
+            await driver.act({ do: "cut", link: trunk });
             await until("a broken line", () => page.evaluate(() => window.weft.view.overlay.strokes.some(stroke => stroke.dash)));
             const [bad, full, stroke] = await page.evaluate(() => [window.weft.view.palette.get("bad"), window.weft.view.palette.get("ramp-5"),
                 window.weft.view.overlay.strokes.find(one => one.dash)]);
             same(stroke.colour, bad, "colour of the selected link");
             holds(stroke.width > 3 && full !== bad, "wide, and the colour of no load");
-            await driver.select("node", await page.evaluate(() => window.weft.store.fabric.links[16].a));
+            await driver.select("node", await page.evaluate(link => window.weft.store.fabric.links[link].a, trunk));
             same(await page.evaluate(() => { const { strokes } = window.weft.view.overlay; return strokes.filter(one => one.from.x === strokes.find(two => two.dash).from.x && one.to.x === strokes.find(two => two.dash).to.x).length; }), 1, "lines over it if its end is selected");
-            await driver.act({ do: "restore", link: 16 });
+            await driver.proceed("new tables", versions, count => count > before);
+            await driver.settle();
+            await driver.tab("tables");
+            await until("a red line above the comparison of the tables", () => page.evaluate(() => {
+                const { strokes } = window.weft.view.overlay;
+                return strokes.some(stroke => stroke.arrow) && strokes.at(-1).dash;
+            }));
+            await driver.tab("place");
+            await driver.act({ do: "restore", link: trunk });
         });
         await claim("a name that the map shows is not drawn above the selected node again", async () => {
             for (const node of [0, 16, 23]) {
@@ -96,6 +106,18 @@ try {
             await driver.act({ do: "kill-manager", manager: master.id });
             const text = await until("the wait", () => driver.text("#work span"), words => words.includes("No master"));
             holds(/within 100 ms of virtual time \(.+ at this pace\)/.test(text), text);
+            same(await page.evaluate(() => {
+                const { view, store } = window.weft, map = document.getElementById("graph").getBoundingClientRect(), notice = document.getElementById("work").getBoundingClientRect();
+                return store.fabric.nodes.filter(node => {
+                    const { x, y } = view.viewportPoint(node.index);
+                    return map.x + x > notice.left && map.x + x < notice.right && map.y + y > notice.top && map.y + y < notice.bottom;
+                }).map(node => node.name);
+            }), [], "nodes below the notice");
+            await driver.tab("managers");
+            const buttons = state => page.$$eval(`#managers .${state} button`, list => list.filter(one => !one.disabled).map(one => one.textContent).filter(text => /Kill|Stop|Start/.test(text)));
+            same([await buttons("dead"), await buttons("standby")], [["Start"], ["Kill", "Stop"]], "what a dead manager and a standby can do");
+            same(await page.$$eval("#managers .dead dt", list => list.map(one => one.textContent)), ["Node", "Priority", "Engine"], "what is known of a dead manager");
+            holds(!(await driver.text("#managers .standby")).includes("not settled"), "a standby is not called unsettled");
             await place.shot(page, "no-master");
             await until("another master", async () => { await page.evaluate(() => document.querySelector("#work:not([hidden]) button")?.click()); return (await driver.state()).managers; },
                 list => list.some(one => one.state === "master"));

@@ -213,10 +213,7 @@ export class GraphView {
     private updateOverlay(): void {
         const strokes: Stroke[] = [], rings: Ring[] = [], { selection } = this;
         const chosen = selection?.kind === "link" ? this.fabric.links[selection.index] : undefined;
-        // A link that is down stays red when it is selected.
         if (chosen) strokes.push(this.stroke({ link: chosen.index, colour: isDown(chosen) ? "accent/0.3" : "accent", width: isDown(chosen) ? 14 : 5 }));
-        for (const link of this.fabric.links)
-            if (isDown(link)) strokes.push(this.stroke({ link: link.index, colour: "bad", dash: true, width: link === chosen ? 4 : 1.8 }));
         const named = new Set(this.painted.labels.keys());
         // A name is drawn once: not again if the map has it.
         const ring = (node: number, colour: string, radius: number, label?: string) => {
@@ -230,6 +227,9 @@ export class GraphView {
         if (selection?.kind === "node" && this.fabric.nodes[selection.index])
             for (const link of this.fabric.nodes[selection.index].links)
                 if (!isDown(this.fabric.links[link])) strokes.push(this.stroke({ link, colour: "accent", width: 1.3 }));
+        // A link that is down stays red, whatever else is shown of it.
+        for (const link of this.fabric.links)
+            if (isDown(link)) strokes.push(this.stroke({ link: link.index, colour: "bad", dash: true, width: link === chosen ? 4 : 1.8 }));
         if (selection?.kind === "node" && this.fabric.nodes[selection.index])
             ring(selection.index, "accent", 12, this.fabric.nodes[selection.index].name);
         const hovered = this.fabric.nodes[this.hovered];

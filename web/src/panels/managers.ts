@@ -21,13 +21,13 @@ export function managersPanel(app: App): Panel {
         const key = (action: string) => ({ "data-key": `${action} ${id}` });
         return h("section", { class: `card ${manager.state}`, "aria-label": `Manager ${manager.name}` },
             h("header", {}, h("b", {}, manager.name), h("span", { class: `badge ${BADGES[manager.state] ?? ""}` }, manager.state)),
-            facts([["Node", app.nodeButton(manager.node)], ["Priority", String(manager.priority)], ["Phase", phaseText(manager)],
+            facts([["Node", app.nodeButton(manager.node)], ["Priority", String(manager.priority)], ["Phase", running && phaseText(manager)],
                 ["Engine", app.store.can("engine") && running ? engineSelect(manager) : manager.engine],
-                ["Subnet", own && `${count(manager.nodes)} nodes${manager.settled ? "" : ", not settled"}`]]),
+                ["Subnet", own && running && `${count(manager.nodes)} nodes${manager.settled || manager.state === "standby" ? "" : ", not settled"}`]]),
             h("div", { class: "actions" }, app.store.can("managers") && [
                 button("Kill", () => void app.run({ do: "kill-manager", manager: id }, `${manager.name} is killed`), { class: "danger", disabled: !running, ...key("kill") }),
                 button("Stop", () => void app.run({ do: "stop-manager", manager: id }, `${manager.name} is stopped`), { disabled: !running, ...key("stop") }),
-                button("Start", () => void app.run({ do: "start-manager", manager: id }, `${manager.name} starts`), key("start"))],
+                button("Start", () => void app.run({ do: "start-manager", manager: id }, `${manager.name} starts`), { disabled: running && manager.state !== "not active", ...key("start") })],
                 own && app.store.can("reroute") && button("Reroute", () => void app.run({ do: "reroute", manager: id }, `${manager.name} computes all tables`), { disabled: manager.state !== "master", ...key("reroute") }),
                 own && app.store.can("sweep") && button("Sweep", () => void app.run({ do: "sweep" }, `${manager.name} discovers the whole subnet`), { disabled: manager.state !== "master", ...key("sweep") }),
                 own && app.store.can("handover") && button("Hand over", () => void app.run({ do: "handover" }, `${manager.name} hands over to a standby`), { disabled: manager.state !== "master", ...key("handover") })));
