@@ -314,7 +314,7 @@ void qp_address_packet(const struct transport *transport, const struct qp *qp,
     const struct transport_qp_attributes *attributes = &qp->attributes;
     const struct transport_path *path = &attributes->path;
     memset(packet, 0, sizeof *packet);
-    packet->slid = (uint16_t)(transport->ports[attributes->port].state.lid | path->path_bits);
+    packet->slid = port_slid(transport, attributes->port, path);
     packet->dlid = path->dlid;
     packet->sl = path->sl;
     packet->global = path->global;

@@ -28,7 +28,7 @@ static void build(const struct transport *transport, const struct qp *qp, const 
     const struct transport_qp_attributes *attributes = &qp->attributes;
     bool immediate = work->operation == WORK_SEND_IMMEDIATE;
     *packet = (struct transport_packet){
-        .slid = (uint16_t)(transport->ports[attributes->port].state.lid | path->path_bits),
+        .slid = port_slid(transport, attributes->port, path),
         .dlid = path->dlid,
         .sl = path->sl,
         .global = path->global,

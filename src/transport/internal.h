@@ -207,6 +207,13 @@ struct transport {
 };
 
 /* adapter.c */
+/* Path bits beyond the LMC do not count: they would be the address of another port. */
+static inline uint16_t port_slid(const struct transport *transport, unsigned port,
+                                 const struct transport_path *path)
+{
+    const struct transport_port *state = &transport->ports[port].state;
+    return (uint16_t)(state->lid | (path->path_bits & ((1u << state->lmc) - 1)));
+}
 static inline uint32_t qp_number(const struct transport *transport, const struct qp *qp)
 {
     return (uint32_t)(qp - transport->qps.items) + TRANSPORT_FIRST_QP;
