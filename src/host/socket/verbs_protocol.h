@@ -35,6 +35,8 @@ enum {
     VERBS_ENTRIES = 16384, /* of a work queue, at most */
     VERBS_CQ_ENTRIES = 1 << 20,
     VERBS_OBJECTS = 1 << 16, /* of a kind and connection, at most */
+    VERBS_RINGS = 4096,      /* QPs, SRQs and CQs of a connection */
+    VERBS_CHANNELS = 256,    /* completion channels of a connection */
     VERBS_GIDS = 8,
     VERBS_READS = 16, /* READs and atomics outstanding, at most */
 };

@@ -11,7 +11,10 @@
 #include <infiniband/verbs.h>
 #include <string.h>
 
-#define LOOP_TIME (300 * TIME_NS) /* of a packet from an adapter to itself */
+/* Packets from an adapter to itself: their delay, their rate (100 Gb/s), and how many may be on
+ * the way. Further ones stay in the transport layer, as they do while a link is busy. */
+#define LOOP_TIME (300 * TIME_NS)
+enum { LOOP_PS_PER_BYTE = 80, LOOP_PACKETS = 64 };
 
 /* ---- buffers ---- */
 
@@ -214,6 +217,21 @@ static uint32_t sender_of(const struct adapter *adapter, const struct transport_
     return TRANSPORT_NONE;
 }
 
+static bool loop_is_full(const struct adapter *adapter)
+{
+    return adapter->looped.count - adapter->looped_taken >= LOOP_PACKETS;
+}
+
+static void loop_packet(struct adapter *adapter, uint64_t now, unsigned port,
+                        const struct transport_packet *packet)
+{
+    uint64_t begin = adapter->loop_free > now ? adapter->loop_free : now;
+    adapter->loop_free = begin + (uint64_t)transport_packet_bytes(packet) * LOOP_PS_PER_BYTE;
+    struct looped looped = {adapter->loop_free + LOOP_TIME, (uint8_t)port, *packet};
+    vec_push(&adapter->looped, looped);
+    call_at(adapter, looped.time);
+}
+
 static bool next_packet(void *context, uint64_t now, uint32_t port, uint16_t service_levels,
                         struct transport_packet *packet)
 {
@@ -222,18 +240,16 @@ static bool next_packet(void *context, uint64_t now, uint32_t port, uint16_t ser
     if (!adapter)
         return false;
     unsigned number = port_number(adapter, port);
-    while (transport_next_packet(adapter->transport, now, number, service_levels, packet)) {
+    while (!loop_is_full(adapter) &&
+           transport_next_packet(adapter->transport, now, number, service_levels, packet)) {
         bool filled = fill_buffer(adapter, packet);
         if (!filled)
             adapter_break_qp(adapter, sender_of(adapter, packet));
         drain_events(adapter); /* sends of UC and UD complete when their last packet leaves */
         if (filled && !is_local(adapter, number, packet->dlid))
             return true;
-        if (filled) {
-            struct looped looped = {now + LOOP_TIME, (uint8_t)number, *packet};
-            vec_push(&adapter->looped, looped);
-            call_at(adapter, looped.time);
-        }
+        if (filled)
+            loop_packet(adapter, now, number, packet);
     }
     drain_events(adapter); /* requests with wrong keys complete without a packet */
     return false;
@@ -280,7 +296,7 @@ static void adapter_due(void *context, uint64_t now, uint32_t port)
     adapter->looped_taken = vec_drop_taken(&adapter->looped, adapter->looped_taken);
     if (transport_deadline(adapter->transport) <= now)
         transport_expire(adapter->transport, now);
-    adapter_serve(adapter);
+    adapter_serve(adapter); /* offers what waited for room in the loop */
     if (adapter->looped_taken < adapter->looped.count)
         call_at(adapter, adapter->looped.items[adapter->looped_taken].time);
 }

@@ -43,6 +43,7 @@ struct adapter {
     VEC(struct owner) srqs;
     VEC(struct looped) looped;
     size_t looped_taken;
+    uint64_t loop_free; /* when the next packet to the adapter itself can begin */
     struct port_memory memory[TRANSPORT_PORTS_MAX + 1];
 };
 
@@ -54,6 +55,13 @@ struct region {
     struct verbs_client *client; /* NULL: free */
     uint32_t key;
     uint64_t start, bytes, memory;
+};
+
+/* Memory that clients have made the server take: shared memory, and the copies of its entries.
+ * There is a limit for each client and one for all. */
+struct budget {
+    uint64_t bytes;
+    uint32_t rings;
 };
 
 struct mapping { /* shared memory */
@@ -112,6 +120,7 @@ struct verbs_client {
     int events; /* pipe of asynchronous events, or -1 */
     struct mapping page;
     bool failed, sleeping;
+    struct budget used;
     VEC(struct domain) domains;
     VEC(uint32_t) regions; /* number in verbs->regions, or VERBS_NONE */
     VEC(struct channel) channels;
@@ -134,6 +143,7 @@ struct buffer {
 struct verbs {
     struct fabric *fabric;
     bool started;
+    struct budget used; /* by all clients */
     uint32_t epoch;
     uint32_t packets; /* in buffers or on the way */
     VEC(struct adapter *) adapters;
@@ -196,16 +206,18 @@ int qp_query(struct verbs_client *client, const struct verbs_request *request);
 int qp_remove(struct verbs_client *client, uint32_t object);
 int object_request(struct verbs_client *client, const struct verbs_request *request);
 void objects_release(struct verbs_client *client);
-int mapping_make(struct mapping *mapping, size_t bytes);
-void mapping_release(struct mapping *mapping);
+/* -ENOMEM: over a limit. */
+int mapping_make(struct verbs_client *client, struct mapping *mapping, size_t bytes);
+void mapping_release(struct verbs_client *client, struct mapping *mapping);
 /* Passes a descriptor along with the answer, which owns it from now on. */
 void answer_with(struct verbs_client *client, int descriptor);
 void answer_with_mapping(struct verbs_client *client, struct mapping *mapping);
 
 /* work.c */
 void work_take(struct verbs_client *client); /* everything that was posted */
-void work_init(struct work_queue *queue, uint32_t capacity, uint32_t stride, uint32_t segments,
-               uint64_t offset);
+/* -ENOMEM: there is no memory for the copies. */
+int work_init(struct work_queue *queue, uint32_t capacity, uint32_t stride, uint32_t segments,
+              uint64_t offset);
 void work_release(struct work_queue *queue);
 bool path_to_transport(const struct verbs_client *client, const struct verbs_path *from,
                        unsigned port, struct transport_path *path);

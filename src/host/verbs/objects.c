@@ -30,13 +30,44 @@
 
 /* ---- shared memory ---- */
 
-int mapping_make(struct mapping *mapping, size_t bytes)
+/* Limits of all clients. A ring and the copies of its entries are up to five mappings, of which the
+ * kernel gives a process 65530; a client has at most VERBS_RINGS. */
+enum { RINGS = 12000 };
+static const uint64_t client_bytes = UINT64_C(1) << 30, all_bytes = UINT64_C(1) << 32;
+
+/* The copies of the entries are as large as the ring. */
+static bool charge(struct verbs_client *client, size_t bytes)
+{
+    struct budget *own = &client->used, *all = &client->verbs->used;
+    if (own->rings >= VERBS_RINGS || all->rings >= RINGS || 2 * bytes > client_bytes - own->bytes ||
+        2 * bytes > all_bytes - all->bytes)
+        return false;
+    own->rings++;
+    all->rings++;
+    own->bytes += 2 * bytes;
+    all->bytes += 2 * bytes;
+    return true;
+}
+
+static void refund(struct verbs_client *client, size_t bytes)
+{
+    client->used.rings--;
+    client->verbs->used.rings--;
+    client->used.bytes -= 2 * bytes;
+    client->verbs->used.bytes -= 2 * bytes;
+}
+
+int mapping_make(struct verbs_client *client, struct mapping *mapping, size_t bytes)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     *mapping = (struct mapping){.bytes = (bytes + page - 1) / page * page, .descriptor = -1};
+    if (!charge(client, mapping->bytes))
+        return -ENOMEM;
     int fd = memfd_create("weft-verbs", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-    if (fd < 0)
+    if (fd < 0) {
+        refund(client, mapping->bytes);
         return -errno;
+    }
     void *at = MAP_FAILED;
     if (ftruncate(fd, (off_t)mapping->bytes) == 0 &&
         fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0)
@@ -44,6 +75,7 @@ int mapping_make(struct mapping *mapping, size_t bytes)
     if (at == MAP_FAILED) {
         int error = errno;
         close(fd);
+        refund(client, mapping->bytes);
         return -error;
     }
     mapping->at = at;
@@ -51,12 +83,14 @@ int mapping_make(struct mapping *mapping, size_t bytes)
     return 0;
 }
 
-void mapping_release(struct mapping *mapping)
+void mapping_release(struct verbs_client *client, struct mapping *mapping)
 {
-    if (mapping->at)
+    if (mapping->at) {
         munmap(mapping->at, mapping->bytes);
-    if (mapping->at && mapping->descriptor >= 0)
-        close(mapping->descriptor);
+        if (mapping->descriptor >= 0)
+            close(mapping->descriptor);
+        refund(client, mapping->bytes);
+    }
     *mapping = (struct mapping){.descriptor = -1};
 }
 
@@ -191,8 +225,8 @@ static int add_channel(struct verbs_client *client)
     uint32_t object;
     int ends[2];
     TAKE(&client->channels, object);
-    if (object == VERBS_NONE)
-        return -ENOMEM;
+    if (object == VERBS_NONE || object >= VERBS_CHANNELS)
+        return -ENOMEM; /* each is a descriptor of the server */
     if (pipe2(ends, O_CLOEXEC) < 0)
         return -errno;
     fcntl(ends[1], F_SETFL, O_NONBLOCK);
@@ -216,9 +250,9 @@ static int remove_channel(struct verbs_client *client, uint32_t object)
 
 /* ---- CQs ---- */
 
-static int make_cq_ring(struct cq *cq, uint32_t capacity)
+static int make_cq_ring(struct verbs_client *client, struct cq *cq, uint32_t capacity)
 {
-    int result = mapping_make(&cq->ring,
+    int result = mapping_make(client, &cq->ring,
                               VERBS_RING_HEAD + (size_t)capacity * sizeof(struct verbs_completion));
     if (result == 0)
         cq->capacity = capacity;
@@ -238,7 +272,7 @@ static int add_cq(struct verbs_client *client, const struct verbs_request *reque
         return -EINVAL;
     struct cq *cq = &client->cqs.items[object];
     *cq = (struct cq){.used = false, .channel = request->cq.channel};
-    int result = make_cq_ring(cq, verbs_round_up(request->cq.capacity));
+    int result = make_cq_ring(client, cq, verbs_round_up(request->cq.capacity));
     /* The ring is the limit: the transport layer's queue is emptied at once. */
     if (result == 0)
         result = transport_add_cq(client->adapter->transport, VERBS_CQ_ENTRIES, &number);
@@ -268,7 +302,7 @@ static int resize_cq(struct verbs_client *client, const struct verbs_request *re
     uint32_t capacity = verbs_round_up(request->cq.capacity), waiting = cq->produced - consumed;
     if (waiting > request->cq.capacity || waiting > cq->capacity)
         return -EINVAL;
-    int result = make_cq_ring(&new, capacity);
+    int result = make_cq_ring(client, &new, capacity);
     if (result)
         return result;
     assert(new.ring.at);
@@ -281,7 +315,7 @@ static int resize_cq(struct verbs_client *client, const struct verbs_request *re
     after->consumed = consumed;
     after->overrun = before->overrun;
     after->armed = before->armed;
-    mapping_release(&cq->ring);
+    mapping_release(client, &cq->ring);
     *cq = new;
     client->answer.capacity = capacity;
     answer_with_mapping(client, &cq->ring);
@@ -299,7 +333,7 @@ static int remove_cq(struct verbs_client *client, uint32_t object)
     client->adapter->cqs.items[cq->number] = (struct owner){0};
     if (cq->channel != VERBS_NONE)
         client->channels.items[cq->channel].users--;
-    mapping_release(&cq->ring);
+    mapping_release(client, &cq->ring);
     cq->used = false;
     return 0;
 }
@@ -320,13 +354,15 @@ static int add_srq(struct verbs_client *client, const struct verbs_request *requ
     uint32_t capacity = verbs_round_up(request->srq.capacity);
     uint32_t segments = request->srq.segments ? request->srq.segments : 1;
     *srq = (struct srq){.domain = request->srq.domain};
-    work_init(&srq->receives, capacity, verbs_receive_bytes(segments), segments, VERBS_RING_HEAD);
-    int result =
-        mapping_make(&srq->ring, VERBS_RING_HEAD + (size_t)capacity * srq->receives.stride);
+    int result = work_init(&srq->receives, capacity, verbs_receive_bytes(segments), segments,
+                           VERBS_RING_HEAD);
+    if (result == 0)
+        result = mapping_make(client, &srq->ring,
+                              VERBS_RING_HEAD + (size_t)capacity * srq->receives.stride);
     if (result == 0)
         result = transport_add_srq(client->adapter->transport, domain->number, capacity, &number);
     if (result) {
-        mapping_release(&srq->ring);
+        mapping_release(client, &srq->ring);
         work_release(&srq->receives);
         return result;
     }
@@ -358,7 +394,7 @@ static int remove_srq(struct verbs_client *client, uint32_t object)
     if (result)
         return result;
     client->adapter->srqs.items[srq->number] = (struct owner){0};
-    mapping_release(&srq->ring);
+    mapping_release(client, &srq->ring);
     work_release(&srq->receives);
     mem_free(srq->busy);
     srq->used = false;

@@ -44,18 +44,23 @@ static uint32_t at_least(uint32_t value, uint32_t least)
 }
 
 /* The ring has the send queue first. */
-static int make_queues(struct qp *qp, const struct verbs_request *request)
+static int make_queues(struct verbs_client *client, struct qp *qp,
+                       const struct verbs_request *request)
 {
     uint32_t sends = verbs_round_up(request->qp_init.sends);
     uint32_t segments = at_least(request->qp_init.send_segments, 1);
     uint32_t receives = qp->srq == VERBS_NONE ? verbs_round_up(request->qp_init.receives) : 0;
     uint32_t receive_segments = at_least(request->qp_init.receive_segments, 1);
-    work_init(&qp->sends, sends, verbs_send_bytes(segments, VERBS_INLINE), segments,
-              VERBS_RING_HEAD);
-    work_init(&qp->receives, receives, verbs_receive_bytes(receive_segments), receive_segments,
-              VERBS_RING_HEAD + (uint64_t)sends * qp->sends.stride);
+    int result = work_init(&qp->sends, sends, verbs_send_bytes(segments, VERBS_INLINE), segments,
+                           VERBS_RING_HEAD);
+    if (result == 0)
+        result = work_init(&qp->receives, receives, verbs_receive_bytes(receive_segments),
+                           receive_segments, VERBS_RING_HEAD + (uint64_t)sends * qp->sends.stride);
     qp->inline_bytes = VERBS_INLINE;
-    return mapping_make(&qp->ring, qp->receives.offset + (uint64_t)receives * qp->receives.stride);
+    if (result)
+        return result;
+    return mapping_make(client, &qp->ring,
+                        qp->receives.offset + (uint64_t)receives * qp->receives.stride);
 }
 
 int qp_add(struct verbs_client *client, const struct verbs_request *request)
@@ -76,7 +81,7 @@ int qp_add(struct verbs_client *client, const struct verbs_request *request)
                       .receive_cq = request->qp_init.receive_cq,
                       .srq = request->qp_init.srq,
                       .service = services[request->qp_init.service]};
-    result = make_queues(qp, request);
+    result = make_queues(client, qp, request);
     struct transport_qp_init init = {
         .service = (uint8_t)qp->service,
         .signal_all = request->qp_init.signal_all != 0,
@@ -89,7 +94,7 @@ int qp_add(struct verbs_client *client, const struct verbs_request *request)
     if (result == 0)
         result = transport_add_qp(client->adapter->transport, &init, &qp->number);
     if (result) {
-        mapping_release(&qp->ring);
+        mapping_release(client, &qp->ring);
         work_release(&qp->sends);
         work_release(&qp->receives);
         return result;
@@ -114,7 +119,7 @@ int qp_remove(struct verbs_client *client, uint32_t object)
     struct adapter *adapter = client->adapter;
     transport_remove_qp(adapter->transport, qp->number);
     adapter->qps.items[qp->number] = (struct owner){0};
-    mapping_release(&qp->ring);
+    mapping_release(client, &qp->ring);
     work_release(&qp->sends);
     work_release(&qp->receives);
     qp->used = false;

@@ -79,7 +79,7 @@ void verbs_detach(struct verbs_client *client)
     verbs_answer_sent(client);
     objects_release(client);
     client->adapter->clients--;
-    mapping_release(&client->page);
+    mapping_release(client, &client->page);
     if (client->memory >= 0)
         close(client->memory);
     if (client->events >= 0)
@@ -121,7 +121,7 @@ static int set_memory(struct verbs_client *client, int descriptor)
     client->memory = descriptor;
     if (client->page.at)
         return 0;
-    int result = mapping_make(&client->page, sizeof(struct verbs_page));
+    int result = mapping_make(client, &client->page, sizeof(struct verbs_page));
     if (result)
         return result;
     if (pipe2(ends, O_CLOEXEC) < 0)

@@ -5,20 +5,23 @@
 #include "host/verbs/internal.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
-void work_init(struct work_queue *queue, uint32_t capacity, uint32_t stride, uint32_t segments,
-               uint64_t offset)
+int work_init(struct work_queue *queue, uint32_t capacity, uint32_t stride, uint32_t segments,
+              uint64_t offset)
 {
     *queue = (struct work_queue){
         .capacity = capacity, .stride = stride, .segments = segments, .offset = offset};
     if (capacity)
-        queue->copies = mem_zalloc(capacity, stride);
+        queue->copies =
+            calloc(capacity, stride); /* a client's wish, which must not end the server */
+    return capacity && !queue->copies ? -ENOMEM : 0;
 }
 
 void work_release(struct work_queue *queue)
 {
-    mem_free(queue->copies);
+    free(queue->copies);
     *queue = (struct work_queue){0};
 }
 

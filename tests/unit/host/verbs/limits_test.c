@@ -1,0 +1,148 @@
+/* What one program can take of the server: memory, descriptors and time, and nothing of another
+ * program. */
+#include "programs.h"
+
+#include "transport/transport.h"
+
+#include <signal.h>
+
+enum { LONG = 1 << 20 };
+
+static struct verbs_client_view view_of(const struct program *program)
+{
+    struct verbs_client_view view;
+    verbs_client_view(program->client, &view);
+    return view;
+}
+
+static uint32_t register_bytes(struct program *program, void *at, uint64_t bytes)
+{
+    struct verbs_request request = {.kind = VERBS_ADD_REGION};
+    struct verbs_answer answer = {0};
+    request.region.domain = program->domain;
+    request.region.rights = 15;
+    request.region.start = request.region.memory = (uintptr_t)at;
+    request.region.bytes = bytes;
+    assert_int_equal(ask(program, &request, -1, &answer, NULL), 0);
+    return answer.key;
+}
+
+/* A READ has no window: the packets of the response wait in the transport layer, not in copies. */
+static void a_long_message_to_itself_waits_for_room(void **state)
+{
+    struct stage *stage = *state;
+    struct program *a = mem_alloc(sizeof *a), *b = mem_alloc(sizeof *b);
+    uint8_t *from = mem_zalloc(1, LONG), *to = mem_zalloc(1, LONG);
+    struct fabric *fabric = stage->world.fabric;
+    open_pair(stage, a, b);
+    memset(from, 'x', LONG);
+    uint32_t key = register_bytes(b, from, LONG);
+    struct verbs_send *send = write_to(a, b, 64);
+    send->operation = VERBS_READ;
+    send->r_key = key;
+    send->address = (uintptr_t)from;
+    *(struct verbs_segment *)(void *)(send + 1) =
+        (struct verbs_segment){(uintptr_t)to, LONG, register_bytes(a, to, LONG)};
+    make_visible(a, ++a->posted);
+    verbs_serve(stage->verbs);
+    uint64_t begin = fabric_network_time(fabric);
+    while (completions(a) == 0) {
+        fabric_run_network(fabric, fabric_network_time(fabric) + TIME_US / 10);
+        assert_true(view_of(b).read_bytes - view_of(a).written_bytes <= UINT64_C(64) * 256);
+        assert_true(fabric_network_time(fabric) < begin + 10 * TIME_MS);
+    }
+    assert_int_equal(last_completion(a).status, IBV_WC_SUCCESS);
+    assert_memory_equal(from, to, LONG);
+    assert_true(fabric_network_time(fabric) - begin > 10 * TIME_US); /* it took time */
+    close_program(a);
+    close_program(b);
+    mem_free(from);
+    mem_free(to);
+    mem_free(a);
+    mem_free(b);
+}
+
+/* Path bits beyond the LMC would be the address of another port. */
+static void path_bits_do_not_forge_an_address(void **state)
+{
+    struct program *a = mem_alloc(sizeof *a), *b = mem_alloc(sizeof *b);
+    open_program(*state, a);
+    open_program(*state, b);
+    connect_by(a, b->qp_number, (struct verbs_path){.dlid = LID, .port = 1, .path_bits = 8});
+    connect_to(b, a->qp_number);
+    write_to(a, b, 64);
+    post(*state, a);
+    assert_int_equal(last_completion(a).status, IBV_WC_SUCCESS);
+    close_program(a);
+    close_program(b);
+    mem_free(a);
+    mem_free(b);
+}
+
+/* How many objects a program gets, of at most `most`; the rest is refused for want of memory. */
+static unsigned count_objects(struct program *program, const struct verbs_request *request,
+                              unsigned most)
+{
+    struct verbs_answer answer = {0};
+    for (unsigned count = 0; count < most; count++) {
+        int result = ask(program, request, -1, &answer, NULL);
+        if (result) {
+            assert_int_equal(result, -ENOMEM);
+            return count;
+        }
+    }
+    return most;
+}
+
+static void completion_channels_are_limited(void **state)
+{
+    struct program *a = mem_alloc(sizeof *a);
+    struct verbs_request request = {.kind = VERBS_ADD_CHANNEL};
+    open_program(*state, a);
+    assert_int_equal(count_objects(a, &request, 300), VERBS_CHANNELS);
+    close_program(a);
+    mem_free(a);
+}
+
+/* One program cannot take all memory, and what it took is free again when it ends. */
+static void the_memory_of_rings_is_limited(void **state)
+{
+    struct program *a = mem_alloc(sizeof *a), *b = mem_alloc(sizeof *b);
+    struct verbs_request queues = {.kind = VERBS_ADD_QP}, cqs = {.kind = VERBS_ADD_CQ};
+    cqs.cq.capacity = 1;
+    cqs.cq.channel = VERBS_NONE;
+    for (unsigned round = 0; round < 6; round++) {
+        open_program(*state, a);
+        queues.qp_init.service = VERBS_UD;
+        queues.qp_init.domain = a->domain;
+        queues.qp_init.send_cq = queues.qp_init.receive_cq = a->cq_object;
+        queues.qp_init.srq = VERBS_NONE;
+        queues.qp_init.sends = queues.qp_init.receives = VERBS_ENTRIES;
+        queues.qp_init.send_segments = queues.qp_init.receive_segments = VERBS_SEGMENTS;
+        unsigned count = count_objects(a, &queues, 300);
+        assert_in_range(count, 30, 299);
+        open_program(*state, b); /* the other one gets its own */
+        close_program(b);
+        close_program(a);
+    }
+    open_program(*state, a);
+    assert_in_range(count_objects(a, &cqs, VERBS_RINGS + 1), VERBS_RINGS - 10, VERBS_RINGS);
+    open_program(*state, b);
+    close_program(b);
+    close_program(a);
+    mem_free(a);
+    mem_free(b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+        TEST(a_long_message_to_itself_waits_for_room),
+        TEST(path_bits_do_not_forge_an_address),
+        TEST(completion_channels_are_limited),
+        TEST(the_memory_of_rings_is_limited),
+    };
+    signal(SIGPIPE, SIG_IGN); /* as in the server: nobody reads the events of these programs */
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
