@@ -1,9 +1,11 @@
 /* A program that uses libibverbs in a way that the usual programs do not, for verbs_programs.sh.
  *
  * srq: completions of a destroyed QP are not polled; its SRQ must take as many requests as before.
- */
+ * dlsym, dlvsym: loads libibverbs itself, and prints the devices that it finds. */
 #include <infiniband/verbs.h>
 
+#include <dlfcn.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -132,11 +134,43 @@ static int try_srq(void)
     return 0;
 }
 
+/* ---- loading ---- */
+
+static void *look_up(void *library, const char *name, bool version)
+{
+    return need(version ? dlvsym(library, name, "IBVERBS_1.1") : dlsym(library, name), name);
+}
+
+static int try_loading(bool version)
+{
+    void *library = need(dlopen("libibverbs.so.1", RTLD_NOW | RTLD_LOCAL), "libibverbs.so.1");
+    struct ibv_device **(*list)(int *) = look_up(library, "ibv_get_device_list", version);
+    const char *(*name)(struct ibv_device *) = look_up(library, "ibv_get_device_name", version);
+    struct ibv_context *(*open)(struct ibv_device *) = look_up(library, "ibv_open_device", version);
+    int (*query)(struct ibv_context *, uint8_t, struct _compat_ibv_port_attr *) =
+        look_up(library, "ibv_query_port", version);
+    const char *(*text)(enum ibv_wc_status) = look_up(library, "ibv_wc_status_str", version);
+    int count = 0;
+    struct ibv_device **devices = list(&count);
+    for (int i = 0; i < count; i++) {
+        struct ibv_port_attr port = {0};
+        struct ibv_context *opened = need(open(devices[i]), "ibv_open_device");
+        need_zero(query(opened, PORT, (struct _compat_ibv_port_attr *)(void *)&port), "query");
+        printf("%s LID %u, %s\n", name(devices[i]), port.lid, text(IBV_WC_SUCCESS));
+    }
+    if (dlsym(library, "ibv_no_such_function") || dlvsym(library, "ibv_open_device", "NONE_1"))
+        printf("found what does not exist\n");
+    return count != 1;
+}
+
 int main(int argc, char **argv)
 {
-    open_device();
-    if (argc == 2 && strcmp(argv[1], "srq") == 0)
+    if (argc == 2 && strcmp(argv[1], "srq") == 0) {
+        open_device();
         return try_srq();
-    fprintf(stderr, "usage: verbs_client srq\n");
+    }
+    if (argc == 2 && (strcmp(argv[1], "dlsym") == 0 || strcmp(argv[1], "dlvsym") == 0))
+        return try_loading(strcmp(argv[1], "dlvsym") == 0);
+    fprintf(stderr, "usage: verbs_client srq|dlsym|dlvsym\n");
     return 2;
 }

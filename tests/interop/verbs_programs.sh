@@ -11,3 +11,11 @@ weft_start net || exit
 manager_starts || exit
 
 claim "an SRQ gets back the requests that completed for a destroyed QP" on_running_weft timeout 60 "$VERBS_CLIENT" srq
+
+loads() { # FUNCTION
+    on_running_weft timeout 60 "$VERBS_CLIENT" "$1" >"$1.out" && contains '^weft0 LID [1-9][0-9]*, success$' "$1.out" &&
+        lacks 'does not exist' "$1.out"
+}
+for function in dlsym dlvsym; do
+    claim "a program that loads libibverbs by dlopen and $function finds the device" loads "$function"
+done
