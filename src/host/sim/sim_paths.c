@@ -177,16 +177,39 @@ static struct manager_paths *view_at(struct sim_paths *paths, unsigned number,
     return view;
 }
 
-/* Afterwards look_up() changes nothing but `seen` and `noted`, while there are no VMs. Paths to
- * other subnets are kept (find_far()). */
+static uint64_t prefix_at(const struct sim_paths *paths, uint32_t port)
+{
+    return wire_get(fabric_port_info(paths->fabric, port), PORT_INFO_GID_PREFIX);
+}
+
+/* Whether packets may go from one subnet to another: there is a router, or adapters have several
+ * prefixes. */
+static bool has_subnets(const struct sim_paths *paths)
+{
+    const struct topology *topology = fabric_topology(paths->fabric);
+    uint64_t prefix = 0; /* none has it */
+    for (uint32_t i = 0; i < topology->nodes.count; i++) {
+        const struct topology_node *node = &topology->nodes.items[i];
+        if (node->kind == NODE_ROUTER)
+            return true;
+        for (uint32_t port = 1; node->kind == NODE_ADAPTER && port <= node->port_count; port++) {
+            uint64_t own = prefix_at(paths, node->first_port + port);
+            if (prefix && own != prefix)
+                return true;
+            prefix = own;
+        }
+    }
+    return false;
+}
+
+/* Afterwards look_up() changes nothing but `seen` and `noted`, while there are no VMs. Paths
+ * between ports of different subnets are kept (find_far()). */
 static bool prepare(void *context)
 {
     struct sim_paths *paths = context;
-    const struct topology *topology = fabric_topology(paths->fabric);
     struct sm_paths from;
-    for (uint32_t i = 0; i < topology->nodes.count; i++)
-        if (topology->nodes.items[i].kind == NODE_ROUTER)
-            return false;
+    if (has_subnets(paths))
+        return false;
     for (unsigned i = 0; i < sim_manager_count(paths->sim); i++)
         view_at(paths, i, &from);
     return true;
@@ -201,11 +224,6 @@ static struct data_path data_path_of(const struct sm_paths *from, const struct s
 }
 
 /* ---- other subnets ---- */
-
-static uint64_t prefix_at(const struct sim_paths *paths, uint32_t port)
-{
-    return wire_get(fabric_port_info(paths->fabric, port), PORT_INFO_GID_PREFIX);
-}
 
 /* By a router of the subnet of a manager that has the source in its network. */
 static struct data_path path_to_router(const struct manager_paths *view, const struct sm *sm,
