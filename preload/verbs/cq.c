@@ -391,7 +391,7 @@ WEFT_EXPORT int ibv_destroy_cq(struct ibv_cq *of)
     int result = verbs_remove(of->context, VERBS_REMOVE_CQ, cq->object);
     if (result)
         return -result;
-    table_set(context_of(of->context), &context_of(of->context)->cqs, cq->object, NULL);
+    table_clear(context_of(of->context), &context_of(of->context)->cqs, cq->object, cq);
     if (of->channel)
         of->channel->refcnt--;
     wait_for_acknowledgements(cq);

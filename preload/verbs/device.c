@@ -178,6 +178,14 @@ int table_set(struct context *context, struct table *table, uint32_t index, void
     return result;
 }
 
+void table_clear(struct context *context, struct table *table, uint32_t index, const void *item)
+{
+    pthread_mutex_lock(&context->lock);
+    if (table_get(table, index) == item)
+        table->items[index] = NULL;
+    pthread_mutex_unlock(&context->lock);
+}
+
 /* ---- devices ---- */
 
 WEFT_EXPORT struct ibv_device **ibv_get_device_list(int *count)

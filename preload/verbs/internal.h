@@ -138,6 +138,9 @@ int verbs_query_port(struct ibv_context *context, uint32_t number, struct verbs_
 /* A call that only names an object. */
 int verbs_remove(struct ibv_context *context, enum verbs_kind kind, uint32_t object);
 int table_set(struct context *context, struct table *table, uint32_t index, void *item);
+/* After the server has removed the object. Another thread may have got its number since: the entry
+ * of a newer object stays. */
+void table_clear(struct context *context, struct table *table, uint32_t index, const void *item);
 static inline void *table_get(const struct table *table, uint32_t index)
 {
     return index < table->count ? table->items[index] : NULL;

@@ -107,7 +107,7 @@ WEFT_EXPORT int ibv_destroy_srq(struct ibv_srq *of)
     int result = verbs_remove(of->context, VERBS_REMOVE_SRQ, srq->object);
     if (result)
         return -result;
-    table_set(context_of(of->context), &context_of(of->context)->srqs, srq->object, NULL);
+    table_clear(context_of(of->context), &context_of(of->context)->srqs, srq->object, srq);
     pthread_mutex_lock(&of->mutex);
     while (of->events_completed != srq->events)
         pthread_cond_wait(&of->cond, &of->mutex);
@@ -288,7 +288,7 @@ WEFT_EXPORT int ibv_destroy_qp(struct ibv_qp *of)
     int result = verbs_remove(of->context, VERBS_REMOVE_QP, qp->object);
     if (result)
         return -result;
-    table_set(context, &context->qps, qp->object, NULL);
+    table_clear(context, &context->qps, qp->object, qp);
     if (of->srq)
         cq_return_slots(cq_of(of->recv_cq), qp);
     pthread_mutex_lock(&of->mutex);

@@ -11,6 +11,9 @@ weft_start net || exit
 manager_starts || exit
 
 claim "an SRQ gets back the requests that completed for a destroyed QP" on_running_weft timeout 60 "$VERBS_CLIENT" srq
+claim "threads that destroy QPs do not take the completions of new ones" on_running_weft timeout 60 "$VERBS_CLIENT" race
+claim "a CQ can be armed while it is resized, and while it is polled" on_running_weft timeout 60 "$VERBS_CLIENT" arm
+claim "memory that the program cannot access cannot be registered" on_running_weft timeout 60 "$VERBS_CLIENT" memory
 
 loads() { # FUNCTION
     on_running_weft timeout 60 "$VERBS_CLIENT" "$1" >"$1.out" && contains '^weft0 LID [1-9][0-9]*, success$' "$1.out" &&
