@@ -2,6 +2,8 @@
 #include "internal.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 static const unsigned rights = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
@@ -37,7 +39,46 @@ WEFT_EXPORT int ibv_dealloc_pd(struct ibv_pd *of)
 
 /* ---- regions ---- */
 
-/* Fills a request, or says that the access flags are unknown. */
+/* The next mapping of this process; false at the end. */
+static bool next_mapping(FILE *maps, uintptr_t *start, uintptr_t *end, bool *readable,
+                         bool *writable)
+{
+    char line[128], protection[5];
+    if (!fgets(line, sizeof line, maps))
+        return false;
+    bool whole = strchr(line, '\n') != NULL;
+    for (int c = 0; !whole && c != '\n' && c != EOF;)
+        c = getc(maps); /* the rest of a long path */
+    if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR " %4s", start, end, protection) != 3)
+        return false;
+    *readable = protection[0] == 'r';
+    *writable = protection[1] == 'w';
+    return true;
+}
+
+/* Whether this process could access the range itself, as an adapter finds out when it pins the
+ * pages. The server reads and writes whatever the protection of a page is. */
+static int check_range(uintptr_t address, size_t bytes, bool writes)
+{
+    uintptr_t start, end, last = address + bytes;
+    bool readable, writable;
+    if (bytes == 0 || last < address)
+        return 0; /* the server checks the numbers */
+    FILE *maps = fopen("/proc/self/maps", "re");
+    if (!maps)
+        return -errno;
+    while (address < last && next_mapping(maps, &start, &end, &readable, &writable)) {
+        if (end <= address)
+            continue;
+        if (start > address || !readable || (writes && !writable))
+            break;
+        address = end;
+    }
+    fclose(maps);
+    return address < last ? -EFAULT : 0;
+}
+
+/* Fills a request. -EOPNOTSUPP: unknown access flags. -EFAULT: no such memory. */
 static int fill_request(struct verbs_request *request, struct ibv_pd *pd, void *address,
                         size_t bytes, uint64_t start, unsigned access)
 {
@@ -48,7 +89,8 @@ static int fill_request(struct verbs_request *request, struct ibv_pd *pd, void *
     request->region.start = access & IBV_ACCESS_ZERO_BASED ? 0 : start;
     request->region.bytes = bytes;
     request->region.memory = (uintptr_t)address;
-    return 0;
+    return check_range((uintptr_t)address, bytes,
+                       access & rights & ~(unsigned)IBV_ACCESS_REMOTE_READ);
 }
 
 static void keep_region(struct mr *mr, struct ibv_pd *pd, const struct verbs_request *request,
@@ -82,8 +124,10 @@ static int add_region(struct mr *mr, struct ibv_pd *pd, void *address, size_t by
 static int remove_region(struct mr *mr)
 {
     struct context *context = context_of(mr->mr.context);
-    table_set(context, &context->regions, mr->mr.lkey >> 8, NULL);
-    return verbs_remove(mr->mr.context, VERBS_REMOVE_REGION, mr->mr.handle);
+    int result = verbs_remove(mr->mr.context, VERBS_REMOVE_REGION, mr->mr.handle);
+    if (result == 0)
+        table_clear(context, &context->regions, mr->mr.lkey >> 8, mr);
+    return result;
 }
 
 static struct ibv_mr *register_region(struct ibv_pd *pd, void *address, size_t bytes,
