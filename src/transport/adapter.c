@@ -299,6 +299,7 @@ bool transport_next_packet(struct transport *transport, uint64_t now, unsigned n
             continue;
         }
         if (qp_next_packet(transport, qp, now, packet)) {
+            packet->payload.qp = qp_number(transport, qp) & TRANSPORT_QP_MASK;
             qp_wake(transport, qp);
             port->last_sl = (uint8_t)sl;
             transport->counters.sent_packets++;

@@ -246,8 +246,10 @@ static bool build_read(struct transport *transport, struct qp *qp, const struct 
     packet->opcode = TRANSPORT_OPCODE(TRANSPORT_RC, read_operation(response));
     packet->psn = (response->first_psn + response->sent) & TRANSPORT_PSN_MASK;
     if (bytes)
-        packet->payload =
-            (struct transport_payload){region->public.memory, address, bytes, PAYLOAD_REGION};
+        packet->payload = (struct transport_payload){.memory = region->public.memory,
+                                                     .offset = address,
+                                                     .bytes = bytes,
+                                                     .source = PAYLOAD_REGION};
     if (transport_parts_of(packet->opcode) & PART_AETH)
         add_aeth(transport, qp, SYNDROME_ACK, packet);
     return true;

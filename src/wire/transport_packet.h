@@ -124,7 +124,8 @@ enum payload_source {
 struct transport_payload {
     uint64_t memory, offset;
     uint32_t bytes;
-    uint8_t source; /* enum payload_source */
+    uint32_t source : 8; /* enum payload_source */
+    uint32_t qp : 24;    /* whose packet it is, at its sender */
 };
 
 struct transport_global_route { /* GRH */

@@ -201,22 +201,6 @@ static bool is_local(const struct adapter *adapter, unsigned port, uint16_t dlid
     return (dlid & mask) == (adapter->memory[port].lid & mask);
 }
 
-/* The QP that made a packet with a payload: a request's payload names it, and the packets of a
- * responder go to its peer. */
-static uint32_t sender_of(const struct adapter *adapter, const struct transport_packet *packet)
-{
-    if (packet->payload.source == PAYLOAD_WORK)
-        return memory_object(packet->payload.memory);
-    for (uint32_t number = 0; number < adapter->qps.count; number++) {
-        struct transport_qp_view view;
-        if (adapter->qps.items[number].client &&
-            transport_query_qp(adapter->transport, number, &view) == 0 &&
-            view.attributes.dest_qp == packet->dest_qp && view.attributes.path.dlid == packet->dlid)
-            return number;
-    }
-    return TRANSPORT_NONE;
-}
-
 static bool loop_is_full(const struct adapter *adapter)
 {
     return adapter->looped.count - adapter->looped_taken >= LOOP_PACKETS;
@@ -244,7 +228,7 @@ static bool next_packet(void *context, uint64_t now, uint32_t port, uint16_t ser
            transport_next_packet(adapter->transport, now, number, service_levels, packet)) {
         bool filled = fill_buffer(adapter, packet);
         if (!filled)
-            adapter_break_qp(adapter, sender_of(adapter, packet));
+            adapter_break_qp(adapter, packet->payload.qp);
         drain_events(adapter); /* sends of UC and UD complete when their last packet leaves */
         if (filled && !is_local(adapter, number, packet->dlid))
             return true;
