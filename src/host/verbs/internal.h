@@ -121,6 +121,7 @@ struct verbs_client {
     struct mapping page;
     bool failed, sleeping;
     struct budget used;
+    size_t next_qp; /* the first one of the next pass over its work */
     VEC(struct domain) domains;
     VEC(uint32_t) regions; /* number in verbs->regions, or VERBS_NONE */
     VEC(struct channel) channels;
@@ -214,7 +215,7 @@ void answer_with(struct verbs_client *client, int descriptor);
 void answer_with_mapping(struct verbs_client *client, struct mapping *mapping);
 
 /* work.c */
-void work_take(struct verbs_client *client); /* everything that was posted */
+void work_take(struct verbs_client *client); /* a part, if much was posted */
 /* -ENOMEM: there is no memory for the copies. */
 int work_init(struct work_queue *queue, uint32_t capacity, uint32_t stride, uint32_t segments,
               uint64_t offset);

@@ -1,12 +1,25 @@
 /* Takes work requests from the rings of programs and posts them.
  *
- * An entry is copied before it is checked. The copy stays until its slot is used again, which is
- * after its completion: the transport layer accepts no more requests than a queue has slots. */
+ * An entry is copied before it is checked. The copy gets its slot when the transport layer has
+ * accepted the request, and stays there until the slot is used again, which is after its
+ * completion: no more requests are accepted than a queue has slots. */
 #include "host/verbs/internal.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Entries that one pass takes from a client: other clients and the fabric must not wait longer. */
+enum { PASS_ENTRIES = 4096 };
+
+/* Room for an entry of any queue. */
+union entry {
+    struct verbs_send send;
+    struct verbs_receive receive;
+    uint8_t bytes[(sizeof(struct verbs_send) + VERBS_SEGMENTS * sizeof(struct verbs_segment) + 63) /
+                  64 * 64];
+};
+_Static_assert(VERBS_SEGMENTS * sizeof(struct verbs_segment) >= VERBS_INLINE, "room of an entry");
 
 int work_init(struct work_queue *queue, uint32_t capacity, uint32_t stride, uint32_t segments,
               uint64_t offset)
@@ -25,14 +38,20 @@ void work_release(struct work_queue *queue)
     *queue = (struct work_queue){0};
 }
 
-/* Copies the next entry to its place among the copies, `slot`. */
-static uint8_t *copy_entry(struct work_queue *queue, const struct mapping *ring, uint32_t slot)
+/* Copies the next entry. */
+static void read_entry(const struct work_queue *queue, const struct mapping *ring,
+                       union entry *entry)
 {
-    const uint8_t *entry =
+    const uint8_t *from =
         ring->at + queue->offset + (size_t)(queue->taken & (queue->capacity - 1)) * queue->stride;
-    uint8_t *copy = queue->copies + (size_t)slot * queue->stride;
-    memcpy(copy, entry, queue->stride);
-    return copy;
+    memcpy(entry, from, queue->stride);
+}
+
+/* Keeps the entry until its request has completed. */
+static void keep_entry(struct work_queue *queue, uint32_t slot, const union entry *entry)
+{
+    memcpy(queue->copies + (size_t)(slot & (queue->capacity - 1)) * queue->stride, entry,
+           queue->stride);
 }
 
 /* How many entries were posted; UINT32_MAX: the client's count cannot be true. */
@@ -134,20 +153,22 @@ static void refuse_send(struct verbs_client *client, struct qp *qp, const struct
     adapter_break_qp(client->adapter, qp->number);
 }
 
-static bool take_sends(struct verbs_client *client, struct qp *qp)
+static bool take_sends(struct verbs_client *client, struct qp *qp, uint32_t *budget)
 {
     const struct verbs_qp_ring *ring = (const void *)qp->ring.at;
     uint32_t posted = count_posted(&qp->sends, &ring->sends);
     if (posted == UINT32_MAX)
         return false;
-    for (; posted; posted--) {
-        struct verbs_send *send =
-            (void *)copy_entry(&qp->sends, &qp->ring, qp->sends.taken & (qp->sends.capacity - 1));
-        int result = post_send(client, qp, send);
+    for (; posted && *budget; posted--, (*budget)--) {
+        union entry entry;
+        read_entry(&qp->sends, &qp->ring, &entry);
+        int result = post_send(client, qp, &entry.send);
         if (result == -ENOMEM)
             return false; /* more than the queue holds: the slot of a request that is in use */
         if (result)
-            refuse_send(client, qp, send);
+            refuse_send(client, qp, &entry.send);
+        else
+            keep_entry(&qp->sends, qp->sends.taken, &entry);
         qp->sends.taken++;
         client->sends_taken++;
     }
@@ -168,57 +189,56 @@ static bool read_receive(const struct work_queue *queue, const struct verbs_rece
     return true;
 }
 
-static bool take_receives(struct verbs_client *client, struct qp *qp)
+static bool take_receives(struct verbs_client *client, struct qp *qp, uint32_t *budget)
 {
     const struct verbs_qp_ring *ring = (const void *)qp->ring.at;
     uint32_t posted = count_posted(&qp->receives, &ring->receives);
     if (posted == UINT32_MAX)
         return false;
-    for (; posted; posted--) {
+    for (; posted && *budget; posted--, (*budget)--) {
         struct transport_segment segments[VERBS_SEGMENTS];
         uint32_t taken = qp->receives.taken;
-        struct verbs_receive *receive =
-            (void *)copy_entry(&qp->receives, &qp->ring, taken & (qp->receives.capacity - 1));
+        union entry entry;
+        read_entry(&qp->receives, &qp->ring, &entry);
         struct transport_receive_work work = {.id = taken,
                                               .memory =
                                                   memory_name(MEMORY_RECEIVE, qp->number, taken),
                                               .segments = segments};
-        if (!read_receive(&qp->receives, receive, segments))
+        if (!read_receive(&qp->receives, &entry.receive, segments))
             return false;
-        work.segment_count = (uint8_t)receive->segments;
+        work.segment_count = (uint8_t)entry.receive.segments;
         if (transport_post_receive(client->adapter->transport, qp->number, &work))
             return false; /* posted in Reset, or more than the queue holds */
+        keep_entry(&qp->receives, taken, &entry);
         qp->receives.taken++;
         client->receives_taken++;
     }
     return true;
 }
 
-static bool take_shared(struct verbs_client *client, struct srq *srq)
+static bool take_shared(struct verbs_client *client, struct srq *srq, uint32_t *budget)
 {
     const struct verbs_qp_ring *ring = (const void *)srq->ring.at;
     uint32_t posted = count_posted(&srq->receives, &ring->receives);
     if (posted == UINT32_MAX)
         return false;
-    for (; posted; posted--) {
+    for (; posted && *budget; posted--, (*budget)--) {
         struct transport_segment segments[VERBS_SEGMENTS];
-        const struct verbs_receive *entry =
-            (const void *)(srq->ring.at + srq->receives.offset +
-                           (size_t)(srq->receives.taken & (srq->receives.capacity - 1)) *
-                               srq->receives.stride);
-        uint32_t slot = __atomic_load_n(&entry->slot, __ATOMIC_RELAXED);
+        union entry entry;
+        read_entry(&srq->receives, &srq->ring, &entry);
+        uint32_t slot = entry.receive.slot;
         if (slot >= srq->receives.capacity || srq->busy[slot])
             return false;
-        struct verbs_receive *receive = (void *)copy_entry(&srq->receives, &srq->ring, slot);
         struct transport_receive_work work = {.id = slot,
                                               .memory =
                                                   memory_name(MEMORY_SHARED, srq->number, slot),
                                               .segments = segments};
-        if (!read_receive(&srq->receives, receive, segments))
+        if (!read_receive(&srq->receives, &entry.receive, segments))
             return false;
-        work.segment_count = (uint8_t)receive->segments;
+        work.segment_count = (uint8_t)entry.receive.segments;
         if (transport_post_shared(client->adapter->transport, srq->number, &work))
             return false;
+        keep_entry(&srq->receives, slot, &entry);
         srq->busy[slot] = true;
         srq->receives.taken++;
         client->receives_taken++;
@@ -226,19 +246,32 @@ static bool take_shared(struct verbs_client *client, struct srq *srq)
     return true;
 }
 
+static bool take_queues(struct verbs_client *client, struct qp *qp, uint32_t *budget)
+{
+    return (!qp->receives.capacity || take_receives(client, qp, budget)) &&
+           take_sends(client, qp, budget);
+}
+
+/* QPs take turns: a pass that ends early goes on behind the QP at which it ended. */
 void work_take(struct verbs_client *client)
 {
+    uint32_t budget = PASS_ENTRIES;
     bool valid = true;
     for (size_t i = 0; i < client->srqs.count && valid; i++)
         if (client->srqs.items[i].used)
-            valid = take_shared(client, &client->srqs.items[i]);
-    for (size_t i = 0; i < client->qps.count && valid; i++) {
-        struct qp *qp = &client->qps.items[i];
-        if (qp->used && qp->receives.capacity)
-            valid = take_receives(client, qp);
-        if (qp->used && valid)
-            valid = take_sends(client, qp);
+            valid = take_shared(client, &client->srqs.items[i], &budget);
+    size_t count = client->qps.count, first = client->next_qp < count ? client->next_qp : 0;
+    for (size_t i = 0; i < count && valid && budget; i++) {
+        size_t at = (first + i) % count;
+        if (client->qps.items[at].used)
+            valid = take_queues(client, &client->qps.items[at], &budget);
+        client->next_qp = at + 1;
     }
-    client->failed |= !valid;
+    if (!valid) {
+        client->failed = true; /* nothing more is sent for it */
+        return;
+    }
+    if (budget == 0) /* there may be more */
+        __atomic_store_n(&page_of(client)->posted, 1, __ATOMIC_SEQ_CST);
     adapter_serve(client->adapter);
 }

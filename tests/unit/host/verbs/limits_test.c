@@ -134,14 +134,126 @@ static void the_memory_of_rings_is_limited(void **state)
     mem_free(b);
 }
 
+/* A pass takes a part of what a program has posted; the rest is taken in the next ones. */
+static void a_pass_takes_a_part_of_much_work(void **state)
+{
+    struct stage *stage = *state;
+    struct program *a = mem_alloc(sizeof *a);
+    struct verbs_request request = {.kind = VERBS_ADD_QP};
+    struct verbs_answer answer = {0};
+    open_program(stage, a);
+    release(&a->qp);
+    request.qp_init.service = VERBS_RC;
+    request.qp_init.domain = a->domain;
+    request.qp_init.send_cq = request.qp_init.receive_cq = a->cq_object;
+    request.qp_init.srq = VERBS_NONE;
+    request.qp_init.receives = VERBS_ENTRIES;
+    assert_int_equal(ask(a, &request, -1, &answer, &a->qp), 0);
+    a->qp_object = answer.object;
+    connect_to(a, answer.qp_number);
+    __atomic_store_n(&((struct verbs_qp_ring *)(void *)a->qp.at)->receives, VERBS_ENTRIES,
+                     __ATOMIC_SEQ_CST);
+    __atomic_store_n(&((struct verbs_page *)(void *)a->page.at)->posted, 1, __ATOMIC_SEQ_CST);
+    for (unsigned taken = 4096; taken <= VERBS_ENTRIES; taken += 4096) {
+        assert_true(verbs_has_work(stage->verbs));
+        verbs_serve(stage->verbs);
+        assert_int_equal(view_of(a).receives, taken);
+    }
+    while (verbs_has_work(stage->verbs))
+        verbs_serve(stage->verbs);
+    assert_int_equal(view_of(a).receives, VERBS_ENTRIES);
+    assert_null(verbs_next_failed(stage->verbs));
+    close_program(a);
+    mem_free(a);
+}
+
+static void set_state(struct program *program, uint8_t state)
+{
+    struct verbs_request request = {.kind = VERBS_MODIFY_QP, .object = program->qp_object};
+    struct verbs_answer answer = {0};
+    request.qp.mask = IBV_QP_STATE;
+    request.qp.attributes.state = state;
+    assert_int_equal(ask(program, &request, -1, &answer, NULL), 0);
+}
+
+static void write_inline(struct program *from, const struct program *to, char byte)
+{
+    struct verbs_send *send = write_to(from, to, 0);
+    send->flags |= VERBS_INLINED;
+    send->inline_bytes = 100;
+    send->address += from->posted % ENTRIES * 100;
+    memset(send + 1, byte, 100);
+}
+
+/* A request that finds its queue full does not replace the one that has its slot. */
+static void a_request_too_many_changes_no_other(void **state)
+{
+    struct stage *stage = *state;
+    struct program *a = mem_alloc(sizeof *a), *b = mem_alloc(sizeof *b);
+    open_pair(stage, a, b);
+    set_state(a, IBV_QPS_SQD);
+    for (unsigned i = 0; i <= ENTRIES; i++) {
+        write_inline(a, b, i < ENTRIES ? 'x' : 'y');
+        make_visible(a, ++a->posted);
+        verbs_serve(stage->verbs);
+    }
+    assert_ptr_equal(verbs_next_failed(stage->verbs), a);
+    set_state(a, IBV_QPS_RTS);
+    fabric_run_network(stage->world.fabric,
+                       fabric_network_time(stage->world.fabric) + TIME_US * 100);
+    for (unsigned i = 0; i < 100; i++)
+        assert_int_equal(b->memory[i], 'x');
+    close_program(a);
+    close_program(b);
+    mem_free(a);
+    mem_free(b);
+}
+
+static uint8_t state_of(struct program *program)
+{
+    struct verbs_request request = {.kind = VERBS_QUERY_QP, .object = program->qp_object};
+    struct verbs_answer answer = {0};
+    assert_int_equal(ask(program, &request, -1, &answer, NULL), 0);
+    return answer.attributes.state;
+}
+
+/* A responder whose memory cannot be read fails; not another QP that names the same peer. */
+static void a_responder_without_memory_fails_alone(void **state)
+{
+    struct stage *stage = *state;
+    struct program *other = mem_alloc(sizeof *other);
+    struct program *a = mem_alloc(sizeof *a), *b = mem_alloc(sizeof *b);
+    const long page = sysconf(_SC_PAGESIZE);
+    void *gone =
+        mmap(NULL, (size_t)page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(gone != MAP_FAILED);
+    open_program(stage, other);
+    open_pair(stage, a, b);
+    connect_to(other, a->qp_number);
+    struct verbs_send *send = write_to(a, b, 64);
+    send->operation = VERBS_READ;
+    send->address = (uintptr_t)gone;
+    send->r_key = register_bytes(b, gone, (uint64_t)page);
+    munmap(gone, (size_t)page);
+    post(stage, a);
+    assert_int_equal(state_of(b), IBV_QPS_ERR);
+    assert_int_equal(state_of(other), IBV_QPS_RTS);
+    close_program(other);
+    close_program(a);
+    close_program(b);
+    mem_free(other);
+    mem_free(a);
+    mem_free(b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-        TEST(a_long_message_to_itself_waits_for_room),
-        TEST(path_bits_do_not_forge_an_address),
-        TEST(completion_channels_are_limited),
-        TEST(the_memory_of_rings_is_limited),
+        TEST(a_long_message_to_itself_waits_for_room), TEST(path_bits_do_not_forge_an_address),
+        TEST(completion_channels_are_limited),         TEST(the_memory_of_rings_is_limited),
+        TEST(a_pass_takes_a_part_of_much_work),        TEST(a_request_too_many_changes_no_other),
+        TEST(a_responder_without_memory_fails_alone),
     };
     signal(SIGPIPE, SIG_IGN); /* as in the server: nobody reads the events of these programs */
     return cmocka_run_group_tests(tests, NULL, NULL);
