@@ -145,7 +145,7 @@ int verbs_map(struct ring *ring, int descriptor)
     if (descriptor >= 0)
         close(descriptor);
     if (at == MAP_FAILED)
-        return -error;
+        return error ? -error : -EIO;
     *ring = (struct ring){at, (size_t)status.st_size};
     return 0;
 }

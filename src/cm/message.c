@@ -16,14 +16,21 @@ struct member {
     {                                                                                              \
         field, offsetof(struct cm_message, member), sizeof(((struct cm_message *)0)->member)       \
     }
+#define PATH_MEMBER(field, path, member)                                                           \
+    {                                                                                              \
+        field, offsetof(struct cm_message, path) + offsetof(struct cm_path, member),               \
+            sizeof(((struct cm_path *)0)->member)                                                  \
+    }
 #define PATH_MEMBERS(field, path)                                                                  \
-    MEMBER(field##_LOCAL_LID, path.local_lid), MEMBER(field##_REMOTE_LID, path.remote_lid),        \
-        MEMBER(field##_LOCAL_GID, path.local_gid), MEMBER(field##_REMOTE_GID, path.remote_gid),    \
-        MEMBER(field##_FLOW_LABEL, path.flow_label), MEMBER(field##_RATE, path.rate),              \
-        MEMBER(field##_TRAFFIC_CLASS, path.traffic_class),                                         \
-        MEMBER(field##_HOP_LIMIT, path.hop_limit), MEMBER(field##_SL, path.sl),                    \
-        MEMBER(field##_SUBNET_LOCAL, path.subnet_local),                                           \
-        MEMBER(field##_ACK_TIMEOUT, path.ack_timeout)
+    PATH_MEMBER(field##_LOCAL_LID, path, local_lid),                                               \
+        PATH_MEMBER(field##_REMOTE_LID, path, remote_lid),                                         \
+        PATH_MEMBER(field##_LOCAL_GID, path, local_gid),                                           \
+        PATH_MEMBER(field##_REMOTE_GID, path, remote_gid),                                         \
+        PATH_MEMBER(field##_FLOW_LABEL, path, flow_label), PATH_MEMBER(field##_RATE, path, rate),  \
+        PATH_MEMBER(field##_TRAFFIC_CLASS, path, traffic_class),                                   \
+        PATH_MEMBER(field##_HOP_LIMIT, path, hop_limit), PATH_MEMBER(field##_SL, path, sl),        \
+        PATH_MEMBER(field##_SUBNET_LOCAL, path, subnet_local),                                     \
+        PATH_MEMBER(field##_ACK_TIMEOUT, path, ack_timeout)
 #define ID_MEMBERS(kind)                                                                           \
     MEMBER(kind##_LOCAL_ID, local_id), MEMBER(kind##_REMOTE_ID, remote_id),                        \
         MEMBER(kind##_PRIVATE_DATA, private_data)
