@@ -204,6 +204,7 @@ void neighbours_read(struct sm *sm, const char *content)
 
 void links_print(const struct subnet *subnet, struct text *out)
 {
+    text_puts(out, "# GUID:port of both ends\n"); /* an empty text would keep the old file */
     for (uint32_t port = 0; port < subnet->ports.count; port++) {
         uint32_t peer = subnet_last_neighbor(subnet, port);
         if (peer == SUBNET_NONE || peer < port)
