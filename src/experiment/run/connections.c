@@ -186,7 +186,7 @@ static void note_refused(void *context, uint64_t now, uint32_t number)
     run_record_add_event(
         setup->record, RUN_RECORD_ALARM, now, "transport", "connection %u, %s, was not set up: %s",
         item + 1, ends_text(setup, &view.config),
-        view.reason ? cm_reason_text(view.reason) : "no answer to the request for its path");
+        view.reason ? cm_reason_text(view.reason) : "no path from the subnet administration");
 }
 
 static void make_sim(struct setup *setup)

@@ -176,6 +176,12 @@ void sim_cm_connect(struct sim_cm *cm, uint32_t number)
     vec_push(&cm->resolving, number);
 }
 
+/* There is no path at present; STATUS_SA_BAD_GID: the host is not in the subnet. */
+static bool may_come_later(unsigned status)
+{
+    return status == STATUS_SA_NO_RECORDS || status == STATUS_SA_BAD_GID;
+}
+
 /* Goes through the answers of the administration. Returns when to look again. */
 static uint64_t resolve(struct sim_cm *cm, uint64_t now)
 {
@@ -192,9 +198,9 @@ static uint64_t resolve(struct sim_cm *cm, uint64_t now)
             request(cm, number, query->answer + SA_DATA_OFFSET);
         } else if (query->state == SIM_OPEN) {
             cm->resolving.items[left++] = number;
-        } else if (query->state == SIM_UNANSWERED || query->status != STATUS_SA_NO_RECORDS) {
+        } else if (query->state == SIM_UNANSWERED || !may_come_later(query->status)) {
             refuse(cm, number, 0);
-        } else if (query->answered + pause_without_path > now) { /* no such path: again later */
+        } else if (query->answered + pause_without_path > now) {
             cm->resolving.items[left++] = number;
             next = query->answered + pause_without_path < next
                        ? query->answered + pause_without_path
