@@ -372,6 +372,7 @@ struct transport_work {
     uint8_t operation; /* enum transport_work_operation */
     uint8_t flags;
     uint8_t segment_count;
+    uint8_t status; /* not STATUS_SUCCESS: the owner refuses it, and it completes so in its turn */
     const struct transport_segment *segments; /* gathered, or scattered by READ and atomics */
     uint32_t immediate;                       /* or the R_Key to invalidate */
     /* RDMA and atomics: */

@@ -69,11 +69,11 @@ static void add_work(struct transport *transport, struct qp *qp, const struct tr
         .bytes = (uint32_t)bytes,
         .operation = from->operation,
         .flags = from->flags,
-        .status = (uint8_t)length_status(from, bytes),
+        .status = (uint8_t)(from->status ? from->status : length_status(from, bytes)),
         .immediate = from->immediate,
         .r_key = from->r_key,
     };
-    if (qp->init.service == TRANSPORT_UD) {
+    if (qp->init.service == TRANSPORT_UD && from->path) {
         work->path = *from->path;
         work->dest_qp = from->dest_qp;
         work->q_key = from->q_key;
@@ -87,13 +87,21 @@ static void add_work(struct transport *transport, struct qp *qp, const struct tr
         qp->cursor = number;
 }
 
+static bool work_valid(const struct qp *qp, const struct transport_work *work)
+{
+    if (work->segment_count > TRANSPORT_SEGMENTS_MAX)
+        return false;
+    if (work->status != STATUS_SUCCESS)
+        return work->status < TRANSPORT_STATUSES;
+    return service_has(qp->init.service, work->operation) &&
+           (qp->init.service != TRANSPORT_UD || (work->path && work->path->sl < SERVICE_LEVELS));
+}
+
 int transport_post_send(struct transport *transport, uint32_t number,
                         const struct transport_work *work)
 {
     struct qp *qp = qp_find(transport, number);
-    if (!qp || !service_has(qp->init.service, work->operation) ||
-        work->segment_count > TRANSPORT_SEGMENTS_MAX ||
-        (qp->init.service == TRANSPORT_UD && (!work->path || work->path->sl >= SERVICE_LEVELS)))
+    if (!qp || !work_valid(qp, work))
         return -EINVAL;
     switch (qp->attributes.state) {
     case STATE_SQE:

@@ -146,7 +146,15 @@ static int post_send(struct verbs_client *client, const struct qp *qp,
     return transport_post_send(client->adapter->transport, qp->number, &work);
 }
 
-/* A request that the adapter cannot execute fails its QP. */
+/* A request that the adapter cannot execute fails in its turn, after those before it. */
+static int post_refused(struct verbs_client *client, const struct qp *qp)
+{
+    struct transport_work work = {
+        .id = qp->sends.taken, .operation = WORK_SEND, .status = STATUS_LOCAL_QP_OPERATION};
+    return transport_post_send(client->adapter->transport, qp->number, &work);
+}
+
+/* The state of the QP takes no request, so none waits before it. */
 static void refuse_send(struct verbs_client *client, struct qp *qp, const struct verbs_send *send)
 {
     completion_put_failed(client, qp, send->id, qp->sends.taken);
@@ -163,6 +171,8 @@ static bool take_sends(struct verbs_client *client, struct qp *qp, uint32_t *bud
         union entry entry;
         read_entry(&qp->sends, &qp->ring, &entry);
         int result = post_send(client, qp, &entry.send);
+        if (result == -EINVAL)
+            result = post_refused(client, qp);
         if (result == -ENOMEM)
             return false; /* more than the queue holds: the slot of a request that is in use */
         if (result)

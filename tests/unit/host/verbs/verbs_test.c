@@ -134,6 +134,32 @@ static void impossible_requests_fail_their_queue_pair(void **state)
     mem_free(b);
 }
 
+static void an_impossible_request_fails_in_its_turn(void **state)
+{
+    struct program *a = mem_alloc(sizeof *a), *b = mem_alloc(sizeof *b);
+    open_pair(*state, a, b);
+    memset(a->memory, 'x', BYTES);
+    write_to(a, b, 2000);
+    a->posted++;
+    write_to(a, b, 64)->operation = 77;
+    a->posted++;
+    write_to(a, b, 64);
+    post(*state, a);
+    const struct verbs_completion *entries = (const void *)(a->cq.at + VERBS_RING_HEAD);
+    assert_int_equal(completions(a), 3);
+    for (unsigned i = 0; i < 3; i++) {
+        static const uint8_t statuses[] = {IBV_WC_SUCCESS, IBV_WC_LOC_QP_OP_ERR,
+                                           IBV_WC_WR_FLUSH_ERR};
+        assert_int_equal(entries[i].id, 100 + i);
+        assert_int_equal(entries[i].status, statuses[i]);
+    }
+    assert_memory_equal(a->memory, b->memory, 2000);
+    close_program(a);
+    close_program(b);
+    mem_free(a);
+    mem_free(b);
+}
+
 static void a_count_that_cannot_be_true_ends_the_client(void **state)
 {
     struct stage *stage = *state;
@@ -328,6 +354,7 @@ int main(void)
         TEST(keys_that_are_wrong_move_nothing),
         TEST(a_removed_region_is_not_written),
         TEST(impossible_requests_fail_their_queue_pair),
+        TEST(an_impossible_request_fails_in_its_turn),
         TEST(a_count_that_cannot_be_true_ends_the_client),
         TEST(a_full_cq_is_an_event_and_no_overflow),
         TEST(a_path_names_a_port_that_exists),
