@@ -305,6 +305,7 @@ void responses_add(struct transport *transport, struct qp *qp,
 void responses_repeat(struct transport *transport, struct qp *qp,
                       const struct transport_packet *packet);
 void responses_drop(struct transport *transport, struct qp *qp);
+void responses_drop_since(struct transport *transport, struct qp *qp, uint32_t psn);
 
 /* datagram.c */
 bool datagram_next(struct transport *transport, struct qp *qp, struct transport_packet *packet);

@@ -235,6 +235,22 @@ static void refuse(struct transport *transport, struct qp *qp, enum outcome outc
         qp_fail_as_responder(transport, qp, refusals[outcome].event);
 }
 
+void transport_refuse_access(struct transport *transport, uint32_t number)
+{
+    struct qp *qp = qp_find(transport, number);
+    if (!qp || qp->attributes.state == STATE_ERROR)
+        return;
+    if (qp->init.service != TRANSPORT_RC) {
+        qp_enter_error(transport, qp, EVENT_QP_FATAL);
+        return;
+    }
+    /* The NAK names the packet, which was accepted. */
+    qp->expected_psn = (qp->expected_psn - 1) & TRANSPORT_PSN_MASK;
+    responses_drop_since(transport, qp, qp->expected_psn);
+    refuse(transport, qp, OPERATION_FAILED);
+    qp_wake(transport, qp);
+}
+
 static void out_of_sequence(struct transport *transport, struct qp *qp,
                             const struct transport_packet *packet, unsigned parts, bool late)
 {

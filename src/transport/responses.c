@@ -85,6 +85,22 @@ void responses_drop(struct transport *transport, struct qp *qp)
     qp->owed = OWED_NOTHING;
 }
 
+void responses_drop_since(struct transport *transport, struct qp *qp, uint32_t psn)
+{
+    struct queue kept = QUEUE_EMPTY;
+    while (qp->responses.count) {
+        uint32_t number = take_first(transport, &qp->responses);
+        const struct response *response = response_at(transport, number);
+        if (transport_psn_distance(response->first_psn, psn) < 0) {
+            insert(transport, &kept, number);
+        } else {
+            qp->reads_waiting -= !response->repeated;
+            pool_give(&transport->responses, number);
+        }
+    }
+    qp->responses = kept;
+}
+
 /* ---- requests ---- */
 
 static void ask_atomic(struct transport *transport, const struct qp *qp,

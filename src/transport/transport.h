@@ -141,6 +141,10 @@ bool transport_next_access(struct transport *transport, struct transport_access 
 void transport_answer_atomic(struct transport *transport, uint32_t qp, uint32_t ticket,
                              uint64_t original);
 
+/* The owner cannot execute an access of a QP as responder or receiver. RC answers with the NAK
+ * "remote operational error"; the QP fails. To be called before the next packet is received. */
+void transport_refuse_access(struct transport *transport, uint32_t qp);
+
 /* ---- completions and events ---- */
 
 enum transport_status {

@@ -50,8 +50,12 @@ static void drain_accesses(struct adapter *adapter, const struct transport_packe
                               ? adapter->verbs->buffers.items[packet->payload.memory].data
                               : NULL;
     while (transport_next_access(adapter->transport, &access))
-        if (!memory_execute(adapter, &access, data))
-            adapter_break_qp(adapter, access.qp);
+        if (!memory_execute(adapter, &access, data)) {
+            if (memory_is_requester(&access))
+                adapter_break_qp(adapter, access.qp);
+            else
+                transport_refuse_access(adapter->transport, access.qp);
+        }
 }
 
 void adapter_break_qp(struct adapter *adapter, uint32_t number)

@@ -192,6 +192,8 @@ bool memory_read_payload(struct adapter *adapter, const struct transport_payload
 /* Does what the transport layer asks for. `data`: the payload of the packet. */
 bool memory_execute(struct adapter *adapter, const struct transport_access *access,
                     const uint8_t *data);
+/* Whether the access is to the memory of a send request: what a READ or an atomic brought. */
+bool memory_is_requester(const struct transport_access *access);
 
 /* completion.c */
 void completion_drain(struct adapter *adapter, uint32_t number); /* of this CQ */

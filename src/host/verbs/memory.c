@@ -216,8 +216,14 @@ static bool execute_atomic(struct adapter *adapter, const struct transport_acces
     if (done && value != original)
         done = copy_region(adapter, access->memory, access->offset, NULL, (uint8_t *)&value,
                            sizeof value);
-    transport_answer_atomic(adapter->transport, access->qp, access->ticket, original);
+    if (done)
+        transport_answer_atomic(adapter->transport, access->qp, access->ticket, original);
     return done;
+}
+
+bool memory_is_requester(const struct transport_access *access)
+{
+    return access->target == PAYLOAD_WORK && access->memory >> 62 == MEMORY_SEND;
 }
 
 bool memory_execute(struct adapter *adapter, const struct transport_access *access,

@@ -160,6 +160,38 @@ static void an_impossible_request_fails_in_its_turn(void **state)
     mem_free(b);
 }
 
+/* A region of memory that its program has unmapped since: the peer gets the responder's NAK. */
+static void a_responder_without_its_memory_says_so(void **state)
+{
+    static const uint8_t operations[] = {VERBS_WRITE, VERBS_WRITE, VERBS_FETCH_ADD,
+                                         VERBS_COMPARE_SWAP};
+    struct program *a = mem_alloc(sizeof *a), *b = mem_alloc(sizeof *b);
+    for (unsigned i = 0; i < 4; i++) {
+        struct verbs_request request = {.kind = VERBS_REPLACE_REGION};
+        struct verbs_answer answer = {0};
+        open_pair(*state, a, b);
+        request.object = b->region;
+        request.region.domain = b->domain;
+        request.region.rights = 15;
+        request.region.start = (uintptr_t)b->memory & ~UINT64_C(7);
+        request.region.memory = 4096;
+        request.region.bytes = BYTES / 2;
+        assert_int_equal(ask(b, &request, -1, &answer, NULL), 0);
+        struct verbs_send *send = write_to(a, b, i == 1 ? 2000 : 8);
+        send->operation = operations[i];
+        send->address = request.region.start;
+        post(*state, a);
+        for (unsigned more = 0; more < 10; more++)
+            run(*state);
+        assert_int_equal(completions(a), 1);
+        assert_int_equal(last_completion(a).status, IBV_WC_REM_OP_ERR);
+        close_program(a);
+        close_program(b);
+    }
+    mem_free(a);
+    mem_free(b);
+}
+
 static void a_count_that_cannot_be_true_ends_the_client(void **state)
 {
     struct stage *stage = *state;
@@ -354,6 +386,7 @@ int main(void)
         TEST(keys_that_are_wrong_move_nothing),
         TEST(a_removed_region_is_not_written),
         TEST(impossible_requests_fail_their_queue_pair),
+        TEST(a_responder_without_its_memory_says_so),
         TEST(an_impossible_request_fails_in_its_turn),
         TEST(a_count_that_cannot_be_true_ends_the_client),
         TEST(a_full_cq_is_an_event_and_no_overflow),
