@@ -273,7 +273,7 @@ static int add_cq(struct verbs_client *client, const struct verbs_request *reque
     struct cq *cq = &client->cqs.items[object];
     *cq = (struct cq){.used = false, .channel = request->cq.channel};
     int result = make_cq_ring(client, cq, verbs_round_up(request->cq.capacity));
-    /* The ring is the limit: the transport layer's queue is emptied at once. */
+    /* The ring is the limit: the transport layer's queue is emptied when the adapter is served. */
     if (result == 0)
         result = transport_add_cq(client->adapter->transport, VERBS_CQ_ENTRIES, &number);
     if (result)
