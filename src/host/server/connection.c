@@ -195,16 +195,18 @@ static ssize_t send_verbs_answer(int fd, const struct verbs_answer *answer, cons
     return sendmsg(fd, &packet, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
-/* Whether to write the next message. A full socket is tried again later. A long message is lost if
- * there is no memory or descriptor for it. Any other error closes the connection. */
-static bool check_sent(struct connection *connection, ssize_t sent)
+/* Whether to write the next message. A full socket is tried again later. A long MAD is lost if
+ * there is no memory or descriptor for it, as packets are. Any other error closes the connection:
+ * who waits for an answer must not wait for ever. */
+enum message { MESSAGE_ANSWER, MESSAGE_MAD };
+static bool check_sent(struct connection *connection, ssize_t sent, enum message message)
 {
     if (sent >= 0)
         return true;
     if (errno == EAGAIN || errno == EINTR)
         return false;
-    if (errno == ENOMEM || errno == ENOSPC || errno == EMFILE || errno == ENFILE ||
-        errno == ENOBUFS || errno == ETOOMANYREFS)
+    if (message == MESSAGE_MAD && (errno == ENOMEM || errno == ENOSPC || errno == EMFILE ||
+                                   errno == ENFILE || errno == ENOBUFS || errno == ETOOMANYREFS))
         return true;
     connection_close(connection);
     return false;
@@ -219,7 +221,8 @@ void connection_write(struct connection *connection)
     size_t bytes;
     while (session_next_answer(session, &packet, &bytes)) {
         if (!check_sent(connection,
-                        send(connection->fd, packet, bytes, MSG_DONTWAIT | MSG_NOSIGNAL)))
+                        send(connection->fd, packet, bytes, MSG_DONTWAIT | MSG_NOSIGNAL),
+                        MESSAGE_ANSWER))
             return;
         session_answer_sent(session, bytes);
     }
@@ -230,12 +233,13 @@ void connection_write(struct connection *connection)
     const struct verbs_answer *answer;
     const int *descriptors;
     while (session->verbs && (answer = verbs_next_answer(session->verbs, &descriptors)) != NULL) {
-        if (!check_sent(connection, send_verbs_answer(connection->fd, answer, descriptors)))
+        if (!check_sent(connection, send_verbs_answer(connection->fd, answer, descriptors),
+                        MESSAGE_ANSWER))
             return;
         verbs_answer_sent(session->verbs);
     }
     while (session->file && (message = mad_file_next(session->file)) != NULL) {
-        if (!check_sent(connection, send_mad(connection->fd, message)))
+        if (!check_sent(connection, send_mad(connection->fd, message), MESSAGE_MAD))
             return;
         mad_file_taken(session->file);
     }
