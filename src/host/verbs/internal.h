@@ -35,7 +35,7 @@ struct adapter {
     struct verbs *verbs;
     struct transport *transport;
     uint32_t node, first_port; /* first_port: index in the fabric of port 1 */
-    unsigned ports, clients;
+    unsigned ports;
     uint64_t wake;      /* the earliest call that was asked for; TIME_NEVER: none */
     struct map regions; /* by key: number in verbs->regions */
     VEC(struct owner) qps;
@@ -101,7 +101,6 @@ struct srq {
 struct qp {
     bool used, broken; /* broken: memory that it needed is gone */
     uint32_t number, epoch, domain, send_cq, receive_cq, srq, service;
-    uint32_t inline_bytes;
     struct mapping ring;
     struct work_queue sends, receives;
     struct verbs_qp_attributes attributes; /* GID indices of paths */
@@ -119,7 +118,7 @@ struct verbs_client {
     int memory; /* descriptor of the program's address space, or -1 */
     int events; /* pipe of asynchronous events, or -1 */
     struct mapping page;
-    bool failed, sleeping;
+    bool failed;
     struct budget used;
     size_t next_qp; /* the first one of the next pass over its work */
     VEC(struct domain) domains;
@@ -137,7 +136,6 @@ struct verbs_client {
 /* The payload of a packet in the fabric. */
 struct buffer {
     uint32_t next; /* of the pool */
-    uint32_t bytes;
     uint8_t data[TRANSPORT_MTU_MAX];
 };
 

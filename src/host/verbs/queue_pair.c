@@ -56,7 +56,6 @@ static int make_queues(struct verbs_client *client, struct qp *qp,
     if (result == 0)
         result = work_init(&qp->receives, receives, verbs_receive_bytes(receive_segments),
                            receive_segments, VERBS_RING_HEAD + (uint64_t)sends * qp->sends.stride);
-    qp->inline_bytes = VERBS_INLINE;
     if (result)
         return result;
     return mapping_make(client, &qp->ring,

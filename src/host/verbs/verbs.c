@@ -60,7 +60,6 @@ int verbs_attach(struct verbs *verbs, uint32_t node, void *owner, struct verbs_c
     struct verbs_client *client = mem_zalloc(1, sizeof *client);
     *client = (struct verbs_client){.verbs = verbs, .owner = owner, .memory = -1, .events = -1};
     client->adapter = adapter_find(verbs, node);
-    client->adapter->clients++;
     client->page.descriptor = -1;
     vec_push(&verbs->clients, client);
     *result = client;
@@ -78,7 +77,6 @@ void verbs_detach(struct verbs_client *client)
     vec_remove(&verbs->clients, at);
     verbs_answer_sent(client);
     objects_release(client);
-    client->adapter->clients--;
     mapping_release(client, &client->page);
     if (client->memory >= 0)
         close(client->memory);

@@ -131,7 +131,7 @@ static int post_send(struct verbs_client *client, const struct qp *qp,
         !path_to_transport(client, &send->path, qp->attributes.port, &path))
         return -EINVAL;
     if (send->flags & VERBS_INLINED) {
-        if (send->inline_bytes > qp->inline_bytes || work.operation > WORK_WRITE_IMMEDIATE)
+        if (send->inline_bytes > VERBS_INLINE || work.operation > WORK_WRITE_IMMEDIATE)
             return -EINVAL;
         work.flags |= WORK_INLINE;
         segments[0] = (struct transport_segment){.bytes = send->inline_bytes};
