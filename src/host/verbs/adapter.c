@@ -43,6 +43,13 @@ static bool fill_buffer(struct adapter *adapter, struct transport_packet *packet
     return true;
 }
 
+/* The adapter of a program that was killed answers nothing more for it. */
+static bool is_dead(const struct adapter *adapter, uint32_t qp)
+{
+    return qp < adapter->qps.count && adapter->qps.items[qp].client &&
+           adapter->qps.items[qp].client->dead;
+}
+
 static void drain_accesses(struct adapter *adapter, const struct transport_packet *packet)
 {
     struct transport_access access;
@@ -51,7 +58,7 @@ static void drain_accesses(struct adapter *adapter, const struct transport_packe
                               : NULL;
     while (transport_next_access(adapter->transport, &access))
         if (!memory_execute(adapter, &access, data)) {
-            if (memory_is_requester(&access))
+            if (memory_is_requester(&access) || is_dead(adapter, access.qp))
                 adapter_break_qp(adapter, access.qp);
             else
                 transport_refuse_access(adapter->transport, access.qp);

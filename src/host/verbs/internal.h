@@ -116,6 +116,7 @@ struct verbs_client {
     struct adapter *adapter;
     void *owner;
     int memory; /* descriptor of the program's address space, or -1 */
+    bool dead;  /* that address space is gone */
     int events; /* pipe of asynchronous events, or -1 */
     struct mapping page;
     bool failed;

@@ -18,8 +18,9 @@ static bool read_bytes(struct verbs_client *client, uint64_t address, uint8_t *d
         ssize_t got = pread(client->memory, data + done, bytes - done, (off_t)(address + done));
         if (got < 0 && errno == EINTR)
             continue;
+        client->dead |= got == 0;
         if (got <= 0)
-            return false; /* 0: the process is dead */
+            return false;
         done += (size_t)got;
     }
     client->read_bytes += bytes;
@@ -34,6 +35,7 @@ static bool write_bytes(struct verbs_client *client, uint64_t address, const uin
         ssize_t put = pwrite(client->memory, data + done, bytes - done, (off_t)(address + done));
         if (put < 0 && errno == EINTR)
             continue;
+        client->dead |= put == 0;
         if (put <= 0)
             return false;
         done += (size_t)put;

@@ -117,6 +117,7 @@ static int set_memory(struct verbs_client *client, int descriptor)
     if (client->memory >= 0)
         close(client->memory);
     client->memory = descriptor;
+    client->dead = false;
     if (client->page.at)
         return 0;
     int result = mapping_make(client, &client->page, sizeof(struct verbs_page));
