@@ -7,6 +7,7 @@
 
 #include "host/socket/endpoint.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -145,7 +146,7 @@ int verbs_map(struct ring *ring, int descriptor)
     if (descriptor >= 0)
         close(descriptor);
     if (at == MAP_FAILED)
-        return error ? -error : -EIO;
+        return -error;
     *ring = (struct ring){at, (size_t)status.st_size};
     return 0;
 }
@@ -253,6 +254,7 @@ static int start_context(struct context *context)
         close(descriptors[1]);
         return result;
     }
+    assert(page.at);
     context->page = (struct verbs_page *)(void *)page.at;
     context->verbs.context.async_fd = descriptors[1];
     return context->page->version == VERBS_VERSION ? 0 : -EPROTO;

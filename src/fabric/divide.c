@@ -284,6 +284,7 @@ bool partitions_divide(struct fabric *fabric)
     for (unsigned i = 0; i < partitions->count; i++)
         make_view(fabric, &partitions->items[i], partitions->queues[i]);
     struct data *data = fabric->data;
+    assert(partitions->count);
     for (unsigned i = 0; data->data_packets.free; i = (i + 1) % partitions->count) {
         uint32_t number = pool_take(&data->data_packets);
         pool_give(&partitions->items[i].data.data_packets, number);
