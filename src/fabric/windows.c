@@ -194,9 +194,8 @@ static enum stretch run_divided(struct fabric *fabric, uint64_t until)
             }
             return STRETCH_ENDED;
         }
-        if (timer < network)
+        if (timer < network || !des_pop(fabric->network, until, &event))
             break;
-        des_pop(fabric->network, until, &event);
         if (event.kind != EVENT_DEADLOCK)
             partitions_unite(fabric);
         if (event.kind < EVENT_DEADLOCK)
