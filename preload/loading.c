@@ -50,8 +50,9 @@ static int search_object(struct dl_phdr_info *object, size_t size, void *context
     return wanted->found != NULL;
 }
 
-/* Two threads may do this at the same time: both store the same pointer. */
-static void *find_real(void **kept, const char *name)
+/* Two threads may do this at the same time: both store the same pointer. Its local variables must
+ * not become those of dlsym(): a frame with a stack protector cannot end with a jump. */
+static __attribute__((noinline)) void *find_real(void **kept, const char *name)
 {
     void *found = __atomic_load_n(kept, __ATOMIC_RELAXED);
     if (found)
