@@ -12,57 +12,68 @@
 #include <elf.h>
 #include <link.h>
 #include <stdbool.h>
-#include <string.h>
 
 typedef void *look_up(void *handle, const char *name);
 typedef void *look_up_version(void *handle, const char *name, const char *version);
 
-/* ---- the functions of the C library ---- */
+/* ---- the functions of the C library ----
+ *
+ * A sanitizer looks its functions up before it can run those that it intercepts: until the look-up
+ * of the program has been passed on, nothing here calls another library. */
 
-struct wanted {
-    const char *name;
-    void *found;
-};
+static bool begins(const char *text, const char *prefix)
+{
+    while (*prefix && *text == *prefix)
+        text++, prefix++;
+    return !*prefix;
+}
+
+static bool equal(const char *one, const char *other)
+{
+    while (*one && *one == *other)
+        one++, other++;
+    return *one == *other;
+}
+
+static const char *file_of(const char *path)
+{
+    const char *file = path;
+    for (; *path; path++)
+        file = *path == '/' ? path + 1 : file;
+    return file;
+}
 
 /* The symbol table ends where the string table begins: so do all that GNU and LLVM linkers make. */
-static int search_object(struct dl_phdr_info *object, size_t size, void *context)
+static void *search_object(const struct link_map *object, const char *name)
 {
-    struct wanted *wanted = context;
-    const ElfW(Dyn) *dynamic = NULL;
     const ElfW(Sym) *symbols = NULL;
     const char *strings = NULL;
-    (void)size;
-    const char *file = strrchr(object->dlpi_name, '/');
-    if (!file || (strncmp(file, "/libc.so.", 9) != 0 && strncmp(file, "/libdl.so.", 10) != 0))
-        return 0;
-    for (unsigned i = 0; i < object->dlpi_phnum; i++)
-        if (object->dlpi_phdr[i].p_type == PT_DYNAMIC)
-            dynamic = (const void *)(object->dlpi_addr + object->dlpi_phdr[i].p_vaddr);
-    for (; dynamic && dynamic->d_tag != DT_NULL; dynamic++) {
+    for (const ElfW(Dyn) *dynamic = object->l_ld; dynamic->d_tag != DT_NULL; dynamic++) {
         if (dynamic->d_tag == DT_SYMTAB)
             symbols = (const void *)dynamic->d_un.d_ptr;
         if (dynamic->d_tag == DT_STRTAB)
             strings = (const void *)dynamic->d_un.d_ptr;
     }
     for (; symbols && (const char *)symbols < strings; symbols++)
-        if (symbols->st_shndx != SHN_UNDEF && strcmp(strings + symbols->st_name, wanted->name) == 0)
-            wanted->found = (void *)(object->dlpi_addr + symbols->st_value);
-    return wanted->found != NULL;
+        if (symbols->st_shndx != SHN_UNDEF && equal(strings + symbols->st_name, name))
+            return (void *)(object->l_addr + symbols->st_value);
+    return NULL;
 }
 
-/* Two threads may do this at the same time: both store the same pointer. Its local variables must
- * not become those of dlsym(): a frame with a stack protector cannot end with a jump. */
-static __attribute__((noinline)) void *find_real(void **kept, const char *name)
+/* Two threads may do this at the same time: both store the same pointer. */
+static void *find_real(void **kept, const char *name)
 {
     void *found = __atomic_load_n(kept, __ATOMIC_RELAXED);
     if (found)
         return found;
-    struct wanted wanted = {.name = name};
-    dl_iterate_phdr(search_object, &wanted);
-    if (!wanted.found)
+    for (const struct link_map *object = _r_debug.r_map; object && !found; object = object->l_next)
+        if (begins(file_of(object->l_name), "libc.so.") ||
+            begins(file_of(object->l_name), "libdl.so."))
+            found = search_object(object, name);
+    if (!found)
         __builtin_trap(); /* not glibc */
-    __atomic_store_n(kept, wanted.found, __ATOMIC_RELAXED);
-    return wanted.found;
+    __atomic_store_n(kept, found, __ATOMIC_RELAXED);
+    return found;
 }
 
 static void *kept_dlsym, *kept_dlvsym;
@@ -71,8 +82,7 @@ static void *kept_dlsym, *kept_dlvsym;
 
 static bool is_verbs_name(const void *handle, const char *name)
 {
-    return handle != RTLD_NEXT && name &&
-           (strncmp(name, "ibv_", 4) == 0 || strncmp(name, "_ibv_", 5) == 0);
+    return handle != RTLD_NEXT && name && (begins(name, "ibv_") || begins(name, "_ibv_"));
 }
 
 /* `found`, or the function that replaces it. */
@@ -81,8 +91,7 @@ static __attribute__((noinline)) void *replace(void *found, const char *name)
     Dl_info place;
     if (!found || !dladdr(found, &place) || !place.dli_fname)
         return found;
-    const char *file = strrchr(place.dli_fname, '/');
-    if (strncmp(file ? file + 1 : place.dli_fname, "libibverbs.so", 13) != 0 ||
+    if (!begins(file_of(place.dli_fname), "libibverbs.so") ||
         !dladdr((void *)(uintptr_t)client_prepare, &place))
         return found;
     void *self = dlopen(place.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
@@ -109,7 +118,7 @@ WEFT_EXPORT void *dlvsym(void *restrict handle, const char *restrict name,
                          const char *restrict version)
 {
     look_up_version *next = (look_up_version *)(uintptr_t)find_real(&kept_dlvsym, "dlvsym");
-    if (is_verbs_name(handle, name) && strcmp(version, "IBVERBS_1.0") != 0)
+    if (is_verbs_name(handle, name) && !equal(version, "IBVERBS_1.0"))
         return replace(next(handle, name, version), name);
     return next(handle, name, version);
 }
