@@ -164,11 +164,15 @@ struct data_transport {
 };
 void fabric_set_transport(struct fabric *fabric, const struct data_transport *transport);
 void fabric_offer_transport(struct fabric *fabric, uint32_t port);
-/* Calls `due` at that time. */
-/* The transport layer of a port has dropped a packet with a wrong Q_Key: counter and trap 258. */
+/* The transport layer of a port has dropped a packet whose P_Key is in the table of the port, but
+ * is not that of the QP: counter and trap 257. Packets with other P_Keys do not reach it. */
 struct sma_key_violation;
+void fabric_report_p_key(struct fabric *fabric, uint32_t port,
+                         const struct sma_key_violation *violation);
+/* … with a wrong Q_Key: counter and trap 258. */
 void fabric_report_q_key(struct fabric *fabric, uint32_t port,
                          const struct sma_key_violation *violation);
+/* Calls `due` at that time. */
 void fabric_call_transport(struct fabric *fabric, uint32_t port, uint64_t time);
 /* The largest MTU whose packets, with all headers, fit the MTU and the buffers of every node; 0:
  * none. */

@@ -112,18 +112,20 @@ void data_lose(struct fabric *fabric, uint32_t number, enum loss cause, uint32_t
     const struct data_packet *data_packet = data_packet_at(data, number);
     data->travelling--;
     if (cause == LOSS_P_KEY) { /* the port that discards the packet sends trap 257 or 259 */
-        uint32_t source =
-            carries_transport(data_packet) ? NONE : sender_at(fabric, data_packet->sender)->port;
         struct sma_key_violation violation = {
             .dlid = data_packet->dlid,
             .key = data_packet->p_key,
             .sl = data_packet->sl,
-            .slid = source == NONE ? carried_packet_of(data, data_packet)->slid
-                                   : fabric->ports[source].lid,
         };
-        des_advance(fabric->timers, des_now(fabric->network)); /* the trap is repeated later */
-        sma_report_p_key(&node_of(fabric, port)->sma, fabric->ports[port].number, &violation);
-        node_service_agent(fabric, fabric->ports[port].node);
+        if (carries_transport(data_packet)) {
+            const struct transport_packet *packet = carried_packet_of(data, data_packet);
+            violation.slid = packet->slid;
+            violation.src_qp = packet->src_qp;
+            violation.dest_qp = packet->dest_qp;
+        } else {
+            violation.slid = fabric->ports[sender_at(fabric, data_packet->sender)->port].lid;
+        }
+        fabric_report_p_key(fabric, port, &violation);
     }
     data_trace(data, des_now(fabric->network), data_packet->made,
                (uint64_t)(cause + 1) << 56 | port);

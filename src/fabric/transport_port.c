@@ -159,10 +159,18 @@ struct transport_packet transport_port_take(struct fabric *fabric, uint32_t numb
     return packet;
 }
 
-void fabric_report_q_key(struct fabric *fabric, uint32_t port,
+void fabric_report_p_key(struct fabric *fabric, uint32_t port,
                          const struct sma_key_violation *violation)
 {
     des_advance(fabric->timers, des_now(fabric->network)); /* the trap is repeated later */
+    sma_report_p_key(&node_of(fabric, port)->sma, fabric->ports[port].number, violation);
+    node_service_agent(fabric, fabric->ports[port].node);
+}
+
+void fabric_report_q_key(struct fabric *fabric, uint32_t port,
+                         const struct sma_key_violation *violation)
+{
+    des_advance(fabric->timers, des_now(fabric->network)); /* as above */
     sma_report_q_key(&node_of(fabric, port)->sma, fabric->ports[port].number, violation);
     node_service_agent(fabric, fabric->ports[port].node);
 }

@@ -6,6 +6,7 @@
 #include "sm/discovery/discovery.h"
 #include "sm/discovery/sweeps.h"
 #include "sm/faults/faults.h"
+#include "sm/guard/data_keys.h"
 #include "sm/guard/port_keys.h"
 #include "sm/internal.h"
 #include "sm/reconfigure.h"
@@ -203,6 +204,8 @@ static void handle_trap(struct sm *sm, const uint8_t *notice, unsigned trap, uin
         }
     } else if (trap == ATTRIBUTE_TRAP_BAD_M_KEY) {
         port_keys_violated(sm, port, notice_details(notice));
+    } else if (trap >= ATTRIBUTE_TRAP_BAD_P_KEY && trap <= ATTRIBUTE_TRAP_SWITCH_BAD_P_KEY) {
+        data_keys_refused(sm, port, trap, notice_details(notice));
     }
 }
 

@@ -2,6 +2,7 @@
  * disables links for a while if the configuration says so. */
 #include "sm/faults/faults.h"
 #include "sm/faults/recorded.h"
+#include "sm/guard/data_keys.h"
 #include "sm/guard/port_keys.h"
 #include "sm/internal.h"
 #include "sm/plan.h"
@@ -301,6 +302,7 @@ static bool clear_port(struct sm *sm, uint32_t port)
 {
     uint32_t last = subnet_last_neighbor(&sm->subnet, port);
     bool cleared = port_keys_forget_violations(sm, port);
+    cleared |= data_keys_forget(sm, port);
     if (port_at(sm, port)->peer_manager && !port_at(sm, port)->manager) {
         port_at(sm, port)->peer_manager = false;
         cleared = true;
@@ -342,7 +344,8 @@ int sm_clear_problems(struct sm *sm, uint64_t now, const char *name, unsigned nu
     if (!cleared)
         return err_set(
             err, EINVAL,
-            "%s has nothing to clear: no lost link, loss, error, key violation or ended standby",
+            "%s has nothing to clear: no lost link, loss, error, key violation, refused packet or "
+            "ended standby",
             name);
     sm_log(sm, SM_EVENT_LINK, "problems of %s%s are cleared on request", name,
            group != SUBNET_NONE ? " and of the nodes behind it" : "");

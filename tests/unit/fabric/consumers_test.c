@@ -287,6 +287,39 @@ static void an_end_port_drops_a_wrong_q_key_with_trap_258(void **state)
     world_end(&star.world);
 }
 
+/* Of a packet whose P_Key the port has, but not its QP. */
+static void a_transport_layer_reports_keys_by_the_traps_of_its_port(void **state)
+{
+    (void)state;
+    for (unsigned q_key = 0; q_key < 2; q_key++) {
+        struct star star;
+        star_up(&star);
+        struct fabric *fabric = star.world.fabric;
+        struct fabric_delivery delivery;
+        uint32_t port = fabric_topology(fabric)->nodes.items[star.target].first_port + 1;
+        struct sma_key_violation violation = {
+            .slid = 77, .dlid = 5, .key = 0x8123, .sl = 2, .src_qp = 8, .dest_qp = 9};
+        if (q_key)
+            fabric_report_q_key(fabric, port, &violation);
+        else
+            fabric_report_p_key(fabric, port, &violation);
+        assert_true(world_take(&star.world, &delivery));
+        const uint8_t *notice = delivery.mad + SMP_DATA_OFFSET;
+        const uint8_t *details = notice + NOTICE_AT_DETAILS;
+        assert_int_equal(wire_get(notice, NOTICE_TRAP_NUMBER), q_key ? 258 : 257);
+        assert_int_equal(delivery.header.slid, world_lid(&star.world, star.target));
+        assert_int_equal(wire_get(details, TRAP_BAD_P_KEY_LID1), 77);
+        assert_int_equal(wire_get(details, TRAP_BAD_P_KEY_KEY), 0x8123);
+        assert_int_equal(wire_get(details, TRAP_BAD_P_KEY_QP1), 8);
+        assert_int_equal(wire_get(details, TRAP_BAD_P_KEY_QP2), 9);
+        assert_int_equal(
+            world_info(&star.world, star.target, 1,
+                       q_key ? PORT_INFO_Q_KEY_VIOLATIONS : PORT_INFO_P_KEY_VIOLATIONS),
+            1);
+        world_end(&star.world);
+    }
+}
+
 static void a_switch_enforces_partitions_where_enabled(void **state)
 {
     (void)state;
@@ -442,6 +475,7 @@ int main(void)
         cmocka_unit_test(a_manager_on_a_switch_sets_is_sm_of_port_0),
         cmocka_unit_test(an_end_port_drops_a_wrong_p_key_with_trap_257),
         cmocka_unit_test(an_end_port_drops_a_wrong_q_key_with_trap_258),
+        cmocka_unit_test(a_transport_layer_reports_keys_by_the_traps_of_its_port),
         cmocka_unit_test(a_switch_enforces_partitions_where_enabled),
         cmocka_unit_test(outbound_enforcement_applies_to_packets_of_the_switch_itself),
         cmocka_unit_test(packets_of_an_sl_that_maps_to_vl_15_are_dropped),

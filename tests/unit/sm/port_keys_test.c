@@ -250,6 +250,63 @@ static void a_violation_is_counted_and_logged_with_its_sender(void **state)
     problems_release(&problems);
 }
 
+/* ---- keys of data packets ---- */
+
+static bool lists_refused(struct toy *toy, const char *place, const char *words)
+{
+    struct problems problems = {0};
+    bool listed = false;
+    sm_problems(toy->sm, toy->now, &problems);
+    for (size_t i = 0; i < problems.items.count; i++) {
+        const struct problem *problem = &problems.items.items[i];
+        listed |= problem->kind == PROBLEM_REFUSED_PACKETS && strstr(problem->text, words) &&
+                  strstr(subnet_place_name(sm_subnet(toy->sm), &problem->place).text, place);
+    }
+    problems_release(&problems);
+    return listed;
+}
+
+/* `reporter` refuses a packet from a LID. */
+static void refuse_packet(struct toy *toy, const char *reporter, unsigned trap, unsigned lid,
+                          unsigned key)
+{
+    uint8_t *details = wire_bytes(toy_trap(toy, reporter, trap), NOTICE_DATA);
+    bool at_switch = trap == ATTRIBUTE_TRAP_SWITCH_BAD_P_KEY;
+    wire_set(details, at_switch ? TRAP_SWITCH_BAD_P_KEY_LID1 : TRAP_BAD_P_KEY_LID1, lid);
+    wire_set(details, at_switch ? TRAP_SWITCH_BAD_P_KEY_P_KEY : TRAP_BAD_P_KEY_KEY, key);
+    toy_run(toy, TOY_MS);
+}
+
+static void the_sender_of_refused_packets_is_listed_for_ten_minutes(void **state)
+{
+    static const unsigned traps[] = {257, 258, 259};
+    static const char *const words[] = {"H2 refused packets from here because of their P_Key, the "
+                                        "last one 0x8001: 1 reports",
+                                        "H2 refused packets from here because of their Q_Key, the "
+                                        "last one 0x8002: 1 reports",
+                                        "S2 refused packets from here because of their P_Key, the "
+                                        "last one 0x8003: 1 reports"};
+    for (unsigned i = 0; i < 3; i++) {
+        struct sm_config config = toy_config();
+        struct toy *toy = up_with(state, &config);
+        struct err err = {0};
+        assert_false(lists_refused(toy, "", ""));
+        refuse_packet(toy, i == 2 ? "S2" : "H2", traps[i], toy_lid(toy, "H3", 1), 0x8001 + i);
+        assert_true(lists_refused(toy, "H3 port 1", words[i]));
+        assert_false(lists_refused(toy, "H2", ""));
+        toy_run(toy, 590 * TOY_S);
+        assert_true(lists_refused(toy, "H3 port 1", words[i]));
+        toy_run(toy, 11 * TOY_S);
+        assert_false(lists_refused(toy, "", ""));
+        refuse_packet(toy, "H2", 258, 4711, 5);
+        assert_true(lists_refused(toy, "H2 port 1", "from an unknown LID"));
+        assert_int_equal(sm_clear_problems(toy->sm, toy->now, "H2", 0, &err), 0);
+        assert_false(lists_refused(toy, "", ""));
+        if (i < 2)
+            toy_close(state);
+    }
+}
+
 static void a_directed_route_that_leads_nowhere_has_no_sender(void **state)
 {
     struct sm_config config = protecting(true);
@@ -361,6 +418,7 @@ int main(void)
         TOY_TEST(a_standby_becomes_master_when_its_neighbor_needs_no_key_any_more),
         TOY_TEST(a_forged_trap_gets_no_key),
         TOY_TEST(a_violation_is_counted_and_logged_with_its_sender),
+        TOY_TEST(the_sender_of_refused_packets_is_listed_for_ten_minutes),
         TOY_TEST(a_directed_route_that_leads_nowhere_has_no_sender),
         TOY_TEST(tables_that_a_foreign_master_wrote_are_undone),
         TOY_TEST(a_stranger_gets_no_key_of_other_ports_with_sm_info),
