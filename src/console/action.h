@@ -5,6 +5,7 @@
  *   arguments.c  the arguments: read from words, read from a request, printed
  *   words.c      the words: read, printed, and the older words of `weft ctl` and the API
  *   names.c      names of nodes, ports and attributes
+ *   pace.c       how often a connection sends
  *
  * An action is read from words, which may happen before its fabric exists, and then bound to the
  * fabric: names become numbers. A request of the API has numbers from the start. */
@@ -13,6 +14,7 @@
 
 #include "base/control_command.h"
 #include "base/line_reader.h"
+#include "console/pace.h"
 #include "fabric/fabric.h"
 #include "topology/topology.h"
 
@@ -74,6 +76,7 @@ enum argument {
     ARGUMENT_TIME,      /* value: picoseconds */
     ARGUMENT_GUID,      /* value */
     ARGUMENT_PEER,      /* value: a node */
+    ARGUMENT_PACE,      /* pace */
     ARGUMENT_ERRORS,    /* value, per_second */
     ARGUMENT_TRAFFIC,   /* value: a traffic's number */
     ARGUMENT_MACHINE,   /* machine.name */
@@ -104,6 +107,7 @@ struct action {
     unsigned attribute;
     bool per_second; /* ARGUMENT_ERRORS: a rate of the cable */
     struct machine_action machine;
+    struct pace pace;
     uint8_t mgid[16];
     struct word key, text; /* of a setting of a manager */
     /* As written, for action_bind() and for errors; text NULL: not given. */

@@ -17,7 +17,14 @@
 static const char word_attribute[] = "attribute", word_auto[] = "auto";
 
 /* What a parameter is: a number of something, or the words of the argument. */
-enum parameter_kind { WORDS, NAME /* without special characters */, NODES, LINKS, MANAGERS };
+enum parameter_kind {
+    WORDS,
+    NAME, /* without special characters */
+    PACE, /* two words, with a blank between them */
+    NODES,
+    LINKS,
+    MANAGERS,
+};
 
 static const struct {
     const char *usage;
@@ -37,6 +44,7 @@ static const struct {
     [ARGUMENT_TIME] = {"TIME", "ns", .unit = "ns"},
     [ARGUMENT_GUID] = {"GUID|NODE", "guid"},
     [ARGUMENT_PEER] = {"NODE", "peer", NODES},
+    [ARGUMENT_PACE] = {"[every TIME|load SHARE|rate BYTES]", "pace", PACE, true},
     [ARGUMENT_ERRORS] = {"COUNT[/s]", "count"},
     [ARGUMENT_TRAFFIC] = {"NUMBER", "flow"},
     [ARGUMENT_MACHINE] = {"NAME", "name", NAME},
@@ -173,6 +181,7 @@ void argument_read(enum argument argument, struct action *action, struct cursor 
         cursor_take(cursor, "a GUID, or the node that has it", &action->value_word);
         break;
     case ARGUMENT_PEER: cursor_take(cursor, "another node", &action->value_word); break;
+    case ARGUMENT_PACE: pace_read(&action->pace, cursor); break;
     case ARGUMENT_ERRORS: read_errors(action, cursor); break;
     case ARGUMENT_TRAFFIC:
         action->value_word = cursor_next(cursor);
@@ -259,6 +268,7 @@ static bool is_default(enum argument argument, const struct action *action)
 {
     return (argument == ARGUMENT_ANY_PORT && action->port == TOPOLOGY_NONE) ||
            (argument == ARGUMENT_ATTRIBUTE && !action->attribute) ||
+           (argument == ARGUMENT_PACE && action->pace.kind == PACE_NONE) ||
            (argument == ARGUMENT_MODE && !action->machine.minimal);
 }
 
@@ -292,6 +302,7 @@ void argument_print(enum argument argument, const struct action *action,
     case ARGUMENT_TIME: print_time(action->value, out); break;
     case ARGUMENT_GUID: text_printf(out, "0x%016" PRIx64, action->value); break;
     case ARGUMENT_PEER: action_print_node(topology, (uint32_t)action->value, out); break;
+    case ARGUMENT_PACE: pace_print(&action->pace, out); break;
     case ARGUMENT_ERRORS:
         text_printf(out, "%" PRIu64 "%s", action->value, action->per_second ? "/s" : "");
         break;
@@ -361,7 +372,7 @@ static int read_parameter(enum argument argument, struct action *action,
         return err_set(err, EINVAL, "'%s' is missing", name);
     if (rows[argument].kind == NAME && action_check_word(text, name, err))
         return -EINVAL;
-    char number[40];
+    char number[40], first[40];
     struct word words[] = {{.text = rows[argument].keyword}, {.text = text}};
     struct cursor cursor = {.file = "", .err = err, .words = words, .count = 2};
     if (rows[argument].unit) {
@@ -369,6 +380,13 @@ static int read_parameter(enum argument argument, struct action *action,
         words[1].text = number;
     }
     cursor.at = !rows[argument].keyword;
+    const char *blank = strchr(text, ' ');
+    if (rows[argument].kind == PACE && blank) {
+        snprintf(first, sizeof first, "%.*s", (int)(blank - text), text);
+        words[0].text = first;
+        words[1].text = blank + 1;
+        cursor.at = 0;
+    }
     argument_read(argument, action, &cursor);
     return cursor_take_end(&cursor);
 }

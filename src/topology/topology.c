@@ -368,3 +368,13 @@ uint64_t link_data_rate(enum link_width width, enum link_speed speed)
 {
     return speed < SPEED_COUNT ? link_width_multiple(width) * speeds[speed].bits_per_second : 0;
 }
+
+uint64_t topology_link_rate(const struct topology *topology, uint32_t port)
+{
+    const struct topology_port *here = &topology->ports.items[port];
+    assert(here->peer != TOPOLOGY_NONE);
+    const struct topology_port *there = &topology->ports.items[here->peer];
+    uint64_t own = link_data_rate(here->width, here->speed);
+    uint64_t other = link_data_rate(there->width, there->speed);
+    return own < other ? own : other;
+}

@@ -147,5 +147,7 @@ const char *link_width_name(enum link_width width);
 const char *link_speed_name(enum link_speed speed);
 /* Data rate of a link: bits per second after line coding. */
 uint64_t link_data_rate(enum link_width width, enum link_speed speed);
+/* Of the link at a port that has a cable: its slower end decides. */
+uint64_t topology_link_rate(const struct topology *topology, uint32_t port);
 
 #endif

@@ -66,8 +66,8 @@ static struct run_connection begin_item(const struct connection_spec *spec)
                                               .message_bytes = (uint32_t)spec->message_bytes,
                                               .messages = spec->messages,
                                               .outstanding = (uint32_t)spec->outstanding,
-                                              .every_ps = spec->every_ps,
                                               .q_key = (uint32_t)spec->q_key,
+                                              .p_key = (uint16_t)spec->p_key,
                                               .timeout = (uint8_t)spec->timeout,
                                               .retry = (uint8_t)spec->retry,
                                               .has_alternate = spec->alternate.wanted,
@@ -240,6 +240,15 @@ int connections_set_alternate(struct setup *setup, const struct statement *state
     return 0;
 }
 
+static void set_pace(const struct setup *setup, const struct pace *pace,
+                     struct connection_config *config)
+{
+    config->every_ps = pace_interval_ps(pace, config->message_bytes,
+                                        sim_connections_wire_bytes(setup->fabric, config),
+                                        topology_link_rate(&setup->topology, config->from));
+    config->keeps_rate = pace->kind > PACE_EVERY;
+}
+
 int connections_start(struct setup *setup, const struct statement *statement)
 {
     struct run_connections *connections = &setup->connections;
@@ -251,6 +260,7 @@ int connections_start(struct setup *setup, const struct statement *statement)
         if (connection->statement != statement)
             continue;
         connection->number = (uint32_t)connections->started.count;
+        set_pace(setup, &connection->spec->pace, &connection->config);
         vec_push(&connections->started, (uint32_t)i); /* completions may come at once */
         int status = sim_connections_add(connections->sim, &connection->config, &reason);
         if (status == 0)
@@ -289,10 +299,10 @@ int connections_connect(struct setup *setup, const struct action *action, struct
                                                 .operation = SPEC_WRITE,
                                                 .message_bytes = 4096,
                                                 .messages = TIME_NEVER,
-                                                .outstanding = 1,
-                                                .every_ps = 10 * TIME_US,
+                                                .outstanding = 16,
                                                 .timeout = 14,
                                                 .retry = 7};
+    static const struct pace usual = {.kind = PACE_EVERY, .every_ps = 10 * TIME_US};
     struct run_connections *connections = &setup->connections;
     struct run_connection item = begin_item(&spec);
     int status = find_host(&setup->topology, action->node, &item.config.from, err);
@@ -302,6 +312,9 @@ int connections_connect(struct setup *setup, const struct action *action, struct
         return status;
     if (!connections->sim)
         make_sim(setup);
+    set_pace(setup, action->pace.kind == PACE_NONE ? &usual : &action->pace, &item.config);
+    if (action->pace.kind <= PACE_EVERY)
+        item.config.outstanding = 1;
     item.number = (uint32_t)connections->started.count;
     vec_push(&connections->items, item);
     vec_push(&connections->started, (uint32_t)connections->items.count - 1);

@@ -129,7 +129,7 @@ void shared_port_order(struct setup *setup, const struct machine_order *order, u
         struct peer *peer = &shared->peers.items[i];
         if (peer->vm != machine->vm)
             continue;
-        peer->query = sim_clients_path(shared->clients, peer->source, port);
+        peer->query = sim_clients_path(shared->clients, peer->source, port, 0);
         shared->counts.queries++;
         shared->counts.open++;
     }

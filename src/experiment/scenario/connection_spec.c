@@ -1,6 +1,7 @@
 /* Reads `connection FROM to TO [service rc|uc|ud] [op send|write|read] [message BYTES]
  * [messages N | saturated] [outstanding N] [timeout T] [retry N] [alternate auto|LID]
- * [setup given|cm] [every TIME] [q-key KEY]`, and `connect all PATTERN` with the same settings. */
+ * [setup given|cm] [every TIME | load SHARE | rate BYTES] [q-key KEY] [p-key KEY]`, and `connect
+ * all PATTERN` with the same settings. */
 #include "experiment/scenario/connection_spec.h"
 
 #include "base/time.h"
@@ -30,12 +31,15 @@ enum key {
     KEY_ALTERNATE,
     KEY_SETUP,
     KEY_EVERY,
+    KEY_LOAD,
+    KEY_RATE,
     KEY_Q_KEY,
+    KEY_P_KEY,
     KEYS
 };
-static const char *const keys[KEYS] = {"service",   "op",          "message", "messages",
-                                       "saturated", "outstanding", "timeout", "retry",
-                                       "alternate", "setup",       "every",   "q-key"};
+static const char *const keys[KEYS] = {
+    "service",   "op",    "message", "messages", "saturated", "outstanding", "timeout", "retry",
+    "alternate", "setup", "every",   "load",     "rate",      "q-key",       "p-key"};
 
 void alternate_spec_read(struct alternate_spec *alternate, struct cursor *cursor)
 {
@@ -76,10 +80,25 @@ static void read_key(struct connection_spec *spec, enum key key, struct cursor *
         cursor_take_choice(cursor, "way to set up a connection", setups, 2, &spec->setup);
         break;
     }
-    case KEY_EVERY: cursor_take_time(cursor, &spec->every_ps); break;
+    case KEY_EVERY: pace_read_value(&spec->pace, PACE_EVERY, cursor); break;
+    case KEY_LOAD: pace_read_value(&spec->pace, PACE_LOAD, cursor); break;
+    case KEY_RATE: pace_read_value(&spec->pace, PACE_RATE, cursor); break;
+    case KEY_P_KEY: cursor_take_number(cursor, "a P_Key", 1, UINT16_MAX, &spec->p_key); break;
     case KEY_Q_KEY: cursor_take_number(cursor, "a Q_Key", 1, INT32_MAX, &spec->q_key); break;
     case KEYS: break;
     }
+}
+
+/* A setting of which one in the line may be given at most, beside `key`. */
+static const char *contradiction(const bool given[KEYS], enum key key)
+{
+    bool paced = key == KEY_EVERY || key == KEY_LOAD || key == KEY_RATE;
+    if ((key == KEY_MESSAGES && given[KEY_SATURATED]) ||
+        (key == KEY_SATURATED && given[KEY_MESSAGES]))
+        return "'messages' and 'saturated' exclude each other";
+    if (!given[key] && paced && (given[KEY_EVERY] || given[KEY_LOAD] || given[KEY_RATE]))
+        return "'every', 'load' and 'rate' exclude each other";
+    return NULL;
 }
 
 static void read_settings(struct connection_spec *spec, struct cursor *cursor)
@@ -90,12 +109,9 @@ static void read_settings(struct connection_spec *spec, struct cursor *cursor)
         unsigned key;
         if (cursor_take_choice(cursor, "setting of a connection", keys, KEYS, &key))
             return;
-        bool contradicts = (key == KEY_MESSAGES && given[KEY_SATURATED]) ||
-                           (key == KEY_SATURATED && given[KEY_MESSAGES]);
+        const char *contradicts = contradiction(given, (enum key)key);
         if (given[key] || contradicts) {
-            word_error(cursor, &word,
-                       contradicts ? "'messages' and 'saturated' exclude each other"
-                                   : "'%.80s' is given twice",
+            word_error(cursor, &word, contradicts ? contradicts : "'%.80s' is given twice",
                        word.text);
             return;
         }
@@ -109,7 +125,8 @@ static void read_settings(struct connection_spec *spec, struct cursor *cursor)
     if (spec->operation >= SPEC_COMPARE_SWAP && !given[KEY_MESSAGE])
         spec->message_bytes = 8; /* of an atomic operation */
     if (!spec->outstanding)
-        spec->outstanding = spec->messages == TIME_NEVER ? SATURATED : 1;
+        spec->outstanding =
+            spec->messages == TIME_NEVER || spec->pace.kind > PACE_EVERY ? SATURATED : 1;
 }
 
 static struct connection_spec default_spec(unsigned pattern)

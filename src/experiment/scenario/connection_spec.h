@@ -3,6 +3,7 @@
 #define WEFT_EXPERIMENT_SCENARIO_CONNECTION_SPEC_H
 
 #include "base/line_reader.h"
+#include "console/pace.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -45,8 +46,9 @@ struct connection_spec {
     uint64_t message_bytes;
     uint64_t messages; /* TIME_NEVER: without end */
     uint64_t outstanding;
-    uint64_t q_key;    /* 0: that of the receiver */
-    uint64_t every_ps; /* 0: as soon as possible */
+    uint64_t q_key; /* 0: that of the receiver */
+    uint64_t p_key; /* 0: a partition that both share */
+    struct pace pace;
     uint64_t timeout, retry;
     struct alternate_spec alternate;
     unsigned setup; /* enum connection_spec_setup */

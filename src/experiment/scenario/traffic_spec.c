@@ -5,6 +5,7 @@
 
 #include "base/time.h"
 #include "console/names.h"
+#include "console/pace.h"
 #include "experiment/scenario/traffic_pairs.h"
 #include "fabric/data.h"
 #include "topology/virtual.h"
@@ -37,24 +38,10 @@ static int set_rate(struct traffic_spec *spec, struct cursor *value)
     return value->status;
 }
 
-/* Above 1 the senders are overloaded. A number above LOAD_MOST is a percentage without its sign. */
 static int set_load(struct traffic_spec *spec, struct cursor *value)
 {
-    enum { LOAD_MOST = 2 };
-    const struct word *word = &value->words[0];
-    uint64_t parts;
-    double share;
-    const char *rest;
     spec->timed = true;
-    if (parse_percent(word->text, &parts) && parts > 0) {
-        spec->load = (double)parts / (double)RNG_CERTAIN;
-        return 0;
-    }
-    if (parse_decimal(word->text, &share, &rest) && !*rest && share > LOAD_MOST && share <= 100)
-        return word_error(value, word,
-                          "'%.80s': 1 is the full rate of the link; did you mean '%.80s%%'?",
-                          word->text, word->text);
-    return cursor_take_decimal(value, "a share of the link's rate", LOAD_MOST, &spec->load);
+    return cursor_take_load(value, &spec->load);
 }
 
 static int set_size(struct traffic_spec *spec, struct cursor *value)
@@ -381,16 +368,6 @@ static int bind_hot(const struct word *word, const struct topology *topology, st
 
 /* ---- rates and sizes ---- */
 
-static uint64_t sender_rate(const struct topology *topology, uint32_t port)
-{
-    const struct topology_port *here = &topology->ports.items[port];
-    assert(here->peer != TOPOLOGY_NONE);
-    const struct topology_port *there = &topology->ports.items[here->peer];
-    uint64_t own = link_data_rate(here->width, here->speed);
-    uint64_t other = link_data_rate(there->width, there->speed);
-    return own < other ? own : other;
-}
-
 /* Each sender makes packets at its share of its own link. */
 static int bind_load(const struct traffic_spec *spec, const struct topology *topology,
                      struct cursor *cursor, struct traffic *traffic)
@@ -409,7 +386,7 @@ static int bind_load(const struct traffic_spec *spec, const struct topology *top
     }
     traffic->interval_ps = 0;
     for (size_t i = 0; i < traffic->senders.count; i++) {
-        double rate = (double)sender_rate(topology, senders[i]);
+        double rate = (double)topology_link_rate(topology, senders[i]);
         double mean = bytes / weights * 8e12 / (rate * spec->load);
         uint64_t interval = mean < 1 ? 1 : (uint64_t)(mean + 0.5);
         if (interval > traffic->interval_ps)

@@ -271,19 +271,20 @@ static uint64_t prefix_at(const struct sim_clients *clients, uint32_t port)
     return wire_get(fabric_port_info(clients->fabric, port), PORT_INFO_GID_PREFIX);
 }
 
-uint32_t sim_clients_path(struct sim_clients *clients, uint32_t port, uint32_t to)
+uint32_t sim_clients_path(struct sim_clients *clients, uint32_t port, uint32_t to, uint16_t p_key)
 {
-    enum { DGID = 1 << 2, SGID = 1 << 3, NUMBER = 1 << 12 };
+    enum { DGID = 1 << 2, SGID = 1 << 3, NUMBER = 1 << 12, P_KEY = 1 << 13 };
     uint8_t mad[MAD_BYTES] = {0};
     uint8_t *path = mad + SA_DATA_OFFSET;
     uint8_t *sgid = wire_bytes(path, PATH_RECORD_SGID), *dgid = wire_bytes(path, PATH_RECORD_DGID);
     wire_set(mad, MAD_METHOD, METHOD_GET);
     wire_set(mad, MAD_ATTRIBUTE_ID, ATTRIBUTE_PATH_RECORD);
-    wire_set(mad, SA_COMPONENT_MASK, DGID | SGID | NUMBER);
+    wire_set(mad, SA_COMPONENT_MASK, DGID | SGID | NUMBER | (p_key ? P_KEY : 0));
     wire_set_bits(sgid, 0, 64, prefix_at(clients, port));
     wire_set_bits(sgid, 64, 64, fabric_port_guid(clients->fabric, port, 0));
     wire_set_bits(dgid, 0, 64, prefix_at(clients, to));
     wire_set_bits(dgid, 64, 64, fabric_port_guid(clients->fabric, to, 0));
     wire_set(path, PATH_RECORD_NUMB_PATH, 1);
+    wire_set(path, PATH_RECORD_P_KEY, p_key);
     return sim_clients_send(clients, port, mad);
 }

@@ -35,8 +35,8 @@ const struct sim_query *sim_clients_query(const struct sim_clients *clients, uin
 /* Runs until all requests are finished, or until `limit`. Returns whether all are finished. */
 bool sim_clients_run(struct sim_clients *clients, uint64_t limit);
 
-/* Requests the PathRecord of two ports of the fabric. */
-uint32_t sim_clients_path(struct sim_clients *clients, uint32_t port, uint32_t to);
+/* Requests the PathRecord of two ports of the fabric. p_key 0: of any partition. */
+uint32_t sim_clients_path(struct sim_clients *clients, uint32_t port, uint32_t to, uint16_t p_key);
 
 /* The number of reports that the host at this port received. */
 uint64_t sim_clients_reports(const struct sim_clients *clients, uint32_t port);

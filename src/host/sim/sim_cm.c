@@ -107,6 +107,15 @@ static struct transport_path path_from(const struct sim_connections *connections
     return found;
 }
 
+/* The place of a partition in the table of a port that is a member of it, or was when the path was
+ * resolved. */
+static uint16_t p_key_index(const struct sim_connections *connections, uint32_t port,
+                            unsigned p_key)
+{
+    unsigned index = connection_p_key_index(connections, port, p_key);
+    return index == PORT_P_KEYS ? 0 : (uint16_t)index;
+}
+
 static void refuse(struct sim_cm *cm, uint32_t number, unsigned reason)
 {
     struct sim_connections *connections = cm->connections;
@@ -140,7 +149,10 @@ static void request(struct sim_cm *cm, uint32_t number, const uint8_t *record)
                     .sl = (uint8_t)wire_get(record, PATH_RECORD_SL),
                     .subnet_local = 1,
                     .ack_timeout = config->timeout}};
-    struct cm_address to = {.lid = message.primary.remote_lid, .sl = message.primary.sl};
+    connection->p_key_indexes[REQUESTER] = p_key_index(connections, config->from, message.p_key);
+    struct cm_address to = {.lid = message.primary.remote_lid,
+                            .sl = message.primary.sl,
+                            .p_key_index = connection->p_key_indexes[REQUESTER]};
     memcpy(message.primary.local_gid, wire_bytes_const(record, PATH_RECORD_SGID), 16);
     memcpy(message.primary.remote_gid, wire_bytes_const(record, PATH_RECORD_DGID), 16);
     unsigned fits = mtu_code(fabric_transport_mtu(connections->fabric));
@@ -172,7 +184,8 @@ void sim_cm_connect(struct sim_cm *cm, uint32_t number)
     uint32_t to = connection->view.config.to;
     host_at(cm, connection->view.config.from);
     cm_listen(host_at(cm, to)->cm, SERVICE + (uint64_t)number);
-    connection->query = sim_clients_path(connections->clients, connection->view.config.from, to);
+    connection->query = sim_clients_path(connections->clients, connection->view.config.from, to,
+                                         connection->view.config.p_key);
     vec_push(&cm->resolving, number);
 }
 
@@ -206,8 +219,9 @@ static uint64_t resolve(struct sim_cm *cm, uint64_t now)
                        ? query->answered + pause_without_path
                        : next;
         } else {
-            connection->query = sim_clients_path(
-                cm->connections->clients, connection->view.config.from, connection->view.config.to);
+            connection->query =
+                sim_clients_path(cm->connections->clients, connection->view.config.from,
+                                 connection->view.config.to, connection->view.config.p_key);
             cm->resolving.items[left++] = number;
         }
     }
@@ -249,6 +263,7 @@ static void answer_request(struct sim_cm *cm, struct host *host, uint64_t now,
         path = (struct transport_path){.dlid = event->from.lid, .port = 1};
     if (!datagram)
         connection->qps[REQUESTER] = request->qpn;
+    connection->p_key_indexes[RESPONDER] = p_key_index(connections, host->port, request->p_key);
     if (first && connection_bring_up(connections, connection, RESPONDER, &path, STATE_RESET,
                                      datagram ? STATE_RTS : STATE_RTR, NULL)) {
         if (!datagram)

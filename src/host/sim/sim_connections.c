@@ -7,8 +7,8 @@
  * Messages have a length and no bytes. UC and UD give their sender no acknowledgement: their
  * messages carry their number as immediate data, by which the receiver knows which ones are lost.
  *
- * sim_cm.c sets connections up by messages, where that is wanted. Not modelled: partitions other
- * than the default one, and packets from an adapter to itself. */
+ * sim_cm.c sets connections up by messages, where that is wanted; sim_connections_paths.c finds
+ * paths and partitions. Not modelled: packets from an adapter to itself. */
 #include "host/sim/sim_connections_internal.h"
 #include "sma/sma.h"
 
@@ -121,8 +121,9 @@ static void post_messages(struct sim_connections *connections, uint32_t number)
            now >= connection->next_ps && post_message(connections, number) == 0) {
         if (!config->every_ps)
             continue;
-        connection->next_ps = now + config->every_ps;
-        fabric_call_transport(connections->fabric, config->from, connection->next_ps);
+        connection->next_ps = (config->keeps_rate ? connection->next_ps : now) + config->every_ps;
+        if (connection->next_ps > now)
+            fabric_call_transport(connections->fabric, config->from, connection->next_ps);
     }
 }
 
@@ -208,8 +209,11 @@ static void drain(struct sim_connections *connections, struct adapter *adapter)
                                            .dlid = violation.dlid,
                                            .src_qp = violation.source_qp,
                                            .dest_qp = violation.dest_qp};
-        if (violation.q_key) /* ports compare P_Keys before */
-            fabric_report_q_key(connections->fabric, adapter->ports[violation.port - 1], &report);
+        uint32_t port = adapter->ports[violation.port - 1];
+        if (violation.q_key)
+            fabric_report_q_key(connections->fabric, port, &report);
+        else
+            fabric_report_p_key(connections->fabric, port, &report);
     }
 }
 
@@ -278,12 +282,25 @@ static void adapter_due(void *context, uint64_t now, uint32_t port)
     serve(connections, adapter);
 }
 
+/* Entries behind the last one of a table are not stored. */
+static void set_p_keys(const struct sim_connections *connections, struct adapter *adapter,
+                       uint32_t port, unsigned number)
+{
+    uint16_t keys[PORT_P_KEYS];
+    unsigned count = fabric_p_keys(connections->fabric, port, keys, PORT_P_KEYS);
+    while (count > 0 && keys[count - 1] == 0)
+        count--;
+    for (unsigned i = 0; i < count || i < adapter->p_keys[number - 1]; i++)
+        transport_set_p_key(adapter->transport, number, i, i < count ? keys[i] : 0);
+    adapter->p_keys[number - 1] = (uint16_t)count;
+}
+
 /* The transport layer sends while its port has a LID; the port discards what it cannot send. */
-static void set_port(struct sim_connections *connections, const struct adapter *adapter,
-                     uint32_t port)
+static void set_port(struct sim_connections *connections, struct adapter *adapter, uint32_t port)
 {
     const uint8_t *info = fabric_port_info(connections->fabric, port);
     unsigned number = number_in_adapter(connections, port);
+    set_p_keys(connections, adapter, port, number);
     struct transport_port state = {
         .lid = (uint16_t)wire_get(info, PORT_INFO_LID),
         .lmc = (uint8_t)wire_get(info, PORT_INFO_LMC),
@@ -306,9 +323,8 @@ static void port_changed(void *context, uint64_t now, uint32_t port)
     serve(connections, adapter);
 }
 
-/* The ports of the adapter that a port belongs to. */
-static void find_ports(const struct sim_connections *connections, uint32_t port,
-                       uint32_t ports[TRANSPORT_PORTS_MAX])
+void connection_find_ports(const struct sim_connections *connections, uint32_t port,
+                           uint32_t ports[TRANSPORT_PORTS_MAX])
 {
     const struct topology *topology = fabric_topology(connections->fabric);
     const struct topology_node *node = &topology->nodes.items[topology->ports.items[port].node];
@@ -323,7 +339,7 @@ uint32_t find_adapter(struct sim_connections *connections, uint32_t port)
     if (connections->adapter_of[port] != MAP_NONE)
         return connections->adapter_of[port];
     struct adapter adapter = {.sends = 1, .receives = 1, .wake = TIME_NEVER};
-    find_ports(connections, port, adapter.ports);
+    connection_find_ports(connections, port, adapter.ports);
     transport_config_init(&config);
     config.ports = TRANSPORT_PORTS_MAX;
     adapter.transport = transport_new(&config);
@@ -431,6 +447,7 @@ int connection_bring_up(struct sim_connections *connections, const struct connec
     struct transport_qp_attributes attributes = {
         .access = RIGHT_REMOTE_WRITE | RIGHT_REMOTE_READ | RIGHT_REMOTE_ATOMIC,
         .port = path->port,
+        .p_key_index = connection->p_key_indexes[end],
         .mtu = (uint16_t)fabric_transport_mtu(connections->fabric),
         .q_key = CONNECTION_Q_KEY,
         .dest_qp = connection->qps[!end],
@@ -455,120 +472,6 @@ int connection_bring_up(struct sim_connections *connections, const struct connec
     return status;
 }
 
-static void put_gid(const struct sim_connections *connections, uint32_t port, uint8_t gid[16])
-{
-    const uint8_t *info = fabric_port_info(connections->fabric, port);
-    wire_set_bits(gid, 0, 64, wire_get(info, PORT_INFO_GID_PREFIX));
-    wire_set_bits(gid, 64, 64, fabric_port_guid(connections->fabric, port, 0));
-}
-
-/* The path that one end takes: to the other subnet by a router, with a global route header. */
-static struct transport_path path_of(const struct sim_connections *connections,
-                                     const struct sim_path_pair *pair, unsigned end,
-                                     uint8_t timeout)
-{
-    const uint8_t *info = fabric_port_info(connections->fabric, pair->ports[end]);
-    unsigned lids = 1u << wire_get(info, PORT_INFO_LMC);
-    bool global = pair->paths[end].hop_limit != 0;
-    struct transport_path path = {
-        .dlid = pair->paths[end].dlid,
-        .sl = pair->paths[end].sl,
-        .path_bits = global ? 0 : (uint8_t)(pair->paths[!end].dlid & (lids - 1)),
-        .global = global,
-        .route.hop_limit = pair->paths[end].hop_limit,
-        .port = (uint8_t)number_in_adapter(connections, pair->ports[end]),
-        .timeout = timeout,
-    };
-    if (global) {
-        put_gid(connections, pair->ports[end], path.route.sgid);
-        put_gid(connections, pair->ports[!end], path.route.dgid);
-    }
-    return path;
-}
-
-/* Paths of both directions now. */
-static int find_paths(struct sim_connections *connections, const uint32_t ports[2],
-                      struct sim_path_pair *pair, struct err *err)
-{
-    for (unsigned i = 0; i < 2; i++) {
-        pair->ports[i] = ports[i];
-        pair->paths[i] = sim_paths_find(connections->paths, ports[i], ports[!i]);
-        if (!pair->paths[i].dlid)
-            return err_set(err, EHOSTUNREACH, "there is no path between the two ports now");
-    }
-    return 0;
-}
-
-/* ---- alternate paths ---- */
-
-/* The path that a connection has now, as its requester sees it. */
-static struct sim_path_pair present_pair(const struct sim_connections *connections,
-                                         const struct connection *connection)
-{
-    struct transport_qp_view qps[2];
-    struct sim_path_pair pair = {0};
-    for (unsigned end = 0; end < 2; end++) {
-        const struct adapter *adapter = &connections->adapters.items[connection->adapters[end]];
-        transport_query_qp(adapter->transport, connection->qps[end], &qps[end]);
-        pair.ports[end] = adapter->ports[qps[end].attributes.port - 1];
-        pair.paths[end].dlid = qps[end].attributes.path.dlid;
-    }
-    return pair;
-}
-
-/* Finds an alternate path beside the primary one, or both. */
-static int find_alternate(struct sim_connections *connections, struct sim_path_pair *primary,
-                          bool may_change, const uint16_t lids[2], struct connection *connection,
-                          struct err *err)
-{
-    struct sim_path_ends ends;
-    struct route_overlap overlap;
-    for (unsigned end = 0; end < 2; end++) {
-        find_ports(connections, primary->ports[end], ends.ports[end]);
-        ends.lids[end] = lids[end];
-    }
-    if (!sim_paths_find_alternate(connections->paths, primary, may_change, &ends,
-                                  &connection->alternate, &overlap))
-        return err_set(err, EHOSTUNREACH, "there is no such second path between the two adapters");
-    connection->view.shared_cables = overlap.cables;
-    connection->view.shared_switches = overlap.switches;
-    return 0;
-}
-
-/* Both ends get the alternate path that was found. */
-static int load_alternate(struct sim_connections *connections, const struct connection *connection,
-                          struct err *err)
-{
-    int status = 0;
-    for (unsigned end = 0; end < 2 && !status; end++) {
-        struct transport_qp_attributes attributes = {
-            .alternate =
-                path_of(connections, &connection->alternate, end, connection->view.config.timeout),
-            .migration = MIGRATION_REARM,
-        };
-        status =
-            transport_modify_qp(connections->adapters.items[connection->adapters[end]].transport,
-                                sim_now(connections->sim), connection->qps[end], &attributes,
-                                ATTRIBUTE_ALTERNATE | ATTRIBUTE_MIGRATION, err);
-    }
-    return status;
-}
-
-int sim_connections_set_alternate(struct sim_connections *connections, size_t number,
-                                  const uint16_t lids[2], struct err *err)
-{
-    struct connection *connection = &connections->connections.items[number];
-    if (connection->view.config.service != TRANSPORT_RC)
-        return err_set(err, EINVAL, "only RC has alternate paths here");
-    if (connection->view.broken)
-        return err_set(err, EINVAL, "the connection is broken");
-    if (connection->view.stage != CONNECTION_ESTABLISHED)
-        return err_set(err, EINVAL, "the connection is not established");
-    struct sim_path_pair now = present_pair(connections, connection);
-    int status = find_alternate(connections, &now, false, lids, connection, err);
-    return status ? status : load_alternate(connections, connection, err);
-}
-
 /* ---- begin ---- */
 
 void connection_post_receives(struct sim_connections *connections, uint32_t number)
@@ -589,6 +492,7 @@ void connection_begin(struct sim_connections *connections, uint32_t number)
         vec_push(&adapter->requesters, MAP_NONE);
     if (is_reliable(connection))
         adapter->requesters.items[connection->qps[0]] = number;
+    connection->next_ps = connection->view.begun_ps;
     if (connection->view.config.every_ps)
         vec_push(&adapter->paced, number);
     post_messages(connections, number);
@@ -603,7 +507,7 @@ static int set_up(struct sim_connections *connections, uint32_t number,
     struct transport_path paths[2];
     int status = 0;
     for (unsigned end = 0; end < 2; end++) {
-        paths[end] = path_of(connections, pair, end, connection->view.config.timeout);
+        paths[end] = connection_path(connections, pair, end, connection->view.config.timeout);
         connection_add_qp(connections, connection, end);
     }
     connection->path = paths[0];
@@ -614,18 +518,15 @@ static int set_up(struct sim_connections *connections, uint32_t number,
         status = connection_bring_up(connections, connection, end, &paths[end], STATE_RESET,
                                      STATE_RTS, err);
     if (connection->view.config.has_alternate && !status)
-        status = load_alternate(connections, connection, err);
+        status = connection_load_alternate(connections, connection, err);
     return status;
 }
 
 int sim_connections_add(struct sim_connections *connections, const struct connection_config *config,
                         struct err *err)
 {
-    const uint32_t ports[] = {config->from, config->to};
     struct sim_path_pair pair = {0};
     int status = sim_connections_check(connections->fabric, config, err);
-    if (status == 0 && !config->by_cm)
-        status = find_paths(connections, ports, &pair, err);
     if (status)
         return status;
     uint32_t number = (uint32_t)connections->connections.count;
@@ -633,9 +534,8 @@ int sim_connections_add(struct sim_connections *connections, const struct connec
     struct connection new = {.view.config = *config,
                              .view.requested_ps = now,
                              .ring = config->service == TRANSPORT_RC ? config->outstanding : RING};
-    if (config->has_alternate && !config->by_cm)
-        status = find_alternate(connections, &pair, config->alternate_lid == 0,
-                                (const uint16_t[]){0, config->alternate_lid}, &new, err);
+    if (!config->by_cm)
+        status = connection_find_paths(connections, &new, &pair, err);
     if (status)
         return status;
     new.adapters[0] = find_adapter(connections, config->from);

@@ -37,11 +37,13 @@ struct connection_config {
     uint64_t messages;      /* TIME_NEVER: without end */
     uint32_t outstanding;   /* messages posted at a time */
     uint64_t every_ps;      /* between two messages at least; 0: as soon as possible */
+    bool keeps_rate;        /* messages are due at that interval: late ones follow at once */
     uint8_t timeout, retry; /* RC: 4.096 us * 2^timeout; 0-7 */
     /* RC: begin with an alternate path to a LID of the responder; 0: the primary and the alternate
      * path that share least. */
     bool has_alternate;
     uint16_t alternate_lid;
+    uint16_t p_key; /* the partition; 0: one that both ports share */
     uint32_t q_key; /* UD: that datagrams carry; 0: that of the receiver */
     bool by_cm;     /* set up by messages: needs sim_connections_use_clients() */
 };
@@ -98,6 +100,9 @@ void sim_connections_listen(struct sim_connections *connections,
 /* The hosts that request paths for connections that are set up by messages. */
 void sim_connections_use_clients(struct sim_connections *connections, struct sim_clients *clients);
 
+/* What a message and its headers take on the link that carries its bytes, without GRHs. */
+uint64_t sim_connections_wire_bytes(const struct fabric *fabric,
+                                    const struct connection_config *config);
 /* What does not depend on the fabric's state. */
 int sim_connections_check(const struct fabric *fabric, const struct connection_config *config,
                           struct err *err);

@@ -1,10 +1,12 @@
-/* Shared by sim_connections.c, which moves messages, and sim_cm.c, which sets connections up. */
+/* Shared by sim_connections.c, which moves messages, sim_connections_paths.c, which finds their
+ * paths, and sim_cm.c, which sets connections up by messages. */
 #ifndef WEFT_HOST_SIM_SIM_CONNECTIONS_INTERNAL_H
 #define WEFT_HOST_SIM_SIM_CONNECTIONS_INTERNAL_H
 
 #include "base/map.h"
 #include "base/time.h"
 #include "cm/cm.h"
+#include "host/mad/mad_layer.h"
 #include "host/sim/sim_connections.h"
 
 enum { CONNECTION_Q_KEY = 0x11111111 };
@@ -13,7 +15,8 @@ struct adapter {
     struct transport *transport;
     uint32_t ports[TRANSPORT_PORTS_MAX]; /* of the fabric; the second may be MAP_NONE */
     uint32_t domain, key, send_cq, receive_cq;
-    uint32_t sends, receives; /* capacities of the CQs */
+    uint32_t sends, receives;             /* capacities of the CQs */
+    uint16_t p_keys[TRANSPORT_PORTS_MAX]; /* entries of the transport layer's table */
     uint64_t wake;            /* the earliest call that was asked for; TIME_NEVER: none */
     VEC(uint32_t) requesters; /* RC connections by number of the QP; MAP_NONE: none */
     VEC(uint32_t) paced;      /* connections from here whose messages have a pace */
@@ -28,6 +31,7 @@ struct connection {
     uint64_t expected;              /* UC, UD: the number of the next message */
     uint64_t progress_ps;           /* the last progress, or when messages became outstanding */
     uint32_t r_key, q_key;          /* of the responder */
+    uint16_t p_key_indexes[2];      /* in the tables of its ports */
     uint32_t psns[2];               /* first ones, of requester and responder */
     uint32_t cm_ids[2];             /* 0: none */
     uint64_t next_ps;               /* not before: the next message of a paced connection */
@@ -50,6 +54,9 @@ struct sim_connections {
 
 /* sim_connections.c */
 unsigned number_in_adapter(const struct sim_connections *connections, uint32_t port);
+/* The ports of the adapter that a port belongs to. */
+void connection_find_ports(const struct sim_connections *connections, uint32_t port,
+                           uint32_t ports[TRANSPORT_PORTS_MAX]);
 /* The adapter of a port, which is made if it has none. */
 uint32_t find_adapter(struct sim_connections *connections, uint32_t port);
 void connection_add_qp(struct sim_connections *connections, struct connection *connection,
@@ -62,6 +69,23 @@ int connection_bring_up(struct sim_connections *connections, const struct connec
 void connection_post_receives(struct sim_connections *connections, uint32_t number);
 /* Both ends are ready. */
 void connection_begin(struct sim_connections *connections, uint32_t number);
+
+/* sim_connections_paths.c */
+/* Where a partition is in the table of a port: the full membership if it has both. PORT_P_KEYS: the
+ * port is not a member. */
+unsigned connection_p_key_index(const struct sim_connections *connections, uint32_t port,
+                                unsigned p_key);
+/* Paths of both directions now, the partition, and the alternate path if one is wanted.
+ * -EHOSTUNREACH: there is none. */
+int connection_find_paths(struct sim_connections *connections, struct connection *connection,
+                          struct sim_path_pair *pair, struct err *err);
+/* The path that one end takes: to another subnet by a router, with a global route header. */
+struct transport_path connection_path(const struct sim_connections *connections,
+                                      const struct sim_path_pair *pair, unsigned end,
+                                      uint8_t timeout);
+/* Both ends get the alternate path that was found. */
+int connection_load_alternate(struct sim_connections *connections,
+                              const struct connection *connection, struct err *err);
 
 /* sim_cm.c */
 struct sim_cm *sim_cm_new(struct sim_connections *connections);

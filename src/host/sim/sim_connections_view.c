@@ -38,6 +38,29 @@ int sim_connections_check(const struct fabric *fabric, const struct connection_c
     return 0;
 }
 
+uint64_t sim_connections_wire_bytes(const struct fabric *fabric,
+                                    const struct connection_config *config)
+{
+    enum { LRH_BTH_CRCS = 26, DETH = 8, RETH = 16, AETH = 4, IMMEDIATE = 4, ATOMIC_ETH = 28 };
+    unsigned mtu = fabric_transport_mtu(fabric), operation = config->operation;
+    if (mtu == 0)
+        return 0; /* there are no packets */
+    uint64_t padded = ((uint64_t)config->message_bytes + 3) / 4 * 4;
+    uint64_t packets = ((uint64_t)config->message_bytes + mtu - 1) / mtu;
+    bool immediate = config->service != TRANSPORT_RC || operation == CONNECTION_SEND_IMMEDIATE ||
+                     operation == CONNECTION_WRITE_IMMEDIATE;
+    if (operation >= CONNECTION_COMPARE_SWAP)
+        return LRH_BTH_CRCS + ATOMIC_ETH;
+    uint64_t bytes = padded + packets * LRH_BTH_CRCS + (immediate ? IMMEDIATE : 0);
+    if (config->service == TRANSPORT_UD)
+        bytes += DETH;
+    if (operation == CONNECTION_WRITE || operation == CONNECTION_WRITE_IMMEDIATE)
+        bytes += RETH;
+    if (operation == CONNECTION_READ) /* the first and the last response */
+        bytes += packets > 1 ? 2 * AETH : AETH;
+    return bytes;
+}
+
 size_t sim_connections_count(const struct sim_connections *connections)
 {
     return connections->connections.count;

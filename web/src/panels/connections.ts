@@ -16,6 +16,8 @@ export function connectionsPanel(app: App): Panel {
         node: hostField(app, "connect-from", "From", node => set("node", node)),
         peer: hostField(app, "connect-to", "To", node => set("peer", node)),
     };
+    const pace = h("input", { id: "connect-pace", placeholder: "every 10us", "aria-label": "Pace of the messages",
+        title: "every TIME, load SHARE of the first host's link, or rate BYTES per second; by default every 10 µs", size: "14" });
     let shown = false, timer = 0, asked = 0;
 
     function set(end: "node" | "peer", node: number): void {
@@ -56,15 +58,16 @@ export function connectionsPanel(app: App): Panel {
         const { node, peer } = chosen;
         if (node < 0 || peer < 0) { notify("Choose two hosts first.", "error"); return; }
         const { nodes } = app.store.fabric;
-        if (await app.run({ do: "connect", node, peer }, `${nodes[node].name} is connected to ${nodes[peer].name}`)) await read();
+        const words = pace.value.trim();
+        if (await app.run({ do: "connect", node, peer, ...words ? { pace: words } : {} }, `${nodes[node].name} is connected to ${nodes[peer].name}`)) await read();
     }
 
     return {
         id: "connections", title: "Connections", needs: "connections",
         render(root) {
             shown = true;
-            fill(root, fields.node.row, fields.peer.row, h("div", { class: "actions" },
-                button("Connect", () => void connect(), { class: "main", title: "The first host writes 4,096 bytes to the second every 10 µs" })), list);
+            fill(root, fields.node.row, fields.peer.row, h("div", { class: "actions" }, pace,
+                button("Connect", () => void connect(), { class: "main", title: "The first host writes messages of 4,096 bytes to the second" })), list);
             mark();
             void read();
         },

@@ -68,7 +68,7 @@ static void a_host_follows_and_stores_a_redirection(void **state)
     const struct groups *groups = sa_groups(sim_sa(away.world.sim, 0));
     assert_int_equal(groups_find(groups, mgid)->members.count, 1);
     /* The next request uses the redirection at once. */
-    number = sim_clients_path(away.clients, host(&away.world, "H3"), host(&away.world, "H8"));
+    number = sim_clients_path(away.clients, host(&away.world, "H3"), host(&away.world, "H8"), 0);
     question = answer_to(&away, number);
     assert_int_equal(question->status, STATUS_OK);
     assert_int_equal(question->tries, 1);

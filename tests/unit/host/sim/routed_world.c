@@ -69,7 +69,7 @@ uint64_t routed_field(const struct routed *routed, uint32_t port, enum wire_fiel
 
 const uint8_t *routed_path(struct routed *routed, uint32_t from, uint32_t to)
 {
-    uint32_t question = sim_clients_path(routed->clients, from, to);
+    uint32_t question = sim_clients_path(routed->clients, from, to, 0);
     assert_true(sim_clients_run(routed->clients, sim_now(routed->world.sim) + 10 * TIME_S));
     const struct sim_query *query = sim_clients_query(routed->clients, question);
     assert_int_equal(query->state, SIM_ANSWERED);

@@ -116,7 +116,7 @@ static void a_path_record_leads_to_the_destination(void **state)
     struct life life;
     open_life(&life, true, false);
     uint32_t to = host(&life.world, "H8");
-    uint32_t question = sim_clients_path(life.clients, host(&life.world, "H2"), to);
+    uint32_t question = sim_clients_path(life.clients, host(&life.world, "H2"), to, 0);
     assert_int_equal(status_of(&life, question), STATUS_OK);
     const uint8_t *path = sim_clients_query(life.clients, question)->answer + SA_DATA_OFFSET;
     assert_int_equal(wire_get(path, PATH_RECORD_DLID), lid_of(&life, to));
@@ -166,7 +166,7 @@ static void queries_take_the_configured_time(void **state)
     enum { QUERIES = 200 };
     for (unsigned i = 0; i < QUERIES; i++)
         sim_clients_path(life.clients, host(&life.world, i % 2 ? "H2" : "H3"),
-                         host(&life.world, "H9"));
+                         host(&life.world, "H9"), 0);
     answered_well(&life);
     for (uint32_t i = 0; i < QUERIES; i++) {
         const struct sim_query *question = sim_clients_query(life.clients, i);
@@ -228,7 +228,7 @@ static void paths_are_answered_at_every_step_of_a_reroute(void **state)
         assert_int_equal(fabric_set_link(life.world.fabric, link, round % 2, NULL), 0);
         for (unsigned slice = 0; slice < 3000; slice++) {
             uint64_t until = sim_now(life.world.sim) + 500 * TIME_US;
-            sim_clients_path(life.clients, from, host(&life.world, "H9"));
+            sim_clients_path(life.clients, from, host(&life.world, "H9"), 0);
             asked++;
             do {
                 every_path_is_there(&life);
@@ -303,7 +303,7 @@ static void after_a_failover_registrations_are_known_without_reregistration(void
     assert_int_equal(life.asked_in_all, 0);
     /* And it answers requests. */
     uint32_t question =
-        sim_clients_path(life.clients, host(&life.world, "H2"), host(&life.world, "H3"));
+        sim_clients_path(life.clients, host(&life.world, "H2"), host(&life.world, "H3"), 0);
     assert_int_equal(status_of(&life, question), STATUS_OK);
     close_life(&life);
 }
