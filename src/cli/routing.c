@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RENAMING_LMC = 2 };
+enum { RENAMING_LMC = 2, DUMP_LIMIT = 2000000000 };
 
 int updown_tree_parse(enum updown_tree *tree, const char *text)
 {
@@ -119,6 +119,17 @@ static int take_lids(struct topology *topology, const uint64_t *guids, const cha
     return status;
 }
 
+static int take_lids_of(struct topology *topology, const char *lfts, uint32_t *changed,
+                        struct err *err)
+{
+    uint64_t *guids = mem_alloc((NETWORK_TOP_LID + 1u) * sizeof *guids);
+    int status = lfts_read_owners(guids, from_file(lfts, err));
+    if (status == 0)
+        status = take_lids(topology, guids, lfts, changed, err);
+    mem_free(guids);
+    return status;
+}
+
 int load_network(const char *path, const char *lmc, bool renames, const char *lfts,
                  struct network *network, struct err *err)
 {
@@ -130,13 +141,8 @@ int load_network(const char *path, const char *lmc, bool renames, const char *lf
         return command_usage("--lmc %s: expected 0 to %d", lmc, NETWORK_TOP_LMC);
     topology_init(&topology);
     int status = command_read_topology(path, &topology, err);
-    if (status == 0 && lfts) {
-        uint64_t *guids = mem_alloc((NETWORK_TOP_LID + 1u) * sizeof *guids);
-        status = lfts_read_owners(guids, from_file(lfts, err));
-        if (status == 0)
-            status = take_lids(&topology, guids, lfts, &changed, err);
-        mem_free(guids);
-    }
+    if (status == 0 && lfts)
+        status = take_lids_of(&topology, lfts, &changed, err);
     if (changed)
         fprintf(stderr,
                 "weft verify: the LIDs of %s are used; %" PRIu32 " ports of %s have others\n", lfts,
@@ -149,6 +155,38 @@ int load_network(const char *path, const char *lmc, bool renames, const char *lf
     else if (status == 0)
         status = network_from_topology(network, &topology, err);
     topology_release(&topology);
+    return status;
+}
+
+int load_network_of_dump(const char *path, struct network *network, struct err *err)
+{
+    struct line_reader *lines = from_file(path, err);
+    struct topology topology;
+    struct text links = {0};
+    uint32_t changed = 0;
+    lines->limit = DUMP_LIMIT;
+    network_init(network);
+    topology_init(&topology);
+    for (unsigned kept = 0; line_reader_next_line(lines);) {
+        if (lines->copy[0] != '{')
+            continue;
+        for (; kept + 1 < lines->number; kept++) /* errors name the line of the file */
+            text_putc(&links, '\n');
+        text_printf(&links, "%s\n", lines->copy);
+        kept++;
+    }
+    int status = lines->status;
+    if (status == 0 && !links.length)
+        status =
+            err_set(err, EINVAL, "%s has no links: expected the output of 'weft ctl dump'", path);
+    if (status == 0)
+        status = topology_read(&topology, from_bytes(path, links.data, links.length, err));
+    if (status == 0)
+        status = take_lids_of(&topology, path, &changed, err);
+    if (status == 0)
+        status = network_from_topology(network, &topology, err);
+    topology_release(&topology);
+    text_release(&links);
     return status;
 }
 

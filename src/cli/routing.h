@@ -24,6 +24,9 @@ int updown_tree_parse(enum updown_tree *tree, const char *text);
 int load_network(const char *path, const char *lmc, bool renames, const char *lfts,
                  struct network *network, struct err *err);
 
+/* The network of a dump of a subnet: its links, and the LIDs of its tables. */
+int load_network_of_dump(const char *path, struct network *network, struct err *err);
+
 /* Prints the number of connected parts, in text only if there are several. */
 void put_parts(struct record *record, const struct network *network,
                const struct verify_report *report);

@@ -7,6 +7,7 @@
 #include "experiment/report/report.h"
 #include "experiment/report/run_text.h"
 #include "experiment/run/run.h"
+#include "host/files/dumps.h"
 #include "wire/pcap.h"
 
 #include <errno.h>
@@ -22,7 +23,7 @@
 enum { EXIT_SIGNAL = 128 }; /* added to the number of the signal, as shells do */
 
 static struct {
-    const char *seed_text, *pcap, *out, *steady;
+    const char *seed_text, *pcap, *out, *steady, *dump;
     uint64_t seed, jobs;
     bool json, quiet;
     struct option_values settings;
@@ -46,6 +47,9 @@ static const struct option_spec options[] = {
      .value = &given.pcap},
     {"--out DIR", "also write report.html, run.json, CSV files and a result store to DIR",
      .value = &given.out},
+    {"--dump DIR",
+     "write routers, links and tables of each subnet to DIR/PREFIX.dump, for 'weft verify'",
+     .value = &given.dump},
     {"--json", "print one JSON object instead of text", .flag = &given.json},
     {"--quiet", "print only checks that fail, and the last line", .flag = &given.quiet},
     {0}};
@@ -128,6 +132,35 @@ static void print_results(const struct run_record *record)
     text_release(&text);
 }
 
+/* ---- dumps ---- */
+
+static struct err dump_err; /* the first error; empty: none */
+
+/* Writes a dump of each subnet that has a master; those of the end of the run remain. */
+static void dump_subnets(void *context, const struct setup *setup)
+{
+    VEC(uint64_t) seen = {0};
+    (void)context;
+    for (unsigned i = 0; i < sim_manager_count(setup->sim) && !dump_err.message[0]; i++) {
+        struct sm *sm = sim_manager(setup->sim, i);
+        if (!sm || sm_state(sm) != SM_MASTER)
+            continue;
+        uint64_t prefix = sm_subnet(sm)->prefix_routes.own;
+        unsigned same = 0;
+        char name[64], more[16] = "";
+        for (size_t j = 0; j < seen.count; j++)
+            same += seen.items[j] == prefix;
+        vec_push(&seen, prefix);
+        if (same)
+            snprintf(more, sizeof more, "-%u", same + 1);
+        snprintf(name, sizeof name, "0x%016" PRIx64 "%s.dump", prefix, more);
+        struct dump_snapshot *snapshot = dump_snapshot_take(sm_subnet(sm));
+        dump_write_subnet(snapshot, given.dump, name, &dump_err);
+        dump_snapshot_free(snapshot);
+    }
+    vec_release(&seen);
+}
+
 /* ---- main ---- */
 
 static int play(struct scenario *scenario, struct err *err)
@@ -136,6 +169,7 @@ static int play(struct scenario *scenario, struct err *err)
     struct text topology = {0};
     struct run_options wanted = {.interrupt = &caught,
                                  .progress = isatty(STDERR_FILENO) ? show_progress : NULL,
+                                 .inspect = given.dump ? dump_subnets : NULL,
                                  .topology = given.out ? &topology : NULL};
     struct workers workers = workers_of_threads(given.jobs ? (unsigned)given.jobs : 1);
     struct partition_figures parallel = {0};
@@ -166,6 +200,8 @@ static int play(struct scenario *scenario, struct err *err)
     int closed = pcap_close(wanted.pcap);
     if (status == 0 && closed < 0)
         status = err_at(err, -closed, given.pcap, 0, "%s", strerror(-closed));
+    if (status == 0 && dump_err.message[0])
+        status = err_set(err, EIO, "%s", dump_err.message);
     struct run_folder folder = {.record = &record,
                                 .scenario = scenario->text,
                                 .topology = &topology,

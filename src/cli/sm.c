@@ -65,7 +65,7 @@ static const struct option_spec options[] = {
      .value = &given.state},
     {"--dump DIR",
      "after each change write opensm-lfts.dump, opensm-subnet.lst, opensm.fdbs, "
-     "opensm-sl2vl.dump and opensm.mcfdbs to DIR",
+     "opensm-sl2vl.dump and opensm.mcfdbs to DIR, and weft-subnet.dump if the subnet has routers",
      .value = &given.dump},
     {"--log FILE", "append the log to this file (default: standard output)", .value = &given.log},
     {"--json", "log one JSON object per line", .flag = &given.json},

@@ -22,7 +22,7 @@ static struct {
     const char *lfts, *path_sl, *old_path_sl, *first_path_sl, *sl2vl, *root, *lmc;
     const char *ca, *guid, *port; /* of --sa */
     uint64_t threads, mixtures, seed, worst;
-    bool sa, transition, adapters, reversible, links, disjoint, json;
+    bool sa, transition, adapters, reversible, links, disjoint, discards, json;
 } given = {.threads = 1, .seed = 1, .worst = 10};
 
 static const struct option_spec options[] = {
@@ -52,6 +52,9 @@ static const struct option_spec options[] = {
     {"--reversible",
      "packets may also use the SL of the opposite direction, as on a reversible path",
      .flag = &given.reversible},
+    {"--discarding-routers",
+     "routers take every packet and discard it if they have no room, so no packet waits behind one",
+     .flag = &given.discards},
     {"--root R",
      "also count down-up transitions with these roots: GUIDs (0x...,0x...), manager, centre or "
      "detect",
@@ -398,6 +401,21 @@ static int check_options(int operands)
                       {given.adapters, "--adapters"},
                       {given.sa, "--sa"},
                       {given.disjoint, "--disjoint"}};
+    const bool across = operands > 1 && !given.transition && !given.lfts;
+    const char *one = given.path_sl ? "--path-sl"
+                      : given.root  ? "--root"
+                      : given.lmc   ? "--lmc"
+                      : given.links ? "--links"
+                                    : NULL;
+    for (size_t i = 0; i < sizeof for_tables / sizeof *for_tables && !one; i++)
+        if (for_tables[i].given && strcmp(for_tables[i].name, "--adapters") != 0)
+            one = for_tables[i].name;
+    if (across && one)
+        return command_usage("%s is for the tables of one subnet", one);
+    if (given.discards && !across)
+        return command_usage("--discarding-routers needs dumps of two subnets at least");
+    if (across)
+        return EXIT_HOLDS;
     if (given.mixtures && !given.transition)
         return command_usage("--mixtures needs --transition");
     if (operands != (given.mixtures ? 3 : given.transition ? 4 : 1))
@@ -430,6 +448,13 @@ static int run_verify(int argc, char **argv, struct err *err)
     int status = check_options(argc - 1);
     if (status)
         return status;
+    if (argc > 2 && !given.transition && !given.lfts)
+        return verify_subnets(argv + 1, (size_t)argc - 1,
+                              &(struct verify_subnets){.workers = &workers,
+                                                       .adapters = given.adapters,
+                                                       .discards = given.discards,
+                                                       .json = given.json},
+                              err);
     status = load_network(argv[1], given.lmc, false, given.transition ? argv[2] : given.lfts,
                           &network, err);
     if (status == 0 && given.root)
@@ -459,6 +484,7 @@ const struct command command_verify = {
              "usage: weft verify NET --lfts FILE [option ...]\n"
              "       weft verify NET --transition OLD NEW ORDER [option ...]\n"
              "       weft verify NET --transition OLD NEW --mixtures N [option ...]\n"
+             "       weft verify DUMP DUMP ... [--discarding-routers] [--adapters] [--json]\n"
              "\n"
              "Checks that packets between all pairs of ports are delivered, that no entry\n"
              "leads into a loop, and that no VL has a cycle of channel dependencies. With\n"
@@ -469,6 +495,10 @@ const struct command command_verify = {
              "format of OpenSM's opensm-lfts.dump. LIDs are those that the tables name for\n"
              "port GUIDs; without GUIDs those of NET, or as 'weft route' assigns them. Tables\n"
              "of another fabric are refused.\n"
+             "\n"
+             "Each DUMP is the output of 'weft ctl dump' for one of several subnets that\n"
+             "routers join. Each is checked, then the ways of packets across and the\n"
+             "dependencies through routers.\n"
              "\n",
     .column = 18,
     .options = options,
@@ -486,6 +516,7 @@ const struct command command_verify = {
             "  weft verify net --lfts t --path-sl t.psl --sl2vl t.slvl --json\n"
             "  weft verify net --lfts t --disjoint\n"
             "  ibnetdiscover >net; weft verify net --lfts opensm-lfts.dump --sa\n"
+            "  weft sim two-subnets.weft --dump d; weft verify d/*.dump\n"
             "  weft verify net --transition old.lfts new.lfts plan\n"
             "  weft verify net --transition old.lfts new.lfts plan \\\n"
             "      --old-path-sl old.psl --path-sl new.psl\n",

@@ -1,5 +1,5 @@
-/* Parts of `weft verify`: what a running subnet adds (--sa), and the routes to the LIDs of one port
- * (--disjoint). */
+/* Parts of `weft verify`: what a running subnet adds (--sa), the routes to the LIDs of one port
+ * (--disjoint), and several subnets. */
 #ifndef WEFT_CLI_VERIFY_H
 #define WEFT_CLI_VERIFY_H
 
@@ -26,5 +26,13 @@ int verify_sa_read(struct vl_map *map, struct verify_sa *options, struct err *er
 void verify_put_disjoint(struct record *record, const struct network *network,
                          const struct routes *routes, const struct workers *workers,
                          unsigned worst);
+
+/* Checks dumps of several subnets, each alone and together. Returns an exit status. */
+struct verify_subnets {
+    const struct workers *workers;
+    bool adapters, discards, json;
+};
+int verify_subnets(char **files, size_t count, const struct verify_subnets *wanted,
+                   struct err *err);
 
 #endif

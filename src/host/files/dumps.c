@@ -4,6 +4,7 @@
 #include "host/files/dumps.h"
 
 #include "base/map.h"
+#include "host/files/dump_border.h"
 #include "subnet/names.h"
 #include "wire/link_rate.h"
 
@@ -55,6 +56,7 @@ struct dump_snapshot {
     uint32_t manager; /* the node of the manager */
     uint32_t top;     /* the highest LID in use */
     uint32_t *owner;  /* by LID: end port, or SUBNET_NONE */
+    struct text border;
 };
 
 /* ---- copying ---- */
@@ -171,6 +173,7 @@ struct dump_snapshot *dump_snapshot_take(const struct subnet *subnet)
         copy_port(snapshot, &subnet->ports.items[i], i);
         copy_sl2vl(snapshot, subnet, i);
     }
+    dump_put_border(subnet, &snapshot->border);
     return snapshot;
 }
 
@@ -180,6 +183,7 @@ void dump_snapshot_free(struct dump_snapshot *snapshot)
         return;
     for (uint32_t i = 0; i < snapshot->node_count; i++)
         vec_release(&snapshot->nodes[i].blocks);
+    text_release(&snapshot->border);
     arena_release(&snapshot->memory);
     mem_free(snapshot);
 }
@@ -284,6 +288,15 @@ void dump_print_links(const struct dump_snapshot *snapshot, FILE *out)
                                                                        : "???",
                 port->lane_rate / 1000.0);
     }
+}
+
+/* ---- weft-subnet.dump ---- */
+
+void dump_print_subnet(const struct dump_snapshot *snapshot, FILE *out)
+{
+    fputs(snapshot->border.data, out);
+    dump_print_links(snapshot, out);
+    dump_print_lfts(snapshot, out);
 }
 
 /* ---- opensm.fdbs ---- */
@@ -534,22 +547,31 @@ static int write_file(const struct dump_snapshot *snapshot, const char *director
     return err_at(err, error, path, 0, "%s", strerror(error));
 }
 
+static int make_directory(const char *directory, struct err *err)
+{
+    if (mkdir(directory, 0755) == 0 || errno == EEXIST)
+        return 0;
+    return err_set(err, errno, "cannot make '%s': %s", directory, strerror(errno));
+}
+
+int dump_write_subnet(const struct dump_snapshot *snapshot, const char *directory, const char *name,
+                      struct err *err)
+{
+    int status = make_directory(directory, err);
+    return status < 0 ? status : write_file(snapshot, directory, name, dump_print_subnet, err);
+}
+
 int dump_write(const struct dump_snapshot *snapshot, const char *directory, struct err *err)
 {
     static const struct {
         const char *name;
         print_function *print;
-    } files[] = {{"opensm-lfts.dump", dump_print_lfts},
-                 {"opensm-subnet.lst", dump_print_links},
-                 {"opensm.fdbs", dump_print_routes},
-                 {"opensm-sl2vl.dump", dump_print_sl2vl},
-                 {"opensm.mcfdbs", dump_print_groups}};
-    if (mkdir(directory, 0755) < 0 && errno != EEXIST)
-        return err_set(err, errno, "cannot make '%s': %s", directory, strerror(errno));
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
-        int status = write_file(snapshot, directory, files[i].name, files[i].print, err);
-        if (status < 0)
-            return status;
-    }
-    return 0;
+    } files[] = {{"weft-subnet.dump", dump_print_subnet}, {"opensm-lfts.dump", dump_print_lfts},
+                 {"opensm-subnet.lst", dump_print_links}, {"opensm.fdbs", dump_print_routes},
+                 {"opensm-sl2vl.dump", dump_print_sl2vl}, {"opensm.mcfdbs", dump_print_groups}};
+    bool alone = !strstr(snapshot->border.data, "\nRouter "); /* a subnet without routers */
+    int status = make_directory(directory, err);
+    for (size_t i = alone; i < sizeof files / sizeof *files && status == 0; i++)
+        status = write_file(snapshot, directory, files[i].name, files[i].print, err);
+    return status;
 }

@@ -353,6 +353,22 @@ static void print_tables(const void *snapshot, bool json, struct text *out)
     free(words);
 }
 
+static void print_dump(const void *snapshot, bool json, struct text *out)
+{
+    char *words = NULL;
+    size_t length = 0;
+    FILE *file = open_memstream(&words, &length);
+    if (!file)
+        return;
+    dump_print_subnet(snapshot, file);
+    fclose(file);
+    if (json)
+        json_string(&(struct json){.out = out}, NULL, words ? words : "");
+    else
+        text_append(out, words ? words : "", length);
+    free(words);
+}
+
 static void release_tables(void *snapshot)
 {
     dump_snapshot_free(snapshot);
@@ -368,6 +384,13 @@ static int answer_routes(struct control_call *call)
     return 0;
 }
 
+static int answer_dump(struct control_call *call)
+{
+    int status = answer_routes(call);
+    call->answer->print = print_dump;
+    return status;
+}
+
 const struct control_command manager_view_commands[] = {
     {"status", "", 0, 0, CONTROL_MANAGER, "state, port, subnet, SMPs, number of problems",
      answer_status},
@@ -376,6 +399,8 @@ const struct control_command manager_view_commands[] = {
     {"topology", "", 0, 0, CONTROL_MANAGER, "end ports with GUID, LID and distance",
      answer_topology},
     {"routes", "", 0, 0, CONTROL_MANAGER, "acknowledged tables", answer_routes},
+    {"dump", "", 0, 0, CONTROL_MANAGER, "routers, links and tables, for 'weft verify A B'",
+     answer_dump},
     {"partitions", "", 0, 0, CONTROL_MANAGER, "members of partitions", answer_partitions},
     {"groups", "", 0, 0, CONTROL_MANAGER, "multicast groups", answer_groups},
     {0}};
