@@ -65,8 +65,8 @@ static void get_comparison(void *context, const struct http_request *request,
                            struct http_response *response)
 {
     const struct live *live = context;
-    api_versions_answer(&live->watch.versions, &live_session_setup(&live->session)->topology,
-                        &live->watch.view.links, request, response);
+    api_versions_answer_now(&live->watch.versions, &live_session_setup(&live->session)->topology,
+                            &live->watch.view.links, request, response);
 }
 
 static void write_partitions(void *context, struct text *out)

@@ -45,7 +45,8 @@ void watch_begin(struct live_watch *watch, const struct live_session *session)
     watch->session = session;
     fabric_view_init(&watch->view, live_session_setup(session)->fabric);
     api_log_release(&watch->publisher->log);
-    api_publisher_begin(watch->publisher, topology, &watch->view.links, session->generation);
+    api_publisher_begin(watch->publisher,
+                        api_network_written(topology, &watch->view.links, session->generation));
     watch->touched = mem_zalloc(nodes + 1, sizeof *watch->touched);
     watch->events_read = 0;
     watch->latency = (struct fabric_latency){0};

@@ -2,9 +2,12 @@
  *
  * `weft live`, `weft fabric --web` and `weft sm --web` serve the same API. Each fills a `struct
  * api_tick` with its present state, ten times a second at most; this folder numbers links, writes
- * topology, ticks and their differences, and keeps a history of ticks.
+ * topology, ticks and their differences, and keeps a history of ticks. Handlers run in the loop of
+ * the server. Those of answers that take long only copy: the text is made in the thread of the HTTP
+ * server.
  *
  *   topology_json.c  nodes and links with positions
+ *   network.c        the same for several threads
  *   links.c          numbers of links
  *   tick.c           the state and its changes
  *   log.c            the events of the log
@@ -52,6 +55,22 @@ uint32_t api_link_of(const struct topology *topology, const struct api_links *li
 void api_topology_write(const struct topology *topology, const struct api_links *links,
                         uint64_t generation, struct text *out);
 
+/* ---- network.c ---- */
+
+/* A topology, its links and their JSON, for several threads. */
+struct api_network;
+/* Takes over the topology. The caller holds it. */
+struct api_network *api_network_new(struct topology *topology, uint64_t generation);
+/* Of a topology that changes: has only its JSON. */
+struct api_network *api_network_written(const struct topology *topology,
+                                        const struct api_links *links, uint64_t generation);
+struct api_network *api_network_hold(struct api_network *network);
+void api_network_release(struct api_network *network); /* accepts NULL */
+const struct topology *api_network_topology(const struct api_network *network);
+const struct api_links *api_network_links(const struct api_network *network);
+uint64_t api_network_generation(const struct api_network *network);
+void api_network_write(struct api_network *network, struct text *out);
+
 /* ---- log.c ---- */
 
 enum { API_LOG_MOST = 20000, API_LOG_SHOWN = 200 };
@@ -69,6 +88,8 @@ struct api_log {
 void api_log_add(struct api_log *log, const struct api_event *event);
 /* The number of events so far. */
 uint64_t api_log_end(const struct api_log *log);
+/* The events that a state shows which has seen those up to `end`. */
+void api_log_copy_shown(struct api_log *to, const struct api_log *from, uint64_t end);
 void api_log_release(struct api_log *log);
 
 /* ---- tick.c ---- */
@@ -129,6 +150,7 @@ struct api_tick {
 };
 
 void api_tick_init(struct api_tick *tick, uint32_t nodes, uint32_t links);
+void api_network_init_tick(const struct api_network *network, struct api_tick *tick);
 void api_tick_copy(struct api_tick *to, const struct api_tick *from); /* `to` is initialised */
 void api_tick_release(struct api_tick *tick);
 size_t api_tick_bytes(const struct api_tick *tick);
@@ -191,7 +213,7 @@ struct api_version {
     const char *cause;
     uint64_t entries, changed;
     uint32_t rows, stride;
-    uint8_t *ports; /* [row][LID] */
+    struct api_tables *tables; /* shared with answers that are made in another thread */
 };
 
 /* Versions of the tables in the switches, one for each change that a manager finished and for each
@@ -215,10 +237,14 @@ void api_versions_write(const struct api_versions *versions, struct text *out); 
 int api_versions_compare(const struct api_versions *versions, const struct topology *topology,
                          const struct api_links *links, uint64_t a, uint64_t b, struct text *out,
                          struct err *err);
-/* Answers a request for that: its parameters a and b are the versions. */
-void api_versions_answer(const struct api_versions *versions, const struct topology *topology,
-                         const struct api_links *links, const struct http_request *request,
-                         struct http_response *response);
+/* Answers a request for that: its parameters a and b are the versions. `network` is held until the
+ * answer is made in the server's thread. */
+void api_versions_answer(const struct api_versions *versions, struct api_network *network,
+                         const struct http_request *request, struct http_response *response);
+/* The same, made at once: of a topology that changes. */
+void api_versions_answer_now(const struct api_versions *versions, const struct topology *topology,
+                             const struct api_links *links, const struct http_request *request,
+                             struct http_response *response);
 
 /* ---- history.c ---- */
 
@@ -231,7 +257,8 @@ struct api_history {
 void api_history_add(struct api_history *history, const struct api_tick *tick);
 void api_history_forget(struct api_history *history, uint64_t from_ns); /* from this time on */
 void api_history_release(struct api_history *history);
-void api_history_write(const struct api_history *history, struct text *out);
+/* The figures of all ticks as columns, which `response` gets in two steps. */
+void api_history_answer(const struct api_history *history, struct http_response *response);
 const struct api_tick *api_history_at(const struct api_history *history, uint64_t t_ns);
 
 /* ---- publisher.c ---- */
@@ -242,14 +269,14 @@ struct api_publisher {
     struct api_log log;
     struct api_tick tick, sent; /* sent: the last one that was published */
     struct api_history history;
-    struct text topology; /* JSON */
+    struct api_network *network;
     /* Called before the state is read, to publish what has changed; may be NULL. */
     void (*refresh)(void *context);
     void *context;
 };
-/* Begins, or begins anew with another topology or run. Subscribers receive an event "reset". */
-void api_publisher_begin(struct api_publisher *publisher, const struct topology *topology,
-                         const struct api_links *links, uint64_t generation);
+/* Begins, or begins anew with another network, which it takes over, or another run. Subscribers
+ * receive an event "reset". */
+void api_publisher_begin(struct api_publisher *publisher, struct api_network *network);
 void api_publisher_release(struct api_publisher *publisher); /* after the HTTP server has stopped */
 void api_publish(struct api_publisher *publisher);
 /* GET topology, state, events, history, history/at and export/state, and the files of the page.

@@ -58,6 +58,8 @@ const struct api_tick *api_history_at(const struct api_history *history, uint64_
     return &history->items.items[at ? at - 1 : 0];
 }
 
+/* ---- as JSON ---- */
+
 enum column {
     COLUMN_T,
     COLUMN_SEQ,
@@ -68,31 +70,54 @@ enum column {
     COLUMNS,
 };
 
-static void write_value(struct json *json, enum column column, const struct api_tick *tick,
-                        const struct api_tick *last)
+/* The figures of all ticks. */
+struct figures {
+    size_t count;
+    struct figures_row {
+        uint64_t t_ns, seq, lost, smps;
+        double throughput, latency;
+    } rows[];
+};
+
+static void write_value(struct json *json, enum column column, const struct figures_row *row,
+                        const struct figures_row *last)
 {
     switch (column) {
-    case COLUMN_T: json_unsigned(json, NULL, tick->t_ns); break;
-    case COLUMN_SEQ: json_unsigned(json, NULL, tick->seq); break;
-    case COLUMN_THROUGHPUT: json_double(json, NULL, tick->throughput); break;
-    case COLUMN_LATENCY: json_double(json, NULL, tick->latency); break;
-    case COLUMN_LOST: json_unsigned(json, NULL, tick->lost - (last ? last->lost : 0)); break;
-    default: json_unsigned(json, NULL, tick->smps - (last ? last->smps : 0));
+    case COLUMN_T: json_unsigned(json, NULL, row->t_ns); break;
+    case COLUMN_SEQ: json_unsigned(json, NULL, row->seq); break;
+    case COLUMN_THROUGHPUT: json_double(json, NULL, row->throughput); break;
+    case COLUMN_LATENCY: json_double(json, NULL, row->latency); break;
+    case COLUMN_LOST: json_unsigned(json, NULL, row->lost - (last ? last->lost : 0)); break;
+    default: json_unsigned(json, NULL, row->smps - (last ? last->smps : 0));
     }
 }
 
-void api_history_write(const struct api_history *history, struct text *out)
+static void make_figures(void *source, struct http_response *response)
 {
     static const char *const names[COLUMNS] = {"t", "seq", "throughput", "latency", "lost", "smps"};
-    struct json json = {.out = out};
+    const struct figures *figures = source;
+    struct json json = {.out = &response->body};
     json_begin_object(&json, NULL);
     for (enum column column = 0; column < COLUMNS; column++) {
         json_begin_array(&json, names[column]);
-        for (size_t i = 0; i < history->items.count; i++) {
-            const struct api_tick *tick = &history->items.items[i];
-            write_value(&json, column, tick, i ? tick - 1 : NULL);
-        }
+        for (size_t i = 0; i < figures->count; i++)
+            write_value(&json, column, &figures->rows[i], i ? &figures->rows[i - 1] : NULL);
         json_end_array(&json);
     }
     json_end_object(&json);
+}
+
+void api_history_answer(const struct api_history *history, struct http_response *response)
+{
+    size_t count = history->items.count;
+    struct figures *figures = mem_alloc(sizeof *figures + count * sizeof *figures->rows);
+    figures->count = count;
+    for (size_t i = 0; i < count; i++) {
+        const struct api_tick *tick = &history->items.items[i];
+        figures->rows[i] = (struct figures_row){tick->t_ns, tick->seq,        tick->lost,
+                                                tick->smps, tick->throughput, tick->latency};
+    }
+    response->make = make_figures;
+    response->release = mem_free;
+    response->source = figures;
 }

@@ -25,6 +25,15 @@ void api_log_add(struct api_log *log, const struct api_event *event)
     vec_push(&log->items, copy);
 }
 
+void api_log_copy_shown(struct api_log *to, const struct api_log *from, uint64_t end)
+{
+    uint64_t first = end > API_LOG_SHOWN ? end - API_LOG_SHOWN : 0;
+    first = first < from->dropped ? from->dropped : first;
+    *to = (struct api_log){.dropped = first};
+    for (uint64_t i = first; i < end; i++)
+        api_log_add(to, &from->items.items[i - from->dropped]);
+}
+
 uint64_t api_log_end(const struct api_log *log)
 {
     return log->dropped + log->items.count;

@@ -13,24 +13,76 @@ static void refresh(struct api_publisher *publisher)
         publisher->refresh(publisher->context);
 }
 
-static void write_topology(void *context, struct text *out)
+static void make_topology(void *source, struct http_response *response)
 {
-    struct api_publisher *publisher = context;
-    refresh(publisher);
-    text_append(out, publisher->topology.data, publisher->topology.length);
+    api_network_write(source, &response->body);
 }
 
-static void write_state(void *context, struct text *out)
+static void release_topology(void *source)
 {
-    struct api_publisher *publisher = context;
-    refresh(publisher);
-    api_tick_write(&publisher->sent, NULL, &publisher->log, true, out);
+    api_network_release(source);
 }
 
-static void write_history(void *context, struct text *out)
+static void get_topology(void *context, const struct http_request *request,
+                         struct http_response *response)
+{
+    struct api_publisher *publisher = context;
+    (void)request;
+    refresh(publisher);
+    response->make = make_topology;
+    response->release = release_topology;
+    response->source = api_network_hold(publisher->network);
+}
+
+/* A tick, and the events that belong to it. */
+struct state {
+    struct api_tick tick;
+    struct api_log log;
+    bool live;
+};
+
+static void make_state(void *source, struct http_response *response)
+{
+    const struct state *state = source;
+    api_tick_write(&state->tick, NULL, &state->log, state->live, &response->body);
+}
+
+static void release_state(void *source)
+{
+    struct state *state = source;
+    api_tick_release(&state->tick);
+    api_log_release(&state->log);
+    mem_free(state);
+}
+
+static void answer_state(const struct api_publisher *publisher, const struct api_tick *tick,
+                         bool live, struct http_response *response)
+{
+    struct state *state = mem_zalloc(1, sizeof *state);
+    api_tick_init(&state->tick, tick->nodes_n, tick->links_n);
+    api_tick_copy(&state->tick, tick);
+    api_log_copy_shown(&state->log, &publisher->log, tick->log_end);
+    state->live = live;
+    response->make = make_state;
+    response->release = release_state;
+    response->source = state;
+}
+
+static void get_state(void *context, const struct http_request *request,
+                      struct http_response *response)
+{
+    struct api_publisher *publisher = context;
+    (void)request;
+    refresh(publisher);
+    answer_state(publisher, &publisher->sent, true, response);
+}
+
+static void get_history(void *context, const struct http_request *request,
+                        struct http_response *response)
 {
     const struct api_publisher *publisher = context;
-    api_history_write(&publisher->history, out);
+    (void)request;
+    api_history_answer(&publisher->history, response);
 }
 
 static void get_sample(void *context, const struct http_request *request,
@@ -45,7 +97,7 @@ static void get_sample(void *context, const struct http_request *request,
     }
     const struct api_tick *tick = api_history_at(&publisher->history, t);
     if (tick)
-        api_tick_write(tick, NULL, &publisher->log, false, &response->body);
+        answer_state(publisher, tick, false, response);
     else
         api_refuse(response, 404, "no history yet");
 }
@@ -53,10 +105,10 @@ static void get_sample(void *context, const struct http_request *request,
 size_t api_add_routes(struct api_publisher *publisher, struct http_route *routes, size_t room)
 {
     const struct http_route table[] = {
-        {.path = "/api/v1/topology", .write = write_topology},
-        {.path = "/api/v1/state", .write = write_state},
-        {.path = "/api/v1/export/state", .write = write_state},
-        {.path = "/api/v1/history", .write = write_history},
+        {.path = "/api/v1/topology", .handler = get_topology},
+        {.path = "/api/v1/state", .handler = get_state},
+        {.path = "/api/v1/export/state", .handler = get_state},
+        {.path = "/api/v1/history", .handler = get_history},
         {.path = "/api/v1/history/at", .handler = get_sample},
         {.path = "/api/v1/events", .stream = publisher->stream},
     };
@@ -66,23 +118,22 @@ size_t api_add_routes(struct api_publisher *publisher, struct http_route *routes
 
 /* ---- ticks ---- */
 
-void api_publisher_begin(struct api_publisher *publisher, const struct topology *topology,
-                         const struct api_links *links, uint64_t generation)
+void api_publisher_begin(struct api_publisher *publisher, struct api_network *network)
 {
     uint64_t seq = publisher->tick.seq;
     char data[64];
-    snprintf(data, sizeof data, "{\"generation\":%" PRIu64 "}", generation);
+    snprintf(data, sizeof data, "{\"generation\":%" PRIu64 "}", api_network_generation(network));
     if (publisher->stream)
         http_stream_publish(publisher->stream, "reset", data);
     else
         publisher->stream = http_stream_new();
     api_tick_release(&publisher->tick);
     api_tick_release(&publisher->sent);
-    api_tick_init(&publisher->tick, (uint32_t)topology->nodes.count, links->count);
-    api_tick_init(&publisher->sent, (uint32_t)topology->nodes.count, links->count);
+    api_network_init_tick(network, &publisher->tick);
+    api_network_init_tick(network, &publisher->sent);
     publisher->tick.seq = seq;
-    text_clear(&publisher->topology);
-    api_topology_write(topology, links, generation, &publisher->topology);
+    api_network_release(publisher->network);
+    publisher->network = network;
 }
 
 void api_publisher_release(struct api_publisher *publisher)
@@ -92,7 +143,7 @@ void api_publisher_release(struct api_publisher *publisher)
     api_tick_release(&publisher->tick);
     api_tick_release(&publisher->sent);
     api_log_release(&publisher->log);
-    text_release(&publisher->topology);
+    api_network_release(publisher->network);
     *publisher = (struct api_publisher){0};
 }
 

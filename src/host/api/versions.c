@@ -7,16 +7,34 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <stdatomic.h>
 
 enum { NO_PORT = 0xFF, COMPARED_AT_ONCE = 64 };
 #define VERSIONS_BYTES ((size_t)64 << 20) /* of tables that are kept; the last two always are */
+
+/* The last holder frees it. */
+struct api_tables {
+    atomic_uint holders;
+    uint8_t ports[]; /* [row][LID] */
+};
+
+static void hold_tables(struct api_tables *tables)
+{
+    atomic_fetch_add(&tables->holders, 1);
+}
+
+static void release_tables(struct api_tables *tables)
+{
+    if (atomic_fetch_sub(&tables->holders, 1) == 1)
+        mem_free(tables);
+}
 
 /* ---- collecting ---- */
 
 static void drop_first(struct api_versions *versions)
 {
     assert(versions->items.items && versions->items.count);
-    mem_free(versions->items.items[0].ports);
+    release_tables(versions->items.items[0].tables);
     mem_free((char *)(uintptr_t)versions->items.items[0].cause);
     vec_remove(&versions->items, 0);
 }
@@ -48,22 +66,24 @@ static void copy_tables(const struct api_versions *versions, api_table_of *table
         if (table_of(context, versions->switches.items[i], &top) && top + 1 > version->stride)
             version->stride = top + 1;
     size_t bytes = (size_t)version->rows * version->stride;
-    version->ports = mem_alloc(bytes + 1);
-    memset(version->ports, NO_PORT, bytes);
+    version->tables = mem_alloc(sizeof *version->tables + bytes);
+    atomic_init(&version->tables->holders, 1);
+    uint8_t *ports = version->tables->ports;
+    memset(ports, NO_PORT, bytes);
     for (uint32_t i = 0; i < version->rows; i++) {
         const uint8_t *table = table_of(context, versions->switches.items[i], &top);
         if (table)
-            memcpy(version->ports + (size_t)i * version->stride, table, top + 1);
+            memcpy(ports + (size_t)i * version->stride, table, top + 1);
     }
     version->entries = 0;
     for (size_t i = 0; i < bytes; i++)
-        version->entries += version->ports[i] != NO_PORT;
+        version->entries += ports[i] != NO_PORT;
 }
 
 /* The row of a switch; NULL: it was not known then. */
 static const uint8_t *row_of(const struct api_version *version, size_t at)
 {
-    return at < version->rows ? version->ports + at * version->stride : NULL;
+    return at < version->rows ? version->tables->ports + at * version->stride : NULL;
 }
 
 static uint64_t count_entries(const uint8_t *row, uint32_t from, uint32_t stride)
@@ -102,7 +122,7 @@ void api_versions_add(struct api_versions *versions, const struct api_version *a
     for (size_t i = 0; i < version.rows && before; i++)
         version.changed += count_changed(before, &version, i);
     if (if_changed && before && !version.changed) {
-        mem_free(version.ports);
+        release_tables(version.tables);
         return;
     }
     version.id = ++versions->last_id;
@@ -183,25 +203,27 @@ static const struct api_version *find_version(const struct api_versions *version
     return NULL;
 }
 
-int api_versions_compare(const struct api_versions *versions, const struct topology *topology,
-                         const struct api_links *links, uint64_t a_id, uint64_t b_id,
-                         struct text *out, struct err *err)
+/* Two versions, and the switches of their rows. */
+struct comparison {
+    struct api_version a, b;
+    const uint64_t *switches;
+    size_t count;
+};
+
+static void write_comparison(const struct comparison *two, const struct topology *topology,
+                             const struct api_links *links, struct text *out)
 {
-    const struct api_version *a = find_version(versions, a_id, err);
-    const struct api_version *b = a ? find_version(versions, b_id, err) : NULL;
     struct json json = {.out = out};
     uint32_t before[256], after[256];
     uint64_t sum = 0;
-    if (!b)
-        return -ENOENT;
-    bool *differs = mem_zalloc(versions->switches.count + 1, sizeof *differs);
+    bool *differs = mem_zalloc(two->count + 1, sizeof *differs);
     json_begin_object(&json, NULL);
-    json_unsigned(&json, "a", a_id);
-    json_unsigned(&json, "b", b_id);
+    json_unsigned(&json, "a", two->a.id);
+    json_unsigned(&json, "b", two->b.id);
     json_begin_array(&json, "switches");
-    for (size_t i = 0; i < versions->switches.count; i++) {
-        uint32_t node = api_node_of(topology, versions->switches.items[i]);
-        uint64_t changed = node == TOPOLOGY_NONE ? 0 : count_changed(a, b, i);
+    for (size_t i = 0; i < two->count; i++) {
+        uint32_t node = api_node_of(topology, two->switches[i]);
+        uint64_t changed = node == TOPOLOGY_NONE ? 0 : count_changed(&two->a, &two->b, i);
         if (!changed)
             continue;
         sum += changed;
@@ -214,28 +236,108 @@ int api_versions_compare(const struct api_versions *versions, const struct topol
     json_end_array(&json);
     json_unsigned(&json, "entries", sum);
     json_begin_array(&json, "links");
-    for (size_t i = 0; i < versions->switches.count; i++) {
+    for (size_t i = 0; i < two->count; i++) {
         if (!differs[i])
             continue;
-        uint32_t node = api_node_of(topology, versions->switches.items[i]);
-        count_ports(a, i, before);
-        count_ports(b, i, after);
+        uint32_t node = api_node_of(topology, two->switches[i]);
+        count_ports(&two->a, i, before);
+        count_ports(&two->b, i, after);
         write_moved_links(&topology->nodes.items[node], links, before, after, &json);
     }
     mem_free(differs);
     json_end_array(&json);
     json_end_object(&json);
+}
+
+static int find_two(const struct api_versions *versions, uint64_t a_id, uint64_t b_id,
+                    struct comparison *two, struct err *err)
+{
+    const struct api_version *a = find_version(versions, a_id, err);
+    const struct api_version *b = a ? find_version(versions, b_id, err) : NULL;
+    if (!b)
+        return -ENOENT;
+    *two = (struct comparison){*a, *b, versions->switches.items, versions->switches.count};
     return 0;
 }
 
-void api_versions_answer(const struct api_versions *versions, const struct topology *topology,
-                         const struct api_links *links, const struct http_request *request,
-                         struct http_response *response)
+int api_versions_compare(const struct api_versions *versions, const struct topology *topology,
+                         const struct api_links *links, uint64_t a, uint64_t b, struct text *out,
+                         struct err *err)
+{
+    struct comparison two;
+    int status = find_two(versions, a, b, &two, err);
+    if (status == 0)
+        write_comparison(&two, topology, links, out);
+    return status;
+}
+
+/* ---- answers ---- */
+
+/* A comparison that is made in the server's thread. */
+struct held_comparison {
+    struct comparison two;
+    uint64_t *switches;
+    struct api_network *network;
+};
+
+static void make_comparison(void *source, struct http_response *response)
+{
+    const struct held_comparison *held = source;
+    write_comparison(&held->two, api_network_topology(held->network),
+                     api_network_links(held->network), &response->body);
+}
+
+static void release_comparison(void *source)
+{
+    struct held_comparison *held = source;
+    release_tables(held->two.a.tables);
+    release_tables(held->two.b.tables);
+    api_network_release(held->network);
+    mem_free(held->switches);
+    mem_free(held);
+}
+
+/* The versions that a request names; false after a refusal. */
+static bool read_two(const struct api_versions *versions, const struct http_request *request,
+                     struct http_response *response, struct comparison *two)
 {
     static const char *const names[] = {"a", "b"};
     struct err err = {0};
     uint64_t ids[2];
-    if (api_two_numbers(request, response, names, UINT32_MAX, ids) &&
-        api_versions_compare(versions, topology, links, ids[0], ids[1], &response->body, &err) < 0)
-        api_refuse(response, 404, err.message);
+    if (!api_two_numbers(request, response, names, UINT32_MAX, ids))
+        return false;
+    if (find_two(versions, ids[0], ids[1], two, &err) == 0)
+        return true;
+    api_refuse(response, 404, err.message);
+    return false;
+}
+
+void api_versions_answer(const struct api_versions *versions, struct api_network *network,
+                         const struct http_request *request, struct http_response *response)
+{
+    struct comparison two;
+    if (!read_two(versions, request, response, &two))
+        return;
+    struct held_comparison *held = mem_zalloc(1, sizeof *held);
+    size_t bytes = two.count * sizeof *two.switches;
+    held->switches = mem_alloc(bytes + 1);
+    if (bytes)
+        memcpy(held->switches, two.switches, bytes);
+    two.switches = held->switches;
+    held->two = two;
+    hold_tables(two.a.tables);
+    hold_tables(two.b.tables);
+    held->network = api_network_hold(network);
+    response->make = make_comparison;
+    response->release = release_comparison;
+    response->source = held;
+}
+
+void api_versions_answer_now(const struct api_versions *versions, const struct topology *topology,
+                             const struct api_links *links, const struct http_request *request,
+                             struct http_response *response)
+{
+    struct comparison two;
+    if (read_two(versions, request, response, &two))
+        write_comparison(&two, topology, links, &response->body);
 }

@@ -248,10 +248,29 @@ static bool accept_head(struct http_exchange *exchange, const char *method, cons
     return true;
 }
 
+/* The time is charged like that of the loop. */
+static void make_answer(struct http_exchange *exchange)
+{
+    struct http_server *server = exchange->server;
+    struct http_response *response = &exchange->response;
+    uint64_t begin = time_monotonic_ns();
+    response->make(response->source, response);
+    response->release(response->source);
+    response->release = NULL;
+    uint64_t end = time_monotonic_ns();
+    pthread_mutex_lock(&server->lock);
+    if (exchange->client)
+        http_clients_charge(&server->clients, exchange->client, exchange->request.trusted, end,
+                            end - begin);
+    pthread_mutex_unlock(&server->lock);
+}
+
 static enum MHD_Result answer(struct http_exchange *exchange)
 {
     struct http_server *server = exchange->server;
     exchange->state = HTTP_ANSWERED;
+    if (exchange->response.make)
+        make_answer(exchange);
     pthread_mutex_lock(&server->lock);
     if (exchange->client)
         http_client_enter(&server->clients, exchange->client, HTTP_CLIENT_READS,

@@ -4,7 +4,8 @@
  * writes to a connection, so a slow client cannot delay it. A handler runs in the server's thread;
  * it must not wait, and it reads only data that it may share. A route with `in_loop` is the
  * exception: its handler runs in the thread that calls http_server_serve(), and only for a request
- * that was received completely and accepted.
+ * that was received completely and accepted. It copies what the answer needs; what takes long, such
+ * as the text of a large answer, is made in the server's thread (`make`, `generate`).
  *
  * Requests that change something need the token of the server in the header X-Weft-Token, which a
  * page of another origin cannot send, or come over a Unix socket from the same user. Requests with
@@ -57,7 +58,7 @@ const char *http_parameter(const struct http_request *request, const char *name)
 /* The parameter at this place and its value; NULL: no more. */
 const char *http_parameter_at(const struct http_request *request, size_t at, const char **value);
 
-/* The answer: a file, a generator or `body`. */
+/* The answer: a file, a generator, or `body`, which `make` may fill in. */
 struct http_response {
     unsigned status;  /* 200 unless set */
     const char *type; /* "application/json" unless set; a constant */
@@ -66,6 +67,9 @@ struct http_response {
     /* Writes the next bytes of the content; returns 0 at its end. It runs in the server's thread.
      */
     size_t (*generate)(void *source, char *buffer, size_t size);
+    /* Fills in the body in the server's thread, from copies that the handler has made: for answers
+     * that take longer than a loop may wait. */
+    void (*make)(void *source, struct http_response *response);
     void (*release)(void *source); /* called once, with or without the end being reached */
     void *source;
 };

@@ -66,6 +66,35 @@ void manager_page_put_machines(const struct manager_page *page, const struct vsw
 void manager_page_put_groups(const struct manager_page *page, const struct groups *groups,
                              struct text *out);
 
+/* The same in two steps: a copy of what is shown, and the answer, which another thread may write.
+ */
+struct page_group {
+    uint8_t mgid[16];
+    uint16_t mlid;
+    uint32_t members;
+};
+struct page_block { /* of the MFT of a switch */
+    uint64_t node;
+    uint16_t part;
+    uint8_t data[BLOCK_BYTES];
+};
+struct page_port { /* its GUID and that of its node */
+    uint64_t guid;
+    uint64_t node;
+};
+struct page_groups {
+    size_t total;
+    VEC(struct page_group) groups;
+    VEC(uint64_t) members; /* port GUIDs, group by group */
+    VEC(struct page_block) blocks;
+    VEC(struct page_port) ports; /* of adapters, and port 0 of switches */
+};
+void page_groups_copy(struct page_groups *copy, const struct manager_page *page,
+                      const struct groups *groups);
+void page_groups_write(const struct page_groups *copy, const struct topology *topology,
+                       const struct api_links *links, struct text *out);
+void page_groups_release(struct page_groups *copy);
+
 /* By partition, limited members first, by node. */
 struct page_member {
     uint32_t node;
@@ -81,6 +110,16 @@ void manager_page_find_members(const struct manager_page *page, struct page_memb
 const char *manager_page_partition_name(const struct partitions *partitions, unsigned key);
 void manager_page_put_partitions(const struct manager_page *page,
                                  const struct partitions *partitions, struct text *out);
+
+/* The same in two steps. */
+struct page_partitions {
+    struct page_members members;
+    struct partitions names; /* only `all` and `names` */
+};
+void page_partitions_copy(struct page_partitions *copy, const struct manager_page *page,
+                          const struct partitions *partitions);
+void page_partitions_write(struct page_partitions *copy, struct text *out);
+void page_partitions_release(struct page_partitions *copy);
 
 /* ---- page_versions.c ---- */
 

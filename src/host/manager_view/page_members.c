@@ -6,40 +6,96 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { GROUPS_PER_BLOCK = 32, PORTS_PER_POSITION = 16, NOT_SHOWN = 0xFFFF };
+enum {
+    GROUPS_PER_BLOCK = 32,
+    PARTS_PER_POSITION = 512,
+    PORTS_PER_POSITION = 16,
+    NOT_SHOWN = 0xFFFF,
+};
 /* Of groups: a large fabric has thousands, and the manager has other work. */
 enum { GROUPS_SHOWN = 200, MEMBERS_SHOWN = 50000 };
 
-/* ---- groups ---- */
+/* ---- groups: the copy ---- */
 
-/* The groups that are shown, and the links of their trees. */
+static size_t copy_shown(struct page_groups *copy, const struct groups *groups)
+{
+    while (copy->groups.count < groups->all.count && copy->groups.count < GROUPS_SHOWN &&
+           copy->members.count < MEMBERS_SHOWN) {
+        const struct group *group = groups->all.items[copy->groups.count];
+        struct page_group shown = {.mlid = group->mlid, .members = (uint32_t)group->members.count};
+        memcpy(shown.mgid, group->mgid, sizeof shown.mgid);
+        for (size_t i = 0; i < group->members.count; i++)
+            vec_push(&copy->members, group->members.items[i].guid);
+        vec_push(&copy->groups, shown);
+    }
+    return copy->groups.count;
+}
+
+/* The blocks of the MFT of a switch that have entries of these groups. */
+static void copy_blocks(const struct blocks *blocks, const struct subnet_node *from,
+                        const bool *shown, struct page_groups *copy)
+{
+    uint32_t at = BLOCKS_NONE;
+    while ((at = blocks_next_of_port(blocks, from->first_port, at)) != BLOCKS_NONE) {
+        const struct block *block = &blocks->rows.items[at];
+        const uint8_t *data = blocks_content(blocks, block->actual);
+        if (block->kind != BLOCK_MULTICAST || !data || !shown[block->part % PARTS_PER_POSITION])
+            continue;
+        struct page_block row = {.node = from->guid, .part = block->part};
+        memcpy(row.data, data, sizeof row.data);
+        vec_push(&copy->blocks, row);
+    }
+}
+
+void page_groups_copy(struct page_groups *copy, const struct manager_page *page,
+                      const struct groups *groups)
+{
+    bool shown[PARTS_PER_POSITION] = {false};
+    *copy = (struct page_groups){.total = groups ? groups->all.count : 0};
+    if (!page->sm || !groups || !copy_shown(copy, groups))
+        return;
+    const struct subnet *subnet = sm_subnet(page->sm);
+    for (size_t i = 0; i < copy->groups.count; i++)
+        shown[(copy->groups.items[i].mlid - MLID_FIRST) / GROUPS_PER_BLOCK] = true;
+    for (uint32_t row = 0; row < subnet->nodes.count; row++) {
+        const struct subnet_node *node = &subnet->nodes.items[row];
+        bool is_switch = node->kind == SUBNET_SWITCH;
+        if (is_switch && node->present)
+            copy_blocks(&subnet->blocks, node, shown, copy);
+        for (unsigned number = !is_switch; number <= (is_switch ? 0u : node->port_count); number++)
+            if (subnet->ports.items[node->first_port + number].guid)
+                vec_push(&copy->ports,
+                         ((struct page_port){subnet->ports.items[node->first_port + number].guid,
+                                             node->guid}));
+    }
+}
+
+void page_groups_release(struct page_groups *copy)
+{
+    vec_release(&copy->groups);
+    vec_release(&copy->members);
+    vec_release(&copy->blocks);
+    vec_release(&copy->ports);
+}
+
+/* ---- groups: the answer ---- */
+
+/* The links of the trees of the groups that are shown. */
 struct trees {
-    uint32_t shown, links;
-    uint16_t *of_mlid; /* by MLID - MLID_FIRST: which of them, or NOT_SHOWN */
+    uint32_t links;
+    uint16_t *of_mlid; /* by MLID - MLID_FIRST: which group, or NOT_SHOWN */
     bool *used;        /* [group][link] */
 };
 
-static void begin_trees(struct trees *trees, const struct groups *groups, uint32_t links)
+static void add_block(const struct page_block *block, const struct topology *topology,
+                      const struct api_links *links, struct trees *trees)
 {
-    size_t members = 0;
-    *trees = (struct trees){.links = links, .of_mlid = mem_alloc(MLID_COUNT * sizeof(uint16_t))};
-    memset(trees->of_mlid, 0xFF, MLID_COUNT * sizeof *trees->of_mlid);
-    while (trees->shown < groups->all.count && trees->shown < GROUPS_SHOWN &&
-           members < MEMBERS_SHOWN) {
-        const struct group *group = groups->all.items[trees->shown];
-        trees->of_mlid[group->mlid - MLID_FIRST] = (uint16_t)trees->shown++;
-        members += group->members.count;
-    }
-    trees->used = mem_zalloc((size_t)trees->shown * links + 1, sizeof *trees->used);
-}
-
-static void add_block(const struct manager_page *page, const struct topology_node *node,
-                      unsigned part, const uint8_t *data, struct trees *trees)
-{
-    unsigned first_port = part / 512 * PORTS_PER_POSITION;
-    for (unsigned entry = 0; entry < GROUPS_PER_BLOCK; entry++) {
-        unsigned at = part % 512 * GROUPS_PER_BLOCK + entry;
-        uint64_t mask = wire_get_at(data, MULTICAST_FORWARDING_TABLE_PORT_MASK, entry);
+    uint32_t from = api_node_of(topology, block->node);
+    unsigned first_port = block->part / PARTS_PER_POSITION * PORTS_PER_POSITION;
+    for (unsigned entry = 0; entry < GROUPS_PER_BLOCK && from != TOPOLOGY_NONE; entry++) {
+        const struct topology_node *node = &topology->nodes.items[from];
+        unsigned at = block->part % PARTS_PER_POSITION * GROUPS_PER_BLOCK + entry;
+        uint64_t mask = wire_get_at(block->data, MULTICAST_FORWARDING_TABLE_PORT_MASK, entry);
         if (!mask || at >= MLID_COUNT || trees->of_mlid[at] == NOT_SHOWN)
             continue;
         bool *used = trees->used + (size_t)trees->of_mlid[at] * trees->links;
@@ -47,58 +103,50 @@ static void add_block(const struct manager_page *page, const struct topology_nod
             unsigned number = first_port + bit;
             if (!(mask >> bit & 1) || number == 0 || number > node->port_count)
                 continue;
-            uint32_t link = page->links->of_port[node->first_port + number];
+            uint32_t link = links->of_port[node->first_port + number];
             if (link != TOPOLOGY_NONE)
                 used[link] = true;
         }
     }
 }
 
-static void read_trees(const struct manager_page *page, struct trees *trees)
+static void read_trees(const struct page_groups *copy, const struct topology *topology,
+                       const struct api_links *links, struct trees *trees)
 {
-    const struct subnet *subnet = sm_subnet(page->sm);
-    const struct blocks *blocks = &subnet->blocks;
-    for (uint32_t row = 0; row < subnet->nodes.count; row++) {
-        const struct subnet_node *from = &subnet->nodes.items[row];
-        uint32_t node = from->kind == SUBNET_SWITCH && from->present ? manager_page_node(page, row)
-                                                                     : TOPOLOGY_NONE;
-        uint32_t at = BLOCKS_NONE;
-        while (node != TOPOLOGY_NONE &&
-               (at = blocks_next_of_port(blocks, from->first_port, at)) != BLOCKS_NONE) {
-            const struct block *block = &blocks->rows.items[at];
-            const uint8_t *data = blocks_content(blocks, block->actual);
-            if (block->kind == BLOCK_MULTICAST && data)
-                add_block(page, &page->topology->nodes.items[node], block->part, data, trees);
-        }
-    }
+    *trees = (struct trees){.links = links->count,
+                            .of_mlid = mem_alloc(MLID_COUNT * sizeof(uint16_t)),
+                            .used = mem_zalloc(copy->groups.count * links->count + 1, 1)};
+    memset(trees->of_mlid, 0xFF, MLID_COUNT * sizeof *trees->of_mlid);
+    for (size_t i = 0; i < copy->groups.count; i++)
+        trees->of_mlid[copy->groups.items[i].mlid - MLID_FIRST] = (uint16_t)i;
+    for (size_t i = 0; i < copy->blocks.count; i++)
+        add_block(&copy->blocks.items[i], topology, links, trees);
 }
 
-static void put_groups(const struct manager_page *page, const struct groups *groups,
-                       struct json *json)
+static void write_groups(const struct page_groups *copy, const struct topology *topology,
+                         const struct api_links *links, struct json *json)
 {
-    const struct subnet *subnet = sm_subnet(page->sm);
-    uint32_t nodes = (uint32_t)page->topology->nodes.count;
+    uint32_t nodes = (uint32_t)topology->nodes.count;
+    const uint64_t *member = copy->members.items;
     bool *members = mem_alloc((nodes + 1) * sizeof *members);
     struct map by_port = {0}; /* the nodes of the page by the GUIDs of their ports */
     struct trees trees;
-    begin_trees(&trees, groups, page->links->count);
-    read_trees(page, &trees);
-    for (uint32_t i = 0; i < subnet->ports.count; i++) {
-        const struct subnet_port *port = &subnet->ports.items[i];
-        uint32_t node = port->guid ? manager_page_node(page, port->node) : TOPOLOGY_NONE;
+    read_trees(copy, topology, links, &trees);
+    for (size_t i = 0; i < copy->ports.count; i++) {
+        uint32_t node = api_node_of(topology, copy->ports.items[i].node);
         if (node != TOPOLOGY_NONE)
-            map_add(&by_port, port->guid, node);
+            map_add(&by_port, copy->ports.items[i].guid, node);
     }
-    for (uint32_t i = 0; i < trees.shown; i++) {
-        const struct group *group = groups->all.items[i];
+    for (size_t i = 0; i < copy->groups.count; i++) {
+        const struct page_group *group = &copy->groups.items[i];
         memset(members, 0, nodes * sizeof *members);
-        for (size_t j = 0; j < group->members.count; j++) {
-            uint32_t node = map_get(&by_port, group->members.items[j].guid);
+        for (uint32_t j = 0; j < group->members; j++) {
+            uint32_t node = map_get(&by_port, *member++);
             if (node != MAP_NONE)
                 members[node] = true;
         }
-        api_group_write(group->mlid, group->mgid, members, nodes,
-                        trees.used + (size_t)i * trees.links, trees.links, json);
+        api_group_write(group->mlid, group->mgid, members, nodes, trees.used + i * trees.links,
+                        trees.links, json);
     }
     map_release(&by_port);
     mem_free(members);
@@ -106,17 +154,26 @@ static void put_groups(const struct manager_page *page, const struct groups *gro
     mem_free(trees.used);
 }
 
-void manager_page_put_groups(const struct manager_page *page, const struct groups *groups,
-                             struct text *out)
+void page_groups_write(const struct page_groups *copy, const struct topology *topology,
+                       const struct api_links *links, struct text *out)
 {
     struct json json = {.out = out};
     json_begin_object(&json, NULL);
-    json_unsigned(&json, "total", groups ? groups->all.count : 0);
+    json_unsigned(&json, "total", copy->total);
     json_begin_array(&json, "groups");
-    if (page->sm && groups)
-        put_groups(page, groups, &json);
+    if (copy->groups.count)
+        write_groups(copy, topology, links, &json);
     json_end_array(&json);
     json_end_object(&json);
+}
+
+void manager_page_put_groups(const struct manager_page *page, const struct groups *groups,
+                             struct text *out)
+{
+    struct page_groups copy;
+    page_groups_copy(&copy, page, groups);
+    page_groups_write(&copy, page->topology, page->links, out);
+    page_groups_release(&copy);
 }
 
 /* ---- partitions ---- */
@@ -150,7 +207,7 @@ static void add_keys(const struct subnet *subnet, uint32_t port, uint32_t node,
     }
 }
 
-void manager_page_find_members(const struct manager_page *page, struct page_members *found)
+static void collect_members(const struct manager_page *page, struct page_members *found)
 {
     const struct subnet *subnet = page->sm ? sm_subnet(page->sm) : NULL;
     for (uint32_t row = 0; subnet && row < subnet->nodes.count; row++) {
@@ -161,8 +218,18 @@ void manager_page_find_members(const struct manager_page *page, struct page_memb
             if (subnet->ports.items[from->first_port + number].known)
                 add_keys(subnet, from->first_port + number, node, found);
     }
+}
+
+static void sort_members(struct page_members *found)
+{
     if (found->items.count)
         qsort(found->items.items, found->items.count, sizeof *found->items.items, compare_members);
+}
+
+void manager_page_find_members(const struct manager_page *page, struct page_members *found)
+{
+    collect_members(page, found);
+    sort_members(found);
 }
 
 const char *manager_page_partition_name(const struct partitions *partitions, unsigned key)
@@ -189,24 +256,50 @@ static size_t put_members(const struct page_members *found, size_t at, unsigned 
     return at;
 }
 
-void manager_page_put_partitions(const struct manager_page *page,
-                                 const struct partitions *partitions, struct text *out)
+void page_partitions_copy(struct page_partitions *copy, const struct manager_page *page,
+                          const struct partitions *partitions)
 {
-    struct page_members found = {0};
+    *copy = (struct page_partitions){0};
+    collect_members(page, &copy->members);
+    for (size_t i = 0; partitions && i < partitions->all.count; i++) {
+        struct partition named = partitions->all.items[i];
+        named.name = arena_strdup(&copy->names.names, named.name);
+        vec_push(&copy->names.all, named);
+    }
+}
+
+void page_partitions_release(struct page_partitions *copy)
+{
+    vec_release(&copy->members.items);
+    vec_release(&copy->names.all);
+    arena_release(&copy->names.names);
+}
+
+void page_partitions_write(struct page_partitions *copy, struct text *out)
+{
+    const struct page_members *found = &copy->members;
     struct json json = {.out = out};
-    manager_page_find_members(page, &found);
+    sort_members(&copy->members);
     json_begin_object(&json, NULL);
     json_begin_array(&json, "partitions");
-    for (size_t at = 0; at < found.items.count;) {
-        unsigned key = found.items.items[at].key & PARTITION_DEFAULT;
+    for (size_t at = 0; at < found->items.count;) {
+        unsigned key = found->items.items[at].key & PARTITION_DEFAULT;
         json_begin_object(&json, NULL);
         json_unsigned(&json, "pkey", key);
-        json_string(&json, "name", manager_page_partition_name(partitions, key));
-        at = put_members(&found, at, key, false, &json);
-        at = put_members(&found, at, key, true, &json);
+        json_string(&json, "name", manager_page_partition_name(&copy->names, key));
+        at = put_members(found, at, key, false, &json);
+        at = put_members(found, at, key, true, &json);
         json_end_object(&json);
     }
     json_end_array(&json);
     json_end_object(&json);
-    vec_release(&found.items);
+}
+
+void manager_page_put_partitions(const struct manager_page *page,
+                                 const struct partitions *partitions, struct text *out)
+{
+    struct page_partitions copy;
+    page_partitions_copy(&copy, page, partitions);
+    page_partitions_write(&copy, out);
+    page_partitions_release(&copy);
 }

@@ -128,7 +128,8 @@ struct fabric_web *fabric_web_new(struct clients *clients)
     fabric_view_init(&web->view, clients->fabric);
     web->publisher.refresh = publish;
     web->publisher.context = web;
-    api_publisher_begin(&web->publisher, topology_of(web), &web->view.links, 1);
+    api_publisher_begin(&web->publisher,
+                        api_network_written(topology_of(web), &web->view.links, 1));
     return web;
 }
 

@@ -1,6 +1,7 @@
 /* The live page of the daemon (`web` in weft-sm.conf(5)): the API of docs/api/openapi.yaml.
  *
- * Handlers run in the loop. The state is read only while somebody watches, at most twice a second
+ * Handlers run in the loop, but they only copy: the thread of the HTTP server writes answers that
+ * are long (host/api/api.h). The state is read only while somebody watches, at most twice a second
  * and in at most a twentieth of the time, so that the page costs a manager at work little. New
  * nodes and links are shown when the manager is idle, or after some seconds: to describe a large
  * subnet takes longer than a tick. The thread of the HTTP server sends. */
@@ -20,8 +21,8 @@ uint64_t daemon_web_now(const struct daemon_web *web)
 /* Without a manager until there is a topology. */
 static struct manager_page page_of(const struct daemon_web *web)
 {
-    return (struct manager_page){web->generation ? web->daemon->sm : NULL, &web->topology,
-                                 &web->links};
+    return (struct manager_page){web->generation ? web->daemon->sm : NULL, daemon_web_topology(web),
+                                 api_network_links(web->network)};
 }
 
 /* ---- ticks ---- */
@@ -37,11 +38,12 @@ static uint64_t sign(const struct subnet *subnet)
     return signature;
 }
 
-static void release_topology(struct daemon_web *web)
+static void show_network(struct daemon_web *web, struct topology *topology)
 {
-    api_links_release(&web->links);
-    topology_release(&web->topology);
     mem_free(web->touched);
+    web->touched = mem_zalloc(topology->nodes.count + 1, sizeof *web->touched);
+    web->network = api_network_new(topology, web->generation);
+    api_publisher_begin(&web->publisher, web->network);
 }
 
 /* Describes the subnet anew if nodes or links have appeared or moved. */
@@ -50,16 +52,14 @@ static void update_topology(struct daemon_web *web, const struct subnet *subnet)
     uint64_t signature = sign(subnet);
     if (web->generation && signature == web->signature)
         return;
-    release_topology(web);
-    topology_init(&web->topology);
-    subnet_describe(subnet, true, &web->topology);
-    api_links_init(&web->links, &web->topology);
-    web->touched = mem_zalloc(web->topology.nodes.count + 1, sizeof *web->touched);
+    struct topology topology;
+    topology_init(&topology);
+    subnet_describe(subnet, true, &topology);
     web->signature = signature;
     web->generation++;
     web->described_at = time_monotonic_ns();
     api_history_forget(&web->publisher.history, 0);
-    api_publisher_begin(&web->publisher, &web->topology, &web->links, web->generation);
+    show_network(web, &topology);
 }
 
 static void read_state(struct daemon_web *web)
@@ -112,7 +112,7 @@ void daemon_web_event(struct daemon *daemon, const struct event_record *record)
                               .who = record->event,
                               .text = record->text,
                               .node = web->generation && record->guid
-                                          ? api_node_of(&web->topology, record->guid)
+                                          ? api_node_of(daemon_web_topology(web), record->guid)
                                           : TOPOLOGY_NONE};
     api_log_add(&web->publisher.log, &event);
 }
@@ -175,7 +175,7 @@ static void get_path(void *context, const struct http_request *request,
     const struct daemon_web *web = context;
     const struct manager_page page = page_of(web);
     uint64_t ends[2];
-    if (api_two_numbers(request, response, names, web->topology.nodes.count, ends))
+    if (api_two_numbers(request, response, names, page.topology->nodes.count, ends))
         manager_page_put_path(&page, (uint32_t)ends[0], (uint32_t)ends[1], &response->body);
 }
 
@@ -189,21 +189,75 @@ static void get_comparison(void *context, const struct http_request *request,
                            struct http_response *response)
 {
     const struct daemon_web *web = context;
-    api_versions_answer(&web->versions, &web->topology, &web->links, request, response);
+    api_versions_answer(&web->versions, web->network, request, response);
 }
 
-static void write_groups(void *context, struct text *out)
+/* A copy of what an answer shows, and the network that it refers to. */
+struct copy {
+    struct api_network *network;
+    struct page_groups groups;
+    struct page_partitions partitions;
+};
+
+static struct copy *begin_copy(const struct daemon_web *web, struct http_response *response)
+{
+    struct copy *copy = mem_zalloc(1, sizeof *copy);
+    copy->network = api_network_hold(web->network);
+    response->source = copy;
+    return copy;
+}
+
+static void make_groups(void *source, struct http_response *response)
+{
+    const struct copy *copy = source;
+    page_groups_write(&copy->groups, api_network_topology(copy->network),
+                      api_network_links(copy->network), &response->body);
+}
+
+static void release_groups(void *source)
+{
+    struct copy *copy = source;
+    page_groups_release(&copy->groups);
+    api_network_release(copy->network);
+    mem_free(copy);
+}
+
+static void get_groups(void *context, const struct http_request *request,
+                       struct http_response *response)
 {
     const struct daemon_web *web = context;
     const struct manager_page page = page_of(web);
-    manager_page_put_groups(&page, web->daemon->sa ? sa_groups(web->daemon->sa) : NULL, out);
+    (void)request;
+    page_groups_copy(&begin_copy(web, response)->groups, &page,
+                     web->daemon->sa ? sa_groups(web->daemon->sa) : NULL);
+    response->make = make_groups;
+    response->release = release_groups;
 }
 
-static void write_partitions(void *context, struct text *out)
+static void make_partitions(void *source, struct http_response *response)
+{
+    struct copy *copy = source;
+    page_partitions_write(&copy->partitions, &response->body);
+}
+
+static void release_partitions(void *source)
+{
+    struct copy *copy = source;
+    page_partitions_release(&copy->partitions);
+    api_network_release(copy->network);
+    mem_free(copy);
+}
+
+static void get_partitions(void *context, const struct http_request *request,
+                           struct http_response *response)
 {
     const struct daemon_web *web = context;
     const struct manager_page page = page_of(web);
-    manager_page_put_partitions(&page, web->daemon->config->sm.partitions, out);
+    (void)request;
+    page_partitions_copy(&begin_copy(web, response)->partitions, &page,
+                         web->daemon->config->sm.partitions);
+    response->make = make_partitions;
+    response->release = release_partitions;
 }
 
 static void write_cabling(void *context, struct text *out)
@@ -222,17 +276,16 @@ size_t daemon_open_web(struct daemon *daemon, struct http_route *routes, size_t 
     web->start_ns = time_monotonic_ns();
     web->publisher.refresh = publish;
     web->publisher.context = web;
-    topology_init(&web->topology);
-    api_links_init(&web->links, &web->topology);
-    api_publisher_begin(&web->publisher, &web->topology, &web->links,
-                        0); /* until there is a port */
+    struct topology none;
+    topology_init(&none);
+    show_network(web, &none); /* until there is a port */
     static const struct http_route table[] = {
         {.path = "/api/v1/info", .write = write_info},
         {.path = "/api/v1/path", .handler = get_path},
         {.path = "/api/v1/tables/versions", .write = write_versions},
         {.path = "/api/v1/tables/compare", .handler = get_comparison},
-        {.path = "/api/v1/groups", .write = write_groups},
-        {.path = "/api/v1/partitions", .write = write_partitions},
+        {.path = "/api/v1/groups", .handler = get_groups},
+        {.path = "/api/v1/partitions", .handler = get_partitions},
         {.path = "/api/v1/cabling", .write = write_cabling},
         {.method = "POST", .path = "/api/v1/actions", .handler = daemon_web_act},
     };
@@ -246,7 +299,7 @@ void daemon_close_web(struct daemon *daemon)
     if (!web)
         return;
     api_publisher_release(&web->publisher);
-    release_topology(web);
+    mem_free(web->touched);
     api_versions_release(&web->versions);
     mem_free(web);
     daemon->web = NULL;

@@ -11,11 +11,10 @@
 
 struct daemon_web {
     struct daemon *daemon;
-    struct topology topology; /* of the subnet, also of nodes that are gone */
-    struct api_links links;
-    bool *touched;       /* by node: its table was to change in the present change */
-    uint64_t signature;  /* of nodes and links */
-    uint64_t generation; /* counts topologies; 0: there is none yet */
+    struct api_network *network; /* of the subnet, also of nodes that are gone */
+    bool *touched;               /* by node: its table was to change in the present change */
+    uint64_t signature;          /* of nodes and links */
+    uint64_t generation;         /* counts topologies; 0: there is none yet */
     struct api_publisher publisher;
     uint64_t start_ns, next_tick;
     uint64_t described_at;
@@ -23,6 +22,10 @@ struct daemon_web {
     uint64_t machines_seen; /* end of the last request about a virtual machine */
 };
 
+static inline const struct topology *daemon_web_topology(const struct daemon_web *web)
+{
+    return api_network_topology(web->network);
+}
 /* Nanoseconds since the start: the time of the API. */
 uint64_t daemon_web_now(const struct daemon_web *web);
 /* POST /api/v1/actions */

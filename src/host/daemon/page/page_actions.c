@@ -21,7 +21,7 @@ static const char *guid_text(const struct topology *topology, uint32_t node, cha
 static int set_link(const struct daemon_web *web, const struct manager_access *access,
                     const struct action *action, struct err *err)
 {
-    const struct topology *topology = &web->topology;
+    const struct topology *topology = daemon_web_topology(web);
     char guid[GUID_ROOM];
     if (sm_state(access->sm) != SM_MASTER)
         return err_set(err, EINVAL, "only the master can do that; this manager is not master");
@@ -39,7 +39,7 @@ static int act_on_machine(const struct daemon_web *web, const struct manager_acc
     struct control_answer answer = {0};
     struct action action = *wanted;
     if (action.node != TOPOLOGY_NONE)
-        action.node_word.text = guid_text(&web->topology, action.node, guid);
+        action.node_word.text = guid_text(daemon_web_topology(web), action.node, guid);
     int status = machine_control_apply(&machines, time_monotonic_ns(), &action, &answer, err);
     if (status < 0 && answer.text.length)
         err_set(err, -status, "%.400s", answer.text.data);
@@ -78,7 +78,8 @@ static int act(const struct daemon_web *web, const struct http_request *request,
 {
     struct manager_access access = daemon_access(web->daemon);
     const char *name = http_parameter(request, "do");
-    const struct action_request parameters = api_action(request, &web->topology, &web->links);
+    const struct action_request parameters =
+        api_action(request, daemon_web_topology(web), api_network_links(web->network));
     struct action action;
     if (name && is_command(name)) {
         text_puts(description, name);
@@ -89,10 +90,10 @@ static int act(const struct daemon_web *web, const struct http_request *request,
         return -EINVAL;
     if (!access.sm)
         return err_set(err, EINVAL, "the manager has no port yet: it waits for the first link");
-    action_print(&action, &web->topology, description);
-    uint32_t node = action_node(&action, &web->topology);
+    action_print(&action, daemon_web_topology(web), description);
+    uint32_t node = action_node(&action, daemon_web_topology(web));
     if (node != TOPOLOGY_NONE)
-        *guid = web->topology.nodes.items[node].guid;
+        *guid = daemon_web_topology(web)->nodes.items[node].guid;
     if (!daemon_web_offers(action_row(&action)))
         return err_set(err, EINVAL, "'%.40s' is not an action of a manager", name);
     return action_row(&action)->owner == OWNER_MACHINES ? act_on_machine(web, &access, &action, err)

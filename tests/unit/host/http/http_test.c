@@ -52,7 +52,8 @@ struct fixture {
     struct http_server *server;
     struct text answer;
     unsigned released;
-    pthread_t handler_thread;
+    pthread_t handler_thread, maker_thread;
+    unsigned made;
 };
 
 static void note_thread(void *context, const struct http_request *request,
@@ -64,6 +65,30 @@ static void note_thread(void *context, const struct http_request *request,
     text_puts(&response->body, "done");
 }
 
+static void make(void *source, struct http_response *response)
+{
+    struct fixture *f = source;
+    f->maker_thread = pthread_self();
+    f->made++;
+    text_puts(&response->body, "made");
+}
+
+static void note_release(void *source)
+{
+    struct fixture *f = source;
+    f->released++;
+}
+
+static void make_later(void *context, const struct http_request *request,
+                       struct http_response *response)
+{
+    note_thread(context, request, response);
+    text_clear(&response->body);
+    response->make = make;
+    response->release = note_release;
+    response->source = context;
+}
+
 static void start(struct fixture *f, const char *listen)
 {
     static struct http_route routes[] = {
@@ -73,12 +98,13 @@ static void start(struct fixture *f, const char *listen)
         {.method = "POST", .path = "/echo", .handler = echo, .changes = true},
         {.method = "GET", .path = "/large", .handler = generate},
         {.method = "GET", .path = "/loop", .handler = note_thread, .in_loop = true},
+        {.method = "GET", .path = "/made", .handler = make_later, .in_loop = true},
     };
     struct err err = {0};
     struct http_options options = {
         .listen = listen, .routes = routes, .route_count = sizeof routes / sizeof *routes};
     routes[4].context = &f->released;
-    routes[5].context = f;
+    routes[5].context = routes[6].context = f;
     if (http_server_start(&f->server, &options, &err) != 0)
         fail_msg("%s", err.message);
 }
@@ -269,6 +295,29 @@ static void a_request_waits_for_the_loop(void **state)
     close(fd);
 }
 
+static void the_text_of_an_answer_is_made_outside_the_loop(void **state)
+{
+    struct fixture *f = *state;
+    struct pollfd ready = {.fd = http_server_fd(f->server), .events = POLLIN};
+    int fd = client_connect(http_server_address(f->server));
+    client_print(fd, "GET /made HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    assert_int_equal(poll(&ready, 1, 20000), 1);
+    assert_true(http_server_serve(f->server));
+    text_clear(&f->answer);
+    client_read(fd, &f->answer, "made");
+    assert_int_equal(client_status(&f->answer), 200);
+    assert_true(pthread_equal(f->handler_thread, pthread_self()));
+    assert_false(pthread_equal(f->maker_thread, pthread_self()));
+    /* One that is not served is not made. */
+    client_print(fd, "GET /made HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    assert_int_equal(poll(&ready, 1, 20000), 1);
+    http_server_stop(f->server);
+    f->server = NULL;
+    assert_int_equal(f->made, 1);
+    assert_int_equal(f->released, 1);
+    close(fd);
+}
+
 static void an_address_in_use_is_an_error(void **state)
 {
     struct fixture *f = *state;
@@ -295,6 +344,8 @@ int main(void)
         cmocka_unit_test(a_unix_socket_needs_no_token_of_the_same_user),
         cmocka_unit_test(ipv6_works),
         cmocka_unit_test_setup_teardown(a_request_waits_for_the_loop, setup, teardown),
+        cmocka_unit_test_setup_teardown(the_text_of_an_answer_is_made_outside_the_loop, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(an_address_in_use_is_an_error, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
