@@ -14,7 +14,9 @@ faults clients register, too: whichever manager acknowledges a registration.
 In half of the rounds without OpenSM the hosts are hypervisors with two virtual functions each. Virtual machines are
 started, moved and stopped during the faults, and hypervisors are cut off and restarted.
 
-When the last fault has ceased, all of this must be true within the limit (10 s), and still a second later:
+When the last fault has ceased, all of this must be true within the limit (10 s), and still a second later. Time in which
+the round's processes waited for a processor does not count (`class RunningTime`), nor does that of the probes: the state
+that a probe finds that begins after the limit decides.
   - exactly one manager answers SMInfo as master, and all others are standby. If the manager of the highest rank is a
     weft, a weft is master;
   - ibnetdiscover finds every node; every end port has a LID of its own; every link is active;
@@ -60,6 +62,7 @@ os.environ["LC_ALL"] = "C"
 TIED = ["setpriv", "--pdeathsig", "KILL", "--"]
 ARMED = 3  # PortState
 UP_LIMIT_S = 30
+PROBE_LIMIT_S = 60  # of tools, on a machine with other work
 
 
 class Failure(Exception):
@@ -205,7 +208,7 @@ class Fabric:
         with (directory / "fabric.log").open("w") as log:
             self.server = subprocess.Popen([*TIED, *command], stdout=log, stderr=log, cwd=directory)
         self.processes.append(self.server)
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + PROBE_LIMIT_S
         while self.control("status").returncode:
             if time.monotonic() > deadline:
                 raise Failure("no fabric")
@@ -213,9 +216,9 @@ class Fabric:
 
     def control(self, *words):
         command = [WEFT, "ctl", "--socket", str(self.socket), *map(str, words)]
-        return subprocess.run(command, capture_output=True, text=True, timeout=20)
+        return subprocess.run(command, capture_output=True, text=True, timeout=PROBE_LIMIT_S)
 
-    def run(self, *command, at=None, timeout=5):
+    def run(self, *command, at=None, timeout=PROBE_LIMIT_S):
         """The output of a tool at a host, or None if it failed."""
         environment = dict(self.environment, WEFT_ATTACH=(at or self.observer).name)
         try:
@@ -292,6 +295,28 @@ def opensm_config(base, priority):
             text = re.sub(rf"(?m)^{key} .*", f"{key} {value}", text)
         path.write_text(text)
     return path
+
+
+class RunningTime:
+    """Seconds since the beginning in which no process of a fabric had to wait for a processor, so that limits do not depend on
+    the load of the machine. The process that waited longest in an interval counts."""
+
+    def __init__(self, fabric):
+        self.fabric, self.waited, self.at, self.seconds = fabric, {}, time.monotonic(), 0.0
+        self.read()
+
+    def read(self):
+        """The time so far."""
+        now, longest, waited = time.monotonic(), 0, {}
+        for process in self.fabric.processes:
+            try:
+                waited[process.pid] = int(pathlib.Path(f"/proc/{process.pid}/schedstat").read_text().split()[1])
+            except (OSError, IndexError):  # it has ended
+                continue
+            longest = max(longest, waited[process.pid] - self.waited.get(process.pid, waited[process.pid]))
+        self.seconds += max(0, now - self.at - longest / 1e9)
+        self.at, self.waited = now, waited
+        return self.seconds
 
 
 class Machine:
@@ -500,7 +525,7 @@ class Round:
         others = [host for host in self.fabric.hosts if host not in [manager.host for manager in self.managers]]
         self.clients = self.rng.sample(others, min(len(others), self.rng.randint(3, 6)))
         for host in self.clients:
-            self.register(host, 10)
+            self.register(host, PROBE_LIMIT_S)
         if len(self.registered) < 2 * len(self.clients):
             raise Failure("start: the SA did not acknowledge all registrations")
 
@@ -536,10 +561,10 @@ class Round:
     # ---- the state of the subnet ----
 
     def wait_healed(self, limit, phase):
-        begin = time.monotonic()
+        clock = RunningTime(self.fabric)
         while True:
+            took = clock.read()
             reason = self.fault_found()
-            took = time.monotonic() - begin
             if not reason:
                 time.sleep(1)
                 reason = self.fault_found()
@@ -616,7 +641,12 @@ class Round:
             return "dump_fts failed"
         (self.directory / "lfts").write_text(tables)
         command = [WEFT, "verify", str(self.directory / "found"), "--lfts", str(self.directory / "lfts")]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=20)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=PROBE_LIMIT_S)
+        # dump_fts leaves out the last entry of a table whose last LID is a multiple of 64.
+        last = {int(lid, 16) for lid in re.findall(r"^Unicast lids \[0x0-0x([0-9a-f]+)\]", tables, re.MULTILINE)}
+        missing = {int(lid) for lid in re.findall(r"not delivered: LID (\d+)", done.stdout)}
+        if missing and all(lid in last and lid % 64 == 0 for lid in missing) and "0 entries into loops" in done.stdout:
+            return None
         # OpenSM's updn leaves out paths between roots, and falls back to minhop, which may have credit loops.
         delivered = re.search(r"delivered +(all|NO: 0 pairs and)", done.stdout)
         fine = done.returncode == 0 or (self.master.is_opensm and delivered)
@@ -677,7 +707,7 @@ class Round:
             # New acknowledgements are left out of the capture.
             before = self.capture_copy()
             for host in {names[guid] for _, guid in missing}:
-                self.register(host, 10)
+                self.register(host, PROBE_LIMIT_S)
             still = self.registered - self.listed()
             if still:
                 raise Failure("registered again, but not in the SA: " + text(still))
