@@ -82,7 +82,8 @@ static void *kept_dlsym, *kept_dlvsym;
 
 static bool is_verbs_name(const void *handle, const char *name)
 {
-    return handle != RTLD_NEXT && name && (begins(name, "ibv_") || begins(name, "_ibv_"));
+    return handle != RTLD_NEXT && name &&
+           (begins(name, "ibv_") || begins(name, "_ibv_") || begins(name, "rdma_"));
 }
 
 /* `found`, or the function that replaces it. */
@@ -91,7 +92,8 @@ static __attribute__((noinline)) void *replace(void *found, const char *name)
     Dl_info place;
     if (!found || !dladdr(found, &place) || !place.dli_fname)
         return found;
-    if (!begins(file_of(place.dli_fname), "libibverbs.so") ||
+    const char *file = file_of(place.dli_fname);
+    if ((!begins(file, "libibverbs.so") && !begins(file, "librdmacm.so")) ||
         !dladdr((void *)(uintptr_t)client_prepare, &place))
         return found;
     void *self = dlopen(place.dli_fname, RTLD_LAZY | RTLD_NOLOAD);

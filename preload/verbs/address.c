@@ -122,14 +122,22 @@ WEFT_EXPORT struct ibv_ah *ibv_create_ah_from_wc(struct ibv_pd *pd, struct ibv_w
 
 /* ---- multicast ---- */
 
+static int change_group(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid,
+                        enum verbs_kind kind)
+{
+    struct verbs_request request = {.kind = kind, .object = qp_of(qp)->object};
+    struct verbs_answer answer;
+    request.group.mlid = lid;
+    memcpy(request.group.mgid, gid->raw, sizeof request.group.mgid);
+    return -verbs_call(context_of(qp->context), &request, sizeof request, &answer, NULL);
+}
+
 WEFT_EXPORT int ibv_attach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid)
 {
-    (void)qp, (void)gid, (void)lid;
-    return EOPNOTSUPP;
+    return change_group(qp, gid, lid, VERBS_ATTACH_GROUP);
 }
 
 WEFT_EXPORT int ibv_detach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid)
 {
-    (void)qp, (void)gid, (void)lid;
-    return EOPNOTSUPP;
+    return change_group(qp, gid, lid, VERBS_DETACH_GROUP);
 }

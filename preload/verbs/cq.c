@@ -29,7 +29,7 @@ WEFT_EXPORT struct ibv_comp_channel *ibv_create_comp_channel(struct ibv_context 
     struct channel *channel = calloc(1, sizeof *channel);
     if (!channel)
         return fail(ENOMEM);
-    if (verbs_call(context_of(of), &request, &answer, descriptors)) {
+    if (verbs_call(context_of(of), &request, sizeof request, &answer, descriptors)) {
         free(channel);
         return NULL;
     }
@@ -297,7 +297,7 @@ static struct cq *make_cq(struct ibv_context *of, uint32_t capacity, void *cq_co
         return fail(ENOMEM);
     request.cq.capacity = capacity;
     request.cq.channel = channel ? CONTAINER(channel, struct channel, channel)->object : VERBS_NONE;
-    int result = verbs_call(context_of(of), &request, &answer, descriptors);
+    int result = verbs_call(context_of(of), &request, sizeof request, &answer, descriptors);
     if (result == 0) {
         result = verbs_map(&cq->ring, descriptors[0]);
         if (result == 0)
@@ -362,7 +362,8 @@ WEFT_EXPORT int ibv_resize_cq(struct ibv_cq *of, int capacity)
         return EINVAL;
     request.cq.capacity = (uint32_t)capacity;
     pthread_mutex_lock(&cq->lock);
-    int result = verbs_call(context_of(of->context), &request, &answer, descriptors);
+    int result =
+        verbs_call(context_of(of->context), &request, sizeof request, &answer, descriptors);
     if (result == 0)
         result = verbs_map(&ring, descriptors[0]);
     if (result == 0) {

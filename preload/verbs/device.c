@@ -42,12 +42,12 @@ static void take_descriptors(struct msghdr *packet, int descriptors[2])
     memcpy(descriptors, CMSG_DATA(entry), (count < 2 ? count : 2) * sizeof(int));
 }
 
-static int send_request(int fd, const struct verbs_request *request, int descriptor)
+static int send_request(int fd, const void *request, size_t bytes, int descriptor)
 {
     union descriptor_buffer control = {.header = {.cmsg_len = CMSG_LEN(sizeof(int)),
                                                   .cmsg_level = SOL_SOCKET,
                                                   .cmsg_type = SCM_RIGHTS}};
-    struct iovec piece = {(void *)request, sizeof *request};
+    struct iovec piece = {(void *)request, bytes};
     struct msghdr packet = {.msg_iov = &piece, .msg_iovlen = 1};
     if (descriptor >= 0) {
         memcpy(CMSG_DATA(&control.header), &descriptor, sizeof descriptor);
@@ -57,7 +57,7 @@ static int send_request(int fd, const struct verbs_request *request, int descrip
     return sendmsg(fd, &packet, MSG_NOSIGNAL) < 0 ? -errno : 0;
 }
 
-static int exchange(struct context *context, const struct verbs_request *request, int descriptor,
+static int exchange(struct context *context, const void *request, size_t bytes, int descriptor,
                     struct verbs_answer *answer, int descriptors[2])
 {
     union {
@@ -70,7 +70,7 @@ static int exchange(struct context *context, const struct verbs_request *request
                             .msg_control = &control,
                             .msg_controllen = sizeof control};
     descriptors[0] = descriptors[1] = -1;
-    int result = send_request(context->socket, request, descriptor);
+    int result = send_request(context->socket, request, bytes, descriptor);
     if (result)
         return result == -EPIPE ? -EIO : result;
     ssize_t got;
@@ -90,13 +90,13 @@ static int pass_memory(struct context *context, struct verbs_answer *answer, int
     int memory = open("/proc/self/mem", O_RDWR | O_CLOEXEC);
     if (memory < 0)
         return -errno;
-    int result = exchange(context, &request, memory, answer, descriptors);
+    int result = exchange(context, &request, sizeof request, memory, answer, descriptors);
     close(memory);
     return result;
 }
 
-int verbs_call(struct context *context, struct verbs_request *request, struct verbs_answer *answer,
-               int descriptors[2])
+int verbs_call(struct context *context, const void *request, size_t bytes,
+               struct verbs_answer *answer, int descriptors[2])
 {
     int none[2];
     int result = 0;
@@ -106,7 +106,7 @@ int verbs_call(struct context *context, struct verbs_request *request, struct ve
         context->forked = result != 0;
     }
     if (result == 0)
-        result = exchange(context, request, -1, answer, descriptors ? descriptors : none);
+        result = exchange(context, request, bytes, -1, answer, descriptors ? descriptors : none);
     pthread_mutex_unlock(&context->request_lock);
     if (result < 0)
         errno = -result;
@@ -117,7 +117,7 @@ int verbs_remove(struct ibv_context *context, enum verbs_kind kind, uint32_t obj
 {
     struct verbs_request request = {.kind = kind, .object = object};
     struct verbs_answer answer;
-    return verbs_call(context_of(context), &request, &answer, NULL);
+    return verbs_call(context_of(context), &request, sizeof request, &answer, NULL);
 }
 
 void verbs_ring_doorbell(struct context *context)
@@ -128,7 +128,7 @@ void verbs_ring_doorbell(struct context *context)
     if (context->forked) { /* the server must know the memory first */
         struct verbs_answer answer;
         struct verbs_request request = {.kind = VERBS_PORT, .object = 1};
-        verbs_call(context, &request, &answer, NULL);
+        verbs_call(context, &request, sizeof request, &answer, NULL);
     }
     uint32_t doorbell[2] = {VERBS_DOORBELL, 0};
     /* A full socket wakes the server just as well. */
@@ -398,7 +398,7 @@ int verbs_query_port(struct ibv_context *context, uint32_t number, struct verbs_
 {
     struct verbs_request request = {.kind = VERBS_PORT, .object = number};
     struct verbs_answer answer;
-    int result = verbs_call(context_of(context), &request, &answer, NULL);
+    int result = verbs_call(context_of(context), &request, sizeof request, &answer, NULL);
     *port = answer.port;
     if (port->port.p_key_count > PORT_P_KEYS)
         port->port.p_key_count = PORT_P_KEYS;

@@ -128,9 +128,10 @@ static inline struct pd *pd_of(struct ibv_pd *pd)
     return of->parent ? of->parent : of;
 }
 
-/* device.c. Sends a request and reads the answer: 0, or -errno, which errno has, too. */
-int verbs_call(struct context *context, struct verbs_request *request, struct verbs_answer *answer,
-               int descriptors[2]);
+/* device.c. Sends a request (struct verbs_request or ipcm_request) and reads the answer: 0, or
+ * -errno, which errno has, too. */
+int verbs_call(struct context *context, const void *request, size_t bytes,
+               struct verbs_answer *answer, int descriptors[2]);
 int verbs_map(struct ring *ring, int descriptor); /* closes the descriptor */
 void verbs_unmap(struct ring *ring);
 void verbs_ring_doorbell(struct context *context); /* after work was posted */
@@ -160,6 +161,10 @@ int address_to_path(const struct ibv_ah_attr *from, struct verbs_path *path);
 void address_from_path(const struct verbs_path *from, unsigned port, struct ibv_ah_attr *to);
 uint32_t mtu_bytes(enum ibv_mtu mtu);
 enum ibv_mtu mtu_code(uint32_t bytes);
+
+/* qp.c */
+void qp_attributes_from_server(const struct verbs_qp_attributes *from, struct ibv_qp_attr *to);
+int qp_mask_from_server(uint32_t mask);
 
 /* cq.c, qp.c, work.c: what a context offers */
 void cq_offer(struct verbs_context *verbs);

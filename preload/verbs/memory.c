@@ -20,7 +20,7 @@ WEFT_EXPORT struct ibv_pd *ibv_alloc_pd(struct ibv_context *of)
     struct pd *pd = calloc(1, sizeof *pd);
     if (!pd)
         return fail(ENOMEM);
-    if (verbs_call(context_of(of), &request, &answer, NULL)) {
+    if (verbs_call(context_of(of), &request, sizeof request, &answer, NULL)) {
         free(pd);
         return NULL;
     }
@@ -112,7 +112,7 @@ static int add_region(struct mr *mr, struct ibv_pd *pd, void *address, size_t by
     struct context *context = context_of(pd->context);
     int result = fill_request(&request, pd, address, bytes, start, access);
     if (result == 0)
-        result = verbs_call(context, &request, &answer, NULL);
+        result = verbs_call(context, &request, sizeof request, &answer, NULL);
     if (result)
         return result;
     keep_region(mr, pd, &request, access);
@@ -182,7 +182,7 @@ WEFT_EXPORT int ibv_rereg_mr(struct ibv_mr *of, int flags, struct ibv_pd *pd, vo
     int result = fill_request(&request, pd, moves ? address : of->addr, moves ? bytes : of->length,
                               moves ? (uintptr_t)address : mr->start, rights_now);
     if (result == 0)
-        result = verbs_call(context_of(of->context), &request, &answer, NULL);
+        result = verbs_call(context_of(of->context), &request, sizeof request, &answer, NULL);
     if (result) {
         errno = -result;
         return IBV_REREG_MR_ERR_CMD;

@@ -19,7 +19,7 @@ static struct ibv_srq *make_srq(struct ibv_pd *pd, void *srq_context, struct ibv
     request.srq.capacity = wanted->max_wr;
     request.srq.segments = wanted->max_sge;
     request.srq.limit = wanted->srq_limit;
-    int result = verbs_call(context, &request, &answer, descriptors);
+    int result = verbs_call(context, &request, sizeof request, &answer, descriptors);
     if (result == 0) {
         result = verbs_map(&srq->ring, descriptors[0]);
         srq->free_slots = calloc(answer.capacity, sizeof *srq->free_slots);
@@ -86,7 +86,8 @@ WEFT_EXPORT int ibv_modify_srq(struct ibv_srq *of, struct ibv_srq_attr *attribut
     if (mask & ~IBV_SRQ_LIMIT)
         return EOPNOTSUPP;
     request.srq.limit = attributes->srq_limit;
-    int result = mask ? verbs_call(context_of(of->context), &request, &answer, NULL) : 0;
+    int result =
+        mask ? verbs_call(context_of(of->context), &request, sizeof request, &answer, NULL) : 0;
     if (result == 0 && mask)
         srq->limit = attributes->srq_limit;
     return -result;
@@ -174,7 +175,7 @@ static int request_qp(struct qp *qp, struct ibv_pd *pd, uint32_t service,
     request.qp_init.receive_segments = init->cap.max_recv_sge;
     request.qp_init.inline_bytes = init->cap.max_inline_data;
     request.qp_init.signal_all = init->sq_sig_all != 0;
-    int result = verbs_call(context_of(pd->context), &request, answer, descriptors);
+    int result = verbs_call(context_of(pd->context), &request, sizeof request, answer, descriptors);
     if (result)
         return result;
     result = verbs_map(&qp->ring, descriptors[0]);
@@ -355,7 +356,7 @@ WEFT_EXPORT int ibv_modify_qp(struct ibv_qp *of, struct ibv_qp_attr *attributes,
     int result = attributes_to_server(attributes, mask, &request.qp.attributes);
     pthread_mutex_lock(&qp->lock);
     if (result == 0)
-        result = verbs_call(context_of(of->context), &request, &answer, NULL);
+        result = verbs_call(context_of(of->context), &request, sizeof request, &answer, NULL);
     if (result == 0) {
         if (mask & IBV_QP_STATE)
             of->state = attributes->qp_state;
@@ -373,17 +374,13 @@ WEFT_EXPORT int ibv_modify_qp(struct ibv_qp *of, struct ibv_qp_attr *attributes,
     return -result;
 }
 
-WEFT_EXPORT int ibv_query_qp(struct ibv_qp *of, struct ibv_qp_attr *to, int mask,
-                             struct ibv_qp_init_attr *init)
+int qp_mask_from_server(uint32_t mask)
 {
-    struct qp *qp = qp_of(of);
-    struct verbs_request request = {.kind = VERBS_QUERY_QP, .object = qp->object};
-    struct verbs_answer answer;
-    (void)mask; /* all attributes are returned */
-    int result = verbs_call(context_of(of->context), &request, &answer, NULL);
-    if (result)
-        return -result;
-    const struct verbs_qp_attributes *from = &answer.attributes;
+    return (int)((mask & ((1u << 19) - 1)) | (mask & 1u << 19 ? (uint32_t)IBV_QP_DEST_QPN : 0));
+}
+
+void qp_attributes_from_server(const struct verbs_qp_attributes *from, struct ibv_qp_attr *to)
+{
     *to = (struct ibv_qp_attr){
         .qp_state = (enum ibv_qp_state)from->state,
         .cur_qp_state = (enum ibv_qp_state)from->current_state,
@@ -394,7 +391,6 @@ WEFT_EXPORT int ibv_query_qp(struct ibv_qp *of, struct ibv_qp_attr *to, int mask
         .sq_psn = from->send_psn,
         .dest_qp_num = from->dest_qp,
         .qp_access_flags = from->access,
-        .cap = qp->init.cap,
         .pkey_index = from->p_key_index,
         .alt_pkey_index = from->alternate.p_key_index,
         .sq_draining = (uint8_t)(from->draining != 0),
@@ -410,6 +406,20 @@ WEFT_EXPORT int ibv_query_qp(struct ibv_qp *of, struct ibv_qp_attr *to, int mask
     };
     address_from_path(&from->path, from->port, &to->ah_attr);
     address_from_path(&from->alternate, from->alternate.port, &to->alt_ah_attr);
+}
+
+WEFT_EXPORT int ibv_query_qp(struct ibv_qp *of, struct ibv_qp_attr *to, int mask,
+                             struct ibv_qp_init_attr *init)
+{
+    struct qp *qp = qp_of(of);
+    struct verbs_request request = {.kind = VERBS_QUERY_QP, .object = qp->object};
+    struct verbs_answer answer;
+    (void)mask; /* all attributes are returned */
+    int result = verbs_call(context_of(of->context), &request, sizeof request, &answer, NULL);
+    if (result)
+        return -result;
+    qp_attributes_from_server(&answer.attributes, to);
+    to->cap = qp->init.cap;
     of->state = to->qp_state;
     if (init)
         *init = qp->init;

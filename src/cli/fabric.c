@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 static struct {
-    const char *attach, *socket, *pace, *preset, *pcap;
+    const char *attach, *socket, *pace, *preset, *pcap, *ip;
     struct fabric_http_options http;
     struct option_values settings, traffic;
     bool attributes; /* list them and exit */
@@ -33,6 +33,11 @@ static const struct option_spec options[] = {
      "the port of programs: a name, a description or a GUID; of a switch, port 0 (default: the "
      "first adapter; WEFT_ATTACH overrides it)",
      .value = &given.attach},
+    {"--ip NETWORK|FILE",
+     "IP addresses of hosts, by which librdmacm finds them: those of a network, in the order of "
+     "NET, "
+     "or a file with lines 'NODE[:PORT] ADDRESS' (default: 10.0.0.0/8)",
+     .value = &given.ip},
     {"--socket PATH",
      "listen there (default: private with COMMAND, else in the user's runtime directory)",
      .value = &given.socket},
@@ -288,6 +293,7 @@ static int simulate_fabric(const char *net, uint64_t pace, char **command, struc
         struct fabric *fabric = fabric_new(&topology, &wanted, given.seed);
         struct server_options server = {.pace_millionths = pace,
                                         .http = given.http,
+                                        .ip = given.ip,
                                         .traffics = traffics.items,
                                         .traffic_count = traffics.count};
         fabric_set_pcap(fabric, pcap);

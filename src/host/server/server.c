@@ -9,6 +9,7 @@
 #include "base/time.h"
 #include "host/server/connection.h"
 #include "host/server/fabric_http.h"
+#include "host/server/read_addresses.h"
 #include "host/socket/listener.h"
 
 #include <assert.h>
@@ -121,7 +122,10 @@ int server_new(struct server **result, struct fabric *fabric, const struct serve
     }
     server->clients.traffics = options->traffics;
     server->clients.traffic_count = options->traffic_count;
-    int error = options->traffic_count ? data_traffic_start(&server->clients, err) : 0;
+    int error = addresses_read(&server->clients.addresses, fabric_topology(fabric),
+                               options->ip ? options->ip : ADDRESSES_STANDARD, err);
+    if (error == 0 && options->traffic_count)
+        error = data_traffic_start(&server->clients, err);
     if (error == 0)
         error = open_descriptors(server, options->socket_path, err);
     if (error == 0 && (options->http.metrics || options->http.web))
@@ -389,9 +393,14 @@ static void run_fabric(struct server *server)
     update_clock(server);
     if (mad_layer_deadline(server->clients.mads) <= server->clients.now)
         mad_layer_expire(server->clients.mads, server->clients.now);
+    verbs_run_connections(server->clients.verbs, server->clients.now);
     run_network(server);
+    verbs_run_connections(server->clients.verbs, server->clients.now);
     for (struct mad_file *file; (file = mad_layer_next_ready(server->clients.mads)) != NULL;) {
-        struct connection *connection = ((struct session *)mad_file_owner(file))->owner;
+        const struct session *session = mad_file_owner(file);
+        if (!session) /* of connection management */
+            continue;
+        struct connection *connection = session->owner;
         connection_write(connection);
         update_interest(server, connection);
     }

@@ -12,6 +12,7 @@ struct server_options {
     const char *socket_path;
     const char *directory; /* private to the server; NULL: no replacement of /sys/class */
     struct attachment attachment;
+    const char *ip; /* which IP addresses hosts have (read_addresses.h); NULL: the standard */
     /* Network time per wall-clock time, in millionths (1,000,000 is real time). 0: network delays
      * take no time. Agents' timers and time-outs always run on the wall clock. */
     uint64_t pace_millionths;

@@ -17,14 +17,16 @@ void clients_init(struct clients *clients, struct fabric *fabric,
     *clients = (struct clients){.fabric = fabric, .attachment = *attachment, .pace = "fast"};
     clients->mads = mad_layer_new(fabric);
     clients->verbs = verbs_new(fabric);
+    verbs_serve_connections(clients->verbs, clients->mads, &clients->addresses);
 }
 
 void clients_release(struct clients *clients)
 {
     while (clients->first)
         session_end(clients->first);
-    mad_layer_free(clients->mads);
     verbs_free(clients->verbs);
+    mad_layer_free(clients->mads);
+    addresses_release(&clients->addresses);
     map_release(&clients->by_handle);
     vec_release(&clients->opened);
     vec_release(&clients->sending);

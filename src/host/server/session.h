@@ -20,6 +20,7 @@ struct clients {
     struct mad_layer *mads;
     struct verbs *verbs;
     struct attachment attachment; /* default */
+    struct addresses addresses;   /* IP addresses of hosts */
     struct session *first, *last; /* in order of arrival */
     uint64_t served;              /* sessions since the start */
     struct map by_handle;         /* of opened ports, to their number in `opened` */

@@ -24,6 +24,7 @@
 #ifndef WEFT_HOST_SOCKET_VERBS_PROTOCOL_H
 #define WEFT_HOST_SOCKET_VERBS_PROTOCOL_H
 
+#include "host/socket/ipcm_protocol.h"
 #include "host/socket/protocol.h"
 
 #define VERBS_NONE UINT32_MAX
@@ -61,7 +62,10 @@ enum verbs_kind {
     VERBS_MODIFY_QP, /* mask, attributes → epoch */
     VERBS_QUERY_QP,  /* → attributes */
     VERBS_REMOVE_QP,
-    VERBS_DOORBELL, /* no answer */
+    VERBS_DOORBELL,     /* no answer */
+    VERBS_ATTACH_GROUP, /* group */
+    VERBS_DETACH_GROUP, /* group */
+    VERBS_IPCM = 64,    /* these and further kinds: host/socket/ipcm_protocol.h */
 };
 
 enum verbs_service { VERBS_RC, VERBS_UC, VERBS_UD };
@@ -108,6 +112,10 @@ struct verbs_request {
             uint32_t mask;
             struct verbs_qp_attributes attributes;
         } qp;
+        struct {
+            uint16_t mlid;
+            uint8_t mgid[16];
+        } group;
     };
 };
 
@@ -128,6 +136,12 @@ struct verbs_answer {
         struct verbs_port port;
         struct verbs_qp_attributes attributes;
         char reason[160]; /* of -EINVAL */
+        struct ipcm_view view;
+        struct ipcm_event event;
+        struct {
+            uint32_t mask;
+            struct verbs_qp_attributes attributes;
+        } ipcm_qp;
     };
 };
 

@@ -5,6 +5,7 @@
  * program does to its memory in between has the effect that it has on hardware. A packet to a LID
  * of the port that sends it does not leave the adapter. */
 #include "host/verbs/internal.h"
+#include "host/verbs/ipcm.h"
 
 #include "base/time.h"
 
@@ -177,11 +178,20 @@ static void drain_events(struct adapter *adapter)
     struct transport_violation violation;
     while (transport_next_event(adapter->transport, &event))
         event_report(adapter, &event);
-    while (transport_next_violation(adapter->transport, &violation))
-        ; /* counted by the transport layer */
+    while (transport_next_violation(adapter->transport, &violation)) {
+        struct sma_key_violation report = {.key = violation.key,
+                                           .sl = violation.sl,
+                                           .slid = violation.slid,
+                                           .dlid = violation.dlid,
+                                           .src_qp = violation.source_qp,
+                                           .dest_qp = violation.dest_qp};
+        if (violation.q_key) /* ports compare P_Keys before */
+            fabric_report_q_key(adapter->verbs->fabric, adapter_port(adapter, violation.port),
+                                &report);
+    }
 }
 
-static void call_at(struct adapter *adapter, uint64_t time)
+void adapter_call_at(struct adapter *adapter, uint64_t time)
 {
     uint64_t now = fabric_network_time(adapter->verbs->fabric);
     if (time >= adapter->wake)
@@ -197,7 +207,7 @@ void adapter_serve(struct adapter *adapter)
     for (unsigned port = 1; port <= adapter->ports; port++)
         if (transport_ready(adapter->transport, port))
             fabric_offer_transport(adapter->verbs->fabric, adapter_port(adapter, port));
-    call_at(adapter, transport_deadline(adapter->transport));
+    adapter_call_at(adapter, transport_deadline(adapter->transport));
 }
 
 static struct adapter *adapter_at(struct verbs *verbs, uint32_t port)
@@ -224,7 +234,7 @@ static void loop_packet(struct adapter *adapter, uint64_t now, unsigned port,
     adapter->loop_free = begin + (uint64_t)transport_packet_bytes(packet) * LOOP_PS_PER_BYTE;
     struct looped looped = {adapter->loop_free + LOOP_TIME, (uint8_t)port, *packet};
     vec_push(&adapter->looped, looped);
-    call_at(adapter, looped.time);
+    adapter_call_at(adapter, looped.time);
 }
 
 static bool next_packet(void *context, uint64_t now, uint32_t port, uint16_t service_levels,
@@ -291,9 +301,11 @@ static void adapter_due(void *context, uint64_t now, uint32_t port)
     adapter->looped_taken = vec_drop_taken(&adapter->looped, adapter->looped_taken);
     if (transport_deadline(adapter->transport) <= now)
         transport_expire(adapter->transport, now);
+    if (adapter->verbs->ipcm)
+        ipcm_expire(adapter->verbs->ipcm, adapter, now);
     adapter_serve(adapter); /* offers what waited for room in the loop */
     if (adapter->looped_taken < adapter->looped.count)
-        call_at(adapter, adapter->looped.items[adapter->looped_taken].time);
+        adapter_call_at(adapter, adapter->looped.items[adapter->looped_taken].time);
 }
 
 static void port_changed(void *context, uint64_t now, uint32_t port)

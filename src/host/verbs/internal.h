@@ -111,6 +111,15 @@ struct domain {
     uint32_t number;
 };
 
+/* Where events of librdmacm wait: the pipe has a byte for each of them, as far as there is room. */
+struct ipcm_channel {
+    bool used;
+    uint32_t users;
+    int pipe;
+    VEC(struct ipcm_event) events;
+    size_t taken, tokens; /* tokens: bytes in the pipe */
+};
+
 struct verbs_client {
     struct verbs *verbs;
     struct adapter *adapter;
@@ -128,6 +137,8 @@ struct verbs_client {
     VEC(struct cq) cqs;
     VEC(struct srq) srqs;
     VEC(struct qp) qps;
+    VEC(struct ipcm_channel) ipcm_channels;
+    uint32_t ipcm_ids;
     struct verbs_answer answer;
     int descriptors[2];
     bool answering;
@@ -142,6 +153,7 @@ struct buffer {
 
 struct verbs {
     struct fabric *fabric;
+    struct ipcm *ipcm; /* NULL: there is no connection manager */
     bool started;
     struct budget used; /* by all clients */
     uint32_t epoch;
@@ -162,6 +174,7 @@ static inline struct verbs_page *page_of(const struct verbs_client *client)
 struct adapter *adapter_find(struct verbs *verbs, uint32_t node); /* made if there is none */
 void adapter_serve(struct adapter *adapter);                      /* after its transport was fed */
 void adapter_release(struct adapter *adapter);
+void adapter_call_at(struct adapter *adapter, uint64_t time); /* network time; TIME_NEVER: no */
 uint32_t adapter_mtu(const struct adapter *adapter, unsigned port); /* of packets, bytes */
 static inline uint32_t adapter_port(const struct adapter *adapter, unsigned number)
 {
@@ -205,6 +218,8 @@ void event_send(struct verbs_client *client, uint32_t type, uint32_t object);
 int qp_add(struct verbs_client *client, const struct verbs_request *request);
 int qp_modify(struct verbs_client *client, const struct verbs_request *request);
 int qp_query(struct verbs_client *client, const struct verbs_request *request);
+int qp_join_group(struct verbs_client *client, const struct verbs_request *request);
+void path_from_transport(const struct transport_path *from, struct verbs_path *path);
 int qp_remove(struct verbs_client *client, uint32_t object);
 int object_request(struct verbs_client *client, const struct verbs_request *request);
 void objects_release(struct verbs_client *client);

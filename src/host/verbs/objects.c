@@ -423,8 +423,11 @@ int object_request(struct verbs_client *client, const struct verbs_request *requ
     case VERBS_MODIFY_QP: return qp_modify(client, request);
     case VERBS_QUERY_QP: return qp_query(client, request);
     case VERBS_REMOVE_QP: return qp_remove(client, request->object);
+    case VERBS_ATTACH_GROUP:
+    case VERBS_DETACH_GROUP: return qp_join_group(client, request);
     case VERBS_MEMORY:
     case VERBS_PORT:
+    case VERBS_IPCM:
     case VERBS_DOORBELL: break;
     }
     return -EPROTO;

@@ -127,7 +127,7 @@ int qp_remove(struct verbs_client *client, uint32_t object)
 
 /* ---- attributes ---- */
 
-static void paths_from_transport(const struct transport_path *from, struct verbs_path *path)
+void path_from_transport(const struct transport_path *from, struct verbs_path *path)
 {
     path->dlid = from->dlid;
     path->sl = from->sl;
@@ -262,7 +262,21 @@ int qp_query(struct verbs_client *client, const struct verbs_request *request)
     };
     to->path.sgid_index = qp->attributes.path.sgid_index;
     to->alternate.sgid_index = qp->attributes.alternate.sgid_index;
-    paths_from_transport(&from->path, &to->path);
-    paths_from_transport(&from->alternate, &to->alternate);
+    path_from_transport(&from->path, &to->path);
+    path_from_transport(&from->alternate, &to->alternate);
     return 0;
+}
+
+/* Attaches a QP to a multicast group, or detaches it. The program has joined the group at the
+ * administration, by librdmacm or by itself. */
+int qp_join_group(struct verbs_client *client, const struct verbs_request *request)
+{
+    const struct qp *qp = find_qp(client, request->object);
+    if (!qp || qp->service != TRANSPORT_UD || request->group.mgid[0] != 0xFF)
+        return -EINVAL;
+    return request->kind == VERBS_ATTACH_GROUP
+               ? transport_attach(client->adapter->transport, qp->number, request->group.mgid,
+                                  request->group.mlid)
+               : transport_detach(client->adapter->transport, qp->number, request->group.mgid,
+                                  request->group.mlid);
 }

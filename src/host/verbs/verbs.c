@@ -4,6 +4,7 @@
  * rings is detached; its objects end with it, and no other client notices more than a peer that is
  * gone. */
 #include "host/verbs/internal.h"
+#include "host/verbs/ipcm.h"
 
 #include "base/err.h"
 
@@ -25,6 +26,7 @@ void verbs_free(struct verbs *verbs)
 {
     if (!verbs)
         return;
+    ipcm_free(verbs->ipcm);
     for (size_t i = 0; i < verbs->adapters.count; i++)
         adapter_release(verbs->adapters.items[i]);
     vec_release(&verbs->adapters);
@@ -33,6 +35,18 @@ void verbs_free(struct verbs *verbs)
     pool_release(&verbs->regions);
     pool_release(&verbs->buffers);
     mem_free(verbs);
+}
+
+void verbs_serve_connections(struct verbs *verbs, struct mad_layer *mads,
+                             const struct addresses *addresses)
+{
+    verbs->ipcm = ipcm_new(verbs, mads, addresses);
+}
+
+void verbs_run_connections(struct verbs *verbs, uint64_t now)
+{
+    if (verbs->ipcm)
+        ipcm_run(verbs->ipcm, now);
 }
 
 bool verbs_started(const struct verbs *verbs)
@@ -76,6 +90,7 @@ void verbs_detach(struct verbs_client *client)
         at++;
     vec_remove(&verbs->clients, at);
     verbs_answer_sent(client);
+    ipcm_release_client(client);
     objects_release(client);
     mapping_release(client, &client->page);
     if (client->memory >= 0)
@@ -172,13 +187,27 @@ static int describe_port(struct verbs_client *client, uint32_t number)
     return 0;
 }
 
+/* Both kinds of requests begin with kind and object. */
+union request_packet {
+    struct verbs_request verbs;
+    struct ipcm_request ipcm;
+};
+
+static bool read_request(const void *packet, size_t bytes, union request_packet *request)
+{
+    memset(request, 0, sizeof *request);
+    if (bytes < 2 * sizeof(uint32_t) || bytes > sizeof *request)
+        return false;
+    memcpy(request, packet, bytes);
+    return bytes <=
+           (request->verbs.kind >= VERBS_IPCM ? sizeof request->ipcm : sizeof request->verbs);
+}
+
 int verbs_receive(struct verbs_client *client, const void *packet, size_t bytes, int descriptor)
 {
-    struct verbs_request request;
-    memset(&request, 0, sizeof request);
-    bool readable = bytes >= 2 * sizeof(uint32_t) && bytes <= sizeof request;
-    if (readable)
-        memcpy(&request, packet, bytes);
+    union request_packet both;
+    bool readable = read_request(packet, bytes, &both);
+    const struct verbs_request request = both.verbs;
     /* Threads send doorbells while another one waits for an answer. */
     if (!readable || (request.kind != VERBS_MEMORY && descriptor >= 0) ||
         (request.kind != VERBS_DOORBELL && client->answering)) {
@@ -198,6 +227,8 @@ int verbs_receive(struct verbs_client *client, const void *packet, size_t bytes,
         result = -EPROTO;
     else if (request.kind == VERBS_PORT)
         result = describe_port(client, request.object);
+    else if (request.kind >= VERBS_IPCM)
+        result = ipcm_request(client, &both.ipcm);
     else
         result = object_request(client, &request);
     if (result == -EPROTO)

@@ -12,13 +12,21 @@
 #define WEFT_HOST_VERBS_VERBS_H
 
 #include "fabric/fabric.h"
+#include "host/mad/mad_layer.h"
 #include "host/socket/verbs_protocol.h"
+#include "host/verbs/addresses.h"
 
 struct verbs;
 struct verbs_client;
 
 struct verbs *verbs_new(struct fabric *fabric);
 void verbs_free(struct verbs *verbs); /* all clients must have been detached; accepts NULL */
+/* Makes it the connection manager for librdmacm, too, on general services of `mads`. Its MAD files
+ * have no owner. Both must outlive it. */
+void verbs_serve_connections(struct verbs *verbs, struct mad_layer *mads,
+                             const struct addresses *addresses);
+/* Takes what these files have received, and sends what connection management has to say. */
+void verbs_run_connections(struct verbs *verbs, uint64_t now);
 bool verbs_started(const struct verbs *verbs);
 /* Whether packets of programs are waiting or on the way: the network is worth running now. */
 bool verbs_busy(const struct verbs *verbs);
