@@ -106,7 +106,7 @@ int cm_established(struct cm *cm, uint64_t now, uint32_t id)
     if (!connection || (connection->state != CM_REP_SENT && connection->state != CM_REP_DELAYED))
         return -EINVAL;
     connection->state = CM_ESTABLISHED;
-    connection->deadline = TIME_NEVER;
+    set_deadline(cm, connection, TIME_NEVER);
     cm_report(cm, CM_EVENT_ESTABLISHED, connection, NULL);
     return 0;
 }

@@ -1,8 +1,7 @@
 /* Connections and their timers, and what leaves the core.
  *
  * A connection has one timer: for the answer to the message that it has sent, for the end of a
- * delay that the other end has announced by MRA, or for the end of TIME_WAIT. `earliest` is a lower
- * bound of all deadlines, so that most calls do not look for the minimum. */
+ * delay that the other end has announced by MRA, or for the end of TIME_WAIT. */
 #include "cm/internal.h"
 
 #include <errno.h>
@@ -24,7 +23,6 @@ struct cm *cm_new(const struct cm_config *config)
     struct cm *cm = mem_zalloc(1, sizeof *cm);
     assert(config->cm_retries <= 15 && config->response <= 31 && config->packet_life <= 31);
     cm->config = *config;
-    cm->earliest = TIME_NEVER;
     cm->next_id = config->first_id ? config->first_id : 1;
     return cm;
 }
@@ -35,7 +33,10 @@ void cm_free(struct cm *cm)
         return;
     pool_release(&cm->connections);
     map_release(&cm->by_id);
-    vec_release(&cm->services);
+    map_release(&cm->services);
+    for (unsigned i = 0; i < CHAINS; i++)
+        map_release(&cm->chains[i]);
+    vec_release(&cm->deadlines);
     vec_release(&cm->outputs);
     vec_release(&cm->events);
     mem_free(cm);
@@ -43,34 +44,22 @@ void cm_free(struct cm *cm)
 
 /* ---- services ---- */
 
-static size_t service_at(const struct cm *cm, uint64_t service_id)
-{
-    size_t i = 0;
-    while (i < cm->services.count && cm->services.items[i] != service_id)
-        i++;
-    return i;
-}
-
 bool cm_serves(const struct cm *cm, uint64_t service_id)
 {
-    return service_at(cm, service_id) < cm->services.count;
+    return map_get(&cm->services, service_id) != MAP_NONE;
 }
 
 int cm_listen(struct cm *cm, uint64_t service_id)
 {
     if (cm_serves(cm, service_id))
         return -EEXIST;
-    vec_push(&cm->services, service_id);
+    map_set(&cm->services, service_id, 0);
     return 0;
 }
 
 int cm_unlisten(struct cm *cm, uint64_t service_id)
 {
-    size_t at = service_at(cm, service_id);
-    if (at == cm->services.count)
-        return -ENOENT;
-    vec_remove(&cm->services, at);
-    return 0;
+    return map_remove(&cm->services, service_id) ? 0 : -ENOENT;
 }
 
 /* ---- connections ---- */
@@ -95,42 +84,15 @@ struct connection *connection_of(const struct cm *cm, uint32_t id)
     return number == MAP_NONE ? NULL : &cm->connections.items[number];
 }
 
-struct connection *connection_of_peer(const struct cm *cm, uint64_t guid, uint32_t remote_id)
-{
-    for (size_t i = 0; i < cm->connections.count; i++) {
-        struct connection *connection = &cm->connections.items[i];
-        if (connection->state != CM_FREE && !connection->active &&
-            connection->remote_id == remote_id && connection->remote_guid == guid)
-            return connection;
-    }
-    return NULL;
-}
-
-struct connection *connection_of_qp(const struct cm *cm, uint64_t guid, uint32_t remote_qpn)
-{
-    for (size_t i = 0; i < cm->connections.count; i++) {
-        struct connection *connection = &cm->connections.items[i];
-        if (connection->state == CM_ESTABLISHED && connection->remote_qpn == remote_qpn &&
-            connection->remote_guid == guid)
-            return connection;
-    }
-    return NULL;
-}
-
 void connection_drop(struct cm *cm, struct connection *connection)
 {
     map_remove(&cm->by_id, connection->id);
+    chain_remove(cm, connection, BY_PEER);
+    chain_remove(cm, connection, BY_QP);
+    set_deadline(cm, connection, TIME_NEVER);
     connection->state = CM_FREE;
-    connection->deadline = TIME_NEVER;
     cm->used--;
     pool_give(&cm->connections, (uint32_t)(connection - cm->connections.items));
-}
-
-void set_deadline(struct cm *cm, struct connection *connection, uint64_t deadline)
-{
-    connection->deadline = deadline;
-    if (deadline < cm->earliest)
-        cm->earliest = deadline;
 }
 
 void connection_wait(struct cm *cm, struct connection *connection, uint64_t now)
@@ -255,11 +217,6 @@ bool cm_next_event(struct cm *cm, struct cm_event *event)
 
 /* ---- time ---- */
 
-uint64_t cm_deadline(const struct cm *cm)
-{
-    return cm->earliest;
-}
-
 /* No answer has come to all transmissions of a message, or within an announced delay. */
 static void give_up(struct cm *cm, struct connection *connection, uint64_t now)
 {
@@ -271,7 +228,7 @@ static void give_up(struct cm *cm, struct connection *connection, uint64_t now)
         return;
     case CM_ESTABLISHED: /* of LAP */
         connection->load = LOAD_IDLE;
-        connection->deadline = TIME_NEVER;
+        set_deadline(cm, connection, TIME_NEVER);
         cm_report(cm, CM_EVENT_ALTERNATE_ANSWERED, connection, NULL);
         return;
     case CM_SIDR_SENT: break;
@@ -297,21 +254,13 @@ static void expire(struct cm *cm, struct connection *connection, uint64_t now)
         give_up(cm, connection, now);
     } else {
         connection->retries_left--;
-        connection->deadline = now + connection->answer_ps;
+        set_deadline(cm, connection, now + connection->answer_ps);
         cm_send_again(cm, connection);
     }
 }
 
 void cm_expire(struct cm *cm, uint64_t now)
 {
-    if (now < cm->earliest)
-        return;
-    for (size_t i = 0; i < cm->connections.count; i++)
-        if (cm->connections.items[i].state != CM_FREE && cm->connections.items[i].deadline <= now)
-            expire(cm, &cm->connections.items[i], now);
-    cm->earliest = TIME_NEVER;
-    for (size_t i = 0; i < cm->connections.count; i++)
-        if (cm->connections.items[i].state != CM_FREE &&
-            cm->connections.items[i].deadline < cm->earliest)
-            cm->earliest = cm->connections.items[i].deadline;
+    for (struct connection *connection; (connection = connection_due(cm, now)) != NULL;)
+        expire(cm, connection, now);
 }

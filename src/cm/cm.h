@@ -22,8 +22,8 @@
  * REQ, REP, DREQ, LAP and SIDR_REQ are repeated until they are answered, as often as REQ has said
  * (MaxCMRetries). Duplicates are answered again and make no second event.
  *
- * Files: message.c encodes and decodes, cm.c has connections and timers, calls.c what the owner
- * does, receive.c what messages do. */
+ * Files: message.c encodes and decodes, cm.c has connections and their timers, tables.c finds them,
+ * calls.c is what the owner does, receive.c what messages do. */
 #ifndef WEFT_CM_CM_H
 #define WEFT_CM_CM_H
 

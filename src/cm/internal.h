@@ -7,10 +7,19 @@
 #include "base/time.h"
 #include "cm/cm.h"
 
+/* Tables of connections by the other end's GUID and a number. */
+enum chain {
+    BY_PEER, /* by its communication ID: at the passive end */
+    BY_QP,   /* by its QP */
+    CHAINS,
+};
+
 enum load { LOAD_IDLE, LOAD_SENT, LOAD_RECEIVED, LOAD_ANSWERED };
 
 struct connection {
     uint32_t next; /* of the pool */
+    uint32_t chain_next[CHAINS];
+    uint32_t heap_at; /* 1 + the place in `deadlines`; 0: none */
     uint32_t id, remote_id;
     uint32_t local_qpn, remote_qpn;
     uint64_t remote_guid;
@@ -21,6 +30,7 @@ struct connection {
     uint8_t state;             /* enum cm_state */
     uint8_t load;              /* enum load */
     bool active, replied_late; /* replied_late: MRA was sent, and is sent again for duplicates */
+    bool in_chain[CHAINS];
     uint8_t service_timeout;
     uint8_t cm_retries, retries_left, ack_timeout;
     uint8_t mad[MAD_BYTES]; /* the last message that duplicates or time-outs send again */
@@ -31,11 +41,12 @@ struct cm {
     POOL(struct connection) connections;
     size_t used;
     struct map by_id; /* number in the pool by communication ID */
-    VEC(uint64_t) services;
+    struct map chains[CHAINS];
+    struct map services;
+    VEC(uint32_t) deadlines; /* a heap of connections, by their deadlines */
     VEC(struct cm_output) outputs;
     VEC(struct cm_event) events;
     size_t outputs_taken, events_taken;
-    uint64_t earliest; /* no deadline is before it */
     uint64_t tid;
     uint32_t next_id;
     struct cm_counters counters;
@@ -44,13 +55,8 @@ struct cm {
 /* cm.c. Pointers to connections are valid until the next connection_new(). */
 struct connection *connection_new(struct cm *cm); /* NULL: too many */
 struct connection *connection_of(const struct cm *cm, uint32_t id);
-/* The one whose REQ or SIDR_REQ had this ID; or NULL. */
-struct connection *connection_of_peer(const struct cm *cm, uint64_t guid, uint32_t remote_id);
-/* The established one with this QP. */
-struct connection *connection_of_qp(const struct cm *cm, uint64_t guid, uint32_t remote_qpn);
 void connection_drop(struct cm *cm, struct connection *connection);
 void connection_wait(struct cm *cm, struct connection *connection, uint64_t now); /* TIME_WAIT */
-void set_deadline(struct cm *cm, struct connection *connection, uint64_t deadline);
 /* Sends a message once. */
 void cm_send(struct cm *cm, const struct cm_address *to, const struct cm_message *message);
 /* … and keeps it for duplicates. */
@@ -67,5 +73,17 @@ void cm_report(struct cm *cm, unsigned kind, const struct connection *connection
 bool cm_serves(const struct cm *cm, uint64_t service_id);
 /* Begins the release: DREQ. */
 void cm_release(struct cm *cm, struct connection *connection, uint64_t now);
+
+/* tables.c. The members that make the key must not change while a connection is in the table. */
+void chain_add(struct cm *cm, struct connection *connection, enum chain chain);
+void chain_remove(struct cm *cm, struct connection *connection, enum chain chain);
+/* The one whose REQ or SIDR_REQ had this ID; or NULL. */
+struct connection *connection_of_peer(const struct cm *cm, uint64_t guid, uint32_t remote_id);
+/* The established one with this QP. */
+struct connection *connection_of_qp(const struct cm *cm, uint64_t guid, uint32_t remote_qpn);
+/* Every change of a deadline; TIME_NEVER: none. */
+void set_deadline(struct cm *cm, struct connection *connection, uint64_t deadline);
+/* The next one whose deadline has come, which it has no more; or NULL. */
+struct connection *connection_due(struct cm *cm, uint64_t now);
 
 #endif

@@ -77,6 +77,8 @@ static void receive_req(struct cm *cm, uint64_t now, const struct cm_message *me
     connection->ack_timeout = message->primary.ack_timeout;
     connection->answer_ps =
         cm_time_ps(message->local_timeout) + 2 * cm_time_ps(cm->config.packet_life);
+    chain_add(cm, connection, BY_PEER);
+    chain_add(cm, connection, BY_QP);
     cm_report(cm, CM_EVENT_REQUEST, connection, message);
 }
 
@@ -103,6 +105,7 @@ static void receive_sidr_req(struct cm *cm, const struct cm_message *message,
     connection->remote_id = message->local_id;
     connection->remote_guid = from->lid;
     connection->tid = message->tid;
+    chain_add(cm, connection, BY_PEER);
     cm_report(cm, CM_EVENT_SERVICE_REQUEST, connection, message);
 }
 
@@ -119,7 +122,8 @@ static void take_rep(struct cm *cm, struct connection *connection, uint64_t now,
     connection->remote_id = message->local_id;
     connection->remote_guid = message->ca_guid;
     connection->remote_qpn = message->qpn;
-    connection->deadline = TIME_NEVER;
+    set_deadline(cm, connection, TIME_NEVER);
+    chain_add(cm, connection, BY_QP);
     cm_report(cm, CM_EVENT_REPLY, connection, message);
 }
 
@@ -143,7 +147,7 @@ static void take_rtu(struct cm *cm, struct connection *connection, uint64_t now,
 {
     (void)now;
     connection->state = CM_ESTABLISHED;
-    connection->deadline = TIME_NEVER;
+    set_deadline(cm, connection, TIME_NEVER);
     cm_report(cm, CM_EVENT_ESTABLISHED, connection, message);
 }
 
@@ -239,7 +243,7 @@ static void take_apr(struct cm *cm, struct connection *connection, uint64_t now,
         return;
     }
     connection->load = LOAD_IDLE;
-    connection->deadline = TIME_NEVER;
+    set_deadline(cm, connection, TIME_NEVER);
     cm_report(cm, CM_EVENT_ALTERNATE_ANSWERED, connection, message);
 }
 

@@ -309,6 +309,77 @@ static void datagram_services_are_resolved(void **state)
     pair_release(&pair);
 }
 
+/* ---- many connections ---- */
+
+enum { GUIDS = 20, IDS = 50 };
+
+static void receive_requests(struct cm *cm, uint64_t now, uint32_t qpn_offset)
+{
+    for (unsigned guid = 1; guid <= GUIDS; guid++)
+        for (unsigned id = 1; id <= IDS; id++) {
+            uint8_t mad[MAD_BYTES];
+            struct cm_message request = {.kind = ATTRIBUTE_CM_REQ,
+                                         .tid = guid * IDS + id,
+                                         .local_id = id,
+                                         .service_id = SERVICE,
+                                         .ca_guid = guid,
+                                         .qpn = id + qpn_offset,
+                                         .cm_retries = 1,
+                                         .local_timeout = 1 + id % 7};
+            cm_encode(&request, mad);
+            cm_receive(cm, now, mad, &(struct cm_address){.lid = (uint16_t)guid});
+        }
+}
+
+static unsigned count_events(struct cm *cm, unsigned kind, uint64_t now)
+{
+    unsigned count = 0;
+    for (struct cm_event event; cm_next_event(cm, &event);) {
+        assert_int_equal(event.kind, kind);
+        if (kind == CM_EVENT_REQUEST)
+            assert_int_equal(cm_accept(cm, now, event.id, &(struct cm_message){.qpn = 5}), 0);
+        count++;
+    }
+    return count;
+}
+
+/* Other ends choose their IDs and QPs alike. */
+static void equal_numbers_of_different_ends_are_kept_apart(void **state)
+{
+    struct cm_config config;
+    struct cm_output output;
+    uint64_t now = 0;
+    (void)state;
+    cm_config_init(&config);
+    config.packet_life = 1;
+    struct cm *cm = cm_new(&config);
+    cm_listen(cm, SERVICE);
+    for (unsigned turn = 0; turn < 3; turn++) {
+        receive_requests(cm, now, 100);
+        assert_int_equal(count_events(cm, CM_EVENT_REQUEST, now), GUIDS * IDS);
+        receive_requests(cm, now, 100);
+        assert_int_equal(count_events(cm, 0, now), 0);
+        assert_int_equal(cm_counters(cm)->duplicates, (turn + 1) * GUIDS * IDS);
+        receive_requests(cm, now, 200); /* the ID of another QP */
+        assert_int_equal(count_events(cm, 0, now), 0);
+        assert_int_equal(cm_counters(cm)->rejects_sent, (2 * turn + 1) * GUIDS * IDS);
+        unsigned ended = 0;
+        for (uint64_t deadline; (deadline = cm_deadline(cm)) != TIME_NEVER;) {
+            assert_true(deadline > now);
+            now = deadline;
+            cm_expire(cm, now - 1);
+            assert_int_equal(cm_deadline(cm), now);
+            cm_expire(cm, now);
+            ended += count_events(cm, CM_EVENT_UNREACHABLE, now);
+        }
+        assert_int_equal(ended, GUIDS * IDS);
+        assert_int_equal(cm_connections(cm), 0);
+        while (cm_next_output(cm, &output))
+            ;
+    }
+    cm_free(cm);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -324,6 +395,7 @@ int main(void)
         cmocka_unit_test(a_packet_may_come_before_ready_to_use),
         cmocka_unit_test(alternate_paths_are_loaded_one_at_a_time),
         cmocka_unit_test(datagram_services_are_resolved),
+        cmocka_unit_test(equal_numbers_of_different_ends_are_kept_apart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
