@@ -87,6 +87,11 @@ void mad_file_close(struct mad_file *file)
     mem_free(file);
 }
 
+uint32_t mad_file_port(const struct mad_file *file)
+{
+    return file->port;
+}
+
 void *mad_file_owner(const struct mad_file *file)
 {
     return file->owner;

@@ -36,6 +36,7 @@ void mad_layer_free(struct mad_layer *layer); /* closes all files */
 struct mad_file *mad_file_open(struct mad_layer *layer, uint32_t port, void *owner);
 void mad_file_close(struct mad_file *file);
 void *mad_file_owner(const struct mad_file *file);
+uint32_t mad_file_port(const struct mad_file *file);
 /* Returns the agent's number in this file, or -errno as ib_register_mad_agent() does. */
 int mad_file_register(struct mad_file *file, const struct registration *registration);
 int mad_file_unregister(struct mad_file *file, uint32_t agent);

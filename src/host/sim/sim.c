@@ -141,6 +141,14 @@ void sim_remove_hook(struct sim *sim, const void *context)
             vec_remove(&sim->hooks, i);
 }
 
+static void tell_ready(struct sim *sim)
+{
+    for (struct mad_file *file; (file = mad_layer_next_ready(sim->mads)) != NULL;)
+        for (size_t i = 0; i < sim->hooks.count; i++)
+            if (sim->hooks.items[i].context == mad_file_owner(file) && sim->hooks.items[i].ready)
+                sim->hooks.items[i].ready(sim->hooks.items[i].context, file);
+}
+
 /* Runs the MAD layer of the hosts. Returns its next deadline. */
 static uint64_t run_hosts(struct sim *sim)
 {
@@ -148,6 +156,7 @@ static uint64_t run_hosts(struct sim *sim)
     if (!sim->mads)
         return next;
     mad_layer_expire(sim->mads, sim_now(sim));
+    tell_ready(sim);
     for (size_t i = 0; i < sim->hooks.count; i++) {
         uint64_t hook = sim->hooks.items[i].attend(sim->hooks.items[i].context, sim_now(sim));
         next = hook < next ? hook : next;

@@ -58,10 +58,13 @@ unsigned sim_manager_count(const struct sim *sim); /* with killed ones */
 void sim_add_administrations(struct sim *sim, const struct sim_administration_options *options);
 struct sa *sim_sa(struct sim *sim, unsigned manager); /* NULL: none */
 struct mad_layer *sim_mads(struct sim *sim); /* of all hosts; NULL without administration */
-/* A callback at every step of the simulation, which returns its next deadline. */
+/* A callback at every step of the simulation, which returns its next deadline. Before, `ready` (or
+ * NULL) is called for each file of the MAD layer whose owner is `context` and that has received
+ * messages since. */
 struct sim_hook {
     void *context;
     uint64_t (*attend)(void *context, uint64_t now);
+    void (*ready)(void *context, struct mad_file *file);
 };
 void sim_add_hook(struct sim *sim, const struct sim_hook *hook); /* they run in this order */
 void sim_remove_hook(struct sim *sim, const void *context);

@@ -33,17 +33,21 @@ struct sim_clients {
     VEC(struct sim_query) questions;
     VEC(uint64_t)
     again_at; /* by question, when to repeat it; TIME_NEVER: outstanding or finished */
+    VEC(uint32_t) repeated; /* questions that have a time there, in ascending order */
+    VEC(uint32_t) finished; /* questions in the order in which they were finished */
+    VEC(uint32_t) ready;    /* hosts with received messages, in ascending order */
     size_t open;
 };
 
 static uint64_t run_clients(void *context, uint64_t now);
+static void note_ready(void *context, struct mad_file *file);
 
 struct sim_clients *sim_clients_new(struct sim *sim, struct fabric *fabric)
 {
     struct sim_clients *clients = mem_zalloc(1, sizeof *clients);
     clients->sim = sim;
     clients->fabric = fabric;
-    sim_add_hook(sim, &(struct sim_hook){clients, run_clients});
+    sim_add_hook(sim, &(struct sim_hook){clients, run_clients, note_ready});
     return clients;
 }
 
@@ -61,6 +65,9 @@ void sim_clients_free(struct sim_clients *clients)
     vec_release(&clients->hosts);
     vec_release(&clients->questions);
     vec_release(&clients->again_at);
+    vec_release(&clients->repeated);
+    vec_release(&clients->finished);
+    vec_release(&clients->ready);
     map_release(&clients->by_port);
     mem_free(clients);
 }
@@ -86,6 +93,18 @@ static uint32_t find_host(struct sim_clients *clients, uint32_t port)
 }
 
 /* ---- out ---- */
+
+/* run_clients() drops questions whose time is TIME_NEVER from the list. */
+static void set_again(struct sim_clients *clients, uint32_t number, uint64_t at)
+{
+    size_t place;
+    clients->again_at.items[number] = at;
+    if (at == TIME_NEVER)
+        return;
+    lower_bound(place, clients->repeated.count, clients->repeated.items[place] < number);
+    if (place == clients->repeated.count || clients->repeated.items[place] != number)
+        vec_insert(&clients->repeated, place, number);
+}
 
 static void send_question(struct sim_clients *clients, uint32_t number, uint64_t now)
 {
@@ -116,7 +135,7 @@ static void send_question(struct sim_clients *clients, uint32_t number, uint64_t
     question->tries++;
     if (!sent)
         question->trail.count = 0;
-    clients->again_at.items[number] = sent ? TIME_NEVER : now + busy_pause;
+    set_again(clients, number, sent ? TIME_NEVER : now + busy_pause);
 }
 
 uint32_t sim_clients_send(struct sim_clients *clients, uint32_t port, const uint8_t mad[MAD_BYTES])
@@ -143,7 +162,8 @@ static void close_question(struct sim_clients *clients, uint32_t number, uint64_
     assert(clients->open > 0 && question->state == SIM_OPEN && state != SIM_OPEN);
     question->state = state;
     question->answered = now;
-    clients->again_at.items[number] = TIME_NEVER;
+    set_again(clients, number, TIME_NEVER);
+    vec_push(&clients->finished, number);
     clients->open--;
 }
 
@@ -166,7 +186,7 @@ static void follow_redirection(struct sim_clients *clients, uint32_t number,
     }
     host->redirection = *redirect_target(&question->trail);
     host->redirecting_master = (uint16_t)wire_get(info, PORT_INFO_MASTER_SM_LID);
-    clients->again_at.items[number] = now;
+    set_again(clients, number, now);
 }
 
 /* A question is repeated without an answer, and after BUSY or a redirection. */
@@ -191,7 +211,7 @@ static void receive_answer(struct sim_clients *clients, const struct mad_receive
             clients->hosts.items[map_get(&clients->by_port, question->port)].redirection.lid = 0;
             question->trail.count = 0;
         }
-        clients->again_at.items[number] = received->head.status ? now : now + busy_pause;
+        set_again(clients, number, received->head.status ? now : now + busy_pause);
         return;
     }
     question->status = status;
@@ -214,28 +234,51 @@ static void receive_report(struct host *host, const struct mad_received *receive
     mad_file_send(host->file, now, &head, mad, MAD_BYTES);
 }
 
+static void note_ready(void *context, struct mad_file *file)
+{
+    struct sim_clients *clients = context;
+    vec_push(&clients->ready, map_get(&clients->by_port, mad_file_port(file)));
+}
+
+static void receive(struct sim_clients *clients, struct host *host, uint64_t now)
+{
+    for (const struct mad_received *received; (received = mad_file_next(host->file)) != NULL;) {
+        if (wire_get(received->data, MAD_METHOD) == METHOD_REPORT)
+            receive_report(host, received, now);
+        else
+            receive_answer(clients, received, now);
+        mad_file_taken(host->file);
+    }
+}
+
 static uint64_t run_clients(void *context, uint64_t now)
 {
     struct sim_clients *clients = context;
     uint64_t next = TIME_NEVER;
-    for (size_t i = 0; i < clients->hosts.count; i++) {
-        struct host *host = &clients->hosts.items[i];
-        for (const struct mad_received *received; (received = mad_file_next(host->file)) != NULL;) {
-            if (wire_get(received->data, MAD_METHOD) == METHOD_REPORT)
-                receive_report(host, received, now);
-            else
-                receive_answer(clients, received, now);
-            mad_file_taken(host->file);
-        }
+    sort_u32(clients->ready.items, clients->ready.count);
+    for (size_t i = 0; i < clients->ready.count; i++)
+        receive(clients, &clients->hosts.items[clients->ready.items[i]], now);
+    clients->ready.count = 0;
+    size_t left = 0;
+    for (size_t i = 0; i < clients->repeated.count; i++) {
+        uint32_t number = clients->repeated.items[i];
+        const uint64_t *again_at = &clients->again_at.items[number];
+        if (*again_at <= now && clients->questions.items[number].tries >= TRIES)
+            close_question(clients, number, now, SIM_UNANSWERED);
+        else if (*again_at <= now)
+            send_question(clients, number, now);
+        if (*again_at == TIME_NEVER)
+            continue;
+        clients->repeated.items[left++] = number;
+        next = *again_at < next ? *again_at : next;
     }
-    for (uint32_t i = 0; clients->open && i < clients->questions.count; i++) {
-        if (clients->again_at.items[i] <= now && clients->questions.items[i].tries >= TRIES)
-            close_question(clients, i, now, SIM_UNANSWERED);
-        else if (clients->again_at.items[i] <= now)
-            send_question(clients, i, now);
-        next = clients->again_at.items[i] < next ? clients->again_at.items[i] : next;
-    }
+    clients->repeated.count = left;
     return next;
+}
+
+uint32_t sim_clients_finished(const struct sim_clients *clients, size_t index)
+{
+    return index < clients->finished.count ? clients->finished.items[index] : UINT32_MAX;
 }
 
 const struct sim_query *sim_clients_query(const struct sim_clients *clients, uint32_t number)

@@ -32,6 +32,9 @@ struct sim_query {
  * data. Returns the number of the request. */
 uint32_t sim_clients_send(struct sim_clients *clients, uint32_t port, const uint8_t mad[MAD_BYTES]);
 const struct sim_query *sim_clients_query(const struct sim_clients *clients, uint32_t number);
+/* The requests that are finished, in that order: the number of one of them. UINT32_MAX: there are
+ * not so many. */
+uint32_t sim_clients_finished(const struct sim_clients *clients, size_t index);
 /* Runs until all requests are finished, or until `limit`. Returns whether all are finished. */
 bool sim_clients_run(struct sim_clients *clients, uint64_t limit);
 

@@ -28,11 +28,21 @@ struct host {
     struct map connections; /* number of the connection by communication ID */
 };
 
+/* There was no path: the next query is due then. */
+struct pause {
+    uint64_t until;
+    uint32_t number;
+};
+
 struct sim_cm {
     struct sim_connections *connections;
     VEC(struct host) hosts;
+    VEC(uint64_t) due; /* by host: when it has something to do, or earlier */
     struct map by_port;
-    VEC(uint32_t) resolving; /* connections that wait for a path */
+    VEC(uint32_t) by_query;   /* the number of the connection + 1, or 0 */
+    size_t queries_seen;      /* of the finished ones */
+    VEC(struct pause) pauses; /* in the order of their ends */
+    size_t pauses_taken;
 };
 
 /* ---- hosts ---- */
@@ -59,13 +69,16 @@ static struct host *host_at(struct sim_cm *cm, uint32_t port)
     host.agent = (uint32_t)agent;
     index = (uint32_t)cm->hosts.count;
     vec_push(&cm->hosts, host);
+    vec_push(&cm->due, TIME_NEVER);
     map_set(&cm->by_port, port, index);
     return &cm->hosts.items[index];
 }
 
+/* After each call of a host's CM. */
 static void send_outputs(struct sim_cm *cm, struct host *host)
 {
     struct cm_output output;
+    cm->due.items[host - cm->hosts.items] = cm_deadline(host->cm);
     while (cm_next_output(host->cm, &output)) {
         struct mad_head head = {.agent = host->agent,
                                 .qpn = htonl(QP_GSI),
@@ -177,16 +190,22 @@ static void request(struct sim_cm *cm, uint32_t number, const uint8_t *record)
     send_outputs(cm, host);
 }
 
+static void request_path(struct sim_cm *cm, uint32_t number)
+{
+    const struct connection_config *config =
+        &cm->connections->connections.items[number].view.config;
+    uint32_t query =
+        sim_clients_path(cm->connections->clients, config->from, config->to, config->p_key);
+    *vec_at(&cm->by_query, query) = number + 1;
+}
+
 void sim_cm_connect(struct sim_cm *cm, uint32_t number)
 {
-    struct sim_connections *connections = cm->connections;
-    struct connection *connection = &connections->connections.items[number];
-    uint32_t to = connection->view.config.to;
-    host_at(cm, connection->view.config.from);
-    cm_listen(host_at(cm, to)->cm, SERVICE + (uint64_t)number);
-    connection->query = sim_clients_path(connections->clients, connection->view.config.from, to,
-                                         connection->view.config.p_key);
-    vec_push(&cm->resolving, number);
+    const struct connection_config *config =
+        &cm->connections->connections.items[number].view.config;
+    host_at(cm, config->from);
+    cm_listen(host_at(cm, config->to)->cm, SERVICE + (uint64_t)number);
+    request_path(cm, number);
 }
 
 /* There is no path at present; STATUS_SA_BAD_GID: the host is not in the subnet. */
@@ -195,38 +214,30 @@ static bool may_come_later(unsigned status)
     return status == STATUS_SA_NO_RECORDS || status == STATUS_SA_BAD_GID;
 }
 
-/* Goes through the answers of the administration. Returns when to look again. */
+static void take_answer(struct sim_cm *cm, uint32_t number, const struct sim_query *query)
+{
+    if (query->state == SIM_ANSWERED && query->status == STATUS_OK &&
+        query->bytes >= SA_DATA_OFFSET + WIRE_BYTES_PATH_RECORD)
+        request(cm, number, query->answer + SA_DATA_OFFSET);
+    else if (query->state == SIM_ANSWERED && may_come_later(query->status))
+        vec_push(&cm->pauses, ((struct pause){query->answered + pause_without_path, number}));
+    else
+        refuse(cm, number, 0);
+}
+
+/* Goes through the answers of the administration. Returns when to ask again. */
 static uint64_t resolve(struct sim_cm *cm, uint64_t now)
 {
-    uint64_t next = TIME_NEVER;
-    size_t left = 0;
-    for (size_t i = 0; i < cm->resolving.count; i++) {
-        uint32_t number = cm->resolving.items[i];
-        struct connection *connection = &cm->connections->connections.items[number];
-        const struct sim_query *query =
-            sim_clients_query(cm->connections->clients, connection->query);
-        bool answered = query->state == SIM_ANSWERED && query->status == STATUS_OK &&
-                        query->bytes >= SA_DATA_OFFSET + WIRE_BYTES_PATH_RECORD;
-        if (answered) {
-            request(cm, number, query->answer + SA_DATA_OFFSET);
-        } else if (query->state == SIM_OPEN) {
-            cm->resolving.items[left++] = number;
-        } else if (query->state == SIM_UNANSWERED || !may_come_later(query->status)) {
-            refuse(cm, number, 0);
-        } else if (query->answered + pause_without_path > now) {
-            cm->resolving.items[left++] = number;
-            next = query->answered + pause_without_path < next
-                       ? query->answered + pause_without_path
-                       : next;
-        } else {
-            connection->query =
-                sim_clients_path(cm->connections->clients, connection->view.config.from,
-                                 connection->view.config.to, connection->view.config.p_key);
-            cm->resolving.items[left++] = number;
-        }
-    }
-    cm->resolving.count = left;
-    return next;
+    const struct sim_clients *clients = cm->connections->clients;
+    for (uint32_t query; (query = sim_clients_finished(clients, cm->queries_seen)) != UINT32_MAX;
+         cm->queries_seen++)
+        if (query < cm->by_query.count && cm->by_query.items[query])
+            take_answer(cm, cm->by_query.items[query] - 1, sim_clients_query(clients, query));
+    while (cm->pauses_taken < cm->pauses.count && cm->pauses.items[cm->pauses_taken].until <= now)
+        request_path(cm, cm->pauses.items[cm->pauses_taken++].number);
+    cm->pauses_taken = vec_drop_taken(&cm->pauses, cm->pauses_taken);
+    return cm->pauses_taken < cm->pauses.count ? cm->pauses.items[cm->pauses_taken].until
+                                               : TIME_NEVER;
 }
 
 /* ---- events ---- */
@@ -378,20 +389,31 @@ static void receive(struct host *host, uint64_t now)
     }
 }
 
+static void note_ready(void *context, struct mad_file *file)
+{
+    struct sim_cm *cm = context;
+    cm->due.items[map_get(&cm->by_port, mad_file_port(file))] = 0;
+}
+
+static void run_host(struct sim_cm *cm, struct host *host, uint64_t now)
+{
+    struct cm_event event;
+    receive(host, now);
+    if (cm_deadline(host->cm) <= now)
+        cm_expire(host->cm, now);
+    while (cm_next_event(host->cm, &event))
+        take_event(cm, host, now, &event);
+    send_outputs(cm, host);
+}
+
 static uint64_t attend(void *context, uint64_t now)
 {
     struct sim_cm *cm = context;
     uint64_t next = resolve(cm, now);
     for (size_t i = 0; i < cm->hosts.count; i++) {
-        struct cm_event event;
-        receive(&cm->hosts.items[i], now);
-        if (cm_deadline(cm->hosts.items[i].cm) <= now)
-            cm_expire(cm->hosts.items[i].cm, now);
-        while (cm_next_event(cm->hosts.items[i].cm, &event))
-            take_event(cm, &cm->hosts.items[i], now, &event);
-        send_outputs(cm, &cm->hosts.items[i]);
-        uint64_t deadline = cm_deadline(cm->hosts.items[i].cm);
-        next = deadline < next ? deadline : next;
+        if (cm->due.items[i] <= now)
+            run_host(cm, &cm->hosts.items[i], now);
+        next = cm->due.items[i] < next ? cm->due.items[i] : next;
     }
     return next;
 }
@@ -401,7 +423,7 @@ struct sim_cm *sim_cm_new(struct sim_connections *connections)
     struct sim_cm *cm = mem_zalloc(1, sizeof *cm);
     assert(connections->clients && sim_mads(connections->sim));
     cm->connections = connections;
-    sim_add_hook(connections->sim, &(struct sim_hook){cm, attend});
+    sim_add_hook(connections->sim, &(struct sim_hook){cm, attend, note_ready});
     return cm;
 }
 
@@ -416,7 +438,9 @@ void sim_cm_free(struct sim_cm *cm)
         map_release(&cm->hosts.items[i].connections);
     }
     vec_release(&cm->hosts);
-    vec_release(&cm->resolving);
+    vec_release(&cm->due);
+    vec_release(&cm->by_query);
+    vec_release(&cm->pauses);
     map_release(&cm->by_port);
     mem_free(cm);
 }

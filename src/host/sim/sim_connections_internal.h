@@ -35,7 +35,6 @@ struct connection {
     uint32_t psns[2];               /* first ones, of requester and responder */
     uint32_t cm_ids[2];             /* 0: none */
     uint64_t next_ps;               /* not before: the next message of a paced connection */
-    uint32_t query;                 /* for the path, while it is resolved */
     uint64_t *posted_ps;            /* ring, by number of the message */
     uint32_t ring;
 };
