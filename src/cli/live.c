@@ -1,7 +1,6 @@
 /* weft live: a fabric with managers and traffic that a person watches and changes in a browser. */
 #include "experiment/live/live.h"
 #include "base/file.h"
-#include "base/mem.h"
 #include "base/parse.h"
 #include "base/time.h"
 #include "cli/command.h"

@@ -7,8 +7,6 @@
 #include "base/rng.h"
 #include "cli/routing.h"
 
-#include <stdlib.h>
-
 struct table_moves {
     uint64_t full, swap_max, copy_max, swap_leaf;
 };

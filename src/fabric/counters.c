@@ -10,7 +10,6 @@
 #include "fabric/internal.h"
 
 #include <assert.h>
-#include <string.h>
 
 enum { VCRC_BYTES = 2, WORD_BYTES = 4 }; /* data counters: 32-bit words, VCRC not counted */
 

@@ -8,8 +8,6 @@
  * it (Fiduccia and Mattheyses, 1982, without their moves uphill). Pods of a tree end up whole. */
 #include "fabric/partitions.h"
 
-#include <assert.h>
-
 enum { DEVICE_LEVELS = 4, PASSES = 10, SLACK_PERCENT = 3, UNKNOWN = 0xff };
 
 struct cut {

@@ -8,8 +8,6 @@
  * lost: so nothing in one subnet waits for another one, and deadlocks cannot span subnets. */
 #include "fabric/internal.h"
 
-#include <assert.h>
-
 /* There is always room for one packet. */
 uint64_t router_room(const struct fabric *fabric, uint32_t index)
 {

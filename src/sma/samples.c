@@ -12,7 +12,6 @@
 #include "sma/internal.h"
 #include "wire/link_rate.h"
 
-#include <assert.h>
 #include <string.h>
 
 enum { SAMPLE_DONE, SAMPLE_STARTED, SAMPLE_RUNNING }; /* SampleStatus */

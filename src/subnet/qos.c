@@ -6,7 +6,6 @@
 #include <assert.h>
 #include <errno.h>
 #include <fnmatch.h>
-#include <stdio.h>
 #include <string.h>
 
 enum {

@@ -6,7 +6,6 @@
  * Reality and wishes are compared while the manager is quiet, after either has changed. */
 #include "vswitch/internal.h"
 
-#include <assert.h>
 #include <stdio.h>
 
 static const uint64_t retry = 10 * NS_PER_S, wait_for_hypervisor = NS_PER_S;

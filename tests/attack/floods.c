@@ -1,6 +1,5 @@
 /* Hoarding and floods: one port asks for more than its share of records, work, memory or time. */
 #include "attack/attacker.h"
-#include "wire/packet.h"
 
 #include <infiniband/umad.h>
 

@@ -11,8 +11,6 @@
 #include "input.h"
 #include "pure.h"
 
-#include <string.h>
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { CONNECTIONS = 6, STEPS_AT_MOST = 300, GUIDS = 3, FIRST_ID = 10, SERVICE = 5 };

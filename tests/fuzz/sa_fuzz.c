@@ -15,7 +15,6 @@
 #include "pure.h"
 #include "sa_world.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -5,7 +5,6 @@
 #include "input.h"
 #include "small_fabric.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -24,7 +24,6 @@
 #include "wire/packet.h"
 
 #include <endian.h>
-#include <errno.h>
 #include <infiniband/umad.h>
 #include <signal.h>
 #include <stdbool.h>

@@ -8,7 +8,6 @@
 #include "topology/virtual.h"
 
 #include <assert.h>
-#include <stdio.h>
 #include <string.h>
 
 bool check_fail(struct check_failure *failure, const char *format, ...)

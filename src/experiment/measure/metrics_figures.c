@@ -3,7 +3,6 @@
 
 #include "base/time.h"
 
-#include <stdio.h>
 #include <string.h>
 
 /* ---- the window ---- */

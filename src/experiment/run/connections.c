@@ -9,7 +9,6 @@
 #include "console/names.h"
 #include "experiment/run/setup.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 

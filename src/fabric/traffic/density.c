@@ -8,7 +8,6 @@
 #include "base/line_reader.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 enum { LINES_LIMIT = 1000 * 1000, WEIGHT_MOST = 1000000 };
 #define WEIGHT_UNIT   1e-6 /* weights are integers in this unit */

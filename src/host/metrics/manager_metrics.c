@@ -5,8 +5,6 @@
 #include "host/metrics/format.h"
 #include "routing/engine/engine.h"
 
-#include <string.h>
-
 void manager_totals_add_job(struct manager_totals *totals, const struct sm_job *job, bool refused)
 {
     const struct sm_job_report report = sm_job_report(job);

@@ -6,10 +6,8 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdarg.h>
-#include <string.h>
 #include <sys/stat.h>
 
 /* The directory that is being written. `result` is the first error. */

@@ -1,8 +1,6 @@
 /* The queue pairs of a program: creation, states and attributes. */
 #include "host/verbs/internal.h"
 
-#include "base/time.h"
-
 #include <errno.h>
 #include <string.h>
 

@@ -6,7 +6,6 @@
 
 #include "base/map.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum { EXACT = 8, ROUTES_MOST = 1 << NETWORK_TOP_LMC };

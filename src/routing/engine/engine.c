@@ -5,7 +5,6 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <string.h>
 
 const char *const updown_tree_names[TREE_COUNT + 1] = {
     [TREE_BFS] = "bfs", [TREE_DFS] = "dfs", [TREE_POST] = "post", [TREE_MDST] = "mdst"};

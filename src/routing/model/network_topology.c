@@ -12,7 +12,6 @@
 #include "topology/virtual.h"
 
 #include <errno.h>
-#include <string.h>
 
 struct import {
     struct network *network;

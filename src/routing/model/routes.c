@@ -2,7 +2,6 @@
 #include "routing/model/routes.h"
 
 #include <assert.h>
-#include <stdio.h>
 #include <string.h>
 
 void routes_reserve(struct routes *routes, const struct network *network, const char *engine)

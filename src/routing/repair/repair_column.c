@@ -16,7 +16,6 @@
 #include "routing/repair/repair_column.h"
 
 #include <assert.h>
-#include <string.h>
 
 void repair_column_init(struct repair_column *column, const struct network *network,
                         struct routes *routes, struct repair *repair)

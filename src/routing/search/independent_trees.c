@@ -2,8 +2,6 @@
  * recursion. A block is a set of edges; a cable and its parallel ones are in one block. */
 #include "routing/search/independent_trees.h"
 
-#include <string.h>
-
 /* ---- blocks ---- */
 
 static void find_reverses(struct independent_trees *trees)

@@ -15,7 +15,6 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <string.h>
 
 struct placement {
     const struct network *network;

@@ -6,7 +6,6 @@
 #include "topology/drawing/picture.h"
 
 #include <math.h>
-#include <string.h>
 
 static const struct {
     const char *fill, *line;

@@ -2,8 +2,6 @@
  * at one port. Shares are measured where several want all of it. */
 #include "data_fixture.h"
 
-#include <stdio.h>
-
 /* Four senders at ports 1 … 4 of a switch, each with a service level of its own (0 … 3, which are
  * the VLs), one receiver at port 5. */
 enum { SENDERS = 4, OUTPUT = 5 };

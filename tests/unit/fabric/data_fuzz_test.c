@@ -5,7 +5,6 @@
 
 #include "base/rng.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 enum { FAULTS = 60 };

@@ -2,8 +2,6 @@
  * mind. */
 #include "data_fixture.h"
 
-#include <stdio.h>
-
 /* Adapters (nodes 1, 2, …) at a switch (node 0). */
 static void begin_star(struct net *net, unsigned adapters)
 {

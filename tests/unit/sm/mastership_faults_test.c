@@ -5,7 +5,6 @@
 #include "effort.h"
 #include "toy.h"
 
-#include <stdio.h>
 #include <string.h>
 
 enum fault { LOSE, LOSE_ANSWER, KILL, RESTART, STOP, MUTE, CUT, FAULTS };

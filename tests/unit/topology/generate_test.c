@@ -1,6 +1,5 @@
 #include "support.h"
 
-#include <errno.h>
 #include <stdlib.h>
 
 static unsigned count_kind(const struct topology *topology, enum node_kind kind)

@@ -1,7 +1,6 @@
 /* Networks joined by routers, and the subnets of the result. */
 #include "support.h"
 #include "topology/analysis/subnets.h"
-#include "topology/generators/generate.h"
 #include "topology/generators/join.h"
 
 #include <string.h>

@@ -1,6 +1,5 @@
 #include "support.h"
 
-#include "base/mem.h"
 #include "topology/analysis/summary.h"
 #include "topology/drawing/export.h"
 #include "topology/drawing/layout.h"

@@ -9,7 +9,6 @@
 #include "routing/check/verify.h"
 #include "routing/update/columns.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>

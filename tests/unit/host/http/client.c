@@ -1,7 +1,6 @@
 #include "client.h"
 
 #include <arpa/inet.h>
-#include <errno.h>
 #include <poll.h>
 #include <stdarg.h>
 #include <sys/socket.h>

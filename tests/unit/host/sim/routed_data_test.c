@@ -5,7 +5,6 @@
 #include "host/sim/sim_connections.h"
 #include "host/sim/sim_paths.h"
 
-#include <stdio.h>
 #include <string.h>
 
 struct run {

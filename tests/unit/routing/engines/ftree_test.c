@@ -4,8 +4,6 @@
 
 #include "routing/check/quality.h"
 #include "routing/check/verify.h"
-#include "routing/engines/dmodk.h"
-#include "routing/engines/engine_fallback.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -13,7 +13,6 @@
 
 #include <cmocka.h>
 
-#include <errno.h>
 #include <string.h>
 
 enum { RING = 6 };

@@ -4,7 +4,6 @@
 #include "effort.h"
 #include "repair_world.h"
 
-#include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
