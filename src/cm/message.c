@@ -3,41 +3,26 @@
 #include "cm/message.h"
 
 #include "base/time.h"
+#include "wire/member.h"
 
 #include <errno.h>
-#include <stddef.h>
 
-struct member {
-    uint16_t field; /* enum wire_field */
-    uint16_t offset;
-    uint8_t bytes; /* of a number; of an array the field knows the count */
-};
-#define MEMBER(field, member)                                                                      \
-    {                                                                                              \
-        field, offsetof(struct cm_message, member), sizeof(((struct cm_message *)0)->member)       \
-    }
-#define PATH_MEMBER(field, path, member)                                                           \
-    {                                                                                              \
-        field, offsetof(struct cm_message, path) + offsetof(struct cm_path, member),               \
-            sizeof(((struct cm_path *)0)->member)                                                  \
-    }
+#define MEMBER(field, member) WIRE_MEMBER(field, struct cm_message, member)
 #define PATH_MEMBERS(field, path)                                                                  \
-    PATH_MEMBER(field##_LOCAL_LID, path, local_lid),                                               \
-        PATH_MEMBER(field##_REMOTE_LID, path, remote_lid),                                         \
-        PATH_MEMBER(field##_LOCAL_GID, path, local_gid),                                           \
-        PATH_MEMBER(field##_REMOTE_GID, path, remote_gid),                                         \
-        PATH_MEMBER(field##_FLOW_LABEL, path, flow_label), PATH_MEMBER(field##_RATE, path, rate),  \
-        PATH_MEMBER(field##_TRAFFIC_CLASS, path, traffic_class),                                   \
-        PATH_MEMBER(field##_HOP_LIMIT, path, hop_limit), PATH_MEMBER(field##_SL, path, sl),        \
-        PATH_MEMBER(field##_SUBNET_LOCAL, path, subnet_local),                                     \
-        PATH_MEMBER(field##_ACK_TIMEOUT, path, ack_timeout)
+    MEMBER(field##_LOCAL_LID, path.local_lid), MEMBER(field##_REMOTE_LID, path.remote_lid),        \
+        MEMBER(field##_LOCAL_GID, path.local_gid), MEMBER(field##_REMOTE_GID, path.remote_gid),    \
+        MEMBER(field##_FLOW_LABEL, path.flow_label), MEMBER(field##_RATE, path.rate),              \
+        MEMBER(field##_TRAFFIC_CLASS, path.traffic_class),                                         \
+        MEMBER(field##_HOP_LIMIT, path.hop_limit), MEMBER(field##_SL, path.sl),                    \
+        MEMBER(field##_SUBNET_LOCAL, path.subnet_local),                                           \
+        MEMBER(field##_ACK_TIMEOUT, path.ack_timeout)
 #define ID_MEMBERS(kind)                                                                           \
     MEMBER(kind##_LOCAL_ID, local_id), MEMBER(kind##_REMOTE_ID, remote_id),                        \
         MEMBER(kind##_PRIVATE_DATA, private_data)
 #define INFORMATION_MEMBERS(kind)                                                                  \
     MEMBER(kind##_INFORMATION_BYTES, information_bytes), MEMBER(kind##_INFORMATION, information)
 
-static const struct member members[] = {
+static const struct wire_member members[] = {
     MEMBER(CM_REQ_LOCAL_ID, local_id),
     MEMBER(CM_REQ_SERVICE_ID, service_id),
     MEMBER(CM_REQ_CA_GUID, ca_guid),
@@ -158,26 +143,6 @@ unsigned cm_private_data_bytes(unsigned kind)
     return is_known(kind) ? wire_fields[kinds[kind].private_data].count : 0;
 }
 
-static uint64_t number_at(const void *at, unsigned bytes)
-{
-    switch (bytes) {
-    case 1: return *(const uint8_t *)at;
-    case 2: return *(const uint16_t *)at;
-    case 4: return *(const uint32_t *)at;
-    default: return *(const uint64_t *)at;
-    }
-}
-
-static void set_number(void *at, unsigned bytes, uint64_t value)
-{
-    switch (bytes) {
-    case 1: *(uint8_t *)at = (uint8_t)value; break;
-    case 2: *(uint16_t *)at = (uint16_t)value; break;
-    case 4: *(uint32_t *)at = (uint32_t)value; break;
-    default: *(uint64_t *)at = value; break;
-    }
-}
-
 void cm_encode(const struct cm_message *message, uint8_t mad[MAD_BYTES])
 {
     uint8_t *data = mad + MAD_HEADER_BYTES;
@@ -189,16 +154,7 @@ void cm_encode(const struct cm_message *message, uint8_t mad[MAD_BYTES])
     wire_set(mad, MAD_METHOD, METHOD_SEND);
     wire_set(mad, MAD_TID, message->tid);
     wire_set(mad, MAD_ATTRIBUTE_ID, message->kind);
-    for (unsigned i = 0; i < MEMBERS; i++) {
-        const struct member *member = &members[i];
-        const uint8_t *at = (const uint8_t *)message + member->offset;
-        if (wire_fields[member->field].attribute != kinds[message->kind].attribute)
-            continue;
-        if (wire_fields[member->field].count > 1)
-            memcpy(wire_bytes(data, member->field), at, wire_fields[member->field].count);
-        else
-            wire_set(data, member->field, number_at(at, member->bytes));
-    }
+    wire_put_members(members, MEMBERS, kinds[message->kind].attribute, message, data);
 }
 
 int cm_decode(struct cm_message *message, const uint8_t mad[MAD_BYTES])
@@ -210,16 +166,7 @@ int cm_decode(struct cm_message *message, const uint8_t mad[MAD_BYTES])
         wire_get(mad, MAD_METHOD) != METHOD_SEND || !is_known(kind))
         return -EPROTO;
     *message = (struct cm_message){.kind = (uint16_t)kind, .tid = wire_get(mad, MAD_TID)};
-    for (unsigned i = 0; i < MEMBERS; i++) {
-        const struct member *member = &members[i];
-        uint8_t *at = (uint8_t *)message + member->offset;
-        if (wire_fields[member->field].attribute != kinds[kind].attribute)
-            continue;
-        if (wire_fields[member->field].count > 1)
-            memcpy(at, wire_bytes_const(data, member->field), wire_fields[member->field].count);
-        else
-            set_number(at, member->bytes, wire_get(data, member->field));
-    }
+    wire_get_members(members, MEMBERS, kinds[kind].attribute, message, data);
     return message->information_bytes > CM_INFORMATION_BYTES ? -EPROTO : 0;
 }
 

@@ -6,7 +6,7 @@
  * a time. */
 #include "wire/transport_packet.h"
 
-#include "wire/codec.h"
+#include "wire/member.h"
 
 #include <errno.h>
 
@@ -58,32 +58,6 @@ const uint16_t transport_parts[TRANSPORT_OPERATIONS] = {
     [OP_FETCH_ADD] = PART_ONLY | PART_ATOMIC_ETH,
 };
 
-static const char *const operation_names[TRANSPORT_OPERATIONS] = {
-    "SEND first",
-    "SEND middle",
-    "SEND last",
-    "SEND last with immediate",
-    "SEND only",
-    "SEND only with immediate",
-    "RDMA WRITE first",
-    "RDMA WRITE middle",
-    "RDMA WRITE last",
-    "RDMA WRITE last with immediate",
-    "RDMA WRITE only",
-    "RDMA WRITE only with immediate",
-    "RDMA READ request",
-    "RDMA READ response first",
-    "RDMA READ response middle",
-    "RDMA READ response last",
-    "RDMA READ response only",
-    "Acknowledge",
-    "ATOMIC acknowledge",
-    "CmpSwap",
-    "FetchAdd",
-    [OP_SEND_LAST_INVALIDATE] = "SEND last with invalidate",
-    [OP_SEND_ONLY_INVALIDATE] = "SEND only with invalidate",
-};
-
 /* 9.2.1, table 38: UC has SEND and WRITE without invalidate, UD has SEND only. */
 unsigned transport_parts_of(uint8_t opcode)
 {
@@ -95,11 +69,6 @@ unsigned transport_parts_of(uint8_t opcode)
         return operation == OP_SEND_ONLY || operation == OP_SEND_ONLY_IMMEDIATE ? parts : 0;
     default: return 0;
     }
-}
-
-const char *transport_opcode_name(uint8_t opcode)
-{
-    return transport_parts_of(opcode) ? operation_names[transport_operation_of(opcode)] : "unknown";
 }
 
 static uint32_t icrc_add(uint32_t crc, const uint8_t *bytes, size_t count)
@@ -177,131 +146,68 @@ unsigned transport_packet_bytes(const struct transport_packet *packet)
            VCRC_BYTES;
 }
 
-static void put_route(uint8_t *grh, const struct transport_global_route *route, size_t payload)
+#define MEMBER(field, member) WIRE_MEMBER(field, struct transport_packet, member)
+
+static const struct wire_member members[] = {
+    MEMBER(LRH_SL, sl),
+    MEMBER(LRH_DLID, dlid),
+    MEMBER(LRH_SLID, slid),
+    MEMBER(GRH_TRAFFIC_CLASS, route.traffic_class),
+    MEMBER(GRH_FLOW_LABEL, route.flow_label),
+    MEMBER(GRH_HOP_LIMIT, route.hop_limit),
+    MEMBER(GRH_SGID, route.sgid),
+    MEMBER(GRH_DGID, route.dgid),
+    MEMBER(BTH_OPCODE, opcode),
+    MEMBER(BTH_SOLICITED_EVENT, solicited),
+    MEMBER(BTH_MIGRATION_STATE, migrated),
+    MEMBER(BTH_P_KEY, p_key),
+    MEMBER(BTH_DEST_QP, dest_qp),
+    MEMBER(BTH_ACKNOWLEDGE_REQUEST, acknowledge),
+    MEMBER(BTH_PSN, psn),
+    MEMBER(DETH_Q_KEY, q_key),
+    MEMBER(DETH_SRC_QP, src_qp),
+    MEMBER(RETH_ADDRESS, address),
+    MEMBER(RETH_R_KEY, r_key),
+    MEMBER(RETH_DMA_BYTES, dma_bytes),
+    MEMBER(ATOMIC_ETH_ADDRESS, address),
+    MEMBER(ATOMIC_ETH_R_KEY, r_key),
+    MEMBER(ATOMIC_ETH_SWAP_OR_ADD, swap_or_add),
+    MEMBER(ATOMIC_ETH_COMPARE, compare),
+    MEMBER(AETH_SYNDROME, syndrome),
+    MEMBER(AETH_MSN, msn),
+    MEMBER(ATOMIC_ACK_ETH_ORIGINAL, original),
+    MEMBER(IMM_DT_DATA, immediate),
+    MEMBER(IETH_R_KEY, immediate),
+};
+
+static void put_header(enum wire_attribute header, const struct transport_packet *packet,
+                       uint8_t *at)
 {
-    wire_set(grh, GRH_IP_VERSION, IP_VERSION);
-    wire_set(grh, GRH_TRAFFIC_CLASS, route->traffic_class);
-    wire_set(grh, GRH_FLOW_LABEL, route->flow_label);
-    wire_set(grh, GRH_PAYLOAD_BYTES, payload);
-    wire_set(grh, GRH_NEXT_HEADER, GRH_NEXT_IS_BTH);
-    wire_set(grh, GRH_HOP_LIMIT, route->hop_limit);
-    memcpy(wire_bytes(grh, GRH_SGID), route->sgid, 16);
-    memcpy(wire_bytes(grh, GRH_DGID), route->dgid, 16);
+    wire_put_members(members, sizeof members / sizeof *members, header, packet, at);
 }
 
-static void get_route(const uint8_t *grh, struct transport_global_route *route)
+static void get_header(enum wire_attribute header, struct transport_packet *packet,
+                       const uint8_t *at)
 {
-    route->traffic_class = (uint8_t)wire_get(grh, GRH_TRAFFIC_CLASS);
-    route->flow_label = (uint32_t)wire_get(grh, GRH_FLOW_LABEL);
-    route->hop_limit = (uint8_t)wire_get(grh, GRH_HOP_LIMIT);
-    memcpy(route->sgid, wire_bytes_const(grh, GRH_SGID), 16);
-    memcpy(route->dgid, wire_bytes_const(grh, GRH_DGID), 16);
+    wire_get_members(members, sizeof members / sizeof *members, header, packet, at);
 }
 
-static void put_base(uint8_t *bth, const struct transport_packet *packet)
+/* The extended headers in the order of figure 9-5; returns how many an opcode has. */
+static unsigned list_extended(uint8_t opcode, enum wire_attribute headers[7])
 {
-    wire_set(bth, BTH_OPCODE, packet->opcode);
-    wire_set(bth, BTH_SOLICITED_EVENT, packet->solicited);
-    wire_set(bth, BTH_MIGRATION_STATE, packet->migrated);
-    wire_set(bth, BTH_PAD_COUNT, -packet->payload.bytes % 4);
-    wire_set(bth, BTH_P_KEY, packet->p_key);
-    wire_set(bth, BTH_DEST_QP, packet->dest_qp);
-    wire_set(bth, BTH_ACKNOWLEDGE_REQUEST, packet->acknowledge);
-    wire_set(bth, BTH_PSN, packet->psn);
-}
-
-static void get_base(const uint8_t *bth, struct transport_packet *packet)
-{
-    packet->opcode = (uint8_t)wire_get(bth, BTH_OPCODE);
-    packet->solicited = wire_get(bth, BTH_SOLICITED_EVENT);
-    packet->migrated = wire_get(bth, BTH_MIGRATION_STATE);
-    packet->p_key = (uint16_t)wire_get(bth, BTH_P_KEY);
-    packet->dest_qp = (uint32_t)wire_get(bth, BTH_DEST_QP);
-    packet->acknowledge = wire_get(bth, BTH_ACKNOWLEDGE_REQUEST);
-    packet->psn = (uint32_t)wire_get(bth, BTH_PSN);
-}
-
-/* The extended headers in the order of figure 9-5; returns where the payload begins. */
-static uint8_t *put_extended(uint8_t *at, const struct transport_packet *packet)
-{
-    unsigned parts = transport_parts_of(packet->opcode);
-    if (transport_service_of(packet->opcode) == TRANSPORT_UD) {
-        wire_set(at, DETH_Q_KEY, packet->q_key);
-        wire_set(at, DETH_SRC_QP, packet->src_qp);
-        at += WIRE_BYTES_DETH;
-    }
-    if (parts & PART_RETH) {
-        wire_set(at, RETH_ADDRESS, packet->address);
-        wire_set(at, RETH_R_KEY, packet->r_key);
-        wire_set(at, RETH_DMA_BYTES, packet->dma_bytes);
-        at += WIRE_BYTES_RETH;
-    }
-    if (parts & PART_ATOMIC_ETH) {
-        wire_set(at, ATOMIC_ETH_ADDRESS, packet->address);
-        wire_set(at, ATOMIC_ETH_R_KEY, packet->r_key);
-        wire_set(at, ATOMIC_ETH_SWAP_OR_ADD, packet->swap_or_add);
-        wire_set(at, ATOMIC_ETH_COMPARE, packet->compare);
-        at += WIRE_BYTES_ATOMIC_ETH;
-    }
-    if (parts & PART_AETH) {
-        wire_set(at, AETH_SYNDROME, packet->syndrome);
-        wire_set(at, AETH_MSN, packet->msn);
-        at += WIRE_BYTES_AETH;
-    }
-    if (parts & PART_ATOMIC_ACK_ETH) {
-        wire_set(at, ATOMIC_ACK_ETH_ORIGINAL, packet->original);
-        at += WIRE_BYTES_ATOMIC_ACK_ETH;
-    }
-    if (parts & PART_IMMEDIATE) {
-        wire_set(at, IMM_DT_DATA, packet->immediate);
-        at += WIRE_BYTES_IMM_DT;
-    }
-    if (parts & PART_INVALIDATE) {
-        wire_set(at, IETH_R_KEY, packet->immediate);
-        at += WIRE_BYTES_IETH;
-    }
-    return at;
-}
-
-static const uint8_t *get_extended(const uint8_t *at, struct transport_packet *packet)
-{
-    unsigned parts = transport_parts_of(packet->opcode);
-    if (transport_service_of(packet->opcode) == TRANSPORT_UD) {
-        packet->q_key = (uint32_t)wire_get(at, DETH_Q_KEY);
-        packet->src_qp = (uint32_t)wire_get(at, DETH_SRC_QP);
-        at += WIRE_BYTES_DETH;
-    }
-    if (parts & PART_RETH) {
-        packet->address = wire_get(at, RETH_ADDRESS);
-        packet->r_key = (uint32_t)wire_get(at, RETH_R_KEY);
-        packet->dma_bytes = (uint32_t)wire_get(at, RETH_DMA_BYTES);
-        at += WIRE_BYTES_RETH;
-    }
-    if (parts & PART_ATOMIC_ETH) {
-        packet->address = wire_get(at, ATOMIC_ETH_ADDRESS);
-        packet->r_key = (uint32_t)wire_get(at, ATOMIC_ETH_R_KEY);
-        packet->swap_or_add = wire_get(at, ATOMIC_ETH_SWAP_OR_ADD);
-        packet->compare = wire_get(at, ATOMIC_ETH_COMPARE);
-        at += WIRE_BYTES_ATOMIC_ETH;
-    }
-    if (parts & PART_AETH) {
-        packet->syndrome = (uint8_t)wire_get(at, AETH_SYNDROME);
-        packet->msn = (uint32_t)wire_get(at, AETH_MSN);
-        at += WIRE_BYTES_AETH;
-    }
-    if (parts & PART_ATOMIC_ACK_ETH) {
-        packet->original = wire_get(at, ATOMIC_ACK_ETH_ORIGINAL);
-        at += WIRE_BYTES_ATOMIC_ACK_ETH;
-    }
-    if (parts & PART_IMMEDIATE) {
-        packet->immediate = (uint32_t)wire_get(at, IMM_DT_DATA);
-        at += WIRE_BYTES_IMM_DT;
-    }
-    if (parts & PART_INVALIDATE) {
-        packet->immediate = (uint32_t)wire_get(at, IETH_R_KEY);
-        at += WIRE_BYTES_IETH;
-    }
-    return at;
+    static const struct {
+        uint16_t part;
+        uint8_t header;
+    } order[] = {{PART_RETH, WIRE_RETH},        {PART_ATOMIC_ETH, WIRE_ATOMIC_ETH},
+                 {PART_AETH, WIRE_AETH},        {PART_ATOMIC_ACK_ETH, WIRE_ATOMIC_ACK_ETH},
+                 {PART_IMMEDIATE, WIRE_IMM_DT}, {PART_INVALIDATE, WIRE_IETH}};
+    unsigned parts = transport_parts_of(opcode), count = 0;
+    if (transport_service_of(opcode) == TRANSPORT_UD)
+        headers[count++] = WIRE_DETH;
+    for (unsigned i = 0; i < sizeof order / sizeof *order; i++)
+        if (parts & order[i].part)
+            headers[count++] = order[i].header;
+    return count;
 }
 
 size_t transport_packet_encode(const struct transport_packet *packet, uint8_t vl,
@@ -309,18 +215,26 @@ size_t transport_packet_encode(const struct transport_packet *packet, uint8_t vl
 {
     size_t whole = transport_packet_bytes(packet), pad = -packet->payload.bytes % 4;
     size_t headers = WIRE_BYTES_LRH + (packet->global ? WIRE_BYTES_GRH : 0);
+    enum wire_attribute list[7];
+    unsigned extended = list_extended(packet->opcode, list);
     assert(packet->payload.bytes <= TRANSPORT_MTU_MAX);
     memset(bytes, 0, headers + WIRE_BYTES_BTH + extended_bytes(packet->opcode));
     wire_set(bytes, LRH_VL, vl);
-    wire_set(bytes, LRH_SL, packet->sl);
     wire_set(bytes, LRH_NEXT_HEADER, packet->global ? NEXT_IS_GRH : NEXT_IS_BTH);
-    wire_set(bytes, LRH_DLID, packet->dlid);
     wire_set(bytes, LRH_PACKET_WORDS, (whole - VCRC_BYTES) / 4);
-    wire_set(bytes, LRH_SLID, packet->slid);
-    if (packet->global)
-        put_route(bytes + WIRE_BYTES_LRH, &packet->route, whole - headers - VCRC_BYTES);
-    put_base(bytes + headers, packet);
-    uint8_t *at = put_extended(bytes + headers + WIRE_BYTES_BTH, packet);
+    put_header(WIRE_LRH, packet, bytes);
+    if (packet->global) {
+        uint8_t *grh = bytes + WIRE_BYTES_LRH;
+        wire_set(grh, GRH_IP_VERSION, IP_VERSION);
+        wire_set(grh, GRH_PAYLOAD_BYTES, whole - headers - VCRC_BYTES);
+        wire_set(grh, GRH_NEXT_HEADER, GRH_NEXT_IS_BTH);
+        put_header(WIRE_GRH, packet, grh);
+    }
+    put_header(WIRE_BTH, packet, bytes + headers);
+    wire_set(bytes + headers, BTH_PAD_COUNT, pad);
+    uint8_t *at = bytes + headers + WIRE_BYTES_BTH;
+    for (unsigned i = 0; i < extended; at += wire_attributes[list[i++]].bytes)
+        put_header(list[i], packet, at);
     if (payload && packet->payload.bytes)
         memcpy(at, payload, packet->payload.bytes);
     else
@@ -338,6 +252,7 @@ int transport_packet_decode(struct transport_packet *packet, uint8_t *vl, const 
                             size_t count, const uint8_t **payload)
 {
     enum { LEAST = WIRE_BYTES_LRH + WIRE_BYTES_BTH + ICRC_BYTES + VCRC_BYTES };
+    enum wire_attribute list[7];
     memset(packet, 0, sizeof *packet);
     if (count < LEAST || wire_get(bytes, LRH_PACKET_WORDS) * 4 + VCRC_BYTES != count)
         return -EPROTO;
@@ -349,7 +264,7 @@ int transport_packet_decode(struct transport_packet *packet, uint8_t *vl, const 
          (wire_get(bytes + WIRE_BYTES_LRH, GRH_NEXT_HEADER) != GRH_NEXT_IS_BTH ||
           wire_get(bytes + WIRE_BYTES_LRH, GRH_PAYLOAD_BYTES) != count - headers - VCRC_BYTES)))
         return -EPROTO;
-    get_base(bytes + headers, packet);
+    get_header(WIRE_BTH, packet, bytes + headers);
     size_t around =
         headers + WIRE_BYTES_BTH + extended_bytes(packet->opcode) + ICRC_BYTES + VCRC_BYTES;
     size_t pad = wire_get(bytes + headers, BTH_PAD_COUNT);
@@ -360,12 +275,14 @@ int transport_packet_decode(struct transport_packet *packet, uint8_t *vl, const 
             little_endian(bytes + count - VCRC_BYTES - ICRC_BYTES, ICRC_BYTES))
         return -EPROTO;
     *vl = (uint8_t)wire_get(bytes, LRH_VL);
-    packet->sl = (uint8_t)wire_get(bytes, LRH_SL);
-    packet->dlid = (uint16_t)wire_get(bytes, LRH_DLID);
-    packet->slid = (uint16_t)wire_get(bytes, LRH_SLID);
+    get_header(WIRE_LRH, packet, bytes);
     if (packet->global)
-        get_route(bytes + WIRE_BYTES_LRH, &packet->route);
-    *payload = get_extended(bytes + headers + WIRE_BYTES_BTH, packet);
+        get_header(WIRE_GRH, packet, bytes + WIRE_BYTES_LRH);
+    const uint8_t *at = bytes + headers + WIRE_BYTES_BTH;
+    unsigned extended = list_extended(packet->opcode, list);
+    for (unsigned i = 0; i < extended; at += wire_attributes[list[i++]].bytes)
+        get_header(list[i], packet, at);
+    *payload = at;
     packet->payload.bytes = (uint32_t)(count - around - pad);
     return 0;
 }

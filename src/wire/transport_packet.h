@@ -80,8 +80,6 @@ static inline unsigned transport_service_of(uint8_t opcode)
 }
 /* The parts of a packet; 0: this service has no such operation. */
 unsigned transport_parts_of(uint8_t opcode);
-/* "RC SEND only" …; "unknown" if transport_parts_of() is 0. */
-const char *transport_opcode_name(uint8_t opcode);
 
 /* Kinds of syndrome (bits 7-5), and the values of a NAK (9.7.5.1.1). */
 enum transport_syndrome {

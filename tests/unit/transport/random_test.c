@@ -253,11 +253,10 @@ static void print_trace(const struct toy *toy, size_t upto)
     for (size_t i = upto > 60 ? upto - 60 : 0; i <= upto; i++) {
         const struct toy_trace *item = &toy->trace.items[i];
         const struct transport_packet *packet = &item->packet;
-        print_message("%12llu end %u %s PSN %u %s%s %u bytes, syndrome %02x, MSN %u\n",
+        print_message("%12llu end %u %s PSN %u opcode %02x%s %u bytes, syndrome %02x, MSN %u\n",
                       (unsigned long long)item->time, item->adapter, item->sent ? "sends" : "gets ",
-                      packet->psn, transport_opcode_name(packet->opcode),
-                      packet->acknowledge ? ", AckReq," : ",", packet->payload.bytes,
-                      packet->syndrome, packet->msn);
+                      packet->psn, packet->opcode, packet->acknowledge ? ", AckReq," : ",",
+                      packet->payload.bytes, packet->syndrome, packet->msn);
     }
 }
 
