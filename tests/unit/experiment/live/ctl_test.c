@@ -227,7 +227,7 @@ static void the_api_lists_the_last_200_connections(void **unused)
 static void hosts_are_connected_by_an_action(void **unused)
 {
     (void)unused;
-    struct world *world = begin(tree);
+    struct world *world = begin("topology kary 2 3\nsm H0\nrun until settled\n");
     assert_says(world, LIVE_FABRIC, "connections", true, "[]");
     assert_int_equal(ask(world, LIVE_FABRIC, "connect H0 H7", false), 0);
     assert_int_equal(ask(world, LIVE_FABRIC, "connect H0 L0_0", false), -EINVAL);
