@@ -203,19 +203,6 @@ static pid_t start_command(char **command, const sigset_t *mask, const char *pre
     _exit(EXIT_USAGE);
 }
 
-static void block_signals(sigset_t *before)
-{
-    sigset_t signals;
-    sigemptyset(&signals);
-    sigaddset(&signals, SIGINT);
-    sigaddset(&signals, SIGTERM);
-    sigaddset(&signals, SIGHUP);
-    sigaddset(&signals, SIGCHLD);
-    sigprocmask(SIG_BLOCK, &signals, before);
-    signal(SIGPIPE, SIG_IGN);
-    signal(SIGXFSZ, SIG_IGN); /* a capture may exceed the file size limit */
-}
-
 /* ---- main ---- */
 
 static void print_addresses(const struct server *server, const struct runtime_dir *dir,
@@ -255,7 +242,15 @@ static int serve_fabric(struct fabric *fabric, struct server_options wanted, cha
         return result;
     wanted.socket_path = dir.socket;
     wanted.directory = dir.directory;
-    block_signals(&mask);
+    sigset_t signals;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGINT);
+    sigaddset(&signals, SIGTERM);
+    sigaddset(&signals, SIGHUP);
+    sigaddset(&signals, SIGCHLD);
+    sigprocmask(SIG_BLOCK, &signals, &mask);
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN); /* a capture may exceed the file size limit */
     result = server_new(&server, fabric, &wanted, err);
     if (result == 0 && command) {
         if (given.http.web)

@@ -75,16 +75,6 @@ static void start(struct cut *cut, const struct fabric *fabric)
     }
 }
 
-static void release(struct cut *cut)
-{
-    mem_free(cut->anchors);
-    mem_free(cut->switches);
-    mem_free(cut->weights);
-    mem_free(cut->parts);
-    mem_free(cut->inside);
-    mem_free(cut->outside);
-}
-
 /* The nodes of an anchor are all nodes whose ports lead to it: their links to other anchors count,
  * too, so that an adapter with two cables pulls its switches together. */
 static void take(struct cut *cut, uint32_t anchor, uint8_t part)
@@ -192,6 +182,11 @@ void partitions_cut(struct fabric *fabric)
         fabric->ports[i].crosses =
             peer != NONE && partitions->of_node[peer] != partitions->of_node[fabric->ports[i].node];
     }
-    release(&cut);
+    mem_free(cut.anchors);
+    mem_free(cut.switches);
+    mem_free(cut.weights);
+    mem_free(cut.parts);
+    mem_free(cut.inside);
+    mem_free(cut.outside);
     partitions->is_cut = true;
 }

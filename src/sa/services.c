@@ -85,13 +85,6 @@ static uint64_t service_key(const struct service *service, enum service_index in
     }
 }
 
-static void add_to_index(struct registry *registry, struct service *service)
-{
-    for (unsigned i = 0; i < SERVICE_INDEXES; i++)
-        service->links[i] =
-            chains_add(&registry->service_index[i], service_key(service, i), service->number);
-}
-
 static void remove_from_index(struct registry *registry, const struct service *service)
 {
     for (unsigned i = 0; i < SERVICE_INDEXES; i++)
@@ -153,7 +146,9 @@ static struct service *store_service(struct sa *sa, const struct service *servic
         registry->next_service = stored.number;
     stored.changed = ++registry->generation;
     *known = stored;
-    add_to_index(registry, known);
+    for (unsigned i = 0; i < SERVICE_INDEXES; i++)
+        known->links[i] =
+            chains_add(&registry->service_index[i], service_key(known, i), known->number);
     return known;
 }
 

@@ -16,14 +16,6 @@ static uint64_t subscription_key(const struct subscription *subscription,
                                          : wire_get(subscription->inform, INFORM_INFO_TRAP_NUMBER);
 }
 
-static void add_to_index(struct registry *registry, struct subscription *subscription)
-{
-    for (unsigned i = 0; i < SUBSCRIPTION_INDEXES; i++)
-        subscription->links[i] =
-            chains_add(&registry->subscription_index[i], subscription_key(subscription, i),
-                       subscription->number);
-}
-
 static void remove_from_index(struct registry *registry, const struct subscription *subscription)
 {
     for (unsigned i = 0; i < SUBSCRIPTION_INDEXES; i++)
@@ -123,7 +115,9 @@ void subscription_put(struct sa *sa, const struct subscription *subscription)
     known->number = number;
     assert(number <= registry->next_subscription);
     known->changed = ++registry->generation;
-    add_to_index(registry, known);
+    for (unsigned i = 0; i < SUBSCRIPTION_INDEXES; i++)
+        known->links[i] =
+            chains_add(&registry->subscription_index[i], subscription_key(known, i), known->number);
 }
 
 void subscriptions_update_lids(struct sa *sa)

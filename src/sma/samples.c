@@ -36,15 +36,6 @@ struct sma_samples {
     uint64_t count[SAMPLE_COUNTERS]; /* at the beginning, then the result */
 };
 
-static void read_totals(const struct sma *sma, struct sma_samples *samples, bool end)
-{
-    const uint64_t *totals = sma->ports[samples->port].counters.total;
-    for (unsigned i = 0; i < SAMPLE_COUNTERS; i++) {
-        uint64_t total = samples->select[i] ? totals[quantities[samples->select[i]]] : 0;
-        samples->count[i] = end ? total - samples->count[i] : total;
-    }
-}
-
 uint64_t sma_samples_deadline(const struct sma *sma)
 {
     return sma->samples ? sma->samples->next : TIME_NEVER;
@@ -55,7 +46,11 @@ void sma_samples_expire(struct sma *sma, uint64_t now)
     struct sma_samples *samples = sma->samples;
     while (samples && samples->next <= now) {
         bool end = samples->status == SAMPLE_RUNNING;
-        read_totals(sma, samples, end);
+        const uint64_t *totals = sma->ports[samples->port].counters.total;
+        for (unsigned i = 0; i < SAMPLE_COUNTERS; i++) {
+            uint64_t total = samples->select[i] ? totals[quantities[samples->select[i]]] : 0;
+            samples->count[i] = end ? total - samples->count[i] : total;
+        }
         samples->status = end ? SAMPLE_DONE : SAMPLE_RUNNING;
         samples->next = end ? TIME_NEVER : samples->next + samples->interval * samples->tick_ps;
     }

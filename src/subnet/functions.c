@@ -222,14 +222,6 @@ static void update_machine(struct subnet *subnet, uint32_t vf_port, uint64_t gui
         map_set(&functions->machines, guid, vf_port);
 }
 
-/* A name that another manager or an agent has written may have any bytes. */
-static void learn_name(struct virtual_function *function, const uint8_t *name)
-{
-    memset(function->name, 0, sizeof function->name);
-    for (unsigned i = 0; function->attached && i < VSWITCH_NAME_BYTES && name[i]; i++)
-        function->name[i] = (char)(name[i] < ' ' || name[i] == 0x7f ? '?' : name[i]);
-}
-
 /* ---- known state ---- */
 
 bool functions_update_known(struct subnet *subnet, uint32_t vf_port, const uint8_t *data)
@@ -241,7 +233,12 @@ bool functions_update_known(struct subnet *subnet, uint32_t vf_port, const uint8
     subnet->functions.reports += !subnet->ports.items[vf_port].known;
     subnet->ports.items[vf_port].known = true;
     update_machine(subnet, vf_port, guid, wire_get(data, VIRTUAL_FUNCTION_ATTACHED));
-    learn_name(functions_at(subnet, vf_port), wire_bytes_const(data, VIRTUAL_FUNCTION_NAME));
+    /* A name that another manager or an agent has written may have any bytes. */
+    struct virtual_function *function = functions_at(subnet, vf_port);
+    const uint8_t *name = wire_bytes_const(data, VIRTUAL_FUNCTION_NAME);
+    memset(function->name, 0, sizeof function->name);
+    for (unsigned i = 0; function->attached && i < VSWITCH_NAME_BYTES && name[i]; i++)
+        function->name[i] = (char)(name[i] < ' ' || name[i] == 0x7f ? '?' : name[i]);
     if (lid > LID_UNICAST_LAST)
         lid = 0;
     if (lid == 0 && dynamic && !functions_at(subnet, vf_port)->held) {

@@ -287,12 +287,6 @@ static void set_lid_range(struct subnet *subnet, unsigned lid, unsigned lmc, uin
             subnet->by_lid[l] = to;
 }
 
-static void drop_reservations(struct subnet *subnet, unsigned lid, unsigned lmc)
-{
-    for (unsigned l = lid; lid && l < lid + (1u << lmc) && l < LFT_ENTRIES; l++)
-        bitset_drop(subnet->reserved_lids, l);
-}
-
 void subnet_set_lid(struct subnet *subnet, uint32_t port, uint16_t lid, unsigned lmc)
 {
     struct subnet_port *p = &subnet->ports.items[port];
@@ -303,7 +297,8 @@ void subnet_set_lid(struct subnet *subnet, uint32_t port, uint16_t lid, unsigned
     p->lid = lid;
     p->lmc = (uint8_t)lmc;
     set_lid_range(subnet, lid, lmc, SUBNET_NONE, port);
-    drop_reservations(subnet, lid, lmc);
+    for (unsigned l = lid; lid && l < lid + (1u << lmc) && l < LFT_ENTRIES; l++)
+        bitset_drop(subnet->reserved_lids, l);
     subnet->generation++;
 }
 

@@ -113,12 +113,6 @@ static bool is_mtu(unsigned mtu)
     return mtu >= 256 && mtu <= TRANSPORT_MTU_MAX && (mtu & (mtu - 1)) == 0;
 }
 
-static bool state_is_right(const struct transport_qp_attributes *now,
-                           const struct transport_qp_attributes *new)
-{
-    return new->current_state == now->state;
-}
-
 /* The attributes of `mask` that are out of range. */
 static uint32_t bad_attributes(const struct transport *transport, const struct qp *qp,
                                const struct transport_qp_attributes *new, uint32_t mask)
@@ -128,7 +122,7 @@ static uint32_t bad_attributes(const struct transport *transport, const struct q
     unsigned port = mask & ATTRIBUTE_PORT ? new->port : now->port;
     uint32_t bad = 0;
 #define CHECK(bit, condition) (bad |= (mask & (bit)) && !(condition) ? (bit) : 0)
-    CHECK(ATTRIBUTE_CURRENT_STATE, state_is_right(now, new));
+    CHECK(ATTRIBUTE_CURRENT_STATE, (new->current_state == now->state));
     CHECK(ATTRIBUTE_ACCESS, (new->access & ~(RIGHT_LOCAL_WRITE | RIGHT_REMOTE_WRITE |
                                              RIGHT_REMOTE_READ | RIGHT_REMOTE_ATOMIC)) == 0);
     CHECK(ATTRIBUTE_PORT, is_port(transport, new->port));

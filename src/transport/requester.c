@@ -126,15 +126,6 @@ static uint32_t offset_of(const struct qp *qp, const struct work *work, uint32_t
     return ((psn - work->first_psn) & TRANSPORT_PSN_MASK) * qp->attributes.mtu;
 }
 
-static void build_read(struct qp *qp, struct work *work, struct transport_packet *packet)
-{
-    uint32_t offset = offset_of(qp, work, qp->send_psn);
-    packet->opcode = TRANSPORT_OPCODE(TRANSPORT_RC, OP_READ_REQUEST);
-    packet->address = work->address + offset;
-    packet->r_key = work->r_key;
-    packet->dma_bytes = work->bytes - offset;
-}
-
 static void build_atomic(const struct work *work, struct transport_packet *packet)
 {
     packet->opcode = TRANSPORT_OPCODE(
@@ -214,9 +205,13 @@ bool requester_next(struct transport *transport, struct qp *qp, uint64_t now,
     packet->psn = qp->send_psn;
     uint32_t next_psn = response ? end_psn(work) : qp->send_psn + 1;
     if (response) {
-        if (work->operation == WORK_READ)
-            build_read(qp, work, packet);
-        else
+        if (work->operation == WORK_READ) {
+            uint32_t offset = offset_of(qp, work, qp->send_psn);
+            packet->opcode = TRANSPORT_OPCODE(TRANSPORT_RC, OP_READ_REQUEST);
+            packet->address = work->address + offset;
+            packet->r_key = work->r_key;
+            packet->dma_bytes = work->bytes - offset;
+        } else
             build_atomic(work, packet);
         packet->acknowledge = true;
         work->issued = true;

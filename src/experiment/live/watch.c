@@ -74,20 +74,6 @@ static void read_waves(struct live_watch *watch)
 
 /* ---- traffic and events ---- */
 
-static void read_events(struct live_watch *watch)
-{
-    const struct run_record *record = &watch->session->current->record;
-    for (; watch->events_read < record->events.count; watch->events_read++) {
-        const struct run_record_event *event = &record->events.items[watch->events_read];
-        struct api_event copy = {.t_ns = time_ns_floor(event->time),
-                                 .kind = run_record_kind_names[event->kind],
-                                 .who = event->who,
-                                 .text = event->text,
-                                 .node = event->node};
-        api_log_add(&watch->publisher->log, &copy);
-    }
-}
-
 void watch_read(struct live_watch *watch)
 {
     const struct setup *setup = live_session_setup(watch->session);
@@ -104,7 +90,16 @@ void watch_read(struct live_watch *watch)
     read_waves(watch);
     fabric_view_read_traffic(&watch->view, setup->fabric, elapsed, &watch->latency, tick);
     watch->latency = (struct fabric_latency){0};
-    read_events(watch);
+    const struct run_record *record = &watch->session->current->record;
+    for (; watch->events_read < record->events.count; watch->events_read++) {
+        const struct run_record_event *event = &record->events.items[watch->events_read];
+        struct api_event copy = {.t_ns = time_ns_floor(event->time),
+                                 .kind = run_record_kind_names[event->kind],
+                                 .who = event->who,
+                                 .text = event->text,
+                                 .node = event->node};
+        api_log_add(&watch->publisher->log, &copy);
+    }
     watch_read_managers(watch);
     watch_sections(watch);
 }

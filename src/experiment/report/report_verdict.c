@@ -206,23 +206,6 @@ static void put_problems(const struct report_run *report, struct text *problems)
                     unfinished == 1 ? " is" : "s are");
 }
 
-static void put_checks(const struct report_run *report, struct text *out, struct text *problems)
-{
-    size_t checks = report->record.checks.count;
-    unsigned failures = run_record_failures(&report->record);
-    if (failures)
-        put_problem(problems, "%u of %zu checks %s", failures, checks,
-                    failures == 1 ? "fails" : "fail");
-    if (checks == 0)
-        text_puts(out, "Nothing was checked");
-    else if (failures)
-        text_printf(out, "%zu of %zu checks hold", checks - failures, checks);
-    else if (checks <= 2)
-        text_puts(out, checks == 1 ? "The check holds" : "Both checks hold");
-    else
-        text_printf(out, "All %zu checks hold", checks);
-}
-
 bool report_run_verdict(const struct report_run *report, struct text *out)
 {
     struct text problems = {0}, rest = {0};
@@ -233,7 +216,19 @@ bool report_run_verdict(const struct report_run *report, struct text *out)
     bool partial = figure_of(report, "partial") > 0;
     if (partial)
         text_puts(out, "The run was interrupted, its results are partial. ");
-    put_checks(report, &rest, &problems);
+    size_t checks = report->record.checks.count;
+    unsigned failures = run_record_failures(&report->record);
+    if (failures)
+        put_problem(&problems, "%u of %zu checks %s", failures, checks,
+                    failures == 1 ? "fails" : "fail");
+    if (checks == 0)
+        text_puts(&rest, "Nothing was checked");
+    else if (failures)
+        text_printf(&rest, "%zu of %zu checks hold", checks - failures, checks);
+    else if (checks <= 2)
+        text_puts(&rest, checks == 1 ? "The check holds" : "Both checks hold");
+    else
+        text_printf(&rest, "All %zu checks hold", checks);
     put_actions(report, &rest);
     put_losses(report, &rest);
     put_connections(report, &rest, &problems);

@@ -416,18 +416,6 @@ static struct node_options node_options_at(const struct traffic_spec_world *worl
                               node->kind == NODE_SWITCH);
 }
 
-/* The default payload: the smallest MTU of the fabric, which every path has. */
-static void bind_size(const struct traffic_spec_world *world, struct traffic *traffic)
-{
-    uint32_t mtu = TRAFFIC_LARGEST_PAYLOAD;
-    for (size_t i = 0; i < world->topology->nodes.count; i++) {
-        struct node_options options = node_options_at(world, i);
-        mtu = options.agent.mtu < mtu ? options.agent.mtu : mtu;
-    }
-    if (traffic->sizes[0].payload_bytes == PAYLOAD_OF_MTU)
-        traffic->sizes[0].payload_bytes = mtu;
-}
-
 static int check_sizes(const struct traffic_spec *spec, const struct traffic_spec_world *world,
                        struct cursor *cursor, const struct traffic *traffic)
 {
@@ -538,7 +526,14 @@ int traffic_spec_bind(const struct traffic_spec *spec, const struct traffic_spec
 {
     struct err reason = {0};
     *traffic = spec->traffic;
-    bind_size(world, traffic);
+    /* The default payload: the smallest MTU of the fabric, which every path has. */
+    uint32_t mtu = TRAFFIC_LARGEST_PAYLOAD;
+    for (size_t i = 0; i < world->topology->nodes.count; i++) {
+        struct node_options options = node_options_at(world, i);
+        mtu = options.agent.mtu < mtu ? options.agent.mtu : mtu;
+    }
+    if (traffic->sizes[0].payload_bytes == PAYLOAD_OF_MTU)
+        traffic->sizes[0].payload_bytes = mtu;
     int status = bind_times(spec, cursor, traffic);
     if (status == 0)
         status = bind_members(spec, world, cursor, traffic);

@@ -61,14 +61,6 @@ size_t whatif_most_changed(const struct whatif_reaction *reaction, size_t ports,
     return count;
 }
 
-static void put_failures(const struct whatif_question *question, struct text *out)
-{
-    for (size_t i = 0; i < question->failure_count; i++) {
-        text_puts(out, i ? ", " : "");
-        whatif_put_failure(question->topology, &question->failures[i], out);
-    }
-}
-
 /* ---- the verdict ---- */
 
 double whatif_scale(const struct whatif_traffic *traffic, uint64_t packets)
@@ -372,7 +364,10 @@ void whatif_write_text(const struct whatif_answer *answer, struct text *out)
     text_clear(&names);
     text_putc(out, '\n');
     put_label("failure", out);
-    put_failures(question, &names);
+    for (size_t i = 0; i < question->failure_count; i++) {
+        text_puts(&names, i ? ", " : "");
+        whatif_put_failure(question->topology, &question->failures[i], &names);
+    }
     text_put_wrapped(out, COLUMN, "%s", names.data);
     text_clear(&names);
     put_label("manager", out);

@@ -136,17 +136,6 @@ static void write_events(struct json *json, const struct api_tick *tick,
     json_end_array(json);
 }
 
-static void write_sections(struct json *json, const struct api_tick *tick,
-                           const struct api_tick *before)
-{
-    for (unsigned i = 0; i < API_SECTIONS; i++) {
-        const struct text *now = &tick->sections[i];
-        const struct text *old = before ? &before->sections[i] : NULL;
-        if (!old || old->length != now->length || memcmp(old->data, now->data, now->length) != 0)
-            json_raw(json, section_names[i], now->data);
-    }
-}
-
 /* ---- ticks ---- */
 
 static void write_head(struct json *json, const struct api_tick *tick,
@@ -189,7 +178,12 @@ void api_tick_write(const struct api_tick *tick, const struct api_tick *before,
     write_vector(&json, "vl", tick->vl, before ? before->vl : NULL, directions);
     write_sparse(&json, "errors", tick->errors, before ? before->errors : NULL,
                  sizeof *tick->errors, tick->links_n);
-    write_sections(&json, tick, before);
+    for (unsigned i = 0; i < API_SECTIONS; i++) {
+        const struct text *now = &tick->sections[i];
+        const struct text *old = before ? &before->sections[i] : NULL;
+        if (!old || old->length != now->length || memcmp(old->data, now->data, now->length) != 0)
+            json_raw(&json, section_names[i], now->data);
+    }
     write_events(&json, tick, before, log);
     json_end_object(&json);
 }

@@ -58,14 +58,6 @@ static void write_places(struct json *json, const struct layout_point *places, s
     json_end_array(json);
 }
 
-static void write_layout(const struct layout *layout, size_t count, struct json *json)
-{
-    write_numbers(json, "level", layout->level, count);
-    write_numbers(json, "group", layout->group, count);
-    write_numbers(json, "parent", layout->parent, count);
-    write_places(json, layout->places, count);
-}
-
 /* One side of the frames of all rooms. y grows downwards here, upwards in the layout. */
 static void write_side(struct json *json, const char *key, const struct layout_box *frames,
                        uint32_t count, size_t side)
@@ -186,7 +178,10 @@ void api_topology_write(const struct topology *topology, const struct api_links 
     json_string(&json, "layout", layout_kind_names[layout.kind]);
     json_begin_object(&json, "nodes");
     write_names(topology, &json);
-    write_layout(&layout, topology->nodes.count, &json);
+    write_numbers(&json, "level", layout.level, topology->nodes.count);
+    write_numbers(&json, "group", layout.group, topology->nodes.count);
+    write_numbers(&json, "parent", layout.parent, topology->nodes.count);
+    write_places(&json, layout.places, topology->nodes.count);
     json_end_object(&json);
     write_rooms(topology, &graph, &layout, &json);
     write_links(topology, links, &json);

@@ -34,20 +34,6 @@ static int open_signal_fd(void)
     return signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC);
 }
 
-/* If each port has its own M_Key, a manager must know which node is where to reach it. */
-static void restore_links(struct daemon *daemon)
-{
-    struct text neighbours = {0}, links = {0};
-    const char *state = daemon->config->state;
-    if (state && daemon->config->sm.m_key_per_port &&
-        store_read(state, NEIGHBOURS_FILE, &neighbours) == 0 && neighbours.data)
-        neighbours_read(daemon->sm, neighbours.data);
-    if (state && store_read(state, LINKS_FILE, &links) == 0 && links.data)
-        links_read(daemon->sm, links.data);
-    text_release(&neighbours);
-    text_release(&links);
-}
-
 static void create_core(struct daemon *daemon)
 {
     struct config *config = daemon->config;
@@ -68,7 +54,16 @@ static void create_core(struct daemon *daemon)
     sm_set_alias_guids(daemon->sm, sa_alias_guids(daemon->sa));
     for (size_t i = 0; i < daemon->store.facts.count; i++)
         sm_restore_lid(daemon->sm, &daemon->store.facts.items[i]);
-    restore_links(daemon);
+    /* If each port has its own M_Key, a manager must know which node is where to reach it. */
+    struct text neighbours = {0}, links = {0};
+    const char *state = daemon->config->state;
+    if (state && daemon->config->sm.m_key_per_port &&
+        store_read(state, NEIGHBOURS_FILE, &neighbours) == 0 && neighbours.data)
+        neighbours_read(daemon->sm, neighbours.data);
+    if (state && store_read(state, LINKS_FILE, &links) == 0 && links.data)
+        links_read(daemon->sm, links.data);
+    text_release(&neighbours);
+    text_release(&links);
 }
 
 static struct event_log *failure_log; /* mem_on_failure() passes no context */

@@ -45,21 +45,6 @@ static void consider_port(struct search *search, const umad_port_t *port)
     search->found = up;
 }
 
-static void search_ports(struct search *search)
-{
-    char names[UMAD_MAX_DEVICES][UMAD_CA_NAME_LEN];
-    int count = umad_get_cas_names(names, UMAD_MAX_DEVICES);
-    for (int i = 0; i < count && !search->found; i++) {
-        umad_ca_t ca;
-        if (umad_get_ca(names[i], &ca) < 0)
-            continue;
-        for (int number = 0; number <= ca.numports && number < UMAD_CA_MAX_PORTS; number++)
-            if (ca.ports[number])
-                consider_port(search, ca.ports[number]);
-        umad_release_ca(&ca);
-    }
-}
-
 static int no_port_error(const struct search *search, struct err *err)
 {
     const struct port_choice *choice = search->choice;
@@ -84,7 +69,17 @@ int port_search(umad_port_t *found, const struct port_choice *choice, bool may_b
     struct search search = {.choice = choice};
     if (umad_init() < 0)
         return err_set(err, ENODEV, "this machine has no InfiniBand driver");
-    search_ports(&search);
+    char names[UMAD_MAX_DEVICES][UMAD_CA_NAME_LEN];
+    int count = umad_get_cas_names(names, UMAD_MAX_DEVICES);
+    for (int i = 0; i < count && !search.found; i++) {
+        umad_ca_t ca;
+        if (umad_get_ca(names[i], &ca) < 0)
+            continue;
+        for (int number = 0; number <= ca.numports && number < UMAD_CA_MAX_PORTS; number++)
+            if (ca.ports[number])
+                consider_port(&search, ca.ports[number]);
+        umad_release_ca(&ca);
+    }
     *found = search.found ? search.port : search.first_down;
     if (search.found || (may_be_down && search.down == 1))
         return 0;

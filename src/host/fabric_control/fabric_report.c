@@ -214,24 +214,6 @@ static void put_path(struct fabric_report *report, uint32_t from, uint32_t to)
     path_hops_release(&hops);
 }
 
-static void put_deadlock(struct fabric_report *report)
-{
-    struct record *record = &report->record;
-    struct deadlock_cycle cycle = {0};
-    struct fabric *fabric = report->access->fabric;
-    bool found = fabric_vls(fabric) && fabric_list_deadlock(fabric, &cycle);
-    record_begin(record, NULL);
-    record_flag(record, "deadlock", "packets wait for each other in a cycle:\n", found);
-    if (!found)
-        record_text(record, "deadlock: none\n");
-    record_begin_list(record, "cycle");
-    for (size_t i = 0; i < cycle.hops.count; i++)
-        put_output(report, cycle.hops.items[i].port, cycle.hops.items[i].vl);
-    record_end_list(record);
-    record_end(record);
-    vec_release(&cycle.hops);
-}
-
 /* ---- commands ---- */
 
 static int answer_status(struct control_call *call)
@@ -275,7 +257,20 @@ static int answer_path(struct control_call *call)
 static int answer_deadlock(struct control_call *call)
 {
     struct fabric_report report = begin_report(call);
-    put_deadlock(&report);
+    struct record *record = &report.record;
+    struct deadlock_cycle cycle = {0};
+    struct fabric *fabric = report.access->fabric;
+    bool found = fabric_vls(fabric) && fabric_list_deadlock(fabric, &cycle);
+    record_begin(record, NULL);
+    record_flag(record, "deadlock", "packets wait for each other in a cycle:\n", found);
+    if (!found)
+        record_text(record, "deadlock: none\n");
+    record_begin_list(record, "cycle");
+    for (size_t i = 0; i < cycle.hops.count; i++)
+        put_output(&report, cycle.hops.items[i].port, cycle.hops.items[i].vl);
+    record_end_list(record);
+    record_end(record);
+    vec_release(&cycle.hops);
     return 0;
 }
 

@@ -93,17 +93,6 @@ static void limit_size(struct event_log *log)
     log->bytes = 0;
 }
 
-static void put_line(struct event_log *log, const struct text *line)
-{
-    if (log->options.prefix && !log->options.json)
-        fprintf(log->file, "%s ", log->options.prefix);
-    fputs(line->data, log->file);
-    if (log->options.flush)
-        fflush(log->file);
-    log->bytes += line->length + (log->options.prefix ? strlen(log->options.prefix) + 1 : 0);
-    limit_size(log);
-}
-
 void event_record_print(const struct event_record *record, bool as_json, const char *prefix,
                         struct text *out)
 {
@@ -150,7 +139,13 @@ static void write_record(struct event_log *log, const struct event_record *recor
     if (log->options.syslog)
         write_to_syslog(record->event, record->text);
     event_record_print(record, log->options.json, log->options.prefix, &line);
-    put_line(log, &line);
+    if (log->options.prefix && !log->options.json)
+        fprintf(log->file, "%s ", log->options.prefix);
+    fputs(line.data, log->file);
+    if (log->options.flush)
+        fflush(log->file);
+    log->bytes += line.length + (log->options.prefix ? strlen(log->options.prefix) + 1 : 0);
+    limit_size(log);
     text_release(&line);
 }
 

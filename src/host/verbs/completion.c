@@ -88,14 +88,6 @@ static void wake_pollers(struct verbs_client *client)
         syscall(SYS_futex, &page->completions, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
-static void notify_channel(struct verbs_client *client, const struct cq *cq, uint32_t object)
-{
-    struct verbs_event event = {0, object};
-    int pipe = client->channels.items[cq->channel].pipe;
-    ssize_t written = write(pipe, &event, sizeof event);
-    (void)written; /* it is full of events that the program has not read */
-}
-
 static void put_completion(struct verbs_client *client, uint32_t object,
                            const struct verbs_completion *completion, bool solicited)
 {
@@ -115,7 +107,10 @@ static void put_completion(struct verbs_client *client, uint32_t object,
     if (armed && cq->channel != VERBS_NONE &&
         (armed == 1 || solicited || completion->status != IBV_WC_SUCCESS)) {
         __atomic_store_n(&ring->armed, 0, __ATOMIC_SEQ_CST);
-        notify_channel(client, cq, object);
+        struct verbs_event event = {0, object};
+        int pipe = client->channels.items[cq->channel].pipe;
+        ssize_t written = write(pipe, &event, sizeof event);
+        (void)written; /* it is full of events that the program has not read */
     }
 }
 

@@ -140,13 +140,6 @@ void path_from_transport(const struct transport_path *from, struct verbs_path *p
     memcpy(path->dgid, from->route.dgid, sizeof path->dgid);
 }
 
-/* The number of the port that the QP uses after the change. */
-static unsigned port_after(const struct qp *qp, const struct verbs_qp_attributes *from,
-                           uint32_t mask)
-{
-    return mask & ATTRIBUTE_PORT ? from->port : qp->attributes.port;
-}
-
 static int attributes_to_transport(struct verbs_client *client, const struct qp *qp,
                                    const struct verbs_qp_attributes *from, uint32_t mask,
                                    struct transport_qp_attributes *to)
@@ -171,7 +164,7 @@ static int attributes_to_transport(struct verbs_client *client, const struct qp 
         .reads_accepted = from->reads_accepted,
         .drain_event = from->drain_event != 0,
     };
-    unsigned port = port_after(qp, from, mask);
+    unsigned port = mask & ATTRIBUTE_PORT ? from->port : qp->attributes.port;
     if (mask & ATTRIBUTE_PATH && (from->path.port < 1 || from->path.port > client->adapter->ports))
         return -EINVAL;
     if (mask & ATTRIBUTE_PATH && !path_to_transport(client, &from->path, port, &to->path))
@@ -183,17 +176,6 @@ static int attributes_to_transport(struct verbs_client *client, const struct qp 
         from->mtu > adapter_mtu(client->adapter, port))
         return -EINVAL;
     return 0;
-}
-
-/* Keeps what a query returns beside the attributes of the transport layer. */
-static void keep_attributes(struct qp *qp, const struct verbs_qp_attributes *from, uint32_t mask)
-{
-    if (mask & ATTRIBUTE_PORT)
-        qp->attributes.port = from->port;
-    if (mask & ATTRIBUTE_PATH)
-        qp->attributes.path.sgid_index = from->path.sgid_index;
-    if (mask & ATTRIBUTE_ALTERNATE)
-        qp->attributes.alternate.sgid_index = from->alternate.sgid_index;
 }
 
 int qp_modify(struct verbs_client *client, const struct verbs_request *request)
@@ -218,7 +200,13 @@ int qp_modify(struct verbs_client *client, const struct verbs_request *request)
         snprintf(client->answer.reason, sizeof client->answer.reason, "%.150s", err.message);
         return result;
     }
-    keep_attributes(qp, from, mask);
+    /* Keeps what a query returns beside the attributes of the transport layer. */
+    if (mask & ATTRIBUTE_PORT)
+        qp->attributes.port = from->port;
+    if (mask & ATTRIBUTE_PATH)
+        qp->attributes.path.sgid_index = from->path.sgid_index;
+    if (mask & ATTRIBUTE_ALTERNATE)
+        qp->attributes.alternate.sgid_index = from->alternate.sgid_index;
     if (mask & ATTRIBUTE_STATE && from->state == STATE_RESET) {
         const struct verbs_qp_ring *ring = (const void *)qp->ring.at;
         qp->sends.taken = __atomic_load_n(&ring->sends, __ATOMIC_ACQUIRE);

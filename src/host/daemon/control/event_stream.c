@@ -16,21 +16,16 @@ static void drop_follower(struct event_stream *stream, size_t at)
     mem_shift(stream->followers, &stream->count, at, sizeof *stream->followers, false);
 }
 
-static void drop_closed(struct event_stream *stream)
+void event_stream_add(struct event_stream *stream, int fd, bool json)
 {
+    static const char refusal[] = "too many clients follow events";
+    char packet[sizeof(struct answer) + sizeof refusal];
     char byte;
     for (size_t i = stream->count; i-- > 0;) {
         ssize_t got = recv(stream->followers[i].fd, &byte, 1, MSG_DONTWAIT | MSG_PEEK);
         if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR))
             drop_follower(stream, i);
     }
-}
-
-void event_stream_add(struct event_stream *stream, int fd, bool json)
-{
-    static const char refusal[] = "too many clients follow events";
-    char packet[sizeof(struct answer) + sizeof refusal];
-    drop_closed(stream);
     bool full = stream->count == FOLLOWERS_MOST;
     struct answer head = {full ? -EINVAL : 0, full ? sizeof refusal - 1 : 0};
     memcpy(packet, &head, sizeof head);

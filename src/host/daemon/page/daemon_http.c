@@ -37,16 +37,6 @@ struct daemon_http {
     uint64_t retry_at; /* TIME_NEVER: all addresses are in use */
 };
 
-static void choose_addresses(const struct config *config, struct daemon_http *http)
-{
-    if (config->web)
-        http->addresses[http->address_count++] =
-            (struct listen_address){.text = config->web, .page = true, .listener = -1};
-    if (config->metrics && (!config->web || !http_address_same(config->web, config->metrics)))
-        http->addresses[http->address_count++] = (struct listen_address){
-            .text = config->metrics, .restricted = config->web != NULL, .listener = -1};
-}
-
 static void log_address(struct daemon *daemon, const struct listen_address *at)
 {
     const char *url = http_listener_address(daemon->http->server, (unsigned)at->listener);
@@ -110,7 +100,12 @@ void daemon_open_http(struct daemon *daemon, uint64_t now)
                                    .limits = http_default_limits};
     options.limits.loop_percent = LOOP_PERCENT;
     http_server_new(&http->server, &options, NULL); /* the token is valid */
-    choose_addresses(config, http);
+    if (config->web)
+        http->addresses[http->address_count++] =
+            (struct listen_address){.text = config->web, .page = true, .listener = -1};
+    if (config->metrics && (!config->web || !http_address_same(config->web, config->metrics)))
+        http->addresses[http->address_count++] = (struct listen_address){
+            .text = config->metrics, .restricted = config->web != NULL, .listener = -1};
     daemon->watched[WATCH_HTTP].fd = http_server_fd(http->server);
     listen_where_missing(daemon, now);
     explicit_bzero(token, sizeof token);

@@ -31,8 +31,14 @@ static bool is_full(const char *path, const char **why)
     return status.f_flag & ST_RDONLY || (uint64_t)status.f_bavail * status.f_frsize < LEAST_BYTES;
 }
 
-static void list_files(struct daemon *daemon, struct problems *problems)
+/* The present problems that the manager and the daemon know. */
+static void list_problems(struct daemon *daemon, uint64_t now, struct problems *problems)
 {
+    sm_problems(daemon->sm, now, problems);
+    if (sm_state(daemon->sm) == SM_MASTER && daemon->config->has_plan)
+        cabling_list_problems(&daemon->config->plan, sm_subnet(daemon->sm), problems);
+    if (sm_state(daemon->sm) == SM_MASTER)
+        perf_list_problems(daemon->perf, sm_subnet(daemon->sm), problems);
     const char *paths[] = {daemon->config->state, daemon->config->dump, daemon->log.options.path};
     static const char *const meanings[] = {
         "LIDs and registrations are not saved: after a restart hosts may get other LIDs",
@@ -45,17 +51,6 @@ static void list_files(struct daemon *daemon, struct problems *problems)
             problems_add_object(problems, PROBLEM_FILES, paths[i], "%s (%s); weft keeps trying",
                                 meanings[i], why);
     }
-}
-
-/* The present problems that the manager and the daemon know. */
-static void list_problems(struct daemon *daemon, uint64_t now, struct problems *problems)
-{
-    sm_problems(daemon->sm, now, problems);
-    if (sm_state(daemon->sm) == SM_MASTER && daemon->config->has_plan)
-        cabling_list_problems(&daemon->config->plan, sm_subnet(daemon->sm), problems);
-    if (sm_state(daemon->sm) == SM_MASTER)
-        perf_list_problems(daemon->perf, sm_subnet(daemon->sm), problems);
-    list_files(daemon, problems);
     daemon_list_listeners(daemon, problems);
 }
 

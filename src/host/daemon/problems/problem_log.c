@@ -13,14 +13,6 @@ struct comparison {
     void *context;
 };
 
-static void put_name(const struct comparison *comparison, const struct problem *problem,
-                     struct text *out)
-{
-    bool has_place = problem->object || problem->place.kind != SUBNET_NOWHERE;
-    text_printf(out, "%s%s", problem_infos[problem->kind].name, has_place ? ": " : "");
-    problem_put_place(problem, comparison->subnet, out);
-}
-
 /* "12 s", "3 min", "2 h 5 min" */
 static void put_duration(struct text *out, unsigned long seconds)
 {
@@ -53,7 +45,9 @@ static void write_differences(const struct comparison *comparison, bool ended,
             !log_list_take(&found))
             continue;
         text_clear(&line);
-        put_name(comparison, problem, &line);
+        bool has_place = problem->object || problem->place.kind != SUBNET_NOWHERE;
+        text_printf(&line, "%s%s", problem_infos[problem->kind].name, has_place ? ": " : "");
+        problem_put_place(problem, comparison->subnet, &line);
         if (!ended || problem->kind == PROBLEM_WRONG_CABLE)
             text_printf(&line, ": %s", problem->text);
         if (ended) {
