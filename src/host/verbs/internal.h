@@ -92,7 +92,7 @@ struct work_queue {
 
 struct srq {
     bool used;
-    uint32_t number, domain;
+    uint32_t number;
     struct mapping ring;
     struct work_queue receives;
     bool *busy; /* by slot */
@@ -100,7 +100,7 @@ struct srq {
 
 struct qp {
     bool used, broken; /* broken: memory that it needed is gone */
-    uint32_t number, epoch, domain, send_cq, receive_cq, srq, service;
+    uint32_t number, epoch, send_cq, receive_cq, srq, service;
     struct mapping ring;
     struct work_queue sends, receives;
     struct verbs_qp_attributes attributes; /* GID indices of paths */
@@ -144,6 +144,22 @@ struct verbs_client {
     bool answering;
     uint64_t sends_taken, receives_taken, completions, read_bytes, written_bytes;
 };
+
+/* The object of this number, if it exists; or NULL. */
+#define OBJECT_FIND(list, number)                                                                  \
+    ((number) < (list)->count && (list)->items[number].used ? &(list)->items[number] : NULL)
+
+/* The number of an unused item, of at most VERBS_OBJECTS; VERBS_NONE: there is none. */
+#define OBJECT_TAKE(list, number)                                                                  \
+    do {                                                                                           \
+        (number) = 0;                                                                              \
+        while ((number) < (list)->count && (list)->items[number].used)                             \
+            (number)++;                                                                            \
+        if ((number) >= VERBS_OBJECTS)                                                             \
+            (number) = VERBS_NONE;                                                                 \
+        else                                                                                       \
+            (void)vec_at((list), (number));                                                        \
+    } while (0)
 
 /* The payload of a packet in the fabric. */
 struct buffer {

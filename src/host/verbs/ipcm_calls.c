@@ -24,9 +24,7 @@ static uint64_t network_now(const struct verbs_client *client)
 
 static struct ipcm_channel *find_channel(struct verbs_client *client, uint32_t object)
 {
-    return object < client->ipcm_channels.count && client->ipcm_channels.items[object].used
-               ? &client->ipcm_channels.items[object]
-               : NULL;
+    return OBJECT_FIND(&client->ipcm_channels, object);
 }
 
 static int add_channel(struct verbs_client *client)

@@ -12,22 +12,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* The object of this number, if it exists; or NULL. */
-#define FIND(list, number)                                                                         \
-    ((number) < (list)->count && (list)->items[number].used ? &(list)->items[number] : NULL)
-
-/* The number of an unused item, of at most VERBS_OBJECTS; VERBS_NONE: there is none. */
-#define TAKE(list, number)                                                                         \
-    do {                                                                                           \
-        (number) = 0;                                                                              \
-        while ((number) < (list)->count && (list)->items[number].used)                             \
-            (number)++;                                                                            \
-        if ((number) >= VERBS_OBJECTS)                                                             \
-            (number) = VERBS_NONE;                                                                 \
-        else                                                                                       \
-            (void)vec_at((list), (number));                                                        \
-    } while (0)
-
 /* ---- shared memory ---- */
 
 /* Limits of all clients. A ring and the copies of its entries are up to five mappings, of which the
@@ -110,7 +94,7 @@ void answer_with_mapping(struct verbs_client *client, struct mapping *mapping)
 static int add_domain(struct verbs_client *client)
 {
     uint32_t object;
-    TAKE(&client->domains, object);
+    OBJECT_TAKE(&client->domains, object);
     if (object == VERBS_NONE)
         return -ENOMEM;
     client->domains.items[object] =
@@ -121,7 +105,7 @@ static int add_domain(struct verbs_client *client)
 
 static int remove_domain(struct verbs_client *client, uint32_t object)
 {
-    struct domain *domain = FIND(&client->domains, object);
+    struct domain *domain = OBJECT_FIND(&client->domains, object);
     if (!domain)
         return -EINVAL;
     int result = transport_remove_domain(client->adapter->transport, domain->number);
@@ -135,7 +119,7 @@ static int remove_domain(struct verbs_client *client, uint32_t object)
 static bool read_region(struct verbs_client *client, const struct verbs_request *request,
                         struct transport_region *region)
 {
-    const struct domain *domain = FIND(&client->domains, request->region.domain);
+    const struct domain *domain = OBJECT_FIND(&client->domains, request->region.domain);
     if (!domain || request->region.memory > INT64_MAX || request->region.rights > 15 ||
         request->region.bytes > INT64_MAX - request->region.memory)
         return false;
@@ -224,7 +208,7 @@ static int add_channel(struct verbs_client *client)
 {
     uint32_t object;
     int ends[2];
-    TAKE(&client->channels, object);
+    OBJECT_TAKE(&client->channels, object);
     if (object == VERBS_NONE || object >= VERBS_CHANNELS)
         return -ENOMEM; /* each is a descriptor of the server */
     if (pipe2(ends, O_CLOEXEC) < 0)
@@ -238,7 +222,7 @@ static int add_channel(struct verbs_client *client)
 
 static int remove_channel(struct verbs_client *client, uint32_t object)
 {
-    struct channel *channel = FIND(&client->channels, object);
+    struct channel *channel = OBJECT_FIND(&client->channels, object);
     if (!channel)
         return -EINVAL;
     if (channel->users)
@@ -262,9 +246,10 @@ static int make_cq_ring(struct verbs_client *client, struct cq *cq, uint32_t cap
 static int add_cq(struct verbs_client *client, const struct verbs_request *request)
 {
     uint32_t object, number;
-    struct channel *channel =
-        request->cq.channel == VERBS_NONE ? NULL : FIND(&client->channels, request->cq.channel);
-    TAKE(&client->cqs, object);
+    struct channel *channel = request->cq.channel == VERBS_NONE
+                                  ? NULL
+                                  : OBJECT_FIND(&client->channels, request->cq.channel);
+    OBJECT_TAKE(&client->cqs, object);
     if (object == VERBS_NONE)
         return -ENOMEM;
     if (request->cq.capacity == 0 || request->cq.capacity > VERBS_CQ_ENTRIES ||
@@ -293,7 +278,7 @@ static int add_cq(struct verbs_client *client, const struct verbs_request *reque
 /* The client has read the old ring up to what it says there; the rest moves. */
 static int resize_cq(struct verbs_client *client, const struct verbs_request *request)
 {
-    struct cq *cq = FIND(&client->cqs, request->object);
+    struct cq *cq = OBJECT_FIND(&client->cqs, request->object);
     if (!cq || request->cq.capacity == 0 || request->cq.capacity > VERBS_CQ_ENTRIES)
         return -EINVAL;
     struct cq new = *cq;
@@ -324,7 +309,7 @@ static int resize_cq(struct verbs_client *client, const struct verbs_request *re
 
 static int remove_cq(struct verbs_client *client, uint32_t object)
 {
-    struct cq *cq = FIND(&client->cqs, object);
+    struct cq *cq = OBJECT_FIND(&client->cqs, object);
     if (!cq)
         return -EINVAL;
     int result = transport_remove_cq(client->adapter->transport, cq->number);
@@ -342,9 +327,9 @@ static int remove_cq(struct verbs_client *client, uint32_t object)
 
 static int add_srq(struct verbs_client *client, const struct verbs_request *request)
 {
-    const struct domain *domain = FIND(&client->domains, request->srq.domain);
+    const struct domain *domain = OBJECT_FIND(&client->domains, request->srq.domain);
     uint32_t object, number;
-    TAKE(&client->srqs, object);
+    OBJECT_TAKE(&client->srqs, object);
     if (object == VERBS_NONE)
         return -ENOMEM;
     if (!domain || request->srq.capacity == 0 || request->srq.capacity > VERBS_ENTRIES ||
@@ -353,7 +338,7 @@ static int add_srq(struct verbs_client *client, const struct verbs_request *requ
     struct srq *srq = &client->srqs.items[object];
     uint32_t capacity = verbs_round_up(request->srq.capacity);
     uint32_t segments = request->srq.segments ? request->srq.segments : 1;
-    *srq = (struct srq){.domain = request->srq.domain};
+    *srq = (struct srq){0};
     int result = work_init(&srq->receives, capacity, verbs_receive_bytes(segments), segments,
                            VERBS_RING_HEAD);
     if (result == 0)
@@ -379,7 +364,7 @@ static int add_srq(struct verbs_client *client, const struct verbs_request *requ
 
 static int modify_srq(struct verbs_client *client, const struct verbs_request *request)
 {
-    const struct srq *srq = FIND(&client->srqs, request->object);
+    const struct srq *srq = OBJECT_FIND(&client->srqs, request->object);
     return srq ? transport_set_srq_limit(client->adapter->transport, srq->number,
                                          request->srq.limit)
                : -EINVAL;
@@ -387,7 +372,7 @@ static int modify_srq(struct verbs_client *client, const struct verbs_request *r
 
 static int remove_srq(struct verbs_client *client, uint32_t object)
 {
-    struct srq *srq = FIND(&client->srqs, object);
+    struct srq *srq = OBJECT_FIND(&client->srqs, object);
     if (!srq)
         return -EINVAL;
     int result = transport_remove_srq(client->adapter->transport, srq->number);

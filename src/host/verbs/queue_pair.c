@@ -9,25 +9,16 @@ _Static_assert(ATTRIBUTE_DEST_QP == 1 << 19 && STATE_ERROR == 6 && MIGRATION_ARM
                    RIGHT_REMOTE_ATOMIC == 8,
                "values of libibverbs");
 
-static struct qp *find_qp(struct verbs_client *client, uint32_t object)
-{
-    return object < client->qps.count && client->qps.items[object].used ? &client->qps.items[object]
-                                                                        : NULL;
-}
-
 /* ---- creation ---- */
 
 static int check_init(const struct verbs_client *client, const struct verbs_request *request)
 {
     bool shared = request->qp_init.srq != VERBS_NONE;
-    if (request->qp_init.service > VERBS_UD || request->qp_init.domain >= client->domains.count ||
-        !client->domains.items[request->qp_init.domain].used ||
-        request->qp_init.send_cq >= client->cqs.count ||
-        !client->cqs.items[request->qp_init.send_cq].used ||
-        request->qp_init.receive_cq >= client->cqs.count ||
-        !client->cqs.items[request->qp_init.receive_cq].used ||
-        (shared && (request->qp_init.srq >= client->srqs.count ||
-                    !client->srqs.items[request->qp_init.srq].used)) ||
+    if (request->qp_init.service > VERBS_UD ||
+        !OBJECT_FIND(&client->domains, request->qp_init.domain) ||
+        !OBJECT_FIND(&client->cqs, request->qp_init.send_cq) ||
+        !OBJECT_FIND(&client->cqs, request->qp_init.receive_cq) ||
+        (shared && !OBJECT_FIND(&client->srqs, request->qp_init.srq)) ||
         request->qp_init.sends > VERBS_ENTRIES || request->qp_init.receives > VERBS_ENTRIES ||
         request->qp_init.send_segments > VERBS_SEGMENTS ||
         request->qp_init.receive_segments > VERBS_SEGMENTS ||
@@ -65,16 +56,14 @@ int qp_add(struct verbs_client *client, const struct verbs_request *request)
     static const uint8_t services[] = {
         [VERBS_RC] = TRANSPORT_RC, [VERBS_UC] = TRANSPORT_UC, [VERBS_UD] = TRANSPORT_UD};
     int result = check_init(client, request);
-    uint32_t object = 0;
+    uint32_t object;
     if (result)
         return result;
-    while (object < client->qps.count && client->qps.items[object].used)
-        object++;
-    if (object >= VERBS_OBJECTS)
+    OBJECT_TAKE(&client->qps, object);
+    if (object == VERBS_NONE)
         return -ENOMEM;
-    struct qp *qp = vec_at(&client->qps, object);
-    *qp = (struct qp){.domain = request->qp_init.domain,
-                      .send_cq = request->qp_init.send_cq,
+    struct qp *qp = &client->qps.items[object];
+    *qp = (struct qp){.send_cq = request->qp_init.send_cq,
                       .receive_cq = request->qp_init.receive_cq,
                       .srq = request->qp_init.srq,
                       .service = services[request->qp_init.service]};
@@ -82,7 +71,7 @@ int qp_add(struct verbs_client *client, const struct verbs_request *request)
     struct transport_qp_init init = {
         .service = (uint8_t)qp->service,
         .signal_all = request->qp_init.signal_all != 0,
-        .domain = client->domains.items[qp->domain].number,
+        .domain = client->domains.items[request->qp_init.domain].number,
         .send_cq = client->cqs.items[qp->send_cq].number,
         .receive_cq = client->cqs.items[qp->receive_cq].number,
         .srq = qp->srq == VERBS_NONE ? TRANSPORT_NONE : client->srqs.items[qp->srq].number,
@@ -110,7 +99,7 @@ int qp_add(struct verbs_client *client, const struct verbs_request *request)
 
 int qp_remove(struct verbs_client *client, uint32_t object)
 {
-    struct qp *qp = find_qp(client, object);
+    struct qp *qp = OBJECT_FIND(&client->qps, object);
     if (!qp)
         return -EINVAL;
     struct adapter *adapter = client->adapter;
@@ -180,7 +169,7 @@ static int attributes_to_transport(struct verbs_client *client, const struct qp 
 
 int qp_modify(struct verbs_client *client, const struct verbs_request *request)
 {
-    struct qp *qp = find_qp(client, request->object);
+    struct qp *qp = OBJECT_FIND(&client->qps, request->object);
     const struct verbs_qp_attributes *from = &request->qp.attributes;
     struct transport_qp_attributes attributes;
     uint32_t mask = request->qp.mask;
@@ -220,7 +209,7 @@ int qp_modify(struct verbs_client *client, const struct verbs_request *request)
 
 int qp_query(struct verbs_client *client, const struct verbs_request *request)
 {
-    const struct qp *qp = find_qp(client, request->object);
+    const struct qp *qp = OBJECT_FIND(&client->qps, request->object);
     struct transport_qp_view view;
     if (!qp || transport_query_qp(client->adapter->transport, qp->number, &view))
         return -EINVAL;
@@ -257,7 +246,7 @@ int qp_query(struct verbs_client *client, const struct verbs_request *request)
  * administration, by librdmacm or by itself. */
 int qp_join_group(struct verbs_client *client, const struct verbs_request *request)
 {
-    const struct qp *qp = find_qp(client, request->object);
+    const struct qp *qp = OBJECT_FIND(&client->qps, request->object);
     if (!qp || qp->service != TRANSPORT_UD || request->group.mgid[0] != 0xFF)
         return -EINVAL;
     return request->kind == VERBS_ATTACH_GROUP
