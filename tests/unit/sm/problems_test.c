@@ -12,37 +12,8 @@ static const char line[] = "S1-S2 S1-H1 S1-H2 S2-H3";
 static struct toy *up_with_full_sweeps(void **state)
 {
     struct sm_config config = toy_config();
-    struct toy *toy = toy_open(state, line);
     config.full_every = 3;
-    toy_start_manager(toy, "H1", &config);
-    toy_settle(toy);
-    toy_mark(toy);
-    return toy;
-}
-
-/* The problem of this kind, as "place: text"; "" if there is none. */
-static const char *problem_of(struct toy *toy, enum problem_kind kind)
-{
-    static char text[1300];
-    struct problems problems = {0};
-    text[0] = 0;
-    sm_problems(toy->sm, toy->now, &problems);
-    for (size_t i = 0; i < problems.items.count; i++)
-        if (problems.items.items[i].kind == kind)
-            snprintf(text, sizeof text, "%s: %s",
-                     subnet_place_name(sm_subnet(toy->sm), &problems.items.items[i].place).text,
-                     problems.items.items[i].text);
-    problems_release(&problems);
-    return text;
-}
-
-static size_t count_problems(struct toy *toy)
-{
-    struct problems problems = {0};
-    sm_problems(toy->sm, toy->now, &problems);
-    size_t count = problems.items.count;
-    problems_release(&problems);
-    return count;
+    return toy_up_with(state, line, config);
 }
 
 /* The link at this switch port goes down and trains again. */
@@ -62,20 +33,20 @@ static void refused_routes_are_a_problem_of_the_manager_s_node(void **state)
     toy->refuse_jobs = true;
     toy_link(toy, "S1", "S2");
     toy_settle(toy);
-    assert_string_equal(problem_of(toy, PROBLEM_NO_ROUTES), "H1: the toy refuses");
-    assert_int_equal(count_problems(toy), 1);
+    assert_string_equal(toy_problem(toy, PROBLEM_NO_ROUTES), "H1: the toy refuses");
+    assert_int_equal(toy_count_problems(toy), 1);
     toy->refuse_jobs = false;
     sm_reroute(toy->sm, toy->now);
     toy_settle(toy);
-    assert_int_equal(count_problems(toy), 0);
+    assert_int_equal(toy_count_problems(toy), 0);
 }
 
 static void a_subnet_without_faults_has_no_problems(void **state)
 {
     struct toy *toy = up_with_full_sweeps(state);
-    assert_int_equal(count_problems(toy), 0);
+    assert_int_equal(toy_count_problems(toy), 0);
     toy_run(toy, 10 * TOY_SWEEP);
-    assert_int_equal(count_problems(toy), 0);
+    assert_int_equal(toy_count_problems(toy), 0);
 }
 
 static void a_lost_link_is_logged_with_both_ends(void **state)
@@ -86,21 +57,21 @@ static void a_lost_link_is_logged_with_both_ends(void **state)
     assert_true(toy_logged(toy, "link down: S1 port 1 <-> S2 port 1") ||
                 toy_logged(toy, "link down: S2 port 1 <-> S1 port 1"));
     assert_true(toy_logged(toy, "Link state change"));
-    assert_string_equal(problem_of(toy, PROBLEM_NODE_GONE), "");
+    assert_string_equal(toy_problem(toy, PROBLEM_NODE_GONE), "");
 }
 
 static void a_link_that_flaps_is_counted_and_listed_for_ten_minutes(void **state)
 {
     struct toy *toy = toy_up(state, line);
     flap(toy, "S2", 2);
-    assert_int_equal(count_problems(toy), 0);
+    assert_int_equal(toy_count_problems(toy), 0);
     flap(toy, "S2", 2);
     flap(toy, "S2", 2);
     assert_true(toy_logged(toy, "S2 port 2 <-> H3 port 1 (3rd time in 10 min)"));
-    assert_string_equal(problem_of(toy, PROBLEM_FLAPPING_LINK),
+    assert_string_equal(toy_problem(toy, PROBLEM_FLAPPING_LINK),
                         "S2 port 2 <-> H3 port 1: the link went down 3 times in 10 min");
     toy_run(toy, 601 * TOY_S);
-    assert_int_equal(count_problems(toy), 0);
+    assert_int_equal(toy_count_problems(toy), 0);
 }
 
 /* Nodes have the same description of 64 bytes: their names are the longest ones. */
@@ -144,7 +115,7 @@ static void the_longest_names_are_whole_in_logs_and_problems(void **state)
     assert_true(toy_logged(toy, "bad cable: "));
     assert_true(toy_logged(toy, link));
     assert_true(toy_logged(toy, text));
-    const char *problem = problem_of(toy, PROBLEM_BAD_CABLE);
+    const char *problem = toy_problem(toy, PROBLEM_BAD_CABLE);
     assert_int_equal(strncmp(problem, link, strlen(link)), 0);
     assert_non_null(strstr(problem, text));
 }
@@ -182,7 +153,7 @@ static void a_loss_that_both_ends_report_is_one_loss(void **state)
     }
     assert_true(toy_logged(toy, "(3rd time in 10 min)"));
     assert_false(toy_logged(toy, "(4th time in 10 min)"));
-    assert_non_null(strstr(problem_of(toy, PROBLEM_FLAPPING_LINK), "went down 3 times in 10 min"));
+    assert_non_null(strstr(toy_problem(toy, PROBLEM_FLAPPING_LINK), "went down 3 times in 10 min"));
     toy_assert_up(toy);
 }
 
@@ -192,12 +163,12 @@ static void a_node_that_does_not_answer_is_listed_until_it_does(void **state)
     toy_node(toy, "H3")->mute = true;
     toy_run(toy, 7 * TOY_SWEEP);
     assert_true(toy_logged(toy, "adapter H3 does not answer behind S2 port 2"));
-    assert_string_equal(problem_of(toy, PROBLEM_DEAD_AGENT),
+    assert_string_equal(toy_problem(toy, PROBLEM_DEAD_AGENT),
                         "H3: its link is up (S2 port 2), but it does not answer SMPs");
-    assert_int_equal(count_problems(toy), 1);
+    assert_int_equal(toy_count_problems(toy), 1);
     toy_node(toy, "H3")->mute = false;
     toy_run(toy, 7 * TOY_SWEEP);
-    assert_int_equal(count_problems(toy), 0);
+    assert_int_equal(toy_count_problems(toy), 0);
 }
 
 static void a_host_that_is_cut_off_is_listed_with_its_port(void **state)
@@ -206,11 +177,11 @@ static void a_host_that_is_cut_off_is_listed_with_its_port(void **state)
     toy_cut(toy, "S2", "H3");
     toy_settle(toy);
     assert_true(toy_logged(toy, "\"H3\" left the subnet (S2 port 2)"));
-    assert_string_equal(problem_of(toy, PROBLEM_HOST_GONE), "H3: its link is down (S2 port 2)");
-    assert_int_equal(count_problems(toy), 1);
+    assert_string_equal(toy_problem(toy, PROBLEM_HOST_GONE), "H3: its link is down (S2 port 2)");
+    assert_int_equal(toy_count_problems(toy), 1);
     toy_link(toy, "S2", "H3");
     toy_settle(toy);
-    assert_int_equal(count_problems(toy), 0);
+    assert_int_equal(toy_count_problems(toy), 0);
 }
 
 /* S2 has three hosts, and links to S1 and S3. */
@@ -219,11 +190,9 @@ static const char two_ways[] = "S1-S3 S1-H1 S2-S1 S2-S3 S2-H2 S2-H3 S2-H4 S3-H5"
 static struct toy *up_with_two_ways(void **state)
 {
     struct sm_config config = toy_config();
-    struct toy *toy = toy_open(state, two_ways);
     config.full_every = 3;
-    toy_start_manager(toy, "H1", &config);
-    toy_settle(toy);
-    assert_int_equal(count_problems(toy), 0);
+    struct toy *toy = toy_up_with(state, two_ways, config);
+    assert_int_equal(toy_count_problems(toy), 0);
     return toy;
 }
 
@@ -237,10 +206,10 @@ static void a_cut_cable_is_no_dead_agent(void **state)
     assert_true(toy_logged(toy, "link down: "));
     assert_false(toy_logged(toy, "except for"));
     toy_run(toy, 7 * TOY_SWEEP);
-    assert_string_equal(problem_of(toy, PROBLEM_LOST_LINK),
+    assert_string_equal(toy_problem(toy, PROBLEM_LOST_LINK),
                         "S1 port 1 <-> S3 port 1: the link is down; both ends answer by other "
                         "paths");
-    assert_int_equal(count_problems(toy), 1);
+    assert_int_equal(toy_count_problems(toy), 1);
 }
 
 static void a_lost_link_is_listed_until_it_returns(void **state)
@@ -248,10 +217,10 @@ static void a_lost_link_is_listed_until_it_returns(void **state)
     struct toy *toy = up_with_two_ways(state);
     toy_cut(toy, "S1", "S3");
     toy_run(toy, 2 * TOY_SWEEP);
-    assert_int_equal(count_problems(toy), 1);
+    assert_int_equal(toy_count_problems(toy), 1);
     toy_link(toy, "S1", "S3");
     toy_run(toy, 2 * TOY_SWEEP);
-    assert_int_equal(count_problems(toy), 0);
+    assert_int_equal(toy_count_problems(toy), 0);
 }
 
 /* The next manager has the links of the last run. */
@@ -274,13 +243,13 @@ static void a_lost_link_is_listed_after_a_restart(void **state)
         sm_restore_link(toy->sm, &links[i]);
     sm_start(toy->sm, toy->now);
     toy_run(toy, 7 * TOY_SWEEP);
-    assert_int_equal(count_problems(toy), 1);
-    assert_string_equal(problem_of(toy, PROBLEM_LOST_LINK),
+    assert_int_equal(toy_count_problems(toy), 1);
+    assert_string_equal(toy_problem(toy, PROBLEM_LOST_LINK),
                         "S1 port 1 <-> S3 port 1: the link is down; both ends answer by other "
                         "paths");
     toy_link(toy, "S1", "S3");
     toy_run(toy, 2 * TOY_SWEEP);
-    assert_int_equal(count_problems(toy), 0);
+    assert_int_equal(toy_count_problems(toy), 0);
 }
 
 /* The first free ports of S1 and S3 are those of the cut cable. */
@@ -291,7 +260,7 @@ static void a_cable_that_was_moved_is_not_lost(void **state)
     toy_run(toy, 2 * TOY_SWEEP);
     toy_link(toy, "S1", "S2");
     toy_run(toy, 2 * TOY_SWEEP);
-    assert_int_equal(count_problems(toy), 0);
+    assert_int_equal(toy_count_problems(toy), 0);
 }
 
 static void a_link_that_loses_smps_is_listed_until_it_loses_none(void **state)
@@ -299,13 +268,13 @@ static void a_link_that_loses_smps_is_listed_until_it_loses_none(void **state)
     struct toy *toy = up_with_two_ways(state);
     toy_node(toy, "H5")->loses_every = 5;
     toy_run(toy, 20 * TOY_SWEEP);
-    assert_string_equal(problem_of(toy, PROBLEM_LOSSY_LINK),
+    assert_string_equal(toy_problem(toy, PROBLEM_LOSSY_LINK),
                         "S3 port 3 <-> H5 port 1: of 30 SMPs that were sent over it, 6 were not "
                         "answered");
-    assert_int_equal(count_problems(toy), 1);
+    assert_int_equal(toy_count_problems(toy), 1);
     toy_node(toy, "H5")->loses_every = 0;
     toy_run(toy, 3 * TOY_SWEEP);
-    assert_int_equal(count_problems(toy), 0);
+    assert_int_equal(toy_count_problems(toy), 0);
 }
 
 /* S2 and S4 are lost over the first link; S4 has another link, over which it was not tried yet. */
@@ -324,11 +293,11 @@ static void nodes_lost_over_a_bad_link_are_no_dead_agents(void **state)
     for (unsigned i = 0; i < 300 && !toy_logged(toy, "\"S4\" is out of reach"); i++)
         toy_run(toy, TOY_SWEEP / 10);
     assert_true(toy_logged(toy, "\"S4\" is out of reach"));
-    assert_string_equal(problem_of(toy, PROBLEM_DEAD_AGENT), "");
-    assert_int_equal(count_problems(toy), 1);
+    assert_string_equal(toy_problem(toy, PROBLEM_DEAD_AGENT), "");
+    assert_int_equal(toy_count_problems(toy), 1);
     toy_node(toy, "S2")->mute = false;
     toy_run(toy, 60 * TOY_SWEEP); /* it does not answer over the other link either */
-    assert_non_null(strstr(problem_of(toy, PROBLEM_DEAD_AGENT), "S4: its links are up"));
+    assert_non_null(strstr(toy_problem(toy, PROBLEM_DEAD_AGENT), "S4: its links are up"));
 }
 
 static void one_lost_smp_is_no_lossy_link(void **state)
@@ -336,7 +305,7 @@ static void one_lost_smp_is_no_lossy_link(void **state)
     struct toy *toy = up_with_two_ways(state);
     toy_add_rule(toy, (struct toy_rule){.fault = TOY_LOSE, .node = "S3", .times = 1});
     toy_run(toy, 7 * TOY_SWEEP);
-    assert_int_equal(count_problems(toy), 0);
+    assert_int_equal(toy_count_problems(toy), 0);
 }
 
 /* Its answers are in time, or a repetition is under way when the first one arrives. */
@@ -350,11 +319,11 @@ static void an_agent_that_answers_late_is_listed(void **state)
         toy_run(toy, 7 * TOY_SWEEP);
         snprintf(expected, sizeof expected, "S2: its agent takes %u ms or more to answer an SMP",
                  (unsigned)(delays[i] / TOY_MS));
-        assert_string_equal(problem_of(toy, PROBLEM_SLOW_AGENT), expected);
-        assert_int_equal(count_problems(toy), 1);
+        assert_string_equal(toy_problem(toy, PROBLEM_SLOW_AGENT), expected);
+        assert_int_equal(toy_count_problems(toy), 1);
         toy_node(toy, "S2")->delay = 0;
         toy_run(toy, 7 * TOY_SWEEP);
-        assert_int_equal(count_problems(toy), 0);
+        assert_int_equal(toy_count_problems(toy), 0);
     }
 }
 
@@ -370,15 +339,15 @@ static void a_standby_that_ended_is_listed_until_it_is_cleared(void **state)
     struct toy *toy = up_with_two_ways(state);
     unsigned standby = toy_start_manager(toy, "H5", &config);
     toy_run(toy, 7 * TOY_SWEEP);
-    assert_int_equal(count_problems(toy), 0);
+    assert_int_equal(toy_count_problems(toy), 0);
     toy_kill(toy, standby);
     toy_run(toy, 7 * TOY_SWEEP);
-    assert_string_equal(problem_of(toy, PROBLEM_STANDBY_GONE),
+    assert_string_equal(toy_problem(toy, PROBLEM_STANDBY_GONE),
                         "S3 port 3 <-> H5 port 1: the manager at H5 port 1 has ended");
-    assert_int_equal(count_problems(toy), 1);
+    assert_int_equal(toy_count_problems(toy), 1);
     assert_int_equal(clear(toy, "H5", 0), 0);
     toy_run(toy, 7 * TOY_SWEEP);
-    assert_int_equal(count_problems(toy), 0);
+    assert_int_equal(toy_count_problems(toy), 0);
 }
 
 static void an_intended_removal_is_cleared(void **state)
@@ -388,21 +357,21 @@ static void an_intended_removal_is_cleared(void **state)
     toy_cut(toy, "S1", "S3");
     toy_cut(toy, "S3", "H5");
     toy_run(toy, 2 * TOY_SWEEP);
-    assert_int_equal(count_problems(toy), 2);
+    assert_int_equal(toy_count_problems(toy), 2);
     assert_int_equal(clear(toy, "S3", 3), 0); /* the link of H5 */
-    assert_string_equal(problem_of(toy, PROBLEM_HOST_GONE), "");
+    assert_string_equal(toy_problem(toy, PROBLEM_HOST_GONE), "");
     assert_int_equal(clear(toy, "S3", 1), 0);
-    assert_int_equal(count_problems(toy), 0);
+    assert_int_equal(toy_count_problems(toy), 0);
     assert_int_equal(clear(toy, "S4", 0), -EINVAL);
     assert_int_equal(clear(toy, "S3", 9), -EINVAL);
     toy_cut(toy, "S2", "S1");
     toy_cut(toy, "S2", "S3");
     toy_run(toy, 2 * TOY_SWEEP);
-    assert_non_null(strstr(problem_of(toy, PROBLEM_NODE_GONE), "4 nodes behind it"));
+    assert_non_null(strstr(toy_problem(toy, PROBLEM_NODE_GONE), "4 nodes behind it"));
     assert_int_equal(clear(toy, "S2", 0), 0);
-    assert_int_equal(count_problems(toy), 0);
+    assert_int_equal(toy_count_problems(toy), 0);
     toy_run(toy, 7 * TOY_SWEEP);
-    assert_int_equal(count_problems(toy), 0);
+    assert_int_equal(toy_count_problems(toy), 0);
 }
 
 static void a_switch_that_does_not_answer_is_one_problem(void **state)
@@ -410,14 +379,14 @@ static void a_switch_that_does_not_answer_is_one_problem(void **state)
     struct toy *toy = up_with_two_ways(state);
     toy_node(toy, "S2")->mute = true;
     toy_run(toy, 7 * TOY_SWEEP);
-    assert_string_equal(problem_of(toy, PROBLEM_DEAD_AGENT),
+    assert_string_equal(toy_problem(toy, PROBLEM_DEAD_AGENT),
                         "S2: its links are up (S1 port 3, S3 port 2), but it does not answer SMPs; "
                         "3 nodes behind it are "
                         "out of reach, but packets may still pass: H2, H3, H4");
-    assert_int_equal(count_problems(toy), 1);
+    assert_int_equal(toy_count_problems(toy), 1);
     toy_node(toy, "S2")->mute = false;
     toy_run(toy, 7 * TOY_SWEEP);
-    assert_int_equal(count_problems(toy), 0);
+    assert_int_equal(toy_count_problems(toy), 0);
 }
 
 static void a_switch_without_links_is_one_problem(void **state)
@@ -426,10 +395,10 @@ static void a_switch_without_links_is_one_problem(void **state)
     toy_cut(toy, "S2", "S1");
     toy_cut(toy, "S2", "S3");
     toy_run(toy, 7 * TOY_SWEEP);
-    assert_string_equal(problem_of(toy, PROBLEM_NODE_GONE),
+    assert_string_equal(toy_problem(toy, PROBLEM_NODE_GONE),
                         "S2: its links are down (S1 port 3, S3 port 2); 3 nodes behind it are cut "
                         "off: H2, H3, H4");
-    assert_int_equal(count_problems(toy), 1);
+    assert_int_equal(toy_count_problems(toy), 1);
 }
 
 static void a_node_that_takes_the_guid_of_another_is_named(void **state)
@@ -443,8 +412,8 @@ static void a_node_that_takes_the_guid_of_another_is_named(void **state)
              "S2 port 2 <-> H3 port 1: H3 has the GUID 0x%016llx of H2 (S1 port 3 <-> H2 port 1), "
              "and changed its GUID: it was 0x%016llx; H3 is left out, H2 keeps the GUID",
              guid, was);
-    assert_string_equal(problem_of(toy, PROBLEM_DUPLICATE_GUID), expected);
-    assert_int_equal(count_problems(toy), 1);
+    assert_string_equal(toy_problem(toy, PROBLEM_DUPLICATE_GUID), expected);
+    assert_int_equal(toy_count_problems(toy), 1);
 }
 
 /* The node that takes the GUID is nearer to the manager, so that it is found first when discovery
@@ -460,18 +429,18 @@ static void a_guid_stays_with_the_node_that_had_it(void **state)
              "S1 port 3 <-> H2 port 1: H2 has the GUID 0x%016llx of H3 (S2 port 2 <-> H3 port 1), "
              "and changed its GUID: it was 0x%016llx; H2 is left out, H3 keeps the GUID",
              guid, was);
-    assert_string_equal(problem_of(toy, PROBLEM_DUPLICATE_GUID), expected);
-    assert_int_equal(count_problems(toy), 1);
+    assert_string_equal(toy_problem(toy, PROBLEM_DUPLICATE_GUID), expected);
+    assert_int_equal(toy_count_problems(toy), 1);
     assert_false(toy_logged(toy, "link up")); /* no link has changed */
     toy_node(toy, "H2")->guid = was;
     toy_run(toy, 7 * TOY_SWEEP);
-    assert_int_equal(count_problems(toy), 0);
+    assert_int_equal(toy_count_problems(toy), 0);
     assert_true(toy_has_node(toy, "H2"));
     toy_node(toy, "H2")->guid = guid; /* if the other node leaves, the GUID is free */
     toy_run(toy, 7 * TOY_SWEEP);
     toy_cut(toy, "S2", "H3");
     toy_run(toy, 7 * TOY_SWEEP);
-    assert_string_equal(problem_of(toy, PROBLEM_DUPLICATE_GUID), "");
+    assert_string_equal(toy_problem(toy, PROBLEM_DUPLICATE_GUID), "");
 }
 
 /* Its links are up, and what is behind it keeps its tables. */
@@ -481,15 +450,15 @@ static void nodes_behind_a_mute_switch_are_not_called_gone(void **state)
     toy_mark(toy);
     toy_node(toy, "S2")->mute = true;
     toy_run(toy, 40 * TOY_SWEEP);
-    assert_string_equal(problem_of(toy, PROBLEM_DEAD_AGENT),
+    assert_string_equal(toy_problem(toy, PROBLEM_DEAD_AGENT),
                         "S2: its link is up (S1 port 1), but it does not answer SMPs; 3 nodes "
                         "behind it are out of reach, but packets may still pass: H2, H3, H4");
-    assert_int_equal(count_problems(toy), 1);
+    assert_int_equal(toy_count_problems(toy), 1);
     assert_true(toy_logged(toy, "\"H3\" is out of reach (S2 port 3)"));
     assert_false(toy_logged(toy, "left the subnet"));
     toy_node(toy, "S2")->mute = false;
     toy_run(toy, 40 * TOY_SWEEP);
-    assert_int_equal(count_problems(toy), 0);
+    assert_int_equal(toy_count_problems(toy), 0);
     assert_true(toy_logged(toy, "switch S2 is back"));
     assert_false(toy_logged(toy, "link up"));
 }
@@ -501,11 +470,11 @@ static void links_between_switches_that_restart_do_not_flap(void **state)
     for (unsigned i = 0; i < 4; i++) {
         toy_switch_off(toy, restarted[i]);
         toy_run(toy, 2 * TOY_SWEEP);
-        assert_non_null(strstr(problem_of(toy, PROBLEM_NODE_GONE), restarted[i]));
-        assert_int_equal(count_problems(toy), 1);
+        assert_non_null(strstr(toy_problem(toy, PROBLEM_NODE_GONE), restarted[i]));
+        assert_int_equal(toy_count_problems(toy), 1);
         toy_switch_on(toy, restarted[i]);
         toy_run(toy, 2 * TOY_SWEEP);
-        assert_int_equal(count_problems(toy), 0);
+        assert_int_equal(toy_count_problems(toy), 0);
     }
 }
 
@@ -517,8 +486,8 @@ static void two_nodes_with_one_guid_are_named_with_both_places(void **state)
     toy_start_manager(toy, "H1", &config);
     toy_settle(toy);
     assert_true(toy_logged(toy, "one is at S1 port 3 <-> H2 port 1, the second at S2 port 2"));
-    assert_non_null(strstr(problem_of(toy, PROBLEM_DUPLICATE_GUID), "S2 port 2: the node behind"));
-    assert_non_null(strstr(problem_of(toy, PROBLEM_DUPLICATE_GUID), "S1 port 3 <-> H2 port 1"));
+    assert_non_null(strstr(toy_problem(toy, PROBLEM_DUPLICATE_GUID), "S2 port 2: the node behind"));
+    assert_non_null(strstr(toy_problem(toy, PROBLEM_DUPLICATE_GUID), "S1 port 3 <-> H2 port 1"));
 }
 
 static void a_full_sweep_finds_a_node_that_changed_its_guid(void **state)
@@ -533,20 +502,6 @@ static void a_full_sweep_finds_a_node_that_changed_its_guid(void **state)
     toy_assert_up(toy);
 }
 
-static void a_port_with_link_errors_is_listed(void **state)
-{
-    struct toy *toy = toy_up(state, line);
-    toy_trap(toy, "H3", 129);
-    toy_settle(toy);
-    assert_true(toy_logged(toy, "trap 129 from adapter H3"));
-    assert_true(toy_logged(toy, "Local link integrity threshold reached at S2 port 2 <-> H3 port "
-                                "1"));
-    assert_non_null(strstr(problem_of(toy, PROBLEM_BAD_CABLE), "H3 port 1"));
-    toy_run(toy, 601 * TOY_S);
-    assert_int_equal(count_problems(toy), 0);
-}
-
-/* H3 sends a Set to S1 over S2, by a directed route and with a wrong M_Key. */
 static void the_sender_of_a_bad_m_key_is_found_by_its_directed_route(void **state)
 {
     struct toy *toy = toy_up(state, line);
@@ -563,141 +518,6 @@ static void the_sender_of_a_bad_m_key_is_found_by_its_directed_route(void **stat
     assert_true(toy_logged(toy, "Set(PortInfo 0x15) from S2 port 2 <-> "
                                 "H3 port 1"));
 }
-
-static uint32_t port_of(struct toy *toy, const char *name, unsigned number)
-{
-    const struct subnet *subnet = sm_subnet(toy->sm);
-    uint32_t node = map_get(&subnet->by_guid, toy_node(toy, name)->guid);
-    return subnet->nodes.items[node].first_port + number;
-}
-
-/* The counters of this port rise fast. */
-static void report_errors(struct toy *toy, const char *name, unsigned number)
-{
-    const struct sm_link_errors errors = {.port = port_of(toy, name, number),
-                                          .what = "symbol errors",
-                                          .count = 70,
-                                          .period_ns = 30 * NS_PER_S,
-                                          .limit = 60};
-    sm_note_error_rate(toy->sm, toy->now, &errors);
-}
-
-static unsigned physical_state(struct toy *toy, const char *name, unsigned port)
-{
-    return (unsigned)wire_get(toy_node(toy, name)->ports[port].info, PORT_INFO_PORT_PHYSICAL_STATE);
-}
-
-static void a_port_whose_counters_rise_fast_is_listed(void **state)
-{
-    struct toy *toy = toy_up(state, line);
-    report_errors(toy, "H3", 1);
-    toy_settle(toy);
-    assert_true(toy_logged(toy, "bad cable: S2 port 2 <-> H3 port 1: H3 port 1 counted 70 symbol "
-                                "errors in 30 s"));
-    assert_non_null(strstr(problem_of(toy, PROBLEM_BAD_CABLE),
-                           "70 symbol errors in 30 s (limit: 60 a minute)"));
-    toy_run(toy, 601 * TOY_S);
-    assert_int_equal(count_problems(toy), 0);
-}
-
-static struct sm_config isolating_config(void)
-{
-    struct sm_config config = toy_config();
-    config.isolate = SM_ISOLATE_ALL;
-    config.isolate_ns = 5 * TOY_SWEEP;
-    config.full_every = 1;
-    return config;
-}
-
-static void a_port_whose_counters_rise_fast_is_isolated_and_tried_again(void **state)
-{
-    struct sm_config config = isolating_config();
-    struct toy *toy = toy_open(state, line);
-    toy_start_manager(toy, "H1", &config);
-    toy_settle(toy);
-    uint8_t before[64];
-    memcpy(before, toy_node(toy, "S2")->ports[2].info, sizeof before);
-    report_errors(toy, "H3", 1);
-    toy_settle(toy);
-    assert_int_equal(physical_state(toy, "S2", 2), PHYSICAL_DISABLED);
-    toy_run(toy, 7 * TOY_SWEEP);
-    assert_int_equal(physical_state(toy, "S2", 2), PHYSICAL_LINK_UP);
-    const uint8_t *after = toy_node(toy, "S2")->ports[2].info;
-    assert_int_equal(wire_get(after, PORT_INFO_HOQ_LIFE), wire_get(before, PORT_INFO_HOQ_LIFE));
-    assert_int_equal(wire_get(after, PORT_INFO_VL_STALL_COUNT),
-                     wire_get(before, PORT_INFO_VL_STALL_COUNT));
-}
-
-static void the_only_link_to_a_switch_is_not_isolated(void **state)
-{
-    struct sm_config config = isolating_config();
-    struct toy *toy = toy_open(state, line);
-    toy_start_manager(toy, "H1", &config);
-    toy_settle(toy);
-    for (unsigned i = 0; i < 3; i++) {
-        toy_mark(toy);
-        report_errors(toy, "S2", 1);
-        toy_run(toy, TOY_S);
-        assert_int_equal(toy_logged(toy, "not isolated: S1 port 1 <-> S2 port 1"), i == 0);
-    }
-    assert_int_equal(physical_state(toy, "S2", 1), PHYSICAL_LINK_UP);
-    assert_non_null(strstr(problem_of(toy, PROBLEM_BAD_CABLE), "S1 port 1 <-> S2 port 1"));
-}
-
-static void another_master_tries_an_isolated_port_again_but_not_one_disabled_by_hand(void **state)
-{
-    struct sm_config config = isolating_config();
-    struct toy *toy = toy_open(state, "S1-S2 S1-H1 S1-H2 S2-H3 S2-H4");
-    toy_start_manager(toy, "H1", &config);
-    toy_settle(toy);
-    for (unsigned port = 2; port <= 3; port++) {
-        wire_set(toy_node(toy, "S2")->ports[port].info, PORT_INFO_HOQ_LIFE, 18);
-        wire_set(toy_node(toy, "S2")->ports[port].info, PORT_INFO_VL_STALL_COUNT, 7);
-    }
-    toy_run(toy, 2 * TOY_SWEEP); /* it reads them */
-    report_errors(toy, "S2", 2);
-    assert_int_equal(sm_set_port(toy->sm, toy->now, "S2", 3, false, NULL), 0);
-    toy_settle(toy);
-    assert_int_equal(physical_state(toy, "S2", 2), PHYSICAL_DISABLED);
-    assert_int_equal(physical_state(toy, "S2", 3), PHYSICAL_DISABLED);
-    config.isolate = SM_ISOLATE_NONE;
-    toy_kill(toy, 0);
-    toy_start_manager(toy, "H1", &config);
-    toy_run(toy, 3 * TOY_SWEEP);
-    assert_true(toy_logged(toy, "S2 port 2 was isolated by an earlier master"));
-    assert_int_equal(physical_state(toy, "S2", 2), PHYSICAL_DISABLED);
-    toy_run(toy, 7 * TOY_SWEEP);
-    assert_int_equal(physical_state(toy, "S2", 2), PHYSICAL_LINK_UP);
-    assert_int_equal(physical_state(toy, "S2", 3), PHYSICAL_DISABLED);
-    const uint8_t *info = toy_node(toy, "S2")->ports[2].info;
-    assert_int_equal(wire_get(info, PORT_INFO_HOQ_LIFE), 18);
-    assert_int_equal(wire_get(info, PORT_INFO_VL_STALL_COUNT), 7);
-}
-
-static void a_link_below_its_capability_is_listed(void **state)
-{
-    struct sm_config config = toy_config();
-    struct toy *toy = toy_open(state, line);
-    struct {
-        const char *node;
-        unsigned port;
-    } const ends[] = {{"S2", 2}, {"H3", 1}};
-    for (unsigned i = 0; i < 2; i++) {
-        uint8_t *info = toy_node(toy, ends[i].node)->ports[ends[i].port].info;
-        wire_set(info, PORT_INFO_LINK_WIDTH_SUPPORTED, 3);
-        wire_set(info, PORT_INFO_LINK_SPEED_SUPPORTED, 7);
-        wire_set(info, PORT_INFO_LINK_SPEED_EXT_SUPPORTED, 7);
-        wire_set(info, PORT_INFO_LINK_WIDTH_ACTIVE, 2);
-        wire_set(info, PORT_INFO_LINK_SPEED_ACTIVE, 4);
-        wire_set(info, PORT_INFO_LINK_SPEED_EXT_ACTIVE, 2);
-    }
-    toy_start_manager(toy, "H1", &config);
-    toy_settle(toy);
-    assert_true(toy_logged(toy, "slow link: S2 port 2 <-> H3 port 1 runs at 4X EDR; both ends "
-                                "support 4X HDR"));
-    assert_non_null(strstr(problem_of(toy, PROBLEM_SLOW_LINK), "4X EDR; both ends support 4X HDR"));
-}
-
 static void a_switch_that_refuses_its_table_is_listed(void **state)
 {
     struct sm_config config = toy_config();
@@ -706,11 +526,11 @@ static void a_switch_that_refuses_its_table_is_listed(void **state)
                                         METHOD_SET, 1000});
     toy_start_manager(toy, "H1", &config);
     toy_settle(toy);
-    assert_string_equal(problem_of(toy, PROBLEM_REFUSED_TABLE),
+    assert_string_equal(toy_problem(toy, PROBLEM_REFUSED_TABLE),
                         "S2: the switch refuses 1 block of its forwarding table: it lacks routes");
     memset(toy->rules, 0, sizeof toy->rules);
     toy_run(toy, 3 * TOY_SWEEP);
-    assert_int_equal(count_problems(toy), 0);
+    assert_int_equal(toy_count_problems(toy), 0);
 }
 
 static void a_second_master_is_listed(void **state)
@@ -719,7 +539,7 @@ static void a_second_master_is_listed(void **state)
     toy_claim_manager(toy, "H3", 0, SM_MASTER);
     toy_trap(toy, "H3", 144);
     toy_run(toy, 2 * TOY_SWEEP);
-    assert_string_equal(problem_of(toy, PROBLEM_FOREIGN_MANAGER),
+    assert_string_equal(toy_problem(toy, PROBLEM_FOREIGN_MANAGER),
                         "S2 port 2 <-> H3 port 1: a second SM is master, too (priority 0; this "
                         "manager's is 0)");
 }
@@ -753,13 +573,7 @@ int main(void)
         TOY_TEST(a_node_that_takes_the_guid_of_another_is_named),
         TOY_TEST(two_nodes_with_one_guid_are_named_with_both_places),
         TOY_TEST(a_full_sweep_finds_a_node_that_changed_its_guid),
-        TOY_TEST(a_port_with_link_errors_is_listed),
         TOY_TEST(the_sender_of_a_bad_m_key_is_found_by_its_directed_route),
-        TOY_TEST(a_port_whose_counters_rise_fast_is_listed),
-        TOY_TEST(a_port_whose_counters_rise_fast_is_isolated_and_tried_again),
-        TOY_TEST(the_only_link_to_a_switch_is_not_isolated),
-        TOY_TEST(another_master_tries_an_isolated_port_again_but_not_one_disabled_by_hand),
-        TOY_TEST(a_link_below_its_capability_is_listed),
         TOY_TEST(a_switch_that_refuses_its_table_is_listed),
         TOY_TEST(refused_routes_are_a_problem_of_the_manager_s_node),
         TOY_TEST(a_second_master_is_listed),

@@ -1,26 +1,7 @@
 /* Reconfiguration: from a change to correct tables, with further changes and faults meanwhile. */
-#include "toy.h"
+#include "tables.h"
 
 #include <string.h>
-
-enum { LFT = ATTRIBUTE_LINEAR_FORWARDING_TABLE };
-
-static const char ring[] = "S1-S2 S2-S3 S3-S4 S4-S1 S1-H1 S2-H2 S3-H3 S4-H4";
-static const char long_ring[] = "S1-S2 S2-S3 S3-S4 S4-S5 S5-S6 S6-S1 S1-H1 S2-H2 S4-H4 S6-H6";
-
-static struct toy *up_with(void **state, const char *links, struct sm_config config)
-{
-    struct toy *toy = toy_open(state, links);
-    toy_start_manager(toy, "H1", &config);
-    toy_settle(toy);
-    toy_mark(toy);
-    return toy;
-}
-
-static unsigned table_writes(const struct toy *toy)
-{
-    return toy_count(toy, NULL, LFT, METHOD_SET);
-}
 
 /* ---- bring-up and idle ---- */
 
@@ -60,13 +41,8 @@ static void a_settled_manager_sends_nothing_before_the_next_sweep(void **state)
 
 static void without_sweeps_a_settled_manager_has_no_deadline(void **state)
 {
-    struct toy *toy = up_with(state, ring, toy_config_sweeping(TOY_NEVER));
+    struct toy *toy = toy_up_with(state, ring, toy_config_sweeping(TOY_NEVER));
     assert_int_equal(sm_deadline(toy->sm), TOY_NEVER);
-}
-
-static unsigned state_of_port(const struct toy_port *port)
-{
-    return (unsigned)wire_get(port->info, PORT_INFO_PORT_STATE);
 }
 
 static void no_link_is_active_before_the_tables_of_its_switches_are_acknowledged(void **state)
@@ -249,7 +225,7 @@ static void a_full_sweep_finds_a_change_that_no_switch_reports(void **state)
 {
     struct sm_config config = toy_config();
     config.full_every = 3;
-    struct toy *toy = up_with(state, ring, config);
+    struct toy *toy = toy_up_with(state, ring, config);
     toy->traps = false;
     toy_cut(toy, "S3", "S4"); /* not on the path of any SMP */
     for (unsigned i = 0; i < toy->node_count; i++)
@@ -264,7 +240,7 @@ static void with_scope_full_a_change_explores_everything(void **state)
 {
     struct sm_config config = toy_config();
     config.scope_full = true;
-    struct toy *toy = up_with(state, ring, config);
+    struct toy *toy = toy_up_with(state, ring, config);
     toy_cut(toy, "S1", "S2");
     toy_settle(toy);
     assert_true(toy_count(toy, "S3", ATTRIBUTE_PORT_INFO, METHOD_GET) > 0);
@@ -296,17 +272,6 @@ static void an_invalid_top_of_a_forwarding_table_is_ignored(void **state)
     assert_true(toy_delivers(toy));
 }
 
-/* Whether an adapter may send on VL 0. */
-static bool may_send(struct toy *toy, const char *node, unsigned port)
-{
-    const uint8_t *table = toy_node(toy, node)->ports[port].arbitration;
-    for (unsigned i = 0; i < 8; i++)
-        if (wire_get_at(table, VL_ARBITRATION_TABLE_VL, i) == 0 &&
-            wire_get_at(table, VL_ARBITRATION_TABLE_WEIGHT, i))
-            return true;
-    return false;
-}
-
 /* With its own link the manager loses the path to its other port, for which blocks are planned. */
 static void a_manager_whose_own_link_was_down_configures_its_second_port(void **state)
 {
@@ -326,139 +291,6 @@ static void a_manager_whose_own_link_was_down_configures_its_second_port(void **
     toy_run(toy, 2 * TOY_SWEEP);
     toy_assert_up(toy);
     assert_true(may_send(toy, "H1", 2));
-}
-
-/* ---- changes during a reconfiguration ---- */
-
-static void obsolete_tables_are_not_written(void **state)
-{
-    for (unsigned naive = 0; naive < 2; naive++) {
-        struct sm_config config = toy_config();
-        config.mode = naive ? SM_NAIVE : SM_ORDERED;
-        struct toy *toy = up_with(state, long_ring, config);
-        toy->hold_jobs = true;
-        toy_cut(toy, "S1", "S2");
-        toy_run(toy, TOY_MS);
-        assert_non_null(toy->job);
-        toy_link(toy, "S1", "S2"); /* while routes without it are computed */
-        toy_run(toy, TOY_MS);
-        toy_mark(toy);
-        toy_compute(toy);
-        toy_run(toy, TOY_MS);
-        assert_int_equal(table_writes(toy), 0);
-        assert_non_null(toy->job); /* the next one */
-        toy->hold_jobs = false;
-        toy_compute(toy);
-        toy_settle(toy);
-        toy_assert_up(toy);
-        if (!naive)
-            toy_close(state);
-    }
-}
-
-static void routes_computed_for_a_former_master_are_dropped(void **state)
-{
-    struct toy *toy = toy_up(state, ring);
-    toy->hold_jobs = true;
-    toy_cut(toy, "S1", "S2");
-    toy_run(toy, TOY_MS);
-    toy_claim_manager(toy, "H4", 15, SM_MASTER);
-    toy_trap(toy, "H4", 144);
-    toy_run(toy, TOY_MS);
-    assert_int_equal(sm_state(toy->sm), SM_STANDBY);
-    toy_mark(toy);
-    toy_compute(toy);
-    toy_run(toy, TOY_MS);
-    assert_int_equal(table_writes(toy), 0);
-    assert_null(sm_paths(toy->sm).network);
-}
-
-static void routes_of_an_earlier_mastership_are_dropped(void **state)
-{
-    struct toy *toy = toy_up(state, ring);
-    uint8_t info[64] = {0};
-    toy->hold_jobs = true;
-    toy_cut(toy, "S1", "S2");
-    toy_run(toy, TOY_MS);
-    assert_non_null(toy->job);
-    toy_claim_manager(toy, "H4", 15, SM_MASTER);
-    toy_trap(toy, "H4", 144);
-    toy_run(toy, TOY_MS);
-    toy_link(toy, "S1", "S2");
-    toy_claim_manager(toy, "H4", 0, SM_STANDBY);
-    wire_set(info, SM_INFO_GUID, toy_node(toy, "H4")->guid + 1);
-    wire_set(info, SM_INFO_STATE, SM_MASTER);
-    toy_send_info(toy, "H4", 0, METHOD_SET, 1, info); /* the other manager hands over */
-    assert_int_equal(sm_state(toy->sm), SM_MASTER);
-    toy_mark(toy);
-    while (toy->jobs < 3) /* the toy runs the old job when it gets the new one */
-        toy_run(toy, TOY_LATENCY);
-    toy_run(toy, TOY_MS);
-    assert_int_equal(table_writes(toy), 0);
-    assert_null(sm_paths(toy->sm).network);
-    toy_compute(toy);
-    toy->hold_jobs = false;
-    toy_settle(toy);
-    toy_assert_up(toy);
-}
-
-static void no_routes_are_computed_while_blocks_are_outstanding(void **state)
-{
-    struct toy *toy = toy_up(state, "S1-S2 S2-S3 S3-S4 S4-S1 S1-S3 S1-H1 S2-H2 S3-H3 S4-H4");
-    toy_add_rule(toy, (struct toy_rule){TOY_LOSE_ANSWER, NULL, LFT, METHOD_SET, 1});
-    toy_cut(toy, "S1", "S2");
-    toy_run_until_sent(toy, NULL, LFT, METHOD_SET);
-    toy_cut(toy, "S1", "S3");
-    toy_run(toy, TOY_TIMEOUT / 2);
-    assert_int_equal(toy->jobs, 2);
-    toy_settle(toy);
-    assert_int_equal(toy->jobs, 3);
-    toy_assert_up(toy);
-}
-
-static void tables_of_an_aborted_distribution_are_never_in_force(void **state)
-{
-    struct toy *toy = toy_up(state, ring);
-    uint64_t job = sm_paths(toy->sm).job;
-    toy_add_rule(toy, (struct toy_rule){TOY_LOSE, NULL, LFT, METHOD_SET, 1});
-    toy_cut(toy, "S1", "S2");
-    toy_run_until_sent(toy, NULL, LFT, METHOD_SET);
-    toy->refuse_jobs = true;
-    toy_link(toy, "S1", "S3");
-    toy_run(toy, TOY_SWEEP / 2);
-    assert_true(toy_logged(toy, "route computation failed, keeping previous tables"));
-    assert_int_equal(sm_paths(toy->sm).job, job);
-    toy->refuse_jobs = false;
-    sm_reroute(toy->sm, toy->now);
-    toy_settle(toy);
-    toy_assert_up(toy);
-}
-
-static void a_change_during_a_distribution_leads_to_correct_tables(void **state)
-{
-    struct toy *toy = toy_up(state, "S1-S2 S2-S3 S3-S4 S4-S1 S1-S3 S1-H1 S2-H2 S3-H3 S4-H4");
-    toy_cut(toy, "S1", "S2");
-    toy_run_until_sent(toy, NULL, LFT, METHOD_SET);
-    toy_cut(toy, "S1", "S3");
-    toy_settle(toy);
-    toy_assert_up(toy);
-    toy_link(toy, "S1", "S2");
-    toy_run_until_sent(toy, NULL, ATTRIBUTE_PORT_INFO, METHOD_SET);
-    toy_cut(toy, "S1", "S4");
-    toy_settle(toy);
-    toy_assert_up(toy);
-}
-
-static void old_paths_stay_in_force_during_a_distribution(void **state)
-{
-    struct toy *toy = toy_up(state, ring);
-    uint64_t job = sm_paths(toy->sm).job, generation = sm_paths(toy->sm).generation;
-    toy_cut(toy, "S1", "S2");
-    toy_run_until_sent(toy, NULL, LFT, METHOD_SET);
-    assert_int_equal(sm_paths(toy->sm).job, job);
-    assert_int_equal(sm_paths(toy->sm).generation, generation);
-    toy_settle(toy);
-    assert_int_equal(sm_paths(toy->sm).job, job + 1);
 }
 
 /* ---- refusals ---- */
@@ -594,7 +426,7 @@ static void a_hybrid_engine_computes_twice(void **state)
 {
     struct sm_config config = toy_config();
     config.engine = engine_find("pira+fera");
-    struct toy *toy = up_with(state, ring, config);
+    struct toy *toy = toy_up_with(state, ring, config);
     assert_int_equal(toy->jobs, 2);
     toy_assert_up(toy);
 }
@@ -630,224 +462,13 @@ static void new_settings_are_written_to_every_port(void **state)
     assert_int_equal(toy->jobs, 1);
 }
 
-/* ---- modes ---- */
-
-/* A ring whose root moves to the other side: half of its routes change direction. */
-static struct toy *up_with_moved_root(void **state, const char *links, const char *root,
-                                      struct sm_config config)
-{
-    static uint64_t roots[2];
-    struct toy *toy = toy_open(state, links);
-    for (unsigned i = 0; i < toy->node_count; i++)
-        toy->nodes[i]->lenient = config.mode == SM_STATIC;
-    roots[0] = toy_node(toy, "S1")->guid;
-    roots[1] = toy_node(toy, root)->guid;
-    config.engine_options.root = ROOT_LIST;
-    config.engine_options.root_guids = &roots[0];
-    config.engine_options.root_count = 1;
-    toy_start_manager(toy, "H1", &config);
-    toy_settle(toy);
-    toy_mark(toy);
-    config.engine_options.root_guids = &roots[1];
-    sm_configure(toy->sm, toy->now, &config);
-    toy_take_outputs(toy);
-    return toy;
-}
-
-static uint64_t sent_at(const struct toy *toy, unsigned attribute, bool last)
-{
-    uint64_t at = 0;
-    for (size_t i = toy->mark; i < toy->sent.count; i++)
-        if (toy->sent.items[i].attribute == attribute && (last || !at))
-            at = toy->sent.items[i].at;
-    return at;
-}
-
-static void assert_no_loop(struct toy *toy)
-{
-    assert_false(toy_loops(toy));
-}
-
-static void assert_delivery(struct toy *toy)
-{
-    assert_true(toy_delivers(toy));
-}
-
-/* A lost link breaks routes, which an update cannot change. */
-static void ordered_distribution_never_breaks_a_route_or_creates_a_loop(void **state)
-{
-    struct toy *toy = up_with_moved_root(state, ring, "S3", toy_config());
-    toy_settle_watched(toy, assert_delivery);
-    assert_true(table_writes(toy) > 0);
-    toy_cut(toy, "S1", "S2");
-    toy_settle_watched(toy, assert_no_loop);
-    toy_link(toy, "S1", "S2");
-    toy_settle_watched(toy, assert_delivery);
-    toy_assert_up(toy);
-}
-
-static void naive_distribution_writes_all_tables_at_once(void **state)
-{
-    struct sm_config config = toy_config();
-    config.mode = SM_NAIVE;
-    struct toy *toy = up_with_moved_root(state, long_ring, "S4", config);
-    toy_settle(toy);
-    assert_true(table_writes(toy) > 1);
-    assert_int_equal(sent_at(toy, LFT, false), sent_at(toy, LFT, true));
-    toy_assert_up(toy);
-}
-
-static void a_wave_waits_for_the_drain_before_it(void **state)
-{
-    struct toy *toy = up_with_moved_root(state, ring, "S3", toy_config());
-    uint8_t info[64] = {0};
-    toy_run(toy, TOY_DRAIN / 2);
-    toy_send_info(toy, "H2", 0, METHOD_GET, 0, info); /* other SMPs do not shorten the drain */
-    toy_settle(toy);
-    assert_int_equal(table_writes(toy), 2);
-    assert_true(sent_at(toy, LFT, true) >= sent_at(toy, LFT, false) + TOY_DRAIN);
-    assert_false(toy_logged(toy, "sources wait"));
-    toy_assert_up(toy);
-    struct sm_totals before, after;
-    sm_totals(toy->sm, &before);
-    assert_int_equal(before.drains, 1);
-    toy_cut(toy, "S1", "S2");
-    toy_settle(toy);
-    sm_totals(toy->sm, &after); /* the counts are of all changes */
-    assert_true(after.drains >= before.drains && after.drained_ns >= before.drained_ns);
-}
-
-static void sources_are_quiesced_while_tables_without_a_safe_order_are_written(void **state)
-{
-    static const char *const adapters[] = {"H1", "H2", "H4", "H6"};
-    struct toy *toy = up_with_moved_root(state, long_ring, "S4", toy_config());
-    toy_run_until_sent(toy, NULL, ATTRIBUTE_VL_ARBITRATION_TABLE, METHOD_SET);
-    assert_true(toy_logged(toy, "sources wait"));
-    uint64_t stopped_at = toy->now;
-    toy_add_rule(toy, (struct toy_rule){TOY_LOSE, "H4", ATTRIBUTE_VL_ARBITRATION_TABLE, 0, 1});
-    toy_run_until_sent(toy, NULL, LFT, METHOD_SET);
-    assert_true(toy->now >=
-                stopped_at + TOY_TIMEOUT + TOY_DRAIN); /* after the last source is quiesced */
-    for (unsigned i = 0; i < 4; i++)
-        assert_false(may_send(toy, adapters[i], 1));
-    assert_true(toy_outstanding(toy, 0) > 1); /* all at once */
-    toy_settle(toy);
-    for (unsigned i = 0; i < 4; i++)
-        assert_true(may_send(toy, adapters[i], 1));
-    toy_assert_up(toy);
-}
-
-static void sources_are_released_after_a_change_while_they_are_quiesced(void **state)
-{
-    struct toy *toy = up_with_moved_root(state, long_ring, "S4", toy_config());
-    toy_run_until_sent(toy, NULL, ATTRIBUTE_VL_ARBITRATION_TABLE, METHOD_SET);
-    toy_run(toy, TOY_DRAIN / 2);
-    assert_false(may_send(toy, "H2", 1));
-    toy_cut(toy, "S2", "S3");
-    toy_settle(toy);
-    assert_true(may_send(toy, "H2", 1));
-    toy_assert_up(toy);
-}
-
-static void sources_are_released_if_no_routes_can_be_computed(void **state)
-{
-    struct toy *toy = up_with_moved_root(state, long_ring, "S4", toy_config());
-    toy_run_until_sent(toy, NULL, ATTRIBUTE_VL_ARBITRATION_TABLE, METHOD_SET);
-    toy_run(toy, TOY_DRAIN / 2);
-    toy->refuse_jobs = true;
-    toy_link(toy, "S1", "S3");
-    toy_settle(toy);
-    assert_true(toy_logged(toy, "route computation failed, keeping previous tables"));
-    assert_true(may_send(toy, "H2", 1));
-}
-
-static void a_new_master_releases_quiesced_sources(void **state)
-{
-    struct toy *toy = up_with_moved_root(state, long_ring, "S4", toy_config());
-    struct sm_config config = toy_config();
-    toy_run_until_sent(toy, NULL, ATTRIBUTE_VL_ARBITRATION_TABLE, METHOD_SET);
-    toy_run(toy, TOY_DRAIN / 2);
-    assert_false(may_send(toy, "H4", 1));
-    toy_kill(toy, 0);
-    toy_node(toy, "H1")->claims_manager = true; /* it answers as an inactive manager */
-    toy_start_manager(toy, "H2", &config);
-    toy_settle(toy);
-    assert_true(may_send(toy, "H4", 1));
-    assert_true(toy_delivers(toy));
-}
-
-/* At the first takeover the copy showed no quiesced source. */
-static void a_standby_releases_quiesced_sources_after_a_second_takeover(void **state)
-{
-    static uint64_t roots[2];
-    struct sm_config config = toy_config(), standby = toy_config();
-    struct toy *toy = toy_open(state, long_ring);
-    roots[0] = toy_node(toy, "S1")->guid;
-    roots[1] = toy_node(toy, "S4")->guid;
-    config.engine_options.root = ROOT_LIST;
-    config.engine_options.root_guids = &roots[0];
-    config.engine_options.root_count = 1;
-    config.priority = 5;
-    toy_start_manager(toy, "H1", &config);
-    toy_settle(toy);
-    toy_start_manager(toy, "H2", &standby);
-    toy_trap(toy, "H2", 144);
-    toy_run(toy, 5 * TOY_S);
-    assert_true(sm_has_copy(toy->managers[1].sm));
-    toy_add_rule(toy, (struct toy_rule){TOY_LOSE, "H1", ATTRIBUTE_SM_INFO, METHOD_GET, 3});
-    toy_run(toy, 10 * TOY_S);
-    assert_true(toy_logged(toy, "the master does not answer"));
-    assert_int_equal(sm_state(toy->managers[1].sm), SM_STANDBY);
-    config.engine_options.root_guids = &roots[1];
-    sm_configure(toy->sm, toy->now, &config);
-    toy_run_until_sent(toy, NULL, ATTRIBUTE_VL_ARBITRATION_TABLE, METHOD_SET);
-    toy_run(toy, TOY_DRAIN / 2);
-    assert_false(may_send(toy, "H4", 1));
-    toy_kill(toy, 0);
-    toy_run(toy, 10 * TOY_S);
-    assert_int_equal(sm_state(toy->managers[1].sm), SM_MASTER);
-    assert_true(may_send(toy, "H4", 1));
-}
-
-static void entries_drop_packets_first_if_hold_is_off(void **state)
-{
-    struct sm_config config = toy_config();
-    config.quiesce = false;
-    struct toy *toy = up_with_moved_root(state, long_ring, "S4", config);
-    toy_settle_watched(toy, assert_no_loop);
-    assert_true(toy_logged(toy, "their traffic is lost for a while (hold is off)"));
-    assert_int_equal(toy_count(toy, NULL, ATTRIBUTE_VL_ARBITRATION_TABLE, 0), 0);
-    toy_assert_up(toy);
-}
-
-static bool any_link_is_active(struct toy *toy)
-{
-    for (unsigned i = 0; i < toy->node_count; i++)
-        for (unsigned port = 1; port <= TOY_PORTS && toy->nodes[i]->is_switch; port++)
-            if (state_of_port(&toy->nodes[i]->ports[port]) == PORT_STATE_ACTIVE)
-                return true;
-    return false;
-}
-
-static void static_distribution_stops_every_link_before_it_writes_tables(void **state)
-{
-    struct sm_config config = toy_config();
-    config.mode = SM_STATIC;
-    struct toy *toy = up_with_moved_root(state, ring, "S3", config);
-    assert_true(any_link_is_active(toy));
-    toy_run_until_sent(toy, NULL, LFT, METHOD_SET);
-    assert_false(any_link_is_active(toy));
-    toy_settle(toy);
-    toy_assert_up(toy);
-}
-
 /* ---- balance ---- */
 
 static void a_sweep_rebalances_links_after_repairs(void **state)
 {
     struct sm_config config = toy_config();
     config.rebalance = 120;
-    struct toy *toy = up_with(state, "S1-S2 S1-S2 S1-H1 S1-H3 S2-H2 S2-H4", config);
+    struct toy *toy = toy_up_with(state, "S1-S2 S1-S2 S1-H1 S1-H3 S2-H2 S2-H4", config);
     toy_cut(toy, "S1", "S2"); /* one link carries all traffic */
     toy_settle(toy);
     assert_int_equal(toy->jobs, 2);
@@ -885,13 +506,6 @@ int main(void)
         TOY_TEST(traps_of_a_trap_storm_are_ignored),
         TOY_TEST(an_invalid_top_of_a_forwarding_table_is_ignored),
         TOY_TEST(a_manager_whose_own_link_was_down_configures_its_second_port),
-        TOY_TEST(obsolete_tables_are_not_written),
-        TOY_TEST(routes_computed_for_a_former_master_are_dropped),
-        TOY_TEST(routes_of_an_earlier_mastership_are_dropped),
-        TOY_TEST(no_routes_are_computed_while_blocks_are_outstanding),
-        TOY_TEST(tables_of_an_aborted_distribution_are_never_in_force),
-        TOY_TEST(a_change_during_a_distribution_leads_to_correct_tables),
-        TOY_TEST(old_paths_stay_in_force_during_a_distribution),
         TOY_TEST(a_refusal_after_a_lost_answer_leaves_the_block_unknown),
         TOY_TEST(the_summary_of_a_change_names_what_is_missing),
         TOY_TEST(a_refused_block_is_logged_once_and_retried_by_sweeps),
@@ -903,16 +517,6 @@ int main(void)
         TOY_TEST(a_hybrid_engine_computes_twice),
         TOY_TEST(a_hybrid_engine_without_final_tables_keeps_the_provisional_ones),
         TOY_TEST(new_settings_are_written_to_every_port),
-        TOY_TEST(ordered_distribution_never_breaks_a_route_or_creates_a_loop),
-        TOY_TEST(naive_distribution_writes_all_tables_at_once),
-        TOY_TEST(a_wave_waits_for_the_drain_before_it),
-        TOY_TEST(sources_are_quiesced_while_tables_without_a_safe_order_are_written),
-        TOY_TEST(sources_are_released_after_a_change_while_they_are_quiesced),
-        TOY_TEST(sources_are_released_if_no_routes_can_be_computed),
-        TOY_TEST(a_new_master_releases_quiesced_sources),
-        TOY_TEST(a_standby_releases_quiesced_sources_after_a_second_takeover),
-        TOY_TEST(entries_drop_packets_first_if_hold_is_off),
-        TOY_TEST(static_distribution_stops_every_link_before_it_writes_tables),
         TOY_TEST(a_sweep_rebalances_links_after_repairs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -420,3 +420,27 @@ struct toy_end toy_forward(struct toy_end from, unsigned lid)
     }
     return at;
 }
+
+const char *toy_problem(struct toy *toy, enum problem_kind kind)
+{
+    static char text[1300];
+    struct problems problems = {0};
+    text[0] = 0;
+    sm_problems(toy->sm, toy->now, &problems);
+    for (size_t i = 0; i < problems.items.count; i++)
+        if (problems.items.items[i].kind == kind)
+            snprintf(text, sizeof text, "%s: %s",
+                     subnet_place_name(sm_subnet(toy->sm), &problems.items.items[i].place).text,
+                     problems.items.items[i].text);
+    problems_release(&problems);
+    return text;
+}
+
+size_t toy_count_problems(struct toy *toy)
+{
+    struct problems problems = {0};
+    sm_problems(toy->sm, toy->now, &problems);
+    size_t count = problems.items.count;
+    problems_release(&problems);
+    return count;
+}

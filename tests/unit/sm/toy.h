@@ -135,6 +135,7 @@ void toy_kill(struct toy *toy, unsigned manager);
 void toy_restart(struct toy *toy, unsigned manager, const struct sm_config *config);
 /* Opens a subnet with one manager at H1 and runs it until it is settled. */
 struct toy *toy_up(void **state, const char *links);
+struct toy *toy_up_with(void **state, const char *links, struct sm_config config);
 
 /* ---- events ---- */
 
@@ -187,5 +188,11 @@ bool toy_is_active(struct toy *toy); /* every cable, at both ends */
 bool toy_has_tables(
     struct toy *toy);                /* those of sm_paths() of the first manager, in every switch */
 void toy_assert_up(struct toy *toy); /* all three, and it is settled */
+
+/* ---- problems ---- */
+
+/* The problem of this kind, as "place: text"; "" if there is none. */
+const char *toy_problem(struct toy *toy, enum problem_kind kind);
+size_t toy_count_problems(struct toy *toy);
 
 #endif

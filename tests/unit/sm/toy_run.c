@@ -76,14 +76,18 @@ void toy_restart(struct toy *toy, unsigned manager, const struct sm_config *conf
     sm_start(sm, toy->now);
 }
 
-struct toy *toy_up(void **state, const char *links)
+struct toy *toy_up_with(void **state, const char *links, struct sm_config config)
 {
     struct toy *toy = toy_open(state, links);
-    struct sm_config config = toy_config();
     toy_start_manager(toy, "H1", &config);
     toy_settle(toy);
     toy_mark(toy);
     return toy;
+}
+
+struct toy *toy_up(void **state, const char *links)
+{
+    return toy_up_with(state, links, toy_config());
 }
 
 static struct toy_end manager_port(const struct toy *toy, unsigned manager)

@@ -1,21 +1,16 @@
 /* Managers with and without the SM_Key (subnet/trust.h), and nodes that only claim to be one. */
-#include "toy.h"
+#include "managers.h"
 
 #include "subnet/trust.h"
 
 #include <string.h>
 
-enum { HANDOVER = 1, ACKNOWLEDGE, DISABLE, STANDBY, DISCOVER }; /* modifiers of Set(SMInfo) */
 #define KEY   UINT64_C(0x5ec2e7a11ce0b0b5)
 #define OTHER UINT64_C(0x0dd0dd0dd0dd0dd0)
 
-static const char star[] = "S1-S2 S1-H1 S2-H2 S2-H3";
-
 static struct sm_config with_key(unsigned priority, uint64_t key)
 {
-    struct sm_config config = toy_config_sweeping(10 * TOY_S);
-    config.priority = (uint8_t)priority;
-    config.full_every = 1;
+    struct sm_config config = with_priority(priority);
     config.sm_key = key;
     return config;
 }
@@ -24,19 +19,6 @@ static unsigned start(struct toy *toy, const char *node, unsigned priority, uint
 {
     struct sm_config config = with_key(priority, key);
     return toy_start_manager(toy, node, &config);
-}
-
-static enum sm_state state_of(const struct toy *toy, unsigned manager)
-{
-    return sm_state(toy->managers[manager].sm);
-}
-
-static void fill_master(struct toy *toy, const char *node, uint64_t key, uint8_t info[64])
-{
-    memset(info, 0, 64);
-    wire_set(info, SM_INFO_GUID, toy_node(toy, node)->guid + 1);
-    wire_set(info, SM_INFO_SM_KEY, key);
-    wire_set(info, SM_INFO_STATE, SM_MASTER);
 }
 
 /* ---- peers ---- */
