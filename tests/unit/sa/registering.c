@@ -151,3 +151,54 @@ struct sa_counts counts_of(const struct sa *sa)
     sa_counts(sa, &counts);
     return counts;
 }
+
+/* ---- standbys ---- */
+
+uint8_t last_poll[MAD_BYTES];
+
+size_t talk(struct sa_world *world, struct sa *standby)
+{
+    struct sa_message message;
+    size_t longest = 0;
+    bool any = true;
+    registering_waits = true;
+    while (any) {
+        any = false;
+        sa_expire(standby, world->now);
+        while (sa_deadline(standby) <= world->now &&
+               sa_next_output(standby, world->now, &message)) {
+            message.address.lid = STANDBY;
+            memcpy(last_poll, message.data, MAD_BYTES);
+            sa_receive(world->sa, world->now, &message);
+            any = true;
+        }
+        sa_expire(world->sa, world->now);
+        while (sa_deadline(world->sa) <= world->now &&
+               sa_next_output(world->sa, world->now, &message)) {
+            longest = message.bytes > longest ? message.bytes : longest;
+            message.address.lid = MASTER;
+            sa_receive(standby, world->now, &message);
+            any = true;
+        }
+    }
+    return longest;
+}
+
+struct subnet_port *standby_port(struct sa_world *world)
+{
+    return &world->subnet->ports.items[world->subnet->by_lid[STANDBY]];
+}
+
+struct sa *standby_with_key(struct sa_world *world, uint64_t sm_key)
+{
+    struct subnet_port *port = standby_port(world);
+    port->manager = port->peer_manager = true;
+    struct sa *standby = at_port(5, port->guid, sm_key);
+    sa_follow(standby, world->now, &(struct sa_master){.lid = MASTER, .tells = true});
+    return standby;
+}
+
+struct sa *a_standby(struct sa_world *world)
+{
+    return standby_with_key(world, KEY_WELL_KNOWN);
+}

@@ -34,4 +34,15 @@ struct sa_counts counts_of(const struct sa *sa);
 struct text printed(const struct sa *sa);
 bool same_registrations(const struct sa *a, const struct sa *b);
 
+/* ---- standbys ---- */
+
+enum { MASTER = 1, STANDBY = 3 };    /* LIDs */
+extern uint8_t last_poll[MAD_BYTES]; /* of the standby */
+
+/* Delivers messages until none is left. Returns the length of the longest to the standby. */
+size_t talk(struct sa_world *world, struct sa *standby);
+struct subnet_port *standby_port(struct sa_world *world);
+struct sa *standby_with_key(struct sa_world *world, uint64_t sm_key);
+struct sa *a_standby(struct sa_world *world);
+
 #endif
