@@ -14,6 +14,7 @@ enum {
     POLLS_SKIPPED = 9,    /* polls of a manager that does not answer, by a master */
     SWEEPS_SKIPPED = 3,   /* sweeps without a query of such a manager */
 };
+#define COPY_NS_PER_NODE NS_PER_MS /* in which a standby copies the subnet */
 
 static request_outcome manager_answered, poll_answered;
 static request_outcome manager_unanswered, poll_unanswered;
@@ -243,15 +244,32 @@ static void other_ended(struct sm *sm, const struct request *request)
     other_at(sm, request->target)->polled = false;
 }
 
-/* Only the start or end of another master matters here. Handovers to standbys wait for a sweep,
- * since a standby that has just started has no copy of the subnet yet. */
+/* Whether it is time to hand over to this standby, if it has a higher rank: once after it has
+ * become one, when it had the time to copy the subnet. Sweeps try again. */
+static bool offers_handover(struct sm *sm, struct other *other, bool standby)
+{
+    if (!standby)
+        other->offer_at = 0;
+    else if (!other->offer_at)
+        other->offer_at = sm->now + NS_PER_S + sm->subnet.nodes.count * COPY_NS_PER_NODE;
+    if (!standby || sm->now < other->offer_at)
+        return false;
+    other->offer_at = TIME_NEVER;
+    return true;
+}
+
+/* The start and end of other masters matter here, and standbys of higher rank. */
 static void other_answered(struct sm *sm, const struct request *request)
 {
-    bool master = mastership_read_info(request->answer).state == SM_MASTER;
-    if (sm_state(sm) == SM_MASTER && (master || port_at(sm, request->target)->rival))
+    struct mastership_peer them = mastership_read_info(request->answer);
+    struct subnet_port *port = port_at(sm, request->target);
+    bool offers = offers_handover(sm, other_at(sm, request->target), them.state == SM_STANDBY);
+    if (sm_state(sm) == SM_MASTER && (them.state == SM_MASTER || port->rival || offers)) {
         manager_answered(sm, request);
-    else
-        mastership_is_alive(sm, request);
+        return;
+    }
+    port->manager_state = (uint8_t)them.state;
+    mastership_is_alive(sm, request);
 }
 
 /* ---- a standby's polls of its master ---- */
