@@ -75,6 +75,14 @@ static bool has_broken_routes(const struct sm_job *job)
     return false;
 }
 
+/* If a repair in waves was not possible, new tables hardly ever have an order without a drain.
+ * While routes are broken, sources are stopped then and the waves are not used (decide_urgency()),
+ * and packets would be lost while they are searched. */
+bool job_needs_no_order(const struct sm_job *job)
+{
+    return job->kind == JOB_REPAIR && job->may_quiesce && has_broken_routes(job);
+}
+
 /* During a drain packets on broken routes are lost, and also packets of intact routes that new
  * entries already lead to a broken one. So all sources are quiesced, and one drain follows: their
  * packets wait in the adapters and are not lost. A repair executes its waves, and quiesces sources
@@ -161,7 +169,9 @@ static int compute(struct sm_job *job, struct err *err)
     bool ordered = !status && job->mode == SM_ORDERED && job->known && job->traffic == TRAFFIC_RUNS;
     if (ordered && job->known != BEFORE_LEVELS && job->routes.vls > 1)
         job->before.vls = VLS_AT_MOST; /* packets may be on any VL */
-    if (ordered)
+    if (ordered && job_needs_no_order(job))
+        update_plan_hold_all(&job->plan, &job->network, &job->before, &job->routes);
+    else if (ordered)
         update_plan_make_with_levels(&job->plan, &job->network, &job->before, &job->routes);
     return status ? status : job_check(job, &job->routes, err);
 }

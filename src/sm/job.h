@@ -59,6 +59,7 @@ struct sm_job {
     struct engine_options options;
     unsigned spare_vls; /* reserved for multicast groups: 0 or 1 */
     enum job_traffic traffic;
+    bool may_quiesce; /* sources can be stopped */
     struct network network;
     VEC(uint32_t) nodes; /* the subnet's node, by switch of the network */
     enum job_before known;
@@ -78,6 +79,8 @@ struct sm_job {
 
 /* Runs the independent check. On success stores its results in the job for the next repair. */
 int job_check(struct sm_job *job, const struct routes *routes, struct err *err);
+/* Whether a plan with waves would not be carried out: it is not searched. */
+bool job_needs_no_order(const struct sm_job *job);
 static inline bool job_is_repair(const struct sm_job *job)
 {
     return job->result.tables >= TABLES_REPAIRED;

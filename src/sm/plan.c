@@ -197,7 +197,9 @@ uint64_t plan_routes(struct sm *sm, const struct engine *engine, bool provisiona
     job->result.tables = provisional ? TABLES_PROVISIONAL : TABLES_FINAL;
     job->options = sm->config.engine_options;
     job->options.generation = job->generation;
+    const char *why_not;
     job->traffic = quiesce_is_on(sm) ? TRAFFIC_QUIESCED : TRAFFIC_RUNS;
+    job->may_quiesce = quiesce_is_possible(sm, &why_not);
     job->options.max_vls = qos_limit_vls(sm);
     job->spare_vls = multicast_wants_vl(sm, job->options.max_vls);
     job->options.max_vls -= job->spare_vls;

@@ -384,7 +384,10 @@ static int repair_with_drain(struct sm_job *job, struct err *err)
                                   .ports = held};
     if (routes->service_levels)
         job->before.service_levels = memcpy(mem_alloc(cells + 1), routes->service_levels, cells);
-    update_plan_make(&job->plan, &job->network, &job->before, routes);
+    if (job_needs_no_order(job))
+        update_plan_hold_all(&job->plan, &job->network, &job->before, routes);
+    else
+        update_plan_make(&job->plan, &job->network, &job->before, routes);
     return 0;
 }
 

@@ -279,6 +279,26 @@ static void add_drain_hops(struct update_plan *plan, const struct planner *plann
     mem_free(mixed.ports);
 }
 
+void update_plan_hold_all(struct update_plan *plan, const struct network *network,
+                          const struct routes *before, const struct routes *after)
+{
+    uint32_t switches = (uint32_t)network->switches.count;
+    uint32_t stride = before->stride > after->stride ? before->stride : after->stride;
+    struct planner planner = {
+        .network = network, .before = before, .after = after, .plan = plan, .stride = stride};
+    *plan = (struct update_plan){.operations = (uint64_t)switches * stride};
+    planner.pending = mem_zalloc(switches + 1, sizeof *planner.pending);
+    for (uint32_t at = 0; at < switches; at++)
+        gather_pieces(&planner, at, 0, stride, ROUTES_BLOCK, true);
+    for (size_t i = 0; i < planner.left.count; i++)
+        vec_push(&plan->stuck, planner.left.items[i]);
+    unsigned vls = before->vls > after->vls ? before->vls : after->vls;
+    plan->stuck_vls = (uint16_t)((1u << (vls < UPDATE_PLAN_VLS ? vls : UPDATE_PLAN_VLS)) - 1);
+    plan->stuck_hops = routes_longest(before, network);
+    mem_free(planner.pending);
+    vec_release(&planner.left);
+}
+
 void update_plan_make(struct update_plan *plan, const struct network *network,
                       const struct routes *before, const struct routes *after)
 {

@@ -39,6 +39,9 @@
  * fewest waves is taken. */
 void update_plan_make(struct update_plan *plan, const struct network *network,
                       const struct routes *before, const struct routes *after);
+/* A plan without a search: nothing is written before sources are held on all VLs. */
+void update_plan_hold_all(struct update_plan *plan, const struct network *network,
+                          const struct routes *before, const struct routes *after);
 /* To be called before the new routes are checked: pairs get their old service levels back where
  * that spares a VL a hold. False, and nothing changes, if it spares none or if not all pairs
  * fit. */
