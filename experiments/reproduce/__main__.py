@@ -2,7 +2,7 @@
 
 `weft reproduce` checks the command line and runs this program. The output folder has the result stores under stores/, a
 folder of plots for each experiment, and index.html. Stores are kept: an interrupted command continues, and a full run
-reuses the runs of a quick one. Another seed than 1 has its own stores, under stores/seed-N/.
+reuses those runs of a quick one that are part of it. Another seed than 1 has its own stores, under stores/seed-N/.
 """
 import argparse
 import os

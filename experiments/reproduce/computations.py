@@ -37,7 +37,7 @@ from lines import Failure
 SIZES = ((8, None), (16, 14), (24, 22), (32, 40), (48, 64), (64, 82))  # switches and hosts; the first is Fig. 1
 REMOVAL_SIZES = ((8, None), (16, 14), (24, 18), (32, 21))
 TREES = ("324", "648", "5832", "11664")
-MIXTURES, MOVES, ROUNDS, TABLE_ENTRIES = 20, 200, 21, 1024
+MIXTURES, MOVES, ROUNDS, TABLE_ENTRIES, QUICK_NETWORKS = 20, 200, 21, 1024, 4
 ALGORITHMS = ("fera", "pira", "dr")
 
 
@@ -60,7 +60,7 @@ class Computing:
     """What a computation gets."""
 
     def __init__(self, weft, figure, settings):
-        self.weft, self.figure, self.seed, self.jobs = weft, figure, settings.seed, settings.jobs
+        self.weft, self.figure, self.seed, self.jobs, self.quick = weft, figure, settings.seed, settings.jobs, settings.quick
 
     def network(self, *kind, seed=1):
         return Network(self.weft.run("topo", "gen", *kind, "--seed", str(seed)))
@@ -84,6 +84,11 @@ class Computing:
         with open(os.path.join(self.figure.folder, "printed.csv"), encoding="utf-8", newline="") as file:
             return list(csv.reader(file))
 
+    def networks(self, sizes, count):
+        """The numbers of networks of each size; Fig. 1 is one network only. A quick run takes a few."""
+        count = min(count, QUICK_NETWORKS) if self.quick else count
+        return [(size, number + 1) for size in sizes for number in range(count if size[1] else 1)]
+
     def map(self, work, items):
         with concurrent.futures.ThreadPoolExecutor(self.jobs) as pool:
             return list(pool.map(work, items))
@@ -100,11 +105,6 @@ def results(figures, **parameters):
     figures = {name: (float(value), UNITS.get(name.split(".")[0], "")) for name, value in figures.items()}
     parameters = {name: str(value) for name, value in parameters.items()}
     return [Observation({"preset": preset, **parameters}, dict(figures)) for preset in PRESETS]
-
-
-def of_networks(sizes, count):
-    """The numbers of networks of each size; Fig. 1 is one network only."""
-    return [(size, number + 1) for size in sizes for number in range(count if size[1] else 1)]
 
 
 # ---- printed tables ----
@@ -191,7 +191,7 @@ def _changes_of(c, job):
 
 def changed_entries(c):
     """The networks of the removal experiments: the published one, and ten of each larger size."""
-    return sum(c.map(functools.partial(_changes_of, c), of_networks(REMOVAL_SIZES, 10)), [])
+    return sum(c.map(functools.partial(_changes_of, c), c.networks(REMOVAL_SIZES, 10)), [])
 
 
 # ---- migrations ----
@@ -276,7 +276,7 @@ def _each(c, count, work):
         with Folder() as folder:
             figures = work(c, network, folder, folder.write("net", network.text), *([job[1]] if work is _mixed else []))
         return results(figures, switches=job[0][0], seed=job[1])
-    return sum(c.map(one, of_networks(SIZES, count)), [])
+    return sum(c.map(one, c.networks(SIZES, count)), [])
 
 
 COMPUTATIONS = {

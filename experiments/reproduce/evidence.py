@@ -163,14 +163,14 @@ def _read_runs(store):
 
 
 def read_evidence(figure, folder, quick):
-    """What the sweeps of an experiment measured; `quick` ignores runs that are not part of a quick run."""
+    """What the sweeps of an experiment measured; without those that a quick, or a full, run leaves out."""
     evidence = Evidence()
     for sweep in figure.sweeps:
         for own, state, broken, figures, series in read_store(os.path.join(folder, sweep.store + ".db")):
             parameters = {}
             for name, value in own[:-1] + [(name, values[0]) for name, values in sweep.also] + own[-1:]:
                 parameters.setdefault(name, value)
-            if quick and not fits(sweep.quick, parameters, absent_fits=True):
+            if not fits(sweep.conditions(quick), parameters, absent_fits=True):
                 continue
             if state == "failed":
                 evidence.failed += 1

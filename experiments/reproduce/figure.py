@@ -20,6 +20,7 @@ UNITS = {"s": 1, "ms": 1e-3, "us": 1e-6, "%": 0.01, "bit/s": 1, "Mbit/s": 1e6, "
      "functions", "requests", "runs", "a minute"), 1)}
 TIME_UNITS = {"ps": 1, "ns": 10**3, "us": 10**6, "ms": 10**9, "s": 10**12}
 PLOT_KINDS = ("lines", "points", "bars", "stacked", "time", "network")
+SWEEP_WORDS = ("as", "quick", "full")
 PLOT_WORDS = ("x", "y", "by", "where", "from", "to")
 MOST_YS = 8
 
@@ -30,6 +31,10 @@ class Sweep:
     store: str  # the name of its result store: "icpp03-fig07-removal"
     also: list = field(default_factory=list)  # parameters that it adds to its runs
     quick: list = field(default_factory=list)  # conditions on the runs of a quick run
+    full: list = field(default_factory=list)  # and of a full one
+
+    def conditions(self, quick):
+        return self.quick if quick else self.full
 
 
 @dataclass
@@ -156,8 +161,8 @@ class Figure:
         store = owner + "-" + os.path.splitext(os.path.basename(file))[0]
         sweep = Sweep(os.path.join(self.folder, file), store)
         while not cursor.done():
-            part = cursor.take_choice("part of the statement", ("as", "quick"))
-            (sweep.also if part == "as" else sweep.quick).extend(take_conditions(cursor, ("as", "quick")))
+            part = cursor.take_choice("part of the statement", SWEEP_WORDS)
+            {"as": sweep.also, "quick": sweep.quick, "full": sweep.full}[part].extend(take_conditions(cursor, SWEEP_WORDS))
         self.sweeps.append(sweep)
 
     def _compute(self, cursor):

@@ -94,7 +94,7 @@ def to_json(experiments, settings, counts, more=None, papers=None):
 def quick_text(figures):
     """What a quick run leaves out."""
     partial = [figure.name for figure in figures if any(sweep.quick for sweep in figure.sweeps)]
-    return "A quick look: fewer networks, sizes or loads than the full run (weft reproduce, some 20 minutes on two processors) in " + (
+    return "A quick look: fewer networks, sizes or loads, or shorter measurements, than the full run (weft reproduce, some 20 minutes on two processors) in " + (
         ", ".join(partial) if partial else "none of these figures") + ". "
 
 

@@ -73,10 +73,10 @@ def run_sweep(weft, sweep, folder, settings, counts):
     """Runs what the store lacks. The child shows progress and failures, and ends its runs on an interrupt."""
     axes, seed = _statements(sweep.path)
     varied = {name for names, rows in axes for name in names}
-    conditions = [c for c in sweep.quick if c[0] in varied] if settings.quick else []
+    conditions = [c for c in sweep.conditions(settings.quick) if c[0] in varied]
     store = os.path.join(folder, sweep.store + ".db")
     if not all(any(fits(conditions, dict(zip(names, row)), absent_fits=True) for row in rows) for names, rows in axes):
-        return  # a quick run has none of its runs
+        return  # none of its runs is wanted
     only = " ".join("%s=%s" % (name, ",".join(values)) for name, values in conditions)
     command = [weft.path, "sweep", sweep.path, "--store", store, "--json", "--seed", str(seed + settings.seed - 1),
                "--jobs", str(settings.jobs), *(["--only", only] if only else []), *(["--retry"] if settings.retry else [])]

@@ -17,7 +17,7 @@ static uint64_t seed = 1, jobs;
 static bool quick, retry, list_experiments, list_claims, as_json;
 
 static const struct option_spec options[] = {
-    {"--quick", "fewer networks and points; takes two minutes of CPU time", .flag = &quick},
+    {"--quick", "fewer networks and points; takes a minute of CPU time", .flag = &quick},
     {"--out DIR", "for stores, plots and index.html (default: reproduce-out)", .value = &out},
     {"-j, --jobs N", "number of parallel runs (default: one for each processor)", .number = &jobs,
      .low = 1, .high = MOST_JOBS},
@@ -97,7 +97,7 @@ const struct command command_reproduce = {
              "without one all are run.\n"
              "\n"
              "Results are kept in the output folder. The same command continues after an\n"
-             "interruption, and a full run uses the results of a quick one.\n"
+             "interruption, and a full run uses results of a quick one.\n"
              "\n",
     .column = 21,
     .options = options,

@@ -49,6 +49,16 @@ class Command(unittest.TestCase):
     def json(self, *more, status=0):
         return json.loads(self.run_weft("--json", *more, status=status).stdout)
 
+    def test_a_full_run_leaves_out_the_runs_of_a_quick_one_alone(self):
+        self.write("one/rings.weft", "topology figure1\nsm H4\ntraffic uniform load 0.1 start 1s\nrun {end}\n")
+        self.write("one/rings.sweep", "scenario rings.weft\nvary preset in paper today\nvary end in 1.001s 1.002s\n")
+        self.write("one/figure", 'title "Rings"\nsweep rings.sweep quick end=1.001s full end=1.002s\n'
+                   'claim runs "runs" paper "x" at "1" from 1 to 1 because "y"\n  measure count(runs: offered)\n')
+        for arguments, end in (("--quick",), "1.001s"), ((), "1.002s"):
+            found = self.json(*arguments)
+            self.assertEqual((found["runs"], found["there"], found["unexpected"]), (2, 0, 0), end)
+            self.assertEqual(found["experiments"][0]["claims"][0]["preset_paper"]["outcome"], "holds")
+
     def test_a_quick_run_is_part_of_a_full_one(self):
         quick = self.json("--quick")
         self.assertEqual((quick["runs"], quick["there"], quick["seed"]), (4, 0, 1))

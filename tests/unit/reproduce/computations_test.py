@@ -3,7 +3,7 @@ import os
 import unittest
 
 from support import EXPERIMENTS, WEFT, settings
-from computations import compute, sweep_seed
+from computations import SIZES, Computing, compute, sweep_seed
 from evidence import Evidence
 from figure import Figure
 from lines import Failure
@@ -20,11 +20,16 @@ def total(evidence, figure, where=""):
 
 
 class Computations(unittest.TestCase):
+    def test_a_full_run_computes_more_networks_than_a_quick_one(self):
+        full, quick = (Computing(None, None, settings(quick=quick)).networks(SIZES, 10) for quick in (False, True))
+        self.assertEqual((len(full), len(quick)), (1 + 5 * 10, 1 + 5 * 4))
+        self.assertEqual([job for job in full if job in quick], quick)
+
     def test_a_removal_changes_fewer_entries_than_an_addition(self):
         evidence = of("changed-entries")
-        # all switches but one of the published network and of ten of each size, for two presets
-        self.assertEqual(len(evidence.items), 2 * (7 + 10 * (15 + 23 + 31)))
-        self.assertEqual(len(evidence.networks()), 10)
+        # all switches but one of the published network and of four of each size, for two presets
+        self.assertEqual(len(evidence.items), 2 * (7 + 4 * (15 + 23 + 31)))
+        self.assertEqual(len(evidence.networks()), 4)
         # Only the third switch of the published network cuts others off.
         cut_off = evidence.select([("switches", ("8",)), ("whole", ("no",))])
         self.assertEqual([one.value("switch") for one in cut_off], ["2", "2"])
@@ -53,15 +58,15 @@ class Computations(unittest.TestCase):
 
     def test_mixed_tables_are_safe_on_figure_1_only(self):
         evidence = of("mixed-tables")
-        self.assertEqual(len(evidence.items), 2 * (1 + 5 * 10))
+        self.assertEqual(len(evidence.items), 2 * (1 + 5 * 4))
         self.assertEqual(total(evidence, "unsafe", "switches=8"), 0)
-        self.assertGreater(total(evidence, "unsafe", "preset=paper switches=64"), 5)
-        self.assertEqual(total(evidence, "planned", "preset=paper"), 51)
+        self.assertGreater(total(evidence, "unsafe", "preset=paper switches=64"), 2)
+        self.assertEqual(total(evidence, "planned", "preset=paper"), 21)
 
     def test_routes_of_dr_and_pira_are_checked(self):
         evidence = of("dr-routes")
-        self.assertEqual([total(evidence, name, "preset=paper") for name in ("passes", "longer")], [51, 0])
-        self.assertGreater(total(evidence, "differs", "preset=paper"), 25)
+        self.assertEqual([total(evidence, name, "preset=paper") for name in ("passes", "longer")], [21, 0])
+        self.assertGreater(total(evidence, "differs", "preset=paper"), 10)
         evidence = of("pira-routes")
         figure_1 = [total(evidence, "entries." + engine, "preset=paper switches=8") for engine in ("pira", "fera")]
         self.assertEqual(figure_1, [50, 120])
