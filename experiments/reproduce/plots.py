@@ -1,7 +1,7 @@
 """Makes the charts of an experiment's plots from its evidence.
 
 Observations with the same group and x become one point: the mean of the networks' means, with its 95 % confidence
-interval as error bar. One network has no error bar. If x is a parameter, x is its value, so that a plot can average over
+interval as error bar. One network or two have no error bar. If x is a parameter, x is its value, so that a plot can average over
 other parameters; if x is a figure, the observations must have the same parameters, and a point is hollow if most of its
 runs were saturated.
 
@@ -22,6 +22,7 @@ STYLES = {"lines": "lines+points", "points": "points", "bars": "bars", "stacked"
 NUMBERS = {name: number for number, name in enumerate(("fera", "pira", "dr", "pira+fera", "pira+dr"))}  # one colour in all plots
 STEPS = ("detect", "discover", "compute", "distribute")  # of a change
 PANEL_HEIGHT = 90
+LEAST_NETWORKS = 3  # of an error bar: by Student's t, that of two is 13 standard errors long, and hides the curves
 
 
 @dataclass
@@ -114,6 +115,7 @@ def _over_x(figure, plot, evidence, runs):
     for (group, key), of_network in places.items():
         several = of_network.values()
         y, half_width = mean_of([_mean(place.y) for place in several])
+        half_width = half_width if len(several) >= LEAST_NETWORKS else NAN
         x = mean_of([_mean(place.x) for place in several])[0] if x_unit else number_at(key)
         x = float(chart.categories.index(key)) if chart.categories else x
         hollow = 2 * sum(2 * place.saturated > len(place.y) for place in several) > len(several)

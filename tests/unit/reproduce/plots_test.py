@@ -48,10 +48,12 @@ class Curves(unittest.TestCase):
     def test_several_networks_have_a_confidence_interval(self):
         runs = [at("size=8 seed=1 switch=1", 1, 10), at("size=8 seed=1 switch=2", 1, 20),  # mean of this network: 15
                 at("size=8 seed=2 switch=1", 1, 17)]
+        self.assertTrue(is_nan(self.draw(plot("lines", "size"), runs)[0].groups[0].points[0].high))  # two networks
+        runs.append(at("size=8 seed=3 switch=1", 1, 16))
         for kind in "lines", "points", "bars":
             point = self.draw(plot(kind, "size"), runs)[0].groups[0].points[0]
             self.assertEqual(point.y, 16)
-            self.assertAlmostEqual(point.high - 16, 12.706, 2)  # t(1) times the standard error
+            self.assertAlmostEqual(point.high - 16, 4.303 / 3 ** 0.5, 2)  # t(2) times the standard error
         over_figure = plot("lines", "offered")
         self.assertEqual(len(self.draw(over_figure, runs)[0].groups[0].points), 2)  # switch=1, switch=2
         runs += [at("size=9 switch=3 repetition=%d" % i, 1, 10) for i in (1, 2)]
@@ -65,9 +67,9 @@ class Curves(unittest.TestCase):
             self.assertEqual(list(colours.values()), sorted(colours.values()))  # the order of the key, too
 
     def test_error_bars_are_inside_the_plot(self):
-        runs = [at("size=8 seed=1", 1, 1), at("size=8 seed=2", 1, 9)]
+        runs = [at("size=8 seed=1", 1, 1), at("size=8 seed=2", 1, 9), at("size=8 seed=3", 1, 5)]
         panel, = to_json(self.draw(plot("lines", "size"), runs))["panels"]
-        self.assertGreater(panel["y"]["high"] * panel["y"]["factor"], 55)  # 5 + t(1) times the standard error of 4
+        self.assertGreater(panel["y"]["high"] * panel["y"]["factor"], 14.9)  # 5 + t(2) times the standard error of 2.3
 
     def test_printed_values_are_stars(self):
         for kind, second in (("lines", 16), ("bars", 1)):  # bars: the second category
