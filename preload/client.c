@@ -69,6 +69,7 @@ static int exchange_packets(int fd, const struct request *request, void *data, s
     ssize_t got;
     if (send(fd, request, sizeof *request, MSG_NOSIGNAL) < 0)
         return -errno;
+    time_kick();
     do
         got = recv(fd, &packet, sizeof packet, 0);
     while (got < 0 && errno == EINTR);

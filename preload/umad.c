@@ -424,6 +424,7 @@ WEFT_EXPORT int umad_send(int fd, int agentid, void *umad, int length, int timeo
     ssize_t sent = length <= MESSAGE_INLINE
                        ? send(fd, umad, (size_t)packet, MSG_NOSIGNAL)
                        : endpoint_send_long(fd, head, (size_t)length, MSG_NOSIGNAL);
+    time_kick();
     if (sent == packet)
         return 0;
     if (!errno)

@@ -101,6 +101,11 @@ static int request_notification(struct ibv_cq *of, int solicited_only)
 static void wait_a_while(struct context *context, struct cq *cq)
 {
     struct timespec time = {.tv_nsec = SLEEP_NS};
+    if (time_is_simulated()) {
+        weft_time_spend(TIME_EMPTY_POLL);
+        weft_time_wait_completion();
+        return;
+    }
     if (++context->empty_polls < EMPTY_POLLS)
         return;
     struct verbs_page *page = context->page;
@@ -110,6 +115,15 @@ static void wait_a_while(struct context *context, struct cq *cq)
     if (count == cq->waiting)
         syscall(SYS_futex, &page->completions, FUTEX_WAIT, count, &time, NULL, 0);
     __atomic_sub_fetch(&page->waiters, 1, __ATOMIC_SEQ_CST);
+}
+
+static void found(struct context *context)
+{
+    context->empty_polls = 0;
+    if (!time_is_simulated())
+        return;
+    weft_time_spend(TIME_POLL);
+    weft_time_found_completion();
 }
 
 /* The request is complete, and so are those before it in the same queue. */
@@ -198,7 +212,7 @@ static int poll_cq(struct ibv_cq *of, int room, struct ibv_wc *wc)
     cq->waiting = seen;
     pthread_mutex_unlock(&cq->lock);
     if (count)
-        context->empty_polls = 0;
+        found(context);
     else if (room > 0 && !overrun)
         wait_a_while(context, cq);
     return overrun ? -1 : count;
@@ -217,7 +231,7 @@ static int start_poll(struct ibv_cq_ex *of, struct ibv_poll_cq_attr *attributes)
     if (take(context, cq, &cq->now)) {
         of->status = cq->now.status;
         of->wr_id = cq->now.wr_id;
-        context->empty_polls = 0;
+        found(context);
         return 0;
     }
     cq->waiting = seen;

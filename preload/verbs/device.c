@@ -71,6 +71,7 @@ static int exchange(struct context *context, const void *request, size_t bytes, 
                             .msg_controllen = sizeof control};
     descriptors[0] = descriptors[1] = -1;
     int result = send_request(context->socket, request, bytes, descriptor);
+    time_kick();
     if (result)
         return result == -EPIPE ? -EIO : result;
     ssize_t got;
@@ -86,7 +87,7 @@ static int exchange(struct context *context, const void *request, size_t bytes, 
 /* Passes the memory of this process. */
 static int pass_memory(struct context *context, struct verbs_answer *answer, int descriptors[2])
 {
-    struct verbs_request request = {.kind = VERBS_MEMORY};
+    struct verbs_request request = {.kind = VERBS_MEMORY, .object = (uint32_t)getpid()};
     int memory = open("/proc/self/mem", O_RDWR | O_CLOEXEC);
     if (memory < 0)
         return -errno;
@@ -100,6 +101,10 @@ int verbs_call(struct context *context, const void *request, size_t bytes,
 {
     int none[2];
     int result = 0;
+    if (time_is_simulated()) { /* what was posted before comes first */
+        weft_time_spend(TIME_CALL);
+        weft_time_sync();
+    }
     pthread_mutex_lock(&context->request_lock);
     if (context->forked) {
         result = pass_memory(context, answer, none);

@@ -126,6 +126,7 @@ static int put_send(struct qp *qp, struct verbs_send *send, const struct ibv_sen
         .operation = (uint8_t)work->opcode,
         .flags = (uint8_t)(work->send_flags & ~(unsigned)IBV_SEND_INLINE),
         .immediate = immediate_of(work),
+        .time = time_spend(TIME_POST_SEND),
     };
     if (type == IBV_QPT_UD) {
         if (!work->wr.ud.ah)
@@ -180,8 +181,10 @@ static int put_receive(struct work_ring *ring, struct verbs_receive *receive,
     struct verbs_segment *to = (struct verbs_segment *)(void *)(receive + 1);
     if (work->num_sge < 0 || (uint32_t)work->num_sge > ring->segments)
         return EINVAL;
-    *receive = (struct verbs_receive){
-        .id = work->wr_id, .slot = slot, .segments = (uint32_t)work->num_sge};
+    *receive = (struct verbs_receive){.time = time_spend(TIME_POST_RECEIVE),
+                                      .id = work->wr_id,
+                                      .slot = slot,
+                                      .segments = (uint32_t)work->num_sge};
     for (int i = 0; i < work->num_sge; i++)
         to[i] = (struct verbs_segment){work->sg_list[i].addr, work->sg_list[i].length,
                                        work->sg_list[i].lkey};
@@ -277,7 +280,8 @@ static struct verbs_send *build(struct ibv_qp_ex *of, unsigned operation)
     if (!qp->build_error)
         qp->building = slot_of(&qp->sends, qp->sends.head + qp->built++);
     *qp->building =
-        (struct verbs_send){.id = of->wr_id,
+        (struct verbs_send){.time = time_spend(TIME_POST_SEND),
+                            .id = of->wr_id,
                             .operation = (uint8_t)operation,
                             .flags = (uint8_t)(of->wr_flags & ~(unsigned)IBV_SEND_INLINE)};
     return qp->building;

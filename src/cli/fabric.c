@@ -5,6 +5,7 @@
  * the command. src/host/server has the server. */
 #include "base/line_reader.h"
 #include "cli/command.h"
+#include "cli/fabric_time.h"
 #include "cli/preload.h"
 #include "experiment/scenario/traffic_spec.h"
 #include "host/server/runtime_dir.h"
@@ -23,6 +24,8 @@ static struct {
     const char *attach, *socket, *pace, *preset, *pcap, *ip;
     struct fabric_http_options http;
     struct option_values settings, traffic;
+    struct fabric_time_options time;
+    struct lockstep_options lockstep;
     bool attributes; /* list them and exit */
     bool preloaded;  /* the second step of a command, see cli/preload.h */
     uint64_t seed;
@@ -44,6 +47,18 @@ static const struct option_spec options[] = {
     {"--pace fast|real|F",
      "network delays: none, as simulated, or at F times real speed (default: fast)",
      .value = &given.pace},
+    {"--time real|simulated",
+     "clock of COMMAND: the wall clock, or simulated time, which stands still while programs run "
+     "(default: real)",
+     .value = &given.time.time},
+    {"--price CALL=TIME",
+     "simulated time that a call costs: clock=20ns, cycles=10ns, poll=40ns, empty-poll=20ns, "
+     "post-send=60ns, post-receive=30ns, system-call=200ns are the defaults; may be repeated",
+     .values = &given.time.prices},
+    {"--charge-cpu F",
+     "simulated time that computing costs, as a factor of processor time; results then depend on "
+     "this machine (default: 0)",
+     .value = &given.time.charge},
     {"--traffic 'PATTERN load F ...'",
      "data packets, described as by 'traffic' in weft-scenario(5), such as 'uniform load 0.0001'; "
      "may be repeated; the default of --pace is real then",
@@ -88,6 +103,12 @@ static int check_arguments(int argc, char **argv, uint64_t *millionths)
     if (factor == 0 && strcmp(pace, "fast") != 0 &&
         (!parse_decimal(pace, &factor, &rest) || *rest || factor < 1e-6 || factor > 1e6))
         return command_usage("--pace %s: expected 'fast', 'real' or a factor", pace);
+    if (fabric_time_is_simulated(&given.time) && (given.pace || argc == 2))
+        return command_usage("--time simulated %s",
+                             argc == 2 ? "needs a command" : "has no --pace");
+    int result = fabric_time_read(&given.time, &given.lockstep);
+    if (result)
+        return result;
     *millionths = (uint64_t)(factor * 1e6 + 0.5);
     if (given.traffic.count && !*millionths)
         return command_usage("--traffic needs time: --pace real, or a factor");
@@ -176,7 +197,7 @@ static void extend_path(void)
 
 /* Starts this program again, with the preload library: preload_start() continues. */
 static pid_t start_command(char **command, const sigset_t *mask, const char *preload,
-                           const struct runtime_dir *dir)
+                           const struct runtime_dir *dir, const struct lockstep *lockstep)
 {
     size_t count = 0;
     while (command[count])
@@ -190,6 +211,8 @@ static pid_t start_command(char **command, const sigset_t *mask, const char *pre
     const char *others = getenv("LD_PRELOAD");
     struct text libraries = {0};
     text_printf(&libraries, "%s%s%s", others ? others : "", others && *others ? ":" : "", preload);
+    if (lockstep)
+        fabric_time_prepare(lockstep, preload, &libraries);
     setenv("LD_PRELOAD", libraries.data, 1);
     setenv(WEFT_SOCKET_VARIABLE, dir->socket, 1);
     /* By default OpenSM writes to /var, which needs root and outlives the fabric. */
@@ -251,11 +274,14 @@ static int serve_fabric(struct fabric *fabric, struct server_options wanted, cha
     sigprocmask(SIG_BLOCK, &signals, &mask);
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN); /* a capture may exceed the file size limit */
-    result = server_new(&server, fabric, &wanted, err);
+    if (fabric_time_is_simulated(&given.time))
+        result = lockstep_new(&wanted.lockstep, &given.lockstep, err);
+    if (result == 0)
+        result = server_new(&server, fabric, &wanted, err);
     if (result == 0 && command) {
         if (given.http.web)
             fprintf(stderr, "weft fabric: %s\n", server_web_url(server));
-        pid_t child = start_command(command, &mask, preload, &dir);
+        pid_t child = start_command(command, &mask, preload, &dir, wanted.lockstep);
         if (child < 0)
             result = err_set(err, errno, "cannot fork: %s", strerror(errno));
         else
@@ -265,7 +291,10 @@ static int serve_fabric(struct fabric *fabric, struct server_options wanted, cha
     }
     if (result == 0)
         result = server_run(server);
+    if (wanted.lockstep && server)
+        fabric_time_summarize(wanted.lockstep, &given.lockstep);
     server_free(server);
+    lockstep_free(wanted.lockstep);
     runtime_dir_remove(&dir);
     return result;
 }

@@ -332,6 +332,14 @@ bool fabric_run_network(struct fabric *fabric, uint64_t until)
     return fabric->deliveries.count > 0;
 }
 
+void fabric_advance(struct fabric *fabric, uint64_t time)
+{
+    if (des_next_time(fabric->network) >= time)
+        des_advance(fabric->network, time);
+    if (des_next_time(fabric->timers) >= time)
+        des_advance(fabric->timers, time);
+}
+
 void fabric_advance_network(struct fabric *fabric, uint64_t time)
 {
     if (des_next_time(fabric->network) == TIME_NEVER && des_now(fabric->network) < time)

@@ -81,6 +81,8 @@ uint64_t fabric_next_timer(struct fabric *fabric);
 bool fabric_run_network(struct fabric *fabric, uint64_t until);
 void fabric_run_timers(struct fabric *fabric, uint64_t until);
 /* Advances the clock of the network to `time` if it is behind and no event is due. */
+/* Both clocks, while nothing happens before that time. */
+void fabric_advance(struct fabric *fabric, uint64_t time);
 void fabric_advance_network(struct fabric *fabric, uint64_t time);
 /* Both on one clock. */
 bool fabric_run(struct fabric *fabric, uint64_t until);

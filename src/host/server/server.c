@@ -7,8 +7,7 @@
  * sleeps. That time doubles when polling found events and halves when it did not. */
 #include "host/server/server.h"
 #include "base/time.h"
-#include "host/server/connection.h"
-#include "host/server/fabric_http.h"
+#include "host/server/internal.h"
 #include "host/server/read_addresses.h"
 #include "host/socket/listener.h"
 
@@ -27,7 +26,6 @@
 #include <unistd.h>
 
 enum {
-    EVENTS = 64,
     DELIVERIES = 256,       /* before the clients are served again */
     SIGNAL_EXIT_BASE = 128, /* as in shells */
 };
@@ -43,25 +41,6 @@ enum {
 #define SPIN_LEAST  (2 * TIME_US)
 #define LINGER_TERM (3 * TIME_S) /* daemons that a command left get SIGKILL after this time */
 #define LINGER_KILL (4 * TIME_S) /* the server ends */
-
-struct server {
-    struct clients clients;
-    struct fabric *fabric;
-    uint64_t pace_millionths;
-    char pace[32];
-    char *path; /* of the listening socket */
-    int epoll, listener, signals, reserve;
-    pid_t child;
-    int child_status;
-    bool ended, lingering;
-    uint64_t linger_since;
-    VEC(pid_t) orphans; /* which got SIGTERM */
-    uint64_t start_ns;
-    uint64_t spin;             /* time to poll before sleeping */
-    uint64_t lag_ps;           /* network time lost because this machine is too slow; modulo 2^64 */
-    struct connection *closed; /* to be freed after this iteration */
-    struct fabric_http *http;  /* NULL: none */
-};
 
 static void update_clock(struct server *server)
 {
@@ -114,6 +93,9 @@ int server_new(struct server **result, struct fabric *fabric, const struct serve
         snprintf(server->pace, sizeof server->pace, "%g", (double)options->pace_millionths / 1e6);
         server->clients.pace = server->pace;
     }
+    server->lockstep = options->lockstep;
+    if (server->lockstep)
+        simulated_start(server);
     server->clients.directory = options->directory;
     struct rlimit limit;
     if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
@@ -286,7 +268,7 @@ static void update_interest(struct server *server, struct connection *connection
 
 static void accept_clients(struct server *server)
 {
-    for (int i = 0; i < EVENTS; i++) {
+    for (int i = 0; i < SERVER_EVENTS; i++) {
         struct connection *connection = connection_accept(server->listener, &server->clients);
         if (!connection) {
             if (errno == EMFILE || errno == ENFILE) {
@@ -388,19 +370,15 @@ static void run_network(struct server *server)
         fabric_advance_network(server->fabric, server->clients.now);
 }
 
-static void run_fabric(struct server *server)
+bool server_finish(struct server *server)
 {
-    update_clock(server);
-    if (mad_layer_deadline(server->clients.mads) <= server->clients.now)
-        mad_layer_expire(server->clients.mads, server->clients.now);
-    verbs_run_connections(server->clients.verbs, server->clients.now);
-    run_network(server);
-    verbs_run_connections(server->clients.verbs, server->clients.now);
+    bool written = false;
     for (struct mad_file *file; (file = mad_layer_next_ready(server->clients.mads)) != NULL;) {
         const struct session *session = mad_file_owner(file);
         if (!session) /* of connection management */
             continue;
         struct connection *connection = session->owner;
+        written = true;
         connection_write(connection);
         update_interest(server, connection);
     }
@@ -418,6 +396,18 @@ static void run_fabric(struct server *server)
         end_orphans(server);
     if (server->clients.stop)
         server->ended = true;
+    return written;
+}
+
+static void run_fabric(struct server *server)
+{
+    update_clock(server);
+    if (mad_layer_deadline(server->clients.mads) <= server->clients.now)
+        mad_layer_expire(server->clients.mads, server->clients.now);
+    verbs_run_connections(server->clients.verbs, server->clients.now);
+    run_network(server);
+    verbs_run_connections(server->clients.verbs, server->clients.now);
+    server_finish(server);
 }
 
 /* ---- the loop ---- */
@@ -451,15 +441,15 @@ static uint64_t next_deadline(struct server *server)
 static int wait_for_events(struct server *server, uint64_t deadline, struct epoll_event *events)
 {
     if (deadline == TIME_NEVER)
-        return epoll_wait(server->epoll, events, EVENTS, -1);
+        return epoll_wait(server->epoll, events, SERVER_EVENTS, -1);
     uint64_t left = deadline > server->clients.now ? deadline - server->clients.now : 0;
     struct timespec timeout = {.tv_sec = (time_t)(left / TIME_S),
                                .tv_nsec = (long)(left % TIME_S / TIME_NS)};
-    int count = epoll_pwait2(server->epoll, events, EVENTS, &timeout, NULL);
+    int count = epoll_pwait2(server->epoll, events, SERVER_EVENTS, &timeout, NULL);
     if (count >= 0 || errno != ENOSYS)
         return count;
     uint64_t milliseconds = left / TIME_MS + 1;
-    return epoll_wait(server->epoll, events, EVENTS,
+    return epoll_wait(server->epoll, events, SERVER_EVENTS,
                       milliseconds < 60000 ? (int)milliseconds : 60000);
 }
 
@@ -471,7 +461,7 @@ static int poll_events(struct server *server, uint64_t deadline, struct epoll_ev
     int count = 0;
     bool posted = false;
     do {
-        count = epoll_wait(server->epoll, events, EVENTS, 0);
+        count = epoll_wait(server->epoll, events, SERVER_EVENTS, 0);
         update_clock(server);
         posted = verbs_has_work(server->clients.verbs);
     } while (count == 0 && !posted && server->clients.now < until);
@@ -492,27 +482,47 @@ static int sleep_for_events(struct server *server, uint64_t deadline, struct epo
     return count;
 }
 
-/* Takes the work of programs, and closes the connections of those that break the rules. */
-static bool serve_verbs(struct server *server)
+void server_close_failed(struct server *server)
 {
-    struct verbs *verbs = server->clients.verbs;
     struct connection *failed;
-    bool worked = verbs_has_work(verbs);
-    if (worked)
-        verbs_serve(verbs);
-    while ((failed = verbs_next_failed(verbs)) != NULL) {
+    while ((failed = verbs_next_failed(server->clients.verbs)) != NULL) {
         connection_close(failed);
         update_interest(server, failed);
     }
+}
+
+static bool serve_verbs(struct server *server)
+{
+    struct verbs *verbs = server->clients.verbs;
+    bool worked = verbs_has_work(verbs);
+    if (worked)
+        verbs_serve(verbs);
+    server_close_failed(server);
     check_pace(server);
     return worked;
 }
 
+void server_handle(struct server *server, const struct epoll_event *events, int count)
+{
+    for (int i = 0; i < count; i++) {
+        if (events[i].data.ptr == &server->listener)
+            accept_clients(server);
+        else if (events[i].data.ptr == &server->signals)
+            handle_signals(server);
+        else if (events[i].data.ptr == server->http)
+            fabric_http_serve(server->http);
+        else
+            handle_connection(server, events[i].data.ptr, events[i].events);
+    }
+}
+
 int server_run(struct server *server)
 {
-    struct epoll_event events[EVENTS];
+    struct epoll_event events[SERVER_EVENTS];
     bool worked = false;
     prctl(PR_SET_CHILD_SUBREAPER, 1);
+    if (server->lockstep)
+        simulated_run(server);
     while (!server->ended) {
         uint64_t deadline = next_deadline(server);
         int count = worked ? poll_events(server, deadline, events) : 0;
@@ -522,16 +532,7 @@ int server_run(struct server *server)
         update_clock(server);
         fabric_run_timers(server->fabric, server->clients.now);
         run_network(server);
-        for (int i = 0; i < count; i++) {
-            if (events[i].data.ptr == &server->listener)
-                accept_clients(server);
-            else if (events[i].data.ptr == &server->signals)
-                handle_signals(server);
-            else if (events[i].data.ptr == server->http)
-                fabric_http_serve(server->http);
-            else
-                handle_connection(server, events[i].data.ptr, events[i].events);
-        }
+        server_handle(server, events, count);
         worked = serve_verbs(server) || count > 0;
         run_fabric(server);
     }

@@ -3,6 +3,7 @@
 #define WEFT_HOST_SERVER_SERVER_H
 
 #include "fabric/traffic/traffic.h"
+#include "host/lockstep/lockstep.h"
 #include "host/server/attach.h"
 #include "host/server/fabric_http.h"
 
@@ -16,6 +17,7 @@ struct server_options {
     /* Network time per wall-clock time, in millionths (1,000,000 is real time). 0: network delays
      * take no time. Agents' timers and time-outs always run on the wall clock. */
     uint64_t pace_millionths;
+    struct lockstep *lockstep; /* simulated time for programs, instead of a pace; NULL: none */
     struct fabric_http_options http; /* metrics and the live page */
     /* Data traffic, which needs a pace; the owner keeps it. Times count from the start. */
     const struct traffic *traffics;

@@ -30,7 +30,7 @@
 #define VERBS_NONE UINT32_MAX
 
 enum {
-    VERBS_VERSION = 1,
+    VERBS_VERSION = 2,
     VERBS_SEGMENTS = 16,   /* of a work request, at most */
     VERBS_INLINE = 256,    /* bytes of a message in the work request, at most */
     VERBS_ENTRIES = 16384, /* of a work queue, at most */
@@ -43,7 +43,8 @@ enum {
 };
 
 enum verbs_kind {
-    VERBS_MEMORY = 1, /* + descriptor of /proc/self/mem → + shared page, + pipe of async events */
+    VERBS_MEMORY = 1, /* `object`: process ID; + descriptor of /proc/self/mem → + shared page, +
+                       * pipe of async events */
     VERBS_PORT,       /* `port` → port_view */
     VERBS_ADD_DOMAIN, /* → object */
     VERBS_REMOVE_DOMAIN,
@@ -217,6 +218,7 @@ enum verbs_work_flag { /* as ibv_send_flags */
 };
 /* An entry of a send queue. Segments, or the bytes of an inline message, follow. */
 struct verbs_send {
+    uint64_t time; /* simulated time of the call, here and below; else 0 */
     uint64_t id, address, compare, swap_or_add;
     uint32_t r_key, immediate, dest_qp, q_key;
     uint8_t operation, flags;
@@ -226,7 +228,7 @@ struct verbs_send {
 };
 /* An entry of a receive queue; segments follow. */
 struct verbs_receive {
-    uint64_t id;
+    uint64_t time, id;
     uint32_t slot; /* of an SRQ: names the request in its completion */
     uint32_t segments;
 };

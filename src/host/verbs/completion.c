@@ -43,6 +43,7 @@ static const uint8_t operations[] = {
 void event_send(struct verbs_client *client, uint32_t type, uint32_t object)
 {
     struct verbs_event event = {type, object};
+    verbs_notice(client->verbs);
     /* A program that never reads its events loses those that do not fit into the pipe. */
     ssize_t written = client->events >= 0 ? write(client->events, &event, sizeof event) : 0;
     (void)written;
@@ -83,6 +84,9 @@ void event_report(struct adapter *adapter, const struct transport_event *event)
 static void wake_pollers(struct verbs_client *client)
 {
     struct verbs_page *page = page_of(client);
+    const struct verbs_listener *listener = &client->verbs->listener;
+    if (listener->completed)
+        listener->completed(listener->context, client->process);
     __atomic_add_fetch(&page->completions, 1, __ATOMIC_SEQ_CST);
     if (__atomic_load_n(&page->waiters, __ATOMIC_SEQ_CST))
         syscall(SYS_futex, &page->completions, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
@@ -108,6 +112,7 @@ static void put_completion(struct verbs_client *client, uint32_t object,
         (armed == 1 || solicited || completion->status != IBV_WC_SUCCESS)) {
         __atomic_store_n(&ring->armed, 0, __ATOMIC_SEQ_CST);
         struct verbs_event event = {0, object};
+        verbs_notice(client->verbs);
         int pipe = client->channels.items[cq->channel].pipe;
         ssize_t written = write(pipe, &event, sizeof event);
         (void)written; /* it is full of events that the program has not read */

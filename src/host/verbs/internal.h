@@ -128,6 +128,8 @@ struct verbs_client {
     bool dead;  /* that address space is gone */
     int events; /* pipe of asynchronous events, or -1 */
     struct mapping page;
+    uint32_t process;   /* as the program says: whom to wake in simulated time */
+    uint64_t next_work; /* simulated time of the first request that was not taken */
     bool failed;
     struct budget used;
     size_t next_qp; /* the first one of the next pass over its work */
@@ -171,6 +173,8 @@ struct verbs {
     struct fabric *fabric;
     struct ipcm *ipcm; /* NULL: there is no connection manager */
     bool started;
+    uint64_t until; /* later work is not taken */
+    struct verbs_listener listener;
     struct budget used; /* by all clients */
     uint32_t epoch;
     uint32_t packets; /* in buffers or on the way */
@@ -180,6 +184,13 @@ struct verbs {
     POOL(struct region) regions;
     POOL(struct buffer) buffers;
 };
+
+/* Before something is written to a pipe of a program. */
+static inline void verbs_notice(const struct verbs *verbs)
+{
+    if (verbs->listener.notified)
+        verbs->listener.notified(verbs->listener.context);
+}
 
 static inline struct verbs_page *page_of(const struct verbs_client *client)
 {
@@ -247,7 +258,8 @@ void answer_with(struct verbs_client *client, int descriptor);
 void answer_with_mapping(struct verbs_client *client, struct mapping *mapping);
 
 /* work.c */
-void work_take(struct verbs_client *client); /* a part, if much was posted */
+void work_take(struct verbs_client *client);                /* a part, if much was posted */
+uint64_t work_next_time(const struct verbs_client *client); /* of what was not taken */
 /* -ENOMEM: there is no memory for the copies. */
 int work_init(struct work_queue *queue, uint32_t capacity, uint32_t stride, uint32_t segments,
               uint64_t offset);

@@ -125,6 +125,7 @@ void ipcm_report(struct ipcm *ipcm, uint32_t number, struct ipcm_event *event)
     struct ipcm_channel *channel = &id->client->ipcm_channels.items[id->channel];
     event->id = number;
     event->listener = id->listener;
+    verbs_notice(ipcm->verbs);
     ipcm_put_event(channel, event);
 }
 

@@ -41,6 +41,8 @@ static bool write_bytes(struct verbs_client *client, uint64_t address, const uin
         done += (size_t)put;
     }
     client->written_bytes += bytes;
+    if (client->verbs->listener.written)
+        client->verbs->listener.written(client->verbs->listener.context, client->process);
     return true;
 }
 

@@ -7,6 +7,7 @@
 #include "host/verbs/ipcm.h"
 
 #include "base/err.h"
+#include "base/time.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,6 +20,7 @@ struct verbs *verbs_new(struct fabric *fabric)
 {
     struct verbs *verbs = mem_zalloc(1, sizeof *verbs);
     verbs->fabric = fabric;
+    verbs->until = TIME_NEVER;
     return verbs;
 }
 
@@ -72,10 +74,14 @@ int verbs_attach(struct verbs *verbs, uint32_t node, void *owner, struct verbs_c
         return err_set(err, EOPNOTSUPP,
                        "packets of 256 bytes do not fit into the buffers of all nodes");
     struct verbs_client *client = mem_zalloc(1, sizeof *client);
-    *client = (struct verbs_client){.verbs = verbs, .owner = owner, .memory = -1, .events = -1};
+    *client = (struct verbs_client){
+        .verbs = verbs, .owner = owner, .memory = -1, .events = -1, .next_work = TIME_NEVER};
     client->adapter = adapter_find(verbs, node);
     client->page.descriptor = -1;
-    vec_push(&verbs->clients, client);
+    size_t at = 0;
+    while (at < verbs->clients.count && verbs->clients.items[at]->adapter->node <= node)
+        at++;
+    vec_insert(&verbs->clients, at, client);
     *result = client;
     return 0;
 }
@@ -121,7 +127,7 @@ static bool is_memory_file(int descriptor)
 }
 
 /* The first time it opens the device; later, after a fork, it replaces the memory. */
-static int set_memory(struct verbs_client *client, int descriptor)
+static int set_memory(struct verbs_client *client, uint32_t process, int descriptor)
 {
     int ends[2];
     if (descriptor < 0 || !is_memory_file(descriptor)) {
@@ -133,6 +139,9 @@ static int set_memory(struct verbs_client *client, int descriptor)
         close(client->memory);
     client->memory = descriptor;
     client->dead = false;
+    client->process = process;
+    if (client->verbs->listener.opened)
+        client->verbs->listener.opened(client->verbs->listener.context, process);
     if (client->page.at)
         return 0;
     int result = mapping_make(client, &client->page, sizeof(struct verbs_page));
@@ -222,7 +231,7 @@ int verbs_receive(struct verbs_client *client, const void *packet, size_t bytes,
     memset(&client->answer, 0, sizeof client->answer);
     int result;
     if (request.kind == VERBS_MEMORY)
-        result = set_memory(client, descriptor);
+        result = set_memory(client, request.object, descriptor);
     else if (!client->page.at)
         result = -EPROTO;
     else if (request.kind == VERBS_PORT)
@@ -279,6 +288,31 @@ void verbs_serve(struct verbs *verbs)
         __atomic_store_n(&page_of(client)->posted, 0, __ATOMIC_SEQ_CST);
         work_take(client);
     }
+}
+
+uint64_t verbs_serve_until(struct verbs *verbs, uint64_t now)
+{
+    uint64_t next = TIME_NEVER;
+    verbs->until = now;
+    for (size_t i = 0; i < verbs->clients.count; i++) {
+        struct verbs_client *client = verbs->clients.items[i];
+        if (client->failed || !client->page.at)
+            continue;
+        if (__atomic_exchange_n(&page_of(client)->posted, 0, __ATOMIC_SEQ_CST))
+            client->next_work = work_next_time(client);
+        if (client->next_work <= now) {
+            work_take(client);
+            client->next_work = work_next_time(client);
+        }
+        if (!client->failed && client->next_work < next)
+            next = client->next_work;
+    }
+    return next;
+}
+
+void verbs_set_listener(struct verbs *verbs, const struct verbs_listener *listener)
+{
+    verbs->listener = *listener;
 }
 
 bool verbs_prepare_sleep(struct verbs *verbs)

@@ -19,6 +19,15 @@
 struct verbs;
 struct verbs_client;
 
+/* What programs would notice, for an owner with simulated time. */
+struct verbs_listener {
+    void *context;
+    void (*opened)(void *context, uint32_t process);    /* a device */
+    void (*completed)(void *context, uint32_t process); /* a completion is in a CQ */
+    void (*written)(void *context, uint32_t process);   /* its memory has changed */
+    void (*notified)(void *context);                    /* a pipe of a program has an event */
+};
+
 struct verbs *verbs_new(struct fabric *fabric);
 void verbs_free(struct verbs *verbs); /* all clients must have been detached; accepts NULL */
 /* Makes it the connection manager for librdmacm, too, on general services of `mads`. Its MAD files
@@ -49,6 +58,10 @@ void verbs_answer_sent(struct verbs_client *client);
 bool verbs_has_work(const struct verbs *verbs);
 /* Takes the work that programs have posted since, without a message. */
 void verbs_serve(struct verbs *verbs);
+/* In simulated time: takes the work that programs have posted up to a time, in the order of the
+ * nodes. Returns the time of the next work; TIME_NEVER: none. */
+uint64_t verbs_serve_until(struct verbs *verbs, uint64_t now);
+void verbs_set_listener(struct verbs *verbs, const struct verbs_listener *listener);
 /* Before the server sleeps: asks clients to wake it. True: there is work, it must not sleep. */
 bool verbs_prepare_sleep(struct verbs *verbs);
 void verbs_end_sleep(struct verbs *verbs);

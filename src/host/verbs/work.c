@@ -5,6 +5,8 @@
  * completion: no more requests are accepted than a queue has slots. */
 #include "host/verbs/internal.h"
 
+#include "base/time.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -170,6 +172,8 @@ static bool take_sends(struct verbs_client *client, struct qp *qp, uint32_t *bud
     for (; posted && *budget; posted--, (*budget)--) {
         union entry entry;
         read_entry(&qp->sends, &qp->ring, &entry);
+        if (entry.send.time > client->verbs->until)
+            break;
         int result = post_send(client, qp, &entry.send);
         if (result == -EINVAL)
             result = post_refused(client, qp);
@@ -210,6 +214,8 @@ static bool take_receives(struct verbs_client *client, struct qp *qp, uint32_t *
         uint32_t taken = qp->receives.taken;
         union entry entry;
         read_entry(&qp->receives, &qp->ring, &entry);
+        if (entry.receive.time > client->verbs->until)
+            break;
         struct transport_receive_work work = {.id = taken,
                                               .memory =
                                                   memory_name(MEMORY_RECEIVE, qp->number, taken),
@@ -236,6 +242,8 @@ static bool take_shared(struct verbs_client *client, struct srq *srq, uint32_t *
         struct transport_segment segments[VERBS_SEGMENTS];
         union entry entry;
         read_entry(&srq->receives, &srq->ring, &entry);
+        if (entry.receive.time > client->verbs->until)
+            break;
         uint32_t slot = entry.receive.slot;
         if (slot >= srq->receives.capacity || srq->busy[slot])
             return false;
@@ -260,6 +268,42 @@ static bool take_queues(struct verbs_client *client, struct qp *qp, uint32_t *bu
 {
     return (!qp->receives.capacity || take_receives(client, qp, budget)) &&
            take_sends(client, qp, budget);
+}
+
+/* An entry begins with its time. */
+static uint64_t next_time(const struct work_queue *queue, const struct mapping *ring,
+                          const uint32_t *counter)
+{
+    uint64_t time;
+    uint32_t posted = count_posted(queue, counter);
+    if (posted == 0 || posted == UINT32_MAX)
+        return posted ? 0 : TIME_NEVER;
+    memcpy(&time,
+           ring->at + queue->offset +
+               (size_t)(queue->taken & (queue->capacity - 1)) * queue->stride,
+           sizeof time);
+    return time;
+}
+
+uint64_t work_next_time(const struct verbs_client *client)
+{
+    uint64_t next = TIME_NEVER;
+    for (size_t i = 0; i < client->srqs.count; i++) {
+        const struct srq *srq = &client->srqs.items[i];
+        const struct verbs_qp_ring *ring = (const void *)srq->ring.at;
+        if (srq->used)
+            next = time_first(next, next_time(&srq->receives, &srq->ring, &ring->receives));
+    }
+    for (size_t i = 0; i < client->qps.count; i++) {
+        const struct qp *qp = &client->qps.items[i];
+        const struct verbs_qp_ring *ring = (const void *)qp->ring.at;
+        if (!qp->used)
+            continue;
+        next = time_first(next, next_time(&qp->sends, &qp->ring, &ring->sends));
+        if (qp->receives.capacity)
+            next = time_first(next, next_time(&qp->receives, &qp->ring, &ring->receives));
+    }
+    return next;
 }
 
 /* QPs take turns: a pass that ends early goes on behind the QP at which it ended. */

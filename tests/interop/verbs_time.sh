@@ -1,0 +1,61 @@
+#!/usr/bin/env bash
+# Programs in simulated time: weft fabric --time simulated.
+# shellcheck source=lib.sh
+. "$(dirname "$0")/lib.sh"
+need opensm ib_send_lat ibv_rc_pingpong
+
+"$WEFT" topo gen mesh dims=2 speed=SDR >net || exit
+
+in_time() { timeout 100 "$WEFT" fabric net --time simulated "$@" 2>summary; }
+# pair OPTION... -- PROGRAM ARGUMENT...: as server at H0 and client at H1, beside each other. Prints what the client does.
+pair() {
+    local options=()
+    while [ "$1" != -- ]; do options+=("$1") && shift; done
+    shift
+    # shellcheck disable=SC2016
+    in_time "${options[@]}" -- sh -c '"$0" sm --once >sm.log || exit
+        WEFT_ATTACH=H0 "$@" >server.out 2>&1 & sleep 1
+        WEFT_ATTACH=H1 "$@" localhost' "$WEFT" "$@"
+}
+
+clock() {
+    in_time -- sh -c 'date -u +%F\ %T; sleep 100000; date -u +%F\ %T' >clock.out && cat clock.out summary &&
+        [ "$(cat clock.out)" = "2026-01-01 00:00:00
+2026-01-02 03:46:40" ] && contains 'weft fabric: 1000..s of simulated time; times are those of the network' summary
+}
+claim "a sleep takes simulated time, and clocks show it" clock
+
+# A message of 64 bytes at 4X SDR, 1 ns for a byte, with headers of 26 bytes: 90 ns, two switches of 220 ns, a cable of
+# 100 ns. Then the prices: 40 ns for the poll, 60 ns to post the answer, 10 ns for the time stamp.
+latency() {
+    local wanted=$1
+    shift
+    pair "$@" -- ib_send_lat -s 64 -n 20 >latency.out || return
+    cat latency.out server.out summary
+    [ "$(awk '$1 == 64 { print $3, $5 }' latency.out)" = "$wanted $wanted" ]
+}
+claim "the latency of ib_send_lat equals the calculation by hand" latency 0.74
+claim "and with other prices of calls, too" latency 2.04 --price post-send=1us --price poll=400ns
+
+# What differs from run to run on hardware, too: QP and packet sequence numbers, keys, addresses.
+repeated() {
+    local load=() i status=0
+    for i in 1 2 3 4; do
+        (while :; do :; done) &
+        load+=($!)
+    done
+    for i in 1 2; do
+        pair -- "$@" >out.$i || status=1
+        sed -i '/address:/d' out.$i
+        cat summary >>out.$i
+    done
+    kill "${load[@]}"
+    [ "$status" = 0 ] && contains 'usec' out.1 && same_files out.1 out.2
+}
+claim "ibv_rc_pingpong prints the same again, beside other programs" repeated ibv_rc_pingpong -n 200
+claim "and with completion events" repeated ibv_rc_pingpong -e -n 200
+
+refused() { exits_with 2 in_time "$@" -- true && cat summary; }
+claim "a pace is refused" refused --pace real
+claim "a price that is no time is refused" refused --price poll=fast
+claim "a clock that does not exist is refused" refused --time later
