@@ -235,11 +235,17 @@ void des_post(struct des *des, uint64_t time, struct event event)
     des_schedule(des, time, event);
 }
 
+static struct des_place place_of(const struct queued_event *node)
+{
+    struct event event = {(uint32_t)(node->order >> 56), 0, 0};
+    return (struct des_place){event.kind,
+                              (uint32_t)(node->order >> 24 ^ des_order(node->time, event))};
+}
+
 static struct event event_of(const struct des_heap *heap, const struct queued_event *node)
 {
-    struct event event = {(uint32_t)(node->order >> 56), 0, heap->cells[node->cell].b};
-    event.a = (uint32_t)(node->order >> 24 ^ des_order(node->time, event));
-    return event;
+    struct des_place place = place_of(node);
+    return (struct event){place.kind, place.a, heap->cells[node->cell].b};
 }
 
 void des_pop_heap(struct des *des, struct event *event)
@@ -247,6 +253,21 @@ void des_pop_heap(struct des *des, struct event *event)
     assert(des->heap->count);
     *event = event_of(des->heap, &des->heap->nodes[0]);
     remove_first(des);
+}
+
+bool des_first_of_heap(const struct des *des, unsigned behind, struct des_place *place)
+{
+    const struct des_heap *heap = des->heap;
+    size_t at = behind;
+    assert(behind <= 1);
+    if (heap->count <= behind)
+        return false;
+    for (size_t child = 2; behind && child <= CHILDREN && child < heap->count; child++)
+        if (is_before(&heap->nodes[child], &heap->nodes[at]))
+            at = child;
+    __builtin_prefetch(&heap->cells[heap->nodes[at].cell]);
+    *place = place_of(&heap->nodes[at]);
+    return true;
 }
 
 bool des_cancel(struct des *des, des_handle handle)

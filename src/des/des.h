@@ -61,6 +61,12 @@ static inline bool des_pop(struct des *des, uint64_t until, struct event *event)
 /* The event `ahead` places behind in the FIFO that was popped from last, or NULL: a hint for
  * prefetching. Valid until anything is scheduled or popped. */
 static inline const struct event *des_upcoming(const struct des *des, unsigned ahead);
+/* Kind and `a` of the first event that is in no FIFO; `behind` 1: of the one that follows it,
+ * for a hint, which may name a cancelled event. Popping it is prefetched. False: there is none. */
+struct des_place {
+    uint32_t kind, a;
+};
+bool des_first_of_heap(const struct des *des, unsigned behind, struct des_place *place);
 /* Advances the clock to `time`, which must not lie behind the next event. */
 void des_advance(struct des *des, uint64_t time);
 

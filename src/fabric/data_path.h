@@ -127,7 +127,10 @@ struct switch_core {
     uint32_t waiting;
     uint32_t life; /* of the node */
     uint32_t first_port;
-    uint16_t linear_top;
+    union {
+        uint16_t linear_top; /* of a switch */
+        uint16_t p_key;      /* of an adapter: the first one of all its ports, or 0 */
+    };
     uint8_t port_count;
     bool is_switch, up;
     bool uniform_sl2vl;  /* all rows of sl2vl are equal */

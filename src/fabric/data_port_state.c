@@ -213,6 +213,8 @@ void data_port_written(struct fabric *fabric, uint32_t index, unsigned attribute
     case ATTRIBUTE_PORT_INFO:
     case ATTRIBUTE_VL_ARBITRATION_TABLE:
     case ATTRIBUTE_P_KEY_TABLE:
+        if (attribute == ATTRIBUTE_P_KEY_TABLE)
+            data_port_refresh_node(fabric, index);
         for (unsigned number = 1; number <= node->sma.port_count; number++)
             refresh(fabric, node->first_port + number, attribute != ATTRIBUTE_VL_ARBITRATION_TABLE);
         /* A virtual switch shares its LID with its physical function. */
@@ -224,6 +226,16 @@ void data_port_written(struct fabric *fabric, uint32_t index, unsigned attribute
     case ATTRIBUTE_SL2VL_TABLE: data_port_refresh_node(fabric, index); break;
     default: break; /* LFTs and MFTs are read in place */
     }
+}
+
+/* The first P_Key of all ports of an adapter, which nearly all packets have. 0: ports differ, or it
+ * is a function, whose keys are written at its virtual switch. */
+static uint16_t first_key(const struct sma *sma)
+{
+    uint16_t key = sma->port_count && !sma->host ? sma->ports[1].p_keys[0] : 0;
+    for (unsigned number = 2; number <= sma->port_count; number++)
+        key = sma->ports[number].p_keys[0] == key ? key : 0;
+    return key;
 }
 
 void data_port_refresh_node(struct fabric *fabric, uint32_t index)
@@ -244,17 +256,21 @@ void data_port_refresh_node(struct fabric *fabric, uint32_t index)
     switch_core->life_time_ps = TIME_NEVER;
     /* Most switches have the same mapping for all pairs of ports: one word then replaces the table.
      */
-    size_t rows = node->is_switch ? (sma->port_count + 1u) * (sma->port_count + 1u) : 1;
+    size_t first = node->is_switch ? 0 : 1; /* adapters: a row for each port */
+    size_t rows =
+        node->is_switch ? (sma->port_count + 1u) * (sma->port_count + 1u) : sma->port_count + 1u;
     switch_core->uniform_sl2vl = true;
-    for (size_t i = 1; i < rows && switch_core->uniform_sl2vl; i++)
+    for (size_t i = first + 1; i < rows && switch_core->uniform_sl2vl; i++)
         switch_core->uniform_sl2vl =
-            memcmp(sma->sl2vl[i], sma->sl2vl[0], sizeof sma->sl2vl[0]) == 0;
+            memcmp(sma->sl2vl[i], sma->sl2vl[first], sizeof sma->sl2vl[0]) == 0;
     switch_core->common_sl2vl = 0;
     for (unsigned sl = 0; sl < 16; sl++)
-        switch_core->common_sl2vl |= (uint64_t)(sma->sl2vl[0][sl / 2] >> (sl % 2 ? 0 : 4) & 15)
+        switch_core->common_sl2vl |= (uint64_t)(sma->sl2vl[first][sl / 2] >> (sl % 2 ? 0 : 4) & 15)
                                      << sl * 4;
-    if (!node->is_switch)
+    if (!node->is_switch) {
+        switch_core->p_key = first_key(sma);
         return;
+    }
     switch_core->linear_top = (uint16_t)wire_get(sma->switch_info, SWITCH_INFO_LINEAR_FDB_TOP);
     switch_core->life_time_ps =
         decode_lifetime(wire_get(sma->switch_info, SWITCH_INFO_LIFE_TIME_VALUE));

@@ -354,52 +354,72 @@ void fabric_run_timers(struct fabric *fabric, uint64_t until)
         fabric_handle_event(fabric, &event);
 }
 
-/* On large fabrics most data of an event is a cache miss. It is prefetched in two steps while
- * events before it are handled: first what the event names, then what that refers to. */
-enum { PREFETCH_NAMED = 8, PREFETCH_REFERRED = 3 }; /* events ahead in the FIFO */
+/* On large fabrics nearly all that an event needs is a cache miss. What upcoming events of a FIFO
+ * need is therefore prefetched in steps, each at a smaller distance: a step only reads what the
+ * step before it has prefetched. Between two events of one FIFO there are some three of others.
+ *
+ * GCC drops calls of functions that only prefetch: it regards them as functions without an effect.
+ * All steps are therefore inlined into one function that has an effect for the compiler. */
+#define HINT __attribute__((always_inline)) static inline
+enum { AHEAD_EVENT = 16, AHEAD_NAMED = 8, AHEAD_REFERRED = 6, AHEAD_ENTRY = 4, AHEAD_OUTPUT = 2 };
 
-static void prefetch_named(const struct fabric *fabric, const struct event *event)
+/* What the event names. */
+HINT void prefetch_named(const struct fabric *fabric, const struct event *event)
 {
     const struct data *data = fabric->data;
+    bool by_vl = event->kind == EVENT_CONNECT || event->kind == EVENT_CROSSED;
+    uint32_t port_vl = by_vl ? event->a : port_vl_of(fabric, event->a, event->b & 15);
+    const struct port *port = &fabric->ports[by_vl ? port_of(fabric, event->a) : event->a];
     switch (event->kind) {
     case EVENT_HEADER:
     case EVENT_PACKET:
         __builtin_prefetch(&data->data_packets.items[event->b]);
-        __builtin_prefetch(&fabric->ports[event->a]);
+        __builtin_prefetch(port);
+        __builtin_prefetch(event->kind == EVENT_HEADER ? (const void *)&port->arbiter : &port->lid);
         break;
     case EVENT_CONNECT:
     case EVENT_CROSSED:
-        __builtin_prefetch(&data->inputs[event->a]);
-        __builtin_prefetch(&fabric->ports[port_of(fabric, event->a)]);
+        __builtin_prefetch(&data->inputs[port_vl]);
+        __builtin_prefetch(port);
         break;
     case EVENT_CREDITS:
-        __builtin_prefetch(&fabric->ports[event->a]);
-        __builtin_prefetch(&data->outputs[port_vl_of(fabric, event->a, event->b & 15)]);
-        __builtin_prefetch(&data->inputs[port_vl_of(fabric, event->a, event->b & 15)]);
+        __builtin_prefetch(port);
+        __builtin_prefetch(&data->outputs[port_vl]);
+        __builtin_prefetch(&data->inputs[port_vl]);
         break;
     case EVENT_SENT:
-        __builtin_prefetch(&fabric->ports[event->a]);
-        __builtin_prefetch(&fabric->ports[event->a].arbiter);
+        __builtin_prefetch(port);
+        __builtin_prefetch(&port->arbiter);
         break;
+    case EVENT_UNIT_FREE: __builtin_prefetch(&data->switch_cores[event->a]); break;
     default: break;
     }
 }
 
-static void prefetch_referred(const struct fabric *fabric, const struct event *event)
+/* A port that is about to send frees the room of the packet that it has sent last. */
+HINT void prefetch_sent(const struct fabric *fabric, const struct port *port)
+{
+    if (port->sent_vl != NONE)
+        __builtin_prefetch(output_at((struct fabric *)fabric, port->sent_vl));
+}
+
+/* What that refers to. */
+HINT void prefetch_referred(const struct fabric *fabric, const struct event *event)
 {
     const struct data *data = fabric->data;
-    const struct port *port;
+    bool by_vl = event->kind == EVENT_CONNECT || event->kind == EVENT_CROSSED;
+    const struct port *port = &fabric->ports[by_vl ? port_of(fabric, event->a) : event->a];
     uint32_t number;
     switch (event->kind) {
     case EVENT_HEADER:
     case EVENT_PACKET:
-        port = &fabric->ports[event->a];
         number = port_vl_of(fabric, event->a, data->data_packets.items[event->b].vl);
         __builtin_prefetch(&data->switch_cores[port->node]);
         __builtin_prefetch(&data->inputs[number]);
+        __builtin_prefetch(&data->outputs[number]); /* its credits are sent in packets' gaps */
+        prefetch_sent(fabric, port);
         break;
     case EVENT_CONNECT:
-        port = &fabric->ports[port_of(fabric, event->a)];
         number = data->inputs[event->a].queue.head;
         __builtin_prefetch(&data->switch_cores[port->node]);
         if (number != NONE)
@@ -407,23 +427,97 @@ static void prefetch_referred(const struct fabric *fabric, const struct event *e
         break;
     case EVENT_CROSSED:
         number = data->inputs[event->a].crossing;
+        __builtin_prefetch(&data->switch_cores[port->node]);
+        __builtin_prefetch(&data->outputs[event->a]);
+        __builtin_prefetch(&port->arbiter);
+        prefetch_sent(fabric, port);
         if (number == NONE)
             break;
         __builtin_prefetch(&data->outputs[number]);
         __builtin_prefetch(&fabric->ports[port_of(fabric, number)]);
         break;
+    case EVENT_CREDITS:
+        number = data->outputs[port_vl_of(fabric, event->a, event->b & 15)].queue.head;
+        if (number == NONE)
+            break;
+        __builtin_prefetch(&data->data_packets.items[number]);
+        __builtin_prefetch(&port->arbiter);
+        prefetch_sent(fabric, port);
+        break;
+    case EVENT_SENT: prefetch_sent(fabric, port); break;
     default: break;
     }
 }
 
-static void prefetch_upcoming(const struct fabric *fabric)
+/* The entry of the LFT for the head of an input VL, or NULL. */
+HINT const uint8_t *entry_of_head(const struct fabric *fabric, uint32_t port_vl)
 {
-    const struct event *next = des_upcoming(fabric->network, PREFETCH_NAMED);
-    if (next)
+    const struct data *data = fabric->data;
+    uint32_t number = data->inputs[port_vl].queue.head;
+    uint32_t node = fabric->ports[port_of(fabric, port_vl)].node;
+    const struct switch_core *switch_core = &data->switch_cores[node];
+    if (number == NONE || !switch_core->linear)
+        return NULL;
+    unsigned dlid = data->data_packets.items[number].dlid;
+    return dlid <= switch_core->linear_top ? &switch_core->linear[dlid] : NULL;
+}
+
+/* The output to which a packet will be routed. Its VL is a guess. */
+HINT void prefetch_output(const struct fabric *fabric, uint32_t port_vl)
+{
+    const struct data *data = fabric->data;
+    const uint8_t *entry = entry_of_head(fabric, port_vl);
+    uint32_t node = fabric->ports[port_of(fabric, port_vl)].node;
+    const struct switch_core *switch_core = &data->switch_cores[node];
+    if (!entry || *entry > switch_core->port_count)
+        return;
+    uint32_t output = switch_core->first_port + *entry;
+    __builtin_prefetch(&fabric->ports[output]);
+    __builtin_prefetch(&fabric->ports[output].arbiter);
+    __builtin_prefetch(&data->outputs[port_vl_of(fabric, output, vl_of(fabric, port_vl))]);
+}
+
+/* Senders wait in the heap: what the next one needs, and the one that is next after it. */
+HINT void prefetch_senders(const struct fabric *fabric)
+{
+    const struct data *data = fabric->data;
+    struct des_place place;
+    if (des_first_of_heap(fabric->network, 1, &place) && place.kind == EVENT_SOURCE)
+        for (size_t at = 0; at < sizeof(struct sender); at += 64)
+            __builtin_prefetch((const char *)&data->senders.items[place.a] + at);
+    if (!des_first_of_heap(fabric->network, 0, &place) || place.kind != EVENT_SOURCE)
+        return;
+    uint32_t index = data->senders.items[place.a].port;
+    if (index >= fabric->port_count) /* that of a VM which is nowhere */
+        return;
+    const struct port *port = &fabric->ports[index];
+    __builtin_prefetch(port);
+    __builtin_prefetch(&port->arbiter);
+    for (unsigned vl = 0; vl < 1u << data->vl_shift && vl < 4; vl++)
+        __builtin_prefetch(&data->outputs[port_vl_of(fabric, index, vl)]);
+}
+
+__attribute__((noinline)) static void prefetch_upcoming(const struct fabric *fabric, uint32_t kind)
+{
+    __asm__ volatile(""); /* the effect */
+    const struct des *des = fabric->network;
+    const struct event *next;
+    if (kind == EVENT_SOURCE) {
+        prefetch_senders(fabric);
+        return;
+    }
+    if ((next = des_upcoming(des, AHEAD_EVENT)) != NULL)
+        __builtin_prefetch(next);
+    if ((next = des_upcoming(des, AHEAD_NAMED)) != NULL)
         prefetch_named(fabric, next);
-    next = des_upcoming(fabric->network, PREFETCH_REFERRED);
-    if (next)
+    if ((next = des_upcoming(des, AHEAD_REFERRED)) != NULL)
         prefetch_referred(fabric, next);
+    if (kind != EVENT_CONNECT)
+        return;
+    if ((next = des_upcoming(des, AHEAD_ENTRY)) != NULL)
+        __builtin_prefetch(entry_of_head(fabric, next->a));
+    if ((next = des_upcoming(des, AHEAD_OUTPUT)) != NULL)
+        prefetch_output(fabric, next->a);
 }
 
 /* Until totals.events reaches `events`; UINT64_MAX, a constant: without that test. */
@@ -441,7 +535,7 @@ run_events(struct fabric *fabric, uint64_t until, uint64_t events)
             if (event.kind < EVENT_DEADLOCK)
                 des_advance(fabric->timers, des_now(fabric->network));
             else if (fabric->data && fabric->data->is_large)
-                prefetch_upcoming(fabric);
+                prefetch_upcoming(fabric, event.kind);
         } else if (timer > until || !des_pop(fabric->timers, until, &event)) {
             if (until != TIME_NEVER)
                 des_advance(fabric->timers, until);
@@ -464,7 +558,7 @@ void fabric_run_partition(struct partition *partition, uint64_t until)
     partition->event = &event;
     while (des_pop(fabric->network, until, &event)) {
         if (fabric->data->is_large)
-            prefetch_upcoming(fabric);
+            prefetch_upcoming(fabric, event.kind);
         dispatch_event(fabric, &event);
     }
 }

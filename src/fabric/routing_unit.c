@@ -45,9 +45,6 @@ void routing_unit_request(struct fabric *fabric, struct switch_core *switch_core
     struct input_vl *input = &fabric->data->inputs[port_vl];
     uint64_t now = des_now(fabric->network);
     assert(!input->requested && input->wanted == NONE);
-    if (switch_core->linear) /* the look-up follows later, and its entry is a likely cache miss */
-        __builtin_prefetch(
-            &switch_core->linear[data_packet_at(fabric->data, input->queue.head)->dlid]);
     input->requested = true;
     input->copied = 0;
     if (!fabric->options.routing_shared) { /* pipelined: the look-up began on arrival */
