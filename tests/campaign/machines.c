@@ -8,17 +8,13 @@
  * is lost or given twice; the routes in force are those in the switches, deliver everything, and
  * cannot deadlock; and no other host's addresses have changed. All the while everybody sends to
  * everybody, and nobody may lose a packet who has nothing to do with it (machines_traffic.h). */
-#include "machines_traffic.h"
-#include "vswitch_world.h"
+#include "machines.h"
 
-#include "base/rng.h"
 #include "topology/virtual.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { MACHINES = 24, VFS = 3, LOSS_PERCENT = 2 };
 
 struct fabric_kind {
     const char *fabric, *engine;
@@ -30,51 +26,6 @@ static const struct fabric_kind kinds[] = {
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
-struct machine {
-    char name[16];
-    unsigned lid;   /* 0: it should not be */
-    uint32_t place; /* vSwitch of the topology */
-    uint32_t told;  /* the place of the last answer; TOPOLOGY_NONE: a request got none */
-};
-
-/* A request on its way. */
-struct order {
-    struct machine *machine;
-    uint64_t ticket; /* 0: there is none */
-    uint32_t from;   /* port that the machine was at */
-    bool begun, resumed, over;
-};
-
-struct run {
-    struct world world;
-    struct watch *watch;
-    struct rng rng;
-    struct sm_config config;
-    struct machine machines[MACHINES];
-    unsigned manager, hypervisors;
-    uint32_t seat; /* the manager's port */
-    uint64_t operation;
-    const char *kind;    /* of operation */
-    struct order astray; /* whose end nobody waits for */
-    uint16_t *lids;      /* by port of the topology: of everybody but functions */
-    uint32_t renumbered; /* vSwitch whose functions got new LIDs; or TOPOLOGY_NONE */
-};
-
-static unsigned below(struct run *run, unsigned bound)
-{
-    return (unsigned)rng_below(&run->rng, bound);
-}
-
-static void complain(const struct run *run, const char *what)
-{
-    fail_msg("operation %llu (%s): %s", (unsigned long long)run->operation, run->kind, what);
-}
-
-static void pass(struct run *run, uint64_t time)
-{
-    sim_run(run->world.sim, sim_now(run->world.sim) + time);
-}
-
 static bool talks, counts_only;
 
 static void hear(void *context, uint64_t now, unsigned manager, const struct sm_event *event)
@@ -83,190 +34,6 @@ static void hear(void *context, uint64_t now, unsigned manager, const struct sm_
     (void)context;
     if (talks)
         print_message("  %s, manager %u: %s\n", time_text(now, time), manager, event->text);
-}
-
-/* ---- places ---- */
-
-static uint32_t hypervisor(const struct run *run, unsigned number)
-{
-    const struct topology *topology = &run->world.topology;
-    for (uint32_t node = 0; node < topology->nodes.count; node++)
-        if (topology_is_vswitch(topology, node) && number-- == 0)
-            return node;
-    return TOPOLOGY_NONE;
-}
-
-/* "H3" of "H3-vswitch". */
-static const char *place_name(const struct run *run, uint32_t node, char name[32])
-{
-    snprintf(name, 32, "%s", run->world.topology.nodes.items[node].description);
-    *strchr(name, '-') = 0;
-    return name;
-}
-
-static bool is_in_use(const struct run *run, uint32_t port, uint64_t guid)
-{
-    return fabric_link_is_up(run->world.fabric, port) &&
-           fabric_port_guid(run->world.fabric, port, 0) == guid;
-}
-
-/* The function that has this machine, but for one; or TOPOLOGY_NONE. */
-static uint32_t find_port(const struct run *run, uint64_t guid, uint32_t but)
-{
-    const struct topology *topology = &run->world.topology;
-    for (uint32_t port = 0; port < topology->ports.count; port++)
-        if (port != but && topology_function(topology, port) > 0 && is_in_use(run, port, guid))
-            return port;
-    return TOPOLOGY_NONE;
-}
-
-static uint32_t place_of(const struct run *run, uint64_t guid)
-{
-    const struct topology *topology = &run->world.topology;
-    uint32_t port = find_port(run, guid, TOPOLOGY_NONE);
-    return port == TOPOLOGY_NONE ? port
-                                 : topology->ports.items[topology->ports.items[port].peer].node;
-}
-
-static unsigned number_of(const struct run *run, const struct machine *machine)
-{
-    return (unsigned)(machine - run->machines);
-}
-
-/* ---- what must hold ---- */
-
-static void settle_down(struct run *run)
-{
-    struct sim *sim = run->world.sim;
-    for (unsigned i = 0; i < 40; i++) {
-        sim_run(sim, sim_now(sim) + TIME_S);
-        if (sim_run_until_settled(sim, run->manager, sim_now(sim) + 60 * TIME_S) &&
-            vswitch_pending(sim_machines(sim, run->manager)) == 0)
-            return;
-    }
-    complain(run, "the manager does not come to rest");
-}
-
-static const char *describe(const struct run *run, const struct machine *machine, uint32_t place)
-{
-    static char text[160];
-    struct vswitch_vm known = {0};
-    const struct vswitch *vswitch = sim_machines(run->world.sim, run->manager);
-    uint64_t guid = vswitch_guid(machine->name);
-    bool is_known = vswitch_find_vm(vswitch, guid, &known);
-    uint32_t port = find_port(run, guid, TOPOLOGY_NONE);
-    char name[32];
-    snprintf(text, sizeof text,
-             "%s had LID %u, has %u and is at %s; the manager says: LID %u, at %s, %s",
-             machine->name, machine->lid,
-             (unsigned)wire_get(fabric_port_info(run->world.fabric, port), PORT_INFO_LID),
-             place_name(run, place, name), known.lid,
-             is_known ? vswitch_hypervisor_name(vswitch, known.vswitch) : "nowhere",
-             known.reachable ? "reachable" : "not reachable");
-    return text;
-}
-
-static bool is_as_the_manager_says(const struct run *run, const struct machine *machine)
-{
-    const struct topology *topology = &run->world.topology;
-    const struct subnet *subnet = sm_subnet(sim_manager(run->world.sim, run->manager));
-    struct vswitch_vm known;
-    uint64_t guid = vswitch_guid(machine->name);
-    uint32_t port = find_port(run, guid, TOPOLOGY_NONE);
-    return vswitch_find_vm(sim_machines(run->world.sim, run->manager), guid, &known) &&
-           known.reachable && known.lid == machine->lid &&
-           subnet->nodes.items[known.vswitch].guid == topology->nodes.items[machine->place].guid &&
-           wire_get(fabric_port_info(run->world.fabric, port), PORT_INFO_LID) == machine->lid;
-}
-
-static void check_machines(struct run *run)
-{
-    unsigned expected = 0, listed = 0;
-    uint32_t cursor = 0;
-    struct vswitch_vm found;
-    for (unsigned i = 0; i < MACHINES; i++) {
-        struct machine *machine = &run->machines[i];
-        uint64_t guid = vswitch_guid(machine->name);
-        uint32_t place = place_of(run, guid);
-        unsigned places = places_of(&run->world, guid);
-        if (!machine->lid && places)
-            complain(run, "a machine that is gone is still somewhere");
-        if (!machine->lid)
-            continue;
-        expected++;
-        if (places != 1 || place == TOPOLOGY_NONE)
-            complain(run, places ? "a machine is at two places" : "a machine is nowhere");
-        if (machine->told != TOPOLOGY_NONE && machine->told != place)
-            complain(run, "a machine is elsewhere than was acknowledged");
-        machine->place = machine->told = place;
-        if (place == run->renumbered)
-            machine->lid = (unsigned)wire_get(
-                fabric_port_info(run->world.fabric, find_port(run, guid, TOPOLOGY_NONE)),
-                PORT_INFO_LID);
-        if (!is_as_the_manager_says(run, machine))
-            complain(run, describe(run, machine, place));
-    }
-    run->renumbered = TOPOLOGY_NONE;
-    while (vswitch_next_vm(sim_machines(run->world.sim, run->manager), &cursor, &found))
-        listed++;
-    if (listed != expected)
-        complain(run, "the manager lists others than those that are");
-}
-
-static void check_lids(struct run *run)
-{
-    const struct subnet *subnet = sm_subnet(sim_manager(run->world.sim, run->manager));
-    const struct topology *topology = &run->world.topology;
-    unsigned functions = 0, expected = 0;
-    for (unsigned i = 0; i < MACHINES; i++)
-        expected += run->machines[i].lid != 0;
-    if (!run->config.dynamic_lids)
-        expected = run->hypervisors * VFS;
-    for (unsigned lid = 1; lid < LFT_ENTRIES; lid++) {
-        uint32_t port = subnet->by_lid[lid];
-        functions += port != SUBNET_NONE && subnet_vf_port_of(subnet, port) != SUBNET_NONE;
-    }
-    if (functions != expected)
-        complain(run, "LIDs got lost, or are kept for nobody");
-    for (uint32_t port = 0; port < topology->ports.count; port++)
-        if (topology_function(topology, port) <= 0 && run->lids[port] &&
-            wire_get(fabric_port_info(run->world.fabric, port), PORT_INFO_LID) != run->lids[port])
-            complain(run, "somebody else has another LID than before");
-}
-
-/* Those that were on their way are somewhere now, or nowhere. */
-static void end_journeys(struct run *run)
-{
-    for (unsigned i = 0; i < MACHINES; i++)
-        watch_arrives(run->watch, i,
-                      find_port(run, vswitch_guid(run->machines[i].name), TOPOLOGY_NONE));
-    pass(run, TIME_MS); /* what was sent to them before gets lost still */
-}
-
-static void check_traffic(struct run *run)
-{
-    const char *fault = watch_fault(run->watch);
-    if (!fault) {
-        watch_probe(run->watch);
-        fault = watch_fault(run->watch);
-    }
-    if (fault && counts_only)
-        print_message("  operation %llu (%s): %s\n", (unsigned long long)run->operation, run->kind,
-                      fault);
-    else if (fault)
-        complain(run, fault);
-    watch_forgive(run->watch);
-}
-
-static void check(struct run *run)
-{
-    const char *fault = world_fault(&run->world, run->manager);
-    if (fault)
-        complain(run, fault);
-    check_machines(run);
-    check_lids(run);
-    end_journeys(run);
-    check_traffic(run);
 }
 
 /* ---- operations ---- */
@@ -394,7 +161,7 @@ static struct machine *set_one_out(struct run *run)
         follow_all(run, &order, 1, below(run, 200) * TIME_US);
         if (!order.begun && !order.over)
             watch_departs(run->watch, number_of(run, machine));
-        run->astray = order;
+        run->unfinished = order;
         return machine;
     }
     return NULL;
@@ -406,7 +173,7 @@ static void do_manager(struct run *run)
     set_one_out(run);
     sim_kill_manager(run->world.sim, run->manager);
     pass(run, TIME_MS);
-    run->manager = sim_add_manager(run->world.sim, run->seat, &run->config);
+    run->manager = sim_add_manager(run->world.sim, run->manager_port, &run->config);
 }
 
 static void lose_smps(struct run *run, unsigned percent)
@@ -421,14 +188,14 @@ static void do_failover(struct run *run)
 {
     uint32_t node = hypervisor(run, below(run, run->hypervisors));
     char name[32];
-    uint32_t seat = host(&run->world, place_name(run, node, name));
-    if (seat == run->seat)
+    uint32_t port = host(&run->world, place_name(run, node, name));
+    if (port == run->manager_port)
         return;
-    unsigned master = run->manager, standby = sim_add_manager(run->world.sim, seat, &run->config);
+    unsigned master = run->manager, standby = sim_add_manager(run->world.sim, port, &run->config);
     pass(run, below(run, 2) ? 10 * TIME_S : TIME_MS); /* with a copy of the subnet, or without */
     if (sm_state(sim_manager(run->world.sim, master)) != SM_MASTER) { /* it gave way */
         run->manager = standby;
-        run->seat = seat;
+        run->manager_port = port;
         sim_kill_manager(run->world.sim, master);
         return;
     }
@@ -440,7 +207,7 @@ static void do_failover(struct run *run)
         pass(run, below(run, 1000) * TIME_US);
     sim_kill_manager(run->world.sim, master);
     run->manager = standby;
-    run->seat = seat;
+    run->manager_port = port;
     pass(run, 5 * TIME_S);
     lose_smps(run, 0);
     pass(run, 15 * TIME_S);
@@ -449,7 +216,7 @@ static void do_failover(struct run *run)
 static uint32_t some_other_hypervisor(struct run *run)
 {
     const struct topology *topology = &run->world.topology;
-    uint32_t own = topology->ports.items[topology->ports.items[run->seat].peer].node, node;
+    uint32_t own = topology->ports.items[topology->ports.items[run->manager_port].peer].node, node;
     do
         node = hypervisor(run, below(run, run->hypervisors));
     while (node == own);
@@ -490,13 +257,13 @@ static void restart_with_lids(struct run *run)
     set_one_out(run);
     sim_kill_manager(run->world.sim, run->manager);
     pass(run, TIME_MS);
-    struct sm *sm = sm_new(&run->config, fabric_port_guid(run->world.fabric, run->seat, 0));
+    struct sm *sm = sm_new(&run->config, fabric_port_guid(run->world.fabric, run->manager_port, 0));
     for (uint32_t port = 0; port < run->world.topology.ports.count; port++)
         if (run->lids[port])
             sm_restore_lid(
                 sm, &(struct sm_lid_fact){.guid = fabric_port_guid(run->world.fabric, port, 0),
                                           .lid = run->lids[port]});
-    run->manager = sim_attach_manager(run->world.sim, run->seat, sm);
+    run->manager = sim_attach_manager(run->world.sim, run->manager_port, sm);
 }
 
 /* Its machines are removed, started elsewhere, or wait; now and then the manager is killed, too. */
@@ -536,12 +303,12 @@ static void do_cut_off(struct run *run)
     watch_begin(run->watch);
 }
 
-static void hear_of_the_stray(struct run *run)
+static void report_unfinished(struct run *run)
 {
     const struct vswitch_result *result =
-        vswitch_result(sim_machines(run->world.sim, run->manager), run->astray.ticket);
-    if (run->astray.machine && result)
-        say(run, &run->astray, result->text);
+        vswitch_result(sim_machines(run->world.sim, run->manager), run->unfinished.ticket);
+    if (run->unfinished.machine && result)
+        say(run, &run->unfinished, result->text);
 }
 
 static bool is_between_switches(const struct run *run, uint32_t port)
@@ -568,7 +335,7 @@ static void do_link(struct run *run)
     fabric_set_link(run->world.fabric, port, false, &err);
     if (below(run, 2)) { /* it comes back when all is well again: that costs nobody anything */
         settle_down(run);
-        hear_of_the_stray(run);
+        report_unfinished(run);
         check(run);
         watch_begin(run->watch);
     } else {
@@ -629,7 +396,7 @@ static void operate(struct run *run)
     if (talks)
         print_message("operation %llu: %s\n", (unsigned long long)run->operation, run->kind);
     watch_begin(run->watch);
-    run->astray.machine = NULL;
+    run->unfinished.machine = NULL;
     operations_known[i].perform(run);
     settle_down(run);
     check(run);
@@ -671,11 +438,12 @@ static void play(const struct fabric_kind *kind, bool dynamic, uint64_t operatio
     run.config.drain_ns = 5 * NS_PER_MS; /* longer than any packet of these fabrics stays */
     run.config.engine = engine_find(kind->engine);
     run.hypervisors = world_hosts(&run.world);
-    run.seat = host(&run.world, "H0");
-    run.manager = settle(&run.world, run.seat, &run.config);
+    run.manager_port = host(&run.world, "H0");
+    run.manager = settle(&run.world, run.manager_port, &run.config);
     for (unsigned i = 0; i < MACHINES; i++)
         snprintf(run.machines[i].name, sizeof run.machines[i].name, "vm%u", i);
     run.renumbered = TOPOLOGY_NONE;
+    run.counts_only = counts_only;
     note_lids(&run);
     run.watch = watch_over(&run);
     sim_set_listener(run.world.sim, &(struct sim_listener){.event = hear});

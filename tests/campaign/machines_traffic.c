@@ -12,11 +12,11 @@ enum { PAYLOAD = 256, PROBE_PACKETS = 4 };
 #define DENSE_TIME     (3 * TIME_MS)
 
 struct watched {
-    uint32_t number;    /* end port or guest, as traffic knows it */
+    uint32_t number;    /* end port or VM, as traffic knows it */
     uint64_t departed;  /* TIME_NEVER: it does not move in this operation */
     uint64_t arrived;   /* TIME_NEVER: it is on its way */
     uint64_t got, gave; /* packets, since the probe began */
-    bool runs;          /* guests: it is somewhere */
+    bool runs;          /* VMs: it is somewhere */
 };
 
 struct failure {
@@ -39,9 +39,9 @@ const char *const watch_cause_names[WATCH_CAUSES] = {
 struct watch {
     struct world *world;
     struct sim_paths *paths;
-    VEC(struct watched) all; /* hosts, then guests */
+    VEC(struct watched) all; /* hosts, then VMs */
     size_t hosts;
-    VEC(uint32_t) order; /* of all in lists of traffic: hosts between guests */
+    VEC(uint32_t) order; /* of all in lists of traffic: hosts between VMs */
     struct cut *cuts;    /* by sender * count + receiver */
     struct watch_sums sums;
     char fault[256];
@@ -49,10 +49,10 @@ struct watch {
 
 /* ---- who ---- */
 
-static uint32_t index_of(const struct watch *watch, uint32_t port, uint32_t guest)
+static uint32_t index_of(const struct watch *watch, uint32_t port, uint32_t vm)
 {
-    if (guest != TOPOLOGY_NONE)
-        return (uint32_t)(watch->hosts + (guest - DATA_VM));
+    if (vm != TOPOLOGY_NONE)
+        return (uint32_t)(watch->hosts + (vm - DATA_VM));
     for (uint32_t i = 0; i < watch->hosts; i++)
         if (watch->all.items[i].number == port)
             return i;
@@ -285,7 +285,7 @@ static void send(struct watch *watch, enum traffic_pattern pattern, uint64_t int
     traffic_release(&traffic);
 }
 
-void watch_excuse_nobody(struct watch *watch)
+void watch_allow_no_loss(struct watch *watch)
 {
     for (size_t i = 0; i < watch->all.count * watch->all.count; i++)
         watch->cuts[i] = (struct cut){TIME_NEVER, TIME_NEVER, false};
@@ -295,14 +295,14 @@ void watch_excuse_nobody(struct watch *watch)
 
 void watch_begin(struct watch *watch)
 {
-    watch_excuse_nobody(watch);
+    watch_allow_no_loss(watch);
     send(watch, PATTERN_UNIFORM, DENSE_INTERVAL, DENSE_TIME);
     sim_run(watch->world->sim, sim_now(watch->world->sim) + 2 * DENSE_INTERVAL);
 }
 
 void watch_probe(struct watch *watch)
 {
-    watch_excuse_nobody(watch);
+    watch_allow_no_loss(watch);
     for (size_t i = 0; i < watch->all.count; i++)
         watch->all.items[i].got = watch->all.items[i].gave = 0;
     send(watch, PATTERN_ALL_TO_ALL, DENSE_INTERVAL, PROBE_PACKETS * DENSE_INTERVAL);
@@ -387,12 +387,12 @@ static void add_hosts(struct watch *watch)
 /* So that of any few neighbours in the list one is a host, which always sends. */
 static void mix(struct watch *watch, unsigned machines)
 {
-    size_t host = 0, guest = 0;
-    while (host < watch->hosts || guest < machines) {
-        if (host < watch->hosts && host * machines <= guest * watch->hosts)
+    size_t host = 0, vm = 0;
+    while (host < watch->hosts || vm < machines) {
+        if (host < watch->hosts && host * machines <= vm * watch->hosts)
             vec_push(&watch->order, (uint32_t)host++);
         else
-            vec_push(&watch->order, (uint32_t)(watch->hosts + guest++));
+            vec_push(&watch->order, (uint32_t)(watch->hosts + vm++));
     }
 }
 
@@ -403,13 +403,13 @@ struct watch *watch_new(struct world *world, const uint64_t *guids, unsigned mac
     watch->paths = sim_paths_new(world->sim, world->fabric);
     add_hosts(watch);
     for (unsigned i = 0; i < machines; i++) {
-        uint32_t guest = fabric_add_vm(world->fabric);
-        sim_paths_add_vm(watch->paths, guest, guids[i]);
-        vec_push(&watch->all, ((struct watched){guest, TIME_NEVER, TIME_NEVER, 0, 0, false}));
+        uint32_t vm = fabric_add_vm(world->fabric);
+        sim_paths_add_vm(watch->paths, vm, guids[i]);
+        vec_push(&watch->all, ((struct watched){vm, TIME_NEVER, TIME_NEVER, 0, 0, false}));
     }
     mix(watch, machines);
     watch->cuts = mem_alloc(watch->all.count * watch->all.count * sizeof *watch->cuts);
-    watch_excuse_nobody(watch);
+    watch_allow_no_loss(watch);
     fabric_set_paths(world->fabric, &(struct data_paths){.context = watch, .find = find_path});
     fabric_observe_data(world->fabric, &(struct data_observer){.context = watch,
                                                                .delivered = note_delivered,

@@ -1,15 +1,15 @@
 /* Data traffic under the machines campaign, and whose packets may be lost.
  *
  * Everybody sends to everybody: physical functions of hypervisors, as ordinary hosts do, and
- * machines, as guests of the fabric. All the time a little, and densely for some milliseconds when
+ * machines, as VMs of the fabric. All the time a little, and densely for some milliseconds when
  * an operation begins. A packet may be lost for two reasons:
  *   - it is to or from a machine that is on its way, and was sent before that was over;
  *   - its own way, by the tables that were in the switches when something failed, crossed what
  *     failed. As soon as one packet of this sender to this receiver that was sent after the
  *     failure has arrived, the way is whole again, and nothing that is sent later may be lost.
  * Reasons hold for one operation. Everything else that is lost is a finding, as are senders that
- * are told that there is no path, packets that wait for each other in a circle, and books that do
- * not balance. */
+ * are told that there is no path, packets that wait for each other in a cycle, and a
+ * conservation check that fails. */
 #ifndef WEFT_TESTS_CAMPAIGN_MACHINES_TRAFFIC_H
 #define WEFT_TESTS_CAMPAIGN_MACHINES_TRAFFIC_H
 
@@ -17,13 +17,13 @@
 
 struct watch;
 
-/* `machines` guests, numbered from 0, with these GUIDs; nowhere yet. */
+/* `machines` VMs, numbered from 0, with these GUIDs; nowhere yet. */
 struct watch *watch_new(struct world *world, const uint64_t *guids, unsigned machines);
 void watch_free(struct watch *watch);
 
-/* Nobody has an excuse any more, and traffic becomes dense for a while. */
+/* No loss is allowed any more, and traffic becomes dense for a while. */
 void watch_begin(struct watch *watch);
-void watch_excuse_nobody(struct watch *watch);
+void watch_allow_no_loss(struct watch *watch);
 /* Whoever sends over this link (either direction), or through this node, loses packets from now on.
  */
 void watch_fails_link(struct watch *watch, uint32_t port);
