@@ -1,15 +1,7 @@
 /* Automatic path migration: two ports, a primary and an alternate path. */
+#include "pair.h"
 #include "path_checker.h"
-#include "toy.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
-
-static struct toy toy;
-static struct toy_end ends[2];
 static bool cut; /* the wire between the first ports */
 
 static bool cut_first(struct toy *at, unsigned from, struct transport_packet *packet)
@@ -29,7 +21,7 @@ static int arm_one(unsigned which)
                                ATTRIBUTE_ALTERNATE | ATTRIBUTE_MIGRATION, NULL);
 }
 
-static void begin(void)
+static void begin_migration(void)
 {
     struct transport_config config;
     struct toy_pair pair = toy_pair_default;
@@ -45,13 +37,6 @@ static void begin(void)
         toy_receive(&toy, &ends[1], i, 0, 100);
 }
 
-static void finish(void)
-{
-    toy_release(&toy);
-    toy_end_release(&ends[0]);
-    toy_end_release(&ends[1]);
-}
-
 static void exchange(unsigned status)
 {
     assert_int_equal(toy_send(&toy, &ends[0], WORK_SEND, 1, 0, 50, 0, NULL), 0);
@@ -59,32 +44,25 @@ static void exchange(unsigned status)
     assert_int_equal(toy_poll(&toy, &ends[0]).status, status);
 }
 
-static struct transport_qp_view view_of(unsigned which)
-{
-    struct transport_qp_view view;
-    assert_int_equal(transport_query_qp(toy.adapters[which], ends[which].qp, &view), 0);
-    return view;
-}
-
 static void arm(void)
 {
     for (unsigned i = 0; i < 2; i++) {
         assert_int_equal(arm_one(i), 0);
-        assert_int_equal(view_of(i).attributes.migration, MIGRATION_REARM);
+        assert_int_equal(view_of(&ends[i]).attributes.migration, MIGRATION_REARM);
     }
     exchange(STATUS_SUCCESS);
     exchange(STATUS_SUCCESS);
     for (unsigned i = 0; i < 2; i++)
-        assert_int_equal(view_of(i).attributes.migration, MIGRATION_ARMED);
+        assert_int_equal(view_of(&ends[i]).attributes.migration, MIGRATION_ARMED);
 }
 
 static void one_end_alone_stays_in_rearm(void **state)
 {
     (void)state;
-    begin();
+    begin_migration();
     assert_int_equal(arm_one(0), 0);
     exchange(STATUS_SUCCESS);
-    assert_int_equal(view_of(0).attributes.migration, MIGRATION_REARM);
+    assert_int_equal(view_of(&ends[0]).attributes.migration, MIGRATION_REARM);
     cut = true;
     exchange(STATUS_RETRY_EXCEEDED);
     finish();
@@ -93,15 +71,15 @@ static void one_end_alone_stays_in_rearm(void **state)
 static void exhausted_retries_move_both_ends(void **state)
 {
     (void)state;
-    begin();
+    begin_migration();
     arm();
     cut = true;
     uint64_t before = toy.now;
     exchange(STATUS_SUCCESS);
-    uint64_t took = view_of(0).progress_ps - before;
+    uint64_t took = view_of(&ends[0]).progress_ps - before;
     assert_true(took >= 3 * transport_timeout_ps(8) && took < 4 * transport_timeout_ps(8));
     for (unsigned i = 0; i < 2; i++) {
-        struct transport_qp_view view = view_of(i);
+        struct transport_qp_view view = view_of(&ends[i]);
         assert_int_equal(view.attributes.migration, MIGRATION_MIGRATED);
         assert_int_equal(view.attributes.port, 2);
         assert_int_equal(view.attributes.path.dlid, TOY_LID + 100 + !i);
@@ -117,7 +95,7 @@ static void exhausted_retries_move_both_ends(void **state)
 static void migrated_packets_carry_the_bit(void **state)
 {
     (void)state;
-    begin();
+    begin_migration();
     exchange(STATUS_SUCCESS);
     assert_true(toy.trace.items[0].packet.migrated);
     arm();
@@ -133,32 +111,32 @@ static void migrated_packets_carry_the_bit(void **state)
 static void a_local_link_that_goes_down_moves_at_once(void **state)
 {
     (void)state;
-    begin();
+    begin_migration();
     arm();
     uint64_t before = toy.now;
     transport_set_port(toy.adapters[0], 1, &(struct transport_port){.lid = TOY_LID});
     toy_drain(&toy, 0);
     assert_true(toy_had_event(&toy, 0, EVENT_MIGRATED));
     exchange(STATUS_SUCCESS);
-    assert_true(view_of(0).progress_ps - before < 100 * TIME_US);
-    assert_int_equal(view_of(1).attributes.port, 2);
+    assert_true(view_of(&ends[0]).progress_ps - before < 100 * TIME_US);
+    assert_int_equal(view_of(&ends[1]).attributes.port, 2);
     finish();
 }
 
 static void the_owner_can_ask_for_it_and_arm_again(void **state)
 {
     (void)state;
-    begin();
+    begin_migration();
     arm();
     struct transport_qp_attributes move = {.migration = MIGRATION_MIGRATED};
     assert_int_equal(
         transport_modify_qp(toy.adapters[1], toy.now, ends[1].qp, &move, ATTRIBUTE_MIGRATION, NULL),
         0);
-    assert_int_equal(view_of(1).attributes.port, 2);
+    assert_int_equal(view_of(&ends[1]).attributes.port, 2);
     toy_receive(&toy, &ends[0], 1, 0, 100);
     toy_send(&toy, &ends[1], WORK_SEND, 5, 0, 10, 0, NULL);
     toy_run(&toy, TIME_NEVER);
-    assert_int_equal(view_of(0).attributes.port, 2);
+    assert_int_equal(view_of(&ends[0]).attributes.port, 2);
     for (unsigned i = 0; i < 2; i++) { /* back to the first ports */
         struct transport_qp_attributes attributes = {
             .alternate = {.dlid = (uint16_t)(TOY_LID + !i), .port = 1, .timeout = 9},
@@ -172,11 +150,11 @@ static void the_owner_can_ask_for_it_and_arm_again(void **state)
         ;
     exchange(STATUS_SUCCESS);
     exchange(STATUS_SUCCESS);
-    assert_int_equal(view_of(0).attributes.migration, MIGRATION_ARMED);
+    assert_int_equal(view_of(&ends[0]).attributes.migration, MIGRATION_ARMED);
     move.migration = MIGRATION_MIGRATED;
     transport_modify_qp(toy.adapters[0], toy.now, ends[0].qp, &move, ATTRIBUTE_MIGRATION, NULL);
     exchange(STATUS_SUCCESS);
-    assert_int_equal(view_of(1).attributes.port, 1);
+    assert_int_equal(view_of(&ends[1]).attributes.port, 1);
     finish();
 }
 
@@ -190,7 +168,7 @@ static bool from_elsewhere(struct toy *at, unsigned from, struct transport_packe
 static void packets_of_another_source_are_dropped(void **state)
 {
     (void)state;
-    begin();
+    begin_migration();
     toy.filter = from_elsewhere;
     exchange(STATUS_RETRY_EXCEEDED);
     assert_int_equal(transport_counters(toy.adapters[1])->discarded, 3);
@@ -223,7 +201,7 @@ static const char *error_in_trace(unsigned end, size_t from, size_t chosen, enum
 static void the_checker_finds_wrong_bits_and_paths(void **state)
 {
     (void)state;
-    begin();
+    begin_migration();
     exchange(STATUS_SUCCESS);
     size_t loaded = toy.trace.count, moved = 0;
     arm();
