@@ -3,9 +3,7 @@
  *
  * 4X SDR carries a byte in 1 ns, a cable takes 100 ns, a look-up 100 ns: a switch adds 20 bytes of
  * header, a cable and a look-up. Headers: LRH 8, BTH 12, ICRC 4, VCRC 2; RETH 16; AETH 4. */
-#include "sim_world.h"
-
-#include "host/sim/sim_connections.h"
+#include "talk.h"
 
 #include <errno.h>
 
@@ -14,47 +12,10 @@ enum { IMMEDIATE = 4, ATOMIC = 28, ATOMIC_ACKNOWLEDGE = 8, ATOMIC_BYTES = 8 };
 static const uint64_t byte_ps = TIME_NS, flight_ps = 100 * TIME_NS;
 static const uint64_t switch_ps = (20 + 100 + 100) * TIME_NS;
 
-enum { MOST = 64 };
-struct talk {
-    struct world world;
-    struct sm_config config;
-    unsigned manager;
-    struct sim_paths *paths;
-    struct sim_connections *connections;
-    uint64_t completed, times[MOST], latencies[MOST];
-};
-
-static void note_completed(void *context, uint64_t now, uint32_t connection, uint64_t latency)
-{
-    struct talk *talk = context;
-    assert_true(connection < sim_connections_count(talk->connections));
-    if (talk->completed < MOST) {
-        talk->times[talk->completed] = now;
-        talk->latencies[talk->completed] = latency;
-    }
-    talk->completed++;
-}
-
 static void begin(struct talk *talk, const char *fabric)
 {
     *talk = (struct talk){.config = default_config()};
-    world_open(&talk->world, "today", fabric);
-    talk->manager = settle(&talk->world, management_port(&talk->world, "S0"), &talk->config);
-    talk->paths = sim_paths_new(talk->world.sim, talk->world.fabric);
-    talk->connections = sim_connections_new(talk->world.sim, talk->world.fabric, talk->paths);
-    sim_connections_listen(talk->connections, &(struct connection_listener){
-                                                  .context = talk, .completed = note_completed});
-    run_for(&talk->world, TIME_MS);
-}
-
-static void end(struct talk *talk)
-{
-    struct err err = {0};
-    if (fabric_check_data(talk->world.fabric, &err) < 0)
-        fail_msg("%s", err.message);
-    sim_connections_free(talk->connections);
-    sim_paths_free(talk->paths);
-    world_close(&talk->world);
+    talk_open(talk, fabric, "S0");
 }
 
 static struct connection_config between(const struct talk *talk, const char *from, const char *to,
@@ -69,20 +30,6 @@ static struct connection_config between(const struct talk *talk, const char *fro
                                       .outstanding = 1,
                                       .timeout = 14,
                                       .retry = 7};
-}
-
-static void add(struct talk *talk, const struct connection_config *config)
-{
-    struct err err = {0};
-    if (sim_connections_add(talk->connections, config, &err) < 0)
-        fail_msg("%s", err.message);
-}
-
-static struct connection_view view_of(const struct talk *talk, size_t number)
-{
-    struct connection_view view;
-    sim_connections_view(talk->connections, number, &view);
-    return view;
 }
 
 /* ---- times by hand ---- */
@@ -133,13 +80,13 @@ static void zero_load_latencies_equal_the_calculation_by_hand(void **state)
                     between(&talk, "H0", last_hosts[switches - 1], operation);
                 config.message_bytes = is_atomic(operation) ? ATOMIC_BYTES : sizes[i];
                 config.messages = 2;
-                add(&talk, &config);
+                talk_add(&talk, &config);
                 run_for(&talk.world, TIME_MS);
                 assert_int_equal(talk.completed, 2);
                 assert_int_equal(talk.latencies[0], latency_by_hand(operation, switches, sizes[i]));
                 assert_int_equal(talk.latencies[1], talk.latencies[0]);
-                assert_int_equal(view_of(&talk, 0).resent_packets, 0);
-                end(&talk);
+                assert_int_equal(talk_view(&talk, 0).resent_packets, 0);
+                talk_close(&talk);
             }
 }
 
@@ -164,13 +111,13 @@ static void throughput_equals_the_calculation_by_hand(void **state)
             config.message_bytes = is_atomic(operation) ? ATOMIC_BYTES : MTU;
             config.messages = 12;
             config.outstanding = 16;
-            add(&talk, &config);
+            talk_add(&talk, &config);
             run_for(&talk.world, TIME_MS);
             assert_int_equal(talk.completed, 12);
             for (unsigned i = 1; i < 12; i++)
                 assert_int_equal(talk.times[i] - talk.times[i - 1],
                                  (payload + headers[operation]) * byte_ps);
-            end(&talk);
+            talk_close(&talk);
         }
 }
 
@@ -192,13 +139,13 @@ static void unreliable_services_deliver_without_acknowledgement(void **state)
         config.service = rows[row].service;
         config.message_bytes = 1000;
         config.messages = 10;
-        add(&talk, &config);
+        talk_add(&talk, &config);
         run_for(&talk.world, TIME_MS);
         assert_int_equal(talk.completed, 10);
         assert_int_equal(talk.latencies[0],
                          one_way(chain + 1) + (1000 + rows[row].headers) * byte_ps);
-        assert_int_equal(view_of(&talk, 0).lost, 0);
-        end(&talk);
+        assert_int_equal(talk_view(&talk, 0).lost, 0);
+        talk_close(&talk);
     }
 }
 
@@ -237,7 +184,7 @@ static void talk_without_end(struct talk *talk, uint32_t bytes, uint32_t outstan
     config.outstanding = outstanding;
     config.timeout = (uint8_t)timeout;
     config.retry = (uint8_t)retry;
-    add(talk, &config);
+    talk_add(talk, &config);
     run_for(&talk->world, TIME_MS);
     assert_true(talk->completed > 5);
 }
@@ -258,14 +205,14 @@ static void a_connection_survives_a_repaired_link_after_one_time_out(void **stat
         run_for(&talk.world, 60 * TIME_MS); /* the manager has repaired, the time-out runs */
         uint64_t before = talk.completed;
         run_for(&talk.world, 40 * TIME_MS);
-        struct connection_view view = view_of(&talk, 0);
+        struct connection_view view = talk_view(&talk, 0);
         assert_false(view.broken);
         assert_true(connection_stood_still(&view));
         assert_int_equal(view.timeouts, 1);
         assert_in_range(view.longest_ps, timeout_ps(14), timeout_ps(14) + TIME_MS / 10);
         assert_true(talk.completed > before + 100);
         assert_int_equal(talk.completed, view.completed);
-        end(&talk);
+        talk_close(&talk);
     }
 }
 
@@ -278,11 +225,11 @@ static void a_saturated_connection_learns_of_losses_by_a_nak(void **state)
     saturate(&talk, 14, 7, CONNECTION_WRITE);
     set_link(&talk, cable_between(&talk, "S0", "S1"), false);
     run_for(&talk.world, 60 * TIME_MS);
-    struct connection_view view = view_of(&talk, 0);
+    struct connection_view view = talk_view(&talk, 0);
     assert_true(view.sequence_naks > 0 && view.resent_packets > 0);
     assert_int_equal(view.timeouts, 0);
     assert_in_range(view.longest_ps, TIME_US, TIME_MS);
-    end(&talk);
+    talk_close(&talk);
 }
 
 static void a_connection_breaks_if_nobody_repairs_its_path(void **state)
@@ -294,15 +241,15 @@ static void a_connection_breaks_if_nobody_repairs_its_path(void **state)
     sim_kill_manager(talk.world.sim, talk.manager);
     set_link(&talk, cable_between(&talk, "S0", "S1"), false);
     run_for(&talk.world, 100 * TIME_MS);
-    struct connection_view view = view_of(&talk, 0);
+    struct connection_view view = talk_view(&talk, 0);
     assert_true(view.broken);
     assert_int_equal(view.status, STATUS_RETRY_EXCEEDED);
     assert_int_equal(view.timeouts, 3);
     assert_in_range(view.longest_ps, 3 * timeout_ps(10), 3 * timeout_ps(10) + TIME_MS / 10);
     uint64_t completed = view.completed;
     run_for(&talk.world, 10 * TIME_MS);
-    assert_int_equal(view_of(&talk, 0).completed, completed);
-    end(&talk);
+    assert_int_equal(talk_view(&talk, 0).completed, completed);
+    talk_close(&talk);
 }
 
 /* The link of the requester's own adapter comes back, and the manager opens the port a second
@@ -318,12 +265,12 @@ static void a_connection_survives_the_link_of_its_adapter(void **state)
     uint64_t before = talk.completed;
     set_link(&talk, host(&talk.world, "H0"), true);
     run_for(&talk.world, 2 * TIME_S);
-    struct connection_view view = view_of(&talk, 0);
+    struct connection_view view = talk_view(&talk, 0);
     assert_false(view.broken);
     assert_true(talk.completed > before + 1000);
     assert_true(view.timeouts >= 3);
     assert_in_range(view.longest_ps, TIME_S, 6 * timeout_ps(16));
-    end(&talk);
+    talk_close(&talk);
 }
 
 /* A port that is down discards packets: the requester of a host without a link gives up. */
@@ -335,11 +282,11 @@ static void a_connection_without_a_link_breaks(void **state)
     saturate(&talk, 10, 7, CONNECTION_SEND);
     set_link(&talk, host(&talk.world, "H0"), false);
     run_for(&talk.world, 100 * TIME_MS);
-    struct connection_view view = view_of(&talk, 0);
+    struct connection_view view = talk_view(&talk, 0);
     assert_true(view.broken);
     assert_int_equal(view.status, STATUS_RETRY_EXCEEDED);
     assert_int_equal(view.timeouts, 8);
-    end(&talk);
+    talk_close(&talk);
 }
 
 static void unreliable_messages_are_lost_with_their_link(void **state)
@@ -352,15 +299,15 @@ static void unreliable_messages_are_lost_with_their_link(void **state)
     config.message_bytes = 10000;
     config.messages = TIME_NEVER;
     config.outstanding = 2;
-    add(&talk, &config);
+    talk_add(&talk, &config);
     run_for(&talk.world, TIME_MS);
     set_link(&talk, cable_between(&talk, "S0", "S1"), false);
     run_for(&talk.world, 100 * TIME_MS);
-    struct connection_view view = view_of(&talk, 0);
+    struct connection_view view = talk_view(&talk, 0);
     assert_true(view.lost > 0 && !view.broken);
     assert_in_range(view.longest_ps, TIME_US, 60 * TIME_MS);
     assert_true(view.completed > view.lost);
-    end(&talk);
+    talk_close(&talk);
 }
 
 static uint64_t hash_of_a_run(void)
@@ -372,12 +319,12 @@ static uint64_t hash_of_a_run(void)
     config.message_bytes = 30000;
     config.messages = TIME_NEVER;
     config.outstanding = 16;
-    add(&talk, &config);
+    talk_add(&talk, &config);
     set_link(&talk, cable_between(&talk, "S0", "S1"), false);
     run_for(&talk.world, 50 * TIME_MS);
-    assert_true(view_of(&talk, 0).timeouts > 0);
+    assert_true(talk_view(&talk, 0).timeouts > 0);
     uint64_t hash = fabric_trace_hash(talk.world.fabric);
-    end(&talk);
+    talk_close(&talk);
     return hash;
 }
 
@@ -403,7 +350,7 @@ static void contradictions_are_refused(void **state)
     config.message_bytes = 4097;
     assert_int_equal(sim_connections_add(talk.connections, &config, &err), -EINVAL);
     assert_int_equal(sim_connections_count(talk.connections), 0);
-    end(&talk);
+    talk_close(&talk);
 }
 
 int main(void)

@@ -1,59 +1,17 @@
 /* Seeded link failures under connections with alternate paths: none breaks, and each loses at most
  * what was in flight and its own retry time, whatever the manager does. */
-#include "sim_world.h"
-
-#include "host/sim/sim_connections.h"
+#include "talk.h"
 
 #include "base/rng.h"
 
 enum { FAILURES = 100, PAIRS = 4, OUTSTANDING = 3, TIMEOUT = 8, RETRY = 1 };
-
-struct talk {
-    struct world world;
-    struct sm_config config;
-    unsigned manager;
-    struct sim_paths *paths;
-    struct sim_connections *connections;
-    uint64_t migrated;
-};
-
-static void note_migrated(void *context, uint64_t now, uint32_t connection)
-{
-    struct talk *talk = context;
-    (void)now;
-    (void)connection;
-    talk->migrated++;
-}
 
 static void begin(struct talk *talk, const char *fabric)
 {
     *talk = (struct talk){.config = default_config()};
     talk->config.lmc = 1;
     talk->config.engine_options.disjoint = true;
-    world_open(&talk->world, "today", fabric);
-    talk->manager = settle(&talk->world, host(&talk->world, "H0"), &talk->config);
-    talk->paths = sim_paths_new(talk->world.sim, talk->world.fabric);
-    talk->connections = sim_connections_new(talk->world.sim, talk->world.fabric, talk->paths);
-    sim_connections_listen(talk->connections, &(struct connection_listener){
-                                                  .context = talk, .migrated = note_migrated});
-    run_for(&talk->world, TIME_MS);
-}
-
-static void end(struct talk *talk)
-{
-    struct err err = {0};
-    if (fabric_check_data(talk->world.fabric, &err) < 0)
-        fail_msg("%s", err.message);
-    sim_connections_free(talk->connections);
-    sim_paths_free(talk->paths);
-    world_close(&talk->world);
-}
-
-static struct connection_view view_of(const struct talk *talk, size_t number)
-{
-    struct connection_view view;
-    sim_connections_view(talk->connections, number, &view);
-    return view;
+    talk_open(talk, fabric, "H0");
 }
 
 static uint32_t end_port_at(const struct talk *talk, uint64_t number)
@@ -66,7 +24,6 @@ static uint32_t end_port_at(const struct talk *talk, uint64_t number)
 static void add_pairs(struct talk *talk, struct rng *rng, unsigned hosts)
 {
     for (unsigned i = 0; i < PAIRS; i++) {
-        struct err err = {0};
         uint64_t from = rng_below(rng, hosts), to = (from + 1 + rng_below(rng, hosts - 1)) % hosts;
         struct connection_config config = {.from = end_port_at(talk, from),
                                            .to = end_port_at(talk, to),
@@ -78,8 +35,7 @@ static void add_pairs(struct talk *talk, struct rng *rng, unsigned hosts)
                                            .timeout = TIMEOUT,
                                            .retry = RETRY,
                                            .has_alternate = true};
-        if (sim_connections_add(talk->connections, &config, &err) < 0)
-            fail_msg("%s", err.message);
+        talk_add(talk, &config);
     }
 }
 
@@ -110,7 +66,7 @@ static bool is_protected(const struct connection_view *view)
 static void check_all(struct talk *talk, bool alive, struct sums *sums)
 {
     for (size_t i = 0; i < PAIRS; i++) {
-        struct connection_view view = view_of(talk, i);
+        struct connection_view view = talk_view(talk, i);
         if (!is_protected(&view)) {
             sums->exposed++;
             continue;
@@ -144,7 +100,7 @@ static void fail_links(const char *fabric, unsigned hosts, unsigned failures, st
                          0);
         run_for(&talk.world, (alive ? 60 : 6) * TIME_MS);
         check_all(&talk, alive, sums);
-        end(&talk);
+        talk_close(&talk);
     }
 }
 
