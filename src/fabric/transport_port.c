@@ -159,10 +159,18 @@ struct transport_packet transport_port_take(struct fabric *fabric, uint32_t numb
     return packet;
 }
 
+/* The agent's timers begin now: its trap is repeated later. The network may be ahead of a timer
+ * that is due on another clock; that one comes first. */
+static void advance_timers(struct fabric *fabric)
+{
+    uint64_t now = des_now(fabric->network), next = des_next_time(fabric->timers);
+    des_advance(fabric->timers, next < now ? next : now);
+}
+
 void fabric_report_p_key(struct fabric *fabric, uint32_t port,
                          const struct sma_key_violation *violation)
 {
-    des_advance(fabric->timers, des_now(fabric->network)); /* the trap is repeated later */
+    advance_timers(fabric);
     sma_report_p_key(&node_of(fabric, port)->sma, fabric->ports[port].number, violation);
     node_service_agent(fabric, fabric->ports[port].node);
 }
@@ -170,7 +178,7 @@ void fabric_report_p_key(struct fabric *fabric, uint32_t port,
 void fabric_report_q_key(struct fabric *fabric, uint32_t port,
                          const struct sma_key_violation *violation)
 {
-    des_advance(fabric->timers, des_now(fabric->network)); /* as above */
+    advance_timers(fabric);
     sma_report_q_key(&node_of(fabric, port)->sma, fabric->ports[port].number, violation);
     node_service_agent(fabric, fabric->ports[port].node);
 }

@@ -23,7 +23,16 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { PROGRAMS = 2, STEPS = 60, UNIT = 8, FIELD = 4096, AROUND = 4096, RINGS = 6, CANARY = 0xA5 };
+enum {
+    PROGRAMS = 2,
+    STEPS = 60,
+    UNIT = 8,
+    FIELD = 4096,
+    AROUND = 4096,
+    RINGS = 6,
+    CANARY = 0xA5,
+    IPCM_KINDS = 192
+};
 
 enum step {
     STEP_REQUEST, /* kind, object, then the rest of it */
@@ -48,6 +57,8 @@ struct program {
 
 struct world {
     struct fabric *fabric;
+    struct mad_layer *mads;
+    struct addresses addresses;
     struct verbs *verbs;
     struct program programs[PROGRAMS];
 };
@@ -154,13 +165,62 @@ static void run_network(struct fabric *fabric, uint64_t until)
         fabric_next_delivery(fabric, &delivery);
 }
 
+/* The administration: every query gets a path from the port to itself. */
+static void answer_query(struct world *world, const struct fabric_delivery *delivery)
+{
+    uint8_t mad[MAD_BYTES], *record = mad + SA_DATA_OFFSET;
+    struct packet_header header = delivery->header;
+    memcpy(mad, delivery->mad, sizeof mad);
+    wire_set(mad, MAD_METHOD, METHOD_GET_RESP);
+    if (wire_get(mad, MAD_ATTRIBUTE_ID) == ATTRIBUTE_PATH_RECORD) {
+        wire_set(record, PATH_RECORD_DLID, 1);
+        wire_set(record, PATH_RECORD_SLID, 1);
+        wire_set(record, PATH_RECORD_MTU, 3);
+    }
+    header.dlid = delivery->header.slid;
+    fabric_send(world->fabric, delivery->port, &header, mad);
+}
+
+static void run_connections(struct world *world)
+{
+    struct fabric_delivery delivery;
+    uint64_t until = fabric_network_time(world->fabric) + 20 * TIME_US;
+    verbs_run_connections(world->verbs, fabric_network_time(world->fabric));
+    while (fabric_run_network(world->fabric, until))
+        while (fabric_next_delivery(world->fabric, &delivery))
+            if (wire_get(delivery.mad, MAD_CLASS) == CLASS_SUBN_ADM &&
+                !mad_is_response(delivery.mad))
+                answer_query(world, &delivery);
+            else
+                mad_layer_deliver(world->mads, until, &delivery);
+    while (mad_layer_next_ready(world->mads))
+        ;
+    verbs_run_connections(world->verbs, until);
+}
+
 static void run(struct world *world)
 {
     struct program *failed;
     verbs_serve(world->verbs);
     while ((failed = verbs_next_failed(world->verbs)) != NULL)
         end_program(failed);
-    run_network(world->fabric, fabric_network_time(world->fabric) + 20 * TIME_US);
+    run_connections(world);
+}
+
+/* A request about connections. Addresses and port numbers are few, so that they meet. */
+static void send_ipcm(struct program *program, struct input input)
+{
+    struct ipcm_request request = {0};
+    request.kind = IPCM_ADD_CHANNEL + take(&input) % (IPCM_FIND_HOST - IPCM_ADD_CHANNEL + 1);
+    request.object = take(&input) % 8;
+    memcpy((uint8_t *)&request + 8, input.bytes,
+           input.left < sizeof request - 8 ? input.left : sizeof request - 8);
+    request.channel %= 4;
+    request.space = request.space % 3 ? IPCM_SPACE_TCP : IPCM_SPACE_UDP;
+    request.from.address = request.to.address = request.to.address % 2 ? 0x7F000001 : 0;
+    request.from.port %= 4;
+    request.to.port %= 4;
+    send_packet(program, &request, sizeof request, -1);
 }
 
 static void take_step(struct world *world, enum step step, unsigned which, struct input input)
@@ -169,7 +229,12 @@ static void take_step(struct world *world, enum step step, unsigned which, struc
     struct verbs_request request = {0};
     switch (step) {
     case STEP_REQUEST:
-        request.kind = take(&input) % (VERBS_DOORBELL + 1);
+        request.kind = take(&input);
+        if (request.kind >= IPCM_KINDS) {
+            send_ipcm(program, input);
+            break;
+        }
+        request.kind %= VERBS_DOORBELL + 1;
         request.object = take(&input) % 4;
         memcpy((uint8_t *)&request + 8, input.bytes,
                input.left < sizeof request - 8 ? input.left : sizeof request - 8);
@@ -256,7 +321,11 @@ static void open_world(struct world *world)
     set_port(world->fabric, PORT_INFO_LID, 1);
     set_port(world->fabric, PORT_INFO_PORT_STATE, PORT_STATE_ARMED);
     set_port(world->fabric, PORT_INFO_PORT_STATE, PORT_STATE_ACTIVE);
+    set_port(world->fabric, PORT_INFO_MASTER_SM_LID, 1);
     world->verbs = verbs_new(world->fabric);
+    world->mads = mad_layer_new(world->fabric);
+    addresses_add(&world->addresses, topology_port_index(small_topology(), A, 1), 0x0A000001);
+    verbs_serve_connections(world->verbs, world->mads, &world->addresses);
     for (unsigned i = 0; i < PROGRAMS; i++)
         open_program(world, i);
 }
@@ -280,6 +349,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (unsigned i = 0; i < PROGRAMS; i++)
         end_program(&world.programs[i]);
     verbs_free(world.verbs);
+    mad_layer_free(world.mads);
+    addresses_release(&world.addresses);
     fabric_free(world.fabric);
     return 0;
 }

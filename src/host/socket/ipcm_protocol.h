@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 enum {
-    IPCM_IDS = 16384,   /* of a connection, at most */
+    IPCM_IDS = 4096,    /* of a connection, at most */
     IPCM_CHANNELS = 64, /* each is a descriptor of the server */
     IPCM_EVENTS = 4096, /* of a channel that the program has not taken; then requests are refused */
     IPCM_DATA = 256,    /* bytes of private data */

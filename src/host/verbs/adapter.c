@@ -185,9 +185,11 @@ static void drain_events(struct adapter *adapter)
                                            .dlid = violation.dlid,
                                            .src_qp = violation.source_qp,
                                            .dest_qp = violation.dest_qp};
-        if (violation.q_key) /* ports compare P_Keys before */
-            fabric_report_q_key(adapter->verbs->fabric, adapter_port(adapter, violation.port),
-                                &report);
+        uint32_t port = adapter_port(adapter, violation.port);
+        if (violation.q_key)
+            fabric_report_q_key(adapter->verbs->fabric, port, &report);
+        else
+            fabric_report_p_key(adapter->verbs->fabric, port, &report);
     }
 }
 

@@ -50,6 +50,7 @@ struct ipcm_id {
     uint8_t service, ack_timeout, traffic_class;
     bool passive, reuse;
     bool routed; /* `record` is a path */
+    bool asking; /* for it */
     struct ipcm_address from, to;
     uint32_t to_port; /* in the fabric */
     uint8_t record[WIRE_BYTES_PATH_RECORD];
@@ -80,7 +81,8 @@ struct ipcm_port {
     struct mad_file *file;
     uint32_t cm_agent, sa_agent;
     struct cm *cm;
-    struct map ids; /* by communication ID */
+    struct map ids;   /* by communication ID */
+    uint32_t queries; /* without an answer */
 };
 
 struct ipcm {

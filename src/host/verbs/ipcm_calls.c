@@ -70,10 +70,17 @@ void ipcm_put_event(struct ipcm_channel *channel, const struct ipcm_event *event
     refill_pipe(channel);
 }
 
+static struct ipcm_id *find_id(const struct verbs_client *client, uint32_t number)
+{
+    struct ipcm *ipcm = manager_of(client);
+    return number < ipcm->ids.count && ipcm->ids.items[number].client == client
+               ? &ipcm->ids.items[number]
+               : NULL;
+}
+
 static int next_event(struct verbs_client *client, uint32_t object)
 {
     struct ipcm_channel *channel = find_channel(client, object);
-    struct ipcm *ipcm = manager_of(client);
     if (!channel)
         return -EINVAL;
     channel->tokens -= channel->tokens > 0;
@@ -81,8 +88,10 @@ static int next_event(struct verbs_client *client, uint32_t object)
         return -EAGAIN;
     const struct ipcm_event *event = &channel->events.items[channel->taken++];
     client->answer.event = *event;
-    if (event->kind == IPCM_CONNECT_REQUEST && ipcm->ids.items[event->listener].waiting)
-        ipcm->ids.items[event->listener].waiting--;
+    struct ipcm_id *listener =
+        event->kind == IPCM_CONNECT_REQUEST ? find_id(client, event->listener) : NULL;
+    if (listener && listener->waiting)
+        listener->waiting--;
     channel->taken = vec_drop_taken(&channel->events, channel->taken);
     refill_pipe(channel);
     return 0;
@@ -104,12 +113,11 @@ static void move_events(struct ipcm_channel *from, uint32_t number, struct ipcm_
 
 /* ---- IDs ---- */
 
-static struct ipcm_id *find_id(const struct verbs_client *client, uint32_t number)
+/* A program that does not read its events gets no further ones. */
+static bool has_many_events(const struct verbs_client *client, const struct ipcm_id *id)
 {
-    struct ipcm *ipcm = manager_of(client);
-    return number < ipcm->ids.count && ipcm->ids.items[number].client == client
-               ? &ipcm->ids.items[number]
-               : NULL;
+    const struct ipcm_channel *channel = &client->ipcm_channels.items[id->channel];
+    return channel->events.count - channel->taken >= IPCM_EVENTS;
 }
 
 static int add_id(struct verbs_client *client, const struct ipcm_request *request)
@@ -176,6 +184,17 @@ static void end_connection(struct ipcm *ipcm, struct ipcm_id *id)
     id->cm_id = 0;
 }
 
+/* The program has not seen these requests of a listener, and never will. */
+static void drop_requests(struct ipcm *ipcm, struct ipcm_channel *channel, uint32_t listener)
+{
+    for (size_t i = channel->taken; i < channel->events.count;)
+        if (channel->events.items[i].kind == IPCM_CONNECT_REQUEST &&
+            channel->events.items[i].listener == listener)
+            ipcm_remove_id(ipcm, channel->events.items[i].id); /* its event, too */
+        else
+            i++;
+}
+
 void ipcm_remove_id(struct ipcm *ipcm, uint32_t number)
 {
     struct ipcm_id *id = &ipcm->ids.items[number];
@@ -186,12 +205,8 @@ void ipcm_remove_id(struct ipcm *ipcm, uint32_t number)
         struct ipcm_id listener = *id;
         listener.state = IPCM_LISTENING;
         for_ports(ipcm, &listener, end_service);
-        for (size_t i = channel->taken; i < channel->events.count;)
-            if (channel->events.items[i].kind == IPCM_CONNECT_REQUEST &&
-                channel->events.items[i].listener == number)
-                ipcm_remove_id(ipcm, channel->events.items[i].id); /* its event, too */
-            else
-                i++;
+        for (uint32_t i = 0; i < client->ipcm_channels.count; i++)
+            drop_requests(ipcm, &client->ipcm_channels.items[i], number);
     }
     end_connection(ipcm, id);
     ipcm_leave_all(ipcm, id);
@@ -272,7 +287,7 @@ static int take_port(struct ipcm *ipcm, struct ipcm_id *id, uint32_t address, ui
 {
     if (wanted && is_taken(ipcm, id, address, wanted))
         return -EADDRINUSE;
-    for (unsigned tries = 0; !wanted && tries < 0x8000; tries++) {
+    for (unsigned tries = 0; !wanted && tries < IPCM_IDS; tries++) {
         uint16_t port = ipcm->next_port;
         ipcm->next_port = port == UINT16_MAX ? IPCM_FIRST_PORT : (uint16_t)(port + 1);
         if (!is_taken(ipcm, id, address, port))
@@ -674,6 +689,10 @@ int ipcm_request(struct verbs_client *client, const struct ipcm_request *request
     }
     if ((id = find_id(client, number)) == NULL)
         return -EINVAL;
+    if (has_many_events(client, id) &&
+        (request->kind == IPCM_RESOLVE || request->kind == IPCM_ROUTE ||
+         request->kind == IPCM_CONNECT || request->kind == IPCM_JOIN))
+        return -ENOBUFS;
     int result;
     switch (request->kind) {
     case IPCM_REMOVE_ID: ipcm_remove_id(ipcm, number); return 0;

@@ -15,6 +15,7 @@ enum {
     TRIES = 8,
     LEAST_TIMEOUT_MS = 20, /* of a try */
     JOIN_TIMEOUT_MS = 3000,
+    QUERIES = 1024, /* of a port that wait for an answer, at most */
     JOIN_FULL = 1,
     JOIN_SEND_ONLY = 8,
 };
@@ -52,6 +53,7 @@ static struct ipcm_query *new_query(struct ipcm *ipcm, uint32_t number, uint64_t
                                  .port = adapter_port(id->client->adapter, id->port),
                                  .timeout_ms = timeout_ms < least ? least : timeout_ms};
     ipcm->queries_open++;
+    ipcm_port_of_id(ipcm, id)->queries++;
     wire_set(query->mad, MAD_BASE_VERSION, 1);
     wire_set(query->mad, MAD_CLASS, CLASS_SUBN_ADM);
     wire_set(query->mad, MAD_CLASS_VERSION, 2);
@@ -65,10 +67,12 @@ static struct ipcm_query *new_query(struct ipcm *ipcm, uint32_t number, uint64_t
 int ipcm_ask_path(struct ipcm *ipcm, uint32_t number, uint32_t timeout_ms)
 {
     struct ipcm_id *id = &ipcm->ids.items[number];
-    if (id->state != IPCM_RESOLVED_ADDRESS || id->to_port == MAP_NONE)
+    const struct ipcm_port *port = ipcm_port_of_id(ipcm, id);
+    if (id->state != IPCM_RESOLVED_ADDRESS || id->to_port == MAP_NONE || id->asking)
         return -EINVAL;
-    if (!ipcm_port_of_id(ipcm, id))
+    if (!port || port->queries >= QUERIES)
         return -EBUSY;
+    id->asking = true;
     struct ipcm_query *query =
         new_query(ipcm, number, 0, timeout_ms, METHOD_GET, ATTRIBUTE_PATH_RECORD);
     uint8_t *record = query->mad + SA_DATA_OFFSET;
@@ -135,7 +139,8 @@ int ipcm_join(struct ipcm *ipcm, uint32_t number, const struct ipcm_request *req
                                .number = ++ipcm->groups};
     if (!id->port || !ipcm_is_datagram(id) || id->groups.count >= IPCM_GROUPS)
         return -EINVAL;
-    if (!ipcm_port_of_id(ipcm, id))
+    const struct ipcm_port *port = ipcm_port_of_id(ipcm, id);
+    if (!port || port->queries >= QUERIES)
         return -EBUSY;
     find_group(ipcm, id, request, group.mgid);
     if (group.mgid[0] != 0xFF)
@@ -148,10 +153,28 @@ int ipcm_join(struct ipcm *ipcm, uint32_t number, const struct ipcm_request *req
     return 0;
 }
 
-/* Nobody waits for the answer of the administration. */
+/* The port is a member as long as one of its IDs is. */
+static bool is_shared(const struct ipcm *ipcm, const struct ipcm_id *id,
+                      const struct ipcm_group *group)
+{
+    for (size_t i = 0; i < ipcm->ids.count; i++) {
+        const struct ipcm_id *other = &ipcm->ids.items[i];
+        if (!other->client || other == id || other->client->adapter != id->client->adapter ||
+            other->port != id->port)
+            continue;
+        for (size_t k = 0; k < other->groups.count; k++)
+            if (memcmp(other->groups.items[k].mgid, group->mgid, sizeof group->mgid) == 0)
+                return true;
+    }
+    return false;
+}
+
+/* Nobody waits for the answer of the administration. Beyond a limit the query is not sent, as if it
+ * had been lost. */
 static void send_leave(struct ipcm *ipcm, const struct ipcm_id *id, const struct ipcm_group *group)
 {
-    if (!group->joined)
+    const struct ipcm_port *port = ipcm_port_of_id(ipcm, id);
+    if (!group->joined || is_shared(ipcm, id, group) || port->queries >= 2 * QUERIES)
         return;
     struct ipcm_query *query =
         new_query(ipcm, (uint32_t)(id - ipcm->ids.items), group->number, JOIN_TIMEOUT_MS,
@@ -189,6 +212,7 @@ void ipcm_leave_all(struct ipcm *ipcm, struct ipcm_id *id)
 static void end_path(struct ipcm *ipcm, uint32_t number, int status, const uint8_t *record)
 {
     struct ipcm_id *id = &ipcm->ids.items[number];
+    id->asking = false;
     if (status == 0) {
         memcpy(id->record, record, sizeof id->record);
         id->routed = true;
@@ -233,6 +257,7 @@ static void end_query(struct ipcm *ipcm, uint32_t index, int status, const uint8
     struct ipcm_query query = ipcm->queries.items[index];
     ipcm->queries.items[index].used = false;
     ipcm->queries_open--;
+    ipcm->ports.items[map_get(&ipcm->by_port, query.port)]->queries--;
     pool_give(&ipcm->queries, index);
     if (query.id == VERBS_NONE || !ipcm->ids.items[query.id].client ||
         ipcm->ids.items[query.id].serial != query.serial)

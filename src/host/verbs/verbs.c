@@ -13,6 +13,7 @@
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -110,12 +111,15 @@ void verbs_detach(struct verbs_client *client)
 
 /* Whether it is the file through which a process accesses its memory: /proc/PID/mem, by the name
  * that its file system gives it. Another file could block the server, or be written with the
- * server's rights. */
+ * server's rights. Where a file of /proc is mounted elsewhere, the name is that of the place. */
 static bool is_memory_file(int descriptor)
 {
     struct statfs system;
+    struct statx status;
     char link[64], path[256];
-    if (fstatfs(descriptor, &system) < 0 || system.f_type != PROC_SUPER_MAGIC)
+    if (fstatfs(descriptor, &system) < 0 || system.f_type != PROC_SUPER_MAGIC ||
+        statx(descriptor, "", AT_EMPTY_PATH, STATX_TYPE, &status) < 0 ||
+        status.stx_attributes & STATX_ATTR_MOUNT_ROOT)
         return false;
     snprintf(link, sizeof link, "/proc/self/fd/%d", descriptor);
     ssize_t length = readlink(link, path, sizeof path - 1);

@@ -4,7 +4,11 @@
 
 #include "base/rng.h"
 
+#include <sched.h>
 #include <signal.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 enum { FORGED = 20000 };
@@ -254,6 +258,29 @@ static void a_path_names_a_port_that_exists(void **state)
     mem_free(a);
 }
 
+/* Opens a file of /proc that is mounted over a name ending in /mem, in the mount namespace of a
+ * child with the same descriptors. -1: this user may not make one. */
+static int open_mounted(const char *path, const char *name, long *child)
+{
+    int ends[2], fd = -1;
+    close(open(name, O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+    assert_int_equal(pipe(ends), 0);
+    *child = syscall(SYS_clone, CLONE_FILES | CLONE_NEWUSER | CLONE_NEWNS | SIGCHLD, 0, 0, 0, 0);
+    if (*child == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        int opened =
+            mount(path, name, NULL, MS_BIND, NULL) == 0 ? open(name, O_RDWR | O_CLOEXEC) : -1;
+        ssize_t written = write(ends[1], &opened, sizeof opened);
+        while (written)
+            pause();
+    }
+    if (*child > 0)
+        assert_int_equal(read(ends[0], &fd, sizeof fd), sizeof fd);
+    close(ends[0]);
+    close(ends[1]);
+    return fd;
+}
+
 static void only_a_memory_file_is_taken(void **state)
 {
     struct stage *stage = *state;
@@ -277,6 +304,19 @@ static void only_a_memory_file_is_taken(void **state)
     assert_int_equal(ask(&program, &request, open("/proc/self/oom_score_adj", O_RDWR | O_CLOEXEC),
                          &answer, NULL),
                      -EINVAL);
+    char place[] = "/tmp/weft-verbs-XXXXXX", name[64];
+    long child;
+    assert_non_null(mkdtemp(place));
+    snprintf(name, sizeof name, "%s/mem", place);
+    int mounted = open_mounted("/proc/self/oom_score_adj", name, &child);
+    if (mounted >= 0)
+        assert_int_equal(ask(&program, &request, mounted, &answer, NULL), -EINVAL);
+    if (child > 0) {
+        kill((pid_t)child, SIGKILL);
+        waitpid((pid_t)child, NULL, 0);
+    }
+    unlink(name);
+    rmdir(place);
     verbs_detach(program.client);
 }
 
