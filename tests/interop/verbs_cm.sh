@@ -39,6 +39,18 @@ connect() {
     return 1
 }
 
+is_listed() {
+    "$WEFT" ctl clients --json >clients.out && grep -q '"program":"rping","at":"H3:1","qps":0,.*"listening":1,"connections":0' clients.out &&
+        "$WEFT" ctl clients >clients.out && grep -qE 'rping +H3:1 ' clients.out
+}
+listener_is_listed() {
+    WEFT_ATTACH=H3 on_running_weft timeout 60 rping -s >/dev/null 2>&1 &
+    wait_until 20 is_listed || { cat clients.out && kill $! && return 1; }
+    kill $! && wait $!
+    return 0
+}
+claim "weft ctl clients lists a program that listens" listener_is_listed
+
 rping_is_right() {
     connect H2 H0 rping -s -v -V -C 20 -- rping -c -a 192.168.7.9 -v -V -C 20 || return
     [ "$(grep -c '^ping data: rdma-ping-' client.out)" = 20 ] && [ "$(grep -c '^server ping data: rdma-ping-' server.out)" = 20 ]

@@ -21,18 +21,12 @@ static void put_clients(void *context, struct record *record)
     record_begin_list(record, "clients");
     for (const struct session *session = clients->first; session; session = session->after) {
         bool manager = session->state == SESSION_MANAGER;
-        char path[64], program[24] = "?", place[40];
+        char program[CLIENT_PROGRAM_BYTES], place[40];
         struct mad_file_status status = {0};
         struct verbs_client_view verbs = {0};
         if (session->state != SESSION_OPEN && session->state != SESSION_VERBS && !manager)
             continue;
-        snprintf(path, sizeof path, "/proc/%u/comm", session->pid);
-        FILE *file = fopen(path, "re");
-        if (file) {
-            if (fgets(program, sizeof program, file))
-                program[strcspn(program, "\n")] = 0;
-            fclose(file);
-        }
+        client_program(session->pid, program);
         if (session->file)
             mad_file_status(session->file, &status);
         if (session->verbs)
@@ -102,7 +96,8 @@ static void stop(void *context)
     clients->stop = true;
 }
 
-const struct control_command *const fabric_control_tables[] = {fabric_commands, NULL};
+const struct control_command *const fabric_control_tables[] = {client_commands, fabric_commands,
+                                                               NULL};
 
 /* Each word ends with a NUL, the last one with two. */
 int clients_control_run(struct clients *clients, const char *text, struct control_answer *answer)

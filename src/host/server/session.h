@@ -84,6 +84,10 @@ int data_traffic_stop(struct clients *clients, struct err *err);
 int clients_apply(struct clients *clients, const struct action *action, struct err *err);
 /* Runs a command of `weft ctl`. 0, or -errno; the answer has the reason. */
 int clients_control_run(struct clients *clients, const char *text, struct control_answer *answer);
+/* clients_report.c: the name of a process, "?" if it has ended. */
+enum { CLIENT_PROGRAM_BYTES = 24 };
+void client_program(uint32_t pid, char program[CLIENT_PROGRAM_BYTES]);
+extern const struct control_command client_commands[];
 /* All commands that answer, of `weft fabric`. */
 extern const struct control_command *const fabric_control_tables[];
 

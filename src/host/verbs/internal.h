@@ -120,6 +120,11 @@ struct ipcm_channel {
     size_t taken, tokens; /* tokens: bytes in the pipe */
 };
 
+/* What a program had done at a time (of the wall clock). */
+struct sample {
+    uint64_t at, messages, bytes;
+};
+
 struct verbs_client {
     struct verbs *verbs;
     struct adapter *adapter;
@@ -145,6 +150,7 @@ struct verbs_client {
     int descriptors[2];
     bool answering;
     uint64_t sends_taken, receives_taken, completions, read_bytes, written_bytes;
+    struct sample samples[2]; /* the older one, and one that is a second younger or more */
 };
 
 /* The object of this number, if it exists; or NULL. */
@@ -176,6 +182,7 @@ struct verbs {
     uint64_t until; /* later work is not taken */
     struct verbs_listener listener;
     struct budget used; /* by all clients */
+    uint64_t now;       /* the wall clock, as ipcm_run() has it */
     uint32_t epoch;
     uint32_t packets; /* in buffers or on the way */
     VEC(struct adapter *) adapters;

@@ -124,6 +124,7 @@ void ipcm_gid_of(const struct verbs *verbs, uint32_t port, uint8_t gid[16]);
 /* ipcm_calls.c */
 void ipcm_put_event(struct ipcm_channel *channel, const struct ipcm_event *event);
 int ipcm_request(struct verbs_client *client, const struct ipcm_request *request);
+void ipcm_count(const struct verbs_client *client, uint32_t *listening, uint32_t *connections);
 void ipcm_release_client(struct verbs_client *client);
 void ipcm_remove_id(struct ipcm *ipcm, uint32_t number);
 

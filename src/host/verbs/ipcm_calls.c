@@ -228,6 +228,16 @@ void ipcm_release_client(struct verbs_client *client)
     vec_release(&client->ipcm_channels);
 }
 
+void ipcm_count(const struct verbs_client *client, uint32_t *listening, uint32_t *connections)
+{
+    const struct ipcm *ipcm = manager_of(client);
+    for (size_t i = 0; i < ipcm->ids.count; i++) {
+        const struct ipcm_id *id = &ipcm->ids.items[i];
+        *listening += id->client == client && id->state == IPCM_LISTENING;
+        *connections += id->client == client && id->state == IPCM_OPEN;
+    }
+}
+
 static void view_id(struct verbs_client *client, const struct ipcm_id *id)
 {
     struct ipcm_view *view = &client->answer.view;

@@ -40,6 +40,18 @@ void verbs_free(struct verbs *verbs)
     mem_free(verbs);
 }
 
+static struct sample sample_now(const struct verbs_client *client)
+{
+    return (struct sample){client->verbs->now, client->sends_taken,
+                           client->read_bytes + client->written_bytes};
+}
+
+static void take_sample(struct verbs_client *client)
+{
+    client->samples[0] = client->samples[1];
+    client->samples[1] = sample_now(client);
+}
+
 void verbs_serve_connections(struct verbs *verbs, struct mad_layer *mads,
                              const struct addresses *addresses)
 {
@@ -48,6 +60,10 @@ void verbs_serve_connections(struct verbs *verbs, struct mad_layer *mads,
 
 void verbs_run_connections(struct verbs *verbs, uint64_t now)
 {
+    verbs->now = now;
+    for (size_t i = 0; i < verbs->clients.count; i++)
+        if (now - verbs->clients.items[i]->samples[1].at >= TIME_S)
+            take_sample(verbs->clients.items[i]);
     if (verbs->ipcm)
         ipcm_run(verbs->ipcm, now);
 }
@@ -79,6 +95,7 @@ int verbs_attach(struct verbs *verbs, uint32_t node, void *owner, struct verbs_c
         .verbs = verbs, .owner = owner, .memory = -1, .events = -1, .next_work = TIME_NEVER};
     client->adapter = adapter_find(verbs, node);
     client->page.descriptor = -1;
+    client->samples[0] = client->samples[1] = sample_now(client);
     size_t at = 0;
     while (at < verbs->clients.count && verbs->clients.items[at]->adapter->node <= node)
         at++;
@@ -346,7 +363,43 @@ void *verbs_next_failed(struct verbs *verbs)
     return NULL;
 }
 
-void verbs_client_view(const struct verbs_client *client, struct verbs_client_view *view)
+bool verbs_client_next_qp(const struct verbs_client *client, uint32_t *at,
+                          struct verbs_qp_view *view)
+{
+    static const char *const services[] = {
+        [TRANSPORT_RC] = "RC", [TRANSPORT_UC] = "UC", [TRANSPORT_UD] = "UD"};
+    struct transport_qp_view qp;
+    while (*at < client->qps.count && !client->qps.items[*at].used)
+        ++*at;
+    if (*at >= client->qps.count)
+        return false;
+    const struct qp *found = &client->qps.items[(*at)++];
+    if (transport_query_qp(client->adapter->transport, found->number, &qp))
+        return false;
+    *view = (struct verbs_qp_view){.service = services[found->service],
+                                   .state = transport_state_names[qp.attributes.state],
+                                   .number = found->number,
+                                   .remote_qp = qp.attributes.dest_qp,
+                                   .sends = qp.sends_pending,
+                                   .receives = qp.receives_pending,
+                                   .remote_lid = qp.attributes.path.dlid,
+                                   .resent_packets = qp.resent_packets,
+                                   .timeouts = qp.timeouts,
+                                   .rnr_naks = qp.rnr_naks};
+    return true;
+}
+
+static void view_rates(struct verbs_client *client, struct verbs_client_view *view)
+{
+    const struct sample now = sample_now(client), *before = &client->samples[0];
+    uint64_t ms = (now.at - before->at) / TIME_MS;
+    if (!ms)
+        return;
+    view->messages_per_second = (now.messages - before->messages) * 1000 / ms;
+    view->bytes_per_second = (now.bytes - before->bytes) * 1000 / ms;
+}
+
+void verbs_client_view(struct verbs_client *client, struct verbs_client_view *view)
 {
     *view = (struct verbs_client_view){
         .node = client->adapter->node,
@@ -356,6 +409,9 @@ void verbs_client_view(const struct verbs_client *client, struct verbs_client_vi
         .read_bytes = client->read_bytes,
         .written_bytes = client->written_bytes,
     };
+    view_rates(client, view);
+    if (client->verbs->ipcm)
+        ipcm_count(client, &view->listening, &view->connections);
     for (size_t i = 0; i < client->regions.count; i++)
         view->regions += client->regions.items[i] != VERBS_NONE;
     for (size_t i = 0; i < client->cqs.count; i++)

@@ -71,10 +71,22 @@ void *verbs_next_failed(struct verbs *verbs);
 
 struct verbs_client_view {
     uint32_t node, regions, cqs, qps;
-    uint64_t sends, receives, completions; /* taken and made */
-    uint64_t read_bytes, written_bytes;    /* of the program's memory */
-    uint64_t resent_packets, timeouts;     /* of the QPs that exist */
+    uint64_t sends, receives, completions;          /* taken and made */
+    uint64_t read_bytes, written_bytes;             /* of the program's memory */
+    uint64_t resent_packets, timeouts;              /* of the QPs that exist */
+    uint32_t listening, connections;                /* IDs of librdmacm */
+    uint64_t messages_per_second, bytes_per_second; /* in the last second or two */
 };
-void verbs_client_view(const struct verbs_client *client, struct verbs_client_view *view);
+void verbs_client_view(struct verbs_client *client, struct verbs_client_view *view);
+
+struct verbs_qp_view {
+    const char *service, *state;
+    uint32_t number, remote_qp, sends, receives; /* the latter two: not complete */
+    uint16_t remote_lid;                         /* 0: not connected */
+    uint32_t resent_packets, timeouts, rnr_naks;
+};
+/* The QPs of a program, one after the other: *at begins as 0. False: there are no more. */
+bool verbs_client_next_qp(const struct verbs_client *client, uint32_t *at,
+                          struct verbs_qp_view *view);
 
 #endif
