@@ -120,6 +120,15 @@ int cm_disconnect(struct cm *cm, uint64_t now, uint32_t id)
     return 0;
 }
 
+int cm_readdress(struct cm *cm, uint32_t id, const struct cm_address *to)
+{
+    struct connection *connection = connection_of(cm, id);
+    if (!connection)
+        return -EINVAL;
+    connection->address = *to;
+    return 0;
+}
+
 int cm_load_alternate(struct cm *cm, uint64_t now, uint32_t id, const struct cm_path *path)
 {
     struct connection *connection = in_state(cm, id, CM_ESTABLISHED);

@@ -39,11 +39,14 @@ struct cm_config {
 };
 void cm_config_init(struct cm_config *config); /* 268 ms, 67 ms, 7 retries, 65,536 connections */
 
-/* The place of another end's QP1. */
+/* The place of another end's QP1. The core passes it on: only its owner knows what it means. */
 struct cm_address {
     uint16_t lid;
     uint8_t sl, path_bits;
+    uint8_t port; /* of this end's adapter, by which the messages go */
     uint16_t p_key_index;
+    bool global; /* packets have a GRH with this GID of the other end */
+    uint8_t gid[16];
 };
 
 struct cm;
@@ -91,6 +94,9 @@ int cm_confirm(struct cm *cm, uint64_t now, uint32_t id);
 /* At the passive end, when a packet has arrived before RTU (EVENT_ESTABLISHED of the transport). */
 int cm_established(struct cm *cm, uint64_t now, uint32_t id);
 int cm_disconnect(struct cm *cm, uint64_t now, uint32_t id);
+/* Further messages of a connection go there: its path has migrated. (LAP says by itself from where
+ * it comes.) */
+int cm_readdress(struct cm *cm, uint32_t id, const struct cm_address *to);
 /* Active end: requests that the other end loads this alternate path. One at a time. */
 int cm_load_alternate(struct cm *cm, uint64_t now, uint32_t id, const struct cm_path *path);
 /* After EVENT ALTERNATE. */

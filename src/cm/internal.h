@@ -47,6 +47,7 @@ struct cm {
     VEC(struct cm_output) outputs;
     VEC(struct cm_event) events;
     size_t outputs_taken, events_taken;
+    const struct cm_address *from; /* of the message that cm_receive() has */
     uint64_t tid;
     uint32_t next_id;
     struct cm_counters counters;

@@ -230,6 +230,7 @@ static void take_lap(struct cm *cm, struct connection *connection, uint64_t now,
     }
     connection->load = LOAD_RECEIVED;
     connection->tid = message->tid;
+    connection->address = *cm->from; /* the primary path may be dead */
     cm_report(cm, CM_EVENT_ALTERNATE, connection, message);
 }
 
@@ -315,6 +316,7 @@ void cm_receive(struct cm *cm, uint64_t now, const uint8_t mad[MAD_BYTES],
                 const struct cm_address *from)
 {
     struct cm_message message;
+    cm->from = from;
     cm->counters.received++;
     if (cm_decode(&message, mad)) {
         cm->counters.malformed++;

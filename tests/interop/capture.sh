@@ -77,6 +77,15 @@ has_opcodes() { # RC SEND, WRITE and READ, acknowledgements, UC, and UD with imm
         [ "$(connections -Y "infiniband.bth.opcode == $opcode")" -gt 0 ] || { echo "no opcode $opcode" && return 1; }
     done
 }
+manages_alternates() { # two paths in REQ, LAP and APR
+    "$WEFT" sim alternates.weft --quiet --pcap alternates.pcap &&
+        [ "$(tshark -r alternates.pcap -Y 'infiniband.cm.req.prim_locallid > 0 && infiniband.cm.req.alt_locallid > 0' 2>tshark.err | wc -l)" -gt 0 ] &&
+        for attribute in 25 26; do
+            [ "$(tshark -r alternates.pcap -Y "infiniband.mad.mgmtclass == 7 && infiniband.mad.attributeid == $attribute" 2>tshark.err | wc -l)" -gt 0 ] ||
+                { echo "no message $attribute" && return 1; }
+        done
+    [ "$(tshark -r alternates.pcap -Y '_ws.malformed || _ws.short || _ws.expert.severity == error' 2>tshark.err | wc -l)" -eq 0 ]
+}
 manages_connections() { # REQ, REP, RTU, DREQ, DREP, SIDR_REQ and SIDR_REP
     for attribute in 16 19 20 21 22 23 24; do
         [ "$(connections -Y "infiniband.mad.mgmtclass == 7 && infiniband.mad.attributeid == $attribute")" -gt 0 ] ||
@@ -93,6 +102,18 @@ reports_offender() { # trap 258 of H3: number, LIDs and the key are in a row of 
 }
 claim "a wrong Q_Key makes trap 258 with the key" reports_offender
 claim "tshark decodes the messages that set connections up and release them" manages_connections
+cat >alternates.weft <<'END'
+topology clos 3 1 4 speed=SDR
+set sm lmc 1
+sm S0
+run until settled
+connection H0 to H3 every 100us timeout 8 alternate auto setup cm
+run for 2ms
+alternate 1 auto
+run for 2ms
+check connections.armed = 1
+END
+claim "tshark decodes alternate paths in REQ, LAP and APR" manages_alternates
 
 # The manager repeats a request that is not answered after 300 ms. On a busy machine it may be late and repeat only once,
 # and the first request may be captured late: one whole pause is enough to see the wall clock.

@@ -188,6 +188,15 @@ static void note_refused(void *context, uint64_t now, uint32_t number)
         view.reason ? cm_reason_text(view.reason) : "no path from the subnet administration");
 }
 
+static void note_not_loaded(void *context, uint64_t now, uint32_t number)
+{
+    struct setup *setup = context;
+    uint32_t item = setup->connections.started.items[number];
+    run_record_add_event(setup->record, RUN_RECORD_ALARM, now, "transport",
+                         "connection %u, %s, has got no new alternate path", item + 1,
+                         ends_text(setup, &setup->connections.items.items[item].config));
+}
+
 static void make_sim(struct setup *setup)
 {
     struct run_connections *connections = &setup->connections;
@@ -199,9 +208,9 @@ static void make_sim(struct setup *setup)
         connections->clients = sim_clients_new(setup->sim, setup->fabric);
         sim_connections_use_clients(connections->sim, connections->clients);
     }
-    sim_connections_listen(
-        connections->sim,
-        &(struct connection_listener){setup, note_completed, note_migrated, note_refused});
+    sim_connections_listen(connections->sim,
+                           &(struct connection_listener){setup, note_completed, note_migrated,
+                                                         note_refused, note_not_loaded});
 }
 
 void connections_begin(struct setup *setup)

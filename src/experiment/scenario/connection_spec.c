@@ -118,10 +118,6 @@ static void read_settings(struct connection_spec *spec, struct cursor *cursor)
         given[key] = true;
         read_key(spec, (enum key)key, cursor);
     }
-    if (spec->setup == SETUP_CM && spec->alternate.wanted && cursor->status == 0)
-        word_error(cursor, &spec->from,
-                   "a connection by CM gets its alternate path by a later "
-                   "statement 'alternate'");
     if (spec->operation >= SPEC_COMPARE_SWAP && !given[KEY_MESSAGE])
         spec->message_bytes = 8; /* of an atomic operation */
     if (!spec->outstanding)

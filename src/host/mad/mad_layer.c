@@ -276,6 +276,7 @@ struct packet_header mad_answer_header(const struct packet_header *in)
 {
     struct packet_header out = *in;
     out.dlid = in->slid;
+    out.slid = in->dlid; /* of a port with several LIDs, the one that the other end used */
     out.dest_qp = in->src_qp;
     memcpy(out.dgid, in->sgid, sizeof out.dgid);
     memcpy(out.sgid, in->dgid, sizeof out.sgid);

@@ -309,9 +309,11 @@ const uint8_t *sim_clients_last_notice(const struct sim_clients *clients, uint32
 
 /* ---- questions ---- */
 
-static uint64_t prefix_at(const struct sim_clients *clients, uint32_t port)
+static void put_gid(const struct sim_clients *clients, uint32_t port, uint8_t gid[16])
 {
-    return wire_get(fabric_port_info(clients->fabric, port), PORT_INFO_GID_PREFIX);
+    const uint8_t *info = fabric_port_info(clients->fabric, port);
+    wire_set_bits(gid, 0, 64, wire_get(info, PORT_INFO_GID_PREFIX));
+    wire_set_bits(gid, 64, 64, fabric_port_guid(clients->fabric, port, 0));
 }
 
 uint32_t sim_clients_path(struct sim_clients *clients, uint32_t port, uint32_t to, uint16_t p_key)
@@ -319,15 +321,31 @@ uint32_t sim_clients_path(struct sim_clients *clients, uint32_t port, uint32_t t
     enum { DGID = 1 << 2, SGID = 1 << 3, NUMBER = 1 << 12, P_KEY = 1 << 13 };
     uint8_t mad[MAD_BYTES] = {0};
     uint8_t *path = mad + SA_DATA_OFFSET;
-    uint8_t *sgid = wire_bytes(path, PATH_RECORD_SGID), *dgid = wire_bytes(path, PATH_RECORD_DGID);
     wire_set(mad, MAD_METHOD, METHOD_GET);
     wire_set(mad, MAD_ATTRIBUTE_ID, ATTRIBUTE_PATH_RECORD);
     wire_set(mad, SA_COMPONENT_MASK, DGID | SGID | NUMBER | (p_key ? P_KEY : 0));
-    wire_set_bits(sgid, 0, 64, prefix_at(clients, port));
-    wire_set_bits(sgid, 64, 64, fabric_port_guid(clients->fabric, port, 0));
-    wire_set_bits(dgid, 0, 64, prefix_at(clients, to));
-    wire_set_bits(dgid, 64, 64, fabric_port_guid(clients->fabric, to, 0));
+    put_gid(clients, port, wire_bytes(path, PATH_RECORD_SGID));
+    put_gid(clients, to, wire_bytes(path, PATH_RECORD_DGID));
     wire_set(path, PATH_RECORD_NUMB_PATH, 1);
     wire_set(path, PATH_RECORD_P_KEY, p_key);
+    return sim_clients_send(clients, port, mad);
+}
+
+uint32_t sim_clients_multi_path(struct sim_clients *clients, uint32_t port,
+                                const struct sim_multi_path *wanted)
+{
+    enum { NUMBER = 1 << 6, P_KEY = 1 << 7, SGIDS = 1 << 19, DGIDS = 1 << 20, GID_BYTES = 16 };
+    uint8_t mad[MAD_BYTES] = {0};
+    uint8_t *data = mad + SA_DATA_OFFSET;
+    wire_set(mad, MAD_METHOD, METHOD_GET_MULTI);
+    wire_set(mad, MAD_ATTRIBUTE_ID, ATTRIBUTE_MULTI_PATH_RECORD);
+    wire_set(mad, SA_COMPONENT_MASK, NUMBER | SGIDS | DGIDS | (wanted->p_key ? P_KEY : 0));
+    wire_set(data, MULTI_PATH_RECORD_NUMB_PATH, wanted->most);
+    wire_set(data, MULTI_PATH_RECORD_P_KEY, wanted->p_key);
+    wire_set(data, MULTI_PATH_RECORD_SGID_COUNT, wanted->sources);
+    wire_set(data, MULTI_PATH_RECORD_DGID_COUNT, wanted->destinations);
+    for (unsigned i = 0; i < wanted->sources + wanted->destinations; i++)
+        put_gid(clients, wanted->ports[i],
+                data + WIRE_BYTES_MULTI_PATH_RECORD + (size_t)i * GID_BYTES);
     return sim_clients_send(clients, port, mad);
 }

@@ -41,6 +41,17 @@ bool sim_clients_run(struct sim_clients *clients, uint64_t limit);
 /* Requests the PathRecord of two ports of the fabric. p_key 0: of any partition. */
 uint32_t sim_clients_path(struct sim_clients *clients, uint32_t port, uint32_t to, uint16_t p_key);
 
+/* Requests at most `most` paths between some ports and others, by MultiPathRecord: of the first two
+ * that share least (weft-sa(7)). `ports` has the sources, then the destinations. */
+struct sim_multi_path {
+    uint32_t ports[4];
+    unsigned sources, destinations;
+    unsigned most;
+    uint16_t p_key; /* 0: of any partition */
+};
+uint32_t sim_clients_multi_path(struct sim_clients *clients, uint32_t port,
+                                const struct sim_multi_path *wanted);
+
 /* The number of reports that the host at this port received. */
 uint64_t sim_clients_reports(const struct sim_clients *clients, uint32_t port);
 /* The notice of the last report; NULL: none. */

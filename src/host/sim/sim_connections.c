@@ -185,6 +185,8 @@ static void note_event(struct sim_connections *connections, const struct adapter
     struct connection *connection = &connections->connections.items[number];
     connection->view.migrations++;
     connection->view.migrated_ps = sim_now(connections->sim);
+    if (connection->cm_ids[0])
+        sim_cm_migrated(connections->cm, number);
     if (connections->listener.migrated)
         connections->listener.migrated(connections->listener.context, connection->view.migrated_ps,
                                        number);

@@ -93,6 +93,8 @@ struct connection_listener {
     void (*completed)(void *context, uint64_t now, uint32_t connection, uint64_t latency_ps);
     void (*migrated)(void *context, uint64_t now, uint32_t connection); /* the requester has */
     void (*refused)(void *context, uint64_t now, uint32_t connection);  /* it was not set up */
+    /* The other end has not loaded an alternate path. */
+    void (*not_loaded)(void *context, uint64_t now, uint32_t connection);
 };
 void sim_connections_listen(struct sim_connections *connections,
                             const struct connection_listener *listener);
@@ -109,11 +111,10 @@ int sim_connections_check(const struct fabric *fabric, const struct connection_c
 /* Begins a connection now. -EHOSTUNREACH: there is no path. */
 int sim_connections_add(struct sim_connections *connections, const struct connection_config *config,
                         struct err *err);
-/* Loads an alternate path into both ends, as LAP and APR of connection management do: to LID
- * lids[1] of the responder from LID lids[0] of the requester, on either port of their adapters.
- * 0: whichever shares least with the present path.
- * The connection is armed once packets have passed in both directions. -EHOSTUNREACH: there is
- * none. */
+/* Loads an alternate path into both ends: to LID lids[1] of the responder from LID lids[0] of the
+ * requester, on either port of their adapters. 0: whichever shares least with the present path.
+ * Ends that were set up by messages get it by LAP and APR, later. The connection is armed once
+ * packets have passed in both directions. -EHOSTUNREACH: there is none. */
 int sim_connections_set_alternate(struct sim_connections *connections, size_t number,
                                   const uint16_t lids[2], struct err *err);
 size_t sim_connections_count(const struct sim_connections *connections);

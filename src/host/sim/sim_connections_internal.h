@@ -24,18 +24,20 @@ struct adapter {
 
 struct connection {
     struct connection_view view;
-    uint32_t adapters[2], qps[2];   /* requester, responder */
-    struct transport_path path;     /* of the requester */
-    struct sim_path_pair alternate; /* the last one that was loaded */
-    uint64_t sent;                  /* messages whose work request is complete */
-    uint64_t expected;              /* UC, UD: the number of the next message */
-    uint64_t progress_ps;           /* the last progress, or when messages became outstanding */
-    uint32_t r_key, q_key;          /* of the responder */
-    uint16_t p_key_indexes[2];      /* in the tables of its ports */
-    uint32_t psns[2];               /* first ones, of requester and responder */
-    uint32_t cm_ids[2];             /* 0: none */
-    uint64_t next_ps;               /* not before: the next message of a paced connection */
-    uint64_t *posted_ps;            /* ring, by number of the message */
+    uint32_t adapters[2], qps[2];     /* requester, responder */
+    struct transport_path path;       /* of the requester */
+    struct sim_path_pair alternate;   /* the last one that was loaded */
+    uint64_t sent;                    /* messages whose work request is complete */
+    uint64_t expected;                /* UC, UD: the number of the next message */
+    uint64_t progress_ps;             /* the last progress, or when messages became outstanding */
+    uint32_t r_key, q_key;            /* of the responder */
+    uint16_t p_key_indexes[2];        /* in the tables of its ports */
+    uint32_t psns[2];                 /* first ones, of requester and responder */
+    uint32_t cm_ids[2];               /* 0: none */
+    uint16_t wanted_lids[2];          /* of an alternate path that is loaded by messages; 0: any */
+    struct transport_path offered[2]; /* … and what both ends load then; port 0: none */
+    uint64_t next_ps;                 /* not before: the next message of a paced connection */
+    uint64_t *posted_ps;              /* ring, by number of the message */
     uint32_t ring;
 };
 
@@ -82,6 +84,17 @@ int connection_find_paths(struct sim_connections *connections, struct connection
 struct transport_path connection_path(const struct sim_connections *connections,
                                       const struct sim_path_pair *pair, unsigned end,
                                       uint8_t timeout);
+/* The path that a connection has now, as its requester sees it. */
+struct sim_path_pair connection_present_pair(const struct sim_connections *connections,
+                                             const struct connection *connection);
+/* The alternate path between these LIDs (0: any) of the adapters that shares least with another
+ * one, and what it shares. False: there is none. */
+bool connection_compare(struct sim_connections *connections, struct sim_path_pair *with,
+                        const uint16_t lids[2], struct sim_path_pair *alternate,
+                        struct route_overlap *overlap);
+/* An end gets an alternate path. */
+int connection_load_path(struct sim_connections *connections, const struct connection *connection,
+                         unsigned end, const struct transport_path *path, struct err *err);
 /* Both ends get the alternate path that was found. */
 int connection_load_alternate(struct sim_connections *connections,
                               const struct connection *connection, struct err *err);
@@ -91,6 +104,10 @@ struct sim_cm *sim_cm_new(struct sim_connections *connections);
 void sim_cm_free(struct sim_cm *cm); /* accepts NULL */
 /* Requests the path and then the connection. */
 void sim_cm_connect(struct sim_cm *cm, uint32_t number);
+/* Requests paths and then that the other end loads one as alternate path (wanted_lids). */
+int sim_cm_load(struct sim_cm *cm, uint32_t number, struct err *err);
+/* The requester has migrated: messages follow. */
+void sim_cm_migrated(struct sim_cm *cm, uint32_t number);
 /* All messages are complete, or the connection is broken. */
 void sim_cm_release(struct sim_cm *cm, uint32_t number);
 

@@ -96,9 +96,8 @@ struct transport_path connection_path(const struct sim_connections *connections,
 
 /* ---- alternate paths ---- */
 
-/* The path that a connection has now, as its requester sees it. */
-static struct sim_path_pair present_pair(const struct sim_connections *connections,
-                                         const struct connection *connection)
+struct sim_path_pair connection_present_pair(const struct sim_connections *connections,
+                                             const struct connection *connection)
 {
     struct transport_qp_view qps[2];
     struct sim_path_pair pair = {0};
@@ -111,19 +110,33 @@ static struct sim_path_pair present_pair(const struct sim_connections *connectio
     return pair;
 }
 
+static bool find_overlap(struct sim_connections *connections, struct sim_path_pair *primary,
+                         bool may_change, const uint16_t lids[2], struct sim_path_pair *alternate,
+                         struct route_overlap *overlap)
+{
+    struct sim_path_ends ends;
+    for (unsigned end = 0; end < 2; end++) {
+        connection_find_ports(connections, primary->ports[end], ends.ports[end]);
+        ends.lids[end] = lids[end];
+    }
+    return sim_paths_find_alternate(connections->paths, primary, may_change, &ends, alternate,
+                                    overlap);
+}
+
+bool connection_compare(struct sim_connections *connections, struct sim_path_pair *with,
+                        const uint16_t lids[2], struct sim_path_pair *alternate,
+                        struct route_overlap *overlap)
+{
+    return find_overlap(connections, with, false, lids, alternate, overlap);
+}
+
 /* Finds an alternate path beside the primary one, or both. */
 static int find_alternate(struct sim_connections *connections, struct sim_path_pair *primary,
                           bool may_change, const uint16_t lids[2], struct connection *connection,
                           struct err *err)
 {
-    struct sim_path_ends ends;
     struct route_overlap overlap;
-    for (unsigned end = 0; end < 2; end++) {
-        connection_find_ports(connections, primary->ports[end], ends.ports[end]);
-        ends.lids[end] = lids[end];
-    }
-    if (!sim_paths_find_alternate(connections->paths, primary, may_change, &ends,
-                                  &connection->alternate, &overlap))
+    if (!find_overlap(connections, primary, may_change, lids, &connection->alternate, &overlap))
         return err_set(err, EHOSTUNREACH, "there is no such second path between the two adapters");
     connection->view.shared_cables = overlap.cables;
     connection->view.shared_switches = overlap.switches;
@@ -161,22 +174,25 @@ static uint16_t p_key_index_at(const struct sim_connections *connections,
     return index == PORT_P_KEYS ? 0 : (uint16_t)index;
 }
 
+int connection_load_path(struct sim_connections *connections, const struct connection *connection,
+                         unsigned end, const struct transport_path *path, struct err *err)
+{
+    const struct adapter *adapter = &connections->adapters.items[connection->adapters[end]];
+    struct transport_qp_attributes attributes = {.alternate = *path, .migration = MIGRATION_REARM};
+    attributes.alternate.p_key_index =
+        p_key_index_at(connections, connection, end, adapter->ports[path->port - 1]);
+    return transport_modify_qp(adapter->transport, sim_now(connections->sim), connection->qps[end],
+                               &attributes, ATTRIBUTE_ALTERNATE | ATTRIBUTE_MIGRATION, err);
+}
+
 int connection_load_alternate(struct sim_connections *connections,
                               const struct connection *connection, struct err *err)
 {
     int status = 0;
     for (unsigned end = 0; end < 2 && !status; end++) {
-        struct transport_qp_attributes attributes = {
-            .alternate = connection_path(connections, &connection->alternate, end,
-                                         connection->view.config.timeout),
-            .migration = MIGRATION_REARM,
-        };
-        attributes.alternate.p_key_index =
-            p_key_index_at(connections, connection, end, connection->alternate.ports[end]);
-        status =
-            transport_modify_qp(connections->adapters.items[connection->adapters[end]].transport,
-                                sim_now(connections->sim), connection->qps[end], &attributes,
-                                ATTRIBUTE_ALTERNATE | ATTRIBUTE_MIGRATION, err);
+        struct transport_path path = connection_path(connections, &connection->alternate, end,
+                                                     connection->view.config.timeout);
+        status = connection_load_path(connections, connection, end, &path, err);
     }
     return status;
 }
@@ -191,7 +207,11 @@ int sim_connections_set_alternate(struct sim_connections *connections, size_t nu
         return err_set(err, EINVAL, "the connection is broken");
     if (connection->view.stage != CONNECTION_ESTABLISHED)
         return err_set(err, EINVAL, "the connection is not established");
-    struct sim_path_pair now = present_pair(connections, connection);
+    if (connection->view.config.by_cm) {
+        memcpy(connection->wanted_lids, lids, sizeof connection->wanted_lids);
+        return sim_cm_load(connections->cm, (uint32_t)number, err);
+    }
+    struct sim_path_pair now = connection_present_pair(connections, connection);
     int status = find_alternate(connections, &now, false, lids, connection, err);
     return status ? status : connection_load_alternate(connections, connection, err);
 }

@@ -294,6 +294,29 @@ static void datagram_services_are_resolved(void **state)
     assert_int_equal(cm_connections(pair.ends[0]) + cm_connections(pair.ends[1]), 0);
 }
 
+/* The active end has migrated: its messages go to the new address, and are answered at theirs. */
+static void messages_follow_a_migrated_path(void **state)
+{
+    (void)state;
+    struct cm_output output;
+    uint32_t ids[2];
+    establish(ids);
+    settle();
+    struct cm_address to = {.lid = 77, .port = 2};
+    assert_int_equal(cm_readdress(pair.ends[0], 12345, &to), -EINVAL);
+    assert_int_equal(cm_readdress(pair.ends[0], ids[0], &to), 0);
+    struct cm_path path = {.local_lid = 3, .remote_lid = 4};
+    assert_int_equal(cm_load_alternate(pair.ends[0], pair.now, ids[0], &path), 0);
+    assert_true(cm_next_output(pair.ends[0], &output));
+    assert_int_equal(output.to.lid, 77);
+    assert_int_equal(output.to.port, 2);
+    cm_receive(pair.ends[1], pair.now, output.mad, &(struct cm_address){.lid = 88, .port = 1});
+    expect(1, CM_EVENT_ALTERNATE);
+    assert_int_equal(cm_answer_alternate(pair.ends[1], pair.now, ids[1], CM_LOADED), 0);
+    assert_true(cm_next_output(pair.ends[1], &output));
+    assert_int_equal(output.to.lid, 88);
+}
+
 /* ---- many connections ---- */
 
 enum { GUIDS = 20, IDS = 50 };
@@ -379,6 +402,7 @@ int main(void)
         CM_TEST(a_stale_connection_is_released_first),
         CM_TEST(a_packet_may_come_before_ready_to_use),
         CM_TEST(alternate_paths_are_loaded_one_at_a_time),
+        CM_TEST(messages_follow_a_migrated_path),
         CM_TEST(datagram_services_are_resolved),
         cmocka_unit_test(equal_numbers_of_different_ends_are_kept_apart),
     };
