@@ -121,32 +121,54 @@ static void throughput_equals_the_calculation_by_hand(void **state)
         }
 }
 
+/* Messages of UC and UD carry their number as immediate data, whatever the operation. */
+static const struct unreliable {
+    uint8_t service, operation;
+    uint64_t headers; /* of a message, beside those of each packet */
+} unreliable[] = {{TRANSPORT_UC, CONNECTION_SEND, IMMEDIATE},
+                  {TRANSPORT_UC, CONNECTION_WRITE, RETH + IMMEDIATE},
+                  {TRANSPORT_UC, CONNECTION_SEND_IMMEDIATE, IMMEDIATE},
+                  {TRANSPORT_UC, CONNECTION_WRITE_IMMEDIATE, RETH + IMMEDIATE},
+                  {TRANSPORT_UD, CONNECTION_SEND, 8 + IMMEDIATE}}; /* DETH 8 */
+enum { UNRELIABLE = sizeof unreliable / sizeof *unreliable };
+
+/* Messages over `switches` switches: the latency of the first, and the time between later ones. */
+static void send_unreliably(const struct unreliable *row, unsigned switches, uint32_t bytes,
+                            uint32_t messages)
+{
+    struct talk talk;
+    uint64_t packets = (bytes + MTU - 1) / MTU, padded = (bytes + 3) / 4 * 4;
+    uint64_t wire_ps = (padded + packets * OVERHEAD + row->headers) * byte_ps;
+    begin(&talk, chains[switches - 1]);
+    struct connection_config config =
+        between(&talk, "H0", last_hosts[switches - 1], row->operation);
+    config.service = row->service;
+    config.message_bytes = bytes;
+    config.messages = messages;
+    config.outstanding = messages;
+    talk_add(&talk, &config);
+    run_for(&talk.world, TIME_MS);
+    assert_int_equal(talk.completed, messages);
+    assert_int_equal(talk.latencies[0], one_way(switches) + wire_ps);
+    for (uint32_t i = 1; i < messages; i++) { /* all are posted at once */
+        assert_int_equal(talk.times[i] - talk.times[i - 1], wire_ps);
+        assert_int_equal(talk.latencies[i], talk.latencies[0] + i * wire_ps);
+    }
+    struct connection_view view = talk_view(&talk, 0);
+    assert_int_equal(view.lost, 0);
+    assert_int_equal(view.completed_bytes, (uint64_t)messages * bytes);
+    talk_close(&talk);
+}
+
 static void unreliable_services_deliver_without_acknowledgement(void **state)
 {
-    static const struct {
-        uint8_t service, operation;
-        unsigned headers;
-    } rows[] = {{TRANSPORT_UC, CONNECTION_SEND, OVERHEAD + 4},
-                {TRANSPORT_UC, CONNECTION_WRITE, OVERHEAD + RETH + 4},
-                {TRANSPORT_UD, CONNECTION_SEND, OVERHEAD + 8 + 4}}; /* ImmDt 4, DETH 8 */
+    static const uint32_t sizes[] = {1, 999, 1000, 4096, 4097, 20000};
     (void)state;
-    for (unsigned i = 0; i < 3 * (sizeof rows / sizeof rows[0]); i++) {
-        struct talk talk;
-        unsigned chain = i % 3, row = i / 3;
-        begin(&talk, chains[chain]);
-        struct connection_config config =
-            between(&talk, "H0", last_hosts[chain], rows[row].operation);
-        config.service = rows[row].service;
-        config.message_bytes = 1000;
-        config.messages = 10;
-        talk_add(&talk, &config);
-        run_for(&talk.world, TIME_MS);
-        assert_int_equal(talk.completed, 10);
-        assert_int_equal(talk.latencies[0],
-                         one_way(chain + 1) + (1000 + rows[row].headers) * byte_ps);
-        assert_int_equal(talk_view(&talk, 0).lost, 0);
-        talk_close(&talk);
-    }
+    for (unsigned switches = 1; switches <= 3; switches++)
+        for (unsigned row = 0; row < UNRELIABLE; row++)
+            for (unsigned i = 0; i < sizeof sizes / sizeof *sizes; i++)
+                if (unreliable[row].service != TRANSPORT_UD || sizes[i] <= MTU)
+                    send_unreliably(&unreliable[row], switches, sizes[i], 10);
 }
 
 /* ---- failures ---- */
