@@ -10,30 +10,37 @@ static struct connection *in_state(const struct cm *cm, uint32_t id, unsigned st
     return connection && connection->state == state ? connection : NULL;
 }
 
-uint32_t cm_connect(struct cm *cm, uint64_t now, const struct cm_message *request,
-                    const struct cm_address *to)
+/* A new connection, or a new query, which end in the same way if there is no answer. */
+static uint32_t call(struct cm *cm, uint64_t now, const struct cm_message *request, unsigned kind,
+                     unsigned state, const struct cm_address *to)
 {
     struct connection *connection = connection_new(cm);
     struct cm_message message = *request;
     if (!connection)
         return 0;
-    message.kind = ATTRIBUTE_CM_REQ;
+    message.kind = (uint16_t)kind;
     message.tid = ++cm->tid;
     message.local_id = connection->id;
     message.ca_guid = cm->config.ca_guid;
     message.local_timeout = message.remote_timeout = cm->config.response;
     message.cm_retries = cm->config.cm_retries;
     connection->active = true;
-    connection->state = CM_REQ_SENT;
+    connection->state = (uint8_t)state;
     connection->address = *to;
     connection->local_qpn = request->qpn;
     connection->cm_retries = cm->config.cm_retries;
     connection->ack_timeout = request->primary.ack_timeout;
     connection->answer_ps =
-        cm_time_ps(message.remote_timeout) + 2 * cm_time_ps(cm->config.packet_life);
+        cm_time_ps(cm->config.response) + 2 * cm_time_ps(cm->config.packet_life);
     uint32_t id = connection->id;
     cm_send_request(cm, connection, now, &message);
     return id;
+}
+
+uint32_t cm_connect(struct cm *cm, uint64_t now, const struct cm_message *request,
+                    const struct cm_address *to)
+{
+    return call(cm, now, request, ATTRIBUTE_CM_REQ, CM_REQ_SENT, to);
 }
 
 int cm_accept(struct cm *cm, uint64_t now, uint32_t id, const struct cm_message *reply)
@@ -161,22 +168,7 @@ int cm_answer_alternate(struct cm *cm, uint64_t now, uint32_t id, enum cm_load_s
 uint32_t cm_resolve(struct cm *cm, uint64_t now, const struct cm_message *request,
                     const struct cm_address *to)
 {
-    struct connection *connection = connection_new(cm);
-    struct cm_message message = *request;
-    if (!connection)
-        return 0;
-    message.kind = ATTRIBUTE_CM_SIDR_REQ;
-    message.tid = ++cm->tid;
-    message.local_id = connection->id;
-    connection->active = true;
-    connection->state = CM_SIDR_SENT;
-    connection->address = *to;
-    connection->cm_retries = cm->config.cm_retries;
-    connection->answer_ps =
-        cm_time_ps(cm->config.response) + 2 * cm_time_ps(cm->config.packet_life);
-    uint32_t id = connection->id;
-    cm_send_request(cm, connection, now, &message);
-    return id;
+    return call(cm, now, request, ATTRIBUTE_CM_SIDR_REQ, CM_SIDR_SENT, to);
 }
 
 int cm_answer_service(struct cm *cm, uint64_t now, uint32_t id, const struct cm_message *answer)

@@ -78,10 +78,10 @@ void cm_release(struct cm *cm, struct connection *connection, uint64_t now);
 /* tables.c. The members that make the key must not change while a connection is in the table. */
 void chain_add(struct cm *cm, struct connection *connection, enum chain chain);
 void chain_remove(struct cm *cm, struct connection *connection, enum chain chain);
-/* The one whose REQ or SIDR_REQ had this ID; or NULL. */
-struct connection *connection_of_peer(const struct cm *cm, uint64_t guid, uint32_t remote_id);
-/* The established one with this QP. */
-struct connection *connection_of_qp(const struct cm *cm, uint64_t guid, uint32_t remote_qpn);
+/* By the peer's GUID: the connection whose REQ or SIDR_REQ had this ID, or the established one with
+ * this QP. NULL: none. */
+struct connection *connection_in_chain(const struct cm *cm, enum chain chain, uint64_t guid,
+                                       uint32_t number);
 /* Every change of a deadline; TIME_NEVER: none. */
 void set_deadline(struct cm *cm, struct connection *connection, uint64_t deadline);
 /* The next one whose deadline has come, which it has no more; or NULL. */

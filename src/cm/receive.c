@@ -38,7 +38,7 @@ static void repeat_request(struct cm *cm, struct connection *connection)
 static void receive_req(struct cm *cm, uint64_t now, const struct cm_message *message,
                         const struct cm_address *from)
 {
-    struct connection *same = connection_of_peer(cm, message->ca_guid, message->local_id);
+    struct connection *same = connection_in_chain(cm, BY_PEER, message->ca_guid, message->local_id);
     if (same) {
         if (same->remote_qpn != message->qpn)
             refuse(cm, from, message, CM_DUPLICATE_COMM_ID, CM_ANSWERS_REQ);
@@ -48,7 +48,7 @@ static void receive_req(struct cm *cm, uint64_t now, const struct cm_message *me
     }
     /* Its QP has a connection here: the other end has lost it, perhaps by a restart (12.9.8.3.1).
      */
-    struct connection *stale = connection_of_qp(cm, message->ca_guid, message->qpn);
+    struct connection *stale = connection_in_chain(cm, BY_QP, message->ca_guid, message->qpn);
     if (stale) {
         refuse(cm, from, message, CM_STALE, CM_ANSWERS_REQ);
         cm_release(cm, stale, now);
@@ -90,7 +90,7 @@ static void receive_sidr_req(struct cm *cm, const struct cm_message *message,
                                 .remote_id = message->local_id,
                                 .service_id = message->service_id,
                                 .status = CM_RESOLVE_UNSUPPORTED};
-    struct connection *same = connection_of_peer(cm, from->lid, message->local_id);
+    struct connection *same = connection_in_chain(cm, BY_PEER, from->lid, message->local_id);
     if (same && same->state == CM_SIDR_RECEIVED) {
         cm->counters.duplicates++;
         return;
@@ -283,8 +283,8 @@ static struct connection *find(const struct cm *cm, const struct cm_message *mes
     struct connection *connection = connection_of(cm, message->remote_id);
     if (message->kind == ATTRIBUTE_CM_REJ && !connection && message->reason == CM_TIMED_OUT &&
         message->information_bytes == 8) /* its sender has never learnt our ID */
-        return connection_of_peer(cm, wire_get_bits(message->information, 0, 64),
-                                  message->local_id);
+        return connection_in_chain(cm, BY_PEER, wire_get_bits(message->information, 0, 64),
+                                   message->local_id);
     if (!connection || message->kind == ATTRIBUTE_CM_SIDR_REP)
         return connection;
     bool learns = connection->state == CM_REQ_SENT &&

@@ -46,27 +46,18 @@ void chain_remove(struct cm *cm, struct connection *connection, enum chain chain
             cm->connections.items[at].chain_next[chain] = next;
 }
 
-struct connection *connection_of_peer(const struct cm *cm, uint64_t guid, uint32_t remote_id)
+struct connection *connection_in_chain(const struct cm *cm, enum chain chain, uint64_t guid,
+                                       uint32_t number)
 {
-    uint32_t at = map_get(&cm->chains[BY_PEER], key_of(guid, remote_id));
+    uint32_t at = map_get(&cm->chains[chain], key_of(guid, number));
     while (at != MAP_NONE) {
         struct connection *connection = &cm->connections.items[at];
-        if (connection->remote_id == remote_id && connection->remote_guid == guid)
+        bool found = chain == BY_PEER
+                         ? connection->remote_id == number
+                         : connection->state == CM_ESTABLISHED && connection->remote_qpn == number;
+        if (found && connection->remote_guid == guid)
             return connection;
-        at = connection->chain_next[BY_PEER];
-    }
-    return NULL;
-}
-
-struct connection *connection_of_qp(const struct cm *cm, uint64_t guid, uint32_t remote_qpn)
-{
-    uint32_t at = map_get(&cm->chains[BY_QP], key_of(guid, remote_qpn));
-    while (at != MAP_NONE) {
-        struct connection *connection = &cm->connections.items[at];
-        if (connection->state == CM_ESTABLISHED && connection->remote_qpn == remote_qpn &&
-            connection->remote_guid == guid)
-            return connection;
-        at = connection->chain_next[BY_QP];
+        at = connection->chain_next[chain];
     }
     return NULL;
 }
