@@ -320,33 +320,32 @@ static int register_agent(int fd, const struct registration *registration)
     return request_for_port(fd, &request);
 }
 
-WEFT_EXPORT int umad_register_oui(int fd, int mgmt_class, uint8_t rmpp_version, uint8_t oui[3],
-                                  long method_mask[16 / sizeof(long)])
+static int register_class(int fd, int class, int version, uint8_t rmpp_version,
+                          const uint8_t oui[3], const long *method_mask)
 {
-    struct registration registration = {.class = (uint8_t)mgmt_class,
-                                        .class_version = 1,
+    struct registration registration = {.class = (uint8_t) class,
+                                        .class_version = (uint8_t)version,
                                         .rmpp_version = rmpp_version,
                                         .oui = {oui[0], oui[1], oui[2]}};
-    if (mgmt_class < 0x30 || mgmt_class > 0x4f)
-        return -EINVAL;
     if (method_mask)
         memcpy(registration.method_mask, method_mask, sizeof registration.method_mask);
     int agent = register_agent(fd, &registration);
     return agent < 0 ? -EPERM : agent;
 }
 
+WEFT_EXPORT int umad_register_oui(int fd, int mgmt_class, uint8_t rmpp_version, uint8_t oui[3],
+                                  long method_mask[16 / sizeof(long)])
+{
+    if (mgmt_class < 0x30 || mgmt_class > 0x4f)
+        return -EINVAL;
+    return register_class(fd, mgmt_class, 1, rmpp_version, oui, method_mask);
+}
+
 WEFT_EXPORT int umad_register(int fd, int mgmt_class, int mgmt_version, uint8_t rmpp_version,
                               long method_mask[16 / sizeof(long)])
 {
-    struct registration registration = {
-        .class = (uint8_t)mgmt_class,
-        .class_version = (uint8_t)mgmt_version,
-        .rmpp_version = rmpp_version,
-        .oui = {OPENIB_OUI >> 16, OPENIB_OUI >> 8 & 0xff, OPENIB_OUI & 0xff}};
-    if (method_mask)
-        memcpy(registration.method_mask, method_mask, sizeof registration.method_mask);
-    int agent = register_agent(fd, &registration);
-    return agent < 0 ? -EPERM : agent;
+    static const uint8_t oui[] = {OPENIB_OUI >> 16, OPENIB_OUI >> 8 & 0xff, OPENIB_OUI & 0xff};
+    return register_class(fd, mgmt_class, mgmt_version, rmpp_version, oui, method_mask);
 }
 
 WEFT_EXPORT int umad_register2(int fd, struct umad_reg_attr *attr, uint32_t *agent_id)

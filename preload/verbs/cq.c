@@ -390,16 +390,6 @@ WEFT_EXPORT int ibv_resize_cq(struct ibv_cq *of, int capacity)
     return -result;
 }
 
-/* Programs acknowledge the events that they were given; others may wait for that. */
-static void wait_for_acknowledgements(struct cq *cq)
-{
-    pthread_mutex_lock(&cq->cq.mutex);
-    while (cq->cq.comp_events_completed != cq->events ||
-           cq->cq.async_events_completed != cq->async_events)
-        pthread_cond_wait(&cq->cq.cond, &cq->cq.mutex);
-    pthread_mutex_unlock(&cq->cq.mutex);
-}
-
 WEFT_EXPORT int ibv_destroy_cq(struct ibv_cq *of)
 {
     struct cq *cq = cq_of(of);
@@ -409,7 +399,8 @@ WEFT_EXPORT int ibv_destroy_cq(struct ibv_cq *of)
     table_clear(context_of(of->context), &context_of(of->context)->cqs, cq->object, cq);
     if (of->channel)
         of->channel->refcnt--;
-    wait_for_acknowledgements(cq);
+    verbs_wait_for_events(&of->mutex, &of->cond, &of->comp_events_completed, cq->events);
+    verbs_wait_for_events(&of->mutex, &of->cond, &of->async_events_completed, cq->async_events);
     verbs_unmap(&cq->ring);
     free(cq);
     return 0;

@@ -42,21 +42,6 @@ static void take_descriptors(struct msghdr *packet, int descriptors[2])
     memcpy(descriptors, CMSG_DATA(entry), (count < 2 ? count : 2) * sizeof(int));
 }
 
-static int send_request(int fd, const void *request, size_t bytes, int descriptor)
-{
-    union descriptor_buffer control = {.header = {.cmsg_len = CMSG_LEN(sizeof(int)),
-                                                  .cmsg_level = SOL_SOCKET,
-                                                  .cmsg_type = SCM_RIGHTS}};
-    struct iovec piece = {(void *)request, bytes};
-    struct msghdr packet = {.msg_iov = &piece, .msg_iovlen = 1};
-    if (descriptor >= 0) {
-        memcpy(CMSG_DATA(&control.header), &descriptor, sizeof descriptor);
-        packet.msg_control = &control;
-        packet.msg_controllen = sizeof control;
-    }
-    return sendmsg(fd, &packet, MSG_NOSIGNAL) < 0 ? -errno : 0;
-}
-
 static int exchange(struct context *context, const void *request, size_t bytes, int descriptor,
                     struct verbs_answer *answer, int descriptors[2])
 {
@@ -70,10 +55,12 @@ static int exchange(struct context *context, const void *request, size_t bytes, 
                             .msg_control = &control,
                             .msg_controllen = sizeof control};
     descriptors[0] = descriptors[1] = -1;
-    int result = send_request(context->socket, request, bytes, descriptor);
+    bool sent = endpoint_send(context->socket, request, bytes, &descriptor, descriptor >= 0,
+                              MSG_NOSIGNAL) >= 0;
+    int error = errno;
     time_kick();
-    if (result)
-        return result == -EPIPE ? -EIO : result;
+    if (!sent)
+        return error == EPIPE ? -EIO : -error;
     ssize_t got;
     do
         got = recvmsg(context->socket, &packet, MSG_CMSG_CLOEXEC);
@@ -161,6 +148,15 @@ void verbs_unmap(struct ring *ring)
     if (ring->at)
         munmap(ring->at, ring->bytes);
     *ring = (struct ring){0};
+}
+
+void verbs_wait_for_events(pthread_mutex_t *mutex, pthread_cond_t *cond,
+                           const uint32_t *acknowledged, uint32_t given)
+{
+    pthread_mutex_lock(mutex);
+    while (*acknowledged != given)
+        pthread_cond_wait(cond, mutex);
+    pthread_mutex_unlock(mutex);
 }
 
 int table_set(struct context *context, struct table *table, uint32_t index, void *item)

@@ -138,6 +138,9 @@ void verbs_ring_doorbell(struct context *context); /* after work was posted */
 int verbs_query_port(struct ibv_context *context, uint32_t number, struct verbs_port *port);
 /* A call that only names an object. */
 int verbs_remove(struct ibv_context *context, enum verbs_kind kind, uint32_t object);
+/* Programs acknowledge the events that they were given; others may wait for that. */
+void verbs_wait_for_events(pthread_mutex_t *mutex, pthread_cond_t *cond,
+                           const uint32_t *acknowledged, uint32_t given);
 int table_set(struct context *context, struct table *table, uint32_t index, void *item);
 /* After the server has removed the object. Another thread may have got its number since: the entry
  * of a newer object stays. */
@@ -162,7 +165,8 @@ void address_from_path(const struct verbs_path *from, unsigned port, struct ibv_
 uint32_t mtu_bytes(enum ibv_mtu mtu);
 enum ibv_mtu mtu_code(uint32_t bytes);
 
-/* qp.c */
+/* qp.c: the operations of a service, bits IBV_QP_EX_WITH_..., which are 1 << IBV_WR_.... */
+uint64_t qp_operations(enum ibv_qp_type type);
 void qp_attributes_from_server(const struct verbs_qp_attributes *from, struct ibv_qp_attr *to);
 int qp_mask_from_server(uint32_t mask);
 

@@ -109,10 +109,7 @@ WEFT_EXPORT int ibv_destroy_srq(struct ibv_srq *of)
     if (result)
         return -result;
     table_clear(context_of(of->context), &context_of(of->context)->srqs, srq->object, srq);
-    pthread_mutex_lock(&of->mutex);
-    while (of->events_completed != srq->events)
-        pthread_cond_wait(&of->cond, &of->mutex);
-    pthread_mutex_unlock(&of->mutex);
+    verbs_wait_for_events(&of->mutex, &of->cond, &of->events_completed, srq->events);
     verbs_unmap(&srq->ring);
     free(srq->free_slots);
     free(srq);
@@ -238,8 +235,7 @@ WEFT_EXPORT struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_a
     return qp ? &qp->qp.qp_base : NULL;
 }
 
-/* The operations of the extended interface that each service has. */
-static uint64_t operations_of(enum ibv_qp_type type)
+uint64_t qp_operations(enum ibv_qp_type type)
 {
     uint64_t datagram = IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM;
     uint64_t writes = IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM;
@@ -256,7 +252,7 @@ static struct ibv_qp *create_qp_ex(struct ibv_context *context, struct ibv_qp_in
     (void)context;
     if (from->comp_mask & ~known ||
         (from->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS && from->create_flags) ||
-        (extended && from->send_ops_flags & ~operations_of(from->qp_type)))
+        (extended && from->send_ops_flags & ~qp_operations(from->qp_type)))
         return fail(EOPNOTSUPP);
     if (!(from->comp_mask & IBV_QP_INIT_ATTR_PD))
         return fail(EINVAL);
@@ -292,10 +288,7 @@ WEFT_EXPORT int ibv_destroy_qp(struct ibv_qp *of)
     table_clear(context, &context->qps, qp->object, qp);
     if (of->srq)
         cq_return_slots(cq_of(of->recv_cq), qp);
-    pthread_mutex_lock(&of->mutex);
-    while (of->events_completed != qp->events)
-        pthread_cond_wait(&of->cond, &of->mutex);
-    pthread_mutex_unlock(&of->mutex);
+    verbs_wait_for_events(&of->mutex, &of->cond, &of->events_completed, qp->events);
     verbs_unmap(&qp->ring);
     free(qp);
     return 0;

@@ -33,22 +33,6 @@ static void publish(struct ibv_context *context, struct work_ring *ring, uint32_
 
 /* ---- send requests ---- */
 
-/* What a service has: IBV_WR_... */
-static bool has_operation(enum ibv_qp_type type, unsigned operation)
-{
-    switch (operation) {
-    case IBV_WR_SEND:
-    case IBV_WR_SEND_WITH_IMM: return true;
-    case IBV_WR_RDMA_WRITE:
-    case IBV_WR_RDMA_WRITE_WITH_IMM: return type != IBV_QPT_UD;
-    case IBV_WR_RDMA_READ:
-    case IBV_WR_ATOMIC_CMP_AND_SWP:
-    case IBV_WR_ATOMIC_FETCH_AND_ADD:
-    case IBV_WR_SEND_WITH_INV: return type == IBV_QPT_RC;
-    default: return false;
-    }
-}
-
 static bool carries_bytes(unsigned operation)
 {
     return operation != IBV_WR_RDMA_READ && operation != IBV_WR_ATOMIC_CMP_AND_SWP &&
@@ -118,7 +102,8 @@ static uint32_t immediate_of(const struct ibv_send_wr *work)
 static int put_send(struct qp *qp, struct verbs_send *send, const struct ibv_send_wr *work)
 {
     enum ibv_qp_type type = qp->qp.qp_base.qp_type;
-    if (!has_operation(type, work->opcode) || work->send_flags & ~send_flags || work->num_sge < 0 ||
+    if (work->opcode > IBV_WR_SEND_WITH_INV || !(qp_operations(type) >> work->opcode & 1) ||
+        work->send_flags & ~send_flags || work->num_sge < 0 ||
         (uint32_t)work->num_sge > qp->sends.segments)
         return EINVAL;
     *send = (struct verbs_send){

@@ -177,24 +177,6 @@ static ssize_t send_mad(int fd, const struct mad_received *message)
     return send(fd, &message->head, message->head.length, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
-static ssize_t send_verbs_answer(int fd, const struct verbs_answer *answer, const int *descriptors)
-{
-    union {
-        struct cmsghdr header;
-        char room[CMSG_SPACE(2 * sizeof(int))];
-    } control = {.header = {.cmsg_len = CMSG_LEN(answer->descriptors * sizeof(int)),
-                            .cmsg_level = SOL_SOCKET,
-                            .cmsg_type = SCM_RIGHTS}};
-    struct iovec piece = {(void *)answer, sizeof *answer};
-    struct msghdr packet = {.msg_iov = &piece, .msg_iovlen = 1};
-    if (answer->descriptors) {
-        memcpy(CMSG_DATA(&control.header), descriptors, answer->descriptors * sizeof(int));
-        packet.msg_control = &control;
-        packet.msg_controllen = CMSG_SPACE(answer->descriptors * sizeof(int));
-    }
-    return sendmsg(fd, &packet, MSG_DONTWAIT | MSG_NOSIGNAL);
-}
-
 /* Whether to write the next message. A full socket is tried again later. A long MAD is lost if
  * there is no memory or descriptor for it, as packets are. Any other error closes the connection:
  * who waits for an answer must not wait for ever. */
@@ -233,7 +215,9 @@ void connection_write(struct connection *connection)
     const struct verbs_answer *answer;
     const int *descriptors;
     while (session->verbs && (answer = verbs_next_answer(session->verbs, &descriptors)) != NULL) {
-        if (!check_sent(connection, send_verbs_answer(connection->fd, answer, descriptors),
+        if (!check_sent(connection,
+                        endpoint_send(connection->fd, answer, sizeof *answer, descriptors,
+                                      answer->descriptors, MSG_DONTWAIT | MSG_NOSIGNAL),
                         MESSAGE_ANSWER))
             return;
         verbs_answer_sent(session->verbs);

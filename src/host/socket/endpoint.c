@@ -37,6 +37,25 @@ bool endpoint_handle(const struct sockaddr_un *address, socklen_t length, uint32
     return true;
 }
 
+ssize_t endpoint_send(int fd, const void *data, size_t bytes, const int *descriptors,
+                      unsigned count, int flags)
+{
+    union {
+        struct cmsghdr header;
+        char room[CMSG_SPACE(ENDPOINT_DESCRIPTORS * sizeof(int))];
+    } control = {.header = {.cmsg_len = CMSG_LEN(count * sizeof(int)),
+                            .cmsg_level = SOL_SOCKET,
+                            .cmsg_type = SCM_RIGHTS}};
+    struct iovec piece = {(void *)data, bytes};
+    struct msghdr packet = {.msg_iov = &piece, .msg_iovlen = 1};
+    if (count) {
+        memcpy(CMSG_DATA(&control.header), descriptors, count * sizeof(int));
+        packet.msg_control = &control;
+        packet.msg_controllen = CMSG_SPACE(count * sizeof(int));
+    }
+    return sendmsg(fd, &packet, flags);
+}
+
 ssize_t endpoint_send_long(int fd, const struct mad_head *head, size_t bytes, int flags)
 {
     int memory = memfd_create("weft-mad", MFD_CLOEXEC);
@@ -49,16 +68,8 @@ ssize_t endpoint_send_long(int fd, const struct mad_head *head, size_t bytes, in
             break;
         done += (size_t)n;
     }
-    union descriptor_buffer control = {.header = {.cmsg_len = CMSG_LEN(sizeof(int)),
-                                                  .cmsg_level = SOL_SOCKET,
-                                                  .cmsg_type = SCM_RIGHTS}};
-    memcpy(CMSG_DATA(&control.header), &memory, sizeof memory);
-    struct iovec piece = {(void *)head, MESSAGE_PACKET_BYTES};
-    struct msghdr packet = {.msg_iov = &piece,
-                            .msg_iovlen = 1,
-                            .msg_control = &control,
-                            .msg_controllen = sizeof control};
-    ssize_t sent = done == bytes ? sendmsg(fd, &packet, flags) : -1;
+    ssize_t sent =
+        done == bytes ? endpoint_send(fd, head, MESSAGE_PACKET_BYTES, &memory, 1, flags) : -1;
     int error = errno;
     close(memory);
     errno = error;

@@ -27,6 +27,11 @@ union descriptor_buffer {
     char room[CMSG_SPACE(sizeof(int))];
 };
 
+enum { ENDPOINT_DESCRIPTORS = 2 };
+/* Sends a packet, and at most ENDPOINT_DESCRIPTORS descriptors with it. Returns as sendmsg(2). */
+ssize_t endpoint_send(int fd, const void *data, size_t bytes, const int *descriptors,
+                      unsigned count, int flags);
+
 /* Sends a message of `bytes` bytes, which follow its head in memory. Returns as sendmsg(2) does. */
 ssize_t endpoint_send_long(int fd, const struct mad_head *head, size_t bytes, int flags);
 /* Returns the descriptor that a packet carried, or -1. */

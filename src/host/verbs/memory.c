@@ -11,45 +11,26 @@
 
 /* ---- the program's address space ---- */
 
-static bool read_bytes(struct verbs_client *client, uint64_t address, uint8_t *data, size_t bytes)
-{
-    size_t done = 0;
-    while (done < bytes) {
-        ssize_t got = pread(client->memory, data + done, bytes - done, (off_t)(address + done));
-        if (got < 0 && errno == EINTR)
-            continue;
-        client->dead |= got == 0;
-        if (got <= 0)
-            return false;
-        done += (size_t)got;
-    }
-    client->read_bytes += bytes;
-    return true;
-}
-
-static bool write_bytes(struct verbs_client *client, uint64_t address, const uint8_t *data,
-                        size_t bytes)
-{
-    size_t done = 0;
-    while (done < bytes) {
-        ssize_t put = pwrite(client->memory, data + done, bytes - done, (off_t)(address + done));
-        if (put < 0 && errno == EINTR)
-            continue;
-        client->dead |= put == 0;
-        if (put <= 0)
-            return false;
-        done += (size_t)put;
-    }
-    client->written_bytes += bytes;
-    if (client->verbs->listener.written)
-        client->verbs->listener.written(client->verbs->listener.context, client->process);
-    return true;
-}
-
+/* From the program to `to`, or to the program from `from`; the other one is NULL. */
 static bool copy_bytes(struct verbs_client *client, uint64_t address, uint8_t *to,
                        const uint8_t *from, size_t bytes)
 {
-    return to ? read_bytes(client, address, to, bytes) : write_bytes(client, address, from, bytes);
+    size_t done = 0;
+    while (done < bytes) {
+        off_t at = (off_t)(address + done);
+        ssize_t moved = to ? pread(client->memory, to + done, bytes - done, at)
+                           : pwrite(client->memory, from + done, bytes - done, at);
+        if (moved < 0 && errno == EINTR)
+            continue;
+        client->dead |= moved == 0;
+        if (moved <= 0)
+            return false;
+        done += (size_t)moved;
+    }
+    *(to ? &client->read_bytes : &client->written_bytes) += bytes;
+    if (from && client->verbs->listener.written)
+        client->verbs->listener.written(client->verbs->listener.context, client->process);
+    return true;
 }
 
 /* ---- names ---- */

@@ -40,13 +40,16 @@ void work_release(struct work_queue *queue)
     *queue = (struct work_queue){0};
 }
 
-/* Copies the next entry. */
+static const uint8_t *next_entry(const struct work_queue *queue, const struct mapping *ring)
+{
+    return ring->at + queue->offset +
+           (size_t)(queue->taken & (queue->capacity - 1)) * queue->stride;
+}
+
 static void read_entry(const struct work_queue *queue, const struct mapping *ring,
                        union entry *entry)
 {
-    const uint8_t *from =
-        ring->at + queue->offset + (size_t)(queue->taken & (queue->capacity - 1)) * queue->stride;
-    memcpy(entry, from, queue->stride);
+    memcpy(entry, next_entry(queue, ring), queue->stride);
 }
 
 /* Keeps the entry until its request has completed. */
@@ -203,62 +206,38 @@ static bool read_receive(const struct work_queue *queue, const struct verbs_rece
     return true;
 }
 
-static bool take_receives(struct verbs_client *client, struct qp *qp, uint32_t *budget)
+/* From a queue of a QP, or of an SRQ, which names its slots itself. */
+static bool take_receives(struct verbs_client *client, struct work_queue *queue,
+                          const struct mapping *mapping, uint32_t number, struct srq *srq,
+                          uint32_t *budget)
 {
-    const struct verbs_qp_ring *ring = (const void *)qp->ring.at;
-    uint32_t posted = count_posted(&qp->receives, &ring->receives);
+    const struct verbs_qp_ring *ring = (const void *)mapping->at;
+    uint32_t posted = count_posted(queue, &ring->receives);
     if (posted == UINT32_MAX)
         return false;
     for (; posted && *budget; posted--, (*budget)--) {
         struct transport_segment segments[VERBS_SEGMENTS];
-        uint32_t taken = qp->receives.taken;
         union entry entry;
-        read_entry(&qp->receives, &qp->ring, &entry);
+        read_entry(queue, mapping, &entry);
         if (entry.receive.time > client->verbs->until)
             break;
-        struct transport_receive_work work = {.id = taken,
-                                              .memory =
-                                                  memory_name(MEMORY_RECEIVE, qp->number, taken),
-                                              .segments = segments};
-        if (!read_receive(&qp->receives, &entry.receive, segments))
+        uint32_t slot = srq ? entry.receive.slot : queue->taken;
+        if (srq && (slot >= queue->capacity || srq->busy[slot]))
+            return false;
+        struct transport_receive_work work = {
+            .id = slot,
+            .memory = memory_name(srq ? MEMORY_SHARED : MEMORY_RECEIVE, number, slot),
+            .segments = segments};
+        if (!read_receive(queue, &entry.receive, segments))
             return false;
         work.segment_count = (uint8_t)entry.receive.segments;
-        if (transport_post_receive(client->adapter->transport, qp->number, &work))
+        if (srq ? transport_post_shared(client->adapter->transport, number, &work)
+                : transport_post_receive(client->adapter->transport, number, &work))
             return false; /* posted in Reset, or more than the queue holds */
-        keep_entry(&qp->receives, taken, &entry);
-        qp->receives.taken++;
-        client->receives_taken++;
-    }
-    return true;
-}
-
-static bool take_shared(struct verbs_client *client, struct srq *srq, uint32_t *budget)
-{
-    const struct verbs_qp_ring *ring = (const void *)srq->ring.at;
-    uint32_t posted = count_posted(&srq->receives, &ring->receives);
-    if (posted == UINT32_MAX)
-        return false;
-    for (; posted && *budget; posted--, (*budget)--) {
-        struct transport_segment segments[VERBS_SEGMENTS];
-        union entry entry;
-        read_entry(&srq->receives, &srq->ring, &entry);
-        if (entry.receive.time > client->verbs->until)
-            break;
-        uint32_t slot = entry.receive.slot;
-        if (slot >= srq->receives.capacity || srq->busy[slot])
-            return false;
-        struct transport_receive_work work = {.id = slot,
-                                              .memory =
-                                                  memory_name(MEMORY_SHARED, srq->number, slot),
-                                              .segments = segments};
-        if (!read_receive(&srq->receives, &entry.receive, segments))
-            return false;
-        work.segment_count = (uint8_t)entry.receive.segments;
-        if (transport_post_shared(client->adapter->transport, srq->number, &work))
-            return false;
-        keep_entry(&srq->receives, slot, &entry);
-        srq->busy[slot] = true;
-        srq->receives.taken++;
+        keep_entry(queue, slot, &entry);
+        if (srq)
+            srq->busy[slot] = true;
+        queue->taken++;
         client->receives_taken++;
     }
     return true;
@@ -266,7 +245,8 @@ static bool take_shared(struct verbs_client *client, struct srq *srq, uint32_t *
 
 static bool take_queues(struct verbs_client *client, struct qp *qp, uint32_t *budget)
 {
-    return (!qp->receives.capacity || take_receives(client, qp, budget)) &&
+    return (!qp->receives.capacity ||
+            take_receives(client, &qp->receives, &qp->ring, qp->number, NULL, budget)) &&
            take_sends(client, qp, budget);
 }
 
@@ -278,10 +258,7 @@ static uint64_t next_time(const struct work_queue *queue, const struct mapping *
     uint32_t posted = count_posted(queue, counter);
     if (posted == 0 || posted == UINT32_MAX)
         return posted ? 0 : TIME_NEVER;
-    memcpy(&time,
-           ring->at + queue->offset +
-               (size_t)(queue->taken & (queue->capacity - 1)) * queue->stride,
-           sizeof time);
+    memcpy(&time, next_entry(queue, ring), sizeof time);
     return time;
 }
 
@@ -311,9 +288,11 @@ void work_take(struct verbs_client *client)
 {
     uint32_t budget = PASS_ENTRIES;
     bool valid = true;
-    for (size_t i = 0; i < client->srqs.count && valid; i++)
-        if (client->srqs.items[i].used)
-            valid = take_shared(client, &client->srqs.items[i], &budget);
+    for (size_t i = 0; i < client->srqs.count && valid; i++) {
+        struct srq *srq = &client->srqs.items[i];
+        if (srq->used)
+            valid = take_receives(client, &srq->receives, &srq->ring, srq->number, srq, &budget);
+    }
     size_t count = client->qps.count, first = client->next_qp < count ? client->next_qp : 0;
     for (size_t i = 0; i < count && valid && budget; i++) {
         size_t at = (first + i) % count;
