@@ -167,6 +167,13 @@ static inline const uint8_t *wire_bytes_const(const uint8_t *data, enum wire_fie
     return data + wire_fields[field].offset / 8;
 }
 
+/* Captures and CRCs have the least significant byte first. */
+static inline void wire_put_little_endian(uint8_t *bytes, uint64_t value, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++, value >>= 8)
+        bytes[i] = (uint8_t)value;
+}
+
 /* The attribute with this class and id, or WIRE_ATTRIBUTE_COUNT. */
 enum wire_attribute wire_attribute_find(enum wire_class class, unsigned id);
 

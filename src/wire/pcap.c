@@ -43,12 +43,6 @@ struct pcap {
     uint32_t packets, interfaces;
 };
 
-static void put_little_endian(uint8_t *bytes, uint64_t value, unsigned count)
-{
-    for (unsigned i = 0; i < count; i++, value >>= 8)
-        bytes[i] = (uint8_t)value;
-}
-
 struct packet_header packet_header_of_mad(const uint8_t *mad, uint16_t slid, uint16_t dlid,
                                           uint8_t sl)
 {
@@ -98,8 +92,8 @@ static int write_block(struct pcap *pcap, uint32_t type, const uint8_t *body, si
     static const uint8_t zeros[4];
     uint8_t frame[BLOCK_FRAME_BYTES];
     size_t padding = -count % 4;
-    put_little_endian(frame, type, 4);
-    put_little_endian(frame + 4, count + padding + BLOCK_FRAME_BYTES, 4);
+    wire_put_little_endian(frame, type, 4);
+    wire_put_little_endian(frame + 4, count + padding + BLOCK_FRAME_BYTES, 4);
     memcpy(frame + 8, frame + 4, 4);
     write_bytes(pcap, frame, 8);
     write_bytes(pcap, body, count);
@@ -110,9 +104,9 @@ static int write_block(struct pcap *pcap, uint32_t type, const uint8_t *body, si
 static int write_section(struct pcap *pcap)
 {
     uint8_t body[16] = {0};
-    put_little_endian(body, BYTE_ORDER_MAGIC, 4);
-    put_little_endian(body + 4, 1, 2);          /* version 1.0 */
-    put_little_endian(body + 8, UINT64_MAX, 8); /* the length of the section is not known */
+    wire_put_little_endian(body, BYTE_ORDER_MAGIC, 4);
+    wire_put_little_endian(body + 4, 1, 2);          /* version 1.0 */
+    wire_put_little_endian(body + 8, UINT64_MAX, 8); /* the length of the section is not known */
     return write_block(pcap, BLOCK_SECTION, body, sizeof body);
 }
 
@@ -137,8 +131,8 @@ int pcap_open(struct pcap **pcap, const char *path, struct err *err)
 /* Returns where the next option goes. */
 static uint8_t *put_option(uint8_t *at, unsigned code, const void *value, size_t bytes)
 {
-    put_little_endian(at, code, 2);
-    put_little_endian(at + 2, bytes, 2);
+    wire_put_little_endian(at, code, 2);
+    wire_put_little_endian(at + 2, bytes, 2);
     memcpy(at + 4, value, bytes);
     memset(at + 4 + bytes, 0, -bytes % 4);
     return at + 4 + bytes + -bytes % 4;
@@ -148,9 +142,9 @@ uint32_t pcap_add_interface(struct pcap *pcap, const char *name, uint64_t bits_p
 {
     uint8_t body[8 + 4 * (OPTION_BYTES_MAX + 8)] = {0}, *at = body + 8, speed[8];
     uint8_t resolution = NANOSECONDS;
-    put_little_endian(body, LINK_TYPE_ERF, 2);
-    put_little_endian(body + 4, SNAP_BYTES, 4);
-    put_little_endian(speed, bits_per_second, 8);
+    wire_put_little_endian(body, LINK_TYPE_ERF, 2);
+    wire_put_little_endian(body + 4, SNAP_BYTES, 4);
+    wire_put_little_endian(speed, bits_per_second, 8);
     at = put_option(at, OPTION_NAME, name, strnlen(name, OPTION_BYTES_MAX));
     at = put_option(at, OPTION_SPEED, speed, sizeof speed);
     at = put_option(at, OPTION_RESOLUTION, &resolution, 1);
@@ -168,14 +162,14 @@ static void put_packet_headers(uint8_t *header, uint32_t interface, uint64_t tim
     uint64_t nanoseconds = time_ps / TIME_NS, nanoseconds_per_second = TIME_S / TIME_NS;
     uint32_t bytes = (uint32_t)packet_bytes + ERF_HEADER_BYTES;
     memset(header, 0, PACKET_HEADER_BYTES + ERF_HEADER_BYTES);
-    put_little_endian(header, interface, 4);
-    put_little_endian(header + 4, nanoseconds >> 32, 4);
-    put_little_endian(header + 8, nanoseconds, 4);
-    put_little_endian(header + 12, bytes, 4);
-    put_little_endian(header + 16, bytes, 4);
-    put_little_endian(erf, (nanoseconds % nanoseconds_per_second << 32) / nanoseconds_per_second,
-                      4);
-    put_little_endian(erf + 4, nanoseconds / nanoseconds_per_second, 4);
+    wire_put_little_endian(header, interface, 4);
+    wire_put_little_endian(header + 4, nanoseconds >> 32, 4);
+    wire_put_little_endian(header + 8, nanoseconds, 4);
+    wire_put_little_endian(header + 12, bytes, 4);
+    wire_put_little_endian(header + 16, bytes, 4);
+    wire_put_little_endian(
+        erf, (nanoseconds % nanoseconds_per_second << 32) / nanoseconds_per_second, 4);
+    wire_put_little_endian(erf + 4, nanoseconds / nanoseconds_per_second, 4);
     erf[8] = ERF_TYPE_INFINIBAND;
     erf[9] = ERF_FLAG_VARYING_LENGTH;
     wire_set_bits(erf, 80, 16, bytes);

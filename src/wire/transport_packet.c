@@ -112,12 +112,6 @@ static uint32_t icrc_of(const uint8_t *packet, size_t bytes, bool global)
     return ~icrc_add(icrc_add(UINT32_MAX, headers, masked), packet + masked, bytes - masked);
 }
 
-static void put_little_endian(uint8_t *bytes, uint32_t value, unsigned count)
-{
-    for (unsigned i = 0; i < count; i++, value >>= 8)
-        bytes[i] = (uint8_t)value;
-}
-
 static uint32_t little_endian(const uint8_t *bytes, unsigned count)
 {
     uint32_t value = 0;
@@ -241,9 +235,9 @@ size_t transport_packet_encode(const struct transport_packet *packet, uint8_t vl
         memset(at, 0, packet->payload.bytes);
     memset(at + packet->payload.bytes, 0, pad);
     at += packet->payload.bytes + pad;
-    put_little_endian(at, icrc_of(bytes, (size_t)(at - bytes), packet->global), ICRC_BYTES);
+    wire_put_little_endian(at, icrc_of(bytes, (size_t)(at - bytes), packet->global), ICRC_BYTES);
     at += ICRC_BYTES;
-    put_little_endian(at, vcrc_of(bytes, (size_t)(at - bytes)), VCRC_BYTES);
+    wire_put_little_endian(at, vcrc_of(bytes, (size_t)(at - bytes)), VCRC_BYTES);
     assert(at + VCRC_BYTES == bytes + whole);
     return whole;
 }

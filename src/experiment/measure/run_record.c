@@ -3,7 +3,6 @@
 #include "experiment/measure/run_record.h"
 
 #include <assert.h>
-#include <stdarg.h>
 #include <stdio.h>
 
 const char *const run_record_kind_names[RUN_RECORD_KINDS] = {"action", "event", "alarm", "check"};
@@ -20,35 +19,16 @@ void run_record_release(struct run_record *record)
     *record = (struct run_record){0};
 }
 
-static void add_event(struct run_record *record, struct run_record_event event, const char *format,
-                      va_list arguments)
+void run_record_add_event_at(struct run_record *record, enum run_record_kind kind, uint64_t time,
+                             uint32_t node, const char *who, const char *format, ...)
 {
+    struct run_record_event event = {kind, time, node, who, NULL, false};
     char line[512];
-    vsnprintf(line, sizeof line, format, arguments);
+    text_print_arguments(line, sizeof line, format);
     event.text = arena_strdup(&record->arena, line);
     vec_push(&record->events, event);
     if (record->tell)
         record->tell(record->context, &event);
-}
-
-void run_record_add_event(struct run_record *record, enum run_record_kind kind, uint64_t time,
-                          const char *who, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    add_event(record, (struct run_record_event){kind, time, TOPOLOGY_NONE, who, NULL, false},
-              format, arguments);
-    va_end(arguments);
-}
-
-void run_record_add_event_at(struct run_record *record, enum run_record_kind kind, uint64_t time,
-                             uint32_t node, const char *who, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    add_event(record, (struct run_record_event){kind, time, node, who, NULL, false}, format,
-              arguments);
-    va_end(arguments);
 }
 
 uint64_t run_record_routing(const struct run_record_change *change)

@@ -89,13 +89,12 @@ struct run_record {
 };
 
 void run_record_release(struct run_record *record);
-void run_record_add_event(struct run_record *record, enum run_record_kind kind, uint64_t time,
-                          const char *who, const char *format, ...)
-    __attribute__((format(printf, 5, 6)));
-/* The same about a node. */
+/* `node`: that the event is about; or TOPOLOGY_NONE. */
 void run_record_add_event_at(struct run_record *record, enum run_record_kind kind, uint64_t time,
                              uint32_t node, const char *who, const char *format, ...)
     __attribute__((format(printf, 6, 7)));
+#define run_record_add_event(record, kind, time, ...)                                              \
+    run_record_add_event_at(record, kind, time, TOPOLOGY_NONE, __VA_ARGS__)
 /* The interval of a step; false if the change has no such step. */
 bool run_record_step(const struct run_record_change *change, enum sm_step kind, uint64_t *from,
                      uint64_t *to);

@@ -336,37 +336,34 @@ static int answer_groups(struct control_call *call)
 
 /* ---- tables ---- */
 
-static void print_tables(const void *snapshot, bool json, struct text *out)
-{
-    char *words = NULL;
-    size_t length = 0;
-    if (json) {
-        dump_print_lfts_json(snapshot, out);
-        return;
-    }
-    FILE *file = open_memstream(&words, &length);
-    if (!file)
-        return;
-    dump_print_lfts(snapshot, file);
-    fclose(file);
-    text_append(out, words ? words : "", length);
-    free(words);
-}
-
-static void print_dump(const void *snapshot, bool json, struct text *out)
+static void print_file(void (*print)(const struct dump_snapshot *, FILE *), const void *snapshot,
+                       bool as_json, struct text *out)
 {
     char *words = NULL;
     size_t length = 0;
     FILE *file = open_memstream(&words, &length);
     if (!file)
         return;
-    dump_print_subnet(snapshot, file);
+    print(snapshot, file);
     fclose(file);
-    if (json)
+    if (as_json)
         json_string(&(struct json){.out = out}, NULL, words ? words : "");
     else
         text_append(out, words ? words : "", length);
     free(words);
+}
+
+static void print_tables(const void *snapshot, bool json, struct text *out)
+{
+    if (json)
+        dump_print_lfts_json(snapshot, out);
+    else
+        print_file(dump_print_lfts, snapshot, false, out);
+}
+
+static void print_dump(const void *snapshot, bool json, struct text *out)
+{
+    print_file(dump_print_subnet, snapshot, json, out);
 }
 
 static void release_tables(void *snapshot)
