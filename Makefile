@@ -7,6 +7,7 @@ TIME ?= 60
 RUNS ?=
 FIRST ?= 1
 COUNT ?= 1000
+PROGRAMS ?= 50
 HOURS ?= 24
 NETWORKS ?=
 MANAGERS ?= weft weft-open opensm
@@ -17,7 +18,7 @@ JOBS ?= 2
 UPDATE ?=
 
 .DEFAULT_GOAL := build
-.PHONY: build demo live check quick cost check-full format tidy bench bench-routing fuzz fuzz-long campaign campaign-machines attack chaos soak install uninstall deb clean help
+.PHONY: build demo live check quick cost check-full format tidy bench bench-routing fuzz fuzz-long campaign campaign-machines campaign-programs attack chaos soak install uninstall deb clean help
 
 build: $(BUILD)/build.ninja ## build build/weft (the default)
 	@tools/refresh-page $(BUILD)
@@ -88,6 +89,13 @@ campaign-machines: ## 10,200 random operations on virtual machines, under traffi
 	@tools/setup build check
 	@$(MAKE) --no-print-directory build
 	@$(BUILD)/tests/campaign/machines 1700 $(FIRST)
+
+campaign-programs: ## RDMA programs (perftest, rping, MPI) under random faults: COUNT seeded runs from seed FIRST on
+	@tools/setup build check
+	@$(MAKE) --no-print-directory build
+	@mpicc -O1 -o $(BUILD)/tests/campaign/exchange examples/rdma/exchange.c
+	@WEFT=$(CURDIR)/$(BUILD)/weft PRELOAD=$(CURDIR)/$(BUILD)/preload/libweft-umad.so EXCHANGE=$(CURDIR)/$(BUILD)/tests/campaign/exchange \
+		tests/campaign/programs.py --seed $(FIRST) --count $(PROGRAMS) --keep $(BUILD)/campaign-programs
 
 attack: ## attacks on running managers (MANAGERS): attempts, breaches, worst response time; ROWS="sets sminfo" for some only, PRIORITY=5 on a busy machine
 	@tools/setup build check

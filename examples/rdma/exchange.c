@@ -1,5 +1,6 @@
 /* An MPI program that checks what it receives: each rank sends messages of 8 bytes to 512 KiB to
- * the next one, and the ranks add their numbers. On a simulated fabric, with a host for each rank:
+ * the next one, as often as an argument says, and the ranks add their numbers. On a simulated
+ * fabric, with a host for each rank:
  *
  *     mpicc -o exchange exchange.c
  *     weft fabric cluster.net -- sh -c 'weft sm --once &&
@@ -30,13 +31,14 @@ static int exchange(int rank, int ranks, int size, unsigned char *out, unsigned 
 
 int main(int argc, char **argv)
 {
-    int rank, ranks, wrong = 0, all = 0, sum = 0;
+    int rank, ranks, wrong = 0, all = 0, sum = 0, times = argc > 1 ? atoi(argv[1]) : 1;
     unsigned char *out = malloc(MOST), *in = malloc(MOST);
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    for (int size = LEAST; size <= MOST; size *= 4)
-        wrong += exchange(rank, ranks, size, out, in);
+    for (int i = 0; i < times; i++)
+        for (int size = LEAST; size <= MOST; size *= 4)
+            wrong += exchange(rank, ranks, size, out, in);
     MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     wrong += sum != ranks * (ranks - 1) / 2;
     MPI_Reduce(&wrong, &all, 1, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
