@@ -7,7 +7,9 @@
 #include "cli/workers.h"
 #include "host/socket/listener.h"
 #include "host/socket/protocol.h"
+#include "topology/analysis/subnets.h"
 #include "topology/virtual.h"
+#include "wire/mad.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -108,42 +110,90 @@ static bool same_host(const struct topology_node *a, const struct topology_node 
             strncmp(a->description, b->description, length) == 0);
 }
 
-/* A scenario for a network file: managers on the first adapter and on the last one of another host.
- */
+/* Managers of one subnet: on its first adapter and on the last one of another host. */
+struct live_places {
+    const struct topology_node *first, *last;
+    unsigned adapters;
+};
+
+static void find_places(const struct topology *topology, const uint32_t *subnet_of, uint32_t subnet,
+                        bool all, struct live_places *places)
+{
+    for (size_t i = 0; i < topology->nodes.count; i++) {
+        const struct topology_node *node = &topology->nodes.items[i];
+        bool inside = all;
+        for (unsigned p = 1; p <= node->port_count && !inside; p++)
+            inside = subnet_of[node->first_port + p] == subnet;
+        if (!inside || !can_have_manager(topology, node))
+            continue;
+        places->adapters++;
+        places->first = places->first ? places->first : node;
+        places->last = same_host(places->first, node) ? places->last : node;
+    }
+}
+
+static void put_managers(const struct live_places *places, const char *prefix, struct text *out)
+{
+    const char *word = given.engine ? " engine " : "", *engine = given.engine ? given.engine : "";
+    text_printf(out, "sm 0x%016" PRIx64 " priority 8%s%s%s\n", places->first->guid, word, engine,
+                prefix);
+    if (places->last)
+        text_printf(out, "sm 0x%016" PRIx64 " priority 1%s%s%s\n", places->last->guid, word, engine,
+                    prefix);
+    else
+        fputs("weft live: one manager only: no second host has an adapter with a cable\n", stderr);
+}
+
+/* Managers of each subnet that routers join, with a prefix for each; else of the whole network.
+ * Returns the number of adapters that may send. */
+static unsigned put_all_managers(const struct topology *topology, struct text *out)
+{
+    struct graph graph;
+    uint32_t *subnet_of = mem_alloc((topology->ports.count + 1) * sizeof *subnet_of);
+    unsigned adapters = 0;
+    bool routed = false;
+    graph_init(&graph, topology);
+    uint32_t count = topology_subnets(topology, &graph, subnet_of);
+    for (size_t i = 0; i < topology->nodes.count; i++)
+        routed |= topology->nodes.items[i].kind == NODE_ROUTER;
+    routed &= count > 1;
+    for (uint32_t subnet = 0; subnet < (routed ? count : 1); subnet++) {
+        struct live_places places = {0};
+        char prefix[48] = "";
+        find_places(topology, subnet_of, subnet, !routed, &places);
+        if (!places.first)
+            continue;
+        if (routed)
+            snprintf(prefix, sizeof prefix, " subnet_prefix 0x%016" PRIx64,
+                     GID_PREFIX_SITE + subnet + 1);
+        put_managers(&places, prefix, out);
+        adapters += places.adapters;
+    }
+    graph_release(&graph);
+    mem_free(subnet_of);
+    return adapters;
+}
+
+/* A scenario for a network file. */
 static int make_scenario(const char *file, struct text *out, struct err *err)
 {
     struct topology topology;
-    const struct topology_node *first = NULL, *last = NULL;
+    struct text managers = {0};
     char path[4096];
-    unsigned adapters = 0;
     topology_init(&topology);
     int status = command_read_topology(file, &topology, err);
-    for (size_t i = 0; i < topology.nodes.count && status == 0; i++) {
-        const struct topology_node *node = &topology.nodes.items[i];
-        if (!can_have_manager(&topology, node))
-            continue;
-        adapters++;
-        first = first ? first : node;
-        last = same_host(first, node) ? last : node;
-    }
-    if (status == 0 && !first)
+    unsigned adapters = status == 0 ? put_all_managers(&topology, &managers) : 0;
+    if (status == 0 && !adapters)
         status = err_set(err, EINVAL, "no adapter with a cable: a manager needs one");
     if (status == 0 && !realpath(file, path))
         status = err_at(err, errno, file, 0, "%s", strerror(errno));
     if (status == 0) {
-        const char *word = given.engine ? " engine " : "",
-                   *engine = given.engine ? given.engine : "";
-        if (!last)
-            fputs("weft live: one manager only: no second host has an adapter with a cable\n",
-                  stderr);
-        text_printf(out, "topology \"%s\"\nsm 0x%016" PRIx64 " priority 8%s%s\n", path, first->guid,
-                    word, engine);
-        if (last)
-            text_printf(out, "sm 0x%016" PRIx64 " priority 1%s%s\n", last->guid, word, engine);
+        text_printf(out, "topology \"%s\"\n%s", path, managers.data);
         if (adapters > 1)
             text_printf(out, "traffic uniform load %s start settled\n", given.load);
         text_puts(out, "run until settled\n");
     }
+    text_release(&managers);
     topology_release(&topology);
     return status;
 }

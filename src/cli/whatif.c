@@ -83,7 +83,7 @@ struct world {
     struct topology topology, named; /* of the file; with the names of --node-names */
     struct text content;             /* of standard input */
     char *path;
-    VEC(uint32_t) managers;
+    struct whatif_managers managers;
     struct whatif_failures failures;
     struct whatif_question question;
 };
@@ -200,11 +200,10 @@ static int read_question(struct world *world, const char *net, double load, stru
         vec_push(&world->managers, node);
     }
     if (status == 0 && !given.managers.count) {
-        uint32_t node =
-            whatif_choose_manager(&world->topology, question->failures, question->failure_count);
-        if (node == TOPOLOGY_NONE)
+        whatif_choose_managers(&world->topology, question->failures, question->failure_count,
+                               &world->managers);
+        if (!world->managers.count)
             return command_usage("no adapter is left where a manager could run");
-        vec_push(&world->managers, node);
     }
     question->managers = world->managers.items;
     question->manager_count = world->managers.count;
@@ -392,18 +391,20 @@ static void run_case(void *context, size_t index)
     struct whatif_case *one = &ranking->cases.items[index];
     struct whatif_question question = *ranking->question;
     struct whatif_cut cut;
-    uint32_t manager = whatif_choose_manager(question.topology, &one->failure, 1);
+    struct whatif_managers managers = {0};
+    whatif_choose_managers(question.topology, &one->failure, 1, &managers);
     question.failures = &one->failure;
     question.failure_count = 1;
-    if (!given.managers.count && manager != TOPOLOGY_NONE) {
-        question.managers = &manager;
-        question.manager_count = 1;
+    if (!given.managers.count && managers.count) {
+        question.managers = managers.items;
+        question.manager_count = managers.count;
     }
     whatif_find_cut(&question, &cut);
     one->adapters = (uint32_t)cut.adapters.count;
     one->switches = (uint32_t)cut.switches.count;
     whatif_cut_release(&cut);
     one->status = whatif_react(&question, &one->reaction, &one->err);
+    vec_release(&managers);
     const struct whatif_loads *before = &one->reaction.before;
     one->lost_bytes = before->affected * before->rate / 8 * (double)one->reaction.losing_ps * 1e-12;
     /* A ranking needs only the sums. */

@@ -84,6 +84,11 @@ void fabric_set_paths(struct fabric *fabric, const struct data_paths *paths);
  * and SL 0. There is no path while a port at either end is not Active. */
 void fabric_set_paths_by_lid(struct fabric *fabric);
 
+/* The port by which a packet between two ports of adapters leaves the router that it has entered by
+ * `port`, and its path from there; UINT32_MAX: `port` is not a router's, or the packet is lost. */
+uint32_t fabric_route_across(const struct fabric *fabric, uint32_t port, uint32_t source,
+                             uint32_t destination, struct data_path *path);
+
 /* VMs: end points that move from port to port with their addresses.
  *
  * Lists of senders and receivers of a traffic may contain VM numbers beside port numbers. A VM

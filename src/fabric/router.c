@@ -103,18 +103,12 @@ static void set_local_route(struct fabric *fabric, struct data_packet *data_pack
     data_packet->hop_limit--;
 }
 
-/* The port by which the packet leaves, and its path from there; NONE and the cause: it is lost. */
-static uint32_t find_output(struct fabric *fabric, uint32_t index,
-                            const struct data_packet *data_packet, struct data_path *path,
-                            enum loss *cause)
+/* The port by which a packet leaves, and its path from there; NONE and the cause: it is lost. */
+static uint32_t choose_output(const struct fabric *fabric, uint32_t index,
+                              struct global_route route, struct data_path *path, enum loss *cause)
 {
     const struct data_paths *paths = &fabric->data->paths;
-    const struct node *node = node_of(fabric, index);
-    struct global_route route = route_of(fabric, data_packet);
-    if (data_packet->hop_limit <= 1) {
-        *cause = LOSS_HOP_LIMIT;
-        return NONE;
-    }
+    const struct node *node = &fabric->nodes[fabric->ports[index].node];
     struct sma_next_subnet next =
         sma_route_prefix(&node->sma, fabric->ports[index].number, route.prefix, route.flow);
     *cause = next.returns ? LOSS_OUTPUT_IS_INPUT : LOSS_NO_SUBNET;
@@ -129,6 +123,31 @@ static uint32_t find_output(struct fabric *fabric, uint32_t index,
     if (next.adjacent && path->hop_limit)
         return NONE; /* no port of that subnet has the GUID */
     return path->dlid ? output : NONE;
+}
+
+static uint32_t find_output(struct fabric *fabric, uint32_t index,
+                            const struct data_packet *data_packet, struct data_path *path,
+                            enum loss *cause)
+{
+    struct global_route route = route_of(fabric, data_packet);
+    *cause = LOSS_HOP_LIMIT;
+    return data_packet->hop_limit <= 1 ? NONE : choose_output(fabric, index, route, path, cause);
+}
+
+uint32_t fabric_route_across(const struct fabric *fabric, uint32_t index, uint32_t source,
+                             uint32_t destination, struct data_path *path)
+{
+    const struct global_route route = {
+        .prefix = prefix_of(fabric, destination),
+        .flow = router_flow(fabric_port_guid(fabric, source, 0),
+                            fabric_port_guid(fabric, destination, 0)),
+        .destination = destination,
+    };
+    enum loss cause;
+    *path = (struct data_path){0};
+    if (!fabric->data || !fabric->nodes[fabric->ports[index].node].sma.router)
+        return NONE;
+    return choose_output(fabric, index, route, path, &cause);
 }
 
 void router_forward(struct fabric *fabric, uint32_t number, uint32_t index)

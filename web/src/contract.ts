@@ -33,6 +33,8 @@ export interface Topology {
     nodes: {
         name: string[]; kind: number[]; guid: string[]; ports: number[]; level: number[]; group: number[];
         parent: number[]; x: number[]; y: number[];
+        /** Empty: the fabric is one subnet. */
+        subnet: number[];
     };
     /** Places by the names of the switches; empty columns: the names have no rooms. */
     rooms: {
@@ -70,6 +72,8 @@ export interface Manager {
     engine: string;
     settled: boolean;
     nodes: number;
+    /** Of its subnet; a manager knows it of itself alone. */
+    prefix?: string;
     change: number | null;
     /** Nanoseconds between two polls of a standby, and how many without an answer make it take over. */
     poll?: number;

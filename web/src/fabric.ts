@@ -15,6 +15,10 @@ export interface FabricNode {
     ports: number;
     level: number;
     group: number;
+    /** Its subnet, from 0; -1: none, or several. */
+    subnet: number;
+    /** It joins subnets, and is drawn as switches are. */
+    router: boolean;
     x: number;
     y: number;
     /** Position in the rooms of the fabric; -1: none. */
@@ -61,6 +65,7 @@ export interface Fabric {
     rooms: Room[];
     switches: number;
     hosts: number;
+    subnets: number;
 }
 
 /** The state in words. A link may be down although both ends are up: it is unplugged or disabled. */
@@ -74,9 +79,9 @@ export function isDown(link: FabricLink): boolean {
     return link.state === 1 || link.state === 2 || link.state === 6;
 }
 
-/** True if the link joins two switches: these are always drawn, links of hosts only unfolded. */
+/** True if the link joins two switches or routers: these are always drawn, links of hosts only unfolded. */
 export function isTrunk(fabric: Fabric, link: FabricLink): boolean {
-    return fabric.nodes[link.a].kind === "switch" && fabric.nodes[link.b].kind === "switch";
+    return [link.a, link.b].every(end => fabric.nodes[end].kind === "switch" || fabric.nodes[end].router);
 }
 
 export function otherEnd(link: FabricLink, node: number): number {
@@ -89,15 +94,17 @@ export function linkName(fabric: Fabric, link: FabricLink, direction?: number): 
     return direction === undefined ? `${a} – ${b}` : direction === 0 ? `${a} → ${b}` : `${b} → ${a}`;
 }
 
-const SWITCH = 2;
+const SWITCH = 2, ROUTER = 3;
 
 export function makeFabric(topology: Topology): Fabric {
     const { nodes, links, rooms, speeds } = topology;
     const fabric: Fabric = {
         kind: topology.kind, layout: topology.layout, switches: 0, hosts: 0, rooms: [],
+        subnets: Math.max(0, ...new Set(nodes.subnet)) + 1,
         nodes: nodes.name.map((name, index) => ({
             index, name, kind: nodes.kind[index] === SWITCH ? "switch" : "host", guid: nodes.guid[index],
             ports: nodes.ports[index], level: nodes.level[index], group: nodes.group[index],
+            subnet: nodes.subnet[index] ?? -1, router: nodes.kind[index] === ROUTER && nodes.parent[index] < 0,
             x: nodes.x[index], y: nodes.y[index],
             room: rooms.of[index] ?? -1, roomX: rooms.x[index] ?? 0, roomY: rooms.y[index] ?? 0, leaf: nodes.parent[index], state: 0, wave: 0, links: [], hosts: [],
         })),
@@ -115,7 +122,7 @@ export function makeFabric(topology: Topology): Fabric {
     }
     for (const node of fabric.nodes) {
         if (node.kind === "switch") fabric.switches++;
-        else fabric.hosts++;
+        else if (!node.router) fabric.hosts++;
         if (node.kind === "host" && node.leaf >= 0) fabric.nodes[node.leaf].hosts.push(node.index);
     }
     return fabric;

@@ -129,7 +129,7 @@ class Page {
     /** Draws what a tick changed: the map at once, panels and legend at most every PANEL_INTERVAL. */
     private changed(delta: Delta): void {
         const measured = this.view.colouring === "load" || this.view.colouring === "wait" || this.view.colouring === "vl";
-        if (delta.members.has("managers")) this.view.setMasters([this.store.master()]);
+        if (delta.members.has("managers")) this.view.setMasters(this.store.masters());
         else if (delta.nodes.size || delta.links.size || (delta.figures && measured)) this.view.repaint();
         if (delta.members.has("deadlock")) this.showDeadlock();
         this.transport.update();
@@ -173,7 +173,7 @@ class Page {
         const { colouring, figures } = this.view;
         const rows = linkLegend(this.store.fabric, colouring, figures).map(row => h("span", { class: "row", "data-step": row.label },
             swatch(row.colour), `${row.label} `, h("span", { class: "quiet number" }, count(row.count))));
-        const nodes = this.view.isPainted() ? [] : nodeLegend(this.store.fabric, this.store.master());
+        const nodes = this.view.isPainted() ? [] : nodeLegend(this.store.fabric, this.store.masters());
         const { window: ns } = this.store.tick, measured = colouring !== "load" || ns === undefined ? "" : ns > 0 ? `, mean of ${duration(ns)}` : ", too few packets yet";
         fill(byId("legend"), h("div", {}, h("span", { class: "title" }, figures ? "Paths, of the most on a link" : TITLES[colouring] + measured), rows),
             h("div", {}, nodes.map(({ label, colour }) => h("span", { class: "row" }, swatch(colour, true), label)),

@@ -49,8 +49,9 @@ export class Store {
         return this.info.capabilities.includes(capability);
     }
 
-    master(): number {
-        return this.tick.managers?.find(manager => manager.state === "master")?.node ?? -1;
+    /** The nodes of all masters: one for each subnet. */
+    masters(): Set<number> {
+        return new Set((this.tick.managers ?? []).filter(manager => manager.state === "master").map(manager => manager.node));
     }
 
     /** Opens the stream, reads everything, then applies the ticks that came meanwhile. */

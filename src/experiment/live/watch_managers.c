@@ -54,6 +54,7 @@ void watch_put_managers(const struct live_watch *watch, struct record *record)
         struct api_manager manager = {.state = "dead",
                                       .phase = sm_phase_name(SM_PHASE_IDLE),
                                       .priority = instance->config.sm.priority,
+                                      .prefix = instance->config.sm.subnet_prefix,
                                       .engine = instance->config.sm.engine->name};
         if (sm)
             manager = manager_page_own(sm, &instance->config.sm);
@@ -117,35 +118,53 @@ void watch_put_changes(const struct live_watch *watch, struct record *record)
 
 /* ---- problems ---- */
 
-static bool has_master(const struct setup *setup)
+/* The managers of one subnet have the same prefix. */
+static uint64_t prefix_at(const struct setup *setup, size_t manager)
+{
+    return setup->instances.items[manager]->config.sm.subnet_prefix;
+}
+
+static bool has_master(const struct setup *setup, uint64_t prefix)
 {
     for (size_t i = 0; i < setup->instances.count; i++) {
         const struct sm *sm = setup_manager(setup, i);
-        if (sm && sm_state(sm) == SM_MASTER)
+        if (sm && sm_state(sm) == SM_MASTER && prefix_at(setup, i) == prefix)
             return true;
     }
     return false;
 }
 
-/* A manager that ended, or a standby whose polls were not answered yet, says nothing itself. */
-static void list_no_master(const struct setup *setup, struct problems *problems)
+static void add_no_master(const struct setup *setup, size_t first, struct problems *problems)
 {
+    const struct topology_node *node =
+        &setup->topology.nodes.items[watch_manager_node(setup, first)];
     struct text text = {0};
-    for (size_t i = 0; i < problems->items.count; i++)
-        if (problems->items.items[i].kind == PROBLEM_NO_MASTER)
-            return;
-    if (!setup->instances.count || has_master(setup))
-        return;
-    for (size_t i = 0; i < setup->instances.count; i++) {
+    for (size_t i = first; i < setup->instances.count; i++) {
         const struct sm *sm = setup_manager(setup, i);
-        text_printf(&text, "%s%s is %s", i ? ", " : "", setup->instances.items[i]->name,
-                    sm ? sm_state_names[sm_state(sm)] : "dead");
+        if (prefix_at(setup, i) == prefix_at(setup, first))
+            text_printf(&text, "%s%s is %s", i > first ? ", " : "", setup->instances.items[i]->name,
+                        sm ? sm_state_names[sm_state(sm)] : "dead");
     }
-    const struct topology_node *node = &setup->topology.nodes.items[watch_manager_node(setup, 0)];
     problems_add(problems, PROBLEM_NO_MASTER,
                  (struct subnet_place){.kind = SUBNET_AT_NODE, .guid = node->guid},
                  "no manager is master: %s", text.data);
     text_release(&text);
+}
+
+/* A manager that ended, or a standby whose polls were not answered yet, says nothing itself. One
+ * problem for each subnet without a master. */
+static void list_no_master(const struct setup *setup, struct problems *problems)
+{
+    for (size_t i = 0; i < problems->items.count; i++)
+        if (problems->items.items[i].kind == PROBLEM_NO_MASTER)
+            return;
+    for (size_t i = 0; i < setup->instances.count; i++) {
+        bool first = true;
+        for (size_t j = 0; j < i; j++)
+            first &= prefix_at(setup, j) != prefix_at(setup, i);
+        if (first && !has_master(setup, prefix_at(setup, i)))
+            add_no_master(setup, i, problems);
+    }
 }
 
 void watch_list_problems(const struct live_watch *watch, struct problems *problems)

@@ -2,8 +2,11 @@
 #include "experiment/whatif/whatif.h"
 
 #include "console/names.h"
+#include "topology/analysis/subnets.h"
+#include "wire/mad.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -193,7 +196,8 @@ void whatif_put_failure(const struct topology *topology, const struct whatif_fai
     const char *name = node_label(topology, failure->node);
     if (failure->port == TOPOLOGY_NONE) {
         bool is_switch = topology->nodes.items[failure->node].kind == NODE_SWITCH;
-        text_printf(out, "%s %s", is_switch ? "switch" : "host", name);
+        bool is_router = topology->nodes.items[failure->node].kind == NODE_ROUTER;
+        text_printf(out, "%s %s", is_switch ? "switch" : is_router ? "router" : "host", name);
         return;
     }
     uint32_t peer = topology->ports.items[failure->port].peer;
@@ -214,8 +218,8 @@ struct cut_parts {
     uint32_t count;
 };
 
-/* Finds the part of a node. Adapters do not forward between their ports; the search starts at one
- * only if it has no cable to a switch. */
+/* Finds the part of a node. Routers join subnets. Adapters do not forward between their ports; the
+ * search starts at one only if it has no cable to a switch. */
 static void find_part(struct cut_parts *parts, uint32_t first)
 {
     const struct topology *topology = parts->topology;
@@ -223,9 +227,9 @@ static void find_part(struct cut_parts *parts, uint32_t first)
     parts->part[first] = part;
     for (parts->queue[tail++] = first; head < tail; head++) {
         const struct topology_node *node = &topology->nodes.items[parts->queue[head]];
-        bool forwards = node->kind == NODE_SWITCH || head == 0;
+        bool forwards = node->kind != NODE_ADAPTER || head == 0;
         parts->nodes[part]++;
-        parts->adapters[part] += node->kind != NODE_SWITCH;
+        parts->adapters[part] += node->kind == NODE_ADAPTER;
         for (unsigned p = 1; forwards && p <= node->port_count; p++) {
             uint32_t port = node->first_port + p, peer = topology->ports.items[port].peer;
             if (peer == TOPOLOGY_NONE || parts->dead_port[port])
@@ -287,22 +291,69 @@ static uint32_t largest_part(const struct cut_parts *parts)
     return best;
 }
 
-uint32_t whatif_choose_manager(const struct topology *topology,
-                               const struct whatif_failure *failures, size_t count)
+bool whatif_has_routers(const struct topology *topology)
+{
+    for (size_t i = 0; i < topology->nodes.count; i++)
+        if (topology->nodes.items[i].kind == NODE_ROUTER)
+            return true;
+    return false;
+}
+
+/* The subnet of a node's first port with a cable, by the cables before the failures. */
+static uint32_t subnet_at(const struct topology *topology, const uint32_t *subnet_of, uint32_t node)
+{
+    uint32_t first = topology->nodes.items[node].first_port;
+    for (unsigned p = 1; p <= topology->nodes.items[node].port_count; p++)
+        if (subnet_of[first + p] != TOPOLOGY_NONE)
+            return subnet_of[first + p];
+    return TOPOLOGY_NONE;
+}
+
+void whatif_choose_managers(const struct topology *topology, const struct whatif_failure *failures,
+                            size_t count, struct whatif_managers *managers)
 {
     struct cut_parts parts;
-    uint32_t found = TOPOLOGY_NONE;
+    struct graph graph;
+    uint32_t *subnet_of = mem_alloc((topology->ports.count + 1) * sizeof *subnet_of);
+    managers->count = 0;
+    graph_init(&graph, topology);
+    bool *served = mem_zalloc(topology_subnets(topology, &graph, subnet_of) + 1u, sizeof *served);
     find_parts(&parts, topology, failures, count);
     uint32_t best = largest_part(&parts);
+    bool routed = whatif_has_routers(topology);
     for (size_t i = 0; i < count; i++) /* a faulty adapter is as bad a place as a dead one */
         if (failures[i].node != TOPOLOGY_NONE)
             parts.dead_node[failures[i].node] = true;
-    for (uint32_t i = 0; found == TOPOLOGY_NONE && i < topology->nodes.count; i++)
-        if (topology->nodes.items[i].kind == NODE_ADAPTER && !parts.dead_node[i] &&
-            parts.part[i] == best && best != TOPOLOGY_NONE)
-            found = i;
+    for (uint32_t i = 0; i < topology->nodes.count; i++) {
+        uint32_t subnet = subnet_at(topology, subnet_of, i);
+        if (topology->nodes.items[i].kind != NODE_ADAPTER || parts.dead_node[i] ||
+            best == TOPOLOGY_NONE ||
+            (routed ? subnet == TOPOLOGY_NONE || served[subnet]
+                    : parts.part[i] != best || managers->count))
+            continue;
+        if (routed)
+            served[subnet] = true;
+        vec_push(managers, i);
+    }
     release_parts(&parts);
-    return found;
+    graph_release(&graph);
+    mem_free(served);
+    mem_free(subnet_of);
+}
+
+void whatif_put_prefix(const struct topology *topology, uint32_t node, struct text *out)
+{
+    struct graph graph;
+    if (!whatif_has_routers(topology))
+        return;
+    uint32_t *subnet_of = mem_alloc((topology->ports.count + 1) * sizeof *subnet_of);
+    graph_init(&graph, topology);
+    topology_subnets(topology, &graph, subnet_of);
+    uint32_t subnet = subnet_at(topology, subnet_of, node);
+    if (subnet != TOPOLOGY_NONE)
+        text_printf(out, " subnet_prefix 0x%016" PRIx64, GID_PREFIX_SITE + subnet + 1);
+    graph_release(&graph);
+    mem_free(subnet_of);
 }
 
 /* The part that counts: of the first manager that can still reach others; else the largest. */

@@ -5,11 +5,12 @@
 #include "experiment/whatif/whatif.h"
 
 #include "experiment/run/setup.h"
+#include "fabric/data.h"
 #include "fabric/path.h"
 #include "host/sim/sim_paths.h"
 #include "wire/link_rate.h"
 
-enum { HOPS_MOST = 64 };
+enum { HOPS_MOST = 128, ROUTERS_MOST = 16 }; /* on a path */
 
 /* Senders at one switch whose links are up. */
 struct sender_group {
@@ -96,18 +97,34 @@ static void mark_failures(struct load_walk *walk, const struct whatif_question *
     }
 }
 
+/* From the router that the path has entered to the next switch. False: it ends there. */
+static bool cross_router(const struct load_walk *walk, struct fabric_path *path, uint32_t from,
+                         uint32_t to, bool *broken)
+{
+    struct data_path next;
+    uint32_t out = fabric_route_across(path->fabric, path->in, from, to, &next);
+    if (out == UINT32_MAX || !fabric_link_is_up(path->fabric, out))
+        return false;
+    *broken |= walk->fails[out];
+    path->dlid = next.dlid;
+    path->in = walk->topology->ports.items[out].peer;
+    return fabric_path_enter(path, walk->topology->ports.items[path->in].node) == PATH_GOES_ON;
+}
+
 /* Follows the tables; adds `rate` to the ports on the way if the packet arrives. */
-static void follow_path(struct load_walk *walk, const struct sender_group *group, uint32_t to,
-                        unsigned dlid, double rate)
+static void follow_path(struct load_walk *walk, const struct sender_group *group, uint32_t from,
+                        uint32_t to, unsigned dlid, double rate)
 {
     struct fabric_path path = {.fabric = walk->setup->fabric, .dlid = dlid, .in = TOPOLOGY_NONE};
     uint32_t ports[HOPS_MOST];
-    unsigned count = 0;
+    unsigned count = 0, routers = 0;
     bool broken = group->fails, more = dlid && fabric_path_enter(&path, group->at) == PATH_GOES_ON;
     while (more && count < HOPS_MOST) {
         broken |= walk->fails[path.out];
         ports[count++] = path.out;
-        more = fabric_path_step(&path, fabric_link_is_up) == PATH_GOES_ON;
+        more = fabric_path_step(&path, fabric_link_is_up) == PATH_GOES_ON ||
+               (path.in != to && path.in != TOPOLOGY_NONE && routers++ < ROUTERS_MOST &&
+                cross_router(walk, &path, from, to, &broken));
     }
     if (path.in != to) {
         walk->lost += rate;
@@ -136,7 +153,7 @@ static void follow_all(struct load_walk *walk)
             if (from == TOPOLOGY_NONE)
                 continue;
             struct data_path path = sim_paths_find(walk->setup->paths, from, to);
-            follow_path(walk, group, to, path.dlid, rate);
+            follow_path(walk, group, from, to, path.dlid, rate);
         }
     }
 }

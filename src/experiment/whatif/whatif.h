@@ -75,10 +75,17 @@ struct whatif_cut {
 };
 void whatif_find_cut(const struct whatif_question *question, struct whatif_cut *cut);
 void whatif_cut_release(struct whatif_cut *cut);
-/* An adapter for the manager: the first one of the largest part that the failures leave;
- * TOPOLOGY_NONE if there is none. */
-uint32_t whatif_choose_manager(const struct topology *topology,
-                               const struct whatif_failure *failures, size_t count);
+/* The fabric may have several subnets. */
+bool whatif_has_routers(const struct topology *topology);
+/* Adapters for managers: the first one of the largest part that the failures leave, or, in a fabric
+ * with routers, the first of each subnet. */
+struct whatif_managers {
+    VEC(uint32_t);
+};
+void whatif_choose_managers(const struct topology *topology, const struct whatif_failure *failures,
+                            size_t count, struct whatif_managers *managers);
+/* The prefix of its subnet, as a setting of the manager at a node; nothing in a single subnet. */
+void whatif_put_prefix(const struct topology *topology, uint32_t node, struct text *out);
 
 /* ---- loads.c ---- */
 
@@ -164,6 +171,8 @@ void whatif_traffic_release(struct whatif_traffic *traffic);
 void whatif_write_scenario(const struct whatif_question *question, const struct whatif_times *times,
                            double share, struct text *out);
 
+/* Waits until the subnets are up, and managers have learnt what lies beyond their routers. */
+void whatif_write_settled(const struct whatif_question *question, struct text *out);
 /* The statements that all runs begin with: fabric, seed, engine, managers. */
 void whatif_write_begin(const struct whatif_question *question, struct text *out);
 int whatif_run_text(const struct whatif_question *question, const struct text *text,

@@ -28,7 +28,7 @@ void whatif_write_connections(const struct whatif_question *question,
         reaction->recovered ? 2 * reaction->recovery_ps / TIME_MS + 10 : UINT64_C(100);
     uint64_t rest_ms = (RETRIES + 1) * timeout_ps(exponent) / TIME_MS + 100;
     whatif_write_begin(question, out);
-    text_puts(out, "run until settled\n");
+    whatif_write_settled(question, out);
     text_printf(out,
                 "connect all permutation op write message %d every %" PRIu64
                 "us outstanding 4 messages %" PRIu64 " timeout %u retry %d\n",

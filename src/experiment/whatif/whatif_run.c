@@ -20,6 +20,7 @@
 #define CONGESTED 0.8 /* load of a link */
 enum { FIRST_PACKETS = 60000, MORE = 4, ENOUGH_LOSSES = 400 };
 enum { PACKETS_PER_SECOND = 400000, PACKET_BYTES = 4096 + 26 }; /* rough, before the first run */
+enum { LEARNING_S = 3 };                                        /* routers are read once a second */
 #define SHORTEST_MARGIN (100 * TIME_US)
 
 /* ---- scenarios ---- */
@@ -40,8 +41,17 @@ void whatif_write_begin(const struct whatif_question *question, struct text *out
     for (size_t i = 0; i < question->manager_count; i++) {
         text_puts(out, "sm ");
         action_print_node(question->unnamed, question->managers[i], out);
-        text_printf(out, " priority %zu\n", i < 15 ? 15 - i : 0);
+        text_printf(out, " priority %zu", i < 15 ? 15 - i : 0);
+        whatif_put_prefix(question->topology, question->managers[i], out);
+        text_putc(out, '\n');
     }
+}
+
+void whatif_write_settled(const struct whatif_question *question, struct text *out)
+{
+    text_puts(out, "run until settled\n");
+    if (whatif_has_routers(question->topology))
+        text_printf(out, "run for %ds\n", LEARNING_S);
 }
 
 void whatif_write_scenario(const struct whatif_question *question, const struct whatif_times *times,
@@ -52,7 +62,7 @@ void whatif_write_scenario(const struct whatif_question *question, const struct 
         text_printf(out, "traffic uniform load %.9g start ", question->load * share);
         write_time("", times->start, "\n", out);
     }
-    text_puts(out, "run until settled\n");
+    whatif_write_settled(question, out);
     for (size_t i = 0; i < question->failure_count; i++) {
         write_time(share > 0 ? "at " : "after ", share > 0 ? times->fault : TIME_MS, " ", out);
         whatif_write_failure(question->unnamed, &question->failures[i], out);
@@ -102,17 +112,17 @@ static uint64_t recovery_time(const struct run_record *record, uint64_t fault)
 struct inspection {
     const struct whatif_question *question;
     struct whatif_reaction *reaction;
-    unsigned calls;
+    unsigned calls, before; /* the call that is the last one before the failures */
 };
 
 static void inspect_tables(void *context, const struct setup *setup)
 {
     struct inspection *inspection = context;
     struct whatif_reaction *reaction = inspection->reaction;
-    if (inspection->calls++ > 1)
-        return;
-    whatif_find_loads(setup, inspection->question,
-                      inspection->calls == 1 ? &reaction->before : &reaction->after);
+    unsigned call = inspection->calls++;
+    if (call == inspection->before || call == inspection->before + 1)
+        whatif_find_loads(setup, inspection->question,
+                          call == inspection->before ? &reaction->before : &reaction->after);
 }
 
 static void take_changes(struct whatif_reaction *reaction, const struct run_record *record,
@@ -166,7 +176,7 @@ int whatif_react(const struct whatif_question *question, struct whatif_reaction 
 {
     struct whatif_times times = {.limit = 60 * TIME_S};
     struct whatif_cut cut;
-    struct inspection inspection = {question, reaction, 0};
+    struct inspection inspection = {question, reaction, 0, whatif_has_routers(question->topology)};
     struct run_options options = {.inspect = inspect_tables, .context = &inspection};
     struct run_record record = {0};
     struct text text = {0};
@@ -193,12 +203,15 @@ void whatif_reaction_release(struct whatif_reaction *reaction)
 
 /* ---- with traffic ---- */
 
-static struct whatif_times choose_times(const struct whatif_reaction *reaction)
+static struct whatif_times choose_times(const struct whatif_question *question,
+                                        const struct whatif_reaction *reaction)
 {
     struct whatif_times times;
     uint64_t margin = reaction->recovery_ps / 10;
     margin = margin < SHORTEST_MARGIN ? SHORTEST_MARGIN : margin;
     times.start = (reaction->up_ps / TIME_MS + 2) * TIME_MS;
+    if (whatif_has_routers(question->topology))
+        times.start += (LEARNING_S + 1) * TIME_S;
     times.fault = times.start + margin;
     times.limit = reaction->recovered ? 2 * reaction->recovery_ps + 5 * TIME_MS : 10 * TIME_MS;
     times.after = margin;
@@ -307,7 +320,7 @@ static double seconds_per_packet(const struct whatif_traffic *traffic,
 int whatif_lose(const struct whatif_question *question, const struct whatif_reaction *reaction,
                 const struct whatif_budget *budget, struct whatif_traffic *traffic, struct err *err)
 {
-    *traffic = (struct whatif_traffic){.times = choose_times(reaction)};
+    *traffic = (struct whatif_traffic){.times = choose_times(question, reaction)};
     double begin = budget->clock(), guess = guess_packets(question, reaction, &traffic->times);
     struct whatif_traffic before = {.share = 1};
     traffic->congested = reaction->before.most > CONGESTED || reaction->after.most > CONGESTED;

@@ -180,6 +180,7 @@ struct api_manager {
     uint32_t wave, waves;
     bool draining, settled;
     uint64_t nodes;          /* in its subnet */
+    uint64_t prefix;         /* of it */
     uint64_t poll_ns, polls; /* of a standby: polls without an answer before it takes over */
     uint64_t change;         /* that is under way, or API_NONE */
 };

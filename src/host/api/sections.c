@@ -56,6 +56,7 @@ void api_manager_put(const struct api_manager *manager, struct record *record)
         record_string(record, "engine", "  %-8s", manager->engine);
         record_flag(record, "settled", NULL, manager->settled);
         record_number(record, "nodes", " %5llu nodes", manager->nodes);
+        record_guid(record, "prefix", " in 0x%016llx", manager->prefix);
         put_optional(record, "change", manager->change);
         record_number(record, "poll", NULL, manager->poll_ns);
         record_number(record, "polls", NULL, manager->polls);

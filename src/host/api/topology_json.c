@@ -181,6 +181,7 @@ void api_topology_write(const struct topology *topology, const struct api_links 
     write_numbers(&json, "level", layout.level, topology->nodes.count);
     write_numbers(&json, "group", layout.group, topology->nodes.count);
     write_numbers(&json, "parent", layout.parent, topology->nodes.count);
+    write_numbers(&json, "subnet", layout.subnet, layout.subnets > 1 ? topology->nodes.count : 0);
     write_places(&json, layout.places, topology->nodes.count);
     json_end_object(&json);
     write_rooms(topology, &graph, &layout, &json);

@@ -23,6 +23,7 @@ struct api_manager manager_page_own(const struct sm *sm, const struct sm_config 
         .engine = config->engine->name,
         .settled = sm_is_settled(sm),
         .nodes = nodes.switches + nodes.adapters,
+        .prefix = config->subnet_prefix,
         .change = works ? change.number : API_NONE,
         .poll_ns = config->poll_ns,
         .polls = config->poll_retries + 1,

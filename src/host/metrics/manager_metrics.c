@@ -23,6 +23,7 @@ void manager_metrics_read(struct manager_metrics *metrics, const struct sm *sm, 
 {
     struct sm_paths paths = sm_paths(sm);
     metrics->state = sm_state(sm);
+    metrics->subnet = sm_subnet(sm)->prefix_routes.own;
     metrics->settled = sm_is_settled(sm);
     metrics->copy_is_complete = sm_has_copy(sm);
     metrics->own_link_is_down = sm_own_link_is_down(sm);
@@ -65,6 +66,10 @@ static void print_state(const struct manager_metrics *m, struct text *out)
     metric_family(out, "weft_build_info", "gauge", "Version of weft.");
     metric_begin(out, "weft_build_info");
     metric_label(out, "version", m->version);
+    metric_end(out, 1);
+    metric_family(out, "weft_subnet_info", "gauge", "The subnet, by its prefix.");
+    metric_begin(out, "weft_subnet_info");
+    metric_label_guid(out, "subnet", m->subnet);
     metric_end(out, 1);
     PUT_LABELLED(out, "weft_sm_state", "gauge", "State of the manager: 1 for the present one.",
                  "state", states);

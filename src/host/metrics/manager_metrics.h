@@ -27,6 +27,7 @@ struct manager_totals {
 struct manager_metrics {
     const char *version;
     enum sm_state state;
+    uint64_t subnet; /* prefix */
     bool settled, copy_is_complete, own_link_is_down;
     uint8_t priority;
     char engine[32], configured[32];

@@ -83,6 +83,8 @@ static void print_info(const struct port_metrics *metrics, uint32_t index, const
     metric_label_guid(out, "guid", device->guid);
     metric_label(out, is_switch ? "switch" : "hca", device->name);
     metric_label_number(out, "lid", device->lid);
+    if (device->subnet)
+        metric_label_guid(out, "subnet", device->subnet);
     metric_end(out, 1);
 }
 

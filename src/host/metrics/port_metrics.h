@@ -17,6 +17,7 @@
 
 struct metric_device {
     uint64_t guid;
+    uint64_t subnet; /* its prefix; 0: no router joins it to others */
     uint16_t lid;
     bool is_switch;
     char name[65]; /* as the fabric has it: any bytes */

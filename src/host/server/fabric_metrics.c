@@ -33,14 +33,23 @@ static struct metric_port make_port(const struct fabric *fabric, struct port_met
     return port;
 }
 
+static bool has_routers(const struct topology *topology)
+{
+    for (size_t i = 0; i < topology->nodes.count; i++)
+        if (topology->nodes.items[i].kind == NODE_ROUTER)
+            return true;
+    return false;
+}
+
 static void add_device(const struct fabric *fabric, struct port_metrics *metrics,
-                       const struct topology_node *node, uint32_t end_port)
+                       const struct topology_node *node, uint32_t end_port, bool routed)
 {
     const struct topology_port *port = &fabric_topology(fabric)->ports.items[end_port];
     struct metric_device device = {
         .guid = port->guid ? port->guid : node->guid,
         .lid = (uint16_t)wire_get(fabric_port_info(fabric, end_port), PORT_INFO_LID),
         .is_switch = node->kind == NODE_SWITCH,
+        .subnet = routed ? wire_get(fabric_port_info(fabric, end_port), PORT_INFO_GID_PREFIX) : 0,
     };
     snprintf(device.name, sizeof device.name, "%s",
              node->description && *node->description ? node->description : node->name);
@@ -51,6 +60,7 @@ static struct port_metrics *copy_ports(const struct fabric *fabric)
 {
     const struct topology *topology = fabric_topology(fabric);
     struct port_metrics *metrics = port_metrics_new();
+    bool routed = has_routers(topology);
     uint32_t *rows = mem_alloc((topology->ports.count + 1) * sizeof *rows);
     memset(rows, 0xff, topology->ports.count * sizeof *rows);
     vec_reserve(&metrics->ports, topology->ports.count);
@@ -61,7 +71,7 @@ static struct port_metrics *copy_ports(const struct fabric *fabric)
         for (unsigned number = is_switch ? 0 : 1; number <= node->port_count; number++) {
             uint32_t index = node->first_port + number;
             if (number == 0 || !is_switch)
-                add_device(fabric, metrics, node, index);
+                add_device(fabric, metrics, node, index, routed);
             if (number == 0 || topology->ports.items[index].peer == TOPOLOGY_NONE)
                 continue;
             rows[index] = (uint32_t)metrics->ports.count;

@@ -6,9 +6,11 @@
  * the whole width; grids, dragonflies and small regular networks are placed by layout.h, as are
  * irregular ones whose names have rooms; other irregular ones are drawn in rows by distance from
  * the manager's switch, as papers on up-down routing draw them, or, if they are large, by a spring
- * model. picture.h has boxes and lines. */
+ * model. Of several subnets each has a colour, and the routers that join them are always shown.
+ * picture.h has boxes and lines. */
 #include "topology/drawing/export.h"
 
+#include "topology/analysis/subnets.h"
 #include "topology/drawing/layout.h"
 #include "topology/drawing/picture.h"
 
@@ -30,7 +32,8 @@ struct drawing {
     struct picture picture;
     enum style style;
     uint32_t *level, level_count;
-    uint32_t manager; /* switch of the first node, or next to it */
+    uint32_t *subnet, subnet_count; /* by switch */
+    uint32_t manager;               /* switch of the first node, or next to it */
     bool detailed, whole_hosts;
     bool points;                 /* switches are points without names */
     struct layout_point *places; /* by switch */
@@ -71,17 +74,17 @@ static void add_switch(struct drawing *drawing, uint32_t at)
     const struct graph *graph = drawing->graph;
     const struct topology_node *node = &drawing->topology->nodes.items[graph->node[at]];
     uint32_t hosts = graph->first_host[at + 1] - graph->first_host[at];
-    struct picture_box box = {.letter = 's',
-                              .number = at,
-                              .shape = drawing->points ? SHAPE_POINT : SHAPE_BOX,
-                              .width = 0.08,
-                              .height = 0.08,
-                              .name = node->description,
-                              .label = "",
-                              .detail = "",
-                              .colour = drawing->level[at],
-                              .marked =
-                                  drawing->limits.nodes && drawing->limits.nodes[graph->node[at]]};
+    struct picture_box box = {
+        .letter = 's',
+        .number = at,
+        .shape = drawing->points ? SHAPE_POINT : SHAPE_BOX,
+        .width = 0.08,
+        .height = 0.08,
+        .name = node->description,
+        .label = "",
+        .detail = "",
+        .colour = drawing->subnet_count > 1 ? drawing->subnet[at] : drawing->level[at],
+        .marked = drawing->limits.nodes && drawing->limits.nodes[graph->node[at]]};
     if (!drawing->points) {
         box.label = shorten(drawing, node->description, SWITCH_LETTERS);
         if (hosts && !drawing->whole_hosts)
@@ -113,14 +116,25 @@ static void add_host(struct drawing *drawing, uint32_t node)
     vec_push(&drawing->picture.boxes, box);
 }
 
+static bool is_router(const struct drawing *drawing, uint32_t node)
+{
+    return drawing->subnet_count > 1 && drawing->topology->nodes.items[node].kind == NODE_ROUTER;
+}
+
+/* Whether a host or router has a box. */
+static bool has_box(const struct drawing *drawing, uint32_t node)
+{
+    return drawing->whole_hosts || is_router(drawing, node);
+}
+
 static void add_boxes(struct drawing *drawing)
 {
     const struct graph *graph = drawing->graph;
     for (uint32_t i = 0; i < graph->switch_count; i++)
         add_switch(drawing, i);
-    for (uint32_t h = 0; h < graph->host_count && drawing->whole_hosts; h++) {
+    for (uint32_t h = 0; h < graph->host_count; h++) {
         uint32_t node = drawing->topology->ports.items[graph->host[h]].node;
-        if (drawing->host_box[node] == TOPOLOGY_NONE)
+        if (drawing->host_box[node] == TOPOLOGY_NONE && has_box(drawing, node))
             add_host(drawing, node);
     }
 }
@@ -182,7 +196,7 @@ static void add_lines(struct drawing *drawing)
         for (uint32_t h = graph->first_host[i]; h < graph->first_host[i + 1]; h++) {
             uint32_t index = graph->host[h];
             const struct topology_port *port = &drawing->topology->ports.items[index];
-            if (!drawing->whole_hosts)
+            if (!has_box(drawing, port->node))
                 continue;
             struct picture_line line = {.from = i,
                                         .to = drawing->host_box[port->node],
@@ -353,10 +367,45 @@ static void add_rooms(struct drawing *drawing)
                                        .name = ""}));
 }
 
+/* Routers in a row above the rest, each near the middle of its switches. */
+static void place_routers(struct drawing *drawing)
+{
+    const struct graph *graph = drawing->graph;
+    struct picture_box *boxes = drawing->picture.boxes.items;
+    size_t count = drawing->picture.boxes.count;
+    struct distance_item *items = arena_alloc(&drawing->arena, (count + 1) * sizeof *items);
+    double top = boxes[0].y, right = -INFINITY;
+    uint32_t routers = 0;
+    for (uint32_t i = 0; i < graph->switch_count; i++)
+        top = fmax(top, boxes[i].y);
+    for (uint32_t i = graph->switch_count; i < count; i++) {
+        double sum = 0, ends = 0;
+        if (boxes[i].letter != 'h' || !is_router(drawing, boxes[i].number))
+            continue;
+        for (size_t at = 0; at < graph->switch_count; at++)
+            for (uint32_t h = graph->first_host[at]; h < graph->first_host[at + 1]; h++)
+                if (drawing->topology->ports.items[graph->host[h]].node == boxes[i].number) {
+                    sum += boxes[at].x;
+                    ends++;
+                }
+        items[routers++] = (struct distance_item){sum / ends - boxes[i].width / 2, i};
+    }
+    qsort(items, routers, sizeof *items, compare_row_items);
+    for (uint32_t i = 0; i < routers; i++) {
+        struct picture_box *box = &boxes[items[i].box];
+        box->x = fmax(items[i].key, right) + box->width / 2;
+        box->y = top + 1.2;
+        right = box->x + box->width / 2 + 0.3;
+    }
+}
+
 static void place_boxes(struct drawing *drawing)
 {
     switch (drawing->style) {
-    case STYLE_ROWS: place_rows(drawing); return;
+    case STYLE_ROWS:
+        place_rows(drawing);
+        place_routers(drawing);
+        return;
     case STYLE_DISTANCE: place_by_distance(drawing); return;
     case STYLE_ROOMS: add_rooms(drawing); break;
     case STYLE_FREE:
@@ -369,6 +418,7 @@ static void place_boxes(struct drawing *drawing)
         drawing->picture.boxes.items[i].x = drawing->places[i].x;
         drawing->picture.boxes.items[i].y = drawing->places[i].y;
     }
+    place_routers(drawing);
 }
 
 /* ---- groups ---- */
@@ -489,12 +539,14 @@ static enum style choose_style(const struct drawing *drawing)
         return STYLE_ROOMS;
     if (topology_is_layered(drawing->graph, drawing->level, drawing->level_count))
         return drawing->points ? STYLE_GROUPS : STYLE_ROWS;
-    if (place_by_structure(drawing))
+    if (drawing->subnet_count < 2 && place_by_structure(drawing))
         return STYLE_PLACED;
     if (drawing->rooms.count)
         return STYLE_ROOMS;
-    return !drawing->points && drawing->graph->switch_count <= ROW_LIMIT ? STYLE_DISTANCE
-                                                                         : STYLE_FREE;
+    return drawing->subnet_count < 2 && !drawing->points &&
+                   drawing->graph->switch_count <= ROW_LIMIT
+               ? STYLE_DISTANCE
+               : STYLE_FREE;
 }
 
 /* Title and legend. */
@@ -504,8 +556,16 @@ static void describe(struct drawing *drawing)
     const struct graph *graph = drawing->graph;
     bool used[SPEED_COUNT] = {0};
     topology_recognise(graph, picture->title, sizeof picture->title);
+    uint32_t routers = 0, ports = 0; /* joined by cables to a switch */
+    for (uint32_t i = 0; i < graph->host_count; i++)
+        ports += is_router(drawing, drawing->topology->ports.items[graph->host[i]].node);
+    for (uint32_t i = 0; i < drawing->topology->nodes.count && ports; i++)
+        routers += is_router(drawing, i);
+    if (drawing->subnet_count > 1 && routers)
+        snprintf(picture->title, sizeof picture->title, "%u subnets joined by %u router%s",
+                 drawing->subnet_count, routers, routers == 1 ? "" : "s");
     snprintf(picture->subtitle, sizeof picture->subtitle, "%u switches, %u host ports",
-             graph->switch_count, graph->host_count);
+             graph->switch_count, graph->host_count - ports);
     picture->count_count = topology_count_links(drawing->topology, picture->counts);
     for (size_t i = 0; i < picture->count_count; i++)
         used[picture->counts[i].speed] = true;
@@ -516,8 +576,25 @@ static void describe(struct drawing *drawing)
     picture->levels =
         drawing->level_count < PICTURE_COLOURS ? drawing->level_count : PICTURE_COLOURS;
     picture->levels = picture->levels > 1 ? picture->levels : 0;
+    if (drawing->subnet_count > 1 && drawing->style != STYLE_GROUPS) {
+        picture->levels = 0;
+        picture->subnets =
+            drawing->subnet_count < PICTURE_COLOURS ? drawing->subnet_count : PICTURE_COLOURS;
+    }
     picture->has_manager =
         !drawing->points && drawing->style != STYLE_GROUPS && graph->switch_count > 1;
+}
+
+static void find_subnets(struct drawing *drawing)
+{
+    const struct topology *topology = drawing->topology;
+    const struct graph *graph = drawing->graph;
+    uint32_t *of = arena_alloc(&drawing->arena, (topology->ports.count + 1) * sizeof *of);
+    drawing->subnet =
+        arena_alloc(&drawing->arena, (graph->switch_count + 1) * sizeof *drawing->subnet);
+    drawing->subnet_count = topology_subnets(topology, graph, of);
+    for (uint32_t i = 0; i < graph->switch_count; i++)
+        drawing->subnet[i] = of[topology->nodes.items[graph->node[i]].first_port];
 }
 
 bool topology_draw(const struct topology *topology, const struct graph *graph,
@@ -542,6 +619,7 @@ bool topology_draw(const struct topology *topology, const struct graph *graph,
             arena_alloc(&drawing.arena, (topology->nodes.count + 1) * sizeof *drawing.host_box);
         memset(drawing.host_box, 0xff, topology->nodes.count * sizeof *drawing.host_box);
         drawing.level_count = topology_levels(graph, drawing.level);
+        find_subnets(&drawing);
         drawing.style = choose_style(&drawing);
         drawing.whole_hosts =
             graph->host_count <= limits.host_limit && drawing.style <= STYLE_DISTANCE;

@@ -60,9 +60,12 @@ extern const struct layout_point layout_box_size; /* of a switch with its hosts 
 struct layout {
     enum layout_kind kind;
     struct layout_point *places;
-    int32_t *level;     /* of switches as in summary.h; -1: other nodes */
-    int32_t *group;     /* of a dragonfly, or part of a tree below its top; -1: none */
-    int32_t *parent;    /* of other nodes: the first switch that they are connected to; -1: none */
+    int32_t *level;  /* of switches as in summary.h; -1: other nodes */
+    int32_t *group;  /* of a dragonfly, or part of a tree below its top; -1: none */
+    int32_t *parent; /* of other nodes: the first switch that they are connected to; -1: none,
+                      * or a router between subnets */
+    uint32_t subnets;
+    int32_t *subnet;    /* of switches, and of other nodes with a parent; -1: none, or several */
     struct rooms rooms; /* also if another layout fits */
     struct layout_point *room_places; /* by switch, if there are rooms */
 };

@@ -1,8 +1,10 @@
 /* Positions of all nodes of a network, by its structure, for the live page. */
+#include "topology/analysis/subnets.h"
 #include "topology/analysis/summary.h"
 #include "topology/drawing/layout.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { RING_LIMIT = 48 };
@@ -41,6 +43,10 @@ static enum layout_kind place_switches(const struct graph *graph, const struct l
         place_tree(graph, level, level_count, places);
         return LAYOUT_TREE;
     }
+    if (layout->subnets > 1 && layout->rooms.count) {
+        memcpy(places, layout->room_places, graph->switch_count * sizeof *places);
+        return LAYOUT_ROOMS;
+    }
     if (layout_grid(graph, layout_box_size, places))
         return LAYOUT_GRID;
     if (layout_dragonfly(graph, layout_box_size, places))
@@ -62,6 +68,67 @@ static enum layout_kind place_switches(const struct graph *graph, const struct l
 
 /* ---- other nodes ---- */
 
+static bool is_router(const struct topology *topology, const struct layout *layout, uint32_t node)
+{
+    return layout->subnets > 1 && topology->nodes.items[node].kind == NODE_ROUTER;
+}
+
+struct router_place {
+    double x;
+    uint32_t node;
+};
+
+static int compare_places(const void *a, const void *b)
+{
+    const struct router_place *x = a, *y = b;
+    if (x->x != y->x)
+        return x->x < y->x ? -1 : 1;
+    return (x->node > y->node) - (x->node < y->node);
+}
+
+/* Routers between subnets are in a row above the switches, each near the middle of its own. */
+static void place_routers(const struct topology *topology, const struct graph *graph,
+                          struct layout *layout)
+{
+    double *sum = mem_zalloc(topology->nodes.count + 1, sizeof *sum);
+    uint32_t *ends = mem_zalloc(topology->nodes.count + 1, sizeof *ends);
+    struct router_place *routers = mem_alloc((topology->nodes.count + 1) * sizeof *routers);
+    double top = INFINITY, left = -INFINITY;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < graph->switch_count; i++) {
+        struct layout_point at = layout->places[graph->node[i]];
+        top = at.y < top ? at.y : top;
+        for (uint32_t h = graph->first_host[i]; h < graph->first_host[i + 1]; h++) {
+            uint32_t node = topology->ports.items[graph->host[h]].node;
+            sum[node] += at.x;
+            ends[node]++;
+        }
+    }
+    for (uint32_t i = 0; i < topology->nodes.count; i++)
+        if (is_router(topology, layout, i) && ends[i])
+            routers[count++] = (struct router_place){sum[i] / ends[i], i};
+    qsort(routers, count, sizeof *routers, compare_places);
+    for (uint32_t i = 0; i < count; i++) {
+        double x = routers[i].x < left + 1 ? left + 1 : routers[i].x;
+        layout->places[routers[i].node] = (struct layout_point){left = x, top - 1.5};
+    }
+    mem_free(sum);
+    mem_free(ends);
+    mem_free(routers);
+}
+
+static void find_subnets(const struct topology *topology, const struct graph *graph,
+                         struct layout *layout)
+{
+    uint32_t *of = mem_alloc((topology->ports.count + 1) * sizeof *of);
+    layout->subnets = topology_subnets(topology, graph, of);
+    for (uint32_t i = 0; i < topology->nodes.count; i++)
+        layout->subnet[i] = graph->switch_of[i] == TOPOLOGY_NONE
+                                ? -1
+                                : (int32_t)of[topology->nodes.items[i].first_port];
+    mem_free(of);
+}
+
 static void place_hosts(const struct topology *topology, const struct graph *graph,
                         struct layout *layout)
 {
@@ -69,8 +136,9 @@ static void place_hosts(const struct topology *topology, const struct graph *gra
         uint32_t first = graph->first_host[i], count = graph->first_host[i + 1] - first;
         for (uint32_t h = 0; h < count; h++) {
             uint32_t node = topology->ports.items[graph->host[first + h]].node;
-            if (layout->parent[node] >= 0)
+            if (layout->parent[node] >= 0 || is_router(topology, layout, node))
                 continue;
+            layout->subnet[node] = layout->subnet[graph->node[i]];
             layout->parent[node] = (int32_t)graph->node[i];
             layout->group[node] = layout->group[graph->node[i]];
             /* Below the leaf in a tree, else around the switch. */
@@ -99,6 +167,8 @@ void layout_network(const struct topology *topology, const struct graph *graph,
     layout->level = mem_alloc((nodes + 1) * sizeof *layout->level);
     layout->group = mem_alloc((nodes + 1) * sizeof *layout->group);
     layout->parent = mem_alloc((nodes + 1) * sizeof *layout->parent);
+    layout->subnet = mem_alloc((nodes + 1) * sizeof *layout->subnet);
+    find_subnets(topology, graph, layout);
     for (size_t i = 0; i < nodes; i++)
         layout->level[i] = layout->group[i] = layout->parent[i] = -1;
     layout->kind = LAYOUT_FREE;
@@ -130,6 +200,8 @@ void layout_network(const struct topology *topology, const struct graph *graph,
     for (uint32_t i = 0; i < topology->nodes.count; i++)
         if (graph->switch_of[i] == TOPOLOGY_NONE && layout->parent[i] < 0)
             layout->places[i] = (struct layout_point){loose++, -3};
+    if (layout->subnets > 1)
+        place_routers(topology, graph, layout);
     mem_free(places);
     mem_free(level);
 }
@@ -140,6 +212,7 @@ void layout_release(struct layout *layout)
     mem_free(layout->level);
     mem_free(layout->group);
     mem_free(layout->parent);
+    mem_free(layout->subnet);
     mem_free(layout->room_places);
     rooms_release(&layout->rooms);
     *layout = (struct layout){0};

@@ -10,8 +10,9 @@
 static const struct {
     const char *fill, *line;
 } colours[PICTURE_COLOURS] = {
-    {"#dbe9f6", "#3b6ea5"}, {"#fde5cb", "#c0722a"}, {"#dcefd8", "#4a8a46"},
-    {"#eadcf2", "#7d4f98"}, {"#f7dada", "#a84848"}, {"#e2e2e2", "#5f5f5f"},
+    {"#dbe9f6", "#3b6ea5"}, {"#fde5cb", "#c0722a"}, {"#dcefd8", "#4a8a46"}, {"#eadcf2", "#7d4f98"},
+    {"#f7dada", "#a84848"}, {"#e2e2e2", "#5f5f5f"}, {"#d5f0ee", "#2f8580"}, {"#fff0b3", "#9a7b10"},
+    {"#fbd9ec", "#b0457f"}, {"#e6efc4", "#6f7f1f"}, {"#d6d9f7", "#4a52a8"}, {"#ead9cc", "#7f5a3c"},
 };
 
 enum { RANKS = 4 };
@@ -198,16 +199,20 @@ static void put_legend(const struct picture *picture, const struct drawn_area *v
     }
     x = MARGIN;
     y += 18 * scale;
-    for (uint32_t i = 0; i < picture->levels + picture->has_manager; i++) {
-        bool manager = i == picture->levels;
+    uint32_t samples = picture->levels + picture->subnets;
+    for (uint32_t i = 0; i < samples + picture->has_manager; i++) {
+        bool manager = i == samples;
         text_printf(out,
                     "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" fill=\"%s\" "
                     "stroke=\"%s\" stroke-width=\"%s\"/>\n",
                     x + 18 * scale, y - 5 * scale, 20 * scale, 10 * scale,
                     manager ? "none" : colours[i].fill, manager ? "#3b6ea5" : colours[i].line,
                     manager ? "2.8" : "1");
-        snprintf(text, sizeof text, i ? "%u hop%s above" : "switch with hosts", i,
-                 i == 1 ? "" : "s");
+        if (picture->subnets)
+            snprintf(text, sizeof text, "subnet %u", i + 1);
+        else
+            snprintf(text, sizeof text, i ? "%u hop%s above" : "switch with hosts", i,
+                     i == 1 ? "" : "s");
         put_entry(out, &x, y, scale, manager ? "switch of the first node" : text);
     }
 }

@@ -5,7 +5,7 @@
 #include "base/mem.h"
 #include "topology/analysis/summary.h"
 
-enum { PICTURE_COLOURS = 6 };
+enum { PICTURE_COLOURS = 12 };
 
 enum picture_shape { SHAPE_BOX, SHAPE_ROUND, SHAPE_POINT, SHAPE_FRAME };
 
@@ -16,7 +16,7 @@ struct picture_box {
     double x, y, width, height; /* of the middle, and of all */
     const char *label, *detail; /* detail: a second line; "": none */
     const char *name;           /* in full */
-    unsigned colour;            /* of switches and groups: the level */
+    unsigned colour;            /* of switches and groups: the level, or the subnet */
     bool thick, marked;
 };
 
@@ -37,7 +37,7 @@ struct picture {
     size_t count_count;
     unsigned rank[SPEED_COUNT]; /* 0: the fastest speed of the fabric */
     bool dense;                 /* thin, transparent lines */
-    uint32_t levels;            /* in the legend; 0: none */
+    uint32_t levels, subnets;   /* in the legend, one of them at most; 0: none */
     bool has_manager;           /* the legend explains the thick frame */
     struct arena arena;
 };

@@ -261,6 +261,17 @@ whatif clos.net --fail host H0 --sm H1 --connections --compare none --load 0 --j
 claim "connections of a host that dies break" holds connections.json \
     "all(1 <= c['broken'] <= 2 for c in d['connections'])"
 
+# Two subnets, joined by two routers: traffic across moves to the other router.
+"$weft" topo gen irregular switches=4 ports=6 hosts=4 >part && "$weft" topo gen join part part routers=2 >joined
+whatif joined --fail node R0 --compare none --load 10% --json >router.json
+claim "a router of two can fail" holds router.json \
+    "d['cut_off_adapters'] == [] and d['engines'][0]['before']['unreachable'] == 0 == d['engines'][0]['after']['unreachable']"
+claim "each subnet has a manager" holds router.json "d['managers'] == ['a.H0', 'b.H0']"
+claim "what crossed at the router is affected" holds router.json "0.1 < d['engines'][0]['before']['affected'] < 0.5"
+whatif joined --fail node R0 --fail node R1 --compare none --load 0 --json >apart.json
+claim "without routers half of the hosts are cut off" holds apart.json "len(d['cut_off_adapters']) == 4"
+claim "the answer is that of sim" same_as_sim joined --fail node R1 --load 10%
+
 if [ -n "$plain" ]; then
     "$weft" topo gen clos 8 12 16 speed=XDR >wide.net
     middle=$("$weft" whatif wide.net --each-switch --json | python3 -c \

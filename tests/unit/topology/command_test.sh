@@ -55,6 +55,14 @@ converts() { # FORMAT
 }
 claim 'draw makes PNG with rsvg-convert' converts png
 claim 'draw makes PDF with rsvg-convert' converts pdf
+"$weft" topo gen irregular switches=4 ports=6 hosts=4 >part && "$weft" topo gen join part part routers=2 >joined
+"$weft" topo draw joined --hosts 0 -o joined.svg
+claim 'a drawing of two subnets says so' grep -q '2 subnets joined by 2 routers' joined.svg
+claim 'it shows the routers, even without hosts' sh -c 'grep -q ">R0</text>" joined.svg && grep -q ">R1</text>" joined.svg'
+claim 'each subnet has a colour in the legend' sh -c 'grep -q "subnet 1<" joined.svg && grep -q "subnet 2<" joined.svg'
+colour_of() { grep -A1 "<title>$1</title>" joined.svg | grep -o 'fill="#[0-9a-f]*"'; }
+claim 'switches of one subnet have one colour' sh -c '[ "$1" = "$2" ] && [ -n "$1" ]' - "$(colour_of a.S0)" "$(colour_of a.S3)"
+claim 'those of the other one another' sh -c '[ "$1" != "$2" ] && [ -n "$2" ]' - "$(colour_of a.S0)" "$(colour_of b.S0)"
 needs_converter() { ! PATH=/nowhere "$weft" topo draw drawn -o none.png 2>err && [ ! -e none.png ] && grep -q librsvg2-bin err && [ "$(wc -l <err)" = 1 ]; }
 claim 'without rsvg-convert the error names its package, and no file is written' needs_converter
 

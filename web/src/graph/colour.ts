@@ -137,26 +137,30 @@ export function linkLegend(fabric: Fabric, colouring: Colouring, figures: ((link
         { label: "down", colour: "bad", count: down }];
 }
 
-const LEVELS = 4;
-const NODE_LABELS: Record<string, string> = { master: "master's host", host: "host", bad: "down", warn: "agent mute or slow", flap: "not in the subnet",
+const LEVELS = 4, SUBNETS = 9;
+const NODE_LABELS: Record<string, string> = { master: "master's host", host: "host", router: "router", bad: "down", warn: "agent mute or slow", flap: "not in the subnet",
     waiting: "tables wait", written: "being written", confirmed: "confirmed" };
 
 /** The colours of nodes that are there now. */
-export function nodeLegend(fabric: Fabric, master: number): { label: string; colour: string }[] {
-    const colours = new Set(fabric.nodes.map(node => nodeColour(node, node.index === master)));
+export function nodeLegend(fabric: Fabric, masters: Set<number>): { label: string; colour: string }[] {
+    const colours = new Set(fabric.nodes.map(node => nodeColour(node, masters.has(node.index), fabric.subnets)));
+    const subnets = Array.from({ length: Math.min(fabric.subnets, SUBNETS) }, (_, subnet) => ({ label: `subnet ${subnet + 1}`, colour: `vl-${subnet}` }))
+        .filter(({ colour }) => colours.has(colour));
     const levels = Array.from({ length: LEVELS }, (_, level) => `level-${level}`).filter(colour => colours.has(colour));
     const level = (colour: string, at: number) => ({ colour, label: levels.length === 1 ? "switch"
         : `switch, level ${at}${colour === `level-${LEVELS - 1}` ? " and above" : at === 0 ? " (leaf)" : ""}` });
-    return [...levels.map(colour => level(colour, Number(colour.slice(-1)))),
+    return [...subnets, ...levels.map(colour => level(colour, Number(colour.slice(-1)))),
         ...Object.entries(NODE_LABELS).filter(([colour]) => colours.has(colour)).map(([colour, label]) => ({ colour, label }))];
 }
 
 /** Waiting, being written and confirmed tables have colours of their own: a wave is seen as it passes. */
-export function nodeColour(node: FabricNode, master: boolean): string {
+export function nodeColour(node: FabricNode, master: boolean, subnets: number): string {
     if (node.state === 1) return "bad";
     if (node.state === 2 || node.state === 3 || node.state === 5) return "warn";
     if (node.state === 4) return "flap";
     if (node.wave > 0) return ["", "waiting", "written", "confirmed"][node.wave] ?? "waiting";
     if (master) return "master";
+    if (node.router) return "router";
+    if (subnets > 1 && node.kind === "switch") return `vl-${node.subnet % SUBNETS}`;
     return node.kind === "host" ? "host" : `level-${Math.min(Math.max(node.level, 0), LEVELS - 1)}`;
 }

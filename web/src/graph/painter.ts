@@ -50,7 +50,7 @@ export function trunksOf(fabric: Fabric): FabricLink[] {
 
 export function nodeRadius(scene: Scene, node: FabricNode, scale: number): number {
     const size = switchSize(scene.placement.pitch);
-    return Math.sqrt(scale) * (node.kind === "host" ? Math.max(0.8, size * 0.3) : size);
+    return Math.sqrt(scale) * (node.router ? size * 0.8 : node.kind === "host" ? Math.max(0.8, size * 0.3) : size);
 }
 
 /** What is in the window. */
@@ -190,8 +190,8 @@ function paintLabels(context: CanvasRenderingContext2D, scene: Scene, projection
         places.take(label.x, label.y - 6, label.x + context.measureText(label.text).width, label.y + 6);
     }
     context.font = LABEL_FONT;
-    const rank = (node: FabricNode) => node.kind === "host" ? -1 : node.level;
-    const named = chosen.nodes.filter(node => node.kind !== "host" || hostSpacing(scene, node) * scale >= HOST_SPACING);
+    const rank = (node: FabricNode) => node.router ? Infinity : node.kind === "host" ? -1 : node.level;
+    const named = chosen.nodes.filter(node => node.kind !== "host" || node.router || hostSpacing(scene, node) * scale >= HOST_SPACING);
     for (const node of named.sort((one, other) => rank(other) - rank(one))) {
         const { x: across, y: down, radius } = at(node);
         const folded = node.hosts.length > 0 && !chosen.unfolded.has(node.index);

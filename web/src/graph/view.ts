@@ -88,7 +88,7 @@ export class GraphView {
 
     /** The name of a colour, or #rrggbb. */
     nodeColour(node: FabricNode): string {
-        return this.rule?.(node) ?? nodeColour(node, this.masters.has(node.index));
+        return this.rule?.(node) ?? nodeColour(node, this.masters.has(node.index), this.fabric.subnets);
     }
 
     /** Pixels of the window, at the present zoom. */

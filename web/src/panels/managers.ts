@@ -46,6 +46,12 @@ export function managersPanel(app: App): Panel {
 
     function update(): void {
         const managers = app.store.tick.managers ?? [];
+        const prefixes = [...new Set(managers.flatMap(manager => manager.prefix ?? []))];
+        if (prefixes.length > 1) { // One list for each subnet.
+            refill(list, prefixes.map(prefix => h("section", { class: "subnet", "aria-label": `Subnet ${prefix}` },
+                h("h3", {}, `Subnet ${prefix}`), managers.filter(manager => manager.prefix === prefix).map(card))));
+            return;
+        }
         refill(list, managers.length ? managers.map(card) : h("p", { class: "quiet" }, "No manager runs here."));
     }
 

@@ -33,6 +33,7 @@ static struct metric_device make_device(const struct subnet *subnet, const struc
 {
     struct metric_device device = {.guid = end_port->guid ? end_port->guid : node->guid,
                                    .lid = end_port->lid,
+                                   .subnet = subnet->routers ? subnet->prefix_routes.own : 0,
                                    .is_switch = node->kind == SUBNET_SWITCH};
     snprintf(device.name, sizeof device.name, "%s", subnet_node_label(subnet, node));
     return device;
