@@ -4,15 +4,22 @@
  * read: the adjacent subnets, and the next-hop tables that the managers of the other subnets wrote.
  * From these, and from the configured rules, the next-hop table of this port is made
  * (subnet/prefix_routes.h) and written where it differs. A router without these attributes serves
- * configured rules only. Subnets without routers cause no requests. */
+ * configured rules only. Subnets without routers cause no requests.
+ *
+ * A router that changes is read again at once, but so often only: one whose tables change with
+ * every reading costs no more than the regular turns, and is a problem. */
 #include "sm/tables/routers.h"
 
+#include "base/rate_limit.h"
 #include "sm/internal.h"
 #include "sm/transactions.h"
 #include "subnet/names.h"
 
 enum { HOPS_PER_BLOCK = 4, SUBNETS_PER_BLOCK = 8, MODIFIER_PORT = 24, FOUND_MOST = 512 };
 static const uint64_t interval = NS_PER_S;
+/* Turns out of order, and changes of a router that are not a problem yet, in a time. */
+enum { EXTRA_TURNS = 16, STEADY_CHANGES = 8 };
+static const uint64_t extra_time = 2 * NS_PER_S, steady_time = 10 * NS_PER_S;
 
 struct router_state {
     uint32_t port;        /* of the router, in this subnet */
@@ -23,12 +30,15 @@ struct router_state {
     struct prefix_route wanted[ROUTER_NEXT_HOPS], written[ROUTER_NEXT_HOPS];
     unsigned wanted_count, written_count;
     bool known; /* `written` is what the router has */
+    struct rate_window changes;
+    uint64_t unsteady_since; /* 0: it is steady */
 };
 
 struct routers {
     VEC(struct router_state) states;
-    uint64_t generation; /* of the subnet, when the states were made; plus 1 */
-    uint64_t next;       /* when the routers are read again; TIME_NEVER: there are none */
+    uint64_t generation;      /* of the subnet, when the states were made; plus 1 */
+    uint64_t next;            /* when the routers are read again; TIME_NEVER: there are none */
+    struct rate_window extra; /* turns out of order */
 };
 
 static void init_routers(struct sm *sm)
@@ -50,6 +60,40 @@ static struct router_state *state_of(struct sm *sm, uint32_t port)
         if (sm->routers->states.items[i].port == port)
             return &sm->routers->states.items[i];
     return NULL;
+}
+
+/* All routers are read again now, if that was not asked for too often. */
+static void read_soon(struct sm *sm)
+{
+    if (rate_window_add(&sm->routers->extra, sm->now, extra_time) <= EXTRA_TURNS)
+        sm->routers->next = sm->now;
+}
+
+static void note_change_of(struct sm *sm, struct router_state *state)
+{
+    if (rate_window_add(&state->changes, sm->now, steady_time) == STEADY_CHANGES + 1 &&
+        !state->unsteady_since) {
+        state->unsteady_since = sm->now;
+        sm_log_listed(sm, SM_EVENT_WARNING, state->port,
+                      "router %s leads to other subnets again and again",
+                      subnet_node_name(&sm->subnet, port_at(sm, state->port)->node).text);
+    }
+}
+
+static bool is_unsteady(const struct router_state *state, uint64_t now)
+{
+    return state->unsteady_since && now < state->changes.last + 2 * steady_time;
+}
+
+static void routers_list_problems(struct sm *sm, struct problems *problems)
+{
+    for (size_t i = 0; i < sm->routers->states.count; i++) {
+        const struct router_state *state = &sm->routers->states.items[i];
+        if (is_unsteady(state, sm->now))
+            problems_add(problems, PROBLEM_UNSTEADY_ROUTER,
+                         subnet_at_node(&sm->subnet, port_at(sm, state->port)->node),
+                         "the subnets that it leads to change again and again");
+    }
 }
 
 static void drop_routers(struct sm *sm)
@@ -206,8 +250,10 @@ static void read_next_port(struct sm *sm, struct router_state *state)
     }
     if (prefix_routes_learn(&sm->subnet.prefix_routes, state->port, state->found.items,
                             state->found.count)) {
-        log_prefixes(sm, state);
-        sm->routers->next = sm->now; /* the tables of the other routers change, too */
+        note_change_of(sm, state);
+        if (!is_unsteady(state, sm->now))
+            log_prefixes(sm, state);
+        read_soon(sm); /* the tables of the other routers change, too */
     }
     write_table(sm, state);
 }
@@ -314,6 +360,8 @@ static void expire_routers(struct sm *sm)
         struct router_state *state = &routers->states.items[i];
         if (state->busy)
             continue;
+        if (!is_unsteady(state, sm->now))
+            state->unsteady_since = 0;
         state->busy = true;
         state->at = 0;
         state->found.count = 0;
@@ -332,9 +380,10 @@ static uint64_t routers_deadline(const struct sm *sm)
 void routers_note_change(struct sm *sm, uint32_t node)
 {
     if (node_at(sm, node)->kind == SUBNET_ROUTER && sm->routers->next != TIME_NEVER)
-        sm->routers->next = sm->now;
+        read_soon(sm);
 }
 
 SM_PART(routers, .init = init_routers, .release = release_routers,
         .vectors = {VECTOR(routers, states)}, .requests_dropped = drop_routers,
-        .expire = expire_routers, .deadline = routers_deadline, .as_master = true);
+        .expire = expire_routers, .deadline = routers_deadline, .problems = routers_list_problems,
+        .as_master = true);

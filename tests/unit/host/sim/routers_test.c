@@ -93,6 +93,72 @@ static void a_closed_port_behind_a_router_is_noticed(void **state)
     routed_close(&routed);
 }
 
+struct counted {
+    unsigned reads;
+};
+
+static void count_reads(void *context, uint64_t now, unsigned manager,
+                        const struct sm_message *message)
+{
+    struct counted *counted = context;
+    (void)now;
+    counted->reads += manager == 0 && wire_get(message->mad, MAD_METHOD) == METHOD_GET &&
+                      wire_get(message->mad, MAD_ATTRIBUTE_ID) == ATTRIBUTE_ROUTER_INFO;
+}
+
+/* A host of the other subnet writes the next-hop table of the router's port there. */
+static void write_next_hop(struct routed *routed, uint64_t prefix, bool first)
+{
+    uint32_t router = topology_find(&routed->world.topology, "R0");
+    uint32_t far = topology_port_index(&routed->world.topology, router, 2);
+    uint32_t from = routed_host(routed, 1, 1);
+    struct packet_header header = {.dlid = (uint16_t)routed_field(routed, far, PORT_INFO_LID)};
+    uint8_t mad[MAD_BYTES] = {0};
+    wire_set(mad, MAD_BASE_VERSION, 1);
+    wire_set(mad, MAD_CLASS, CLASS_SUBN_LID);
+    wire_set(mad, MAD_CLASS_VERSION, 1);
+    wire_set(mad, MAD_METHOD, METHOD_SET);
+    wire_set(mad, MAD_ATTRIBUTE_ID, ATTRIBUTE_ROUTER_NEXT_HOP_TABLE);
+    wire_set_at(mad + SMP_DATA_OFFSET, ROUTER_NEXT_HOP_TABLE_PREFIX, 0, prefix);
+    wire_set_at(mad + SMP_DATA_OFFSET, ROUTER_NEXT_HOP_TABLE_WEIGHT, 0, 1);
+    fabric_send(routed->world.fabric, from, &header, mad);
+    if (!first)
+        return;
+    wire_set(mad, MAD_ATTRIBUTE_ID, ATTRIBUTE_ROUTER_INFO);
+    memset(mad + SMP_DATA_OFFSET, 0, SMP_DATA_BYTES);
+    wire_set(mad + SMP_DATA_OFFSET, ROUTER_INFO_NEXT_HOP_TOP, 1);
+    fabric_send(routed->world.fabric, from, &header, mad);
+}
+
+/* Its tables differ at every reading. */
+static void a_router_that_alternates_is_read_at_intervals(void **state)
+{
+    (void)state;
+    struct routed routed;
+    struct counted counted = {0};
+    struct problems problems = {0};
+    bool listed = false;
+    routed_open(&routed, 2, JOIN_STAR, 1, NULL);
+    sim_kill_manager(routed.world.sim, routed.managers[1]); /* it would correct the table */
+    run_for(&routed.world, 990 * TIME_MS);                  /* nearly until the next regular turn */
+    sim_set_listener(routed.world.sim,
+                     &(struct sim_listener){.context = &counted, .sent = count_reads});
+    for (unsigned i = 0; i < 2000; i++) {
+        write_next_hop(&routed, PREFIX(10 + i % 100), i == 0);
+        run_for(&routed.world, 17 * TIME_US);
+    }
+    /* 40 ms: two ports at each turn, of which one at most is a regular one. */
+    assert_in_range(counted.reads, 20, 2 * (1 + 16 + 1));
+    sm_problems(sim_manager(routed.world.sim, routed.managers[0]), sim_now_ns(routed.world.sim),
+                &problems);
+    for (size_t i = 0; i < problems.items.count; i++)
+        listed |= problems.items.items[i].kind == PROBLEM_UNSTEADY_ROUTER;
+    assert_true(listed);
+    problems_release(&problems);
+    sim_set_listener(routed.world.sim, &(struct sim_listener){0});
+    routed_close(&routed);
+}
+
 static void subnets_behind_subnets_are_learnt(void **state)
 {
     (void)state;
@@ -159,6 +225,7 @@ int main(void)
         cmocka_unit_test(paths_lead_to_routers),
         cmocka_unit_test(a_failed_router_is_left_out),
         cmocka_unit_test(a_closed_port_behind_a_router_is_noticed),
+        cmocka_unit_test(a_router_that_alternates_is_read_at_intervals),
         cmocka_unit_test(subnets_behind_subnets_are_learnt),
         cmocka_unit_test(a_ring_has_a_second_way),
         cmocka_unit_test(rules_come_first),
