@@ -65,6 +65,7 @@ struct run_record_connection {
     uint64_t messages, lost;
     double goodput; /* bits/s */
     uint32_t timeouts, sequence_naks, rnr_naks, resent_packets, migrations;
+    uint32_t reconnections;
     uint64_t median_ps, p99_ps, outage_ps;
     const char *broken; /* the reason; NULL: it is not broken */
 };

@@ -339,6 +339,9 @@ static void write_connections(const struct run_record *record, struct text *out)
                         "    after %u time-outs, %u sequence NAKs and %u RNR NAKs %u packets were "
                         "sent again\n",
                         row->timeouts, row->sequence_naks, row->rnr_naks, row->resent_packets);
+        if (row->reconnections)
+            text_printf(out, "    it broke and was connected again %u time%s\n", row->reconnections,
+                        row->reconnections == 1 ? "" : "s");
         if (row->migrations)
             text_printf(out, "    it changed to its alternate path %u time%s\n", row->migrations,
                         row->migrations == 1 ? "" : "s");

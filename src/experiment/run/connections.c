@@ -69,6 +69,7 @@ static struct run_connection begin_item(const struct connection_spec *spec)
                                               .p_key = (uint16_t)spec->p_key,
                                               .timeout = (uint8_t)spec->timeout,
                                               .retry = (uint8_t)spec->retry,
+                                              .reconnect_ps = spec->reconnect_ps,
                                               .has_alternate = spec->alternate.wanted,
                                               .alternate_lid = (uint16_t)spec->alternate.lid,
                                               .by_cm = spec->setup == SETUP_CM}};
@@ -197,6 +198,17 @@ static void note_not_loaded(void *context, uint64_t now, uint32_t number)
                          ends_text(setup, &setup->connections.items.items[item].config));
 }
 
+static void note_reconnected(void *context, uint64_t now, uint32_t number, uint64_t broken)
+{
+    struct setup *setup = context;
+    uint32_t item = setup->connections.started.items[number];
+    char waited[TIME_TEXT_BYTES];
+    run_record_add_event(setup->record, RUN_RECORD_EVENT, now, "transport",
+                         "connection %u, %s, is connected again, %s after it broke", item + 1,
+                         ends_text(setup, &setup->connections.items.items[item].config),
+                         time_text(now - broken, waited));
+}
+
 static void make_sim(struct setup *setup)
 {
     struct run_connections *connections = &setup->connections;
@@ -208,9 +220,9 @@ static void make_sim(struct setup *setup)
         connections->clients = sim_clients_new(setup->sim, setup->fabric);
         sim_connections_use_clients(connections->sim, connections->clients);
     }
-    sim_connections_listen(connections->sim,
-                           &(struct connection_listener){setup, note_completed, note_migrated,
-                                                         note_refused, note_not_loaded});
+    sim_connections_listen(connections->sim, &(struct connection_listener){
+                                                 setup, note_completed, note_migrated, note_refused,
+                                                 note_not_loaded, note_reconnected});
 }
 
 void connections_begin(struct setup *setup)
@@ -405,6 +417,7 @@ static void set_figures(struct setup *setup, const char *who, const struct conne
     set(setup, who, "rnr-naks", view->rnr_naks, "times");
     set(setup, who, "resent", view->resent_packets, "packets");
     set(setup, who, "migrations", view->migrations, "times");
+    set(setup, who, "reconnections", view->reconnections, "times");
     snprintf(name, sizeof name, "%.30s.latency", who);
     if (latency->summary.count)
         results_set_distribution(&setup->record->results, name, latency, 1e12, "s");
@@ -429,6 +442,7 @@ static void add_row(struct setup *setup, const struct run_connection *connection
         .rnr_naks = view->rnr_naks,
         .resent_packets = view->resent_packets,
         .migrations = view->migrations,
+        .reconnections = view->reconnections,
         .broken = view->broken                        ? transport_status_names[view->status]
                   : view->stage == CONNECTION_REFUSED ? "not set up"
                                                       : NULL,
@@ -488,6 +502,7 @@ void connections_publish(struct setup *setup)
         sum.rnr_naks += view.rnr_naks;
         sum.resent_packets += view.resent_packets;
         sum.migrations += view.migrations;
+        sum.reconnections += view.reconnections;
         if (!connection_stood_still(&view))
             continue;
         stood_still++;

@@ -35,11 +35,13 @@ enum key {
     KEY_RATE,
     KEY_Q_KEY,
     KEY_P_KEY,
+    KEY_RECONNECT,
     KEYS
 };
-static const char *const keys[KEYS] = {
-    "service",   "op",    "message", "messages", "saturated", "outstanding", "timeout", "retry",
-    "alternate", "setup", "every",   "load",     "rate",      "q-key",       "p-key"};
+static const char *const keys[KEYS] = {"service",   "op",          "message", "messages",
+                                       "saturated", "outstanding", "timeout", "retry",
+                                       "alternate", "setup",       "every",   "load",
+                                       "rate",      "q-key",       "p-key",   "reconnect"};
 
 void alternate_spec_read(struct alternate_spec *alternate, struct cursor *cursor)
 {
@@ -85,6 +87,7 @@ static void read_key(struct connection_spec *spec, enum key key, struct cursor *
     case KEY_RATE: pace_read_value(&spec->pace, PACE_RATE, cursor); break;
     case KEY_P_KEY: cursor_take_number(cursor, "a P_Key", 1, UINT16_MAX, &spec->p_key); break;
     case KEY_Q_KEY: cursor_take_number(cursor, "a Q_Key", 1, INT32_MAX, &spec->q_key); break;
+    case KEY_RECONNECT: cursor_take_time(cursor, &spec->reconnect_ps); break;
     case KEYS: break;
     }
 }

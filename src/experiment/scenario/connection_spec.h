@@ -50,6 +50,7 @@ struct connection_spec {
     uint64_t p_key; /* 0: a partition that both share */
     struct pace pace;
     uint64_t timeout, retry;
+    uint64_t reconnect_ps; /* 0: a broken connection stays broken */
     struct alternate_spec alternate;
     unsigned setup; /* enum connection_spec_setup */
 };

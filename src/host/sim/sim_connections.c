@@ -48,6 +48,7 @@ static void note_progress(struct connection *connection, uint64_t at)
     if (gap > connection->view.longest_ps)
         connection->view.longest_ps = gap;
     connection->progress_ps = at;
+    connection->resumes = false;
 }
 
 static void complete(struct sim_connections *connections, uint32_t number, uint64_t message)
@@ -103,7 +104,7 @@ static int post_message(struct sim_connections *connections, uint32_t number)
         .dest_qp = connection->qps[1],
         .q_key = connection->q_key,
     };
-    if (connection->view.posted == connection->sent) /* it was idle */
+    if (connection->view.posted == connection->sent && !connection->resumes) /* it was idle */
         connection->progress_ps = sim_now(connections->sim);
     connection->posted_ps[connection->view.posted % connection->ring] = sim_now(connections->sim);
     int status = transport_post_send(own->transport, connection->qps[0], &work);
@@ -127,6 +128,23 @@ static void post_messages(struct sim_connections *connections, uint32_t number)
     }
 }
 
+/* It will begin anew: what the QP has counted is kept. */
+static void connection_break(struct sim_connections *connections, uint32_t number)
+{
+    struct connection *connection = &connections->connections.items[number];
+    struct adapter *adapter = &connections->adapters.items[connection->adapters[0]];
+    struct transport_qp_view qp;
+    if (transport_query_qp(adapter->transport, connection->qps[0], &qp) == 0) {
+        connection->view.timeouts += qp.timeouts;
+        connection->view.sequence_naks += qp.sequence_naks;
+        connection->view.rnr_naks += qp.rnr_naks;
+        connection->view.resent_packets += qp.resent_packets;
+    }
+    connection->retry_ps = sim_now(connections->sim) + connection->view.config.reconnect_ps;
+    vec_push(&adapter->broken, number);
+    fabric_call_transport(connections->fabric, connection->view.config.from, connection->retry_ps);
+}
+
 static void end_send(struct sim_connections *connections,
                      const struct transport_completion *completion)
 {
@@ -138,6 +156,10 @@ static void end_send(struct sim_connections *connections,
         connection->view.broken = true;
         connection->view.status = completion->status;
         connection->view.broken_ps = sim_now(connections->sim);
+        if (connection->view.config.reconnect_ps) {
+            connection_break(connections, number);
+            return;
+        }
         note_progress(connection, connection->view.broken_ps);
         if (connection->cm_ids[0])
             sim_cm_release(connections->cm, number);
@@ -269,6 +291,9 @@ static void packet_arrived(void *context, uint64_t now, uint32_t port,
     serve(connections, adapter);
 }
 
+static void connections_resume(struct sim_connections *connections, struct adapter *adapter,
+                               uint64_t now);
+
 static void adapter_due(void *context, uint64_t now, uint32_t port)
 {
     struct sim_connections *connections = context;
@@ -282,6 +307,7 @@ static void adapter_due(void *context, uint64_t now, uint32_t port)
     for (size_t i = 0; i < adapter->paced.count; i++)
         post_messages(connections, adapter->paced.items[i]);
     serve(connections, adapter);
+    connections_resume(connections, adapter, now);
 }
 
 /* Entries behind the last one of a table are not stored. */
@@ -395,6 +421,7 @@ void sim_connections_free(struct sim_connections *connections)
         transport_free(connections->adapters.items[i].transport);
         vec_release(&connections->adapters.items[i].requesters);
         vec_release(&connections->adapters.items[i].paced);
+        vec_release(&connections->adapters.items[i].broken);
     }
     for (size_t i = 0; i < connections->connections.count; i++)
         mem_free(connections->connections.items[i].posted_ps);
@@ -522,6 +549,60 @@ static int set_up(struct sim_connections *connections, uint32_t number,
     if (connection->view.config.has_alternate && !status)
         status = connection_load_alternate(connections, connection, err);
     return status;
+}
+
+/* Begins a broken connection anew, with new QPs; messages that were not completed are sent again.
+ * False: there is no path yet. */
+static bool resume(struct sim_connections *connections, uint32_t number)
+{
+    struct connection *connection = &connections->connections.items[number];
+    struct sim_path_pair pair = {0};
+    struct err err;
+    if (connection_find_paths(connections, connection, &pair, &err))
+        return false;
+    for (unsigned end = 0; end < 2; end++) {
+        struct transport *transport =
+            connections->adapters.items[connection->adapters[end]].transport;
+        transport_remove_qp(transport, connection->qps[end]);
+        connection->psns[end] = (connection->psns[end] + 65537) & TRANSPORT_PSN_MASK;
+    }
+    if (set_up(connections, number, &pair, &err))
+        return false;
+    connection->view.broken = false;
+    connection->view.posted = connection->sent;
+    connection->view.reconnections++;
+    connection->resumes = true;
+    struct adapter *adapter = &connections->adapters.items[connection->adapters[0]];
+    while (adapter->requesters.count <= connection->qps[0])
+        vec_push(&adapter->requesters, MAP_NONE);
+    adapter->requesters.items[connection->qps[0]] = number;
+    if (connections->listener.reconnected)
+        connections->listener.reconnected(connections->listener.context, sim_now(connections->sim),
+                                          number, connection->view.broken_ps);
+    connection_post_receives(connections, number);
+    post_messages(connections, number);
+    return true;
+}
+
+static void connections_resume(struct sim_connections *connections, struct adapter *adapter,
+                               uint64_t now)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < adapter->broken.count; i++) {
+        uint32_t number = adapter->broken.items[i];
+        struct connection *connection = &connections->connections.items[number];
+        if (connection->retry_ps <= now) {
+            if (resume(connections, number))
+                continue;
+            connection->retry_ps = now + connection->view.config.reconnect_ps;
+            fabric_call_transport(connections->fabric, connection->view.config.from,
+                                  connection->retry_ps);
+        }
+        adapter->broken.items[kept++] = number;
+    }
+    if (kept < adapter->broken.count)
+        serve(connections, adapter);
+    adapter->broken.count = kept;
 }
 
 int sim_connections_add(struct sim_connections *connections, const struct connection_config *config,

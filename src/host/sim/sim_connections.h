@@ -43,9 +43,11 @@ struct connection_config {
      * path that share least. */
     bool has_alternate;
     uint16_t alternate_lid;
-    uint16_t p_key; /* the partition; 0: one that both ports share */
-    uint32_t q_key; /* UD: that datagrams carry; 0: that of the receiver */
-    bool by_cm;     /* set up by messages: needs sim_connections_use_clients() */
+    uint16_t p_key;        /* the partition; 0: one that both ports share */
+    uint32_t q_key;        /* UD: that datagrams carry; 0: that of the receiver */
+    bool by_cm;            /* set up by messages: needs sim_connections_use_clients() */
+    uint64_t reconnect_ps; /* RC: after it broke, it begins anew with the path of then, tried again
+                              after each such time; 0: it stays broken */
 };
 
 /* How far a connection has been set up. */
@@ -78,6 +80,7 @@ struct connection_view {
     uint64_t migrated_ps;
     uint32_t shared_cables, shared_switches; /* by its alternate and its primary path */
     uint8_t migration;                       /* of the requester: enum transport_migration */
+    uint32_t reconnections;
 };
 /* It had to repeat requests or lost messages. */
 bool connection_stood_still(const struct connection_view *view);
@@ -95,6 +98,8 @@ struct connection_listener {
     void (*refused)(void *context, uint64_t now, uint32_t connection);  /* it was not set up */
     /* The other end has not loaded an alternate path. */
     void (*not_loaded)(void *context, uint64_t now, uint32_t connection);
+    /* It broke at that time, and begins anew. */
+    void (*reconnected)(void *context, uint64_t now, uint32_t connection, uint64_t broken_ps);
 };
 void sim_connections_listen(struct sim_connections *connections,
                             const struct connection_listener *listener);

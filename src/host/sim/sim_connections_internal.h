@@ -20,6 +20,7 @@ struct adapter {
     uint64_t wake;            /* the earliest call that was asked for; TIME_NEVER: none */
     VEC(uint32_t) requesters; /* RC connections by number of the QP; MAP_NONE: none */
     VEC(uint32_t) paced;      /* connections from here whose messages have a pace */
+    VEC(uint32_t) broken;     /* those that will begin anew */
 };
 
 struct connection {
@@ -37,6 +38,8 @@ struct connection {
     uint16_t wanted_lids[2];          /* of an alternate path that is loaded by messages; 0: any */
     struct transport_path offered[2]; /* … and what both ends load then; port 0: none */
     uint64_t next_ps;                 /* not before: the next message of a paced connection */
+    uint64_t retry_ps;                /* when a broken one begins anew */
+    bool resumes;                     /* it has begun anew, and nothing was completed since */
     uint64_t *posted_ps;              /* ring, by number of the message */
     uint32_t ring;
 };

@@ -28,6 +28,8 @@ int sim_connections_check(const struct fabric *fabric, const struct connection_c
         return err_set(err, EINVAL, "an atomic operation has 8 bytes");
     if (config->service != TRANSPORT_UD && config->q_key)
         return err_set(err, EINVAL, "only UD has Q_Keys");
+    if (config->reconnect_ps && (config->service != TRANSPORT_RC || config->by_cm))
+        return err_set(err, EINVAL, "only RC that is not set up by CM reconnects");
     if (config->service != TRANSPORT_RC && config->has_alternate)
         return err_set(err, EINVAL, "only RC has alternate paths here");
     if (config->message_bytes == 0 || config->message_bytes > TRANSPORT_MESSAGE_MAX)
@@ -74,14 +76,16 @@ void sim_connections_view(const struct sim_connections *connections, size_t numb
     struct transport_qp_view qp;
     *view = connection->view;
     if (transport_query_qp(adapter->transport, connection->qps[0], &qp) == 0) {
-        view->timeouts = qp.timeouts;
-        view->sequence_naks = qp.sequence_naks;
-        view->rnr_naks = qp.rnr_naks;
-        view->resent_packets = qp.resent_packets;
+        bool counted = connection->view.broken && connection->view.config.reconnect_ps;
+        view->timeouts += counted ? 0 : qp.timeouts;
+        view->sequence_naks += counted ? 0 : qp.sequence_naks;
+        view->rnr_naks += counted ? 0 : qp.rnr_naks;
+        view->resent_packets += counted ? 0 : qp.resent_packets;
         view->migration = qp.attributes.migration;
     }
     uint64_t now = sim_now(connections->sim);
-    bool outstanding = connection->view.posted > connection->sent && !view->broken;
+    bool outstanding =
+        connection->view.posted > connection->sent && (!view->broken || view->config.reconnect_ps);
     if (outstanding && now - connection->progress_ps > view->longest_ps)
         view->longest_ps = now - connection->progress_ps;
 }
