@@ -2,7 +2,7 @@
 # Two subnets joined by two routers, with a manager each: what the tools show at the border.
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
-need ibnetdiscover ibrouters saquery ibtracert ibroute iblinkinfo smpquery
+need tshark ibnetdiscover ibrouters saquery ibtracert ibroute iblinkinfo smpquery
 # shellcheck source=sm_lib.sh
 . "$(dirname "$0")/sm_lib.sh"
 running=on_running_weft
@@ -63,5 +63,29 @@ traced() { # the way to the router, and from it to the destination
     done
 }
 claim 'ibtracert follows the tables to each router' traced
+# A capture of connections across, as tshark decodes it.
+cat >across.weft <<'END'
+topology ./two.net
+sm a.H0 subnet_prefix 0xfec0000000000001
+sm b.H0 subnet_prefix 0xfec0000000000002
+run until settled
+run for 2s
+connection a.H1 to b.H2 message 600 messages 3
+connection a.H2 to b.H1 service ud message 100 messages 2
+run for 1ms
+check connections.messages = 5
+END
+captures() { "$WEFT" sim across.weft --quiet --pcap across.pcapng; }
+claim 'connections across are captured' captures
+of_capture() { tshark -r across.pcapng "$@" 2>tshark.err; }
+well_formed() { [ "$(of_capture -Y _ws.malformed | wc -l)" = 0 ] && [ "$(of_capture | wc -l)" -gt 100 ]; }
+claim 'tshark finds no malformed packet' well_formed
+hop_limits() { # before and behind the router, with the GIDs of the ends
+    of_capture -Y "$1" -T fields -e infiniband.grh.hoplmt -e infiniband.grh.sgid -e infiniband.grh.dgid | sort -u >hops.out
+    [ "$(cut -f 1 hops.out | sort -u | tr '\n' ' ')" = '63 64 ' ] && [ "$(cut -f 2- hops.out | sort -u | wc -l)" = "$2" ]
+}
+claim 'tshark shows the GRH of RC before and behind the router' hop_limits 'infiniband.grh && infiniband.bth.opcode == 4' 1
+claim 'tshark shows the GRH of UD before and behind the router' hop_limits 'infiniband.grh && infiniband.bth.opcode == 101' 1
+claim 'tshark shows the GRH of acknowledgements' hop_limits 'infiniband.grh && infiniband.bth.opcode == 17' 1
 unknown() { ! at a.H1 "$running" saquery -p --sgid "$(gid a.H1)" --dgid fec0::9:0:0:0:1 >path.out 2>&1; }
 claim 'a prefix that no router leads to is refused' unknown

@@ -46,6 +46,56 @@ static void paths_lead_to_routers(void **state)
     routed_close(&routed);
 }
 
+static void set_gid(const struct routed *routed, uint8_t *gid, uint32_t port)
+{
+    wire_set_bits(gid, 0, 64, routed_field(routed, port, PORT_INFO_GID_PREFIX));
+    wire_set_bits(gid, 64, 64, fabric_port_guid(routed->world.fabric, port, 0));
+}
+
+/* From one host to one of its subnet and two of the other one. */
+static void a_multi_path_query_crosses_routers(void **state)
+{
+    enum { SGIDS = 19, DGIDS = 20, DESTINATIONS = 3 };
+    (void)state;
+    struct routed routed;
+    uint8_t mad[MAD_BYTES] = {0}, *query = mad + SA_DATA_OFFSET;
+    uint8_t *gids = query + WIRE_BYTES_MULTI_PATH_RECORD;
+    unsigned far = 0, near = 0;
+    routed_open(&routed, 2, JOIN_STAR, 2, NULL);
+    uint32_t from = routed_host(&routed, 0, 1);
+    const uint32_t to[DESTINATIONS] = {routed_host(&routed, 1, 1), routed_host(&routed, 0, 2),
+                                       routed_host(&routed, 1, 2)};
+    wire_set(mad, MAD_METHOD, METHOD_GET_MULTI);
+    wire_set(mad, MAD_ATTRIBUTE_ID, ATTRIBUTE_MULTI_PATH_RECORD);
+    wire_set(mad, SA_COMPONENT_MASK, 1 << SGIDS | 1 << DGIDS);
+    wire_set(query, MULTI_PATH_RECORD_SGID_COUNT, 1);
+    wire_set(query, MULTI_PATH_RECORD_DGID_COUNT, DESTINATIONS);
+    set_gid(&routed, gids, from);
+    for (unsigned i = 0; i < DESTINATIONS; i++)
+        set_gid(&routed, gids + 16 * (i + 1), to[i]);
+    uint32_t number = sim_clients_send(routed.clients, from, mad);
+    assert_true(sim_clients_run(routed.clients, sim_now(routed.world.sim) + 10 * TIME_S));
+    const struct sim_query *answer = sim_clients_query(routed.clients, number);
+    assert_int_equal(answer->state, SIM_ANSWERED);
+    assert_int_equal(answer->status, 0);
+    size_t size = 8 * wire_get(answer->answer, SA_ATTRIBUTE_OFFSET);
+    assert_int_equal(size, WIRE_BYTES_PATH_RECORD);
+    for (size_t at = SA_DATA_OFFSET; at + size <= answer->bytes; at += size) {
+        const uint8_t *path = answer->answer + at;
+        uint64_t prefix = wire_get_bits(wire_bytes_const(path, PATH_RECORD_DGID), 0, 64);
+        bool crosses = prefix == PREFIX(1);
+        assert_int_equal(wire_get(path, PATH_RECORD_SLID),
+                         routed_field(&routed, from, PORT_INFO_LID));
+        assert_int_equal(wire_get(path, PATH_RECORD_HOP_LIMIT), crosses ? ROUTER_HOP_LIMIT : 0);
+        assert_int_equal(router_of(&routed, from, path)[0] == 'R', crosses);
+        far += crosses;
+        near += prefix == PREFIX(0);
+    }
+    assert_int_equal(near, 1);
+    assert_true(far >= 2); /* equal routers are paths of their own */
+    routed_close(&routed);
+}
+
 static void fail_router(struct routed *routed, const char *name)
 {
     struct err err;
@@ -223,6 +273,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(paths_lead_to_routers),
+        cmocka_unit_test(a_multi_path_query_crosses_routers),
         cmocka_unit_test(a_failed_router_is_left_out),
         cmocka_unit_test(a_closed_port_behind_a_router_is_noticed),
         cmocka_unit_test(a_router_that_alternates_is_read_at_intervals),
