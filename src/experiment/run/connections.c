@@ -3,6 +3,7 @@
 #include "experiment/run/connections.h"
 
 #include "base/map.h"
+#include "base/quantity.h"
 #include "base/record.h"
 #include "base/rng.h"
 #include "base/time.h"
@@ -386,10 +387,14 @@ void connections_put(const struct setup *setup, const char *key, size_t most, st
         if (view.broken)
             record_string(record, "reason", " (%s)", transport_status_names[view.status]);
         record_number(record, "messages", ", %llu messages", view.completed);
-        record_real(record, "goodput", ", %.4g bit/s", goodput(&view));
+        char text[QUANTITY_BYTES];
+        record_real(record, "goodput", NULL, goodput(&view));
+        record_text(record, ", %s", quantity_text(goodput(&view), "bits/s", text));
         record_number(record, "retries", ", %llu retries",
                       (uint64_t)view.timeouts + view.sequence_naks + view.rnr_naks);
-        record_real(record, "outage", ", outage %.3g s\n", time_seconds((double)view.longest_ps));
+        double outage = time_seconds((double)view.longest_ps);
+        record_real(record, "outage", NULL, outage);
+        record_text(record, ", outage %s\n", quantity_text(outage, "s", text));
         record_end(record);
     }
     record_end_list(record);

@@ -211,6 +211,9 @@ static void the_api_makes_connections_and_lists_those_of_ctl(void **unused)
     pass(world, 2 * TIME_MS);
     assert_lists_connections(world, 2, "[");
     assert_non_null(strstr(world->out.data, "\"from\":\"H3\",\"to\":\"H1\""));
+    assert_int_equal(ask(world, LIVE_FABRIC, "connections", false), 0);
+    assert_non_null(strstr(world->out.data, " Gbit/s, 0 retries, outage "));
+    assert_null(strstr(world->out.data, "e-0"));
     end(world);
 }
 
