@@ -72,6 +72,9 @@ try {
                 const { strokes } = window.weft.view.overlay;
                 return strokes.some(stroke => stroke.arrow) && strokes.at(-1).dash;
             }));
+            holds(await page.evaluate(() => window.weft.view.overlay.strokes.filter(stroke => stroke.arrow).every(stroke => stroke.shift > 0)),
+                "each direction of a link has a place of its own");
+            await page.screenshot({ path: `${process.argv[2] ?? "shots"}/tables-directions.png` });
             await driver.tab("place");
             await driver.act({ do: "restore", link: trunk });
         });

@@ -99,37 +99,71 @@ static void put_port(struct text *out, const struct picture_box *box, struct svg
     put_text(out, (struct svg_point){at.x + along * dx, at.y + along * dy + 3}, "p", number);
 }
 
-static void put_line(const struct picture *picture, const struct drawn_area *view,
-                     const struct picture_line *line, struct text *out)
+/* Where a line begins and ends, and its middle. */
+struct drawn_line {
+    struct svg_point a, b, middle;
+};
+
+static struct drawn_line lay_line(const struct picture *picture, const struct drawn_area *view,
+                                  const struct picture_line *line)
 {
     const struct picture_box *from = &picture->boxes.items[line->from];
     const struct picture_box *to = &picture->boxes.items[line->to];
     struct svg_point a = place_of(view, from->x, from->y), b = place_of(view, to->x, to->y);
     double length = hypot(b.x - a.x, b.y - a.y);
-    double across = length > 0 ? line->shift / length : 0,
-           extra = 7 * ((line->from + line->to) % 3);
+    double across = length > 0 ? line->shift / length : 0;
     struct svg_point shift = {-(b.y - a.y) * across, (b.x - a.x) * across};
     a = (struct svg_point){a.x + shift.x, a.y + shift.y};
     b = (struct svg_point){b.x + shift.x, b.y + shift.y};
     struct svg_point middle = {(a.x + b.x) / 2, (a.y + b.y) / 2};
     if (line->bent)
         middle.y += 34 + fmin(0.12 * length, 46);
+    return (struct drawn_line){a, b, middle};
+}
+
+static void put_line(const struct picture *picture, const struct drawn_area *view,
+                     const struct picture_line *line, struct text *out)
+{
+    struct drawn_line at = lay_line(picture, view, line);
     text_puts(out, line->marked ? "<g data-touched=\"yes\">" : "");
-    text_printf(out, "<path fill=\"none\" d=\"M%.1f %.1f", a.x, a.y);
-    text_printf(out, line->bent ? "Q%.1f %.1f" : "", middle.x, middle.y);
-    text_printf(out, "%s%.1f %.1f\"", line->bent ? " " : "L", b.x, b.y);
+    text_printf(out, "<path fill=\"none\" d=\"M%.1f %.1f", at.a.x, at.a.y);
+    text_printf(out, line->bent ? "Q%.1f %.1f" : "", at.middle.x, at.middle.y);
+    text_printf(out, "%s%.1f %.1f\"", line->bent ? " " : "L", at.b.x, at.b.y);
     if (line->port)
         put_stroke(picture, line->port->width, line->port->speed, out);
     else
         text_puts(out, " stroke=\"#40505f\" stroke-width=\"2\"");
     text_puts(out, line->marked ? "/></g>\n" : "/>\n");
-    put_port(out, from, a, line->bent ? middle : b, line->from_port, extra);
-    put_port(out, to, b, line->bent ? middle : a, line->to_port, extra);
+}
+
+/* Of the ports, and of the links that the line stands for. */
+static void put_numbers(const struct picture *picture, const struct drawn_area *view,
+                        const struct picture_line *line, struct text *out)
+{
+    struct drawn_line at = lay_line(picture, view, line);
+    double extra = 7 * ((line->from + line->to) % 3);
+    put_port(out, &picture->boxes.items[line->from], at.a, line->bent ? at.middle : at.b,
+             line->from_port, extra);
+    put_port(out, &picture->boxes.items[line->to], at.b, line->bent ? at.middle : at.a,
+             line->to_port, extra);
     if (line->count) {
         char number[24];
         snprintf(number, sizeof number, line->port ? "×%u" : "%u", line->count);
-        put_text(out, (struct svg_point){middle.x, middle.y + 3}, "p", number);
+        put_text(out, (struct svg_point){at.middle.x, at.middle.y + 3}, "p", number);
     }
+}
+
+static void put_label(const struct drawn_area *view, const struct picture_box *box,
+                      struct text *out)
+{
+    bool is_frame = box->shape == SHAPE_FRAME;
+    struct svg_point at = place_of(view, box->x, box->y);
+    double lines = box->detail[0] ? 2 : 8; /* the base line of the label, from the middle */
+    at.y += is_frame ? 19 - box->height * points / 2 : lines - 4;
+    if (box->label[0])
+        put_text(out, at, is_frame ? "f" : box->letter == 'h' ? "h" : "s", box->label);
+    if (box->detail[0])
+        put_text(out, (struct svg_point){at.x, at.y + 12}, "d", box->detail);
 }
 
 static void put_box(const struct drawn_area *view, const struct picture_box *box, struct text *out)
@@ -164,15 +198,8 @@ static void put_box(const struct drawn_area *view, const struct picture_box *box
                     box->thick ? "2.8" : "1",
                     box->shape == SHAPE_FRAME ? " stroke-dasharray=\"4 3\"" : "");
     text_putc(out, '\n');
-    double lines = box->detail[0] ? 2 : 8; /* the base line of the label, from the middle */
-    if (box->shape == SHAPE_FRAME)
-        at.y += 19 - height / 2;
-    else
-        at.y += lines - 4;
-    if (box->label[0])
-        put_text(out, at, box->letter == 'h' ? "h" : "s", box->label);
-    if (box->detail[0])
-        put_text(out, (struct svg_point){at.x, at.y + 12}, "d", box->detail);
+    if (box->shape != SHAPE_FRAME)
+        put_label(view, box, out);
     text_puts(out, "</g>\n");
 }
 
@@ -227,10 +254,11 @@ void picture_write_svg(const struct picture *picture, struct text *out)
                 "height=\"%.0f\" viewBox=\"0 0 %.0f %.0f\" "
                 "font-family=\"Helvetica,Arial,sans-serif\">\n"
                 /* Only below .fabric: in a page the rules would reach everything else, too. */
-                "<style>.fabric text{text-anchor:middle;fill:#222}.fabric .s{font-size:12px}"
+                "<style>.fabric text{text-anchor:middle;fill:#222}"
+                ".fabric .s,.fabric .f{font-size:12px}"
                 ".fabric .h{font-size:10px}.fabric .d{font-size:9px;fill:#666}"
-                ".fabric .p{font-size:9px;fill:#555;paint-order:stroke;stroke:#fff;"
-                "stroke-width:3px}.fabric .t,.fabric .l{text-anchor:start}"
+                ".fabric .p{font-size:9px;fill:#555}.fabric .p,.fabric .f{paint-order:stroke;"
+                "stroke:#fff;stroke-width:3px}.fabric .t,.fabric .l{text-anchor:start}"
                 ".fabric .t{font-size:%.0fpx}.fabric .l{font-size:%.0fpx;fill:#333}</style>\n"
                 "<rect width=\"%.0f\" height=\"%.0f\" fill=\"#fff\"/>\n",
                 width, height, width, height, 16 * view.scale, 11 * view.scale, width, height);
@@ -242,9 +270,13 @@ void picture_write_svg(const struct picture *picture, struct text *out)
             put_box(&view, &picture->boxes.items[i], out);
     for (size_t i = 0; i < picture->lines.count; i++)
         put_line(picture, &view, &picture->lines.items[i], out);
+    for (size_t i = 0; i < picture->lines.count; i++) /* no line strikes them through */
+        put_numbers(picture, &view, &picture->lines.items[i], out);
     for (size_t i = 0; i < picture->boxes.count; i++)
         if (picture->boxes.items[i].shape != SHAPE_FRAME)
             put_box(&view, &picture->boxes.items[i], out);
+        else
+            put_label(&view, &picture->boxes.items[i], out);
     text_puts(out, "</svg>\n");
 }
 

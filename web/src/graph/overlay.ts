@@ -11,6 +11,18 @@ export interface Stroke extends Curve {
     dash?: boolean;
     arrow?: boolean;
     label?: string;
+    /** Pixels to the right of the direction. */
+    shift?: number;
+}
+
+/** The curve in the window. */
+export function inWindow(stroke: Curve & { shift?: number }, projection: Projection): Curve {
+    const from = projection.toWindow(stroke.from), to = projection.toWindow(stroke.to), via = stroke.via && projection.toWindow(stroke.via);
+    const length = Math.hypot(to.x - from.x, to.y - from.y);
+    if (!stroke.shift || length === 0) return { from, to, via };
+    const dx = -stroke.shift * (to.y - from.y) / length, dy = stroke.shift * (to.x - from.x) / length;
+    const moved = ({ x, y }: Point) => ({ x: x + dx, y: y + dy });
+    return { from: moved(from), to: moved(to), via: via && moved(via) };
 }
 
 export interface Ring {
@@ -35,8 +47,7 @@ export class Overlay {
     }
 
     private drawStroke(context: CanvasRenderingContext2D, stroke: Stroke, projection: Projection): void {
-        const from = projection.toWindow(stroke.from), to = projection.toWindow(stroke.to), via = stroke.via && projection.toWindow(stroke.via);
-        const curve = { from, to, via };
+        const curve = inWindow(stroke, projection), { from, to, via } = curve;
         context.strokeStyle = context.fillStyle = stroke.colour;
         context.lineWidth = stroke.width;
         context.lineCap = "round";

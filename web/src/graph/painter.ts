@@ -199,15 +199,23 @@ function paintLabels(context: CanvasRenderingContext2D, scene: Scene, projection
         const label = places.place(across, down, radius, folded ? [`${name} · ${node.hosts.length}`, name] : [name]);
         if (label) chosen.labels.set(node.index, label);
     }
+    writeLabels(context, scene.palette, chosen);
+}
+
+/** The names for which there is room; also above what the overlay draws. */
+export function writeLabels(context: CanvasRenderingContext2D, palette: Palette, chosen: Painted): void {
+    context.textAlign = "left";
+    context.textBaseline = "middle";
+    context.font = LABEL_FONT;
     context.lineWidth = 3;
-    context.strokeStyle = scene.palette.get(chosen.rooms.length ? "panel" : "back");
-    context.fillStyle = scene.palette.get("text");
+    context.strokeStyle = palette.get(chosen.rooms.length ? "panel" : "back");
+    context.fillStyle = palette.get("text");
     for (const label of chosen.labels.values()) {
         context.strokeText(label.text, label.x, label.y);
         context.fillText(label.text, label.x, label.y);
     }
     context.font = ROOM_FONT;
-    context.fillStyle = scene.palette.get("quiet");
+    context.fillStyle = palette.get("quiet");
     for (const label of chosen.rooms) {
         context.strokeText(label.text, label.x, label.y);
         context.fillText(label.text, label.x, label.y);

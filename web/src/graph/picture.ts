@@ -2,6 +2,7 @@
 import { svg as element, SVG } from "../dom";
 import { isDown, linkName } from "../fabric";
 import type { Curve } from "./curve";
+import { inWindow } from "./overlay";
 import { curveOf } from "./placement";
 import type { GraphView } from "./view";
 
@@ -19,8 +20,8 @@ export function pictureSvg(view: GraphView): string {
         svg.append(element("rect", { x: round(from.x), y: round(from.y), width: round(to.x - from.x), height: round(to.y - from.y), rx: 6,
             fill: palette.get("panel"), stroke: palette.get("line") }));
     }
-    const line = (curve: Curve, stroke: string, more: Record<string, string | number> = {}) => {
-        const from = projection.toWindow(curve.from), to = projection.toWindow(curve.to), via = curve.via && projection.toWindow(curve.via);
+    const line = (curve: Curve & { shift?: number }, stroke: string, more: Record<string, string | number> = {}) => {
+        const { from, to, via } = inWindow(curve, projection);
         if (via) return element("path", { d: `M${round(from.x)} ${round(from.y)}Q${round(via.x)} ${round(via.y)} ${round(to.x)} ${round(to.y)}`, fill: "none", stroke, ...more });
         return element("line", { x1: round(from.x), y1: round(from.y), x2: round(to.x), y2: round(to.y), stroke, ...more });
     };

@@ -8,18 +8,19 @@ import { Palette, linkColour, loadColour, nodeColour, type Colouring } from "./c
 import { distance, pointOn } from "./curve";
 import { Layers, type Picture } from "./layers";
 import { Overlay, type Ring, type Stroke } from "./overlay";
-import { choose, MANY_LINKS, nodeRadius, paint, trunksOf, UNFOLD_PITCH, type Painted, type Scene } from "./painter";
+import { choose, MANY_LINKS, nodeRadius, paint, trunksOf, UNFOLD_PITCH, writeLabels, type Painted, type Scene } from "./painter";
 import { curveOf, frame, place, type Arrangement, type Placement } from "./placement";
 import { followPointer } from "./pointer";
 
 export type Selection = { kind: "node" | "link"; index: number } | null;
 
 /** Links drawn over the others: a path, a cycle, a tree. `from` is the node at which the arrow starts. */
-export interface Mark { link: number; from?: number; colour: string; label?: string; dash?: boolean; width?: number }
+/** `beside`: with a place of its own for each direction. */
+export interface Mark { link: number; from?: number; colour: string; label?: string; dash?: boolean; width?: number; beside?: boolean }
 
 export interface NodeMark { node: number; colour: string; label?: string }
 
-const NODE_PIXELS = 3, LINK_PIXELS = 7;
+const NODE_PIXELS = 3, LINK_PIXELS = 7, BESIDE_PIXELS = 4;
 const NOTHING: Painted = { links: [], nodes: [], unfolded: new Set(), labels: new Map(), rooms: [] };
 
 export class GraphView {
@@ -195,7 +196,8 @@ export class GraphView {
         const link = this.fabric.links[mark.link];
         const from = mark.from ?? link.a, to = from === link.a ? link.b : link.a;
         return { from: this.point(from), to: this.point(to), via: this.placement.via.get(mark.link), colour: this.colour(mark.colour),
-            width: mark.width ?? 3, arrow: mark.from !== undefined, label: mark.label, dash: mark.dash };
+            width: mark.width ?? 3, arrow: mark.from !== undefined, label: mark.label, dash: mark.dash,
+            shift: mark.beside ? BESIDE_PIXELS : undefined };
     }
 
     private drawOverlay(): void {
@@ -207,7 +209,9 @@ export class GraphView {
     private paintOverlay(context: CanvasRenderingContext2D, projection: Projection, painted: Painted): boolean {
         if (painted !== this.painted) { this.painted = painted; this.updateOverlay(); }
         context.clearRect(0, 0, projection.width, projection.height);
-        return this.overlay.draw(context, projection);
+        const drawn = this.overlay.draw(context, projection);
+        if (drawn) writeLabels(context, this.palette, painted);
+        return drawn;
     }
 
     private updateOverlay(): void {

@@ -42,7 +42,7 @@ export function tablesPanel(app: App): Panel {
         const moved = [...difference.links].sort((one, other) => Math.abs(other[3] - other[2]) - Math.abs(one[3] - one[2]));
         app.view.mark("tables", moved.slice(0, MARKED).map(([link, direction, was, is]): Mark => {
             const { a, b } = app.store.fabric.links[link];
-            return { link, from: direction === 0 ? a : b, colour: is > was ? "good" : "warn", width: 2.5 };
+            return { link, from: direction === 0 ? a : b, colour: is > was ? "good" : "warn", width: 2.5, beside: true };
         }));
         fill(result,
             facts([["Entries moved", h("b", { id: "tables-entries" }, count(difference.entries))],
