@@ -6,7 +6,9 @@
 #include "preload/time/gate.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <unistd.h>
@@ -127,7 +129,7 @@ WEFT_EXPORT unsigned sleep(unsigned seconds)
 WEFT_EXPORT int sched_yield(void)
 {
     if (gate_page)
-        gate_spend(TIME_CALL);
+        gate_look_in_vain();
     return (int)syscall(SYS_sched_yield);
 }
 
@@ -192,3 +194,20 @@ WEFT_EXPORT unsigned alarm(unsigned seconds)
         return before.it_value.tv_usec != 0;
     return (unsigned)before.it_value.tv_sec + (before.it_value.tv_usec >= 500000);
 }
+
+/* ---- signals ---- */
+
+/* A thread that waits for simulated time may run when it gets a signal. */
+#define DEFINE_KILL(name, parameters, ...)                                                         \
+    WEFT_EXPORT int name parameters                                                                \
+    {                                                                                              \
+        NEXT(name);                                                                                \
+        int result = next(__VA_ARGS__);                                                            \
+        if (gate_page)                                                                             \
+            gate_note_signal();                                                                    \
+        return result;                                                                             \
+    }
+
+DEFINE_KILL(kill, (pid_t process, int signal), process, signal)
+DEFINE_KILL(killpg, (pid_t group, int signal), group, signal)
+DEFINE_KILL(pthread_kill, (pthread_t thread, int signal), thread, signal)

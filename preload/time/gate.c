@@ -23,15 +23,19 @@ enum {
     SPINS = 400,        /* looks at the futex before a thread sleeps */
     WATCH_S = 1,        /* wall-clock time after which a waiting thread looks for the server */
     SOCKET_FIRST = 700, /* descriptor, so that programs find the low ones as ever */
+    VAIN_LOOKS = 8,     /* before a thread waits that does nothing else */
     QUIET_SHARE = 8,    /* a poller waits an eighth of the time that it has waited, within: */
 };
-#define RUN_AHEAD   (100 * 1000 * PS_PER_NS) /* of a thread before the simulated time */
-#define QUIET_LEAST (1 * 1000 * PS_PER_NS)
+#define RUN_AHEAD   (10 * 1000 * 1000 * PS_PER_NS) /* of a thread before the simulated time */
+#define SOME_CALLS  (1000 * PS_PER_NS)
+#define SOME_CALLS  (1000 * PS_PER_NS)
+#define QUIET_LEAST (5 * 1000 * PS_PER_NS)
 #define QUIET_MOST  (100 * 1000 * PS_PER_NS)
 
 struct self {
     struct time_slot *slot;
     uint64_t local, processor_ns;
+    unsigned vain;  /* looks at descriptors in vain, since a CQ was polled */
     uint64_t quiet; /* time that this thread has polled in vain */
     int socket;
     ino_t socket_inode;
@@ -51,9 +55,22 @@ static void forget_thread(void)
     alarm_slot = NULL;
 }
 
-static __attribute__((constructor)) void attach(void)
+/* getenv() for a time at which the C library does not know the environment. */
+static const char *variable(char *const environment[], const char *name)
 {
-    const char *path = getenv(WEFT_TIME_VARIABLE);
+    size_t length = strlen(name);
+    for (; environment && *environment; environment++)
+        if (strncmp(*environment, name, length) == 0 && (*environment)[length] == '=')
+            return *environment + length + 1;
+    return NULL;
+}
+
+/* The linker's option initfirst makes it the first constructor of the program: those of other
+ * libraries measure clocks (UCX). */
+static __attribute__((constructor)) void attach(int count, char **arguments, char **environment)
+{
+    (void)count, (void)arguments;
+    const char *path = variable(environment, WEFT_TIME_VARIABLE);
     struct stat status;
     if (!path || !*path)
         return;
@@ -186,6 +203,11 @@ uint64_t gate_spend(enum time_price price)
 
 /* ---- waiting ---- */
 
+void gate_note_signal(void)
+{
+    __atomic_add_fetch(&gate_page->signals, 1, __ATOMIC_SEQ_CST);
+}
+
 void gate_kick(void)
 {
     __atomic_add_fetch(&gate_page->kicks, 1, __ATOMIC_SEQ_CST);
@@ -238,6 +260,11 @@ void gate_woken(void)
         self.local = now;
 }
 
+bool gate_is_ahead(void)
+{
+    return self.slot && self.local > simulated() + SOME_CALLS;
+}
+
 void gate_sync(void)
 {
     while (simulated() < self.local)
@@ -256,7 +283,7 @@ bool gate_sleep(uint64_t deadline)
 
 /* Programs that poll until a time has come must see time pass. The longer they poll in vain, the
  * less often. */
-void gate_wait_completion(void)
+static void wait_a_while(void)
 {
     int error = errno;
     uint64_t begin = gate_local(), pause = self.quiet / QUIET_SHARE;
@@ -266,8 +293,22 @@ void gate_wait_completion(void)
     errno = error;
 }
 
+void gate_look_in_vain(void)
+{
+    gate_spend(TIME_CALL);
+    if (++self.vain > VAIN_LOOKS)
+        wait_a_while();
+}
+
+void gate_wait_completion(void)
+{
+    self.vain = 0;
+    wait_a_while();
+}
+
 void gate_found_completion(void)
 {
+    self.vain = 0;
     self.quiet = 0;
 }
 

@@ -29,6 +29,10 @@ extern struct time_page *gate_page; /* NULL: there is no simulated time */
 uint64_t gate_local(void);
 /* Adds the price of a call to it, and returns it. A thread that gets far ahead waits. */
 uint64_t gate_spend(enum time_price price);
+/* Whether this thread is ahead of the simulated time by more than some calls. */
+bool gate_is_ahead(void);
+/* Whether this thread is ahead of the simulated time by more than some calls. */
+bool gate_is_ahead(void);
 /* Waits until the simulated time is that of this thread. */
 void gate_sync(void);
 /* Waits until the deadline. False: a signal has ended it before. */
@@ -37,6 +41,10 @@ bool gate_sleep(uint64_t deadline);
  */
 void gate_wait_completion(void);
 void gate_found_completion(void);
+/* After a look at descriptors, or a yield, that found nothing: who does nothing else waits, too. */
+void gate_look_in_vain(void);
+/* After a signal was sent, which may end waits. */
+void gate_note_signal(void);
 /* Makes the server look. */
 void gate_kick(void);
 

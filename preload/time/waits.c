@@ -11,11 +11,22 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/select.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
 
 enum {
     ON_STACK = 64,  /* descriptors */
     LOOK_MS = 1000, /* wall-clock time after which a waiting thread looks for its deadline itself */
 };
+
+/* The result of a call that does not wait. */
+static int in_vain(int result)
+{
+    if (result == 0)
+        gate_look_in_vain();
+    return result;
+}
 
 /* ---- poll ---- */
 
@@ -86,8 +97,10 @@ WEFT_EXPORT int poll(struct pollfd *set, nfds_t count, int ms)
     NEXT(poll);
     if (!gate_page)
         return next(set, count, ms);
+    if (ms == 0)
+        return in_vain(next(set, count, 0));
     gate_spend(TIME_CALL);
-    return ms == 0 ? next(set, count, 0) : poll_until(set, count, after_ms(ms), NULL);
+    return poll_until(set, count, after_ms(ms), NULL);
 }
 
 WEFT_EXPORT int ppoll(struct pollfd *set, nfds_t count, const struct timespec *time,
@@ -179,7 +192,7 @@ WEFT_EXPORT int select(int count, fd_set *restrict in, fd_set *restrict out,
     gate_spend(TIME_CALL);
     uint64_t ps = (uint64_t)time->tv_sec * PS_PER_S + (uint64_t)time->tv_usec * 1000 * PS_PER_NS;
     if (ps == 0)
-        return next(count, in, out, urgent, time);
+        return in_vain(next(count, in, out, urgent, time));
     uint64_t deadline = gate_after(ps);
     int result = select_until(count, in, out, urgent, deadline, NULL);
     uint64_t now = gate_local(), left = deadline > now ? deadline - now : 0;
@@ -221,10 +234,13 @@ static int epoll_call(int set, struct epoll_event *events, int room, uint64_t ti
                       const sigset_t *mask)
 {
     NEXT(epoll_pwait);
-    gate_spend(TIME_CALL);
+    if (timeout)
+        gate_spend(TIME_CALL);
     if (timeout != 0 && timeout != TIME_FOREVER)
         return epoll_until(set, events, room, gate_after(timeout), mask);
-    int result = next(set, events, room, timeout ? -1 : 0, mask);
+    if (timeout == 0)
+        return in_vain(next(set, events, room, 0, mask));
+    int result = next(set, events, room, -1, mask);
     gate_woken();
     return result;
 }
@@ -252,3 +268,46 @@ WEFT_EXPORT int epoll_pwait2(int set, struct epoll_event *events, int room,
         return next(set, events, room, time, mask);
     return epoll_call(set, events, room, time ? gate_from_timespec(time) : TIME_FOREVER, mask);
 }
+
+/* ---- messages ---- */
+
+/* A thread that is ahead of the simulated time sends nothing before it has come. */
+#define DEFINE_SEND(type, name, parameters, ...)                                                   \
+    WEFT_EXPORT type name parameters                                                               \
+    {                                                                                              \
+        NEXT(name);                                                                                \
+        if (gate_page && gate_is_ahead())                                                          \
+            gate_sync();                                                                           \
+        return next(__VA_ARGS__);                                                                  \
+    }
+
+DEFINE_SEND(ssize_t, write, (int fd, const void *data, size_t bytes), fd, data, bytes)
+DEFINE_SEND(ssize_t, writev, (int fd, const struct iovec *list, int count), fd, list, count)
+DEFINE_SEND(ssize_t, send, (int fd, const void *data, size_t bytes, int flags), fd, data, bytes,
+            flags)
+DEFINE_SEND(ssize_t, sendto,
+            (int fd, const void *data, size_t bytes, int flags, const struct sockaddr *to,
+             socklen_t length),
+            fd, data, bytes, flags, to, length)
+DEFINE_SEND(ssize_t, sendmsg, (int fd, const struct msghdr *message, int flags), fd, message, flags)
+
+/* A loop that asks for a message again and again must see time pass. */
+#define DEFINE_RECEIVE(name, parameters, ...)                                                      \
+    WEFT_EXPORT ssize_t name parameters                                                            \
+    {                                                                                              \
+        NEXT(name);                                                                                \
+        ssize_t result = next(__VA_ARGS__);                                                        \
+        if (gate_page && result < 0 && errno == EAGAIN) {                                          \
+            gate_look_in_vain();                                                                   \
+            errno = EAGAIN;                                                                        \
+        }                                                                                          \
+        return result;                                                                             \
+    }
+
+DEFINE_RECEIVE(read, (int fd, void *data, size_t bytes), fd, data, bytes)
+DEFINE_RECEIVE(recv, (int fd, void *data, size_t bytes, int flags), fd, data, bytes, flags)
+DEFINE_RECEIVE(recvmsg, (int fd, struct msghdr *message, int flags), fd, message, flags)
+DEFINE_RECEIVE(recvfrom,
+               (int fd, void *restrict data, size_t bytes, int flags,
+                struct sockaddr *restrict from, socklen_t *restrict length),
+               fd, data, bytes, flags, from, length)

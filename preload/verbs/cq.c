@@ -103,7 +103,10 @@ static void wait_a_while(struct context *context, struct cq *cq)
     struct timespec time = {.tv_nsec = SLEEP_NS};
     if (time_is_simulated()) {
         weft_time_spend(TIME_EMPTY_POLL);
-        weft_time_wait_completion();
+        /* What came since this CQ was last seen empty is in another one. */
+        if (cq->waiting == cq->empty)
+            weft_time_wait_completion();
+        cq->empty = cq->waiting;
         return;
     }
     if (++context->empty_polls < EMPTY_POLLS)

@@ -75,6 +75,7 @@ struct cq {
     uint32_t object, capacity, consumed;
     uint32_t events, async_events; /* that programs were given */
     uint32_t waiting;              /* the count of completions when the CQ was seen empty */
+    uint32_t empty;                /* the same, the time before */
     struct ibv_wc now;             /* the extended interface: the current completion */
 };
 

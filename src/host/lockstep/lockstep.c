@@ -34,10 +34,13 @@ enum {
     LOOKS = 300,          /* at the count of kicks, before a sleep */
     NAP_LEAST_NS = 20000, /* a sleep */
     NAP_MOST_NS = 1000000,
-    SPINNER_NS = 100000, /* processor time after which a thread that has spun before spins again */
-    CYCLES_MHZ = 1000,   /* of the simulated time stamp counter */
-    ROUNDS = 5,          /* of looks at all threads */
-    NO_DEVICE = 500,     /* programs without a device have so many times the limit */
+    SPINNER_NS = 100000,  /* processor time after which a thread that has spun before spins again */
+    REACTION_NS = 200000, /* in which such a thread reacts to the write */
+    REACTIONS = 2,        /* that show that it has spun */
+    PATIENCE_MOST = 16,   /* for programs that compute */
+    CYCLES_MHZ = 1000,    /* of the simulated time stamp counter */
+    ROUNDS = 5,           /* of looks at all threads */
+    NO_DEVICE = 500,      /* programs without a device have so many times the limit */
 };
 #define EPOCH UINT64_C(1767225600) /* 2026-01-01 */
 
@@ -45,7 +48,9 @@ enum {
 struct program {
     uint32_t process;
     bool device, silent;
-    bool spinner;          /* it has spun on memory before */
+    bool written;          /* it was silent, and its memory has changed */
+    uint32_t reactions;    /* to that, one after the other */
+    uint32_t patience;     /* factor of the time after which it counts as silent */
     uint64_t calls;        /* when it was last heard of, */
     uint64_t processor_ns; /* and its processor time then */
     uint64_t silent_since; /* simulated time */
@@ -59,7 +64,7 @@ struct lockstep {
     uint64_t now;
     struct processes processes;
     VEC(struct program) programs;
-    uint32_t kicks; /* when it was last looked */
+    uint32_t kicks, signals; /* when it was last looked */
     uint64_t nap_ns;
     bool completed[TIME_SLOTS];
     struct lockstep_counts counts;
@@ -77,7 +82,7 @@ void lockstep_options_init(struct lockstep_options *options)
     static const uint64_t prices_ns[TIME_PRICES] = {
         [TIME_CLOCK] = 20,     [TIME_CYCLES] = 10,       [TIME_POLL] = 40, [TIME_EMPTY_POLL] = 20,
         [TIME_POST_SEND] = 60, [TIME_POST_RECEIVE] = 30, [TIME_CALL] = 200};
-    *options = (struct lockstep_options){.silent_ns = 20000000};
+    *options = (struct lockstep_options){.silent_ns = 50000000};
     for (unsigned i = 0; i < TIME_PRICES; i++)
         options->prices[i] = prices_ns[i] * 1000;
 }
@@ -210,7 +215,7 @@ static struct program *add_program(struct lockstep *lockstep, uint32_t process)
     struct program *known = program_of(lockstep, process);
     if (known)
         return known;
-    vec_push(&lockstep->programs, ((struct program){.process = process}));
+    vec_push(&lockstep->programs, ((struct program){.process = process, .patience = 1}));
     return &lockstep->programs.items[lockstep->programs.count - 1];
 }
 
@@ -223,42 +228,63 @@ static uint64_t count_calls(const struct lockstep *lockstep, uint32_t process)
     return calls;
 }
 
-static void hear(struct lockstep *lockstep, struct program *program)
+/* From now on it is listened for again. */
+static void listen_to(struct lockstep *lockstep, struct program *program)
 {
     for (size_t i = 0; i < lockstep->processes.threads.count && program->silent; i++)
         if (lockstep->processes.threads.items[i].process == program->process)
             lockstep->processes.threads.items[i].ignored = false;
-    program->silent = false;
+    program->silent = program->written = false;
     program->calls = count_calls(lockstep, program->process);
     program->processor_ns = processes_time(program->process);
+}
+
+/* It has made calls since. A thread that spins on memory sees a write at once. */
+static void hear(struct lockstep *lockstep, struct program *program)
+{
+    uint64_t used_ns = processes_time(program->process) - program->processor_ns;
+    if (program->written)
+        program->reactions = used_ns < REACTION_NS ? program->reactions + 1 : 0;
+    if (program->silent) {
+        lockstep->counts.late += lockstep->now > program->silent_since;
+        lockstep->counts.late_ps += lockstep->now - program->silent_since;
+        program->reactions = 0;
+        program->patience =
+            program->patience < PATIENCE_MOST ? 2 * program->patience : PATIENCE_MOST;
+    }
+    listen_to(lockstep, program);
+}
+
+static uint64_t silent_ns(const struct lockstep *lockstep, const struct program *program)
+{
+    if (program->reactions >= REACTIONS)
+        return SPINNER_NS;
+    return lockstep->options.silent_ns * (program->device ? program->patience : NO_DEVICE);
 }
 
 static void watch(struct lockstep *lockstep, struct process_thread *thread)
 {
     struct program *program = add_program(lockstep, thread->process);
-    uint64_t limit = program->spinner  ? SPINNER_NS
-                     : program->device ? lockstep->options.silent_ns
-                                       : lockstep->options.silent_ns * NO_DEVICE;
-    if (program->processor_ns == 0 || program->calls != count_calls(lockstep, program->process)) {
+    if (program->processor_ns == 0) {
+        listen_to(lockstep, program);
+    } else if (program->calls != count_calls(lockstep, program->process)) {
         hear(lockstep, program);
-    } else if (program->silent ||
-               processes_time(program->process) - program->processor_ns > limit) {
+    } else if (program->silent || processes_time(program->process) - program->processor_ns >
+                                      silent_ns(lockstep, program)) {
         if (!program->silent)
             program->silent_since = lockstep->now;
         program->silent = thread->ignored = true;
     }
 }
 
-/* Those that compute no longer. */
+/* Those that have made calls in the meantime. */
 static void check_silent(struct lockstep *lockstep)
 {
     for (size_t i = 0; i < lockstep->programs.count; i++) {
         struct program *program = &lockstep->programs.items[i];
-        if (!program->silent || program->calls == count_calls(lockstep, program->process))
-            continue;
-        lockstep->counts.late += lockstep->now > program->silent_since;
-        lockstep->counts.late_ps += lockstep->now - program->silent_since;
-        hear(lockstep, program);
+        if ((program->silent || program->written) &&
+            program->calls != count_calls(lockstep, program->process))
+            hear(lockstep, program);
     }
 }
 
@@ -311,8 +337,12 @@ static bool refresh(struct lockstep *lockstep)
 static void trust_slots(struct lockstep *lockstep)
 {
     struct processes *processes = &lockstep->processes;
-    for (size_t i = 0; i < processes->threads.count; i++)
+    uint32_t signals = load(&lockstep->page->signals);
+    for (size_t i = 0; i < processes->threads.count; i++) {
         processes->threads.items[i].trusted = false;
+        processes->threads.items[i].doubted |= signals != lockstep->signals;
+    }
+    lockstep->signals = signals;
     for (uint32_t i = 0, count = slot_count(lockstep); i < count; i++) {
         const struct time_slot *slot = &lockstep->page->slots[i];
         if (load(&slot->state) != TIME_WAITS)
@@ -338,11 +368,18 @@ bool lockstep_quiet(struct lockstep *lockstep)
         }
         if (again || refresh(lockstep))
             continue;
+        if (processes->messages && processes_in_flight())
+            return false;
         for (size_t k = 0; k < processes->threads.count; k++)
             processes->threads.items[k].doubted = false;
         return true;
     }
     return false;
+}
+
+bool lockstep_waits_for_messages(const struct lockstep *lockstep)
+{
+    return lockstep->processes.messages;
 }
 
 void lockstep_stir(struct lockstep *lockstep)
@@ -464,8 +501,8 @@ bool lockstep_written(struct lockstep *lockstep, uint32_t process)
     if (!program || !program->silent)
         return false;
     lockstep->counts.spins++;
-    program->spinner = true;
-    hear(lockstep, program);
+    listen_to(lockstep, program);
+    program->written = true;
     return true;
 }
 

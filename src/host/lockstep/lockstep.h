@@ -32,6 +32,9 @@ const char *lockstep_path(const struct lockstep *lockstep);
 
 /* Whether no thread runs. Messages that they sent before are there then. */
 bool lockstep_quiet(struct lockstep *lockstep);
+/* When it was quiet: whether a thread waits for messages of others, which the kernel may hold back
+ * for a while. */
+bool lockstep_waits_for_messages(const struct lockstep *lockstep);
 /* Waits a short time of the wall clock for threads that run. */
 void lockstep_pause(struct lockstep *lockstep);
 /* Programs were given something to do: the next pauses are short. */

@@ -165,19 +165,16 @@ static char read_letter(const struct process_thread *thread)
     return end && end[1] == ' ' ? end[2] : 0;
 }
 
-/* Calls in which a thread waits for nothing but other threads. In others it may wait for a disk. */
-static bool is_wait(long call)
+/* Calls in which a thread waits for nothing but messages, or other threads. In others it may wait
+ * for a disk. */
+static bool is_message_wait(long call)
 {
     switch (call) {
-    case SYS_futex:
-    case SYS_wait4:
-    case SYS_waitid:
     case SYS_ppoll:
     case SYS_pselect6:
     case SYS_epoll_pwait:
-    case SYS_rt_sigsuspend:
-    case SYS_rt_sigtimedwait:
-    case SYS_clock_nanosleep:
+    case SYS_epoll_pwait2:
+    case SYS_connect:
     case SYS_recvfrom:
     case SYS_recvmsg:
     case SYS_accept:
@@ -186,30 +183,49 @@ static bool is_wait(long call)
     case SYS_poll:
     case SYS_select:
     case SYS_epoll_wait:
-    case SYS_pause:
 #endif
         return true;
     default: return false;
     }
 }
 
-enum state { STATE_GONE, STATE_RUNS, STATE_SLEEPS };
+static bool is_wait(long call)
+{
+    switch (call) {
+    case SYS_futex:
+    case SYS_wait4:
+    case SYS_waitid:
+    case SYS_rt_sigsuspend:
+    case SYS_rt_sigtimedwait:
+    case SYS_clock_nanosleep:
+#ifdef __x86_64__
+    case SYS_pause:
+#endif
+        return true;
+    default: return is_message_wait(call);
+    }
+}
+
+enum state { STATE_GONE, STATE_RUNS, STATE_SLEEPS, STATE_ENDED };
 
 /* A stopped program is asleep, but not one that a debugger holds: it should find the time at which
  * it was stopped. */
-static enum state read_state(const struct process_thread *thread)
+static enum state read_state(const struct process_thread *thread, bool *messages)
 {
     char text[256];
     ssize_t got = thread->call < 0 ? 0 : read_text(thread->call, text, sizeof text);
     if (got > 0 && text[0] == 'r') /* "running" */
         return STATE_RUNS;
-    if (got > 0 && text[0] != '-' && is_wait(strtol(text, NULL, 10)))
+    long call = got > 0 ? strtol(text, NULL, 10) : SYS_read;
+    *messages |= call == SYS_read || is_message_wait(call);
+    if (is_wait(call))
         return STATE_SLEEPS;
     char letter = read_letter(thread);
     if (letter == 0 || letter == 'X')
         return STATE_GONE;
-    return letter == 'S' || letter == 'T' || letter == 'Z' || letter == 'I' ? STATE_SLEEPS
-                                                                            : STATE_RUNS;
+    if (letter == 'Z')
+        return STATE_ENDED;
+    return letter == 'S' || letter == 'T' || letter == 'I' ? STATE_SLEEPS : STATE_RUNS;
 }
 
 /* The third number. Kernels without it: the look is not repeated. */
@@ -222,14 +238,30 @@ static uint64_t read_switches(const struct process_thread *thread)
     return last ? strtoull(last, NULL, 10) : 0;
 }
 
+/* When a thread has ended, others of its process may be ending, wherever they waited before. */
+static bool doubt_others(struct processes *processes, uint32_t process)
+{
+    bool doubted = false;
+    for (size_t i = 0; i < processes->threads.count; i++) {
+        struct process_thread *thread = &processes->threads.items[i];
+        if (thread->process != process || !thread->trusted)
+            continue;
+        thread->trusted = false;
+        doubted = thread->doubted = true;
+    }
+    return doubted;
+}
+
 struct process_thread *processes_running(struct processes *processes, bool *again)
 {
-    *again = false;
+    *again = processes->messages = false;
     for (size_t i = 0; i < processes->threads.count; i++) {
         struct process_thread *thread = &processes->threads.items[i];
         if (thread->trusted || thread->ignored)
             continue;
-        enum state state = read_state(thread);
+        enum state state = read_state(thread, &processes->messages);
+        if (state == STATE_GONE || state == STATE_ENDED)
+            *again |= doubt_others(processes, thread->process);
         if (state == STATE_GONE) {
             close_thread(thread);
             vec_remove(&processes->threads, i);
@@ -245,6 +277,22 @@ struct process_thread *processes_running(struct processes *processes, bool *agai
         thread->switches = switches;
     }
     return NULL;
+}
+
+/* The field of each processor's line that counts packets in its queue is the twelfth. */
+bool processes_in_flight(void)
+{
+    enum { QUEUE = 11 * 9 };
+    static int fd = -1;
+    static char text[65536];
+    if (fd < 0)
+        fd = open("/proc/net/softnet_stat", O_RDONLY | O_CLOEXEC);
+    if (fd < 0 || read_text(fd, text, sizeof text) <= 0)
+        return false;
+    for (const char *line = text, *end; (end = strchr(line, '\n')) != NULL; line = end + 1)
+        if (end - line > QUEUE + 8 && strncmp(line + QUEUE, "00000000", 8) != 0)
+            return true;
+    return false;
 }
 
 uint64_t processes_time(uint32_t process)

@@ -24,6 +24,7 @@ struct processes {
     VEC(struct process_thread) threads; /* by ID */
     uint64_t last_id;                   /* that the kernel had given when they were listed */
     bool listed;
+    bool messages; /* a thread that was seen asleep waits for messages */
 };
 
 void processes_init(struct processes *processes);
@@ -34,6 +35,9 @@ bool processes_refresh(struct processes *processes);
 /* A thread that runs and is neither trusted nor ignored; NULL: none has run since the last call
  * that returned NULL, other than those that are trusted now. `again`: not known yet. */
 struct process_thread *processes_running(struct processes *processes, bool *again);
+/* Whether messages between processes of this machine are on the way: the kernel may deliver them
+ * later than in the call that sends them, when it is busy. */
+bool processes_in_flight(void);
 struct process_thread *processes_find(const struct processes *processes, uint32_t thread);
 /* Processor time of a process, ns. */
 uint64_t processes_time(uint32_t process);

@@ -26,6 +26,7 @@ struct server {
     struct connection *closed; /* to be freed after this iteration */
     struct fabric_http *http;  /* NULL: none */
     struct lockstep *lockstep; /* NULL: the wall clock */
+    bool patient;              /* it has waited before the step that comes next */
     bool stirred;              /* programs were given something */
 };
 

@@ -8,10 +8,15 @@
 
 #include "base/time.h"
 
+#include <unistd.h>
+
 enum {
     STEPS = 1000, /* times that pass before messages are looked for again */
-    IDLE_MS = 2,  /* wall-clock time to wait if nothing will happen in simulated time */
+    PATIENCE_US =
+        1000,    /* of the wall clock, before a long step: the kernel may hold back a message */
+    IDLE_MS = 2, /* wall-clock time to wait if nothing will happen in simulated time */
 };
+#define LONG_STEP   (1 * TIME_MS)
 #define LINGER_TICK (20 * TIME_MS)
 
 /* ---- what programs would notice ---- */
@@ -89,6 +94,12 @@ static bool advance(struct server *server)
         uint64_t next = next_time(server, work);
         if (next == TIME_NEVER)
             return false;
+        if (!server->patient && next > server->clients.now + LONG_STEP &&
+            lockstep_waits_for_messages(server->lockstep)) {
+            server->patient = true;
+            usleep(PATIENCE_US);
+            return true;
+        }
         if (next > lockstep_limit(server->lockstep)) {
             lockstep_pause(server->lockstep);
             return true;
@@ -113,6 +124,7 @@ void simulated_run(struct server *server)
         idle = false;
         if (server->http)
             fabric_http_step(server->http);
+        server->patient &= quiet && count == 0;
         if (count > 0) {
             server_handle(server, events, count);
             server_finish(server);

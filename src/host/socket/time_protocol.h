@@ -68,6 +68,7 @@ struct time_page {
     uint32_t server; /* process ID */
     uint32_t kicks;  /* futex: incremented by clients when the server should look */
     uint32_t sleeping;
+    uint32_t signals;    /* by clients: counts signals that they have sent */
     uint32_t slot_count; /* those behind were never used */
     uint32_t condition_waiters;
     uint32_t conditions[TIME_CONDITIONS]; /* futexes */
