@@ -90,7 +90,9 @@ static void receive_sidr_req(struct cm *cm, const struct cm_message *message,
                                 .remote_id = message->local_id,
                                 .service_id = message->service_id,
                                 .status = CM_RESOLVE_UNSUPPORTED};
-    struct connection *same = connection_in_chain(cm, BY_PEER, from->lid, message->local_id);
+    /* All hosts of another subnet have the LID of a router. */
+    uint64_t sender = from->global ? wire_get_bits(from->gid, 64, 64) : from->lid;
+    struct connection *same = connection_in_chain(cm, BY_PEER, sender, message->local_id);
     if (same && same->state == CM_SIDR_RECEIVED) {
         cm->counters.duplicates++;
         return;
@@ -103,7 +105,7 @@ static void receive_sidr_req(struct cm *cm, const struct cm_message *message,
     connection->state = CM_SIDR_RECEIVED;
     connection->address = *from;
     connection->remote_id = message->local_id;
-    connection->remote_guid = from->lid;
+    connection->remote_guid = sender;
     connection->tid = message->tid;
     chain_add(cm, connection, BY_PEER);
     cm_report(cm, CM_EVENT_SERVICE_REQUEST, connection, message);

@@ -344,6 +344,10 @@ void data_lose(struct fabric *fabric, uint32_t data_packet, enum loss cause, uin
 bool router_forwards(const struct fabric *fabric, const struct data_packet *data_packet,
                      uint32_t port);
 void router_start(struct fabric *fabric); /* after data_start() */
+/* Whether a general service packet that arrived at this port goes on to another subnet. By which
+ * port of the node it does (0: there is none), with its new local route header. */
+bool router_takes(const struct fabric *fabric, uint32_t port, const struct packet_header *header);
+unsigned router_route_packet(struct fabric *fabric, uint32_t port, struct packet_header *header);
 void router_forward(struct fabric *fabric, uint32_t data_packet, uint32_t port);
 uint64_t router_room(const struct fabric *fabric, uint32_t port); /* of an output VL, in blocks */
 unsigned router_grh_bytes(const struct fabric *fabric); /* of packets that may pass a router */

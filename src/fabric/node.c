@@ -91,6 +91,27 @@ static void start_agent(struct fabric *fabric, struct node *node)
                  (struct event){EVENT_AGENT, (uint32_t)(node - fabric->nodes), node->life});
 }
 
+/* Selects the VL on the output; false if the packet must be dropped. */
+static bool select_vl(struct node *node, struct packet *packet, unsigned input, unsigned output)
+{
+    if (mad_is_smp(packet->mad))
+        return true;
+    packet->header.vl = (uint8_t)sma_map_sl(&node->sma, input, output, packet->header.sl);
+    return packet->header.vl != VL_MANAGEMENT;
+}
+
+/* A router sends a packet on. Packets that go in circles end as within a subnet. */
+static void pass_to_subnet(struct fabric *fabric, struct node *node, uint32_t number, uint32_t port)
+{
+    struct packet *packet = packet_at(fabric, number);
+    unsigned output = router_route_packet(fabric, port, &packet->header);
+    if (!output || packet->hops++ >= fabric->hop_limit ||
+        !select_vl(node, packet, fabric->ports[port].number, output))
+        packet_drop(fabric, number);
+    else
+        forward_packet(fabric, node, number, output, fabric->options.router_ps);
+}
+
 /* Delivers a packet at this end port to the agent, which has a queue, or to the consumer. */
 static void deliver_locally(struct fabric *fabric, struct node *node, uint32_t number,
                             uint32_t port)
@@ -100,6 +121,8 @@ static void deliver_locally(struct fabric *fabric, struct node *node, uint32_t n
     if (!accepts_keys(fabric, node, packet)) {
         packet_drop(fabric, number);
         node_service_agent(fabric, fabric->ports[port].node);
+    } else if (router_takes(fabric, port, &packet->header)) {
+        pass_to_subnet(fabric, node, number, port);
     } else if (!sma_handles(&node->sma, packet->mad) && fabric->ports[port].consumers) {
         fabric_deliver(fabric, port, packet);
         packet_drop(fabric, number);
@@ -142,15 +165,6 @@ static bool passes_enforcement(struct fabric *fabric, struct node *node, unsigne
     sma_report_p_key(&node->sma, number, &violation);
     node_service_agent(fabric, (uint32_t)(node - fabric->nodes));
     return false;
-}
-
-/* Selects the VL on the output; false if the packet must be dropped. */
-static bool select_vl(struct node *node, struct packet *packet, unsigned input, unsigned output)
-{
-    if (mad_is_smp(packet->mad))
-        return true;
-    packet->header.vl = (uint8_t)sma_map_sl(&node->sma, input, output, packet->header.sl);
-    return packet->header.vl != VL_MANAGEMENT;
 }
 
 /* `detail`: the cause, as PortRcvErrorDetails counts it. */

@@ -186,6 +186,48 @@ void router_forward(struct fabric *fabric, uint32_t number, uint32_t index)
     output_vl_push(fabric, port_vl, number);
 }
 
+/* ---- general service packets ----
+ *
+ * They have no hop limit of their own: node.c counts their hops. */
+
+bool router_takes(const struct fabric *fabric, uint32_t port, const struct packet_header *header)
+{
+    const struct node *node = &fabric->nodes[fabric->ports[port].node];
+    uint64_t guid = wire_get_bits(header->dgid, 64, 64);
+    if (!node->sma.router || !header->global || header->dest_qp == QP_SMI || !fabric->data)
+        return false;
+    for (unsigned number = 1; number <= node->sma.port_count; number++)
+        if (fabric_port_guid(fabric, node->first_port + number, 0) == guid)
+            return false;
+    return true;
+}
+
+unsigned router_route_packet(struct fabric *fabric, uint32_t port, struct packet_header *header)
+{
+    const struct node *node = node_of(fabric, port);
+    const struct data_paths *paths = &fabric->data->paths;
+    uint64_t prefix = wire_get_bits(header->dgid, 0, 64);
+    uint64_t guid = wire_get_bits(header->dgid, 64, 64);
+    uint64_t flow = router_flow(wire_get_bits(header->sgid, 64, 64), guid);
+    struct sma_next_subnet next =
+        sma_route_prefix(&node->sma, fabric->ports[port].number, prefix, flow);
+    uint32_t output = node->first_port + next.port;
+    uint32_t destination = map_get(&fabric->data->ports_by_guid, guid);
+    struct data_path path = {0};
+    if (!next.port)
+        return 0;
+    if (!next.adjacent && paths->find_router)
+        path = paths->find_router(paths->context, output, prefix, flow);
+    else if (next.adjacent && paths->find && destination != MAP_NONE)
+        path = paths->find(paths->context, output, destination);
+    if (!path.dlid || (next.adjacent && path.hop_limit))
+        return 0;
+    header->slid = fabric->ports[output].lid;
+    header->dlid = path.dlid;
+    header->sl = path.sl & 15;
+    return next.port;
+}
+
 /* ---- paths of fabrics whose managers are other programs ---- */
 
 struct data_path router_path_by_lid(const struct fabric *fabric, uint32_t source, uint64_t prefix,
