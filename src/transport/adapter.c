@@ -285,12 +285,12 @@ static bool qp_next_packet(struct transport *transport, struct qp *qp, uint64_t 
     return requests_first && responses_next(transport, qp, packet);
 }
 
-bool transport_next_packet(struct transport *transport, uint64_t now, unsigned number,
-                           uint16_t service_levels, struct transport_packet *packet)
+static bool build_packet(struct transport *transport, uint64_t now, unsigned number,
+                         uint16_t service_levels, struct transport_packet *packet)
 {
     struct port *port = &transport->ports[number];
     uint16_t ready;
-    while ((ready = transport_ready(transport, number) & service_levels) != 0) {
+    while ((ready = port->ready & service_levels) != 0) {
         uint16_t later = (uint16_t)(ready & ~((2u << port->last_sl) - 1));
         unsigned sl = (unsigned)__builtin_ctz(later ? later : ready);
         struct qp *qp = ready_take(transport, port, sl);
@@ -307,6 +307,21 @@ bool transport_next_packet(struct transport *transport, uint64_t now, unsigned n
         }
     }
     return false;
+}
+
+bool transport_next_packet(struct transport *transport, uint64_t now, unsigned port,
+                           uint16_t service_levels, struct transport_packet *packet)
+{
+    return transport->ports[port].state.active &&
+           build_packet(transport, now, port, service_levels, packet);
+}
+
+/* It ends: requests beyond the window wait for acknowledgements, which cannot come. */
+void transport_discard(struct transport *transport, uint64_t now, unsigned port)
+{
+    struct transport_packet packet;
+    while (build_packet(transport, now, port, UINT16_MAX, &packet))
+        ;
 }
 
 void qp_address_packet(const struct transport *transport, const struct qp *qp,

@@ -386,6 +386,9 @@ struct transport_work {
     const struct transport_path *path;
     uint32_t dest_qp, q_key; /* with bit 31 set the Q_Key is that of the QP */
 };
+/* The memory that the entries of queues take here at most, while they are outstanding. */
+uint64_t transport_queue_bytes(uint32_t sends, uint32_t send_segments, uint32_t receives,
+                               uint32_t receive_segments);
 /* -EINVAL: wrong state or contents; -ENOMEM: the queue is full. Wrong keys and lengths complete in
  * order with their status. */
 int transport_post_send(struct transport *transport, uint32_t qp,
@@ -412,6 +415,9 @@ uint16_t transport_ready(const struct transport *transport, unsigned port);
 /* Builds the next packet of these SLs; QPs take turns. False if there is none. */
 bool transport_next_packet(struct transport *transport, uint64_t now, unsigned port,
                            uint16_t service_levels, struct transport_packet *packet);
+/* Builds the packets of a port that is not active, and discards them, as a port without a link
+ * does: requests time out. Without it they wait until the port is active. */
+void transport_discard(struct transport *transport, uint64_t now, unsigned port);
 /* When transport_expire() must be called, or earlier; TIME_NEVER. */
 uint64_t transport_deadline(const struct transport *transport);
 void transport_expire(struct transport *transport, uint64_t now);

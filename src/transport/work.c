@@ -56,6 +56,16 @@ static unsigned length_status(const struct transport_work *work, uint64_t bytes)
     return bytes <= TRANSPORT_MESSAGE_MAX ? STATUS_SUCCESS : STATUS_LOCAL_LENGTH;
 }
 
+/* Pools double when they grow. */
+uint64_t transport_queue_bytes(uint32_t sends, uint32_t send_segments, uint32_t receives,
+                               uint32_t receive_segments)
+{
+    uint64_t segments = (uint64_t)sends * (send_segments ? send_segments - 1 : 0) +
+                        (uint64_t)receives * (receive_segments ? receive_segments - 1 : 0);
+    return 2 * (sends * sizeof(struct work) + receives * sizeof(struct receive) +
+                segments * sizeof(struct segment));
+}
+
 static void add_work(struct transport *transport, struct qp *qp, const struct transport_work *from)
 {
     uint32_t number = pool_take(&transport->works);

@@ -39,7 +39,8 @@ enum {
     VERBS_RINGS = 4096,      /* QPs, SRQs and CQs of a connection */
     VERBS_CHANNELS = 256,    /* completion channels of a connection */
     VERBS_GIDS = 8,
-    VERBS_READS = 16, /* READs and atomics outstanding, at most */
+    VERBS_READS = 16,  /* READs and atomics outstanding, at most */
+    VERBS_GROUPS = 64, /* that a QP may be attached to */
 };
 
 enum verbs_kind {

@@ -206,9 +206,14 @@ void adapter_serve(struct adapter *adapter)
 {
     drain_accesses(adapter, NULL);
     drain_events(adapter);
-    for (unsigned port = 1; port <= adapter->ports; port++)
-        if (transport_ready(adapter->transport, port))
+    for (unsigned port = 1; port <= adapter->ports; port++) {
+        if (!adapter->memory[port].active)
+            transport_discard(adapter->transport, fabric_network_time(adapter->verbs->fabric),
+                              port);
+        else if (transport_ready(adapter->transport, port))
             fabric_offer_transport(adapter->verbs->fabric, adapter_port(adapter, port));
+    }
+    drain_events(adapter); /* datagrams complete when they are discarded */
     adapter_call_at(adapter, transport_deadline(adapter->transport));
 }
 

@@ -57,7 +57,8 @@ struct region {
     uint64_t start, bytes, memory;
 };
 
-/* Memory that clients have made the server take: shared memory, and the copies of its entries.
+/* Memory that clients have made the server take: shared memory, the copies of its entries, and what
+ * these take in the transport layer.
  * There is a limit for each client and one for all. */
 struct budget {
     uint64_t bytes;
@@ -67,7 +68,8 @@ struct budget {
 struct mapping { /* shared memory */
     uint8_t *at;
     size_t bytes;
-    int descriptor; /* until it has been sent */
+    uint64_t charged; /* with what belongs to it elsewhere */
+    int descriptor;   /* until it has been sent */
 };
 
 struct channel {
@@ -101,6 +103,7 @@ struct srq {
 struct qp {
     bool used, broken; /* broken: memory that it needed is gone */
     uint32_t number, epoch, send_cq, receive_cq, srq, service;
+    uint32_t groups; /* that it is attached to */
     struct mapping ring;
     struct work_queue sends, receives;
     struct verbs_qp_attributes attributes; /* GID indices of paths */
@@ -257,8 +260,8 @@ void path_from_transport(const struct transport_path *from, struct verbs_path *p
 int qp_remove(struct verbs_client *client, uint32_t object);
 int object_request(struct verbs_client *client, const struct verbs_request *request);
 void objects_release(struct verbs_client *client);
-/* -ENOMEM: over a limit. */
-int mapping_make(struct verbs_client *client, struct mapping *mapping, size_t bytes);
+/* `more`: bytes of memory that its entries may take elsewhere. -ENOMEM: over a limit. */
+int mapping_make(struct verbs_client *client, struct mapping *mapping, size_t bytes, uint64_t more);
 void mapping_release(struct verbs_client *client, struct mapping *mapping);
 /* Passes a descriptor along with the answer, which owns it from now on. */
 void answer_with(struct verbs_client *client, int descriptor);

@@ -19,37 +19,37 @@
 enum { RINGS = 12000 };
 static const uint64_t client_bytes = UINT64_C(1) << 30, all_bytes = UINT64_C(1) << 32;
 
-/* The copies of the entries are as large as the ring. */
-static bool charge(struct verbs_client *client, size_t bytes)
+static bool charge(struct verbs_client *client, uint64_t bytes)
 {
     struct budget *own = &client->used, *all = &client->verbs->used;
-    if (own->rings >= VERBS_RINGS || all->rings >= RINGS || 2 * bytes > client_bytes - own->bytes ||
-        2 * bytes > all_bytes - all->bytes)
+    if (own->rings >= VERBS_RINGS || all->rings >= RINGS || bytes > client_bytes - own->bytes ||
+        bytes > all_bytes - all->bytes)
         return false;
     own->rings++;
     all->rings++;
-    own->bytes += 2 * bytes;
-    all->bytes += 2 * bytes;
+    own->bytes += bytes;
+    all->bytes += bytes;
     return true;
 }
 
-static void refund(struct verbs_client *client, size_t bytes)
+static void refund(struct verbs_client *client, const struct mapping *mapping)
 {
     client->used.rings--;
     client->verbs->used.rings--;
-    client->used.bytes -= 2 * bytes;
-    client->verbs->used.bytes -= 2 * bytes;
+    client->used.bytes -= mapping->charged;
+    client->verbs->used.bytes -= mapping->charged;
 }
 
-int mapping_make(struct verbs_client *client, struct mapping *mapping, size_t bytes)
+int mapping_make(struct verbs_client *client, struct mapping *mapping, size_t bytes, uint64_t more)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     *mapping = (struct mapping){.bytes = (bytes + page - 1) / page * page, .descriptor = -1};
-    if (!charge(client, mapping->bytes))
+    mapping->charged = 2 * mapping->bytes + more; /* the copies are as large as the ring */
+    if (!charge(client, mapping->charged))
         return -ENOMEM;
     int fd = memfd_create("weft-verbs", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (fd < 0) {
-        refund(client, mapping->bytes);
+        refund(client, mapping);
         return -errno;
     }
     void *at = MAP_FAILED;
@@ -59,7 +59,7 @@ int mapping_make(struct verbs_client *client, struct mapping *mapping, size_t by
     if (at == MAP_FAILED) {
         int error = errno;
         close(fd);
-        refund(client, mapping->bytes);
+        refund(client, mapping);
         return -error;
     }
     mapping->at = at;
@@ -73,7 +73,7 @@ void mapping_release(struct verbs_client *client, struct mapping *mapping)
         munmap(mapping->at, mapping->bytes);
         if (mapping->descriptor >= 0)
             close(mapping->descriptor);
-        refund(client, mapping->bytes);
+        refund(client, mapping);
     }
     *mapping = (struct mapping){.descriptor = -1};
 }
@@ -236,8 +236,8 @@ static int remove_channel(struct verbs_client *client, uint32_t object)
 
 static int make_cq_ring(struct verbs_client *client, struct cq *cq, uint32_t capacity)
 {
-    int result = mapping_make(client, &cq->ring,
-                              VERBS_RING_HEAD + (size_t)capacity * sizeof(struct verbs_completion));
+    int result = mapping_make(
+        client, &cq->ring, VERBS_RING_HEAD + (size_t)capacity * sizeof(struct verbs_completion), 0);
     if (result == 0)
         cq->capacity = capacity;
     return result;
@@ -343,7 +343,8 @@ static int add_srq(struct verbs_client *client, const struct verbs_request *requ
                            VERBS_RING_HEAD);
     if (result == 0)
         result = mapping_make(client, &srq->ring,
-                              VERBS_RING_HEAD + (size_t)capacity * srq->receives.stride);
+                              VERBS_RING_HEAD + (size_t)capacity * srq->receives.stride,
+                              transport_queue_bytes(0, 0, capacity, segments));
     if (result == 0)
         result = transport_add_srq(client->adapter->transport, domain->number, capacity, &number);
     if (result) {

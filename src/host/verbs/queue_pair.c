@@ -48,7 +48,8 @@ static int make_queues(struct verbs_client *client, struct qp *qp,
     if (result)
         return result;
     return mapping_make(client, &qp->ring,
-                        qp->receives.offset + (uint64_t)receives * qp->receives.stride);
+                        qp->receives.offset + (uint64_t)receives * qp->receives.stride,
+                        transport_queue_bytes(sends, segments, receives, receive_segments));
 }
 
 int qp_add(struct verbs_client *client, const struct verbs_request *request)
@@ -246,12 +247,15 @@ int qp_query(struct verbs_client *client, const struct verbs_request *request)
  * administration, by librdmacm or by itself. */
 int qp_join_group(struct verbs_client *client, const struct verbs_request *request)
 {
-    const struct qp *qp = OBJECT_FIND(&client->qps, request->object);
+    struct qp *qp = OBJECT_FIND(&client->qps, request->object);
+    bool attaches = request->kind == VERBS_ATTACH_GROUP;
     if (!qp || qp->service != TRANSPORT_UD || request->group.mgid[0] != 0xFF)
         return -EINVAL;
-    return request->kind == VERBS_ATTACH_GROUP
-               ? transport_attach(client->adapter->transport, qp->number, request->group.mgid,
-                                  request->group.mlid)
-               : transport_detach(client->adapter->transport, qp->number, request->group.mgid,
-                                  request->group.mlid);
+    if (attaches && qp->groups >= VERBS_GROUPS)
+        return -ENOMEM;
+    int result = (attaches ? transport_attach : transport_detach)(
+        client->adapter->transport, qp->number, request->group.mgid, request->group.mlid);
+    if (result == 0)
+        qp->groups = attaches ? qp->groups + 1 : qp->groups - 1;
+    return result;
 }

@@ -165,7 +165,7 @@ static int set_memory(struct verbs_client *client, uint32_t process, int descrip
         client->verbs->listener.opened(client->verbs->listener.context, process);
     if (client->page.at)
         return 0;
-    int result = mapping_make(client, &client->page, sizeof(struct verbs_page));
+    int result = mapping_make(client, &client->page, sizeof(struct verbs_page), 0);
     if (result)
         return result;
     if (pipe2(ends, O_CLOEXEC) < 0)

@@ -244,6 +244,27 @@ static void a_wrong_q_key_raises_a_trap_and_harms_no_timer(void **state)
     mem_free(b);
 }
 
+/* ---- a cut cable ---- */
+
+static void a_request_at_a_port_without_a_link_times_out(void **state)
+{
+    struct connected *connected = *state;
+    struct stage *stage = connected->stage;
+    struct program *a = mem_alloc(sizeof *a);
+    uint32_t port = two_switches_port(&stage->world, stage->world.a, 1);
+    struct err err;
+    open_program(stage, a);
+    connect_by(a, 99, (struct verbs_path){.dlid = LID + 1, .port = 1});
+    assert_int_equal(fabric_set_link(stage->world.fabric, port, false, &err), 0);
+    run(stage);
+    write_to(a, a, 1000);
+    post(stage, a);
+    assert_int_equal(completions(a), 1);
+    assert_int_equal(last_completion(a).status, IBV_WC_RETRY_EXC_ERR);
+    close_program(a);
+    mem_free(a);
+}
+
 /* ---- groups ---- */
 
 static void only_datagram_queue_pairs_join_groups(void **state)
@@ -280,6 +301,7 @@ int main(void)
         TEST(events_that_nobody_reads_are_limited),
         TEST(a_port_without_a_manager_has_no_paths),
         TEST(a_wrong_q_key_raises_a_trap_and_harms_no_timer),
+        TEST(a_request_at_a_port_without_a_link_times_out),
         TEST(only_datagram_queue_pairs_join_groups),
     };
     signal(SIGPIPE, SIG_IGN); /* as in the server: nobody reads the events of these programs */

@@ -120,8 +120,8 @@ static void the_memory_of_rings_is_limited(void **state)
         queues.qp_init.sends = queues.qp_init.receives = VERBS_ENTRIES;
         queues.qp_init.send_segments = queues.qp_init.receive_segments = VERBS_SEGMENTS;
         unsigned count = count_objects(a, &queues, 300);
-        assert_in_range(count, 30, 299);
-        open_program(*state, b); /* the other one gets its own */
+        assert_in_range(count, 10, 30); /* with what their entries take in the transport layer */
+        open_program(*state, b);        /* the other one gets its own */
         close_program(b);
         close_program(a);
     }
