@@ -154,3 +154,16 @@ void counters_count(struct fabric *fabric, uint32_t port, enum port_counter coun
 {
     sma_count(&node_of(fabric, port)->sma, fabric->ports[port].number, counter, 1);
 }
+
+void counters_discard(struct fabric *fabric, uint32_t port, enum loss cause)
+{
+    static const enum port_counter details[LOSS_CAUSES] = {
+        [LOSS_INACTIVE_PORT] = COUNTER_INACTIVE_DISCARDS,
+        [LOSS_DEAD_LINK] = COUNTER_INACTIVE_DISCARDS,
+        [LOSS_LIFETIME] = COUNTER_LIFETIME_DISCARDS,
+        [LOSS_HEAD_OF_QUEUE] = COUNTER_HEAD_OF_QUEUE_DISCARDS,
+    };
+    counters_count(fabric, port, COUNTER_TRANSMIT_DISCARDS);
+    if (details[cause])
+        counters_count(fabric, port, details[cause]);
+}

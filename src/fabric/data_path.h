@@ -412,6 +412,8 @@ void counters_fold(const struct fabric *fabric, uint32_t node); /* into the coun
 void counters_fold_port(const struct fabric *fabric, uint32_t port);
 void counters_forget(struct fabric *fabric, uint32_t node);
 void counters_count(struct fabric *fabric, uint32_t port, enum port_counter counter);
+/* PortXmitDiscards, and its part for this cause. */
+void counters_discard(struct fabric *fabric, uint32_t port, enum loss cause);
 
 /* deadlock.c */
 void deadlock_watch(struct fabric *fabric);

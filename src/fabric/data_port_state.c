@@ -133,7 +133,7 @@ static void close_vls(struct fabric *fabric, uint32_t index, unsigned first, enu
         uint32_t number;
         while ((number = data_packet_pop(fabric->data, &output->queue)) != NONE) {
             free_blocks(&output->used, blocks_of(data_packet_at(fabric->data, number)->bytes));
-            counters_count(fabric, index, COUNTER_TRANSMIT_DISCARDS);
+            counters_discard(fabric, index, cause);
             data_lose(fabric, number, cause, index);
         }
         fabric->ports[index].ready &= (uint16_t) ~(1u << vl);
@@ -363,8 +363,9 @@ static void expire_output(struct fabric *fabric, uint32_t port_vl, uint64_t *aga
         data_packet_pop(data, &output->queue);
         output->head_since = now;
         free_blocks(&output->used, blocks_of(data_packet->bytes));
-        counters_count(fabric, index, COUNTER_TRANSMIT_DISCARDS);
-        data_lose(fabric, number, by_life <= now ? LOSS_LIFETIME : LOSS_HEAD_OF_QUEUE, index);
+        enum loss cause = by_life <= now ? LOSS_LIFETIME : LOSS_HEAD_OF_QUEUE;
+        counters_discard(fabric, index, cause);
+        data_lose(fabric, number, cause, index);
     }
     if (*again <= now)
         *again = now + TIME_US;

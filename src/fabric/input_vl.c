@@ -241,12 +241,14 @@ void input_vl_discard(struct fabric *fabric, uint32_t port_vl, uint32_t output_p
         [LOSS_OUTPUT_IS_INPUT] = COUNTER_LOOPING_ERRORS,
         [LOSS_NO_VL] = COUNTER_VL_MAPPING_ERRORS,
     };
-    counters_count(fabric, at,
-                   details[cause]        ? COUNTER_RECEIVE_SWITCH_RELAY_ERRORS
-                   : cause == LOSS_P_KEY ? COUNTER_TRANSMIT_CONSTRAINT_ERRORS
-                                         : COUNTER_TRANSMIT_DISCARDS);
-    if (details[cause])
+    if (details[cause]) {
+        counters_count(fabric, at, COUNTER_RECEIVE_SWITCH_RELAY_ERRORS);
         counters_count(fabric, at, details[cause]);
+    } else if (cause == LOSS_P_KEY) {
+        counters_count(fabric, at, COUNTER_TRANSMIT_CONSTRAINT_ERRORS);
+    } else {
+        counters_discard(fabric, at, cause);
+    }
     data_lose(fabric, number, cause, at);
     credits_update(fabric, port_vl);
     if (input->queue.head != NONE)

@@ -102,6 +102,8 @@ void link_output(struct fabric *fabric, uint32_t index, uint32_t number)
     if (!open || queue->count >= room) {
         sma_count(&node->sma, port->number,
                   open && management ? COUNTER_VL15_DROPPED : COUNTER_TRANSMIT_DISCARDS, 1);
+        if (!open)
+            sma_count(&node->sma, port->number, COUNTER_INACTIVE_DISCARDS, 1);
         packet_drop(fabric, number);
         return;
     }

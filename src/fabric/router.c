@@ -173,7 +173,7 @@ void router_forward(struct fabric *fabric, uint32_t number, uint32_t index)
     uint32_t port_vl = port_vl_of(fabric, output, vl);
     struct output_vl *queue = output_at(fabric, port_vl);
     if (queue->used + blocks > router_room(fabric, output)) {
-        counters_count(fabric, output, COUNTER_TRANSMIT_DISCARDS);
+        counters_discard(fabric, output, LOSS_ROUTER_FULL);
         data_lose(fabric, number, LOSS_ROUTER_FULL, output);
         return;
     }

@@ -40,7 +40,7 @@ struct port_reading {
 };
 
 /* 30,000 ports take less than 100 MB. */
-enum { PORT_READING_BYTES = 2560 };
+enum { PORT_READING_BYTES = 2688 };
 _Static_assert(sizeof(struct port_reading) <= PORT_READING_BYTES, "the figure in weft-sm(1)");
 
 /* All attributes of the port are read. Returns the counters that exceed their limit (events a

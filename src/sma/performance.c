@@ -1,5 +1,5 @@
-/* The performance agent (16.1): PortCounters, PortCountersExtended and PortRcvErrorDetails over the
- * same totals.
+/* The performance agent (16.1): PortCounters, PortCountersExtended, PortRcvErrorDetails and
+ * PortXmitDiscardDetails over the same totals. Other optional attributes are not supported.
  *
  * The data path counts in 64-bit totals. A client that clears a counter only moves the base of that
  * set of counters, so that the sets can be cleared independently. Most ports are never cleared, and
@@ -16,15 +16,17 @@ enum { ALL_PORTS = 0xFF, NO_FIELD = NO_COUNTER_FIELD };
 /* The other fields of a set. */
 static const struct {
     uint16_t port_select, select, select2;
-} sets[COUNTER_SETS] = {[SET_BASIC] = {PORT_COUNTERS_PORT_SELECT, PORT_COUNTERS_COUNTER_SELECT,
-                                       PORT_COUNTERS_COUNTER_SELECT2},
-                        [SET_EXTENDED] = {PORT_COUNTERS_EXT_PORT_SELECT,
-                                          PORT_COUNTERS_EXT_COUNTER_SELECT,
-                                          PORT_COUNTERS_EXT_COUNTER_SELECT2},
-                        [SET_ERROR_DETAILS] = {PORT_RCV_ERROR_DETAILS_PORT_SELECT,
-                                               PORT_RCV_ERROR_DETAILS_COUNTER_SELECT, NO_FIELD}};
+} sets[COUNTER_SETS] = {
+    [SET_BASIC] = {PORT_COUNTERS_PORT_SELECT, PORT_COUNTERS_COUNTER_SELECT,
+                   PORT_COUNTERS_COUNTER_SELECT2},
+    [SET_EXTENDED] = {PORT_COUNTERS_EXT_PORT_SELECT, PORT_COUNTERS_EXT_COUNTER_SELECT,
+                      PORT_COUNTERS_EXT_COUNTER_SELECT2},
+    [SET_ERROR_DETAILS] = {PORT_RCV_ERROR_DETAILS_PORT_SELECT,
+                           PORT_RCV_ERROR_DETAILS_COUNTER_SELECT, NO_FIELD},
+    [SET_DISCARD_DETAILS] = {PORT_XMIT_DISCARD_DETAILS_PORT_SELECT,
+                             PORT_XMIT_DISCARD_DETAILS_COUNTER_SELECT, NO_FIELD}};
 
-/* No counter is in PortCounters and in PortRcvErrorDetails. */
+/* No counter is in two of the others. */
 static unsigned base_of(unsigned set)
 {
     return set == SET_EXTENDED;
@@ -111,6 +113,8 @@ uint16_t sma_access_performance(struct sma *sma, uint64_t now, unsigned port, ui
     case ATTRIBUTE_PORT_COUNTERS_EXT: return access_counters(sma, port, SET_EXTENDED, write, data);
     case ATTRIBUTE_PORT_RCV_ERROR_DETAILS:
         return access_counters(sma, port, SET_ERROR_DETAILS, write, data);
+    case ATTRIBUTE_PORT_XMIT_DISCARD_DETAILS:
+        return access_counters(sma, port, SET_DISCARD_DETAILS, write, data);
     case ATTRIBUTE_PORT_SAMPLES_CONTROL:
     case ATTRIBUTE_PORT_SAMPLES_RESULT: return sma_access_samples(sma, now, port, mad);
     default: return STATUS_BAD_ATTRIBUTE;

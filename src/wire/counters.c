@@ -6,12 +6,13 @@
         NO_COUNTER_FIELD, 0                                                                        \
     }
 #define IN_BOTH(symbol, bit, extended)                                                             \
-    {PORT_COUNTERS_##symbol, bit}, {PORT_COUNTERS_EXT_##symbol, extended}, NONE
-#define IN_EXTENDED(symbol, bit, extended) NONE, {PORT_COUNTERS_EXT_##symbol, extended}, NONE
-#define IN_DETAILS(symbol, bit, extended)                                                          \
-    NONE, NONE,                                                                                    \
+    {PORT_COUNTERS_##symbol, bit}, {PORT_COUNTERS_EXT_##symbol, extended}, NONE, NONE
+#define IN_EXTENDED(symbol, bit, extended) NONE, {PORT_COUNTERS_EXT_##symbol, extended}, NONE, NONE
+#define IN_DETAILS(symbol, bit, extended)  NONE, NONE, {PORT_RCV_ERROR_DETAILS_##symbol, bit}, NONE
+#define IN_DISCARDS(symbol, bit, extended)                                                         \
+    NONE, NONE, NONE,                                                                              \
     {                                                                                              \
-        PORT_RCV_ERROR_DETAILS_##symbol, bit                                                       \
+        PORT_XMIT_DISCARD_DETAILS_##symbol, bit                                                    \
     }
 
 const struct port_counter_info port_counter_infos[COUNTER_COUNT] = {

@@ -1,7 +1,8 @@
 /* The counters of a port, made from counters.def.
  *
  * A counter can be in several attributes: PortCounters has narrow fields that stop at their largest
- * value; PortCountersExtended has fields of 64 bits; PortRcvErrorDetails is optional. */
+ * value; PortCountersExtended has fields of 64 bits; PortRcvErrorDetails and PortXmitDiscardDetails
+ * are optional. */
 #ifndef WEFT_WIRE_COUNTERS_H
 #define WEFT_WIRE_COUNTERS_H
 
@@ -24,7 +25,7 @@ enum counter_kind {
 };
 
 /* Attributes that have counters. */
-enum counter_set { SET_BASIC, SET_EXTENDED, SET_ERROR_DETAILS, COUNTER_SETS };
+enum counter_set { SET_BASIC, SET_EXTENDED, SET_ERROR_DETAILS, SET_DISCARD_DETAILS, COUNTER_SETS };
 
 /* ClassPortInfo.CapabilityMask and CapabilityMask2 (16.1.3.1): the counters that an agent has.
  * Simulated agents have all. */

@@ -5,7 +5,7 @@
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=sm_lib.sh
 . "$(dirname "$0")/sm_lib.sh"
-need ibsrpdm saquery perfquery "${SRP_VERBS:-libibverbs-dev}"
+need ibsrpdm saquery perfquery jq "${SRP_VERBS:-libibverbs-dev}"
 
 "$WEFT" topo gen fattree m=3,4 w=1,2 ports=8 speed=EDR >net || exit
 # T has two ports, at free ports of L0.
@@ -46,6 +46,28 @@ tool_follows() {
     on_running_weft perfquery -d "$lid" 2 >redirected.out 2>&1 || { cat redirected.out && return 1; }
     contains 'redirected to lid' redirected.out && contains '^PortSelect:\.+2$' redirected.out && contains '^SymbolErrorCounter:\.+5$' redirected.out
 }
+# A link fails under a manager that is gone: the switch discards what its table still sends there.
+discards_have_a_cause() {
+    local lid leaf
+    lid=$(on_running_weft smpquery -G portinfo "$(sed -n '/"H5"/s/.*(\(.*\)).*/0x\1/p' net | head -n 1)" | sed -n 's/^Lid:\.*//p') &&
+        leaf=$("$WEFT" ctl --socket "$work/sm.socket" --json topology | jq -r '.[] | select(.description == "L1") | .lid') || return
+    [ -n "$lid" ] && [ -n "$leaf" ] && stop "$manager_id" && "$WEFT" ctl link down H5 1 || return
+    ! on_running_weft perfquery -t 50 "$lid" 1 >lost.out 2>&1 && on_running_weft perfquery -D "$leaf" 255 >discards.out ||
+        { cat lost.out discards.out && return 1; }
+    cat discards.out
+    contains '^PortInactiveDiscards:\.+[1-9]' discards.out && contains '^PortSwHOQLifetimeLimitDiscards:\.+0$' discards.out &&
+        on_running_weft perfquery -D -R "$leaf" 255 && on_running_weft perfquery -D "$leaf" 255 >cleared.out &&
+        contains '^PortInactiveDiscards:\.+0$' cleared.out
+}
+# Status 0xc: the agent does not support this attribute. It answers, and perfquery need not wait.
+the_rest_is_unsupported() {
+    local option
+    for option in -X -S -T --oprcvcounters --flowctlcounters --vloppackets --vlopdata --vlxmitflowctlerrors --vlxmitcounters \
+        --swportvlcong --rcvcc --slrcvfecn --slrcvbecn --xmitcc --vlxmittimecc; do
+        ! on_running_weft perfquery -d "$option" 1 1 >unsupported.out 2>&1 && contains 'error status 0xc' unsupported.out ||
+            { echo "$option" && cat unsupported.out && return 1; }
+    done
+}
 manager_reads() { "$WEFT" ctl --socket "$work/sm.socket" --json counters T 2 | jq -e '.[0].totals.symbol_error == 5'; }
 manager_follows() { wait_until 10 manager_reads; }
 
@@ -57,3 +79,5 @@ claim "the port records of targets have IsDeviceManagementSupported" the_record_
 claim "perfquery reads PortSamplesControl" samples_are_described
 claim "perfquery follows an agent that redirects to another port" tool_follows
 claim "the manager reads counters where the agent redirects to" manager_follows
+claim "perfquery is told which counters an agent does not have" the_rest_is_unsupported
+claim "perfquery reads and clears why a switch discarded packets" discards_have_a_cause

@@ -14,7 +14,7 @@ struct seen {
 
 /* What the agent of a port returned. */
 struct read {
-    uint8_t extended[MAD_BYTES], details[MAD_BYTES];
+    uint8_t extended[MAD_BYTES], details[MAD_BYTES], discards[MAD_BYTES];
 };
 
 struct bench {
@@ -135,6 +135,7 @@ static void read_all(struct bench *bench)
                 continue;
             get(net, node, n, ATTRIBUTE_PORT_COUNTERS_EXT, read->extended);
             get(net, node, n, ATTRIBUTE_PORT_RCV_ERROR_DETAILS, read->details);
+            get(net, node, n, ATTRIBUTE_PORT_XMIT_DISCARD_DETAILS, read->discards);
         }
 }
 
@@ -146,6 +147,11 @@ static uint64_t extended(const struct bench *bench, uint32_t port, enum wire_fie
 static uint64_t detail(const struct bench *bench, uint32_t port, enum wire_field field)
 {
     return wire_get(bench->read[port].details, field);
+}
+
+static uint64_t discard(const struct bench *bench, uint32_t port, enum wire_field field)
+{
+    return wire_get(bench->read[port].discards, field);
 }
 
 static uint64_t lost_at(const struct bench *bench, uint32_t port)
@@ -189,7 +195,13 @@ static void check_losses(const struct bench *bench, uint32_t port, uint32_t peer
     assert_int_equal(detail(bench, port, PORT_RCV_ERROR_DETAILS_LOOPING_ERRORS),
                      lost[LOSS_OUTPUT_IS_INPUT]);
     assert_int_equal(relay, lost[LOSS_NO_ROUTE] + lost[LOSS_OUTPUT_IS_INPUT] + lost[LOSS_NO_VL]);
-    assert_true(discards >= lost[LOSS_LIFETIME] + lost[LOSS_HEAD_OF_QUEUE]);
+    assert_int_equal(discard(bench, port, PORT_XMIT_DISCARD_DETAILS_LIFETIME_DISCARDS),
+                     lost[LOSS_LIFETIME]);
+    assert_int_equal(discard(bench, port, PORT_XMIT_DISCARD_DETAILS_HEAD_OF_QUEUE_DISCARDS),
+                     lost[LOSS_HEAD_OF_QUEUE]);
+    uint64_t inactive = discard(bench, port, PORT_XMIT_DISCARD_DETAILS_INACTIVE_DISCARDS);
+    assert_true(discards >= inactive + lost[LOSS_LIFETIME] + lost[LOSS_HEAD_OF_QUEUE]);
+    assert_true(inactive <= lost[LOSS_INACTIVE_PORT] + lost[LOSS_DEAD_LINK]);
 }
 
 /* Drains the fabric, reads all ports and compares. `lossless`: nothing was lost. */
@@ -311,6 +323,7 @@ static void packets_of_a_failed_link_are_counted_once(void **state)
     check_all(&bench, false);
     assert_int_equal(extended(&bench, trunk, PORT_COUNTERS_EXT_LINK_DOWNED), 1);
     assert_int_equal(extended(&bench, peer, PORT_COUNTERS_EXT_LINK_DOWNED), 1);
+    assert_true(discard(&bench, trunk, PORT_XMIT_DISCARD_DETAILS_INACTIVE_DISCARDS) > 0);
     end(&bench);
 }
 
