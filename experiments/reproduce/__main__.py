@@ -75,7 +75,7 @@ def write_pictures(experiments, out):
     files = ["%s/%s" % (name, "-".join(filter(None, (picture.plot.name, picture.preset)))) for name, picture in pictures]
     for name, picture in pictures:
         make_folder(os.path.join(out, name))
-    error = gnuplot.draw([(os.path.join(out, file), picture.charts) for file, (name, picture) in zip(files, pictures)])
+    error = gnuplot.draw([(os.path.join(out, file), picture.charts, picture.plot.log) for file, (name, picture) in zip(files, pictures)])
     if error:
         print("weft reproduce: no plots: " + error, file=sys.stderr)
     for file, (name, picture) in zip(files, pictures):

@@ -86,7 +86,7 @@ class Computing:
 
     def networks(self, sizes, count):
         """The numbers of networks of each size; Fig. 1 is one network only. A quick run takes a few."""
-        count = min(count, QUICK_NETWORKS) if self.quick else count
+        count = max(count // 5, QUICK_NETWORKS) if self.quick else count
         return [(size, number + 1) for size in sizes for number in range(count if size[1] else 1)]
 
     def map(self, work, items):

@@ -21,7 +21,7 @@ UNITS = {"s": 1, "ms": 1e-3, "us": 1e-6, "%": 0.01, "bit/s": 1, "Mbit/s": 1e6, "
 TIME_UNITS = {"ps": 1, "ns": 10**3, "us": 10**6, "ms": 10**9, "s": 10**12}
 PLOT_KINDS = ("lines", "points", "bars", "stacked", "time", "network")
 SWEEP_WORDS = ("as", "quick", "full")
-PLOT_WORDS = ("x", "y", "by", "where", "from", "to")
+PLOT_WORDS = ("x", "y", "by", "where", "log", "from", "to")
 MOST_YS = 8
 
 
@@ -46,6 +46,7 @@ class Plot:
     by: str = None
     y: list = field(default_factory=list)
     where: list = field(default_factory=list)
+    log: str = ""  # logarithmic axes: x, y or xy
     start: int = 0  # ps
     end: int = None
 
@@ -180,6 +181,8 @@ class Figure:
                     cursor.fail(plot.y[MOST_YS], "more than %d of them" % MOST_YS)
             elif part == "where":
                 plot.where += take_conditions(cursor, PLOT_WORDS)
+            elif part == "log":
+                plot.log = cursor.take_choice("axes", ("x", "y", "xy"))
             elif part == "from":
                 plot.start = take_time(cursor)
             elif part == "to":

@@ -94,15 +94,16 @@ def _log_tick(value, up):
     return next(tick for tick in ticks if tick >= value * (1 - 1e-9)) if up else max(tick for tick in ticks if tick <= value * (1 + 1e-9))
 
 
-def _log_ticks(axis, named):
-    """Those at powers of ten alone if the axis is long; each has its own prefix."""
-    tick, texts, symbol = axis["low"], [], axis["unit"] in quantity.SYMBOLS or axis["unit"] == "share"
+def _log_ticks(axis):
+    """[VALUE, TEXT]: those at powers of ten alone if the axis is long; each has its own prefix."""
+    tick, ticks, symbol = axis["low"], [], axis["unit"] in quantity.SYMBOLS or axis["unit"] == "share"
     while tick <= axis["high"] * (1 + 1e-9):
         factor, unit = quantity.scale(tick, axis["unit"] if symbol else "")
         if axis["high"] / axis["low"] <= 1e3 or abs(math.log10(tick) - round(math.log10(tick))) < 1e-9:
-            texts.append("%s %.9g" % (quoted("%.3g %s" % (tick / factor, unit) if unit else "%.3g" % (tick / factor)) if named else "''", tick))
+            number = "{:,.0f}".format(tick) if tick >= 1 and not axis["unit"] else "%.3g %s" % (tick / factor, unit)
+            ticks.append([tick, number.strip()])
         tick = _log_tick(tick * 1.1, True)
-    return "(%s)" % ", ".join(texts)
+    return ticks
 
 
 def _make_logarithmic(axis, values):
@@ -111,6 +112,7 @@ def _make_logarithmic(axis, values):
     word = axis["unit"] and axis["unit"] not in quantity.SYMBOLS and axis["unit"] != "share" and axis["unit"] not in axis["label"]
     axis.update(low=low, high=high if high > low else low * 10, factor=1, log=True,
                 title="%s (%s)" % (axis["label"], axis["unit"]) if word else axis["label"])
+    axis["ticks"] = _log_ticks(axis)
 
 
 def logarithmic(chart, axes):
@@ -132,7 +134,8 @@ def _axes(chart, panel, last):
     yield "set format y '%g'"
     for name, axis, named in ("x", chart["x"], last), ("y", panel["y"], True):
         if axis.get("log"):
-            yield "set logscale %s\nset %stics %s" % (name, name, _log_ticks(axis, named))
+            ticks = ", ".join("%s %.9g" % (quoted(text if named else ""), tick) for tick, text in axis["ticks"])
+            yield "set logscale %s\nset %stics (%s)" % (name, name, ticks)
     if chart["categories"]:
         yield "set xtics (%s) scale 0" % ", ".join("%s %d" % (quoted(name), i) for i, name in enumerate(chart["categories"]))
 
@@ -215,11 +218,19 @@ def terminal(chart, extension):
     return TERMINALS[extension] % (height * SCALES[extension]) + "\n"
 
 
+def chart_json(charts, columns, axes=""):
+    """One plot, some of whose axes are logarithmic."""
+    chart = to_json(charts, columns)
+    logarithmic(chart, axes)
+    return chart
+
+
 def draw(pictures):
-    """Writes each (PATH without extension, charts) as SVG and PNG. One gnuplot draws all. Returns an error, or None."""
+    """Writes each (PATH without extension, charts, logarithmic axes) as SVG and PNG. One gnuplot draws all. Returns an error, or
+    None."""
     text = "set encoding utf8\n"
-    for path, charts in pictures:
-        chart = to_json(charts, PLOT_COLUMNS)
+    for path, charts, axes in pictures:
+        chart = chart_json(charts, PLOT_COLUMNS, axes)
         plot = script(chart)
         for extension in "svg", "png":
             text += "reset\n%sset output %s\n%sset output\n" % (terminal(chart, extension), quoted(path + "." + extension), plot)

@@ -7,9 +7,10 @@ import json
 import math
 import os
 
-import charts
+from charts import PAGE_COLUMNS
 from claims import count, tolerance
 from figure import KINDS, PRESETS, find_paper
+from gnuplot import chart_json
 from lines import Failure
 from table import sentence
 
@@ -78,7 +79,7 @@ def _page_part(experiment, papers):
             readme = file.read()
     of = {"of": {"title": paper.title, "authors": paper.authors, "venue": paper.venue, "year": paper.year}} if paper else {}
     pictures = [{"plot": picture.plot.name, "caption": picture.plot.title + (", preset " + picture.preset if picture.preset else ""),
-                 "chart": charts.to_json(picture.charts)} for picture in experiment.pictures]
+                 "chart": chart_json(picture.charts, PAGE_COLUMNS, picture.plot.log)} for picture in experiment.pictures]
     return {**of, "readme": readme, "pictures": pictures}
 
 

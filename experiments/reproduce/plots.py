@@ -187,14 +187,14 @@ def _series_points(plot, series):
     return points
 
 
-def _first_tick(points):
-    """Where the axis of a sum begins of which most is older than the plot; else NAN: at 0."""
+def _ends_of_sum(points):
+    """Where the axis of a sum begins and ends of which most is older than the plot; else NAN: at 0."""
     values = [point.y for point in points if math.isfinite(point.y)]
     rise = max(values, default=0) - min(values, default=0)
     if rise <= 0 or min(values) < rise:
-        return NAN
+        return NAN, NAN
     step = 10.0 ** math.floor(math.log10(rise))
-    return math.floor(min(values) / step) * step
+    return math.floor(min(values) / step) * step, math.ceil(max(values) / step) * step
 
 
 def _over_time(figure, plot, runs):
@@ -206,7 +206,7 @@ def _over_time(figure, plot, runs):
             limits = (plot.start / 1e12 if plot.start else NAN, NAN if plot.end is None else plot.end / 1e12)
             panel = charts.Chart(charts.Axis("time", "s", *limits), charts.Axis(figure.label(name), series.unit), height=PANEL_HEIGHT)
             panel.group("", "points" if series.unit == "s" else "steps").points = points = _series_points(plot, series)
-            panel.y.low = _first_tick(points) if series.unit != "s" else NAN
+            panel.y.low, panel.y.high = _ends_of_sum(points) if series.unit != "s" else (NAN, NAN)
             panel.bands = list(_bands(runs[0]))
             panels.append(panel)
     return panels

@@ -71,6 +71,15 @@ class Curves(unittest.TestCase):
         panel, = to_json(self.draw(plot("lines", "size"), runs))["panels"]
         self.assertGreater(panel["y"]["high"] * panel["y"]["factor"], 14.9)  # 5 + t(2) times the standard error of 2.3
 
+    def test_a_logarithmic_axis_names_its_ticks(self):
+        wanted = support.read_figure('title x\nplot p lines "P" x size y latency log x\n').plots[0]
+        self.assertEqual(wanted.log, "x")
+        drawn = gnuplot.chart_json(self.draw(wanted, [at("size=%d" % size, 1, 5) for size in (1024, 16384, 8388608)]), 400, wanted.log)
+        self.assertTrue(drawn["x"]["log"])
+        self.assertEqual(drawn["x"]["ticks"], [[10.0 ** power, "{:,}".format(10 ** power)] for power in range(3, 8)])
+        self.assertNotIn("log", drawn["panels"][0]["y"])
+        self.assertIn("set logscale x\nset xtics ('1,000' 1000, '10,000' 10000,", gnuplot.script(drawn))
+
     def test_printed_values_are_stars(self):
         for kind, second in (("lines", 16), ("bars", 1)):  # bars: the second category
             charts = self.draw(plot(kind, "size", name="printed"), [at("size=8", 1, 5), at("size=16", 1, 10)])

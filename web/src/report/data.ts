@@ -8,8 +8,12 @@ export type Point = [x: number | null, y: number | null, low?: number | null, hi
 
 export interface Group { name: string; style: Style; colour: number; shape: number; points: Point[] }
 
-/** Numbers at ticks are values divided by `factor`, in the unit `scale`: 0.001 and "ms" for values in `unit` "s". */
-export interface Axis { title: string; label: string; unit: string; scale: string; low: number; high: number; factor: number }
+/** Numbers at ticks are values divided by `factor`, in the unit `scale`: 0.001 and "ms" for values in `unit` "s". A logarithmic axis
+ * has its ticks and their texts. */
+export interface Axis {
+    title: string; label: string; unit: string; scale: string; low: number; high: number; factor: number;
+    log?: boolean; ticks?: [value: number, text: string][];
+}
 
 /** A height of 0 is the default. */
 export interface Panel { height: number; y: Axis; groups: Group[] }

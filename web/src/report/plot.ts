@@ -134,8 +134,8 @@ export class Plot {
         return made;
     }
 
-    private scale({ low, high }: Axis): uPlot.Scale {
-        return { time: false, auto: false, range: (_plot, min, max) => Number.isFinite(min ?? NaN) && max > min ? [min, max] : [low, high] };
+    private scale({ low, high, log }: Axis): uPlot.Scale {
+        return { time: false, auto: false, ...(log ? { distr: 3 as const, log: 10 as const } : {}), range: (_plot, min, max) => Number.isFinite(min ?? NaN) && max > min ? [min, max] : [low, high] };
     }
 
     private xAxis(at: number): uPlot.Axis {
@@ -164,7 +164,15 @@ export class Plot {
         };
     }
 
-    private numbers(axis: Axis): Pick<uPlot.Axis, "filter" | "incrs" | "values"> {
+    private numbers(axis: Axis): Pick<uPlot.Axis, "filter" | "incrs" | "splits" | "values"> {
+        if (axis.ticks) {
+            const named = new Map(axis.ticks);
+            return {
+                splits: (_plot, _axis, low, high) => [...named.keys()].filter(tick => tick >= low && tick <= high),
+                filter: (_plot, ticks) => ticks,
+                values: (_plot, ticks) => ticks.map(tick => named.get(tick) ?? ""),
+            };
+        }
         return {
             incrs: STEPS,
             filter: (_plot, ticks) => ticks,
