@@ -103,7 +103,7 @@ void network_name(struct network *network, uint32_t end_point, const char *name)
 {
     assert((end_point & ~NETWORK_SWITCH) <
            (end_point & NETWORK_SWITCH ? network->switches.count : network->terminals.count));
-    const char *copy = arena_strdup(&network->strings, name);
+    const char *copy = *name ? arena_strdup(&network->strings, name) : NULL;
     if (end_point & NETWORK_SWITCH)
         *vec_at(&network->switch_names, end_point & ~NETWORK_SWITCH) = copy;
     else

@@ -88,7 +88,7 @@ uint32_t network_add_terminal(struct network *network, uint64_t guid, uint16_t l
 /* Adds a terminal at the port of `beside`. NETWORK_NONE if there is no such terminal. */
 uint32_t network_share_terminal(struct network *network, uint64_t guid, uint16_t lid, uint8_t lmc,
                                 uint32_t beside);
-/* Names are for messages; they are copied. */
+/* Names are for messages; they are copied. "": none. */
 void network_name(struct network *network, uint32_t end_point, const char *name);
 
 /* -EEXIST if LIDs overlap or leave the unicast range: the first owner keeps them, the other gets

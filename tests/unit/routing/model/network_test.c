@@ -197,6 +197,22 @@ static void searches_find_the_nearest_first(void **state)
     }
 }
 
+/* The papers' manager does not read node descriptions. */
+static void a_node_without_a_name_is_called_by_its_guid(void **state)
+{
+    struct network network;
+    struct err err = {0};
+    char label[NETWORK_LABEL_BYTES];
+    (void)state;
+    assert_int_equal(read_network("switchguid=0x5\nSwitch 4 \"a\"\n", &network, &err), 0);
+    network_name(&network, NETWORK_SWITCH | 0, "spine");
+    assert_string_equal(network_label(&network, NETWORK_SWITCH | 0, label), "'spine'");
+    network_name(&network, NETWORK_SWITCH | 0, "");
+    assert_string_equal(network_label(&network, NETWORK_SWITCH | 0, label),
+                        "switch 0x0000000000000005");
+    network_release(&network);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -207,6 +223,7 @@ int main(void)
         cmocka_unit_test(a_port_takes_one_cable),
         cmocka_unit_test(a_duplicate_lid_stays_with_the_first_owner),
         cmocka_unit_test(searches_find_the_nearest_first),
+        cmocka_unit_test(a_node_without_a_name_is_called_by_its_guid),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
