@@ -227,6 +227,7 @@ static void take_step(struct world *world, enum step step, unsigned which, struc
 {
     struct program *program = &world->programs[which];
     struct verbs_request request = {0};
+    uint8_t raw[UINT8_MAX * UNIT] = {0};
     switch (step) {
     case STEP_REQUEST:
         request.kind = take(&input);
@@ -244,7 +245,8 @@ static void take_step(struct world *world, enum step step, unsigned which, struc
     case STEP_RAW:
         memcpy(&request, input.bytes, input.left < sizeof request ? input.left : sizeof request);
         tame(&request);
-        send_packet(program, &request, input.left, -1);
+        memcpy(raw, &request, sizeof request);
+        send_packet(program, raw, input.left, -1);
         break;
     case STEP_RING:
         if (program->ring_count) {
