@@ -5,6 +5,8 @@
 #include "preload/time/gate.h"
 
 #include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -311,3 +313,17 @@ DEFINE_RECEIVE(recvfrom,
                (int fd, void *restrict data, size_t bytes, int flags,
                 struct sockaddr *restrict from, socklen_t *restrict length),
                fd, data, bytes, flags, from, length)
+
+/* Small messages over TCP must not wait for a timer of the kernel, which is not simulated. Accepted
+ * sockets inherit the option. */
+WEFT_EXPORT int socket(int domain, int type, int protocol)
+{
+    NEXT(socket);
+    static const int on = 1;
+    int fd = next(domain, type, protocol), error = errno;
+    if (gate_page && fd >= 0 && (domain == AF_INET || domain == AF_INET6) &&
+        (type & 0xF) == SOCK_STREAM)
+        setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    errno = error;
+    return fd;
+}

@@ -2,7 +2,7 @@
 # Programs in simulated time: weft fabric --time simulated.
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
-need ib_send_lat ibv_rc_pingpong
+need ib_send_lat ibv_rc_pingpong mpirun mpicc
 
 "$WEFT" topo gen mesh dims=2 speed=SDR >net || exit
 
@@ -57,6 +57,17 @@ repeated() {
 }
 claim "ibv_rc_pingpong prints the same again, beside other programs" repeated ibv_rc_pingpong -n 200
 claim "and with completion events" repeated ibv_rc_pingpong -e -n 200
+
+# Threads, condition variables, messages over TCP. Were one of them not seen, a time-out of seconds would pass.
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_plm=isolated UCX_TLS=ud_v,self
+mpicc -O1 -o exchange "$(dirname "$0")/../../examples/rdma/exchange.c" || exit
+exchange() {
+    # shellcheck disable=SC2016
+    in_time -- sh -c '"$0" sm --once >sm.log && WEFT_ATTACH=H%r mpirun -n 2 --oversubscribe --mca pml ucx ./exchange' "$WEFT" >ranks.out 2>&1
+    cat ranks.out summary
+    contains '2 ranks, all bytes right' ranks.out && contains 'weft fabric: [0-9.]*ms of simulated time' summary
+}
+claim "an Open MPI program with two ranks" exchange
 
 refused() { exits_with 2 in_time "$@" -- true && cat summary; }
 claim "a pace is refused" refused --pace real
