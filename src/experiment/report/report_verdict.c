@@ -128,25 +128,29 @@ static void put_connections(const struct report_run *report, struct text *out,
     double stood_still = figure_of(report, "connections.stood-still");
     double broken = figure_of(report, "connections.broken");
     double refused = figure_of(report, "connections.refused");
+    double waited = figure_of(report, "connections.waited");
     char time[QUANTITY_BYTES];
     if (figure_of(report, "connections") == 0)
         return;
     if (refused > 0)
         put_problem(problems, "%.0f connection%s not set up", refused,
                     refused == 1 ? " was" : "s were");
-    if (stood_still == 0) {
-        text_puts(out, "; no connection stood still");
-        return;
-    }
-    text_printf(out, "; %.0f connection%s stood still for %s at most, ", stood_still,
-                stood_still == 1 ? "" : "s",
-                quantity_text(figure_of(report, "connections.outage"), "s", time));
-    if (broken == 0) {
+    if (stood_still > 0)
+        text_printf(out, "; %.0f connection%s stood still for %s at most, ", stood_still,
+                    stood_still == 1 ? "" : "s",
+                    quantity_text(figure_of(report, "connections.outage"), "s", time));
+    if (stood_still > 0 && broken == 0)
         text_puts(out, "none broke");
-        return;
-    }
-    text_printf(out, "%.0f broke", broken);
-    put_problem(problems, "%.0f connection%s broken", broken, broken == 1 ? " is" : "s are");
+    else if (stood_still > 0)
+        text_printf(out, "%.0f broke", broken);
+    if (waited > 0)
+        text_printf(out, "; %.0f%s connection%s waited for %s at most without a loss", waited,
+                    stood_still > 0 ? " other" : "", waited == 1 ? "" : "s",
+                    quantity_text(figure_of(report, "connections.wait"), "s", time));
+    if (stood_still + waited == 0)
+        text_puts(out, "; no connection stood still");
+    if (broken > 0)
+        put_problem(problems, "%.0f connection%s broken", broken, broken == 1 ? " is" : "s are");
 }
 
 /* The rates before the first fault and after the last change; a problem if the rate is lower. */

@@ -477,7 +477,8 @@ void connections_publish(struct setup *setup)
     struct connection_view sum = {0};
     double bits_per_second = 0;
     uint64_t longest_setup = 0;
-    unsigned stood_still = 0, broken = 0, armed = 0, refused = 0, established = 0;
+    unsigned stood_still = 0, waited = 0, broken = 0, armed = 0, refused = 0, established = 0;
+    uint64_t longest_wait = 0;
     setup->record->connections.count = 0;
     if (!connections->sim)
         return;
@@ -508,6 +509,10 @@ void connections_publish(struct setup *setup)
         sum.resent_packets += view.resent_packets;
         sum.migrations += view.migrations;
         sum.reconnections += view.reconnections;
+        if (connection_waited(&view)) {
+            waited++;
+            longest_wait = view.longest_ps > longest_wait ? view.longest_ps : longest_wait;
+        }
         if (!connection_stood_still(&view))
             continue;
         stood_still++;
@@ -517,6 +522,8 @@ void connections_publish(struct setup *setup)
     results_set(&setup->record->results, "connections",
                 (double)sim_connections_count(connections->sim), "");
     set(setup, "connections", "stood-still", stood_still, "");
+    set(setup, "connections", "waited", waited, "");
+    set(setup, "connections", "wait", time_seconds((double)longest_wait), "s");
     set(setup, "connections", "broken", broken, "");
     set(setup, "connections", "established", established, "");
     set(setup, "connections", "refused", refused, "");

@@ -84,6 +84,9 @@ struct connection_view {
 };
 /* It had to repeat requests or lost messages. */
 bool connection_stood_still(const struct connection_view *view);
+/* It lost nothing, but made no progress for a millisecond and ten times as long as it needs for a
+ * message in the mean: a manager has stopped its source, or its links were jammed. */
+bool connection_waited(const struct connection_view *view);
 
 struct sim_connections;
 struct sim_connections *sim_connections_new(struct sim *sim, struct fabric *fabric,

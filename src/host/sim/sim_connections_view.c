@@ -90,7 +90,15 @@ void sim_connections_view(const struct sim_connections *connections, size_t numb
         view->longest_ps = now - connection->progress_ps;
 }
 
+bool connection_waited(const struct connection_view *view)
+{
+    static const uint64_t least_ps = TIME_MS, messages = 10;
+    return !connection_stood_still(view) && view->completed && view->longest_ps >= least_ps &&
+           view->longest_ps / messages >= (view->last_ps - view->begun_ps) / view->completed;
+}
+
 bool connection_stood_still(const struct connection_view *view)
 {
-    return view->broken || view->timeouts || view->sequence_naks || view->rnr_naks || view->lost;
+    return view->broken || view->resent_packets || view->timeouts || view->sequence_naks ||
+           view->rnr_naks || view->lost;
 }
