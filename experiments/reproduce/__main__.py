@@ -69,13 +69,14 @@ def examine(figure, weft, folder, settings, expectations):
                       evidence.failed, evidence.broken)
 
 
-def write_pictures(experiments, out):
+def write_pictures(experiments, out, quick):
     """Without gnuplot only the page has pictures."""
     pictures = [(experiment.figure.name, picture) for experiment in experiments for picture in experiment.pictures]
     files = ["%s/%s" % (name, "-".join(filter(None, (picture.plot.name, picture.preset)))) for name, picture in pictures]
     for name, picture in pictures:
         make_folder(os.path.join(out, name))
-    error = gnuplot.draw([(os.path.join(out, file), picture.charts, picture.plot.log) for file, (name, picture) in zip(files, pictures)])
+    error = gnuplot.draw([(os.path.join(out, file), picture.charts, picture.plot.log) for file, (name, picture) in zip(files, pictures)],
+                         small=quick)
     if error:
         print("weft reproduce: no plots: " + error, file=sys.stderr)
     for file, (name, picture) in zip(files, pictures):
@@ -92,7 +93,7 @@ def reproduce(all_figures, figures, settings):
         for sweep in figure.sweeps:
             run_sweep(weft, sweep, stores, settings, counts)
     experiments = [examine(figure, weft, stores, settings, expectations) for figure in figures]
-    write_pictures(experiments, settings.out)
+    write_pictures(experiments, settings.out, settings.quick)
     page = os.path.join(settings.out, "index.html")
     write_page(weft, page, to_json(experiments, settings, counts, papers=papers), figures)
     if settings.json:
