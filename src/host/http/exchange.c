@@ -310,10 +310,7 @@ static enum MHD_Result defer(struct http_exchange *exchange)
         http_client_enter(&server->clients, exchange->client, HTTP_CLIENT_READS,
                           time_monotonic_ns());
         mhd.suspend_connection(exchange->connection);
-        exchange->next = NULL;
-        *server->pending_end = exchange;
-        server->pending_end = &exchange->next;
-        eventfd_write(server->wake, 1);
+        http_wait_for_loop(exchange);
     }
     pthread_mutex_unlock(&server->lock);
     if (!full)

@@ -289,18 +289,34 @@ static struct http_exchange *take_next(struct http_server *server, uint64_t now_
     return next;
 }
 
+void http_wait_for_loop(struct http_exchange *exchange)
+{
+    struct http_server *server = exchange->server;
+    exchange->next = NULL;
+    *server->pending_end = exchange;
+    server->pending_end = &exchange->next;
+    eventfd_write(server->wake, 1);
+}
+
 bool http_server_serve(struct http_server *server)
 {
     uint64_t begin = time_monotonic_ns();
     struct http_exchange *exchange = take_next(server, begin);
     if (!exchange)
         return false;
+    exchange->response.again = false;
     http_exchange_handle(exchange);
     uint64_t end = time_monotonic_ns();
     pthread_mutex_lock(&server->lock);
     http_clients_charge(&server->clients, exchange->client, exchange->request.trusted, end,
                         end - begin);
+    bool again = exchange->response.again;
+    if (again) {
+        server->clients.waiting[http_listener_is_local(exchange->listener)]++;
+        http_wait_for_loop(exchange);
+    }
     pthread_mutex_unlock(&server->lock);
-    mhd.resume_connection(exchange->connection);
+    if (!again)
+        mhd.resume_connection(exchange->connection);
     return true;
 }

@@ -4,8 +4,9 @@
  * writes to a connection, so a slow client cannot delay it. A handler runs in the server's thread;
  * it must not wait, and it reads only data that it may share. A route with `in_loop` is the
  * exception: its handler runs in the thread that calls http_server_serve(), and only for a request
- * that was received completely and accepted. It copies what the answer needs; what takes long, such
- * as the text of a large answer, is made in the server's thread (`make`, `generate`).
+ * that was received completely and accepted. It copies what the answer needs, in several turns if
+ * that is much (`again`); what takes long, such as the text of a large answer, is made in the
+ * server's thread (`make`, `generate`).
  *
  * Requests that change something need the token of the server in the header X-Weft-Token, which a
  * page of another origin cannot send, or come over a Unix socket from the same user. Requests with
@@ -72,6 +73,7 @@ struct http_response {
     void (*make)(void *source, struct http_response *response);
     void (*release)(void *source); /* called once, with or without the end being reached */
     void *source;
+    bool again; /* nothing is answered yet: the loop has its turn, then the handler has its next */
 };
 /* Answers with a status and one line of text. */
 void http_refuse(struct http_response *response, unsigned status, const char *format, ...)

@@ -77,6 +77,8 @@ enum MHD_Result http_exchange_continue(void *listener, struct MHD_Connection *co
 void http_exchange_end(void *listener, struct MHD_Connection *connection, void **exchange,
                        enum MHD_RequestTerminationCode code);
 
+/* Adds it to those that http_server_serve() takes. The caller locks. */
+void http_wait_for_loop(struct http_exchange *exchange);
 /* Calls the function of the route. */
 void http_exchange_handle(struct http_exchange *exchange);
 

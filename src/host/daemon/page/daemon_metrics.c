@@ -4,7 +4,9 @@
  * with their counters if these have changed since the last scrape. The thread of the HTTP server
  * prints the copy and sends it. So a scrape costs the loop a bounded time, however slowly its
  * client reads, and printing never delays a MAD. Ports are copied at
- * most once a second, and every 5 s while a change is under way. */
+ * most once a second, and every 5 s while a change is under way, some thousands in a turn of the
+ * loop. If nodes or links change meanwhile, the copy begins anew, and is made at once at the third
+ * attempt. */
 #include "host/daemon/daemon_internal.h"
 
 #include "base/time.h"
@@ -17,6 +19,7 @@
 
 static const uint64_t ports_interval = NS_PER_S;
 static const uint64_t change_interval = 5 * NS_PER_S; /* while a change is under way */
+enum { PORTS_IN_A_TURN = 2500, ATTEMPTS_MOST = 3 };
 
 struct daemon_metrics {
     struct port_metrics *ports; /* the last copy */
@@ -24,6 +27,14 @@ struct daemon_metrics {
         uint64_t master, generation, paths, begun, rounds, lids;
     } version; /* of that copy */
     uint64_t copied_at, copy_ns;
+    struct ports_copy {
+        struct port_metrics *ports; /* NULL: none is being made */
+        struct ports_version version;
+        uint32_t *rows; /* of the copy, by port of the subnet */
+        uint32_t node, port, port_count;
+        unsigned attempts;
+        uint64_t spent_ns;
+    } copy;
 };
 
 /* ---- ports ---- */
@@ -76,43 +87,21 @@ static void copy_node(const struct daemon *daemon, struct port_metrics *metrics,
     *(is_switch ? &metrics->switches : &metrics->adapters) += 1;
 }
 
-/* A standby only counts nodes and links: joins by (guid, port) fail if the ports of the master
- * appear a second time. */
-static struct port_metrics *copy_ports(const struct daemon *daemon)
+static void drop_copy(struct ports_copy *copy)
 {
-    const struct subnet *subnet = sm_subnet(daemon->sm);
-    struct port_metrics *metrics = port_metrics_new();
-    struct perf_counts counts;
-    uint32_t *rows = mem_alloc(subnet->ports.count * sizeof *rows);
-    memset(rows, 0xff, subnet->ports.count * sizeof *rows);
-    perf_counts(daemon->perf, &counts);
-    vec_reserve(&metrics->ports, subnet->ports.count);
-    vec_reserve(&metrics->values, counts.ports * COUNTER_COUNT);
-    for (size_t i = 0; i < subnet->nodes.count; i++)
-        if (subnet->nodes.items[i].present)
-            copy_node(daemon, metrics, &subnet->nodes.items[i], rows);
-    for (size_t i = 0; i < subnet->ports.count; i++) {
-        uint32_t peer = subnet->ports.items[i].peer;
-        if (rows[i] == NO_METRIC_PORT || peer == SUBNET_NONE || rows[peer] == NO_METRIC_PORT)
-            continue;
-        metrics->ports.items[rows[i]].peer = rows[peer];
-        metrics->links += peer > i;
-    }
-    mem_free(rows);
-    if (sm_state(daemon->sm) != SM_MASTER)
-        metrics->devices.count = metrics->ports.count = 0;
-    return metrics;
+    port_metrics_release(copy->ports);
+    mem_free(copy->rows);
+    copy->ports = NULL;
+    copy->rows = NULL;
 }
 
-static void update_ports(struct daemon *daemon)
+static struct ports_version present_version(const struct daemon *daemon)
 {
-    struct daemon_metrics *metrics = daemon->metrics;
     struct perf_counts counts;
     struct sm_counts smps;
-    uint64_t now = time_monotonic_ns();
     perf_counts(daemon->perf, &counts);
     sm_counts(daemon->sm, &smps);
-    struct ports_version version = {
+    return (struct ports_version){
         .master = sm_state(daemon->sm) == SM_MASTER,
         .generation = sm_subnet(daemon->sm)->generation,
         .paths = sm_paths(daemon->sm).generation,
@@ -120,15 +109,99 @@ static void update_ports(struct daemon *daemon)
         .rounds = counts.rounds,
         .lids = smps.port_info_set, /* new LIDs, rates and states follow Sets and Gets */
     };
-    uint64_t interval = sm_is_settled(daemon->sm) ? ports_interval : change_interval;
-    if (metrics->ports && (now < metrics->copied_at + interval ||
-                           memcmp(&version, &metrics->version, sizeof version) == 0))
-        return;
+}
+
+static void begin_copy(const struct daemon *daemon, struct ports_copy *copy)
+{
+    const struct subnet *subnet = sm_subnet(daemon->sm);
+    struct perf_counts counts;
+    perf_counts(daemon->perf, &counts);
+    copy->version = present_version(daemon);
+    copy->node = copy->port = 0;
+    copy->port_count = (uint32_t)subnet->ports.count;
+    copy->ports = port_metrics_new();
+    copy->rows = mem_alloc(subnet->ports.count * sizeof *copy->rows + 1);
+    memset(copy->rows, 0xff, subnet->ports.count * sizeof *copy->rows);
+    vec_reserve(&copy->ports->ports, subnet->ports.count);
+    vec_reserve(&copy->ports->values, counts.ports * COUNTER_COUNT);
+    copy->attempts++;
+}
+
+/* Whether rows of the copy do not fit the subnet any more. */
+static bool copy_is_outdated(const struct daemon *daemon, const struct ports_copy *copy)
+{
+    const struct subnet *subnet = sm_subnet(daemon->sm);
+    return copy->version.generation != subnet->generation ||
+           copy->port_count != subnet->ports.count ||
+           copy->version.master != (sm_state(daemon->sm) == SM_MASTER) ||
+           copy->version.begun != perf_has_begun(daemon->perf);
+}
+
+/* Copies ports of the nodes that are next, then links; false: not all yet. */
+static bool advance_copy(const struct daemon *daemon, struct ports_copy *copy, uint32_t most)
+{
+    const struct subnet *subnet = sm_subnet(daemon->sm);
+    struct port_metrics *metrics = copy->ports;
+    uint32_t done = 0;
+    for (; copy->node < subnet->nodes.count && done < most; copy->node++) {
+        const struct subnet_node *node = &subnet->nodes.items[copy->node];
+        done += node->port_count + 1u;
+        if (node->present)
+            copy_node(daemon, metrics, node, copy->rows);
+    }
+    if (copy->node < subnet->nodes.count)
+        return false;
+    for (; copy->port < copy->port_count && done < most; copy->port++, done++) {
+        uint32_t peer = subnet->ports.items[copy->port].peer, *rows = copy->rows;
+        if (rows[copy->port] == NO_METRIC_PORT || peer == SUBNET_NONE ||
+            rows[peer] == NO_METRIC_PORT)
+            continue;
+        metrics->ports.items[rows[copy->port]].peer = rows[peer];
+        metrics->links += peer > copy->port;
+    }
+    return copy->port == copy->port_count;
+}
+
+/* A standby only counts nodes and links: joins by (guid, port) fail if the ports of the master
+ * appear a second time. */
+static void end_copy(struct daemon_metrics *metrics)
+{
+    struct ports_copy *copy = &metrics->copy;
+    if (!copy->version.master)
+        copy->ports->devices.count = copy->ports->ports.count = 0;
     port_metrics_release(metrics->ports);
-    metrics->ports = copy_ports(daemon);
-    metrics->version = version;
+    metrics->ports = copy->ports;
+    metrics->version = copy->version;
     metrics->copied_at = time_monotonic_ns();
-    metrics->copy_ns = metrics->copied_at - now;
+    metrics->copy_ns = copy->spent_ns;
+    copy->ports = NULL;
+    drop_copy(copy);
+    copy->attempts = 0;
+    copy->spent_ns = 0;
+}
+
+/* False: they are not all copied yet. */
+static bool update_ports(struct daemon *daemon)
+{
+    struct daemon_metrics *metrics = daemon->metrics;
+    struct ports_copy *copy = &metrics->copy;
+    uint64_t now = time_monotonic_ns();
+    struct ports_version version = present_version(daemon);
+    uint64_t interval = sm_is_settled(daemon->sm) ? ports_interval : change_interval;
+    if (!copy->ports && metrics->ports &&
+        (now < metrics->copied_at + interval ||
+         memcmp(&version, &metrics->version, sizeof version) == 0))
+        return true;
+    if (copy->ports && copy_is_outdated(daemon, copy))
+        drop_copy(copy);
+    if (!copy->ports)
+        begin_copy(daemon, copy);
+    bool over =
+        advance_copy(daemon, copy, copy->attempts < ATTEMPTS_MOST ? PORTS_IN_A_TURN : UINT32_MAX);
+    copy->spent_ns += time_monotonic_ns() - now;
+    if (over)
+        end_copy(metrics);
+    return over;
 }
 
 /* ---- the manager ---- */
@@ -179,7 +252,9 @@ static void answer_scrape(void *context, const struct http_request *request,
         http_refuse(response, 503, "the manager has no port yet: it waits for the first link");
         return;
     }
-    update_ports(daemon);
+    response->again = !update_ports(daemon);
+    if (response->again)
+        return;
     response->type = METRICS_CONTENT_TYPE;
     response->generate = metrics_page_generate;
     response->release = metrics_page_free;
@@ -212,6 +287,7 @@ size_t daemon_open_metrics(struct daemon *daemon, struct http_route routes[2])
 
 void daemon_close_metrics(struct daemon *daemon)
 {
+    drop_copy(&daemon->metrics->copy);
     port_metrics_release(daemon->metrics->ports);
     mem_free(daemon->metrics);
     daemon->metrics = NULL;

@@ -53,7 +53,7 @@ struct fixture {
     struct text answer;
     unsigned released;
     pthread_t handler_thread, maker_thread;
-    unsigned made;
+    unsigned made, turns;
 };
 
 static void note_thread(void *context, const struct http_request *request,
@@ -89,6 +89,16 @@ static void make_later(void *context, const struct http_request *request,
     response->source = context;
 }
 
+static void take_three_turns(void *context, const struct http_request *request,
+                             struct http_response *response)
+{
+    struct fixture *f = context;
+    (void)request;
+    response->again = ++f->turns < 3;
+    if (!response->again)
+        text_puts(&response->body, "done");
+}
+
 static void start(struct fixture *f, const char *listen)
 {
     static struct http_route routes[] = {
@@ -99,12 +109,13 @@ static void start(struct fixture *f, const char *listen)
         {.method = "GET", .path = "/large", .handler = generate},
         {.method = "GET", .path = "/loop", .handler = note_thread, .in_loop = true},
         {.method = "GET", .path = "/made", .handler = make_later, .in_loop = true},
+        {.method = "GET", .path = "/turns", .handler = take_three_turns, .in_loop = true},
     };
     struct err err = {0};
     struct http_options options = {
         .listen = listen, .routes = routes, .route_count = sizeof routes / sizeof *routes};
     routes[4].context = &f->released;
-    routes[5].context = routes[6].context = f;
+    routes[5].context = routes[6].context = routes[7].context = f;
     if (http_server_start(&f->server, &options, &err) != 0)
         fail_msg("%s", err.message);
 }
@@ -318,6 +329,33 @@ static void the_text_of_an_answer_is_made_outside_the_loop(void **state)
     close(fd);
 }
 
+static void a_handler_may_take_several_turns(void **state)
+{
+    struct fixture *f = *state;
+    struct pollfd ready = {.fd = http_server_fd(f->server), .events = POLLIN};
+    int fd = client_connect(http_server_address(f->server));
+    client_print(fd, "GET /turns HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    for (unsigned turn = 1; turn <= 3; turn++) {
+        assert_int_equal(poll(&ready, 1, 20000), 1);
+        assert_true(http_server_serve(f->server));
+        assert_int_equal(f->turns, turn);
+    }
+    assert_false(http_server_serve(f->server));
+    assert_int_equal(poll(&ready, 1, 0), 0);
+    text_clear(&f->answer);
+    client_read(fd, &f->answer, "done");
+    assert_int_equal(client_status(&f->answer), 200);
+    /* The server stops between two turns. */
+    f->turns = 0;
+    client_print(fd, "GET /turns HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    assert_int_equal(poll(&ready, 1, 20000), 1);
+    assert_true(http_server_serve(f->server));
+    http_server_stop(f->server);
+    f->server = NULL;
+    assert_true(client_is_closed(fd));
+    close(fd);
+}
+
 static void an_address_in_use_is_an_error(void **state)
 {
     struct fixture *f = *state;
@@ -346,6 +384,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_request_waits_for_the_loop, setup, teardown),
         cmocka_unit_test_setup_teardown(the_text_of_an_answer_is_made_outside_the_loop, setup,
                                         teardown),
+        cmocka_unit_test_setup_teardown(a_handler_may_take_several_turns, setup, teardown),
         cmocka_unit_test_setup_teardown(an_address_in_use_is_an_error, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
