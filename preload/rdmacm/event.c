@@ -57,8 +57,9 @@ static ssize_t wait_for_event(struct event_channel *channel)
     channel->readers--;
     bool destroyed = channel->destroyed;
     pthread_mutex_unlock(&cm_events_lock);
-    while (destroyed)
-        pause();
+    if (destroyed)
+        for (;;)
+            pause();
     errno = error;
     return got;
 }

@@ -123,7 +123,7 @@ WEFT_EXPORT int rdma_create_qp_ex(struct rdma_cm_id *id, struct ibv_qp_init_attr
         init->comp_mask |= IBV_QP_INIT_ATTR_PD;
         init->pd = id->pd;
     }
-    if (init->pd->context != id->verbs) {
+    if (!init->pd || init->pd->context != id->verbs) {
         errno = EINVAL;
         return -1;
     }
@@ -172,7 +172,7 @@ WEFT_EXPORT int rdma_create_srq(struct rdma_cm_id *id, struct ibv_pd *pd,
                                 struct ibv_srq_init_attr *init)
 {
     struct ibv_pd *of = pd ? pd : id->pd;
-    if (id->srq || !id->verbs || of->context != id->verbs) {
+    if (id->srq || !of || !id->verbs || of->context != id->verbs) {
         errno = EINVAL;
         return -1;
     }
