@@ -31,8 +31,6 @@ uint64_t gate_local(void);
 uint64_t gate_spend(enum time_price price);
 /* Whether this thread is ahead of the simulated time by more than some calls. */
 bool gate_is_ahead(void);
-/* Whether this thread is ahead of the simulated time by more than some calls. */
-bool gate_is_ahead(void);
 /* Waits until the simulated time is that of this thread. */
 void gate_sync(void);
 /* Waits until the deadline. False: a signal has ended it before. */
