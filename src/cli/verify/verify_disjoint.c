@@ -1,5 +1,5 @@
 /* Prints what routing/check/disjoint.h measures, as text or JSON. */
-#include "cli/verify.h"
+#include "cli/verify/verify.h"
 
 #include "cli/routing.h"
 #include "routing/check/disjoint.h"

@@ -3,7 +3,7 @@
 #include "base/line_reader.h"
 #include "cli/command.h"
 #include "cli/routing.h"
-#include "cli/verify.h"
+#include "cli/verify/verify.h"
 #include "routing/check/across.h"
 #include "routing/files/border_read.h"
 #include "routing/files/lfts.h"

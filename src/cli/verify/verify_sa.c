@@ -1,5 +1,5 @@
 /* Reads path SLs from the SA and SL-to-VL tables from the switches of a running subnet. */
-#include "cli/verify.h"
+#include "cli/verify/verify.h"
 
 #include "cli/command.h"
 #include "host/device/subnet_client.h"

@@ -5,7 +5,7 @@
 #include "base/rng.h"
 #include "cli/command.h"
 #include "cli/routing.h"
-#include "cli/verify.h"
+#include "cli/verify/verify.h"
 #include "cli/workers.h"
 #include "routing/check/transition.h"
 #include "routing/files/lfts.h"
