@@ -1,18 +1,11 @@
 /* Initialises an agent: the attributes of a node before a manager configures it. */
 #include "base/mem.h"
 #include "sma/internal.h"
+#include "wire/link_rate.h"
 #include "wire/vswitch.h"
 
 #include <assert.h>
 #include <string.h>
-
-static unsigned mtu_code(unsigned bytes)
-{
-    unsigned code = 1;
-    while (code < 5 && (128u << code) < bytes)
-        code++;
-    return code;
-}
 
 static unsigned vl_code(unsigned data_vls)
 {

@@ -15,6 +15,20 @@
 /* PortInfo.CapabilityMask of an end port: its node understands the extended fields and bit 31. */
 enum { CAPABILITY_EXTENDED_SPEEDS = 1 << 14 };
 
+/* MTUs as PortInfo, PathRecord and CM code them: 1 is 256 bytes, 5 is 4,096. Other codes count
+ * as 1. */
+static inline unsigned mtu_of_code(unsigned code)
+{
+    return code >= 1 && code <= 5 ? 128u << code : 256;
+}
+static inline unsigned mtu_code(unsigned bytes)
+{
+    unsigned code = 1;
+    while (code < 5 && mtu_of_code(code) < bytes)
+        code++;
+    return code;
+}
+
 /* Rate of one lane, in Mb/s before line coding ("14" of FDR is 14,000); 0: no speed is active. */
 uint32_t link_lane_rate(const uint8_t *port_info);
 unsigned link_lanes(const uint8_t *port_info); /* 1, 2, 4, 8 or 12; 0: none is active */

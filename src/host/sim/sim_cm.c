@@ -6,6 +6,7 @@
  * Requester and responder know of each other only what these messages have said: LIDs, GIDs, SL, QP
  * numbers, PSNs, MTU, and the R_Key in the private data of REP. */
 #include "host/sim/sim_cm_internal.h"
+#include "wire/link_rate.h"
 #include "wire/packet.h"
 
 #include <arpa/inet.h>
@@ -15,8 +16,7 @@
 #include <string.h>
 
 enum {
-    SERVICE = 0x1000000, /* + the number of the connection: every one is served apart */
-    MTU_CODE_256 = 1,
+    SERVICE = 0x1000000,   /* + the number of the connection: every one is served apart */
     ID_BITS = 12,          /* communication IDs of an adapter begin at a multiple */
     FAILOVER_ACCEPTED = 0, /* of REP */
     FAILOVER_REJECTED = 2,
@@ -88,14 +88,6 @@ static void send_outputs(struct sim_cm *cm, struct cm_host *host)
 }
 
 /* ---- paths ---- */
-
-static unsigned mtu_code(unsigned bytes)
-{
-    unsigned code = MTU_CODE_256;
-    while (code < 5 && 256u << (code - MTU_CODE_256) < bytes)
-        code++;
-    return code;
-}
 
 /* The path of one end as a QP needs it. The end has the port whose LIDs include `own_lid`; port 0:
  * it has none. `active`: the end is the one that wrote `path`. */
@@ -251,7 +243,7 @@ void sim_cm_request(struct sim_cm *cm, uint32_t number, const struct path_answer
                                  .primary = path_of_record(record, config->timeout),
                                  .mtu = (uint8_t)wire_get(record, PATH_RECORD_MTU)};
     unsigned fits = mtu_code(fabric_transport_mtu(connections->fabric));
-    if (message.mtu > fits || message.mtu < MTU_CODE_256)
+    if (message.mtu > fits || message.mtu < 1)
         message.mtu = (uint8_t)fits;
     connection->path = path_from(connections, adapter, message.primary.local_lid,
                                  message.primary.remote_lid, &message.primary, true);

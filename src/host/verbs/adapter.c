@@ -8,6 +8,7 @@
 #include "host/verbs/ipcm.h"
 
 #include "base/time.h"
+#include "wire/link_rate.h"
 
 #include <infiniband/verbs.h>
 #include <string.h>
@@ -97,9 +98,8 @@ static unsigned field(const struct adapter *adapter, unsigned port, enum wire_fi
 
 uint32_t adapter_mtu(const struct adapter *adapter, unsigned port)
 {
-    unsigned code = field(adapter, port, PORT_INFO_NEIGHBOR_MTU);
     uint32_t most = fabric_transport_mtu(adapter->verbs->fabric);
-    uint32_t mtu = code >= 1 && code <= 5 ? 128u << code : 256;
+    uint32_t mtu = mtu_of_code(field(adapter, port, PORT_INFO_NEIGHBOR_MTU));
     return mtu < most ? mtu : most;
 }
 

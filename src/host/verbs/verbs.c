@@ -8,6 +8,7 @@
 
 #include "base/err.h"
 #include "base/time.h"
+#include "wire/link_rate.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -198,7 +199,7 @@ static int describe_port(struct verbs_client *client, uint32_t number)
                  .capability_mask = (uint32_t)wire_get(info, PORT_INFO_CAPABILITY_MASK),
                  .gid_prefix = wire_get(info, PORT_INFO_GID_PREFIX)},
         .mtu = adapter_mtu(adapter, number),
-        .max_mtu = cap >= 1 && cap <= 5 ? 128u << cap : 256,
+        .max_mtu = mtu_of_code(cap),
         .max_message = TRANSPORT_MESSAGE_MAX,
         .gid_count = adapter_gid_count(adapter, number),
         .p_key_violations = (uint32_t)wire_get(info, PORT_INFO_P_KEY_VIOLATIONS),
