@@ -43,7 +43,7 @@ WEFT_EXPORT void rdma_destroy_event_channel(struct rdma_event_channel *of)
         free(channel);
 }
 
-/* Reads a byte. A thread that waits at a channel which another thread destroys waits for ever, as
+/* Reads a byte. A thread that waits at a channel which another thread destroys waits forever, as
  * it does in the kernel: programs end so. */
 static ssize_t wait_for_event(struct event_channel *channel)
 {

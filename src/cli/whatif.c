@@ -90,13 +90,13 @@ struct world {
 
 /* ---- arguments ---- */
 
-/* "30%", "30 %" or "0.3"; `apart`: the percent sign is an argument of its own. */
-static int read_load(bool apart, double *load)
+/* "30%", "30 %" or "0.3"; `separate`: the percent sign is an argument of its own. */
+static int read_load(bool separate, double *load)
 {
     const char *rest = "";
     bool is_number = parse_decimal(given.load, load, &rest) && *load >= 0;
     rest += strspn(rest, " ");
-    bool percent = apart || strcmp(rest, "%") == 0;
+    bool percent = separate || strcmp(rest, "%") == 0;
     is_number &= !*rest || percent;
     if (percent)
         *load /= 100;
@@ -104,7 +104,7 @@ static int read_load(bool apart, double *load)
         return 0;
     return command_usage(
         "--load %s%s: expected a share up to 1, such as 30%% or 0.3%s", given.load,
-        apart ? "%" : "",
+        separate ? "%" : "",
         is_number && !percent && *load <= 100 ? "; a percentage has a '%' behind it" : "");
 }
 

@@ -29,7 +29,7 @@ struct run_options {
     struct partition_figures *parallel; /* receives what the threads did; may be NULL */
 };
 
-/* Fills the record, also up to an error. Failed checks are no error; an error concerns the
+/* Fills the record, also up to an error. A failed check is not an error; an error concerns the
  * scenario. */
 int run_scenario(struct scenario *scenario, const struct run_options *options,
                  struct run_record *record, struct err *err);

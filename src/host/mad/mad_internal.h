@@ -47,7 +47,7 @@ struct mad_file {
     struct mad_received *first, *last;
     uint64_t queued_bytes;
     uint32_t returned;     /* queued requests that timed out */
-    struct map by_source;  /* LID → number of queued messages that are no answers */
+    struct map by_source;  /* LID → number of queued messages that are not answers */
     struct mad_file *next; /* of all files */
     bool ready;            /* is in the layer's `ready` */
     struct mad_file_status status;

@@ -193,7 +193,7 @@ int opensm_set_engine(struct config *config, const char *value, struct err *err)
 
 /* ---- other keys ---- */
 
-/* OpenSM's default is a file that only root can write. Three names are no files. */
+/* OpenSM's default is a file that only root can write. Three names are not files. */
 int opensm_set_log_file(struct config *config, const char *value, struct err *err)
 {
     if (strcmp(value, "stdout") == 0 || strcmp(value, "-") == 0)

@@ -179,7 +179,7 @@ static ssize_t send_mad(int fd, const struct mad_received *message)
 
 /* Whether to write the next message. A full socket is tried again later. A long MAD is lost if
  * there is no memory or descriptor for it, as packets are. Any other error closes the connection:
- * who waits for an answer must not wait for ever. */
+ * a client that waits for an answer must not wait forever. */
 enum message { MESSAGE_ANSWER, MESSAGE_MAD };
 static bool check_sent(struct connection *connection, ssize_t sent, enum message message)
 {

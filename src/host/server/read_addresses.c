@@ -54,9 +54,9 @@ static int read_line(struct cursor *cursor, const struct topology *topology,
     const struct topology_node *node = &topology->nodes.items[place.node];
     uint64_t port = place.count ? place.numbers[0] : 1;
     if (node->kind != NODE_ADAPTER || port < 1 || port > node->port_count)
-        return word_error(cursor, &name, "'%s' is no port of an adapter", name.text);
+        return word_error(cursor, &name, "'%s' is not a port of an adapter", name.text);
     if (inet_pton(AF_INET, address.text, &parsed) != 1 || parsed.s_addr == 0)
-        return word_error(cursor, &address, "'%s' is no IPv4 address", address.text);
+        return word_error(cursor, &address, "'%s' is not an IPv4 address", address.text);
     if (!addresses_add(addresses, node->first_port + (uint32_t)port, ntohl(parsed.s_addr)))
         return word_error(cursor, &address, "the port or the address was named before");
     return 0;

@@ -41,7 +41,7 @@ bool verbs_started(const struct verbs *verbs);
 bool verbs_busy(const struct verbs *verbs);
 
 /* Opens the device of a node. `owner`: returned by verbs_next_failed(). -EOPNOTSUPP and the reason
- * if the node is no adapter, or the fabric cannot carry packets of 256 bytes. */
+ * if the node is not an adapter, or the fabric cannot carry packets of 256 bytes. */
 int verbs_attach(struct verbs *verbs, uint32_t node, void *owner, struct verbs_client **client,
                  struct err *err);
 void verbs_detach(struct verbs_client *client); /* closes the device; accepts NULL */

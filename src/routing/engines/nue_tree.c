@@ -342,7 +342,8 @@ enum nue_result nue_tree_grow(struct nue_tree *tree)
         cdg_end(tree->cdg, false);
         return NUE_STUCK;
     }
-    /* Switches that are no sources and were left over take any path: no channel depends on them. */
+    /* Switches that are not sources and were left over take any path: no channel depends on them.
+     */
     const struct network *network = tree->network;
     for (uint32_t i = 0; i < tree->reached; i++) {
         uint32_t at = tree->order[i];

@@ -40,7 +40,8 @@ void faults_report_return(struct sm *sm, uint32_t port);          /* it is up */
 /* Links to these nodes are up: only the agent of the first of them is known to have failed. */
 struct absent_group;
 bool faults_agent_is_dead(struct sm *sm, const struct absent_group *group);
-void faults_discovery_restarts(struct sm *sm); /* links that are up are no news when found again */
+void faults_discovery_restarts(
+    struct sm *sm); /* links that are up are not reported when found again */
 void faults_forget_loss(struct sm *sm, uint32_t port);          /* its link was not lost */
 bool faults_has_errors(struct sm *sm, uint32_t port);           /* its link, recently */
 void faults_node_left(struct sm *sm, uint32_t node);            /* it is not present now */

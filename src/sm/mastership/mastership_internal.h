@@ -14,7 +14,7 @@ struct other {
     uint64_t silent_since; /* the first of them; 0: it answered */
     uint64_t no_hint_before;
     uint64_t
-        offer_at; /* when a master offers it a handover; 0: it is no standby; TIME_NEVER: done */
+        offer_at; /* when a master offers it a handover; 0: it is not a standby; TIME_NEVER: done */
     uint64_t prompt_at; /* time of the next mastership_prompt_rival(); 0: it is not master */
 };
 
