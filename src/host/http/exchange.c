@@ -74,7 +74,7 @@ void http_exchange_end(void *context, struct MHD_Connection *connection, void **
     *data = NULL;
 }
 
-static const char *header(const struct http_exchange *exchange, const char *name)
+const char *http_header(const struct http_exchange *exchange, const char *name)
 {
     return mhd.lookup_connection_value(exchange->connection, MHD_HEADER_KIND, name);
 }
@@ -185,14 +185,14 @@ static bool check_origin(struct http_exchange *exchange)
 {
     const struct http_server *server = exchange->server;
     const char *const names[] = {server->own_names[0], server->own_names[1]};
-    const char *host = header(exchange, "Host"), *site;
+    const char *host = http_header(exchange, "Host"), *site;
     if (!http_listener_is_local(exchange->listener) && !http_guard_host(host, names, 2)) {
         http_refuse(&exchange->response, 421, "this server does not answer for that Host");
         return false;
     }
-    site = header(exchange, "Sec-Fetch-Site");
+    site = http_header(exchange, "Sec-Fetch-Site");
     bool foreign = site && strcmp(site, "cross-site") == 0 && !exchange->route->file;
-    if (foreign || !http_guard_origin(header(exchange, "Origin"), host)) {
+    if (foreign || !http_guard_origin(http_header(exchange, "Origin"), host)) {
         http_refuse(&exchange->response, 403, "requests of other sites are refused");
         return false;
     }
@@ -201,7 +201,7 @@ static bool check_origin(struct http_exchange *exchange)
 
 static bool check_size(struct http_exchange *exchange)
 {
-    const char *length = header(exchange, "Content-Length");
+    const char *length = http_header(exchange, "Content-Length");
     if (!length || strtoull(length, NULL, 10) <= exchange->server->limits.body_bytes)
         return true;
     http_refuse(&exchange->response, 413, "the limit of a request is %zu bytes",
@@ -240,7 +240,7 @@ static bool accept_head(struct http_exchange *exchange, const char *method, cons
         return false;
     exchange->request.trusted =
         is_own_peer(exchange) ||
-        http_token_matches(header(exchange, "X-Weft-Token"), exchange->server->token);
+        http_token_matches(http_header(exchange, "X-Weft-Token"), exchange->server->token);
     if (exchange->route->changes && !exchange->request.trusted) {
         http_refuse(&exchange->response, 401, "this request needs the token in X-Weft-Token");
         return false;
@@ -333,7 +333,7 @@ void http_exchange_handle(struct http_exchange *exchange)
 static enum MHD_Result execute(struct http_exchange *exchange)
 {
     const struct http_route *route = exchange->route;
-    const char *type = header(exchange, "Content-Type");
+    const char *type = http_header(exchange, "Content-Type");
     char *form = exchange->body.data;
     if (type && strncmp(type, "application/x-www-form-urlencoded", 33) == 0 && form &&
         (strlen(form) != exchange->body.length || !http_fields_add(&exchange->fields, form))) {

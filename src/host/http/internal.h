@@ -45,6 +45,9 @@ struct http_exchange {
     enum { HTTP_RECEIVES, HTTP_PENDING, HTTP_ANSWERED } state;
 };
 
+/* NULL: the request has no such header. */
+const char *http_header(const struct http_exchange *exchange, const char *name);
+
 struct http_server {
     struct http_listener listeners[HTTP_LISTENERS_MOST];
     unsigned listener_count;

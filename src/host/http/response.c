@@ -38,11 +38,6 @@ enum MHD_Result http_queue(struct http_exchange *exchange, unsigned status, cons
     return result;
 }
 
-static const char *header(const struct http_exchange *exchange, const char *name)
-{
-    return mhd.lookup_connection_value(exchange->connection, MHD_HEADER_KIND, name);
-}
-
 static struct MHD_Response *buffer_response(const void *data, size_t bytes,
                                             enum MHD_ResponseMemoryMode mode)
 {
@@ -69,7 +64,7 @@ static enum MHD_Result send_file(struct http_exchange *exchange, const struct ht
 {
     char etag[80];
     snprintf(etag, sizeof etag, "\"%s\"", file->etag);
-    bool unchanged = lists(header(exchange, "If-None-Match"), etag);
+    bool unchanged = lists(http_header(exchange, "If-None-Match"), etag);
     struct MHD_Response *response =
         buffer_response(file->data, unchanged ? 0 : file->bytes, MHD_RESPMEM_PERSISTENT);
     mhd.add_response_header(response, "ETag", etag);
@@ -125,7 +120,7 @@ static void compress_generator(struct generator *generator)
 /* RFC 9110, 12.5.3. A weight of 0 forbids it. */
 static bool accepts_gzip(const struct http_exchange *exchange)
 {
-    const char *list = header(exchange, "Accept-Encoding"), *weight;
+    const char *list = http_header(exchange, "Accept-Encoding"), *weight;
     for (const char *at = list; at && *at; at = strchr(at, ',')) {
         at += strspn(at, ", \t");
         size_t length = strcspn(at, ",; \t");

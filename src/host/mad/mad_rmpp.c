@@ -97,15 +97,23 @@ static void end_transfer(struct transfer *transfer)
     mem_free(transfer);
 }
 
-void mad_rmpp_drop(struct mad_agent *agent)
+/* Ends the transfers of an agent: all, or its finished receivers but the latest ones. */
+static void end_transfers(const struct mad_agent *agent, bool all)
 {
+    unsigned lingering = 0;
     struct transfer *next = agent->file->layer->rmpp.first;
     while (next) {
         struct transfer *transfer = next;
         next = transfer->after;
-        if (transfer->agent == agent)
+        if (transfer->agent == agent &&
+            (all || (transfer->delivered && ++lingering > LINGERING_RECEIVERS)))
             end_transfer(transfer);
     }
+}
+
+void mad_rmpp_drop(struct mad_agent *agent)
+{
+    end_transfers(agent, true);
 }
 
 /* ---- delivery to the program ---- */
@@ -124,19 +132,6 @@ static void deliver_message(struct transfer *transfer)
     mad_agent_give(agent, &transfer->first, message, bytes);
     if (mad_is_response(mad))
         mad_request_done(layer, request);
-}
-
-/* Frees all but the latest finished receivers of an agent. */
-static void limit_lingering(const struct mad_agent *agent)
-{
-    unsigned lingering = 0;
-    struct transfer *next = agent->file->layer->rmpp.first;
-    while (next) {
-        struct transfer *transfer = next;
-        next = transfer->after;
-        if (transfer->agent == agent && transfer->delivered && ++lingering > LINGERING_RECEIVERS)
-            end_transfer(transfer);
-    }
 }
 
 /* ---- packets and timers ---- */
@@ -176,7 +171,7 @@ static void advance_transfer(struct transfer *transfer, uint64_t now)
     }
     if (transfer->receiver && state == RMPP_DONE && !transfer->delivered) {
         deliver_message(transfer);
-        limit_lingering(agent);
+        end_transfers(agent, false);
     }
     bool over =
         state == RMPP_FAILED || state == RMPP_OVER || (transfer->sender && state == RMPP_DONE);
