@@ -17,7 +17,6 @@ static void assert_reads(const struct err *err, const char *expected)
 
 static void an_error_returns_its_code_negated(void **state)
 {
-    (void)state;
     struct err err;
     assert_int_equal(err_set(&err, EINVAL, "no"), -EINVAL);
     assert_int_equal(err_at(&err, ENOENT, "a.net", 1, "no"), -ENOENT);
@@ -25,14 +24,12 @@ static void an_error_returns_its_code_negated(void **state)
 
 static void observers_are_optional(void **state)
 {
-    (void)state;
     assert_int_equal(err_set(NULL, EINVAL, "%s", "lost"), -EINVAL);
     assert_int_equal(err_at(NULL, EIO, "a.net", 3, "%s", "lost"), -EIO);
 }
 
 static void a_message_without_a_file_has_no_prefix(void **state)
 {
-    (void)state;
     struct err err;
     err_set(&err, EINVAL, "%d ports, at most %d", 300, 254);
     assert_reads(&err, "300 ports, at most 254");
@@ -40,7 +37,6 @@ static void a_message_without_a_file_has_no_prefix(void **state)
 
 static void an_editor_can_jump_to_the_line(void **state)
 {
-    (void)state;
     struct err err;
     err_at(&err, EINVAL, "dir/a.net", 17, "expected a port, not '%c'", '?');
     assert_reads(&err, "dir/a.net:17: expected a port, not '?'");
@@ -50,7 +46,6 @@ static void an_editor_can_jump_to_the_line(void **state)
 
 static void a_later_error_replaces_file_and_line(void **state)
 {
-    (void)state;
     struct err err;
     err_at(&err, EINVAL, "a.net", 17, "first");
     err_set(&err, EINVAL, "second");
@@ -59,7 +54,6 @@ static void a_later_error_replaces_file_and_line(void **state)
 
 static void long_names_and_messages_are_cut_not_overrun(void **state)
 {
-    (void)state;
     char lengthy[2000], buffer[4096], tiny[8];
     memset(lengthy, 'x', sizeof lengthy - 1);
     lengthy[sizeof lengthy - 1] = '\0';

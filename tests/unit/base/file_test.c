@@ -15,7 +15,6 @@ static char directory[] = "/tmp/weft-file-XXXXXX", path[64];
 
 static int make_pipe(void **state)
 {
-    (void)state;
     if (!mkdtemp(directory))
         return -1;
     snprintf(path, sizeof path, "%s/pipe", directory);
@@ -24,13 +23,11 @@ static int make_pipe(void **state)
 
 static int remove_pipe(void **state)
 {
-    (void)state;
     return unlink(path) || rmdir(directory);
 }
 
 static void a_pipe_without_a_writer_is_an_error(void **state)
 {
-    (void)state;
     struct text text;
     struct err err = {0};
     alarm(5);
@@ -44,7 +41,6 @@ static void a_pipe_without_a_writer_is_an_error(void **state)
  */
 static void a_pipe_with_a_slow_writer_is_read_to_its_end(void **state)
 {
-    (void)state;
     struct text text;
     struct err err = {0};
     int ends[2];

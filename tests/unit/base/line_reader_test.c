@@ -42,7 +42,6 @@ static void finish(struct line *line)
 static void a_line_is_words_between_blanks(void **state)
 {
     struct line line;
-    (void)state;
     assert_int_equal(start(&line, "  fail\tlink S1 2\r"), 0);
     assert_int_equal(line.cursor.count, 4);
     assert_string_equal(line.cursor.words[0].text, "fail");
@@ -53,7 +52,6 @@ static void a_line_is_words_between_blanks(void **state)
 static void words_have_line_and_column(void **state)
 {
     struct line line;
-    (void)state;
     assert_int_equal(start(&line, "  run 5s"), 0);
     assert_int_equal(line.cursor.words[0].line, 7);
     assert_int_equal(line.cursor.words[0].column, 3);
@@ -64,7 +62,6 @@ static void words_have_line_and_column(void **state)
 static void quotes_hold_blanks_and_hashes_together(void **state)
 {
     struct line line;
-    (void)state;
     assert_int_equal(start(&line, "check event \"a # b\" # c"), 0);
     assert_int_equal(line.cursor.count, 3);
     assert_string_equal(line.cursor.words[2].text, "a # b");
@@ -74,7 +71,6 @@ static void quotes_hold_blanks_and_hashes_together(void **state)
 static void a_comment_ends_a_line(void **state)
 {
     struct line line;
-    (void)state;
     assert_int_equal(start(&line, "run 5s# fast"), 0);
     assert_int_equal(line.cursor.count, 2);
     assert_string_equal(line.cursor.words[1].text, "5s");
@@ -88,7 +84,6 @@ static void invalid_lines_are_refused(void **state)
 {
     struct line line;
     char many[WORDS_PER_LINE * 2 + 3];
-    (void)state;
     assert_int_equal(start(&line, "check event \"open"), -EINVAL);
     assert_int_equal(line.err.column, 13);
     finish(&line);
@@ -108,7 +103,6 @@ static void errors_have_the_position_and_the_nearest_word(void **state)
     struct line line;
     unsigned index;
     char text[1024];
-    (void)state;
     assert_int_equal(start(&line, "check raechable"), 0);
     line.cursor.at = 1;
     assert_int_equal(cursor_take_choice(&line.cursor, "check", names, 2, &index), -EINVAL);
@@ -123,7 +117,6 @@ static void far_words_are_not_suggested(void **state)
     static const char *const names[] = {"reachable", "discovered"};
     struct line line;
     unsigned index;
-    (void)state;
     assert_int_equal(start(&line, "bananas"), 0);
     assert_int_equal(cursor_take_choice(&line.cursor, "check", names, 2, &index), -EINVAL);
     assert_null(strstr(line.err.message, "did you mean"));
@@ -134,7 +127,6 @@ static void a_missing_word_is_reported_at_the_end_of_the_line(void **state)
 {
     struct line line;
     uint64_t time;
-    (void)state;
     assert_int_equal(start(&line, "run  # later"), 0);
     line.cursor.at = 1;
     assert_int_equal(cursor_take_time(&line.cursor, &time), -EINVAL);
@@ -147,7 +139,6 @@ static void times_need_their_unit(void **state)
 {
     struct line line;
     uint64_t time = 0;
-    (void)state;
     assert_int_equal(start(&line, "60.1s 5ms 5 20000000s"), 0);
     assert_int_equal(cursor_take_time(&line.cursor, &time), 0);
     assert_int_equal(time, 60 * TIME_S + 100 * TIME_MS);
@@ -163,7 +154,6 @@ static void percentages_are_0_to_100(void **state)
 {
     struct line line;
     uint64_t parts = 1;
-    (void)state;
     assert_int_equal(start(&line, "0% 100% 12.5% 101% 5 % -1%"), 0);
     assert_int_equal(cursor_take_percent(&line.cursor, &parts), 0);
     assert_int_equal(parts, 0);
@@ -181,7 +171,6 @@ static void percentages_are_0_to_100(void **state)
 static void too_many_words_are_refused(void **state)
 {
     struct line line;
-    (void)state;
     assert_int_equal(start(&line, "run 5s 6s"), 0);
     line.cursor.at = 2;
     assert_int_equal(cursor_take_end(&line.cursor), -EINVAL);
@@ -199,7 +188,6 @@ static void after_an_error_nothing_more_is_taken(void **state)
     struct word word;
     uint64_t number = 7;
     unsigned index = 7;
-    (void)state;
     assert_int_equal(start(&line, "run x b c"), 0);
     line.cursor.at = 1;
     assert_int_equal(cursor_take_number(&line.cursor, "a number", 1, 9, &number), -EINVAL);
@@ -221,7 +209,6 @@ static void a_text_is_read_line_by_line(void **state)
     static const char text[] = "one\n\n  # two\n\r\nthree 3 \"x\"y\nfour";
     struct line_reader reader = {.file = "file", .text = text, .length = sizeof text - 1};
     struct cursor cursor;
-    (void)state;
     assert_true(line_reader_next(&reader, &cursor));
     assert_int_equal(reader.number, 1);
     assert_string_equal(cursor.words[0].text, "one");
@@ -243,7 +230,6 @@ static void reading_ends_with_the_first_error(void **state)
     struct line_reader reader = {
         .file = "file", .text = text, .length = sizeof text - 1, .err = &err};
     struct cursor cursor;
-    (void)state;
     assert_true(line_reader_next(&reader, &cursor));
     assert_false(line_reader_next(&reader, &cursor));
     assert_int_equal(reader.status, -EINVAL);
@@ -257,7 +243,6 @@ static void a_line_can_be_read_as_it_is(void **state)
     struct err err = {0};
     struct line_reader reader = {
         .file = "file", .text = text, .length = sizeof text - 1, .err = &err};
-    (void)state;
     assert_true(line_reader_next_line(&reader));
     assert_string_equal(reader.copy, "a : b");
     assert_true(line_reader_next_line(&reader));
@@ -274,7 +259,6 @@ static void a_line_may_be_long(void **state)
 {
     enum { BYTES = 100000 };
     char text[BYTES + 2];
-    (void)state;
     memset(text, 'x', sizeof text);
     text[BYTES] = '\n';
     struct line_reader reader = {.file = "file", .text = text, .length = sizeof text};
@@ -289,7 +273,6 @@ static void a_file_that_is_not_there_has_no_lines(void **state)
 {
     struct err err = {0};
     struct line_reader *reader = from_file("/nowhere/at/all", &err);
-    (void)state;
     assert_false(line_reader_next_line(reader));
     assert_int_equal(reader->status, -ENOENT);
     assert_string_equal(err.file, "/nowhere/at/all");
@@ -300,7 +283,6 @@ static void a_compressed_file_is_refused_with_a_hint(void **state)
 {
     char path[] = "/tmp/weft-line-reader-XXXXXX";
     struct err err = {0};
-    (void)state;
     int fd = mkstemp(path);
     assert_true(fd >= 0 && write(fd, "\x1f\x8b\x08\0", 4) == 4);
     close(fd);
@@ -314,7 +296,6 @@ static void an_error_without_a_file_gets_the_current_line(void **state)
 {
     struct err err = {0};
     struct line_reader *reader = from_text("file", "a\r\nb", &err);
-    (void)state;
     assert_true(line_reader_next_line(reader));
     assert_int_equal(reader->line_length, 1);
     assert_int_equal(line_reader_take(reader, 0), 0);

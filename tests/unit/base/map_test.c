@@ -14,7 +14,6 @@
 
 static void an_empty_map_holds_nothing(void **state)
 {
-    (void)state;
     struct map map = {0};
     assert_int_equal(map_get(&map, 0), MAP_NONE);
     assert_int_equal(map_get(&map, UINT64_MAX), MAP_NONE);
@@ -24,7 +23,6 @@ static void an_empty_map_holds_nothing(void **state)
 
 static void adding_keeps_the_first_value_and_setting_replaces_it(void **state)
 {
-    (void)state;
     struct map map = {0};
     assert_int_equal(map_add(&map, 7, 1), 1);
     assert_int_equal(map_add(&map, 7, 2), 1);
@@ -37,7 +35,6 @@ static void adding_keeps_the_first_value_and_setting_replaces_it(void **state)
 
 static void extreme_keys_and_values_are_ordinary(void **state)
 {
-    (void)state;
     struct map map = {0};
     map_set(&map, 0, MAP_NONE - 1);
     map_set(&map, UINT64_MAX, 0);
@@ -48,7 +45,6 @@ static void extreme_keys_and_values_are_ordinary(void **state)
 
 static void a_released_map_can_be_used_again(void **state)
 {
-    (void)state;
     struct map map = {0};
     map_set(&map, 1, 1);
     map_release(&map);
@@ -119,20 +115,17 @@ static void compare_with_array(size_t keys, unsigned rounds, unsigned steps)
 
 static void a_full_small_map_agrees_with_an_array(void **state)
 {
-    (void)state;
     for (size_t keys = 1; keys <= 24; keys++)
         compare_with_array(keys, 2000, 7);
 }
 
 static void a_large_map_agrees_with_an_array(void **state)
 {
-    (void)state;
     compare_with_array(KEYS, 40, 5000);
 }
 
 static void names_are_compared_by_content(void **state)
 {
-    (void)state;
     enum { NAMES = 5000, NAME_BYTES = 16 };
     char(*names)[NAME_BYTES] = mem_zalloc(NAMES, NAME_BYTES);
     struct name_map map = {0};

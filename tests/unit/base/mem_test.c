@@ -14,7 +14,6 @@
 
 static void a_vector_keeps_what_was_pushed(void **state)
 {
-    (void)state;
     VEC(uint32_t) numbers = {0};
     for (uint32_t i = 0; i < 10000; i++)
         vec_push(&numbers, i * i);
@@ -28,7 +27,6 @@ static void a_vector_keeps_what_was_pushed(void **state)
 
 static void pushing_grows_in_few_steps(void **state)
 {
-    (void)state;
     VEC(char) bytes = {0};
     unsigned grown = 0;
     for (unsigned i = 0; i < 1000000; i++) {
@@ -42,7 +40,6 @@ static void pushing_grows_in_few_steps(void **state)
 
 static void reserving_less_than_there_is_changes_nothing(void **state)
 {
-    (void)state;
     VEC(int) numbers = {0};
     vec_reserve(&numbers, 100);
     int *items = numbers.items;
@@ -57,7 +54,6 @@ static void reserving_less_than_there_is_changes_nothing(void **state)
 static void vec_at_extends_the_array_with_zeros(void **state)
 {
     VEC(uint32_t) numbers = {0};
-    (void)state;
     *vec_at(&numbers, 3) = 7;
     assert_int_equal(numbers.count, 4);
     assert_int_equal(*vec_at(&numbers, 2), 0);
@@ -71,7 +67,6 @@ static void vec_at_extends_the_array_with_zeros(void **state)
 
 static void consumed_items_are_removed_while_others_come(void **state)
 {
-    (void)state;
     VEC(unsigned) line = {0};
     size_t taken = 0;
     for (unsigned next = 0, expected = 0; next < 100000;) {
@@ -90,7 +85,6 @@ static void consumed_items_are_removed_while_others_come(void **state)
 
 static void pieces_of_an_arena_are_zeroed_aligned_and_apart(void **state)
 {
-    (void)state;
     enum { PIECES = 3000 };
     static unsigned char *pieces[PIECES];
     static size_t sizes[PIECES];
@@ -114,7 +108,6 @@ static void pieces_of_an_arena_are_zeroed_aligned_and_apart(void **state)
 
 static void an_arena_copies_strings(void **state)
 {
-    (void)state;
     struct arena arena = {0};
     char name[] = "leaf 7";
     char *whole = arena_strdup(&arena, name), *part = arena_strndup(&arena, name, 4);
@@ -127,7 +120,6 @@ static void an_arena_copies_strings(void **state)
 
 static void an_arena_can_be_used_after_its_release(void **state)
 {
-    (void)state;
     struct arena arena = {0};
     arena_release(&arena);
     assert_non_null(arena_alloc(&arena, 1));
@@ -138,7 +130,6 @@ static void an_arena_can_be_used_after_its_release(void **state)
 
 static void a_bit_set_touches_one_bit_at_a_time(void **state)
 {
-    (void)state;
     enum { BITS = 130 };
     uint64_t words[BITSET_WORDS(BITS)] = {0};
     assert_int_equal(BITSET_WORDS(BITS), 3);
@@ -188,7 +179,6 @@ static int child_status(enum wish wish, char *message, size_t size)
 
 static void without_memory_the_program_ends_with_one_line(void **state)
 {
-    (void)state;
     for (enum wish wish = WISH_PLAIN; wish <= WISH_OVERFLOWING; wish++) {
         char message[200];
         assert_int_equal(child_status(wish, message, sizeof message), 2);

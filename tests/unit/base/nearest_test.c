@@ -19,7 +19,6 @@ static const char *near(const char *text)
 
 static void a_typing_error_is_corrected(void **state)
 {
-    (void)state;
     assert_string_equal(near("reachble"), "reachable");   /* missing */
     assert_string_equal(near("reachabble"), "reachable"); /* too many */
     assert_string_equal(near("reechable"), "reachable");  /* wrong */
@@ -30,7 +29,6 @@ static void a_typing_error_is_corrected(void **state)
 
 static void the_nearest_wins_and_the_first_of_equals(void **state)
 {
-    (void)state;
     assert_string_equal(near("S11"), "S1");
     assert_string_equal(near("S100"), "S10");
 }
@@ -38,7 +36,6 @@ static void the_nearest_wins_and_the_first_of_equals(void **state)
 static void distant_words_do_not_match(void **state)
 {
     char longest[200];
-    (void)state;
     assert_string_equal(near("banana"), "(none)");
     assert_string_equal(near(""), "(none)");
     assert_string_equal(near("xx"), "(none)");

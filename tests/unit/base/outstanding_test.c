@@ -15,7 +15,6 @@ static void requests_expire_by_deadline_and_then_by_age(void **state)
     static const uint64_t deadlines[] = {30, 10, 20, 10, 30};
     static const uint32_t expected[] = {1, 3, 2, 0, 4};
     struct outstanding outstanding = {0};
-    (void)state;
     assert_true(outstanding_deadline(&outstanding) == TIME_NEVER);
     for (uint32_t i = 0; i < 5; i++)
         outstanding_add(&outstanding, i, 100 + i, deadlines[i]);
@@ -30,7 +29,6 @@ static void requests_expire_by_deadline_and_then_by_age(void **state)
 static void a_response_is_found_by_its_id_once(void **state)
 {
     struct outstanding outstanding = {0};
-    (void)state;
     outstanding_add(&outstanding, 7, 0xabc, 50);
     assert_int_equal(outstanding_find(&outstanding, 0xabc), 7);
     assert_int_equal(outstanding_find(&outstanding, 7), OUTSTANDING_NONE);
@@ -47,7 +45,6 @@ static void any_order_of_calls_keeps_the_earliest_deadline(void **state)
     struct outstanding outstanding = {0};
     uint64_t deadlines[NUMBERS] = {0}; /* 0: not outstanding */
     struct rng rng;
-    (void)state;
     rng_seed(&rng, 1, 1);
     for (uint32_t step = 0; step < STEPS; step++) {
         uint32_t number = (uint32_t)rng_below(&rng, NUMBERS);

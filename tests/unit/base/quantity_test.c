@@ -19,7 +19,6 @@ static void assert_quantity(double value, const char *unit, const char *expected
 
 static void numbers_have_three_digits_and_a_prefix(void **state)
 {
-    (void)state;
     assert_quantity(0.00125, "s", "1.25 ms");
     assert_quantity(0.0009999, "s", "1.00 ms");
     assert_quantity(0.00095, "s", "950 µs");
@@ -35,7 +34,6 @@ static void numbers_have_three_digits_and_a_prefix(void **state)
 
 static void counts_keep_their_digits(void **state)
 {
-    (void)state;
     assert_quantity(75123, "packets", "75,123 packets");
     assert_quantity(1234567, "", "1,234,567");
     assert_quantity(12345678, "packets", "12.3 M packets");
@@ -47,7 +45,6 @@ static void counts_keep_their_digits(void **state)
 
 static void shares_are_percent(void **state)
 {
-    (void)state;
     assert_quantity(0.412, "share", "41.2 %");
     assert_quantity(1, "share", "100 %");
     assert_quantity(0.000502, "share", "0.0502 %");
@@ -55,7 +52,6 @@ static void shares_are_percent(void **state)
 
 static void nan_is_a_dash(void **state)
 {
-    (void)state;
     assert_quantity(NAN, "s", "–");
     assert_quantity(INFINITY, "packets", "∞");
     assert_quantity(-INFINITY, "", "−∞");
@@ -64,7 +60,6 @@ static void nan_is_a_dash(void **state)
 static void moments_have_all_their_digits(void **state)
 {
     char buffer[QUANTITY_BYTES];
-    (void)state;
     assert_string_equal(quantity_moment(60181200 * TIME_US, buffer), "60.1812 s");
     assert_string_equal(quantity_moment(5 * TIME_US, buffer), "5 µs");
     assert_string_equal(quantity_moment(TIME_NEVER, buffer), "never");
@@ -73,7 +68,6 @@ static void moments_have_all_their_digits(void **state)
 static void means_on_a_scale_share_its_unit(void **state)
 {
     char buffer[QUANTITY_BYTES];
-    (void)state;
     struct quantity_scale scale = quantity_scale(353e-6, "s");
     assert_string_equal(scale.name, "µs");
     assert_string_equal(quantity_mean_on(&scale, 4.02e-6, 0.0058e-6, buffer), "4.020 ± 0.006");

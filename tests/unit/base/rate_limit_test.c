@@ -11,7 +11,6 @@
 
 static void window_begins_with_its_first_event(void **state)
 {
-    (void)state;
     struct rate_window window = {0};
     assert_true(rate_window_is_over(&window, 0, 10));
     assert_int_equal(rate_window_add(&window, 100, 10), 1);
@@ -25,7 +24,6 @@ static void window_begins_with_its_first_event(void **state)
 
 static void window_does_not_wrap_around(void **state)
 {
-    (void)state;
     struct rate_window window = {.since = 5, .count = UINT32_MAX};
     assert_int_equal(rate_window_add(&window, 6, 10), UINT32_MAX);
 }
@@ -40,7 +38,6 @@ static unsigned admitted(struct rate_flow *flow, uint64_t now, uint64_t cost, ui
 
 static void flow_has_a_burst_and_then_its_rate(void **state)
 {
-    (void)state;
     const uint64_t cost = NS_PER_S / 100, burst = 2 * NS_PER_S - cost;
     struct rate_flow flow = {0};
     uint64_t now = NS_PER_S; /* less than the burst */
@@ -52,7 +49,6 @@ static void flow_has_a_burst_and_then_its_rate(void **state)
 
 static void flow_without_burst_is_evenly_spaced(void **state)
 {
-    (void)state;
     struct rate_flow flow = {0};
     unsigned count = 0;
     for (uint64_t now = 1000; now < 2000; now++)
@@ -62,7 +58,6 @@ static void flow_without_burst_is_evenly_spaced(void **state)
 
 static void backlog_decreases_with_time(void **state)
 {
-    (void)state;
     struct rate_flow flow = {0};
     assert_int_equal(rate_flow_backlog(&flow, 7), 0);
     rate_flow_add(&flow, 7, 30, 0);

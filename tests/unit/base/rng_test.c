@@ -13,7 +13,6 @@
 /* Blackman and Vigna's reference code started from the state 1, 2, 3, 4. */
 static void the_generator_is_xoshiro256_starstar(void **state)
 {
-    (void)state;
     static const uint64_t expected[] = {
         11520u,
         0u,
@@ -34,7 +33,6 @@ static void the_generator_is_xoshiro256_starstar(void **state)
 /* Vigna's reference code started from 1234567. */
 static void the_mixer_is_that_of_splitmix64(void **state)
 {
-    (void)state;
     static const uint64_t expected[] = {6457827717110365317u, 3203168211198807973u,
                                         9817491932198370423u, 4593380528125082431u,
                                         16408922859458223821u};
@@ -47,7 +45,6 @@ static void the_mixer_is_that_of_splitmix64(void **state)
 
 static void a_seed_gives_the_same_numbers_for_ever(void **state)
 {
-    (void)state;
     static const struct {
         uint64_t seed, stream, numbers[3];
     } known[] = {
@@ -64,7 +61,6 @@ static void a_seed_gives_the_same_numbers_for_ever(void **state)
 
 static void streams_and_seeds_do_not_share_numbers(void **state)
 {
-    (void)state;
     struct map seen = {0};
     enum { SEEDS = 20, STREAMS = 50, NUMBERS = 100 };
     for (uint64_t seed = 0; seed < SEEDS; seed++)
@@ -82,7 +78,6 @@ static void streams_and_seeds_do_not_share_numbers(void **state)
  * mean of 32,000 by more than 800 once in far more runs than there will be. */
 static void neighbouring_streams_agree_in_half_of_their_bits(void **state)
 {
-    (void)state;
     for (uint64_t stream = 0; stream < 20; stream++) {
         struct rng a, b;
         rng_seed(&a, 1, stream);
@@ -96,7 +91,6 @@ static void neighbouring_streams_agree_in_half_of_their_bits(void **state)
 
 static void below_stays_below_and_reaches_everything(void **state)
 {
-    (void)state;
     struct rng rng;
     rng_seed(&rng, 3, 0);
     for (uint64_t bound = 1; bound <= 40; bound++) {
@@ -113,7 +107,6 @@ static void below_stays_below_and_reaches_everything(void **state)
 /* With this bound plain remainders would fall into the lower half twice as often. */
 static void below_has_no_bias_for_huge_bounds(void **state)
 {
-    (void)state;
     const uint64_t bound = UINT64_MAX / 4 * 3;
     struct rng rng;
     rng_seed(&rng, 4, 0);
@@ -125,7 +118,6 @@ static void below_has_no_bias_for_huge_bounds(void **state)
 
 static void chance_goes_from_never_to_always(void **state)
 {
-    (void)state;
     struct rng rng;
     rng_seed(&rng, 5, 0);
     int quarter = 0;

@@ -12,7 +12,6 @@ static void numbers_come_in_ascending_order(void **state)
     uint64_t large[50];
     uint32_t small[50];
     struct rng rng;
-    (void)state;
     rng_seed(&rng, 1, 1);
     for (int i = 0; i < 50; i++) {
         large[i] = rng_next(&rng);

@@ -11,7 +11,6 @@
 
 static void text_grows_by_strings_bytes_and_formats(void **state)
 {
-    (void)state;
     struct text text = {0};
     text_puts(&text, "lid ");
     text_printf(&text, "%u", 49151u);
@@ -25,7 +24,6 @@ static void text_grows_by_strings_bytes_and_formats(void **state)
 
 static void formats_of_any_length_fit(void **state)
 {
-    (void)state;
     struct text text = {0};
     size_t length = 0;
     for (int width = 0; width < 1000; width += 7) {
@@ -39,7 +37,6 @@ static void formats_of_any_length_fit(void **state)
 
 static void an_empty_format_still_gives_a_string(void **state)
 {
-    (void)state;
     struct text text = {0};
     text_printf(&text, "%s", "");
     assert_string_equal(text.data, "");
@@ -48,7 +45,6 @@ static void an_empty_format_still_gives_a_string(void **state)
 
 static void cleared_text_starts_again(void **state)
 {
-    (void)state;
     struct text text = {0};
     text_clear(&text);
     text_puts(&text, "old");
@@ -71,7 +67,6 @@ static FILE *file_of(size_t bytes)
 
 static void a_file_is_read_whole_up_to_the_limit(void **state)
 {
-    (void)state;
     enum { LIMIT = 200000 };
     static const size_t sizes[] = {0, 1, 65536, LIMIT, LIMIT + 1};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
@@ -91,7 +86,6 @@ static void a_file_is_read_whole_up_to_the_limit(void **state)
 
 static void a_directory_cannot_be_read(void **state)
 {
-    (void)state;
     FILE *file = fopen("/", "r");
     assert_non_null(file);
     struct text text = {0};
@@ -128,7 +122,6 @@ static void write_sample(struct json *json)
 
 static void the_writer_adds_commas_and_nesting(void **state)
 {
-    (void)state;
     struct text text = {0};
     write_sample(&(struct json){.out = &text});
     assert_json(&text, "{\"name\":\"leaf\",\"ports\":[-1,{\"up\":true},[]],"
@@ -137,7 +130,6 @@ static void the_writer_adds_commas_and_nesting(void **state)
 
 static void pretty_json_is_the_same_with_spaces(void **state)
 {
-    (void)state;
     struct text text = {0};
     write_sample(&(struct json){.out = &text, .pretty = true});
     assert_json(&text, "{\n"
@@ -156,7 +148,6 @@ static void pretty_json_is_the_same_with_spaces(void **state)
 
 static void numbers_keep_all_their_digits(void **state)
 {
-    (void)state;
     struct text text = {0};
     struct json json = {.out = &text};
     json_begin_array(&json, NULL);
@@ -170,7 +161,6 @@ static void numbers_keep_all_their_digits(void **state)
 
 static void infinity_and_nan_are_null_in_json(void **state)
 {
-    (void)state;
     struct text text = {0};
     struct json json = {.out = &text};
     json_begin_array(&json, NULL);
@@ -183,7 +173,6 @@ static void infinity_and_nan_are_null_in_json(void **state)
 
 static void odd_characters_are_escaped_in_keys_and_values(void **state)
 {
-    (void)state;
     struct text text = {0};
     struct json json = {.out = &text};
     json_begin_object(&json, NULL);
@@ -202,7 +191,6 @@ static const char *const obeyed[] = {
 
 static void a_terminal_obeys_nothing_in_a_name(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof obeyed / sizeof *obeyed; i++) {
         struct text text = {0}, name = {0};
         text_printf(&name, "S%sé", obeyed[i]);
@@ -229,7 +217,6 @@ static void a_terminal_obeys_nothing_in_a_name(void **state)
 
 static void utf8_passes_and_other_bytes_are_replaced(void **state)
 {
-    (void)state;
     static const struct {
         const char *given, *written;
     } cases[] = {
@@ -271,7 +258,6 @@ static void utf8_passes_and_other_bytes_are_replaced(void **state)
 static void text_is_padded_by_its_display_width(void **state)
 {
     struct text out = {0};
-    (void)state;
     text_put_padded(&out, "5 µs", 6, true);
     text_putc(&out, '|');
     text_put_padded(&out, "5 µs", 6, false);
@@ -285,7 +271,6 @@ static void text_is_padded_by_its_display_width(void **state)
 static void lines_end_between_words(void **state)
 {
     struct text out = {0};
-    (void)state;
     assert_int_equal(text_fit("one two", 5), 3);
     assert_int_equal(text_fit("one two", 7), 7);
     assert_int_equal(text_fit("µµµ µ", 3), 6);
@@ -301,7 +286,6 @@ static void lines_end_between_words(void **state)
 
 static void long_names_lose_their_middle(void **state)
 {
-    (void)state;
     static const struct {
         const char *name, *shown;
         size_t most;

@@ -15,7 +15,6 @@ static const char *text_of(uint64_t ps)
 
 static void times_are_written_in_the_largest_unit_that_fits(void **state)
 {
-    (void)state;
     assert_string_equal(text_of(0), "0s");
     assert_string_equal(text_of(7), "7ps");
     assert_string_equal(text_of(1500), "1.5ns");
@@ -30,7 +29,6 @@ static void times_are_written_in_the_largest_unit_that_fits(void **state)
 
 static void digits_beyond_are_cut_off(void **state)
 {
-    (void)state;
     assert_string_equal(text_of(TIME_S + 999), "1s");
     assert_string_equal(text_of(TIME_MS + 999), "1ms");
     assert_string_equal(text_of(TIME_US + 1999), "1.001us");
@@ -39,7 +37,6 @@ static void digits_beyond_are_cut_off(void **state)
 static void a_written_file_can_be_read(void **state)
 {
     static const uint64_t times[] = {7, 1500, 145230 * TIME_NS, 60 * TIME_S + 100234 * TIME_US};
-    (void)state;
     for (unsigned i = 0; i < sizeof times / sizeof times[0]; i++) {
         uint64_t ps = 0;
         assert_true(time_parse(text_of(times[i]), &ps));
@@ -50,7 +47,6 @@ static void a_written_file_can_be_read(void **state)
 static void times_have_a_unit_and_an_end(void **state)
 {
     uint64_t ps;
-    (void)state;
     assert_true(time_parse("8640000s", &ps));
     assert_int_equal(ps, TIME_LONGEST);
     assert_true(time_parse("120002906us", &ps));
@@ -76,7 +72,6 @@ static void times_have_a_unit_and_an_end(void **state)
 static void nanoseconds_are_read_by_the_same_rules_and_rounded_up(void **state)
 {
     uint64_t ns = 0;
-    (void)state;
     assert_true(time_parse_ns("1.5ms", &ns));
     assert_int_equal(ns, 1500 * NS_PER_US);
     assert_true(time_parse_ns("1ps", &ns));
@@ -93,7 +88,6 @@ static void nanoseconds_are_read_by_the_same_rules_and_rounded_up(void **state)
 
 static void the_current_time_is_rounded_down_and_a_time_to_wait_for_up(void **state)
 {
-    (void)state;
     assert_int_equal(time_ns_floor(0), 0);
     assert_int_equal(time_ns_floor(999), 0);
     assert_int_equal(time_ns_floor(1000), 1);
@@ -109,7 +103,6 @@ static void the_current_time_is_rounded_down_and_a_time_to_wait_for_up(void **st
 static void never_and_overflowing_times_stay_never(void **state)
 {
     uint64_t last = TIME_NEVER / TIME_NS; /* nanosecond that has a picosecond */
-    (void)state;
     assert_int_equal(time_ns_floor(TIME_NEVER), TIME_NEVER);
     assert_int_equal(time_ns_ceil(TIME_NEVER), TIME_NEVER);
     assert_int_equal(time_ns_to_ps(TIME_NEVER), TIME_NEVER);

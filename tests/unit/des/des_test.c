@@ -30,7 +30,6 @@ static void assert_pops(struct des *des, uint64_t time, uint64_t number)
 
 static void an_empty_queue_has_nothing_next(void **state)
 {
-    (void)state;
     struct des *des = des_new();
     struct event event;
     assert_int_equal(des_now(des), 0);
@@ -44,7 +43,6 @@ static void an_empty_queue_has_nothing_next(void **state)
 
 static void the_earliest_comes_first(void **state)
 {
-    (void)state;
     static const uint64_t times[] = {5 * TIME_S, 1, TIME_NEVER - 1, 0, 63, 64, 4096, TIME_US};
     static const unsigned sorted[] = {3, 1, 4, 5, 6, 7, 0, 2};
     struct des *des = des_new();
@@ -62,7 +60,6 @@ static void the_earliest_comes_first(void **state)
 /* Some are filed while the time is far away, some when it is near, some when it has come. */
 static void equal_times_come_in_the_order_of_scheduling(void **state)
 {
-    (void)state;
     struct des *des = des_new();
     const uint64_t meeting = 123456789;
     for (uint64_t i = 0; i < 200; i++) {
@@ -86,7 +83,6 @@ static void equal_times_come_in_the_order_of_scheduling(void **state)
 /* Whatever the order in which they are scheduled, in a FIFO or not. */
 static void the_order_of_equal_times_does_not_depend_on_scheduling(void **state)
 {
-    (void)state;
     static const struct event events[] = {
         {0, 3, 1}, {0, 4, 2}, {1, 0, 3}, {1, 9, 4}, {1, UINT32_MAX, 5}, {2, 0, 6}, {6, 0, 7},
     };
@@ -121,7 +117,6 @@ static void the_order_of_equal_times_does_not_depend_on_scheduling(void **state)
 
 static void no_place_is_always_first(void **state)
 {
-    (void)state;
     enum { PLACES = 12, TIMES = 4000 };
     struct des *des = des_new();
     unsigned before[PLACES][PLACES] = {0};
@@ -146,7 +141,6 @@ static void no_place_is_always_first(void **state)
 
 static void an_event_without_delay_comes_after_those_of_the_same_time_only(void **state)
 {
-    (void)state;
     struct des *des = des_new();
     des_schedule(des, 100, numbered(1));
     des_schedule(des, 100, numbered(2));
@@ -165,7 +159,6 @@ static void an_event_without_delay_comes_after_those_of_the_same_time_only(void 
 /* A million at one moment: anything quadratic would not end. */
 static void many_events_of_one_time_come_in_order(void **state)
 {
-    (void)state;
     struct des *des = des_new();
     for (uint64_t i = 0; i < 1000000; i++)
         des_schedule(des, 7 * TIME_S, numbered(i));
@@ -184,7 +177,6 @@ static void many_events_of_one_time_come_in_order(void **state)
 
 static void the_clock_moves_to_the_limit_without_an_earlier_event(void **state)
 {
-    (void)state;
     struct des *des = des_new();
     struct event event;
     des_schedule(des, 1000, numbered(1));
@@ -202,7 +194,6 @@ static void the_clock_moves_to_the_limit_without_an_earlier_event(void **state)
 
 static void the_clock_never_moves_back(void **state)
 {
-    (void)state;
     struct des *des = des_new();
     struct event event;
     assert_false(des_pop(des, 500, &event));
@@ -218,7 +209,6 @@ static void the_clock_never_moves_back(void **state)
 /* Looking ahead must not commit the queue to the time it saw. */
 static void an_event_before_the_next_time_read_comes_first(void **state)
 {
-    (void)state;
     struct des *des = des_new();
     struct event event;
     for (uint64_t i = 0; i < 100; i++)
@@ -236,7 +226,6 @@ static void an_event_before_the_next_time_read_comes_first(void **state)
 
 static void events_for_never_are_not_stored(void **state)
 {
-    (void)state;
     struct des *des = des_new();
     struct event event;
     assert_true(des_schedule(des, TIME_NEVER, numbered(1)) == 0);
@@ -249,7 +238,6 @@ static void events_for_never_are_not_stored(void **state)
 
 static void a_cancelled_event_never_comes(void **state)
 {
-    (void)state;
     struct des *des = des_new();
     des_handle handles[64];
     for (uint64_t i = 0; i < 64; i++)
@@ -269,7 +257,6 @@ static void a_cancelled_event_never_comes(void **state)
 /* Enough to sweep all slots, that of the equal times included. */
 static void cancelling_many_keeps_the_order_of_a_half_popped_slot(void **state)
 {
-    (void)state;
     enum { CROWD = 100, SERVED = 45, FAR = 5000 };
     struct des *des = des_new();
     des_handle far[FAR];
@@ -290,7 +277,6 @@ static void cancelling_many_keeps_the_order_of_a_half_popped_slot(void **state)
 
 static void the_next_time_follows_cancelling(void **state)
 {
-    (void)state;
     struct des *des = des_new();
     des_handle first = des_schedule(des, 5000, numbered(1));
     des_handle second = des_schedule(des, 5001, numbered(2));
@@ -308,7 +294,6 @@ static void the_next_time_follows_cancelling(void **state)
 
 static void a_stale_handle_is_harmless(void **state)
 {
-    (void)state;
     struct des *des = des_new();
     assert_false(des_cancel(des, 0));
     assert_false(des_cancel(des, UINT64_MAX));
@@ -352,7 +337,6 @@ static void post_twice(struct des *whole, struct des *divided, struct des *const
 
 static void dividing_and_uniting_keep_the_order(void **state)
 {
-    (void)state;
     enum { ROUNDS = 400, POSTS = 60, SPAN = 500 };
     struct rng rng;
     rng_seed(&rng, 17, 0);
@@ -415,7 +399,6 @@ static bool memory_is_counted(void)
 /* Were the dead ones miscounted, each of the million would cost a walk through the waiting. */
 static void timers_set_and_cancelled_leave_memory_flat(void **state)
 {
-    (void)state;
     if (!memory_is_counted())
         skip();
     enum { WAITING = 20000, TIMERS = 1000000, SLACK = 2 << 20 };
@@ -439,7 +422,6 @@ static void timers_set_and_cancelled_leave_memory_flat(void **state)
 
 static void a_waiting_event_takes_at_most_64_bytes(void **state)
 {
-    (void)state;
     if (!memory_is_counted())
         skip();
     enum { EVENTS = 300000, SLACK = 1 << 20 };

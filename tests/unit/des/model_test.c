@@ -154,31 +154,26 @@ static uint64_t tiny_delay(struct rng *rng)
 
 static void uniform_delays_agree_with_a_plain_list(void **state)
 {
-    (void)state;
     check_against_list(uniform_delay);
 }
 
 static void delays_of_any_magnitude_agree_with_a_plain_list(void **state)
 {
-    (void)state;
     check_against_list(any_magnitude_delay);
 }
 
 static void near_and_far_delays_agree_with_a_plain_list(void **state)
 {
-    (void)state;
     check_against_list(near_or_far_delay);
 }
 
 static void delays_of_a_common_clock_agree_with_a_plain_list(void **state)
 {
-    (void)state;
     check_against_list(clocked_delay);
 }
 
 static void tiny_delays_agree_with_a_plain_list(void **state)
 {
-    (void)state;
     check_against_list(tiny_delay);
 }
 
@@ -197,7 +192,6 @@ static bool is_posted_before(const struct posted *a, const struct posted *b)
 
 static void fifos_agree_with_a_plain_list(void **state)
 {
-    (void)state;
     VEC(struct posted) list = {0};
     struct des *des = des_new();
     struct rng rng;

@@ -54,7 +54,6 @@ static void long_leases_are_read_and_the_longest_never_ends(void **state)
     assert_int_equal(sa_deadline(reader), TIME_NEVER);
     text_release(&text);
     sa_free(reader);
-    (void)state;
 }
 
 static void leases_continue_while_no_manager_runs(void **state)
@@ -78,7 +77,6 @@ static void leases_continue_while_no_manager_runs(void **state)
 
 static void a_file_of_opensm_is_read(void **state)
 {
-    (void)state;
     struct sa *reader = another(1);
     static const char file[] =
         "# opensm SA dump\n\n"
@@ -147,7 +145,6 @@ static void a_bad_line_is_an_error_and_changes_nothing(void **state)
 
 static void nul_bytes_are_an_error(void **state)
 {
-    (void)state;
     struct sa *reader = another(1);
     struct err err = {0};
     struct sa_registry_file file = {"FILE", "\0\0\0\0", 4, 0};

@@ -143,7 +143,6 @@ static void a_secret_sa_key_shows_m_keys(void **state)
     const uint64_t key = UINT64_C(0x5ec2e7a11ce0b0b5);
     struct sa_world world = {0};
     struct sa_config config;
-    (void)state;
     sa_config_init(&config);
     config.key = key;
     world_open(&world, &(struct sa_world_shape){.kind = "figure1", .config = &config});

@@ -184,7 +184,6 @@ static void a_standby_that_claims_to_have_all_has_every_acknowledged_registratio
         sa_free(r.standby);
         close_world(&world);
     }
-    (void)state;
     assert_in_range(claims, 20000, 80000);
 }
 

@@ -367,13 +367,11 @@ static bool converge(unsigned count, step_function *step, bool quiet)
 
 static void two_managers_always_end_with_one_master(void **state)
 {
-    (void)state;
     assert_true(converge(2, mastership_step, false));
 }
 
 static void three_managers_always_end_with_one_master(void **state)
 {
-    (void)state;
     assert_true(converge(3, mastership_step, false));
 }
 
@@ -410,7 +408,6 @@ static struct mastership_transition keep_handing_over(const struct mastership_co
 
 static void the_search_finds_defects(void **state)
 {
-    (void)state;
     assert_false(converge(3, stand_by_early, true));
     assert_false(converge(3, wait_for_ever, true));
     assert_false(converge(2, keep_handing_over, true));

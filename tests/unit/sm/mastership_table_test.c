@@ -43,7 +43,6 @@ static void check_reason(const struct mastership_core *core, enum mastership_eve
 
 static void every_change_of_state_has_a_reason(void **state)
 {
-    (void)state;
     for_each_step(check_reason);
 }
 
@@ -59,7 +58,6 @@ static void check_becomes_master(const struct mastership_core *core, enum master
 
 static void a_manager_becomes_master_only_after_discovery_or_a_handover(void **state)
 {
-    (void)state;
     for_each_step(check_becomes_master);
 }
 
@@ -73,7 +71,6 @@ static void check_end(const struct mastership_core *core, enum mastership_event 
 
 static void a_manager_that_ends_does_not_become_standby(void **state)
 {
-    (void)state;
     for_each_step(check_end);
 }
 
@@ -89,13 +86,11 @@ static void check_handovers(const struct mastership_core *core, enum mastership_
 
 static void only_a_master_hands_over_and_to_one_at_a_time(void **state)
 {
-    (void)state;
     for_each_step(check_handovers);
 }
 
 static void one_of_two_managers_has_the_higher_rank(void **state)
 {
-    (void)state;
     for (unsigned i = 0; i < 16 * 16; i++) {
         struct mastership_peer a = {.guid = 1 + i % 4, .priority = i / 4 % 4},
                                b = {.guid = 1 + i / 16 % 4, .priority = i / 64};
@@ -106,7 +101,6 @@ static void one_of_two_managers_has_the_higher_rank(void **state)
 
 static void a_manager_that_yielded_has_no_higher_rank_by_its_guid(void **state)
 {
-    (void)state;
     struct mastership_peer us = {.guid = 2, .state = SM_MASTER},
                            them = {.guid = 1, .state = SM_STANDBY, .yielded = true};
     assert_int_equal(mastership_classify(&us, &them), ON_MET_YIELDED_STANDBY);

@@ -400,7 +400,6 @@ static void a_stranger_gets_no_key_of_other_ports_with_sm_info(void **state)
 
 static void m_keys_of_ports_differ_and_depend_on_the_secret(void **state)
 {
-    (void)state;
     assert_true(m_key_of_port(KEY, 1) != m_key_of_port(KEY, 2));
     assert_true(m_key_of_port(KEY, 1) != m_key_of_port(KEY + 1, 1));
     assert_true(m_key_of_port(KEY, 1) == m_key_of_port(KEY, 1));

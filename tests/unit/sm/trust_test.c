@@ -289,7 +289,6 @@ static void a_proof_is_valid_for_one_nonce_one_port_and_one_sm_info(void **state
 {
     struct trust trust = {.sm_key = KEY, .salt = 1}, other = {.sm_key = OTHER, .salt = 1};
     uint8_t request[64] = {0}, again[64] = {0}, answer[64] = {0}, changed[64];
-    (void)state;
     trust_seal_request(&trust, 0x22, 1, request);
     trust_seal_request(&trust, 0x22, 2, again);
     assert_true(memcmp(request, again, sizeof request) != 0);

@@ -3,7 +3,6 @@
 
 static void node_info_has_the_guids_and_the_input_port(void **state)
 {
-    (void)state;
     struct sma sma = an_adapter();
     uint8_t data[SMP_DATA_BYTES] = {0};
     assert_int_equal(get_through(&sma, 2, ATTRIBUTE_NODE_INFO, 0, data), STATUS_OK);
@@ -22,7 +21,6 @@ static void node_info_has_the_guids_and_the_input_port(void **state)
 
 static void a_switch_returns_the_guid_of_port_0_at_every_port(void **state)
 {
-    (void)state;
     struct sma sma = a_switch();
     uint8_t data[SMP_DATA_BYTES] = {0};
     assert_int_equal(get_through(&sma, 7, ATTRIBUTE_NODE_INFO, 0, data), STATUS_OK);
@@ -34,7 +32,6 @@ static void a_switch_returns_the_guid_of_port_0_at_every_port(void **state)
 
 static void a_description_of_64_bytes_needs_no_terminator(void **state)
 {
-    (void)state;
     static const char longest[] =
         "0123456789012345678901234567890123456789012345678901234567890123 and more";
     const struct sma_options options = plain_options();
@@ -54,7 +51,6 @@ static void a_description_of_64_bytes_needs_no_terminator(void **state)
 
 static void unknown_attributes_are_refused(void **state)
 {
-    (void)state;
     struct sma sma = an_adapter();
     uint8_t data[SMP_DATA_BYTES] = {0};
     assert_int_equal(get_through(&sma, 1, 0x13, 0, data), STATUS_BAD_ATTRIBUTE);
@@ -65,7 +61,6 @@ static void unknown_attributes_are_refused(void **state)
 
 static void read_only_attributes_cannot_be_set(void **state)
 {
-    (void)state;
     struct sma sma = a_switch();
     uint8_t data[SMP_DATA_BYTES] = {0};
     assert_int_equal(set_through(&sma, 1, ATTRIBUTE_NODE_INFO, 0, data), STATUS_BAD_ATTRIBUTE);
@@ -76,7 +71,6 @@ static void read_only_attributes_cannot_be_set(void **state)
 
 static void adapters_have_no_switch_attributes(void **state)
 {
-    (void)state;
     static const unsigned of_switches[] = {ATTRIBUTE_SWITCH_INFO, ATTRIBUTE_LINEAR_FORWARDING_TABLE,
                                            ATTRIBUTE_RANDOM_FORWARDING_TABLE,
                                            ATTRIBUTE_MULTICAST_FORWARDING_TABLE};
@@ -91,7 +85,6 @@ static void adapters_have_no_switch_attributes(void **state)
 
 static void unknown_methods_are_refused(void **state)
 {
-    (void)state;
     static const unsigned methods[] = {0, METHOD_SEND, METHOD_REPORT, METHOD_GET_TABLE, 0x7F};
     struct sma sma = a_switch();
     for (unsigned i = 0; i < sizeof methods / sizeof methods[0]; i++) {
@@ -105,7 +98,6 @@ static void unknown_methods_are_refused(void **state)
 
 static void other_versions_are_refused(void **state)
 {
-    (void)state;
     struct sma sma = a_switch();
     uint8_t mad[MAD_BYTES];
     smp_fill(mad, METHOD_GET, ATTRIBUTE_NODE_INFO, 0);
@@ -121,7 +113,6 @@ static void other_versions_are_refused(void **state)
 
 static void responses_and_sm_info_are_passed_on(void **state)
 {
-    (void)state;
     static const struct {
         unsigned class, method, attribute;
     } passed[] = {
@@ -147,7 +138,6 @@ static void responses_and_sm_info_are_passed_on(void **state)
 
 static void responses_to_directed_requests_have_the_direction_bit(void **state)
 {
-    (void)state;
     struct sma sma = an_adapter();
     uint8_t mad[MAD_BYTES];
     smp_fill(mad, METHOD_GET, ATTRIBUTE_SWITCH_INFO, 0);
@@ -161,7 +151,6 @@ static void responses_to_directed_requests_have_the_direction_bit(void **state)
 
 static void a_response_has_zeros_after_a_short_attribute(void **state)
 {
-    (void)state;
     struct sma sma = a_switch();
     uint8_t data[SMP_DATA_BYTES];
     memset(data, 0xA5, sizeof data);

@@ -48,7 +48,6 @@ static uint64_t violations(const struct sma *sma)
 
 static void without_an_m_key_every_request_is_accepted(void **state)
 {
-    (void)state;
     struct sma sma = an_adapter();
     assert_int_equal(set_port_field(&sma, 1, PORT_INFO_M_KEY_PROTECT_BITS, 3), STATUS_OK);
     assert_true(answers(&sma, 0, 0, METHOD_GET));
@@ -59,7 +58,6 @@ static void without_an_m_key_every_request_is_accepted(void **state)
 
 static void the_right_m_key_is_accepted_at_every_level(void **state)
 {
-    (void)state;
     for (unsigned level = 0; level <= 3; level++) {
         struct sma sma = locked(level, 0);
         assert_true(answers(&sma, 0, KEY, METHOD_GET));
@@ -72,7 +70,6 @@ static void the_right_m_key_is_accepted_at_every_level(void **state)
 
 static void a_set_always_needs_the_key(void **state)
 {
-    (void)state;
     for (unsigned level = 0; level <= 3; level++) {
         struct sma sma = locked(level, 0);
         uint8_t before[64];
@@ -87,7 +84,6 @@ static void a_set_always_needs_the_key(void **state)
 
 static void a_get_needs_the_key_from_level_2_on(void **state)
 {
-    (void)state;
     for (unsigned level = 0; level <= 3; level++) {
         struct sma sma = locked(level, 0);
         assert_int_equal(answers(&sma, 0, WRONG, METHOD_GET), level < 2);
@@ -98,7 +94,6 @@ static void a_get_needs_the_key_from_level_2_on(void **state)
 
 static void level_1_hides_the_m_key_from_a_get_without_it(void **state)
 {
-    (void)state;
     struct sma open = locked(0, 0), hidden = locked(1, 0);
     assert_int_equal(key_shown(&open, 0), KEY);
     assert_int_equal(key_shown(&hidden, 0), 0);
@@ -111,7 +106,6 @@ static void level_1_hides_the_m_key_from_a_get_without_it(void **state)
 
 static void the_m_key_of_one_port_is_hidden_at_another(void **state)
 {
-    (void)state;
     for (unsigned level = 1; level <= 3; level++) {
         struct sma sma = locked(level, 0);
         uint8_t data[SMP_DATA_BYTES] = {0};
@@ -124,7 +118,6 @@ static void the_m_key_of_one_port_is_hidden_at_another(void **state)
 
 static void the_m_key_protects_all_attributes(void **state)
 {
-    (void)state;
     struct sma sma = locked(2, 0);
     uint8_t data[SMP_DATA_BYTES] = {0};
     unsigned status;
@@ -136,7 +129,6 @@ static void the_m_key_protects_all_attributes(void **state)
 
 static void the_m_key_of_port_0_protects_a_switch(void **state)
 {
-    (void)state;
     struct sma sma = a_switch();
     uint8_t data[SMP_DATA_BYTES] = {0};
     unsigned status;
@@ -151,7 +143,6 @@ static void the_m_key_of_port_0_protects_a_switch(void **state)
 
 static void a_wrong_m_key_raises_trap_256_with_the_request(void **state)
 {
-    (void)state;
     struct sma sma = locked(0, 0);
     uint8_t data[SMP_DATA_BYTES] = {0};
     unsigned status;
@@ -176,7 +167,6 @@ static void a_wrong_m_key_raises_trap_256_with_the_request(void **state)
 
 static void a_wrong_key_on_a_directed_route_reports_the_return_path(void **state)
 {
-    (void)state;
     struct sma sma = locked(0, 0);
     for (unsigned hops = 3; hops <= 63; hops += 60) {
         uint8_t mad[MAD_BYTES];
@@ -203,7 +193,6 @@ static void a_wrong_key_on_a_directed_route_reports_the_return_path(void **state
 
 static void the_violation_counter_saturates(void **state)
 {
-    (void)state;
     struct sma sma = locked(0, 0);
     wire_set(sma.ports[1].info, PORT_INFO_M_KEY_VIOLATIONS, 0xFFFE);
     for (unsigned i = 0; i < 3; i++)
@@ -214,7 +203,6 @@ static void the_violation_counter_saturates(void **state)
 
 static void a_violation_counter_is_only_cleared_by_zero(void **state)
 {
-    (void)state;
     struct sma sma = an_adapter();
     wire_set(sma.ports[1].info, PORT_INFO_P_KEY_VIOLATIONS, 7);
     assert_int_equal(set_port_field(&sma, 1, PORT_INFO_P_KEY_VIOLATIONS, 3), STATUS_OK);
@@ -243,7 +231,6 @@ static void pull_trap_256(struct sma *sma, uint64_t now)
 
 static void a_violation_starts_the_lease_and_its_end_clears_the_level_not_the_key(void **state)
 {
-    (void)state;
     struct sma sma = locked(2, 10);
     assert_int_equal(sma_deadline(&sma), TIME_NEVER);
     assert_false(answers(&sma, 3 * TIME_S, WRONG, METHOD_GET));
@@ -261,7 +248,6 @@ static void a_violation_starts_the_lease_and_its_end_clears_the_level_not_the_ke
 
 static void further_violations_do_not_prolong_the_lease(void **state)
 {
-    (void)state;
     struct sma sma = locked(2, 10);
     assert_false(answers(&sma, 3 * TIME_S, WRONG, METHOD_GET));
     assert_false(answers(&sma, 9 * TIME_S, WRONG, METHOD_GET));
@@ -271,7 +257,6 @@ static void further_violations_do_not_prolong_the_lease(void **state)
 
 static void a_valid_access_stops_the_lease(void **state)
 {
-    (void)state;
     struct sma sma = locked(2, 10);
     assert_false(answers(&sma, 3 * TIME_S, WRONG, METHOD_GET));
     assert_true(answers(&sma, 5 * TIME_S, KEY, METHOD_GET));
@@ -283,7 +268,6 @@ static void a_valid_access_stops_the_lease(void **state)
 
 static void reading_without_the_key_does_not_stop_the_lease(void **state)
 {
-    (void)state;
     struct sma sma = locked(1, 10);
     assert_false(answers(&sma, 3 * TIME_S, WRONG, METHOD_SET));
     assert_true(answers(&sma, 5 * TIME_S, 0, METHOD_GET));
@@ -293,7 +277,6 @@ static void reading_without_the_key_does_not_stop_the_lease(void **state)
 
 static void a_lease_period_of_0_never_ends(void **state)
 {
-    (void)state;
     struct sma sma = locked(3, 0);
     assert_false(answers(&sma, 3 * TIME_S, WRONG, METHOD_GET));
     assert_int_equal(sma.ports[1].lease_end, TIME_NEVER);
@@ -302,7 +285,6 @@ static void a_lease_period_of_0_never_ends(void **state)
 
 static void a_repress_without_the_key_is_a_violation_and_represses_nothing(void **state)
 {
-    (void)state;
     struct sma sma = locked(0, 0);
     struct sma_output output;
     uint8_t mad[MAD_BYTES];

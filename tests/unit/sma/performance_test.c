@@ -56,7 +56,6 @@ static void clear_extended(struct sma *sma, unsigned port, unsigned select, unsi
 
 static void both_sets_show_what_was_counted(void **state)
 {
-    (void)state;
     static const struct {
         enum port_counter counter;
         enum wire_field in_basic, in_extended;
@@ -85,7 +84,6 @@ static void both_sets_show_what_was_counted(void **state)
 
 static void clearing_one_set_leaves_the_other(void **state)
 {
-    (void)state;
     struct sma sma = a_switch();
     sma_count(&sma, 1, COUNTER_TRANSMIT_PACKETS, 10);
     clear_basic(&sma, 1, ALL_COUNTERS, 0xFF);
@@ -100,7 +98,6 @@ static void clearing_one_set_leaves_the_other(void **state)
 
 static void only_selected_counters_are_cleared(void **state)
 {
-    (void)state;
     enum { SYMBOL_ERRORS = 1 << 0, RCV_PACKETS = 1 << 15, XMIT_WAIT = 1 << 0 };
     struct sma sma = a_switch();
     for (unsigned counter = 0; counter < COUNTER_COUNT; counter++)
@@ -122,7 +119,6 @@ static void only_selected_counters_are_cleared(void **state)
 
 static void a_set_writes_the_value_it_carries(void **state)
 {
-    (void)state;
     struct sma sma = a_switch();
     uint8_t data[PERFORMANCE_BYTES] = {0};
     wire_set(data, PORT_COUNTERS_PORT_SELECT, 1);
@@ -137,7 +133,6 @@ static void a_set_writes_the_value_it_carries(void **state)
 
 static void the_basic_set_saturates_and_the_extended_one_does_not(void **state)
 {
-    (void)state;
     struct sma sma = a_switch();
     sma_count(&sma, 1, COUNTER_TRANSMIT_DATA, UINT32_MAX - UINT64_C(1));
     assert_int_equal(basic(&sma, 1, PORT_COUNTERS_TRANSMIT_DATA), UINT32_MAX - 1);
@@ -153,7 +148,6 @@ static void the_basic_set_saturates_and_the_extended_one_does_not(void **state)
 
 static void the_extended_set_wraps_at_64_bits(void **state)
 {
-    (void)state;
     struct sma sma = a_switch();
     sma_count(&sma, 1, COUNTER_RECEIVE_DATA, UINT64_MAX);
     assert_int_equal(extended(&sma, 1, PORT_COUNTERS_EXT_RECEIVE_DATA), UINT64_MAX);
@@ -164,7 +158,6 @@ static void the_extended_set_wraps_at_64_bits(void **state)
 
 static void all_ports_are_summed_and_cleared_together(void **state)
 {
-    (void)state;
     struct sma sma = a_switch();
     for (unsigned port = 0; port <= SWITCH_PORTS; port++)
         sma_count(&sma, port, COUNTER_RECEIVE_PACKETS, port + 1);
@@ -181,7 +174,6 @@ static void all_ports_are_summed_and_cleared_together(void **state)
 
 static void unknown_ports_are_refused(void **state)
 {
-    (void)state;
     struct sma switch_agent = a_switch(), adapter = an_adapter();
     uint8_t data[PERFORMANCE_BYTES] = {0};
     wire_set(data, PORT_COUNTERS_PORT_SELECT, SWITCH_PORTS + 1);
@@ -198,7 +190,6 @@ static void unknown_ports_are_refused(void **state)
 
 static void port_select_0_is_port_0_of_a_switch_or_the_input_port_of_an_adapter(void **state)
 {
-    (void)state;
     struct sma switch_agent = a_switch(), adapter = an_adapter();
     sma_count(&switch_agent, 0, COUNTER_RECEIVE_PACKETS, 3);
     sma_count(&adapter, 1, COUNTER_RECEIVE_PACKETS, 4); /* perform() sends to port 1 */
@@ -211,7 +202,6 @@ static void port_select_0_is_port_0_of_a_switch_or_the_input_port_of_an_adapter(
 
 static void class_port_info_has_the_capabilities_of_the_agent(void **state)
 {
-    (void)state;
     enum { ALL_PORT_SELECT = 1 << 8, EXTENDED_WIDTH = 1 << 9 };
     struct sma sma = an_adapter();
     uint8_t data[PERFORMANCE_BYTES] = {0};
@@ -226,7 +216,6 @@ static void class_port_info_has_the_capabilities_of_the_agent(void **state)
 
 static void unknown_performance_attributes_are_refused(void **state)
 {
-    (void)state;
     struct sma sma = an_adapter();
     uint8_t data[PERFORMANCE_BYTES] = {0}, mad[MAD_BYTES];
     assert_int_equal(perform(&sma, METHOD_GET, 0x77, data), STATUS_BAD_ATTRIBUTE);

@@ -34,7 +34,6 @@ static void accepts(struct sma *sma, unsigned port, enum wire_field field, uint6
 
 static void an_unknown_port_is_refused(void **state)
 {
-    (void)state;
     struct sma sma = a_switch();
     uint8_t data[SMP_DATA_BYTES] = {0};
     assert_int_equal(get_through(&sma, 1, ATTRIBUTE_PORT_INFO, SWITCH_PORTS, data), STATUS_OK);
@@ -48,7 +47,6 @@ static void an_unknown_port_is_refused(void **state)
 
 static void bit_31_of_the_modifier_requests_extended_speeds_of_the_same_port(void **state)
 {
-    (void)state;
     struct sma sma = a_switch();
     uint8_t plain[SMP_DATA_BYTES] = {0}, extended[SMP_DATA_BYTES] = {0};
     assert_int_equal(get_through(&sma, 1, ATTRIBUTE_PORT_INFO, 3, plain), STATUS_OK);
@@ -60,7 +58,6 @@ static void bit_31_of_the_modifier_requests_extended_speeds_of_the_same_port(voi
 
 static void a_strict_agent_shows_extended_speeds_only_with_bit_31(void **state)
 {
-    (void)state;
     static const enum wire_field fields[] = {
         PORT_INFO_LINK_SPEED_EXT_SUPPORTED, PORT_INFO_LINK_SPEED_EXT_ENABLED,
         PORT_INFO_LINK_SPEED_EXT_ACTIVE,    PORT_INFO_LINK_SPEED_EXT2_SUPPORTED,
@@ -91,7 +88,6 @@ static void a_strict_agent_shows_extended_speeds_only_with_bit_31(void **state)
 
 static void xdr_can_be_disabled_and_enabled(void **state)
 {
-    (void)state;
     enum wire_field field = PORT_INFO_LINK_SPEED_EXT2_ENABLED;
     struct sma sma = a_switch();
     sma_set_link_support(&sma, 2, WIDTHS, SPEEDS, 31, false);
@@ -108,7 +104,6 @@ static void xdr_can_be_disabled_and_enabled(void **state)
 
 static void port_0_of_an_adapter_is_the_input_port(void **state)
 {
-    (void)state;
     struct sma sma = an_adapter();
     uint8_t data[SMP_DATA_BYTES] = {0};
     set_lids(&sma, 1, 11, 1);
@@ -123,7 +118,6 @@ static void port_0_of_an_adapter_is_the_input_port(void **state)
 
 static void lids_are_unicast(void **state)
 {
-    (void)state;
     struct sma sma = an_adapter();
     accepts(&sma, 1, PORT_INFO_LID, 0); /* it has no LID yet */
     accepts(&sma, 1, PORT_INFO_LID, 1);
@@ -138,7 +132,6 @@ static void lids_are_unicast(void **state)
 
 static void a_base_lid_is_a_multiple_of_its_range(void **state)
 {
-    (void)state;
     struct sma sma = an_adapter();
     accepts(&sma, 1, PORT_INFO_LID, 12);
     accepts(&sma, 1, PORT_INFO_LMC, 2);
@@ -153,7 +146,6 @@ static void a_base_lid_is_a_multiple_of_its_range(void **state)
 
 static void a_base_switch_port_0_has_no_lmc(void **state)
 {
-    (void)state;
     struct sma sma = a_switch();
     refuses(&sma, 0, PORT_INFO_LMC, 1);
     wire_set(sma.switch_info, SWITCH_INFO_ENHANCED_PORT0, 1);
@@ -163,7 +155,6 @@ static void a_base_switch_port_0_has_no_lmc(void **state)
 
 static void external_ports_of_a_switch_ignore_end_port_fields(void **state)
 {
-    (void)state;
     static const struct {
         enum wire_field field;
         uint64_t value;
@@ -183,7 +174,6 @@ static void external_ports_of_a_switch_ignore_end_port_fields(void **state)
 
 static void widths_beyond_the_supported_are_refused(void **state)
 {
-    (void)state;
     struct sma sma = a_switch();
     accepts(&sma, 2, PORT_INFO_LINK_WIDTH_ENABLED, 1);
     refuses(&sma, 2, PORT_INFO_LINK_WIDTH_ENABLED, 4);
@@ -197,7 +187,6 @@ static void widths_beyond_the_supported_are_refused(void **state)
 
 static void speeds_beyond_the_supported_are_refused(void **state)
 {
-    (void)state;
     struct sma sma = a_switch();
     sma_set_link_support(&sma, 2, WIDTHS, 3, 1, false); /* SDR, DDR and FDR */
     accepts(&sma, 2, PORT_INFO_LINK_SPEED_ENABLED, 1);
@@ -211,7 +200,6 @@ static void speeds_beyond_the_supported_are_refused(void **state)
 
 static void extended_speeds_have_their_own_codes_for_none_and_all(void **state)
 {
-    (void)state;
     struct sma sma = a_switch();
     enum wire_field field = PORT_INFO_LINK_SPEED_EXT_ENABLED;
     accepts(&sma, 2, field, 3);
@@ -227,7 +215,6 @@ static void extended_speeds_have_their_own_codes_for_none_and_all(void **state)
 
 static void speeds_beyond_edr_show_in_the_second_capability_mask(void **state)
 {
-    (void)state;
     enum { MASK2_IS_USED = 1 << 15, EXTENDED_SPEEDS = 1 << 14 };
     const uint32_t links = CAPABILITY2_HDR | CAPABILITY2_NDR | CAPABILITY2_XDR |
                            CAPABILITY2_EXTENDED_SPEEDS2 | CAPABILITY2_LINK_WIDTH_2X;
@@ -243,7 +230,6 @@ static void speeds_beyond_edr_show_in_the_second_capability_mask(void **state)
 
 static void mtu_and_vls_stay_within_the_ports_capabilities(void **state)
 {
-    (void)state;
     struct sma sma = a_switch(); /* 2048 bytes, 8 VLs: codes 4 and 4 */
     accepts(&sma, 3, PORT_INFO_NEIGHBOR_MTU, 1);
     accepts(&sma, 3, PORT_INFO_NEIGHBOR_MTU, 4);
@@ -260,7 +246,6 @@ static void mtu_and_vls_stay_within_the_ports_capabilities(void **state)
 
 static void capabilities_cannot_be_written(void **state)
 {
-    (void)state;
     static const enum wire_field fields[] = {
         PORT_INFO_MTU_CAP,           PORT_INFO_VL_CAP,
         PORT_INFO_CAPABILITY_MASK,   PORT_INFO_GUID_CAP,
@@ -279,7 +264,6 @@ static void capabilities_cannot_be_written(void **state)
 
 static void a_port_goes_from_init_to_armed_to_active(void **state)
 {
-    (void)state;
     struct sma sma = an_adapter();
     link_up(&sma, 1);
     assert_int_equal(sma_port_state(&sma, 1), PORT_STATE_INIT);
@@ -295,7 +279,6 @@ static void a_port_goes_from_init_to_armed_to_active(void **state)
 
 static void a_port_that_is_down_can_be_neither_armed_nor_active(void **state)
 {
-    (void)state;
     struct sma sma = an_adapter();
     refuses(&sma, 1, PORT_INFO_PORT_STATE, PORT_STATE_ARMED);
     refuses(&sma, 1, PORT_INFO_PORT_STATE, PORT_STATE_ACTIVE);
@@ -305,7 +288,6 @@ static void a_port_that_is_down_can_be_neither_armed_nor_active(void **state)
 
 static void init_cannot_be_set(void **state)
 {
-    (void)state;
     struct sma sma = an_adapter();
     link_up(&sma, 1);
     refuses(&sma, 1, PORT_INFO_PORT_STATE, PORT_STATE_INIT);
@@ -319,7 +301,6 @@ static void init_cannot_be_set(void **state)
 
 static void no_change_changes_no_state(void **state)
 {
-    (void)state;
     struct sma sma = an_adapter();
     link_up(&sma, 1);
     assert_int_equal(set_port_field(&sma, 1, PORT_INFO_VL_HIGH_LIMIT, 3), STATUS_OK);
@@ -341,7 +322,6 @@ static void commands_link(struct sma *sma, unsigned port, unsigned physical)
 
 static void down_puts_the_link_into_its_default_state(void **state)
 {
-    (void)state;
     struct sma sma = a_switch();
     link_up(&sma, 9);
     assert_int_equal(set_port_field(&sma, 9, PORT_INFO_PORT_STATE, PORT_STATE_DOWN), STATUS_OK);
@@ -357,7 +337,6 @@ static void down_puts_the_link_into_its_default_state(void **state)
 
 static void physical_states_are_commands_to_the_link(void **state)
 {
-    (void)state;
     struct sma sma = a_switch();
     link_up(&sma, 9);
     assert_int_equal(set_port_field(&sma, 9, PORT_INFO_PORT_PHYSICAL_STATE, PHYSICAL_DISABLED),
@@ -374,7 +353,6 @@ static void physical_states_are_commands_to_the_link(void **state)
 
 static void a_port_state_and_a_physical_command_exclude_each_other(void **state)
 {
-    (void)state;
     struct sma sma = an_adapter();
     uint8_t data[SMP_DATA_BYTES];
     link_up(&sma, 1);
@@ -389,7 +367,6 @@ static void a_port_state_and_a_physical_command_exclude_each_other(void **state)
 
 static void port_0_of_a_switch_is_always_active(void **state)
 {
-    (void)state;
     struct sma sma = a_switch();
     assert_int_equal(sma_port_state(&sma, 0), PORT_STATE_ACTIVE);
     refuses(&sma, 0, PORT_INFO_PORT_STATE, PORT_STATE_DOWN);
@@ -402,7 +379,6 @@ static void port_0_of_a_switch_is_always_active(void **state)
 
 static void link_commands_are_output_in_the_order_of_ports(void **state)
 {
-    (void)state;
     struct sma sma;
     struct sma_options options = plain_options();
     struct sma_output output;
@@ -423,7 +399,6 @@ static void link_commands_are_output_in_the_order_of_ports(void **state)
 
 static void new_widths_restart_a_polling_port(void **state)
 {
-    (void)state;
     struct sma sma = a_switch();
     link_up(&sma, 5);
     accepts(&sma, 5, PORT_INFO_LINK_WIDTH_ENABLED, 1); /* takes effect when the link next trains */
@@ -454,7 +429,6 @@ static void write_state_change(struct sma *sma, uint64_t value)
 
 static void port_state_change_is_cleared_by_writing_one(void **state)
 {
-    (void)state;
     struct sma sma = a_switch();
     assert_int_equal(state_change(&sma), 0);
     link_up(&sma, 1);
@@ -470,7 +444,6 @@ static void port_state_change_is_cleared_by_writing_one(void **state)
 
 static void port_state_change_cannot_be_set_by_writing(void **state)
 {
-    (void)state;
     struct sma sma = a_switch();
     write_state_change(&sma, 1);
     assert_int_equal(state_change(&sma), 0);
@@ -479,7 +452,6 @@ static void port_state_change_cannot_be_set_by_writing(void **state)
 
 static void a_state_set_by_a_manager_is_not_a_state_change(void **state)
 {
-    (void)state;
     struct sma sma = a_switch();
     link_up(&sma, 1);
     write_state_change(&sma, 1);
@@ -496,7 +468,6 @@ static void a_state_set_by_a_manager_is_not_a_state_change(void **state)
 
 static void a_lost_link_is_counted(void **state)
 {
-    (void)state;
     struct sma sma = a_switch();
     link_up(&sma, 1);
     sma_link_down(&sma, 1, PHYSICAL_POLLING);
@@ -508,7 +479,6 @@ static void a_lost_link_is_counted(void **state)
 
 static void switch_info_refuses_a_top_beyond_its_table(void **state)
 {
-    (void)state;
     struct sma_options options = plain_options();
     options.linear_entries = 1024;
     struct sma sma;
@@ -530,7 +500,6 @@ static void switch_info_refuses_a_top_beyond_its_table(void **state)
 
 static void random_bytes_in_a_refused_set_change_nothing(void **state)
 {
-    (void)state;
     struct sma sma = a_switch();
     uint32_t x = 12345;
     unsigned refused = 0;

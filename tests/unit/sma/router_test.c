@@ -36,7 +36,6 @@ static unsigned write_hop(struct sma *sma, unsigned port, uint32_t modifier, uin
 
 static void adjacent_subnets_are_those_of_the_other_ports(void **state)
 {
-    (void)state;
     struct sma sma = a_router();
     uint8_t data[SMP_DATA_BYTES] = {0};
     assert_int_equal(get_through(&sma, 2, ATTRIBUTE_ROUTER_INFO, 0, data), STATUS_OK);
@@ -54,7 +53,6 @@ static void adjacent_subnets_are_those_of_the_other_ports(void **state)
 
 static void each_port_is_written_from_its_own_subnet(void **state)
 {
-    (void)state;
     struct sma sma = a_router();
     uint8_t data[SMP_DATA_BYTES] = {0};
     assert_int_equal(write_hop(&sma, 1, 0, SITE(9), 2), STATUS_OK);
@@ -74,7 +72,6 @@ static void each_port_is_written_from_its_own_subnet(void **state)
 
 static void the_nearest_port_is_next(void **state)
 {
-    (void)state;
     struct sma sma = a_router();
     struct sma_next_subnet next = sma_route_prefix(&sma, 1, SITE(2), 5);
     assert_int_equal(next.port, 2);
@@ -103,7 +100,6 @@ static void the_nearest_port_is_next(void **state)
 /* The byte offsets of the vendor's structures. */
 static void the_layout_is_the_vendors(void **state)
 {
-    (void)state;
     static const struct {
         enum wire_field field;
         unsigned byte, width, stride;
@@ -130,7 +126,6 @@ static void the_layout_is_the_vendors(void **state)
 
 static void other_nodes_have_no_such_tables(void **state)
 {
-    (void)state;
     struct sma adapter = an_adapter(), of_switch = a_switch();
     uint8_t data[SMP_DATA_BYTES] = {0};
     assert_int_equal(get_through(&adapter, 1, ATTRIBUTE_ROUTER_INFO, 0, data),

@@ -36,7 +36,6 @@ static struct sma a_target(unsigned controllers, unsigned services)
 
 static void a_target_lists_its_controllers(void **state)
 {
-    (void)state;
     struct sma sma = a_target(3, 1);
     uint8_t data[GMP_DATA_BYTES];
     assert_int_equal(read_device(&sma, ATTRIBUTE_IO_UNIT_INFO, 0, data), STATUS_OK);
@@ -49,7 +48,6 @@ static void a_target_lists_its_controllers(void **state)
 
 static void profiles_have_guids_of_their_own(void **state)
 {
-    (void)state;
     struct sma sma = a_target(2, 7);
     uint8_t data[GMP_DATA_BYTES];
     uint64_t first = 0;
@@ -70,7 +68,6 @@ static void profiles_have_guids_of_their_own(void **state)
 
 static void services_are_read_four_at_a_time(void **state)
 {
-    (void)state;
     struct sma sma = a_target(1, 7);
     uint8_t data[GMP_DATA_BYTES];
     assert_int_equal(read_device(&sma, ATTRIBUTE_SERVICE_ENTRIES, 1 << 16 | 6 << 8 | 4, data),
@@ -92,7 +89,6 @@ static void services_are_read_four_at_a_time(void **state)
 
 static void every_class_has_a_class_port_info(void **state)
 {
-    (void)state;
     struct sma sma = a_target(1, 1);
     static const unsigned classes[] = {CLASS_PERFORMANCE, CLASS_DEVICE};
     for (unsigned i = 0; i < 2; i++) {
@@ -122,7 +118,6 @@ static unsigned ask_port(struct sma *sma, unsigned port, unsigned attribute, uns
 
 static void a_port_redirects_to_the_service_port(void **state)
 {
-    (void)state;
     struct sma sma;
     struct sma_options options = plain_options();
     struct redirect_trail trail;
@@ -150,7 +145,6 @@ static void a_port_redirects_to_the_service_port(void **state)
 /* The owner of the node answers what no agent handles (tests/unit/fabric). */
 static void other_classes_and_nodes_have_no_agent(void **state)
 {
-    (void)state;
     struct sma plain = an_adapter(), target = a_target(1, 1), other = a_switch();
     uint8_t mad[MAD_BYTES];
     smp_fill(mad, METHOD_GET, ATTRIBUTE_CLASS_PORT_INFO, 0);
@@ -198,7 +192,6 @@ static uint64_t result(struct sma *sma, uint64_t now, enum wire_field field, uns
 
 static void a_sample_counts_its_interval_only(void **state)
 {
-    (void)state;
     struct sma sma = a_switch();
     sma_count(&sma, 5, COUNTER_TRANSMIT_DATA, 1000);
     assert_int_equal(sample(&sma, 0, 5, 42, 4), STATUS_OK);
@@ -225,7 +218,6 @@ static void a_sample_counts_its_interval_only(void **state)
 
 static void a_pending_sample_is_not_replaced(void **state)
 {
-    (void)state;
     struct sma sma = a_switch();
     assert_int_equal(sample(&sma, 0, 5, 1, 0), STATUS_OK);
     assert_int_equal(sample(&sma, 2 * TIME_US, 6, 2, 0), STATUS_OK);
@@ -238,7 +230,6 @@ static void a_pending_sample_is_not_replaced(void **state)
 
 static void wrong_samples_change_nothing(void **state)
 {
-    (void)state;
     struct sma sma = a_switch();
     uint8_t data[GMP_DATA_BYTES] = {0};
     assert_int_equal(sample(&sma, 0, 5, 1, 6), STATUS_BAD_VALUE); /* no such quantity */

@@ -42,7 +42,6 @@ static void set_top(struct sma *sma, unsigned top)
 
 static void linear_blocks_are_read_as_written(void **state)
 {
-    (void)state;
     static const uint32_t blocks[] = {0, 1, 2, 767};
     struct sma sma = a_switch();
     blocks_round_trip(&sma, ATTRIBUTE_LINEAR_FORWARDING_TABLE, blocks, 4, 64, 0);
@@ -53,7 +52,6 @@ static void linear_blocks_are_read_as_written(void **state)
 
 static void a_linear_table_that_ends_within_a_block_keeps_what_fits(void **state)
 {
-    (void)state;
     struct sma_options options = plain_options();
     options.linear_entries = 100;
     struct sma sma;
@@ -69,7 +67,6 @@ static void a_linear_table_that_ends_within_a_block_keeps_what_fits(void **state
 
 static void the_linear_top_limits_look_ups(void **state)
 {
-    (void)state;
     struct sma sma = a_switch();
     uint8_t data[SMP_DATA_BYTES];
     memset(data, 5, sizeof data);
@@ -91,7 +88,6 @@ static void the_linear_top_limits_look_ups(void **state)
 
 static void a_linear_table_uses_memory_up_to_its_highest_block(void **state)
 {
-    (void)state;
     struct sma sma = a_switch();
     uint8_t data[SMP_DATA_BYTES], none[SMP_DATA_BYTES];
     memset(none, 0xFF, sizeof none);
@@ -137,7 +133,6 @@ static void set_random(struct sma *sma, unsigned entry, bool valid, unsigned lid
 
 static void a_switch_has_a_linear_or_a_random_table(void **state)
 {
-    (void)state;
     struct sma linear = a_switch(), random = random_switch();
     assert_int_equal(wire_get(linear.switch_info, SWITCH_INFO_LINEAR_FDB_CAP), 49152);
     assert_int_equal(wire_get(linear.switch_info, SWITCH_INFO_RANDOM_FDB_CAP), 0);
@@ -151,7 +146,6 @@ static void a_switch_has_a_linear_or_a_random_table(void **state)
 
 static void random_blocks_are_read_as_written(void **state)
 {
-    (void)state;
     static const uint32_t blocks[] = {0, 1, 3};
     struct sma sma = random_switch();
     blocks_round_trip(&sma, ATTRIBUTE_RANDOM_FORWARDING_TABLE, blocks, 3, 64, 0);
@@ -161,7 +155,6 @@ static void random_blocks_are_read_as_written(void **state)
 
 static void random_entries_cover_their_range_and_the_default_port_the_rest(void **state)
 {
-    (void)state;
     struct sma sma = random_switch();
     uint8_t data[SMP_DATA_BYTES] = {0};
     set_random(&sma, 0, true, 40, 2, 7);
@@ -184,7 +177,6 @@ static void random_entries_cover_their_range_and_the_default_port_the_rest(void 
 
 static void a_random_range_at_the_end_of_the_lids_stays_within_them(void **state)
 {
-    (void)state;
     struct sma sma = random_switch();
     set_random(&sma, 0, true, LID_PERMISSIVE, 7, 7);
     set_random(&sma, 1, true, 0, 7, 6);
@@ -198,7 +190,6 @@ static void a_random_range_at_the_end_of_the_lids_stays_within_them(void **state
 
 static void multicast_blocks_are_read_as_written(void **state)
 {
-    (void)state;
     static const uint32_t blocks[] = {0, 1, 2, 0x10000000, 0x10000002};
     struct sma sma = a_switch(); /* 20 ports: positions 0 and 1 */
     blocks_round_trip(&sma, ATTRIBUTE_MULTICAST_FORWARDING_TABLE, blocks, 5, 64, 0);
@@ -211,7 +202,6 @@ static void multicast_blocks_are_read_as_written(void **state)
 
 static void multicast_masks_select_the_ports(void **state)
 {
-    (void)state;
     enum { GROUP = LID_MULTICAST_FIRST + 33 };
     struct sma sma = a_switch();
     uint8_t low[SMP_DATA_BYTES] = {0}, high[SMP_DATA_BYTES] = {0};
@@ -233,7 +223,6 @@ static void multicast_masks_select_the_ports(void **state)
 
 static void the_multicast_top_limits_look_ups_once_it_is_set(void **state)
 {
-    (void)state;
     struct sma sma = a_switch();
     uint8_t masks[SMP_DATA_BYTES], info[SMP_DATA_BYTES] = {0};
     memset(masks, 0xFF, sizeof masks);
@@ -249,7 +238,6 @@ static void the_multicast_top_limits_look_ups_once_it_is_set(void **state)
 
 static void a_switch_without_multicast_has_no_multicast_blocks(void **state)
 {
-    (void)state;
     struct sma_options options = plain_options();
     options.multicast_entries = 0;
     struct sma sma;
@@ -261,7 +249,6 @@ static void a_switch_without_multicast_has_no_multicast_blocks(void **state)
 
 static void a_switch_maps_sls_to_vls_for_each_pair_of_ports(void **state)
 {
-    (void)state;
     static const uint32_t pairs[] = {0x0000, 0x0102, 0x0201, 0x1414, 0x1400, 0x0014};
     struct sma sma = a_switch();
     blocks_round_trip(&sma, ATTRIBUTE_SL2VL_TABLE, pairs, 6, WIRE_BYTES_SL2VL_TABLE, 0);
@@ -279,7 +266,6 @@ static void a_switch_maps_sls_to_vls_for_each_pair_of_ports(void **state)
 
 static void one_map_can_be_set_for_many_ports(void **state)
 {
-    (void)state;
     enum { ALL_OUTPUTS = 0x10000, ALL_INPUTS = 0x20000 };
     struct sma_options options = plain_options();
     struct sma sma;
@@ -312,7 +298,6 @@ static void one_map_can_be_set_for_many_ports(void **state)
 
 static void an_adapter_maps_sls_to_vls_for_each_port(void **state)
 {
-    (void)state;
     struct sma sma = an_adapter();
     uint8_t one[SMP_DATA_BYTES] = {0x11}, two[SMP_DATA_BYTES] = {0x22};
     assert_int_equal(set_through(&sma, 1, ATTRIBUTE_SL2VL_TABLE, 0, one), STATUS_OK);
@@ -324,7 +309,6 @@ static void an_adapter_maps_sls_to_vls_for_each_port(void **state)
 
 static void arbitration_tables_are_read_as_written(void **state)
 {
-    (void)state;
     static const uint32_t parts[] = {0x10000, 0x20000, 0x30000, 0x40000, 0x10014, 0x40014};
     struct sma sma = a_switch();
     blocks_round_trip(&sma, ATTRIBUTE_VL_ARBITRATION_TABLE, parts, 6, 64, 0);
@@ -336,7 +320,6 @@ static void arbitration_tables_are_read_as_written(void **state)
 
 static void arbitration_tables_of_32_entries_have_no_upper_halves(void **state)
 {
-    (void)state;
     struct sma_options options = plain_options();
     options.vl_arbitration = 32;
     struct sma sma;
@@ -353,7 +336,6 @@ static void arbitration_tables_of_32_entries_have_no_upper_halves(void **state)
 
 static void p_key_blocks_are_read_as_written(void **state)
 {
-    (void)state;
     static const uint32_t of_switch[] = {0, 1, 0x10000, 0x140001};
     static const uint32_t of_adapter[] = {0, 1};
     struct sma switch_agent = a_switch(), adapter = an_adapter();
@@ -368,7 +350,6 @@ static void p_key_blocks_are_read_as_written(void **state)
 
 static void p_keys_match_in_fifteen_bits_if_one_is_a_full_member(void **state)
 {
-    (void)state;
     struct sma sma = an_adapter();
     uint8_t data[SMP_DATA_BYTES] = {0};
     assert_true(sma_accepts_p_key(&sma, 1, 0xFFFF)); /* initial table */
@@ -398,7 +379,6 @@ static void p_keys_match_in_fifteen_bits_if_one_is_a_full_member(void **state)
 
 static void guid_blocks_are_read_as_written_except_the_port_guid(void **state)
 {
-    (void)state;
     static const uint32_t first[] = {0}, second[] = {1};
     struct sma sma = an_adapter();
     uint8_t data[SMP_DATA_BYTES] = {0};

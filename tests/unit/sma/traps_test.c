@@ -46,7 +46,6 @@ enum { URGENT = 1, SECURITY = 2, INFORMATION = 4 };
 
 static void trap_128_has_the_lid_of_the_switch(void **state)
 {
-    (void)state;
     struct sma sma = configured_switch();
     struct sma_output output;
     link_up(&sma, 3);
@@ -58,7 +57,6 @@ static void trap_128_has_the_lid_of_the_switch(void **state)
 
 static void an_adapter_sends_no_trap_for_its_links(void **state)
 {
-    (void)state;
     struct sma sma = configured_adapter();
     link_up(&sma, 1);
     sma_link_down(&sma, 1, PHYSICAL_POLLING);
@@ -68,7 +66,6 @@ static void an_adapter_sends_no_trap_for_its_links(void **state)
 
 static void traps_129_to_131_have_the_port(void **state)
 {
-    (void)state;
     for (unsigned number = 129; number <= 131; number++) {
         struct sma sma = configured_switch();
         struct sma_output output;
@@ -85,7 +82,6 @@ static void traps_129_to_131_have_the_port(void **state)
 
 static void trap_144_has_the_new_capability_mask(void **state)
 {
-    (void)state;
     enum { IS_SM = 2 };
     struct sma sma = configured_adapter();
     struct sma_output output;
@@ -110,7 +106,6 @@ static const struct sma_key_violation violation = {
 
 static void traps_257_and_258_have_the_addresses_and_the_key(void **state)
 {
-    (void)state;
     for (unsigned number = 257; number <= 258; number++) {
         struct sma sma = configured_adapter();
         struct sma_output output;
@@ -133,7 +128,6 @@ static void traps_257_and_258_have_the_addresses_and_the_key(void **state)
 
 static void trap_259_also_has_the_port_of_the_switch(void **state)
 {
-    (void)state;
     struct sma sma = configured_switch();
     struct sma_output output;
     sma_report_p_key(&sma, 6, &violation);
@@ -152,7 +146,6 @@ static void trap_259_also_has_the_port_of_the_switch(void **state)
 
 static void a_wrong_p_key_at_port_0_of_a_switch_is_trap_257(void **state)
 {
-    (void)state;
     struct sma sma = configured_switch();
     struct sma_output output;
     sma_report_p_key(&sma, 0, &violation);
@@ -164,7 +157,6 @@ static void a_wrong_p_key_at_port_0_of_a_switch_is_trap_257(void **state)
 
 static void a_trap_is_repeated_at_the_interval_until_it_is_repressed(void **state)
 {
-    (void)state;
     struct sma sma = configured_switch();
     struct sma_output first, again;
     uint64_t now = 7 * TIME_S;
@@ -186,7 +178,6 @@ static void a_trap_is_repeated_at_the_interval_until_it_is_repressed(void **stat
 
 static void pending_traps_are_sent_round_robin(void **state)
 {
-    (void)state;
     struct sma sma = configured_switch();
     struct sma_output output;
     uint64_t now = 0, tids[3];
@@ -207,7 +198,6 @@ static void pending_traps_are_sent_round_robin(void **state)
 
 static void a_repress_ends_only_its_own_trap(void **state)
 {
-    (void)state;
     struct sma sma = configured_switch();
     struct sma_output first, second;
     sma_report_threshold(&sma, 1, 129);
@@ -227,7 +217,6 @@ static void a_repress_ends_only_its_own_trap(void **state)
 
 static void the_interval_holds_for_new_traps_after_a_repress(void **state)
 {
-    (void)state;
     struct sma sma = configured_switch();
     struct sma_output output;
     link_up(&sma, 1);
@@ -242,7 +231,6 @@ static void the_interval_holds_for_new_traps_after_a_repress(void **state)
 
 static void a_trap_that_is_pending_is_not_raised_twice(void **state)
 {
-    (void)state;
     struct sma sma = configured_switch();
     for (unsigned port = 1; port <= SWITCH_PORTS; port++)
         link_up(&sma, port);
@@ -252,7 +240,6 @@ static void a_trap_that_is_pending_is_not_raised_twice(void **state)
 
 static void pending_traps_are_bounded(void **state)
 {
-    (void)state;
     struct sma sma = configured_switch();
     for (unsigned port = 1; port <= SWITCH_PORTS; port++) {
         sma_report_threshold(&sma, port, 129);
@@ -264,7 +251,6 @@ static void pending_traps_are_bounded(void **state)
 
 static void no_trap_is_sent_without_lid_manager_or_capability(void **state)
 {
-    (void)state;
     struct sma_options options = plain_options();
     struct sma sma;
     options.traps = false;
@@ -285,7 +271,6 @@ static void no_trap_is_sent_without_lid_manager_or_capability(void **state)
 
 static void a_trap_follows_the_manager_to_its_new_lid(void **state)
 {
-    (void)state;
     struct sma sma = configured_switch();
     struct sma_output output;
     link_up(&sma, 1);
@@ -301,7 +286,6 @@ static void a_trap_follows_the_manager_to_its_new_lid(void **state)
 
 static void the_shortest_and_the_longest_interval_fit_the_clock(void **state)
 {
-    (void)state;
     static const unsigned codes[] = {0, 31};
     for (unsigned i = 0; i < 2; i++) {
         struct sma sma = configured_switch();

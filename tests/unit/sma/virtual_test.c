@@ -87,7 +87,6 @@ static unsigned entry(struct device *device, unsigned lid)
 
 static void only_virtual_switches_have_functions(void **state)
 {
-    (void)state;
     struct sma plain = a_switch(), adapter = an_adapter();
     uint8_t data[SMP_DATA_BYTES] = {0};
     assert_int_equal(get_through(&plain, 1, ATTRIBUTE_VIRTUAL_FUNCTION, 0, data),
@@ -100,7 +99,6 @@ static void only_virtual_switches_have_functions(void **state)
 
 static void get_virtual_function_returns_the_state_of_a_function(void **state)
 {
-    (void)state;
     struct device *device = a_plain_device();
     uint8_t data[SMP_DATA_BYTES] = {0};
     for (unsigned i = 0; i <= VFS; i++) {
@@ -119,7 +117,6 @@ static void get_virtual_function_returns_the_state_of_a_function(void **state)
 
 static void one_set_configures_lid_and_guid_of_a_function(void **state)
 {
-    (void)state;
     struct device *device = a_plain_device();
     struct sma *function = &device->functions[2];
     struct sma_output output;
@@ -154,7 +151,6 @@ static void one_set_configures_lid_and_guid_of_a_function(void **state)
 
 static void invalid_settings_are_refused_and_change_nothing(void **state)
 {
-    (void)state;
     struct device *device = a_plain_device();
     set_lids(&device->functions[0], 1, 8, MANAGER);
     assert_int_equal(set_function(device, 1, 16, 2, 0x111, true), STATUS_OK);
@@ -192,7 +188,6 @@ static void invalid_settings_are_refused_and_change_nothing(void **state)
 
 static void the_lft_follows_the_lids_of_the_functions(void **state)
 {
-    (void)state;
     struct device *device = a_plain_device();
     uint8_t block[SMP_DATA_BYTES];
     set_lids(&device->functions[0], 1, 100, MANAGER);
@@ -229,7 +224,6 @@ static void the_lft_follows_the_lids_of_the_functions(void **state)
 
 static void multicast_reaches_every_function_with_a_link(void **state)
 {
-    (void)state;
     struct device *device = a_plain_device();
     sma_link_up(&device->vswitch, VSWITCH_UPLINK, 2, 4, 8, false);
     sma_link_up(&device->vswitch, VSWITCH_PF, 2, 4, 8, false);
@@ -245,7 +239,6 @@ static void multicast_reaches_every_function_with_a_link(void **state)
 
 static void a_virtual_switch_ignores_writes_to_its_lft(void **state)
 {
-    (void)state;
     struct sma_options options = plain_options();
     options.linear_entries = 0; /* other switches would have a random table */
     struct device *device = a_device(&options);
@@ -265,7 +258,6 @@ static void a_virtual_switch_ignores_writes_to_its_lft(void **state)
 
 static void the_switch_and_the_physical_function_share_a_lid(void **state)
 {
-    (void)state;
     struct device *device = a_plain_device();
     struct sma *vswitch = &device->vswitch, *pf = &device->functions[0];
     assert_int_equal(set_port_field(pf, 1, PORT_INFO_LID, 12), STATUS_OK);
@@ -287,7 +279,6 @@ static void the_switch_and_the_physical_function_share_a_lid(void **state)
 
 static void a_function_comes_up_with_the_settings_of_the_pf(void **state)
 {
-    (void)state;
     struct device *device = a_plain_device();
     struct sma *pf = &device->functions[0], *vf = &device->functions[1];
     uint8_t keys[SMP_DATA_BYTES] = {0}, map[SMP_DATA_BYTES] = {0};
@@ -328,7 +319,6 @@ static void a_function_comes_up_with_the_settings_of_the_pf(void **state)
 
 static void functions_come_up_and_go_down_without_a_trap(void **state)
 {
-    (void)state;
     struct device *device = a_plain_device();
     struct sma *vswitch = &device->vswitch, *vf = &device->functions[1];
     struct sma_output output;
@@ -358,7 +348,6 @@ static void functions_come_up_and_go_down_without_a_trap(void **state)
 
 static void a_repress_at_the_shared_lid_reaches_both_agents(void **state)
 {
-    (void)state;
     struct device *device = a_plain_device();
     struct sma_output output;
     uint8_t mad[MAD_BYTES];
@@ -374,7 +363,6 @@ static void a_repress_at_the_shared_lid_reaches_both_agents(void **state)
 
 static void at_the_shared_lid_requests_to_agents_reach_the_switch(void **state)
 {
-    (void)state;
     uint8_t mad[MAD_BYTES];
     smp_fill(mad, METHOD_GET, ATTRIBUTE_NODE_INFO, 0);
     assert_true(sma_is_for_switch(mad));
@@ -397,7 +385,6 @@ static void at_the_shared_lid_requests_to_agents_reach_the_switch(void **state)
 
 static void a_device_without_functions_refuses_requests(void **state)
 {
-    (void)state;
     struct sma sma;
     struct sma_options options = plain_options();
     uint8_t data[SMP_DATA_BYTES] = {0};

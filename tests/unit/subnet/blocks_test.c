@@ -37,7 +37,6 @@ static uint32_t contents_in_use(const struct blocks *blocks)
 
 static void a_wanted_block_is_taken_once_and_confirmed(void **state)
 {
-    (void)state;
     struct blocks blocks = {0};
     blocks_want(&blocks, 7, BLOCK_SL2VL, 3, content(1));
     assert_block(blocks_wanted(&blocks, 7, BLOCK_SL2VL, 3), 1);
@@ -63,7 +62,6 @@ static void a_wanted_block_is_taken_once_and_confirmed(void **state)
 
 static void blocks_are_taken_in_the_order_of_changes(void **state)
 {
-    (void)state;
     struct blocks blocks = {0};
     for (unsigned i = 0; i < 100; i++)
         blocks_want(&blocks, (i * 37) % 100, BLOCK_PARTITIONS, 0, content(i));
@@ -75,7 +73,6 @@ static void blocks_are_taken_in_the_order_of_changes(void **state)
 
 static void a_block_that_changes_while_it_is_written_is_written_again(void **state)
 {
-    (void)state;
     struct blocks blocks = {0};
     blocks_want(&blocks, 1, BLOCK_ARBITRATION, 1, content(1));
     uint32_t row = blocks_take(&blocks);
@@ -92,7 +89,6 @@ static void a_block_that_changes_while_it_is_written_is_written_again(void **sta
 
 static void a_refused_block_is_not_written_until_it_changes(void **state)
 {
-    (void)state;
     struct blocks blocks = {0};
     blocks_want(&blocks, 1, BLOCK_SL2VL, 0, content(1));
     blocks_refuse(&blocks, blocks_take(&blocks));
@@ -107,7 +103,6 @@ static void a_refused_block_is_not_written_until_it_changes(void **state)
 
 static void refusing_the_old_content_does_not_refuse_the_new_one(void **state)
 {
-    (void)state;
     struct blocks blocks = {0};
     blocks_want(&blocks, 1, BLOCK_SL2VL, 0, content(1));
     uint32_t row = blocks_take(&blocks);
@@ -122,7 +117,6 @@ static void refusing_the_old_content_does_not_refuse_the_new_one(void **state)
 
 static void a_block_without_answer_is_written_again(void **state)
 {
-    (void)state;
     struct blocks blocks = {0};
     blocks_set_known(&blocks, 1, BLOCK_PARTITIONS, 0, content(5));
     blocks_want(&blocks, 1, BLOCK_PARTITIONS, 0, content(1));
@@ -136,7 +130,6 @@ static void a_block_without_answer_is_written_again(void **state)
 
 static void a_forgotten_port_is_written_again_and_no_other(void **state)
 {
-    (void)state;
     struct blocks blocks = {0};
     for (uint32_t port = 0; port < 3; port++)
         for (unsigned kind = 0; kind < BLOCK_KINDS; kind++)
@@ -155,7 +148,6 @@ static void a_forgotten_port_is_written_again_and_no_other(void **state)
 
 static void unwanted_blocks_are_not_written(void **state)
 {
-    (void)state;
     struct blocks blocks = {0};
     blocks_want(&blocks, 1, BLOCK_PARTITIONS, 0, content(1));
     blocks_want_nothing(&blocks, 1, BLOCK_PARTITIONS, 0);
@@ -170,7 +162,6 @@ static void unwanted_blocks_are_not_written(void **state)
 
 static void blocks_with_the_wanted_content_are_not_written(void **state)
 {
-    (void)state;
     struct blocks blocks = {0};
     blocks_set_known(&blocks, 1, BLOCK_PARTITIONS, 0, content(1));
     assert_int_equal(blocks_take(&blocks), BLOCKS_NONE);
@@ -184,7 +175,6 @@ static void blocks_with_the_wanted_content_are_not_written(void **state)
 
 static void multicast_blocks_do_not_delay_a_port(void **state)
 {
-    (void)state;
     struct blocks blocks = {0};
     blocks_want(&blocks, 1, BLOCK_MULTICAST, 511 | 15 << 9, content(1));
     assert_true(blocks_port_is_settled(&blocks, 1));
@@ -194,7 +184,6 @@ static void multicast_blocks_do_not_delay_a_port(void **state)
 
 static void equal_contents_are_stored_once(void **state)
 {
-    (void)state;
     struct blocks blocks = {0};
     for (uint32_t port = 0; port < 1000; port++)
         blocks_want(&blocks, port, BLOCK_SL2VL, port % 7, content(port % 3));
@@ -212,7 +201,6 @@ static void equal_contents_are_stored_once(void **state)
 
 static void the_content_of_one_block_may_be_wanted_of_another(void **state)
 {
-    (void)state;
     struct blocks blocks = {0};
     blocks_want(&blocks, 0, BLOCK_SL2VL, 0, content(0));
     for (uint32_t port = 1; port < 100; port++) {
@@ -227,7 +215,6 @@ static void the_content_of_one_block_may_be_wanted_of_another(void **state)
 
 static void generations_count_known_p_keys_only(void **state)
 {
-    (void)state;
     struct blocks blocks = {0};
     blocks_want(&blocks, 1, BLOCK_PARTITIONS, 0, content(1));
     assert_int_equal(blocks.keys_generation, 0);
@@ -400,7 +387,6 @@ static void step(struct trial *trial)
 
 static void any_history_ends_as_in_the_model(void **state)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= 50; seed++) {
         struct trial trial = {0};
         rng_seed(&trial.rng, seed, 0);
@@ -431,7 +417,6 @@ static void any_history_ends_as_in_the_model(void **state)
 
 static void all_blocks_of_a_port_can_be_listed(void **state)
 {
-    (void)state;
     struct blocks blocks = {0};
     unsigned seen = 0;
     for (uint32_t port = 0; port < 4; port++)

@@ -19,7 +19,6 @@ static const struct subnet_port *port_of(const struct subnet *subnet, unsigned h
 
 static void only_vf_ports_have_a_function(void **state)
 {
-    (void)state;
     struct subnet subnet;
     unsigned count = 0;
     hypervisors_init(&subnet, false);
@@ -34,7 +33,6 @@ static void only_vf_ports_have_a_function(void **state)
 
 static void a_function_that_is_up_has_the_settings_of_its_pf(void **state)
 {
-    (void)state;
     struct subnet subnet;
     hypervisors_init(&subnet, false);
     assert_true(hypervisors_answer(&subnet, 1, 2, 77, 0));
@@ -51,7 +49,6 @@ static void a_function_that_is_up_has_the_settings_of_its_pf(void **state)
 
 static void with_dynamic_lids_a_function_without_one_has_no_node(void **state)
 {
-    (void)state;
     struct subnet subnet;
     hypervisors_init(&subnet, true);
     hypervisors_answer(&subnet, 0, 1, 0, 0);
@@ -67,7 +64,6 @@ static void with_dynamic_lids_a_function_without_one_has_no_node(void **state)
 
 static void a_function_with_the_guid_of_another_node_is_left_out(void **state)
 {
-    (void)state;
     struct subnet subnet;
     hypervisors_init(&subnet, false);
     subnet_add_node(&subnet, hypervisors_guid(0, 1), SUBNET_SWITCH, 4);
@@ -77,7 +73,6 @@ static void a_function_with_the_guid_of_another_node_is_left_out(void **state)
 
 static void a_function_without_its_wanted_lid_must_be_written(void **state)
 {
-    (void)state;
     struct subnet subnet;
     struct function_setting wanted;
     hypervisors_init(&subnet, false);
@@ -97,7 +92,6 @@ static void a_function_without_its_wanted_lid_must_be_written(void **state)
 
 static void a_requested_setting_is_wanted_until_it_has_an_outcome(void **state)
 {
-    (void)state;
     struct subnet subnet;
     struct function_setting wanted, asked = {.lid = 60, .attached = true, .guid = MACHINE};
     hypervisors_init(&subnet, false);
@@ -121,7 +115,6 @@ static void a_requested_setting_is_wanted_until_it_has_an_outcome(void **state)
 
 static void keys_are_done_when_their_blocks_are_confirmed(void **state)
 {
-    (void)state;
     struct subnet subnet;
     uint8_t block[BLOCK_BYTES] = {1};
     hypervisors_init(&subnet, false);
@@ -147,7 +140,6 @@ static void keys_are_done_when_their_blocks_are_confirmed(void **state)
 
 static void a_vm_is_at_the_function_that_reports_it(void **state)
 {
-    (void)state;
     struct subnet subnet;
     hypervisors_init(&subnet, false);
     assert_int_equal(functions_find_vm(&subnet, MACHINE), SUBNET_NONE);
@@ -160,7 +152,6 @@ static void a_vm_is_at_the_function_that_reports_it(void **state)
 
 static void a_vm_is_at_the_second_function_when_the_first_loses_it(void **state)
 {
-    (void)state;
     struct subnet subnet;
     hypervisors_init(&subnet, false);
     hypervisors_answer(&subnet, 0, 1, 50, MACHINE);
@@ -174,7 +165,6 @@ static void a_vm_is_at_the_second_function_when_the_first_loses_it(void **state)
 
 static void a_vm_that_migrates_is_at_the_new_function_at_once(void **state)
 {
-    (void)state;
     struct subnet subnet;
     hypervisors_init(&subnet, false);
     hypervisors_answer(&subnet, 0, 1, 50, MACHINE);

@@ -28,7 +28,6 @@ static void ports_keep_their_values_by_default(void **state)
 {
     struct link_settings settings;
     uint8_t info[INFO] = {0}, before[INFO] = {0};
-    (void)state;
     make_port(info);
     make_port(before);
     link_settings_init(&settings);
@@ -42,7 +41,6 @@ static void leaves_differ_from_trunks(void **state)
     struct link_settings settings;
     static const uint8_t lives[] = {[LINK_TRUNK] = 16, [LINK_LEAF] = 15, [LINK_ADAPTER] = 9};
     static const uint8_t stalls[] = {[LINK_TRUNK] = 6, [LINK_LEAF] = 5, [LINK_ADAPTER] = 3};
-    (void)state;
     link_settings_init(&settings);
     settings.queue_life = 16;
     settings.leaf_queue_life = 15;
@@ -70,7 +68,6 @@ static void forced_values_are_limited_to_supported_ones(void **state)
         {4, 8, 8, 0, 0, 0},                          /* nothing of it is supported */
         {0, 30, 0, 0, 30, 0},                        /* no extended speed */
     };
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct link_settings settings;
         uint8_t info[INFO] = {0}, set[INFO] = {0};

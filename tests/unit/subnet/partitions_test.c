@@ -64,7 +64,6 @@ static void assert_error(const char *text, unsigned line, const char *part)
 
 static void by_default_ports_are_limited_members_of_the_default_partition(void **state)
 {
-    (void)state;
     assert_keys("", adapter(5), "7fff");
     assert_keys("", manager, "ffff");
     assert_keys("# nothing\n", (struct partition_port){9, SUBNET_SWITCH, false}, "7fff");
@@ -72,7 +71,6 @@ static void by_default_ports_are_limited_members_of_the_default_partition(void *
 
 static void examples_of_the_manual_are_read(void **state)
 {
-    (void)state;
     assert_keys("Default=0x7fff : ALL, SELF=full ;", adapter(5), "7fff");
     assert_keys("Default=0x7fff : ALL, SELF=full ;", manager, "ffff");
     assert_keys("Default=0x7fff : ALL, ALL_SWITCHES=full, SELF=full ;",
@@ -105,7 +103,6 @@ static void examples_of_the_manual_are_read(void **state)
 
 static void the_last_rule_for_a_port_applies(void **state)
 {
-    (void)state;
     assert_keys("A=1: 5=full; A=1: ALL=limited;", adapter(5), "7fff 0001");
     assert_keys("A=1: ALL=limited; A=1: 5=full;", adapter(5), "7fff 8001");
     assert_keys("A=1: ALL=limited, 5=full;", adapter(6), "7fff 0001");
@@ -113,7 +110,6 @@ static void the_last_rule_for_a_port_applies(void **state)
 
 static void rules_select_kinds_of_nodes(void **state)
 {
-    (void)state;
     static const char text[] = "A=1: ALL_CAS; B=2: ALL_SWITCHES; C=3: ALL_ROUTERS; D=4: SELF;";
     assert_keys(text, adapter(5), "7fff 0001");
     assert_keys(text, (struct partition_port){5, SUBNET_SWITCH, false}, "7fff 0002");
@@ -123,7 +119,6 @@ static void rules_select_kinds_of_nodes(void **state)
 
 static void both_is_full_unless_both_are_allowed(void **state)
 {
-    (void)state;
     struct partitions partitions;
     struct partition_keys keys = {0};
     struct partition_port port = adapter(5);
@@ -142,14 +137,12 @@ static void both_is_full_unless_both_are_allowed(void **state)
 
 static void the_manager_is_always_full_member_of_the_default_partition(void **state)
 {
-    (void)state;
     assert_keys("Default=0x7fff: ALL=limited;", manager, "ffff");
     assert_keys("Default=0x7fff: 1=limited;", manager, "ffff");
 }
 
 static void the_last_partition_with_indx0_gets_index_0(void **state)
 {
-    (void)state;
     assert_keys("A=1, indx0: ALL=full;", adapter(5), "[8001] 7fff 8001");
     assert_keys("A=1, indx0: ALL=full; B=2, indx0: ALL;", adapter(5), "[0002] 7fff 8001 0002");
     assert_keys("A=1, indx0: ALL=full; A=1: 5=full;", adapter(5), "7fff 8001");
@@ -158,7 +151,6 @@ static void the_last_partition_with_indx0_gets_index_0(void **state)
 
 static void partitions_without_a_key_get_one(void **state)
 {
-    (void)state;
     assert_keys("One: 5; Two=1: 5; Three: 5; One: 5=full;", adapter(5), "7fff 8002 0001 0003");
     assert_keys("0x20: 5=full; 33: 5=full; Last: 5;", adapter(5), "7fff 8020 8021 0001");
     assert_keys(": 5; : 5=full;", adapter(5), "7fff 0001 8002");
@@ -168,7 +160,6 @@ static void partitions_without_a_key_get_one(void **state)
 
 static void blanks_newlines_and_comments_may_be_anywhere(void **state)
 {
-    (void)state;
     assert_keys("\n A = 1 , defmember = full :\r\n  5 ,\n\n 6=limited # remark ; 7\n , ,\n 8\n;"
                 "B=2:NONE;C=3:;",
                 adapter(5), "7fff 8001");
@@ -181,7 +172,6 @@ static void blanks_newlines_and_comments_may_be_anywhere(void **state)
 
 static void groups_have_the_values_of_their_flags(void **state)
 {
-    (void)state;
     struct partitions partitions;
     read_good(&partitions,
               "Default=0x7fff,ipoib:\n"
@@ -227,7 +217,6 @@ static void groups_have_the_values_of_their_flags(void **state)
 
 static void of_two_groups_with_one_mgid_the_first_is_kept(void **state)
 {
-    (void)state;
     struct partitions partitions;
     read_good(&partitions, "A=1,ipoib,mtu=5: mgid=ff12:401b:8001::ffff:ffff,sl=7\n;"
                            "A=1,ipoib: mgid=ff12::9\nmgid=ff12::9,sl=2\n;");
@@ -240,7 +229,6 @@ static void of_two_groups_with_one_mgid_the_first_is_kept(void **state)
 
 static void a_chosen_key_is_in_the_mgids_of_its_groups(void **state)
 {
-    (void)state;
     struct partitions partitions;
     read_good(&partitions, "A,ipoib: mgid=ff12:401b::5\n ALL;");
     assert_int_equal(partitions.groups.items[0].mgid[4], 0x80);
@@ -253,7 +241,6 @@ static void a_chosen_key_is_in_the_mgids_of_its_groups(void **state)
 
 static void errors_name_their_line(void **state)
 {
-    (void)state;
     assert_error("A=1: ALL;\nB", 2, "expected NAME=KEY");
     assert_error("A=1: ALL;\n\nB=x: ALL;", 3, "'x' is not a partition key");
     assert_error("B=0: ALL;", 1, "'0' is not a partition key");
@@ -288,7 +275,6 @@ static void errors_name_their_line(void **state)
 
 static void more_partitions_than_keys_is_an_error(void **state)
 {
-    (void)state;
     struct text {
         char *data;
     } text = {mem_alloc(40000 * 3 + 1)};
@@ -301,7 +287,6 @@ static void more_partitions_than_keys_is_an_error(void **state)
 
 static void a_missing_file_is_an_error(void **state)
 {
-    (void)state;
     struct partitions partitions;
     struct err err = {0};
     assert_int_not_equal(
@@ -331,7 +316,6 @@ static void assert_places(const char *text, uint64_t guid, const uint16_t before
 
 static void a_key_keeps_its_index(void **state)
 {
-    (void)state;
     assert_places("A=1: 5; B=2: 5;", 5, KEYS(0), KEYS(0x7FFF, 1, 2));
     assert_places("A=1: 5; B=2: 5;", 5, KEYS(0x7FFF, 2, 0, 1), KEYS(0x7FFF, 2, 0, 1));
     assert_places("A=1: 5; C=3: 5;", 5, KEYS(0x7FFF, 2, 0, 1), KEYS(0x7FFF, 3, 0, 1));
@@ -345,7 +329,6 @@ static void a_key_keeps_its_index(void **state)
 
 static void a_key_with_indx0_gets_index_0(void **state)
 {
-    (void)state;
     assert_places("A=1,indx0: 5;", 5, KEYS(0x7FFF, 0, 1), KEYS(1, 0x7FFF));
     assert_places("A=1,indx0: 5;", 5, KEYS(1, 0x7FFF), KEYS(1, 0x7FFF));
     assert_places("A=1: 5;", 5, KEYS(1, 0x7FFF), KEYS(1, 0x7FFF)); /* and stays there */
@@ -353,7 +336,6 @@ static void a_key_with_indx0_gets_index_0(void **state)
 
 static void a_table_that_is_too_small_is_unchanged(void **state)
 {
-    (void)state;
     struct partitions partitions;
     struct partition_keys keys = {0};
     struct partition_port port = adapter(5);
@@ -369,7 +351,6 @@ static void a_table_that_is_too_small_is_unchanged(void **state)
 /* With any former table: all keys once, no others, and keys keep their index where possible. */
 static void random_tables_keep_indices_where_possible(void **state)
 {
-    (void)state;
     enum { ROOM = 16 };
     struct partitions partitions;
     struct partition_keys keys = {0};
@@ -414,7 +395,6 @@ static void random_tables_keep_indices_where_possible(void **state)
 
 static void many_ports_with_many_rules_are_fast(void **state)
 {
-    (void)state;
     enum { PORTS = 20000 };
     struct partitions partitions;
     struct partition_keys keys = {0};
@@ -434,7 +414,6 @@ static void many_ports_with_many_rules_are_fast(void **state)
 
 static void the_default_rules_make_every_port_a_full_member(void **state)
 {
-    (void)state;
     struct partitions partitions;
     struct partition_keys keys = {0};
     struct partition_port port = adapter(5);

@@ -71,7 +71,6 @@ static void the_manual_has_each_kind_with_its_advice(void **state)
 
 static void the_most_serious_kinds_come_first(void **state)
 {
-    (void)state;
     for (unsigned i = 1; i < PROBLEM_KINDS; i++)
         assert_true(problem_infos[i].severity >= problem_infos[i - 1].severity);
 }

@@ -46,7 +46,6 @@ static uint8_t sl_of(const struct qos *qos, const struct qos_request *request)
 static void the_first_match_applies(void **state)
 {
     struct qos qos = policy_of(storage_policy);
-    (void)state;
     uint64_t servers = 1;
     const struct {
         struct qos_request request;
@@ -74,7 +73,6 @@ static void the_first_match_applies(void **state)
 static void groups_are_by_guid_name_and_type(void **state)
 {
     struct qos qos = policy_of(storage_policy);
-    (void)state;
     assert_int_equal(qos_groups_of(&qos, &(struct qos_endpoint){.port_guid = 0x10}), 1);
     assert_int_equal(qos_groups_of(&qos, &(struct qos_endpoint){.port_guid = 0x1f}), 1);
     assert_int_equal(qos_groups_of(&qos, &(struct qos_endpoint){.port_guid = 0x20}), 0);
@@ -89,7 +87,6 @@ static void groups_are_by_guid_name_and_type(void **state)
 static void the_sl_of_a_partition_applies_if_no_rule_matches(void **state)
 {
     struct qos qos = policy_of(storage_policy);
-    (void)state;
     qos_add_partition(&qos, 9, 1);
     qos_add_partition(&qos, 5, 1);
     qos_add_partition(&qos, 7, 6); /* no level has this SL */
@@ -111,7 +108,6 @@ static void every_level_has_its_own_vls_for_the_routes(void **state)
 {
     struct qos qos = policy_of(storage_policy);
     struct err refusal;
-    (void)state;
     for (unsigned vls = 3; vls <= 15; vls++) {
         struct qos_layout layout;
         uint8_t map[8];
@@ -138,7 +134,6 @@ static void maps_do_not_depend_on_the_vls_of_routes(void **state)
     struct qos_layout layout;
     struct err refusal;
     uint8_t one[8], other[8];
-    (void)state;
     qos_make_layout(NULL, 8, &layout, &refusal);
     qos_make_map(NULL, &layout, &(struct qos_port){.vls = 8}, one);
     layout.used = 5;
@@ -153,7 +148,6 @@ static void levels_without_enough_vls_are_refused(void **state)
     struct qos qos = policy_of(storage_policy);
     struct qos_layout layout;
     struct err refusal;
-    (void)state;
     qos_make_layout(&qos, 2, &layout, &refusal);
     assert_false(layout.levels);
     assert_int_equal(layout.vls, 2);
@@ -172,7 +166,6 @@ static void high_priority_has_its_own_vl_on_a_link_with_few_vls(void **state)
     struct qos_port port = {.vls = 2, .low_cap = 8, .high_cap = 8, .mtu = 4096};
     struct qos_list low, high;
     uint8_t map[8];
-    (void)state;
     qos_make_layout(&qos, 8, &layout, &refusal);
     qos_make_map(&qos, &layout, &port, map);
     assert_int_equal(vl(map, 0), vl(map, 1));
@@ -202,7 +195,6 @@ static void weights_keep_their_ratio_and_are_at_least_a_packet(void **state)
     struct qos_layout layout;
     struct err refusal;
     struct qos_list list;
-    (void)state;
     qos_make_layout(&qos, 2, &layout, &refusal);
     struct qos_port port = {.vls = 2, .low_cap = 64, .high_cap = 64, .mtu = 4096};
     qos_make_arbitration(&qos, &layout, &port, false, &list);
@@ -229,7 +221,6 @@ static void limits_are_percentages_of_the_link(void **state)
         {"level a sl 1 priority high\n", 4096, 9},
         {"level a sl 1\n", 4096, 0},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct qos qos = policy_of(cases[i].policy);
         struct qos_layout layout;
@@ -251,7 +242,6 @@ static void options_of_a_class_override_those_of_all_ports(void **state)
     struct qos_layout layout;
     uint8_t map[8];
     struct qos_list list;
-    (void)state;
     qos_init(&qos);
     qos.on = true;
     assert_int_equal(qos_set_option(&qos, "sl2vl", "0,1,2,3,0,1,2,3,0,1,2,3,0,1,2,15", &err), 0);
@@ -293,7 +283,6 @@ static void bad_options_change_nothing(void **state)
         {"nothing", "1"},       {"sl2vl", "0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 7 0"},
     };
     struct qos qos, blank;
-    (void)state;
     qos_init(&qos);
     qos_init(&blank);
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
@@ -341,7 +330,6 @@ static void one_error_names_the_line_and_nothing_changes(void **state)
         {"port-groups\nend-qos-levels\n", 2},
     };
     struct qos qos = policy_of("level kept sl 3\n");
-    (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct err err = {0};
         char *copy = mem_strdup(bad[i].text);
@@ -359,7 +347,6 @@ static void levels_and_tables_exclude_each_other(void **state)
 {
     struct qos qos = policy_of("level a sl 3\n");
     struct err err = {0};
-    (void)state;
     assert_int_equal(qos_finish(&qos, &err), 0);
     assert_int_equal(qos_set_option(&qos, "high_limit", "3", &err), 0);
     assert_int_equal(qos_finish(&qos, &err), -22);
@@ -422,7 +409,6 @@ static const char opensm_policy[] = "port-groups\n"
 static void opensm_s_policy_is_read(void **state)
 {
     struct qos qos = policy_of(opensm_policy);
-    (void)state;
     assert_int_equal(qos.warnings.count, 3);
     assert_false(qos.levels_first);
     uint64_t storage = qos_groups_of(&qos, &(struct qos_endpoint){.port_guid = 0x20});

@@ -20,7 +20,6 @@ static struct subnet_tables *add_switch(struct subnet *subnet)
 
 static void a_new_switch_has_room_for_one_block(void **state)
 {
-    (void)state;
     struct subnet subnet;
     const struct subnet_tables *tables = add_switch(&subnet);
     assert_int_equal(tables->length, LFT_BLOCK);
@@ -33,7 +32,6 @@ static void a_new_switch_has_room_for_one_block(void **state)
 
 static void tables_keep_their_entries_as_they_grow(void **state)
 {
-    (void)state;
     struct subnet subnet;
     struct subnet_tables *tables = add_switch(&subnet);
     memset(tables->actual, 3, LFT_BLOCK);
@@ -53,7 +51,6 @@ static void tables_keep_their_entries_as_they_grow(void **state)
 
 static void tables_grow_up_to_the_last_unicast_lid(void **state)
 {
-    (void)state;
     struct subnet subnet;
     struct subnet_tables *tables = add_switch(&subnet);
     unsigned growths = 0, before = tables->length;

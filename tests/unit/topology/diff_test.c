@@ -217,7 +217,6 @@ enum { NETS = sizeof nets / sizeof *nets };
 
 static void fifty_seeded_miswirings_are_found_and_none_is_invented(void **state)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= 50; seed++) {
         struct site site;
         struct topology_diff diff;
@@ -240,7 +239,6 @@ static void fifty_seeded_miswirings_are_found_and_none_is_invented(void **state)
 
 static void an_unchanged_fabric_has_no_difference(void **state)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= 20; seed++) {
         struct site site;
         struct topology_diff diff;
@@ -284,7 +282,6 @@ static void assert_lines(const char *plan, const char *actual, const char *expec
 
 static void nodes_with_the_same_name_are_told_apart_by_guid(void **state)
 {
-    (void)state;
     const char plan[] = "switchguid=0x11\nSwitch 4 \"S-11\" # \"leaf\"\n[1] \"H-1\"[1] # 4xHDR\n"
                         "switchguid=0x12\nSwitch 4 \"S-12\" # \"leaf\"\n[1] \"H-2\"[1] # 4xHDR\n"
                         "caguid=0x1\nCa 1 \"H-1\" # \"a\"\n[1] \"S-11\"[1]\n"
@@ -301,7 +298,6 @@ static void nodes_with_the_same_name_are_told_apart_by_guid(void **state)
 
 static void a_plan_without_speeds_says_nothing_about_speeds(void **state)
 {
-    (void)state;
     const char plan[] = "Switch 4 \"leaf\"\n[1] \"host\"[1]\nHca 1 \"host\"\n[1] \"leaf\"[1]\n";
     const char fast[] = "Switch 4 \"leaf\"\n[1] \"host\"[1] # \"host\" lid 2 4xHDR\nHca 1 "
                         "\"host\"\n[1] \"leaf\"[1]\n";
@@ -314,7 +310,6 @@ static void a_plan_without_speeds_says_nothing_about_speeds(void **state)
 
 static void a_switch_that_is_missing_is_one_difference(void **state)
 {
-    (void)state;
     struct topology plan, actual;
     struct topology_diff diff;
     struct text text = {0};

@@ -30,7 +30,6 @@ static unsigned count_text(const char *text, const char *part)
 
 static void slurm_gets_leaves_pods_and_a_top(void **state)
 {
-    (void)state;
     struct topology t;
     struct text text = {0};
     must_generate(&t, "fattree m=4,3,2 w=1,2,2", 1);
@@ -51,7 +50,6 @@ static void slurm_gets_leaves_pods_and_a_top(void **state)
 
 static void slurm_names_are_hosts_once_each_and_switches_unique(void **state)
 {
-    (void)state;
     struct topology t;
     struct text text = {0};
     must_read(&t, "Switch 8 \"a\" # \"leaf one\"\n[1] \"h\"[1]\n[2] \"h\"[2]\n[3] \"i\"[1]\n"
@@ -69,7 +67,6 @@ static void slurm_names_are_hosts_once_each_and_switches_unique(void **state)
 
 static void json_has_every_node_and_link(void **state)
 {
-    (void)state;
     struct topology t;
     struct text text = {0};
     must_generate(&t, "figure1 speed=SDR", 1);
@@ -86,7 +83,6 @@ static void json_has_every_node_and_link(void **state)
 
 static void small_drawings_show_ports_and_hosts(void **state)
 {
-    (void)state;
     struct topology t;
     struct text text = {0};
     must_generate(&t, "figure1", 1);
@@ -105,7 +101,6 @@ static void small_drawings_show_ports_and_hosts(void **state)
 
 static void large_drawings_fold_hosts_and_then_switches(void **state)
 {
-    (void)state;
     struct topology t;
     struct text text = {0};
     must_generate(&t, "fattree 648", 1);
@@ -130,7 +125,6 @@ static void large_drawings_fold_hosts_and_then_switches(void **state)
 
 static void descriptions_cannot_break_a_drawing(void **state)
 {
-    (void)state;
     struct topology t;
     struct text text = {0};
     must_read(&t, "Switch 8 \"a\" # \"<b>&\"\"\n");
@@ -194,7 +188,6 @@ static void check_places(const char *kind, double width, double height, bool cle
 
 static void direct_networks_are_placed_without_overlaps(void **state)
 {
-    (void)state;
     static const char *const grids[] = {"torus dims=6x5", "torus dims=4x4", "mesh dims=5x4",
                                         "hyperx dims=4x4", "ring switches=9"};
     static const char *const others[] = {
@@ -208,7 +201,6 @@ static void direct_networks_are_placed_without_overlaps(void **state)
 
 static void a_grid_has_straight_rows_and_a_dragonfly_close_groups(void **state)
 {
-    (void)state;
     struct topology t;
     struct text text = {0};
     struct place places[40];
@@ -235,7 +227,6 @@ static void a_grid_has_straight_rows_and_a_dragonfly_close_groups(void **state)
 
 static void lines_and_legend_show_width_and_speed(void **state)
 {
-    (void)state;
     struct topology t;
     struct text text = {0};
     must_read(&t, "Switch 8 \"a\" # \"a\"\n[1] \"b\"[1] # \"b\" lid 0 4xHDR\n"
@@ -256,7 +247,6 @@ static void lines_and_legend_show_width_and_speed(void **state)
 
 static void long_names_keep_both_ends_and_do_not_overlap(void **state)
 {
-    (void)state;
     struct topology t;
     struct text text = {0};
     struct place places[8];

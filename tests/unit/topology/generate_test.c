@@ -34,7 +34,6 @@ static bool is_connected(const struct topology *topology)
 
 static void every_kind_is_connected_and_survives_writing(void **state)
 {
-    (void)state;
     static const struct {
         const char *words;
         unsigned switches, hosts, links;
@@ -80,7 +79,6 @@ static void every_kind_is_connected_and_survives_writing(void **state)
 
 static void the_papers_irregular_networks_can_be_made_with_any_seed(void **state)
 {
-    (void)state;
     static const unsigned sizes[][2] = {{8, 7},   {16, 14}, {24, 22}, {32, 21},
                                         {32, 40}, {48, 64}, {64, 82}};
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
@@ -118,7 +116,6 @@ static unsigned hosts_of(const struct topology *topology, uint32_t node)
 
 static void irregular_hosts_are_spread_evenly_or_go_where_a_port_is_free(void **state)
 {
-    (void)state;
     struct topology t;
     must_generate(&t, "irregular 64 hosts=82", 5);
     for (uint32_t i = 0; i < 64; i++)
@@ -146,7 +143,6 @@ static void by_the_papers_rule_a_switch_without_a_host_has_no_free_port(void **s
     const char *const no_hosts[] = {"4", "hosts=0", "rule=paper"};
     struct topology none;
     struct err err = {0};
-    (void)state;
     topology_init(&none);
     assert_true(topology_generate(&none, "irregular", no_hosts, 3, 1, &err) < 0);
     must_generate(&none, "irregular 20000 hosts=10000 rule=paper", 1); /* within seconds */
@@ -187,7 +183,6 @@ static unsigned count_parallel(const struct topology *topology)
 
 static void irregular_links_are_parallel_only_on_request(void **state)
 {
-    (void)state;
     unsigned parallel = 0;
     for (uint64_t seed = 0; seed < 10; seed++) {
         struct topology t;
@@ -203,7 +198,6 @@ static void irregular_links_are_parallel_only_on_request(void **state)
 
 static void a_seed_fixes_the_fabric(void **state)
 {
-    (void)state;
     static const char *const words[] = {"irregular 40 hosts=30", "jellyfish 30"};
     for (size_t i = 0; i < 2; i++) {
         struct topology a, b, c;
@@ -226,7 +220,6 @@ static void a_seed_fixes_the_fabric(void **state)
 
 static void the_clos_of_the_papers_has_its_numbers(void **state)
 {
-    (void)state;
     struct topology t;
     must_generate(&t, "clos 3 1 4", 1);
     for (uint32_t i = 0; i < 7; i++) {
@@ -255,7 +248,6 @@ static bool next_number(const char **at, const char *key, unsigned *number)
 
 static void figure1_has_the_links_of_the_golden_data(void **state)
 {
-    (void)state;
     struct topology t;
     struct text text = {0};
     FILE *file = fopen(TEST_GOLDEN_DIR "/fig1.json", "re");
@@ -282,7 +274,6 @@ static void figure1_has_the_links_of_the_golden_data(void **state)
 
 static void figure1_is_numbered_by_a_search_in_port_order(void **state)
 {
-    (void)state;
     struct topology t;
     uint32_t queue[15], found = 1;
     bool seen[15] = {true};
@@ -309,7 +300,6 @@ static void figure1_is_numbered_by_a_search_in_port_order(void **state)
  * one hop is a link. */
 static void the_thesis_network_has_the_neighbours_of_the_golden_data(void **state)
 {
-    (void)state;
     struct topology t;
     FILE *file = fopen(TEST_GOLDEN_DIR "/thesis_minhop.csv", "re");
     assert_non_null(file);
@@ -340,7 +330,6 @@ static void the_thesis_network_has_the_neighbours_of_the_golden_data(void **stat
 
 static void fat_trees_have_the_published_sizes(void **state)
 {
-    (void)state;
     static const unsigned sizes[][2] = {{324, 36}, {648, 54}, {5832, 972}, {11664, 1620}};
     for (size_t i = 0; i < 4; i++) {
         char words[32];
@@ -360,7 +349,6 @@ static void fat_trees_have_the_published_sizes(void **state)
 
 static void fat_trees_are_wired_in_order(void **state)
 {
-    (void)state;
     struct topology t;
     must_generate(&t, "fattree 648", 1);
     assert_linked(&t, "L0", 1, "H0", 1);
@@ -381,7 +369,6 @@ static void fat_trees_are_wired_in_order(void **state)
 
 static void grid_ports_follow_the_directions(void **state)
 {
-    (void)state;
     struct topology t;
     must_generate(&t, "torus 4x3", 1);
     assert_linked(&t, "S0_0", 1, "S1_0", 2);
@@ -401,7 +388,6 @@ static void grid_ports_follow_the_directions(void **state)
 
 static void links_are_of_a_present_fabric_by_default(void **state)
 {
-    (void)state;
     struct topology t;
     must_generate(&t, "fattree m=2,2 w=1,2", 1);
     for (uint32_t i = 0; i < t.ports.count; i++) {
@@ -417,7 +403,6 @@ static void links_are_of_a_present_fabric_by_default(void **state)
 
 static void links_take_width_speed_and_length(void **state)
 {
-    (void)state;
     struct topology t;
     must_generate(&t, "ring 4 width=2x speed=HDR length=3m", 1);
     const struct topology_port *port = port_of(&t, "S0", 1);
@@ -430,7 +415,6 @@ static void links_take_width_speed_and_length(void **state)
 
 static void bad_words_are_refused(void **state)
 {
-    (void)state;
     static const struct {
         const char *kind, *word, *part;
     } cases[] = {

@@ -4,7 +4,6 @@
 
 static void edges_are_in_port_order_and_lead_back(void **state)
 {
-    (void)state;
     struct topology t;
     struct graph g;
     must_generate(&t, "irregular 40 ports=6 hosts=30 parallel=1", 4);
@@ -30,7 +29,6 @@ static void edges_are_in_port_order_and_lead_back(void **state)
 
 static void adapters_with_several_ports_are_attached_to_each_of_their_switches(void **state)
 {
-    (void)state;
     struct topology t;
     struct graph g;
     must_read(&t, "Switch 4 \"a\"\n[1] \"h\"[1]\n[2] \"b\"[2]\n[3] \"a\"[4]\n[4] \"a\"[3]\n"
@@ -70,7 +68,6 @@ static void check_summary(const struct expected *expected)
 
 static void networks_are_recognised_and_measured(void **state)
 {
-    (void)state;
     static const struct expected cases[] = {
         {"ring 6", "ring", 3, 2, 1},
         {"mesh 9", "line", 8, 1, 1},
@@ -97,7 +94,6 @@ static void networks_are_recognised_and_measured(void **state)
 
 static void random_networks_are_not_taken_for_regular_ones(void **state)
 {
-    (void)state;
     for (uint64_t seed = 0; seed < 10; seed++) {
         struct topology t;
         struct graph g;
@@ -113,7 +109,6 @@ static void random_networks_are_not_taken_for_regular_ones(void **state)
 
 static void components_and_unlinked_nodes_are_counted(void **state)
 {
-    (void)state;
     struct topology t;
     struct graph g;
     struct topology_summary s;
@@ -139,7 +134,6 @@ static void components_and_unlinked_nodes_are_counted(void **state)
 
 static void a_fabric_without_switches_is_summarised_too(void **state)
 {
-    (void)state;
     struct topology t;
     struct graph g;
     struct topology_summary s;

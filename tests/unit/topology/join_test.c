@@ -31,7 +31,6 @@ static uint32_t routers_of(const struct topology *topology)
 /* Each router has its ports in different subnets, and no subnet reaches another without one. */
 static void test_shapes(void **state)
 {
-    (void)state;
     static const struct {
         enum join_shape shape;
         unsigned routers, ports;
@@ -66,7 +65,6 @@ static void test_shapes(void **state)
 /* Equal parts: the second gets new GUIDs and names, and the text of the result can be read back. */
 static void test_same_parts(void **state)
 {
-    (void)state;
     struct topology parts[2], joined, again;
     struct err err;
     struct text text = {0}, repeated = {0};
@@ -92,7 +90,6 @@ static void test_same_parts(void **state)
 
 static void test_refused(void **state)
 {
-    (void)state;
     struct topology parts[2], joined;
     enum join_shape shape;
     struct err err;

@@ -35,7 +35,6 @@ static void assert_same(const struct topology *plan, const struct topology *actu
 
 static void every_list_of_ports_describes_the_same_fabric(void **state)
 {
-    (void)state;
     static const char *const files[] = {
         DATA "dump", DATA "ports", DATA "linkinfo", DATA "linkinfo-line", DATA "linkinfo-switches",
         DATA "lst"};
@@ -57,7 +56,6 @@ static void every_list_of_ports_describes_the_same_fabric(void **state)
 
 static void lists_give_guids_and_lids_of_adapter_ports(void **state)
 {
-    (void)state;
     static const char *const files[] = {DATA "ports", DATA "linkinfo", DATA "linkinfo-line",
                                         DATA "lst"};
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
@@ -72,7 +70,6 @@ static void lists_give_guids_and_lids_of_adapter_ports(void **state)
 
 static void two_ports_of_an_adapter_are_one_node(void **state)
 {
-    (void)state;
     struct topology t;
     must_read(&t,
               "CA  5  2 0x0000000000000012 4x EDR - SW  1  2 0x00000000000000a0 ( 'h' - 's' )\n"
@@ -91,7 +88,6 @@ static void two_ports_of_an_adapter_are_one_node(void **state)
 
 static void descriptions_may_hold_the_marks_of_the_format(void **state)
 {
-    (void)state;
     struct topology t;
     must_read(&t, "Switch: 0x00000000000000a0 a \"(b)\" ==>: c::\n"
                   "   1    1[  ] ==( 4X   10.0 Gbps Active/  LinkUp)==>   2  1[  ] \"h\" (x\" ( )\n"
@@ -117,7 +113,6 @@ static void descriptions_may_hold_the_marks_of_the_format(void **state)
 
 static void peers_without_lids_are_found_by_description(void **state)
 {
-    (void)state;
     struct topology t;
     static const char lines[] =
         "Switch: 0x00000000000000a0 a:\n"
@@ -136,7 +131,6 @@ static void peers_without_lids_are_found_by_description(void **state)
 
 static void lists_that_were_cut_are_refused(void **state)
 {
-    (void)state;
     static const char line[] =
         "SW  1  1 0x00000000000000a0 4x EDR - SW  2  1 0x00000000000000b0 ( 'a' - 'b' )\n";
     assert_refused(line, 1, "port 1 of \"b\", is not listed");
@@ -157,7 +151,6 @@ static void lists_that_were_cut_are_refused(void **state)
 
 static void noise_in_a_dump_is_skipped_with_a_warning(void **state)
 {
-    (void)state;
     struct topology t;
     must_read(&t,
               "[root@n1 ~]# ibnetdiscover\n" DUMP_A NOISE "[1] \"S-0000000000000002\"[2]\n" NOISE
@@ -175,7 +168,6 @@ static void noise_in_a_dump_is_skipped_with_a_warning(void **state)
 
 static void noise_does_not_hide_a_damaged_line(void **state)
 {
-    (void)state;
     /* a lost line, and a line that the noise interrupted */
     assert_refused(DUMP_A NOISE DUMP_B "[2] \"S-0000000000000001\"[1]\n", 6, "is not listed");
     assert_refused(DUMP_A "[1] \"S-000000000" NOISE DUMP_B "[2] \"S-0000000000000001\"[1]\n", 3,
@@ -184,7 +176,6 @@ static void noise_does_not_hide_a_damaged_line(void **state)
 
 static void unknown_lines_of_a_net_file_are_errors(void **state)
 {
-    (void)state;
     assert_refused("Switch 4 \"a\"\n" NOISE "[1] \"b\"[1]\nHca 1 \"b\"\n", 2, "expected Switch");
 }
 

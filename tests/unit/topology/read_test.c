@@ -25,7 +25,6 @@ static void assert_refused(const char *text, unsigned line, const char *part)
 
 static void odd_dumps_are_read_in_full(void **state)
 {
-    (void)state;
     struct topology t;
     must_read_file(&t, DATA "odd.dump");
     assert_int_equal(t.nodes.count, 6);
@@ -52,7 +51,6 @@ static void odd_dumps_are_read_in_full(void **state)
 
 static void a_link_without_width_and_speed_is_4x_sdr(void **state)
 {
-    (void)state;
     struct topology t;
     must_read(&t, "Hca 1 \"a\"\n[1] \"b\"[1]\n\nHca 1 \"b\"\n[1] \"a\"[1]\n");
     assert_int_equal(port_of(&t, "a", 1)->width, WIDTH_4X);
@@ -62,7 +60,6 @@ static void a_link_without_width_and_speed_is_4x_sdr(void **state)
 
 static void dumps_give_lids_speeds_and_port_guids(void **state)
 {
-    (void)state;
     struct topology t;
     must_read_file(&t, DATA "odd.dump");
     const struct topology_port *port = port_of(&t, "node01 HCA-1", 1);
@@ -87,7 +84,6 @@ static void dumps_give_lids_speeds_and_port_guids(void **state)
 
 static void ibsim_nets_with_modules_and_aliases_are_read(void **state)
 {
-    (void)state;
     struct topology t;
     must_read_file(&t, DATA "modules.net");
     assert_int_equal(t.nodes.count, 6);
@@ -108,7 +104,6 @@ static void ibsim_nets_with_modules_and_aliases_are_read(void **state)
 
 static void ibsim_guids_count_on_from_the_last_one(void **state)
 {
-    (void)state;
     struct topology t;
     must_read_file(&t, DATA "modules.net");
     const struct topology_node *nodes = t.nodes.items;
@@ -130,7 +125,6 @@ static void ibsim_guids_count_on_from_the_last_one(void **state)
 
 static void ibsims_own_examples_are_read(void **state)
 {
-    (void)state;
     static const struct {
         const char *name;
         unsigned nodes, links;
@@ -160,7 +154,6 @@ static void ibsims_own_examples_are_read(void **state)
 
 static void a_written_fabric_reads_back_the_same(void **state)
 {
-    (void)state;
     static const char *const files[] = {DATA "odd.dump", DATA "modules.net"};
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
         struct topology t;
@@ -172,7 +165,6 @@ static void a_written_fabric_reads_back_the_same(void **state)
 
 static void the_slower_end_decides(void **state)
 {
-    (void)state;
     struct topology t;
     must_read(&t, "Switch 2 \"a\"\n[1] \"b\"[1] # \"b\" lid 1 4xEDR\n"
                   "Switch 2 \"b\"\r\n[1] \"a\"[1] # \"a\" lid 1 2xQDR\r\n");
@@ -185,7 +177,6 @@ static void the_slower_end_decides(void **state)
 
 static void links_that_disagree_are_errors(void **state)
 {
-    (void)state;
     assert_refused("Switch 4 \"a\"\n[1] \"b\"[2]\n\nSwitch 4 \"b\"\n[2] \"a\"[3]\n", 2,
                    "line 5 says that port 2 of \"b\" is linked to port 3 of \"a\"");
     assert_refused("Switch 4 \"a\"\n[1] \"c\"[1]\n[2] \"c\"[1]\nHca 1 \"c\"\n", 3,
@@ -199,7 +190,6 @@ static void links_that_disagree_are_errors(void **state)
 
 static void a_dump_without_one_end_of_a_link_is_an_error(void **state)
 {
-    (void)state;
     assert_refused("switchguid=0x1(1)\nSwitch 4 \"S-0000000000000001\"\n"
                    "[1] \"S-0000000000000002\"[2]\n"
                    "switchguid=0x2(2)\nSwitch 4 \"S-0000000000000002\"\n",
@@ -208,7 +198,6 @@ static void a_dump_without_one_end_of_a_link_is_an_error(void **state)
 
 static void duplicates_are_errors(void **state)
 {
-    (void)state;
     assert_refused("Switch 4 \"a\"\n[1] \"b\"[1]\n[1] \"b\"[2]\nSwitch 4 \"b\"\n", 3,
                    "port 1 of \"a\" is listed in line 2");
     assert_refused("Switch 4 \"a\"\nSwitch 4 \"a\"\n", 2, "already a node \"a\"");
@@ -223,7 +212,6 @@ static void duplicates_are_errors(void **state)
 
 static void errors_have_the_line(void **state)
 {
-    (void)state;
     assert_refused("", 0, "no fabric in it");
     assert_refused("# nothing\n\n", 0, "no fabric in it");
     assert_refused("\nhello\n", 2, "expected Switch");
@@ -255,14 +243,12 @@ static void errors_have_the_line(void **state)
 
 static void a_list_of_nodes_is_refused_by_name(void **state)
 {
-    (void)state;
     assert_refused("Switch\t : 0x0002c9020040aa00 ports 36 devid 0xd2f0 vendid 0x2c9 \"x\"\n", 1,
                    "ibnetdiscover -l");
 }
 
 static void binary_files_and_endless_lines_are_refused(void **state)
 {
-    (void)state;
     struct topology t;
     struct err err;
     static char line[5000];
@@ -279,7 +265,6 @@ static void binary_files_and_endless_lines_are_refused(void **state)
 
 static void includes_that_never_end_are_refused(void **state)
 {
-    (void)state;
     char path[] = "/tmp/weft-read-test-XXXXXX", text[64];
     struct topology t;
     struct err err;
@@ -302,7 +287,6 @@ static double seconds_since(clock_t start)
 
 static void a_tree_of_11664_hosts_takes_under_a_second_each_way(void **state)
 {
-    (void)state;
     struct topology t, again;
     struct text text = {0};
     clock_t start = clock();

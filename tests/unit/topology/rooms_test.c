@@ -46,7 +46,6 @@ static void assert_rooms(const char *const *names, uint32_t count, const char *w
 
 static void a_name_begins_with_its_room(void **state)
 {
-    (void)state;
     ASSERT_ROOMS("r2:2 r12:2", "r12-leaf3", "r2-leaf1", "r12-leaf1", "r2-leaf2");
     ASSERT_ROOMS("rack07:2 rack08:2", "rack07-sw1", "rack07-sw2", "rack08-sw1", "rack08-sw2");
     ASSERT_ROOMS("ib-a01:2 ib-a02:2", "ib-a01-u12", "ib-a01-u13", "ib-a02-u12", "ib-a02-u13");
@@ -58,14 +57,12 @@ static void a_name_begins_with_its_room(void **state)
 
 static void of_nested_places_the_rooms_are_neither_one_nor_single_switches(void **state)
 {
-    (void)state;
     ASSERT_ROOMS("dc1-row1:2 dc1-row2:2", "dc1-row1-rack1-sw1", "dc1-row1-rack2-sw1",
                  "dc1-row2-rack1-sw1", "dc1-row2-rack2-sw1");
 }
 
 static void names_without_a_pattern_have_no_rooms(void **state)
 {
-    (void)state;
     ASSERT_ROOMS("", "S0", "S1", "S2", "S3");
     ASSERT_ROOMS("", "a-1", "b-1", "c-1", "d-1");
     ASSERT_ROOMS("", "x-1", "x-2", "x-3", "x-4"); /* one room is none */
@@ -75,13 +72,11 @@ static void names_without_a_pattern_have_no_rooms(void **state)
 
 static void switches_of_other_names_are_in_no_room(void **state)
 {
-    (void)state;
     ASSERT_ROOMS("r1:2 r2:2", "spine", "r1-a", "r1-b", "r2-a", "r2-b");
 }
 
 static void hostile_names_are_harmless(void **state)
 {
-    (void)state;
     ASSERT_ROOMS("<b>1:2 <b>2:2", "<b>1<a", "<b>1<c", "<b>2<a", "<b>2<c");
     ASSERT_ROOMS("r1:2 r2:2", "r1\xff-a", "r1\xff-b", "r2\xff-a", "r2\xff-b");
     ASSERT_ROOMS("", "-", "--", "-1-", "1");
@@ -110,7 +105,6 @@ static void make_irregular(struct topology *topology, uint32_t rooms, uint32_t s
 
 static void an_irregular_network_is_placed_by_rooms(void **state)
 {
-    (void)state;
     struct topology t;
     struct graph graph;
     struct layout layout = {0};
@@ -141,7 +135,6 @@ static void an_irregular_network_is_placed_by_rooms(void **state)
 
 static void a_recognised_structure_comes_before_rooms(void **state)
 {
-    (void)state;
     struct topology t;
     struct graph graph;
     struct layout layout = {0};
@@ -157,7 +150,6 @@ static void a_recognised_structure_comes_before_rooms(void **state)
 
 static void a_network_without_rooms_has_no_frames(void **state)
 {
-    (void)state;
     struct topology t;
     struct graph graph;
     struct layout layout = {0};
@@ -187,7 +179,6 @@ static bool draw(const struct topology *topology, bool by_rooms, struct text *do
 
 static void a_drawing_has_a_frame_for_each_room(void **state)
 {
-    (void)state;
     struct topology t;
     struct text dot = {0}, asked = {0};
     make_irregular(&t, 6, 5);
@@ -205,7 +196,6 @@ static void a_drawing_has_a_frame_for_each_room(void **state)
 
 static void a_drawing_by_rooms_is_refused_without_rooms(void **state)
 {
-    (void)state;
     struct topology t;
     struct text dot = {0};
     must_generate(&t, "ring 6", 1);

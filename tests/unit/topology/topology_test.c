@@ -4,7 +4,6 @@
 
 static void a_link_is_the_same_from_both_ends(void **state)
 {
-    (void)state;
     struct topology topology;
     uint32_t a, b;
     topology_init(&topology);
@@ -20,7 +19,6 @@ static void a_link_is_the_same_from_both_ends(void **state)
 
 static void a_port_takes_one_link_and_port_0_none(void **state)
 {
-    (void)state;
     struct topology topology;
     struct err err;
     uint32_t a, b;
@@ -42,7 +40,6 @@ static void a_port_takes_one_link_and_port_0_none(void **state)
 
 static void names_and_guids_are_unique(void **state)
 {
-    (void)state;
     struct topology topology;
     struct err err;
     topology_init(&topology);
@@ -59,7 +56,6 @@ static void names_and_guids_are_unique(void **state)
 
 static void unnamed_guids_follow_ibsim(void **state)
 {
-    (void)state;
     struct topology topology;
     topology_init(&topology);
     topology_add_node(&topology, NODE_SWITCH, "s0", 8, 0, NULL, NULL);
@@ -79,7 +75,6 @@ static void unnamed_guids_follow_ibsim(void **state)
 
 static void nodes_are_found_by_name_guid_and_description(void **state)
 {
-    (void)state;
     struct topology topology;
     uint32_t a, b;
     topology_init(&topology);
@@ -101,7 +96,6 @@ static void all_labels_are_those_of_single_nodes(void **state)
     static const char *const descriptions[] = {"leaf", "leaf", "spine", "",
                                                "n5",   "leaf", "0x101", "0xzz"};
     enum { NODES = sizeof descriptions / sizeof *descriptions };
-    (void)state;
     struct topology topology;
     topology_init(&topology);
     for (uint32_t i = 0; i < NODES; i++) {
@@ -122,7 +116,6 @@ static void all_labels_are_those_of_single_nodes(void **state)
 
 static void descriptions_keep_64_bytes_and_whole_characters(void **state)
 {
-    (void)state;
     struct topology topology;
     uint32_t a;
     char text[80];
@@ -142,7 +135,6 @@ static void descriptions_keep_64_bytes_and_whole_characters(void **state)
 
 static void limits_are_enforced(void **state)
 {
-    (void)state;
     struct topology topology;
     struct err err;
     char name[300];
@@ -162,7 +154,6 @@ static void limits_are_enforced(void **state)
 
 static void link_rates_are_those_of_the_specification(void **state)
 {
-    (void)state;
     enum link_width width;
     enum link_speed speed;
     assert_int_equal(link_data_rate(WIDTH_1X, SPEED_SDR), 2000000000);

@@ -28,7 +28,6 @@ static const struct topology_port *peer_of(const struct topology *topology,
 
 static void a_host_becomes_a_switch_with_functions_behind_it(void **state)
 {
-    (void)state;
     struct topology before = generate("clos 3 2 4 speed=HDR length=7m");
     struct topology topology = generate("clos 3 2 4 speed=HDR length=7m");
     assert_int_equal(topology_virtualise(&topology, 3, UINT32_MAX, NULL), 0);
@@ -74,7 +73,6 @@ static void a_host_becomes_a_switch_with_functions_behind_it(void **state)
 
 static void a_hypervisor_is_written_and_read_without_loss(void **state)
 {
-    (void)state;
     struct topology topology = generate("irregular 8 hosts=6 vfs=5"), copy;
     struct text text = {0};
     assert_survives_writing(&topology);
@@ -94,7 +92,6 @@ static void a_hypervisor_is_written_and_read_without_loss(void **state)
 
 static void at_a_shared_port_functions_have_no_link(void **state)
 {
-    (void)state;
     struct topology plain = generate("clos 3 2 4 speed=HDR length=7m");
     struct topology topology = generate("clos 3 2 4 speed=HDR length=7m vfs=3");
     uint64_t guid = named(&topology, "H2-vf1")->guid;
@@ -121,7 +118,6 @@ static void at_a_shared_port_functions_have_no_link(void **state)
 
 static void hypervisors_stay_as_they_are(void **state)
 {
-    (void)state;
     struct topology topology = generate("ring 4 hosts=2 vfs=2 hypervisors=3");
     size_t count = topology.nodes.count;
     assert_int_equal(count, 4 + 8 + 3 * 3);
@@ -136,7 +132,6 @@ static void hypervisors_stay_as_they_are(void **state)
 
 static void only_adapters_with_one_cable_become_hypervisors(void **state)
 {
-    (void)state;
     struct topology topology;
     uint32_t s, two, one, none;
     topology_init(&topology);
@@ -162,7 +157,6 @@ static void only_adapters_with_one_cable_become_hypervisors(void **state)
 
 static void names_that_are_in_use_or_too_long_are_changed(void **state)
 {
-    (void)state;
     struct topology topology;
     uint32_t s, h, other;
     char name[TOPOLOGY_NAME_BYTES + 1];
@@ -193,7 +187,6 @@ static void names_that_are_in_use_or_too_long_are_changed(void **state)
 
 static void too_many_and_too_few_functions_are_refused(void **state)
 {
-    (void)state;
     struct topology topology = generate("fattree 11664");
     size_t nodes = topology.nodes.count, ports = topology.ports.count;
     struct err err = {0};
@@ -211,7 +204,6 @@ static void too_many_and_too_few_functions_are_refused(void **state)
 
 static void switch_and_physical_function_keep_the_lid_of_the_file(void **state)
 {
-    (void)state;
     struct topology topology = generate("ring 3");
     uint32_t host = must_find(&topology, "H0");
     topology.ports.items[topology_port_index(&topology, host, 1)].lid = 44;
@@ -224,7 +216,6 @@ static void switch_and_physical_function_keep_the_lid_of_the_file(void **state)
 
 static void removing_functions_restores_the_network(void **state)
 {
-    (void)state;
     struct topology before = generate("clos 3 2 4 speed=HDR length=7m");
     struct topology topology = generate("clos 3 2 4 speed=HDR length=7m"), plain;
     struct virtual_counts counts;

@@ -77,7 +77,6 @@ static void migrate_vms(const char *engine, unsigned *refused, unsigned *moved)
 static void safe_changes_close_no_cycle(void **state)
 {
     unsigned refused = 0, moved = 0;
-    (void)state;
     migrate_vms("dfsssp", &refused, &moved);
     migrate_vms("lash", &refused, &moved);
     assert_true(moved > 0);
@@ -92,7 +91,6 @@ static void a_path_that_closes_the_ring_is_refused(void **state)
     struct network network;
     struct routes routes;
     struct update_plan plan;
-    (void)state;
     build_virtual(&network, "ring", words, 1, 1);
     routes_init(&routes, &network, "hand");
     uint32_t place[6] = {0}; /* of a switch, clockwise from switch 0 */

@@ -110,7 +110,6 @@ static void check_costs(const struct size *size, const struct network *network,
 
 static void no_move_changes_more_entries_than_the_plan(void **state)
 {
-    (void)state;
     unsigned count = (unsigned)effort(4, 2, 2);
     for (unsigned i = 0; i < count; i++) {
         struct network network;
@@ -130,7 +129,6 @@ static void a_move_within_a_leaf_changes_one_switch(void **state)
     struct routes routes;
     struct update_plan plan;
     const char *size = "324";
-    (void)state;
     build_virtual(&network, "fattree", &size, 1, 16);
     route(&network, "ftree", &routes);
     uint32_t hosts = (uint32_t)network.terminals.count / 17;
@@ -206,7 +204,6 @@ static void migrate_vms(const struct kind *kind, bool minimal, bool swap)
 
 static void vms_may_migrate_any_number_of_times(void **state)
 {
-    (void)state;
     for (unsigned i = 0; i < sizeof kinds / sizeof *kinds; i++)
         for (unsigned j = 0; j < 4; j++)
             migrate_vms(&kinds[i], j & 1, j & 2);
@@ -268,7 +265,6 @@ static void check_order(const struct network *network, const struct routes *rout
 
 static void no_packet_goes_up_after_it_went_down(void **state)
 {
-    (void)state;
     for (unsigned i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         struct network network;
         struct routes routes;
@@ -300,7 +296,6 @@ static void the_path_of_an_unreachable_lid_cannot_be_copied(void **state)
     struct network network;
     struct routes routes;
     struct update_plan plan;
-    (void)state;
     build_virtual(&network, "kary", kinds[0].words, 2, 1);
     route(&network, "updn", &routes);
     uint32_t hosts = (uint32_t)network.terminals.count / 2;
@@ -319,7 +314,6 @@ static void a_plan_with_too_many_waves_is_not_ranked(void **state)
 {
     static const char *const lines[] = {"dims=30", "dims=45", "dims=300"};
     unsigned ordered = 0;
-    (void)state;
     for (unsigned i = 0; i < 3; i++) {
         struct network network;
         struct routes routes;

@@ -23,7 +23,6 @@ static void check_steps(const struct move *move, struct subnet *subnet, const en
 
 static void a_vm_starts_migrates_and_stops_by_these_steps(void **state)
 {
-    (void)state;
     struct subnet subnet;
     hypervisors_init(&subnet, false);
     uint32_t here = hypervisors_vf_port(&subnet, 0, 1), there = hypervisors_vf_port(&subnet, 1, 1);
@@ -56,7 +55,6 @@ static void check_wanted(struct subnet *subnet, uint32_t vf_port, uint16_t lid, 
 
 static void each_step_sets_the_wanted_state_of_one_function(void **state)
 {
-    (void)state;
     struct subnet subnet;
     hypervisors_init(&subnet, false);
     hypervisors_populate(&subnet);
@@ -102,7 +100,6 @@ static unsigned port_to(const struct network *network, unsigned lid)
 
 static void prepopulated_lids_are_exchanged(void **state)
 {
-    (void)state;
     struct subnet subnet;
     struct network network;
     hypervisors_init(&subnet, false);
@@ -129,7 +126,6 @@ static void prepopulated_lids_are_exchanged(void **state)
 
 static void a_dynamic_lid_is_no_terminal_before_it_is_placed(void **state)
 {
-    (void)state;
     struct subnet subnet;
     struct network network;
     hypervisors_init(&subnet, true);

@@ -322,7 +322,6 @@ static void compare_number(struct rng *rng, const struct pair *pair, unsigned ou
 
 static void every_shared_number_reads_and_writes_as_in_libibmad(void **state)
 {
-    (void)state;
     struct rng rng;
     rng_seed(&rng, 1, 0);
     for (unsigned round = 0; round < ROUNDS; round++) {
@@ -335,7 +334,6 @@ static void every_shared_number_reads_and_writes_as_in_libibmad(void **state)
 
 static void every_shared_byte_array_reads_and_writes_as_in_libibmad(void **state)
 {
-    (void)state;
     struct rng rng;
     rng_seed(&rng, 2, 0);
     for (unsigned round = 0; round < ROUNDS; round++)
@@ -357,7 +355,6 @@ static void every_shared_byte_array_reads_and_writes_as_in_libibmad(void **state
 
 static void tables_of_wider_entries_agree_with_libibmad(void **state)
 {
-    (void)state;
     struct rng rng;
     rng_seed(&rng, 3, 0);
     for (unsigned round = 0; round < ROUNDS; round++) {
@@ -387,7 +384,6 @@ static void tables_of_wider_entries_agree_with_libibmad(void **state)
 /* libibmad cuts these where we do not. */
 static void fields_that_libibmad_splits_differently_agree_as_a_whole(void **state)
 {
-    (void)state;
     struct rng rng;
     rng_seed(&rng, 4, 0);
     for (unsigned round = 0; round < ROUNDS; round++) {
@@ -547,7 +543,6 @@ static void mark(unsigned *marks, const struct pair *pairs, size_t count)
 
 static void every_field_is_compared_or_known_to_be_missing(void **state)
 {
-    (void)state;
     unsigned marks[WIRE_FIELD_COUNT] = {0};
     mark(marks, numbers, COUNT(numbers));
     mark(marks, arrays, COUNT(arrays));

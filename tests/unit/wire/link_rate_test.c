@@ -28,7 +28,6 @@ static uint32_t rate(unsigned width, unsigned base, unsigned ext, unsigned ext2)
 
 static void every_width_and_speed_has_its_rate(void **state)
 {
-    (void)state;
     assert_int_equal(rate(1, 1, 0, 0), 2500);
     assert_int_equal(rate(2, 1, 0, 0), 10000);
     assert_int_equal(rate(8, 4, 0, 0), 120000);
@@ -45,7 +44,6 @@ static void every_width_and_speed_has_its_rate(void **state)
 
 static void a_port_without_link_has_no_rate(void **state)
 {
-    (void)state;
     assert_int_equal(rate(0, 1, 0, 0), 0);
     assert_int_equal(rate(2, 0, 0, 0), 0);
 }
@@ -62,7 +60,6 @@ static void set_supported(uint8_t info[64], unsigned width, unsigned base, unsig
 
 static void the_best_rate_is_that_of_both_ends(void **state)
 {
-    (void)state;
     uint8_t near[64], far[64];
     set_supported(near, 1 | 2 | 16, 7, 15, 1);
     set_supported(far, 1 | 2 | 16, 7, 15, 1);

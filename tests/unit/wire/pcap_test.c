@@ -30,7 +30,6 @@ static char path[64];
 
 static int make_path(void **state)
 {
-    (void)state;
     snprintf(path, sizeof path, "/tmp/weft-pcap-test-XXXXXX");
     int descriptor = mkstemp(path);
     return descriptor < 0 ? -1 : close(descriptor);
@@ -38,7 +37,6 @@ static int make_path(void **state)
 
 static int remove_path(void **state)
 {
-    (void)state;
     return unlink(path);
 }
 
@@ -74,7 +72,6 @@ static struct text read_back(void)
 
 static void a_packet_has_all_its_headers(void **state)
 {
-    (void)state;
     uint8_t mad[MAD_BYTES];
     make_mad(mad, CLASS_PERFORMANCE, METHOD_GET, ATTRIBUTE_PORT_COUNTERS);
     struct pcap_packet packet = {packet_header_of_mad(mad, 5, 9, 3), mad, sizeof mad};
@@ -102,7 +99,6 @@ static void a_packet_has_all_its_headers(void **state)
 
 static void smps_travel_on_vl_15_between_qp0s(void **state)
 {
-    (void)state;
     uint8_t mad[MAD_BYTES];
     make_mad(mad, CLASS_SUBN_DIRECTED, METHOD_GET, ATTRIBUTE_NODE_INFO);
     struct packet_header header = packet_header_of_mad(mad, LID_PERMISSIVE, LID_PERMISSIVE, 0);
@@ -137,7 +133,6 @@ static void check_crcs(uint8_t *packet, size_t bytes, bool global)
 
 static void both_checksums_are_right(void **state)
 {
-    (void)state;
     uint8_t mad[MAD_BYTES];
     make_mad(mad, CLASS_SUBN_ADM, METHOD_GET, ATTRIBUTE_PATH_RECORD);
     struct pcap_packet packet = {packet_header_of_mad(mad, 5, 9, 3), mad, sizeof mad};
@@ -156,7 +151,6 @@ static void both_checksums_are_right(void **state)
 
 static void odd_payloads_are_padded_to_words(void **state)
 {
-    (void)state;
     uint8_t mad[MAD_BYTES];
     make_mad(mad, CLASS_PERFORMANCE, METHOD_GET, ATTRIBUTE_PORT_COUNTERS);
     struct pcap_packet packet = {packet_header_of_mad(mad, 5, 9, 3), mad, 253};
@@ -170,7 +164,6 @@ static void odd_payloads_are_padded_to_words(void **state)
 
 static void oversized_payloads_are_refused(void **state)
 {
-    (void)state;
     static const uint8_t payload[PACKET_MAX_PAYLOAD + 1];
     struct pcap_packet packet = {.payload = payload, .length = sizeof payload};
     struct pcap *pcap;
@@ -184,7 +177,6 @@ static void oversized_payloads_are_refused(void **state)
 
 static void an_unwritable_file_is_a_clear_error(void **state)
 {
-    (void)state;
     struct pcap *pcap = NULL;
     struct err err = {0};
     assert_int_equal(pcap_open(&pcap, "/nonexistent/x.pcap", &err), -ENOENT);
@@ -195,7 +187,6 @@ static void an_unwritable_file_is_a_clear_error(void **state)
 
 static void a_full_disk_is_reported_by_close(void **state)
 {
-    (void)state;
     uint8_t mad[MAD_BYTES];
     make_mad(mad, CLASS_SUBN_LID, METHOD_GET, ATTRIBUTE_NODE_INFO);
     struct pcap_packet packet = {packet_header_of_mad(mad, 1, 2, 0), mad, sizeof mad};
@@ -262,7 +253,6 @@ static unsigned count_lines(const struct text *text)
 
 static void tshark_decodes_every_packet(void **state)
 {
-    (void)state;
     if (system("tshark --version >/dev/null 2>&1") != 0)
         skip();
     unsigned written = write_everything();

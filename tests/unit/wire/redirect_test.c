@@ -23,7 +23,6 @@ static int step(struct redirect_trail *trail, const struct redirect *to, struct 
 
 static void a_redirection_leads_to_its_address(void **state)
 {
-    (void)state;
     struct redirect to = {.lid = 7, .p_key = 0x8123, .sl = 3, .qp = 0x1234, .q_key = 0x80011111};
     struct redirect_trail trail;
     redirect_begin(&trail, &master);
@@ -40,7 +39,6 @@ static void a_redirection_leads_to_its_address(void **state)
 
 static void a_redirection_loop_is_refused(void **state)
 {
-    (void)state;
     struct redirect_trail trail;
     struct err err = {0};
     struct redirect second = {.lid = 2, .qp = 1};
@@ -59,7 +57,6 @@ static void a_redirection_loop_is_refused(void **state)
 
 static void a_chain_of_redirections_is_limited(void **state)
 {
-    (void)state;
     struct redirect_trail trail;
     struct err err = {0};
     redirect_begin(&trail, &master);
@@ -72,7 +69,6 @@ static void a_chain_of_redirections_is_limited(void **state)
 
 static void a_redirection_without_an_address_is_refused(void **state)
 {
-    (void)state;
     struct redirect_trail trail;
     struct err err = {0};
     uint8_t answer[MAD_BYTES] = {0};

@@ -65,7 +65,6 @@ static void make_reply(uint8_t *reply, const uint8_t *segment, enum rmpp_type ty
 
 static void segments_carry_the_lengths_of_the_specification(void **state)
 {
-    (void)state;
     uint8_t mad[MAD_BYTES], reply[MAD_BYTES];
     struct rmpp_sender *sender = make_sender(SA_DATA_OFFSET + 2 * SHARE + 10);
     assert_true(rmpp_sender_next(sender, 0, mad));
@@ -87,7 +86,6 @@ static void segments_carry_the_lengths_of_the_specification(void **state)
 
 static void a_message_without_data_is_one_segment(void **state)
 {
-    (void)state;
     uint8_t mad[MAD_BYTES];
     struct rmpp_sender *sender = make_sender(SA_DATA_OFFSET);
     assert_true(rmpp_sender_next(sender, 0, mad));
@@ -97,7 +95,6 @@ static void a_message_without_data_is_one_segment(void **state)
 
 static void the_header_length_follows_the_class(void **state)
 {
-    (void)state;
     assert_int_equal(rmpp_header_bytes(CLASS_SUBN_ADM), 56);
     assert_int_equal(rmpp_header_bytes(CLASS_VENDOR_RMPP_FIRST), 40);
     assert_int_equal(rmpp_header_bytes(CLASS_VENDOR_RMPP_LAST), 40);
@@ -107,7 +104,6 @@ static void the_header_length_follows_the_class(void **state)
 
 static void a_message_shorter_than_its_header_is_refused(void **state)
 {
-    (void)state;
     struct rmpp_sender *sender;
     uint8_t *message = make_message(SA_DATA_OFFSET, 1);
     assert_int_equal(rmpp_sender_create(&sender, message, 0, &rmpp_defaults), -EINVAL);
@@ -138,7 +134,6 @@ static void make_segment(uint8_t *mad, unsigned number, unsigned flags, unsigned
 
 static void acknowledgements_have_the_fields_that_the_kernel_expects(void **state)
 {
-    (void)state;
     uint8_t mad[MAD_BYTES], ack[MAD_BYTES];
     struct rmpp_receiver *receiver = rmpp_receiver_create(&rmpp_defaults);
     make_segment(mad, 1, RMPP_FLAG_FIRST, 0);
@@ -167,7 +162,6 @@ static void acknowledgements_have_the_fields_that_the_kernel_expects(void **stat
 
 static void repeated_segments_are_acknowledged_again(void **state)
 {
-    (void)state;
     uint8_t mad[MAD_BYTES], ack[MAD_BYTES];
     size_t bytes;
     struct rmpp_receiver *receiver = rmpp_receiver_create(&rmpp_defaults);
@@ -305,7 +299,6 @@ static unsigned transfer(size_t bytes, uint64_t seed, uint64_t lose, uint64_t re
 
 static void without_loss_every_segment_is_sent_once(void **state)
 {
-    (void)state;
     static const unsigned segments[] = {1, 2, 3, 63, 64, 65, 66, 1000, 10000};
     for (size_t i = 0; i < sizeof segments / sizeof *segments; i++)
         for (unsigned cut = 0; cut < 3; cut++) {
@@ -316,14 +309,12 @@ static void without_loss_every_segment_is_sent_once(void **state)
 
 static void every_length_arrives_whole(void **state)
 {
-    (void)state;
     for (size_t data = 0; data <= 3 * SHARE + 1; data++)
         transfer(SA_DATA_OFFSET + data, data, 0, 0, 0);
 }
 
 static void loss_repetition_and_reordering_do_no_harm(void **state)
 {
-    (void)state;
     for (uint64_t seed = 0; seed < 300; seed++) {
         struct rng rng;
         rng_seed(&rng, seed, 2);
@@ -337,7 +328,6 @@ static void loss_repetition_and_reordering_do_no_harm(void **state)
 
 static void a_silent_peer_ends_both_sides(void **state)
 {
-    (void)state;
     uint8_t mad[MAD_BYTES], reply[MAD_BYTES];
     struct rmpp_sender *sender = make_sender(SA_DATA_OFFSET + 5 * SHARE);
     struct rmpp_receiver *receiver = rmpp_receiver_create(&rmpp_defaults);
@@ -375,7 +365,6 @@ static void a_silent_peer_ends_both_sides(void **state)
 /* Each line: the reply to segment 1 of 3, the resulting status of the sender, whether it aborts. */
 static void senders_check_replies_by_the_specification(void **state)
 {
-    (void)state;
     static const struct {
         enum rmpp_type type;
         unsigned version, status, data1, data2;
@@ -416,7 +405,6 @@ static void senders_check_replies_by_the_specification(void **state)
 
 static void senders_leave_other_transactions_alone(void **state)
 {
-    (void)state;
     uint8_t mad[MAD_BYTES], reply[MAD_BYTES];
     struct rmpp_sender *sender = make_sender(SA_DATA_OFFSET + 3 * SHARE);
     assert_true(rmpp_sender_next(sender, 0, mad));
@@ -435,7 +423,6 @@ static void senders_leave_other_transactions_alone(void **state)
 
 static void receivers_abort_on_invalid_segments(void **state)
 {
-    (void)state;
     static const struct {
         unsigned number, flags, payload;
         enum rmpp_status result;
@@ -465,7 +452,6 @@ static void receivers_abort_on_invalid_segments(void **state)
 
 static void a_last_segment_before_a_stored_one_is_an_error(void **state)
 {
-    (void)state;
     uint8_t mad[MAD_BYTES], reply[MAD_BYTES];
     struct rmpp_receiver *receiver = rmpp_receiver_create(&rmpp_defaults);
     make_segment(mad, 1, RMPP_FLAG_FIRST, 0);
@@ -480,7 +466,6 @@ static void a_last_segment_before_a_stored_one_is_an_error(void **state)
 
 static void messages_beyond_the_limit_are_stopped(void **state)
 {
-    (void)state;
     struct rmpp_options options = rmpp_defaults;
     options.message_max = SA_DATA_OFFSET + 2 * SHARE;
     for (unsigned announce = 0; announce < 2; announce++)
@@ -506,7 +491,6 @@ static void messages_beyond_the_limit_are_stopped(void **state)
 
 static void random_garbage_neither_hangs_nor_overruns(void **state)
 {
-    (void)state;
     struct rng rng;
     rng_seed(&rng, 11, 0);
     for (unsigned round = 0; round < 2000; round++) {

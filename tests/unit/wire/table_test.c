@@ -29,7 +29,6 @@ static unsigned element_offset(const struct wire_field_spec *spec, unsigned inde
 
 static void every_field_lies_within_its_attribute(void **state)
 {
-    (void)state;
     for (unsigned i = 0; i < WIRE_FIELD_COUNT; i++) {
         const struct wire_field_spec *spec = &wire_fields[i];
         const struct wire_attribute_spec *attribute = &wire_attributes[spec->attribute];
@@ -53,7 +52,6 @@ static void take_bits(bool *taken, unsigned first, unsigned count, const char *n
 
 static void no_two_parts_of_an_attribute_overlap(void **state)
 {
-    (void)state;
     for (unsigned a = 0; a < WIRE_ATTRIBUTE_COUNT; a++) {
         bool taken[ATTRIBUTE_BITS_MAX] = {false};
         for (unsigned i = 0; i < WIRE_FIELD_COUNT; i++)
@@ -72,7 +70,6 @@ static void no_two_parts_of_an_attribute_overlap(void **state)
 
 static void class_and_number_name_one_attribute_only(void **state)
 {
-    (void)state;
     for (unsigned a = 0; a < WIRE_ATTRIBUTE_COUNT; a++)
         if (wire_attributes[a].class != WIRE_CLASS_HEADER)
             assert_int_equal(wire_attribute_find(wire_attributes[a].class, wire_attributes[a].id),
@@ -81,7 +78,6 @@ static void class_and_number_name_one_attribute_only(void **state)
 
 static void sa_records_are_multiples_of_eight_bytes(void **state)
 {
-    (void)state;
     for (unsigned a = 0; a < WIRE_ATTRIBUTE_COUNT; a++)
         if (wire_attributes[a].class == WIRE_CLASS_SA)
             assert_int_equal(wire_attributes[a].bytes % 8, 0);
@@ -89,7 +85,6 @@ static void sa_records_are_multiples_of_eight_bytes(void **state)
 
 static void every_attribute_fits_where_its_class_carries_it(void **state)
 {
-    (void)state;
     for (unsigned a = 0; a < WIRE_ATTRIBUTE_COUNT; a++) {
         unsigned bytes = wire_attributes[a].bytes;
         switch (wire_attributes[a].class) {
@@ -106,7 +101,6 @@ static void every_attribute_fits_where_its_class_carries_it(void **state)
 
 static void setting_a_field_changes_that_field_only(void **state)
 {
-    (void)state;
     struct rng rng;
     rng_seed(&rng, 7, 0);
     for (unsigned field = 0; field < WIRE_FIELD_COUNT; field++)
@@ -129,7 +123,6 @@ static void setting_a_field_changes_that_field_only(void **state)
 /* The mlx5 driver reads the active XDR speed as (data[56] >> 4) & 6, where 2 means XDR. */
 static void fields_of_xdr_match_the_kernel(void **state)
 {
-    (void)state;
     uint8_t data[64] = {0};
     wire_set(data, PORT_INFO_LINK_SPEED_EXT2_ACTIVE, 1);
     assert_int_equal(data[56] >> 4 & 6, 2);
@@ -141,7 +134,6 @@ static void fields_of_xdr_match_the_kernel(void **state)
 
 static void the_class_decides_what_an_attribute_number_means(void **state)
 {
-    (void)state;
     assert_int_equal(mad_attribute_find(CLASS_SUBN_LID, 0x12), WIRE_SWITCH_INFO);
     assert_int_equal(mad_attribute_find(CLASS_SUBN_ADM, 0x12), WIRE_PORT_INFO_RECORD);
     assert_int_equal(mad_attribute_find(CLASS_PERFORMANCE, 0x12), WIRE_PORT_COUNTERS);

@@ -78,7 +78,6 @@ static struct transport_packet packet_of(uint8_t opcode, uint32_t payload, bool 
 
 static void sizes_are_those_of_the_specification(void **state)
 {
-    (void)state;
     static const struct {
         uint8_t service, operation;
         uint32_t payload, bytes;
@@ -113,7 +112,6 @@ static void sizes_are_those_of_the_specification(void **state)
 
 static void opcodes_are_known_for_their_services_only(void **state)
 {
-    (void)state;
     unsigned known[8] = {0};
     for (unsigned opcode = 0; opcode < 256; opcode++)
         known[opcode >> 5] += transport_parts_of((uint8_t)opcode) != 0;
@@ -125,7 +123,6 @@ static void opcodes_are_known_for_their_services_only(void **state)
 
 static void every_packet_comes_back_and_every_bit_is_protected(void **state)
 {
-    (void)state;
     static const uint32_t payloads[] = {0, 1, 2, 3, 4, 255, 256, 4096};
     uint8_t data[4096], bytes[4096 + TRANSPORT_OVERHEAD_MAX], again[sizeof bytes];
     const uint8_t *payload;
@@ -155,7 +152,6 @@ static void every_packet_comes_back_and_every_bit_is_protected(void **state)
 
 static void checksums_are_those_of_a_slow_calculation(void **state)
 {
-    (void)state;
     uint8_t data[64] = {1, 2, 3}, bytes[sizeof data + TRANSPORT_OVERHEAD_MAX];
     /* CRC-32 of "123456789" is known: 0xCBF43926 */
     assert_int_equal(slow_crc((const uint8_t *)"123456789", 9, 0x04C11DB7, 32), 0xCBF43926);
@@ -210,7 +206,6 @@ static void write_all(struct text *expected)
 
 static void tshark_decodes_every_packet(void **state)
 {
-    (void)state;
     struct text expected = {0};
     if (system("tshark --version >/dev/null 2>&1") != 0)
         skip();

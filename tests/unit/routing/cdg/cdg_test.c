@@ -105,7 +105,6 @@ static unsigned insert_many(struct bench *bench, unsigned count)
 static void a_channel_and_its_reverse_are_one_link(void **state)
 {
     struct bench bench;
-    (void)state;
     bench_init(&bench, 3);
     const struct network_edge *edges = bench.network.edges;
     for (uint32_t e = 0; e < bench.cdg.channels; e++) {
@@ -130,7 +129,6 @@ static void squeeze_order(const struct cdg *cdg, struct cdg_layer *layer)
 static void only_what_would_close_a_cycle_is_refused(void **state)
 {
     unsigned refused = 0;
-    (void)state;
     for (uint64_t seed = 0; seed < 20; seed++) {
         struct bench bench;
         bench_init(&bench, seed);
@@ -158,7 +156,6 @@ static uint64_t *copy_sets(const struct cdg *cdg, unsigned layer)
 
 static void a_trial_that_is_undone_leaves_no_trace_in_any_layer(void **state)
 {
-    (void)state;
     for (uint64_t seed = 0; seed < 20; seed++) {
         struct bench bench;
         bench_init(&bench, seed);
@@ -189,7 +186,6 @@ static void committed_dependencies_stay(void **state)
 {
     struct bench bench;
     unsigned refused = 0;
-    (void)state;
     bench_init(&bench, 6);
     for (unsigned round = 0; round < 50; round++) {
         cdg_begin(&bench.cdg);
@@ -210,7 +206,6 @@ static void a_part_of_a_trial_can_be_kept(void **state)
 {
     struct bench bench;
     unsigned kept = 0;
-    (void)state;
     bench_init(&bench, 5);
     cdg_begin(&bench.cdg);
     for (unsigned i = 0; i < 8 * bench.cdg.channels; i++)
@@ -230,7 +225,6 @@ static void a_part_of_a_trial_can_be_kept(void **state)
 static void noted_dependencies_are_sorted_if_there_is_an_order(void **state)
 {
     unsigned sorted = 0, cyclic = 0;
-    (void)state;
     for (uint64_t seed = 0; seed < 40; seed++) {
         struct bench bench;
         bool closed = false;
@@ -255,7 +249,6 @@ static void noted_dependencies_are_sorted_if_there_is_an_order(void **state)
 static void an_order_by_rank_agrees_with_up_and_down(void **state)
 {
     struct bench bench;
-    (void)state;
     bench_init(&bench, 8);
     const struct network *network = &bench.network;
     uint32_t ranks[14], switches = (uint32_t)network->switches.count;
@@ -300,7 +293,6 @@ static uint32_t same_channel(const struct bench *bench, const struct bench *othe
 static void a_graph_follows_its_network(void **state)
 {
     unsigned kept = 0, refused = 0;
-    (void)state;
     for (uint64_t seed = 0; seed < 20; seed++) {
         struct bench bench, broken, whole;
         struct draft draft;
@@ -338,7 +330,6 @@ static void a_lost_switch_takes_its_channels_along(void **state)
 {
     struct network before, after;
     struct cdg cdg, moved;
-    (void)state;
     build_ring(&before, 6);
     network_init(&after);
     for (uint32_t at = 0; at < 5; at++)

@@ -116,7 +116,6 @@ static void routers_at_different_switches_close_a_cycle(void **state)
 {
     struct line lines[2];
     struct across_report report;
-    (void)state;
     join_two(lines, 1);
     check_lines(lines, 2, false, &report);
     assert_int_equal(report.pairs, 2);
@@ -134,7 +133,6 @@ static void routers_at_one_switch_close_none(void **state)
 {
     struct line lines[2];
     struct across_report report;
-    (void)state;
     join_two(lines, 0);
     check_lines(lines, 2, false, &report);
     assert_int_equal(report.undelivered, 0);
@@ -147,7 +145,6 @@ static void tables_that_lead_around_are_a_loop(void **state)
 {
     struct line lines[3];
     struct across_report report;
-    (void)state;
     join_two(lines, 1);
     open_line(&lines[2], 2);
     add_choice(&lines[0], 0, 2, port_of(0, 0), 0);
@@ -166,7 +163,6 @@ static void ports_that_no_link_has_are_an_error(void **state)
     struct across_subnet subnets[2];
     struct across_report report;
     struct err err = {0};
-    (void)state;
     join_two(lines, 1);
     vec_push(&lines[0].border.ports, ((struct border_port){0x400000, 0x400001, 1}));
     for (size_t i = 0; i < 2; i++) {

@@ -49,7 +49,6 @@ static void routes_over_different_switches_are_disjoint(void **state)
     struct network network;
     struct routes routes;
     struct disjoint_report report;
-    (void)state;
     build_square(&network);
     fill(&network, &routes, 2);
     disjoint_measure(&network, &routes, NULL, 10, &report);
@@ -72,7 +71,6 @@ static void what_all_routes_share_is_named(void **state)
     struct network network;
     struct routes routes;
     struct disjoint_report report;
-    (void)state;
     build_square(&network);
     fill(&network, &routes, 3);
     disjoint_measure(&network, &routes, NULL, 1, &report);
@@ -101,7 +99,6 @@ static void a_bridge_is_no_fault_of_the_tables(void **state)
     struct network network;
     struct routes routes;
     struct disjoint_report report;
-    (void)state;
     network_init(&network);
     for (unsigned i = 0; i < 3; i++)
         network_add_switch(&network, 1 + i, (uint16_t)(1 + i), 0, 8);
@@ -137,7 +134,6 @@ static void a_bridge_is_no_fault_of_the_tables(void **state)
  * pair out. */
 static void random_tables_keep_to_the_bound(void **state)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= 20; seed++) {
         struct draft draft;
         struct network network;
@@ -175,7 +171,6 @@ static void a_route_that_does_not_deliver_does_not_count(void **state)
     struct network network;
     struct routes routes;
     struct disjoint_report report;
-    (void)state;
     build_square(&network);
     fill(&network, &routes, 2);
     routes_set(&routes, 2, 13, PORT_NONE);

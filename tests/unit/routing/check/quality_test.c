@@ -43,7 +43,6 @@ static void a_single_link_is_shared_by_all_its_flows(void **state)
     struct routes routes;
     struct quality quality;
     struct quality_options options = {.seed = 1, .pairings = 3000, .shifts = 100};
-    (void)state;
     build_pair(&network, 2, 1);
     compute(&network, &(struct engine_options){0}, &routes);
     quality_measure(&network, &routes, &options, &quality);
@@ -67,7 +66,6 @@ static void enough_links_give_full_bandwidth(void **state)
     struct routes routes;
     struct quality quality;
     struct quality_options options = {.seed = 1, .pairings = 100, .shifts = 100};
-    (void)state;
     build_pair(&network, 2, 2);
     compute(&network, &(struct engine_options){0}, &routes);
     quality_measure(&network, &routes, &options, &quality);
@@ -83,7 +81,6 @@ static void detours_and_losses_are_counted(void **state)
     struct routes routes;
     struct quality quality;
     struct quality_options options = {.seed = 1, .pairings = 10, .shifts = 10};
-    (void)state;
     build_ring(&network, 5);
     compute(&network, &(struct engine_options){0}, &routes);
     quality_measure(&network, &routes, &options, &quality);
@@ -109,7 +106,6 @@ static void loads_are_balanced_over_equal_paths(void **state)
     struct verify_report report;
     struct err err;
     struct engine_options allow = {.allow_cycles = true};
-    (void)state;
     const char *const words[] = {"switches=60", "ports=14", "degree=8"};
     build_kind(&network, "jellyfish", words, 3, 0, 1);
     assert_int_equal(engine_minhop.compute(&network, &allow, &routes, &err), 0);
@@ -126,7 +122,6 @@ static void figures_do_not_depend_on_threads(void **state)
     struct routes routes;
     struct quality alone, together;
     struct quality_options options = {.seed = 7, .pairings = 50, .shifts = 50};
-    (void)state;
     build_kind(&network, "irregular", (const char *const[]){"switches=24", "ports=6"}, 2, 0, 1);
     compute(&network, &(struct engine_options){0}, &routes);
     quality_measure(&network, &routes, &options, &alone);
@@ -155,7 +150,6 @@ static void a_port_of_weight_two_gets_half_as_much(void **state)
     struct routes routes;
     struct port_weights weights;
     struct err err;
-    (void)state;
     build_pair(&network, 6, 2);
     assert_int_equal(
         port_weights_read(&weights, from_text("w", "# slow\n0x1 2 2\n0x99 1 5\n", &err)), 0);
@@ -173,7 +167,6 @@ static void listed_hosts_come_first_in_their_order(void **state)
     struct routes routes;
     struct guid_list list;
     struct err err;
-    (void)state;
     build_pair(&network, 6, 2);
     /* Hosts of the second switch are 0x16 to 0x1b. Without a list 0x17 and 0x19 share a link. */
     assert_int_equal(
@@ -194,7 +187,6 @@ static void a_seed_reorders_equal_paths_and_keeps_the_balance(void **state)
     struct network network;
     struct routes plain, scattered;
     struct verify_report a, b;
-    (void)state;
     build_kind(&network, "clos", (const char *const[]){"m=4", "n=4", "r=6"}, 3, 0, 1);
     compute(&network, &(struct engine_options){0}, &plain);
     compute(&network, &(struct engine_options){.scatter = 5}, &scattered);
@@ -223,7 +215,6 @@ static void bad_hints_are_errors_with_their_line(void **state)
     static const char *const guids[] = {"0x1\n12\n", "0x1\n0x\n", "0x1\n0x2 0x3\n", "0x1\n0x2x\n"};
     static const char *const weights[] = {"0x1 1 1\n0x1 1\n", "0x1 1 1\n0x1 0 1\n",
                                           "0x1 1 1\n0x1 1 0\n", "0x1 1 1\n1 1 1 1\n"};
-    (void)state;
     for (size_t i = 0; i < 4; i++) {
         struct guid_list list;
         struct port_weights some;
@@ -243,7 +234,6 @@ static void lists_name_ports_or_adapters(void **state)
     struct guid_list list;
     struct err err;
     size_t count;
-    (void)state;
     build_pair(&network, 2, 1);
     network.terminals.items[0].node_guid = network.terminals.items[3].node_guid = 0x500;
     assert_int_equal(guid_list_read(&list, from_text("l", "0x12\n0x500\n0x12\n0x77\n", &err)), 0);

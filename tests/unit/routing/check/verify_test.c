@@ -132,7 +132,6 @@ static void a_cycle_is_a_closed_path_of_channels(void **state)
     struct verify_report report;
     struct engine_options options = {.allow_cycles = true};
     struct err err;
-    (void)state;
     build_ring(&network, 6);
     assert_int_equal(engine_minhop.compute(&network, &options, &routes, &err), 0);
     verify_routes(&network, &routes, &(struct verify_options){0}, &report);
@@ -182,7 +181,6 @@ static void renamed_pairs_are_checked_by_their_own_lid(void **state)
     struct err err;
     struct draft draft;
     bool broken = false;
-    (void)state;
     for (uint64_t seed = 0; seed < 50 && !broken; seed++) {
         draft_random(&draft, seed, 32);
         draft_build(&draft, 4, &network);
@@ -215,7 +213,6 @@ static void no_lid_is_skipped(void **state)
     struct network network;
     struct routes routes;
     struct err err;
-    (void)state;
     build_kind(&network, "kary", (const char *const[]){"k=3", "n=4"}, 2, 0, 1);
     assert_true(network.top_lid > 2 * ROUTES_BLOCK);
     assert_int_equal(engine_updn.compute(&network, &(struct engine_options){0}, &routes, &err), 0);

@@ -78,7 +78,6 @@ static void grids_and_irregular_networks_reach_their_bound(void **state)
 {
     static const char *const torus[] = {"dims=4x4"}, *const mesh[] = {"dims=4x3"},
                              *const irregular[] = {"16", "hosts=16"}, *const ring[] = {"7"};
-    (void)state;
     static const char *const engines[] = {"updn", "dfsssp"};
     for (size_t i = 0; i < 2; i++) {
         assert_improves(engines[i], "torus", torus, 1, 100);
@@ -139,7 +138,6 @@ static void connections_survive_a_failure_in_either_direction(void **state)
 {
     static const char *const torus[] = {"dims=4x4"}, *const mesh[] = {"dims=4x3"},
                              *const irregular[] = {"16", "hosts=16"}, *const ring[] = {"7"};
-    (void)state;
     assert_connections_survive("ring", ring, 1, 42, 42);
     assert_connections_survive("mesh", mesh, 1, 132, 132);
     assert_connections_survive("torus", torus, 1, 235, 240);
@@ -154,7 +152,6 @@ static void trees_keep_the_routes_of_the_engine(void **state)
     struct network network;
     struct routes plain, disjoint;
     uint64_t needless;
-    (void)state;
     for (size_t i = 0; i < 3; i++) {
         build_kind(&network, "kary", words, 2, 1, 1);
         assert_int_equal(
@@ -174,7 +171,6 @@ static void trees_keep_the_routes_of_the_engine(void **state)
 static void a_damaged_tree_reaches_its_bound(void **state)
 {
     static const char *const words[] = {"2", "3"};
-    (void)state;
     for (uint64_t seed = 1; seed <= 10; seed++) {
         struct network network;
         struct routes routes;
@@ -193,7 +189,6 @@ static void a_damaged_tree_reaches_its_bound(void **state)
 /* Random networks with bridges and parallel links: whatever the VLs, the tables are right. */
 static void random_networks_are_free_of_deadlock(void **state)
 {
-    (void)state;
     unsigned improved = 0;
     for (uint64_t seed = 1; seed <= 40; seed++) {
         struct draft draft;
@@ -225,7 +220,6 @@ static void engines_that_rename_refuse(void **state)
 {
     struct network network;
     struct routes routes;
-    (void)state;
     build_ring(&network, 4);
     assert_int_equal(compute("dr", &network, &(struct engine_options){.disjoint = true}, &routes),
                      -EMEDIUMTYPE);

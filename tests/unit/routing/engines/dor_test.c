@@ -42,7 +42,6 @@ static void assert_grid(const char *kind, const char *const *words, size_t count
 
 static void grids_are_recognised_by_their_links(void **state)
 {
-    (void)state;
     assert_grid("mesh", WORDS("dims=4x5x3"), "mesh 4x5x3", 1);
     assert_grid("mesh", WORDS("dims=7"), "mesh 7", 1);
     assert_grid("torus", WORDS("dims=5x6", "hosts=2", "parallel=2"), "torus 5x6", 4);
@@ -65,7 +64,6 @@ static void other_networks_are_refused(void **state)
     struct network network;
     struct routes routes;
     struct err err = {0};
-    (void)state;
     static const char *const kinds[] = {"irregular", "jellyfish", "dragonfly", "kary", "figure1"};
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
         build_kind(&network, kinds[i], NULL, 0, 0, 1);
@@ -84,7 +82,6 @@ static void routes_are_minimal_and_loads_even(void **state)
     struct routes routes;
     struct verify_report report;
     struct err err;
-    (void)state;
     build_kind(&network, "torus", WORDS("dims=6x6"), 0, 1);
     assert_int_equal(engine_dor.compute(&network, &(struct engine_options){0}, &routes, &err), 0);
     verify_routes(&network, &routes, &(struct verify_options){0}, &report);
@@ -105,7 +102,6 @@ static void too_few_vls_are_an_error_with_the_number(void **state)
     struct routes routes;
     struct err err = {0};
     struct engine_options four = {.max_vls = 4}, eight = {.max_vls = 8};
-    (void)state;
     build_kind(&network, "torus", WORDS("dims=5x5x5"), 0, 1);
     assert_int_equal(engine_dor.compute(&network, &four, &routes, &err), -ENOSPC);
     assert_non_null(strstr(err.message, "takes 8 VLs, and there are 4"));
@@ -131,7 +127,6 @@ static void a_ring_that_lost_a_link_uses_the_other_direction(void **state)
     struct routes routes;
     struct verify_report report;
     struct err err = {0};
-    (void)state;
     build_kind(&network, "torus", WORDS("dims=6x5"), 0, 1);
     cut(&network, 0, 1);
     if (engine_dor.compute(&network, &(struct engine_options){0}, &routes, &err))
@@ -150,7 +145,6 @@ static void a_mesh_that_lost_a_link_is_refused_by_name(void **state)
     struct network network;
     struct routes routes;
     struct err err = {0};
-    (void)state;
     build_kind(&network, "mesh", WORDS("dims=4x4x4"), 0, 1);
     uint32_t inner = 0; /* at the edge the lost link would leave a doubt */
     while (strcmp(network_name_of(&network, NETWORK_SWITCH | inner), "S1_1_1") != 0)
@@ -168,7 +162,6 @@ static void parallel_links_share_the_hosts(void **state)
     struct network network;
     struct routes routes;
     struct err err;
-    (void)state;
     build_kind(&network, "mesh", WORDS("dims=2x3", "hosts=4", "parallel=2"), 0, 1);
     assert_int_equal(engine_dor.compute(&network, &(struct engine_options){0}, &routes, &err), 0);
     for (uint32_t to = 1; to < network.switches.count; to++) {

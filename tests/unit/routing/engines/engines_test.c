@@ -70,7 +70,6 @@ static void all_pairs_are_reachable_and_nothing_can_deadlock(void **state)
     struct network network;
     struct routes routes;
     struct err err = {0};
-    (void)state;
     for (uint64_t seed = first_seed(); seed < NETWORKS; seed += step_through_seeds()) {
         for (size_t i = 0; i < PROMISING; i++) {
             const struct engine *engine = engine_find(promising[i]);
@@ -102,7 +101,6 @@ static uint64_t sum_of_hops(const struct network *network, const char *engine)
 static void renaming_never_makes_routes_longer_and_sometimes_shorter(void **state)
 {
     unsigned shorter = 0;
-    (void)state;
     for (uint64_t seed = 0; seed < NETWORKS; seed += 15) {
         struct network network;
         make_network(seed, DR_LMC, &network);
@@ -136,7 +134,6 @@ static bool path_differs(const struct network *network, const struct routes *one
 static void renamed_paths_are_not_those_of_fera(void **state)
 {
     unsigned networks = 0, different = 0;
-    (void)state;
     for (unsigned size = 8; size <= 64; size += 8)
         for (uint64_t seed = 1; seed <= 3; seed++, networks++) {
             struct network network;
@@ -165,7 +162,6 @@ static void too_few_lids_for_renaming_are_an_error(void **state)
 {
     struct err err = {0};
     unsigned refused = 0;
-    (void)state;
     for (uint64_t seed = 0; seed < NETWORKS; seed += 15) {
         struct network network;
         struct routes routes;
@@ -189,7 +185,6 @@ static void tables_do_not_depend_on_the_order_of_jobs(void **state)
 {
     struct engine_options side_by_side = {.workers = &backwards, .allow_cycles = true};
     struct engine_options alone = {.allow_cycles = true};
-    (void)state;
     for (uint64_t seed = 0; seed < 10; seed++) {
         for (size_t i = 0; engine_at(i); i++) {
             struct network network;
@@ -232,7 +227,6 @@ static void every_engine_connects_the_roots_of_a_tree(void **state)
 {
     static const char *const words[] = {"m=4,4", "w=1,3"};
     unsigned tried = 0;
-    (void)state;
     for (size_t i = 0; engine_at(i); i++) {
         struct network network;
         struct routes routes;
@@ -257,7 +251,6 @@ static void minhop_on_a_ring_is_refused_with_the_cycle(void **state)
     struct routes routes;
     struct err err = {0};
     struct engine_options allowed = {.allow_cycles = true};
-    (void)state;
     build_ring(&network, 6);
     assert_int_equal(compute(&network, "minhop", &routes, &err), -EDEADLK);
     /* Around the whole ring, each switch after its neighbour. */
@@ -278,7 +271,6 @@ static void updn_on_a_ring_stays_updn(void **state)
     struct err err = {0};
     struct verify_report report;
     uint32_t root = 0;
-    (void)state;
     build_ring(&network, 6);
     assert_int_equal(compute(&network, "updn", &routes, &err), 0);
     assert_string_equal(routes.engine, "updn");
@@ -298,7 +290,6 @@ static void updn_on_a_ring_stays_updn(void **state)
 static void separate_parts_are_routed_separately(void **state)
 {
     struct network network;
-    (void)state;
     network_init(&network);
     for (unsigned i = 0; i < 6; i++) {
         network_add_switch(&network, 1 + i, (uint16_t)(1 + i), 0, 4);
@@ -326,7 +317,6 @@ static void separate_parts_are_routed_separately(void **state)
 
 static void small_networks_are_handled(void **state)
 {
-    (void)state;
     for (unsigned switches = 0; switches < 3; switches++) {
         for (size_t i = 0; engine_at(i); i++) {
             struct network network;
@@ -379,7 +369,6 @@ static uint64_t largest_load(const struct network *network, const char *engine)
 static void balanced_engines_load_all_links_of_a_fat_tree_equally(void **state)
 {
     struct network network;
-    (void)state;
     load_network(&network, "fattree", (const char *const[]){"324"}, 1, 0);
     assert_int_equal(largest_load(&network, "updn"), 306);
     assert_int_equal(largest_load(&network, "minhop"), 306);
@@ -397,7 +386,6 @@ static void lids_of_one_port_take_different_links(void **state)
     struct routes routes;
     struct err err;
     bool used[5] = {0};
-    (void)state;
     network_init(&network);
     network_add_switch(&network, 1, 1, 0, 8);
     network_add_switch(&network, 2, 2, 0, 8);
@@ -427,7 +415,6 @@ static void roots_that_leave_a_pair_without_a_route_are_refused(void **state)
     const uint64_t both[] = {1, 4}, one[] = {4, 99};
     struct engine_options options = {
         .root = ROOT_LIST, .root_guids = both, .root_count = 2, .allow_cycles = false};
-    (void)state;
     network_init(&network);
     for (unsigned i = 0; i < 4; i++) {
         network_add_switch(&network, 1 + i, (uint16_t)(1 + i), 0, 3);
@@ -453,7 +440,6 @@ static void a_fat_tree_that_lost_links_keeps_its_roots(void **state)
     struct network network;
     struct routes routes;
     struct err err = {0};
-    (void)state;
     load_network(&network, "kary", (const char *const[]){"k=4", "n=3"}, 2, 0);
     /* Cut the first link of each of the first three switches without terminals. */
     for (uint32_t at = 0, cut = 0; at < network.switches.count && cut < 3; at++) {

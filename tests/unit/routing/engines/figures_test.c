@@ -66,7 +66,6 @@ static void lids_of_figure_1_are_those_printed(void **state)
 {
     static const unsigned switches[] = {1, 2, 3, 5, 6, 8, 9, 10};
     struct network network;
-    (void)state;
     build_figure1(&network);
     assert_int_equal(network.top_lid, 15);
     assert_int_equal(network.switches.count, 8);
@@ -82,7 +81,6 @@ static void fera_matches_figure_6(void **state)
     struct network network;
     struct text text;
     unsigned entries = 0, at, lid, port, hops, sequence;
-    (void)state;
     build_figure1(&network);
     struct routes routes = compute(&network, "fera");
     golden_read("fig6.csv", &text);
@@ -106,7 +104,6 @@ static void pira_matches_figure_8(void **state)
     struct network network;
     struct text text;
     unsigned entries = 0, defaults = 0, explicit_entries = 0, at, lid, port;
-    (void)state;
     build_figure1(&network);
     struct routes routes = compute(&network, "pira");
     golden_read("fig8.csv", &text);
@@ -139,7 +136,6 @@ static void pira_expands_to_the_linear_tables(void **state)
     struct network network;
     struct text text;
     unsigned entries = 0, at, lid, port, hops;
-    (void)state;
     build_figure1(&network);
     struct routes routes = compute(&network, "pira");
     golden_read("fig8_expanded_lft.csv", &text);
@@ -175,7 +171,6 @@ static uint64_t hop_sum(const char *engine)
 
 static void hops_of_figure_1_add_up_to_273_with_fera_and_277_with_pira(void **state)
 {
-    (void)state;
     assert_int_equal(hop_sum("fera"), 273);
     assert_int_equal(hop_sum("pira"), 277);
 }
@@ -186,7 +181,6 @@ static void the_illegal_route_of_figure_4_turns_up_at_switch_6(void **state)
     static const unsigned routes[2][4] = {{2, 1, 3, 9}, {2, 6, 3, 9}};
     struct network network;
     struct updown updown;
-    (void)state;
     build_figure1(&network);
     updown_init(&updown, &network, &network.manager, 1, TREE_BFS);
     for (unsigned r = 0; r < 2; r++) {
@@ -210,7 +204,6 @@ static void fera_goes_down_where_renaming_takes_the_shorter_way_up(void **state)
 {
     enum { SWITCHES = 5 };
     struct network network;
-    (void)state;
     network_init(&network);
     for (unsigned i = 0; i < SWITCHES; i++)
         network_add_switch(&network, 0x100 + i, (uint16_t)(1 + i), 0, 4);
@@ -239,7 +232,6 @@ static void minhop_has_the_hops_of_the_thesis(void **state)
     struct network network;
     struct text text;
     unsigned entries = 0, guid, at, lid, port, hops;
-    (void)state;
     build_thesis(&network);
     struct routes routes = compute(&network, "minhop");
     golden_read("thesis_minhop.csv", &text);
@@ -270,7 +262,6 @@ static void fera_uses_one_middle_switch_of_the_clos_network(void **state)
     const char *words[] = {"m=3", "n=1", "r=4"};
     struct network network;
     unsigned through[7] = {0};
-    (void)state;
     build_kind(&network, "clos", words, 3, 0, 1);
     struct routes routes = compute(&network, "fera");
     for (uint32_t i = 0; i < network.terminals.count; i++)

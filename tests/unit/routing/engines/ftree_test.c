@@ -59,7 +59,6 @@ static uint32_t worst_shift_of_kind(const char *kind, const char *const *words, 
 
 static void whole_trees_have_no_contention_in_any_shift(void **state)
 {
-    (void)state;
     assert_int_equal(worst_shift_of_kind("fattree", (const char *const[]){"324"}, 1), 1);
     assert_int_equal(worst_shift_of_kind("fattree", (const char *const[]){"648"}, 1), 1);
     assert_int_equal(worst_shift_of_kind("kary", (const char *const[]){"k=4", "n=3"}, 2), 1);
@@ -69,7 +68,6 @@ static void whole_trees_have_no_contention_in_any_shift(void **state)
 
 static void parallel_links_count_as_separate_next_hops(void **state)
 {
-    (void)state;
     /* Six hosts at a leaf, three spines with two cables each. */
     const char *const words[] = {"m=6,5", "w=1,3", "parallel=2"};
     assert_int_equal(worst_shift_of_kind("fattree", words, 3), 1);
@@ -77,7 +75,6 @@ static void parallel_links_count_as_separate_next_hops(void **state)
 
 static void twice_as_many_hosts_as_links_up_share_them_two_by_two(void **state)
 {
-    (void)state;
     const char *const words[] = {"m=8,6", "w=1,4"};
     assert_int_equal(worst_shift_of_kind("fattree", words, 2), 2);
 }
@@ -129,7 +126,6 @@ static void build_shuffled(struct network *network, uint64_t seed)
 
 static void lids_and_cables_at_random_change_nothing(void **state)
 {
-    (void)state;
     for (uint64_t seed = 0; seed < 10; seed++) {
         struct network network;
         struct routes routes;
@@ -146,7 +142,6 @@ static void the_order_of_the_tree_is_that_of_lids_assigned_breadth_first(void **
     struct network network;
     struct tree tree;
     struct err err;
-    (void)state;
     build_kind(&network, "kary", (const char *const[]){"k=3", "n=3"}, 2, 0, 1);
     assert_int_equal(tree_recognise(&tree, &network, &(struct engine_options){0}, &err), 0);
     assert_int_equal(tree.levels, 3);
@@ -183,7 +178,6 @@ static void the_order_of_the_tree_begins_with_the_lowest_lid(void **state)
     struct network network;
     struct tree tree;
     struct err err;
-    (void)state;
     network_init(&network);
     for (unsigned i = 0; i < 6; i++)
         network_add_switch(&network, 1 + i, (uint16_t)(6 - i), 0, 4);
@@ -209,7 +203,6 @@ static void hosts_may_be_at_any_level_in_any_number(void **state)
     struct network network;
     struct routes routes;
     struct verify_report report;
-    (void)state;
     build_uneven(&network);
     compute(&network, &(struct engine_options){0}, &routes);
     assert_non_null(strstr(routes.note, "2 levels with 2 roots"));
@@ -226,7 +219,6 @@ static void a_network_that_is_no_tree_is_refused_with_a_wrong_link(void **state)
     struct network network;
     struct routes routes;
     struct err err = {0};
-    (void)state;
     build_ring(&network, 6);
     assert_int_equal(engine_ftree.compute(&network, &(struct engine_options){0}, &routes, &err),
                      -EMEDIUMTYPE);
@@ -251,7 +243,6 @@ static void given_roots_are_the_top_level(void **state)
     struct err err = {0};
     uint64_t roots[] = {0, 0x77};
     struct engine_options options = {.root = ROOT_LIST, .root_guids = roots, .root_count = 2};
-    (void)state;
     /* A row of three switches with hosts is a tree only if the roots are given. */
     network_init(&network);
     for (unsigned i = 0; i < 3; i++) {
@@ -278,7 +269,6 @@ static void listed_hosts_keep_their_balance(void **state)
     struct routes with_list, without;
     struct guid_list list = {0};
     struct engine_options options = {.first = &list};
-    (void)state;
     build_kind(&network, "fattree", (const char *const[]){"m=8,6", "w=1,4"}, 2, 0, 1);
     for (uint32_t i = 0; i < network.terminals.count; i++)
         if (network.terminals.items[i].port % 2)
@@ -307,7 +297,6 @@ static void routes_of_lost_links_are_balanced_over_the_others(void **state)
     struct network network;
     struct routes routes;
     struct verify_report report;
-    (void)state;
     for (uint64_t seed = 1; seed < 6; seed++) {
         build_kind(&network, "fattree", (const char *const[]){"324"}, 1, 0, 1);
         cut_links(&network, seed, 20);
@@ -336,7 +325,6 @@ static void one_lost_link_changes_few_entries(void **state)
     struct network network;
     struct routes routes;
     struct quality quality;
-    (void)state;
     build_kind(&network, "kary", (const char *const[]){"k=4", "n=3"}, 2, 0, 1);
     uint32_t leaf = 0;
     while (!network_terminal_count(&network, leaf))
@@ -356,7 +344,6 @@ static void routes_down_and_up_have_a_separate_vl(void **state)
 {
     struct network network;
     struct routes routes;
-    (void)state;
     build_kind(&network, "kary", (const char *const[]){"k=4", "n=3"}, 2, 0, 1);
     uint32_t leaf = 0, unroutable = 0;
     while (!network_terminal_count(&network, leaf))
@@ -385,7 +372,6 @@ static void routes_down_and_up_have_a_separate_vl(void **state)
 /* 1,024 hosts, and one link in sixteen is missing: hundreds of pairs need routes down and up. */
 static void routes_that_turn_at_the_same_pivot_share_a_vl(void **state)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= 5; seed++) {
         struct network network;
         struct routes routes;
@@ -407,7 +393,6 @@ static void badly_damaged_trees_take_vls_or_are_refused(void **state)
     struct network network;
     struct routes routes;
     struct err err = {0};
-    (void)state;
     build_kind(&network, "kary", (const char *const[]){"k=6", "n=3"}, 2, 0, 1);
     cut_links(&network, 1, 10);
     compute(&network, &(struct engine_options){0}, &routes);
@@ -456,7 +441,6 @@ static void lids_of_one_port_have_no_link_in_common(void **state)
 {
     static const char *const engines[] = {"ftree", "updn", "minhop", "sssp", "dfsssp"};
     struct network network;
-    (void)state;
     build_kind(&network, "kary", (const char *const[]){"k=4", "n=3"}, 2, 2, 1);
     for (size_t i = 0; i < sizeof engines / sizeof engines[0]; i++) {
         struct routes routes;
@@ -485,7 +469,6 @@ static void compute_with(const struct network *network, const char *name,
 static void little_memory_changes_nothing(void **state)
 {
     struct network network;
-    (void)state;
     build_kind(&network, "kary", (const char *const[]){"k=4", "n=4"}, 2, 0, 1);
     cut_first_link(&network, 200);
     for (size_t i = 0; i < sizeof by_turns / sizeof by_turns[0]; i++) {

@@ -120,7 +120,6 @@ static void all_pairs_are_reachable_and_no_vl_can_deadlock(void **state)
 {
     static const unsigned vls_of[] = {1, 2, 3, 8, 15};
     unsigned refusals = 0, laid = 0, detours = 0;
-    (void)state;
     for (uint64_t seed = 0; seed < count_networks(); seed++) {
         struct network network;
         struct routes routes;
@@ -151,7 +150,6 @@ static void all_pairs_are_reachable_and_no_vl_can_deadlock(void **state)
 static void tables_and_vls_do_not_depend_on_the_order_of_jobs(void **state)
 {
     static const char *const engines[] = {"sssp", "dfsssp", "lash", "nue"};
-    (void)state;
     for (uint64_t seed = 0; seed < 40; seed += 4) {
         for (size_t i = 0; i < 4; i++) {
             struct engine_options alone = {.allow_cycles = true, .max_vls = 15};
@@ -183,7 +181,6 @@ static void a_ring_shows_what_each_engine_does_about_cycles(void **state)
     struct routes routes;
     struct err err = {0};
     struct engine_options plain = {0};
-    (void)state;
     build_ring(&network, 6);
     assert_int_equal(engine_sssp.compute(&network, &plain, &routes, &err), -EDEADLK);
     assert_non_null(strstr(err.message, "'ring1' port 2 -> 'ring0' port 2"));
@@ -235,7 +232,6 @@ static uint64_t largest_load(const struct network *network, const char *engine, 
 static void all_links_of_a_fat_tree_carry_the_same(void **state)
 {
     struct network network;
-    (void)state;
     load_network(&network, "fattree", (const char *const[]){"324"}, 1);
     assert_int_equal(largest_load(&network, "sssp", 0), 306);
     assert_int_equal(largest_load(&network, "dfsssp", 8), 306);
@@ -248,7 +244,6 @@ static void all_links_of_a_fat_tree_carry_the_same(void **state)
 static void a_leaf_that_lost_a_link_shares_the_others(void **state)
 {
     struct network network;
-    (void)state;
     load_network(&network, "fattree", (const char *const[]){"324"}, 1);
     uint32_t leaf = network.terminals.items[0].at;
     struct network_edge gone = network.edges[network.first_edge[leaf]];
@@ -267,7 +262,6 @@ static void a_leaf_that_lost_a_link_shares_the_others(void **state)
 static void loads_are_balanced_on_irregular_networks(void **state)
 {
     struct network network;
-    (void)state;
     load_network(&network, "jellyfish",
                  (const char *const[]){"switches=128", "ports=16", "degree=10"}, 3);
     assert_true(largest_load(&network, "sssp", 0) < 1300);
@@ -283,7 +277,6 @@ static void lash_finds_the_order_in_regular_cables(void **state)
     struct network network;
     struct routes routes;
     struct err err = {0};
-    (void)state;
     load_network(&network, "hypercube", (const char *const[]){"n=6", "hosts=2"}, 2);
     assert_int_equal(compute(&network, "lash", 1, &routes, &err), 0);
     routes_release(&routes);
@@ -296,7 +289,6 @@ static void dfsssp_takes_lowest_ports_if_balance_takes_too_many_vls(void **state
     struct network network;
     struct routes routes;
     struct err err = {0};
-    (void)state;
     load_network(&network, "torus", (const char *const[]){"dims=8x8", "hosts=2"}, 2);
     assert_int_equal(compute(&network, "dfsssp", 8, &routes, &err), 0);
     assert_null(strstr(routes.note, "lowest ports"));
@@ -322,7 +314,6 @@ static void both_directions_of_a_lash_pair_use_one_vl(void **state)
     struct routes routes;
     struct err err = {0};
     unsigned used = 0;
-    (void)state;
     load_network(&network, "irregular", (const char *const[]){"switches=24", "ports=6"}, 2);
     assert_int_equal(compute(&network, "lash", 8, &routes, &err), 0);
     for (uint32_t a = 0; a < network.terminals.count; a++) {
@@ -341,7 +332,6 @@ static void both_directions_of_a_lash_pair_use_one_vl(void **state)
 static void lids_of_one_port_take_different_links(void **state)
 {
     static const char *const engines[] = {"sssp", "dfsssp", "nue"};
-    (void)state;
     for (size_t i = 0; i < 3; i++) {
         struct network network;
         struct routes routes;
@@ -368,7 +358,6 @@ static void lids_of_one_port_take_different_links(void **state)
 static void further_lids_avoid_links_in_use_whatever_their_load(void **state)
 {
     static const char *const engines[] = {"sssp", "dfsssp", "nue"};
-    (void)state;
     for (size_t i = 0; i < 3; i++) {
         struct network network;
         struct routes routes;
@@ -405,7 +394,6 @@ static void nue_finds_paths_on_one_vl_of_difficult_networks(void **state)
         {"dragonfly", {"a=6"}, 1},
         {"jellyfish", {"switches=60"}, 1},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
         for (unsigned vls = 1; vls <= 2; vls++) {
             struct network network;
@@ -427,7 +415,6 @@ static void nue_needs_no_detours_on_a_tree(void **state)
     struct network network;
     struct routes routes;
     struct err err = {0};
-    (void)state;
     load_network(&network, "kary", (const char *const[]){"k=4", "n=3"}, 2);
     assert_int_equal(compute(&network, "nue", 1, &routes, &err), 0);
     assert_string_equal(routes.note, "1 VL, 0 hops of detours");
@@ -440,7 +427,6 @@ static void a_port_with_more_weight_gets_fewer_routes(void **state)
     static const char *const engines[] = {"sssp", "dfsssp", "nue"};
     struct port_weight heavy = {.guid = 1, .port = 1, .weight = 3};
     const struct port_weights weights = {.items = {.items = &heavy, .count = 1}};
-    (void)state;
     for (size_t i = 0; i < 3; i++) {
         struct engine_options options = {.weights = &weights, .max_vls = 1};
         struct network network;
@@ -471,7 +457,6 @@ static void a_seed_and_a_list_change_the_order_of_destinations(void **state)
     static const char *const engines[] = {"sssp", "dfsssp", "nue"};
     struct network network;
     struct err err;
-    (void)state;
     load_network(&network, "jellyfish", (const char *const[]){"switches=20"}, 1);
     uint64_t last = network.terminals.items[network.terminals.count - 1].guid;
     uint64_t guids[] = {0xDEAD, last, last};
@@ -515,7 +500,6 @@ static void nue_takes_the_best_of_four_orders_on_one_vl(void **state)
 {
     struct network network;
     uint64_t least = UINT64_MAX, most = 0;
-    (void)state;
     build_kind(&network, "irregular", (const char *const[]){"switches=40", "ports=8", "hosts=60"},
                3, 0, 2);
     for (uint64_t seed = 1; seed <= 4; seed++) {
@@ -532,7 +516,6 @@ static void nue_takes_the_best_of_four_orders_on_one_vl(void **state)
 static void spare_vls_go_to_the_heaviest_layers(void **state)
 {
     struct layers_share share[3];
-    (void)state;
     layers_share(share, (const uint64_t[]){100, 60, 1}, 3, 8);
     assert_int_equal(share[0].count, 4);
     assert_int_equal(share[1].count, 3);

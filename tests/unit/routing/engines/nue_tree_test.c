@@ -84,7 +84,6 @@ static void assert_routes_fit(const struct bed *bed, uint64_t seed)
 static void with_an_escape_tree_there_is_always_a_path(void **state)
 {
     unsigned stuck = 0, detours = 0;
-    (void)state;
     for (uint64_t seed = 0; seed < 300; seed++) {
         struct bed bed;
         bed_init(&bed, seed, 1 + seed % 20);
@@ -111,7 +110,6 @@ static void with_an_escape_tree_there_is_always_a_path(void **state)
 static void a_limit_of_detours_is_kept(void **state)
 {
     unsigned limited = 0;
-    (void)state;
     for (uint64_t seed = 0; seed < 40; seed++) {
         struct bed bed;
         bed_init(&bed, seed, 10);
@@ -144,7 +142,6 @@ static void neighbours_share_a_vl_and_vls_have_equal_numbers_of_terminals(void *
     struct network network;
     struct err err;
     unsigned terminals[8] = {0}, within = 0;
-    (void)state;
     topology_init(&topology);
     assert_int_equal(topology_generate(&topology, "torus",
                                        (const char *const[]){"dims=8x8", "hosts=2"}, 2, 1, &err),

@@ -52,7 +52,6 @@ static uint64_t operations_of(const struct network *network, const struct engine
 
 static void every_engine_counts_the_same_for_any_number_of_threads(void **state)
 {
-    (void)state;
     const struct engine *engine;
     struct network network;
     build_irregular(&network, 2, LMC, 1);
@@ -82,7 +81,6 @@ static void build_row(struct network *network)
  * six times a neighbour is the next hop; nine times a switch's entry and its host's. */
 static void the_operations_of_a_small_network_can_be_counted_by_hand(void **state)
 {
-    (void)state;
     struct network network;
     build_row(&network);
     uint64_t fera = 8 * (4 + 4 + 15) + 6 + 9 * 2;
@@ -103,7 +101,6 @@ static void the_operations_of_a_small_network_can_be_counted_by_hand(void **stat
 
 static void a_larger_network_takes_more_operations_with_every_engine(void **state)
 {
-    (void)state;
     const struct engine *engine;
     for (size_t i = 0; (engine = engine_at(i)); i++) {
         uint64_t before = 0;
@@ -120,7 +117,6 @@ static void a_larger_network_takes_more_operations_with_every_engine(void **stat
 
 static void more_lids_take_more_operations(void **state)
 {
-    (void)state;
     const struct engine *spreading[] = {&engine_pira, &engine_updn, &engine_minhop};
     struct network one, many;
     build_irregular(&one, 1, 0, 1);
@@ -134,7 +130,6 @@ static void more_lids_take_more_operations(void **state)
 
 static void a_refusal_counts_its_operations(void **state)
 {
-    (void)state;
     struct network network;
     struct routes routes;
     struct err err = {0};
@@ -147,7 +142,6 @@ static void a_refusal_counts_its_operations(void **state)
 
 static void a_second_attempt_counts_the_operations_of_both(void **state)
 {
-    (void)state;
     /* Two spines, each without a link to one of the leaves: the top stage as roots is of no use. */
     struct network network;
     build_torn_tree(&network);
@@ -164,7 +158,6 @@ static void a_second_attempt_counts_the_operations_of_both(void **state)
 
 static void a_check_counts_every_entry_in_use(void **state)
 {
-    (void)state;
     struct network network;
     struct routes routes = {.vls = 1};
     build_figure1(&network);
@@ -176,7 +169,6 @@ static void a_check_counts_every_entry_in_use(void **state)
 
 static void planning_an_update_counts_all_attempts(void **state)
 {
-    (void)state;
     struct network network;
     struct routes pira, fera;
     struct update_plan there, back, nothing;

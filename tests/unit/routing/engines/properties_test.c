@@ -161,7 +161,6 @@ static void assert_all_behave(const struct network *network, const char *kind, u
 
 static void unusual_networks_are_handled(void **state)
 {
-    (void)state;
     for (uint64_t seed = 0; seed < seeds(2000); seed++) {
         struct network network;
         build_odd(&network, seed, 1 + (uint32_t)(seed % 14));
@@ -172,7 +171,6 @@ static void unusual_networks_are_handled(void **state)
 
 static void random_networks_are_handled(void **state)
 {
-    (void)state;
     for (uint64_t seed = 0; seed < seeds(100); seed++) {
         struct network network;
         struct draft draft;
@@ -229,14 +227,12 @@ static void damage_and_try(const struct kind *kind, const char *its_engine, uint
 
 static void trees_may_lose_any_links(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < TREES; i++)
         damage_and_try(&trees[i], "ftree", seeds(10));
 }
 
 static void grids_may_lose_any_links(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < GRIDS; i++)
         damage_and_try(&grids[i], "dor", seeds(10));
 }

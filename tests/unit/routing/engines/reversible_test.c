@@ -78,7 +78,6 @@ static void vls_that_are_safe_in_one_direction_only_are_found(void **state)
 {
     struct network network;
     struct routes routes;
-    (void)state;
     build_laid_ring(&network, &routes, 1, 0);
     for (int careful = 0; careful < 2; careful++) {
         assert_true(check(&network, &routes, false, careful) > 0);
@@ -94,7 +93,6 @@ static void hosts_alone_are_enough_to_find_such_vls(void **state)
     struct network network;
     struct routes routes;
     struct err err;
-    (void)state;
     network_init(&network);
     for (uint32_t at = 0; at < RING; at++)
         network_add_switch(&network, 0x1000 + at, 0, 0, 3);
@@ -121,7 +119,6 @@ static void vls_that_are_equal_in_both_directions_stay_safe(void **state)
 {
     struct network network;
     struct routes routes;
-    (void)state;
     build_laid_ring(&network, &routes, 1, 1);
     for (uint32_t from = 0; from < RING; from++)
         for (uint32_t to = 0; to < RING; to++)
@@ -139,7 +136,6 @@ static void vls_that_are_equal_in_both_directions_stay_safe(void **state)
 /* Levels at random, in a tree, where no VL has a cycle and all dependencies can be counted. */
 static void the_quick_and_the_full_walk_agree_on_reversed_levels(void **state)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= 8; seed++) {
         struct network network;
         struct routes routes;
@@ -171,7 +167,6 @@ static void levels_from_files_are_reversed_end_point_by_end_point(void **state)
     struct err err;
     struct verify_report report;
     struct text text = {0};
-    (void)state;
     build_laid_ring(&network, &routes, 1, 0);
     vl_map_init(&lanes, &network);
     for (uint32_t i = 0; i < network.terminals.count; i++)
@@ -259,7 +254,6 @@ static void reversible_routes_have_equal_levels_in_both_directions(void **state)
 {
     static const char *const engines[] = {"dfsssp", "nue", "lash"};
     unsigned kept = 0, one_way = 0, refused = 0;
-    (void)state;
     for (uint64_t seed = 1; seed <= 120; seed++) {
         struct network network;
         unsigned lanes = (unsigned)(seed % 4 ? 1 + seed % 7 : 2 + seed / 4 % 3);
@@ -289,7 +283,6 @@ static void reversible_routes_have_equal_levels_in_both_directions(void **state)
 static void opposite_places_of_a_ring_use_one_side_if_reversible(void **state)
 {
     static const char *const tori[] = {"dims=8x8", "dims=8x3", "dims=12x5", "dims=8", "dims=6x5"};
-    (void)state;
     for (size_t i = 0; i < sizeof tori / sizeof tori[0]; i++) {
         struct network network;
         struct routes routes;
@@ -310,7 +303,6 @@ static void damaged_trees_and_tori_are_reversible(void **state)
 {
     static const char *const engines[] = {"ftree", "updn", "dor"};
     unsigned kept = 0;
-    (void)state;
     for (uint64_t seed = 1; seed <= 60; seed++) {
         struct network network;
         struct routes routes;
@@ -336,7 +328,6 @@ static void the_number_of_vls_decides_whether_dfsssp_is_reversible(void **state)
 {
     struct network network;
     struct routes routes;
-    (void)state;
     build_kind(&network, "irregular", (const char *const[]){"switches=40", "ports=6"}, 2, 0, 2);
     assert_int_equal(compute(&network, "dfsssp", 15, false, &routes), 0);
     assert_int_equal(assert_promise_kept(&network, &routes), 1);

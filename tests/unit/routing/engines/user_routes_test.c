@@ -29,7 +29,6 @@ static void entries_replace_those_of_the_engine(void **state)
     struct user_routes user;
     struct routes routes;
     struct err err = {0};
-    (void)state;
     build_pair(&network);
     assert_int_equal(user_routes_read(&user, from_text("user",
                                                        "# host 4 from the first switch\n"
@@ -61,7 +60,6 @@ static void entries_that_break_delivery_are_refused(void **state)
         {"0xa1 4 1\n", -EHOSTUNREACH}, /* back to the other switch: a loop */
     };
     struct network network;
-    (void)state;
     build_pair(&network);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct user_routes user;
@@ -84,7 +82,6 @@ static void entries_that_close_a_cycle_are_refused(void **state)
     struct routes routes;
     struct err err = {0};
     struct text text = {0};
-    (void)state;
     build_ring(&network, 5);
     /* Everybody sends to the host two switches on, clockwise. */
     for (unsigned at = 0; at < 5; at++) {
@@ -106,7 +103,6 @@ static void seeded_entries_count_as_load(void **state)
     struct user_routes user;
     struct routes routes;
     struct err err = {0};
-    (void)state;
     network_init(&network);
     network_add_switch(&network, 0xA0, 1, 0, 4);
     network_add_switch(&network, 0xA1, 2, 0, 8);
@@ -137,7 +133,6 @@ static void bad_lines_are_errors_with_their_number(void **state)
         "\nhello\n",         "\n0xa0 4\n",     "\n0xa0 4 1 2\n", "\n0 4 1\n",     "\n0xa0 0 1\n",
         "\n0xa0 0xC000 1\n", "\n0xa0 4 255\n", "\n99999 4 1\n",  "\n0xa0 4 1x\n",
     };
-    (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         struct user_routes user;
         struct err err = {0};

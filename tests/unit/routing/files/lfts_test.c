@@ -19,7 +19,6 @@ static void tables_are_read_back_as_they_were_written(void **state)
     struct engine_options options = {0};
     struct text text = {0};
     struct err err = {0};
-    (void)state;
     build_figure1(&network);
     assert_int_equal(engine_fera.compute(&network, &options, &routes, &err), 0);
     lfts_write(&routes, &network, &text);
@@ -49,7 +48,6 @@ static void dumps_of_opensm_and_dump_fts_are_read(void **state)
     struct network network;
     struct routes routes;
     struct err err = {0};
-    (void)state;
     build_ring(&network, 3);
     assert_int_equal(lfts_read(&routes, &network, from_text("dump", dump, &err)), 0);
     assert_int_equal(routes_port(&routes, 0, 1), 0);
@@ -75,7 +73,6 @@ static void bad_tables_are_errors_with_their_line(void **state)
         "Unicast lids [0-6] of switch Lid 1 guid 0xa0 ('x'):\nUnicast lids of guid 0xa0\n",
     };
     struct network network;
-    (void)state;
     build_ring(&network, 3);
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         struct routes routes;

@@ -35,7 +35,6 @@ static void lids_follow_the_ports_from_the_switch_with_the_lowest_guid(void **st
         "switchguid=0x5\nSwitch 4 \"a\"\n[1] \"b\"[1]\n[2] \"h\"[1]\n\n"
         "switchguid=0x9\nSwitch 4 \"b\"\n\n"
         "caguid=0x1\nHca 2 \"m\"\n[1] \"a\"[3]\n[2] \"b\"[3]\n"};
-    (void)state;
     for (size_t i = 0; i < 2; i++) {
         struct network network;
         struct err err = {0};
@@ -66,7 +65,6 @@ static void lids_of_the_file_are_kept_and_the_others_fit_around_them(void **stat
         "[1](21) \"S-0000000000000010\"[1] # lid 8 lmc 3 \"a\" lid 1 4xSDR\n";
     struct network network;
     struct err err = {0};
-    (void)state;
     assert_int_equal(read_network(net, &network, &err), 0);
     assert_int_equal(network.switches.items[0].lid, 1);
     assert_int_equal(network.switches.items[1].lid, 2);
@@ -87,7 +85,6 @@ static void overlapping_lids_are_an_error_that_names_the_port(void **state)
         "[1](21) \"S-0000000000000010\"[1] # lid 8 lmc 1 \"a\" lid 9 4xSDR\n";
     struct network network;
     struct err err = {0};
-    (void)state;
     assert_int_equal(read_network(net, &network, &err), -EEXIST);
     assert_non_null(strstr(err.message, "'h'"));
     assert_non_null(strstr(err.message, "LID 9"));
@@ -98,7 +95,6 @@ static void lids_that_run_out_are_an_error(void **state)
     struct topology topology;
     struct network network;
     struct err err = {0};
-    (void)state;
     topology_init(&topology);
     assert_int_equal(
         topology_generate(&topology, "fattree", (const char *const[]){"648"}, 1, 1, &err), 0);
@@ -113,7 +109,6 @@ static void lids_that_run_out_are_an_error(void **state)
 static void a_port_takes_one_cable(void **state)
 {
     struct network network;
-    (void)state;
     network_init(&network);
     assert_int_equal(network_add_switch(&network, 1, 1, 0, 2), 0);
     assert_int_equal(network_add_switch(&network, 2, 2, 0, 2), 1);
@@ -133,7 +128,6 @@ static void a_port_takes_one_cable(void **state)
 static void a_duplicate_lid_stays_with_the_first_owner(void **state)
 {
     struct network network;
-    (void)state;
     network_init(&network);
     network_add_switch(&network, 1, 4, 0, 4);
     network_add_terminal(&network, 2, 4, 0, 0, 1);      /* the switch's */
@@ -173,7 +167,6 @@ static void check_distances(const struct network *network, uint32_t from, const 
 static void searches_find_the_nearest_first(void **state)
 {
     uint32_t distance[30], queue[30], part[30];
-    (void)state;
     for (uint64_t seed = 0; seed < 50; seed++) {
         struct network network;
         build_odd(&network, seed, 30);

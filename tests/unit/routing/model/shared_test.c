@@ -55,7 +55,6 @@ static void must_hold(const struct network *network, const struct routes *routes
 static void every_engine_serves_terminals_that_share_a_port(void **state)
 {
     unsigned served = 0;
-    (void)state;
     for (unsigned i = 0; i < sizeof kinds / sizeof *kinds; i++)
         for (size_t e = 0; engine_at(e); e++) {
             const struct engine *engine = engine_at(e);
@@ -88,7 +87,6 @@ static void every_engine_serves_terminals_that_share_a_port(void **state)
 static void terminals_at_one_port_are_balanced_over_uplinks(void **state)
 {
     static const char *const engines[] = {"minhop", "updn", "ftree", "sssp"};
-    (void)state;
     for (unsigned e = 0; e < sizeof engines / sizeof *engines; e++) {
         struct network network;
         struct routes routes;
@@ -116,7 +114,6 @@ static void hops_and_load_count_all_terminals_of_a_port(void **state)
     struct engine_options options = {0};
     struct err err = {0};
     struct verify_report report;
-    (void)state;
     build_shared(&kinds[0], 0, &network);
     assert_int_equal(engine_find("updn")->compute(&network, &options, &routes, &err), 0);
     verify_routes(&network, &routes, &(struct verify_options){0}, &report);
@@ -135,7 +132,6 @@ static void tables_with_shared_ports_have_safe_update_plans(void **state)
     struct engine_options first = {.root = ROOT_MANAGER}, second = {.root = ROOT_CENTRE};
     struct err err = {0};
     struct update_plan plan;
-    (void)state;
     build_shared(&kinds[2], 0, &network);
     assert_int_equal(engine_find("updn")->compute(&network, &first, &before, &err), 0);
     assert_int_equal(engine_find("updn")->compute(&network, &second, &after, &err), 0);
@@ -181,7 +177,6 @@ static void terminals_are_added_removed_and_moved(void **state)
     struct network network;
     struct rng rng;
     unsigned joined = 0, dropped = 0, moved = 0;
-    (void)state;
     build_shared(&kinds[0], 0, &network);
     uint32_t hosts = (uint32_t)network.terminals.count / (SHARERS + 1);
     rng_seed(&rng, 1, 1);

@@ -215,7 +215,6 @@ static void tell(const char *what)
 
 static void every_member_of_a_whole_network_is_reached_once(void **state)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= 1000 * scale(); seed++) {
         struct draft draft = {0};
         struct network network;
@@ -232,7 +231,6 @@ static void every_member_of_a_whole_network_is_reached_once(void **state)
 
 static void broken_networks_have_correct_trees(void **state)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= 1500 * scale(); seed++) {
         struct draft draft = {0};
         struct network network;
@@ -252,7 +250,6 @@ static void broken_networks_have_correct_trees(void **state)
 static void lost_links_disconnect_no_reachable_member(void **state)
 {
     static const char *const one_lane[] = {"updn", "fera", "pira"};
-    (void)state;
     for (uint64_t seed = 1; seed <= 600 * scale(); seed++) {
         struct draft draft = {0};
         struct network network;
@@ -270,7 +267,6 @@ static void lost_links_disconnect_no_reachable_member(void **state)
 
 static void unusual_networks_are_handled(void **state)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= 1000 * scale(); seed++) {
         struct network network;
         build_odd(&network, seed, 1 + (uint32_t)(seed % 14));
@@ -292,7 +288,6 @@ static void regular_networks_with_cut_links_have_correct_trees(void **state)
         {"mesh", {"dims=5x4", "hosts=1"}, 2},
         {"ring", {"switches=7", "hosts=2"}, 2},
     };
-    (void)state;
     for (uint64_t seed = 1; seed <= 60 * scale(); seed++)
         for (size_t kind = 0; kind < sizeof kinds / sizeof *kinds; kind++) {
             struct network network;
@@ -334,7 +329,6 @@ static void walk_down(const struct world *world, uint32_t from, uint32_t *hops)
 
 static void the_root_has_the_least_distance_to_all_members(void **state)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= 100 * scale(); seed++) {
         struct draft draft = {0};
         struct world world = {0};
@@ -377,7 +371,6 @@ static void groups_are_balanced_over_equal_roots(void **state)
     struct multicast_tree tree = {0};
     unsigned roots = 0;
     bool used[64] = {0};
-    (void)state;
     build_kind(&world.network, "fattree", (const char *const[]){"m=4,8", "w=1,4"}, 2, 0, 1);
     assert_true(begin(&world, "updn", VL_FIRST, 0, 1));
     for (uint32_t i = 0; i < world.network.terminals.count; i++)
@@ -424,7 +417,6 @@ static void the_check_finds_every_wrong_mask_bit(void **state)
     struct world world;
     struct members members = {0};
     struct multicast_tree tree = {0};
-    (void)state;
     begin_spoiling(&world, &members, &tree);
     for (size_t i = 0; i < tree.arms.count; i++)
         for (unsigned bit = 0; bit < 16; bit++) {
@@ -442,7 +434,6 @@ static void the_check_finds_loops_wrong_members_and_unusable_switches(void **sta
     struct members members = {0};
     struct multicast_tree tree = {0};
     struct err err;
-    (void)state;
     begin_spoiling(&world, &members, &tree);
     /* Both ends of a link that is not in the tree: now it has a loop. */
     struct multicast_tree looped = {0};
@@ -481,7 +472,6 @@ static void the_check_finds_cycles_of_several_trees(void **state)
 {
     struct world world = {0};
     struct err err;
-    (void)state;
     build_ring(&world.network, 6);
     assert_true(begin(&world, "updn", VL_FIRST, 0, 1));
     unsigned refused = 0;
@@ -567,7 +557,6 @@ static void measure(const char *hosts, unsigned groups, double limit)
 
 static void a_thousand_groups_are_computed_quickly(void **state)
 {
-    (void)state;
     measure("648", 1000, 5.0);
     if (getenv("WEFT_FULL"))
         measure("11664", 100, 20.0);

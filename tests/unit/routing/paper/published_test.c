@@ -203,7 +203,6 @@ static uint32_t check_pairs(struct fixture *fixture)
 static void every_pair_of_hosts_has_a_shortest_legal_path(void **state)
 {
     struct fixture fixture;
-    (void)state;
     for (size_t size = 0; size <= SIZES; size++)
         for (uint64_t seed = 1; seed <= (size < 4 ? SEEDS : 3); seed++) {
             open_paper(&fixture, size, seed);
@@ -217,7 +216,6 @@ static void dense_networks_have_legal_paths(void **state)
 {
     uint32_t most = 0;
     struct fixture fixture;
-    (void)state;
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         open_dense(&fixture, seed);
         const struct published *published = &fixture.published;
@@ -243,7 +241,6 @@ static void fera_adds_the_entries_of_figure_6_in_the_printed_sequence(void **sta
     struct text text;
     unsigned at, lid, port, hops, number;
     size_t count = 0;
-    (void)state;
     open_paper(&fixture, 0, 0);
     struct published *published = &fixture.published;
     published_clear(published);
@@ -306,7 +303,6 @@ static size_t compare_pira(struct fixture *fixture)
 static void pira_has_the_entries_of_the_engine(void **state)
 {
     struct fixture fixture;
-    (void)state;
     for (size_t size = 0; size <= SIZES; size++)
         for (uint64_t seed = 1; seed <= SEEDS; seed++) {
             open_paper(&fixture, size, seed);
@@ -350,7 +346,6 @@ static void fera_has_the_lengths_of_its_rule_and_nearly_all_ports_of_the_engine(
 {
     struct fixture fixture;
     size_t other_ports = 0, entries = 0;
-    (void)state;
     for (size_t size = 0; size <= SIZES; size++)
         for (uint64_t seed = 1; seed <= SEEDS; seed++) {
             open_paper(&fixture, size, seed);
@@ -377,7 +372,6 @@ static uint64_t steps_of(const struct network *network, const char *engine)
 static void the_printed_network_takes_the_steps_counted_by_hand(void **state)
 {
     struct network network;
-    (void)state;
     build_figure1(&network);
     assert_int_equal(steps_of(&network, "fera"), 15 * 25 + 7);
     assert_int_equal(steps_of(&network, "pira"), 3 * (25 + 7) + 28 + 3 + 5 + 5 * 8);
@@ -390,7 +384,6 @@ static void the_printed_network_takes_the_steps_counted_by_hand(void **state)
 static void renaming_takes_the_steps_counted_by_hand(void **state)
 {
     struct network network;
-    (void)state;
     network_init(&network);
     for (unsigned i = 0; i < 3; i++)
         network_add_switch(&network, 1 + i, (uint16_t)(1 + i), 0, 3);
@@ -415,7 +408,6 @@ static void renaming_takes_the_steps_counted_by_hand(void **state)
 static void hosts_that_share_a_switch_are_all_counted(void **state)
 {
     struct network network;
-    (void)state;
     network_init(&network);
     network_add_switch(&network, 1, 1, 0, 4);
     for (unsigned i = 0; i < 3; i++)
@@ -432,7 +424,6 @@ static void hosts_that_share_a_switch_are_all_counted(void **state)
 static void the_order_of_the_algorithms_shows_in_their_steps(void **state)
 {
     double ratio = 0, renaming = 0, per_square = 0;
-    (void)state;
     for (size_t size = 0; size <= SIZES; size++) {
         double fera = 0, pira = 0, dr = 0, square = 0;
         for (uint64_t seed = 1; seed <= SEEDS; seed++) {
@@ -459,7 +450,6 @@ static void unusual_networks_can_be_counted(void **state)
     const struct engine *engine;
     struct network nothing, torn;
     struct draft draft;
-    (void)state;
     network_init(&nothing);
     assert_int_equal(network_finish(&nothing), 0);
     draft_random(&draft, 5, 40);

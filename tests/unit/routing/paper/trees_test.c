@@ -22,7 +22,6 @@ static void build_irregular(struct network *network, uint64_t seed)
 /* Every switch but the root has a neighbour before it. */
 static void every_order_has_one_sink(void **state)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         struct network network;
         build_irregular(&network, seed);
@@ -47,7 +46,6 @@ static void every_order_has_one_sink(void **state)
  * ring follow each other; the other orders go both ways around. */
 static void a_ring_shows_the_orders(void **state)
 {
-    (void)state;
     struct network network;
     build_ring(&network, 6);
     network.manager = 0;
@@ -90,7 +88,6 @@ static uint64_t all_hops(const struct network *network, const struct routes *rou
 
 static void tables_of_every_order_deliver_without_deadlock(void **state)
 {
-    (void)state;
     static const char *const engines[] = {"fera", "pira", "dr", "updn"};
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         struct network network;
@@ -108,7 +105,6 @@ static void tables_of_every_order_deliver_without_deadlock(void **state)
 /* TPDS 2006, section 2.3: FERa's routes are not always the shortest legal ones, DR's are. */
 static void renaming_gains_more_on_depth_first_graphs(void **state)
 {
-    (void)state;
     uint64_t gain[TREE_COUNT] = {0};
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         struct network network;
@@ -129,7 +125,6 @@ static void renaming_gains_more_on_depth_first_graphs(void **state)
 
 static void random_fathers_depend_on_the_seed_only(void **state)
 {
-    (void)state;
     unsigned differ = 0;
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         struct network network;

@@ -110,7 +110,6 @@ static void test_tree(const char *engine, const char *size, unsigned levels)
 static void lost_links_and_switches_leave_trees_balanced(void **state)
 {
     const char *engines[] = {"ftree", "updn", "minhop"};
-    (void)state;
     for (size_t i = 0; i < sizeof engines / sizeof *engines; i++) {
         test_tree(engines[i], "size=324", 2);
         test_tree(engines[i], "size=648", 2);

@@ -111,7 +111,6 @@ static void assert_good(const struct tally *tally)
 static void repaired_tables_pass_every_check(void **state)
 {
     const char *names[] = {"fera", "pira", "updn", "dr", "nue", "dfsssp", "lash"};
-    (void)state;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         struct tally tally = {0};
         for (uint64_t seed = 1; seed <= count_seeds(6, 100); seed++) {
@@ -126,7 +125,6 @@ static void repaired_tables_pass_every_check(void **state)
 static void repaired_trees_pass_every_check(void **state)
 {
     const char *names[] = {"ftree", "updn", "minhop"};
-    (void)state;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         struct tally tally = {0};
         for (uint64_t seed = 1; seed <= count_seeds(3, 40); seed++) {
@@ -145,7 +143,6 @@ static void wrong_repairs_do_not_pass(void **state)
 {
     struct err err;
     unsigned tried = 0, passed = 0;
-    (void)state;
     for (uint64_t seed = 1; seed <= 40; seed++) {
         struct world world;
         struct step step;
@@ -172,7 +169,6 @@ static void wrong_repairs_do_not_pass(void **state)
 static void plans_in_another_order_pass_only_if_they_are_safe(void **state)
 {
     unsigned tried = 0, refused = 0;
-    (void)state;
     for (uint64_t seed = 1; seed <= count_seeds(120, 600); seed++) {
         struct world world;
         struct step step;
@@ -223,7 +219,6 @@ static void assert_is_cycle(const struct network *network, const struct repair *
 static void a_partial_repair_leaves_only_what_has_no_choice(void **state)
 {
     unsigned partial = 0;
-    (void)state;
     for (uint64_t seed = 1; seed <= count_seeds(150, 600); seed++) {
         struct world world;
         struct step step;
@@ -262,7 +257,6 @@ static void repaired_routes_stay_as_short_as_possible(void **state)
 {
     const char *names[] = {"dfsssp", "lash"};
     unsigned compared = 0;
-    (void)state;
     for (uint64_t seed = 1; seed <= 60; seed++) {
         struct world world;
         struct step step;
@@ -302,7 +296,6 @@ static uint32_t lose_middle_switch(struct world *world)
 static void a_lost_middle_switch_costs_the_broken_entries_only(void **state)
 {
     const char *names[] = {"ftree", "updn", "minhop"};
-    (void)state;
     for (unsigned i = 0; i < 3; i++) {
         struct world world;
         struct step step;
@@ -324,7 +317,6 @@ static void a_lost_middle_switch_costs_the_broken_entries_only(void **state)
 static void routes_through_a_lost_switch_are_balanced_over_the_others(void **state)
 {
     const char *names[] = {"ftree", "updn", "minhop"};
-    (void)state;
     for (unsigned i = 0; i < 3; i++) {
         struct world world;
         struct step step;
@@ -358,7 +350,6 @@ static void routes_through_a_lost_switch_are_balanced_over_the_others(void **sta
 static void the_check_covers_unchanged_entries_that_lead_elsewhere(void **state)
 {
     const char *names[] = {"ftree", "updn", "minhop"};
-    (void)state;
     for (unsigned i = 0; i < 3; i++) {
         struct world world;
         struct step step;
@@ -415,7 +406,6 @@ static void entries_changed_by_others_are_checked(void **state)
 {
     struct err err;
     unsigned unseen = 0, repaired = 0;
-    (void)state;
     for (uint64_t seed = 1; seed <= 60; seed++) {
         struct world world;
         struct step step;
@@ -478,7 +468,6 @@ static void entries_that_are_not_written_yet_are_checked(void **state)
 {
     const char *names[] = {"updn", "fera", "pira", "dfsssp"};
     unsigned counted = 0;
-    (void)state;
     for (uint64_t seed = 1; seed <= count_seeds(200, 2000); seed++)
         counted += play_hastily(names[seed % 4], seed);
     assert_true(counted > 200);

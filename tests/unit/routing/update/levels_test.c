@@ -319,7 +319,6 @@ static void lose_links(const char *kind, const char *word, const char *engine, u
 
 static void traffic_of_a_torus_that_lost_a_link_continues_on_some_vls(void **state)
 {
-    (void)state;
     for (size_t k = 0; k < ENGINES; k++) {
         struct outcomes all = {0};
         lose_links("torus", "dims=5x5", engines[k], step(4), &all);
@@ -332,7 +331,6 @@ static void traffic_of_a_torus_that_lost_a_link_continues_on_some_vls(void **sta
 
 static void traffic_continues_on_nearly_all_vls_if_levels_change_first(void **state)
 {
-    (void)state;
     for (size_t k = 0; k < ENGINES; k++) {
         struct outcomes all = {0};
         lose_links("torus", "dims=5x5", engines[k], step(11), &all);
@@ -345,7 +343,6 @@ static void traffic_continues_on_nearly_all_vls_if_levels_change_first(void **st
 
 static void a_small_torus_seldom_needs_a_hold(void **state)
 {
-    (void)state;
     for (size_t k = 0; k < ENGINES; k++) {
         struct outcomes all = {0};
         lose_links("torus", "dims=4x4", engines[k], step(3), &all);
@@ -358,7 +355,6 @@ static void a_small_torus_seldom_needs_a_hold(void **state)
 static void a_ring_that_lost_a_link_never_needs_a_hold(void **state)
 {
     static const char *const sizes[] = {"switches=5", "switches=6", "switches=9"};
-    (void)state;
     for (size_t i = 0; i < 3; i++)
         for (size_t k = 0; k < ENGINES; k++) {
             struct outcomes all = {0};
@@ -370,7 +366,6 @@ static void a_ring_that_lost_a_link_never_needs_a_hold(void **state)
 static void an_irregular_network_is_held_on_fewer_vls(void **state)
 {
     struct outcomes all = {0};
-    (void)state;
     lose_links("irregular", "switches=48", "dfsssp", step(13), &all);
     assert_true(all.kept.plans >= 5);
     assert_true(all.moved_first.vls * 2 < all.kept.vls);
@@ -379,7 +374,6 @@ static void an_irregular_network_is_held_on_fewer_vls(void **state)
 static void every_vl_is_safe_on_random_networks_after_failures(void **state)
 {
     struct outcomes all = {0};
-    (void)state;
     for (uint64_t seed = 1; seed < 400; seed += effort(1, 3, 10)) {
         struct draft draft;
         struct network whole, broken;
@@ -413,7 +407,6 @@ static void levels_that_change_on_a_ring_need_a_hold(void **state)
     struct network network;
     struct update_plan nothing = {0}, plan;
     struct transition_report report;
-    (void)state;
     build_ring(&network, 7);
     struct routes before = compute_with(&network, "dfsssp", 2);
     struct routes after = compute_with(&network, "dfsssp", 2);
@@ -449,7 +442,6 @@ static void first_levels_that_close_a_cycle_are_found(void **state)
     struct network network;
     struct update_plan plan = {0};
     struct transition_report report;
-    (void)state;
     build_ring(&network, 7);
     struct routes before = compute_with(&network, "dfsssp", 2);
     size_t cells = (size_t)before.switch_count * before.stride;
@@ -474,7 +466,6 @@ static void a_plan_from_one_vl_is_the_plan_without_levels(void **state)
     struct network network;
     struct update_plan with, without;
     struct text first = {0}, second = {0};
-    (void)state;
     build_counterexample(&network);
     struct routes before = compute(&network, "pira"), after = compute(&network, "fera");
     update_plan_make(&without, &network, &before, &after);
@@ -498,7 +489,6 @@ static void without_old_levels_all_vls_that_may_be_in_use_are_held(void **state)
 {
     const char *dims = "dims=5x5";
     struct network network;
-    (void)state;
     build_kind(&network, "torus", &dims, 1, 0, 1);
     struct routes before = compute(&network, "updn"), after = compute(&network, "dfsssp");
     assert_null(before.service_levels);
@@ -523,7 +513,6 @@ static void routes_may_change_from_many_vls_to_one(void **state)
     struct outcome outcome = {0};
     struct network network;
     struct update_plan plan;
-    (void)state;
     build_kind(&network, "torus", &dims, 1, 0, 1);
     struct routes many = compute(&network, "dfsssp"), one = compute(&network, "updn");
     assert_true(many.vls > 1 && !one.service_levels);
@@ -543,7 +532,6 @@ static void service_levels_are_read_back_as_they_were_written(void **state)
     struct network network;
     struct text text = {0};
     struct err err = {0};
-    (void)state;
     build_kind(&network, "torus", words, 2, 0, 1);
     struct routes routes = compute(&network, "lash"), again = compute(&network, "updn");
     path_levels_write(&routes, &network, &text);

@@ -93,7 +93,6 @@ static void updating_one_parent_first_loops_on_the_counterexample(void **state)
     struct text text;
     long dlid, first;
     bool updated[6] = {0};
-    (void)state;
     build_counterexample(&network);
     golden_read("mixed_counterexample.json", &text);
     assert_int_equal(golden_numbers(text.data, "dlid", &dlid, 1), 1);
@@ -157,7 +156,6 @@ static bool turning_back_is_safe(bool cut, bool discards)
 
 static void only_packets_that_were_lost_anyway_may_be_sent_back(void **state)
 {
-    (void)state;
     assert_false(turning_back_is_safe(true, false));
     assert_true(turning_back_is_safe(true, true));
     assert_false(turning_back_is_safe(false, false));
@@ -169,7 +167,6 @@ static void the_counterexample_has_a_safe_order_without_a_drain(void **state)
     struct network network;
     struct update_plan plan;
     bool updated[6] = {0};
-    (void)state;
     build_counterexample(&network);
     struct routes pira = compute(&network, "pira"), fera = compute(&network, "fera");
     update_plan_make(&plan, &network, &pira, &fera);
@@ -192,7 +189,6 @@ static void the_counterexample_has_a_safe_order_without_a_drain(void **state)
 static void children_first_is_all_that_pira_to_fera_needs(void **state)
 {
     unsigned naive_failures = 0;
-    (void)state;
     for (uint64_t seed = 0; seed < NETWORKS; seed += step_through_seeds()) {
         struct draft draft;
         struct network network;
@@ -277,7 +273,6 @@ static void check_plan(uint64_t seed, const char *from, const char *to, unsigned
 static void every_state_of_every_plan_is_safe_after_failures(void **state)
 {
     unsigned unfinished = 0, plans = 0;
-    (void)state;
     for (uint64_t seed = 1; seed < NETWORKS; seed += step_through_seeds()) {
         check_plan(seed, "fera", "fera", &unfinished);
         check_plan(seed, "fera", "pira", &unfinished);
@@ -296,7 +291,6 @@ static void a_cycle_in_the_old_tables_is_reported_as_stuck(void **state)
     struct engine_options allow = {.allow_cycles = true};
     struct update_plan plan;
     struct err err;
-    (void)state;
     build_ring(&network, 6);
     assert_int_equal(engine_minhop.compute(&network, &allow, &ring, &err), 0);
     tree = compute(&network, "fera");
@@ -316,7 +310,6 @@ static void a_cycle_in_the_old_tables_is_reported_as_stuck(void **state)
 static void a_plan_has_no_unnecessary_drains(void **state)
 {
     unsigned with_drains = 0, unsafe_without = 0;
-    (void)state;
     for (uint64_t seed = 0; seed < 24; seed++) {
         struct draft draft;
         struct network network;
@@ -354,7 +347,6 @@ static void plans_are_read_back_as_they_were_written(void **state)
     struct update_plan plan;
     struct err err = {0};
     struct text text = {0};
-    (void)state;
     build_ring(&network, 6);
     assert_int_equal(update_plan_read(&plan, &network, from_text("plan", written, &err)), 0);
     assert_int_equal(plan.waves.count, 3);
@@ -388,7 +380,6 @@ static void a_plan_may_end_with_a_hold_or_a_drain(void **state)
         uint16_t vls;
     } wanted[] = {{1, 1, 1, 0x8005}, {0, 0, 0, 8}, {2, 1, 0, 0}};
     struct network network;
-    (void)state;
     build_ring(&network, 6);
     for (size_t i = 0; i < 3; i++) {
         struct update_plan plan;
@@ -417,7 +408,6 @@ static void a_bad_plan_is_an_error_with_its_line(void **state)
         "hold 1\ndrain\n",         "hold 1\nhold 2\n",
     };
     struct network network;
-    (void)state;
     build_ring(&network, 6);
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         struct update_plan plan;
@@ -435,7 +425,6 @@ static void an_entry_that_leads_back_to_its_switch_is_a_cycle(void **state)
 {
     struct network network;
     struct update_plan plan;
-    (void)state;
     network_init(&network);
     network_add_switch(&network, 0x10, 1, 0, 4);
     network_add_switch(&network, 0x11, 2, 0, 4);

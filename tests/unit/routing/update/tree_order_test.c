@@ -34,7 +34,6 @@ static void only_a_tree_that_moves_waits_for_a_drain(void **state)
     static const struct multicast_arm other[2] = {{1, 0, 0x3}, {3, 0, 0x4}};
     static const struct multicast_arm position[2] = {{1, 0, 0x3}, {2, 0, 0x4}};
     struct tree_arms common;
-    (void)state;
     assert_int_equal(order(small, small, &common), TREE_AT_ONCE);
     vec_release(&common.items);
     assert_int_equal(order(small, large, &common), TREE_AT_ONCE);

@@ -43,7 +43,6 @@ static void check_eviction(struct subnet *subnet, unsigned from, unsigned stays)
 
 static void of_two_functions_of_a_vm_the_lfts_decide(void **state)
 {
-    (void)state;
     for (unsigned dynamic = 0; dynamic < 2; dynamic++)
         for (unsigned used = 0; used < 2; used++) {
             struct subnet subnet;
@@ -56,7 +55,6 @@ static void of_two_functions_of_a_vm_the_lfts_decide(void **state)
 
 static void a_function_with_a_wanted_lid_wins_over_a_new_one(void **state)
 {
-    (void)state;
     struct subnet subnet;
     show_twice(&subnet, false);
     lead_to(&subnet, LID, 1);
@@ -67,7 +65,6 @@ static void a_function_with_a_wanted_lid_wins_over_a_new_one(void **state)
 
 static void a_function_of_an_absent_hypervisor_does_not_win(void **state)
 {
-    (void)state;
     struct subnet subnet;
     show_twice(&subnet, false);
     subnet_remove_node(&subnet, hypervisors_node(&subnet, 0));
@@ -78,7 +75,6 @@ static void a_function_of_an_absent_hypervisor_does_not_win(void **state)
 
 static void a_vm_at_three_functions_is_evicted_from_two(void **state)
 {
-    (void)state;
     struct subnet subnet;
     show_twice(&subnet, false);
     hypervisors_answer(&subnet, 2, 1, LID, MACHINE);
@@ -93,7 +89,6 @@ static void a_vm_at_three_functions_is_evicted_from_two(void **state)
 
 static void a_vswitch_has_the_lid_of_its_physical_function(void **state)
 {
-    (void)state;
     struct subnet subnet;
     hypervisors_init(&subnet, false);
     addresses_share(&subnet);
@@ -105,7 +100,6 @@ static void a_vswitch_has_the_lid_of_its_physical_function(void **state)
 
 static void free_lids_are_assigned_round_robin(void **state)
 {
-    (void)state;
     struct subnet subnet;
     uint16_t next = LID_UNICAST_LAST;
     hypervisors_init(&subnet, true);
@@ -123,7 +117,6 @@ static void free_lids_are_assigned_round_robin(void **state)
 
 static void reserved_lids_are_assigned_last(void **state)
 {
-    (void)state;
     struct subnet subnet;
     uint16_t next = 3;
     hypervisors_init(&subnet, true);
@@ -141,7 +134,6 @@ static void reserved_lids_are_assigned_last(void **state)
 /* A port that gets them is known, and may lose them again. */
 static void a_reservation_ends_when_a_port_gets_the_lids(void **state)
 {
-    (void)state;
     struct subnet subnet;
     hypervisors_init(&subnet, true);
     uint32_t port = subnet.nodes.items[hypervisors_node(&subnet, 0)].first_port;
@@ -156,7 +148,6 @@ static void a_reservation_ends_when_a_port_gets_the_lids(void **state)
 
 static void with_dynamic_lids_linear_fdb_top_grows_in_steps(void **state)
 {
-    (void)state;
     for (unsigned dynamic = 0; dynamic < 2; dynamic++) {
         struct subnet subnet;
         hypervisors_init(&subnet, dynamic);
