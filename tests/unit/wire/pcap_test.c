@@ -1,5 +1,6 @@
 /* Captures: bytes, checksums, and decoding by tshark. */
 #include "slow_crc.h"
+#include "tshark.h"
 
 #include "base/text.h"
 #include "wire/pcap.h"
@@ -231,18 +232,6 @@ static unsigned write_everything(void)
     return written;
 }
 
-static struct text run_tshark(const char *arguments)
-{
-    char command[256];
-    struct text output = {0};
-    snprintf(command, sizeof command, "tshark -r %s %s 2>/dev/null", path, arguments);
-    FILE *pipe = popen(command, "r");
-    assert_non_null(pipe);
-    assert_int_equal(text_read(&output, pipe, 1 << 20), 0);
-    assert_int_equal(pclose(pipe), 0);
-    return output;
-}
-
 static unsigned count_lines(const struct text *text)
 {
     unsigned lines = 0;
@@ -256,22 +245,23 @@ static void tshark_decodes_every_packet(void **state)
     if (system("tshark --version >/dev/null 2>&1") != 0)
         skip();
     unsigned written = write_everything();
-    struct text malformed = run_tshark("-Y '_ws.malformed || !infiniband.mad'");
+    struct text malformed = run_tshark(path, "-Y '_ws.malformed || !infiniband.mad'");
     assert_string_equal(malformed.data, "");
     text_release(&malformed);
-    struct text tids = run_tshark("-T fields -e infiniband.mad.transactionid");
+    struct text tids = run_tshark(path, "-T fields -e infiniband.mad.transactionid");
     assert_int_equal(count_lines(&tids), written);
     assert_non_null(strstr(tids.data, "0x1122334455667788"));
     text_release(&tids);
-    struct text times = run_tshark("-Y frame.number==3 -T fields -e frame.time_epoch");
+    struct text times = run_tshark(path, "-Y frame.number==3 -T fields -e frame.time_epoch");
     assert_string_equal(times.data, "0.000002000\n");
     text_release(&times);
-    struct text names = run_tshark("-c 2 -T fields -e frame.interface_name");
+    struct text names = run_tshark(path, "-c 2 -T fields -e frame.interface_name");
     assert_string_equal(names.data, "S0:1>H0:1\nH0:1>S0:1\n");
     text_release(&names);
-    struct text smps = run_tshark("-Y 'infiniband.lrh.vl == 15 && infiniband.bth.destqp == 0 && "
-                                  "infiniband.mad.mgmtclass == 0x81 && "
-                                  "infiniband.mad.attributeid == 0x11' -T fields -e frame.number");
+    struct text smps =
+        run_tshark(path, "-Y 'infiniband.lrh.vl == 15 && infiniband.bth.destqp == 0 && "
+                         "infiniband.mad.mgmtclass == 0x81 && "
+                         "infiniband.mad.attributeid == 0x11' -T fields -e frame.number");
     assert_int_equal(count_lines(&smps), 2);
     text_release(&smps);
 }

@@ -1,5 +1,6 @@
 /* Packets of the transport services: sizes, round trips, checksums, and decoding by tshark. */
 #include "slow_crc.h"
+#include "tshark.h"
 
 #include "base/rng.h"
 #include "base/text.h"
@@ -171,18 +172,6 @@ static void checksums_are_those_of_a_slow_calculation(void **state)
 
 static char path[64];
 
-static struct text run_tshark(const char *arguments)
-{
-    char command[512];
-    struct text output = {0};
-    snprintf(command, sizeof command, "tshark -r %s %s 2>/dev/null", path, arguments);
-    FILE *pipe = popen(command, "r");
-    assert_non_null(pipe);
-    assert_int_equal(text_read(&output, pipe, 1 << 20), 0);
-    assert_int_equal(pclose(pipe), 0);
-    return output;
-}
-
 static void write_all(struct text *expected)
 {
     struct pcap *pcap;
@@ -210,9 +199,10 @@ static void tshark_decodes_every_packet(void **state)
     if (system("tshark --version >/dev/null 2>&1") != 0)
         skip();
     write_all(&expected);
-    struct text fields = run_tshark("-T fields -e infiniband.bth.opcode -e infiniband.lrh.slid "
-                                    "-e infiniband.lrh.dlid -e infiniband.bth.destqp "
-                                    "-e infiniband.bth.psn");
+    struct text fields =
+        run_tshark(path, "-T fields -e infiniband.bth.opcode -e infiniband.lrh.slid "
+                         "-e infiniband.lrh.dlid -e infiniband.bth.destqp "
+                         "-e infiniband.bth.psn");
     struct text decimal = {0};
     for (char *line = strtok(fields.data, "\n"); line; line = strtok(NULL, "\n")) {
         unsigned long long numbers[5] = {0};
@@ -222,7 +212,8 @@ static void tshark_decodes_every_packet(void **state)
                     numbers[3], numbers[4]);
     }
     assert_string_equal(decimal.data, expected.data);
-    struct text complaints = run_tshark("-Y '_ws.malformed || _ws.expert.severity >= 6291456'");
+    struct text complaints =
+        run_tshark(path, "-Y '_ws.malformed || _ws.expert.severity >= 6291456'");
     assert_string_equal(complaints.data, "");
     unlink(path);
     text_release(&expected);

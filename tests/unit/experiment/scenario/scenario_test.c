@@ -6,33 +6,14 @@
 
 #include <cmocka.h>
 
+#include "reading.h"
+
 #include "base/rng.h"
 #include "base/time.h"
-#include "experiment/scenario/scenario.h"
 #include "wire/mad.h"
 
 #include <errno.h>
 #include <string.h>
-
-static struct scenario read_scenario(const char *text)
-{
-    struct scenario scenario;
-    struct err err = {0};
-    assert_int_equal(scenario_read_text(&scenario, "x.weft", text, strlen(text), &err), 0);
-    return scenario;
-}
-
-/* One line that is refused with this error. */
-static void assert_refused(const char *text, const char *expected)
-{
-    struct scenario scenario;
-    struct err err = {0};
-    char message[1024];
-    assert_int_equal(scenario_read_text(&scenario, "x.weft", text, strlen(text), &err), -EINVAL);
-    err_text(&err, message, sizeof message);
-    if (strncmp(message, expected, strlen(expected)) != 0)
-        fail_msg("'%s' is refused with: %s", text, message);
-}
 
 static void statements_keep_the_order_of_the_file(void **state)
 {

@@ -6,9 +6,10 @@
 
 #include <cmocka.h>
 
+#include "reading.h"
+
 #include "base/rng.h"
 #include "base/time.h"
-#include "experiment/scenario/scenario.h"
 #include "topology/generators/generate.h"
 #include "wire/mad.h"
 
@@ -17,27 +18,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-
-static struct scenario read_scenario(const char *text)
-{
-    struct scenario scenario;
-    struct err err = {0};
-    char message[1024];
-    if (scenario_read_text(&scenario, "x.weft", text, strlen(text), &err) != 0)
-        fail_msg("%s", err_text(&err, message, sizeof message));
-    return scenario;
-}
-
-static void assert_refused(const char *text, const char *expected)
-{
-    struct scenario scenario;
-    struct err err = {0};
-    char message[1024];
-    assert_int_equal(scenario_read_text(&scenario, "x.weft", text, strlen(text), &err), -EINVAL);
-    err_text(&err, message, sizeof message);
-    if (strncmp(message, expected, strlen(expected)) != 0)
-        fail_msg("'%s' is refused with: %s", text, message);
-}
 
 /* ---- traffic ---- */
 

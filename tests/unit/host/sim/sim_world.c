@@ -132,9 +132,13 @@ uint32_t end_port(const struct world *world, uint32_t node)
     return n->first_port + (n->kind != NODE_SWITCH);
 }
 
-static bool leads_to(const struct world *world, uint32_t node, uint32_t to)
+static unsigned lid_of(const struct world *world, uint32_t port)
 {
-    unsigned lid = (unsigned)wire_get(fabric_port_info(world->fabric, to), PORT_INFO_LID);
+    return (unsigned)wire_get(fabric_port_info(world->fabric, port), PORT_INFO_LID);
+}
+
+bool leads_to(const struct world *world, uint32_t node, uint32_t to, unsigned lid)
+{
     for (unsigned hops = 0; hops < 64; hops++) {
         if (node == world->topology.ports.items[to].node)
             return true;
@@ -159,7 +163,7 @@ bool all_delivered(const struct world *world)
         for (uint32_t to = 0; to < world->topology.nodes.count; to++)
             if (world->topology.nodes.items[from].kind == NODE_SWITCH &&
                 fabric_node_is_up(world->fabric, to) && fabric_node_is_up(world->fabric, from) &&
-                !leads_to(world, from, end_port(world, to)))
+                !leads_to(world, from, end_port(world, to), lid_of(world, end_port(world, to))))
                 return false;
     return true;
 }

@@ -32,7 +32,9 @@ struct sm_config default_config(void);
 
 uint32_t host(const struct world *world, const char *name);            /* its port 1 */
 uint32_t management_port(const struct world *world, const char *name); /* its port 0 */
-uint32_t end_port(const struct world *world, uint32_t node);           /* that has its LID */
+/* By the tables in the switches, from a node to the node of a port. */
+bool leads_to(const struct world *world, uint32_t node, uint32_t to, unsigned lid);
+uint32_t end_port(const struct world *world, uint32_t node); /* that has its LID */
 
 /* Adds a manager and runs until it is settled. Returns its number. */
 unsigned settle(struct world *world, uint32_t port, const struct sm_config *config);

@@ -116,26 +116,6 @@ static bool has_lid(const struct world *world, uint32_t port)
     return number && fabric_link_is_up(world->fabric, port);
 }
 
-static bool leads_to(const struct world *world, uint32_t node, uint32_t to, unsigned lid)
-{
-    for (unsigned hops = 0; hops < 64; hops++) {
-        if (node == world->topology.ports.items[to].node)
-            return true;
-        unsigned top = 0;
-        if (world->topology.nodes.items[node].kind != NODE_SWITCH)
-            return false;
-        const uint8_t *table = fabric_linear_table(world->fabric, node, &top);
-        if (lid > top || table[lid] == 0 ||
-            table[lid] > world->topology.nodes.items[node].port_count)
-            return false;
-        uint32_t out = topology_port_index(&world->topology, node, table[lid]);
-        if (!fabric_link_is_up(world->fabric, out))
-            return false;
-        node = world->topology.ports.items[world->topology.ports.items[out].peer].node;
-    }
-    return false;
-}
-
 static bool check_reach(const struct world *world, uint32_t port)
 {
     unsigned lid = lid_of(world, port);
