@@ -208,12 +208,23 @@ static enum stretch run_divided(struct fabric *fabric, uint64_t until)
     return STRETCH_UNITED;
 }
 
+/* A manager may have other paths since the last call, without a packet: they are made ready for
+ * reading by several threads here, not by the first thread that asks. */
+static bool is_still_divided(struct fabric *fabric)
+{
+    if (!fabric->partitions->divided)
+        return false;
+    if (!fabric->data->paths.prepare(fabric->data->paths.context))
+        partitions_unite(fabric);
+    return fabric->partitions->divided;
+}
+
 bool partitions_run(struct fabric *fabric, uint64_t until)
 {
     while (true) {
         if (fabric->deliveries.count)
             return true;
-        if (fabric->partitions->divided || partitions_divide(fabric)) {
+        if (is_still_divided(fabric) || partitions_divide(fabric)) {
             if (run_divided(fabric, until) == STRETCH_ENDED)
                 return false;
             continue;
