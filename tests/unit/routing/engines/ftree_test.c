@@ -4,6 +4,7 @@
 
 #include "routing/check/quality.h"
 #include "routing/check/verify.h"
+#include "routing/search/tree.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
