@@ -18,6 +18,7 @@ no_path() {
 claim "without a manager there is no path" no_path
 manager_starts || exit
 
+listens_or_ended() { has_ended "$1" || "$WEFT" ctl clients --json | grep -q '"listening":[1-9]'; }
 # connect NODE NODE SERVER... -- CLIENT...: until the server is ready, its host refuses the client, which tries again.
 connect() {
     local first=$1 second=$2 server status=0 tries=0 command=()
@@ -26,6 +27,7 @@ connect() {
     shift
     WEFT_ATTACH=$first on_running_weft timeout 60 "${command[@]}" >server.out 2>&1 &
     server=$!
+    wait_until 30 listens_or_ended "$server"
     until WEFT_ATTACH=$second on_running_weft timeout 60 "$@" >client.out 2>&1; do
         if has_ended "$server" || [ $((tries += 1)) -gt 100 ]; then
             kill "$server" 2>/dev/null
