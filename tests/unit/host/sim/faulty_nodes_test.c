@@ -157,7 +157,7 @@ static uint32_t node_named(const struct bench *bench, const char *name)
 }
 
 /* Whether this port of a switch is linked to a node with this GUID in the manager's subnet. */
-static bool leads_to(const struct bench *bench, uint64_t at, unsigned number, uint64_t guid)
+static bool is_linked_to(const struct bench *bench, uint64_t at, unsigned number, uint64_t guid)
 {
     const struct subnet *subnet = sm_subnet(bench->smp_filter.sm);
     uint32_t node = map_get(&subnet->by_guid, at);
@@ -181,7 +181,7 @@ static void move_h2(struct bench *bench, bool first_down)
     uint32_t s2 = topology_port_index(&bench->world.topology, node_named(bench, "S2"), 1);
     set_node(bench, "H1", false);
     run(bench, 100 * TIME_MS);
-    assert_false(leads_to(bench, 0x200001, 4, 0x100002));
+    assert_false(is_linked_to(bench, 0x200001, 4, 0x100002));
     assert_int_equal(
         fabric_set_loss(bench->world.fabric, s2, ATTRIBUTE_NOTICE, UINT64_C(1) << 32, NULL), 0);
     if (first_down)
@@ -196,7 +196,7 @@ static void an_adapter_that_moved_is_found_at_once(void **state)
     struct bench *bench = bench_up(state);
     move_h2(bench, true);
     run(bench, 2 * TIME_S);
-    assert_true(leads_to(bench, 0x200001, 4, 0x100004));
+    assert_true(is_linked_to(bench, 0x200001, 4, 0x100004));
     assert_int_equal(bench->count, 0); /* no duplicate GUID was reported */
     assert_true(sm_is_settled(bench->smp_filter.sm));
     assert_true(all_active(&bench->world));
@@ -208,12 +208,12 @@ static void the_second_of_two_duplicates_is_found_when_the_first_is_removed(void
     struct bench *bench = bench_up(state);
     move_h2(bench, false);
     run(bench, 31 * TIME_S);
-    assert_true(leads_to(bench, 0x200002, 3, 0x100004));
+    assert_true(is_linked_to(bench, 0x200002, 3, 0x100004));
     assert_int_equal(bench->count, 1);
     assert_true(has_logged(bench, "two nodes share the GUID 0x0000000000100004"));
     set_node(bench, "H2", false);
     run(bench, 10 * TIME_S);
-    assert_true(leads_to(bench, 0x200001, 4, 0x100004));
+    assert_true(is_linked_to(bench, 0x200001, 4, 0x100004));
     assert_int_equal(bench->count, 1);
 }
 
@@ -233,7 +233,7 @@ static void a_switch_comes_back_with_other_ports(void **state)
     assert_int_not_equal(after, before);
     assert_int_equal(subnet->nodes.items[after].port_count, 3);
     assert_int_equal(subnet->ports.items[subnet->nodes.items[after].first_port].lid, lid);
-    assert_true(leads_to(bench, 0x200002, 3, 0x100004));
+    assert_true(is_linked_to(bench, 0x200002, 3, 0x100004));
     assert_true(sm_is_settled(bench->smp_filter.sm));
     assert_true(all_delivered(&bench->world));
 }
@@ -263,17 +263,17 @@ static bool is_for_the_second_port(struct bench *bench, const uint8_t *mad)
 static void the_managers_adapter_stays_when_its_second_port_is_mute(void **state)
 {
     struct bench *bench = bench_up(state);
-    assert_true(leads_to(bench, 0x200001, 3, 0x100000));
+    assert_true(is_linked_to(bench, 0x200001, 3, 0x100000));
     unsigned gone = bench->gone;
     bench->loses = is_for_the_second_port;
     run(bench, 80 * TIME_S); /* more than one full sweep */
-    assert_false(leads_to(bench, 0x200001, 3, 0x100000));
-    assert_true(leads_to(bench, 0x200000, 3, 0x100000));
-    assert_true(leads_to(bench, 0x200001, 4, 0x100002));
+    assert_false(is_linked_to(bench, 0x200001, 3, 0x100000));
+    assert_true(is_linked_to(bench, 0x200000, 3, 0x100000));
+    assert_true(is_linked_to(bench, 0x200001, 4, 0x100002));
     assert_int_equal(bench->gone, gone);
     bench->loses = NULL;
     run(bench, 15 * TIME_S);
-    assert_true(leads_to(bench, 0x200001, 3, 0x100000));
+    assert_true(is_linked_to(bench, 0x200001, 3, 0x100000));
     assert_true(sm_is_settled(bench->smp_filter.sm));
 }
 
@@ -313,7 +313,7 @@ static void a_status_is_logged(void **state)
     bench->refuses = is_a_port_of_s1;
     run(bench, 1 * TIME_S);
     assert_true(has_logged(bench, "switch 0x0000000000200001 refuses PortInfo 4 (status 0x1c)"));
-    assert_false(leads_to(bench, 0x200000, 1, 0x200001));
+    assert_false(is_linked_to(bench, 0x200000, 1, 0x200001));
 }
 
 static bool acknowledges_a_change_of_s1(struct bench *bench, const uint8_t *mad)
@@ -330,8 +330,8 @@ static void a_change_that_cannot_be_acknowledged_is_read(void **state)
     set_node(bench, "H1", false);
     run(bench, 100 * TIME_MS);
     assert_true(has_logged(bench, "refuses to clear PortStateChange (status 0x1c)"));
-    assert_true(leads_to(bench, 0x200000, 1, 0x200001));  /* it is in the subnet */
-    assert_false(leads_to(bench, 0x200001, 4, 0x100002)); /* and was read */
+    assert_true(is_linked_to(bench, 0x200000, 1, 0x200001));  /* it is in the subnet */
+    assert_false(is_linked_to(bench, 0x200001, 4, 0x100002)); /* and was read */
     run(bench, 30 * TIME_S);
     assert_int_equal(bench->count, 1); /* logged once */
 }
