@@ -157,8 +157,8 @@ struct verbs_client {
 };
 
 /* The object of this number, if it exists; or NULL. */
-#define OBJECT_FIND(list, number)                                                                  \
-    ((number) < (list)->count && (list)->items[number].used ? &(list)->items[number] : NULL)
+#define OBJECT_FIND(list, number)   (OBJECT_EXISTS(list, number) ? &(list)->items[number] : NULL)
+#define OBJECT_EXISTS(list, number) ((number) < (list)->count && (list)->items[number].used)
 
 /* The number of an unused item, of at most VERBS_OBJECTS; VERBS_NONE: there is none. */
 #define OBJECT_TAKE(list, number)                                                                  \

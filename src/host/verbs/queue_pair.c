@@ -15,10 +15,10 @@ static int check_init(const struct verbs_client *client, const struct verbs_requ
 {
     bool shared = request->qp_init.srq != VERBS_NONE;
     if (request->qp_init.service > VERBS_UD ||
-        !OBJECT_FIND(&client->domains, request->qp_init.domain) ||
-        !OBJECT_FIND(&client->cqs, request->qp_init.send_cq) ||
-        !OBJECT_FIND(&client->cqs, request->qp_init.receive_cq) ||
-        (shared && !OBJECT_FIND(&client->srqs, request->qp_init.srq)) ||
+        !OBJECT_EXISTS(&client->domains, request->qp_init.domain) ||
+        !OBJECT_EXISTS(&client->cqs, request->qp_init.send_cq) ||
+        !OBJECT_EXISTS(&client->cqs, request->qp_init.receive_cq) ||
+        (shared && !OBJECT_EXISTS(&client->srqs, request->qp_init.srq)) ||
         request->qp_init.sends > VERBS_ENTRIES || request->qp_init.receives > VERBS_ENTRIES ||
         request->qp_init.send_segments > VERBS_SEGMENTS ||
         request->qp_init.receive_segments > VERBS_SEGMENTS ||
