@@ -17,7 +17,7 @@ mapfile -t commands < <("$weft" --help | sed -n 's/^  \([a-z]*\)  *[a-z].*/\1/p'
 
 # The options in the table of a command: the long name, or with a letter both. --preloaded is for weft itself.
 table() { # COMMAND
-    sed -n '/struct option_spec options/,/{0}}/p' "$src/cli/$1.c" |
+    sed -n '/struct option_spec options/,/{0}}/p' "$(find "$src/cli" -name "$1.c")" |
         sed -nE 's/^ *.*\{(\.usage = )?"(-[a-z], )?(--[a-z0-9-]+).*/\3 \2/p; s/.*\{(PRELOAD_STEP).*/--preloaded/p' |
         tr -d ',' | sort -u | grep -vx -e '--preloaded'
 }
