@@ -99,8 +99,12 @@ static void print_aliases(struct text *out, const struct alias_guids *aliases, u
 
 /* ---- virtual machines ---- */
 
-static void print_machine(struct text *out, const struct wanted_machine *row)
+static void print_machine(struct text *out, const struct wanted_machines *machines,
+                          const struct wanted_machine *row)
 {
+    const struct machine_history history = wanted_machines_history(machines, row->guid, UINT64_MAX);
+    if (history.decision)
+        print_values(out, REGISTRY_DECISION, &history.decision);
     print_values(out, REGISTRY_MACHINE,
                  (const uint64_t[]){row->guid, row->place, row->wish, row->lid, strlen(row->name),
                                     strlen(row->adapter)});
@@ -112,11 +116,13 @@ static void print_machines(struct text *out, const struct wanted_machines *machi
     bool all = since && since < machines->dropped;
     if (all)
         text_puts(out, REGISTRY_MACHINES "\n");
+    if ((all || !since) && machines->decision_dropped)
+        print_values(out, REGISTRY_ENDED, &machines->decision_dropped);
     for (size_t i = 0; i < machines->rows.count; i++) {
         const struct wanted_machine *row = &machines->rows.items[i];
-        if (all || !since ? row->wish == MACHINE_ENDED : row->changed <= since)
+        if (!all && row->changed <= since)
             continue;
-        print_machine(out, row);
+        print_machine(out, machines, row);
     }
 }
 
@@ -306,9 +312,10 @@ void sa_registry_print_changes(const struct sa *sa, uint64_t wall_s,
 
 void registry_print_machines(const struct sa *sa, uint64_t instance, struct text *out)
 {
+    const struct wanted_machines *machines = &sa->registry.machines;
     print_values(out, REGISTRY_HEADER, (const uint64_t[REGISTRY_VALUES]){[1] = instance});
-    for (size_t i = 0; i < sa->registry.machines.rows.count; i++)
-        print_machine(out, &sa->registry.machines.rows.items[i]);
+    for (size_t i = 0; i < machines->rows.count; i++)
+        print_machine(out, machines, &machines->rows.items[i]);
 }
 
 bool sa_registry_mark(const char *content, struct sa_registry_mark *mark)

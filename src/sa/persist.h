@@ -31,6 +31,9 @@
     "trap_num=0x%H qpn_resp_time_val=0x%W node_type=0x%n rep_addr: lid=0x%h path_bits=0x%b "       \
     "static_rate=0x%b remote_qp=0x%w remote_qkey=0x%w pkey_ix=0x%h sl=0x%b\n\n"
 #define REGISTRY_MACHINES "# weft: all machines"
+/* Of the machine in the next line; and of machines without a line. */
+#define REGISTRY_DECISION "# weft: decision 0x%Q\n"
+#define REGISTRY_ENDED    "# weft: decision of ended machines 0x%Q\n"
 /* The names follow, of so many bytes. */
 #define REGISTRY_MACHINE "# weft: machine guid=0x%q at=0x%q wish=0x%B lid=0x%H bytes=0x%B 0x%B "
 enum { REGISTRY_VALUES = 24, SERVICE_NAME_BYTES = 64 };

@@ -25,6 +25,8 @@ struct persist_reader {
     bool applies; /* the second time */
     bool merges;  /* what this registry has changed since `base` stays */
     struct sa_generations base;
+    uint64_t begun;    /* generation of this registry before it changes */
+    uint64_t decision; /* of the next machine */
     bool in_group;
     struct group *group; /* that of the next members, if it applies */
     uint32_t service_count, subscription_count, alias_count, machine_count;
@@ -264,6 +266,21 @@ static int read_subscription(struct persist_reader *reader, const char *line)
 
 /* ---- comments of weft ---- */
 
+/* Of a text that is merged. Decisions of this run stay. Without a common base only decisions tell
+ * which registry knows more of the machine: a manager that was restarted may have an old file, and
+ * adopt what hypervisors still have. */
+static bool may_take_machine(const struct persist_reader *reader, uint64_t guid, uint64_t decision)
+{
+    const struct wanted_machines *machines = &reader->sa->registry.machines;
+    const uint64_t base = reader->base.others, ended = machines->decision_dropped;
+    const struct machine_history own = wanted_machines_history(machines, guid, reader->begun);
+    if (own.decided > base)
+        return false;
+    if (base && own.changed <= base && (own.known || machines->dropped <= base))
+        return true;
+    return own.known ? decision > own.decision : decision > ended || !ended;
+}
+
 static int read_machine(struct persist_reader *reader, const char *line)
 {
     uint64_t v[REGISTRY_VALUES];
@@ -273,17 +290,38 @@ static int read_machine(struct persist_reader *reader, const char *line)
         return refuse_line(reader, REGISTRY_MACHINE);
     if (reader->machine_count++ >= WANTED_MACHINES_LIMIT)
         return line_reader_error(reader->lines, "more virtual machines than the limit");
-    struct wanted_machine row = {
-        .guid = v[0], .place = v[1], .wish = (enum machine_wish)v[2], .lid = (uint16_t)v[3]};
+    struct wanted_machine row = {.guid = v[0],
+                                 .place = v[1],
+                                 .wish = (enum machine_wish)v[2],
+                                 .lid = (uint16_t)v[3],
+                                 .decision = reader->decision};
+    reader->decision = 0;
     memcpy(row.name, names, v[4]);
     memcpy(row.adapter, names + v[4], v[5]);
     struct wanted_machines *machines = &reader->sa->registry.machines;
     if (reader->merges && row.wish == MACHINE_ENDED &&
         wanted_machines_at(machines, row.guid, row.place))
         row.wish = MACHINE_REMOVED; /* what is known of the hypervisor may be old: it is asked */
-    if (reader->applies &&
-        !(reader->merges && wanted_machines_changed(machines, row.guid, reader->base.others)))
+    if (reader->applies && (!reader->merges || may_take_machine(reader, row.guid, row.decision)))
         wanted_machines_set(machines, &row);
+    return 0;
+}
+
+static int read_decision(struct persist_reader *reader, const char *line)
+{
+    struct wanted_machines *machines = &reader->sa->registry.machines;
+    uint64_t decision;
+    bool ended = registry_scan(line, REGISTRY_ENDED, &decision);
+    if ((!ended && !registry_scan(line, REGISTRY_DECISION, &decision)) || decision >> 63)
+        return refuse_line(reader, REGISTRY_DECISION);
+    if (!ended)
+        reader->decision = decision;
+    if (!ended || !reader->applies || reader->merges)
+        return 0;
+    if (machines->decision_dropped < decision)
+        machines->decision_dropped = decision;
+    if (machines->decisions < decision)
+        machines->decisions = decision;
     return 0;
 }
 
@@ -337,6 +375,8 @@ static int read_comment(struct persist_reader *reader, const char *line)
             return read_remaining(reader, lists[i].remaining, line + strlen(lists[i].prefix));
     if (strncmp(line, "# weft: machine ", 16) == 0)
         return read_machine(reader, line);
+    if (strncmp(line, "# weft: decision ", 17) == 0)
+        return read_decision(reader, line);
     if (strcmp(line, REGISTRY_MACHINES) == 0 && reader->applies && !reader->merges)
         wanted_machines_clear(&reader->sa->registry.machines);
     if (registry_scan(line, "# weft: all of group 0x%H", &mlid) && reader->applies)
@@ -447,6 +487,7 @@ static int read_lines(struct persist_reader *reader, const struct sa_registry_fi
 {
     reader->lines = from_bytes(file->path, file->content, file->bytes, err);
     reader->in_group = false;
+    reader->decision = 0;
     reader->service_count = reader->subscription_count = 0;
     reader->alias_count = reader->machine_count = 0;
     while (line_reader_next_line(reader->lines))
@@ -489,7 +530,8 @@ int registry_read(struct sa *sa, const struct sa_registry_file *file, registry_a
 int registry_merge(struct sa *sa, const struct sa_registry_file *file,
                    const struct sa_generations *base, struct err *err)
 {
-    struct persist_reader reader = {.sa = sa, .merges = true, .base = *base};
+    struct persist_reader reader = {
+        .sa = sa, .merges = true, .base = *base, .begun = sa->registry.generation};
     return read_registry(&reader, file, NULL, err);
 }
 

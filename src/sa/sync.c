@@ -25,7 +25,8 @@
  * generation: a master by the last poll of its standby, a standby by its last copy. Removals count
  * only if clients asked for them, not if the other part of the subnet was absent. A master that is
  * restarted sends what was wanted of virtual machines in the same way, since no client repeats
- * that.
+ * that. If the other one has no common base with it, because it was restarted, too, it takes what
+ * was decided later (subnet/machines.h), and keeps what it has decided since.
  *
  * A standby may claim to have all registrations (sa_registry_master()) while it has a lease. An
  * answer gives a lease of `lease` from the time at which it is sent, and answers to clients wait
@@ -170,8 +171,9 @@ static bool common_base(const struct sa *sa, const struct standby *slot,
         return false;
     bool ours = sa->copied.instance && sa->copied.instance == mark.instance;
     if (kind == OFFER_FORMER) {
-        *base = sa->copied.base;
-        return ours && sa->registry.machines.dropped <= base->others;
+        if (ours)
+            *base = sa->copied.base;
+        return true;
     }
     if (kind != OFFER_CHANGES || !has_changes(&mark.since))
         return true;

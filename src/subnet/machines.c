@@ -55,13 +55,31 @@ const struct wanted_machine *wanted_machines_any(const struct wanted_machines *w
     return running ? running : find(wanted, guid, 0, MACHINE_REMOVED);
 }
 
-bool wanted_machines_changed(const struct wanted_machines *wanted, uint64_t guid, uint64_t since)
+static uint64_t later(uint64_t a, uint64_t b)
 {
+    return a > b ? a : b;
+}
+
+struct machine_history wanted_machines_history(const struct wanted_machines *wanted, uint64_t guid,
+                                               uint64_t until)
+{
+    struct machine_history history = {0};
     uint32_t at = map_get(&wanted->by_guid, guid);
-    for (; at != MAP_NONE; at = wanted->rows.items[at].next)
-        if (wanted->rows.items[at].changed > since)
-            return true;
-    return false;
+    for (; at != MAP_NONE; at = wanted->rows.items[at].next) {
+        const struct wanted_machine *row = &wanted->rows.items[at];
+        history.known = true;
+        if (row->changed > until)
+            continue;
+        history.changed = later(history.changed, row->changed);
+        history.decided = later(history.decided, row->decided);
+        history.decision = later(history.decision, row->decision);
+    }
+    return history;
+}
+
+static uint64_t decision_of(const struct wanted_machines *wanted, uint64_t guid)
+{
+    return wanted_machines_history(wanted, guid, UINT64_MAX).decision;
 }
 
 static void change(struct wanted_machines *wanted, struct wanted_machine *row,
@@ -88,6 +106,12 @@ static void drop_ended(struct wanted_machines *wanted)
     size_t kept = 0;
     if (wanted->ended <= ENDED_KEPT + wanted->rows.count / 2)
         return;
+    for (size_t i = 0; i < wanted->rows.count; i++) {
+        struct wanted_machine *row = &wanted->rows.items[i];
+        row->decision = decision_of(wanted, row->guid);
+        if (row->wish == MACHINE_ENDED)
+            wanted->decision_dropped = later(wanted->decision_dropped, row->decision);
+    }
     map_release(&wanted->by_guid);
     for (size_t i = 0; i < wanted->rows.count; i++) {
         struct wanted_machine row = wanted->rows.items[i];
@@ -117,7 +141,8 @@ void wanted_machines_set(struct wanted_machines *wanted, const struct wanted_mac
 {
     struct wanted_machine *row = find(wanted, wish->guid, wish->place, MACHINE_ENDED);
     const struct wanted_machine *elsewhere = NULL;
-    if (!row && wish->wish == MACHINE_ENDED)
+    wanted->decisions = later(wanted->decisions, wish->decision);
+    if (!row && wish->wish == MACHINE_ENDED && !wish->decision)
         return;
     if (!row)
         row = add(wanted, wish->guid, wish->place);
@@ -126,8 +151,9 @@ void wanted_machines_set(struct wanted_machines *wanted, const struct wanted_mac
     set_text(row->adapter, wish->adapter);
     if (wish->lid)
         row->lid = wish->lid;
-    if (row->wish != wish->wish || row->lid != before.lid || strcmp(row->name, before.name) != 0 ||
-        strcmp(row->adapter, before.adapter) != 0)
+    row->decision = later(row->decision, wish->decision);
+    if (row->wish != wish->wish || row->decision != before.decision || row->lid != before.lid ||
+        strcmp(row->name, before.name) != 0 || strcmp(row->adapter, before.adapter) != 0)
         change(wanted, row, wish->wish);
     if (wish->wish != MACHINE_RUNS) {
         drop_ended(wanted);
@@ -140,8 +166,19 @@ void wanted_machines_set(struct wanted_machines *wanted, const struct wanted_mac
     row->wish = MACHINE_RUNS;
 }
 
+void wanted_machines_decide(struct wanted_machines *wanted, const struct wanted_machine *wish)
+{
+    struct wanted_machine decided = *wish;
+    decided.decision = wanted->decisions + 1;
+    wanted_machines_set(wanted, &decided);
+    struct wanted_machine *row = find(wanted, wish->guid, wish->place, MACHINE_ENDED);
+    if (row)
+        row->decided = row->changed;
+}
+
 void wanted_machines_clear(struct wanted_machines *wanted)
 {
+    wanted->decision_dropped = 0;
     if (!wanted->rows.count)
         return;
     wanted_machines_release(wanted);

@@ -6,7 +6,11 @@
  * removed. The registry of the SA owns the rows: they are saved and replicated with registrations
  * (sa/persist.c). vswitch/wanted.c carries them out.
  *
- * A row that ended stays, because a text of changes lists it, until many have ended. */
+ * Each request that changes a VM gets a number, the decision, that is higher than all that the
+ * manager knows. It tells which of two managers knows more of a VM. A VM that a manager only finds
+ * at a hypervisor, or starts again, is no decision.
+ *
+ * A row that ended stays, so that other managers learn of it, until many have ended. */
 #ifndef WEFT_SUBNET_MACHINES_H
 #define WEFT_SUBNET_MACHINES_H
 
@@ -16,7 +20,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { MACHINE_NAME_LIMIT = 64, WANTED_MACHINES_LIMIT = 65536 };
+enum { MACHINE_NAME_LIMIT = 64, WANTED_MACHINES_LIMIT = 131072 };
 
 enum machine_wish { MACHINE_ENDED, MACHINE_RUNS, MACHINE_REMOVED };
 
@@ -27,6 +31,8 @@ struct wanted_machine {
     char name[MACHINE_NAME_LIMIT + 1];    /* of the VM; "": not known */
     char adapter[MACHINE_NAME_LIMIT + 1]; /* description of the hypervisor's adapter */
     uint64_t changed;                     /* generation of the registry at the last change */
+    uint64_t decision;                    /* 0: none is known */
+    uint64_t decided;                     /* generation at the last decision of this run, or 0 */
     uint32_t next;                        /* row of the same VM, or MAP_NONE */
 };
 
@@ -35,6 +41,8 @@ struct wanted_machines {
     struct map by_guid;        /* GUID → its last row */
     size_t ended;              /* rows that ended */
     uint64_t dropped;          /* generation when rows that ended were dropped */
+    uint64_t decisions;        /* the last one */
+    uint64_t decision_dropped; /* the last one of the dropped rows */
     uint64_t last;             /* generation of the last change */
     uint64_t *generation, own; /* counts changes: that of the registry, or `own` */
     uint64_t kept;             /* changes up to this generation are saved */
@@ -55,8 +63,15 @@ const struct wanted_machine *wanted_machines_any(const struct wanted_machines *w
 /* Adds or replaces the row of the VM at its place; an empty name or adapter leaves the known one. A
  * VM that runs there is to be removed everywhere else. */
 void wanted_machines_set(struct wanted_machines *wanted, const struct wanted_machine *row);
-/* Whether a row of the VM has changed since this generation. */
-bool wanted_machines_changed(const struct wanted_machines *wanted, uint64_t guid, uint64_t since);
+/* The same for a new decision. */
+void wanted_machines_decide(struct wanted_machines *wanted, const struct wanted_machine *row);
+/* What is known of a VM, apart from changes after generation `until`. */
+struct machine_history {
+    bool known;                          /* it has rows */
+    uint64_t changed, decided, decision; /* the last ones of its rows */
+};
+struct machine_history wanted_machines_history(const struct wanted_machines *wanted, uint64_t guid,
+                                               uint64_t until);
 void wanted_machines_clear(struct wanted_machines *wanted);
 
 #endif

@@ -27,6 +27,7 @@ struct operation {
     uint32_t pending_vf_port; /* VF port of the function that the step writes */
     const char *undo_reason;
     uint64_t change;     /* number of the manager's change of addresses */
+    bool repeats;        /* of an earlier request what a fault has undone */
     uint32_t unwanted;   /* VF port that keeps a VM against an earlier request; or SUBNET_NONE */
     uint64_t generation; /* of the wanted VMs that has to be saved */
 };
@@ -53,16 +54,16 @@ static inline const struct subnet *subnet_of(const struct vswitch *vswitch)
 const char *names_owner(const struct vswitch *vswitch, uint64_t guid);
 
 /* machines.c */
-/* Adds a request of its own; `unwanted` as in struct operation. */
+/* Adds a request of its own; `repeats` and `unwanted` as in struct operation. */
 uint64_t operations_add(struct vswitch *vswitch, uint64_t now,
-                        const struct vswitch_request *request, uint32_t unwanted);
+                        const struct vswitch_request *request, bool repeats, uint32_t unwanted);
 bool operations_have(const struct vswitch *vswitch, uint64_t guid);
 
 /* wanted.c */
 uint64_t wanted_place(const struct vswitch *vswitch, uint32_t node);
-/* Sets the row of the VM at the vSwitch. */
-void wanted_note(struct vswitch *vswitch, uint64_t guid, uint32_t node, enum machine_wish wish,
-                 const char *name, uint16_t lid);
+/* Sets the row of the VM of a request at the vSwitch. */
+void wanted_note(struct vswitch *vswitch, const struct operation *operation, uint32_t node,
+                 enum machine_wish wish, const char *name, uint16_t lid);
 /* Makes requests of what differs from the wanted VMs, if something changed. */
 void wanted_carry_out(struct vswitch *vswitch, uint64_t now);
 

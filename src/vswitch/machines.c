@@ -107,7 +107,7 @@ static void fail_request(struct vswitch *vswitch, struct operation *operation, c
     const struct vswitch_result *result = &operation->result;
     sm_release_functions(vswitch->sm, &operation->move);
     if (result->request.verb == VSWITCH_DESTROY && operation->unwanted == SUBNET_NONE)
-        wanted_note(vswitch, result->request.guid, result->from, MACHINE_RUNS, "", 0);
+        wanted_note(vswitch, operation, result->from, MACHINE_RUNS, "", 0);
     operation_end(operation, VSWITCH_FAILED, "%s%s", name, why);
 }
 
@@ -333,11 +333,11 @@ static void want_removed(struct vswitch *vswitch, const struct operation *operat
     const struct wanted_machine *row =
         wanted_machines_running(vswitch->wanted, result->request.guid);
     if (result->from != SUBNET_NONE)
-        wanted_note(vswitch, result->request.guid, result->from, MACHINE_REMOVED, "", 0);
+        wanted_note(vswitch, operation, result->from, MACHINE_REMOVED, "", 0);
     if (row && row->wish == MACHINE_RUNS) {
         struct wanted_machine removed = *row;
         removed.wish = MACHINE_REMOVED;
-        wanted_machines_set(vswitch->wanted, &removed);
+        wanted_machines_decide(vswitch->wanted, &removed);
     }
 }
 
@@ -412,12 +412,11 @@ static bool note_result(struct vswitch *vswitch, struct operation *operation)
 {
     const struct vswitch_result *result = &operation->result;
     if (result->request.verb != VSWITCH_DESTROY)
-        wanted_note(vswitch, result->request.guid, result->to, MACHINE_RUNS, operation->name,
-                    result->lid);
+        wanted_note(vswitch, operation, result->to, MACHINE_RUNS, operation->name, result->lid);
     uint32_t source = operation->move.source;
     if (source != SUBNET_NONE && subnet_is_present(subnet_of(vswitch), source) &&
         !functions_at(subnet_of(vswitch), source)->attached) /* the hypervisor has answered */
-        wanted_note(vswitch, result->request.guid, node_of(vswitch, source), MACHINE_ENDED, "", 0);
+        wanted_note(vswitch, operation, node_of(vswitch, source), MACHINE_ENDED, "", 0);
     operation->generation = vswitch->wanted->last;
     operation->state = OPERATION_SAVING;
     return true;
@@ -485,7 +484,7 @@ int vswitch_check(const struct vswitch_request *request, struct err *err)
 }
 
 uint64_t operations_add(struct vswitch *vswitch, uint64_t now,
-                        const struct vswitch_request *request, uint32_t unwanted)
+                        const struct vswitch_request *request, bool repeats, uint32_t unwanted)
 {
     struct operation *operation = mem_zalloc(1, sizeof *operation);
     operation->result = (struct vswitch_result){.ticket = ++vswitch->tickets,
@@ -493,6 +492,7 @@ uint64_t operations_add(struct vswitch *vswitch, uint64_t now,
                                                 .submitted_ns = now,
                                                 .from = SUBNET_NONE,
                                                 .to = SUBNET_NONE};
+    operation->repeats = repeats;
     operation->unwanted = unwanted;
     operation->move = (struct move){.guid = request->guid,
                                     .name = operation->name,
@@ -527,7 +527,7 @@ uint64_t vswitch_submit(struct vswitch *vswitch, uint64_t now,
         return 0;
     }
     wanted_carry_out(vswitch, now); /* first what earlier requests want */
-    uint64_t ticket = operations_add(vswitch, now, request, SUBNET_NONE);
+    uint64_t ticket = operations_add(vswitch, now, request, false, SUBNET_NONE);
     vswitch_advance(vswitch, now);
     return ticket;
 }

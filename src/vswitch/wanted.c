@@ -20,15 +20,26 @@ uint64_t wanted_place(const struct vswitch *vswitch, uint32_t node)
     return node_at(vswitch, node)->guid;
 }
 
-void wanted_note(struct vswitch *vswitch, uint64_t guid, uint32_t node, enum machine_wish wish,
-                 const char *name, uint16_t lid)
+static struct wanted_machine row_at(const struct vswitch *vswitch, uint64_t guid, uint32_t node,
+                                    enum machine_wish wish, const char *name, uint16_t lid)
 {
     struct wanted_machine row = {
         .guid = guid, .place = wanted_place(vswitch, node), .wish = wish, .lid = lid};
     snprintf(row.name, sizeof row.name, "%s", name);
     if (subnet_pf_of(subnet_of(vswitch), node) != SUBNET_NONE) /* else the name is not known */
         snprintf(row.adapter, sizeof row.adapter, "%s", vswitch_hypervisor_name(vswitch, node));
-    wanted_machines_set(vswitch->wanted, &row);
+    return row;
+}
+
+void wanted_note(struct vswitch *vswitch, const struct operation *operation, uint32_t node,
+                 enum machine_wish wish, const char *name, uint16_t lid)
+{
+    struct wanted_machine row =
+        row_at(vswitch, operation->result.request.guid, node, wish, name, lid);
+    if (operation->repeats)
+        wanted_machines_set(vswitch->wanted, &row);
+    else
+        wanted_machines_decide(vswitch->wanted, &row);
 }
 
 /* ---- what hypervisors report ---- */
@@ -46,14 +57,16 @@ static void check_function(struct vswitch *vswitch, const struct virtual_functio
         wanted_machines_at(vswitch->wanted, function->guid, wanted_place(vswitch, node));
     if (!row) {
         uint32_t port = functions_port(subnet, vf_port);
-        wanted_note(vswitch, function->guid, node, MACHINE_RUNS, function->name,
-                    port == SUBNET_NONE ? 0 : subnet->ports.items[port].lid);
+        struct wanted_machine found =
+            row_at(vswitch, function->guid, node, MACHINE_RUNS, function->name,
+                   port == SUBNET_NONE ? 0 : subnet->ports.items[port].lid);
+        wanted_machines_set(vswitch->wanted, &found);
     } else if (row->wish == MACHINE_REMOVED) {
         vswitch->seen.retry_at = now + retry;
         operations_add(vswitch, now,
                        &(struct vswitch_request){
                            .verb = VSWITCH_DESTROY, .guid = function->guid, .name = row->name},
-                       vf_port);
+                       true, vf_port);
     }
 }
 
@@ -101,7 +114,7 @@ static void check_wish(struct vswitch *vswitch, struct wanted_machine row, uint6
             vswitch, now,
             &(struct vswitch_request){
                 .verb = VSWITCH_CREATE, .guid = row.guid, .name = row.name, .hypervisor = place},
-            SUBNET_NONE);
+            true, SUBNET_NONE);
     }
 }
 

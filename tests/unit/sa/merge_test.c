@@ -186,6 +186,120 @@ static void a_restarted_master_tells_what_was_wanted_of_machines(void **state)
     sa_free(restarted);
 }
 
+/* What the manager at H4 has of machine 11 at place 1. */
+static enum machine_wish wish_of(struct sa *sa)
+{
+    const struct wanted_machine *row = wanted_machines_at(sa_machines(sa), 11, 1);
+    return row ? row->wish : MACHINE_ENDED;
+}
+
+static void find_machine(struct sa *sa)
+{
+    wanted_machines_set(
+        sa_machines(sa),
+        &(struct wanted_machine){.guid = 11, .place = 1, .wish = MACHINE_RUNS, .lid = 7});
+}
+
+static struct sa *restart(struct sa_world *world, struct sa *sa, uint64_t instance)
+{
+    struct text text = {0};
+    sa_registry_print(sa, 0, &text);
+    struct sa *restarted = at_port(instance, standby_port(world)->guid, KEY_WELL_KNOWN);
+    struct sa_registry_file file = {"FILE", text.data, text.length, 0};
+    assert_int_equal(sa_registry_read(restarted, world->now, &file, NULL), 0);
+    text_release(&text);
+    return restarted;
+}
+
+/* Its standby was restarted with an old file, took over, and found the machine that the killed
+ * master had removed. */
+static void check_both_restarted(struct sa_world *world, bool copied, enum machine_wish wish,
+                                 bool decides)
+{
+    struct sa *killed = world->sa, *successor = at_port(79, 0, KEY_WELL_KNOWN);
+    if (copied) { /* before the last request */
+        sa_free(successor);
+        machine(killed, 11, 1, MACHINE_RUNS, "web");
+        successor = restart(world, killed, 79);
+    } else
+        for (unsigned i = 0; i < 9; i++) /* it decided much, of others */
+            machine(successor, 50 + i, 3, MACHINE_RUNS, "other");
+    machine(killed, 11, 1, MACHINE_REMOVED, "");
+    if (wish == MACHINE_ENDED)
+        machine(killed, 11, 1, MACHINE_ENDED, "");
+    struct sa *restarted = restart(world, killed, 78);
+    serve(world, successor);
+    find_machine(successor);
+    if (decides)
+        machine(successor, 11, 1, MACHINE_RUNS, "again");
+    standby_port(world)->manager = standby_port(world)->peer_manager = true;
+    stand_by(world, restarted, successor);
+    /* It asks the hypervisor whether the machine has ended. */
+    assert_int_equal(wish_of(successor), decides ? MACHINE_RUNS : MACHINE_REMOVED);
+    assert_int_equal(wish_of(restarted), wish_of(successor));
+    assert_true(same_registrations(restarted, successor));
+    world->sa = killed;
+    sa_free(restarted);
+    sa_free(successor);
+}
+
+static void a_restarted_standby_does_not_undo_a_request(void **state)
+{
+    struct sa_world *world = *state;
+    check_both_restarted(world, false, MACHINE_REMOVED, false);
+    check_both_restarted(world, true, MACHINE_REMOVED, false);
+    check_both_restarted(world, true, MACHINE_ENDED, false);
+    check_both_restarted(world, false, MACHINE_REMOVED, true);
+    check_both_restarted(world, true, MACHINE_REMOVED, true);
+}
+
+/* The master is the one that was not restarted, or has the newer file. */
+static void an_old_file_does_not_undo_a_request(void **state)
+{
+    struct sa_world *world = *state;
+    struct sa *master = world->sa;
+    machine(master, 11, 1, MACHINE_RUNS, "web");
+    machine(master, 12, 1, MACHINE_RUNS, "web");
+    struct sa *old = restart(world, master, 78);
+    machine(master, 11, 1, MACHINE_REMOVED, "");
+    machine(master, 12, 1, MACHINE_ENDED, "");
+    struct sa *successor = restart(world, master, 79);
+    serve(world, successor);
+    standby_port(world)->manager = standby_port(world)->peer_manager = true;
+    stand_by(world, old, successor);
+    assert_int_equal(wish_of(successor), MACHINE_REMOVED);
+    assert_null(wanted_machines_any(sa_machines(successor), 12));
+    assert_true(same_registrations(old, successor));
+    world->sa = master;
+    sa_free(old);
+    sa_free(successor);
+}
+
+/* The successor has dropped the rows of many that ended. */
+static void all_places_of_a_machine_are_taken(void **state)
+{
+    struct sa_world *world = *state;
+    struct sa *killed = world->sa, *successor = at_port(79, 0, KEY_WELL_KNOWN);
+    machine(killed, 14, 1, MACHINE_RUNS, "stale");
+    for (unsigned i = 0; i < 2000; i++)
+        machine(successor, 100 + i / 2, 1, i % 2 ? MACHINE_ENDED : MACHINE_RUNS, "short");
+    assert_true(sa_machines(successor)->decision_dropped > 1000);
+    machine(killed, 11, 1, MACHINE_RUNS, "web");
+    machine(killed, 11, 2, MACHINE_RUNS, "web"); /* and is to be removed at the first place */
+    struct sa *restarted = restart(world, killed, 78);
+    serve(world, successor);
+    find_machine(successor);
+    standby_port(world)->manager = standby_port(world)->peer_manager = true;
+    stand_by(world, restarted, successor);
+    assert_int_equal(wish_of(successor), MACHINE_REMOVED);
+    assert_int_equal(wanted_machines_running(sa_machines(successor), 11)->place, 2);
+    assert_null(wanted_machines_any(sa_machines(successor), 14));
+    assert_true(same_registrations(restarted, successor));
+    world->sa = killed;
+    sa_free(restarted);
+    sa_free(successor);
+}
+
 /* Two subnets that were never one become one. */
 static void strangers_only_add_what_the_other_does_not_have(void **state)
 {
@@ -211,6 +325,9 @@ int main(void)
         TEST_IN(open_registering, a_former_master_tells_its_successor_what_it_acknowledged),
         TEST_IN(open_registering, what_expired_in_the_other_part_stays),
         TEST_IN(open_registering, a_restarted_master_tells_what_was_wanted_of_machines),
+        TEST_IN(open_registering, a_restarted_standby_does_not_undo_a_request),
+        TEST_IN(open_registering, an_old_file_does_not_undo_a_request),
+        TEST_IN(open_registering, all_places_of_a_machine_are_taken),
         TEST_IN(open_registering, strangers_only_add_what_the_other_does_not_have),
     };
     return RUN(tests);

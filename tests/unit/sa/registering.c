@@ -91,7 +91,7 @@ void machine(struct sa *sa, uint64_t guid, uint64_t place, enum machine_wish wis
     struct wanted_machine row = {.guid = guid, .place = place, .wish = wish, .lid = 7};
     snprintf(row.name, sizeof row.name, "%s", name);
     snprintf(row.adapter, sizeof row.adapter, "H%u hca' at='x", (unsigned)place);
-    wanted_machines_set(sa_machines(sa), &row);
+    wanted_machines_decide(sa_machines(sa), &row);
 }
 
 void register_things(struct sa_world *world)

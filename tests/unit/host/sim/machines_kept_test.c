@@ -1,6 +1,8 @@
 /* What was acknowledged about a virtual machine holds, whatever fails afterwards. */
 #include "vswitch_world.h"
 
+#include "vswitch/internal.h"
+
 #include <string.h>
 
 struct kept {
@@ -178,6 +180,8 @@ static void restart_adapter(bool dynamic, bool restarts)
     start(&kept, "alpha", "H5");
     unsigned lid =
         must(&kept.world, kept.manager, VSWITCH_MIGRATE, "alpha", "H3", VSWITCH_BALANCED).lid;
+    const uint64_t decisions = sim_machines(kept.world.sim, kept.manager)->wanted->decisions;
+    assert_true(decisions >= 3);
     power(&kept, "H3", false);
     rest(&kept);
     if (restarts)
@@ -193,6 +197,7 @@ static void restart_adapter(bool dynamic, bool restarts)
     rest(&kept);
     assert_int_equal(places_of(&kept.world, vswitch_guid("alpha")), 1);
     assert_int_equal(places_of(&kept.world, vswitch_guid("other")), 1);
+    assert_int_equal(sim_machines(kept.world.sim, kept.manager)->wanted->decisions, decisions);
     check_world(&kept.world, kept.manager);
     if (!restarts || dynamic) /* prepopulated LIDs belong to functions */
         assert_true(is_at(&kept.world, kept.manager, "alpha", "H3", lid));
