@@ -40,6 +40,42 @@ claim "and with other prices of calls, too" latency ib_send_lat 2.04 --price pos
 # 16 bytes more of header. The program reads its memory until it has been written: there is no poll.
 claim "so does that of ib_write_lat, which spins on memory" latency ib_write_lat 0.72
 
+# It reads memory and computes, so that time goes on without it, and then waits for somebody who waits for time.
+cat >computes.c <<'END'
+#include <infiniband/verbs.h>
+#include <time.h>
+#include <unistd.h>
+int main(void)
+{
+    struct ibv_device **devices = ibv_get_device_list(NULL);
+    char byte;
+    if (!devices || !devices[0] || !ibv_open_device(devices[0]))
+        return 1;
+    for (volatile clock_t start = clock(); clock() - start < CLOCKS_PER_SEC / 10;)
+        for (volatile int i = 0; i < 1000000; i++)
+            ;
+    return read(0, &byte, 1) != 1;
+}
+END
+computes() {
+    cc -o computes computes.c -libverbs &&
+        in_time -- sh -c '(sleep 5; echo) | WEFT_ATTACH=H0 ./computes && date -u +%T' >computes.out &&
+        cat computes.out summary && [ "$(cat computes.out)" = 00:00:05 ]
+}
+claim "time goes on when a program waits that was taken for one that spins" computes
+
+# The child waits before it executes a program, so its parent has not returned from vfork(2).
+vfork() {
+    mkfifo pipe && cat >spawn.py <<'END' || return
+import os
+os.posix_spawn("/bin/cat", ["cat"], os.environ, file_actions=[(os.POSIX_SPAWN_OPEN, 0, "pipe", os.O_RDONLY, 0)])
+os.wait()
+END
+    in_time -- sh -c '(sleep 5; echo >pipe) & python3 spawn.py && date -u +%T' >spawn.out &&
+        cat spawn.out summary && contains 00:00:05 spawn.out
+}
+claim "and when a child has not executed its program yet" vfork
+
 # What differs from run to run on hardware, too: QP and packet sequence numbers, keys, addresses.
 repeated() {
     local load=() i status=0

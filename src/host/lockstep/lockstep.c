@@ -12,6 +12,7 @@
 #include "host/lockstep/lockstep.h"
 
 #include "base/mem.h"
+#include "base/time.h"
 #include "host/lockstep/processes.h"
 
 #include <errno.h>
@@ -39,8 +40,9 @@ enum {
     REACTIONS = 2,        /* that show that it has spun */
     PATIENCE_MOST = 16,   /* for programs that compute */
     CYCLES_MHZ = 1000,    /* of the simulated time stamp counter */
-    ROUNDS = 5,           /* of looks at all threads */
-    NO_DEVICE = 500,      /* programs without a device have so many times the limit */
+    HELD_UP_MOST_NS = 200000000, /* wall-clock time */
+    ROUNDS = 5,                  /* of looks at all threads */
+    NO_DEVICE = 500,             /* programs without a device have so many times the limit */
 };
 #define EPOCH UINT64_C(1767225600) /* 2026-01-01 */
 
@@ -66,6 +68,7 @@ struct lockstep {
     VEC(struct program) programs;
     uint32_t kicks, signals; /* when it was last looked */
     uint64_t nap_ns;
+    uint64_t held_up_since_ns; /* wall-clock time; 0: not */
     bool completed[TIME_SLOTS];
     struct lockstep_counts counts;
 };
@@ -239,12 +242,18 @@ static void listen_to(struct lockstep *lockstep, struct program *program)
     program->processor_ns = processes_time(program->process);
 }
 
-/* It has made calls since. A thread that spins on memory sees a write at once. */
+/* Processor time since it was last heard of. */
+static uint64_t used_ns(const struct program *program)
+{
+    uint64_t now = processes_time(program->process); /* 0: it has ended */
+    return now > program->processor_ns ? now - program->processor_ns : 0;
+}
+
+/* It has made calls since, or waits. A thread that spins on memory sees a write at once. */
 static void hear(struct lockstep *lockstep, struct program *program)
 {
-    uint64_t used_ns = processes_time(program->process) - program->processor_ns;
     if (program->written)
-        program->reactions = used_ns < REACTION_NS ? program->reactions + 1 : 0;
+        program->reactions = used_ns(program) < REACTION_NS ? program->reactions + 1 : 0;
     if (program->silent) {
         lockstep->counts.late += lockstep->now > program->silent_since;
         lockstep->counts.late_ps += lockstep->now - program->silent_since;
@@ -269,21 +278,34 @@ static void watch(struct lockstep *lockstep, struct process_thread *thread)
         listen_to(lockstep, program);
     } else if (program->calls != count_calls(lockstep, program->process)) {
         hear(lockstep, program);
-    } else if (program->silent || processes_time(program->process) - program->processor_ns >
-                                      silent_ns(lockstep, program)) {
+    } else if (program->silent || used_ns(program) > silent_ns(lockstep, program)) {
         if (!program->silent)
             program->silent_since = lockstep->now;
         program->silent = thread->ignored = true;
     }
 }
 
-/* Those that have made calls in the meantime. */
+/* Whether a silent program still computes, or spins: it may have begun to wait in the kernel, or
+ * have ended. */
+static bool computes(const struct lockstep *lockstep, const struct program *program)
+{
+    for (size_t i = 0; i < lockstep->processes.threads.count; i++) {
+        const struct process_thread *thread = &lockstep->processes.threads.items[i];
+        if (thread->process == program->process && thread->ignored && processes_runs(thread))
+            return true;
+    }
+    return false;
+}
+
+/* Those that have made calls in the meantime, or sleep. */
 static void check_silent(struct lockstep *lockstep)
 {
     for (size_t i = 0; i < lockstep->programs.count; i++) {
         struct program *program = &lockstep->programs.items[i];
-        if ((program->silent || program->written) &&
-            program->calls != count_calls(lockstep, program->process))
+        if (!program->silent && !program->written)
+            continue;
+        if (program->calls != count_calls(lockstep, program->process) ||
+            (program->silent && !computes(lockstep, program)))
             hear(lockstep, program);
     }
 }
@@ -295,8 +317,7 @@ uint64_t lockstep_limit(struct lockstep *lockstep)
         const struct program *program = &lockstep->programs.items[i];
         if (!program->silent)
             continue;
-        uint64_t used_ns = processes_time(program->process) - program->processor_ns;
-        uint64_t until = program->silent_since + used_ns * 1000;
+        uint64_t until = program->silent_since + used_ns(program) * 1000;
         limit = until < limit ? until : limit;
     }
     return limit;
@@ -320,16 +341,16 @@ static void free_slots(struct lockstep *lockstep, const uint32_t *threads, uint3
             vec_remove(&lockstep->programs, i);
 }
 
-static bool refresh(struct lockstep *lockstep)
+static enum processes_news refresh(struct lockstep *lockstep)
 {
     static uint32_t threads[TIME_SLOTS];
     uint32_t count = slot_count(lockstep);
     for (uint32_t i = 0; i < count; i++)
         threads[i] = load(&lockstep->page->slots[i].thread);
-    bool listed = processes_refresh(&lockstep->processes);
-    if (listed)
+    enum processes_news news = processes_refresh(&lockstep->processes);
+    if (news != PROCESSES_SAME)
         free_slots(lockstep, threads, count);
-    return listed;
+    return news;
 }
 
 /* Threads that wait in their slots were seen there before others are looked at: what they did
@@ -353,11 +374,26 @@ static void trust_slots(struct lockstep *lockstep)
     }
 }
 
+/* Whether messages between programs are on the way. On a machine with much traffic of others there
+ * may always be some. */
+static bool is_held_up(struct lockstep *lockstep)
+{
+    if (!lockstep->processes.messages || !processes_in_flight()) {
+        lockstep->held_up_since_ns = 0;
+        return false;
+    }
+    uint64_t now_ns = time_monotonic_ns();
+    if (lockstep->held_up_since_ns == 0)
+        lockstep->held_up_since_ns = now_ns;
+    return now_ns - lockstep->held_up_since_ns < HELD_UP_MOST_NS;
+}
+
 bool lockstep_quiet(struct lockstep *lockstep)
 {
     struct processes *processes = &lockstep->processes;
     lockstep->kicks = load(&lockstep->page->kicks);
     check_silent(lockstep);
+    bool complete = false; /* the list, if nobody has run since */
     for (int i = 0; i < ROUNDS; i++) {
         bool again;
         trust_slots(lockstep);
@@ -366,9 +402,17 @@ bool lockstep_quiet(struct lockstep *lockstep)
             watch(lockstep, running);
             return false;
         }
-        if (again || refresh(lockstep))
+        if (again) {
+            complete = false;
             continue;
-        if (processes->messages && processes_in_flight())
+        }
+        if (!complete) {
+            enum processes_news news = refresh(lockstep);
+            complete = news == PROCESSES_LISTED;
+            if (news != PROCESSES_SAME)
+                continue;
+        }
+        if (is_held_up(lockstep))
             return false;
         for (size_t k = 0; k < processes->threads.count; k++)
             processes->threads.items[k].doubted = false;

@@ -10,6 +10,8 @@
  * that. */
 #include "host/lockstep/processes.h"
 
+#include "base/time.h"
+
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -99,10 +101,12 @@ static void add_thread(struct processes *processes, uint32_t process, uint32_t t
                                  .state = open_file(process, thread, "stat"),
                                  .schedule = open_file(process, thread, "schedstat"),
                                  .switches = UINT64_MAX};
-    if (new.state < 0)
+    if (new.state < 0) {
         close_thread(&new);
-    else
-        vec_insert(&processes->threads, at, new);
+        return;
+    }
+    vec_insert(&processes->threads, at, new);
+    processes->added = true;
 }
 
 static void list_process(struct processes *processes, uint32_t process, unsigned depth);
@@ -142,15 +146,16 @@ static void list_process(struct processes *processes, uint32_t process, unsigned
     closedir(directory);
 }
 
-bool processes_refresh(struct processes *processes)
+enum processes_news processes_refresh(struct processes *processes)
 {
     uint64_t last = last_id();
     if (processes->listed && last != UINT64_MAX && last == processes->last_id)
-        return false;
+        return PROCESSES_SAME;
     processes->last_id = last;
     processes->listed = true;
+    processes->added = false;
     list_process(processes, (uint32_t)getpid(), 0);
-    return true;
+    return processes->added ? PROCESSES_NEW : PROCESSES_LISTED;
 }
 
 /* ---- states ---- */
@@ -189,9 +194,12 @@ static bool is_message_wait(long call)
     }
 }
 
+/* vfork(2) and the like wait for a child, which is looked at itself. */
 static bool is_wait(long call)
 {
     switch (call) {
+    case SYS_clone:
+    case SYS_clone3:
     case SYS_futex:
     case SYS_wait4:
     case SYS_waitid:
@@ -199,6 +207,7 @@ static bool is_wait(long call)
     case SYS_rt_sigtimedwait:
     case SYS_clock_nanosleep:
 #ifdef __x86_64__
+    case SYS_vfork:
     case SYS_pause:
 #endif
         return true;
@@ -206,7 +215,8 @@ static bool is_wait(long call)
     }
 }
 
-enum state { STATE_GONE, STATE_RUNS, STATE_SLEEPS, STATE_ENDED };
+enum state { STATE_GONE, STATE_RUNS, STATE_HELD, STATE_SLEEPS, STATE_ENDED };
+#define HELD_MOST_NS UINT64_C(10000000000) /* a disk should have answered by then */
 
 /* A stopped program is asleep, but not one that a debugger holds: it should find the time at which
  * it was stopped. */
@@ -225,6 +235,8 @@ static enum state read_state(const struct process_thread *thread, bool *messages
         return STATE_GONE;
     if (letter == 'Z')
         return STATE_ENDED;
+    if (letter == 'D')
+        return STATE_HELD;
     return letter == 'S' || letter == 'T' || letter == 'I' ? STATE_SLEEPS : STATE_RUNS;
 }
 
@@ -236,6 +248,22 @@ static uint64_t read_switches(const struct process_thread *thread)
         return 0;
     const char *last = strrchr(text, ' ');
     return last ? strtoull(last, NULL, 10) : 0;
+}
+
+bool processes_runs(const struct process_thread *thread)
+{
+    bool messages = false;
+    enum state state = read_state(thread, &messages);
+    return state == STATE_RUNS || state == STATE_HELD;
+}
+
+/* Whether a thread may still wait for a disk, and not for another program. */
+static bool is_held(struct process_thread *thread, uint64_t switches)
+{
+    uint64_t now = time_monotonic_ns();
+    if (thread->held_since_ns == 0 || switches != thread->switches)
+        thread->held_since_ns = now;
+    return now - thread->held_since_ns < HELD_MOST_NS;
 }
 
 /* When a thread has ended, others of its process may be ending, wherever they waited before. */
@@ -273,6 +301,12 @@ struct process_thread *processes_running(struct processes *processes, bool *agai
         if (state == STATE_RUNS)
             return thread;
         uint64_t switches = read_switches(thread);
+        if (state == STATE_HELD && is_held(thread, switches)) {
+            thread->switches = switches;
+            return thread;
+        }
+        if (state != STATE_HELD)
+            thread->held_since_ns = 0;
         *again |= switches != thread->switches;
         thread->switches = switches;
     }
