@@ -28,7 +28,6 @@ enum {
 };
 #define RUN_AHEAD   (10 * 1000 * 1000 * PS_PER_NS) /* of a thread before the simulated time */
 #define SOME_CALLS  (1000 * PS_PER_NS)
-#define SOME_CALLS  (1000 * PS_PER_NS)
 #define QUIET_LEAST (5 * 1000 * PS_PER_NS)
 #define QUIET_MOST  (100 * 1000 * PS_PER_NS)
 
@@ -247,6 +246,8 @@ static bool wait_in_slot(uint64_t deadline, bool completion)
             break;
         }
     }
+    __atomic_store_n(&slot->calls, slot->calls + 1,
+                     __ATOMIC_RELAXED); /* the return is not computing */
     if (gate_page->charge)
         self.processor_ns = processor_ns(); /* waiting is not computing */
     gate_woken();

@@ -35,11 +35,11 @@ enum {
     LOOKS = 300,          /* at the count of kicks, before a sleep */
     NAP_LEAST_NS = 20000, /* a sleep */
     NAP_MOST_NS = 1000000,
-    SPINNER_NS = 100000,  /* processor time after which a thread that has spun before spins again */
-    REACTION_NS = 200000, /* in which such a thread reacts to the write */
-    REACTIONS = 2,        /* that show that it has spun */
-    PATIENCE_MOST = 16,   /* for programs that compute */
-    CYCLES_MHZ = 1000,    /* of the simulated time stamp counter */
+    SPINNER_NS = 500000, /* processor time after which a thread that has spun before spins again */
+    REACTION_NS = 1000000,       /* in which such a thread reacts to the write */
+    REACTIONS = 2,               /* that show that it has spun */
+    PATIENCE_MOST = 16,          /* for programs that compute */
+    CYCLES_MHZ = 1000,           /* of the simulated time stamp counter */
     HELD_UP_MOST_NS = 200000000, /* wall-clock time */
     ROUNDS = 5,                  /* of looks at all threads */
     NO_DEVICE = 500,             /* programs without a device have so many times the limit */
@@ -267,7 +267,7 @@ static void hear(struct lockstep *lockstep, struct program *program)
 static uint64_t silent_ns(const struct lockstep *lockstep, const struct program *program)
 {
     if (program->reactions >= REACTIONS)
-        return SPINNER_NS;
+        return (uint64_t)SPINNER_NS * program->patience;
     return lockstep->options.silent_ns * (program->device ? program->patience : NO_DEVICE);
 }
 
