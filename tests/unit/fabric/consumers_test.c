@@ -1,4 +1,5 @@
 /* Consumers at ports: deliveries, responses without a consumer, and checks of P_Keys and Q_Keys. */
+#include "fabric/data.h"
 #include "fixture.h"
 
 /* manager H - 1 A 2 - target T, and a third adapter at port 3. */

@@ -67,7 +67,7 @@ static void begin(struct counters_world *world, const char *fabric)
     perf_config_init(&config);
     config.interval_ns = INTERVAL_MS * NS_PER_MS;
     world->perf = perf_new(&config);
-    sim_add_hook(world->world.sim, &(struct sim_hook){world, attend});
+    sim_add_hook(world->world.sim, &(struct sim_hook){.context = world, .attend = attend});
 }
 
 static void end(struct counters_world *world)
