@@ -6,6 +6,7 @@
  *   words.c      the words: read, printed, and the older words of `weft ctl` and the API
  *   names.c      names of nodes, ports and attributes
  *   pace.c       how often a connection sends
+ *   exact.c      times, shares and numbers: printed so that the same value is read
  *
  * An action is read from words, which may happen before its fabric exists, and then bound to the
  * fabric: names become numbers. A request of the API has numbers from the start. */

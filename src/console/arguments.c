@@ -6,6 +6,7 @@
 
 #include "base/rng.h"
 #include "base/time.h"
+#include "console/exact.h"
 #include "console/names.h"
 
 #include <arpa/inet.h>
@@ -216,32 +217,6 @@ void action_print_node(const struct topology *topology, uint32_t node, struct te
         text_printf(out, "0x%016" PRIx64, topology->nodes.items[node].guid);
 }
 
-/* Words have millionths of a percent. */
-static void print_percent(uint64_t parts, struct text *out)
-{
-    uint64_t millionths = (parts * 100000000 + RNG_CERTAIN / 2) / RNG_CERTAIN;
-    char fraction[8];
-    int length = snprintf(fraction, sizeof fraction, "%06" PRIu64, millionths % 1000000);
-    while (length > 0 && fraction[length - 1] == '0')
-        fraction[--length] = 0;
-    text_printf(out, "%" PRIu64 "%s%s%%", millionths / 1000000, length ? "." : "", fraction);
-}
-
-/* Exactly, in the largest unit of which it is a multiple. */
-static void print_time(uint64_t ps, struct text *out)
-{
-    static const struct {
-        uint64_t ps;
-        const char *name;
-    } units[] = {{TIME_S, "s"}, {TIME_MS, "ms"}, {TIME_US, "us"}, {TIME_NS, "ns"}};
-    for (unsigned i = 0; i < 4; i++)
-        if (ps % units[i].ps == 0) {
-            text_printf(out, "%" PRIu64 "%s", ps / units[i].ps, units[i].name);
-            return;
-        }
-    text_printf(out, "%" PRIu64 ".%06" PRIu64 "us", ps / TIME_US, ps % TIME_US);
-}
-
 /* A text as one word of a statement: in quotes if need be. */
 static void print_word(const char *word, struct text *out)
 {
@@ -253,14 +228,17 @@ static void print_word(const char *word, struct text *out)
 
 static void print_churn(const struct machine_action *churn, struct text *out)
 {
-    text_printf(out, "boots %.17g", churn->boots);
-    if (churn->moves > 0)
-        text_printf(out, " moves %.17g", churn->moves);
+    text_puts(out, "boots ");
+    exact_print_decimal(churn->boots, out);
+    if (churn->moves > 0) {
+        text_puts(out, " moves ");
+        exact_print_decimal(churn->moves, out);
+    }
     text_puts(out, " per minute");
     if (churn->keep)
         text_printf(out, " keep %" PRIu64, churn->keep);
     text_puts(out, churn->absolute ? " until " : " for ");
-    print_time(churn->until, out);
+    exact_print_time(churn->until, out);
     text_printf(out, " %s", modes[churn->minimal]);
 }
 
@@ -297,9 +275,9 @@ void argument_print(enum argument argument, const struct action *action,
         else
             action_print_node(topology, action->node, out);
         break;
-    case ARGUMENT_PERCENT: print_percent(action->value, out); break;
+    case ARGUMENT_PERCENT: exact_print_percent(action->value, out); break;
     case ARGUMENT_ATTRIBUTE: text_printf(out, "0x%x", action->attribute); break;
-    case ARGUMENT_TIME: print_time(action->value, out); break;
+    case ARGUMENT_TIME: exact_print_time(action->value, out); break;
     case ARGUMENT_GUID: text_printf(out, "0x%016" PRIx64, action->value); break;
     case ARGUMENT_PEER: action_print_node(topology, (uint32_t)action->value, out); break;
     case ARGUMENT_PACE: pace_print(&action->pace, out); break;

@@ -3,7 +3,7 @@
 
 #include "base/parse.h"
 #include "base/rng.h"
-#include "base/time.h"
+#include "console/exact.h"
 
 #include <string.h>
 
@@ -86,11 +86,14 @@ void pace_read(struct pace *pace, struct cursor *cursor)
 void pace_print(const struct pace *pace, struct text *out)
 {
     text_puts(out, pace_names[pace->kind]);
-    if (pace->kind == PACE_EVERY)
-        text_printf(out, " %llu.%06lluus", (unsigned long long)(pace->every_ps / TIME_US),
-                    (unsigned long long)(pace->every_ps % TIME_US));
-    else if (pace->kind != PACE_NONE)
-        text_printf(out, " %.17g", pace->value);
+    if (pace->kind != PACE_NONE)
+        text_puts(out, " ");
+    switch (pace->kind) {
+    case PACE_EVERY: exact_print_time(pace->every_ps, out); break;
+    case PACE_LOAD: exact_print_share(pace->value, out); break;
+    case PACE_RATE: exact_print_decimal(pace->value, out); break;
+    default: break;
+    }
 }
 
 uint64_t pace_interval_ps(const struct pace *pace, uint64_t bytes, uint64_t wire_bytes,

@@ -248,6 +248,34 @@ static void hosts_are_connected_by_an_action(void **unused)
     end(world);
 }
 
+/* What is exported reads as it was given, and has the same value. */
+static void paces_are_exported_as_given(void **unused)
+{
+    (void)unused;
+    static const char *const paces[][2] = {{"load 30%", NULL},
+                                           {"load 0.3", NULL},
+                                           {"load 1.2", NULL},
+                                           {"load 12.5%", NULL},
+                                           {"every 20us", NULL},
+                                           {"every 0.5us", "every 500ns"},
+                                           {"every 1000ps", "every 1ns"},
+                                           {"rate 2Gbit/s", "rate 250000000"},
+                                           {"rate 1234567.8", NULL}};
+    struct world *world = begin("topology kary 2 3\nsm H0\nrun until settled\n");
+    for (unsigned i = 0; i < sizeof paces / sizeof *paces; i++) {
+        char words[64];
+        snprintf(words, sizeof words, "connect H1 H6 %s", paces[i][0]);
+        assert_int_equal(ask(world, LIVE_FABRIC, words, false), 0);
+        snprintf(words, sizeof words, "connect H1 H6 %s\n",
+                 paces[i][1] ? paces[i][1] : paces[i][0]);
+        assert_non_null(strstr(exported(world), words));
+        pass(world, 10 * TIME_US);
+    }
+    uint64_t hash = fabric_trace_hash(live_session_setup(&world->live.session)->fabric);
+    assert_true(run_whole(exported(world)) == hash);
+    end(world);
+}
+
 /* Names as a stranger may give them: words of the grammar, and the GUID of another node. */
 static const char odd_names[] = "switchguid=0x10\nSwitch 3 \"S-10\" # \"attribute\"\n"
                                 "[1] \"H-20\"[1]\n[2] \"H-30\"[1]\n[3] \"H-40\"[1]\n"
@@ -585,6 +613,7 @@ int main(void)
         cmocka_unit_test(next_stops_at_events_and_at_no_note),
         cmocka_unit_test(reports_are_those_of_the_run),
         cmocka_unit_test(hosts_are_connected_by_an_action),
+        cmocka_unit_test(paces_are_exported_as_given),
         cmocka_unit_test(the_api_makes_connections_and_lists_those_of_ctl),
         cmocka_unit_test(the_api_lists_the_last_200_connections),
         cmocka_unit_test(actions_are_statements_that_the_export_repeats),
