@@ -1,5 +1,6 @@
 """Computations, by weft's own commands: the networks of the papers, and what is known of their routes."""
 import os
+import tempfile
 import unittest
 
 from support import EXPERIMENTS, WEFT, settings
@@ -86,11 +87,13 @@ class Computations(unittest.TestCase):
     def test_seeds_of_repetitions_are_those_of_sweeps(self):
         self.assertEqual(sweep_seed(7, 1), 7)
         text = "topology figure1\nsm H4\nrun until settled\n"
-        with open("one.weft", "w", encoding="utf-8") as file:
-            file.write(text)
-        with open("one.sweep", "w", encoding="utf-8") as file:
-            file.write("scenario one.weft\nrepeat 3\nseed 7\n")
-        runs = Weft(WEFT).json("sweep", "one.sweep", "--list", "--store", "none.db")
+        with tempfile.TemporaryDirectory() as folder:
+            scenario, sweep = os.path.join(folder, "one.weft"), os.path.join(folder, "one.sweep")
+            with open(scenario, "w", encoding="utf-8") as file:
+                file.write(text)
+            with open(sweep, "w", encoding="utf-8") as file:
+                file.write("scenario one.weft\nrepeat 3\nseed 7\n")
+            runs = Weft(WEFT).json("sweep", sweep, "--list", "--store", os.path.join(folder, "none.db"))
         self.assertEqual([one["seed"] for one in runs], [sweep_seed(7, i) for i in (1, 2, 3)])
 
 
