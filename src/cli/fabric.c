@@ -259,6 +259,8 @@ static int serve_fabric(struct fabric *fabric, struct server_options wanted, cha
     int result = attach_find(fabric_topology(fabric), given.attach, &wanted.attachment, err);
     if (result == 0 && command)
         result = preload_check(preload, command[0], err);
+    if (result == 0 && command && fabric_time_is_simulated(&given.time))
+        result = fabric_time_check(preload, err);
     if (result == 0)
         result = runtime_dir_make(&dir, given.socket, command != NULL, err);
     if (result < 0)

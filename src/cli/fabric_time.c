@@ -4,6 +4,8 @@
 #include "base/parse.h"
 #include "base/time.h"
 
+#include <dlfcn.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,11 +47,35 @@ int fabric_time_read(const struct fabric_time_options *given, struct lockstep_op
     return result;
 }
 
+static void print_library(const char *preload, struct text *to)
+{
+    const char *slash = strrchr(preload, '/');
+    text_printf(to, "%.*slibweft-time.so", slash ? (int)(slash + 1 - preload) : 0, preload);
+}
+
+int fabric_time_check(const char *preload, struct err *err)
+{
+    struct text library = {0};
+    print_library(preload, &library);
+    void *handle = dlopen(library.data, RTLD_LAZY | RTLD_LOCAL);
+    int result = 0;
+    if (!handle)
+        result = err_set(err, ENOENT, "the library of simulated time cannot be loaded: %.300s",
+                         dlerror());
+    else if (!dlsym(handle, "weft_time_is_simulated"))
+        result =
+            err_set(err, EINVAL, "'%.200s' is not weft's library of simulated time", library.data);
+    if (handle)
+        dlclose(handle);
+    text_release(&library);
+    return result;
+}
+
 void fabric_time_prepare(const struct lockstep *lockstep, const char *preload,
                          struct text *libraries)
 {
-    const char *slash = strrchr(preload, '/');
-    text_printf(libraries, ":%.*slibweft-time.so", slash ? (int)(slash + 1 - preload) : 0, preload);
+    text_printf(libraries, ":");
+    print_library(preload, libraries);
     setenv(WEFT_TIME_VARIABLE, lockstep_path(lockstep), 1);
 }
 

@@ -13,8 +13,11 @@ struct fabric_time_options {
 bool fabric_time_is_simulated(const struct fabric_time_options *given);
 /* Reads the options; EXIT_USAGE if one is wrong. */
 int fabric_time_read(const struct fabric_time_options *given, struct lockstep_options *options);
-/* In the command's process, before it is executed: appends the library of simulated time to
- * `libraries`, which is beside `preload`. */
+/* An error if the library of simulated time, which is beside `preload`, cannot be loaded: the
+ * loader would say so for each program, and start it without the library. */
+int fabric_time_check(const char *preload, struct err *err);
+/* In the command's process, before it is executed: appends that library to `libraries`.
+ */
 void fabric_time_prepare(const struct lockstep *lockstep, const char *preload,
                          struct text *libraries);
 void fabric_time_summarize(const struct lockstep *lockstep, const struct lockstep_options *options);

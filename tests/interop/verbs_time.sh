@@ -109,3 +109,10 @@ refused() { exits_with 2 in_time "$@" -- true && cat summary; }
 claim "a pace is refused" refused --pace real
 claim "a price that is no time is refused" refused --price poll=fast
 claim "a clock that does not exist is refused" refused --time later
+without_library() {
+    mkdir -p elsewhere && cp "$PRELOAD" elsewhere/libweft-umad.so &&
+        WEFT_PRELOAD=$PWD/elsewhere/libweft-umad.so exits_with 2 in_time -- touch started
+    cat summary
+    [ ! -e started ] && [ "$(wc -l <summary)" = 1 ] && contains 'library of simulated time cannot be loaded: .*libweft-time.so' summary
+}
+claim "nothing starts without the library" without_library
