@@ -4,20 +4,23 @@
  * with a deadline uses two futexes, the slot's, which the server wakes at the deadline, and a count
  * in the shared page that signals and posts increment. Several objects may share a count: a wait
  * may then end without a reason, which POSIX allows for condition variables, and semaphores are
- * tried again. */
+ * tried again. Locks and signals with deadlines, which are rare, are tried again and again. */
 #include "preload/time/gate.h"
 
 #include <errno.h>
 #include <linux/futex.h>
 #include <pthread.h>
 #include <semaphore.h>
+#include <signal.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #ifndef SYS_futex_waitv
 #define SYS_futex_waitv 449
 #endif
-#define LOOK_NS (20 * 1000 * 1000) /* where a thread cannot wait for two futexes */
+#define TRY_LEAST (1000 * PS_PER_NS)
+#define TRY_MOST  (1000 * 1000 * PS_PER_NS)
+#define LOOK_NS   (20 * 1000 * 1000) /* where a thread cannot wait for two futexes */
 
 struct two_waits {
     uint64_t value, address;
@@ -63,7 +66,8 @@ static bool block(uint32_t *count, uint32_t seen, uint64_t deadline)
     gate_begin_block(deadline, false);
     wait_for_count(count, seen);
     __atomic_sub_fetch(&gate_page->condition_waiters, 1, __ATOMIC_SEQ_CST);
-    return gate_end_block(-1);
+    /* A signal handler may have waited, too. */
+    return gate_end_block(-1) && gate_local() >= deadline;
 }
 
 /* ---- condition variables ---- */
@@ -168,4 +172,75 @@ WEFT_EXPORT int sem_clockwait(sem_t *restrict semaphore, clockid_t clock,
     if (!gate_page)
         return next(semaphore, clock, deadline);
     return take_until(semaphore, gate_deadline(clock, deadline));
+}
+
+/* ---- locks ---- */
+
+/* Before the next try. False: the deadline has passed. */
+static bool wait_to_try(uint64_t *pause, uint64_t deadline)
+{
+    uint64_t now = gate_local();
+    if (now >= deadline)
+        return false;
+    gate_sleep(deadline - now < *pause ? deadline : now + *pause);
+    *pause = *pause < TRY_MOST ? 2 * *pause : TRY_MOST;
+    return true;
+}
+
+#define DEFINE_LOCK(type, timed, clocked, try)                                                     \
+    static int try##_until(type *lock, uint64_t deadline)                                          \
+    {                                                                                              \
+        uint64_t pause = TRY_LEAST;                                                                \
+        gate_spend(TIME_CALL);                                                                     \
+        for (;;) {                                                                                 \
+            int result = try(lock);                                                                \
+            if (result != EBUSY)                                                                   \
+                return result;                                                                     \
+            if (!wait_to_try(&pause, deadline))                                                    \
+                return ETIMEDOUT;                                                                  \
+        }                                                                                          \
+    }                                                                                              \
+    WEFT_EXPORT int timed(type *restrict lock, const struct timespec *restrict deadline)           \
+    {                                                                                              \
+        NEXT(timed);                                                                               \
+        if (!gate_page)                                                                            \
+            return next(lock, deadline);                                                           \
+        return try##_until(lock, gate_deadline(CLOCK_REALTIME, deadline));                         \
+    }                                                                                              \
+    WEFT_EXPORT int clocked(type *restrict lock, clockid_t clock,                                  \
+                            const struct timespec *restrict deadline)                              \
+    {                                                                                              \
+        NEXT(clocked);                                                                             \
+        if (!gate_page)                                                                            \
+            return next(lock, clock, deadline);                                                    \
+        return try##_until(lock, gate_deadline(clock, deadline));                                  \
+    }
+
+DEFINE_LOCK(pthread_mutex_t, pthread_mutex_timedlock, pthread_mutex_clocklock,
+            pthread_mutex_trylock)
+DEFINE_LOCK(pthread_rwlock_t, pthread_rwlock_timedrdlock, pthread_rwlock_clockrdlock,
+            pthread_rwlock_tryrdlock)
+DEFINE_LOCK(pthread_rwlock_t, pthread_rwlock_timedwrlock, pthread_rwlock_clockwrlock,
+            pthread_rwlock_trywrlock)
+
+/* ---- signals ---- */
+
+WEFT_EXPORT int sigtimedwait(const sigset_t *restrict set, siginfo_t *restrict info,
+                             const struct timespec *restrict time)
+{
+    static const struct timespec none;
+    NEXT(sigtimedwait);
+    if (!gate_page || !time)
+        return next(set, info, time);
+    gate_spend(TIME_CALL);
+    uint64_t pause = TRY_LEAST, deadline = gate_after(gate_from_timespec(time));
+    for (;;) {
+        int result = next(set, info, &none);
+        if (result >= 0 || errno != EAGAIN)
+            return result;
+        if (!wait_to_try(&pause, deadline)) {
+            errno = EAGAIN;
+            return -1;
+        }
+    }
 }

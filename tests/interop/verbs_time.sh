@@ -76,6 +76,62 @@ END
 }
 claim "and when a child has not executed its program yet" vfork
 
+cat >locks.c <<'END'
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
+static struct timespec after(time_t seconds)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    now.tv_sec += seconds;
+    return now;
+}
+static void *waits(void *unused)
+{
+    struct timespec soon = after(2), late = after(10);
+    printf("%d\n", pthread_mutex_timedlock(&mutex, &soon) != 0);
+    printf("%d\n", pthread_rwlock_timedwrlock(&lock, &soon) != 0);
+    printf("after %ld s\n", (long)(time(NULL) % 60));
+    printf("%d\n", pthread_mutex_timedlock(&mutex, &late));
+    printf("%d\n", pthread_rwlock_timedwrlock(&lock, &late));
+    printf("after %ld s\n", (long)(time(NULL) % 60));
+    return unused;
+}
+int main(void)
+{
+    pthread_t thread;
+    sigset_t set;
+    struct timespec hour = {.tv_sec = 3600};
+    pthread_mutex_lock(&mutex);
+    pthread_rwlock_rdlock(&lock);
+    pthread_create(&thread, NULL, waits, NULL);
+    sleep(5);
+    pthread_mutex_unlock(&mutex);
+    pthread_rwlock_unlock(&lock);
+    pthread_join(thread, NULL);
+    sigemptyset(&set);
+    sigaddset(&set, SIGALRM);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+    alarm(2);
+    printf("%d\n", sigtimedwait(&set, NULL, &hour) == SIGALRM);
+    printf("after %ld s\n", (long)(time(NULL) % 60));
+    hour.tv_sec = 1;
+    printf("%d\n", sigtimedwait(&set, NULL, &hour));
+    printf("after %ld s\n", (long)(time(NULL) % 60));
+    return 0;
+}
+END
+locks() {
+    cc -o locks locks.c -pthread && in_time -- ./locks >locks.out && cat locks.out summary &&
+        [ "$(tr '\n' ' ' <locks.out)" = '1 1 after 2 s 0 0 after 5 s 1 after 7 s -1 after 8 s ' ]
+}
+claim "locks and signals that are waited for until a time" locks
+
 # What differs from run to run on hardware, too: QP and packet sequence numbers, keys, addresses.
 repeated() {
     local load=() i status=0
