@@ -2,6 +2,8 @@
 #include "internal.h"
 
 #include <fcntl.h>
+#include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 
 /* The numbers of the server are those of the library. */
@@ -172,6 +174,14 @@ static void take_join(struct event *event, struct id *id, const struct ipcm_even
     }
 }
 
+static void explain_route_error(const struct ipcm_event *from)
+{
+    static atomic_flag told = ATOMIC_FLAG_INIT;
+    if (from->status == -ENETUNREACH && !atomic_flag_test_and_set(&told))
+        fprintf(stderr, "weft: nobody answers queries for paths: a manager must keep running "
+                        "('weft sm' without --once)\n");
+}
+
 /* False: the event is not for the program. */
 static bool take_event(struct event *event, struct id *id, const struct ipcm_event *from)
 {
@@ -192,30 +202,38 @@ static bool take_event(struct event *event, struct id *id, const struct ipcm_eve
     case IPCM_DISCONNECTED: return !id->failed;
     case IPCM_JOINED:
     case IPCM_JOIN_ERROR: take_join(event, id, from); return event->group != NULL;
+    case IPCM_ROUTE_ERROR: explain_route_error(from); return true;
     default: return true;
     }
+}
+
+/* Another thread that destroys the ID waits until this event has been acknowledged. */
+static struct id *hold_id(uint32_t object)
+{
+    pthread_mutex_lock(&cm_events_lock);
+    struct id *id = cm_find(object);
+    if (id)
+        id->events_given++;
+    pthread_mutex_unlock(&cm_events_lock);
+    return id;
 }
 
 static struct event *make_event(const struct ipcm_event *from)
 {
     struct event *event = calloc(1, sizeof *event);
     bool request = from->kind == IPCM_CONNECT_REQUEST;
-    struct id *id = cm_find(request ? from->listener : from->id);
-    if (!event || !id) {
+    struct id *id = event ? hold_id(request ? from->listener : from->id) : NULL;
+    if (!id) {
         free(event);
         return fail(ENOMEM);
     }
     bool wanted = take_event(event, id, from);
     if (wanted && request)
         wanted = take_request(event, id, from);
-    if (!wanted) {
-        free(event);
-        return NULL;
-    }
-    pthread_mutex_lock(&cm_events_lock);
-    event->owner->events_given++;
-    pthread_mutex_unlock(&cm_events_lock);
-    return event;
+    if (wanted)
+        return event;
+    rdma_ack_cm_event(&event->event);
+    return NULL;
 }
 
 WEFT_EXPORT int rdma_get_cm_event(struct rdma_event_channel *of, struct rdma_cm_event **result)
