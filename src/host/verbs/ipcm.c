@@ -39,6 +39,7 @@ void ipcm_free(struct ipcm *ipcm)
     map_release(&ipcm->by_port);
     pool_release(&ipcm->ids);
     pool_release(&ipcm->queries);
+    map_release(&ipcm->by_tid);
     mem_free(ipcm);
 }
 
@@ -60,7 +61,8 @@ static struct ipcm_port *open_port(struct ipcm *ipcm, struct adapter *adapter, u
     struct ipcm_port *made = mem_zalloc(1, sizeof *made);
     cm_config_init(&config);
     config.ca_guid = fabric_topology(ipcm->verbs->fabric)->nodes.items[adapter->node].guid;
-    config.first_id = (port + 1) << 12;
+    /* The ranges of the ports of an adapter, which have one GUID, are apart. */
+    config.first_id = (port - adapter->first_port + 1) << 24;
     *made = (struct ipcm_port){.port = port,
                                .adapter = adapter,
                                .file = file,

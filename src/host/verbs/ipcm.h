@@ -73,6 +73,7 @@ struct ipcm_query {
     uint8_t mad[MAD_BYTES];
     uint32_t timeout_ms;
     bool sent;
+    uint64_t next_try, deadline; /* in network time; the deadline is that of the first try */
 };
 
 struct ipcm_port {
@@ -93,7 +94,8 @@ struct ipcm {
     struct map by_port; /* in the fabric: index of `ports` */
     POOL(struct ipcm_id) ids;
     POOL(struct ipcm_query) queries;
-    uint32_t serial, queries_open;
+    struct map by_tid; /* index of `queries` */
+    uint32_t serial, queries_open, last_tid;
     uint64_t groups;
     uint16_t next_port;
 };

@@ -48,6 +48,7 @@ static void release_channel(struct verbs_client *client, uint32_t object)
 {
     struct ipcm *ipcm = manager_of(client);
     struct ipcm_channel *channel = &client->ipcm_channels.items[object];
+    channel->events.count = channel->taken; /* they belong to IDs that are removed now */
     for (uint32_t i = 0; i < ipcm->ids.count && channel->users; i++)
         if (ipcm->ids.items[i].client == client && ipcm->ids.items[i].channel == object)
             ipcm_remove_id(ipcm, i);
@@ -97,6 +98,19 @@ static int next_event(struct verbs_client *client, uint32_t object)
     return 0;
 }
 
+static size_t pending_events(const struct ipcm_channel *channel)
+{
+    return channel->events.count - channel->taken;
+}
+
+static size_t events_of(const struct ipcm_channel *channel, uint32_t number)
+{
+    size_t count = 0;
+    for (size_t i = channel->taken; i < channel->events.count; i++)
+        count += channel->events.items[i].id == number;
+    return count;
+}
+
 /* Moves the events of an ID, or drops them. */
 static void move_events(struct ipcm_channel *from, uint32_t number, struct ipcm_channel *to)
 {
@@ -116,8 +130,7 @@ static void move_events(struct ipcm_channel *from, uint32_t number, struct ipcm_
 /* A program that does not read its events gets no further ones. */
 static bool has_many_events(const struct verbs_client *client, const struct ipcm_id *id)
 {
-    const struct ipcm_channel *channel = &client->ipcm_channels.items[id->channel];
-    return channel->events.count - channel->taken >= IPCM_EVENTS;
+    return pending_events(&client->ipcm_channels.items[id->channel]) >= IPCM_EVENTS;
 }
 
 static int add_id(struct verbs_client *client, const struct ipcm_request *request)
@@ -656,6 +669,8 @@ static int migrate_id(struct verbs_client *client, uint32_t number, struct ipcm_
         return -EINVAL;
     if (to == from)
         return 0;
+    if (pending_events(to) + events_of(from, number) > IPCM_EVENTS)
+        return -ENOBUFS;
     move_events(from, number, to);
     from->users--;
     to->users++;

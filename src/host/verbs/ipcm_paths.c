@@ -46,6 +46,10 @@ static struct ipcm_query *new_query(struct ipcm *ipcm, uint32_t number, uint64_t
     uint32_t index = pool_take(&ipcm->queries);
     struct ipcm_query *query = &ipcm->queries.items[index];
     uint32_t least = LEAST_TIMEOUT_MS * TRIES;
+    do /* a late answer to an earlier query is not one to this query */
+        ipcm->last_tid++;
+    while (map_get(&ipcm->by_tid, ipcm->last_tid) != MAP_NONE);
+    map_set(&ipcm->by_tid, ipcm->last_tid, index);
     *query = (struct ipcm_query){.used = true,
                                  .id = number,
                                  .serial = id->serial,
@@ -59,7 +63,7 @@ static struct ipcm_query *new_query(struct ipcm *ipcm, uint32_t number, uint64_t
     wire_set(query->mad, MAD_CLASS_VERSION, 2);
     wire_set(query->mad, RMPP_VERSION, 1);
     wire_set(query->mad, MAD_METHOD, method);
-    wire_set(query->mad, MAD_TID, index + 1);
+    wire_set(query->mad, MAD_TID, ipcm->last_tid);
     wire_set(query->mad, MAD_ATTRIBUTE_ID, attribute);
     return query;
 }
@@ -255,6 +259,7 @@ static void end_join(struct ipcm *ipcm, uint32_t number, uint64_t name, int stat
 static void end_query(struct ipcm *ipcm, uint32_t index, int status, const uint8_t *record)
 {
     struct ipcm_query query = ipcm->queries.items[index];
+    map_remove(&ipcm->by_tid, wire_get(query.mad, MAD_TID));
     ipcm->queries.items[index].used = false;
     ipcm->queries_open--;
     ipcm->ports.items[map_get(&ipcm->by_port, query.port)]->queries--;
@@ -270,30 +275,52 @@ static void end_query(struct ipcm *ipcm, uint32_t index, int status, const uint8
 
 void ipcm_take_answer(struct ipcm *ipcm, const struct mad_received *received)
 {
-    uint32_t index = (uint32_t)wire_get(received->data, MAD_TID) - 1;
-    if (index >= ipcm->queries.count || !ipcm->queries.items[index].used)
+    uint32_t index = map_get(&ipcm->by_tid, (uint32_t)wire_get(received->data, MAD_TID));
+    uint64_t now = fabric_network_time(ipcm->verbs->fabric);
+    if (index == MAP_NONE)
+        return;
+    struct ipcm_query *query = &ipcm->queries.items[index];
+    if (wire_get(received->data, MAD_ATTRIBUTE_ID) != wire_get(query->mad, MAD_ATTRIBUTE_ID))
         return;
     bool whole = received->head.length >= sizeof received->head + MAD_BYTES;
     int status = received->head.status ? -ETIMEDOUT : 0;
     if (status == 0 && (!whole || wire_get(received->data, MAD_STATUS) != STATUS_OK))
         status = -EINVAL;
+    if (whole && wire_get(received->data, MAD_STATUS) == STATUS_BAD_ATTRIBUTE)
+        status = -ENETUNREACH; /* of the MAD layer: no administration runs there */
     if (whole && wire_get(received->data, MAD_STATUS) == STATUS_BUSY) {
-        ipcm->queries.items[index].sent = false; /* once more, until the program's time is over */
-        return;
+        query->next_try = now + query->timeout_ms / TRIES * TIME_MS;
+        if (query->next_try < query->deadline) {
+            query->sent = false;
+            return;
+        }
+        status = -ETIMEDOUT;
     }
     end_query(ipcm, index, status, received->data + SA_DATA_OFFSET);
 }
 
 void ipcm_send_queries(struct ipcm *ipcm, uint64_t now)
 {
+    uint64_t network_now = fabric_network_time(ipcm->verbs->fabric);
     for (uint32_t i = 0; i < ipcm->queries.count && ipcm->queries_open; i++) {
         struct ipcm_query *query = &ipcm->queries.items[i];
         if (!query->used || query->sent)
             continue;
         const uint8_t *info = fabric_port_info(ipcm->verbs->fabric, query->port);
         const struct ipcm_port *port = ipcm->ports.items[map_get(&ipcm->by_port, query->port)];
+        if (query->next_try > network_now) {
+            adapter_call_at(port->adapter, query->next_try);
+            continue;
+        }
+        if (!query->deadline)
+            query->deadline = network_now + query->timeout_ms * TIME_MS;
+        if (query->deadline <= network_now) {
+            end_query(ipcm, i, -ETIMEDOUT, NULL);
+            continue;
+        }
+        uint64_t left_ms = (query->deadline - network_now) / TIME_MS;
         struct mad_head head = {.agent = port->sa_agent,
-                                .timeout_ms = query->timeout_ms / TRIES,
+                                .timeout_ms = (uint32_t)(left_ms / TRIES) + (left_ms < TRIES),
                                 .retries = TRIES - 1,
                                 .qpn = htonl(QP_GSI),
                                 .q_key = htonl(Q_KEY_GSI),

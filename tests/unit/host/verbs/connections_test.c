@@ -2,6 +2,7 @@
  * programs are at adapter A, whose port is Active; there is no subnet administration. */
 #include "programs.h"
 
+#include <arpa/inet.h>
 #include <signal.h>
 
 enum { ADDRESS = 0x0A000001, OTHER = 0x0A000002 };
@@ -167,6 +168,142 @@ static void a_port_without_a_manager_has_no_paths(void **state)
     close_program(&program);
 }
 
+static void migration_respects_the_limit_of_events(void **state)
+{
+    struct connected *connected = *state;
+    struct program program;
+    attach(connected->stage, &program);
+    uint32_t from = make_channel(&program), to = make_channel(&program);
+    uint32_t id = make_id(&program, from, IPCM_SPACE_TCP);
+    uint32_t other = make_id(&program, to, IPCM_SPACE_TCP);
+    struct ipcm_request migrate = {.channel = to};
+    struct ipcm_event event;
+    for (unsigned i = 0; i < IPCM_EVENTS; i++)
+        assert_int_equal(manage(&program, to_address(OTHER + 7, 1), IPCM_RESOLVE, id, NULL), 0);
+    assert_int_equal(manage(&program, to_address(OTHER + 7, 1), IPCM_RESOLVE, other, NULL), 0);
+    assert_int_equal(manage(&program, migrate, IPCM_MIGRATE, id, NULL), -ENOBUFS);
+    assert_int_equal(next_event(&program, from, &event), 0);
+    assert_int_equal(manage(&program, migrate, IPCM_MIGRATE, id, NULL), 0);
+    assert_int_equal(next_event(&program, from, &event), -EAGAIN);
+    close_program(&program);
+}
+
+/* ---- answers of the subnet administration, which is at the program's own port ---- */
+
+struct administration {
+    struct stage *stage;
+    struct mad_file *file;
+    unsigned queries;
+    uint8_t last[MAD_BYTES];
+};
+
+static void open_administration(struct stage *stage, struct administration *sa)
+{
+    struct registration wanted = {.class = CLASS_SUBN_ADM, .class_version = 2};
+    wanted.method_mask[0] = UINT32_C(1) << METHOD_GET;
+    *sa = (struct administration){.stage = stage};
+    set_port(stage, PORT_INFO_MASTER_SM_LID, LID);
+    sa->file =
+        mad_file_open(stage->layer, two_switches_port(&stage->world, stage->world.a, 1), NULL);
+    assert_true(mad_file_register(sa->file, &wanted) >= 0);
+}
+
+static void run_administration(struct administration *sa)
+{
+    verbs_run_connections(sa->stage->verbs, 0);
+    two_switches_run(&sa->stage->world, sa->stage->layer, 0);
+    for (const struct mad_received *query; (query = mad_file_next(sa->file)) != NULL;) {
+        memcpy(sa->last, query->data, MAD_BYTES);
+        sa->queries++;
+        mad_file_taken(sa->file);
+    }
+}
+
+static void answer_query(struct administration *sa, const uint8_t *query, unsigned status)
+{
+    struct mad_head head = {.qpn = htonl(QP_GSI), .q_key = htonl(Q_KEY_GSI), .lid = htons(LID)};
+    uint8_t mad[MAD_BYTES];
+    memcpy(mad, query, sizeof mad);
+    wire_set(mad, MAD_METHOD, METHOD_GET_RESP);
+    wire_set(mad, MAD_STATUS, status);
+    assert_int_equal(mad_file_send(sa->file, 0, &head, mad, MAD_BYTES), 0);
+    two_switches_run(&sa->stage->world, sa->stage->layer, 0);
+    verbs_run_connections(sa->stage->verbs, 0);
+}
+
+static uint32_t ask_for_path(struct program *program, uint32_t channel)
+{
+    uint32_t id = make_id(program, channel, IPCM_SPACE_TCP);
+    struct ipcm_event event;
+    struct ipcm_request route = {.timeout_ms = 2000};
+    assert_int_equal(manage(program, to_address(OTHER, 1), IPCM_RESOLVE, id, NULL), 0);
+    assert_int_equal(next_event(program, channel, &event), 0);
+    assert_int_equal(manage(program, route, IPCM_ROUTE, id, NULL), 0);
+    return id;
+}
+
+static void a_late_answer_is_not_one_to_the_next_query(void **state)
+{
+    struct connected *connected = *state;
+    struct administration sa;
+    struct program program;
+    struct ipcm_event event;
+    uint8_t first[MAD_BYTES];
+    open_administration(connected->stage, &sa);
+    attach(connected->stage, &program);
+    uint32_t channel = make_channel(&program);
+    ask_for_path(&program, channel);
+    run_administration(&sa);
+    assert_int_equal(sa.queries, 1);
+    memcpy(first, sa.last, sizeof first);
+    answer_query(&sa, first, STATUS_BAD_ATTRIBUTE);
+    assert_int_equal(next_event(&program, channel, &event), 0);
+    assert_int_equal(event.kind, IPCM_ROUTE_ERROR);
+    assert_int_equal(event.status, -ENETUNREACH);
+    uint32_t second = ask_for_path(&program, channel);
+    run_administration(&sa);
+    assert_int_equal(sa.queries, 2);
+    answer_query(&sa, first, STATUS_OK);
+    assert_int_equal(next_event(&program, channel, &event), -EAGAIN);
+    answer_query(&sa, sa.last, STATUS_OK);
+    assert_int_equal(next_event(&program, channel, &event), 0);
+    assert_int_equal(event.kind, IPCM_ROUTE_RESOLVED);
+    assert_int_equal(event.id, second);
+    close_program(&program);
+    mad_file_close(sa.file);
+}
+
+static void a_busy_administration_is_asked_until_the_deadline(void **state)
+{
+    struct connected *connected = *state;
+    struct fabric *fabric = connected->stage->world.fabric;
+    struct administration sa;
+    struct program program;
+    struct ipcm_event event;
+    open_administration(connected->stage, &sa);
+    attach(connected->stage, &program);
+    uint32_t channel = make_channel(&program);
+    ask_for_path(&program, channel);
+    run_administration(&sa);
+    answer_query(&sa, sa.last, STATUS_BUSY);
+    run_administration(&sa);
+    assert_int_equal(sa.queries, 1); /* not at once */
+    unsigned answered = 1;
+    for (unsigned i = 0; i < 40; i++) {
+        fabric_run_network(fabric, fabric_network_time(fabric) + 100 * TIME_MS);
+        run_administration(&sa);
+        if (sa.queries > answered)
+            answer_query(&sa, sa.last, STATUS_BUSY);
+        answered = sa.queries;
+    }
+    assert_in_range(sa.queries, 2, 8);
+    assert_int_equal(next_event(&program, channel, &event), 0);
+    assert_int_equal(event.kind, IPCM_ROUTE_ERROR);
+    assert_int_equal(event.status, -ETIMEDOUT);
+    close_program(&program);
+    mad_file_close(sa.file);
+}
+
 /* ---- keys ---- */
 
 /* A datagram QP with a Q_Key, in the place of the program's RC QP. */
@@ -300,6 +437,9 @@ int main(void)
         TEST(a_program_does_not_see_the_ids_of_another_one),
         TEST(events_that_nobody_reads_are_limited),
         TEST(a_port_without_a_manager_has_no_paths),
+        TEST(migration_respects_the_limit_of_events),
+        TEST(a_late_answer_is_not_one_to_the_next_query),
+        TEST(a_busy_administration_is_asked_until_the_deadline),
         TEST(a_wrong_q_key_raises_a_trap_and_harms_no_timer),
         TEST(a_request_at_a_port_without_a_link_times_out),
         TEST(only_datagram_queue_pairs_join_groups),
