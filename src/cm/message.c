@@ -8,6 +8,7 @@
 #include <errno.h>
 
 #define MEMBER(field, member) WIRE_MEMBER(field, struct cm_message, member)
+/* NOLINTBEGIN(bugprone-macro-parentheses): a member's name cannot have parentheses. */
 #define PATH_MEMBERS(field, path)                                                                  \
     MEMBER(field##_LOCAL_LID, path.local_lid), MEMBER(field##_REMOTE_LID, path.remote_lid),        \
         MEMBER(field##_LOCAL_GID, path.local_gid), MEMBER(field##_REMOTE_GID, path.remote_gid),    \
@@ -16,6 +17,7 @@
         MEMBER(field##_HOP_LIMIT, path.hop_limit), MEMBER(field##_SL, path.sl),                    \
         MEMBER(field##_SUBNET_LOCAL, path.subnet_local),                                           \
         MEMBER(field##_ACK_TIMEOUT, path.ack_timeout)
+/* NOLINTEND(bugprone-macro-parentheses) */
 #define ID_MEMBERS(kind)                                                                           \
     MEMBER(kind##_LOCAL_ID, local_id), MEMBER(kind##_REMOTE_ID, remote_id),                        \
         MEMBER(kind##_PRIVATE_DATA, private_data)
