@@ -3,8 +3,9 @@
  * Each port that programs use has a `struct ipcm_port`: the part of the core that belongs to it,
  * and its access to general services. An `struct ipcm_id` belongs to a program.
  *
- * Files: ipcm.c exchanges messages and MADs, ipcm_calls.c does what programs ask for, ipcm_paths.c
- * asks the subnet administration. */
+ * Files: ipcm.c exchanges messages and MADs, ipcm_channels.c keeps channels and IDs,
+ * ipcm_addresses.c binds and resolves addresses, ipcm_calls.c does what programs ask for,
+ * ipcm_paths.c asks the subnet administration. */
 #ifndef WEFT_HOST_VERBS_IPCM_H
 #define WEFT_HOST_VERBS_IPCM_H
 
@@ -123,12 +124,37 @@ uint32_t ipcm_find_listener(const struct ipcm *ipcm, const struct ipcm_port *por
                             uint64_t service);
 void ipcm_gid_of(const struct verbs *verbs, uint32_t port, uint8_t gid[16]);
 
-/* ipcm_calls.c */
+/* ipcm_channels.c */
+static inline struct ipcm *ipcm_of(const struct verbs_client *client)
+{
+    return client->verbs->ipcm;
+}
 void ipcm_put_event(struct ipcm_channel *channel, const struct ipcm_event *event);
-int ipcm_request(struct verbs_client *client, const struct ipcm_request *request);
+struct ipcm_channel *ipcm_find_channel(struct verbs_client *client, uint32_t object);
+int ipcm_add_channel(struct verbs_client *client);
+void ipcm_release_channel(struct verbs_client *client, uint32_t object);
+int ipcm_next_event(struct verbs_client *client, uint32_t object);
+struct ipcm_id *ipcm_find_id(const struct verbs_client *client, uint32_t number);
+bool ipcm_has_many_events(const struct verbs_client *client, const struct ipcm_id *id);
+int ipcm_open_id(struct verbs_client *client, const struct ipcm_request *request);
+int ipcm_migrate_id(struct verbs_client *client, uint32_t number, struct ipcm_id *id,
+                    uint32_t object);
+/* Listens, or ceases to listen, at the ports of the ID. */
+int ipcm_for_ports(struct ipcm *ipcm, const struct ipcm_id *id,
+                   int (*act)(struct ipcm *ipcm, struct ipcm_port *port, uint64_t service));
 void ipcm_count(const struct verbs_client *client, uint32_t *listening, uint32_t *connections);
 void ipcm_release_client(struct verbs_client *client);
 void ipcm_remove_id(struct ipcm *ipcm, uint32_t number);
+
+/* ipcm_addresses.c */
+int ipcm_bind(struct verbs_client *client, struct ipcm_id *id, const struct ipcm_address *from);
+int ipcm_resolve(struct verbs_client *client, uint32_t number, struct ipcm_id *id,
+                 const struct ipcm_request *request);
+int ipcm_listen(struct verbs_client *client, struct ipcm_id *id, uint32_t backlog);
+int ipcm_find_host(struct verbs_client *client, const struct ipcm_request *request);
+
+/* ipcm_calls.c */
+int ipcm_request(struct verbs_client *client, const struct ipcm_request *request);
 
 /* ipcm_paths.c */
 int ipcm_ask_path(struct ipcm *ipcm, uint32_t number, uint32_t timeout_ms);

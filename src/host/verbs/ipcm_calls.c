@@ -1,254 +1,13 @@
-/* What programs ask the connection manager for. Every value is checked; an ID of another program
- * does not exist for this one. */
+/* What programs ask the connection manager for: connections, and the choice of the call. Every
+ * value is checked. */
 #include "host/verbs/ipcm.h"
 
-#include "host/verbs/addresses.h"
-
-#include <assert.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <unistd.h>
-
-static struct ipcm *manager_of(const struct verbs_client *client)
-{
-    return client->verbs->ipcm;
-}
 
 static uint64_t network_now(const struct verbs_client *client)
 {
     return fabric_network_time(client->verbs->fabric);
-}
-
-/* ---- channels ---- */
-
-static struct ipcm_channel *find_channel(struct verbs_client *client, uint32_t object)
-{
-    return OBJECT_FIND(&client->ipcm_channels, object);
-}
-
-static int add_channel(struct verbs_client *client)
-{
-    uint32_t object = 0;
-    int ends[2];
-    while (find_channel(client, object))
-        object++;
-    if (object >= IPCM_CHANNELS)
-        return -ENOMEM;
-    if (pipe2(ends, O_CLOEXEC) < 0)
-        return -errno;
-    fcntl(ends[1], F_SETFL, O_NONBLOCK);
-    *vec_at(&client->ipcm_channels, object) = (struct ipcm_channel){.used = true, .pipe = ends[1]};
-    client->answer.object = object;
-    answer_with(client, ends[0]);
-    return 0;
-}
-
-static void release_channel(struct verbs_client *client, uint32_t object)
-{
-    struct ipcm *ipcm = manager_of(client);
-    struct ipcm_channel *channel = &client->ipcm_channels.items[object];
-    channel->events.count = channel->taken; /* they belong to IDs that are removed now */
-    for (uint32_t i = 0; i < ipcm->ids.count && channel->users; i++)
-        if (ipcm->ids.items[i].client == client && ipcm->ids.items[i].channel == object)
-            ipcm_remove_id(ipcm, i);
-    vec_release(&channel->events);
-    close(channel->pipe);
-    channel->used = false;
-}
-
-/* A pipe that was full has got room since. */
-static void refill_pipe(struct ipcm_channel *channel)
-{
-    while (channel->tokens < channel->events.count - channel->taken &&
-           write(channel->pipe, "", 1) == 1)
-        channel->tokens++;
-}
-
-void ipcm_put_event(struct ipcm_channel *channel, const struct ipcm_event *event)
-{
-    vec_push(&channel->events, *event);
-    refill_pipe(channel);
-}
-
-static struct ipcm_id *find_id(const struct verbs_client *client, uint32_t number)
-{
-    struct ipcm *ipcm = manager_of(client);
-    return number < ipcm->ids.count && ipcm->ids.items[number].client == client
-               ? &ipcm->ids.items[number]
-               : NULL;
-}
-
-static int next_event(struct verbs_client *client, uint32_t object)
-{
-    struct ipcm_channel *channel = find_channel(client, object);
-    if (!channel)
-        return -EINVAL;
-    channel->tokens -= channel->tokens > 0;
-    if (channel->taken == channel->events.count)
-        return -EAGAIN;
-    const struct ipcm_event *event = &channel->events.items[channel->taken++];
-    client->answer.event = *event;
-    struct ipcm_id *listener =
-        event->kind == IPCM_CONNECT_REQUEST ? find_id(client, event->listener) : NULL;
-    if (listener && listener->waiting)
-        listener->waiting--;
-    channel->taken = vec_drop_taken(&channel->events, channel->taken);
-    refill_pipe(channel);
-    return 0;
-}
-
-static size_t pending_events(const struct ipcm_channel *channel)
-{
-    return channel->events.count - channel->taken;
-}
-
-static size_t events_of(const struct ipcm_channel *channel, uint32_t number)
-{
-    size_t count = 0;
-    for (size_t i = channel->taken; i < channel->events.count; i++)
-        count += channel->events.items[i].id == number;
-    return count;
-}
-
-/* Moves the events of an ID, or drops them. */
-static void move_events(struct ipcm_channel *from, uint32_t number, struct ipcm_channel *to)
-{
-    size_t kept = from->taken;
-    for (size_t i = from->taken; i < from->events.count; i++) {
-        const struct ipcm_event event = from->events.items[i];
-        if (event.id != number)
-            from->events.items[kept++] = event;
-        else if (to)
-            ipcm_put_event(to, &event);
-    }
-    from->events.count = kept;
-}
-
-/* ---- IDs ---- */
-
-/* A program that does not read its events gets no further ones. */
-static bool has_many_events(const struct verbs_client *client, const struct ipcm_id *id)
-{
-    return pending_events(&client->ipcm_channels.items[id->channel]) >= IPCM_EVENTS;
-}
-
-static int add_id(struct verbs_client *client, const struct ipcm_request *request)
-{
-    if (!find_channel(client, request->channel))
-        return -EINVAL;
-    if (request->space != IPCM_SPACE_TCP && request->space != IPCM_SPACE_UDP &&
-        request->space != IPCM_SPACE_IPOIB)
-        return -EOPNOTSUPP;
-    if (client->ipcm_ids >= IPCM_IDS)
-        return -ENOMEM;
-    client->answer.object =
-        ipcm_add_id(manager_of(client), client, request->channel, (uint16_t)request->space);
-    return 0;
-}
-
-/* Listens, or ceases to listen, at the ports of the ID. */
-static int for_ports(struct ipcm *ipcm, const struct ipcm_id *id,
-                     int (*act)(struct ipcm *ipcm, struct ipcm_port *port, uint64_t service))
-{
-    struct adapter *adapter = id->client->adapter;
-    uint64_t service = ipcm_service_id(id);
-    int result = 0;
-    for (unsigned number = 1; number <= adapter->ports && result == 0; number++) {
-        struct ipcm_port *port =
-            id->port && id->port != number ? NULL : ipcm_port_of(ipcm, adapter, number);
-        if (port)
-            result = act(ipcm, port, service);
-        else if (!id->port || id->port == number)
-            result = -EBUSY;
-    }
-    return result;
-}
-
-static int begin_service(struct ipcm *ipcm, struct ipcm_port *port, uint64_t service)
-{
-    (void)ipcm;
-    int result = cm_listen(port->cm, service);
-    return result == -EEXIST ? 0 : result;
-}
-
-static int end_service(struct ipcm *ipcm, struct ipcm_port *port, uint64_t service)
-{
-    if (ipcm_find_listener(ipcm, port, service) == MAP_NONE)
-        cm_unlisten(port->cm, service);
-    return 0;
-}
-
-/* Ends what an ID has to do with other hosts. */
-static void end_connection(struct ipcm *ipcm, struct ipcm_id *id)
-{
-    struct ipcm_port *port = ipcm_port_of_id(ipcm, id);
-    struct cm_message because = {.reason = CM_CONSUMER, .status = CM_RESOLVE_REJECTED};
-    uint64_t now = fabric_network_time(ipcm->verbs->fabric);
-    if (!port || !id->cm_id)
-        return;
-    if (id->state == IPCM_REQUESTED && ipcm_is_datagram(id))
-        cm_answer_service(port->cm, now, id->cm_id, &because);
-    else if (id->state == IPCM_REQUESTED || id->state == IPCM_REPLIED)
-        cm_reject(port->cm, now, id->cm_id, &because);
-    else
-        cm_disconnect(port->cm, now, id->cm_id);
-    map_remove(&port->ids, id->cm_id);
-    id->cm_id = 0;
-}
-
-/* The program has not seen these requests of a listener, and never will. */
-static void drop_requests(struct ipcm *ipcm, struct ipcm_channel *channel, uint32_t listener)
-{
-    for (size_t i = channel->taken; i < channel->events.count;)
-        if (channel->events.items[i].kind == IPCM_CONNECT_REQUEST &&
-            channel->events.items[i].listener == listener)
-            ipcm_remove_id(ipcm, channel->events.items[i].id); /* its event, too */
-        else
-            i++;
-}
-
-void ipcm_remove_id(struct ipcm *ipcm, uint32_t number)
-{
-    struct ipcm_id *id = &ipcm->ids.items[number];
-    struct verbs_client *client = id->client;
-    struct ipcm_channel *channel = &client->ipcm_channels.items[id->channel];
-    if (id->state == IPCM_LISTENING) {
-        id->state = IPCM_ENDED;
-        struct ipcm_id listener = *id;
-        listener.state = IPCM_LISTENING;
-        for_ports(ipcm, &listener, end_service);
-        for (uint32_t i = 0; i < client->ipcm_channels.count; i++)
-            drop_requests(ipcm, &client->ipcm_channels.items[i], number);
-    }
-    end_connection(ipcm, id);
-    ipcm_leave_all(ipcm, id);
-    move_events(channel, number, NULL);
-    channel->users--;
-    client->ipcm_ids--;
-    vec_release(&id->groups);
-    id->client = NULL;
-    pool_give(&ipcm->ids, number);
-}
-
-void ipcm_release_client(struct verbs_client *client)
-{
-    struct ipcm *ipcm = manager_of(client);
-    for (uint32_t i = 0; i < client->ipcm_channels.count; i++)
-        if (client->ipcm_channels.items[i].used)
-            release_channel(client, i);
-    assert(!ipcm || client->ipcm_ids == 0);
-    vec_release(&client->ipcm_channels);
-}
-
-void ipcm_count(const struct verbs_client *client, uint32_t *listening, uint32_t *connections)
-{
-    const struct ipcm *ipcm = manager_of(client);
-    for (size_t i = 0; i < ipcm->ids.count; i++) {
-        const struct ipcm_id *id = &ipcm->ids.items[i];
-        *listening += id->client == client && id->state == IPCM_LISTENING;
-        *connections += id->client == client && id->state == IPCM_OPEN;
-    }
 }
 
 static void view_id(struct verbs_client *client, const struct ipcm_id *id)
@@ -277,157 +36,6 @@ static void view_id(struct verbs_client *client, const struct ipcm_id *id)
     view->slid = (uint16_t)wire_get(record, PATH_RECORD_SLID);
     view->dlid = (uint16_t)wire_get(record, PATH_RECORD_DLID);
     view->flow_label = (uint32_t)wire_get(record, PATH_RECORD_FLOW_LABEL);
-}
-
-/* ---- addresses ---- */
-
-static bool is_loopback(uint32_t address)
-{
-    return address >> 24 == 127;
-}
-
-static bool is_group(uint32_t address)
-{
-    return address >> 28 == 14;
-}
-
-/* Whether another ID of the node has this port number, at an address that overlaps. */
-static bool is_taken(const struct ipcm *ipcm, const struct ipcm_id *id, uint32_t address,
-                     uint16_t port)
-{
-    for (size_t i = 0; i < ipcm->ids.count; i++) {
-        const struct ipcm_id *other = &ipcm->ids.items[i];
-        if (other->client && other != id && !other->passive && other->space == id->space &&
-            other->from.port == port && other->client->adapter == id->client->adapter &&
-            (!other->from.address || !address || other->from.address == address) &&
-            !(other->reuse && id->reuse && other->state != IPCM_LISTENING))
-            return true;
-    }
-    return false;
-}
-
-static int take_port(struct ipcm *ipcm, struct ipcm_id *id, uint32_t address, uint16_t wanted)
-{
-    if (wanted && is_taken(ipcm, id, address, wanted))
-        return -EADDRINUSE;
-    for (unsigned tries = 0; !wanted && tries < IPCM_IDS; tries++) {
-        uint16_t port = ipcm->next_port;
-        ipcm->next_port = port == UINT16_MAX ? IPCM_FIRST_PORT : (uint16_t)(port + 1);
-        if (!is_taken(ipcm, id, address, port))
-            wanted = port;
-    }
-    if (!wanted)
-        return -EADDRINUSE;
-    id->from.port = wanted;
-    return 0;
-}
-
-/* The port of the client's adapter with an address; 0: none. Without an address: the first active
- * one. */
-static uint8_t own_port(const struct verbs_client *client, uint32_t address)
-{
-    const struct adapter *adapter = client->adapter;
-    const struct addresses *addresses = manager_of(client)->addresses;
-    uint8_t found = 0;
-    for (unsigned number = 1; number <= adapter->ports; number++) {
-        uint32_t own = addresses_of_port(addresses, adapter_port(adapter, number));
-        if (!own || (address && own != address))
-            continue;
-        if (adapter->memory[number].active)
-            return (uint8_t)number;
-        found = found ? found : (uint8_t)number;
-    }
-    return found;
-}
-
-static void take_address(struct ipcm_id *id, uint8_t port)
-{
-    id->port = port;
-    id->from.family = 4;
-    id->from.address = addresses_of_port(manager_of(id->client)->addresses,
-                                         adapter_port(id->client->adapter, port));
-}
-
-static int bind_id(struct verbs_client *client, struct ipcm_id *id, const struct ipcm_address *from)
-{
-    uint32_t address = is_loopback(from->address) ? 0 : from->address;
-    uint8_t port = own_port(client, address);
-    if (id->state != IPCM_IDLE)
-        return -EINVAL;
-    if (!port)
-        return -ENODEV; /* as for an address of another interface */
-    int result = take_port(manager_of(client), id, address, from->port);
-    if (result)
-        return result;
-    id->from.family = 4;
-    if (from->address)
-        take_address(id, port);
-    id->state = IPCM_BOUND;
-    return 0;
-}
-
-static int resolve(struct verbs_client *client, uint32_t number, struct ipcm_id *id,
-                   const struct ipcm_request *request)
-{
-    struct ipcm *ipcm = manager_of(client);
-    struct ipcm_address to = request->to;
-    if (id->state == IPCM_IDLE) {
-        int result = bind_id(client, id, &request->from);
-        if (result)
-            return result;
-    }
-    if (id->state != IPCM_BOUND || !to.address)
-        return -EINVAL;
-    if (!id->port)
-        take_address(id, own_port(client, 0));
-    if (is_loopback(to.address))
-        to.address = id->from.address;
-    id->to = to;
-    id->to_port = is_group(to.address) ? MAP_NONE : addresses_find(ipcm->addresses, to.address);
-    bool found = is_group(to.address) || id->to_port != MAP_NONE;
-    if (found)
-        id->state = IPCM_RESOLVED_ADDRESS;
-    ipcm_report_status(ipcm, number, found ? IPCM_ADDRESS_RESOLVED : IPCM_ADDRESS_ERROR,
-                       found ? 0 : -EHOSTUNREACH);
-    return 0;
-}
-
-static int listen_id(struct verbs_client *client, struct ipcm_id *id, uint32_t backlog)
-{
-    if (id->state == IPCM_IDLE) {
-        int result = bind_id(client, id, &(struct ipcm_address){0});
-        if (result)
-            return result;
-    }
-    if (id->state != IPCM_BOUND)
-        return -EINVAL;
-    id->state = IPCM_LISTENING;
-    id->backlog = backlog >= 1 && backlog <= 1024 ? backlog : 1024;
-    int result = for_ports(manager_of(client), id, begin_service);
-    if (result)
-        id->state = IPCM_BOUND;
-    return result;
-}
-
-static int find_host(struct verbs_client *client, const struct ipcm_request *request)
-{
-    const struct topology *topology = fabric_topology(client->verbs->fabric);
-    char name[sizeof request->name];
-    memcpy(name, request->name, sizeof name);
-    name[sizeof name - 1] = 0;
-    uint32_t node = topology_find(topology, name);
-    if (node == TOPOLOGY_NONE)
-        return -ENOENT;
-    const struct topology_node *place = &topology->nodes.items[node];
-    for (uint32_t port = 1; port <= place->port_count; port++) {
-        uint32_t address =
-            addresses_of_port(manager_of(client)->addresses, place->first_port + port);
-        if (!address)
-            continue;
-        client->answer.view.to = (struct ipcm_address){.address = address, .family = 4};
-        return 0;
-    }
-    return -ENOENT;
 }
 
 /* ---- connections ---- */
@@ -503,7 +111,7 @@ static int connect_id(struct verbs_client *client, uint32_t number, struct ipcm_
                       const struct ipcm_parameters *parameters)
 {
     bool datagram = ipcm_is_datagram(id);
-    struct ipcm_port *port = ipcm_port_of_id(manager_of(client), id);
+    struct ipcm_port *port = ipcm_port_of_id(ipcm_of(client), id);
     struct cm_message request = {.service_id = ipcm_service_id(id),
                                  .service = parameters->service,
                                  .qpn = parameters->qp_number,
@@ -546,7 +154,7 @@ static int accept_id(struct verbs_client *client, struct ipcm_id *id,
                      const struct ipcm_parameters *parameters)
 {
     bool datagram = ipcm_is_datagram(id);
-    struct ipcm_port *port = ipcm_port_of_id(manager_of(client), id);
+    struct ipcm_port *port = ipcm_port_of_id(ipcm_of(client), id);
     struct cm_message reply = {.qpn = parameters->qp_number,
                                .q_key = parameters->q_key,
                                .responder_resources = parameters->responder_resources,
@@ -577,7 +185,7 @@ static int accept_id(struct verbs_client *client, struct ipcm_id *id,
 
 static int confirm_id(struct verbs_client *client, struct ipcm_id *id)
 {
-    struct ipcm_port *port = ipcm_port_of_id(manager_of(client), id);
+    struct ipcm_port *port = ipcm_port_of_id(ipcm_of(client), id);
     if (id->state != IPCM_REPLIED || !port)
         return -EINVAL;
     int result = cm_confirm(port->cm, network_now(client), id->cm_id);
@@ -589,7 +197,7 @@ static int confirm_id(struct verbs_client *client, struct ipcm_id *id)
 static int reject_id(struct verbs_client *client, struct ipcm_id *id,
                      const struct ipcm_parameters *parameters)
 {
-    struct ipcm_port *port = ipcm_port_of_id(manager_of(client), id);
+    struct ipcm_port *port = ipcm_port_of_id(ipcm_of(client), id);
     struct cm_message because = {.reason = CM_CONSUMER, .status = CM_RESOLVE_REJECTED};
     bool datagram = ipcm_is_datagram(id);
     if ((id->state != IPCM_REQUESTED && id->state != IPCM_REPLIED) || !port ||
@@ -605,7 +213,7 @@ static int reject_id(struct verbs_client *client, struct ipcm_id *id,
 
 static int disconnect_id(struct verbs_client *client, struct ipcm_id *id)
 {
-    struct ipcm_port *port = ipcm_port_of_id(manager_of(client), id);
+    struct ipcm_port *port = ipcm_port_of_id(ipcm_of(client), id);
     if (id->state == IPCM_CLOSED)
         return 0; /* the other end was first */
     if (!port || !id->cm_id)
@@ -615,7 +223,7 @@ static int disconnect_id(struct verbs_client *client, struct ipcm_id *id)
 
 static int establish_id(struct verbs_client *client, struct ipcm_id *id)
 {
-    struct ipcm_port *port = ipcm_port_of_id(manager_of(client), id);
+    struct ipcm_port *port = ipcm_port_of_id(ipcm_of(client), id);
     return port && id->cm_id ? cm_established(port->cm, network_now(client), id->cm_id) : -EINVAL;
 }
 
@@ -660,24 +268,6 @@ static int qp_attributes(struct verbs_client *client, const struct ipcm_id *id, 
     return 0;
 }
 
-static int migrate_id(struct verbs_client *client, uint32_t number, struct ipcm_id *id,
-                      uint32_t object)
-{
-    struct ipcm_channel *to = find_channel(client, object);
-    struct ipcm_channel *from = &client->ipcm_channels.items[id->channel];
-    if (!to)
-        return -EINVAL;
-    if (to == from)
-        return 0;
-    if (pending_events(to) + events_of(from, number) > IPCM_EVENTS)
-        return -ENOBUFS;
-    move_events(from, number, to);
-    from->users--;
-    to->users++;
-    id->channel = object;
-    return 0;
-}
-
 static int set_option(struct ipcm_id *id, const struct ipcm_request *request)
 {
     switch ((enum ipcm_option)request->option) {
@@ -696,25 +286,25 @@ static int set_option(struct ipcm_id *id, const struct ipcm_request *request)
 int ipcm_request(struct verbs_client *client, const struct ipcm_request *request)
 {
     uint32_t number = request->object;
-    struct ipcm *ipcm = manager_of(client);
+    struct ipcm *ipcm = ipcm_of(client);
     struct ipcm_id *id;
     if (!ipcm)
         return -EOPNOTSUPP;
     switch (request->kind) {
-    case IPCM_ADD_CHANNEL: return add_channel(client);
+    case IPCM_ADD_CHANNEL: return ipcm_add_channel(client);
     case IPCM_REMOVE_CHANNEL:
-        if (!find_channel(client, number))
+        if (!ipcm_find_channel(client, number))
             return -EINVAL;
-        release_channel(client, number);
+        ipcm_release_channel(client, number);
         return 0;
-    case IPCM_NEXT_EVENT: return next_event(client, number);
-    case IPCM_ADD_ID: return add_id(client, request);
-    case IPCM_FIND_HOST: return find_host(client, request);
+    case IPCM_NEXT_EVENT: return ipcm_next_event(client, number);
+    case IPCM_ADD_ID: return ipcm_open_id(client, request);
+    case IPCM_FIND_HOST: return ipcm_find_host(client, request);
     default: break;
     }
-    if ((id = find_id(client, number)) == NULL)
+    if ((id = ipcm_find_id(client, number)) == NULL)
         return -EINVAL;
-    if (has_many_events(client, id) &&
+    if (ipcm_has_many_events(client, id) &&
         (request->kind == IPCM_RESOLVE || request->kind == IPCM_ROUTE ||
          request->kind == IPCM_CONNECT || request->kind == IPCM_JOIN))
         return -ENOBUFS;
@@ -722,9 +312,9 @@ int ipcm_request(struct verbs_client *client, const struct ipcm_request *request
     switch (request->kind) {
     case IPCM_REMOVE_ID: ipcm_remove_id(ipcm, number); return 0;
     case IPCM_VIEW: result = 0; break;
-    case IPCM_BIND: result = bind_id(client, id, &request->from); break;
-    case IPCM_RESOLVE: result = resolve(client, number, id, request); break;
-    case IPCM_LISTEN: result = listen_id(client, id, request->value); break;
+    case IPCM_BIND: result = ipcm_bind(client, id, &request->from); break;
+    case IPCM_RESOLVE: result = ipcm_resolve(client, number, id, request); break;
+    case IPCM_LISTEN: result = ipcm_listen(client, id, request->value); break;
     case IPCM_ROUTE: return ipcm_ask_path(ipcm, number, request->timeout_ms);
     case IPCM_CONNECT: return connect_id(client, number, id, &request->parameters);
     case IPCM_ACCEPT: return accept_id(client, id, &request->parameters);
@@ -733,7 +323,7 @@ int ipcm_request(struct verbs_client *client, const struct ipcm_request *request
     case IPCM_ESTABLISHED: return establish_id(client, id);
     case IPCM_DISCONNECT: return disconnect_id(client, id);
     case IPCM_QP_ATTRIBUTES: return qp_attributes(client, id, request->value);
-    case IPCM_MIGRATE: return migrate_id(client, number, id, request->channel);
+    case IPCM_MIGRATE: return ipcm_migrate_id(client, number, id, request->channel);
     case IPCM_SET_OPTION: return set_option(id, request);
     case IPCM_JOIN: return ipcm_join(ipcm, number, request);
     case IPCM_LEAVE: return ipcm_leave(ipcm, number, request);

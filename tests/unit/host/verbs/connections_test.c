@@ -123,6 +123,30 @@ static void a_port_number_is_taken_once(void **state)
     close_program(&program);
 }
 
+static void an_open_number_is_found_behind_any_that_are_taken(void **state)
+{
+    enum { PROGRAMS = 2, FIRST_OPEN = 0x8000 };
+    struct connected *connected = *state;
+    struct program programs[PROGRAMS], last;
+    struct verbs_answer answer = {0};
+    for (unsigned i = 0; i < PROGRAMS; i++) {
+        attach(connected->stage, &programs[i]);
+        uint32_t channel = make_channel(&programs[i]);
+        for (unsigned k = 0; k < IPCM_IDS; k++) { /* named, so the search has not passed them */
+            uint32_t id = make_id(&programs[i], channel, IPCM_SPACE_TCP);
+            struct ipcm_request named = {.from.port = (uint16_t)(FIRST_OPEN + i * IPCM_IDS + k)};
+            assert_int_equal(manage(&programs[i], named, IPCM_BIND, id, NULL), 0);
+        }
+    }
+    attach(connected->stage, &last);
+    uint32_t id = make_id(&last, make_channel(&last), IPCM_SPACE_TCP);
+    assert_int_equal(manage(&last, (struct ipcm_request){0}, IPCM_BIND, id, &answer), 0);
+    assert_int_equal(answer.view.from.port, FIRST_OPEN + PROGRAMS * IPCM_IDS);
+    for (unsigned i = 0; i < PROGRAMS; i++)
+        close_program(&programs[i]);
+    close_program(&last);
+}
+
 static void a_program_does_not_see_the_ids_of_another_one(void **state)
 {
     struct connected *connected = *state;
@@ -434,6 +458,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up_addresses, tear_down_addresses)
         TEST(an_address_is_that_of_a_host),
         TEST(a_port_number_is_taken_once),
+        TEST(an_open_number_is_found_behind_any_that_are_taken),
         TEST(a_program_does_not_see_the_ids_of_another_one),
         TEST(events_that_nobody_reads_are_limited),
         TEST(a_port_without_a_manager_has_no_paths),
