@@ -62,6 +62,7 @@ struct lockstep {
     struct lockstep_options options;
     struct time_page *page;
     int file, socket;
+    uint32_t server; /* the ID of this process */
     char path[64];
     uint64_t now;
     struct processes processes;
@@ -127,7 +128,7 @@ int lockstep_new(struct lockstep **result, const struct lockstep_options *option
     page->cycles_mhz = CYCLES_MHZ;
     page->charge = options->charge;
     page->epoch = EPOCH;
-    page->server = (uint32_t)getpid();
+    page->server = lockstep->server = (uint32_t)getpid();
     memcpy(page->prices, options->prices, sizeof page->prices);
     page->version = TIME_VERSION;
     snprintf(lockstep->path, sizeof lockstep->path, "/proc/%d/fd/%d", (int)getpid(),
@@ -175,18 +176,26 @@ static uint32_t thread_of(const struct time_slot *slot)
     return load(&slot->thread) & ~(1u << 31);
 }
 
-static bool is_due(const struct lockstep *lockstep, uint32_t at)
+/* Whether its deadline wakes somebody. */
+static bool has_deadline(const struct time_slot *slot)
 {
-    const struct time_slot *slot = &lockstep->page->slots[at];
-    bool reached = __atomic_load_n(&slot->deadline, __ATOMIC_SEQ_CST) <= lockstep->now;
     if (load(&slot->thread) == 0)
         return false;
     switch (load(&slot->state)) {
-    case TIME_WAITS: return reached || lockstep->completed[at];
-    case TIME_BLOCKS: return reached && !load(&slot->expired);
-    case TIME_ALARM: return reached;
+    case TIME_WAITS:
+    case TIME_ALARM: return true;
+    case TIME_BLOCKS: return !load(&slot->expired);
     default: return false;
     }
+}
+
+static bool is_due(const struct lockstep *lockstep, uint32_t at)
+{
+    const struct time_slot *slot = &lockstep->page->slots[at];
+    if (!has_deadline(slot))
+        return false;
+    return __atomic_load_n(&slot->deadline, __ATOMIC_SEQ_CST) <= lockstep->now ||
+           (lockstep->completed[at] && load(&slot->state) == TIME_WAITS);
 }
 
 uint64_t lockstep_deadline(const struct lockstep *lockstep)
@@ -194,10 +203,8 @@ uint64_t lockstep_deadline(const struct lockstep *lockstep)
     uint64_t first = TIME_FOREVER;
     for (uint32_t i = 0, count = slot_count(lockstep); i < count; i++) {
         const struct time_slot *slot = &lockstep->page->slots[i];
-        uint32_t state = load(&slot->state);
         uint64_t deadline = __atomic_load_n(&slot->deadline, __ATOMIC_SEQ_CST);
-        if (deadline < first && load(&slot->thread) && state != TIME_RUNS &&
-            (state != TIME_BLOCKS || !load(&slot->expired)))
+        if (deadline < first && has_deadline(slot))
             first = deadline;
     }
     return first;
@@ -493,14 +500,21 @@ static void wake_slot(struct lockstep *lockstep, uint32_t at)
         send_datagram(lockstep, load(&slot->address));
 }
 
+/* The kernel gives IDs in ascending order, and begins again with low ones at its limit: all threads
+ * are younger than this process. */
+static uint32_t place(const struct lockstep *lockstep, uint32_t thread)
+{
+    return thread - lockstep->server;
+}
+
 bool lockstep_wake(struct lockstep *lockstep)
 {
-    uint32_t best = TIME_SLOTS, first = UINT32_MAX;
+    uint32_t best = TIME_SLOTS, first = 0;
     for (uint32_t i = 0, count = slot_count(lockstep); i < count; i++) {
-        uint32_t thread = thread_of(&lockstep->page->slots[i]);
-        if (thread < first && is_due(lockstep, i)) {
+        uint32_t began = place(lockstep, thread_of(&lockstep->page->slots[i]));
+        if ((best == TIME_SLOTS || began < first) && is_due(lockstep, i)) {
             best = i;
-            first = thread;
+            first = began;
         }
     }
     if (best == TIME_SLOTS)

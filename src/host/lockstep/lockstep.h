@@ -2,8 +2,9 @@
  *
  * The owner has the clock and the events. When lockstep_quiet() says that nobody runs, it either
  * wakes the next thread whose wait has ended, or advances its clock to the next event or deadline.
- * One thread is woken at a time, in the order of their IDs, so that threads which meet at the same
- * time always do so in the same order. host/socket/time_protocol.h has what the programs share. */
+ * One thread is woken at a time, in the order of their start, so that threads which meet at the
+ * same time always do so in the same order. host/socket/time_protocol.h has what the programs
+ * share. */
 #ifndef WEFT_HOST_LOCKSTEP_LOCKSTEP_H
 #define WEFT_HOST_LOCKSTEP_LOCKSTEP_H
 
