@@ -18,8 +18,8 @@ struct server {
     pid_t child;
     int child_status;
     bool ended, lingering;
-    uint64_t linger_since;
-    VEC(pid_t) orphans; /* which got SIGTERM */
+    uint64_t linger_since, linger_since_ns; /* the second is wall-clock time */
+    VEC(pid_t) orphans;                     /* which got SIGTERM */
     uint64_t start_ns;
     uint64_t spin;             /* time to poll before sleeping */
     uint64_t lag_ps;           /* network time lost because this machine is too slow; modulo 2^64 */

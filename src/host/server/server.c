@@ -207,13 +207,17 @@ static void reap_children(struct server *server)
             WIFSIGNALED(status) ? SIGNAL_EXIT_BASE + WTERMSIG(status) : WEXITSTATUS(status);
         server->lingering = true;
         server->linger_since = server->clients.now;
+        server->linger_since_ns = time_monotonic_ns();
     }
 }
 
-/* Serves daemons while they end, and kills those that do not end in time. */
+/* Serves daemons while they end, and kills those that do not end in time. Simulated time stands
+ * still while one of them computes: then that of the wall clock counts. */
 static void end_orphans(struct server *server)
 {
     uint64_t waited = server->clients.now - server->linger_since;
+    uint64_t wall = (time_monotonic_ns() - server->linger_since_ns) * TIME_NS;
+    waited = wall > waited ? wall : waited;
     size_t kept = 0;
     reap_children(server);
     terminate_orphans(server);

@@ -129,6 +129,9 @@ void simulated_run(struct server *server)
             server_handle(server, events, count);
             server_finish(server);
             lockstep_stir(server->lockstep);
+        } else if (server->lingering && !quiet) {
+            server_finish(server);
+            lockstep_pause(server->lockstep);
         } else if (quiet) {
             idle = !advance(server);
         } else {
