@@ -55,11 +55,13 @@ WEFT_EXPORT int timespec_get(struct timespec *time, int base)
 
 WEFT_EXPORT int gettimeofday(struct timeval *restrict time, void *restrict zone)
 {
+    struct timeval *volatile to = time; /* the header claims that it is never NULL */
     struct timespec now;
     if (zone)
         *(struct timezone *)zone = (struct timezone){0};
     int result = clock_gettime(CLOCK_REALTIME, &now);
-    *time = (struct timeval){now.tv_sec, now.tv_nsec / 1000};
+    if (to)
+        *to = (struct timeval){now.tv_sec, now.tv_nsec / 1000};
     return result;
 }
 
@@ -85,17 +87,12 @@ static int sleep_until(uint64_t deadline, bool relative, struct timespec *left)
     return EINTR;
 }
 
-static bool is_valid(const struct timespec *time)
-{
-    return time->tv_sec >= 0 && time->tv_nsec >= 0 && time->tv_nsec < 1000000000;
-}
-
 WEFT_EXPORT int clock_nanosleep(clockid_t clock, int flags, const struct timespec *time,
                                 struct timespec *left)
 {
     if (!is_simulated(clock))
         return syscall(SYS_clock_nanosleep, clock, flags, time, left) < 0 ? errno : 0;
-    if (!is_valid(time))
+    if (!gate_is_valid(time))
         return EINVAL;
     if (flags & TIMER_ABSTIME)
         return sleep_until(gate_deadline(clock, time), false, left);
@@ -211,3 +208,7 @@ WEFT_EXPORT unsigned alarm(unsigned seconds)
 DEFINE_KILL(kill, (pid_t process, int signal), process, signal)
 DEFINE_KILL(killpg, (pid_t group, int signal), group, signal)
 DEFINE_KILL(pthread_kill, (pthread_t thread, int signal), thread, signal)
+DEFINE_KILL(raise, (int signal), signal)
+DEFINE_KILL(sigqueue, (pid_t process, int signal, const union sigval value), process, signal, value)
+DEFINE_KILL(pthread_sigqueue, (pthread_t thread, int signal, const union sigval value), thread,
+            signal, value)

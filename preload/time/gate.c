@@ -43,6 +43,8 @@ struct self {
 struct time_page *gate_page;
 static __thread struct self self __attribute__((tls_model("initial-exec"))) = {.socket = -1};
 static struct time_slot *alarm_slot;
+static pthread_key_t socket_key; /* of threads that have one: closes it at their end */
+static bool has_socket_key;
 
 /* ---- the page ---- */
 
@@ -52,6 +54,24 @@ static void forget_thread(void)
      * reused. It is of no use in a child, which shares its address with the parent. */
     self = (struct self){.socket = -1, .local = self.local};
     alarm_slot = NULL;
+}
+
+/* Programs may have closed its descriptor, and used it for something else. */
+static bool has_socket(void)
+{
+    struct stat status;
+    return self.socket >= 0 && fstat(self.socket, &status) == 0 &&
+           status.st_ino == self.socket_inode && S_ISSOCK(status.st_mode);
+}
+
+static void close_socket(void *value)
+{
+    (void)value;
+    if (!has_socket())
+        return;
+    self.slot->address = 0;
+    syscall(SYS_close, self.socket);
+    self.socket = -1;
 }
 
 /* getenv() for a time at which the C library does not know the environment. */
@@ -91,6 +111,7 @@ static __attribute__((constructor)) void attach(int count, char **arguments, cha
     }
     gate_page = page;
     pthread_atfork(NULL, NULL, forget_thread);
+    has_socket_key = pthread_key_create(&socket_key, close_socket) == 0;
     cycles_start();
 }
 
@@ -315,14 +336,13 @@ void gate_found_completion(void)
 
 /* ---- system calls with a deadline ---- */
 
-/* A socket at which the server's datagrams arrive. Programs may have closed its descriptor. */
+/* A socket at which the server's datagrams arrive. */
 static int own_socket(void)
 {
     struct stat status;
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     socklen_t length = sizeof address;
-    if (self.socket >= 0 && fstat(self.socket, &status) == 0 &&
-        status.st_ino == self.socket_inode && S_ISSOCK(status.st_mode))
+    if (has_socket())
         return self.socket;
     self.socket = -1;
     int low = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -341,6 +361,8 @@ static int own_socket(void)
     }
     own()->address = handle + 1;
     self.socket_inode = status.st_ino;
+    if (has_socket_key)
+        pthread_setspecific(socket_key, &self);
     return self.socket = fd;
 }
 

@@ -58,6 +58,11 @@ bool gate_expired(void);
 
 struct time_slot *gate_alarm(void); /* of this process */
 
+static inline bool gate_is_valid(const struct timespec *time)
+{
+    return time->tv_sec >= 0 && time->tv_nsec >= 0 && time->tv_nsec < 1000000000;
+}
+
 /* Conversions. */
 static inline uint64_t gate_from_timespec(const struct timespec *time)
 {

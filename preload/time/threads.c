@@ -28,10 +28,11 @@ struct two_waits {
 };
 _Static_assert(sizeof(struct two_waits) == 24, "struct futex_waitv");
 
+/* Processes that share an object may have it at different addresses, but at the same offset within
+ * a page. */
 static uint32_t *count_of(const void *object)
 {
-    uint64_t hash = (uint64_t)(uintptr_t)object * UINT64_C(0x9E3779B97F4A7C15);
-    return &gate_page->conditions[hash >> 32 & (TIME_CONDITIONS - 1)];
+    return &gate_page->conditions[(uintptr_t)object / 4 & (TIME_CONDITIONS - 1)];
 }
 
 static void increment(const void *object)

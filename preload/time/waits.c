@@ -32,6 +32,13 @@ static int in_vain(int result)
 
 /* ---- poll ---- */
 
+/* A time-out that the kernel would refuse. */
+static int refuse(void)
+{
+    errno = EINVAL;
+    return -1;
+}
+
 static int poll_now(struct pollfd *set, nfds_t count, const sigset_t *mask)
 {
     static const struct timespec none;
@@ -111,6 +118,8 @@ WEFT_EXPORT int ppoll(struct pollfd *set, nfds_t count, const struct timespec *t
     NEXT(ppoll);
     if (!gate_page)
         return next(set, count, time, mask);
+    if (time && !gate_is_valid(time))
+        return refuse();
     gate_spend(TIME_CALL);
     return poll_until(set, count, time ? gate_after(gate_from_timespec(time)) : TIME_FOREVER, mask);
 }
@@ -190,6 +199,8 @@ WEFT_EXPORT int select(int count, fd_set *restrict in, fd_set *restrict out,
     NEXT(select);
     if (!gate_page || !time)
         return next(count, in, out, urgent, time);
+    if (time->tv_sec < 0 || time->tv_usec < 0)
+        return refuse();
     gate_spend(TIME_CALL);
     uint64_t ps = (uint64_t)time->tv_sec * PS_PER_S + (uint64_t)time->tv_usec * 1000 * PS_PER_NS;
     if (ps == 0)
@@ -208,6 +219,8 @@ WEFT_EXPORT int pselect(int count, fd_set *restrict in, fd_set *restrict out,
     NEXT(pselect);
     if (!gate_page || !time)
         return next(count, in, out, urgent, time, mask);
+    if (!gate_is_valid(time))
+        return refuse();
     gate_spend(TIME_CALL);
     return select_until(count, in, out, urgent, gate_after(gate_from_timespec(time)), mask);
 }
@@ -267,6 +280,8 @@ WEFT_EXPORT int epoll_pwait2(int set, struct epoll_event *events, int room,
     NEXT(epoll_pwait2);
     if (!gate_page)
         return next(set, events, room, time, mask);
+    if (time && !gate_is_valid(time))
+        return refuse();
     return epoll_call(set, events, room, time ? gate_from_timespec(time) : TIME_FOREVER, mask);
 }
 

@@ -64,6 +64,96 @@ computes() {
 }
 claim "time goes on when a program waits that was taken for one that spins" computes
 
+# A semaphore at two addresses, time-outs that are refused, and threads that end after a poll.
+cat >calls.c <<'END'
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdio.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/select.h>
+#include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
+static int refused(int result) { return result == -1 && errno == EINVAL; }
+static void *polls(void *of)
+{
+    poll(NULL, 0, 5);
+    return of;
+}
+static int descriptors(void)
+{
+    DIR *list = opendir("/proc/self/fd");
+    int count = 0;
+    while (readdir(list))
+        count++;
+    closedir(list);
+    return count;
+}
+int main(void)
+{
+    int fd = memfd_create("shared", 0);
+    if (ftruncate(fd, 65536) < 0)
+        return 1;
+    sem_t *first = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    sem_t *second = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    struct timespec until = {time(NULL) + 100, 0}, negative = {-1, 0};
+    struct timeval early = {-1, 0};
+    struct timezone zone;
+    sem_init(first, 1, 0);
+    if (fork() == 0) {
+        sleep(1);
+        return sem_post(second);
+    }
+    time_t began = time(NULL);
+    int posted = sem_timedwait(first, &until) == 0 && time(NULL) - began < 50;
+    int invalid = refused(select(0, NULL, NULL, NULL, &early)) &&
+                  refused(pselect(0, NULL, NULL, NULL, &negative, NULL)) &&
+                  refused(ppoll(NULL, 0, &negative, NULL));
+    int before = descriptors();
+    for (int i = 0; i < 20; i++) {
+        pthread_t thread;
+        pthread_create(&thread, NULL, polls, NULL);
+        pthread_join(thread, NULL);
+    }
+    int left = descriptors() - before;
+    printf("posted %d, invalid %d, descriptors left %d, zone %d\n", posted, invalid, left, gettimeofday(NULL, &zone));
+}
+END
+calls() {
+    cc -o calls calls.c -pthread && in_time -- ./calls >calls.out
+    cat calls.out summary
+    [ "$(cat calls.out)" = 'posted 1, invalid 1, descriptors left 0, zone 0' ]
+}
+claim "shared semaphores, refused time-outs and descriptors of ended threads are as ever" calls
+
+# It computes when the command has ended, so that simulated time stands still.
+cat >stubborn.c <<'END'
+#include <infiniband/umad.h>
+#include <signal.h>
+#include <unistd.h>
+int main(void)
+{
+    signal(SIGTERM, SIG_IGN);
+    if (umad_init() < 0 || umad_open_port(NULL, 1) < 0 || write(1, "\n", 1) != 1)
+        return 1;
+    for (volatile int i = 0;; i = i + 1)
+        ;
+}
+END
+stubborn() {
+    # shellcheck disable=SC2016
+    cc -o stubborn stubborn.c -libumad && mkfifo opened &&
+        in_time -- sh -c 'WEFT_ATTACH=H0 ./stubborn >opened & read -r line <opened' && cat summary &&
+        contains 'weft fabric: (0|[0-9.]+[mun])s of simulated time' summary
+}
+claim "the fabric ends although a program that the command left computes" stubborn
+
+
 # The child waits before it executes a program, so its parent has not returned from vfork(2).
 vfork() {
     mkfifo pipe && cat >spawn.py <<'END' || return
