@@ -178,7 +178,7 @@ int load_network_of_dump(const char *path, struct network *network, struct err *
     int status = lines->status;
     if (status == 0 && !links.length)
         status =
-            err_set(err, EINVAL, "%s has no links: expected the output of 'weft ctl dump'", path);
+            err_set(err, EINVAL, "%s has no links: expected the output of 'weft ctl subnet'", path);
     if (status == 0)
         status = topology_read(&topology, from_bytes(path, links.data, links.length, err));
     if (status == 0)

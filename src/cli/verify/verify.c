@@ -496,7 +496,7 @@ const struct command command_verify = {
              "port GUIDs; without GUIDs those of NET, or as 'weft route' assigns them. Tables\n"
              "of another fabric are refused.\n"
              "\n"
-             "Each DUMP is the output of 'weft ctl dump' for one of several subnets that\n"
+             "Each DUMP is the output of 'weft ctl subnet' for one of several subnets that\n"
              "routers join. Each is checked, then the ways of packets across and the\n"
              "dependencies through routers.\n"
              "\n",

@@ -1,5 +1,5 @@
 /* weft verify A B ...: the tables of several subnets that routers join. Each file is a dump of one
- * subnet (`weft ctl dump`): its routers, links and forwarding tables. */
+ * subnet (`weft ctl subnet`): its routers, links and forwarding tables. */
 #include "base/line_reader.h"
 #include "cli/command.h"
 #include "cli/routing.h"

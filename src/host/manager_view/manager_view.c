@@ -381,7 +381,7 @@ static int answer_routes(struct control_call *call)
     return 0;
 }
 
-static int answer_dump(struct control_call *call)
+static int answer_subnet(struct control_call *call)
 {
     int status = answer_routes(call);
     call->answer->print = print_dump;
@@ -396,8 +396,8 @@ const struct control_command manager_view_commands[] = {
     {"topology", "", 0, 0, CONTROL_MANAGER, "end ports with GUID, LID and distance",
      answer_topology},
     {"routes", "", 0, 0, CONTROL_MANAGER, "acknowledged tables", answer_routes},
-    {"dump", "", 0, 0, CONTROL_MANAGER, "routers, links and tables, for 'weft verify A B'",
-     answer_dump},
+    {"subnet", "", 0, 0, CONTROL_MANAGER, "routers, links and tables, for 'weft verify A B'",
+     answer_subnet},
     {"partitions", "", 0, 0, CONTROL_MANAGER, "members of partitions", answer_partitions},
     {"groups", "", 0, 0, CONTROL_MANAGER, "multicast groups", answer_groups},
     {0}};

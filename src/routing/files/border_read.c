@@ -118,7 +118,7 @@ int border_read(struct border *border, struct line_reader *lines)
     if (lines->status == 0 && !border->prefix)
         lines->status = err_set(lines->err, EINVAL,
                                 "%s has no 'Subnet prefix' line: expected the output of "
-                                "'weft ctl dump'",
+                                "'weft ctl subnet'",
                                 lines->file);
     for (size_t i = 0; i < border->choices.count && lines->status == 0; i++) {
         const struct border_choice *choice = &border->choices.items[i];

@@ -1,4 +1,4 @@
-/* Reads what a dump of a subnet says about its routers (`weft ctl dump` writes it):
+/* Reads what a dump of a subnet says about its routers (`weft ctl subnet` writes it):
  *
  *   Subnet prefix 0xfec0000000000001
  *   Router 0x0000000000300000 port 1 portguid 0x0000000000300001

@@ -582,7 +582,7 @@ static void an_invalid_command_changes_nothing(void **unused)
                                            "sweep",
                                            "handover",
                                            "port disable L0_0 3",
-                                           "dumps",
+                                           "dump",
                                            "events follow",
                                            "managers now"};
     struct world *world = begin(tree);
