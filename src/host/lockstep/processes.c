@@ -4,10 +4,11 @@
  * For each thread three files stay open. Its state alone does not say that it is asleep: a thread
  * is in that state before it leaves the processor, when it looks for the last time whether it must
  * wait, and in wait4(2) it even releases a child then. The kernel shows the system call of a thread
- * only when it has left the processor. The third file says how often it has begun to run. One look
- * at all threads is not enough: a thread that was seen asleep may have been woken by one that was
- * looked at later. If no thread has begun to run since the look before, nobody was there to do
- * that. */
+ * only when it has left the processor, but also while it is being woken on another one, which takes
+ * longer than the call that wakes it: its state is that of a running thread then. The third file
+ * says how often it has begun to run. One look at all threads is not enough: a thread that was seen
+ * asleep may have been woken by one that was looked at later. If no thread has begun to run since
+ * the look before, nobody was there to do that. */
 #include "host/lockstep/processes.h"
 
 #include "base/time.h"
@@ -228,13 +229,15 @@ static enum state read_state(const struct process_thread *thread, bool *messages
         return STATE_RUNS;
     long call = got > 0 ? strtol(text, NULL, 10) : SYS_read;
     *messages |= call == SYS_read || is_message_wait(call);
-    if (is_wait(call))
-        return STATE_SLEEPS;
     char letter = read_letter(thread);
     if (letter == 0 || letter == 'X')
         return STATE_GONE;
     if (letter == 'Z')
         return STATE_ENDED;
+    if (letter == 'R')
+        return STATE_RUNS;
+    if (is_wait(call))
+        return STATE_SLEEPS;
     if (letter == 'D')
         return STATE_HELD;
     return letter == 'S' || letter == 'T' || letter == 'I' ? STATE_SLEEPS : STATE_RUNS;
