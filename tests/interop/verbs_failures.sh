@@ -59,9 +59,11 @@ claim "a program goes on when the manager ends" without_manager
 
 # As an ordinary user, in a PID namespace of its own whose /proc is that of another one.
 in_namespaces() {
+    local port
+    port=$(free_port) || return
     unshare -Urpf --kill-child "$WEFT" fabric net -- sh -c '"$0" sm --once >/dev/null && ibv_devinfo && {
-        ib_write_bw -n 100 >s.out 2>&1 & tries=0
-        until ib_write_bw -n 100 localhost || [ $((tries += 1)) = 30 ]; do sleep 1; done; }' "$WEFT" >namespace.out 2>&1 ||
+        ib_write_bw -p "$1" -n 100 >s.out 2>&1 & tries=0
+        until ib_write_bw -p "$1" -n 100 localhost || [ $((tries += 1)) = 30 ]; do sleep 1; done; }' "$WEFT" "$port" >namespace.out 2>&1 ||
         { tail -n 20 namespace.out && return 1; }
     contains 'PORT_ACTIVE' namespace.out && contains '^ 65536 +100 ' namespace.out
 }

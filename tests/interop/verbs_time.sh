@@ -2,6 +2,8 @@
 # Programs in simulated time: weft fabric --time simulated.
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
+# shellcheck source=verbs_lib.sh
+. "$(dirname "$0")/verbs_lib.sh"
 need ib_send_lat ibv_rc_pingpong mpirun mpicc
 
 "$WEFT" topo gen mesh dims=2 speed=SDR >net || exit
@@ -9,13 +11,14 @@ need ib_send_lat ibv_rc_pingpong mpirun mpicc
 in_time() { timeout 100 "$WEFT" fabric net --time simulated "$@" 2>summary; }
 # pair OPTION... -- PROGRAM ARGUMENT...: as server at H0 and client at H1, beside each other. Prints what the client does.
 pair() {
-    local options=()
+    local options=() port
+    port=$(free_port) || return
     while [ "$1" != -- ]; do options+=("$1") && shift; done
     shift
     # shellcheck disable=SC2016
     in_time "${options[@]}" -- sh -c '"$0" sm --once >sm.log || exit
         WEFT_ATTACH=H0 "$@" >server.out 2>&1 & sleep 1
-        WEFT_ATTACH=H1 "$@" localhost' "$WEFT" "$@"
+        WEFT_ATTACH=H1 "$@" localhost' "$WEFT" "$@" -p "$port"
 }
 
 clock() {
