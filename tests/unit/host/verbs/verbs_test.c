@@ -270,8 +270,9 @@ static int open_mounted(const char *path, const char *name, long *child)
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         int opened =
             mount(path, name, NULL, MS_BIND, NULL) == 0 ? open(name, O_RDWR | O_CLOEXEC) : -1;
-        ssize_t written = write(ends[1], &opened, sizeof opened);
-        while (written)
+        if (write(ends[1], &opened, sizeof opened) != sizeof opened)
+            _exit(1);
+        for (;;)
             pause();
     }
     if (*child > 0)
