@@ -70,10 +70,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (strlen(text) == size - 1 && http_fields_add(&fields, text)) {
         const struct http_request request = {
             .method = route->method, .path = route->path, .fields = &fields};
-        route->handler(route->context, &request, &response);
+        do {
+            response.again = false;
+            route->handler(route->context, &request, &response);
+        } while (response.again);
+        if (response.make)
+            response.make(response.source, &response);
         require(response.body.length > 0);
         require(response.type || response.body.data[0] == '{');
         require(!response.status || (response.status >= 400 && response.status < 500));
+        if (response.release)
+            response.release(response.source);
         text_release(&response.body);
     }
     free(text);
