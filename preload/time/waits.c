@@ -124,7 +124,8 @@ WEFT_EXPORT int ppoll(struct pollfd *set, nfds_t count, const struct timespec *t
     return poll_until(set, count, time ? gate_after(gate_from_timespec(time)) : TIME_FOREVER, mask);
 }
 
-/* The C library declares it only with _FORTIFY_SOURCE, which a sanitized build does not have. */
+/* The C library declares it only with _FORTIFY_SOURCE, which a sanitized build does not have.
+ * NOLINTNEXTLINE(readability-redundant-declaration) */
 int __poll_chk(struct pollfd *set, nfds_t count, int ms, size_t bytes);
 WEFT_EXPORT int __poll_chk(struct pollfd *set, nfds_t count, int ms, size_t bytes)
 {
