@@ -100,7 +100,7 @@ static bool select_vl(struct node *node, struct packet *packet, unsigned input, 
     return packet->header.vl != VL_MANAGEMENT;
 }
 
-/* A router sends a packet on. Packets that go in circles end as within a subnet. */
+/* A router sends a packet on. Packets in a forwarding loop end as within a subnet. */
 static void pass_to_subnet(struct fabric *fabric, struct node *node, uint32_t number, uint32_t port)
 {
     struct packet *packet = packet_at(fabric, number);

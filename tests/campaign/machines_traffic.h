@@ -8,8 +8,7 @@
  *     failed. As soon as one packet of this sender to this receiver that was sent after the
  *     failure has arrived, the way is whole again, and nothing that is sent later may be lost.
  * Reasons hold for one operation. Everything else that is lost is a finding, as are senders that
- * are told that there is no path, packets that wait for each other in a cycle, and a
- * conservation check that fails. */
+ * get no PathRecord, deadlocks, and a conservation check that fails. */
 #ifndef WEFT_TESTS_CAMPAIGN_MACHINES_TRAFFIC_H
 #define WEFT_TESTS_CAMPAIGN_MACHINES_TRAFFIC_H
 

@@ -79,5 +79,5 @@ claim "the port records of targets have IsDeviceManagementSupported" the_record_
 claim "perfquery reads PortSamplesControl" samples_are_described
 claim "perfquery follows an agent that redirects to another port" tool_follows
 claim "the manager reads counters where the agent redirects to" manager_follows
-claim "perfquery is told which counters an agent does not have" the_rest_is_unsupported
+claim "an agent answers perfquery that it does not support the other counters" the_rest_is_unsupported
 claim "perfquery reads and clears why a switch discarded packets" discards_have_a_cause

@@ -75,7 +75,7 @@ static const struct option_spec options[] = {
     {"--json", "print JSON", .flag = &given.json},
     {0}};
 
-static void put_findings(struct record *record, const struct verify_report *report)
+void verify_put_findings(struct record *record, const struct verify_report *report)
 {
     record_begin_list(record, "findings");
     for (size_t i = 0; i < report->findings.count; i++) {
@@ -190,7 +190,7 @@ static void put_report(struct record *record, const struct network *network,
     record_number(record, "link_load_max", "link load     %llu pairs at most", report->load_max);
     record_real(record, "link_load_mean", ", %.1f on average\n",
                 route_ratio(report->load_sum, report->channels));
-    put_findings(record, report);
+    verify_put_findings(record, report);
     if (given.links)
         put_links(record, network, report);
     if (given.disjoint)
@@ -311,7 +311,7 @@ static void print_transition(const struct network *network, const struct transit
     if (!report->safe)
         record_number(&record, "wave", NULL, report->wave + 1);
     put_cycle(&record, network, &report->cycle);
-    put_findings(&record, &report->cycle);
+    verify_put_findings(&record, &report->cycle);
     record_end(&record);
     command_print(&text);
 }

@@ -6,6 +6,7 @@
 #include "base/record.h"
 #include "base/workers.h"
 #include "host/device/port_choice.h"
+#include "routing/check/verify.h"
 #include "routing/model/routes.h"
 #include "routing/model/vl_map.h"
 
@@ -20,6 +21,8 @@ struct verify_sa {
  * from the switches: the SA's copy may be missing or old (OpenSM without QoS has none). Pairs
  * without a path record get VL_MAP_NO_PATH. */
 int verify_sa_read(struct vl_map *map, struct verify_sa *options, struct err *err);
+
+void verify_put_findings(struct record *record, const struct verify_report *report);
 
 /* Prints how far the routes to the LIDs of each port are independent: sums and the `worst` pairs.
  */

@@ -55,13 +55,7 @@ static void put_subnet(struct record *record, const struct verified_subnet *subn
     record_number(record, "loops", NULL, report->loops);
     record_text(record, ", credit loops %s\n", report->cycle.count ? "YES" : "none");
     record_flag(record, "cycle", NULL, report->cycle.count);
-    record_begin_list(record, "findings");
-    for (size_t i = 0; i < report->findings.count; i++) {
-        if (record->as_json)
-            json_string(&record->json, NULL, report->findings.items[i]);
-        record_text(record, "              %s\n", report->findings.items[i]);
-    }
-    record_end_list(record);
+    verify_put_findings(record, report);
     record_end(record);
 }
 
